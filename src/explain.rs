@@ -2,6 +2,7 @@
 
 use crate::{
     arithmetic::{Explanation, ExplanationLine},
+    base::sentence::capitalised,
     format::{Class, Decoded, Finite, Format, Real},
     report::Table,
 };
@@ -60,6 +61,47 @@ pub fn results<'a>(title: String, d: &Format, by: impl IntoIterator<Item = (&'a 
         ResultRow { by: who.into(), d: d.hex(code), value: decoded.decimal(), exactly: decoded.scaled() }
     };
     Table::of(title, by.into_iter().map(row))
+}
+
+/// What each that computed it gives, and why, as far as the steps say, in one sentence.
+pub fn answer(d: &Format, by: &[(&str, u64)], steps: &[StepRow]) -> String {
+    let shown = |code: u64| format!("{} ({})", d.hex(code), d.decode(code).decimal());
+    let named = |who: &str| if who == "recorded" { "the recording".to_string() } else { who.into() };
+    let names = |by: &[(&str, u64)]| by.iter().map(|(who, _)| named(who)).collect::<Vec<_>>().join(" and ");
+    let [(_, first), ..] = by else { return String::new() };
+    if by.iter().all(|(_, code)| code == first) {
+        let give = if by.len() == 1 { "gives" } else { "give" };
+        let cut: Vec<String> = steps
+            .iter()
+            .filter_map(|step| Some((step, step.cut_off.as_deref().filter(|rest| !["0", "-0"].contains(rest))?)))
+            .map(|(step, rest)| format!("{rest} of {}", step.step))
+            .collect();
+        let why = match &cut[..] {
+            [] => "alignment cuts nothing off".into(),
+            [one] => format!("alignment cuts off {one}"),
+            [one, ..] => format!("alignment cuts off {one}, and parts of {} other terms", cut.len() - 1),
+        };
+        return format!("{} {give} {}; {why}.", capitalised(&names(by)), shown(*first));
+    }
+    let given: Vec<String> = by.iter().map(|(who, code)| format!("{} gives {}", named(who), shown(*code))).collect();
+    let first = steps.iter().find_map(StepRow::difference);
+    let why = first.map_or_else(String::new, |first| format!("; they differ first at {first}"));
+    format!("{}{why}.", capitalised(&given.join(", ")))
+}
+
+impl StepRow {
+    /// What two arithmetics say of a step of which they do not say the same: `sum: 0; 2^-24`.
+    pub(crate) fn difference(&self) -> Option<String> {
+        let of = |value: &Option<String>, kept: &Option<String>, code: &Option<String>| match (value, kept, code) {
+            (None, ..) => "none".to_string(),
+            (Some(value), Some(kept), _) => format!("{value}, of which {kept} is kept"),
+            (Some(value), None, Some(code)) => format!("{value} ({code})"),
+            (Some(value), None, None) => value.clone(),
+        };
+        let x = of(&self.value, &self.kept, &self.code);
+        let y = of(&self.second_value, &self.second_kept, &self.second_code);
+        (self.same == Some(false)).then(|| format!("{}: {x}; {y}", self.step))
+    }
 }
 
 /// The table of steps of one arithmetic, or of two.

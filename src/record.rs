@@ -1,15 +1,19 @@
 //! Recording what a device answers, as a trace.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
 use crate::{
     Error, Result,
-    base::{interrupt, sorting},
-    device::Device,
+    base::{interrupt, pace::Pace, sorting},
+    device::{Device, Execution, ExecutionKind, execute_paced},
     inputs::{self, Distribution, Init, Op, RandomStream},
-    isa::{Instruction, Tiles},
-    report::Table,
-    trace::{CONTENTS, OPCODES, Trace, TraceKind},
+    isa::{Codes, Instruction, Tiles},
+    report::{Table, grouped},
+    trace::{CONTENTS, INCOMPLETE, OPCODES, Trace, TraceKind},
 };
 
 /// The most bytes of tiles in one recording: they are held in memory, some of them several times.
@@ -24,6 +28,8 @@ crate::rows! {
         execution: &'static str => shown("ran").essential(),
         /// How many tiles were recorded.
         tiles: usize => shown("tiles").essential(),
+        /// How many tiles were to be recorded.
+        tiles_asked: usize => shown("tiles asked"),
         /// How many outputs.
         outputs: usize => shown("outputs").essential(),
         /// The file.
@@ -67,15 +73,61 @@ pub enum RecordedTiles {
     },
 }
 
-/// Executes the tiles of a recording, and writes them with what the device answers.
+/// Executes the tiles of a recording, writes them with what the device answers, and adds a row to `rows`. Whatever ends the work
+/// early, the tiles until then are written, if there is one, and the file says so. Tiles that nobody asked for end so after the time
+/// `unasked`.
 ///
 /// # Errors
-/// The device lacks the instruction, or fails; tiles that are too many; an annotation whose key a recording has itself; a file that
-/// cannot be written.
-pub fn record(device: &mut dyn Device, instruction: &Instruction, recording: &Recording) -> Result<RecordingRow> {
+/// The device lacks the instruction, or fails; an interruption; tiles that are too many; an annotation whose key a recording has
+/// itself; a file that cannot be written.
+pub fn record(
+    device: &mut dyn Device,
+    instruction: &Instruction,
+    recording: &Recording,
+    unasked: Duration,
+    rows: &mut Vec<RecordingRow>,
+) -> Result<()> {
     interrupt::check()?;
     let execution = device.prepare(instruction)?;
     let tiles = tiles(instruction, recording)?;
+    let mut metadata = metadata(device, &execution, recording)?;
+    let is_unasked = matches!(recording.tiles, RecordedTiles::Mixture { count: None });
+    let until = (is_unasked && execution.kind == ExecutionKind::External).then(|| Instant::now() + unasked);
+    let mut d = Codes::zeros(instruction.d, 0);
+    let mut pace = Pace::new(1, tiles.count as u64);
+    let outcome = execute_paced(device, instruction, &tiles, &mut pace, until, &mut d);
+    let (outputs, asked) = (d.len(), tiles.count);
+    let count = outputs / (instruction.m * instruction.n);
+    if count == 0 {
+        return outcome;
+    }
+    if count < asked {
+        let why = outcome.as_ref().err().map_or("so many fit into a minute".into(), Error::to_string);
+        metadata.insert(INCOMPLETE.into(), format!("{count} of {asked} tiles: {why}"));
+    }
+    let trace = Trace::from_run(instruction, &tiles.slice(0, count), d, metadata)?;
+    let written = match recording.named {
+        true => trace.write(&recording.file),
+        false => trace.write_derived(&recording.file, TraceKind::Recording),
+    };
+    if written.is_ok() {
+        rows.push(RecordingRow {
+            instruction: instruction.name.clone(),
+            execution: execution.kind.name(),
+            tiles: count,
+            tiles_asked: asked,
+            outputs,
+            file: recording.file.to_string_lossy().into_owned(),
+        });
+    }
+    outcome.and(written)
+}
+
+/// What a recording says of itself.
+///
+/// # Errors
+/// An annotation whose key it has itself.
+fn metadata(device: &dyn Device, execution: &Execution, recording: &Recording) -> Result<BTreeMap<String, String>> {
     let identity = device.identity();
     let mut metadata: BTreeMap<String, String> = sorting::map([
         ("device".into(), identity.name.clone()),
@@ -90,29 +142,25 @@ pub fn record(device: &mut dyn Device, instruction: &Instruction, recording: &Re
     }
     metadata.extend(identity.details.iter().cloned());
     let notes = &recording.annotations;
-    if let Some((key, _)) =
-        notes.iter().find(|(key, _)| metadata.contains_key(key) || key == OPCODES || key == CONTENTS)
-    {
+    let own = |key: &String| metadata.contains_key(key) || [OPCODES, CONTENTS, INCOMPLETE].contains(&key.as_str());
+    if let Some((key, _)) = notes.iter().find(|(key, _)| own(key)) {
         return Err(Error::request(format!(
             "--note {key}=...: a recording says itself what its {key} is; choose another key"
         )));
     }
     metadata.extend(notes.iter().cloned());
-    interrupt::check()?;
-    let d = device.execute(instruction, &tiles)?;
-    interrupt::check()?;
-    let (count, outputs) = (tiles.count, d.len());
-    let trace = Trace::from_run(instruction, &tiles, d, metadata)?;
-    match recording.named {
-        true => trace.write(&recording.file)?,
-        false => trace.write_derived(&recording.file, TraceKind::Recording)?,
-    }
-    Ok(RecordingRow {
-        instruction: instruction.name.clone(),
-        execution: execution.kind.name(),
-        tiles: count,
-        outputs,
-        file: recording.file.to_string_lossy().into_owned(),
+    Ok(metadata)
+}
+
+/// What was recorded, in one sentence; `None` where nothing was.
+pub fn answer(device: &str, rows: &[RecordingRow]) -> Option<String> {
+    let sum = |count: fn(&RecordingRow) -> usize| grouped(rows.iter().map(count).sum::<usize>() as i64);
+    let (tiles, asked) = (sum(|row| row.tiles), sum(|row| row.tiles_asked));
+    let share = if tiles == asked { format!("all {tiles} tiles") } else { format!("{tiles} of {asked} tiles") };
+    Some(match rows {
+        [] => return None,
+        [row] => format!("Recorded {share} of {} on {device} in {}.", row.instruction, row.file),
+        rows => format!("Recorded {share} of {} instructions on {device}, a file each.", rows.len()),
     })
 }
 

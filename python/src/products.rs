@@ -15,7 +15,7 @@ use tcnum::{
     format::find,
     gemm::{
         self, BiasEntry, CEntry, Conversion, Executor, Factors, Matrix, Schedule, accuracy_table,
-        matching::{self, Suspects},
+        matching::{self, Matches, Suspects},
         tables,
     },
     report::{Report, Table},
@@ -155,7 +155,7 @@ fn computed(
     report.device = Some(device.identity().clone());
     report.tables.push(Table::of("Matrix product", [tables::product(schedule, &factors, execution, seconds, sums)]));
     if accuracy {
-        let accuracy = gemm::accuracy(schedule, &factors, &d);
+        let accuracy = gemm::accuracy(schedule, &factors, &d)?;
         report.tables.extend(Table::of("Accuracy", accuracy_table::accuracies(&accuracy)).filled());
         let distances =
             Table::of("Elements by their distance in numbers of D's format", accuracy_table::ulps(&accuracy));
@@ -199,14 +199,16 @@ fn matched(suspects: &Suspects, arrays: &[Array], quantise: bool) -> Result<Repo
     };
     let d = named.needed("d", None, conversion)?;
     let (k, elements) = (factors.k(), d.codes.len());
-    let found = matching::find(suspects, &factors, &d, &|_| ())?;
+    let mut found = Matches::default();
+    matching::find(suspects, &factors, &d, &mut found, &|_| ())?;
     report.holds = !found.found.is_empty();
     let mixed = matching::mixed(suspects, &factors, &d, &found, &|_| ())?;
-    report.notes.extend(matching::remarks(&found, k, elements));
+    report.answer = matching::answer(&found, k, elements);
+    report.notes.extend(matching::remarks(&found));
     let title = if report.holds { "Schedules that give D in every bit" } else { "The nearest schedule" };
     match mixed {
         Some(mixed) => {
-            report.notes.push(matching::together(&mixed, k, elements));
+            report.answer = Some(matching::together(&mixed, k, elements));
             let rows = tables::mixed(&mixed, k, elements);
             report.tables.push(Table::of("Two schedules that together give every element", rows));
         }

@@ -118,11 +118,26 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>> {
     let (file, length) = text::open(path).map_err(|cause| wrong(path, &cause))?;
     let start = BufReader::new(file);
     match Container::of(path)? {
-        Container::Npy => npy::check(start, length),
+        Container::Npy => npy::shape(start, length).map(drop),
         Container::Safetensors => safetensors::check(start),
     }
     .and_then(|()| text::bytes(path, u64::MAX))
     .map_err(|cause| wrong(path, &cause))
+}
+
+/// The name and the shape of each array in a file, of which no data are read.
+///
+/// # Errors
+/// A request error that names the path and the cause.
+pub(crate) fn shapes(path: &Path) -> Result<Vec<(String, Vec<usize>)>> {
+    let (file, length) = text::open(path).map_err(|cause| wrong(path, &cause))?;
+    let start = BufReader::new(file);
+    let shapes = match Container::of(path)? {
+        Container::Npy => npy::shape(start, length).map(|shape| vec![(String::new(), shape)]),
+        Container::Safetensors => safetensors::streamed(start, length)
+            .map(|(arrays, _)| arrays.into_iter().map(|array| (array.name, array.shape)).collect()),
+    };
+    shapes.map_err(|cause| wrong(path, &cause))
 }
 
 fn wrong(path: &Path, cause: &str) -> Error {

@@ -78,9 +78,9 @@ pub(super) fn streamed(name: String, mut file: impl Read, length: u64) -> Result
     Ok((StreamedArray { name, shape, kind, width: element, data: (0, bytes), whole: true }, Some(ordered)))
 }
 
-/// Refuses what begins a file of `length` bytes, where no array follows from it; the data are not read.
-pub(super) fn check(file: impl Read, length: u64) -> Result<()> {
-    start(file, length).map(|_| ())
+/// The shape that a file of `length` bytes begins with, if an array follows from it; the data are not read.
+pub(super) fn shape(file: impl Read, length: u64) -> Result<Vec<usize>> {
+    start(file, length).map(|start| start.header.shape)
 }
 
 /// The start of a file of `length` bytes, which are those that the header asks for.

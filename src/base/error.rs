@@ -96,6 +96,11 @@ impl Error {
         Error::Device { message: message.into() }
     }
 
+    /// The meaning of a failure to read what is at `place`: where a reader was interrupted, the interruption.
+    pub(crate) fn reading(error: std::io::Error, place: impl fmt::Display) -> Self {
+        error.downcast().unwrap_or_else(|error| Error::request(format!("{place}: {error}")))
+    }
+
     /// The exit status of the command line: 2 for a wrong request, 3 for a failed device, that of the interruption otherwise.
     pub fn exit_status(&self) -> u8 {
         match self {

@@ -1,15 +1,19 @@
-//! What every layer uses: errors, signals, threads, files that are read or written whole, words for people, digests, and
+//! What every layer uses: errors, signals, standard input, threads, files that are read or written whole, words for people, digests, and
 //! functions compiled for several instruction sets.
 
 pub(crate) mod atomic;
 pub(crate) mod digest;
 mod early_sync;
 pub(crate) mod error;
+#[cfg(feature = "cli")]
+pub(crate) mod input;
 pub(crate) mod interrupt;
 pub(crate) mod named;
 pub(crate) mod nearest;
+pub(crate) mod pace;
 pub(crate) mod parallel;
 pub(crate) mod places;
+pub(crate) mod sentence;
 #[cfg(feature = "cli")]
 pub(crate) mod signals;
 pub(crate) mod sorting;

@@ -12,10 +12,14 @@ use std::{
 
 use rayon::prelude::*;
 
-use super::error::Result;
+use super::{error::Result, threads};
 
 /// Calls `work` with ranges that make up `0..count`, one for each thread, and smaller ones as threads run out of work.
 fn ranges(count: usize, work: &(dyn Fn(Range<usize>) + Sync)) {
+    if count == 1 {
+        return work(0..1);
+    }
+    threads::start_pool();
     let longer = |range: Range<usize>, at: usize| if range.is_empty() { at..at + 1 } else { range.start..at + 1 };
     (0..count).into_par_iter().fold(|| 0..0, longer).filter(|range| !range.is_empty()).for_each(work);
 }

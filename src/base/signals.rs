@@ -1,12 +1,21 @@
-//! Waiting for signals that ask the program to stop.
+//! Signals that ask the program to stop, and those that limits on its memory and its files raise.
 
 use std::{
-    sync::Once,
+    panic,
+    sync::{
+        Once,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
 
-use signal_hook::{flag, iterator::Signals, low_level::emulate_default_handler};
+use signal_hook::{
+    consts::{SIGABRT, SIGXFSZ},
+    flag,
+    iterator::Signals,
+    low_level::emulate_default_handler,
+};
 
 use super::{
     error::Interruption,
@@ -34,6 +43,26 @@ pub(crate) fn watch() {
             let _ = thread::Builder::new().name("signals".into()).spawn(move || end_by_a_later(signals));
         }
     });
+}
+
+/// The exit status of a program that lacks memory.
+const WITHOUT_MEMORY: i32 = 3;
+
+/// Ends the work at a limit on memory or on files with a message and an exit status, not by a signal: to write beyond the size that
+/// a file may have (`ulimit -f`) is an error like a full disk, and a lack of memory (`ulimit -v`), which the standard library
+/// reports and answers with SIGABRT, has the status of a device that failed. A panic, which ends in SIGABRT too, stays one. For a
+/// process that is this program alone.
+pub(crate) fn outlive_limits() {
+    static BEYOND: AtomicBool = AtomicBool::new(false);
+    static IS_MEMORY: AtomicBool = AtomicBool::new(true);
+    // A signal that cannot be watched ends the program, as it does without all this.
+    let _ = flag::register(SIGXFSZ, &BEYOND);
+    let _ = flag::register_conditional_shutdown(SIGABRT, WITHOUT_MEMORY, &IS_MEMORY);
+    let told = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        IS_MEMORY.store(false, Ordering::SeqCst);
+        told(panic);
+    }));
 }
 
 /// Ends the program by a signal that comes later than the first one.

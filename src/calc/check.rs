@@ -6,7 +6,10 @@ use super::{
     LineDifference, Operator,
     lines::{CheckedLines, Comparison},
 };
-use crate::{Error, Result, base::parallel};
+use crate::{
+    Error, Result,
+    base::{parallel, threads},
+};
 
 /// Bytes that are read before they are compared, while the next are read.
 const BLOCK: usize = 4 << 20;
@@ -38,8 +41,8 @@ pub struct LineTally {
 ///
 /// Result and flags have to be the same, but see [`Check::strict`]. What was found before an error is returned with it: the
 /// first line that is malformed, has a code wider than its format or another count of fields (with number and word), or a
-/// failure to read.
-pub fn check(operator: &Operator, check: Check, mut input: impl Read + Send) -> (LineTally, Result<()>) {
+/// failure to read, an interruption of `input` among them.
+pub fn check(operator: &Operator, check: Check, mut input: impl Read) -> (LineTally, Result<()>) {
     let comparison = Comparison::new(operator, check.strict, check.limit);
     let (mut tally, mut read) = (LineTally::default(), 0);
     let mut block = Vec::with_capacity(BLOCK + 1);
@@ -53,10 +56,15 @@ pub fn check(operator: &Operator, check: Check, mut input: impl Read + Send) -> 
         let mut next = Vec::with_capacity(BLOCK + 1);
         next.extend_from_slice(&block[whole..]);
         let more = status.is_ok();
-        let (pieces, filled) = rayon::join(
-            || compare(&comparison, &block[..whole]),
-            || if more { fill(&mut input, &mut next) } else { Ok(()) },
-        );
+        threads::start_pool();
+        // The thread that calls reads: it is the one that may be interrupted.
+        let (mut pieces, mut filled) = (Vec::new(), Ok(()));
+        rayon::in_place_scope(|scope| {
+            scope.spawn(|_| pieces = compare(&comparison, &block[..whole]));
+            if more {
+                filled = fill(&mut input, &mut next);
+            }
+        });
         for piece in pieces {
             if let Err(error) = tally.add(piece, &mut read, check.limit) {
                 return (tally, Err(error));
@@ -102,7 +110,7 @@ fn fill(input: &mut impl Read, block: &mut Vec<u8>) -> Result<()> {
             }
             Ok(count) => used += count,
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => break Err(Error::request(format!("standard input: {error}"))),
+            Err(error) => break Err(Error::reading(error, "standard input")),
         }
     };
     block.truncate(used);

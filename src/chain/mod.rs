@@ -23,6 +23,8 @@ pub mod table;
 #[cfg(test)]
 mod tests;
 
+use std::time::{Duration, Instant};
+
 use group::{Group, shapes};
 
 pub use reference::Plain;
@@ -30,12 +32,19 @@ pub use scaling::Scaling;
 pub(crate) use scaling::block_format;
 
 use crate::{
-    Error, Interruption, Result, Stage, base::interrupt, device::Device, inputs::Init, isa::Instruction,
+    Result, Stage,
+    base::{interrupt, pace::Pace},
+    device::Device,
+    inputs::Init,
+    isa::Instruction,
     summary::Summary,
 };
 
 /// The longest chain, in links.
 pub const MAX_LENGTH: usize = 10_000;
+
+/// The chains of the first batch.
+const FIRST: u64 = 1;
 
 /// The most chains.
 pub const MAX_CHAINS: u64 = 1_000_000_000;
@@ -54,6 +63,8 @@ pub struct ChainRequest {
     pub length: usize,
     /// How many chains.
     pub chains: u64,
+    /// For how long more chains are begun; without it until all are.
+    pub within: Option<Duration>,
     /// Seed of the random numbers.
     pub seed: u64,
     /// The scales of matrices in plain formats.
@@ -72,7 +83,7 @@ pub struct Curve {
     pub plain: Plain,
     /// The scales of the operands: a block format, or the rule for one scale of each matrix.
     pub scales: Option<String>,
-    /// One for each length, from 1.
+    /// One for each length, from 1; of a run that was ended, for each that a chain has reached.
     pub points: Vec<Point>,
 }
 
@@ -105,7 +116,12 @@ impl Curve {
     /// Leaves out the lengths that no chain has reached.
     fn cut(&mut self) {
         let reached = self.points.iter().filter(|point| point.finite + point.overflowed > 0).count();
-        self.points.truncate(reached.max(1));
+        self.points.truncate(reached);
+    }
+
+    /// The chains that were begun.
+    pub fn chains(&self) -> u64 {
+        self.points.first().map_or(0, |point| point.finite + point.overflowed)
     }
 
     /// The points before the first length at which any chain overflowed: all that a plot shows.
@@ -115,45 +131,60 @@ impl Curve {
     }
 }
 
-/// Computes the curves of `plan` on `device`, in the order of the plan.
+/// Computes the curves of `plan` on `device`, in the order of the plan, and adds them to `curves`.
 ///
-/// All chains of a link are one execution of the device (in batches of equal size where they would fill the
-/// memory). `progress` is told now and then what has been done, in links. The result depends on the plan and on the
-/// device's arithmetic alone. A signal ends the work: the curves then are those of the links until then, and it is returned.
+/// All chains of a link are one execution of the device, in batches of as many as it computes in about a second. `progress` is told now
+/// and then what has been done, in links. A result depends on the plan and on the device's arithmetic alone. Whatever ends the work,
+/// the curves are those of the links until then.
 ///
 /// # Errors
-/// Those of the device.
+/// Those of the device; [`Error::Interrupted`](crate::Error::Interrupted).
 pub fn run(
     device: &mut dyn Device,
     plan: &ChainRequest,
+    curves: &mut Vec<Curve>,
     progress: &mut dyn FnMut(Stage),
-) -> Result<(Vec<Curve>, Option<Interruption>)> {
-    let mut curves: Vec<Curve> =
+) -> Result<()> {
+    let mut own: Vec<Curve> =
         plan.curves.iter().map(|(i, init)| Curve::new(i, *init, plan.length, plan.scaling)).collect();
+    let outcome = advance(device, plan, &mut own, progress);
+    if outcome.is_err() {
+        own.iter_mut().for_each(Curve::cut);
+    }
+    curves.append(&mut own);
+    outcome
+}
+
+fn advance(
+    device: &mut dyn Device,
+    plan: &ChainRequest,
+    curves: &mut [Curve],
+    progress: &mut dyn FnMut(Stage),
+) -> Result<()> {
     let links = plan.length as u64 * plan.chains;
     let (mut done, total) = (0, links * plan.curves.len() as u64);
+    let (begun, mut begun_curves) = (Instant::now(), 0);
     for (shape, members) in shapes(&plan.curves) {
-        let batch = shape.batch(plan.length);
-        for first in (0..plan.chains).step_by(batch) {
-            let chains = (plan.chains - first).min(batch as u64) as usize;
+        begun_curves += members.len() as u32;
+        let share = plan.within.map(|time| time * begun_curves / plan.curves.len() as u32);
+        let mut pace = Pace::new(FIRST, shape.batch(plan.length) as u64);
+        let mut first = 0;
+        while first < plan.chains && (first == 0 || share.is_none_or(|share| begun.elapsed() < share)) {
+            let chains = (plan.chains - first).min(pace.size());
             let mine: Vec<&(Instruction, Init)> = members.iter().map(|&curve| &plan.curves[curve]).collect();
-            let mut group = Group::new(shape, &mine, plan.scaling, plan.seed, first, chains);
+            let mut group = Group::new(shape, &mine, plan.scaling, plan.seed, first, chains as usize);
             for length in 1..=plan.length {
-                match interrupt::check().and_then(|()| group.advance(device)) {
-                    Err(Error::Interrupted { by }) => {
-                        curves.iter_mut().for_each(Curve::cut);
-                        return Ok((curves, Some(by)));
-                    }
-                    advanced => advanced?,
-                }
+                interrupt::check()?;
+                pace.measure(chains, || group.advance(device))?;
                 for (member, &curve) in members.iter().enumerate() {
                     group.gather(member, &mut curves[curve].points[length - 1]);
                 }
-                done += (chains * members.len()) as u64;
-                let what = format!("{shape}, chains {first} to {}: {length} links", first + chains as u64 - 1);
+                done += chains * members.len() as u64;
+                let what = format!("{shape}, chains {first} to {}: {length} links", first + chains - 1);
                 progress(Stage { what: &what, done, total });
             }
+            first += chains;
         }
     }
-    Ok((curves, None))
+    Ok(())
 }

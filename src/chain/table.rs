@@ -1,7 +1,11 @@
 //! The tables of a chain report.
 
 use super::{ChainRequest, Curve, Point, inits_coincide};
-use crate::{device::Execution, report::Table};
+use crate::{
+    base::sorting,
+    device::Execution,
+    report::{Table, three_digits},
+};
 
 crate::rows! {
     /// A curve: what ran, where it overflows, its error at both ends.
@@ -92,7 +96,7 @@ pub fn notes(plan: &ChainRequest) -> Vec<String> {
     notes
 }
 
-/// A row for each curve that `device` ran. `executions` says how each was executed.
+/// A row for each curve of which `device` ran a link. `executions` says how each was executed.
 pub fn curves<'a>(
     device: Option<&'a str>,
     curves: &'a [Curve],
@@ -116,7 +120,35 @@ pub fn curves<'a>(
             last_error: error(drawn.last()),
         }
     };
-    curves.iter().zip(executions).map(row)
+    curves.iter().zip(executions).filter(|(curve, _)| !curve.points.is_empty()).map(row)
+}
+
+/// What became of the error of chains, in a sentence; `None` without a curve.
+pub fn answer(rows: &[CurveRow], device: &str) -> Option<String> {
+    let last = |row: &&CurveRow| Some((row.last_error?, row.last_length?));
+    let named = |row: &CurveRow| {
+        let on = row.device.as_ref().map_or(String::new(), |device| format!(" on {device}"));
+        let (error, length) = last(&row)?;
+        Some(format!("{} after {length} links ({}, init {}{on})", three_digits(error), row.instruction, row.init))
+    };
+    let overflowed = rows.iter().filter(|row| row.first_overflow.is_some()).count();
+    let overflow = match (rows.iter().filter_map(|row| row.first_overflow).min(), overflowed) {
+        (None, _) => "no chain overflowed".to_string(),
+        (Some(first), _) if rows.len() == 1 => format!("chains overflow from N = {first} on"),
+        (Some(first), some) => format!("chains overflow in {some} of {} curves, from N = {first} on", rows.len()),
+    };
+    let mut ends: Vec<&CurveRow> = rows.iter().filter(|row| last(row).is_some()).collect();
+    sorting::by(&mut ends, |x, y| f64::total_cmp(&x.last_error.unwrap_or(0.0), &y.last_error.unwrap_or(0.0)));
+    match (&ends[..], rows) {
+        (_, []) => None,
+        ([], _) => Some(format!("On {device} {overflow}: there is no mean error.")),
+        ([one], _) => Some(format!("On {device} the mean relative error is {}; {overflow}.", named(one)?)),
+        ([least, .., most], _) => Some(format!(
+            "On {device} the mean relative error is from {} to {}; {overflow}.",
+            named(least)?,
+            named(most)?
+        )),
+    }
 }
 
 /// The table of curves.

@@ -1,12 +1,16 @@
 //! `tcnum calc`: single operations, and lines of expected results against them.
 
-use std::io::{BufRead, Read, stdin};
+use std::io::BufReader;
 
 use clap::{Args, ValueEnum};
 
 use super::{OutputDestination, options::integer, rounding::RoundingFlags};
 use crate::{
     Error, Result,
+    base::{
+        input::{StandardInput, each_line, room_for_a_row},
+        interrupt,
+    },
     calc::{self, CalcRequest, Check, Operator, Sheet},
     format::{self, Format, block},
     report::Report,
@@ -157,7 +161,7 @@ fn format_of_codes(name: &str) -> Result<&'static Format> {
 
 fn check(operator: &Operator, arguments: &Arguments, report: &mut Report) -> Result<()> {
     let how = Check { strict: arguments.check_nan, limit: arguments.limit };
-    let (tally, status) = calc::check(operator, how, stdin());
+    let (tally, status) = calc::check(operator, how, StandardInput);
     if tally.lines == 0 {
         status?;
         return Err(Error::request("there is no line to check on standard input"));
@@ -171,7 +175,7 @@ fn check(operator: &Operator, arguments: &Arguments, report: &mut Report) -> Res
 fn compute(operator: &Operator, arguments: &Arguments, report: &mut Report) -> Result<()> {
     let mut sheet = Sheet::new(operator);
     let status = if arguments.operands.is_empty() {
-        from_lines(&mut sheet, stdin().lock())
+        from_lines(&mut sheet)
     } else {
         from_words(&mut sheet, &arguments.operands, operator.operands())
     };
@@ -188,36 +192,22 @@ fn compute(operator: &Operator, arguments: &Arguments, report: &mut Report) -> R
     status
 }
 
-/// The most bytes of a line of operands.
-const LONGEST_LINE: u64 = 4 << 20;
-
 fn from_words(sheet: &mut Sheet<'_>, words: &[String], count: usize) -> Result<()> {
     for (i, operands) in words.chunks(count).enumerate() {
+        interrupt::check()?;
         let operands: Vec<&str> = operands.iter().map(String::as_str).collect();
         sheet.compute(&operands).map_err(|error| error.within(format!("operation {}", i + 1)))?;
     }
     Ok(())
 }
 
-fn from_lines(sheet: &mut Sheet<'_>, mut input: impl BufRead) -> Result<()> {
-    let mut line = Vec::new();
-    for i in 1.. {
-        let place = || format!("standard input, line {i}");
-        let wrong = |what: &str| Err(Error::request(format!("{}: {what}", place())));
-        line.clear();
-        match input.by_ref().take(LONGEST_LINE + 1).read_until(b'\n', &mut line) {
-            Ok(0) => break,
-            Ok(count) if count as u64 > LONGEST_LINE => return wrong("the line is longer than 4 MiB"),
-            Ok(_) => {}
-            Err(error) => return wrong(&error.to_string()),
+fn from_lines(sheet: &mut Sheet<'_>) -> Result<()> {
+    each_line(BufReader::new(StandardInput), |line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if words.is_empty() {
+            return Ok(());
         }
-        let Ok(text) = std::str::from_utf8(&line) else {
-            return wrong("it is not text (UTF-8); give operands as numbers or hexadecimal codes");
-        };
-        let words: Vec<&str> = text.split_whitespace().collect();
-        if !words.is_empty() {
-            sheet.compute(&words).map_err(|error| error.within(place()))?;
-        }
-    }
-    Ok(())
+        room_for_a_row(sheet.rows(), "--check compares lines without limit")?;
+        sheet.compute(&words)
+    })
 }

@@ -12,8 +12,9 @@ use super::{
 };
 use crate::{
     Error, Result, Stage,
+    base::pace::UNASKED,
     chain::{self, ChainRequest, Curve, Scaling, table},
-    device::{self, Device, Execution},
+    device::{self, Device, Execution, ExecutionKind},
     experiment::table::devices,
     inputs::Init,
     isa::{self, Instruction},
@@ -23,6 +24,9 @@ use crate::{
 /// The instructions of the published figure, the default.
 const PUBLISHED: [&str; 3] =
     ["mma.m16n8k8.f32.bf16.bf16.f32", "mma.m16n8k8.f32.f16.f16.f32", "mma.m16n8k8.f32.tf32.tf32.f32"];
+
+/// The chains where nobody says how many.
+const DEFAULT_CHAINS: u64 = 1000;
 
 /// Chains matrix multiplications: how errors grow when each result is the next operand.
 ///
@@ -42,9 +46,9 @@ pub(super) struct Arguments {
     /// The longest chain, in links; all lengths up to it are reported.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = integer(1..=chain::MAX_LENGTH))]
     length: usize,
-    /// How many chains.
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = integer(1..=chain::MAX_CHAINS))]
-    chains: u64,
+    /// How many chains. [default: 1000; of an exec: device as many of them as it computes in a minute]
+    #[arg(long, value_name = "N", value_parser = integer(1..=chain::MAX_CHAINS))]
+    chains: Option<u64>,
     /// Whether references start from the operands after (low) or before (fp32) rounding. Without it: both.
     #[arg(long = "init", value_enum, value_name = "INIT")]
     inits: Vec<Init>,
@@ -76,62 +80,87 @@ pub(super) struct Arguments {
 /// A device with its curves.
 struct Runner {
     device: Box<dyn Device>,
-    curves: Vec<(Instruction, Init)>,
+    asked: Vec<(Instruction, Init)>,
     executions: Vec<Execution>,
+    curves: Vec<Curve>,
 }
 
-/// Runs the chains, writes the plot if one is asked for, and reports.
+impl Runner {
+    /// What is computed on it.
+    fn plan(&self, arguments: &Arguments) -> ChainRequest {
+        let external = self.executions.iter().any(|own| own.kind == ExecutionKind::External);
+        ChainRequest {
+            curves: self.asked.clone(),
+            length: arguments.length,
+            chains: arguments.chains.unwrap_or(DEFAULT_CHAINS),
+            within: (arguments.chains.is_none() && external).then_some(UNASKED),
+            seed: arguments.seed,
+            scaling: arguments.scales,
+        }
+    }
+}
+
+/// Runs the chains, and reports.
 ///
 /// # Errors
-/// A request error for an unknown or unavailable instruction or a plot file that cannot be written; the errors of
-/// the device.
+/// A request error for an unknown or unavailable instruction; the errors of the device.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     report.seed = Some(arguments.seed);
     let mut runners = runners(arguments, report)?;
-    let plan = |curves: &[(Instruction, Init)]| ChainRequest {
-        curves: curves.to_vec(),
-        length: arguments.length,
-        chains: arguments.chains,
-        seed: arguments.seed,
-        scaling: arguments.scales,
-    };
-    let mut computed: Vec<(String, Vec<Curve>)> = Vec::new();
     let progress = Progress::new(&arguments.destination);
     let several = runners.len() > 1;
-    for runner in &mut runners {
+    let outcome = runners.iter_mut().try_for_each(|runner| {
         let name = runner.device.identity().name.clone();
-        let step = |stage: Stage| match several {
+        let mut step = |stage: Stage| match several {
             true => progress.at(Stage { what: &format!("{name}: {}", stage.what), ..stage }),
             false => progress.at(stage),
         };
-        let (curves, interrupted) = chain::run(runner.device.as_mut(), &plan(&runner.curves), &mut { step })?;
-        computed.push((name, curves));
-        if interrupted.is_some() {
-            report.until_interrupted(interrupted.map_or(Ok(()), |by| Err(Error::Interrupted { by })))?;
-            break;
-        }
-    }
+        let plan = runner.plan(arguments);
+        chain::run(runner.device.as_mut(), &plan, &mut runner.curves, &mut step)
+    });
     drop(progress);
-    let named = |name: &'_ str| several.then(|| name.to_string());
-    let all: Vec<(Instruction, Init)> = runners.iter().flat_map(|runner| runner.curves.clone()).collect();
-    report.notes.extend(table::notes(&plan(&all)));
+    if outcome.is_ok() {
+        report.notes.extend(runners.iter().filter_map(|runner| fewer(runner, &runner.plan(arguments))));
+    }
+    let all = runners.iter().flat_map(|runner| runner.asked.clone()).collect();
+    report.notes.extend(runners.first().map_or_else(Vec::new, |first| {
+        table::notes(&ChainRequest { curves: all, ..first.plan(arguments) })
+    }));
     match &runners[..] {
         [one] => {
             report.device = Some(one.device.identity().clone());
-            if one.curves.is_empty() {
+            if one.asked.is_empty() {
                 select::nothing(report, one.device.as_ref());
             }
         }
-        several => report.tables.push(devices(several.iter().map(|runner| runner.device.identity()))),
+        _ => (),
     }
     let (mut ends, mut points) = (Vec::new(), Vec::new());
-    for ((name, curves), runner) in computed.iter().zip(&runners) {
-        let name = named(name);
-        ends.extend(table::curves(name.as_deref(), curves, &runner.executions));
-        points.extend(table::points(name.as_deref(), curves));
+    for runner in &runners {
+        let name = several.then(|| runner.device.identity().name.as_str());
+        ends.extend(table::curves(name, &runner.curves, &runner.executions));
+        points.extend(table::points(name, &runner.curves));
+    }
+    let device = match &runners[..] {
+        [one] => one.device.identity().name.clone(),
+        several => format!("{} devices", several.len()),
+    };
+    report.answer = table::answer(&ends, &device);
+    if several && !ends.is_empty() {
+        report.tables.push(devices(runners.iter().map(|runner| runner.device.identity())));
     }
     report.tables.extend([table::curve_table(ends), table::point_table(points)]);
-    Ok(())
+    outcome
+}
+
+/// What is to be said of a device that computed fewer chains than it was asked for.
+fn fewer(runner: &Runner, plan: &ChainRequest) -> Option<String> {
+    let least = runner.curves.iter().map(Curve::chains).min().filter(|chains| *chains < plan.chains)?;
+    Some(format!(
+        "{} computed {least} of the {} chains of a run by default in a minute; --chains N computes N.",
+        runner.device.identity().name,
+        plan.chains
+    ))
 }
 
 /// The devices with what each will run: all are opened, and what each lacks is known, before the first runs.
@@ -157,12 +186,12 @@ fn runners(arguments: &Arguments, report: &mut Report) -> Result<Vec<Runner>> {
         if arguments.available {
             select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
         }
-        let (mut curves, mut executions) = (Vec::new(), Vec::new());
+        let (mut asked, mut executions) = (Vec::new(), Vec::new());
         for instruction in &instructions {
             match device.prepare(instruction) {
                 Ok(execution) => {
                     for init in inits(instruction, &arguments.inits) {
-                        curves.push((instruction.clone(), init));
+                        asked.push((instruction.clone(), init));
                         executions.push(execution.clone());
                     }
                 }
@@ -170,7 +199,7 @@ fn runners(arguments: &Arguments, report: &mut Report) -> Result<Vec<Runner>> {
                 Err(error) => return Err(error),
             }
         }
-        runners.push(Runner { device, curves, executions });
+        runners.push(Runner { device, asked, executions, curves: Vec::new() });
     }
     Ok(runners)
 }

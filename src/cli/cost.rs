@@ -11,7 +11,7 @@ use super::{
     select::{self, Selection},
 };
 use crate::{
-    Error, Result,
+    Error, Result, Stage,
     cost::{self, Cost, CostRequest, table},
     device::{self, OperandValues, SHARED_LOADS},
     format,
@@ -44,7 +44,7 @@ pub(super) struct Arguments {
     /// Keep the whole device busy for so many seconds with each kind of operands, and report its rate, clock and power.
     #[arg(long, value_name = "SECONDS", value_parser = integer(1..=MOST_SECONDS))]
     sustain: Option<u32>,
-    /// Print every measurement, by warps and independent runs.
+    /// Print every measurement, by warps and independent runs, as --plot does.
     #[arg(long)]
     points: bool,
     /// Measure conversions between formats too (on a GPU); with --fmt those to or from it.
@@ -88,24 +88,27 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
     }
     let request = CostRequest { instructions, values: arguments.values, sustained: arguments.sustain.map(f64::from) };
-    let (done, interrupted) = cost::run(device.as_mut(), &request, &mut |stage| progress.at(stage))?;
-    report.until_interrupted(interrupted.map_or(Ok(()), |by| Err(Error::Interrupted { by })))?;
-    report.holds = done.iter().all(|cost| cost.unintended.is_empty());
-    report.notes.extend(notes(&done));
-    if !forms.is_empty() {
-        let scalars = cost::scalars(device.as_mut(), &forms, arguments.values, &mut |stage| progress.at(stage))?;
-        let missing = forms.len() - scalars.len();
-        if missing > 0 {
-            report.notes.push(format!("Left out: {missing} conversions that the device does not have, or that are no instructions of their own there (moves)."));
-        }
-        report.tables.push(table::scalars(&scalars));
-    }
-    if arguments.loads {
-        report.tables.push(table::loads(&cost::loads(device.as_mut(), SHARED_LOADS)?));
+    let (mut done, mut scalars, mut loads) = (Vec::new(), Vec::new(), Vec::new());
+    let mut step = |stage: Stage| progress.at(stage);
+    let outcome = cost::run(device.as_mut(), &request, &mut done, &mut step)
+        .and_then(|()| cost::scalars(device.as_mut(), &forms, arguments.values, &mut scalars, &mut step))
+        .and_then(|()| match arguments.loads {
+            true => cost::loads(device.as_mut(), SHARED_LOADS, &mut loads),
+            false => Ok(()),
+        });
+    let missing = forms.len() - scalars.len();
+    if outcome.is_ok() && missing > 0 {
+        report.notes.push(format!("Left out: {missing} conversions that the device does not have, or that are no instructions of their own there (moves)."));
     }
     report.device = Some(device.identity().clone());
-    report.tables.splice(0..0, table::tables(&done, &device.generation(), arguments.points));
-    Ok(())
+    report.answer = table::answer(&done, &device.identity().name);
+    report.holds = done.iter().all(|cost| cost.unintended.is_empty());
+    report.notes.extend(notes(&done));
+    let points = arguments.points || arguments.drawings.flag().is_some();
+    report.tables = table::tables(&done, &device.generation(), points);
+    report.tables.extend(table::scalars(&scalars).filled());
+    report.tables.extend(table::loads(&loads).filled());
+    outcome
 }
 
 /// The conversions that kernels execute: of the chosen formats, or all.

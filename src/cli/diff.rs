@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{
     OutputDestination, Progress,
-    distinguish::{DEFAULT_CASES, Two},
+    distinguish::{Two, search},
     gates::Gates,
     options::{MAX_TIMEOUT, cases, integer},
     select::{Selection, with_instruction},
@@ -15,7 +15,6 @@ use crate::{
     Error, Result,
     device::cpu,
     diff::{self, tables},
-    distinguish::Search,
     report::{self, Report},
     tables::declared,
     verify::MOST_CASES,
@@ -131,9 +130,10 @@ fn devices(arguments: &Arguments, sides: [&str; 2], report: &mut Report) -> Resu
     selection.all |= !named && selection.instructions.is_empty() && selection.formats.is_empty();
     let mut two = Two::open(sides, &selection, timeout, &mut report.notes)?;
     let progress = Progress::new(&arguments.destination);
-    let search = Search { cases: arguments.cases.unwrap_or(DEFAULT_CASES), seed: arguments.seed.unwrap_or(0) };
+    let search = search(arguments.cases, arguments.seed);
     report.seed = Some(search.seed);
-    let told = two.distinguish(&search, &progress, report)?;
+    let mut told = Vec::new();
+    two.distinguish(&search, &progress, report, &mut told)?;
     let mut pairs = Vec::new();
     for [one, other] in &told {
         progress.step(&format!("measuring the features of {one}"));

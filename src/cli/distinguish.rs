@@ -17,16 +17,23 @@ use crate::{
     catalogue,
     device::{self, Device},
     distinguish::{
-        self, Search, Side, Verdict,
-        tables::{self, Named},
+        self, Agreement, Distinction, Search, Side, Verdict,
+        tables::{self, KitRow, Named},
     },
     isa::Instruction,
     report::{Report, Table},
     verify::MOST_CASES,
 };
 
-/// Cases of the stream where no number is given.
-pub(super) const DEFAULT_CASES: u64 = 1 << 17;
+/// Cases of the stream where no number is given, and how long a device is asked for them.
+const DEFAULT_CASES: u64 = 1 << 17;
+const DEFAULT_TIME: Duration = Duration::from_secs(60);
+
+/// How far two are searched, where `--cases` and `--seed` say this.
+pub(super) fn search(cases: Option<u64>, seed: Option<u64>) -> Search {
+    let time = if cases.is_some() { None } else { Some(DEFAULT_TIME) };
+    Search { cases: cases.unwrap_or(DEFAULT_CASES), seed: seed.unwrap_or(0), time }
+}
 
 /// Finds the smallest inputs on which two models, devices or instructions differ, one for each separate reason, or proves that there is none.
 ///
@@ -48,7 +55,7 @@ pub(super) struct Arguments {
     sides: Vec<String>,
     #[command(flatten)]
     selection: Selection,
-    /// Cases of the verification stream to try, beside the corners. [default: 131072]
+    /// Cases of the verification stream to try, beside the corners. [default: 131072, or as many as devices answer in a minute]
     #[arg(long, value_name = "N", value_parser = cases(MOST_CASES), requires = "sides")]
     cases: Option<u64>,
     /// Seconds that an exec: device may take for one answer.
@@ -65,6 +72,13 @@ pub(super) struct Arguments {
     pub destination: OutputDestination,
 }
 
+impl Arguments {
+    /// Whether the result has figures: those of all models.
+    pub(super) fn has_figures(&self) -> bool {
+        self.sides.is_empty()
+    }
+}
+
 /// Runs the command.
 ///
 /// # Errors
@@ -73,15 +87,14 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let progress = Progress::new(&arguments.destination);
     match &arguments.sides[..] {
         [x, y] => {
-            let search = Search { cases: arguments.cases.unwrap_or(DEFAULT_CASES), seed: arguments.seed.unwrap_or(0) };
+            let search = search(arguments.cases, arguments.seed);
             report.seed = Some(search.seed);
             let timeout = Duration::from_secs(arguments.timeout);
             let mut two = Two::open([x, y], &arguments.selection, timeout, &mut report.notes)?;
-            two.distinguish(&search, &progress, report)?;
+            two.distinguish(&search, &progress, report, &mut Vec::new())
         }
-        _ => generations(arguments, &progress, report)?,
+        _ => generations(arguments, &progress, report),
     }
-    Ok(())
 }
 
 /// Two devices, and the instructions on which they are told apart.
@@ -109,17 +122,42 @@ impl Two {
         Ok(Two { names: [x.0, y.0], devices, instructions })
     }
 
-    /// Tells them apart on each instruction, and puts what was found into the report. Returns the instructions that were done.
+    /// Tells them apart on each instruction, and puts what was found into the report, and the instructions that were done into `done`,
+    /// whatever ends it.
     ///
     /// # Errors
-    /// A device that fails.
+    /// A device that fails; an interruption.
     pub(super) fn distinguish(
         &mut self,
         search: &Search,
         progress: &Progress,
         report: &mut Report,
-    ) -> Result<Vec<[Instruction; 2]>> {
-        let (mut rows, mut reasons, mut done) = (Vec::new(), Vec::new(), Vec::new());
+        done: &mut Vec<[Instruction; 2]>,
+    ) -> Result<()> {
+        let (mut rows, mut reasons) = (Vec::new(), Vec::new());
+        let outcome = self.each(search, progress, &mut |[one, other], named, told| {
+            rows.push(tables::pair(named, told));
+            reasons.extend(tables::reasons(named, told, reasons.len() + 1));
+            done.push([one.clone(), other.clone()]);
+        });
+        report.holds = rows.iter().all(|row| row.verdict != Verdict::Differ.name());
+        report.answer = tables::answer(&rows);
+        let reasons = Table::of("Why they differ", reasons).filled();
+        report.tables.extend(std::iter::once(Table::of("Two told apart", rows)).chain(reasons));
+        let models = self.devices.each_ref().map(|device| device.model());
+        let uses = done.iter().flat_map(|[x, y]| [(models[0], x), (models[1], y)]);
+        let uses = uses.filter_map(|(model, instruction)| Some((model?, instruction)));
+        report.tables.extend(catalogue::evidence_for(uses).filled());
+        outcome
+    }
+
+    /// Tells them apart on each instruction, and hands on what was found of each.
+    fn each(
+        &mut self,
+        search: &Search,
+        progress: &Progress,
+        told: &mut dyn FnMut([&Instruction; 2], [&Named; 2], &Distinction),
+    ) -> Result<()> {
         let [x, y] = &self.names;
         let total = self.instructions.len() as u64;
         for (number, [one, other]) in self.instructions.iter().enumerate() {
@@ -128,25 +166,15 @@ impl Two {
             let what = format!("telling {one} on {x} from {other} on {y}");
             progress.at(Stage { what: &what, done: number as u64, total });
             let [first, second] = &mut self.devices;
-            let told = distinguish::distinguish(
+            let distinction = distinguish::distinguish(
                 Side { device: first.as_mut(), instruction: one },
                 Side { device: second.as_mut(), instruction: other },
                 search,
-            );
-            let Some(told) = report.until_interrupted(told)? else { break };
-            report.holds &= told.verdict != Verdict::Differ;
-            let named = [&named[0], &named[1]];
-            reasons.extend(tables::reasons(named, &told, reasons.len() + 1));
-            rows.push(tables::pair(named, &told));
-            done.push([one.clone(), other.clone()]);
+            )?;
+            told([one, other], named.each_ref(), &distinction);
+            distinction.stopped.map_or(Ok(()), Err)?;
         }
-        let reasons = Table::of("Why they differ", reasons).filled();
-        report.tables.extend(std::iter::once(Table::of("Two told apart", rows)).chain(reasons));
-        let models = self.devices.each_ref().map(|device| device.model());
-        let uses = done.iter().flat_map(|[x, y]| [(models[0], x), (models[1], y)]);
-        let uses = uses.filter_map(|(model, instruction)| Some((model?, instruction)));
-        report.tables.extend(catalogue::evidence_for(uses).filled());
-        Ok(done)
+        Ok(())
     }
 }
 
@@ -221,36 +249,42 @@ fn generations(arguments: &Arguments, progress: &Progress, report: &mut Report) 
         ));
     }
     let chosen: Vec<Instruction> = arguments.selection.instructions(&[], Some("model:"))?;
-    let mut agreements = Vec::new();
+    let (mut agreements, mut kits) = (Vec::new(), Vec::new());
+    let outcome = compare(&chosen, progress, &mut agreements).and_then(|()| kits_of(&chosen, progress, &mut kits));
+    report.answer = tables::agreement(&agreements);
+    let models: Vec<Model> = shipped().map(Model::load).collect::<Result<_>>()?;
+    let uses = agreements.iter().flat_map(|own| models.iter().map(|model| (model, &own.instruction)));
+    let tables = [tables::known(&agreements), tables::generations(&agreements), Table::of("Test kits", kits)];
+    let tables = tables.into_iter().chain([catalogue::evidence_for(uses)]);
+    report.tables = tables.filter_map(Table::filled).collect();
+    outcome
+}
+
+/// Which models compute each instruction alike.
+fn compare(chosen: &[Instruction], progress: &Progress, agreements: &mut Vec<Agreement>) -> Result<()> {
     for (number, instruction) in chosen.iter().enumerate() {
         let what = format!("comparing the models of {instruction}");
         progress.at(Stage { what: &what, done: number as u64, total: chosen.len() as u64 });
-        let Some(agreement) = report.until_interrupted(distinguish::generations(instruction))? else { break };
-        agreements.push(agreement);
+        agreements.push(distinguish::generations(instruction)?);
     }
+    Ok(())
+}
+
+/// The test kits of instructions.
+fn kits_of(chosen: &[Instruction], progress: &Progress, kits: &mut Vec<KitRow>) -> Result<()> {
     // Instructions with the same operands have the same kit.
     let mut alike: BTreeMap<String, Vec<&Instruction>> = BTreeMap::new();
-    for i in &chosen {
+    for i in chosen {
         let formats = [i.a, i.b, i.c, i.d].map(|format| format.name);
         let operands = format!("{formats:?} {} {:?} {:?} {}", i.k, i.sparse, i.scale, i.xor);
         alike.entry(operands).or_default().push(i);
     }
     let mut alike: Vec<Vec<&Instruction>> = alike.into_values().collect();
     sorting::by_key(&mut alike, |own| chosen.iter().position(|i| std::ptr::eq(i, own[0])));
-    let mut kits = Vec::new();
     let total = alike.len() as u64;
     for (number, own) in alike.into_iter().enumerate() {
-        if report.interrupted.is_some() {
-            break;
-        }
         progress.at(Stage { what: &format!("making the kit of {}", own[0]), done: number as u64, total });
-        let Some(kit) = report.until_interrupted(distinguish::kit(own[0]))? else { break };
-        kits.extend(tables::kit(own[0], &own[1..], &kit));
+        kits.extend(tables::kit(own[0], &own[1..], &distinguish::kit(own[0])?));
     }
-    let models: Vec<Model> = shipped().map(Model::load).collect::<Result<_>>()?;
-    let uses = agreements.iter().flat_map(|own| models.iter().map(|model| (model, &own.instruction)));
-    let tables = [tables::known(&agreements), tables::generations(&agreements), Table::of("Test kits", kits)];
-    let tables = tables.into_iter().chain([catalogue::evidence_for(uses)]);
-    report.tables = tables.filter_map(Table::filled).collect();
     Ok(())
 }

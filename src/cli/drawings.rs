@@ -11,9 +11,46 @@ use crate::{
         atomic::{self, DerivedKind},
         text,
     },
-    document::figures,
+    document::{Figure, figures},
     report::{Report, figure::Kind},
 };
+
+/// The figures that a command may have.
+pub(super) struct Figures<'a> {
+    drawings: &'a Drawings,
+    /// What all figures of the command show.
+    show: &'static str,
+    /// Whether its result has one.
+    some: bool,
+}
+
+impl Figures<'_> {
+    /// Refuses, before any work, figures that the result will not have.
+    ///
+    /// # Errors
+    /// A request error: it has none.
+    pub(super) fn check(&self) -> Result<()> {
+        match self.drawings.flag().filter(|_| !self.some) {
+            Some(flag) => {
+                Err(Error::request(format!("{flag}: this result has nothing to draw; figures show {}", self.show)))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Draws the figures of a result; `whole`: nothing ended the work before.
+    ///
+    /// # Errors
+    /// A request error: a whole result has none, or a file cannot be written, or would replace one that is no drawing.
+    pub(super) fn write(&self, report: &Report, whole: bool) -> Result<()> {
+        let Some(flag) = self.drawings.flag() else { return Ok(()) };
+        match figures(report) {
+            all if !all.is_empty() => self.drawings.write(&all),
+            _ if whole => Err(Error::request(format!("{flag}: this result has nothing to draw"))),
+            _ => Ok(()),
+        }
+    }
+}
 
 /// Where the figures of a result go.
 #[derive(Args, Debug, Clone, Default)]
@@ -58,18 +95,18 @@ impl DerivedKind for DrawingFile {
 }
 
 impl Drawings {
-    /// Draws the figures of a result.
-    ///
-    /// # Errors
-    /// A request error: the result has none, or a file cannot be written, or would replace one that is no drawing.
-    pub(super) fn write(&self, report: &Report) -> Result<()> {
-        if self.plot.is_none() && self.plots.is_none() {
-            return Ok(());
-        }
-        let flag = if self.plot.is_some() { "--plot" } else { "--plots" };
-        let all = figures(report);
-        let first = all.first().ok_or_else(|| Error::request(format!("{flag}: this result has nothing to draw")))?;
-        if let Some(path) = &self.plot {
+    /// The figures of a command, which show this, if its result has some.
+    pub(super) fn of(&self, show: &'static str, some: bool) -> Figures<'_> {
+        Figures { drawings: self, show, some }
+    }
+
+    /// The flag that asks for figures, if one does.
+    pub(super) fn flag(&self) -> Option<&'static str> {
+        self.plot.as_ref().map(|_| "--plot").or(self.plots.as_ref().map(|_| "--plots"))
+    }
+
+    fn write(&self, all: &[Figure]) -> Result<()> {
+        if let (Some(path), Some(first)) = (&self.plot, all.first()) {
             first.scene.write(path).map_err(|error| error.within("--plot"))?;
         }
         let Some(folder) = &self.plots else { return Ok(()) };

@@ -70,6 +70,16 @@ pub(super) struct Arguments {
     pub destination: OutputDestination,
 }
 
+impl Arguments {
+    /// Whether the result has figures: a scheme computes no integers.
+    ///
+    /// # Errors
+    /// A scheme that cannot be read.
+    pub(super) fn has_figures(&self) -> Result<bool> {
+        Ok(schemes(&self.schemes)?.iter().any(|scheme| !scheme.is_integer()))
+    }
+}
+
 /// Parses m, n and k.
 fn shape(text: &str) -> std::result::Result<Shape, String> {
     let numbers: Option<Vec<usize>> = text.split([',', 'x']).map(|number| number.trim().parse().ok()).collect();
@@ -107,21 +117,22 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         rows: arguments.rows,
         schemes,
     };
-    let (done, interrupted) = emulate::run(&mut devices, &request, &mut |stage| progress.at(stage))?;
-    report.until_interrupted(interrupted.map_or(Ok(()), |by| Err(Error::Interrupted { by })))?;
+    let mut done = Vec::new();
+    let outcome = emulate::run(&mut devices, &request, &mut done, &mut |stage| progress.at(stage));
+    report.answer = table::answer(&request, &devices, &done);
     report.notes.extend(table::notes(&request, &done));
     report.holds = table::holds(&done);
     if let [device] = &devices[..] {
         report.device = Some(device.identity().clone());
     }
-    if done.is_empty() {
+    if done.is_empty() && outcome.is_ok() {
         devices.iter().for_each(|device| select::nothing(report, device.as_ref()));
     }
     report.tables = table::tables(&request, &devices, &done);
-    if devices.len() > 1 {
+    if devices.len() > 1 && !done.is_empty() {
         report.tables.push(table_of_devices(devices.iter().map(|device| device.identity())));
     }
-    Ok(())
+    outcome
 }
 
 /// The schemes that are named, each once, or all that are shipped.

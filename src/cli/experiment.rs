@@ -56,6 +56,17 @@ pub(super) struct Arguments {
     pub destination: OutputDestination,
 }
 
+impl Arguments {
+    /// Whether the result has figures.
+    ///
+    /// # Errors
+    /// A file that is not an experiment.
+    pub(super) fn has_figures(&self) -> Result<bool> {
+        let Experiment { chain, products, bits, .. } = Experiment::read(&self.file)?;
+        Ok(chain.is_some() || products.is_some() || bits.is_some())
+    }
+}
+
 /// Runs the experiment.
 ///
 /// # Errors
@@ -69,8 +80,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         Options { seed: arguments.seed, samples: arguments.samples, published_samples: arguments.published_samples };
     let progress = Progress::new(&arguments.destination);
     progress.step(&format!("repeating {}", arguments.file.display()));
-    experiment::run(&experiment, &mut devices, options, report, &mut |stage| progress.at(stage))?;
-    Ok(())
+    experiment::run(&experiment, &mut devices, options, report, &mut |stage| progress.at(stage))
 }
 
 /// The devices that were named; without any the first GPU and those of the file, or the default one.

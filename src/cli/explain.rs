@@ -114,9 +114,11 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let title = format!("{instruction}: {}", operands(&Subject::Matrix(&instruction), &case));
     report.holds = results.windows(2).all(|pair| pair[0].1 == pair[1].1);
     report.notes.extend(rounded(&instruction, arguments)?.into_iter().chain(undecided));
+    let steps = explain::rows(None, &explanations);
+    report.answer = Some(explain::answer(instruction.d, &results, &steps));
     report.tables = vec![
         explain::results(title, instruction.d, results),
-        explain::table(&titles, explain::rows(None, &explanations)),
+        explain::table(&titles, steps),
         catalogue::evidence_for(models.iter().map(|model| (model, &instruction))),
     ];
     Ok(())

@@ -5,6 +5,7 @@ mod library;
 mod matched;
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -28,7 +29,7 @@ use crate::{
     },
     format::{self, Format, Rounding},
     gemm::{
-        self, AccumulatorJoin, ArrayFile, BiasEntry, CEntry, Conversion, CudaReplay, Differences, Executor, Factors,
+        self, AccumulatorJoin, ArrayFile, BiasEntry, CEntry, Conversion, CudaReplay, Differences, Executor, Extents, Factors,
         KOrder, Matrix, OperandRounding, PartJoin, Residue, Schedule,
         library::{Values, checked_shape, draw},
         tables,
@@ -218,6 +219,11 @@ impl Arguments {
     pub(super) fn computes_one(&self) -> bool {
         self.shapes.is_none() && self.batches.is_none() && self.between.is_empty()
     }
+
+    /// Whether the result has figures: those of the accuracy of one D.
+    pub(super) fn has_figures(&self) -> bool {
+        self.computes_one() && self.matched.is_none()
+    }
 }
 
 /// Parses the name of a GPU.
@@ -245,6 +251,9 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let given = [("--model", !arguments.models.is_empty()), ("--apart", arguments.apart.is_some())];
     if let Some((flag, _)) = given.iter().find(|(_, given)| *given && !searches) {
         return Err(Error::request(format!("{flag} is for --match and --between")));
+    }
+    if let Some(extents) = extents(arguments)? {
+        extents.fit()?;
     }
     if let Some(file) = &arguments.matched {
         return matched::run(arguments, file, report);
@@ -287,39 +296,70 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     };
     let seconds = begin.elapsed().as_secs_f64();
     report.device = Some(device.identity().clone());
-    if let Some(path) = &arguments.schedule_out {
-        atomic::write(path, schedule.to_toml().as_bytes()).map_err(|error| error.within("--schedule-out"))?;
-    }
-    if let Some(path) = &arguments.destination.out {
-        let metadata = [
-            ("tcnum.schedule", schedule.to_toml()),
-            ("tcnum.device", device.identity().name.clone()),
-            ("tcnum.source", invocation()),
-        ];
-        let metadata = sorting::map(metadata.map(|(key, value)| (key.to_string(), value)));
-        gemm::write(path, &d, metadata)?;
-    }
+    let product = tables::product(&schedule, &factors, execution, seconds, sums);
     progress.step("measuring the errors");
     let accuracy = gemm::accuracy(&schedule, &factors, &d);
-    report.tables.push(Table::of("Matrix product", [tables::product(&schedule, &factors, execution, seconds, sums)]));
-    report.tables.extend(Table::of("Accuracy", gemm::accuracy_table::accuracies(&accuracy)).filled());
+    let measured = accuracy.as_deref().unwrap_or_default();
+    report.answer = Some(gemm::accuracy_table::answer(&product, &device.identity().name, measured));
+    report.tables.push(Table::of("Matrix product", [product]));
+    report.tables.extend(Table::of("Accuracy", gemm::accuracy_table::accuracies(measured)).filled());
     let distances =
-        Table::of("Elements by their distance in numbers of D's format", gemm::accuracy_table::ulps(&accuracy));
+        Table::of("Elements by their distance in numbers of D's format", gemm::accuracy_table::ulps(measured));
     report.tables.extend(distances.filled());
-    if accuracy.first().is_some_and(|first| first.elements < m * n) {
-        report.notes.push(format!(
-            "The accuracy is that of {} elements of {}, spread over D.",
-            accuracy[0].elements,
-            m * n
-        ));
+    if let Some(first) = measured.first().filter(|first| first.elements < m * n) {
+        report.notes.push(format!("The accuracy is that of {} elements of {}, spread over D.", first.elements, m * n));
     }
-    if let Some(file) = &arguments.compare {
-        let (other, _) = file.read(Some(d.format), Conversion::Keep).map_err(|error| error.within("--compare"))?;
-        let found = Differences::between(&d, &other).map_err(|error| error.within(file.label()))?;
-        report.holds = found.differing == 0;
-        report.tables.push(Table::of("Comparison", [tables::comparison(file.label(), d.format, &found)]));
-    }
+    let compared = compare(arguments, &d, report);
+    let metadata = [
+        ("tcnum.schedule", schedule.to_toml()),
+        ("tcnum.device", device.identity().name.clone()),
+        ("tcnum.source", invocation()),
+    ];
+    let metadata = sorting::map(metadata.map(|(key, value)| (key.to_string(), value)));
+    let written = write_schedule(arguments, Some(&schedule)).and(write_product(arguments, &d, metadata));
+    accuracy.and(compared).and(written)
+}
+
+/// Compares D with the matrix of `--compare`, if there is one.
+fn compare(arguments: &Arguments, d: &Matrix, report: &mut Report) -> Result<()> {
+    let Some(file) = &arguments.compare else { return Ok(()) };
+    let (other, _) = file.read(Some(d.format), Conversion::Keep).map_err(|error| error.within("--compare"))?;
+    let found = Differences::between(d, &other).map_err(|error| error.within(file.label()))?;
+    report.holds &= found.differing == 0;
+    report.answer = Some(tables::comparison_answer(&file.label(), &found));
+    report.tables.push(Table::of("Comparison", [tables::comparison(file.label(), d.format, &found)]));
     Ok(())
+}
+
+/// Writes D to the file of `--out`, if there is one.
+fn write_product(arguments: &Arguments, d: &Matrix, metadata: BTreeMap<String, String>) -> Result<()> {
+    arguments.destination.out.as_ref().map_or(Ok(()), |path| gemm::write(path, d, metadata))
+}
+
+/// Writes a schedule to the file of `--schedule-out`, if there are both.
+fn write_schedule(arguments: &Arguments, schedule: Option<&Schedule>) -> Result<()> {
+    let (Some(path), Some(schedule)) = (&arguments.schedule_out, schedule) else { return Ok(()) };
+    atomic::write(path, schedule.to_toml().as_bytes()).map_err(|error| error.within("--schedule-out"))
+}
+
+/// The shapes of the matrices, of which no data are read yet; `None` where A and B are not both files.
+fn extents(arguments: &Arguments) -> Result<Option<Extents>> {
+    let read = |flag: &str, file: &ArrayFile| file.extent().map_err(|error| error.within(flag));
+    let optional =
+        |flag: &str, file: &Option<ArrayFile>| file.as_ref().map(|file| read(flag, file)).transpose();
+    let turned = |(rows, columns), turn: bool| if turn { (columns, rows) } else { (rows, columns) };
+    let (Some(a), Some(b)) = (&arguments.a, &arguments.b) else { return Ok(None) };
+    let d = match &arguments.matched {
+        Some(_) => optional("--match", &arguments.matched)?,
+        None => optional("--compare", &arguments.compare)?,
+    };
+    Ok(Some(Extents {
+        a: turned(read("--a", a)?, arguments.transpose_a),
+        b: turned(read("--b", b)?, arguments.transpose_b),
+        c: optional("--c", &arguments.c)?,
+        bias: optional("--bias", &arguments.bias)?,
+        d,
+    }))
 }
 
 /// Parses m, n and k.

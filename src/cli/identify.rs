@@ -15,21 +15,22 @@ use super::{
     select::{self, Selection},
 };
 use crate::{
+    Error, Result, Stage,
     arithmetic::{Evidence, EvidenceSource},
-    Error, Result,
-    base::{atomic, interrupt, parallel},
+    base::{atomic, interrupt},
     comparison::Difference,
     device::{self, Device, Identity, Work},
+    document::chip,
     features::{self, Features},
     identify::{
         Confirmation, Fingerprint, HeldOut, Identification, KEPT, Likeness, Plan, Refuting, WORK, ask_reduced, confirm,
         evidence, evidence_of, fingerprint, identify, identify_recording, likeness, model_file, quick, reduced,
-        tables::{self, Outcome},
+        tables::{self, IdentifiedRow, Outcome},
     },
     inputs::Sequence,
     isa::{Case, Instruction},
     power::{Tested, sentences, summaries},
-    report::{Report, Table},
+    report::{Report, Table, grouped},
     trace::Trace,
     verify::{MOST_CASES, Part, State, tables as verification},
 };
@@ -39,6 +40,9 @@ const DEFAULT_BUDGET: u64 = 20_000;
 /// Held-out cases where no number is given: of a GPU, and of any other device.
 const GPU_CASES: u64 = 10_000_000_000;
 const OTHER_CASES: u64 = 10_000_000;
+/// How long a device may take to answer a search, and how long a held-out run takes, where no number of tiles or cases is given.
+const ASKING_TIME: Duration = Duration::from_secs(60);
+const HELD_OUT_TIME: Duration = Duration::from_secs(60);
 /// How often the search begins again with what the held-out run found different, and the cases that it takes along.
 const MOST_SEARCHES: usize = 4;
 const MOST_ADDED: usize = 64;
@@ -65,10 +69,11 @@ const MOST_ADDED: usize = 64;
 pub(super) struct Arguments {
     #[command(flatten)]
     selection: Selection,
-    /// Tiles that the device may execute, the held-out run included. [default: 20000, and the held-out run]
+    /// Tiles that the device may execute, the held-out run included. [default: 20000 or as many as it answers in a minute, and the
+    /// held-out run]
     #[arg(long, value_name = "N", value_parser = integer(1..=u64::MAX))]
     budget: Option<u64>,
-    /// Cases that are compared with what was found. [default: 1e10 on a GPU, 1e7 elsewhere]
+    /// Cases that are compared with what was found. [default: 1e10 on a GPU, 1e7 elsewhere, or as many as fit into a minute]
     #[arg(long, value_name = "N", value_parser = cases(MOST_CASES))]
     cases: Option<u64>,
     /// Begin from nothing: not with the arithmetics of shipped models.
@@ -89,27 +94,40 @@ pub(super) struct Arguments {
     pub common: Common,
 }
 
-/// Runs the command; with what ended it early, where there is still something to report.
+/// Runs the command.
 ///
 /// # Errors
-/// Unknown names; a device that lacks an instruction, fails before it answers, or is not a function of its operands.
+/// Unknown names; a device that lacks an instruction, fails, or is not a function of its operands; an interruption; a file that cannot
+/// be written.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let progress = Progress::new(&arguments.common.destination);
     report.seed = Some(arguments.common.seed);
-    if arguments.quick || arguments.features {
-        let failure = short(arguments, &progress, report)?;
-        return failure.map_or(Ok(()), Err);
+    if arguments.quick {
+        return fingerprints(arguments, &progress, report);
     }
-    let (known, failure) = match arguments.common.device.as_deref().and_then(|name| name.strip_prefix("trace:")) {
-        Some(file) => (vec![recorded(arguments, Path::new(file))?.judged()?], None),
-        None => asked(arguments, &progress, report)?,
+    if arguments.features {
+        return measured(arguments, &progress, report);
+    }
+    let mut known = Vec::new();
+    let outcome = match arguments.common.device.as_deref().and_then(|name| name.strip_prefix("trace:")) {
+        Some(file) => recorded(arguments, Path::new(file), &mut known),
+        None => asked(arguments, &progress, report, &mut known),
     };
-    let failure = match failure {
-        Some(error) => report.until_interrupted::<()>(Err(error)).err(),
-        None => None,
-    };
+    let outcome = report.until_interrupted(outcome);
+    // What cannot be reported keeps nothing back that can.
+    let shown = show(arguments, &known, report);
+    outcome.and(shown)
+}
+
+/// Puts what is known into the report, and writes the model file.
+///
+/// # Errors
+/// The model file cannot be written.
+fn show(arguments: &Arguments, known: &[Known], report: &mut Report) -> Result<()> {
+    let rows: Vec<IdentifiedRow> = known.iter().map(|known| tables::row(&known.outcome())).collect();
+    report.answer = tables::answer(&rows, known.first().map_or("", |known| &known.device));
+    report.tables = vec![Table::of("Arithmetics that were worked out", rows)];
     let lines = known.iter().filter_map(|known| Some((&known.found, known.tested.as_ref()?, &known.evidence[..])));
-    report.tables = vec![tables::identified(known.iter().map(Known::outcome))];
     report.tables.extend(tables::lines(lines).filled());
     let parts: Vec<Part> = known.iter().filter_map(|known| known.held_out.clone()).collect();
     if !parts.is_empty() {
@@ -120,21 +138,24 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     report.tables.extend(differences);
     report.notes.extend(signatures);
     report.holds = !known.is_empty() && known.iter().all(|known| known.outcome().agrees());
-    for known in &known {
-        report.notes.extend(known.remarks());
+    report.notes.extend(known.iter().flat_map(Known::remarks));
+    let found: Vec<&Known> = known.iter().filter(|known| !known.found.rule.is_empty()).collect();
+    if found.is_empty() {
+        return Ok(());
     }
-    let text = model_file(known.iter().map(|known| (&known.found, known.evidence())));
-    if let Some(path) = &arguments.model_out {
-        atomic::write(path, text.as_bytes()).map_err(|error| error.within("--model-out"))?;
-        report.notes.push(format!("What was found is in {}.", path.display()));
-    } else {
-        report.notes.push(format!("The model file (--model-out writes it):\n{text}"));
+    let text = model_file(found.iter().map(|known| (&known.found, known.evidence())));
+    match &arguments.model_out {
+        Some(path) => {
+            atomic::write(path, text.as_bytes()).map_err(|error| error.within("--model-out"))?;
+            report.notes.push(format!("What was found is in {}.", path.display()));
+        }
+        None => report.notes.push(format!("The model file (--model-out writes it):\n{text}")),
     }
-    failure.map_or(Ok(()), Err)
+    Ok(())
 }
 
-/// The short answers: a fingerprint, or the features, of each instruction.
-fn short(arguments: &Arguments, progress: &Progress, report: &mut Report) -> Result<Option<Error>> {
+/// The device and the instructions that are asked of it; a recording is refused.
+fn chosen(arguments: &Arguments, report: &mut Report) -> Result<(Box<dyn Device>, Vec<Instruction>)> {
     let named = arguments.common.device.as_deref();
     if let Some(name) = named.filter(|name| name.starts_with("trace:")) {
         let flag = if arguments.quick { "--quick" } else { "--features" };
@@ -143,61 +164,62 @@ fn short(arguments: &Arguments, progress: &Progress, report: &mut Report) -> Res
              searched"
         )));
     }
-    let (mut fingerprints, mut measured): (Vec<Fingerprint>, Vec<Features>) = (Vec::new(), Vec::new());
-    let failure = each(arguments, progress, report, &mut |instruction, device| {
-        match arguments.quick {
-            true => fingerprints.push(quick(device, instruction, arguments.common.seed)?),
-            false => measured.push(features::measure(device, instruction)?),
-        }
-        Ok(())
-    })?;
-    let none = fingerprints.iter().filter(|found| found.matching.is_empty());
-    let none: Vec<&str> = none.map(|found| &found.instruction.name[..]).collect();
-    if !none.is_empty() {
-        let names = none.join(", ");
-        report.notes.push(format!(
-            "None of the known arithmetics gives all answers of {names}; without --quick it is worked out."
-        ));
-    }
-    if let [one] = &measured[..] {
-        report.notes.extend(features::tables::reasons(one));
-    }
-    let done = fingerprints.len() + measured.len();
-    report.holds = none.is_empty() && done > 0;
-    let rows: Vec<_> = fingerprints.iter().map(fingerprint).collect();
-    let tables = [Table::of("Known arithmetics", rows), features::tables::features(&measured)];
-    report.tables = tables.into_iter().filter_map(Table::filled).collect();
-    Ok(failure)
-}
-
-/// Does something for each chosen instruction of the device; with what ended it after the first.
-fn each(
-    arguments: &Arguments,
-    progress: &Progress,
-    report: &mut Report,
-    ask: &mut dyn FnMut(&Instruction, &mut dyn Device) -> Result<()>,
-) -> Result<Option<Error>> {
-    let default = arguments.selection.device(&["bf16"], arguments.common.device.as_deref());
-    let mut instructions = arguments.selection.instructions(&["bf16"], Some(&default))?;
-    let mut device = device::open(Some(&default), Duration::from_secs(arguments.common.timeout))?;
+    let name = arguments.selection.device(&["bf16"], named);
+    let mut instructions = arguments.selection.instructions(&["bf16"], Some(&name))?;
+    let device = device::open(Some(&name), Duration::from_secs(arguments.common.timeout))?;
     if arguments.selection.all {
         select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
     }
-    let mut failure = None;
-    for (at, instruction) in instructions.iter().enumerate() {
-        progress.step(&format!("asking {instruction} on {}", device.identity().name));
-        match ask(instruction, device.as_mut()) {
-            Ok(()) => {}
-            Err(error) if arguments.selection.all && error.exit_status() == 2 => report.notes.push(error.to_string()),
-            Err(error) if at > 0 => {
-                report.until_interrupted::<()>(Err(error)).map_or_else(|error| failure = Some(error), |_| ());
-                break;
+    Ok((device, instructions))
+}
+
+/// Which known arithmetic each instruction has.
+fn fingerprints(arguments: &Arguments, progress: &Progress, report: &mut Report) -> Result<()> {
+    let (mut device, instructions) = chosen(arguments, report)?;
+    device.announce_instructions(&instructions);
+    let mut found: Vec<Fingerprint> = Vec::new();
+    let mut ask = || {
+        instructions.iter().try_for_each(|instruction| {
+            progress.step(&format!("asking {instruction} on {}", device.identity().name));
+            match quick(device.as_mut(), instruction, arguments.common.seed) {
+                Err(error) if arguments.selection.all && error.exit_status() == 2 => report.notes.push(error.to_string()),
+                outcome => found.push(outcome?),
             }
-            Err(error) => return Err(error),
-        }
-    }
+            Ok(())
+        })
+    };
+    let outcome = ask();
     report.device = Some(device.identity().clone());
-    Ok(failure)
+    report.holds = !found.is_empty() && found.iter().all(|found| !found.matching.is_empty());
+    report.answer = tables::known(&found, &chip(device.identity()));
+    report.tables = vec![Table::of("Known arithmetics", found.iter().map(fingerprint))];
+    outcome
+}
+
+/// The features of each instruction.
+fn measured(arguments: &Arguments, progress: &Progress, report: &mut Report) -> Result<()> {
+    let (mut device, instructions) = chosen(arguments, report)?;
+    let mut found: Vec<Features> = Vec::new();
+    let (mut done, total) = (0, instructions.len() as u64);
+    let what = format!("asking {}", device.identity().name);
+    progress.at(Stage { what: &what, done, total });
+    let outcome = features::measure_all(device.as_mut(), &instructions, &mut |_, features| {
+        match features {
+            Err(error) if arguments.selection.all && error.exit_status() == 2 => report.notes.push(error.to_string()),
+            outcome => found.push(outcome?),
+        }
+        done += 1;
+        progress.at(Stage { what: &what, done, total });
+        Ok(())
+    });
+    report.device = Some(device.identity().clone());
+    report.holds = !found.is_empty();
+    report.answer = features::tables::answer(&found, &chip(device.identity()));
+    if let [one] = &found[..] {
+        report.notes.extend(features::tables::reasons(one));
+    }
+    report.tables = vec![features::tables::features(&found)];
+    outcome
 }
 
 /// What is known of one instruction.
@@ -214,12 +236,14 @@ struct Known {
     /// What ended it before its end.
     stopped: Option<Error>,
     seconds: f64,
+    /// The device in short, and the source that its answers are.
+    device: String,
     source: EvidenceSource,
 }
 
 impl Known {
     /// What a search found that took so long.
-    fn new(found: Identification, seconds: f64, source: EvidenceSource) -> Known {
+    fn new(found: Identification, seconds: f64, device: String, source: EvidenceSource) -> Known {
         let stopped = found.failure.as_ref();
         let stopped = stopped.map(|failed| interrupt::check().err().unwrap_or_else(|| Error::device(failed.clone())));
         Known {
@@ -231,26 +255,33 @@ impl Known {
             held_out: None,
             stopped,
             seconds,
+            device,
             source,
             found,
         }
     }
 
-    /// Works out what the answers decide, and what the rule is like.
-    fn judged(mut self) -> Result<Known> {
+    /// Works out what the answers decide, and what the rule is like: of what was ended early only what is known at once.
+    fn judge(&mut self) -> Result<()> {
         self.like = likeness(&self.found);
-        if self.outcome().agrees() {
-            self.tested = tables::tested(&self.found)?;
-            if let Some(tested) = &self.tested {
-                self.evidence = evidence(&self.found, tested);
-                if self.found.executions > 0 {
-                    self.reduced = reduced(&self.found, tested, &self.evidence);
-                }
-            }
-        } else if self.held_out.is_none() {
-            self.missed = self.found.missed()?;
+        if self.stopped.is_some() {
+            return Ok(());
         }
-        Ok(self)
+        if !self.outcome().agrees() {
+            if self.held_out.is_none() {
+                self.missed = self.found.missed()?;
+            }
+            return Ok(());
+        }
+        let tested = tables::tested(&self.found)?;
+        if let Some(tested) = &tested {
+            self.evidence = evidence(&self.found, tested);
+            if self.found.executions > 0 {
+                self.reduced = reduced(&self.found, tested, &self.evidence);
+            }
+        }
+        self.tested = tested;
+        Ok(())
     }
 
     /// Asks the device for the reduced inputs, at most so many tiles.
@@ -278,12 +309,15 @@ impl Known {
         evidence_of(&self.found, &self.source, held_out, self.tested.as_ref())
     }
 
-    /// What is to be said beside the tables.
+    /// What the reader of the tables must know.
     fn remarks(&self) -> Vec<String> {
         let name = &self.found.instruction;
         let mut notes = Vec::new();
         if self.found.spent {
-            notes.push(format!("{name}: the tiles that may be executed were used up before everything was asked."));
+            notes.push(format!(
+                "{name}: asking ended after {} tiles, before everything was asked; --budget N asks for N tiles.",
+                grouped(self.found.executions as i64)
+            ));
         }
         match &self.stopped {
             Some(Error::Interrupted { .. }) | None => {}
@@ -300,19 +334,11 @@ impl Known {
                 sentences(&summaries(tested))
             ));
         }
-        let (asked, misses) = (self.found.asked.d.len() as u64, self.found.misses as u64);
-        let held_out = self.held_out.as_ref().map(|part| (part.state.compared(), part.state.differing()));
-        if self.found.rule.is_empty() {
-            notes.push(format!("{name}: no arithmetic was found that could be compared with the answers."));
-        } else if misses > 0 || held_out.is_some_and(|(_, differing)| differing > 0) {
-            let percent = |of: u64, misses: u64| format!("{:.4} %", 100.0 * (of - misses) as f64 / of.max(1) as f64);
-            let asked = format!("{} of the {asked} asked outputs", percent(asked, misses));
-            let compared = held_out.filter(|(compared, _)| *compared > 0);
-            let others =
-                compared.map(|(of, differing)| format!(", and {} of {of} held-out cases", percent(of, differing)));
+        if let Some(part) = self.held_out.as_ref().filter(|part| self.stopped.is_none() && !part.state.finished) {
             notes.push(format!(
-                "{name}: no arithmetic of the model language was found that gives all answers; the nearest one that was gives {asked}{}.",
-                others.unwrap_or_default()
+                "{name}: the held-out run ended after {} seconds with {} cases; --cases N asks for N cases.",
+                HELD_OUT_TIME.as_secs(),
+                grouped(part.state.compared() as i64)
             ));
         }
         notes
@@ -320,7 +346,7 @@ impl Known {
 }
 
 /// What a recording leaves.
-fn recorded(arguments: &Arguments, file: &Path) -> Result<Known> {
+fn recorded(arguments: &Arguments, file: &Path, known: &mut Vec<Known>) -> Result<()> {
     let Selection { instructions, formats, all } = &arguments.selection;
     if !instructions.is_empty() || !formats.is_empty() || *all {
         return Err(Error::request("a recording is of one instruction: leave out --instr, --fmt and --all"));
@@ -336,59 +362,72 @@ fn recorded(arguments: &Arguments, file: &Path) -> Result<Known> {
         device: trace.metadata.get("device").cloned(),
         files: None,
     };
-    Ok(Known::new(found, start.elapsed().as_secs_f64(), source))
+    let name = format!("the recording {}", file.display());
+    let mut own = Known::new(found, start.elapsed().as_secs_f64(), name, source);
+    let judged = own.judge();
+    let outcome = own.stopped.clone().map_or(judged, Err);
+    known.push(own);
+    outcome
 }
 
 /// What devices answer.
-fn asked(arguments: &Arguments, progress: &Progress, report: &mut Report) -> Result<(Vec<Known>, Option<Error>)> {
-    let named = arguments.common.device.as_deref();
-    let default = arguments.selection.device(&["bf16"], named);
-    let mut instructions = arguments.selection.instructions(&["bf16"], Some(&default))?;
-    let mut device = device::open(Some(&default), Duration::from_secs(arguments.common.timeout))?;
-    if arguments.selection.all {
-        select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
-    }
+fn asked(arguments: &Arguments, progress: &Progress, report: &mut Report, all: &mut Vec<Known>) -> Result<()> {
+    let (mut device, instructions) = chosen(arguments, report)?;
     device.announce_instructions(&instructions);
+    let outcome = ask(arguments, progress, (device.as_mut(), &instructions), &mut report.notes, all);
+    report.device = Some(device.identity().clone());
+    outcome
+}
+
+/// Asks a device about each instruction.
+fn ask(
+    arguments: &Arguments,
+    progress: &Progress,
+    (device, instructions): (&mut dyn Device, &[Instruction]),
+    notes: &mut Vec<String>,
+    all: &mut Vec<Known>,
+) -> Result<()> {
     // While the kernels of one held-out run are compiled, the next instructions are searched.
-    let ahead = if is_gpu(device.as_ref()) { available_parallelism().map_or(1, usize::from) } else { 0 };
-    let (mut all, mut waiting): (Vec<Known>, VecDeque<Known>) = (Vec::new(), VecDeque::new());
-    let (mut failure, mut lacking) = (None, Vec::new());
-    let mut begun = Vec::new();
+    let ahead = if is_gpu(device) { available_parallelism().map_or(1, usize::from) } else { 0 };
+    let mut waiting: VecDeque<Known> = VecDeque::new();
+    let (mut lacking, mut begun) = (Vec::new(), Vec::new());
     let mut left = instructions.iter();
-    while failure.is_none() {
-        let next = left.next();
-        if let Some(instruction) = next {
-            progress.step(&format!("identifying {instruction} on {}", device.identity().name));
-            match search(arguments, instruction, device.as_mut(), &begun, Vec::new()) {
-                Ok(known) => {
-                    failure = known.stopped.clone();
-                    begun.extend(Some(&known.found.rule).filter(|_| known.found.misses == 0).cloned());
-                    announce(arguments, device.as_mut(), &known.found);
-                    waiting.push_back(known);
+    let mut work = || {
+        loop {
+            let next = left.next();
+            if let Some(instruction) = next {
+                progress.step(&format!("identifying {instruction} on {}", device.identity().name));
+                match search(arguments, instruction, device, &begun, Vec::new()) {
+                    Err(error) if arguments.selection.all && error.is_unavailable() => lacking.push(error.to_string()),
+                    outcome => {
+                        let known = outcome?;
+                        begun.extend(Some(&known.found.rule).filter(|_| known.found.misses == 0).cloned());
+                        announce(arguments, device, &known.found);
+                        let stopped = known.stopped.clone();
+                        waiting.push_back(known);
+                        stopped.map_or(Ok(()), Err)?;
+                    }
                 }
-                Err(error) if arguments.selection.all && error.is_unavailable() => lacking.push(error.to_string()),
-                Err(error) if !(all.is_empty() && waiting.is_empty()) => {
-                    report.until_interrupted::<()>(Err(error)).map_or_else(|error| failure = Some(error), |_| ());
-                    left = [].iter();
+            }
+            if next.is_none() || waiting.len() > ahead {
+                match waiting.pop_front() {
+                    Some(known) => all.push(confirmed(arguments, known, device, &begun, progress)),
+                    None if next.is_none() => return Ok(()),
+                    None => continue,
                 }
-                Err(error) => return Err(error),
+                if let Some(Err(error)) = all.last().map(|known| known.stopped.clone().map_or(Ok(()), Err)) {
+                    return Err(error);
+                }
             }
         }
-        if failure.is_none() && (next.is_none() || waiting.len() > ahead) {
-            let Some(known) = waiting.pop_front() else {
-                if next.is_none() {
-                    break;
-                }
-                continue;
-            };
-            let (known, failed) = confirmed(arguments, known, device.as_mut(), &begun, progress);
-            all.push(known);
-            failure = failed;
-        }
-    }
+    };
+    let outcome = work();
     // What could not be confirmed any more.
-    all.extend(waiting.into_iter().map(|known| Known { stopped: known.stopped.clone().or(failure.clone()), ..known }));
-    report.notes.extend(match &lacking[..] {
+    all.extend(waiting.into_iter().map(|known| Known { stopped: known.stopped.or(outcome.clone().err()), ..known }));
+    for known in all.iter_mut().filter(|known| known.like.is_none()) {
+        known.like = likeness(&known.found);
+    }
+    notes.extend(match &lacking[..] {
         [] => None,
         [one] => Some(one.clone()),
         [first, ..] => Some(format!(
@@ -396,19 +435,7 @@ fn asked(arguments: &Arguments, progress: &Progress, report: &mut Report) -> Res
             lacking.len()
         )),
     });
-    progress.step("working out what decided each line");
-    all = parallel::try_map(all, Known::judged)?;
-    for known in &mut all {
-        if failure.is_some() {
-            break;
-        }
-        // What is left of a number of tiles after a held-out run that found nothing.
-        let left = |budget: u64| budget.saturating_sub(known.found.executions) / KEPT;
-        known.asked_again(device.as_mut(), arguments.budget.map_or(u64::MAX, left));
-        failure = known.stopped.clone();
-    }
-    report.device = Some(device.identity().clone());
-    Ok((all, failure))
+    outcome
 }
 
 fn is_gpu(device: &dyn Device) -> bool {
@@ -439,8 +466,9 @@ fn search(
     // A part is left for the held-out run.
     let budget = arguments.budget.map_or(DEFAULT_BUDGET, |budget| budget - budget / 4);
     let start = Instant::now();
-    let plan = Plan { seed, budget, catalogue: !arguments.from_nothing, also, begun: begun.to_vec(), work: WORK };
-    let found = identify(device, instruction, plan)?;
+    let time = if arguments.budget.is_some() { Duration::MAX } else { ASKING_TIME };
+    let (catalogue, begun) = (!arguments.from_nothing, begun.to_vec());
+    let found = identify(device, instruction, Plan { seed, budget, time, catalogue, also, begun, work: WORK })?;
     let Identity { name, description, .. } = device.identity();
     let notes = &arguments.common.destination.annotations;
     let source = match device.model() {
@@ -453,45 +481,56 @@ fn search(
             files: None,
         },
     };
-    Ok(Known::new(found, start.elapsed().as_secs_f64(), source))
+    Ok(Known::new(found, start.elapsed().as_secs_f64(), chip(device.identity()), source))
 }
 
-/// Holds what was found against the device. What that finds different leads the search on.
+/// Holds what was found against the device, where what differs leads the search on, and works out what decided its lines.
 fn confirmed(
     arguments: &Arguments,
-    mut known: Known,
+    known: Known,
     device: &mut dyn Device,
     begun: &[toml::Table],
     progress: &Progress,
-) -> (Known, Option<Error>) {
+) -> Known {
+    let mut known = known;
+    let outcome = compared(arguments, &mut known, device, begun, progress).and_then(|()| known.judge());
+    known.stopped = known.stopped.or(outcome.err());
+    // What is left of a number of tiles after a held-out run that found nothing.
+    let left = |budget: u64| budget.saturating_sub(known.found.executions) / KEPT;
+    known.asked_again(device, arguments.budget.map_or(u64::MAX, left));
+    known
+}
+
+/// Compares what was found with the device; what differs leads the search on.
+///
+/// # Errors
+/// The device fails; an interruption.
+fn compared(
+    arguments: &Arguments,
+    known: &mut Known,
+    device: &mut dyn Device,
+    begun: &[toml::Table],
+    progress: &Progress,
+) -> Result<()> {
     let mut also = Vec::new();
     for _ in 0..MOST_SEARCHES {
-        hold_against(arguments, &mut known, device, progress);
+        hold_against(arguments, known, device, progress);
         let differing = known.held_out.iter().flat_map(|part| part.counterexamples.iter().flatten());
         let cases: Vec<Case> = differing.map(|counterexample| counterexample.found.case.clone()).collect();
         // Of a number of tiles that was given there is one search.
         let goes_on = known.stopped.is_none() && known.found.misses == 0 && arguments.budget.is_none();
         if !goes_on || cases.is_empty() || also.len() >= MOST_ADDED {
-            let stopped = known.stopped.clone();
-            return (known, stopped);
+            return Ok(());
         }
         also.extend(cases);
-        match search(arguments, &known.found.instruction, device, begun, also.clone()) {
-            Ok(next) => {
-                let (spent, seconds) = (known.found.executions, known.seconds);
-                known = next;
-                known.found.executions += spent;
-                known.seconds += seconds;
-            }
-            Err(error) => {
-                known.stopped = Some(error.clone());
-                return (known, Some(error));
-            }
-        }
+        let next = search(arguments, &known.found.instruction, device, begun, also.clone())?;
+        let (spent, seconds) = (known.found.executions, known.seconds);
+        *known = next;
+        known.found.executions += spent;
+        known.seconds += seconds;
     }
-    hold_against(arguments, &mut known, device, progress);
-    let stopped = known.stopped.clone();
-    (known, stopped)
+    hold_against(arguments, known, device, progress);
+    Ok(())
 }
 
 /// The held-out run.
@@ -508,7 +547,8 @@ fn hold_against(arguments: &Arguments, known: &mut Known, device: &mut dyn Devic
         bar.show(state.next, state.differing());
         Ok(())
     };
-    let held_out = HeldOut { seed: held_out_seed(arguments), cases, budget: left };
+    let time = if arguments.cases.is_some() || left.is_some() { None } else { Some(HELD_OUT_TIME) };
+    let held_out = HeldOut { seed: held_out_seed(arguments), cases, budget: left, time };
     match confirm(device, &known.found, held_out, &mut watch) {
         Ok(Confirmation { part, missed, stopped }) => {
             (known.held_out, known.missed, known.stopped) = (Some(part), missed, stopped);

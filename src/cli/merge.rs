@@ -68,6 +68,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         tables::differences(&parts, model.as_ref().map(|model| (&model.name[..], model)), None)?;
     report.tables.extend(differences);
     report.notes.extend(signatures);
+    report.answer = tables::answer(&parts);
     report.holds = parts.iter().all(|part| part.state.differing() == 0);
     if parts.iter().all(|part| part.state.compared() == 0) {
         report.holds = false;

@@ -42,12 +42,12 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::{
     Error, Interruption, Result,
     base::{
-        interrupt, signals, threads,
+        interrupt, signals,
         visible::{visible, without_middle},
     },
     report::Report,
 };
-use drawings::Drawings;
+use drawings::Figures;
 use gates::Gates;
 pub use options::{Common, OutputDestination};
 use options::{MAX_TIMEOUT, integer};
@@ -60,7 +60,7 @@ use progress::{Bar, Progress};
 /// With no --device, the first NVIDIA GPU is used; where there is none, this machine's processor (cpu), if it has an instruction for
 /// what was asked; else the simulated device model:hopper.
 /// Exit status: 0 done and what was claimed holds; 1 done, and a mismatch was found, or --time-limit was reached; 2 the request or its
-/// input was wrong; 3 the device failed; 130 or 143: a signal (SIGINT, SIGTERM) stopped it, and the report covers the work done
+/// input was wrong; 3 the device failed, or memory ran out; 130 or 143: a signal (SIGINT, SIGTERM) stopped it, and the report covers the work done
 /// before it. A second signal ends the program at once.
 #[derive(Parser)]
 #[command(version, max_term_width = 110)]
@@ -118,6 +118,7 @@ thread_local! {
 
 /// Runs the command line of this process: results on standard output, errors on standard error.
 pub fn main() -> ExitCode {
+    signals::outlive_limits();
     ExitCode::from(status(std::env::args_os().collect()))
 }
 
@@ -131,12 +132,11 @@ pub fn status(words: Vec<OsString>) -> u8 {
     let done = distinct(&command, &matches).and_then(|()| match cli.request {
         Request::Completions(arguments) => completions::run(&arguments).map(|()| 0),
         Request::Manual(arguments) => manual::run(&arguments).map(|()| 0),
-        Request::Report(arguments) => threads::start_pool().and_then(|()| {
+        Request::Report(arguments) => {
             begin(cli.time_limit);
             report::run(&arguments)
-        }),
-        Request::Command(command) => threads::start_pool()
-            .and_then(|()| run(&command, matches.subcommand_name().unwrap_or_default(), cli.time_limit)),
+        }
+        Request::Command(command) => run(&command, matches.subcommand_name().unwrap_or_default(), cli.time_limit),
     });
     done.unwrap_or_else(|error| fail(&error))
 }
@@ -219,20 +219,23 @@ fn command() -> clap::Command {
 }
 
 impl Command {
-    /// Where the figures of the result go, if it may have some.
-    fn drawings(&self) -> Option<&Drawings> {
-        match self {
-            Command::Quantise(a) => Some(&a.drawings),
-            Command::Probe(a) => Some(&a.drawings),
-            Command::Verify(a) => Some(&a.drawings),
-            Command::Distinguish(a) => Some(&a.drawings),
-            Command::Chain(a) => Some(&a.drawings),
-            Command::Gemm(a) => Some(&a.drawings),
-            Command::Emulate(a) => Some(&a.drawings),
-            Command::Cost(a) => Some(&a.drawings),
-            Command::Experiment(a) => Some(&a.drawings),
-            _ => None,
-        }
+    /// The figures of the result, if the command may have some.
+    ///
+    /// # Errors
+    /// A file that says which figures there are, and cannot be read.
+    fn figures(&self) -> Result<Option<Figures<'_>>> {
+        Ok(Some(match self {
+            Command::Quantise(a) => a.drawings.of("errors by format", true),
+            Command::Probe(a) => a.drawings.of("errors of matrix instructions", a.has_figures()),
+            Command::Verify(a) => a.drawings.of("rates of campaigns (--instr, --fmt, --all)", a.has_figures()),
+            Command::Distinguish(a) => a.drawings.of("which models compute alike, without devices", a.has_figures()),
+            Command::Chain(a) => a.drawings.of("errors by length", true),
+            Command::Gemm(a) => a.drawings.of("how far a product that is computed is from the exact one", a.has_figures()),
+            Command::Emulate(a) => a.drawings.of("errors of products in f32", a.has_figures()?),
+            Command::Cost(a) => a.drawings.of("rates by warps and independent runs", true),
+            Command::Experiment(a) => a.drawings.of("errors of chains and products, and agreement bit by bit", a.has_figures()?),
+            _ => return Ok(None),
+        }))
     }
 
     /// Where the result goes; nowhere of a command that makes a document.
@@ -285,7 +288,8 @@ fn run(command: &Command, name: &str, limit: Option<u64>) -> Result<u8> {
     let destination = command.destination();
     let (report, failure) = complete(command, name, limit)?;
     let gates = command.gates().map_or(Ok(()), |(gates, source)| gates.write(&report, source.as_deref()));
-    let drawings = command.drawings().map_or(Ok(()), |drawings| drawings.write(&report));
+    let whole = failure.is_none() && report.interrupted.is_none();
+    let drawings = command.figures().and_then(|figures| figures.map_or(Ok(()), |figures| figures.write(&report, whole)));
     // What cannot be delivered somewhere keeps nothing back from elsewhere.
     let problems = [failure.map_or(Ok(()), Err), destination.write(&report), gates, drawings];
     let problems: Vec<Error> = problems.into_iter().filter_map(Result::err).collect();
@@ -301,6 +305,7 @@ fn run(command: &Command, name: &str, limit: Option<u64>) -> Result<u8> {
 fn complete(command: &Command, name: &str, limit: Option<u64>) -> Result<(Report, Option<Error>)> {
     let destination = command.destination();
     destination.check()?;
+    command.figures()?.map_or(Ok(()), |figures| figures.check())?;
     begin(limit);
     let mut report = Report::new(name.to_string(), invocation());
     let outcome = reported(command, &mut report);

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     Error, Result,
     arithmetic::Model,
-    power::{self, RefutingData, summaries},
+    power::{self, RefutingData},
     report::Report,
     trace::Trace,
     verify::MOST_CASES,
@@ -60,30 +60,28 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let progress = Progress::new(&arguments.destination);
     let sources = sources(arguments, &progress)?;
     progress.step(&format!("changing the rules of {}", model.name));
-    let tested = power::power(&model, &sources, &mut |stage| progress.at(stage))?;
+    let mut tested = Vec::new();
+    let outcome = power::power(&model, &sources, &mut tested, &mut |stage| progress.at(stage));
     report.seed = arguments.files.is_empty().then_some(arguments.seed.unwrap_or(0));
-    report.notes.push(format!("The model is '{}', version {}.", model.name, model.version));
+    report.answer = power::answer(&model, &tested);
     for rule in &tested {
-        report.notes.push(match rule.refuted {
-            None => {
-                format!("Rule {}: what the data decide. {}.", rule.rule.index + 1, power::sentences(&summaries(rule)))
-            }
-            Some(place) => format!(
+        report.notes.extend(rule.refuted.map(|place| {
+            format!(
                 "Rule {} is refuted as it is, by {} at tile {}, row {}, column {}: nothing follows for its changes.",
                 rule.rule.index + 1,
                 sources[place.source].name,
                 place.tile,
                 place.row,
                 place.column
-            ),
-        });
+            )
+        }));
     }
     report.holds = tested.iter().all(|rule| rule.refuted.is_none());
     use power::tables::{changes, decisions, rules};
     let all = rules(&tested, &sources);
     let standing: Vec<_> = tested.into_iter().filter(|rule| rule.refuted.is_none()).collect();
     report.tables = vec![all, decisions(&standing), changes(&standing, &sources)];
-    Ok(())
+    outcome
 }
 
 /// The data: the recordings that are named, or the stream of each instruction.

@@ -3,7 +3,11 @@
 mod bits;
 mod sweep;
 
-use std::{collections::HashSet, path::PathBuf, time::Duration};
+use std::{
+    collections::HashSet,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
 use clap::{Args, ValueEnum, builder::PossibleValue};
 
@@ -15,13 +19,18 @@ use super::{
 };
 use crate::{
     Error, Result, Stage,
-    base::{interrupt, named::Named},
-    comparison::{Listing, Origin, Subject},
-    device,
+    arithmetic::Model,
+    base::{interrupt, named::Named, pace::UNASKED},
+    comparison::{Difference, Listing, Origin, Subject},
+    device::{self, Device, ExecutionKind},
     inputs::{Distribution, Init, Op},
     isa::{Instruction, scalar::ScalarOperation},
-    probe::{self, ProbeRequest, bits::Factor, table},
-    report::Report,
+    probe::{
+        self, ProbeRequest, ProbeResult,
+        bits::Factor,
+        table::{self, Probe},
+    },
+    report::{Report, Table},
 };
 
 /// Samples for each probe by default.
@@ -65,7 +74,7 @@ pub(super) struct Arguments {
     /// (of the operands' exponents) or cancelled (bits of the largest product).
     #[arg(long, value_name = "PROPERTY", requires = "bits", value_parser = bits::factor)]
     against: Option<Factor>,
-    /// Samples for each instruction, operation and initialisation. Without it: 10000.
+    /// Samples for each instruction, operation and initialisation. Without it: 10000, as many as an exec: device answers in a minute.
     #[arg(long, value_name = "N", value_parser = integer(1..=probe::MAX_SAMPLES))]
     samples: Option<u64>,
     /// The arithmetic model to compare with: a shipped name or a model file. Without it: that of the device's generation.
@@ -139,6 +148,13 @@ impl ValueEnum for ProbeOperation {
     }
 }
 
+impl Arguments {
+    /// Whether the result has figures: those of matrix instructions.
+    pub(super) fn has_figures(&self) -> bool {
+        !matches!(sweep::operations(self), Ok(Some(_)))
+    }
+}
+
 /// Runs the probe.
 ///
 /// # Errors
@@ -172,69 +188,113 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
             model.program(instruction)?;
         }
     }
-    let (mut probes, mut listing, mut listed) = (Vec::new(), Listing::default(), HashSet::new());
-    let progress = Progress::new(&arguments.common.destination);
-    let probes_of = |instruction| requests(arguments, &distributions, instruction);
-    let total: usize = instructions.iter().map(|instruction| probes_of(instruction).len()).sum();
-    let mut begun = 0;
-    'instructions: for instruction in &instructions {
-        // On a GPU its kernel is compiled meanwhile.
-        let what = format!("preparing {instruction} on {}", device.identity().name);
-        progress.at(Stage { what: &what, done: begun, total: total as u64 });
-        let prepared = interrupt::check().and_then(|()| device.prepare(instruction));
-        match report.until_interrupted(prepared) {
-            Ok(Some(_)) => {}
-            Ok(None) => break,
-            Err(error) if arguments.available && error.is_unavailable() => {
-                report.notes.push(error.to_string());
-                continue;
-            }
-            Err(error) => return Err(error),
-        }
-        let evaluator = model.evaluator(instruction)?;
-        for requests in probes_of(instruction) {
-            let request = &requests[0];
-            let inits: Vec<Init> = requests.iter().map(|request| request.init).collect();
-            let what = format!(
-                "probing {instruction} on {}: {} samples of {}, {}, {}",
-                device.identity().name,
-                request.samples,
-                request.op.name(),
-                inits.iter().map(|init| init.name()).collect::<Vec<_>>().join(" and "),
-                request.distribution.name(),
-            );
-            progress.at(Stage { what: &what, done: begun, total: total as u64 });
-            begun += 1;
-            let outcome = probe::run_each(device.as_mut(), Some(&evaluator), request, &inits);
-            let Some(outcomes) = report.until_interrupted(outcome)? else { break 'instructions };
-            let first = &outcomes[0];
-            report.holds &= first.profile.element_mismatches == 0;
-            let (op, distribution) = (request.op.name(), request.distribution.name());
-            let origin = Origin { op: Some(op), distribution: Some(distribution), ..Origin::default() };
-            for difference in &first.differences {
-                // Options that are given twice ask for the same inputs again.
-                if listed.insert((&instruction.name, op, distribution, difference.clone())) {
-                    listing.add(&Subject::Matrix(instruction), &origin, difference);
-                }
-            }
-            probes.extend(requests.into_iter().zip(outcomes));
-            if report.until_interrupted(interrupt::check())?.is_none() {
-                break 'instructions;
-            }
-        }
-    }
-    report.notes.extend(table::notes(device.identity().name.as_str(), &name));
+    let mut found = Probed::default();
+    let outcome = found.all(arguments, (&instructions, &distributions), device.as_mut(), &model);
+    let Probed { probes, listing, notes, .. } = found;
+    let device_name = device.identity().name.clone();
+    report.answer = table::answer(&probes, &device_name, &name);
+    report.notes.extend(table::note(&device_name, &name));
+    report.notes.extend(notes);
     report.notes.extend(listing.notes());
+    report.holds = probes.iter().all(|(_, result)| result.profile.element_mismatches == 0);
     report.device = Some(device.identity().clone());
-    if probes.is_empty() {
+    if probes.is_empty() && outcome.is_ok() {
         select::nothing(report, device.as_ref());
     }
     report.tables.push(match arguments.summary {
         true => table::summary(&probes, arguments.samples.unwrap_or(SAMPLES)),
-        false => table::profile(&probes, &name),
+        false => {
+            let profile = table::profile(&probes, &name);
+            Table { brief: !arguments.common.destination.verbose, ..profile }
+        }
     });
     report.tables.extend(listing.table());
-    Ok(())
+    outcome
+}
+
+/// What was probed, whatever ended it.
+#[derive(Default)]
+struct Probed<'a> {
+    probes: Vec<Probe<'a>>,
+    listing: Listing,
+    /// The differences that are listed, of which options that are given twice find the same again.
+    listed: HashSet<(String, &'static str, &'static str, Difference)>,
+    notes: Vec<String>,
+}
+
+impl<'a> Probed<'a> {
+    /// Probes each instruction.
+    fn all(
+        &mut self,
+        arguments: &Arguments,
+        (instructions, distributions): (&'a [Instruction], &[Distribution]),
+        device: &mut dyn Device,
+        model: &Model,
+    ) -> Result<()> {
+        let progress = Progress::new(&arguments.common.destination);
+        let probes_of = |instruction| requests(arguments, distributions, instruction);
+        let total: usize = instructions.iter().map(|instruction| probes_of(instruction).len()).sum();
+        let started = Instant::now();
+        let mut begun = 0;
+        for instruction in instructions {
+            interrupt::check()?;
+            // On a GPU its kernel is compiled meanwhile.
+            let what = format!("preparing {instruction} on {}", device.identity().name);
+            progress.at(Stage { what: &what, done: begun, total: total as u64 });
+            let external = match device.prepare(instruction) {
+                Err(error) if arguments.available && error.is_unavailable() => {
+                    self.notes.push(error.to_string());
+                    begun += probes_of(instruction).len() as u64;
+                    continue;
+                }
+                execution => execution?.kind == ExecutionKind::External,
+            };
+            let evaluator = model.evaluator(instruction)?;
+            for requests in probes_of(instruction) {
+                let request = &requests[0];
+                let inits: Vec<Init> = requests.iter().map(|request| request.init).collect();
+                let what = format!(
+                    "probing {instruction} on {}: {} samples of {}, {}, {}",
+                    device.identity().name,
+                    request.samples,
+                    request.op.name(),
+                    inits.iter().map(|init| init.name()).collect::<Vec<_>>().join(" and "),
+                    request.distribution.name(),
+                );
+                progress.at(Stage { what: &what, done: begun, total: total as u64 });
+                // Samples that nobody asked for take a share of a minute.
+                let left = UNASKED.saturating_sub(started.elapsed()) / (total as u32 - begun as u32).max(1);
+                let until = (external && arguments.samples.is_none()).then(|| Instant::now() + left);
+                begun += 1;
+                let mut results = Vec::new();
+                let outcome = probe::run_until(device, Some(&evaluator), request, &inits, until, &mut results);
+                if let Some(first) = results.first() {
+                    self.list(request, first);
+                    if outcome.is_ok() && first.profile.samples < request.samples {
+                        self.notes.push(format!(
+                            "{instruction}, {}: {} of the {SAMPLES} samples of a probe by default fit into a minute; --samples N takes N.",
+                            request.op.name(),
+                            first.profile.samples
+                        ));
+                    }
+                }
+                self.probes.extend(requests.into_iter().zip(results));
+                outcome?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lists the differences of a probe.
+    fn list(&mut self, request: &ProbeRequest, result: &ProbeResult) {
+        let (instruction, op, distribution) = (request.instruction, request.op.name(), request.distribution.name());
+        let origin = Origin { op: Some(op), distribution: Some(distribution), ..Origin::default() };
+        for difference in &result.differences {
+            if self.listed.insert((instruction.name.clone(), op, distribution, difference.clone())) {
+                self.listing.add(&Subject::Matrix(instruction), &origin, difference);
+            }
+        }
+    }
 }
 
 /// The probes of an instruction; those that differ in their initialisation alone are together.

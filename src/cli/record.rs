@@ -1,6 +1,10 @@
 //! `tcnum record`.
 
-use std::{ffi::OsStr, path::PathBuf, time::Duration};
+use std::{
+    ffi::OsStr,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
 use clap::Args;
 
@@ -11,11 +15,11 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::atomic,
+    base::{atomic, pace::UNASKED},
     device::{self, Device},
     inputs::{Distribution, Op},
     isa::Instruction,
-    record::{self, RecordedTiles, Recording},
+    record::{self, RecordedTiles, Recording, RecordingRow},
     report::Report,
     trace::TraceKind,
 };
@@ -37,7 +41,7 @@ pub(super) struct Arguments {
     /// Write one file for each instruction to this folder, NAME.safetensors, instead of the one of --out.
     #[arg(long, value_name = "FOLDER", conflicts_with = "out")]
     folder: Option<PathBuf>,
-    /// Tiles, corners first; without it all corners and about 32 KiB of random tiles.
+    /// Tiles, corners first; without it all corners and about 32 KiB of random tiles, as many as an exec: device answers in a minute.
     #[arg(long, value_name = "N", value_parser = integer(1..=1u32 << 20), conflicts_with = "op")]
     tiles: Option<u32>,
     /// Record the tiles of a probe of this operation instead.
@@ -87,22 +91,34 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     }
     check(arguments, &instructions, device.as_mut())?;
     let mut rows = Vec::new();
-    let progress = Progress::new(&arguments.common.destination);
-    for instruction in &instructions {
-        progress.step(&format!("recording {instruction} on {}", device.identity().name));
-        let recorded = record::record(device.as_mut(), instruction, &recording(arguments, instruction));
-        match report.until_interrupted(recorded) {
-            Ok(Some(row)) => rows.push(row),
-            Ok(None) => break,
-            Err(error) if arguments.available && error.is_unavailable() => report.notes.push(error.to_string()),
-            Err(error) => return Err(error),
-        }
-    }
+    let outcome = record_all(arguments, &instructions, device.as_mut(), &mut report.notes, &mut rows);
     report.device = Some(device.identity().clone());
-    if rows.is_empty() {
+    report.answer = record::answer(&device.identity().name, &rows);
+    if rows.is_empty() && outcome.is_ok() {
         select::nothing(report, device.as_ref());
     }
     report.tables.push(record::table(rows));
+    outcome
+}
+
+/// Records each instruction; `rows` has those that were recorded, whatever ends the work.
+fn record_all(
+    arguments: &Arguments,
+    instructions: &[Instruction],
+    device: &mut dyn Device,
+    notes: &mut Vec<String>,
+    rows: &mut Vec<RecordingRow>,
+) -> Result<()> {
+    let progress = Progress::new(&arguments.common.destination);
+    let begun = Instant::now();
+    for (number, instruction) in instructions.iter().enumerate() {
+        progress.step(&format!("recording {instruction} on {}", device.identity().name));
+        let unasked = UNASKED.saturating_sub(begun.elapsed()) / (instructions.len() - number) as u32;
+        match record::record(device, instruction, &recording(arguments, instruction), unasked, rows) {
+            Err(error) if arguments.available && error.is_unavailable() => notes.push(error.to_string()),
+            outcome => outcome?,
+        }
+    }
     Ok(())
 }
 

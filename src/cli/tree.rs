@@ -13,11 +13,14 @@ use super::{
 use crate::{
     Error, Result,
     base::atomic,
-    device::{self, Device},
+    device::{self, Batches, Device},
     document::chip,
     isa::{self, Instruction},
     report::{Report, Table},
-    tree::{self, Found, Manner, drawing, table},
+    tree::{
+        self, Found, Manner, drawing,
+        table::{self, TreeRow},
+    },
 };
 
 /// Finds the order of a sum: which terms are summed together, one after the other or at once, and where c enters.
@@ -84,40 +87,70 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         instructions.retain(|i| !i.d.is_integer());
     }
     let progress = Progress::new(&arguments.destination);
-    let (mut rows, mut drawings, mut contradictions) = (Vec::new(), Vec::new(), Vec::new());
-    for instruction in &instructions {
-        progress.step(&format!("asking for the order of {instruction}"));
-        let own = match found(device.as_mut(), instruction, arguments) {
-            Err(error) if arguments.available && error.is_unavailable() => {
-                report.notes.push(error.to_string());
-                continue;
-            }
-            outcome => report.until_interrupted(outcome)?,
-        };
-        let Some((element, found)) = own else { break };
-        let title = format!("{instruction} on {}", chip(device.identity()));
-        if let Some(path) = &arguments.dot {
-            atomic::write(path, tree::dot(&found.order, &title).as_bytes()).map_err(|e| e.within("--dot"))?;
-        }
-        if let Some(path) = &arguments.plot {
-            drawing::scene(&found.order, &title).write(path).map_err(|e| e.within("--plot"))?;
-        }
-        report.notes.extend(notes(instruction, &found));
-        rows.push(table::row(instruction, element, &found));
-        drawings = vec![table::drawn(instruction, &found)];
-        contradictions.extend(table::contradictions(instruction, &found));
-    }
-    report.holds = contradictions.is_empty();
+    let mut all = Vec::new();
+    let outcome = find(arguments, (device.as_mut(), &instructions), &progress, &mut report.notes, &mut all);
+    let name = chip(device.identity());
     report.device = Some(device.identity().clone());
-    if rows.is_empty() {
+    let rows: Vec<TreeRow> = all.iter().map(|(i, element, found)| table::row(i, *element, found)).collect();
+    let contradictions = || all.iter().flat_map(|(i, _, found)| table::contradictions(i, found));
+    report.answer = table::answer(&rows, &name);
+    report.holds = contradictions().next().is_none();
+    report.notes.extend(all.iter().flat_map(|(i, _, found)| notes(i, found)));
+    if rows.is_empty() && outcome.is_ok() {
         select::nothing(report, device.as_ref());
     }
-    // Of several instructions the lines say enough.
-    let drawings = if instructions.len() == 1 { drawings } else { Vec::new() };
     report.tables.push(Table::of("The order of sums", rows));
-    report.tables.extend(drawings);
-    report.tables.extend(Table::of("Sums that contradict their tree", contradictions).filled());
+    // Of several instructions the lines say enough.
+    if let ([_], [(i, _, found)]) = (&instructions[..], &all[..]) {
+        report.tables.push(table::drawn(i, found));
+    }
+    report.tables.extend(Table::of("Sums that contradict their tree", contradictions()).filled());
+    let drawn = draw(arguments, &name, &all);
+    outcome.and(drawn)
+}
+
+/// An instruction, the element of D that was asked, and its tree.
+type Tree<'a> = (&'a Instruction, Option<(usize, usize)>, Found);
+
+/// Finds the tree of each instruction.
+fn find<'a>(
+    arguments: &Arguments,
+    (device, instructions): (&mut dyn Device, &'a [Instruction]),
+    progress: &Progress,
+    notes: &mut Vec<String>,
+    all: &mut Vec<Tree<'a>>,
+) -> Result<()> {
+    device.announce_instructions(instructions);
+    let mut batches = Batches::default();
+    for i in instructions {
+        progress.step(&format!("asking for the order of {i}"));
+        let product = isa::gemm(&i.name).is_some();
+        let element = arguments.element.or(product.then_some((0, 0)));
+        let found = device
+            .prepare(i)
+            .and_then(|_| tree::find(i, &mut |cases| tree::ask(device, &mut batches, i, element, cases)));
+        match found {
+            Err(error) if arguments.available && error.is_unavailable() => notes.push(error.to_string()),
+            found => all.push((i, element, found?)),
+        }
+    }
     Ok(())
+}
+
+/// Writes the drawings of the one tree.
+///
+/// # Errors
+/// A file cannot be written.
+fn draw(arguments: &Arguments, device: &str, all: &[Tree]) -> Result<()> {
+    let [(i, _, found)] = all else { return Ok(()) };
+    let title = format!("{i} on {device}");
+    let dot = arguments.dot.as_ref().map_or(Ok(()), |path| {
+        atomic::write(path, tree::dot(&found.order, &title).as_bytes()).map_err(|error| error.within("--dot"))
+    });
+    let plot = arguments.plot.as_ref().map_or(Ok(()), |path| {
+        drawing::scene(&found.order, &title).write(path).map_err(|error| error.within("--plot"))
+    });
+    dot.and(plot)
 }
 
 /// The instructions and matrix products, and the name of the device.
@@ -145,15 +178,6 @@ fn chosen(arguments: &Arguments) -> Result<(Vec<Instruction>, String)> {
         }
     }
     Ok((instructions, name))
-}
-
-/// What is found of an instruction, and the element that was asked.
-fn found(device: &mut dyn Device, i: &Instruction, arguments: &Arguments) -> Result<(Option<(usize, usize)>, Found)> {
-    device.prepare(i)?;
-    let product = isa::gemm(&i.name).is_some();
-    let element = arguments.element.or(product.then_some((0, 0)));
-    let found = tree::find(i, &mut |cases| tree::ask(device, i, element, cases))?;
-    Ok((element, found))
 }
 
 /// What the reader of a tree must know of what is not decided.

@@ -3,7 +3,7 @@
 use super::value::ValueRead;
 use crate::{
     format::block::{Blocks, Quantizer},
-    report::Table,
+    report::{Table, counted, grouped, three_digits},
 };
 
 crate::rows! {
@@ -52,15 +52,38 @@ pub struct BlockConversion {
 }
 
 impl BlockConversion {
-    /// The scales and the elements of `sources`, taken as one row, as two tables.
-    pub fn tables(&self, sources: &[ValueRead]) -> [Table; 2] {
+    /// The scales and the elements of `sources`, taken as one row.
+    pub(crate) fn rows(&self, sources: &[ValueRead]) -> (Vec<ScaleRow>, Vec<ElementRow>) {
         let blocks = self.quantizer.quantize_with(sources.len(), sources.len(), |i| sources[i].value);
-        [self.scales(&blocks), self.elements(&blocks, sources)]
+        (self.scales(&blocks), self.elements(&blocks, sources))
     }
 
-    fn scales(&self, blocks: &Blocks) -> Table {
-        let Quantizer { format, rule, .. } = self.quantizer;
-        let title = format!("Scales of {format} ({}), blocks of {}, rule: {rule}", format.scale, format.length);
+    /// The tables of scales and elements.
+    pub(crate) fn tables(&self, scales: Vec<ScaleRow>, elements: Vec<ElementRow>) -> [Table; 2] {
+        let Quantizer { format, rule, rounding, .. } = self.quantizer;
+        let (scale, length, element) = (format.scale, format.length, format.element.format);
+        [
+            Table::of(format!("Scales of {format} ({scale}), blocks of {length}, rule: {rule}"), scales),
+            Table::of(format!("Elements of {format} ({element}), {}", rounding.name()), elements),
+        ]
+    }
+
+    /// What became of the values, in a sentence.
+    pub(crate) fn answer(&self, scales: &[ScaleRow], elements: &[ElementRow]) -> String {
+        let exact = elements.iter().filter(|row| row.error == Some(0.0)).count();
+        let errors = elements.iter().filter_map(|row| row.error.map(f64::abs));
+        let blocks = counted(scales.len() as u64, "block");
+        format!(
+            "{} of {} are exact in {}, in {blocks}; the largest error is {}.",
+            grouped(exact as i64),
+            counted(elements.len() as u64, "value"),
+            self.quantizer.format,
+            three_digits(errors.fold(0.0, f64::max))
+        )
+    }
+
+    fn scales(&self, blocks: &Blocks) -> Vec<ScaleRow> {
+        let format = self.quantizer.format;
         let tensor_scale = blocks.tensor_scale.zip(format.tensor_scale);
         let row = |(block, code): (usize, &u8)| {
             let datum = format.scale.decode((*code).into());
@@ -74,12 +97,11 @@ impl BlockConversion {
                 tensor_scale_value: tensor_scale.map(|(code, own)| own.to_f64(code)),
             }
         };
-        Table::of(title, blocks.scales.iter().enumerate().map(row))
+        blocks.scales.iter().enumerate().map(row).collect()
     }
 
-    fn elements(&self, blocks: &Blocks, sources: &[ValueRead]) -> Table {
-        let Quantizer { format, rounding, .. } = self.quantizer;
-        let title = format!("Elements of {format} ({}), {}", format.element.format, rounding.name());
+    fn elements(&self, blocks: &Blocks, sources: &[ValueRead]) -> Vec<ElementRow> {
+        let format = self.quantizer.format;
         let row = |(i, source): (usize, &ValueRead)| {
             let code = blocks.elements[i].into();
             let (x, y) = (source.value.to_f64(), blocks.value(i).to_f64());
@@ -94,6 +116,6 @@ impl BlockConversion {
                 relative_error: error.filter(|error| error.is_finite() && x != 0.0).map(|error| error / x.abs()),
             }
         };
-        Table::of(title, sources.iter().enumerate().map(row))
+        sources.iter().enumerate().map(row).collect()
     }
 }

@@ -30,7 +30,7 @@ use crate::{
     base::interrupt,
     format::block::{self, BlockFormat},
     format::{self, Format, Rounding},
-    report::Table,
+    report::{Table, counted, grouped},
 };
 
 /// Bytes of an array that is kept that are copied at once.
@@ -88,20 +88,14 @@ pub struct FileConversion {
     pub seed: u64,
 }
 
-/// One converted tensor.
-struct ConvertedArray<'a> {
-    tensor: &'a SourceTensor<'a>,
-    deviations: Deviations,
-}
-
 impl FileConversion {
-    /// Converts the file at `input` and writes the result to `output`, whole or not at all; the table has a row for each tensor.
+    /// Converts the file at `input` and writes the result to `output`, whole or not at all: a row for each tensor.
     /// `progress` is told now and then how many of how many values are done.
     ///
     /// # Errors
     /// A file that cannot be read or written, is malformed, or lacks an array; codes that are not of the source's format; a
     /// value without a code in the target; [`Error::Interrupted`] by a signal, after which nothing is written.
-    pub fn run(&self, input: &Path, output: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Table> {
+    pub fn run(&self, input: &Path, output: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Vec<ArrayRow>> {
         if self.to.block().is_some() && Container::of(output)? == Container::Npy {
             return Err(Error::request(format!(
                 "{}: {} is codes and scales, and an .npy file holds one array; write a .safetensors file",
@@ -145,11 +139,10 @@ impl FileConversion {
                 Error::Interrupted { .. } => error,
                 error => error.within(format!("{}: array '{}'", input.display(), tensor.name)),
             };
-            rows.push(ConvertedArray { tensor, deviations: deviations.map_err(place)? });
+            rows.push(self.row(tensor, &deviations.map_err(place)?));
         }
-        let table = self.table(&rows);
         writer.finish()?;
-        Ok(table)
+        Ok(rows)
     }
 
     /// What the arrays are; a file that this program wrote says so itself.
@@ -237,29 +230,45 @@ impl FileConversion {
         entries.into_iter().map(|(key, value)| (format!("tcnum.{key}"), value)).collect()
     }
 
-    fn table(&self, tensors: &[ConvertedArray]) -> Table {
-        let row = |tensor: &ConvertedArray| {
-            let d = &tensor.deviations;
-            let blocks = self.to.block().map(|block| {
-                let width = tensor.tensor.row();
-                d.values / (width.max(1) as u64) * width.div_ceil(block.length) as u64
-            });
-            ArrayRow {
-                array: tensor.tensor.name.to_string(),
-                shape: tensor.tensor.shape.clone(),
-                from: tensor.tensor.format_name(),
-                values: d.values,
-                blocks,
-                exact: d.exact,
-                too_large: d.too_large,
-                to_zero: d.to_zero,
-                nan: d.nan,
-                max_error: (d.finite > 0).then_some(d.max_error),
-                mean_error: d.mean_error(),
-                relative_rms: d.relative_rms(),
-            }
-        };
-        Table::of(format!("To {}", self.to.name()), tensors.iter().map(row))
+    fn row(&self, tensor: &SourceTensor, d: &Deviations) -> ArrayRow {
+        let blocks = self.to.block().map(|block| {
+            let width = tensor.row();
+            d.values / (width.max(1) as u64) * width.div_ceil(block.length) as u64
+        });
+        ArrayRow {
+            array: tensor.name.to_string(),
+            shape: tensor.shape.clone(),
+            from: tensor.format_name(),
+            values: d.values,
+            blocks,
+            exact: d.exact,
+            too_large: d.too_large,
+            to_zero: d.to_zero,
+            nan: d.nan,
+            max_error: (d.finite > 0).then_some(d.max_error),
+            mean_error: d.mean_error(),
+            relative_rms: d.relative_rms(),
+        }
+    }
+
+    /// The table of arrays that were converted so.
+    pub(crate) fn table(&self, rows: Vec<ArrayRow>) -> Table {
+        Table::of(format!("To {}", self.to.name()), rows)
+    }
+
+    /// What became of the values, in a sentence.
+    pub(crate) fn answer(&self, rows: &[ArrayRow]) -> String {
+        let sum = |of: fn(&ArrayRow) -> u64| rows.iter().map(of).sum::<u64>();
+        let number = |count: u64| grouped(i64::try_from(count).unwrap_or(i64::MAX));
+        format!(
+            "{} of {} in {} are exact in {}; too large: {}; rounded to zero: {}.",
+            number(sum(|row| row.exact)),
+            counted(sum(|row| row.values), "value"),
+            counted(rows.len() as u64, "array"),
+            self.to.name(),
+            number(sum(|row| row.too_large)),
+            number(sum(|row| row.to_zero)),
+        )
     }
 }
 

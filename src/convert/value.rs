@@ -4,9 +4,10 @@ use std::cmp::Ordering;
 
 use crate::{
     Error, Result,
+    base::visible::shortened,
     exact::ulp_exponent,
     format::{Format, Overflow, Real, Rounding},
-    report::Table,
+    report::{Table, counted, grouped, three_digits},
 };
 
 crate::rows! {
@@ -73,6 +74,22 @@ pub struct Converted {
     pub error_ulps: Option<f64>,
 }
 
+/// What became of a value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Fate {
+    Exact,
+    /// NaN in a format without.
+    WithoutCode,
+    /// The value is too large, and became NaN.
+    Nan,
+    /// The value is too large, and became infinite.
+    Infinity,
+    /// The value is too large, and became the largest number of its sign.
+    Largest,
+    /// Anything else, with its error in ulp.
+    Rounded(f64),
+}
+
 /// Reads a value: a hexadecimal code of `format` (`0x3f80`), or a number (see [`Real::from_str`](std::str::FromStr)), which is
 /// rounded to the format (RNE) where there is one.
 ///
@@ -122,16 +139,74 @@ impl ValueConversion {
         Converted { code, direction, error_ulps }
     }
 
-    /// The conversion of all `sources` as a table, and how many of them have no code in the result's format.
-    pub fn table(&self, sources: &[ValueRead]) -> (Table, usize) {
-        let title = format!("To {}, {}, overflow: {}", self.to, self.rounding.name(), self.overflow.name());
-        let converted: Vec<Converted> = sources.iter().map(|source| self.convert(&source.value)).collect();
-        let without_code = converted.iter().filter(|converted| converted.code.is_none()).count();
-        let rows = sources.iter().zip(&converted).map(|(source, converted)| self.row(source, converted));
-        (Table::of(title, rows), without_code)
+    /// The table of values that were converted so.
+    pub(crate) fn table(&self, rows: Vec<ConversionRow>) -> Table {
+        Table::of(format!("To {}, {}, overflow: {}", self.to, self.rounding.name(), self.overflow.name()), rows)
     }
 
-    fn row(&self, source: &ValueRead, converted: &Converted) -> ConversionRow {
+    /// What became of the values, in a sentence; none of no values.
+    pub(crate) fn answer(&self, rows: &[ConversionRow]) -> Option<String> {
+        match rows {
+            [] => None,
+            [row] => Some(self.answer_of_one(row)),
+            rows => Some(self.answer_of_several(rows)),
+        }
+    }
+
+    fn answer_of_one(&self, row: &ConversionRow) -> String {
+        let (to, input) = (self.to, shortened(&row.input));
+        let (code, decimal) = (row.code.as_deref().unwrap_or("-"), row.decimal.as_deref().unwrap_or("-"));
+        match self.fate(row) {
+            Fate::Exact => format!("{input} is exactly {code} in {to}."),
+            Fate::WithoutCode => format!("{input} has no code in {to}: it becomes NaN, which {to} lacks."),
+            Fate::Nan | Fate::Infinity | Fate::Largest => {
+                format!("{input} is too large for {to}: it becomes {code}, {decimal}.")
+            }
+            Fate::Rounded(error) => {
+                let (way, error) = (row.direction.unwrap_or("-"), three_digits(error));
+                format!("{input} is rounded {way} to {code} in {to}, {decimal}: by {error} ulp.")
+            }
+        }
+    }
+
+    fn answer_of_several(&self, rows: &[ConversionRow]) -> String {
+        let fates: Vec<Fate> = rows.iter().map(|row| self.fate(row)).collect();
+        let count = |of: fn(&Fate) -> bool| fates.iter().filter(|fate| of(fate)).count() as i64;
+        let lacks = format!("no code: NaN, which {} lacks", self.to);
+        let largest = fates.iter().filter_map(|fate| if let Fate::Rounded(error) = fate { Some(*error) } else { None });
+        let rounded = format!("rounded, by up to {} ulp", three_digits(largest.fold(0.0, f64::max)));
+        let exact = grouped(count(|fate| *fate == Fate::Exact));
+        let mut parts = vec![format!("{exact} of {} are exact in {}", counted(rows.len() as u64, "value"), self.to)];
+        for (count, one, several, what) in [
+            (count(|fate| *fate == Fate::Nan), "overflows", "overflow", "to NaN"),
+            (count(|fate| *fate == Fate::Infinity), "overflows", "overflow", "to infinity"),
+            (count(|fate| *fate == Fate::Largest), "is", "are", "too large and the largest number now"),
+            (count(|fate| *fate == Fate::WithoutCode), "has", "have", &lacks),
+            (count(|fate| matches!(fate, Fate::Rounded(_))), "is", "are", &rounded),
+        ] {
+            if count > 0 {
+                parts.push(format!("{} {} {what}", grouped(count), if count == 1 { one } else { several }));
+            }
+        }
+        parts.join("; ") + "."
+    }
+
+    fn fate(&self, row: &ConversionRow) -> Fate {
+        let (Some(value), Some(exact)) = (row.value, row.exact) else { return Fate::WithoutCode };
+        let largest = self.to.to_f64(self.to.largest(value.is_sign_negative()));
+        let inwards = if value < 0.0 { "up" } else { "down" };
+        match row.error_ulps {
+            _ if exact => Fate::Exact,
+            None => Fate::Nan,
+            Some(_) if value.is_infinite() => Fate::Infinity,
+            Some(_) if value == largest && row.direction == Some(inwards) => Fate::Largest,
+            Some(error) => Fate::Rounded(error.abs()),
+        }
+    }
+
+    /// A value that was converted.
+    pub(crate) fn row(&self, source: &ValueRead) -> ConversionRow {
+        let converted = self.convert(&source.value);
         let given = self.from.zip(source.code);
         let result = converted.code.map(|code| self.to.decode(code));
         let unchanged = converted.direction == Some(Ordering::Equal) || source.value == Real::Nan;
@@ -157,7 +232,7 @@ impl ValueConversion {
 }
 
 fn code(format: &Format, text: &str, digits: &str) -> Result<u64> {
-    let text = crate::base::visible::shortened(text);
+    let text = shortened(text);
     let hexadecimal = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_hexdigit());
     if !hexadecimal {
         return Err(Error::request(format!("'{text}' is not a hexadecimal code")));
@@ -221,6 +296,37 @@ mod tests {
             let got = converted.error_ulps.unwrap();
             assert!((got - error).abs() <= 1e-15 * error.abs(), "{text}: {got}");
         }
+    }
+
+    #[test]
+    fn the_answer_counts_what_became_of_the_values() {
+        for (to, overflow, texts, answer) in [
+            ("e4m3", Overflow::Standard, "1", "1 is exactly 0x38 in e4m3."),
+            ("e4m3", Overflow::Standard, "0.1", "0.1 is rounded up to 0x1d in e4m3, 0.1015625: by 0.200 ulp."),
+            ("e4m3", Overflow::Standard, "1e9", "1e9 is too large for e4m3: it becomes 0x7f, NaN."),
+            ("e4m3", Overflow::Saturate, "-1e9", "-1e9 is too large for e4m3: it becomes 0xfe, -448."),
+            ("e2m1", Overflow::Standard, "nan", "nan has no code in e2m1: it becomes NaN, which e2m1 lacks."),
+            (
+                "e4m3",
+                Overflow::Standard,
+                "1 0.1 -448 1e9 nan",
+                "3 of 5 values are exact in e4m3; 1 overflows to NaN; 1 is rounded, by up to 0.200 ulp.",
+            ),
+            ("e5m2", Overflow::Standard, "1e9 -1e9", "0 of 2 values are exact in e5m2; 2 overflow to infinity."),
+            (
+                "e2m1",
+                Overflow::Standard,
+                "6 -9 7 inf nan",
+                "1 of 5 values are exact in e2m1; 3 are too large and the largest number now; 1 has no code: NaN, which e2m1 lacks.",
+            ),
+        ] {
+            let conversion = ValueConversion { overflow, ..conversion(None, to, Rounding::Rne) };
+            let row = |text| conversion.row(&conversion.source(text).unwrap());
+            let rows: Vec<ConversionRow> = texts.split(' ').map(row).collect();
+            assert_eq!(conversion.answer(&rows).unwrap(), answer);
+            assert!(conversion.answer(&rows[..rows.len() - 1]).is_none_or(|answer| !answer.is_empty()));
+        }
+        assert_eq!(conversion(None, "e4m3", Rounding::Rne).answer(&[]), None);
     }
 
     #[test]

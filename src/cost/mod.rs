@@ -9,7 +9,7 @@ mod peaks;
 pub mod table;
 
 use crate::{
-    Error, Interruption, Result, Stage,
+    Error, Result, Stage,
     base::{interrupt, sorting},
     device::{
         Device, DeviceState, Execution, ExecutionKind, Load, MachineCount, Meter, Metered, OperandValues, Role,
@@ -137,29 +137,26 @@ pub fn converged(points: &[Point], warps: u32) -> Option<Point> {
     own().find(|point| point.rate >= most * NEAR).copied()
 }
 
-/// Measures each instruction in turn. What was done until a signal stopped it is kept.
+/// Measures each instruction in turn, and adds it to `done`. Whatever ends the work, `done` has those until then.
 ///
 /// # Errors
-/// A request error: the device has no cost, or lacks an instruction; a device error if it failed.
+/// A request error: the device has no cost, or lacks an instruction; a device error if it failed; [`Error::Interrupted`].
 pub fn run(
     device: &mut dyn Device,
     request: &CostRequest,
+    done: &mut Vec<Cost>,
     progress: &mut dyn FnMut(Stage),
-) -> Result<(Vec<Cost>, Option<Interruption>)> {
+) -> Result<()> {
     device.announce_meters(&request.instructions.iter().cloned().map(Metered::Matrix).collect::<Vec<_>>());
-    let mut done = Vec::with_capacity(request.instructions.len());
     for (number, instruction) in request.instructions.iter().enumerate() {
-        if let Some(by) = interrupt::pending() {
-            return Ok((done, Some(by)));
-        }
         let (what, total) = (instruction.to_string(), request.instructions.len() as u64);
         progress(Stage { what: &what, done: number as u64, total });
-        done.push(measure(device, instruction, request)?);
+        measure(device, instruction, request, done)?;
     }
-    Ok((done, None))
+    Ok(())
 }
 
-/// Measures each scalar instruction that the device has; none where it times no such instructions. Where the machine code is known, points whose
+/// Measures each scalar instruction that the device has, and adds it to `done`; none where it times no such instructions. Where the machine code is known, points whose
 /// loops do not execute it as often as there are runs are left out (a compiler makes one instruction of two that pack a result each), and
 /// instructions without such a loop (moves).
 ///
@@ -169,12 +166,11 @@ pub fn scalars(
     device: &mut dyn Device,
     wanted: &[&'static Form],
     values: OperandValues,
+    done: &mut Vec<ScalarCost>,
     progress: &mut dyn FnMut(Stage),
-) -> Result<Vec<ScalarCost>> {
+) -> Result<()> {
     device.announce_meters(&wanted.iter().copied().map(Metered::Scalar).collect::<Vec<_>>());
-    let mut done = Vec::new();
     for (number, form) in wanted.iter().enumerate() {
-        interrupt::check()?;
         progress(Stage { what: &form.ptx, done: number as u64, total: wanted.len() as u64 });
         let mut meter = match device.meter(&Metered::Scalar(form)) {
             Ok(Some(meter)) => meter,
@@ -190,22 +186,20 @@ pub fn scalars(
         points.retain(|point| counted.contains(&point.independent));
         done.push(ScalarCost { form, latency, points, machine: machine(meter.ways()) });
     }
-    Ok(done)
+    Ok(())
 }
 
-/// Measures each load from shared memory; none where the device has no such memory.
+/// Measures each load from shared memory, and adds it to `done`; none where the device has no such memory.
 ///
 /// # Errors
 /// A device error if it failed; interrupted.
-pub fn loads(device: &mut dyn Device, wanted: &[SharedLoad]) -> Result<Vec<LoadCost>> {
-    let mut done = Vec::new();
+pub fn loads(device: &mut dyn Device, wanted: &[SharedLoad], done: &mut Vec<LoadCost>) -> Result<()> {
     for load in wanted {
-        interrupt::check()?;
         let Some(mut meter) = device.meter(&Metered::Load(*load))? else { continue };
         let Measured { points, latency, .. } = measured(meter.as_mut(), OperandValues::Zeros)?;
         done.push(LoadCost { load: *load, latency, points });
     }
-    Ok(done)
+    Ok(())
 }
 
 /// What is measured on one multiprocessor.
@@ -222,6 +216,7 @@ fn measured(meter: &mut dyn Meter, values: OperandValues) -> Result<Measured> {
     for way in 0..meter.ways().len() {
         let Way { independent, chained, most_warps, .. } = meter.ways()[way];
         for warps in WARPS.into_iter().filter(|warps| warps.is_multiple_of(together) && *warps <= most_warps) {
+            interrupt::check()?;
             let clocks = clocks(meter, way, warps, values)?;
             if independent == 0 {
                 waited = waited.or(Some(clocks));
@@ -238,8 +233,13 @@ fn measured(meter: &mut dyn Meter, values: OperandValues) -> Result<Measured> {
     Ok(Measured { points, latency, waited })
 }
 
-/// The cost of one instruction.
-fn measure(device: &mut dyn Device, instruction: &Instruction, request: &CostRequest) -> Result<Cost> {
+/// Adds the cost of one instruction.
+fn measure(
+    device: &mut dyn Device,
+    instruction: &Instruction,
+    request: &CostRequest,
+    done: &mut Vec<Cost>,
+) -> Result<()> {
     let execution = device.prepare(instruction)?;
     let Some(mut meter) = device.meter(&Metered::Matrix(instruction.clone()))? else {
         return Err(Error::unavailable(format!(
@@ -250,7 +250,9 @@ fn measure(device: &mut dyn Device, instruction: &Instruction, request: &CostReq
     let meter = meter.as_mut();
     let values = request.values;
     let Measured { points, latency, waited } = measured(meter, values)?;
-    let mut cost = Cost {
+    let best = best(&points);
+    let whole_device = best.as_ref().map(|best| whole(meter, best, values, None)).transpose()?;
+    done.push(Cost {
         instruction: instruction.clone(),
         machine: machine(meter.ways()),
         unintended: unintended(meter.ways(), execution.kind),
@@ -258,16 +260,14 @@ fn measure(device: &mut dyn Device, instruction: &Instruction, request: &CostReq
         latency,
         waited,
         points,
-        whole: Whole { values, tera: 0.0, clock: 0.0, state: DeviceState::default() },
+        whole: whole_device.unwrap_or(Whole { values, tera: 0.0, clock: 0.0, state: DeviceState::default() }),
         sustained: Vec::new(),
-    };
-    if let Some(best) = best(&cost.points) {
-        cost.whole = whole(meter, &best, values, None)?;
-        for &values in request.sustained.map_or(&[][..], |_| &OperandValues::ALL) {
-            cost.sustained.push(whole(meter, &best, values, request.sustained)?);
-        }
+    });
+    let (Some(best), Some(cost)) = (best, done.last_mut()) else { return Ok(()) };
+    for &values in request.sustained.map_or(&[][..], |_| &OperandValues::ALL) {
+        cost.sustained.push(whole(meter, &best, values, request.sustained)?);
     }
-    Ok(cost)
+    Ok(())
 }
 
 /// Clocks from one run to the next on the same sums, in the one block.

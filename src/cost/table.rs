@@ -2,8 +2,9 @@
 
 use super::{Cost, LoadCost, PerRun, Point, ScalarCost, Whole, best, converged, peaks::peak};
 use crate::{
+    base::sorting,
     device::{ExecutionKind, Generation, Role},
-    report::Table,
+    report::{Table, three_digits},
 };
 
 crate::rows! {
@@ -127,6 +128,30 @@ crate::rows! {
         /// Why its clock is not the highest, in the vendor's words.
         throttled: Vec<&'static str> => shown("throttled by"),
     }
+}
+
+/// What instructions cost, in a sentence; `None` without one.
+pub fn answer(done: &[Cost], device: &str) -> Option<String> {
+    let rate = |cost: &Cost| format!("{} TFLOPS", three_digits(cost.whole.tera));
+    let mut fastest: Vec<&Cost> = done.iter().collect();
+    sorting::by(&mut fastest, |x, y| f64::total_cmp(&x.whole.tera, &y.whole.tera));
+    Some(match fastest[..] {
+        [] => return None,
+        [one] => {
+            let latency = one.latency.map_or(String::new(), |clocks| {
+                format!(" has a latency of {} clocks, and", three_digits(clocks))
+            });
+            format!("{} on {device}{latency} runs at {} on the whole device.", one.instruction, rate(one))
+        }
+        [slowest, .., fastest] => format!(
+            "On {device}, whole, {} instructions run at {} ({}) to {} ({}).",
+            done.len(),
+            rate(slowest),
+            slowest.instruction,
+            rate(fastest),
+            fastest.instruction
+        ),
+    })
 }
 
 /// The tables; of points only where they are asked for.

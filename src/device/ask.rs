@@ -1,8 +1,8 @@
 //! Asking a device for the outputs of single cases.
 
-use super::{Device, Spot};
+use super::{Batches, Device, Spot};
 use crate::{
-    Error, Result,
+    Result,
     isa::{Case, Instruction, Tiles},
 };
 
@@ -10,8 +10,9 @@ use crate::{
 /// each tile in the row and column of `spot`, up to `lanes` more on the diagonal from there.
 ///
 /// # Errors
-/// The device fails, or answers short.
+/// The device fails, or answers short; an interruption.
 pub fn ask(device: &mut dyn Device, i: &Instruction, cases: &[Case], spot: &Spot, lanes: usize) -> Result<Vec<u64>> {
+    let mut batches = Batches::default();
     let place = |at: usize| {
         let (row, column) = (spot.row as usize + at % lanes, spot.column as usize + at % lanes);
         (at / lanes, row % i.m, column % i.n)
@@ -21,12 +22,7 @@ pub fn ask(device: &mut dyn Device, i: &Instruction, cases: &[Case], spot: &Spot
         let (tile, row, column) = place(at);
         tiles.place(i, tile, row, column, case);
     }
-    let outputs = device.execute(i, &tiles)?;
-    let asked = tiles.count * i.m * i.n;
-    if outputs.len() != asked {
-        let name = &device.identity().name;
-        return Err(Error::device(format!("{name} answered {} outputs of {asked}", outputs.len())));
-    }
+    let outputs = batches.execute(device, i, (i.m, i.n), &tiles)?;
     let output = |at: usize| {
         let (tile, row, column) = place(at);
         outputs.get((tile * i.m + row) * i.n + column)

@@ -1,6 +1,7 @@
 //! Devices: anything that executes matrix instructions, behind one small trait.
 
 mod ask;
+mod batches;
 mod chains;
 mod engine;
 mod exec;
@@ -11,10 +12,12 @@ mod library;
 mod meter;
 mod model;
 mod open;
+mod paced;
 mod sweep;
 mod trace;
 
 pub use ask::ask;
+pub use batches::Batches;
 pub use chains::Chains;
 pub use engine::{Count, Engine, Found, Spot, Work};
 pub use exec::{ExecCheckRow, ExecDevice, check as exec_check};
@@ -27,6 +30,7 @@ pub use meter::{
 };
 pub use model::ModelDevice;
 pub use open::{default_name, open};
+pub(crate) use paced::execute_paced;
 pub use sweep::{Alike, CLASSES, Chunks, Sweeper, Swept, Tally};
 pub use trace::TraceDevice;
 pub mod cpu;

@@ -22,20 +22,25 @@ impl ModelDevice {
     /// # Errors
     /// As [`Model::load`].
     pub fn open(name: &str) -> Result<ModelDevice> {
-        let model = Model::load(name)?;
-        let rests = |kind: &EvidenceKind| {
-            model.rules.iter().flat_map(|rule| &rule.evidence).any(|own| own.source.kind() == *kind)
-        };
+        let mut device = ModelDevice::of(Model::load(name)?);
+        device.identity.name = format!("model:{name}");
+        Ok(device)
+    }
+
+    /// The device that simulates a model.
+    pub(crate) fn of(model: Model) -> ModelDevice {
+        let rests =
+            |kind: &EvidenceKind| model.rules.iter().flat_map(|rule| &rule.evidence).any(|own| own.source.kind() == *kind);
         let kinds: Vec<&str> = EvidenceKind::ALL.iter().filter(|kind| rests(kind)).map(|kind| kind.name()).collect();
         let identity = Identity {
-            name: format!("model:{name}"),
+            name: format!("model:{}", model.name),
             description: format!("arithmetic model of {}, simulated", model.title),
             details: vec![
                 ("model_version".into(), model.version.to_string()),
                 ("model_evidence".into(), kinds.join(", ")),
             ],
         };
-        Ok(ModelDevice { identity, model, evaluators: HashMap::new() })
+        ModelDevice { identity, model, evaluators: HashMap::new() }
     }
 
     fn evaluator(&mut self, instruction: &Instruction) -> Result<&Evaluator> {

@@ -48,6 +48,8 @@ impl Chunks {
 /// Results that differ from the rule alike: operands and both results are of the same classes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Alike {
+    /// The number of the classes: what differs alike in two parts of a sweep has the same.
+    pub kind: usize,
     /// How many.
     pub count: u64,
     /// The number of the first input.
@@ -70,6 +72,24 @@ pub struct Swept {
 }
 
 impl Swept {
+    /// Nothing yet.
+    pub fn nothing() -> Swept {
+        Swept { compared: [0; 5], differences: Vec::new(), digests: Vec::new(), seconds: 0.0 }
+    }
+
+    /// Adds what was found in later chunks.
+    pub fn add(&mut self, later: Swept) {
+        self.compared.iter_mut().zip(later.compared).for_each(|(own, more)| *own += more);
+        self.digests.extend(later.digests);
+        self.seconds += later.seconds;
+        for difference in later.differences {
+            match self.differences.iter_mut().find(|own| own.kind == difference.kind) {
+                Some(own) => own.count += difference.count,
+                None => self.differences.push(difference),
+            }
+        }
+    }
+
     /// How many results differ.
     pub fn differing(&self) -> u64 {
         self.differences.iter().map(|difference| difference.count).sum()
@@ -82,7 +102,7 @@ pub struct Tally {
     form: &'static Form,
     compared: [u64; 5],
     /// Results that differ, by the classes of the operands and of both results.
-    kinds: BTreeMap<[usize; 5], Alike>,
+    kinds: BTreeMap<usize, Alike>,
     digest: u64,
     /// Of formats with infinities and without padding, the bit of the sign, and the magnitudes of normal numbers.
     sign: u64,
@@ -117,8 +137,9 @@ impl Tally {
         self.compared[if normal { NORMAL } else { class(source, operands[0]) }] += 1;
         if result != expected {
             let [a, b, c] = operands.map(|code| class(source, code));
-            let kind = [a, b, c, class(target, expected), class(target, result)];
-            self.kinds.entry(kind).or_insert(Alike { count: 0, index, lane }).count += 1;
+            let classes = [a, b, c, class(target, expected), class(target, result)];
+            let kind = classes.into_iter().fold(0, |number, class| number * CLASSES.len() + class);
+            self.kinds.entry(kind).or_insert(Alike { kind, count: 0, index, lane }).count += 1;
         }
     }
 
@@ -129,16 +150,11 @@ impl Tally {
 
     /// What several chunks, in their order, have together.
     pub fn swept(parts: impl IntoIterator<Item = Tally>, seconds: f64) -> Swept {
-        let mut swept = Swept { compared: [0; 5], differences: Vec::new(), digests: Vec::new(), seconds };
-        let mut kinds: BTreeMap<[usize; 5], Alike> = BTreeMap::new();
+        let mut swept = Swept { seconds, ..Swept::nothing() };
         for part in parts {
-            (0..CLASSES.len()).for_each(|class| swept.compared[class] += part.compared[class]);
-            swept.digests.push(part.digest);
-            for (kind, difference) in part.kinds {
-                kinds.entry(kind).or_insert(Alike { count: 0, ..difference }).count += difference.count;
-            }
+            let (compared, digests) = (part.compared, vec![part.digest]);
+            swept.add(Swept { compared, differences: part.kinds.into_values().collect(), digests, seconds: 0.0 });
         }
-        swept.differences = kinds.into_values().collect();
         sorting::by_key(&mut swept.differences, |difference| (difference.index, difference.lane));
         swept
     }

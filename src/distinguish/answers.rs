@@ -2,9 +2,9 @@
 
 use super::shared::widened;
 use crate::{
-    Error, Result,
+    Result,
     arithmetic::{Evaluator, Rule},
-    device::{Device, Spot, ask},
+    device::{Batches, Device, Spot, ask},
     isa::{Case, Codes, Instruction, Tiles},
 };
 
@@ -106,12 +106,7 @@ impl Answerer<'_> {
             (Answerer::Known(arithmetic), _) => Ok(arithmetic.answers(inputs)),
             (Answerer::Device(device, i), Inputs::Cases(cases)) => cases_on(*device, i, cases, i.m.min(i.n)),
             (Answerer::Device(device, i), Inputs::Tiles(from, tiles)) => {
-                let outputs = device.execute(i, &tiles.resized(from, i))?;
-                let asked = tiles.count * i.m * i.n;
-                if outputs.len() != asked {
-                    let name = &device.identity().name;
-                    return Err(Error::device(format!("{name} answered {} outputs of {asked}", outputs.len())));
-                }
+                let outputs = Batches::default().execute(*device, i, (i.m, i.n), &tiles.resized(from, i))?;
                 Ok(outputs.resized((i.m, i.n), (from.m, from.n)))
             }
         }

@@ -28,7 +28,7 @@ pub struct Agreement {
 /// A signal.
 pub fn generations(i: &Instruction) -> Result<Agreement> {
     let i = Instruction { m: i.m.min(SHAPE), n: i.n.min(SHAPE), ..i.clone() };
-    let search = Search { cases: SEARCHED, seed: 0 };
+    let search = Search { cases: SEARCHED, seed: 0, time: None };
     let mut alike: Vec<Vec<(&Shipped, usize)>> = Vec::new();
     let mut proved = true;
     'models: for shipped in models() {

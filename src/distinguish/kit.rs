@@ -86,7 +86,9 @@ impl Pool {
                 let tables = [candidates[x].table.clone(), candidates[y].table.clone()];
                 let own = Instruction { m: 1, n: 1, ..i.clone() };
                 let mut rules = Rules { tables, instructions: [own.clone(), own], shape: (i.m, i.n) };
-                let found = between(&mut rules, i.clone(), &Search { cases: SEARCHED, seed: 0 })?;
+                let search = Search { cases: SEARCHED, seed: 0, time: None };
+                let found = between(&mut rules, i.clone(), &search)?;
+                found.stopped.map_or(Ok(()), Err)?;
                 let witness = found.reasons.into_iter().find_map(|reason| reason.witness);
                 if let Some(witness) = witness {
                     self.add(candidates, &Inputs::Cases(vec![witness.case]));

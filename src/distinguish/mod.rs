@@ -33,10 +33,12 @@ use rules::Rules;
 use search::{Explains, Shown, Suspect, Two, by_kind, inputs, suspects};
 use toml::Value;
 
+use std::time::{Duration, Instant};
+
 use crate::{
     Error, Result,
     arithmetic::Model,
-    base::{named::Named, sorting},
+    base::{named::Named, sentence::capitalised, sorting},
     comparison::{Cost, Subject},
     device::Device,
     explain,
@@ -62,6 +64,8 @@ pub struct Search {
     pub cases: u64,
     /// The seed of the stream.
     pub seed: u64,
+    /// How long inputs are tried where a device is asked; `None`: until all are.
+    pub time: Option<Duration>,
 }
 
 /// What became of telling two apart.
@@ -77,6 +81,8 @@ pub struct Distinction {
     pub unobservable: Vec<Unobservable>,
     /// Inputs that both were asked.
     pub tried: u64,
+    /// What ended it early: a device failed; an interruption. What inputs show may then not be reduced.
+    pub stopped: Option<Error>,
 }
 
 /// Whether two differ.
@@ -160,11 +166,6 @@ impl Reason {
     }
 }
 
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
 /// Tells two apart.
 ///
 /// # Errors
@@ -235,6 +236,7 @@ fn between(rules: &mut Rules, i: Instruction, search: &Search) -> Result<Distinc
         reasons: Vec::new(),
         unobservable,
         tried: 0,
+        stopped: None,
     };
     let (unobservable, proved) = proof(rules);
     if let Some(reason) = proved {
@@ -253,7 +255,7 @@ fn between(rules: &mut Rules, i: Instruction, search: &Search) -> Result<Distinc
         suspects = by_kind(&[]);
     }
     let mut found = two.search(&suspects, asked())?;
-    if found.differing == 0 && exhaustive::inputs(&i).is_some() {
+    if found.differing == 0 && found.stopped.is_none() && exhaustive::inputs(&i).is_some() {
         return Ok(same(format!("all {} inputs give the same results", found.tried), unobservable, i));
     }
     // Keys that show only together.
@@ -261,12 +263,13 @@ fn between(rules: &mut Rules, i: Instruction, search: &Search) -> Result<Distinc
         (shown.is_none() && suspect.kind.is_none()).then(|| suspect.keys.clone())
     };
     let hidden: Vec<Vec<String>> = suspects.iter().zip(&found.shown).filter_map(hidden).collect();
-    if found.differing > 0 && hidden.len() > 1 {
+    if found.differing > 0 && hidden.len() > 1 && found.stopped.is_none() {
         let keys = hidden.concat();
         let both = [rules::Which::X, rules::Which::Y].map(|which| rules.between(which, &keys));
         if let [Some(from_x), Some(from_y)] = both {
             let together = [Suspect { keys, kind: None, between: Some([from_x, from_y]) }];
             let mut more = two.search(&together, asked())?;
+            found.stopped = more.stopped;
             if let Some(shown) = more.shown.remove(0) {
                 (suspects, found.shown) = suspects
                     .into_iter()
@@ -277,14 +280,14 @@ fn between(rules: &mut Rules, i: Instruction, search: &Search) -> Result<Distinc
             }
         }
     }
-    let mut reasons = reasons(&mut two, suspects, found.shown, Some(rules), Some([&x, &y]))?;
+    let mut reasons = reasons(&two.i, suspects, found.shown, Some(rules), Some([&x, &y]));
     // Known arithmetics that differ in finite results do so in what these become at the ends of the range.
     let numbers = |reason: &Reason| reason.kind == Some(Kind::Finite);
     if reasons.iter().any(numbers) {
         reasons.retain(|reason| !matches!(reason.kind, Some(Kind::Zero | Kind::NonFinite)));
     }
     let verdict = if found.differing > 0 { Verdict::Differ } else { Verdict::NotFound };
-    Ok(Distinction { shared: i, verdict, reasons, unobservable, tried: found.tried })
+    Ok(Distinction { shared: i, verdict, reasons, unobservable, tried: found.tried, stopped: found.stopped })
 }
 
 /// Whether the arithmetics of two rules differ, without the reasons.
@@ -294,7 +297,9 @@ fn whether(rules: &mut Rules, i: &Instruction, search: &Search) -> Result<Verdic
     }
     let mut two = two(rules, i)?.0;
     for batch in inputs(i, search.seed, search.cases) {
-        if two.search(&[], std::iter::once(batch))?.differing > 0 {
+        let found = two.search(&[], std::iter::once(batch))?;
+        found.stopped.map_or(Ok(()), Err)?;
+        if found.differing > 0 {
             return Ok(Verdict::Differ);
         }
     }
@@ -320,20 +325,23 @@ fn devices([x, y]: [Side; 2], models: [Option<Model>; 2], i: Instruction, search
     let Ok(answerers) = <[Answerer; 2]>::try_from(answerers) else { unreachable!("there are two sides") };
     let mut two = Two { i: i.clone(), answerers };
     let suspects = by_kind(&[]);
-    let found = two.search(&suspects, inputs(&i, search.seed, search.cases))?;
-    let reasons = reasons(&mut two, suspects, found.shown, None, None)?;
+    let (start, time) = (Instant::now(), search.time);
+    let is_over = |_: &Inputs| time.is_some_and(|time| start.elapsed() >= time);
+    let found = two.search(&suspects, inputs(&i, search.seed, search.cases).take_while(|inputs| !is_over(inputs)))?;
+    let reasons = reasons(&two.i, suspects, found.shown, None, None);
     let verdict = if found.differing > 0 { Verdict::Differ } else { Verdict::NotFound };
-    Ok(Distinction { shared: i, verdict, reasons, unobservable: Vec::new(), tried: found.tried })
+    let (tried, stopped) = (found.tried, found.stopped);
+    Ok(Distinction { shared: i, verdict, reasons, unobservable: Vec::new(), tried, stopped })
 }
 
 /// The reasons that inputs show, and the keys that none shows.
 fn reasons(
-    two: &mut Two,
+    i: &Instruction,
     suspects: Vec<Suspect>,
     shown: Vec<Option<Shown>>,
     rules: Option<&Rules>,
     known: Option<[&Arithmetic; 2]>,
-) -> Result<Vec<Reason>> {
+) -> Vec<Reason> {
     let mut reasons = Vec::new();
     for (suspect, shown) in suspects.into_iter().zip(shown) {
         // A kind of difference that there is none of is no reason.
@@ -344,27 +352,23 @@ fn reasons(
             let values = rules.map_or([None, None], |rules| rules.values(&key));
             (key, values)
         };
-        let mut witness = None;
-        if let Some(Shown { explains, case }) = shown {
-            let d = two.alone(&case)?;
-            witness = Some(Witness {
-                d,
-                exact: Subject::Matrix(&two.i).exact(&case),
-                alone: explains == Explains::Alone,
-                step: known.and_then(|both| step(both, &case)),
-                case,
-            });
-        }
+        let witness = shown.map(|Shown { explains, case, d }| Witness {
+            d,
+            exact: Subject::Matrix(i).exact(&case),
+            alone: explains == Explains::Alone,
+            step: known.and_then(|both| step(both, &case)),
+            case,
+        });
         reasons.push(Reason { keys: suspect.keys.into_iter().map(values).collect(), kind: suspect.kind, witness });
     }
     // Numbers before the signs of zeros and NaN; simple inputs first, and what none shows last.
     let cost = |reason: &Reason| {
         let witness = reason.witness.as_ref();
         let kind = reason.kind.and_then(|kind| Kind::ALL.iter().position(|other| *other == kind));
-        (witness.is_none(), kind, witness.map(|witness| Cost::of(&two.i, &witness.case)))
+        (witness.is_none(), kind, witness.map(|witness| Cost::of(i, &witness.case)))
     };
     sorting::by_key(&mut reasons, cost);
-    Ok(reasons)
+    reasons
 }
 
 /// The first step at which two arithmetics differ on a case: `sum: 0 and 2^-24`.
@@ -373,15 +377,5 @@ fn step(both: [&Arithmetic; 2], case: &Case) -> Option<String> {
         let i = &own.evaluator().program().instruction;
         own.evaluator().explain(&shared::widened(case, i))
     });
-    let rows = explain::rows(None, &said);
-    let differs = rows.iter().find(|row| row.same == Some(false))?;
-    let of = |value: &Option<String>, kept: &Option<String>, code: &Option<String>| match (value, kept, code) {
-        (None, ..) => "none".to_string(),
-        (Some(value), Some(kept), _) => format!("{value}, of which {kept} is kept"),
-        (Some(value), None, Some(code)) => format!("{value} ({code})"),
-        (Some(value), None, None) => value.clone(),
-    };
-    let x = of(&differs.value, &differs.kept, &differs.code);
-    let y = of(&differs.second_value, &differs.second_kept, &differs.second_code);
-    Some(format!("{}: {x}; {y}", differs.step))
+    explain::rows(None, &said).iter().find_map(explain::StepRow::difference)
 }

@@ -8,7 +8,7 @@ use super::{
     rules::{Rules, Which},
 };
 use crate::{
-    Result,
+    Error, Result,
     base::{interrupt, sorting},
     comparison::{
         Cost,
@@ -55,15 +55,17 @@ pub(super) enum Explains {
 pub(super) struct Shown {
     pub(super) explains: Explains,
     pub(super) case: Case,
+    /// What both answer.
+    pub(super) d: [u64; 2],
 }
 
 /// The inputs that show a suspect.
 #[derive(Default)]
-struct Starts(Vec<(Reverse<Explains>, Cost, Case)>);
+struct Starts(Vec<(Reverse<Explains>, Cost, Shown)>);
 
 impl Starts {
-    fn add(&mut self, i: &Instruction, explains: Explains, case: Case) {
-        self.0.push((Reverse(explains), Cost::of(i, &case), case));
+    fn add(&mut self, i: &Instruction, shown: Shown) {
+        self.0.push((Reverse(shown.explains), Cost::of(i, &shown.case), shown));
         sorting::by(&mut self.0, |x, y| (x.0, &x.1).cmp(&(y.0, &y.1)));
         let best = self.0[0].0;
         self.0.retain(|(explains, ..)| *explains == best);
@@ -124,6 +126,8 @@ pub(super) struct Found {
     pub(super) tried: u64,
     /// How many of them differ.
     pub(super) differing: u64,
+    /// What ended the search early: a device failed; an interruption. What is shown may then not be reduced.
+    pub(super) stopped: Option<Error>,
 }
 
 /// Two that answer, and the operands that they share.
@@ -137,13 +141,19 @@ impl Two<'_> {
     /// difference alone (never, where there is none).
     ///
     /// # Errors
-    /// A device fails; a signal.
+    /// A device fails before the first answer; an interruption before it.
     pub(super) fn search(&mut self, suspects: &[Suspect], inputs: impl Iterator<Item = Inputs>) -> Result<Found> {
-        let (mut tried, mut differing) = (0, 0);
+        let (mut tried, mut differing, mut stopped) = (0, 0, None);
         let mut starts: Vec<Starts> = suspects.iter().map(|_| Starts::default()).collect();
         for batch in inputs {
-            interrupt::check()?;
-            let [x, y] = self.both(&batch)?;
+            let [x, y] = match interrupt::check().and_then(|()| self.both(&batch)) {
+                Ok(both) => both,
+                Err(error) if tried == 0 => return Err(error),
+                Err(error) => {
+                    stopped = Some(error);
+                    break;
+                }
+            };
             tried += batch.len() as u64;
             if x.as_bytes() == y.as_bytes() {
                 continue;
@@ -161,7 +171,9 @@ impl Two<'_> {
                 let Some(best) = shown.iter().map(|(explains, _)| *explains).max() else { continue };
                 shown.retain(|(explains, _)| *explains == best);
                 let step = shown.len().div_ceil(WEIGHED);
-                shown.iter().step_by(step).for_each(|(_, at)| starts.add(&self.i, best, batch.case(*at)));
+                let shown = shown.iter().step_by(step).map(|(_, at)| *at);
+                let shown = shown.map(|at| Shown { explains: best, case: batch.case(at), d: [x.get(at), y.get(at)] });
+                shown.for_each(|shown| starts.add(&self.i, shown));
             }
             if !suspects.is_empty() && starts.iter().all(Starts::are_enough) {
                 break;
@@ -169,9 +181,14 @@ impl Two<'_> {
         }
         let mut shown = Vec::new();
         for (suspect, starts) in suspects.iter().zip(starts) {
-            shown.push(self.reduced(suspect, starts)?);
+            let first = starts.0.first().map(|(.., shown)| shown.clone());
+            let reduced = if stopped.is_none() { self.reduced(suspect, starts) } else { Ok(first.clone()) };
+            shown.push(reduced.unwrap_or_else(|error| {
+                stopped = Some(error);
+                first
+            }));
         }
-        Ok(Found { shown, tried, differing })
+        Ok(Found { shown, tried, differing, stopped })
     }
 
     /// The answers of both.
@@ -184,7 +201,7 @@ impl Two<'_> {
     ///
     /// # Errors
     /// A device fails.
-    pub(super) fn alone(&mut self, case: &Case) -> Result<[u64; 2]> {
+    fn alone(&mut self, case: &Case) -> Result<[u64; 2]> {
         let case = std::slice::from_ref(case);
         let [x, y] = &mut self.answerers;
         Ok([x.alone(case)?.get(0), y.alone(case)?.get(0)])
@@ -193,19 +210,19 @@ impl Two<'_> {
     /// The simplest of the inputs that some starting points of a suspect are reduced to.
     fn reduced(&mut self, suspect: &Suspect, starts: Starts) -> Result<Option<Shown>> {
         let mut best: Option<(Cost, Shown)> = None;
-        for (Reverse(explains), _, case) in starts.0 {
-            let i = self.i.clone();
-            let Some(case) = self.reduced_alone(suspect, explains, &case)? else { continue };
-            let cost = Cost::of(&i, &case);
+        for (.., start) in starts.0 {
+            let Some(shown) = self.reduced_alone(suspect, &start)? else { continue };
+            let cost = Cost::of(&self.i, &shown.case);
             if best.as_ref().is_none_or(|(known, _)| cost < *known) {
-                best = Some((cost, Shown { explains, case }));
+                best = Some((cost, shown));
             }
         }
         Ok(best.map(|(_, shown)| shown))
     }
 
-    /// The minimal case that `case` is reduced to, on which the suspect explains as much.
-    fn reduced_alone(&mut self, suspect: &Suspect, wanted: Explains, case: &Case) -> Result<Option<Case>> {
+    /// The minimal case that one is reduced to, on which the suspect explains as much.
+    fn reduced_alone(&mut self, suspect: &Suspect, start: &Shown) -> Result<Option<Shown>> {
+        let Shown { explains: wanted, case, .. } = start;
         let i = self.i.clone();
         // Cases that share the tile of a device are a shortcut, which a tile of its own may not confirm.
         for alone in [false, true] {
@@ -221,7 +238,7 @@ impl Two<'_> {
                 let shows = |at: &usize| {
                     let d = [x.get(*at), y.get(*at)];
                     let one = || suspect.between.as_ref().map(|both| both.each_ref().map(|own| own.one(&cases[*at])));
-                    d[0] != d[1] && suspect.explains(i.d, d, one()) >= Some(wanted)
+                    d[0] != d[1] && suspect.explains(i.d, d, one()) >= Some(*wanted)
                 };
                 Ok((0..cases.len()).find(shows))
             };
@@ -229,7 +246,7 @@ impl Two<'_> {
                 let [x, y] = self.alone(&least)?;
                 let confirmed = x != y && suspect.is_of(i.d, x, y);
                 if confirmed {
-                    return Ok(Some(least));
+                    return Ok(Some(Shown { explains: *wanted, case: least, d: [x, y] }));
                 }
             }
         }

@@ -9,8 +9,11 @@ use crate::{
     exact,
     format::Format,
     isa::{Case, Instruction},
-    report::Table,
+    report::{Table, grouped},
 };
+
+/// Instructions that an answer names.
+const NAMED: usize = 3;
 
 crate::rows! {
     /// Two that were told apart: whether they differ.
@@ -206,11 +209,72 @@ pub fn pair([x, y]: [&Named; 2], distinction: &Distinction) -> PairRow {
     }
 }
 
+/// Whether two differ, in one sentence; `None` where nothing was compared.
+pub fn answer(rows: &[PairRow]) -> Option<String> {
+    let first = rows.first()?;
+    let [x, y] = [&first.x, &first.y].map(|name| short(name));
+    let of = |row: &PairRow| match row.x_instruction == row.y_instruction {
+        true => format!("{x} and {y} on {}", row.x_instruction),
+        false => format!("{x}/{} and {y}/{}", row.x_instruction, row.y_instruction),
+    };
+    let inputs = grouped(rows.iter().map(|row| row.cases).sum::<u64>() as i64);
+    let differing: Vec<&PairRow> = rows.iter().filter(|row| row.verdict == Verdict::Differ.name()).collect();
+    let unproved = rows.iter().filter(|row| row.verdict == Verdict::NotFound.name()).count();
+    Some(match (rows, &differing[..]) {
+        ([row], [_]) => {
+            let why = row.why.as_ref().map_or_else(|| ".".into(), |why| format!(": {why}"));
+            format!("They differ, {}{why}", of(row))
+        }
+        ([row], _) if unproved == 0 => {
+            format!("{} give the same for all operands: {}.", of(row), row.why.as_deref().unwrap_or("proved"))
+        }
+        ([row], _) => format!("No difference between {} was found in {inputs} inputs.", of(row)),
+        (rows, []) if unproved == 0 => {
+            format!("{x} and {y} give the same for all operands of {} instructions.", rows.len())
+        }
+        (rows, []) => {
+            format!("No difference between {x} and {y} was found in {} instructions, by {inputs} inputs.", rows.len())
+        }
+        (rows, differing) => {
+            let names: Vec<&str> = differing.iter().take(NAMED).map(|row| &row.x_instruction[..]).collect();
+            let more = if differing.len() > NAMED { ", ..." } else { "" };
+            format!(
+                "{x} and {y} differ in {} of {} instructions: {}{more}.",
+                differing.len(),
+                rows.len(),
+                names.join(", ")
+            )
+        }
+    })
+}
+
+/// How shipped models compute instructions, in one sentence; `None` where nothing was compared.
+pub fn agreement(agreements: &[Agreement]) -> Option<String> {
+    let models = |agreement: &Agreement| agreement.alike.iter().map(Vec::len).sum::<usize>();
+    match agreements {
+        [] => None,
+        [one] => {
+            let alike: Vec<String> = one.alike.iter().map(|names| names.join(" = ")).collect();
+            let ways = if alike.len() == 1 { "one way".into() } else { format!("{} ways", alike.len()) };
+            Some(format!("{} models compute {} in {ways}: {}.", models(one), one.instruction, alike.join("; ")))
+        }
+        all => {
+            let one_way = all.iter().filter(|agreement| agreement.alike.len() == 1).count();
+            Some(format!("The models agree in {one_way} of {} instructions.", all.len()))
+        }
+    }
+}
+
+/// The name of a device in a sentence.
+fn short(name: &str) -> &str {
+    name.strip_prefix("model:").unwrap_or(name)
+}
+
 /// What sentences call the two: the devices, with the instructions where those do not tell them apart.
 fn names([x, y]: [&Named; 2]) -> [String; 2] {
     match x.device == y.device {
         true => [x, y].map(|side| side.instruction.name.clone()),
-        false => [x, y].map(|side| side.device.strip_prefix("model:").unwrap_or(&side.device).to_string()),
+        false => [x, y].map(|side| short(&side.device).to_string()),
     }
 }
 

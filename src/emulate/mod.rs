@@ -13,7 +13,8 @@
 //! let units = schemes.iter().map(|scheme| Ok(vec![Some(Unit::of(scheme, devices[0].as_mut(), None)?)])).collect::<tcnum::Result<_>>()?;
 //! let shapes = vec![Shape { m: 8, n: 8, k: 256 }];
 //! let request = EmulateRequest { schemes, units, shapes, draw: Some(Draw::Uniform(-1.0, 1.0)), seed: 1, rows: None };
-//! let (results, _) = emulate::run(&mut devices, &request, &mut |_| ())?;
+//! let mut results = Vec::new();
+//! emulate::run(&mut devices, &request, &mut results, &mut |_| ())?;
 //! let errors = |at: usize| match &results[at].outcome {
 //!     Outcome::Numbers { errors, .. } => errors[0].absolute,
 //!     Outcome::Integers(_) => unreachable!(),
@@ -46,7 +47,7 @@ pub use scheme::{Block, Digits, Part, Promote, Register, Scheme, Slices, Split, 
 use split::{Line, Parts};
 
 use crate::{
-    Error, Interruption, Result, Stage,
+    Error, Result, Stage,
     base::interrupt,
     device::{Device, cuda},
     gemm::Matrix,
@@ -130,25 +131,19 @@ pub fn product(scheme: &Scheme, unit: &Unit, device: &mut dyn Device, a: &Number
     compose::composed(scheme, &unit.instructions, device, &a, &b).map(|(product, _)| product)
 }
 
-/// Computes the products: shape by shape, of each scheme after scheme, on each device the same operands. `progress` is told what comes
-/// next, and how many terms of the sums are done. A signal ends the work: the products until then are returned, and the signal.
+/// Computes the products and adds them to `done`: shape by shape, of each scheme after scheme, on each device the same operands. `progress`
+/// is told what comes next, and how many terms of the sums are done. Whatever ends the work, `done` has the products until then.
 ///
 /// # Errors
-/// Those of the devices.
+/// Those of the devices; [`Error::Interrupted`].
 pub fn run(
     devices: &mut [Box<dyn Device>],
     request: &EmulateRequest,
+    done: &mut Vec<Emulation>,
     progress: &mut dyn FnMut(Stage),
-) -> Result<(Vec<Emulation>, Option<Interruption>)> {
-    let mut done = Vec::new();
+) -> Result<()> {
     let mut account = Account { done: 0, total: request.terms(devices) };
-    for shape in &request.shapes {
-        match of_shape(devices, request, *shape, &mut done, &mut account, progress) {
-            Err(Error::Interrupted { by }) => return Ok((done, Some(by))),
-            outcome => outcome?,
-        }
-    }
-    Ok((done, None))
+    request.shapes.iter().try_for_each(|shape| of_shape(devices, request, *shape, done, &mut account, progress))
 }
 
 fn of_shape(
@@ -165,33 +160,30 @@ fn of_shape(
     let draw = request.draw.unwrap_or(USUAL);
     let (mut numbers, start) = (None, *account);
     for (at, scheme) in request.schemes.iter().enumerate() {
-        let rows = spread(request.rows_of(devices, shape, scheme.is_integer()));
-        let terms = terms(scheme, shape, rows.len());
-        let mut computed = |a: &Parts, b: &Parts, devices: &mut [Box<dyn Device>], progress: &mut dyn FnMut(Stage)| {
-            let mut products = Vec::new();
-            for (which, (device, unit)) in devices.iter_mut().zip(&request.units[at]).enumerate() {
-                let Some(unit) = unit else { continue };
-                interrupt::check()?;
-                progress(account.stage(&format!("{m} x {n} x {k}: {} on {}", scheme.name, device.identity().name)));
-                products.push((which, compose::composed(scheme, &unit.instructions, device.as_mut(), a, b)?));
-                account.done += terms;
-            }
-            Ok::<Vec<(usize, (Matrix, Option<f64>))>, Error>(products)
-        };
-        if request.units[at].iter().all(Option::is_none) {
+        let units = &request.units[at];
+        if units.iter().all(Option::is_none) {
             continue;
         }
-        let mut add = |device: usize, seconds: Option<f64>, outcome: Outcome| {
-            done.push(Emulation { scheme: at, device, shape, rows: rows.len(), seconds, outcome });
+        let rows = spread(request.rows_of(devices, shape, scheme.is_integer()));
+        let terms = terms(scheme, shape, rows.len());
+        let mut each = |a: &Parts, b: &Parts, outcome: &dyn Fn(&Matrix) -> Outcome, progress: &mut dyn FnMut(Stage)| {
+            for (device, (own, unit)) in devices.iter_mut().zip(units).enumerate() {
+                let Some(unit) = unit else { continue };
+                interrupt::check()?;
+                progress(account.stage(&format!("{m} x {n} x {k}: {} on {}", scheme.name, own.identity().name)));
+                let (d, seconds) = compose::composed(scheme, &unit.instructions, own.as_mut(), a, b)?;
+                account.done += terms;
+                let outcome = outcome(&d);
+                done.push(Emulation { scheme: at, device, shape, rows: rows.len(), seconds, outcome });
+            }
+            Ok::<(), Error>(())
         };
         if let (Split::Digits(left), Split::Digits(right)) = (&scheme.a, &scheme.b) {
             let a = Numbers::integers(request.draw, left, request.seed, 0, &rows, k);
             let b = Numbers::integers(request.draw, right, request.seed, 1, &ks, n);
             let exact = integers::products(&a, &b)?;
             let (x, y) = (scheme.a.split(&a, Line::Row), scheme.b.split(&b, Line::Column));
-            for (device, (d, seconds)) in computed(&x, &y, devices, progress)? {
-                add(device, seconds, Outcome::Integers(integers::compared(&d, &exact)));
-            }
+            each(&x, &y, &|d| Outcome::Integers(integers::compared(d, &exact)), progress)?;
             continue;
         }
         if numbers.is_none() {
@@ -204,10 +196,11 @@ fn of_shape(
         }
         let Some((a, b, references, plain)) = &numbers else { continue };
         let (x, y) = (scheme.a.split(a, Line::Row), scheme.b.split(b, Line::Column));
-        for (device, (d, seconds)) in computed(&x, &y, devices, progress)? {
-            let (infinite, errors) = measure::errors(&d, references);
-            add(device, seconds, Outcome::Numbers { infinite, errors, plain: Box::new(*plain) });
-        }
+        let compared = |d: &Matrix| {
+            let (infinite, errors) = measure::errors(d, references);
+            Outcome::Numbers { infinite, errors, plain: Box::new(*plain) }
+        };
+        each(&x, &y, &compared, progress)?;
     }
     Ok(())
 }

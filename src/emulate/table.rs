@@ -1,7 +1,11 @@
 //! The tables of products that are made of products of parts.
 
 use super::{EmulateRequest, Emulation, Errors, Outcome, Shape, USUAL, Unit, first_wrap};
-use crate::{device::Device, report::Table};
+use crate::{
+    base::sorting,
+    device::Device,
+    report::{Table, grouped, three_digits},
+};
 
 crate::rows! {
     /// A product in f32, made of products of parts, against plain f32 (ascending k, each product and each sum rounded).
@@ -274,6 +278,49 @@ pub fn tables(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emu
     [numbers, errors, integers].into_iter().filter_map(Table::filled).collect()
 }
 
+/// How near products come to what they should be, in sentences; `None` without one.
+pub fn answer(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulation]) -> Option<String> {
+    let on = match devices {
+        [one] => one.identity().name.clone(),
+        several => format!("{} devices", several.len()),
+    };
+    let error = |own: &Emulation| measured(own).map_or(0.0, |(_, errors, _)| errors[errors.len() - 1].mred);
+    let named = |own: &Emulation| {
+        let device = match devices {
+            [_] => String::new(),
+            several => format!(" on {}", several[own.device].identity().name),
+        };
+        let Shape { m, n, k } = own.shape;
+        let shape = if request.shapes.len() > 1 { format!(", {m} x {n} x {k}") } else { String::new() };
+        format!("{} ({}{device}{shape})", three_digits(error(own)), request.schemes[own.scheme].name)
+    };
+    let mut numbers: Vec<&Emulation> = done.iter().filter(|own| measured(own).is_some()).collect();
+    sorting::by(&mut numbers, |x, y| f64::total_cmp(&error(x), &error(y)));
+    let plain = numbers.first().and_then(|own| measured(own)).map(|(.., plain)| three_digits(plain.mred));
+    let mut sentences = Vec::new();
+    match &numbers[..] {
+        [] => (),
+        [one] => sentences.push(format!("On {on} the mean relative error to the exact product is {}", named(one))),
+        [least, .., most] => sentences.push(format!(
+            "On {on} the mean relative error to the exact product is from {} to {}",
+            named(least),
+            named(most)
+        )),
+    }
+    sentences.extend(plain.map(|plain| format!("; plain f32 has {plain}.")));
+    let integers = done.iter().filter_map(|own| if let Outcome::Integers(counts) = &own.outcome { Some(counts) } else { None });
+    let counts = integers.map(|counts| (counts.held, counts.exact)).reduce(|x, y| (x.0 + y.0, x.1 + y.1));
+    sentences.extend(counts.map(|(held, exact)| {
+        let space = if sentences.is_empty() { "" } else { " " };
+        let (held, exact) = (held as i64, exact as i64);
+        match held == exact {
+            true => format!("{space}On {on} all {} integers that s32 holds are exact.", grouped(held)),
+            false => format!("{space}On {on} {} of {} integers that s32 holds are exact.", grouped(exact), grouped(held)),
+        }
+    }));
+    (!sentences.is_empty()).then(|| sentences.concat())
+}
+
 /// What the reader of the numbers must know.
 pub fn notes(request: &EmulateRequest, done: &[Emulation]) -> Vec<String> {
     let mut notes = Vec::new();
@@ -294,15 +341,18 @@ pub fn notes(request: &EmulateRequest, done: &[Emulation]) -> Vec<String> {
             request.draw.unwrap_or(USUAL)
         ));
     }
-    let mut shapes = Vec::new();
+    let mut shapes: Vec<(Shape, String)> = Vec::new();
     for own in done {
-        let (Some((.., plain)), false) = (measured(own), shapes.contains(&own.shape)) else { continue };
+        let (Some((.., plain)), false) = (measured(own), shapes.iter().any(|(shape, _)| *shape == own.shape)) else {
+            continue;
+        };
         let Shape { m, n, k } = own.shape;
-        notes.push(format!(
-            "{m} x {n} x {k}: the largest |V_f32 - exact| is {:.2e}, the MRED of V_f32 to exact {:.2e}.",
-            plain.absolute, plain.mred
-        ));
-        shapes.push(own.shape);
+        let words = format!("{m} x {n} x {k}: at most {:.2e}, MRED {:.2e}", plain.absolute, plain.mred);
+        shapes.push((own.shape, words));
+    }
+    if !shapes.is_empty() {
+        let all: Vec<String> = shapes.into_iter().map(|(_, words)| words).collect();
+        notes.push(format!("V_f32 differs from the exact product: {}.", all.join("; ")));
     }
     notes
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, de::Error as _};
 
-use super::{Experiment, Options, finding::Condition, finding::FindingResult, table};
+use super::{Experiment, Options, Score, finding::Condition, finding::FindingResult, table};
 use crate::{
     Result,
     device::Device,
@@ -54,41 +54,46 @@ pub(super) fn run(
     devices: &mut [Box<dyn Device>],
     options: Options,
     report: &mut Report,
+    score: &mut Score,
 ) -> Result<()> {
     let values = OperandValues::Drawn(plan.values);
     let (mut compared, mut findings, mut untestable) = (Vec::new(), Vec::new(), Vec::new());
-    for device in devices.iter_mut() {
+    let outcome = devices.iter_mut().try_for_each(|device| {
         let (name, counts) = (device.identity().name.clone(), experiment.counts(device.as_ref()));
         let Some(instruction) = experiment.on(device.as_mut(), &plan.instruction)? else {
             let missing =
                 experiment.findings.iter().map(|own| table::untestable_finding(&name, own, &plan.instruction.name));
             untestable.extend(missing);
-            continue;
+            return Ok(());
         };
         let samples = options.samples.unwrap_or(plan.samples);
         let request =
             BitRequest { instruction: &instruction, op: plan.op, values: &values, seed: options.seed, samples };
         let model = device.model().cloned();
         let evaluator = model.map(|model| model.evaluator(&instruction)).transpose()?;
-        let result = bits::run(device.as_mut(), evaluator.as_ref(), &request)?;
-        for finding in &experiment.findings {
-            if let Some(found) = finding.check.of_bits(&result) {
-                report.holds &= found.holds || !counts || finding.accepted.is_some();
-                findings.push(table::finding((&name, counts), finding, &found));
+        let mut results = Vec::new();
+        let outcome = bits::run_until(device.as_mut(), evaluator.as_ref(), &request, None, &mut results);
+        for result in results {
+            for finding in experiment.findings.iter().filter(|_| outcome.is_ok()) {
+                if let Some(found) = finding.check.of_bits(&result) {
+                    score.finding(found.holds, counts && finding.accepted.is_none());
+                    findings.push(table::finding((&name, counts), finding, &found));
+                }
             }
+            compared.push(Compared {
+                instruction: instruction.name.clone(),
+                device: name.clone(),
+                values: plan.values.to_string(),
+                result,
+            });
         }
-        compared.push(Compared {
-            instruction: instruction.name.clone(),
-            device: name,
-            values: plan.values.to_string(),
-            result,
-        });
-    }
+        outcome
+    });
     report.notes.push(bit_table::note());
     report.tables.extend(table::findings(findings).filled());
     report.tables.extend(table::untestable(untestable));
     report.tables.extend(bit_table::tables(&compared));
-    Ok(())
+    outcome
 }
 
 impl Condition {

@@ -1,10 +1,10 @@
 //! Running the chains of an experiment, and checking its findings.
 
-use super::{ChainFigure, Experiment, Options, table};
+use super::{ChainFigure, Experiment, Options, Score, table};
 use crate::{
-    Error, Result, Stage,
+    Result, Stage,
     chain::{self, ChainRequest, Curve},
-    device::Device,
+    device::{Device, Execution},
     inputs::Init,
     isa::Instruction,
     report::Report,
@@ -17,6 +17,7 @@ pub(super) fn run(
     devices: &mut [Box<dyn Device>],
     options: Options,
     report: &mut Report,
+    score: &mut Score,
     progress: &mut dyn FnMut(Stage),
 ) -> Result<()> {
     let curves = declared.instructions.iter().flat_map(|i| [Init::Low, Init::Fp32].map(|init| (i.clone(), init)));
@@ -24,57 +25,79 @@ pub(super) fn run(
         curves: curves.collect(),
         length: declared.length,
         chains: options.samples.unwrap_or(declared.chains),
+        within: None,
         seed: options.seed,
         scaling: declared.scaling,
     };
     report.notes.extend(chain::table::notes(&plan));
-    let several = devices.len() > 1;
+    let mut computed: Vec<OnDevice> = Vec::new();
+    let outcome =
+        devices.iter_mut().try_for_each(|device| compute(experiment, &plan, device.as_mut(), &mut computed, progress));
     let (mut findings, mut untestable, mut ends, mut points) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut all: Vec<(String, Vec<Curve>)> = Vec::new();
-    for device in devices.iter_mut() {
-        let (name, counts) = (device.identity().name.clone(), experiment.counts(device.as_ref()));
-        // What the device executes for each curve that it can: the declared instruction, or what stands for it.
-        let mut declared = Vec::new();
-        let mut own = ChainRequest { curves: Vec::new(), ..plan.clone() };
-        for (instruction, init) in &plan.curves {
-            if let Some(executed) = experiment.on(device.as_mut(), instruction)? {
-                declared.push(instruction.clone());
-                own.curves.push((executed, *init));
-            }
-        }
-        let executions = own.curves.iter().map(|(i, _)| device.prepare(i)).collect::<Result<Vec<_>>>()?;
-        let (curves, interrupted) = chain::run(device.as_mut(), &own, progress)?;
-        if let Some(by) = interrupted {
-            return Err(Error::Interrupted { by });
-        }
+    for OnDevice { name, counts, declared, executions, curves, complete } in &computed {
+        ends.extend(chain::table::curves(Some(name), curves, executions));
+        points.extend(chain::table::points(Some(name), curves));
         let as_declared =
             |(curve, instruction): (&Curve, &Instruction)| Curve { instruction: instruction.clone(), ..curve.clone() };
-        let renamed: Vec<Curve> = curves.iter().zip(&declared).map(as_declared).collect();
-        for finding in &experiment.findings {
+        let renamed: Vec<Curve> = curves.iter().zip(declared).map(as_declared).collect();
+        for finding in experiment.findings.iter().filter(|_| *complete) {
             let lacking =
                 finding.check.instructions().into_iter().find(|name| !declared.iter().any(|i| i.name == **name));
             if let Some(lacking) = lacking {
-                untestable.push(table::untestable_finding(&name, finding, lacking));
+                untestable.push(table::untestable_finding(name, finding, lacking));
             } else if let Some(found) = finding.check.of_curves(&renamed) {
-                report.holds &= found.holds || !counts || finding.accepted.is_some();
-                findings.push(table::finding((&name, counts), finding, &found));
+                score.finding(found.holds, *counts && finding.accepted.is_none());
+                findings.push(table::finding((name, *counts), finding, &found));
             }
         }
-        ends.extend(chain::table::curves(Some(&name), &curves, &executions));
-        points.extend(chain::table::points(Some(&name), &curves));
-        all.push((name, curves));
     }
-    report.tables.push(table::findings(findings));
+    report.tables.extend(table::findings(findings).filled());
     report.tables.extend(table::untestable(untestable));
     report.tables.extend([chain::table::curve_table(ends), chain::table::point_table(points)]);
-    if let [(first, ours), others @ ..] = &all[..]
-        && several
-    {
-        let rows = others.iter().flat_map(|(other, theirs)| {
-            let same = |x: &Curve| theirs.iter().find(|y| (&x.instruction, x.init) == (&y.instruction, y.init));
-            ours.iter().filter_map(move |x| Some(table::curve_pair(first, other, x, same(x)?)))
+    outcome?;
+    if let [first, others @ ..] = &computed[..] {
+        let rows = others.iter().flat_map(|other| {
+            let same = |x: &Curve| other.curves.iter().find(|y| (&x.instruction, x.init) == (&y.instruction, y.init));
+            let pair = move |x: &Curve| Some(table::curve_pair(&first.name, &other.name, x, same(x)?));
+            first.curves.iter().filter_map(pair)
         });
         report.tables.extend(table::curve_pairs(rows.collect()).filled());
     }
     Ok(())
+}
+
+/// The curves on a device.
+struct OnDevice {
+    name: String,
+    /// Whether they decide if the claims hold.
+    counts: bool,
+    /// The instruction of each, as the experiment declares it; the device may have executed what stands for it.
+    declared: Vec<Instruction>,
+    executions: Vec<Execution>,
+    curves: Vec<Curve>,
+    /// Whether they are all there, in their full length.
+    complete: bool,
+}
+
+/// Adds the curves on a device: of what it executes for each that it can.
+fn compute(
+    experiment: &Experiment,
+    plan: &ChainRequest,
+    device: &mut dyn Device,
+    computed: &mut Vec<OnDevice>,
+    progress: &mut dyn FnMut(Stage),
+) -> Result<()> {
+    let (name, counts) = (device.identity().name.clone(), experiment.counts(device));
+    let mut own = ChainRequest { curves: Vec::new(), ..plan.clone() };
+    let (mut declared, mut executions, mut curves) = (Vec::new(), Vec::new(), Vec::new());
+    for (instruction, init) in &plan.curves {
+        if let Some(executed) = experiment.on(device, instruction)? {
+            executions.push(device.prepare(&executed)?);
+            declared.push(instruction.clone());
+            own.curves.push((executed, *init));
+        }
+    }
+    let outcome = chain::run(device, &own, &mut curves, progress);
+    computed.push(OnDevice { name, counts, declared, executions, curves, complete: outcome.is_ok() });
+    outcome
 }

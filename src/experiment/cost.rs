@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, de::Error as _};
 
-use super::{Experiment, Printed, Verdict, file};
+use super::{Experiment, Printed, Score, Verdict, file};
 use crate::{
     Error, Result, Stage,
     cost::{self, CostRequest, Point},
@@ -128,18 +128,16 @@ impl CostCell {
         if let Some(instruction) = &self.instruction {
             let values = OperandValues::Random;
             let request = CostRequest { instructions: vec![instruction.clone()], values, sustained: None };
-            let (done, interrupted) = match cost::run(device, &request, &mut |_| ()) {
-                Ok(done) => done,
-                Err(error) => return unavailable(error),
-            };
-            if let Some(by) = interrupted {
-                return Err(Error::Interrupted { by });
+            let mut done = Vec::new();
+            if let Err(error) = cost::run(device, &request, &mut done, &mut |_| ()) {
+                return unavailable(error);
             }
             let found =
                 |cost: cost::Cost| Found { points: cost.points, latency: cost.latency, tera: Some(cost.whole.tera) };
             return Ok(done.into_iter().next().map(found));
         }
-        let done = cost::loads(device, self.load.as_slice())?;
+        let mut done = Vec::new();
+        cost::loads(device, self.load.as_slice(), &mut done)?;
         Ok(done.into_iter().next().map(|cost| Found { points: cost.points, latency: cost.latency, tera: None }))
     }
 
@@ -170,12 +168,13 @@ pub(super) fn run(
     plan: &CostTable,
     devices: &mut [Box<dyn Device>],
     report: &mut Report,
+    score: &mut Score,
     progress: &mut dyn FnMut(Stage),
 ) -> Result<()> {
     let mut rows = Vec::new();
-    for device in devices {
+    let outcome = devices.iter_mut().try_for_each(|device| {
         let counts = experiment.counts(device.as_ref());
-        for cell in &plan.cells {
+        plan.cells.iter().try_for_each(|cell| {
             progress(Stage { what: cell.subject(), done: rows.len() as u64, total: 0 });
             let found = cell.measure(device.as_mut())?;
             for (figure, unit, published, measured) in cell.figures(found.as_ref()) {
@@ -184,7 +183,7 @@ pub(super) fn run(
                 };
                 let verdict = measured.map(|measured| if near(measured) { Verdict::Printed } else { Verdict::Differs });
                 let accepted = cell.accepted.is_some();
-                report.holds &= verdict != Some(Verdict::Differs) || !counts || accepted;
+                score.cell(verdict, counts && !accepted);
                 rows.push(CostCellRow {
                     subject: cell.subject().into(),
                     device: device.identity().name.clone(),
@@ -206,11 +205,12 @@ pub(super) fn run(
                         .filter(|_| verdict == Some(Verdict::Differs)),
                 });
             }
-        }
-    }
+            Ok(())
+        })
+    });
     report.notes.push(
         "The sources join the warps after every round of independent runs; here they are not joined, so that the unit alone is measured.".into(),
     );
     report.tables.push(Table::of("Published costs", rows));
-    Ok(())
+    outcome
 }

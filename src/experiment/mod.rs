@@ -17,6 +17,7 @@ mod power;
 mod products;
 mod profile;
 mod sample;
+mod score;
 mod splitting;
 pub mod table;
 mod verdict;
@@ -33,11 +34,8 @@ pub use sample::SampleSize;
 pub use splitting::{Averaged, ErrorMetric, SplittingCell, SplittingCellRow, SplittingErrorRow, SplittingFigure};
 pub use verdict::{Printed, Verdict, ZERO_PROBABILITY};
 
-use crate::{
-    Error, Result, Stage, catalogue,
-    device::Device,
-    report::{Report, Table},
-};
+use crate::{Error, Result, Stage, catalogue, device::Device, report::Report};
+use score::Score;
 
 /// What the command line may change about an experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,11 +48,12 @@ pub struct Options {
     pub published_samples: Option<u64>,
 }
 
-/// Runs `experiment` on every device with the same inputs, and fills `report`: its tables, notes and whether all that
-/// is claimed holds. `progress` is told what comes next.
+/// Runs `experiment` on every device with the same inputs, and fills `report`: its answer, tables, notes and whether all that is claimed
+/// holds. Whatever ends the work, the report has the cells that were measured until then, and findings about what is complete.
+/// `progress` is told what comes next.
 ///
 /// # Errors
-/// Those of the devices; before any work, a device that has none of the instructions.
+/// Those of the devices; before any work, a device that has none of the instructions; [`Error::Interrupted`].
 pub fn run(
     experiment: &Experiment,
     devices: &mut [Box<dyn Device>],
@@ -75,32 +74,48 @@ pub fn run(
     report.seed = Some(options.seed);
     report.device = devices.first().map(|device| device.identity().clone());
     report.notes.extend(table::notes(experiment, options));
-    if devices.len() > 1 {
-        report.tables.push(table::devices(devices.iter().map(|device| device.identity())));
+    let mut score = Score::default();
+    let outcome = parts(experiment, devices, options, report, &mut score, progress);
+    let names = devices.iter().map(|device| device.identity().name.as_str());
+    report.answer = score.answer(&names.collect::<Vec<_>>()).or(report.answer.take());
+    report.holds &= score.holds();
+    if devices.len() > 1 && report.tables.iter().any(|table| !table.rows.is_empty()) {
+        report.tables.insert(0, table::devices(devices.iter().map(|device| device.identity())));
     }
+    outcome
+}
+
+fn parts(
+    experiment: &Experiment,
+    devices: &mut [Box<dyn Device>],
+    options: Options,
+    report: &mut Report,
+    score: &mut Score,
+    progress: &mut dyn FnMut(Stage),
+) -> Result<()> {
     if let Some(FormatTable::MatrixCores) = experiment.formats {
         catalogue::published(report);
     }
     if let Some(plan) = &experiment.profile {
-        profile::run(experiment, plan, devices, options, report)?;
+        profile::run(experiment, plan, devices, options, report, score)?;
     }
     if let Some(plan) = &experiment.chain {
-        chain::run(experiment, plan, devices, options, report, progress)?;
+        chain::run(experiment, plan, devices, options, report, score, progress)?;
     }
     if let Some(plan) = &experiment.bits {
-        bits::run(experiment, plan, devices, options, report)?;
+        bits::run(experiment, plan, devices, options, report, score)?;
     }
     if let Some(plan) = &experiment.splitting {
-        splitting::run(experiment, plan, devices, options, report, progress)?;
+        splitting::run(experiment, plan, devices, options, report, score, progress)?;
     }
     if let Some(plan) = &experiment.cost {
-        cost::run(experiment, plan, devices, report, progress)?;
+        cost::run(experiment, plan, devices, report, score, progress)?;
     }
     if let Some(plan) = &experiment.integers {
-        integers::run(plan, devices, options, report, progress)?;
+        integers::run(plan, devices, options, report, score, progress)?;
     }
     if let Some(plan) = &experiment.products {
-        report.tables.push(Table::of("Errors of matrix products", products::run(plan, devices, options, progress)?));
+        products::run(plan, devices, options, report, progress)?;
     }
     Ok(())
 }

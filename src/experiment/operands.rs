@@ -166,7 +166,7 @@ mod tests {
             let Computed { factors, schedule, d } = product(&mut device, &i, None, &figure, 64, 5).unwrap();
             let zeros = (0..64).filter(|k| factors.a.value(0, *k) == 0.0).count();
             assert!(if i.is_sparse() { zeros >= 32 } else { zeros < 32 }, "{name}: {zeros}");
-            let found = accuracy(&schedule, &factors, &d);
+            let found = accuracy(&schedule, &factors, &d).unwrap();
             let exact = found.iter().find(|own| own.yardstick == Yardstick::Exact).unwrap();
             assert_eq!(exact.elements, 33, "{name}");
             assert!(exact.absolute.maximum().unwrap() < 1e-2, "{name}: {exact:?}");

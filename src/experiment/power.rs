@@ -32,7 +32,8 @@ pub(super) fn of_cells(
     let mut powers = vec![CellPower::default(); plan.cells.len()];
     for name in shipped() {
         let mut device = ModelDevice::open(name)?;
-        let outcomes = probed(experiment, probes, &mut device, seed, samples.min(SAMPLES))?;
+        let mut outcomes = Vec::new();
+        probed(experiment, probes, &mut device, seed, samples.min(SAMPLES), &mut outcomes)?;
         for (cell, power) in plan.cells.iter().zip(&mut powers) {
             let at = probes.iter().position(|probe| same_probe(probe, cell)).expect("every cell has a probe");
             let Some(outcome) = &outcomes[at] else { continue };

@@ -7,9 +7,11 @@ use super::{
 use crate::{
     Error, Result, Stage,
     arithmetic::Rule,
+    base::sorting,
     device::Device,
     gemm::{Yardstick, accuracy},
     isa,
+    report::{Report, Table, three_digits},
 };
 
 crate::rows! {
@@ -36,35 +38,52 @@ crate::rows! {
     }
 }
 
-/// The errors of each line on each device that has its instruction, of the same operands.
+/// Adds the errors of each line on each device that has its instruction, of the same operands.
 pub(super) fn run(
     figure: &ProductFigure,
     devices: &mut [Box<dyn Device>],
     options: Options,
+    report: &mut Report,
     progress: &mut dyn FnMut(Stage),
-) -> Result<Vec<ProductErrorRow>> {
-    let mut own = Vec::new();
-    for device in devices.iter_mut() {
-        let mut lines = Vec::new();
-        for line in &figure.lines {
-            match device.has(&line.instruction) {
-                Ok(()) => lines.push(line.clone()),
-                Err(error) if error.is_unavailable() => (),
-                Err(error) => return Err(error),
-            }
-        }
-        if let Some(AccumulatorChoice::EveryRule) = figure.accumulators {
-            lines.extend(every_rule(device.as_ref()));
-        }
-        if lines.is_empty() {
-            let name = &device.identity().name;
-            return Err(Error::unavailable(format!(
-                "{name} has none of the instructions of the experiment's products"
-            )));
-        }
-        own.push(lines);
-    }
+) -> Result<()> {
+    let lines = devices.iter_mut().map(|device| lines(figure, device.as_mut())).collect::<Result<Vec<_>>>()?;
     let mut rows = Vec::new();
+    let outcome = measure(figure, devices, lines, options, &mut rows, progress);
+    report.answer = report.answer.take().or_else(|| answer(&rows));
+    report.tables.push(Table::of("Errors of matrix products", rows));
+    outcome
+}
+
+/// The lines of a device.
+fn lines(figure: &ProductFigure, device: &mut dyn Device) -> Result<Vec<ProductLine>> {
+    let mut lines = Vec::new();
+    for line in &figure.lines {
+        match device.has(&line.instruction) {
+            Ok(()) => lines.push(line.clone()),
+            Err(error) if error.is_unavailable() => (),
+            Err(error) => return Err(error),
+        }
+    }
+    if let Some(AccumulatorChoice::EveryRule) = figure.accumulators {
+        lines.extend(every_rule(device));
+    }
+    match lines.is_empty() {
+        false => Ok(lines),
+        true => {
+            let name = &device.identity().name;
+            Err(Error::unavailable(format!("{name} has none of the instructions of the experiment's products")))
+        }
+    }
+}
+
+fn measure(
+    figure: &ProductFigure,
+    devices: &mut [Box<dyn Device>],
+    own: Vec<Vec<ProductLine>>,
+    options: Options,
+    rows: &mut Vec<ProductErrorRow>,
+    progress: &mut dyn FnMut(Stage),
+) -> Result<()> {
     let lines: usize = own.iter().map(Vec::len).sum();
     let (mut done, total) = (0, (lines * figure.k.iter().sum::<usize>()) as u64);
     for (device, lines) in devices.iter_mut().zip(own) {
@@ -78,7 +97,7 @@ pub(super) fn run(
                 done += k as u64;
                 let magnitude = (0..d.codes.len()).map(|at| d.value(at / d.columns, at % d.columns).abs()).sum::<f64>()
                     / d.codes.len() as f64;
-                let accuracy = accuracy(&schedule, &factors, &d);
+                let accuracy = accuracy(&schedule, &factors, &d)?;
                 let exact = accuracy.iter().find(|own| own.yardstick == Yardstick::Exact);
                 rows.push(ProductErrorRow {
                     device: name.clone(),
@@ -94,7 +113,24 @@ pub(super) fn run(
             }
         }
     }
-    Ok(rows)
+    Ok(())
+}
+
+/// The largest and the smallest error, in a sentence; `None` without one.
+fn answer(rows: &[ProductErrorRow]) -> Option<String> {
+    let mut rows: Vec<(&ProductErrorRow, f64)> = rows.iter().filter_map(|row| Some((row, row.error?))).collect();
+    sorting::by(&mut rows, |x, y| f64::total_cmp(&x.1, &y.1));
+    let named = |(row, error): &(&ProductErrorRow, f64)| {
+        let promoted = row.promote.map_or(String::new(), |every| format!(", promoted every {every}"));
+        format!("{} ({} on {}, k = {}{promoted})", three_digits(*error), row.instruction, row.device, row.k)
+    };
+    Some(match &rows[..] {
+        [] => return None,
+        [one] => format!("The mean error over the mean magnitude is {}.", named(one)),
+        [least, .., most] => {
+            format!("The mean error over the mean magnitude is from {} to {}.", named(least), named(most))
+        }
+    })
 }
 
 /// Of each floating-point rule of a simulated device's model the first instruction that makes matrix products by it, and the first with

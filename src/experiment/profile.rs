@@ -1,13 +1,12 @@
 //! Running the probes of an experiment, and judging its cells.
 
 use super::{
-    ErrorColumn, Experiment, Options, ProfileCell, ProfileTable, SampleSize, Verdict, power,
+    ErrorColumn, Experiment, Options, ProfileCell, ProfileTable, SampleSize, Score, power,
     table::{self, MeasuredCell, ProbePairRow},
     verdict::Measured,
 };
 use crate::{
     Result,
-    base::interrupt,
     device::Device,
     inputs::{Distribution, Init},
     isa::Instruction,
@@ -15,50 +14,62 @@ use crate::{
     report::Report,
 };
 
-/// Probes every cell's operation on every device, and adds the tables of the cells.
+/// Probes every cell's operation on every device, and adds the tables of the cells that were measured.
 pub(super) fn run(
     experiment: &Experiment,
     plan: &ProfileTable,
     devices: &mut [Box<dyn Device>],
     options: Options,
     report: &mut Report,
+    score: &mut Score,
 ) -> Result<()> {
     let published_samples = options.published_samples.unwrap_or(plan.published_samples);
     let probes = distinct(&plan.cells);
     let samples = options.samples.unwrap_or(plan.samples);
-    let mut outcomes = Vec::new();
-    for device in devices.iter_mut() {
-        outcomes.push(probed(experiment, &probes, device.as_mut(), options.seed, samples)?);
-    }
+    let mut outcomes: Vec<Vec<Option<Probed>>> = Vec::new();
+    let measured_all = devices.iter_mut().try_for_each(|device| {
+        let mut own = Vec::new();
+        let outcome = probed(experiment, &probes, device.as_mut(), options.seed, samples, &mut own);
+        outcomes.push(own);
+        outcome
+    });
     let names: Vec<&str> = devices.iter().map(|device| device.identity().name.as_str()).collect();
     let counts: Vec<bool> = devices.iter().map(|device| experiment.counts(device.as_ref())).collect();
+    // `None` where the cell was not reached, or where the device lacks the instruction.
     let outcome = |device: usize, cell: &ProfileCell| {
         let at = probes.iter().position(|probe| same_probe(probe, cell)).expect("every cell has a probe");
-        outcomes[device][at].as_ref()
+        outcomes.get(device)?.get(at).map(Option::as_ref)
     };
-    let powers = power::of_cells(experiment, plan, &probes, (options.seed, samples), published_samples)?;
+    let outcome_of_all =
+        measured_all.and_then(|()| power::of_cells(experiment, plan, &probes, (options.seed, samples), published_samples));
+    let powers = outcome_of_all.as_deref().unwrap_or_default();
 
     let (mut cells, mut untestable) = (Vec::new(), Vec::new());
-    for (cell, power) in plan.cells.iter().zip(&powers) {
+    for (at, cell) in plan.cells.iter().enumerate() {
         for (device, name) in names.iter().enumerate() {
-            let Some(outcome) = outcome(device, cell) else {
+            let Some(outcome) = outcome(device, cell) else { continue };
+            let decides = counts[device] && cell.accepted.is_none();
+            let Some(outcome) = outcome else {
+                score.cell(None, decides);
                 untestable.push(table::untestable_cell(name, cell));
                 continue;
             };
             let (measured, counts) = (measured(cell, &outcome.result), counts[device]);
             let verdict = measured.judge(&cell.published, published_samples);
-            report.holds &= verdict != Verdict::Differs || cell.accepted.is_some() || !counts;
+            score.cell(Some(verdict), decides);
+            let power = powers.get(at).cloned().unwrap_or_default();
             let row = MeasuredCell { device: name, counts, cell, outcome, measured: &measured, verdict, power };
             cells.push(row.row(published_samples));
         }
     }
-    report.notes.extend(power::note(&powers, samples));
+    report.notes.extend(power::note(powers, samples));
     report.tables.push(table::cells(cells, published_samples));
     report.tables.extend(table::untestable(untestable));
+    outcome_of_all?;
     report.tables.extend(table::explanations(&plan.cells));
 
     let measured_on = |device: usize| -> Vec<(&ProfileCell, Measured)> {
-        let one = |cell| Some((cell, measured(cell, &outcome(device, cell)?.result)));
+        let one = |cell| Some((cell, measured(cell, &outcome(device, cell)??.result)));
         plan.cells.iter().filter_map(one).collect()
     };
     let of = |(device, name): (usize, &&'_ str)| OfDevice {
@@ -67,7 +78,7 @@ pub(super) fn run(
         cells: measured_on(device),
     };
     let by_device: Vec<OfDevice> = names.iter().enumerate().map(of).collect();
-    conclude(experiment, &by_device, published_samples, report);
+    conclude(experiment, &by_device, published_samples, report, score);
     if names.len() > 1 {
         report.tables.extend(table::probe_pairs(compared(&names, &probes, &outcomes)).filled());
     }
@@ -80,15 +91,15 @@ pub(super) struct Probed {
     pub result: ProbeResult,
 }
 
-/// The probes on a device; `None` where it has no instruction for one.
+/// Adds the probes on a device; `None` where it has no instruction for one. Whatever ends the work, `found` has those until then.
 pub(super) fn probed(
     experiment: &Experiment,
     probes: &[&ProfileCell],
     device: &mut dyn Device,
     seed: u64,
     samples: u64,
-) -> Result<Vec<Option<Probed>>> {
-    let mut found: Vec<Option<Probed>> = Vec::new();
+    found: &mut Vec<Option<Probed>>,
+) -> Result<()> {
     // The tiles of all initialisations are the same: they are executed once.
     for alike in probes.chunk_by(|x, y| same_tiles(x, y)) {
         let inits: Vec<Init> = alike.iter().map(|cell| cell.init).collect();
@@ -96,12 +107,13 @@ pub(super) fn probed(
             found.extend(alike.iter().map(|_| None));
             continue;
         };
-        let results = probe::run_each(device, None, &request(&instruction, alike[0], samples, seed), &inits)?;
+        let (request, mut results) = (request(&instruction, alike[0], samples, seed), Vec::new());
+        let outcome = probe::run_until(device, None, &request, &inits, None, &mut results);
+        // Of a probe that was ended, those of fewer samples.
         found.extend(results.into_iter().map(|result| Some(Probed { instruction: instruction.clone(), result })));
-        // A part of the samples is not the experiment.
-        interrupt::check()?;
+        outcome?;
     }
-    Ok(found)
+    Ok(())
 }
 
 /// What a device gave for the cells that it has instructions for.
@@ -112,12 +124,18 @@ struct OfDevice<'a> {
 }
 
 /// Adds the tables of the findings and of the estimated published number of samples, for each device.
-fn conclude(experiment: &Experiment, by_device: &[OfDevice], published_samples: u64, report: &mut Report) {
+fn conclude(
+    experiment: &Experiment,
+    by_device: &[OfDevice],
+    published_samples: u64,
+    report: &mut Report,
+    score: &mut Score,
+) {
     let (mut findings, mut sizes) = (Vec::new(), Vec::new());
     for OfDevice { name, counts, cells: measured } in by_device {
         for finding in &experiment.findings {
             if let Some(found) = finding.check.of_cells(measured) {
-                report.holds &= found.holds || !counts || finding.accepted.is_some();
+                score.finding(found.holds, *counts && finding.accepted.is_none());
                 findings.push(table::finding((name, *counts), finding, &found));
             }
         }

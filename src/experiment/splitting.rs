@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Deserializer, de::Error as _};
 
-use super::{Experiment, Options, Printed, Verdict, file::is_of, finding::Condition, finding::FindingResult, table};
+use super::{Experiment, Options, Printed, Score, Verdict, file::is_of, finding::Condition, finding::FindingResult, table};
 use crate::{
-    Error, Result, Stage,
+    Result, Stage,
     base::named::named,
     device::Device,
     emulate::{self, EmulateRequest, Emulation, Errors, Outcome, Scheme, Shape, Unit},
@@ -204,6 +204,7 @@ pub(super) fn run(
     devices: &mut [Box<dyn Device>],
     options: Options,
     report: &mut Report,
+    score: &mut Score,
     progress: &mut dyn FnMut(Stage),
 ) -> Result<()> {
     let draws = options.samples.unwrap_or(plan.draws);
@@ -213,7 +214,7 @@ pub(super) fn run(
         units.push(devices.iter_mut().map(|device| available(scheme, device.as_mut())).collect::<Result<Vec<_>>>()?);
     }
     let mut measured: Vec<Measured> = Vec::new();
-    for draw in 0..draws {
+    let outcome = (0..draws).try_for_each(|draw| {
         let request = EmulateRequest {
             schemes: plan.schemes.clone(),
             units: units.clone(),
@@ -222,14 +223,13 @@ pub(super) fn run(
             seed: options.seed.wrapping_add(draw),
             rows: Some(rows),
         };
-        let (done, interrupted) = emulate::run(devices, &request, &mut |Stage { what, done, total }| {
+        let mut done = Vec::new();
+        let outcome = emulate::run(devices, &request, &mut done, &mut |Stage { what, done, total }| {
             progress(Stage { what: &format!("draw {draw}: {what}"), done: draw * total + done, total: draws * total });
-        })?;
-        if let Some(by) = interrupted {
-            return Err(Error::Interrupted { by });
-        }
+        });
         done.into_iter().for_each(|own| take(&mut measured, own));
-    }
+        outcome
+    });
     report.notes.push(format!(
         "Products have {rows} x {columns} elements, which stand for those of square ones; A and B are {}, drawn anew {draws} times. V_f32 is \
          the plain sum in f32, ascending k. A cell is reproduced if the published figure is within {DEVIATIONS} standard deviations \
@@ -240,16 +240,20 @@ pub(super) fn run(
     let mut cells = Vec::new();
     for cell in &plan.cells {
         for (at, device) in devices.iter().enumerate() {
-            cells.push(judged(plan, cell, (at, device.as_ref()), &measured, draws, report));
+            let figures = cell.figures(plan, at, &measured, draws);
+            // Not reached, where the work was ended.
+            if outcome.is_ok() || !figures.is_empty() {
+                cells.push(judged(cell, device.as_ref(), &figures, score));
+            }
         }
     }
     report.tables.extend(Table::of("Published errors of schemes, and measured ones", cells).filled());
     let mut findings = Vec::new();
-    for finding in &experiment.findings {
+    for finding in experiment.findings.iter().filter(|_| outcome.is_ok()) {
         for (at, device) in devices.iter().enumerate() {
             let (name, counts) = (&device.identity().name, experiment.counts(device.as_ref()));
             if let Some(found) = finding.check.of_schemes(plan, at, &measured) {
-                report.holds &= found.holds || !counts || finding.accepted.is_some();
+                score.finding(found.holds, counts && finding.accepted.is_none());
                 findings.push(table::finding((name, counts), finding, &found));
             }
         }
@@ -284,7 +288,7 @@ pub(super) fn run(
         }
     };
     report.tables.extend(Table::of("Errors of schemes, means over all draws", measured.iter().map(row)).filled());
-    Ok(())
+    outcome
 }
 
 /// What computes a scheme on a device; `None` where it lacks an instruction.
@@ -308,28 +312,36 @@ fn take(measured: &mut Vec<Measured>, own: Emulation) {
 }
 
 impl Measured {
-    fn error(&self, draw: usize, metric: ErrorMetric) -> f64 {
-        let [single, _] = &self.draws[draw];
-        match metric {
+    /// The error of a draw, if it was computed.
+    fn error(&self, draw: usize, metric: ErrorMetric) -> Option<f64> {
+        let [single, _] = self.draws.get(draw)?;
+        Some(match metric {
             ErrorMetric::MaxAbsolute => single.absolute,
             ErrorMetric::MaxError => single.max_error,
             ErrorMetric::Mred => single.mred,
             ErrorMetric::Rms => single.rms,
-        }
+        })
     }
 
     fn mean(&self, metric: ErrorMetric) -> f64 {
-        (0..self.draws.len()).map(|draw| self.error(draw, metric)).sum::<f64>() / self.draws.len() as f64
+        (0..self.draws.len()).filter_map(|draw| self.error(draw, metric)).sum::<f64>() / self.draws.len() as f64
     }
 }
 
 impl SplittingCell {
+    /// The figures of the draws on a device; none where a scheme was not computed, or a figure is not finite.
+    fn figures(&self, plan: &SplittingFigure, device: usize, measured: &[Measured], draws: u64) -> Vec<f64> {
+        let all = (0..draws as usize).map_while(|draw| self.of_draw(plan, device, measured, draw));
+        let all: Vec<f64> = all.collect();
+        if all.iter().all(|own| own.is_finite()) { all } else { Vec::new() }
+    }
+
     /// The figure of one draw on a device; `None` where a scheme was not computed.
     fn of_draw(&self, plan: &SplittingFigure, device: usize, measured: &[Measured], draw: usize) -> Option<f64> {
         let ks = || plan.k.iter().copied().filter(|k| self.k.is_none_or(|own| own == *k));
         let error = |name: &String, k: usize| {
             let named = |own: &&Measured| (own.device, own.k) == (device, k) && plan.schemes[own.scheme].name == *name;
-            Some(measured.iter().find(named)?.error(draw, self.metric))
+            measured.iter().find(named)?.error(draw, self.metric)
         };
         let errors = |name: &String| ks().map(|k| error(name, k)).collect::<Option<Vec<f64>>>();
         let of = errors(&self.of)?;
@@ -342,21 +354,13 @@ impl SplittingCell {
     }
 }
 
-/// A published cell on a device.
-fn judged(
-    plan: &SplittingFigure,
-    cell: &SplittingCell,
-    (at, device): (usize, &dyn Device),
-    measured: &[Measured],
-    draws: u64,
-    report: &mut Report,
-) -> SplittingCellRow {
-    let figures: Option<Vec<f64>> =
-        (0..draws as usize).map(|draw| cell.of_draw(plan, at, measured, draw).filter(|own| own.is_finite())).collect();
+/// A published cell on a device, by its figures of each draw.
+fn judged(cell: &SplittingCell, device: &dyn Device, figures: &[f64], score: &mut Score) -> SplittingCellRow {
+    let draws = figures.len();
     let counts = is_of(device, &cell.generation);
-    let mean = figures.as_ref().map(|own| own.iter().sum::<f64>() / own.len() as f64);
-    let deviation = figures.as_ref().zip(mean).filter(|(own, _)| own.len() > 1).map(|(own, mean)| {
-        (own.iter().map(|figure| (figure - mean).powi(2)).sum::<f64>() / (own.len() - 1) as f64).sqrt()
+    let mean = (draws > 0).then(|| figures.iter().sum::<f64>() / draws as f64);
+    let deviation = mean.filter(|_| draws > 1).map(|mean| {
+        (figures.iter().map(|figure| (figure - mean).powi(2)).sum::<f64>() / (draws - 1) as f64).sqrt()
     });
     let verdict = mean.filter(|_| counts).map(|mean| {
         let difference = (mean - cell.published.value).abs();
@@ -367,7 +371,7 @@ fn judged(
             _ => Verdict::Differs,
         }
     });
-    report.holds &= verdict != Some(Verdict::Differs) || cell.accepted.is_some();
+    score.cell(verdict, cell.accepted.is_none());
     SplittingCellRow {
         of: cell.of.clone(),
         over: cell.over.clone(),
@@ -379,7 +383,7 @@ fn judged(
         published: cell.published.text.clone(),
         measured: mean,
         deviation,
-        draws,
+        draws: draws as u64,
         verdict: match verdict {
             Some(Verdict::Sampling) if deviation.is_some_and(|own| DEVIATIONS * own > WIDE * cell.published.value) => {
                 "reproduced, with little power: it varies that much from draw to draw".into()

@@ -190,7 +190,7 @@ pub(super) struct MeasuredCell<'a> {
     pub outcome: &'a Probed,
     pub measured: &'a Measured,
     pub verdict: Verdict,
-    pub power: &'a CellPower,
+    pub power: CellPower,
 }
 
 /// What the reader of the numbers must know.

@@ -3,10 +3,9 @@
 use crate::{
     Result,
     base::interrupt,
-    device::Device,
     format::{Finite, Format, Overflow, Real, Rounding},
     isa::{Case, Instruction},
-    tree::{self, Leaf},
+    tree::Leaf,
 };
 
 /// The largest exponent of a term: more would show nothing else.
@@ -94,11 +93,13 @@ impl Answer {
     }
 }
 
-/// A device that answers cases of one instruction.
+/// Gives the codes of D of cases.
+pub(super) type Ask<'a> = dyn FnMut(&[Case]) -> Result<Vec<u64>> + 'a;
+
+/// What answers cases of one instruction.
 pub(super) struct Bench<'a> {
     pub i: &'a Instruction,
-    device: &'a mut dyn Device,
-    element: Option<(usize, usize)>,
+    ask: &'a mut Ask<'a>,
     /// How many cases were asked.
     pub asked: usize,
     /// Whether subnormal operands of A and B count as what they are.
@@ -108,19 +109,19 @@ pub(super) struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
-    /// Asks `device`: with `element` that one alone, where elements are not alike.
-    pub(super) fn new(device: &'a mut dyn Device, i: &'a Instruction, element: Option<(usize, usize)>) -> Bench<'a> {
-        Bench { i, device, element, asked: 0, subnormals: false, visible: Exponents::of(i.d).low }
+    /// The bench whose cases `ask` answers.
+    pub(super) fn new(i: &'a Instruction, ask: &'a mut Ask<'a>) -> Bench<'a> {
+        Bench { i, ask, asked: 0, subnormals: false, visible: Exponents::of(i.d).low }
     }
 
     /// The codes of D of cases.
     ///
     /// # Errors
-    /// Those of the device; a signal.
+    /// Those of what answers; a signal.
     pub(super) fn codes(&mut self, cases: &[Case]) -> Result<Vec<u64>> {
         interrupt::check()?;
         self.asked += cases.len();
-        tree::ask(self.device, self.i, self.element, cases)
+        (self.ask)(cases)
     }
 
     /// The answers to cases, of those that there are.

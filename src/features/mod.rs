@@ -6,6 +6,7 @@
 //! not guessed: its cell is `-`, with the reason.
 
 mod alignment;
+mod asking;
 mod bench;
 mod direction;
 mod integers;
@@ -18,17 +19,18 @@ mod specials;
 mod steps;
 pub mod tables;
 
+pub use asking::{measure, measure_all};
 pub use list::{FEATURES, Feature};
 pub use order::{entry_of_c, words as order_words};
 
 use crate::{
     Error, Result,
-    arithmetic::EvidenceKind,
+    arithmetic::{EvidenceKind, Rule},
     device::Device,
     isa::{Case, Instruction},
     tree,
 };
-use bench::{Answer, Bench};
+use bench::{Answer, Ask, Bench};
 use steps::Steps;
 
 /// A feature that was measured.
@@ -42,7 +44,7 @@ pub struct Cell {
     pub remark: Option<String>,
     /// An input that shows it.
     pub witness: Option<Shown>,
-    /// What it rests on: the device that was asked, or what the keys of its model rest on. `None` where it cannot be asked.
+    /// What it rests on: the device that was asked, or what the keys of its model do. `None` where a model cannot be asked.
     pub rests_on: Option<(EvidenceKind, String)>,
 }
 
@@ -80,6 +82,22 @@ impl Features {
     fn cell(&self, name: &str) -> Option<&Cell> {
         self.cells.iter().find(|cell| cell.feature.name == name)
     }
+
+    /// The same with what each cell rests on: for a simulated device what the keys of its rule do, else the measurement.
+    fn resting_on(mut self, device: &dyn Device) -> Features {
+        let rule = device.model().and_then(|model| model.rule(&self.instruction));
+        for cell in &mut self.cells {
+            let of_keys = |rule: &Rule| {
+                let grounds = rule.grounds(Some(&self.instruction.name), cell.feature.keys);
+                (grounds.kind, grounds.to_string())
+            };
+            cell.rests_on = match rule {
+                Some(rule) => cell.found.is_some().then(|| of_keys(rule)),
+                None => Some((EvidenceKind::Measured, format!("measured: {}", device.identity().description))),
+            };
+        }
+        self
+    }
 }
 
 impl From<&Answer> for Shown {
@@ -96,41 +114,19 @@ fn shows(words: impl Into<String>, answer: &Answer) -> Finding {
     Ok((words.into(), Some(answer.into())))
 }
 
-/// Measures the features of `instruction` on `device`.
-///
-/// # Errors
-/// The device lacks the instruction, or fails; a signal.
-pub fn measure(device: &mut dyn Device, instruction: &Instruction) -> Result<Features> {
-    device.prepare(instruction)?;
-    let grounds = grounds(device, instruction);
-    let (element, position) = order::position(device, instruction)?;
-    let mut bench = Bench::new(device, instruction, element);
+/// The features of an instruction whose cases `ask` answers, with what is found of positions.
+fn measured<'a>(i: &'a Instruction, position: Finding, ask: &'a mut Ask<'a>) -> Result<Features> {
+    let mut bench = Bench::new(i, ask);
     let mut table = Table::default();
-    if instruction.d.is_integer() {
+    if i.d.is_integer() {
         integers::measure(&mut bench, &mut table)?;
     } else {
         floating(&mut bench, &mut table)?;
     }
     table.put("position", position);
-    let cell = |(feature, grounds): (&Feature, (EvidenceKind, String))| {
-        let own = table.cells.iter().find(|cell| cell.feature == feature)?.clone();
-        Some(Cell { rests_on: own.found.is_some().then_some(grounds), ..own })
-    };
-    let cells = FEATURES.iter().zip(grounds).filter_map(cell).collect();
-    Ok(Features { instruction: instruction.clone(), cells, asked: bench.asked })
-}
-
-/// What each feature rests on: for a simulated device what the keys of its rule do, else the measurement.
-fn grounds(device: &dyn Device, instruction: &Instruction) -> Vec<(EvidenceKind, String)> {
-    let rule = device.model().and_then(|model| model.rule(instruction));
-    let of = |feature: &Feature| match rule {
-        Some(rule) => {
-            let grounds = rule.grounds(Some(&instruction.name), feature.keys);
-            (grounds.kind, grounds.to_string())
-        }
-        None => (EvidenceKind::Measured, format!("measured: {}", device.identity().description)),
-    };
-    FEATURES.iter().map(of).collect()
+    let of = |feature: &'static Feature| table.cells.iter().find(|cell| cell.feature == feature).cloned();
+    let cells = FEATURES.iter().filter_map(of).collect();
+    Ok(Features { instruction: i.clone(), cells, asked: bench.asked })
 }
 
 /// The features of sums of floating-point numbers.

@@ -2,8 +2,8 @@
 
 use super::{Finding, Shown, Table};
 use crate::{
-    Error, Result,
-    device::Device,
+    Result,
+    device::{Batches, Device},
     inputs::Sequence,
     isa::{Case, Codes, Instruction, Tiles},
     tree::{Leaf, Manner, Order, notation},
@@ -53,7 +53,11 @@ pub(super) fn is_exact(part: &Order) -> bool {
 ///
 /// # Errors
 /// Those of the device.
-pub(super) fn position(device: &mut dyn Device, i: &Instruction) -> Result<(Option<(usize, usize)>, Finding)> {
+pub(super) fn position(
+    device: &mut dyn Device,
+    batches: &mut Batches,
+    i: &Instruction,
+) -> Result<(Option<(usize, usize)>, Finding)> {
     let drawn = Sequence::Random { seed: 0 }.tiles(i, 0, CASES);
     let cases: Vec<Case> = (0..CASES).map(|tile| drawn.case(i, tile, 0, 0)).collect();
     let last = (i.m - 1, i.n - 1);
@@ -66,12 +70,8 @@ pub(super) fn position(device: &mut dyn Device, i: &Instruction) -> Result<(Opti
         tiles.place(i, CASES + at, 0, 0, case);
         tiles.place(i, 2 * CASES + at, last.0, last.1, case);
     }
-    let outputs = device.execute(i, &tiles)?;
+    let outputs = batches.execute(device, i, (i.m, i.n), &tiles)?;
     let each = i.m * i.n;
-    if outputs.len() != tiles.count * each {
-        let (name, asked) = (&device.identity().name, tiles.count * each);
-        return Err(Error::device(format!("{name} answered {} outputs of {asked}", outputs.len())));
-    }
     let finding = |word: &str, at: usize, d: u64| Ok((word.to_string(), Some(Shown { case: cases[at].clone(), d })));
     for (at, (first, others)) in (0..CASES).map(|at| (at, everywhere(&outputs, at, each))) {
         if let Some(other) = others.into_iter().find(|other| *other != first) {

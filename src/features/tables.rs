@@ -3,6 +3,7 @@
 use super::Features;
 use crate::{
     arithmetic::EvidenceKind,
+    base::sorting,
     comparison::{Subject, operands},
     report::Table,
 };
@@ -36,6 +37,23 @@ crate::rows! {
 /// The table of the features of instructions.
 pub fn features<'a>(all: impl IntoIterator<Item = &'a Features>) -> Table {
     Table::of("Features", all.into_iter().flat_map(rows))
+}
+
+/// What was measured, in one sentence, of a device with this name; `None` where nothing was.
+pub fn answer(all: &[Features], device: &str) -> Option<String> {
+    match all {
+        [] => None,
+        [one] => {
+            let named = ["order", "alignment", "result", "overflow"];
+            let found = named.iter().filter_map(|name| Some(format!("{name} {}", one.found(name)?)));
+            let found: Vec<String> = found.collect();
+            Some(format!("{} on {device}: {}.", one.instruction, found.join("; ")))
+        }
+        all => {
+            let kinds = sorting::set(all.iter().map(|one| one.cells.iter().map(|cell| &cell.found).collect::<Vec<_>>()));
+            Some(format!("{} instructions of {device} have {} different sets of features.", all.len(), kinds.len()))
+        }
+    }
 }
 
 /// Why features of an instruction cannot be asked, those for the same reason together.

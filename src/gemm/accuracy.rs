@@ -4,7 +4,8 @@ use rug::Float;
 
 use super::{Factors, Matrix, Schedule, Yardstick, schedule::CEntry};
 use crate::{
-    base::parallel,
+    Result,
+    base::{interrupt, parallel},
     exact,
     format::{Finite, Format, Real},
     inputs,
@@ -46,9 +47,12 @@ struct Measured {
 
 /// Compares D with what it should be, on elements spread over it: all of them where they are few. (Sums of exclusive ors are no sums of
 /// products, and are compared with nothing.)
-pub fn accuracy(schedule: &Schedule, factors: &Factors, d: &Matrix) -> Vec<Accuracy> {
+///
+/// # Errors
+/// [`Error::Interrupted`](crate::Error::Interrupted).
+pub fn accuracy(schedule: &Schedule, factors: &Factors, d: &Matrix) -> Result<Vec<Accuracy>> {
     if schedule.instruction.xor {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let total = d.rows * d.columns;
     let count = (MOST_TERMS / factors.k()).clamp(ELEMENTS.0, ELEMENTS.1).min(total);
@@ -63,19 +67,17 @@ pub fn accuracy(schedule: &Schedule, factors: &Factors, d: &Matrix) -> Vec<Accur
         false => &[Yardstick::Single, Yardstick::Double, Yardstick::Exact],
     };
     let sums = Sums { schedule, factors, precision: precision(schedule, factors) };
-    let measured: Vec<Vec<Measured>> = parallel::map(&elements, |at| {
+    let measured: Vec<Vec<Measured>> = parallel::try_map(&elements, |at| {
+        interrupt::check()?;
         let (row, column) = (at / d.columns, at % d.columns);
         let own = d.value(row, column);
-        yardsticks.iter().map(|yardstick| sums.measure(*yardstick, row, column, own, d.format)).collect()
-    });
-    yardsticks
-        .iter()
-        .enumerate()
-        .map(|(which, yardstick)| {
-            let rows = elements.iter().zip(&measured).map(|(at, measured)| (d.codes.get(*at), &measured[which]));
-            summarised(*yardstick, d.format, rows)
-        })
-        .collect()
+        Ok(yardsticks.iter().map(|yardstick| sums.measure(*yardstick, row, column, own, d.format)).collect())
+    })?;
+    let summary = |(which, yardstick): (usize, &Yardstick)| {
+        let rows = elements.iter().zip(&measured).map(|(at, measured)| (d.codes.get(*at), &measured[which]));
+        summarised(*yardstick, d.format, rows)
+    };
+    Ok(yardsticks.iter().enumerate().map(summary).collect())
 }
 
 fn summarised<'a>(yardstick: Yardstick, format: &Format, rows: impl Iterator<Item = (u64, &'a Measured)>) -> Accuracy {

@@ -1,6 +1,11 @@
 //! The tables of how far a product is from plain sums and from the exact one.
 
-use super::accuracy::{Accuracy, bin_name};
+use super::{
+    Yardstick,
+    accuracy::{Accuracy, bin_name},
+    tables::ProductRow,
+};
+use crate::report::{grouped, three_digits};
 
 crate::rows! {
     /// How far D is from what a yardstick says: on all elements, or on some that are spread over it.
@@ -63,4 +68,16 @@ pub fn ulps(all: &[Accuracy]) -> Vec<UlpRow> {
         exact: count("exact", bin).unwrap_or_default(),
     };
     filled.map(row).collect()
+}
+
+/// How near D is to the exact product, if that was measured, in a sentence.
+pub fn answer(product: &ProductRow, device: &str, accuracy: &[Accuracy]) -> String {
+    let ProductRow { m, n, k, .. } = product;
+    let exact = accuracy.iter().find(|own| own.yardstick == Yardstick::Exact);
+    let error = exact.map_or(String::new(), |own| {
+        let equal = format!("{} of {} elements are the exact sum, rounded", grouped(own.equal as i64), grouped(own.elements as i64));
+        let mean = own.relative.mean().map(|mean| format!("the mean relative error is {}", three_digits(mean)));
+        format!(": {}", [Some(equal), mean].into_iter().flatten().collect::<Vec<_>>().join("; "))
+    });
+    format!("{device} computed the product of {m} x {n} elements with k = {k}{error}.")
 }

@@ -5,7 +5,7 @@ use toml::{Table, Value};
 use super::{
     Differences, Executor, Factors, Matrix, ModelReplay, Replay, Schedule, Smallest, StepSum, compute,
     library::LibrarySchedules,
-    matching::{self, MatchCandidate, Suspects, suited},
+    matching::{self, MatchCandidate, Matches, Suspects, suited},
     sample::Sample,
     smallest::smallest,
     steps,
@@ -80,6 +80,8 @@ pub struct Between {
     pub differences: Differences,
     /// How each makes the product, if they differ.
     pub known: [Option<KnownSchedule>; 2],
+    /// Of how many of them that was looked for.
+    pub sought: usize,
     /// The keys in which their schedules differ, with both values; `None`: one is not known.
     pub keys: Option<Vec<(String, [Option<Value>; 2])>>,
     /// What tells the arithmetics of their instructions apart, unless they are of one model; or why that cannot be said.
@@ -103,7 +105,7 @@ impl Between {
     /// Why they differ, in sentences.
     pub fn why(&self) -> String {
         let mut words = Vec::new();
-        for (which, known) in ["first", "second"].iter().zip(&self.known) {
+        for (which, known) in ["first", "second"].iter().zip(&self.known).take(self.sought) {
             if known.is_none() {
                 words.push(format!("The schedule of the {which} is not known: none that was tried gives its product."));
             }
@@ -263,12 +265,13 @@ fn found(
     knowledge: &Knowledge,
 ) -> Result<Option<KnownSchedule>> {
     let suspects = Suspects { models: knowledge.models.clone(), instructions: Vec::new(), factors: knowledge.factors };
-    let matches = match matching::find(&suspects, factors, d, &|_| ()) {
-        Ok(matches) => matches,
+    let mut matches = Matches::default();
+    match matching::find(&suspects, factors, d, &mut matches, &|_| ()) {
+        Ok(()) => (),
         Err(error @ Error::Interrupted { .. }) => return Err(error),
         // No instruction of the models has these operands.
         Err(_) => return Ok(None),
-    };
+    }
     let known = |found: &MatchCandidate, how| KnownSchedule {
         model: Some(found.arithmetic.model.clone()),
         schedule: found.schedule.clone(),
@@ -281,7 +284,8 @@ fn found(
     Ok(matches.found.first().map(|found| known(found, "found")))
 }
 
-/// Compares the products of two; `step` is told what is being done.
+/// Compares the products of two; `step` is told what is being done. Whatever ends the search for the reasons, `found` has what is known until
+/// then.
 ///
 /// # Errors
 /// Operands that do not fit, a device or library that fails, [`Error::Interrupted`].
@@ -289,8 +293,9 @@ pub fn between(
     sides: &mut [Side; 2],
     factors: &Factors,
     knowledge: &Knowledge,
+    found: &mut Option<Between>,
     step: &dyn Fn(&str),
-) -> Result<Between> {
+) -> Result<()> {
     factors.fit()?;
     let mut made = Vec::new();
     for side in sides.iter_mut() {
@@ -301,19 +306,21 @@ pub fn between(
     let shared = |d: &Matrix| d.chosen(&(0..rows).collect::<Vec<_>>(), &(0..d.columns).collect::<Vec<_>>());
     let differences = Differences::between(&shared(&made[0]), &shared(&made[1]))
         .map_err(|error| error.within(format!("{} and {}", sides[1].name, sides[0].name)))?;
-    let mut between = Between {
+    let between = found.insert(Between {
         format: made[0].format,
         differences,
         known: [None, None],
+        sought: 0,
         keys: None,
         arithmetics: None,
         smallest: None,
         steps: [Vec::new(), Vec::new()],
-    };
-    let Some((row, column, _)) = between.differences.first else { return Ok(between) };
+    });
+    let Some((row, column, _)) = between.differences.first else { return Ok(()) };
     for (at, side) in sides.iter_mut().enumerate() {
         step(&format!("looking for the schedule of {}", side.name));
         between.known[at] = side.known(factors, &made[at], (row, column), knowledge)?;
+        between.sought = at + 1;
     }
     if let [Some(x), Some(y)] = &between.known {
         between.keys = Some(keys(&x.schedule, &y.schedule));
@@ -340,7 +347,7 @@ pub fn between(
             }
         }
     }
-    Ok(between)
+    Ok(())
 }
 
 /// How many products two may be asked for.
@@ -401,7 +408,7 @@ fn arithmetics(
     let told = distinguish::distinguish(
         distinguish::Side { device: one, instruction: x.1 },
         distinguish::Side { device: other, instruction: y.1 },
-        &Search { cases: CASES, seed: 0 },
+        &Search { cases: CASES, seed: 0, time: None },
     );
     match told {
         Ok(told) => Ok(Some(Ok(told))),

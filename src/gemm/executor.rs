@@ -3,6 +3,7 @@
 use super::{Factors, Schedule};
 use crate::{
     Error, Result,
+    base::threads,
     device::{Chains, Device, LocalExecution},
     isa::{Codes, Instruction, Tiles},
 };
@@ -101,7 +102,7 @@ impl<'a> Executor<'a> {
 
 /// The side of square tiles of D, and how many of them are computed side by side, so that every thread has some.
 fn shares(rows: usize, columns: usize) -> (usize, usize) {
-    let threads = rayon::current_num_threads();
+    let threads = threads::count();
     let tiles = |side: usize| rows.div_ceil(side) * columns.div_ceil(side);
     let mut side = SIDES.1;
     while side > SIDES.0 && tiles(side) < 2 * threads {

@@ -29,6 +29,61 @@ pub struct Factors {
     pub scale_b: Option<Matrix>,
 }
 
+/// The rows and columns of the matrices of a product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extents {
+    /// Of A.
+    pub a: (usize, usize),
+    /// Of B.
+    pub b: (usize, usize),
+    /// Of C, if there is one.
+    pub c: Option<(usize, usize)>,
+    /// Of the bias, if there is one.
+    pub bias: Option<(usize, usize)>,
+    /// Of a D that is given.
+    pub d: Option<(usize, usize)>,
+}
+
+impl Extents {
+    /// Refuses matrices that do not fit together.
+    ///
+    /// # Errors
+    /// A request error: which matrix has what shape, and which one is expected.
+    pub fn fit(&self) -> Result<()> {
+        let words = |(rows, columns): (usize, usize)| format!("{rows} x {columns}");
+        for (name, (rows, columns)) in [("A", self.a), ("B", self.b)] {
+            if rows == 0 || columns == 0 {
+                let shape = words((rows, columns));
+                return Err(Error::request(format!("{name} is {shape}: there is nothing to multiply")));
+            }
+        }
+        if self.b.0 != self.a.1 {
+            return Err(Error::request(format!(
+                "A is {} and B is {}: B needs as many rows as A has columns (--transpose-a and --transpose-b take a matrix that is \
+                 stored the other way)",
+                words(self.a),
+                words(self.b)
+            )));
+        }
+        let product = (self.a.0, self.b.1);
+        match self.d.filter(|own| *own != product) {
+            Some(own) => Err(Error::request(format!(
+                "D is {}, and A times B is {}: it is the result of another product",
+                words(own),
+                words(product)
+            ))),
+            None => [("C", self.c, product), ("the bias", self.bias, (1, product.1))].into_iter().try_for_each(
+                |(name, own, wanted)| match own.filter(|own| *own != wanted) {
+                    Some(own) => {
+                        Err(Error::request(format!("{name} is {}, and has to be {}", words(own), words(wanted))))
+                    }
+                    None => Ok(()),
+                },
+            ),
+        }
+    }
+}
+
 impl Factors {
     /// A and B alone.
     pub fn new(a: Matrix, b: Matrix) -> Factors {
@@ -86,26 +141,19 @@ impl Factors {
         Ok(Cow::Owned(Factors { a: one("A", &self.a, i.a)?, b: one("B", &self.b, i.b)?, ..self.clone() }))
     }
 
-    /// Refuses matrices A, B and C that do not fit together.
+    /// Refuses matrices A, B, C and a bias that do not fit together.
     ///
     /// # Errors
     /// A request error: which matrix has what shape, and which one is expected.
     pub fn fit(&self) -> Result<()> {
-        let (m, n, k) = (self.a.rows, self.b.columns, self.a.columns);
-        for (name, matrix) in [("A", &self.a), ("B", &self.b)] {
-            if matrix.rows == 0 || matrix.columns == 0 {
-                return Err(Error::request(format!("{name} is {}: there is nothing to multiply", matrix.shape())));
-            }
-        }
-        if self.b.rows != k {
-            return Err(Error::request(format!(
-                "A is {} and B is {}: B needs as many rows as A has columns (--transpose-a and --transpose-b take a matrix that is \
-                 stored the other way)",
-                self.a.shape(),
-                self.b.shape()
-            )));
-        }
-        self.c.as_ref().map_or(Ok(()), |c| fits("C", c, (m, n), None))
+        self.extents().fit()
+    }
+
+    /// The shapes of the matrices.
+    pub fn extents(&self) -> Extents {
+        let extent = |matrix: &Matrix| (matrix.rows, matrix.columns);
+        let [c, bias] = [&self.c, &self.bias].map(|matrix| matrix.as_ref().map(extent));
+        Extents { a: extent(&self.a), b: extent(&self.b), c, bias, d: None }
     }
 
     /// Refuses matrices that do not fit together, or not the schedule.

@@ -47,7 +47,7 @@ pub use accuracy::{Accuracy, accuracy};
 pub use compute::{StepSum, compute, steps};
 pub use differences::{Differences, places};
 pub use executor::Executor;
-pub use factors::Factors;
+pub use factors::{Extents, Factors};
 pub use file::instruction;
 pub use matrix::Matrix;
 pub use plan::{Run, Walk};

@@ -8,7 +8,7 @@ use std::{
 use super::Matrix;
 use crate::{
     Error, Result,
-    array::{Array, Arrays, Container, Content, read_file},
+    array::{Array, Arrays, Container, Content, read_file, shapes},
     base::nearest::nearest,
     convert::{ConversionTarget, Tensor, convert},
     format::{Format, Overflow, Rounding},
@@ -69,23 +69,36 @@ impl ArrayFile {
         let bytes = read_file(&self.path)?;
         let arrays = Arrays::parse(&self.path, &bytes)?;
         let within = |error: Error| error.within(self.label());
-        let read = self.chosen(&arrays).and_then(|array| Matrix::of_array(array, format, conversion));
+        let read = self
+            .chosen(&arrays.arrays, |array| &array.name)
+            .and_then(|array| Matrix::of_array(array, format, conversion));
         let (matrix, note) = read.map_err(within)?;
         Ok((matrix, note.map(|note| format!("{}: {note}", self.label()))))
     }
 
-    fn chosen<'a>(&self, arrays: &'a Arrays) -> Result<&'a Array<'a>> {
-        let names = || arrays.arrays.iter().map(|array| array.name.as_str());
-        match (&self.name, &arrays.arrays[..]) {
+    /// The rows and columns of the matrix, of which no data are read.
+    ///
+    /// # Errors
+    /// As [`ArrayFile::read`].
+    pub fn extent(&self) -> Result<(usize, usize)> {
+        let all = shapes(&self.path)?;
+        let chosen = self.chosen(&all, |(name, _)| name).and_then(|(_, shape)| extent(shape));
+        chosen.map_err(|error| error.within(self.label()))
+    }
+
+    /// The array among those of the file.
+    fn chosen<'a, T>(&self, arrays: &'a [T], name_of: impl Fn(&T) -> &str) -> Result<&'a T> {
+        let names = || arrays.iter().map(&name_of);
+        match (&self.name, arrays) {
             (None, [one]) => Ok(one),
             (None, []) => Err(Error::request("there are no arrays in it")),
             (None, several) => Err(Error::request(format!(
                 "it has {} arrays; name one: {}:{}",
                 several.len(),
                 self.path.display(),
-                several[0].name
+                name_of(&several[0])
             ))),
-            (Some(name), _) => arrays.get(name).ok_or_else(|| {
+            (Some(name), _) => arrays.iter().find(|array| name_of(array) == name).ok_or_else(|| {
                 Error::request(format!(
                     "there is no array '{name}'; the nearest: {}",
                     nearest(name, names(), 3).join(", ")
@@ -105,16 +118,18 @@ impl Matrix {
         format: Option<&'static Format>,
         conversion: Conversion,
     ) -> Result<(Matrix, Option<String>)> {
-        let (rows, columns) = match array.shape[..] {
-            [columns] => (1, columns),
-            [rows, columns] => (rows, columns),
-            _ => {
-                let shape = &array.shape;
-                return Err(Error::request(format!("its shape is {shape:?}: a matrix has rows and columns")));
-            }
-        };
+        let (rows, columns) = extent(&array.shape)?;
         let (codes, own, note) = codes(array, format, conversion)?;
         Ok((Matrix::new(rows, columns, own, codes), note))
+    }
+}
+
+/// The rows and columns of a matrix of this shape.
+fn extent(shape: &[usize]) -> Result<(usize, usize)> {
+    match *shape {
+        [columns] => Ok((1, columns)),
+        [rows, columns] => Ok((rows, columns)),
+        _ => Err(Error::request(format!("its shape is {shape:?}: a matrix has rows and columns"))),
     }
 }
 

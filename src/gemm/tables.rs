@@ -5,9 +5,12 @@ use super::{
     apart::Apart,
     between::{Between, KnownSchedule},
     differences::places,
-    matching::{MatchCandidate, Matches, Mixed},
+    matching::{Judged, MatchCandidate, Matches, Mixed},
 };
-use crate::format::Format;
+use crate::{
+    format::Format,
+    report::grouped,
+};
 
 crate::rows! {
     /// A matrix product that was computed.
@@ -80,7 +83,8 @@ crate::rows! {
 }
 
 crate::rows! {
-    /// A schedule that gives D in every bit, the simplest first; where there is none, the nearest.
+    /// A schedule that gives D in every bit, the simplest first; where there is none, the nearest; of a search that was ended, the nearest on
+    /// the elements that were judged.
     pub struct MatchRow in "matches" {
         /// Its place.
         place: usize => shown("#").essential(),
@@ -96,7 +100,7 @@ crate::rows! {
         schedule: String => shown("schedule").essential(),
         /// The schedule as a file.
         schedule_file: String => hidden(),
-        /// Elements of D that it gives.
+        /// Elements of D that it gives, of those that were computed.
         equal: usize => shown("equal"),
         /// Elements of D that it does not.
         differing: usize => shown("differ"),
@@ -214,6 +218,18 @@ pub fn between(names: [&str; 2], found: &Between, rows: usize, k: usize) -> Betw
     }
 }
 
+/// Whether two products agree, in a sentence.
+pub fn between_answer([x, y]: [&str; 2], found: &Between) -> String {
+    let Differences { elements, differing, .. } = found.differences;
+    match differing {
+        0 => format!("{x} and {y} agree in every bit of {} elements.", grouped(elements as i64)),
+        _ => {
+            let (differing, elements) = (grouped(differing as i64), grouped(elements as i64));
+            format!("{x} and {y} differ in {differing} of {elements} elements. {}", found.why()).trim_end().to_string()
+        }
+    }
+}
+
 /// The row of the smallest product on which two differ, and those of its steps.
 pub fn smallest(found: &Between, d: &Format) -> (Option<SmallestProductRow>, Vec<ProductStepRow>) {
     let Some(own) = &found.smallest else { return (None, Vec::new()) };
@@ -263,7 +279,16 @@ pub fn matches(found: &Matches, apart: Option<&Apart>, k: usize, elements: usize
         ..matched(place, candidate, k, [elements - differing, differing])
     };
     let nearest = found.nearest.iter().map(|(candidate, differences)| row(0, candidate, differences.differing));
-    found.found.iter().enumerate().map(|(place, candidate)| row(place, candidate, 0)).chain(nearest).collect()
+    let whole: Vec<MatchRow> =
+        found.found.iter().enumerate().map(|(place, candidate)| row(place, candidate, 0)).chain(nearest).collect();
+    if !whole.is_empty() {
+        return whole;
+    }
+    let judged = |(place, own): (usize, &Judged)| MatchRow {
+        exact: false,
+        ..matched(place, &own.candidate, k, [own.elements - own.differing, own.differing])
+    };
+    found.judged.iter().enumerate().map(judged).collect()
 }
 
 /// A row for each of two schedules that together give every element.
@@ -320,6 +345,15 @@ pub fn product(
         rate: dot_product_adds as f64 / seconds,
         sum_seconds,
         sum_rate: sum_seconds.map(|seconds| 2.0 * m as f64 * n as f64 * k as f64 / seconds),
+    }
+}
+
+/// Whether D is another matrix, in a sentence.
+pub fn comparison_answer(file: &str, found: &Differences) -> String {
+    let Differences { elements, differing, .. } = found;
+    match differing {
+        0 => format!("D and {file} agree in every bit of {} elements.", grouped(*elements as i64)),
+        _ => format!("D and {file} differ in {} of {} elements.", grouped(*differing as i64), grouped(*elements as i64)),
     }
 }
 

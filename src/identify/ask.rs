@@ -1,8 +1,10 @@
 //! Asking a device: tiles of a few rows and columns.
 
+use std::time::Duration;
+
 use crate::{
     Error, Result,
-    device::Device,
+    device::{Batches, Device},
     isa::{Case, Codes, Instruction, Tiles},
 };
 
@@ -25,10 +27,10 @@ pub(super) struct Asker<'a> {
     instruction: &'a Instruction,
     /// The instruction as large as the tiles that are asked.
     pub(super) part: Instruction,
-    /// Tiles that it has executed.
-    pub executions: u64,
-    /// Tiles that it may execute.
+    /// Tiles that it may execute, and how long that may take.
     budget: u64,
+    time: Duration,
+    batches: Batches,
     /// What it failed with: it is asked nothing more.
     failure: Option<Error>,
 }
@@ -45,12 +47,31 @@ impl<'a> Asker<'a> {
     }
 
     fn sized(device: &'a mut dyn Device, instruction: &'a Instruction, part: Instruction, budget: u64) -> Asker<'a> {
-        Asker { device, instruction, part, executions: 0, budget, failure: None }
+        let (time, batches) = (Duration::MAX, Batches::default());
+        Asker { device, instruction, part, budget, time, batches, failure: None }
+    }
+
+    /// The same, whose answers may take so long in all.
+    pub(super) fn within(self, time: Duration) -> Self {
+        Asker { time, ..self }
+    }
+
+    /// Tiles that it has executed.
+    pub(super) fn executions(&self) -> u64 {
+        self.batches.tiles
     }
 
     /// How many tiles can still be asked.
     pub(super) fn left(&self) -> usize {
-        usize::try_from(self.budget.saturating_sub(self.executions)).unwrap_or(usize::MAX)
+        match self.is_slow() {
+            true => 0,
+            false => usize::try_from(self.budget.saturating_sub(self.executions())).unwrap_or(usize::MAX),
+        }
+    }
+
+    /// Whether the answers have taken all the time that they may.
+    pub(super) fn is_slow(&self) -> bool {
+        self.batches.time >= self.time
     }
 
     /// What the device failed with, if it did.
@@ -62,13 +83,13 @@ impl<'a> Asker<'a> {
     /// a time as it has answered before, so that at most half of what it answers is lost with a failure.
     ///
     /// # Errors
-    /// The device fails at the first of them, or has failed before.
+    /// The device fails at the first of them, or has failed before; an interruption before the first of them is answered.
     pub(super) fn ask(&mut self, tiles: &Tiles) -> Result<Codes> {
-        let count = tiles.count.min(self.left());
         let mut all = Codes::zeros(self.part.d, 0);
         let mut from = 0;
-        while from < count {
-            let to = count.min(from + self.executions.clamp(1, BATCH) as usize);
+        while from < tiles.count && self.left() > 0 {
+            let most = (self.executions().clamp(1, BATCH) as usize).min(self.batches.size(self.instruction.tile_bytes()));
+            let to = tiles.count.min(from + most.min(self.left()));
             match self.answers((self.part.m, self.part.n), &tiles.slice(from, to)) {
                 Ok(codes) => all.extend(&codes),
                 Err(error) if from == 0 => return Err(error),
@@ -82,7 +103,7 @@ impl<'a> Asker<'a> {
     /// The codes of D of single cases, several to a tile.
     ///
     /// # Errors
-    /// The device fails, or has failed before, or may not be asked as many.
+    /// The device fails, or has failed before, or may not be asked as many; an interruption.
     pub(super) fn ask_cases(&mut self, cases: &[Case]) -> Result<Vec<u64>> {
         let lanes = LANES.min(self.instruction.m).min(self.instruction.n);
         let square = Instruction { m: lanes, n: lanes, ..self.instruction.clone() };
@@ -93,27 +114,29 @@ impl<'a> Asker<'a> {
         if tiles.count > self.left() {
             return Err(Error::request("the tiles that may be executed are used up"));
         }
-        let codes = self.answers((lanes, lanes), &tiles)?;
+        let mut codes = Codes::zeros(self.instruction.d, 0);
+        let mut from = 0;
+        while from < tiles.count {
+            if self.is_slow() {
+                return Err(Error::request("the time that the answers may take is used up"));
+            }
+            let to = tiles.count.min(from + self.batches.size(self.instruction.tile_bytes()));
+            codes.extend(&self.answers((lanes, lanes), &tiles.slice(from, to))?);
+            from = to;
+        }
         Ok((0..cases.len()).map(|at| codes.get((at / lanes * lanes + at % lanes) * lanes + at % lanes)).collect())
     }
 
-    /// The answers to one batch of tiles with so many rows and columns.
+    /// The answers to tiles with so many rows and columns.
     fn answers(&mut self, (m, n): (usize, usize), batch: &Tiles) -> Result<Codes> {
         if let Some(error) = &self.failure {
             return Err(error.clone());
         }
-        let asked = batch.count * m * n;
-        let outcome = self.device.execute_part(self.instruction, m, n, batch);
-        let outcome = outcome.and_then(|codes| match codes.len() == asked {
-            true => Ok(codes),
-            false => {
-                let name = &self.device.identity().name;
-                Err(Error::device(format!("{name} answered {} outputs of {asked}", codes.len())))
-            }
-        });
-        match &outcome {
-            Ok(_) => self.executions += batch.count as u64,
-            Err(error) => self.failure = Some(error.clone()),
+        let outcome = self.batches.execute(self.device, self.instruction, (m, n), batch);
+        if let Err(error) = &outcome
+            && !matches!(error, Error::Interrupted { .. })
+        {
+            self.failure = Some(error.clone());
         }
         outcome
     }

@@ -5,6 +5,7 @@ use toml::{Table, Value};
 use super::pool::{Measure, Pool};
 use crate::{
     arithmetic::{Evaluator, Rule},
+    base::interrupt,
     isa::Instruction,
 };
 
@@ -20,8 +21,11 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// The candidate with this rule; `None` where the language refuses it, or its penalty exceeds `limit`.
+    /// The candidate with this rule; `None` where the language refuses it, or its penalty exceeds `limit`, and after an interruption.
     pub(super) fn new(rule: Table, pool: &Pool, measure: Measure, limit: u64) -> Option<Candidate> {
+        if interrupt::pending().is_some() {
+            return None;
+        }
         let evaluator = evaluator(&rule, &pool.part)?;
         let penalty = pool.penalty(&evaluator, measure, limit);
         (penalty <= limit).then_some(Candidate { rule, evaluator, penalty })

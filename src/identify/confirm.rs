@@ -1,5 +1,7 @@
 //! What was found, held against the device on cases that took no part in finding it.
 
+use std::time::{Duration, Instant};
+
 use super::{
     Identification,
     ask::Asker,
@@ -38,6 +40,8 @@ pub struct HeldOut {
     pub cases: u64,
     /// Tiles that the device may execute; `None`: as many as it takes.
     pub budget: Option<u64>,
+    /// How long the run may take; `None`: as long as it takes.
+    pub time: Option<Duration>,
 }
 
 /// What came of the held-out run.
@@ -62,7 +66,7 @@ pub fn confirm(
     held_out: HeldOut,
     watch: &mut dyn FnMut(&State) -> Result<()>,
 ) -> Result<Confirmation> {
-    let HeldOut { seed, cases, budget } = held_out;
+    let HeldOut { seed, cases, budget, time } = held_out;
     let model = found.model().ok_or_else(|| Error::request(format!("nothing was found of {}", found.instruction)))?;
     let instruction = &found.instruction;
     let mut purse = Purse(budget);
@@ -72,7 +76,7 @@ pub fn confirm(
         let again: Vec<Place> = all_missed.iter().step_by(step).copied().collect();
         let mut asker = Asker::new(device, instruction, purse.rest() / KEPT);
         let outcome = asker.alone(&found.asked.inputs, &found.asked.d, &again);
-        purse.pay(asker.executions);
+        purse.pay(asker.executions());
         outcome?;
     }
     let execution = device.prepare(instruction)?;
@@ -89,7 +93,14 @@ pub fn confirm(
     part.begin(&execution);
     let Part { run, mut state, .. } = part.clone();
     let work = Work { instruction, sequence, model: &model };
-    let outcome = engine(device, &work).and_then(|mut engine| drive(&run, &mut state, engine.as_mut(), watch));
+    let (start, mut is_over) = (Instant::now(), false);
+    let mut watch = |state: &State| {
+        watch(state)?;
+        is_over = time.is_some_and(|time| start.elapsed() >= time);
+        if is_over { Err(Error::device("the time of the held-out run is over")) } else { Ok(()) }
+    };
+    let outcome = engine(device, &work).and_then(|mut engine| drive(&run, &mut state, engine.as_mut(), &mut watch));
+    let outcome = if is_over { Ok(()) } else { outcome };
     part.state = state;
     let mut confirmation = Confirmation { part, missed: simplest(found, &model, &all_missed)?, stopped: outcome.err() };
     confirmation.stopped = match confirmation.stopped.take() {
@@ -138,7 +149,8 @@ fn explain(
     let cases = (share.saturating_sub(3) / 2).min(reduction::BUDGET as u64) as usize;
     if cases > 0 {
         purse.pay(share * wanted);
-        let listed = counterexamples(part, device, model, cases)?;
+        let mut listed = Vec::new();
+        counterexamples(part, device, model, cases, &mut listed)?;
         for counterexample in &listed {
             constant(device, found, part, counterexample, purse)?;
         }

@@ -1,4 +1,6 @@
-//! Whether a device is a function of its operands: elements that are asked again, among others.
+//! Whether a device is a function of its operands: elements that are asked again, among others; tiles that were recorded twice.
+
+use std::collections::HashMap;
 
 use rand_chacha::{
     ChaCha8Rng,
@@ -10,6 +12,7 @@ use crate::{
     Error, Result,
     comparison::{Subject, operands},
     isa::{Codes, Instruction, Tiles},
+    trace::Trace,
 };
 
 /// How often a tile is asked to see whether it answers alike.
@@ -221,6 +224,36 @@ impl Asker<'_> {
         };
         format!("in row {row}, column {column} of a tile, {beside}")
     }
+}
+
+/// The error for a recording that has one tile twice, with two outputs.
+pub(super) fn contradiction(trace: &Trace) -> Option<Error> {
+    let part = trace.part();
+    let count = trace.inputs.count;
+    let arrays: Vec<&Codes> = trace.inputs.arrays().map(|(_, codes)| codes).collect();
+    let mut seen: HashMap<Vec<&[u8]>, usize> = HashMap::new();
+    for tile in 0..count {
+        let own = arrays.iter().map(|codes| part_of(codes.as_bytes(), tile, count)).collect();
+        let Some(before) = seen.insert(own, tile) else { continue };
+        let (m, n) = (part.m, part.n);
+        let codes = |at: usize| [before, tile].map(|tile| trace.d.get(tile * m * n + at));
+        let Some(at) = (0..m * n).find(|at| codes(*at)[0] != codes(*at)[1]) else { continue };
+        let [once, then] = codes(at).map(|code| part.d.hex(code));
+        return Some(Error::device(format!(
+            "what was recorded is not a function of its operands: the tiles {before} and {tile} have the same operands, and \
+             {once} and {then} in row {}, column {} of D ({})",
+            at / n,
+            at % n,
+            operands(&Subject::Matrix(&part), &trace.inputs.case(&part, tile, at / n, at % n)),
+        )));
+    }
+    None
+}
+
+/// One of so many equal parts of some bytes.
+fn part_of(bytes: &[u8], at: usize, count: usize) -> &[u8] {
+    let each = bytes.len() / count;
+    &bytes[at * each..(at + 1) * each]
 }
 
 /// The numbers below `count` in a random order.

@@ -90,7 +90,7 @@ pub fn ask_reduced(
     let answers = asker.ask(&tiles)?;
     let each = part.m * part.n;
     let answered = answers.len() / each;
-    found.executions += asker.executions;
+    found.executions += asker.executions();
     found.asked.inputs.extend(&tiles.slice(0, answered));
     found.asked.d.extend(&answers);
     for (at, refuting) in reduced.into_iter().enumerate().take(answered) {

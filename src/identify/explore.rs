@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     Error,
+    base::interrupt,
     isa::Instruction,
     tree::{self, Manner, Meeting, Order},
 };
@@ -137,7 +138,7 @@ impl Dialogue<'_> {
             }
             let mut missed = self.search.known.missed(&own, MISSED);
             missed.retain(|case| extremes::says_something(&part, case));
-            if missed.is_empty() || taken > most || round == POLISHED {
+            if missed.is_empty() || taken > most || round == POLISHED || interrupt::pending().is_some() {
                 break;
             }
             cases.extend(missed);
@@ -168,9 +169,9 @@ impl Dialogue<'_> {
     fn order(&mut self, part: &Instruction) -> Option<(Order, bool)> {
         let asker = self.asker.as_mut()?;
         let most = (asker.left() / 2).min(MOST_FOR_ORDER);
-        let from = asker.executions;
+        let from = asker.executions();
         let found = tree::find(part, &mut |cases| {
-            if (asker.executions - from) as usize > most {
+            if (asker.executions() - from) as usize > most {
                 return Err(Error::request("the order takes too many tiles"));
             }
             asker.ask_cases(cases)

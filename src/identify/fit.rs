@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     arithmetic::Program,
-    base::{parallel, sorting},
+    base::{interrupt, parallel, sorting},
     format::{self, FORMATS, Format, Rounding, Zeros},
     isa::{Case, Instruction},
     tree::Manner,
@@ -315,8 +315,11 @@ pub(super) fn rounded_cuts() -> impl Iterator<Item = Cut> {
     cuts().chain(cuts().filter(sticky).map(|cut| Cut { sticky: true, ..cut }))
 }
 
-/// How many cases a program fails, or one more than `limit`; and what that took.
+/// How many cases a program fails, or one more than `limit`; and what that took. After an interruption every program fails all.
 fn misses<'a>(program: &Program, cases: impl IntoIterator<Item = &'a ShownCase>, limit: usize) -> (usize, u64) {
+    if interrupt::pending().is_some() {
+        return (limit.saturating_add(1), 0);
+    }
     let (mut failed, mut runs) = (0, Runs::of(program));
     for case in cases {
         failed += usize::from(!runs.explain(case));

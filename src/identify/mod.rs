@@ -35,6 +35,7 @@ mod steps;
 mod stepwise;
 mod structure;
 pub mod tables;
+mod uniform;
 
 pub use confirm::{Confirmation, HeldOut, KEPT, confirm};
 pub use evidence::{Refuting, ask_reduced, evidence, reduced};
@@ -42,3 +43,4 @@ pub use file::{evidence_of, model_file};
 pub use near::{Likeness, likeness};
 pub use quick::{Fingerprint, QUICK, fingerprint, quick};
 pub use run::{Identification, Plan, WORK, identify, identify_recording};
+pub use uniform::Uniform;

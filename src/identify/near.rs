@@ -8,7 +8,7 @@ use super::{
     file::short,
     starts::{self, Start},
 };
-use crate::{distinguish::observable, isa::Instruction};
+use crate::{base::interrupt, distinguish::observable, isa::Instruction};
 
 /// What a rule is like.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,11 +22,17 @@ pub struct Likeness {
 }
 
 /// What the rule that was found is like of the arithmetics that are known: the same one, or the nearest; where several models have it,
-/// of that of the device's own generation, if one of them is.
+/// of that of the device's own generation, if one of them is. An interruption ends it with the nearest one until then.
 pub fn likeness(found: &Identification) -> Option<Likeness> {
     let part = found.asked.part();
+    if let Some(of) = &found.known {
+        return Some(Likeness { of: of.clone(), same: true, words: format!("as {}", called(of, &part)) });
+    }
     let mut nearest: Option<(bool, usize, Likeness)> = None;
     for start in starts::known(&part, found.generation.as_deref()) {
+        if interrupt::pending().is_some() {
+            break;
+        }
         let Some(of) = start.known else { continue };
         let Some(keys) = observable([&found.rule, &start.rule], &part) else { continue };
         let called = called(&of, &part);

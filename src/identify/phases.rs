@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     arithmetic::Evaluator,
-    base::{parallel, sorting},
+    base::{interrupt, parallel, sorting},
     format::Format,
     isa::Instruction,
 };
@@ -61,6 +61,9 @@ impl Dialogue<'_> {
         let cases = [some(wrong, TELLING), some(known.cases(0), OTHERS)].concat();
         let few = some(cases.clone(), SIFTED);
         let missed = |rule: &Table, most: usize, cases: &[Answered]| {
+            if interrupt::pending().is_some() {
+                return None;
+            }
             let own: Evaluator = evaluator(rule, &part)?;
             let missed = cases.iter().filter(|(case, answer)| own.dot(case) != *answer);
             Some(missed.take(most + 1).count()).filter(|count| *count <= most)

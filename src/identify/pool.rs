@@ -7,6 +7,7 @@ use std::sync::{
 
 use crate::{
     arithmetic::Evaluator,
+    distinguish::Kind,
     format::{Class, Format},
     isa::{Case, Codes, Instruction, Tiles},
 };
@@ -151,6 +152,17 @@ impl Pool {
         }
         self.work.fetch_add(cost, Ordering::Relaxed);
         sum
+    }
+
+    /// How many finite results a candidate answers with another one.
+    pub(super) fn finite_misses(&self, evaluator: &Evaluator) -> usize {
+        let d = self.part.d;
+        let is_finite = |x: u64, y: u64| x != y && Kind::between(d, x, y) == Kind::Finite;
+        let of = |(tiles, answers): &(Tiles, Codes)| {
+            let found = evaluator.execute_here(tiles);
+            found.iter().zip(answers.iter()).filter(|(x, y)| is_finite(*x, *y)).count()
+        };
+        self.tiles.iter().map(of).sum()
     }
 
     /// The tiles of which a candidate answers an element otherwise, and how many elements.

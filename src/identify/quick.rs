@@ -5,7 +5,7 @@ use crate::{
     Error, Result,
     base::sorting,
     comparison::{Subject, operands},
-    device::{Device, Spot, ask},
+    device::{Batches, Device, Spot, ask},
     distinguish::{Candidate, Kit, kit},
     inputs::{Corners, Sequence},
     isa::{Instruction, Tiles},
@@ -65,7 +65,7 @@ pub fn quick(device: &mut dyn Device, instruction: &Instruction, seed: u64) -> R
     };
     let tiles = others(i, QUICK.saturating_sub(found.executions), seed);
     let part = part(i);
-    let answers = device.execute_part(i, part.m, part.n, &tiles)?;
+    let answers = Batches::default().execute(device, i, (part.m, part.n), &tiles)?;
     found.executions += tiles.count;
     found.others = answers.len();
     let generation = device.generation();

@@ -1,6 +1,6 @@
 //! Identifying one instruction: asking, searching, and asking again where candidates differ.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use rand_chacha::{
     ChaCha8Rng,
@@ -11,6 +11,7 @@ use toml::Table;
 use super::{
     ask::{Asker, part},
     candidate::{Candidate, evaluator},
+    constancy::contradiction,
     file,
     fit::Answered,
     moves::Move,
@@ -18,6 +19,7 @@ use super::{
     search::{MUCH, Search, Steps},
     starts::{self, Start},
     steps::SumSteps,
+    uniform::Uniform,
 };
 use crate::{
     Error, Result,
@@ -63,6 +65,8 @@ pub struct Plan {
     pub seed: u64,
     /// Tiles that the device may execute.
     pub budget: u64,
+    /// How long its answers may take in all.
+    pub time: Duration,
     /// Whether the search begins with the arithmetics of shipped models, or from nothing.
     pub catalogue: bool,
     /// Cases that are asked first: what an earlier search missed.
@@ -86,12 +90,16 @@ pub struct Identification {
     pub asked: Trace,
     /// How many outputs the rule answers otherwise.
     pub misses: usize,
+    /// How many of these are finite results that differ, not special ones: zeros, infinities and NaNs.
+    pub finite_misses: usize,
     /// Tiles that the device has executed.
     pub executions: u64,
-    /// Whether the number of tiles that may be executed was reached before the end.
+    /// Whether the number of tiles that may be executed was reached before the end, or the time that the answers may take.
     pub spent: bool,
-    /// What ended it before its end: the device failed.
+    /// What ended it before its end: the device failed; an interruption.
     pub failure: Option<String>,
+    /// What the device gave for everything that it was asked, where that ended the search.
+    pub uniform: Option<Uniform>,
     /// The shipped model of the generation that the device says it is.
     pub generation: Option<String>,
 }
@@ -111,7 +119,7 @@ pub fn identify(device: &mut dyn Device, instruction: &Instruction, plan: Plan) 
     device.prepare(instruction)?;
     let part = part(instruction);
     let generation = device.generation().shipped_model().map(String::from);
-    let mut asker = Asker::new(device, instruction, plan.budget);
+    let mut asker = Asker::new(device, instruction, plan.budget).within(plan.time);
     let mut stream = Stream { part: part.clone(), seed: plan.seed, next: 0 };
     let mut first = Corners::of(&part).tiles;
     first.extend(&stream.take(FIRST));
@@ -139,13 +147,16 @@ pub fn identify(device: &mut dyn Device, instruction: &Instruction, plan: Plan) 
 /// arithmetics of shipped models.
 ///
 /// # Errors
-/// The recording has no outputs.
+/// The recording has no outputs, or two for one tile.
 pub fn identify_recording(trace: &Trace, catalogue: bool) -> Result<Identification> {
     let part = trace.part();
     if trace.d.is_empty() {
         return Err(Error::request("the recording has no outputs; nothing can be learned from it"));
     }
     let mut known = Pool::new(&part, WORK);
+    if let Some(error) = contradiction(trace) {
+        return Err(error);
+    }
     known.add(&trace.inputs, &trace.d);
     let generation = Generation::of_recording(&trace.metadata).shipped_model().map(String::from);
     let starts = if catalogue { starts::known(&part, generation.as_deref()) } else { Vec::new() };
@@ -219,8 +230,7 @@ impl<'a> Dialogue<'a> {
         let mut asked = FIRST;
         let most = (FEWEST_OUTPUTS / (part.m * part.n)).clamp(MOST, MOST_TILES);
         for _ in 0..ROUNDS {
-            if let Err(signal) = interrupt::check() {
-                self.failure = Some(signal.to_string());
+            if interrupt::pending().is_some() {
                 break;
             }
             // What is known already comes first, unchanged.
@@ -244,6 +254,8 @@ impl<'a> Dialogue<'a> {
                         None => break,
                     }
                 }
+                // No arithmetic gives one answer to everything.
+                (None, None) if Uniform::of(self.search.known.part.d, self.search.known.answers()).is_some() => break,
                 (None, None) => match self.reach(known, &mut shapes) {
                     Some(candidate) => candidate,
                     None => break,
@@ -261,6 +273,10 @@ impl<'a> Dialogue<'a> {
             if tiles.count == 0 || !self.ask(&tiles) {
                 break;
             }
+        }
+        if let (None, Some(signal)) = (&found, interrupt::pending()) {
+            found = self.search.nearest(known).map(|candidate| (candidate, None));
+            self.failure.get_or_insert(Error::Interrupted { by: signal }.to_string());
         }
         Identification { generation, ..self.conclude(instruction, found) }
     }
@@ -299,7 +315,7 @@ impl<'a> Dialogue<'a> {
     fn led_on(&mut self, from: Candidate) -> Candidate {
         let mut best = from;
         for _ in 0..LED_ON {
-            if best.penalty == 0 {
+            if best.penalty == 0 || interrupt::pending().is_some() {
                 break;
             }
             self.search.learn(&best);
@@ -363,7 +379,7 @@ impl<'a> Dialogue<'a> {
         let mut work = 0;
         for at in 0..tiles.count {
             work += others.len() as u64 * each;
-            if work > TELLING {
+            if work > TELLING || interrupt::pending().is_some() {
                 break;
             }
             let tile = tiles.slice(at, at + 1);
@@ -387,26 +403,31 @@ impl<'a> Dialogue<'a> {
         let (rule, origin) = match found {
             // What is known already stays as it is.
             Some((candidate, Some(origin))) => (candidate.rule, Some(origin)),
+            Some((candidate, None)) if interrupt::pending().is_some() => (candidate.rule, None),
             Some((candidate, None)) => (simplest(candidate.rule, known), None),
             None => (Table::new(), None),
         };
         let own = evaluator(&rule, &known.part);
-        let misses = own.map_or(usize::MAX, |own| known.misses(&own).iter().map(|(_, count)| count).sum());
+        let misses = own.as_ref().map_or(usize::MAX, |own| known.misses(own).iter().map(|(_, count)| count).sum());
+        let finite_misses = own.as_ref().map_or(0, |own| known.finite_misses(own));
         let (inputs, d) = known.all();
         let Instruction { m, n, k, .. } = known.part;
         let asked = Trace { m, n, k, inputs, d, metadata: BTreeMap::new(), instruction: instruction.clone() };
-        let (executions, spent) = self.asker.as_ref().map_or((0, false), |asker| (asker.executions, asker.left() == 0));
+        let (executions, spent) = self.asker.as_ref().map_or((0, false), |asker| (asker.executions(), asker.left() == 0));
         let failed = || self.asker.as_ref()?.failure().map(ToString::to_string);
         let failure = self.failure.clone().or_else(failed);
+        let uniform = if rule.is_empty() { Uniform::of(known.part.d, known.answers()) } else { None };
         Identification {
             instruction: instruction.clone(),
             rule,
             known: origin,
             asked,
             misses,
+            finite_misses,
             executions,
             spent,
             failure,
+            uniform,
             generation: None,
         }
     }

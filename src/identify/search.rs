@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     arithmetic::Evaluator,
-    base::{parallel, sorting},
+    base::{interrupt, parallel, sorting},
 };
 
 /// Tiles that guide the search at first, and how many of those that a candidate fails are added at a time.
@@ -83,8 +83,18 @@ impl Search {
         })
     }
 
+    /// The nearest of these rules by the tiles that guide the search, unchanged.
+    pub(super) fn nearest(&self, starts: &[Start]) -> Option<Candidate> {
+        let judged = starts.iter().filter_map(|start| {
+            let evaluator = evaluator(&start.rule, &self.known.part)?;
+            let penalty = self.guides.penalty(&evaluator, Measure::All, u64::MAX);
+            Some(Candidate { rule: start.rule.clone(), evaluator, penalty })
+        });
+        judged.min_by_key(|candidate| candidate.penalty)
+    }
+
     /// The nearest candidate that can be reached from `starts`: the first one that agrees with all that is known, else that which
-    /// is nearest to it.
+    /// is nearest to it. An interruption ends it with the nearest one until then.
     pub(super) fn reach(&mut self, starts: &[Start]) -> Option<Candidate> {
         let first = if self.isolated.len() > 0 { &self.isolated } else { &self.guides };
         let few = first.first(JUDGED);
@@ -106,7 +116,8 @@ impl Search {
         // What is known of every step is near already.
         let mut near = self.judged_fitted();
         sorting::by_key(&mut near, |candidate| candidate.penalty);
-        for (candidate, work) in near.into_iter().zip(NEAREST) {
+        let going_on = || interrupt::pending().is_none();
+        for (candidate, work) in near.into_iter().zip(NEAREST).take_while(|_| going_on()) {
             let candidate = settle(&self.guides.first(JUDGED), candidate, Effort::of(&self.known, work / 2));
             let refined = self.refine(candidate, Steps::Single, work);
             if refined.penalty == 0 {
@@ -114,7 +125,7 @@ impl Search {
             }
             reached.push(refined);
         }
-        for start in starts {
+        for start in starts.into_iter().take_while(|_| going_on()) {
             let approached = approach(&first, start);
             let refined = self.refine(approached, Steps::Single, LITTLE);
             if refined.penalty == 0 {
@@ -123,11 +134,14 @@ impl Search {
             reached.push(refined);
         }
         sorting::by_key(&mut reached, |candidate| candidate.penalty);
+        if !going_on() {
+            return reached.into_iter().next();
+        }
         let mut best: Option<Candidate> = None;
         // Trees come further on than shapes with as many keys.
         let (near, far) = reached.split_at(REFINED.min(reached.len()));
         let trees = far.iter().filter(|candidate| candidate.rule.contains_key("node")).take(TREES);
-        for from in near.iter().chain(trees).cloned().collect::<Vec<_>>() {
+        for from in near.iter().chain(trees).cloned().collect::<Vec<_>>().into_iter().take_while(|_| going_on()) {
             let refined = self.refine(from, Steps::Ahead, MUCH);
             if best.as_ref().is_none_or(|best| refined.penalty < best.penalty) {
                 best = Some(refined);
@@ -137,7 +151,7 @@ impl Search {
             }
         }
         // What a shape says, of each node apart.
-        for tree in nodes {
+        for tree in nodes.into_iter().take_while(|_| going_on()) {
             let Some(shape) = best.as_ref().filter(|best| best.penalty > 0 && !best.rule.contains_key("node")) else {
                 break;
             };
@@ -191,7 +205,7 @@ impl Search {
     pub(super) fn refine(&mut self, from: Candidate, steps: Steps, work: u64) -> Candidate {
         let mut best = from;
         let effort = Effort::of(&self.known, work);
-        for _ in 0..ROUNDS {
+        for _ in (0..ROUNDS).take_while(|_| interrupt::pending().is_none()) {
             best.judge(&self.guides, Measure::All);
             best = climb(&self.guides, best, effort);
             while best.penalty > 0

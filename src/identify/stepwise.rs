@@ -15,7 +15,7 @@ use super::{
     steps::{Own, Products, Step, SumSteps},
 };
 use crate::{
-    base::sorting,
+    base::{interrupt, sorting},
     isa::Tiles,
     tree::{Leaf, Order},
 };
@@ -89,7 +89,7 @@ impl Dialogue<'_> {
         let most = self.search.known.work() + ORDERING;
         let mut fitting: Vec<(usize, Order, SumSteps)> = Vec::new();
         for own in [vec![order.clone()], orders::alternatives(order)].concat() {
-            if self.search.known.work() > most {
+            if self.search.known.work() > most || interrupt::pending().is_some() {
                 break;
             }
             let Some(steps) = self.fit(directed, &own, nan, (Depth::Usual, most)) else { continue };
@@ -142,7 +142,7 @@ impl Dialogue<'_> {
         }
         let mut found: Vec<Own> = Vec::new();
         for number in 0..steps.steps.len() {
-            if depth == Depth::Usual && self.search.known.work() > most {
+            if depth == Depth::Usual && self.search.known.work() > most || interrupt::pending().is_some() {
                 return None;
             }
             // The cases that show its alignment and rounding, and how many of them these leave unexplained.

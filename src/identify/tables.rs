@@ -1,11 +1,12 @@
 //! The tables of what was found out.
 
-use super::{Identification, Likeness, Refuting};
+use super::{Fingerprint, Identification, Likeness, Refuting, fingerprint};
 use crate::{
     Result,
+    base::{sorting, sentence::capitalised},
     comparison::{Answer, Difference, Listing, Origin, Subject, operands},
     power::{self, RefutingData, Tested, summaries},
-    report::Table,
+    report::{Table, grouped},
     verify::{Part, tables::list},
 };
 
@@ -19,12 +20,16 @@ crate::rows! {
         outcome: &'static str => shown("outcome").essential(),
         /// The shipped arithmetic that it is or is most like, and the difference.
         like: Option<String> => shown("arithmetic").essential(),
+        /// What the device gave for everything that it was asked.
+        gives: Option<String> => shown("gives").if_filled(),
         /// Tiles that the device executed before the held-out run.
         executions: u64 => shown("executions"),
         /// Outputs that were asked for, or recorded.
         asked: u64 => shown("asked"),
         /// Of these, outputs that the rule gives otherwise.
         misses: u64 => shown("missed").essential(),
+        /// Of these, finite results that differ: the others are zeros, infinities and NaNs.
+        finite_misses: u64 => hidden(),
         /// Held-out cases that were compared.
         compared: Option<u64> => shown("held out").essential(),
         /// Of these, cases that differ.
@@ -104,23 +109,103 @@ impl Outcome<'_> {
     }
 }
 
-/// The table of what was found of each instruction.
-pub fn identified<'a>(outcomes: impl IntoIterator<Item = Outcome<'a>>) -> Table {
-    let row = |outcome: Outcome<'a>| {
-        let found = outcome.found;
-        IdentifiedRow {
-            instruction: found.instruction.name.clone(),
-            outcome: outcome.word(),
-            like: outcome.like.map(|like| like.words.clone()),
-            executions: found.executions,
-            asked: found.asked.d.len() as u64,
-            misses: found.misses.min(found.asked.d.len()) as u64,
-            compared: outcome.held_out.map(|part| part.state.compared()),
-            differing: outcome.held_out.map(|part| part.state.differing()),
-            seconds: outcome.seconds,
+/// The row of what was found of an instruction.
+pub fn row(outcome: &Outcome) -> IdentifiedRow {
+    let found = outcome.found;
+    IdentifiedRow {
+        instruction: found.instruction.name.clone(),
+        outcome: outcome.word(),
+        like: outcome.like.map(|like| like.words.clone()),
+        gives: found.uniform.map(|uniform| uniform.to_string()),
+        executions: found.executions,
+        asked: found.asked.d.len() as u64,
+        misses: found.misses.min(found.asked.d.len()) as u64,
+        finite_misses: found.finite_misses as u64,
+        compared: outcome.held_out.map(|part| part.state.compared()),
+        differing: outcome.held_out.map(|part| part.state.differing()),
+        seconds: outcome.seconds,
+    }
+}
+
+/// What was found, in one sentence, of a device or a recording with this name; `None` where there is nothing.
+pub fn answer(rows: &[IdentifiedRow], device: &str) -> Option<String> {
+    let count = |word: &str| rows.iter().filter(|row| row.outcome == word).count();
+    match rows {
+        [] => None,
+        [row] => Some(sentence(row, device)),
+        rows => {
+            let mut words = vec![format!("{} identified", count("identified"))];
+            for word in ["approximated", "unfinished"] {
+                words.extend(Some(count(word)).filter(|count| *count > 0).map(|count| format!("{count} {word}")));
+            }
+            let mut sentence = format!("{} instructions of {device}: {}", rows.len(), words.join(", "));
+            let mut likes = sorting::set(rows.iter().filter_map(|row| row.like.as_deref())).into_iter();
+            if let (Some(like), None) = (likes.next(), likes.next()) {
+                sentence += &format!(", all of them {like}");
+            }
+            Some(sentence + ".")
         }
+    }
+}
+
+fn sentence(row: &IdentifiedRow, device: &str) -> String {
+    let i = &row.instruction;
+    if let Some(given) = &row.gives {
+        return format!("{} gives {given} for everything that was asked.", capitalised(device));
+    }
+    let number = |count: u64| grouped(count as i64);
+    let like = row.like.as_deref().unwrap_or("by a rule that no shipped model has");
+    let asked = number(row.asked);
+    let held_out = row.compared.filter(|compared| *compared > 0).map(|compared| (compared, row.differing.unwrap_or(0)));
+    let differ = match (row.misses, held_out) {
+        (misses, None) => format!("misses {} of {asked} outputs", number(misses)),
+        (misses, Some((compared, differing))) => format!(
+            "misses {} of {asked} asked outputs and {} of {} held-out ones",
+            number(misses),
+            number(differing),
+            number(compared)
+        ),
     };
-    Table::of("Arithmetics that were worked out", outcomes.into_iter().map(row))
+    let special = match row.misses - row.finite_misses.min(row.misses) {
+        0 => String::new(),
+        special if special == row.misses => " (zeros, infinities and NaNs alone)".into(),
+        special => format!(" ({} of them zeros, infinities or NaNs)", number(special)),
+    };
+    let agrees = row.misses == 0 && held_out.is_none_or(|(_, differing)| differing == 0);
+    let all = match held_out {
+        None => format!("all {asked} outputs"),
+        Some((compared, _)) => format!("all {asked} asked outputs and all {} held-out ones", number(compared)),
+    };
+    match (row.outcome, agrees) {
+        ("identified", _) => format!("{} computes {i} {like}: the rule gives {all}.", capitalised(device)),
+        (_, true) => format!("So far {device} computes {i} {like}: the rule gives {all}, and not everything was asked."),
+        ("unfinished", _) => format!("So far no rule gives all answers of {i} on {device}; the nearest, {like}, {differ}{special}."),
+        _ => format!("No rule was found that gives all answers of {i} on {device}; the nearest, {like}, {differ}{special}."),
+    }
+}
+
+/// Which known arithmetics a device has, in one sentence; `None` where nothing is known.
+pub fn known(all: &[Fingerprint], device: &str) -> Option<String> {
+    let device = capitalised(device);
+    let unknown = all.iter().filter(|found| found.matching.is_empty()).count();
+    match all {
+        [] => None,
+        [one] => Some(match fingerprint(one).arithmetic {
+            Some(arithmetic) => format!(
+                "{device} computes {} as {arithmetic}, told from {} known arithmetics by {} inputs.",
+                one.instruction, one.known, one.inputs
+            ),
+            None => format!(
+                "{device} computes {} as none of {} known arithmetics does; without --quick the arithmetic is worked out.",
+                one.instruction, one.known
+            ),
+        }),
+        all if unknown == 0 => Some(format!("{device} computes all {} instructions as known arithmetics do.", all.len())),
+        all => Some(format!(
+            "{device} computes {unknown} of {} instructions as no known arithmetic does; without --quick these are worked out.",
+            all.len()
+        )),
+    }
 }
 
 /// The table `mismatches`: what the rules miss of the asked outputs, and of the held-out ones; with what is to be said of the signatures.
@@ -163,7 +248,9 @@ pub fn differences<'a>(
 pub fn tested(found: &Identification) -> Result<Option<Tested>> {
     let Some(model) = found.model() else { return Ok(None) };
     let data = RefutingData::recorded("asked", found.asked.clone());
-    Ok(power::power(&model, &[data], &mut |_| ())?.into_iter().next())
+    let mut tested = Vec::new();
+    power::power(&model, &[data], &mut tested, &mut |_| ())?;
+    Ok(tested.pop())
 }
 
 /// The table of the lines of rules, with what decided them.

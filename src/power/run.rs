@@ -1,18 +1,20 @@
 //! Running changed rules over data until each is refuted.
 
+use std::time::Instant;
+
 use super::{Change, Changed, changes, proof::proof, rule::RulePair};
 use crate::{
     Result, Stage,
     arithmetic::{Evaluator, Model},
-    base::parallel,
+    base::{interrupt, pace::Pace, parallel},
     inputs::Sequence,
     isa::{Codes, Instruction, Tiles},
     trace::Trace,
 };
 
 /// Outputs of the first batch, in which most changes fall, and of the largest.
-const FIRST_BATCH: usize = 1 << 8;
-const LARGEST_BATCH: usize = 1 << 15;
+const FIRST_BATCH: u64 = 1 << 8;
+const LARGEST_BATCH: u64 = 1 << 15;
 
 /// Data that can refute a change.
 pub struct RefutingData {
@@ -112,7 +114,7 @@ pub struct Tested {
     pub patterns: Vec<String>,
     /// The sources that are of instructions of the rule, by their places in the list.
     pub sources: Vec<usize>,
-    /// Outputs of these sources.
+    /// Outputs of these sources that were compared.
     pub cases: u64,
     /// The output that refutes the rule as it is, if there is one.
     pub refuted: Option<Refutation>,
@@ -120,11 +122,17 @@ pub struct Tested {
     pub changes: Vec<(Change, ChangeVerdict)>,
 }
 
-/// What `sources` decide of the rules of `model` that they are of. `progress` is told how many of their outputs were compared.
+/// Adds to `tested` what `sources` decide of the rules of `model` that they are of. `progress` is told how many of their outputs
+/// were compared.
 ///
 /// # Errors
-/// The model does not cover an instruction.
-pub fn power(model: &Model, sources: &[RefutingData], progress: &mut dyn FnMut(Stage)) -> Result<Vec<Tested>> {
+/// The model does not cover an instruction; an interruption, after which the last rule is tested by the cases until then.
+pub fn power(
+    model: &Model,
+    sources: &[RefutingData],
+    tested: &mut Vec<Tested>,
+    progress: &mut dyn FnMut(Stage),
+) -> Result<()> {
     let mut all: Vec<Tested> = Vec::new();
     for (at, source) in sources.iter().enumerate() {
         let rule = Changed::of(model, &source.part)?;
@@ -137,14 +145,18 @@ pub fn power(model: &Model, sources: &[RefutingData], progress: &mut dyn FnMut(S
         }
     }
     let (mut done, total) = (0, sources.iter().map(RefutingData::cases).sum());
-    for tested in &mut all {
-        let what = format!("changing rule {} of {}", tested.rule.index + 1, model.name);
-        test(model, sources, tested, &mut |cases| {
+    for mut rule in all {
+        let what = format!("changing rule {} of {}", rule.rule.index + 1, model.name);
+        let outcome = test(model, sources, &mut rule, &mut |cases| {
             done += cases;
             progress(Stage { what: &what, done, total });
-        })?;
+        });
+        if rule.cases > 0 {
+            tested.push(rule);
+        }
+        outcome?;
     }
-    Ok(all)
+    Ok(())
 }
 
 /// A change under test.
@@ -171,13 +183,20 @@ fn test(model: &Model, sources: &[RefutingData], tested: &mut Tested, compared: 
     let rule = &tested.rule;
     let original =
         Candidate { change: None, evaluators: truths.iter().cloned().map(Some).collect(), place: None, proof: None };
-    let changed = parallel::map(all, |change| candidate(model, rule, change, &own, &truths));
+    let changed =
+        parallel::try_map(all, |change| interrupt::check().map(|()| candidate(model, rule, change, &own, &truths)))?;
     let mut candidates: Vec<Candidate> = std::iter::once(original).chain(changed.into_iter().flatten()).collect();
     let mut before = 0;
-    for (number, source) in own.iter().enumerate() {
-        refute(source, (number, before), &truths[number], &mut candidates, compared);
-        before += source.cases();
-    }
+    let mut refute_all = || {
+        own.iter().zip(&truths).enumerate().try_for_each(|(number, (source, truth))| {
+            refute(source, number, truth, &mut candidates, &mut |cases| {
+                before += cases;
+                compared(cases);
+                before
+            })
+        })
+    };
+    let outcome = refute_all();
     for place in candidates.iter_mut().filter_map(|candidate| candidate.place.as_mut()) {
         place.source = tested.sources[place.source];
     }
@@ -187,7 +206,7 @@ fn test(model: &Model, sources: &[RefutingData], tested: &mut Tested, compared: 
         .into_iter()
         .filter_map(|candidate| Some((candidate.change?, verdict(candidate.place, candidate.proof))))
         .collect();
-    Ok(())
+    outcome
 }
 
 fn verdict(place: Option<Refutation>, proof: Option<String>) -> ChangeVerdict {
@@ -219,19 +238,25 @@ fn candidate(
     evaluators.iter().any(Option::is_some).then_some(Candidate { change: Some(change), evaluators, place: None, proof })
 }
 
-/// Compares the outputs of a source, of which there are `before` others before it, with those of every candidate that still stands.
+/// Compares the outputs of a source with those of every candidate that still stands. `compared` adds to the number of cases of all
+/// sources, and returns it.
+///
+/// # Errors
+/// An interruption.
 fn refute(
     source: &RefutingData,
-    (number, before): (usize, u64),
+    number: usize,
     truth: &Evaluator,
     candidates: &mut [Candidate],
-    compared: &mut dyn FnMut(u64),
-) {
+    compared: &mut dyn FnMut(u64) -> u64,
+) -> Result<()> {
     let each = source.each();
-    let (mut from, mut outputs) = (0, FIRST_BATCH);
+    let mut pace = Pace::new(FIRST_BATCH / each, LARGEST_BATCH / each);
+    let (mut from, mut before) = (0, compared(0));
     while from < source.tiles() {
-        let to = source.tiles().min(from + (outputs as u64 / each).max(1));
-        outputs = (outputs * 2).min(LARGEST_BATCH);
+        interrupt::check()?;
+        let start = Instant::now();
+        let to = source.tiles().min(from + pace.size());
         let (tiles, recorded) = source.batch(from, to);
         let expected = recorded.unwrap_or_else(|| truth.execute(&tiles));
         // Neighbours are run even where it is proved that nothing can come of it.
@@ -249,10 +274,12 @@ fn refute(
             candidate.place = differs.map(|at| {
                 let (output, n) = (from * each + at as u64, source.part.n as u64);
                 let (tile, row, column) = (output / each, output % each / n, output % n);
-                Refutation { source: number, tile, row, column, case: before + output + 1 }
+                Refutation { source: number, tile, row, column, case: before + at as u64 + 1 }
             });
         });
-        compared((to - from) * each);
+        before = compared((to - from) * each);
+        pace.took(to - from, start.elapsed());
         from = to;
     }
+    Ok(())
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::{Change, ChangeVerdict, Tested};
+use crate::arithmetic::Model;
 
 /// What data decide of one key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +44,30 @@ impl Decision {
             Decision::CannotBeObserved => "cannot be observed",
         }
     }
+}
+
+/// What the data decide of all rules, in one sentence; `None` where no rule was tested.
+pub fn answer(model: &Model, all: &[Tested]) -> Option<String> {
+    let rules = match all.len() {
+        0 => return None,
+        1 => format!("a rule of {}", model.name),
+        count => format!("{count} rules of {}", model.name),
+    };
+    let refuted = all.iter().filter(|tested| tested.refuted.is_some()).count();
+    if refuted > 0 {
+        let some = if all.len() == 1 { String::new() } else { format!("{refuted} of ") };
+        return Some(format!("The data contradict {some}{rules}, version {}, without any change.", model.version));
+    }
+    let single = || all.iter().flat_map(|tested| &tested.changes).filter(|(change, _)| !change.ranged);
+    let count = |wanted: fn(&ChangeVerdict) -> bool| single().filter(|(_, verdict)| wanted(verdict)).count();
+    Some(format!(
+        "The data refute {} of {} one-step changes of {rules}, version {}; {} survive, and {} cannot be observed.",
+        count(|verdict| matches!(verdict, ChangeVerdict::Refuted(_))),
+        single().count(),
+        model.version,
+        count(|verdict| *verdict == ChangeVerdict::Survives),
+        count(|verdict| matches!(verdict, ChangeVerdict::CannotBeObserved(_))),
+    ))
 }
 
 /// What the data decide of each key, in the order of the language's table.

@@ -1,7 +1,7 @@
 //! The tables and the plot of agreement bit by bit.
 
 use super::bits::{BITS, BitReference, BitResult, FRACTION, Factor};
-use crate::report::Table;
+use crate::report::{Table, grouped};
 
 /// The bits of the fraction that extended precision needs, by EGEMM-TC.
 const EXTENDED: usize = 21;
@@ -177,6 +177,33 @@ fn factors(own: &Compared) -> Vec<BitFactorRow> {
         }
     };
     own.result.factors.iter().map(row).collect()
+}
+
+/// How the results agree with the model and with the other computations of the same sums, in one sentence; `None` where nothing was
+/// compared.
+pub fn answer(all: &[Compared]) -> Option<String> {
+    let first = all.first()?;
+    let sum = |reference: BitReference| {
+        let own = all.iter().flat_map(|one| &one.result.agreements).filter(|own| own.reference == reference);
+        own.fold((0, 0), |(equal, samples), own| (equal + own.equal as i64, samples + own.samples as i64))
+    };
+    let part = |(equal, samples): (i64, i64)| match equal == samples {
+        true => format!("all {}", grouped(samples)),
+        false => format!("{} of {}", grouped(equal), grouped(samples)),
+    };
+    let exact = sum(BitReference::Exact);
+    let what = match all {
+        [one] => one.instruction.clone(),
+        all => format!("{} comparisons", all.len()),
+    };
+    Some(format!(
+        "{what} on {} gave the bits of the model in {} sums, of the exact sum in {}, of single precision in {}, of half precision in {}.",
+        first.device,
+        part(sum(BitReference::Model)),
+        part(exact),
+        part(sum(BitReference::Single)),
+        part(sum(BitReference::Half)),
+    ))
 }
 
 /// What the reader of the numbers must know.

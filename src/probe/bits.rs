@@ -3,14 +3,16 @@
 //! Source of the experiment: Feng et al., EGEMM-TC (PPoPP 2021), section 3.2 and figure 3: is the sum of a matrix unit one of half or one
 //! of single precision?
 
+use std::time::{Duration, Instant};
+
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::{
     Error, Result,
     arithmetic::Evaluator,
-    base::{interrupt, named::named},
-    device::{Device, Execution},
+    base::{named::named, pace::Pace},
+    device::{Device, Execution, execute_paced},
     exact::Dot,
     format::{self, Class, Format, Overflow, Real, Rounding},
     inputs::{Draw, Op},
@@ -123,43 +125,90 @@ struct Sample {
 /// products as well, as many samples of each.
 ///
 /// # Errors
-/// An instruction whose results have more than 32 bits, or are integers, or whose operands are sparse or scaled; those of the device.
+/// An instruction whose results have more than 32 bits, or are integers, or whose operands are sparse or scaled; those of the device;
+/// an interruption.
 pub fn run(device: &mut dyn Device, model: Option<&Evaluator>, request: &BitRequest<'_>) -> Result<BitResult> {
+    let mut results = Vec::new();
+    run_until(device, model, request, None, &mut results)?;
+    Ok(results.remove(0))
+}
+
+/// As [`run`], within the time `most`. Whatever ends it, `results` has the samples until then, if there are some.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_until(
+    device: &mut dyn Device,
+    model: Option<&Evaluator>,
+    request: &BitRequest<'_>,
+    most: Option<Duration>,
+    results: &mut Vec<BitResult>,
+) -> Result<()> {
     let i = request.instruction;
     check(i)?;
     let execution = device.prepare(i)?;
-    let (own, mut agreements, mut factors) = (request.op.terms(i), Vec::new(), Vec::new());
+    let own = request.op.terms(i);
     let doubled = std::iter::successors(Some(1), |k| Some(2 * k)).take_while(|k| *k < i.k);
-    let mut ks: Vec<usize> = doubled.chain([i.k, own]).collect();
-    ks.sort_unstable();
-    ks.dedup();
-    for terms in ks {
+    let mut ks: Vec<usize> = doubled.chain([i.k]).filter(|k| *k != own).collect();
+    // The operation's own sum comes first: the others say what depends on k.
+    ks.insert(0, own);
+    let mut result = BitResult { execution, agreements: Vec::new(), factors: Vec::new() };
+    let (mut pace, mut outcome) = (Pace::new(1, CHUNK as u64), Ok(()));
+    for &terms in &ks {
         let mut tally = Tally::new(model.is_some());
-        for (chunk, start) in (0..request.samples).step_by(CHUNK).enumerate() {
-            interrupt::check()?;
-            let samples = (request.samples - start).min(CHUNK as u64) as usize;
-            let mut random = ChaCha8Rng::seed_from_u64(request.seed);
-            random.set_stream(((terms as u64) << 40) + chunk as u64);
-            let (tiles, drawn) = operands(request, terms, samples, &mut random);
-            let per_tile = i.m.min(i.n);
-            let place = |at: usize| (at / per_tile * i.m + at % per_tile) * i.n + at % per_tile;
-            let d = device.execute(i, &tiles)?;
-            let expected = model.map(|model| model.execute(&tiles));
-            let mut references = References::new(i);
-            for (at, sample) in drawn.iter().enumerate() {
-                let codes = references.of(sample, expected.as_ref().map(|expected: &Codes| expected.get(place(at))));
-                tally.add(i, d.get(place(at)), codes, properties(sample));
-            }
-        }
-        factors.push(tally.whole(Factor::Terms, terms as i32));
+        let until = most.map(|most| Instant::now() + most / ks.len() as u32);
+        outcome = sample(device, model, request, terms, (&mut pace, until), &mut tally);
+        result.factors.push(tally.whole(Factor::Terms, terms as i32));
         if terms == own {
-            agreements = tally.agreements;
-            factors.extend(tally.bins);
+            result.agreements = tally.agreements;
+            result.factors.extend(tally.bins);
+        }
+        if outcome.is_err() {
+            break;
         }
     }
-    factors.retain(|bin| bin.samples > 0);
-    factors.sort_by_key(|bin| (bin.factor as usize, bin.from));
-    Ok(BitResult { execution, agreements, factors })
+    result.factors.retain(|bin| bin.samples > 0);
+    result.factors.sort_by_key(|bin| (bin.factor as usize, bin.from));
+    if outcome.is_ok() || !result.factors.is_empty() {
+        results.push(result);
+    }
+    outcome
+}
+
+/// Adds the samples of sums of so many products.
+fn sample(
+    device: &mut dyn Device,
+    model: Option<&Evaluator>,
+    request: &BitRequest<'_>,
+    terms: usize,
+    (pace, until): (&mut Pace, Option<Instant>),
+    tally: &mut Tally,
+) -> Result<()> {
+    let i = request.instruction;
+    let per_tile = i.m.min(i.n);
+    let place = |at: usize| (at / per_tile * i.m + at % per_tile) * i.n + at % per_tile;
+    for (chunk, start) in (0..request.samples).step_by(CHUNK).enumerate() {
+        if start > 0 && until.is_some_and(|until| Instant::now() >= until) {
+            break;
+        }
+        let samples = (request.samples - start).min(CHUNK as u64) as usize;
+        let mut random = ChaCha8Rng::seed_from_u64(request.seed);
+        random.set_stream(((terms as u64) << 40) + chunk as u64);
+        let (tiles, drawn) = operands(request, terms, samples, &mut random);
+        let mut d = Codes::zeros(i.d, 0);
+        let outcome = execute_paced(device, i, &tiles, pace, until, &mut d);
+        let executed = d.len() / (i.m * i.n);
+        let expected = model.map(|model| model.execute(&tiles.slice(0, executed)));
+        let mut references = References::new(i);
+        for (at, sample) in drawn.iter().take(executed * per_tile).enumerate() {
+            let codes = references.of(sample, expected.as_ref().map(|expected: &Codes| expected.get(place(at))));
+            tally.add(i, d.get(place(at)), codes, properties(sample));
+        }
+        if outcome.is_err() || executed < tiles.count {
+            return outcome;
+        }
+    }
+    Ok(())
 }
 
 /// Refuses what has no such bits.

@@ -12,12 +12,14 @@ pub mod sweep;
 pub mod sweep_table;
 pub mod table;
 
+use std::time::Instant;
+
 use crate::{
-    Error, Result,
+    Result,
     arithmetic::Evaluator,
-    base::{digest::fnv1a, interrupt, parallel},
+    base::{digest::fnv1a, pace::Pace, parallel},
     comparison::{Answer, Difference, Place},
-    device::{Device, Execution, Spot},
+    device::{Device, Execution, Spot, execute_paced},
     inputs::{self, Batch, Distribution, Init, Op, Position, RandomStream},
     isa::{Codes, Instruction},
 };
@@ -64,44 +66,62 @@ pub struct ProbeResult {
     pub differences: Vec<Difference>,
 }
 
-/// Runs one probe on `device`; `model` is compared where there is one. A signal ends it: the result is then that of the samples until
-/// then.
+/// Runs a probe on `device` under each of `inits`, whatever its own is. The tiles are the same under all of them, and executed once.
 ///
 /// # Errors
-/// Whatever the device reports; [`Error::Interrupted`] before there is a sample.
-pub fn run(device: &mut dyn Device, model: Option<&Evaluator>, request: &ProbeRequest<'_>) -> Result<ProbeResult> {
-    let mut results = run_each(device, model, request, &[request.init])?;
-    Ok(results.remove(0))
-}
-
-/// Runs the probe under each of `inits`, whatever its own is. The tiles are the same under all of them, and executed once.
-///
-/// # Errors
-/// As [`run`].
+/// Whatever the device reports; [`Error::Interrupted`](crate::Error::Interrupted).
 pub fn run_each(
     device: &mut dyn Device,
     model: Option<&Evaluator>,
     request: &ProbeRequest<'_>,
     inits: &[Init],
 ) -> Result<Vec<ProbeResult>> {
-    let execution = device.prepare(request.instruction)?;
-    let per_tile = request.op.samples_per_tile(request.instruction);
+    let mut results = Vec::new();
+    run_until(device, model, request, inits, None, &mut results)?;
+    Ok(results)
+}
+
+/// As [`run_each`], until the time `until`. Whatever ends it, `results` are those of the samples until then, if there are some.
+///
+/// # Errors
+/// As [`run_each`].
+pub fn run_until(
+    device: &mut dyn Device,
+    model: Option<&Evaluator>,
+    request: &ProbeRequest<'_>,
+    inits: &[Init],
+    until: Option<Instant>,
+    results: &mut Vec<ProbeResult>,
+) -> Result<()> {
+    let i = request.instruction;
+    let execution = device.prepare(i)?;
+    let per_tile = request.op.samples_per_tile(i);
     let chunk = CHUNK.next_multiple_of(per_tile) as u64;
     let drawn = if inits.contains(&Init::Fp32) { Init::Fp32 } else { Init::Low };
     let mut profiles = vec![Profile::default(); inits.len()];
     // What does not depend on the initialisation.
     let mut outcome =
         ProbeResult { execution, digest: 0, outputs_digest: 0, profile: Profile::default(), differences: Vec::new() };
+    let mut pace = Pace::new(1, chunk);
+    let mut ended = Ok(());
     for (stream, start) in (0..request.samples).step_by(chunk as usize).enumerate() {
+        if start > 0 && until.is_some_and(|until| Instant::now() >= until) {
+            break;
+        }
         let samples = chunk.min(request.samples - start) as usize;
         let source = RandomStream { seed: request.seed, stream: stream as u64 };
-        let batch = inputs::draw(request.instruction, request.op, request.distribution, drawn, source, samples);
-        // The samples until then are a result; none are not.
-        let wanted = if start > 0 { interrupt::check() } else { Ok(()) };
-        let d = match wanted.and_then(|()| device.execute(request.instruction, &batch.tiles)) {
-            Err(Error::Interrupted { .. }) if start > 0 => break,
-            executed => executed?,
-        };
+        let mut batch = inputs::draw(i, request.op, request.distribution, drawn, source, samples);
+        let mut d = Codes::zeros(i.d, 0);
+        ended = execute_paced(device, i, &batch.tiles, &mut pace, until, &mut d);
+        let executed = d.len() / (i.m * i.n);
+        if executed == 0 {
+            break;
+        }
+        let whole = executed == batch.tiles.count;
+        if !whole {
+            batch.tiles = batch.tiles.slice(0, executed);
+            batch.samples.retain(|at| at.tile < executed);
+        }
         outcome.digest = outcome.digest.rotate_left(1) ^ batch.tiles.digest();
         outcome.outputs_digest = outcome.outputs_digest.rotate_left(1) ^ fnv1a(d.as_bytes());
         if let Some(model) = model {
@@ -114,13 +134,17 @@ pub fn run_each(
             // In order, so that sums do not depend on the number of threads.
             tallies.iter().for_each(|tally| profile.add(tally));
         }
+        if !whole {
+            break;
+        }
     }
     let Profile { model, elements, element_mismatches, .. } = outcome.profile;
     let result = |profile| ProbeResult {
         profile: Profile { model, elements, element_mismatches, ..profile },
         ..outcome.clone()
     };
-    Ok(profiles.into_iter().map(result).collect())
+    results.extend(profiles.into_iter().filter(|profile| profile.samples > 0).map(result));
+    ended
 }
 
 /// Compares every element of D with the model, not only the samples.

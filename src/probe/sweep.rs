@@ -5,7 +5,7 @@ use std::time::Instant;
 use crate::{
     Error, Result,
     arithmetic::scalar_rule::{FastRule, ScalarRule},
-    base::{digest::fnv1a, interrupt, parallel},
+    base::{digest::fnv1a, interrupt, pace::Pace, parallel},
     comparison::{Answer, Difference, Place},
     device::{Alike, Chunks, Device, Execution, ExecutionKind, Swept, Tally},
     inputs::space::{CHUNK, Space},
@@ -51,33 +51,50 @@ pub struct SweepResult {
 }
 
 /// Sweeps `request.form` on `device`; a device that executes only matrix instructions falls back to the simulation, which compares the rule's
-/// exact evaluation with the engine's.
+/// exact evaluation with the engine's. Whatever ends it, `results` has what was found until then, if something was.
 ///
 /// # Errors
-/// A request error for a form that nothing executes; whatever the device reports.
-pub fn run(device: &mut dyn Device, request: &SweepRequest) -> Result<SweepResult> {
+/// A request error for a form that nothing executes; whatever the device reports; an interruption.
+pub fn run(device: &mut dyn Device, request: &SweepRequest, results: &mut Vec<SweepResult>) -> Result<()> {
     let SweepRequest { form, seed, .. } = *request;
     if let Some(missing) = form.missing() {
         return Err(Error::unavailable(format!("{form}: {missing}")));
     }
     let space = Space::new(form, seed);
     let Some(mut sweeper) = device.sweeper(form, seed)? else {
-        let chunks = chunks(request, space.size(), SIMULATED_CHUNKS);
         let execution = Execution { kind: ExecutionKind::Simulated, opcodes: Vec::new() };
-        let swept = simulate(form, seed, chunks)?;
+        let all = chunks(request, space.size(), SIMULATED_CHUNKS);
+        let (swept, chunks, ended) = paced(all, &mut |chunks| Ok(simulate(form, seed, chunks)));
         let result = |difference: &Alike| Ok(rule_and_engine(form, &space, difference.index, difference.lane).1);
-        return outcome(request, execution, chunks, swept, result);
+        results.extend(outcome(request, execution, chunks, swept, result)?);
+        return ended;
     };
-    let chunks = chunks(request, space.size(), u64::MAX);
     let execution = sweeper.execution().clone();
-    let swept = sweeper.sweep(chunks)?;
+    let all = chunks(request, space.size(), u64::MAX);
+    let (swept, chunks, ended) = paced(all, &mut |chunks| sweeper.sweep(chunks));
     let result = |difference: &Alike| {
         let registers = sweeper.results(difference.index / CHUNK)?;
         let bits = container_bits(form.result);
         let mask = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
         Ok(registers[(difference.index % CHUNK) as usize] >> (bits as usize * difference.lane) & mask)
     };
-    outcome(request, execution, chunks, swept, result)
+    results.extend(outcome(request, execution, chunks, swept, result)?);
+    ended
+}
+
+/// Sweeps chunks, as many at a time as take about a second: what was found in which of them until something ended it.
+fn paced(all: Chunks, sweep: &mut dyn FnMut(Chunks) -> Result<Swept>) -> (Swept, Chunks, Result<()>) {
+    let (mut swept, mut done) = (Swept::nothing(), 0);
+    let mut pace = Pace::new(1, all.count);
+    while done < all.count {
+        let part = Chunks { first: all.first + done * all.step, count: pace.size().min(all.count - done), ..all };
+        match interrupt::check().and_then(|()| pace.measure(part.count, || sweep(part))) {
+            Ok(found) => swept.add(found),
+            Err(error) => return (swept, Chunks { count: done, ..all }, Err(error)),
+        }
+        done += part.count;
+    }
+    (swept, all, Ok(()))
 }
 
 fn chunks(request: &SweepRequest, size: u64, most: u64) -> Chunks {
@@ -97,7 +114,10 @@ fn outcome(
     chunks: Chunks,
     swept: Swept,
     mut result: impl FnMut(&Alike) -> Result<u64>,
-) -> Result<SweepResult> {
+) -> Result<Option<SweepResult>> {
+    if chunks.count == 0 {
+        return Ok(None);
+    }
     let form = request.form;
     let space = Space::new(form, request.seed);
     let shown = swept.differences.iter().take(request.max_mismatches);
@@ -112,7 +132,7 @@ fn outcome(
     });
     let differences = differences.collect::<Result<Vec<_>>>()?;
     let digest = fnv1a(swept.digests.iter().flat_map(|digest| digest.to_le_bytes()).collect::<Vec<u8>>().iter());
-    Ok(SweepResult { execution, chunks, inputs: chunks.inputs(space.size()), swept, digest, differences })
+    Ok(Some(SweepResult { execution, chunks, inputs: chunks.inputs(space.size()), swept, digest, differences }))
 }
 
 fn rule_and_engine(form: &Form, space: &Space<'_>, index: u64, lane: usize) -> (u64, u64) {
@@ -124,16 +144,12 @@ fn rule_and_engine(form: &Form, space: &Space<'_>, index: u64, lane: usize) -> (
 
 /// The sweep on the CPU: of the rule evaluated exactly, and by the engine where it has the operation. The digests are of the
 /// exact evaluation.
-///
-/// # Errors
-/// [`Error::Interrupted`], once a signal has arrived.
-pub fn simulate(form: &'static Form, seed: u64, chunks: Chunks) -> Result<Swept> {
+pub fn simulate(form: &'static Form, seed: u64, chunks: Chunks) -> Swept {
     let start = Instant::now();
     let (space, rule) = (Space::new(form, seed), ScalarRule::new(form).expect("what is swept has a rule"));
     let fast = FastRule::new(&rule);
-    let part = |number: u64| interrupt::check().map(|()| simulate_chunk(&space, &rule, fast.as_ref(), number));
-    let parts = parallel::try_map(chunks.numbers(), part)?;
-    Ok(Tally::swept(parts, start.elapsed().as_secs_f64()))
+    let parts = parallel::map(chunks.numbers(), |number| simulate_chunk(&space, &rule, fast.as_ref(), number));
+    Tally::swept(parts, start.elapsed().as_secs_f64())
 }
 
 fn simulate_chunk(space: &Space<'_>, rule: &ScalarRule<'static>, fast: Option<&FastRule<'_>>, number: u64) -> Tally {

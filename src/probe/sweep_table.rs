@@ -1,7 +1,12 @@
 //! The table of sweeps of scalar instructions.
 
 use super::sweep::{SweepRequest, SweepResult};
-use crate::{inputs::space::Space, isa::scalar::Form, report::Table};
+use crate::{
+    device::cpu,
+    inputs::space::Space,
+    isa::scalar::Form,
+    report::{Table, grouped},
+};
 
 crate::rows! {
     /// A sweep of a scalar instruction, whose results were compared with its rule in every bit.
@@ -84,6 +89,28 @@ pub fn row(request: &SweepRequest, outcome: &SweepResult) -> SweepRow {
         chunks: outcome.chunks.count,
         digest: format!("{:016x}", outcome.digest),
     }
+}
+
+/// Whether the results of all sweeps are those of the rules, in one sentence; `None` where nothing was swept.
+pub fn answer(rows: &[SweepRow], device: &str) -> Option<String> {
+    let sum = |count: fn(&SweepRow) -> u64| rows.iter().map(count).sum::<u64>() as i64;
+    let (compared, differing) = (grouped(sum(|row| row.compared)), sum(|row| row.differing));
+    let device = if device == cpu::NAME { "this processor" } else { device };
+    let what = match rows {
+        [] => return None,
+        [row] => row.ptx.clone(),
+        rows => format!("{} scalar instructions", rows.len()),
+    };
+    let some = rows.iter().filter(|row| row.differing > 0).count();
+    Some(match (differing, rows.len()) {
+        (0, 1) => format!("{what} of {device}: all {compared} results are those of the rule."),
+        (0, _) => format!("{what} of {device}: all {compared} results are those of their rules."),
+        (_, 1) => format!("{what} of {device}: {} of {compared} results differ from the rule.", grouped(differing)),
+        (_, all) => format!(
+            "{some} of {all} scalar instructions of {device} differ from their rules in {} of {compared} results.",
+            grouped(differing)
+        ),
+    })
 }
 
 /// What the reader of the numbers must know: which instructions the device lacks, and whether anything was simulated.

@@ -2,8 +2,10 @@
 
 use super::{HISTOGRAM_EDGES, ProbeRequest, ProbeResult};
 use crate::{
+    base::sorting,
+    device::cpu,
     inputs::{Distribution, Init},
-    report::Table,
+    report::{Table, grouped, three_digits},
 };
 
 crate::rows! {
@@ -47,7 +49,7 @@ crate::rows! {
         /// Samples whose result, or exact value, is infinite or NaN.
         not_finite: u64 => shown("not finite"),
         /// The mean absolute error against f32.
-        mean_abs_error_f32: Option<f64> => shown("error to f32").essential(),
+        mean_abs_error_f32: Option<f64> => shown("error to f32"),
         /// Its standard error.
         mean_abs_error_f32_standard_error: Option<f64> => hidden(),
         /// The largest absolute error against f32.
@@ -57,13 +59,13 @@ crate::rows! {
         /// Its standard error.
         mean_abs_error_f32_rounded_standard_error: Option<f64> => hidden(),
         /// The mean absolute error against the exact result.
-        mean_abs_error: Option<f64> => shown("to exact").essential(),
+        mean_abs_error: Option<f64> => shown("mean error").essential(),
         /// Its standard error.
         mean_abs_error_standard_error: Option<f64> => hidden(),
         /// The largest absolute error against the exact result.
-        max_abs_error: Option<f64> => shown("max to exact"),
+        max_abs_error: Option<f64> => shown("max error"),
         /// The mean relative error against the exact result.
-        mean_rel_error: Option<f64> => shown("relative"),
+        mean_rel_error: Option<f64> => shown("mean relative"),
         /// The largest one.
         max_rel_error: Option<f64> => shown("max relative"),
         /// The mean error against the exact result, in units in the last place.
@@ -152,18 +154,81 @@ fn profile_row((request, outcome): &Probe, model: &str) -> ProfileRow {
 }
 
 /// What the reader of the numbers must know; `device` and `model` as they were asked for.
-pub fn notes(device: &str, model: &str) -> Vec<String> {
-    let mut notes = vec![
-        "=model, =f32, =f32 to D, =exact: samples equal in every bit to the arithmetic model, to the same expression in f32 \
-         on the CPU (f64 for f64 operands, s32 for integers), to that rounded to the format of D, and to the correctly \
-         rounded exact result; NaN equals NaN except in =model. Errors are means over finite samples. ulp histogram: how many of \
-         these are 0, up to 0.5, 1, 2, 4, 8, 16, 64, 1024, and more ulp from the exact result."
-            .to_string(),
-    ];
-    if device == format!("model:{model}") {
-        notes.push("No hardware ran: the device is the model itself, so =model shows nothing but consistency.".into());
+pub fn note(device: &str, model: &str) -> Option<String> {
+    (device == format!("model:{model}"))
+        .then(|| "No hardware ran: the device is the model itself, so =model shows nothing but consistency.".into())
+}
+
+/// What the probes say of a device, in one sentence: whether it computes as the model does, and where its errors come from. `None`
+/// without a probe.
+pub fn answer(probes: &[Probe], device: &str, model: &str) -> Option<String> {
+    let set = |name: fn(&Probe) -> &'static str| sorting::set(probes.iter().map(name));
+    let instructions = sorting::set(probes.iter().map(|(request, _)| &*request.instruction.name));
+    let format = set(|(request, _)| request.instruction.a.name);
+    let format = if format.len() == 1 { format!("{} ", probes[0].0.instruction.a) } else { String::new() };
+    let device = if device == cpu::NAME { "this processor" } else { device };
+    let differing = |probe: &&Probe| probe.1.profile.element_mismatches > 0;
+    let first = probes.first()?;
+    let compared = match probes.iter().find(differing) {
+        None => {
+            let what = match instructions.len() {
+                1 => format!("{} of {device}", first.0.instruction),
+                2 => format!("Both {format}instructions of {device}"),
+                count => format!("All {count} {format}instructions of {device}"),
+            };
+            let samples = match probes.iter().all(|(_, own)| own.profile.samples == first.1.profile.samples) {
+                true => grouped(first.1.profile.samples as i64),
+                false => {
+                    format!("{} or more", grouped(probes.iter().map(|(_, own)| own.profile.samples).min()? as i64))
+                }
+            };
+            let each = if set(|(request, _)| request.op.name()).len() > 1 { " of each operation" } else { "" };
+            format!("{what} gave the model's bits in all {samples} samples{each}")
+        }
+        Some(_) => {
+            let own = sorting::set(probes.iter().filter(differing).map(|(request, _)| &*request.instruction.name));
+            let what = match (instructions.len(), own.len()) {
+                (1, _) => format!("{} of {device} differs", first.0.instruction),
+                (2, 2) => format!("Both {format}instructions of {device} differ"),
+                (all, some) if all == some => format!("All {all} {format}instructions of {device} differ"),
+                (all, 1) => format!("1 of {all} {format}instructions of {device} differs"),
+                (all, some) => format!("{some} of {all} {format}instructions of {device} differ"),
+            };
+            format!("{what} from the model {model}")
+        }
+    };
+    Some(match errors(probes) {
+        Some(errors) => format!("{compared}; {errors}."),
+        None => format!("{compared}."),
+    })
+}
+
+/// Where the errors against the exact results come from: the rounding of operands, or the device's arithmetic.
+fn errors(probes: &[Probe]) -> Option<String> {
+    let mean = |(_, result): &Probe| result.profile.absolute.mean();
+    let of =
+        |init: Init| probes.iter().filter(|(request, _)| request.init == init).filter_map(mean).collect::<Vec<_>>();
+    let largest = |errors: &[f64]| errors.iter().copied().fold(0.0, f64::max);
+    let (low, wide) = (of(Init::Low), of(Init::Fp32));
+    let (exact, after) = (three_digits(largest(&wide)), three_digits(largest(&low)));
+    let name =
+        match &sorting::set(probes.iter().map(|(request, _)| request.op.name())).into_iter().collect::<Vec<_>>()[..] {
+            ["accumulate"] => "the accumulation",
+            ["multiply"] => "the multiplication",
+            ["inner-product"] => "the inner product",
+            _ => "the instruction's arithmetic",
+        };
+    let operand = probes.first()?.0.instruction.a;
+    match (low.is_empty(), wide.is_empty()) {
+        (true, true) => None,
+        (false, true) => Some(format!("the mean error of {name} is {after}")),
+        (true, false) => Some(format!("the mean error, the rounding of inputs included, is {exact}")),
+        _ if largest(&wide) == 0.0 && largest(&low) == 0.0 => Some("every result is exact".into()),
+        _ if low.iter().zip(&wide).all(|(low, wide)| *low < wide / 10.0) => {
+            Some(format!("rounding inputs to {operand}, not {name}, makes the error of {exact}"))
+        }
+        _ => Some(format!("the mean error of {name} is {after}, and {exact} with the rounding of inputs")),
     }
-    notes
 }
 
 /// The table of probes, which are in the order of their instructions, with a row for each instruction and operation; each has

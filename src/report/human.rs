@@ -156,6 +156,12 @@ pub(crate) fn grouped(value: i64) -> String {
     text
 }
 
+/// A count and its noun, which has an s in the plural: `1 value`, `1,024 values`.
+pub(crate) fn counted(count: u64, noun: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{} {noun}{s}", grouped(i64::try_from(count).unwrap_or(i64::MAX)))
+}
+
 /// Three significant digits: `0.500` and `12.3` for magnitudes in [0.1, 1000), else `1.29e-03`; `0` for zero.
 pub(crate) fn three_digits(value: f64) -> String {
     match scientific(value) {

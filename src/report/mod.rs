@@ -24,7 +24,7 @@ use crate::base::atomic;
 pub use cell::{Cell, CellValue, Kind};
 pub(crate) use csv::TableFile;
 pub use declare::{Column, Declaration, Field, Look, Row, Where, hidden, shown};
-pub(crate) use human::{Shown, grouped, plain, three_digits};
+pub(crate) use human::{Shown, counted, grouped, plain, three_digits};
 pub(crate) use read::{Kept, result};
 
 use crate::{Error, Interruption, Result, base::interrupt};

@@ -1,7 +1,12 @@
 //! Cutting a table that is too wide into parts that fit, each of which tells its rows apart.
 
+use unicode_width::UnicodeWidthStr;
+
 use super::human::Shown;
 use crate::base::sorting;
+
+/// Rows of a table, at most, by which the columns are chosen that tell rows apart.
+const COMPARED: usize = 1000;
 
 /// The room that there is for the columns of a table.
 #[derive(Debug, Clone, Copy)]
@@ -45,7 +50,7 @@ impl Room {
         (common, shown.only(&kept))
     }
 
-    /// The columns of each part: as many as fit, after those that name the row. `widths` are those of the columns, and `beside` says which
+    /// The columns of each part, all where they fit; else as many as fit, after those that name the row. `widths` are those of the columns, and `beside` says which
     /// stay beside the one before them.
     pub(super) fn parts(
         &self,
@@ -54,7 +59,10 @@ impl Room {
         beside: &[bool],
         rows: &[Vec<String>],
     ) -> Vec<Vec<usize>> {
-        let names = self.naming_columns(widths, numeric, rows);
+        if self.fits(widths.iter().copied()) {
+            return vec![(0..widths.len()).collect()];
+        }
+        let names = self.naming_columns(widths, numeric, &rows[..rows.len().min(COMPARED)]);
         let own = |part: &[usize]| part.iter().filter(|i| !names.contains(i)).count();
         let mut parts: Vec<Vec<usize>> = vec![Vec::new()];
         for (i, &stays) in beside.iter().enumerate() {
@@ -104,7 +112,7 @@ impl Room {
     }
 }
 
-/// The width of the widest line.
+/// The columns of a terminal that the widest line takes.
 pub(super) fn cell_width(text: &str) -> usize {
-    text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
+    text.lines().map(|line| if line.is_ascii() { line.len() } else { line.width() }).max().unwrap_or(0)
 }

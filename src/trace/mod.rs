@@ -22,6 +22,9 @@ pub const OPCODES: &str = "sass";
 /// The metadata key that says what kind of trace it is, if not a recording: `counterexamples`.
 pub(crate) const CONTENTS: &str = "contents";
 
+/// The metadata key of a recording that ended before its last tile, with what ended it.
+pub(crate) const INCOMPLETE: &str = "incomplete";
+
 /// What a trace file is to whoever would replace it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TraceKind {

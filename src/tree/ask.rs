@@ -1,13 +1,10 @@
 //! Cases asked of a device.
 
 use crate::{
-    Error, Result,
-    device::Device,
+    Result,
+    device::{Batches, Device},
     isa::{Case, Instruction, Tiles},
 };
-
-/// The most bytes of the tiles that are executed at a time, about.
-const MOST_BYTES: usize = 32 << 20;
 
 /// The codes of D for `cases`, each executed with all else in its tile zero.
 ///
@@ -15,9 +12,10 @@ const MOST_BYTES: usize = 32 << 20;
 /// summed in different orders. Without, cases share tiles, along the diagonal.
 ///
 /// # Errors
-/// Those of the device.
+/// Those of the device; an interruption.
 pub fn ask(
     device: &mut dyn Device,
+    batches: &mut Batches,
     instruction: &Instruction,
     element: Option<(usize, usize)>,
     cases: &[Case],
@@ -28,25 +26,22 @@ pub fn ask(
     let shape = if alone { Instruction { m: 1, n: 1, ..i.clone() } } else { i.clone() };
     let (row, column) = element.filter(|_| !alone).unwrap_or((0, 0));
     let lanes = if element.is_some() { 1 } else { shape.m.min(shape.n) };
+    let place = |at: usize| (at / lanes, row + at % lanes, column + at % lanes);
     let mut answers = Vec::with_capacity(cases.len());
-    let together = (MOST_BYTES / shape.tile_bytes()).max(1) * lanes;
-    for cases in cases.chunks(together) {
-        let mut tiles = Tiles::zeros(&shape, cases.len().div_ceil(lanes));
-        let place = |at: usize| (at / lanes, row + at % lanes, column + at % lanes);
-        for (at, case) in cases.iter().enumerate() {
+    let mut rest = cases;
+    while !rest.is_empty() {
+        let (batch, after) = rest.split_at(rest.len().min(batches.size(shape.tile_bytes()).saturating_mul(lanes)));
+        let mut tiles = Tiles::zeros(&shape, batch.len().div_ceil(lanes));
+        for (at, case) in batch.iter().enumerate() {
             let (tile, row, column) = place(at);
             tiles.place(&shape, tile, row, column, case);
         }
-        let outputs = device.execute_part(i, shape.m, shape.n, &tiles)?;
-        if outputs.len() != tiles.count * shape.m * shape.n {
-            let asked = tiles.count * shape.m * shape.n;
-            let name = &device.identity().name;
-            return Err(Error::device(format!("{name} answered {} outputs of {asked}", outputs.len())));
-        }
-        answers.extend((0..cases.len()).map(|at| {
+        let outputs = batches.execute(device, i, (shape.m, shape.n), &tiles)?;
+        answers.extend((0..batch.len()).map(|at| {
             let (tile, row, column) = place(at);
             outputs.get((tile * shape.m + row) * shape.n + column)
         }));
+        rest = after;
     }
     Ok(answers)
 }

@@ -1,7 +1,10 @@
 //! The tables of trees.
 
 use super::{Contradiction, Found, Leaf, Manner, drawing, notation};
-use crate::{isa::Instruction, report::Table};
+use crate::{base::sorting, isa::Instruction, report::Table};
+
+/// The most characters of a tree that an answer repeats.
+const LONGEST: usize = 80;
 
 crate::rows! {
     /// The order in which an instruction sums.
@@ -74,6 +77,37 @@ pub fn row(i: &Instruction, element: Option<(usize, usize)>, found: &Found) -> T
         least_span: spans.map(|spans| spans.0),
         greatest_span: spans.map(|spans| spans.1),
         tree: notation(&found.order),
+    }
+}
+
+/// What was found, in one sentence, of a device with this name; `None` where nothing was.
+pub fn answer(rows: &[TreeRow], device: &str) -> Option<String> {
+    let contradicted = rows.iter().filter(|row| row.contradictions > 0).count();
+    match rows {
+        [] => None,
+        [row] if contradicted > 0 => Some(format!(
+            "{} on {device} is no tree of sums: {} of {} checks contradict the nearest one.",
+            row.instruction, row.contradictions, row.checks
+        )),
+        [row] => {
+            let steps = if row.steps == 1 { "one step".into() } else { format!("{} steps", row.steps) };
+            let open = match row.undecided {
+                0 => String::new(),
+                1 => ", the order within one of them undecided".into(),
+                count => format!(", the order within {count} of them undecided"),
+            };
+            let tree = if row.tree.len() <= LONGEST { format!(": {}", row.tree) } else { String::new() };
+            Some(format!("{} on {device} sums its {} terms in {steps}{open}{tree}.", row.instruction, row.terms))
+        }
+        rows => {
+            let orders = sorting::set(rows.iter().map(|row| &row.tree)).len();
+            let undecided = rows.iter().filter(|row| row.undecided > 0).count();
+            Some(format!(
+                "{} instructions on {device} sum in {orders} different orders; {undecided} leave a step undecided, and {contradicted} \
+                 are no tree.",
+                rows.len()
+            ))
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Counterexamples: outputs that differ, with the minimal cases that they are reduced to.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -11,9 +11,9 @@ use super::{
 use crate::{
     Result,
     arithmetic::Model,
-    comparison::{Answer, Difference, Place},
+    comparison::{Answer, Difference, Place, shrink::Budget},
     device::{Device, Spot},
-    isa::Tiles,
+    isa::{Codes, Tiles},
     trace::Trace,
 };
 
@@ -44,35 +44,48 @@ impl Counterexample {
     }
 }
 
-/// The counterexamples of a part, one for each of its listed places; reduced by asking about `budget` cases each (see
-/// [`shrink`](super::shrink::shrink)), or, where that is 0, not at all.
+/// Adds to `all` the counterexamples of a part that are not among them yet, one for each of its listed places: reduced within
+/// `budget` each (see [`shrink`](super::shrink::shrink)), or as they were found where it has no cases. Then no further one is added
+/// once the time is over.
 ///
 /// # Errors
-/// The device fails; the model does not cover the instruction.
+/// The device fails, or a signal arrives: `all` has those until then. The model does not cover the instruction.
 pub fn counterexamples(
     part: &Part,
     device: &mut dyn Device,
     model: &Model,
-    budget: usize,
-) -> Result<Vec<Counterexample>> {
+    budget: impl Into<Budget>,
+    all: &mut Vec<Counterexample>,
+) -> Result<()> {
     let instruction = &part.run.instruction()?;
     let evaluator = &model.evaluator(instruction)?;
-    let sequence = part.run.sequence();
-    let mut all = Vec::new();
-    for spot in &part.state.spots {
+    let (sequence, budget) = (part.run.sequence(), budget.into());
+    // Several places of one tile take one execution.
+    let mut last: Option<(u64, Tiles, Codes)> = None;
+    for spot in part.state.spots.iter().skip(all.len()) {
+        let (tiles, outputs) = match &last {
+            Some((tile, tiles, outputs)) if *tile == spot.tile => (tiles, outputs),
+            _ if budget.cases == 0 && budget.is_over() => break,
+            _ => {
+                let tiles = sequence.tiles(instruction, spot.tile, 1);
+                let outputs = device.execute(instruction, &tiles)?;
+                let (_, tiles, outputs) = last.insert((spot.tile, tiles, outputs));
+                (&*tiles, &*outputs)
+            }
+        };
         let (row, column) = (spot.row as usize, spot.column as usize);
-        let tiles = sequence.tiles(instruction, spot.tile, 1);
         let case = tiles.case(instruction, 0, row, column);
-        let device_code = device.execute(instruction, &tiles)?.get(row * instruction.n + column);
-        let found = Answer { device: device_code, model: evaluator.dot(&case), case };
+        let code = outputs.get(row * instruction.n + column);
+        let found = Answer { device: code, model: evaluator.dot(&case), case };
         let mut pair = Compared { device, model: evaluator, instruction };
-        let shrunk = if budget > 0 { shrink(&mut pair, spot, &found.case, budget)? } else { None };
+        let shrunk = if budget.cases > 0 { shrink(&mut pair, spot, &found.case, budget)? } else { None };
         all.push(Counterexample { spot: *spot, regime: sequence.regime(instruction, spot.tile), found, shrunk });
     }
-    Ok(all)
+    Ok(())
 }
 
-/// A trace of counterexamples, a tile each, with what the device answers: it replays against any model.
+/// A trace of counterexamples, a tile each, with what the device answers: it replays against any model. After the time `until` it has
+/// those only that were asked before.
 ///
 /// # Errors
 /// The device fails; traces do not hold the instruction's operands.
@@ -81,20 +94,25 @@ pub fn trace(
     counterexamples: &[Counterexample],
     device: &mut dyn Device,
     metadata: BTreeMap<String, String>,
+    until: Option<Instant>,
 ) -> Result<Trace> {
     let instruction = &part.run.instruction()?;
-    let mut tiles = Tiles::zeros(instruction, 0);
+    let (mut tiles, mut outputs) = (Tiles::zeros(instruction, 0), Codes::zeros(instruction.d, 0));
     for counterexample in counterexamples {
+        if tiles.count > 0 && until.is_some_and(|until| Instant::now() >= until) {
+            break;
+        }
         let Spot { tile, row, column } = counterexample.spot;
-        tiles.extend(&match &counterexample.shrunk {
+        let alone = match &counterexample.shrunk {
             None => part.run.sequence().tiles(instruction, tile, 1),
             Some(shrunk) => {
                 let mut alone = Tiles::zeros(instruction, 1);
                 alone.place(instruction, 0, row as usize, column as usize, &shrunk.case);
                 alone
             }
-        });
+        };
+        outputs.extend(&device.execute(instruction, &alone)?);
+        tiles.extend(&alone);
     }
-    let outputs = device.execute(instruction, &tiles)?;
     Trace::from_run(instruction, &tiles, outputs, metadata)
 }

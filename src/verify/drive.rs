@@ -5,21 +5,19 @@ use std::{
     ops::Range,
     sync::{Mutex, mpsc},
     thread::Builder,
-    time::{Duration, Instant},
+    time::Instant,
 };
 
-use super::{Run, State, engine, identify, run::unit_tiles, state::Piece};
+use super::{Run, State, cut::Cut, engine, identify, state::Piece};
 use crate::{
     Error, Result,
     arithmetic::Model,
-    base::interrupt,
+    base::{interrupt, pace::Pace},
     device::{Device, Engine, Found, Spot, Work},
 };
 
-/// About how long an engine works between two reports: long enough for a GPU to forget what a launch costs.
-const CHUNK: Duration = Duration::from_millis(300);
-/// The most units of a chunk.
-const MOST_UNITS: u64 = 1 << 32;
+/// The tiles that an engine gets at first, and at most: as many as it compares in about a second.
+const PACE: (u64, u64) = (1, 1 << 48);
 
 /// Runs what is left of a run on one engine, and tells `watch` after each step.
 ///
@@ -32,13 +30,13 @@ pub fn drive(
     watch: &mut dyn FnMut(&State) -> Result<()>,
 ) -> Result<()> {
     let cut = Cut::new(run)?;
-    let mut pace = Pace::new();
+    let mut pace = Pace::new(PACE.0, PACE.1);
     let (before, start) = (state.seconds, Instant::now());
     while !state.finished {
-        let range = cut.from(state.next, pace.units);
+        let range = cut.range(state.next, pace.size());
         let wanted = state.wanted(run);
-        let pieces = pace.measure(|| pieces(&cut, engine, range, wanted))?;
-        state.commit(run, &pieces, cut.end);
+        let pieces = pace.measure(range.end - range.start, || pieces(&cut, engine, range, wanted))?;
+        state.commit(run, &pieces, &cut);
         state.seconds = before + start.elapsed().as_secs_f64();
         watch(state)?;
         if !state.finished {
@@ -117,11 +115,11 @@ fn work(
         )));
     }
     let mut engine = engine(device.as_mut(), &Work { instruction: &instruction, sequence: run.sequence(), model })?;
-    let mut pace = Pace::new();
+    let mut pace = Pace::new(PACE.0, PACE.1);
     loop {
         let range = {
             let mut next = queue.lock().expect("no thread panics with the queue");
-            let range = cut.from(*next, pace.units);
+            let range = cut.range(*next, pace.size());
             *next = range.end;
             range
         };
@@ -129,7 +127,8 @@ fn work(
             return Ok(());
         }
         let start = range.start;
-        let found = pace.measure(|| pieces(cut, engine.as_mut(), range, wanted)).map_err(|e| e.within(&name))?;
+        let tiles = range.end - range.start;
+        let found = pace.measure(tiles, || pieces(cut, engine.as_mut(), range, wanted)).map_err(|e| e.within(&name))?;
         if sender.send(Ok((start, found))).is_err() {
             return Ok(());
         }
@@ -149,7 +148,7 @@ fn collect(
         let (start, pieces) = receiver.recv().expect("every chunk is answered or fails")?;
         early.insert(start, pieces);
         while let Some(pieces) = early.remove(&state.next) {
-            state.commit(run, &pieces, cut.end);
+            state.commit(run, &pieces, cut);
         }
         watch(state)?;
         if !state.finished {
@@ -159,46 +158,25 @@ fn collect(
     Ok(())
 }
 
-/// How a part of a run is cut.
-struct Cut {
-    /// Tiles of a unit.
-    unit: u64,
-    /// The first tile beyond.
-    end: u64,
-}
-
-impl Cut {
-    fn new(run: &Run) -> Result<Cut> {
-        let instruction = run.instruction()?;
-        Ok(Cut { unit: unit_tiles(&instruction), end: run.range(&instruction).end })
-    }
-
-    /// So many units from the tile `start`, as far as there are any.
-    fn from(&self, start: u64, units: u64) -> Range<u64> {
-        start..self.end.min(start.saturating_add(units * self.unit)).max(start)
-    }
-
-    /// The end of the unit of a tile.
-    fn unit_end(&self, tile: u64) -> u64 {
-        self.end.min((tile / self.unit + 1) * self.unit)
-    }
-}
-
-/// Runs a range, and cuts it after every unit in which one of the first `wanted` differing outputs lies; what comes after
-/// the last wanted one is left out.
+/// Runs a range, and cuts it after every unit in which one of the first `wanted` differing outputs lies; the units after
+/// the last wanted one are left out.
 ///
 /// # Errors
 /// The engine fails, or does not find again what it has found: nothing of that may be lost.
 fn pieces(cut: &Cut, engine: &mut dyn Engine, range: Range<u64>, wanted: usize) -> Result<Vec<Piece>> {
     let found = engine.run(range.clone())?;
     if found.differing() == 0 || wanted == 0 {
-        return Ok(vec![Piece { end: range.end, found, marked: false }]);
+        return Ok(vec![Piece { end: range.end, found }]);
     }
     let differing = found.differing();
     let again = |found: u64| Err(unrepeated(&range, differing, found));
+    let regimes = found.regimes.clone();
     let spots = first(engine, range.clone(), found, wanted)?;
     if (spots.len() as u64) < differing.min(wanted as u64) {
         return again(spots.len() as u64);
+    }
+    if cut.is_within_unit(&range) {
+        return Ok(vec![Piece { end: range.end, found: Found { regimes, spots } }]);
     }
     let mut pieces = Vec::new();
     let (mut start, mut rest) = (range.start, &spots[..]);
@@ -209,11 +187,11 @@ fn pieces(cut: &Cut, engine: &mut dyn Engine, range: Range<u64>, wanted: usize) 
         if found.differing() < here.len() as u64 {
             return again(found.differing());
         }
-        pieces.push(Piece { end, found, marked: true });
+        pieces.push(Piece { end, found });
         (start, rest) = (end, after);
     }
     if spots.len() < wanted && start < range.end {
-        pieces.push(Piece { end: range.end, found: engine.run(start..range.end)?, marked: false });
+        pieces.push(Piece { end: range.end, found: engine.run(start..range.end)? });
     }
     let repeated = pieces.iter().map(|piece| piece.found.differing()).sum();
     // Where enough were found, what comes after them was not run again.
@@ -250,27 +228,4 @@ fn first(engine: &mut dyn Engine, range: Range<u64>, mut found: Found, wanted: u
     found.spots.sort_unstable();
     found.spots.truncate(wanted);
     Ok(found.spots)
-}
-
-/// How much an engine gets at a time: about as much as it does in [`CHUNK`].
-struct Pace {
-    units: u64,
-}
-
-impl Pace {
-    fn new() -> Pace {
-        Pace { units: 1 }
-    }
-
-    fn measure<T>(&mut self, work: impl FnOnce() -> T) -> T {
-        let start = Instant::now();
-        let result = work();
-        let took = start.elapsed();
-        if took < CHUNK / 2 {
-            self.units = (self.units * 2).min(MOST_UNITS);
-        } else if took > CHUNK * 2 {
-            self.units = (self.units / 2).max(1);
-        }
-        result
-    }
 }

@@ -135,7 +135,9 @@ fn append(state: &mut State, run: &Run, part: &State) {
     let beyond = last.map_or(0, |spot| part.marks.partition_point(|mark| mark.tile <= spot.tile) + 1);
     state.marks.extend(marks.take(beyond));
     (state.next, state.regimes) = match state.marks.last() {
-        Some(mark) if state.stopped(run) => (mark.tile, mark.regimes.clone()),
+        Some(mark) if state.stopped(run) && last.is_some_and(|spot| spot.tile < mark.tile) => {
+            (mark.tile, mark.regimes.clone())
+        }
         _ => (part.next, plus(&before, &part.regimes)),
     };
 }

@@ -2,13 +2,14 @@
 //!
 //! [`trace`] compares recorded outputs. The rest is the campaign: operands drawn by the billion from adversarial regimes,
 //! or every pair of codes. A [`Run`] says what is compared, and is cut into units, a number of tiles that is a function
-//! of the instruction alone; an [`Engine`](crate::device::Engine) compares ranges of tiles; [`drive`] hands them
-//! out and adds up, in order, so that the [`State`] of a run does not depend on how many engines there were, how long
-//! their ranges were, or how often the run was killed and resumed.
+//! of the instruction alone: a run stops at the end of one. An [`Engine`](crate::device::Engine) compares ranges of tiles,
+//! parts of a unit or many, as fast as it is; [`drive`] hands them out and adds up, in order, so that the [`State`] of a run
+//! does not depend on how many engines there were, how long their ranges were, or how often the run was killed and resumed.
 
 pub mod checkpoint;
 mod compare;
 mod counterexample;
+mod cut;
 mod drive;
 mod engines;
 pub mod merge;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Counterexample, Run, State};
+use super::{Counterexample, Run, State, cut::Cut};
 use crate::{
     Error, Result,
     comparison::Answer,
@@ -58,6 +58,26 @@ impl Part {
         (self.ran.execution, self.ran.opcodes) = (execution.kind.name().into(), execution.opcodes.clone());
     }
 
+    /// Makes this the part of a run of the cases that were compared: a whole run that ends here, where nobody asked for more.
+    ///
+    /// # Errors
+    /// No instruction has the run's name.
+    pub fn end_here(&mut self) -> Result<()> {
+        let i = self.run.instruction()?;
+        self.run.cases = self.state.next * (i.m * i.n) as u64;
+        self.state.end(&Cut::of(&self.run, &i));
+        Ok(())
+    }
+
+    /// Keeps the places only whose counterexamples are listed: those of a run that was stopped before all were.
+    pub fn as_listed(&mut self) {
+        let listed = self.counterexamples.as_ref().map_or(0, Vec::len);
+        if listed < self.state.spots.len() {
+            self.state.spots.truncate(listed);
+            self.state.finished = false;
+        }
+    }
+
     /// Whether a part that was read from a file is possible. What is not finished may lack tiles: parts of a run that were
     /// merged though some were missing.
     ///
@@ -94,7 +114,7 @@ impl Part {
 
     /// What is impossible.
     fn contradiction(&self, i: &Instruction) -> Option<String> {
-        let range = self.run.range(i);
+        let (range, cut) = (self.run.range(i), Cut::of(&self.run, i));
         let State { next, regimes, spots, marks, seconds, finished } = &self.state;
         let counted = |counts: &[Count]| counts.iter().map(|count| u128::from(count.compared)).sum::<u128>();
         let counts = |counts: &[Count], until: u64| {
@@ -105,13 +125,14 @@ impl Part {
         let grows = |less: &[Count], more: &[Count]| {
             less.iter().zip(more).all(|(less, more)| less.compared <= more.compared && less.differing <= more.differing)
         };
-        let listed = spots.len() as u64;
+        // The report of an interrupted run may lack some.
+        let (listed, wanted) = (spots.len() as u64, self.run.max_mismatches.min(self.state.differing()));
         let within = |spot: &Spot| {
             range.contains(&spot.tile)
                 && spot.tile < *next
                 && (spot.row as usize) < i.m
                 && (spot.column as usize) < i.n
-                && marks.iter().any(|mark| mark.tile > spot.tile)
+                && (marks.iter().any(|mark| mark.tile > spot.tile) || *next < cut.unit_end(spot.tile))
         };
         // In this order: what is counted comes first, and sums are made of counts that are possible.
         let claims: [Claim; 10] = [
@@ -123,7 +144,7 @@ impl Part {
             (&|| !finished || counted(regimes) == self.outputs(i, *next), &|| {
                 uncounted("it is finished", self.state.compared(), self.outputs(i, *next))
             }),
-            (&|| listed == self.run.max_mismatches.min(self.state.differing()), &|| {
+            (&|| listed == wanted || !finished && listed < wanted, &|| {
                 format!("{} outputs differ, and {listed} are listed", self.state.differing())
             }),
             (&|| !finished || *next == range.end || self.state.stopped(&self.run), &|| {

@@ -58,7 +58,7 @@ fn part(row: VerificationRow, regimes: &[RegimeRow], mismatches: &[MismatchRow])
     };
     let counted = (row.compared, row.differing);
     let own = mismatches.iter().filter(|mismatch| mismatch.instruction == run.instruction);
-    let mut marks: Vec<Mark> = own.clone().map(mark).collect();
+    let mut marks: Vec<Mark> = own.clone().filter_map(mark).collect();
     marks.dedup();
     let counterexamples = own.map(|mismatch| counterexample(mismatch, &run)).collect::<Result<Vec<_>>>()?;
     let count = |regime: &&RegimeRow| Count { compared: regime.compared, differing: regime.differing };
@@ -92,12 +92,13 @@ fn said<T>(column: &str, value: Option<T>) -> Result<T> {
     })
 }
 
-fn mark(mismatch: &MismatchRow) -> Mark {
+/// The counts at the end of the unit of a mismatch; `None` where the run had not come so far.
+fn mark(mismatch: &MismatchRow) -> Option<Mark> {
     let counts = mismatch.until_compared.iter().zip(&mismatch.until_differing);
-    Mark {
-        tile: mismatch.until_tile.unwrap_or_default(),
+    Some(Mark {
+        tile: mismatch.until_tile?,
         regimes: counts.map(|(&compared, &differing)| Count { compared, differing }).collect(),
-    }
+    })
 }
 
 fn counterexample(mismatch: &MismatchRow, run: &Run) -> Result<Counterexample> {

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use super::cut::unit_tiles;
 use crate::{
     Error, Result,
     arithmetic::{Model, Program},
@@ -12,9 +13,6 @@ use crate::{
     inputs::{Sequence, exhaustive},
     isa::{self, Instruction},
 };
-
-/// About how many dot-product-adds a unit has.
-const UNIT: u64 = 1 << 16;
 
 /// The most dot-product-adds of a run: their number and their bookkeeping fit 63 bits.
 pub const MOST_CASES: u64 = 1 << 60;
@@ -183,11 +181,6 @@ impl Run {
     pub fn whole(&self) -> Run {
         Run { shard: 1, shards: 1, ..self.clone() }
     }
-}
-
-/// Tiles of a unit: 2^16 dot-product-adds or a tile.
-pub(super) fn unit_tiles(i: &Instruction) -> u64 {
-    (UNIT / (i.m * i.n) as u64).max(1)
 }
 
 /// What stands behind a device, however it is named: two GPUs of one kind are the same, two models are not.

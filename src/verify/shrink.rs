@@ -4,7 +4,7 @@ use crate::{
     Result,
     arithmetic::Evaluator,
     base::parallel,
-    comparison::{Answer, shrink as reduction},
+    comparison::{Answer, shrink as reduction, shrink::Budget},
     device::{Device, Spot, ask},
     isa::{Case, Instruction},
 };
@@ -29,13 +29,13 @@ impl Compared<'_> {
 }
 
 /// The minimal case that `case`, of which the outputs at `spot` differ, is reduced to (see [`reduction`]); `None` if they do not
-/// differ when the rest of the tile is zero. At most `budget` cases are asked about, twice where sharing tiles misleads, and two in
-/// the end.
+/// differ when the rest of the tile is zero, or nothing could be asked. The budget is for each of two searches, of which the second one
+/// is needed where sharing tiles misleads; each confirms its result with one more case.
 ///
 /// # Errors
 /// The device fails.
-pub fn shrink(pair: &mut Compared, spot: &Spot, case: &Case, budget: usize) -> Result<Option<Answer>> {
-    let i = pair.instruction;
+pub fn shrink(pair: &mut Compared, spot: &Spot, case: &Case, budget: impl Into<Budget>) -> Result<Option<Answer>> {
+    let (i, budget) = (pair.instruction, budget.into());
     // Cases that share tiles are a shortcut, which the last word, a tile of its own, may not confirm.
     for lanes in [i.m.min(i.n), 1] {
         let differs = |answer: &Answer| answer.device != answer.model;

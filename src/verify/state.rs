@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Run;
+use super::{Run, cut::Cut};
 use crate::{
     Result,
     device::{Count, Found, Spot},
@@ -18,7 +18,7 @@ pub struct State {
     pub regimes: Vec<Count>,
     /// The first outputs that differ, in order, `max_mismatches` at most.
     pub spots: Vec<Spot>,
-    /// For each unit that holds one of `spots`, the counts up to its end: where the run would have stopped.
+    /// For each unit that holds one of `spots`, once it is whole, the counts up to its end: where the run would have stopped.
     pub marks: Vec<Mark>,
     /// Seconds of work, those before a resumption included.
     pub seconds: f64,
@@ -41,9 +41,8 @@ pub struct Mark {
 pub(super) struct Piece {
     /// The first tile beyond it.
     pub(super) end: u64,
+    /// The counts, and in order the first outputs that differ, if some of its are to be listed.
     pub(super) found: Found,
-    /// Whether it ends with a unit whose listed outputs differ, as they are in `found.spots`, in order.
-    pub(super) marked: bool,
 }
 
 impl State {
@@ -78,13 +77,13 @@ impl State {
         run.max_mismatches as usize - self.spots.len()
     }
 
-    /// Whether the run ends before its last tile, because enough outputs differ.
+    /// Whether the run ends with the unit before its last tile, because enough outputs differ.
     pub fn stopped(&self, run: &Run) -> bool {
         run.max_mismatches > 0 && self.wanted(run) == 0
     }
 
-    /// Adds the pieces that begin where this state ends, until the run is finished; `end` is the end of its part.
-    pub(super) fn commit(&mut self, run: &Run, pieces: &[Piece], end: u64) {
+    /// Adds the pieces that begin where this state ends, until the run is finished. A piece with listed outputs lies in one unit.
+    pub(super) fn commit(&mut self, run: &Run, pieces: &[Piece], cut: &Cut) {
         for piece in pieces {
             if self.finished {
                 return;
@@ -93,12 +92,26 @@ impl State {
             for (own, other) in self.regimes.iter_mut().zip(&piece.found.regimes) {
                 own.add(*other);
             }
-            if piece.marked {
-                let wanted = self.wanted(run);
-                self.spots.extend(piece.found.spots.iter().take(wanted));
-                self.marks.push(Mark { tile: self.next, regimes: self.regimes.clone() });
+            let wanted = self.wanted(run);
+            self.spots.extend(piece.found.spots.iter().take(wanted));
+            if cut.is_unit_end(self.next) {
+                self.mark(cut);
+                self.finished = self.next >= cut.end || self.stopped(run);
             }
-            self.finished = self.next >= end || self.stopped(run);
+        }
+    }
+
+    /// Ends the run, whose last tile is the last one compared.
+    pub(super) fn end(&mut self, cut: &Cut) {
+        self.mark(cut);
+        self.finished = true;
+    }
+
+    /// Keeps the counts at the end of a unit, if one of its places is listed.
+    fn mark(&mut self, cut: &Cut) {
+        let known = self.marks.last().is_some_and(|mark| mark.tile == self.next);
+        if !known && self.spots.last().is_some_and(|spot| cut.unit_end(spot.tile) == self.next) {
+            self.marks.push(Mark { tile: self.next, regimes: self.regimes.clone() });
         }
     }
 }

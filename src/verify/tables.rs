@@ -8,7 +8,7 @@ use crate::{
     arithmetic::Model,
     comparison::{Answer, Listing, Origin, Subject, VerificationRow},
     explain,
-    report::Table,
+    report::{Table, grouped},
 };
 
 crate::rows! {
@@ -124,6 +124,34 @@ pub fn differences(
     Ok((tables.into_iter().flatten().collect(), notes))
 }
 
+/// Whether the outputs that were compared are the model's, in one sentence; `None` where not one was compared.
+pub fn answer(parts: &[Part]) -> Option<String> {
+    let sum = |count: fn(&Part) -> u64| parts.iter().map(count).sum::<u64>() as i64;
+    let (compared, differing) = (sum(|part| part.state.compared()), sum(|part| part.state.differing()));
+    let first = parts.first().filter(|_| compared > 0)?;
+    let (device, model) = (&first.ran.device, &first.ran.model);
+    let so_far = if parts.iter().all(|part| part.state.finished) { "" } else { " so far" };
+    let what = match parts {
+        [part] => format!("of {}", part.run.instruction),
+        parts => format!("of {} instructions", parts.len()),
+    };
+    let compared = grouped(compared);
+    Some(match (differing, parts.iter().filter(|part| part.state.differing() > 0).count()) {
+        (0, _) => {
+            format!("{device} gave the bits of the model {model} in all {compared} outputs {what} compared{so_far}.")
+        }
+        (_, some) if parts.len() > 1 => format!(
+            "{device} differs from the model {model} in {some} of {} instructions: {} of {compared} outputs compared{so_far}.",
+            parts.len(),
+            grouped(differing)
+        ),
+        _ => format!(
+            "{device} differs from the model {model} in {} of {compared} outputs {what} compared{so_far}.",
+            grouped(differing)
+        ),
+    })
+}
+
 /// Sentences that the numbers of a part need.
 ///
 /// # Errors
@@ -131,16 +159,8 @@ pub fn differences(
 pub fn remarks(part: &Part) -> Result<Vec<String>> {
     let Part { run, state, counterexamples, .. } = part;
     let i = run.instruction()?;
-    let each = (i.m * i.n) as u64;
-    let whole = run.tiles(&i) * each;
     let mut remarks = Vec::new();
-    if whole != run.cases {
-        remarks.push(format!(
-            "{i}: a tile has {each} dot-product-adds, so the {} asked for were rounded up to {whole}.",
-            run.cases
-        ));
-    }
-    if state.stopped(run) {
+    if state.finished && state.stopped(run) {
         remarks.push(format!("{i}: the run stopped where {} outputs that differ had been found.", run.max_mismatches));
     }
     let repeated = |found: &Answer| found.device != found.model;
@@ -153,7 +173,8 @@ pub fn remarks(part: &Part) -> Result<Vec<String>> {
     }
     if counterexamples.iter().flatten().any(|example| example.shrunk.is_none() && repeated(&example.found)) {
         remarks.push(format!(
-            "{i}: some outputs differ only beside the other operands of their tile, and are shown as they were found."
+            "{i}: some counterexamples are shown as they were found: time to reduce them ran out, or their outputs differ only with \
+             the other operands of their tile."
         ));
     }
     Ok(remarks)

@@ -10,20 +10,22 @@ use super::shrink::{Compared, shrink};
 use crate::{
     Error, Result,
     arithmetic::{Model, shipped},
+    base::{interrupt, pace::Pace},
     comparison::{Answer, Cost, Difference, Place, Signature, Subject, VerificationRow, shrink::BUDGET},
     device::{Device, Execution, Spot},
+    report::grouped,
     trace::Trace,
 };
 
-/// Tiles that are computed at a time.
-const BATCH: usize = 4096;
+/// The most tiles that are computed at a time.
+const BATCH: u64 = 4096;
 /// Cases of a signature among which the simplest is looked for.
 const MOST_LOOKED_AT: u64 = 10_000;
 
 /// What comparing one trace with a device found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verification {
-    /// Outputs that were compared: all that were recorded.
+    /// Outputs that were compared: all that were recorded, unless something stopped the comparison.
     pub compared: u64,
     /// Outputs whose codes differ.
     pub differing: u64,
@@ -32,35 +34,52 @@ pub struct Verification {
     pub differences: Vec<Difference>,
     /// How the device executed the instruction.
     pub execution: Execution,
+    /// What stopped the comparison in the middle: a signal, or a device that failed.
+    pub stopped: Option<Error>,
 }
 
 /// Compares every recorded output of `trace` with what `judge` computes from the recorded inputs, and keeps the first
 /// `keep` signatures of those that differ. Codes are compared, not values: the signs of zeros and NaN codes count.
 ///
 /// # Errors
-/// The device does not execute the instruction, fails, or answers short.
+/// The device does not execute the instruction, fails, or answers short, before an output is compared; an interruption before that.
 pub fn verify(trace: &Trace, judge: &mut dyn Device, keep: usize) -> Result<Verification> {
     let execution = judge.prepare(&trace.instruction)?;
-    let compared = (trace.count() * trace.m * trace.n) as u64;
-    let (mut differing, mut groups) = (0, Groups::default());
-    compare(trace, judge, &mut |difference| {
+    let (mut tiles, mut differing, mut groups) = (0, 0, Groups::default());
+    let outcome = compare(trace, judge, &mut tiles, &mut |difference| {
         differing += 1;
         groups.add(trace, difference, keep);
         true
-    })?;
-    Ok(Verification { compared, differing, differences: groups.differences(), execution })
+    });
+    let compared = (tiles * trace.m * trace.n) as u64;
+    let stopped = match outcome {
+        Err(error) if tiles == 0 => return Err(error),
+        outcome => outcome.err(),
+    };
+    Ok(Verification { compared, differing, differences: groups.differences(), execution, stopped })
 }
 
-/// Hands every output of `trace` for which `judge` computes another code to `found`, in order, until that says to stop.
-fn compare(trace: &Trace, judge: &mut dyn Device, found: &mut dyn FnMut(Difference) -> bool) -> Result<()> {
+/// Hands every output of `trace` for which `judge` computes another code to `found`, in order, until that says to stop; `tiles` is how
+/// many were compared.
+fn compare(
+    trace: &Trace,
+    judge: &mut dyn Device,
+    tiles: &mut usize,
+    found: &mut dyn FnMut(Difference) -> bool,
+) -> Result<()> {
     let each = trace.m * trace.n;
-    for from in (0..trace.count()).step_by(BATCH) {
-        let to = trace.count().min(from + BATCH);
-        let computed = judge.execute_part(&trace.instruction, trace.m, trace.n, &trace.tiles(from, to))?;
+    let mut pace = Pace::new(1, BATCH);
+    while *tiles < trace.count() {
+        interrupt::check()?;
+        let (from, to) = (*tiles, trace.count().min(*tiles + pace.size() as usize));
+        let part = trace.tiles(from, to);
+        let computed =
+            pace.measure((to - from) as u64, || judge.execute_part(&trace.instruction, trace.m, trace.n, &part))?;
         if computed.len() != (to - from) * each {
             let name = &judge.identity().name;
             return Err(Error::device(format!("{name} answered {} outputs of {}", computed.len(), (to - from) * each)));
         }
+        *tiles = to;
         let recorded = trace.d.slice(from * each, to * each);
         if recorded == computed {
             continue;
@@ -126,15 +145,14 @@ impl Groups {
 /// A reduced case is one on which that model and `judge` differ: what the recorded device makes of it is not known.
 ///
 /// # Errors
-/// The device fails.
+/// The device fails; an interruption. The differences are then reduced as far as they were until then.
 pub fn reduce(trace: &Trace, judge: &mut dyn Device, found: &mut Verification) -> Result<Option<String>> {
     if found.differences.is_empty() {
         return Ok(None);
     }
     let Some(model) = stand_in(trace)? else { return Ok(None) };
     let evaluator = model.evaluator(&trace.instruction)?;
-    let mut reduced: Vec<Difference> = Vec::new();
-    for mut difference in std::mem::take(&mut found.differences) {
+    let outcome = found.differences.iter_mut().try_for_each(|difference| {
         if let Place::Output(spot) = difference.place {
             let mut pair = Compared { device: judge, model: &evaluator, instruction: &trace.instruction };
             let case = trace.padded(spot.tile as usize, spot.tile as usize + 1).case(
@@ -146,6 +164,10 @@ pub fn reduce(trace: &Trace, judge: &mut dyn Device, found: &mut Verification) -
             let swapped = |Answer { case, device, model }| Answer { case, device: model, model: device };
             difference.reduced = shrink(&mut pair, &spot, &case, BUDGET)?.map(swapped);
         }
+        Ok(())
+    });
+    let mut reduced: Vec<Difference> = Vec::new();
+    for difference in std::mem::take(&mut found.differences) {
         let same = |other: &&mut Difference| other.reduced.is_some() && other.reduced == difference.reduced;
         match reduced.iter_mut().find(same) {
             Some(other) => other.count += difference.count,
@@ -153,7 +175,7 @@ pub fn reduce(trace: &Trace, judge: &mut dyn Device, found: &mut Verification) -
         }
     }
     found.differences = reduced;
-    Ok(Some(model.name))
+    outcome.map(|()| Some(model.name))
 }
 
 /// The model that gives every recorded output.
@@ -166,7 +188,7 @@ fn stand_in(trace: &Trace) -> Result<Option<Model>> {
             continue;
         }
         let mut agrees = true;
-        compare(trace, &mut device, &mut |_| {
+        compare(trace, &mut device, &mut 0, &mut |_| {
             agrees = false;
             false
         })?;
@@ -175,6 +197,26 @@ fn stand_in(trace: &Trace) -> Result<Option<Model>> {
         }
     }
     Ok(None)
+}
+
+/// Whether the recorded outputs are those of what they were compared with, in one sentence; `None` where not one was compared.
+pub fn answer(rows: &[VerificationRow]) -> Option<String> {
+    let sum = |count: fn(&VerificationRow) -> u64| rows.iter().map(count).sum::<u64>() as i64;
+    let (compared, differing) = (grouped(sum(|row| row.compared)), sum(|row| row.differing));
+    let first = rows.first()?;
+    let model = match rows.iter().all(|row| row.model == first.model) {
+        true => format!("those of {}", first.model),
+        false => "those of the models of their devices".into(),
+    };
+    let of = match rows {
+        [row] => row.file.clone().unwrap_or_default(),
+        rows => format!("{} recordings", rows.len()),
+    };
+    let so_far = if rows.iter().all(|row| row.finished) { "" } else { " compared so far" };
+    Some(match differing {
+        0 => format!("All {compared} recorded outputs of {of}{so_far} are {model} in every bit."),
+        _ => format!("{} of {compared} recorded outputs of {of}{so_far} differ from {model}.", grouped(differing)),
+    })
 }
 
 /// The row of the table of what was compared for the trace in `file` and a device called `model`.
@@ -197,7 +239,7 @@ pub fn row(file: &str, trace: &Trace, model: &str, result: &Verification) -> Ver
         shard: None,
         shards: None,
         tcnum: None,
-        finished: true,
+        finished: result.stopped.is_none(),
         next_tile: None,
         tiles: Some(trace.count() as u64),
         compared: result.compared,

@@ -9,7 +9,7 @@ use tcnum::{
     isa::{self, Case, Instruction},
 };
 
-const SEARCH: Search = Search { cases: 1 << 14, seed: 0 };
+const SEARCH: Search = Search { cases: 1 << 14, seed: 0, time: None };
 
 /// Two sides `MODEL/INSTRUCTION` told apart.
 fn told(sides: [(&str, &str); 2]) -> Distinction {

@@ -24,7 +24,7 @@ fn differing(row: &RecordedDigests, numbers: &[usize]) -> Vec<String> {
     let (digests, chunks) = (row.digests(), row.chunks());
     let differs = |at: &usize| {
         let first = chunks.first + *at as u64 * chunks.step;
-        let swept = simulate(form, row.seed, Chunks { first, step: 1, count: 1 }).unwrap();
+        let swept = simulate(form, row.seed, Chunks { first, step: 1, count: 1 });
         assert!(swept.differences.is_empty(), "{form}, chunk {first}: the engine differs from the rule");
         (swept.digests[0] != digests[*at]).then(|| format!("{form}, chunk {first}"))
     };

@@ -1,10 +1,11 @@
-//! Number formats and block formats: codes, conversions and blocks, against standards, MPFR, and packages of Python.
+//! Number formats and block formats: codes, conversions and blocks, against standards, MPFR, packages of Python, and public bug reports.
 
 mod blocks;
 mod cases;
 #[path = "../common/machine.rs"]
 mod machine;
 mod mpfr;
+mod public_cases;
 mod python_blocks;
 mod python_tables;
 mod slices_exhaustive;

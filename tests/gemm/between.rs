@@ -213,7 +213,9 @@ fn one_library_at_two_batch_sizes_differs_in_its_schedule() {
     let factors = Factors::new(matrix(12, 320, half, 1), matrix(320, 16, half, 2));
     let schedules = LibrarySchedules::shipped("cublaslt").unwrap();
     let knowledge = Knowledge { models: vec!["hopper".into()], library: Some(&schedules), factors: (1.0, 1.0) };
-    let found = between(&mut [side(Some(4)), side(None)], &factors, &knowledge, &|_| ()).unwrap();
+    let mut found = None;
+    between(&mut [side(Some(4)), side(None)], &factors, &knowledge, &mut found, &|_| ()).unwrap();
+    let found = found.unwrap();
     // Four rows are made by both.
     assert_eq!(found.differences.elements, 64);
     assert!(found.differences.differing > 0);

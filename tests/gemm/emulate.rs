@@ -383,7 +383,8 @@ fn random_sums_of_integers_are_exact_or_wrap() {
     let units = schemes.iter().map(|scheme| vec![Some(Unit::of(scheme, devices[0].as_mut(), None).unwrap())]).collect();
     let shapes = vec![Shape { m: 12, n: 20, k: 150 }];
     let request = EmulateRequest { schemes, units, shapes, draw: None, seed: 7, rows: None };
-    let (done, _) = emulate::run(&mut devices, &request, &mut |_| ()).unwrap();
+    let mut done = Vec::new();
+    emulate::run(&mut devices, &request, &mut done, &mut |_| ()).unwrap();
     let counts: Vec<_> = done
         .iter()
         .map(|own| match own.outcome {
@@ -406,7 +407,8 @@ fn the_same_numbers_are_drawn_whatever_rows_are_computed() {
         let units = vec![vec![Some(Unit::of(&schemes[0], devices[0].as_mut(), None).unwrap())]];
         let draw = Some(Draw::parse("normal(0,1)").unwrap());
         let request = EmulateRequest { schemes, units, shapes, draw, seed: 7, rows };
-        let (done, _) = emulate::run(&mut devices, &request, &mut |_| ()).unwrap();
+        let mut done = Vec::new();
+        emulate::run(&mut devices, &request, &mut done, &mut |_| ()).unwrap();
         match &done[0].outcome {
             Outcome::Numbers { errors, .. } => errors[2],
             Outcome::Integers(_) => panic!("numbers"),

@@ -6,7 +6,7 @@ use tcnum::{
     gemm::{
         AccumulatorJoin, Accumulators, BiasEntry, Factors, KOrder, Matrix, OperandRounding, OutputRounding, PartJoin,
         Residue, ScaleBlocks, ScaleUse, Schedule, SplitK,
-        matching::{self, Suspects},
+        matching::{self, Matches, Suspects},
     },
     isa,
 };
@@ -89,7 +89,7 @@ fn generations_are_told_apart() {
     let report = matched(&factors, &d, &["--model", "hopper", "--model", "ampere"], 0);
     let matches = report["tables"]["matches"].as_array().unwrap();
     assert!(matches.iter().all(|row| row["model"] == "ampere"), "{report}");
-    assert!(report["notes"].to_string().contains("with the arithmetic of ampere"), "{}", report["notes"]);
+    assert!(report["answer"].to_string().contains("with the arithmetic of ampere"), "{}", report["answer"]);
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn operands_that_do_not_fit_are_refused_before_the_search() {
     let d = computed("hopper", &schedule, &factors);
     let find = |factors: &Factors| {
         let suspects = Suspects { models: vec!["hopper".into()], instructions: Vec::new(), factors: (1.0, 1.0) };
-        matching::find(&suspects, factors, &d, &|_| ()).unwrap_err().to_string()
+        matching::find(&suspects, factors, &d, &mut Matches::default(), &|_| ()).unwrap_err().to_string()
     };
     for (factors, words) in [
         (Factors { c: Some(matrix(2, 3, single, 1)), ..factors.clone() }, "C is 2 x 3"),
@@ -282,5 +282,5 @@ fn two_schedules_in_one_product_are_found_together() {
     let schedules: Vec<&str> = rows.iter().map(|row| row["schedule"].as_str().unwrap()).collect();
     let chain = "vfmadd.m1n16k1.f32.f32.f32.f32, k ascending";
     assert_eq!(schedules, [chain.to_string(), format!("{chain}, in 2 accumulators in turn, joined in order")]);
-    assert!(report["notes"].to_string().contains("Two schedules together give every element"), "{}", report["notes"]);
+    assert!(report["answer"].to_string().contains("Two schedules together give every element"), "{}", report["answer"]);
 }

@@ -1,6 +1,10 @@
 //! Random arithmetics, and all shipped ones, behind a device that says nothing of them: campaigns.
 
-use std::{collections::HashSet, env, time::Instant};
+use std::{
+    collections::HashSet,
+    env,
+    time::{Duration, Instant},
+};
 
 use proptest::strategy::{Strategy, ValueTree};
 use tcnum::{
@@ -34,14 +38,14 @@ fn searched(model: &Model, i: &'static Instruction) -> Identification {
     let mut searches = 0;
     loop {
         let plan =
-            Plan { seed: 1, budget: 1 << 20, catalogue: false, also: also.clone(), begun: Vec::new(), work: WORK };
+            Plan { seed: 1, budget: 1 << 20, time: Duration::MAX, catalogue: false, also: also.clone(), begun: Vec::new(), work: WORK };
         let mut found = identify(&mut device, i, plan).unwrap();
         executions += found.executions;
         found.executions = executions;
         if found.misses > 0 || searches == SEARCHED_AGAIN {
             return found;
         }
-        let beside = HeldOut { seed: 2, cases: HELD_OUT as u64, budget: None };
+        let beside = HeldOut { seed: 2, cases: HELD_OUT as u64, budget: None, time: None };
         let differing = confirm(&mut device, &found, beside, &mut |_| Ok(())).unwrap().part.counterexamples;
         let differing = differing.unwrap_or_default();
         if differing.is_empty() {
@@ -88,7 +92,7 @@ fn steps_with_widths_floors_and_overflow_of_their_own_are_recovered() {
     for number in DESIGNS.into_iter().take(amount(1, DESIGNS.len())) {
         let design = design(20_261_122, number);
         let model = Model::parse(&design.text, "hidden.toml").unwrap();
-        let plan = Plan { seed: 1, budget: 20_000, catalogue: false, also: Vec::new(), begun: Vec::new(), work: WORK };
+        let plan = Plan { seed: 1, budget: 20_000, time: Duration::MAX, catalogue: false, also: Vec::new(), begun: Vec::new(), work: WORK };
         let found = identify(&mut BlackBox::new(&model), design.instruction, plan).unwrap();
         let differ = held_out(&found, &model, design.instruction, 20_000);
         assert_eq!((found.misses, differ), (0, 0), "{number}:\n{}\n{}", model.text(), found.text());

@@ -1,5 +1,7 @@
 //! Units written from what is publicly known of open hardware, in integers of their own: not in the words of the model language.
 
+use std::time::Duration;
+
 use tcnum::{
     Result,
     device::{Device, Execution, ExecutionKind, Identity},
@@ -257,7 +259,7 @@ fn open_hardware_is_identified_from_nothing() {
         let i = described(instruction);
         let identity = Identity { name: name.into(), description: "a unit".into(), details: Vec::new() };
         let mut unit = Unit { identity, compute };
-        let plan = Plan { seed: 1, budget: 20_000, catalogue: false, also: Vec::new(), begun: Vec::new(), work: WORK };
+        let plan = Plan { seed: 1, budget: 20_000, time: Duration::MAX, catalogue: false, also: Vec::new(), begun: Vec::new(), work: WORK };
         let found = identify(&mut unit, i, plan).unwrap();
         let what = format!("{name}:\n{}", found.text());
         assert_eq!((found.misses, held_out(&found, &mut unit, i, 200)), (0, 0), "{what}");

@@ -1,6 +1,6 @@
 //! Devices that are not functions of their operands are found out, and those that no rule describes are not said to be identified.
 
-use std::cell::Cell;
+use std::{cell::Cell, time::Duration};
 
 use tcnum::{
     Error, Result,
@@ -16,13 +16,13 @@ const BF16: &str = "mma.m16n8k16.f32.bf16.bf16.f32";
 /// With a part of the usual work: what no rule describes takes all of it.
 fn plan() -> Plan {
     let work = WORK / amount(24, 8);
-    Plan { seed: 1, budget: 20_000, catalogue: true, also: Vec::new(), begun: Vec::new(), work }
+    Plan { seed: 1, budget: 20_000, time: Duration::MAX, catalogue: true, also: Vec::new(), begun: Vec::new(), work }
 }
 
 /// What is found of a device, and what a held-out run of so many cases says of it.
 fn examined(device: &mut BlackBox, i: &Instruction, cases: u64) -> Result<(Identification, Confirmation)> {
     let found = identify(device, i, plan())?;
-    let held_out = HeldOut { seed: 2, cases, budget: None };
+    let held_out = HeldOut { seed: 2, cases, budget: None, time: None };
     let confirmation = confirm(device, &found, held_out, &mut |_| Ok(()))?;
     Ok((found, confirmation))
 }

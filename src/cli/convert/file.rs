@@ -42,10 +42,11 @@ pub(super) fn run(
     report.seed = matches!(arguments.elements()?, Rounding::Sr { .. }).then_some(conversion.seed);
     let progress = Progress::new(&arguments.destination);
     let mut bar = None;
-    let table = conversion.run(input, output, &mut |done, total| {
+    let rows = conversion.run(input, output, &mut |done, total| {
         bar.get_or_insert_with(|| Bar::new(&progress, "values", total, 0, 1)).show(done, 0);
     })?;
-    report.tables.push(table);
+    report.answer = Some(conversion.answer(&rows));
+    report.tables.push(conversion.table(rows));
     Ok(())
 }
 

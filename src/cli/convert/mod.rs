@@ -2,10 +2,7 @@
 
 mod file;
 
-use std::{
-    io::{BufRead, stdin},
-    path::PathBuf,
-};
+use std::{io::BufReader, path::PathBuf};
 
 use clap::Args;
 
@@ -17,6 +14,10 @@ use super::{
 };
 use crate::{
     Error, Result,
+    base::{
+        input::{StandardInput, each_word, room_for_a_row},
+        interrupt,
+    },
     convert::{BlockConversion, FileContent, ValueConversion, ValueRead, layout, read},
     format::block::{BlockFormat, Quantizer, find_rule},
     format::{Format, Overflow, Rounding},
@@ -98,10 +99,9 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         Some(FileContent::Scalar(format)) => format,
         None => None,
     };
-    let sources = sources(arguments, from)?;
     match to {
-        Some(FileContent::Blocks(format)) => blocks(arguments, format, &sources, report),
-        Some(FileContent::Scalar(Some(format))) => scalars(arguments, (from, format), &sources, report),
+        Some(FileContent::Blocks(format)) => blocks(arguments, (from, format), report),
+        Some(FileContent::Scalar(Some(format))) => scalars(arguments, (from, format), report),
         _ => Err(Error::request("--to is missing: the format to convert to")),
     }
 }
@@ -109,30 +109,33 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
 fn scalars(
     arguments: &Arguments,
     (from, to): (Option<&'static Format>, &'static Format),
-    sources: &[ValueRead],
     report: &mut Report,
 ) -> Result<()> {
     refuse_block_flags(arguments, to)?;
     let (rounding, overflow) = (arguments.rounding.rounding()?, arguments.rounding.overflow.into());
-    let (table, without_code) = ValueConversion { from, to, rounding, overflow }.table(sources);
-    report.tables.push(table);
-    if without_code > 0 {
-        report
-            .notes
-            .push(format!("{without_code} of {} values have no code in {to} (NaN, which it lacks).", sources.len()));
-        report.holds = false;
-    }
-    Ok(())
+    let conversion = ValueConversion { from, to, rounding, overflow };
+    let mut rows = Vec::new();
+    let outcome = each_value(arguments, from, |value| rows.push(conversion.row(&value)));
+    report.holds = rows.iter().all(|row| row.code.is_some());
+    report.answer = conversion.answer(&rows);
+    report.tables.push(conversion.table(rows));
+    outcome
 }
 
 fn blocks(
     arguments: &Arguments,
-    format: &'static BlockFormat,
-    sources: &[ValueRead],
+    (from, format): (Option<&'static Format>, &'static BlockFormat),
     report: &mut Report,
 ) -> Result<()> {
-    report.tables.extend(BlockConversion { quantizer: quantizer(arguments, format)? }.tables(sources));
-    Ok(())
+    let conversion = BlockConversion { quantizer: quantizer(arguments, format)? };
+    let mut values = Vec::new();
+    let outcome = each_value(arguments, from, |value| values.push(value));
+    if !values.is_empty() {
+        let (scales, elements) = conversion.rows(&values);
+        report.answer = Some(conversion.answer(&scales, &elements));
+        report.tables.extend(conversion.tables(scales, elements));
+    }
+    outcome
 }
 
 /// The quantizer that the flags describe.
@@ -176,28 +179,28 @@ fn refuse_block_flags(arguments: &Arguments, to: &Format) -> Result<()> {
     }
 }
 
-fn sources(arguments: &Arguments, from: Option<&Format>) -> Result<Vec<ValueRead>> {
-    let sources = if arguments.values.is_empty() {
-        from_lines(from, stdin().lock())?
-    } else {
+/// Calls `work` with each value of the command line, which are all read before, or else of standard input.
+///
+/// # Errors
+/// A value that cannot be read, with its place; no value at all; an interruption.
+fn each_value(arguments: &Arguments, from: Option<&Format>, mut work: impl FnMut(ValueRead)) -> Result<()> {
+    if !arguments.values.is_empty() {
         let numbered = arguments.values.iter().enumerate();
-        let source = |(i, text): (usize, &String)| read(from, text).map_err(|e| e.within(format!("value {}", i + 1)));
-        numbered.map(source).collect::<Result<Vec<_>>>()?
-    };
-    if sources.is_empty() {
-        return Err(Error::request("there is no value to convert: give some on the command line or on standard input"));
+        let value = |(i, text): (usize, &String)| read(from, text).map_err(|e| e.within(format!("value {}", i + 1)));
+        let values = numbered.map(value).collect::<Result<Vec<_>>>()?;
+        return values.into_iter().try_for_each(|value| interrupt::check().map(|()| work(value)));
     }
-    Ok(sources)
-}
-
-fn from_lines(from: Option<&Format>, input: impl BufRead) -> Result<Vec<ValueRead>> {
-    let mut sources = Vec::new();
-    for (i, line) in input.lines().enumerate() {
-        let place = || format!("standard input, line {}", i + 1);
-        let line = line.map_err(|error| Error::request(format!("{}: {error}", place())))?;
-        for word in line.split_whitespace() {
-            sources.push(read(from, word).map_err(|error| error.within(place()))?);
+    let mut count = 0;
+    each_word(BufReader::new(StandardInput), |word| {
+        room_for_a_row(count, "--input converts files of any size")?;
+        work(read(from, word)?);
+        count += 1;
+        Ok(())
+    })?;
+    match count {
+        0 => {
+            Err(Error::request("there is no value to convert: give some on the command line or on standard input"))
         }
+        _ => Ok(()),
     }
-    Ok(sources)
 }

@@ -106,20 +106,26 @@ pub(super) fn run(arguments: &Arguments, sides: [&String; 2], report: &mut Repor
     };
     let knowledge =
         Knowledge { models: models(arguments), library: Some(&attributes), factors: scale_factors(arguments) };
-    let found = between::between(&mut sides, &factors, &knowledge, &|what| progress.step(what))?;
+    let mut found = None;
+    let outcome = between::between(&mut sides, &factors, &knowledge, &mut found, &|what| progress.step(what));
+    let Some(found) = found else { return outcome };
     report.holds = found.differences.differing == 0;
-    if let (Some(path), Some(own)) = (&arguments.apart, &found.smallest) {
-        let metadata = sorting::map([("tcnum.source".to_string(), invocation())]);
-        gemm::write_named(path, &own.factors.named(), metadata).map_err(|error| error.within("--apart"))?;
-    }
     show(report, [&x.text, &y.text], &found, &factors, &sides);
-    Ok(())
+    outcome?;
+    match (&arguments.apart, &found.smallest) {
+        (Some(path), Some(own)) => {
+            let metadata = sorting::map([("tcnum.source".to_string(), invocation())]);
+            gemm::write_named(path, &own.factors.named(), metadata).map_err(|error| error.within("--apart"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The tables of what was found.
 fn show(report: &mut Report, names: [&str; 2], found: &Between, factors: &Factors, sides: &[Side; 2]) {
     let rows = sides.iter().filter_map(|side| side.rows).fold(factors.a.rows, usize::min);
     let d = found.format;
+    report.answer = Some(tables::between_answer(names, found));
     report.tables.push(Table::of("Two products", [tables::between(names, found, rows, factors.k())]));
     let comparison = tables::comparison(names[1].to_string(), d, &found.differences);
     report.tables.push(Table::of(format!("{} compared", names[0]), [comparison]));

@@ -1,6 +1,6 @@
 //! `tcnum gemm` on a library that computes whole products.
 
-use super::{Arguments, Bar, Progress, invocation, multiplied};
+use super::{Arguments, Bar, Progress, compare, invocation, multiplied, write_product, write_schedule};
 use crate::{
     Error, Result,
     base::sorting,
@@ -10,13 +10,13 @@ use crate::{
     },
     format::{self, Format},
     gemm::{
-        self, Conversion, CudaReplay, Differences, Factors, ModelReplay, Replay,
+        self, Conversion, CudaReplay, Factors, ModelReplay, Replay,
         library::{
             AskedProduct, BatchRow, Layer, LibrarySchedules, batches,
             campaign::{Campaign, Outcome},
             read_layers, read_shapes,
+            tables::LibraryProductRow,
         },
-        tables,
     },
     report::{Report, Table},
 };
@@ -160,35 +160,22 @@ fn single(
         _ => Error::device(explained.remark.clone()),
     })?;
     let schedule = explained.found.as_ref().or(explained.prediction.as_ref().map(|prediction| &prediction.schedule));
-    if let Some(path) = &arguments.destination.out {
-        let schedule = schedule.map(|schedule| ("tcnum.schedule".to_string(), schedule.to_toml()));
-        let algorithm =
-            explained.attributes.map(|(own, _)| ("tcnum.algorithm".to_string(), campaign.schedules.words(&own)));
-        let device = ("tcnum.device".to_string(), campaign.library.identity().name.clone());
-        let metadata =
-            [device, ("tcnum.source".to_string(), invocation())].into_iter().chain(schedule).chain(algorithm);
-        gemm::write(path, &d, sorting::map(metadata))?;
-    }
     report.holds = explained.outcome == Outcome::Predicted;
-    report.tables.push(Table::of(
-        "Product of the library",
-        [gemm::library::tables::library_product(1, &explained, campaign.schedules)],
-    ));
-    if let Some(schedule) = schedule {
-        if let Some(path) = &arguments.schedule_out {
-            crate::base::atomic::write(path, schedule.to_toml().as_bytes())
-                .map_err(|error| error.within("--schedule-out"))?;
-        }
-        let accuracy = gemm::accuracy(schedule, factors, &d);
-        report.tables.extend(Table::of("Accuracy", gemm::accuracy_table::accuracies(&accuracy)).filled());
-    }
-    if let Some(file) = &arguments.compare {
-        let (other, _) = file.read(Some(d.format), Conversion::Keep).map_err(|error| error.within("--compare"))?;
-        let found = Differences::between(&d, &other).map_err(|error| error.within(file.label()))?;
-        report.holds &= found.differing == 0;
-        report.tables.push(Table::of("Comparison", [tables::comparison(file.label(), d.format, &found)]));
-    }
-    Ok(())
+    let row = gemm::library::tables::library_product(1, &explained, campaign.schedules);
+    let rows = [row];
+    report.answer = gemm::library::tables::answer(&rows, &campaign.library.identity().name);
+    report.tables.push(Table::of("Product of the library", rows));
+    let accuracy = schedule.map_or(Ok(Vec::new()), |schedule| gemm::accuracy(schedule, factors, &d));
+    let measured = accuracy.as_deref().unwrap_or_default();
+    report.tables.extend(Table::of("Accuracy", gemm::accuracy_table::accuracies(measured)).filled());
+    let compared = compare(arguments, &d, report);
+    let file = schedule.map(|schedule| ("tcnum.schedule".to_string(), schedule.to_toml()));
+    let algorithm =
+        explained.attributes.map(|(own, _)| ("tcnum.algorithm".to_string(), campaign.schedules.words(&own)));
+    let device = ("tcnum.device".to_string(), campaign.library.identity().name.clone());
+    let metadata = [device, ("tcnum.source".to_string(), invocation())].into_iter().chain(file).chain(algorithm);
+    let written = write_schedule(arguments, schedule).and(write_product(arguments, &d, sorting::map(metadata)));
+    accuracy.map(drop).and(compared).and(written)
 }
 
 /// The layers of a table, each at its batch sizes.
@@ -202,47 +189,57 @@ fn invariance(
 ) -> Result<()> {
     let progress = Progress::new(&arguments.destination);
     let mut rows: Vec<BatchRow> = Vec::new();
-    let mut changed = 0;
-    for layer in layers {
+    let outcome = layers.iter().try_for_each(|layer| {
         progress.step(&layer.name);
-        let found = batches(library, schedules, model, layer, arguments.seed, arguments.algorithm.as_ref());
-        let Some(found) = report.until_interrupted(found)? else { break };
-        changed += usize::from(found.iter().any(|row| row.outcome == "changed"));
-        rows.extend(found);
-    }
+        batches(library, schedules, model, layer, arguments.seed, arguments.algorithm.as_ref(), &mut rows)
+    });
     report.holds = rows.iter().all(|row| matches!(row.outcome, "first" | "same" | "refused"));
-    report
-        .notes
-        .push(format!("The bits of the first row depend on the batch size in {changed} of {} layers.", layers.len()));
+    let of = |layer: &&Layer| rows.iter().filter(|row| row.layer == layer.name).collect::<Vec<_>>();
+    let asked = layers.iter().filter(|layer| !of(layer).is_empty()).count();
+    let changed = layers.iter().filter(|layer| of(layer).iter().any(|row| row.outcome == "changed")).count();
+    report.answer = (asked > 0)
+        .then(|| format!("The bits of the first row depend on the batch size in {changed} of {asked} layers."));
     report.tables.push(Table::of("The first row at each batch size", rows));
-    Ok(())
+    outcome
 }
 
 /// The products of a table.
 fn many(arguments: &Arguments, campaign: &mut Campaign, asked: &[AskedProduct], report: &mut Report) -> Result<()> {
     let progress = Progress::new(&arguments.destination);
-    let (mut rows, mut failures, mut differing) = (Vec::new(), 0, 0);
-    {
-        let bar = Bar::new(&progress, "products", asked.len() as u64, 0, 1);
-        for (place, asked) in asked.iter().enumerate() {
-            let factors = campaign.factors(asked);
-            let Some((explained, _)) = report.until_interrupted(campaign.explain(asked, &factors))? else { break };
-            failures = if explained.outcome == Outcome::Failed { failures + 1 } else { 0 };
-            let holds = matches!(explained.outcome, Outcome::Predicted | Outcome::Refused);
-            differing += u64::from(!holds);
-            rows.push(gemm::library::tables::library_product(place + 1, &explained, campaign.schedules));
-            bar.show(place as u64 + 1, differing);
-            if failures == MOST_FAILURES {
-                report.notes.push(format!(
-                    "The device failed {MOST_FAILURES} times in a row; the other products were not asked for."
-                ));
-                break;
-            }
-        }
+    let mut rows = Vec::new();
+    let outcome = explain_all(campaign, asked, &progress, &mut rows);
+    if matches!(outcome, Ok(false)) {
+        report
+            .notes
+            .push(format!("The device failed {MOST_FAILURES} times in a row; the other products were not asked for."));
     }
-    report.holds = differing == 0;
+    report.holds = rows.iter().all(|row| matches!(row.outcome, "predicted" | "refused"));
+    report.answer = gemm::library::tables::answer(&rows, &campaign.library.identity().name);
     let summary = gemm::library::tables::library_summary(&rows);
     report.tables.push(Table::of("Products by what they compute", summary));
     report.tables.push(Table::of("Products of the library", rows));
-    Ok(())
+    outcome.map(drop)
+}
+
+/// Adds a row for each product; whether all were asked for, since the device did not fail too often.
+fn explain_all(
+    campaign: &mut Campaign,
+    asked: &[AskedProduct],
+    progress: &Progress,
+    rows: &mut Vec<LibraryProductRow>,
+) -> Result<bool> {
+    let bar = Bar::new(progress, "products", asked.len() as u64, 0, 1);
+    let (mut failures, mut differing) = (0, 0);
+    for (place, asked) in asked.iter().enumerate() {
+        let factors = campaign.factors(asked);
+        let (explained, _) = campaign.explain(asked, &factors)?;
+        failures = if explained.outcome == Outcome::Failed { failures + 1 } else { 0 };
+        differing += u64::from(!matches!(explained.outcome, Outcome::Predicted | Outcome::Refused));
+        rows.push(gemm::library::tables::library_product(place + 1, &explained, campaign.schedules));
+        bar.show(place as u64 + 1, differing);
+        if failures == MOST_FAILURES {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }

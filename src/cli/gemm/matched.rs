@@ -10,7 +10,7 @@ use crate::{
     gemm::{
         self, ArrayFile, Conversion, Factors, Matrix,
         apart::{self, Apart},
-        matching::{self, Suspects},
+        matching::{self, Matches, Suspects},
         tables,
     },
     isa::Instruction,
@@ -51,44 +51,59 @@ pub(super) fn run(arguments: &Arguments, file: &ArrayFile, report: &mut Report) 
     let d = read("--match", file, None)?;
     let suspects = Suspects { models: models(arguments), instructions, factors: scale_factors(arguments) };
     let progress = Progress::new(&arguments.destination);
-    let found = matching::find(&suspects, &factors, &d, &|what| progress.step(what))?;
+    let step = |what: &str| progress.step(what);
+    let (k, elements) = (factors.k(), d.codes.len());
+    let (mut found, mut mixed, mut told) = (Matches::default(), None, None);
+    let outcome = matching::find(&suspects, &factors, &d, &mut found, &step).and_then(|()| {
+        mixed = matching::mixed(&suspects, &factors, &d, &found, &step)?;
+        if arguments.apart.is_some() && found.found.len() > 1 {
+            step("looking for a product that tells them apart");
+            told = apart::apart(&found.found, &factors, d.format)?;
+        }
+        Ok(())
+    });
     report.holds = !found.found.is_empty();
-    let mixed = matching::mixed(&suspects, &factors, &d, &found, &|what| progress.step(what))?;
-    report.notes.extend(matching::remarks(&found, factors.k(), d.codes.len()));
-    if let (Some(path), Some(first)) = (&arguments.schedule_out, found.found.first()) {
-        atomic::write(path, first.schedule.to_toml().as_bytes()).map_err(|error| error.within("--schedule-out"))?;
-    }
-    let told = match (&arguments.apart, &found.found[..]) {
-        (Some(path), [_, _, ..]) => {
-            progress.step("looking for a product that tells them apart");
-            let told = apart::apart(&found.found, &factors, d.format)?;
-            report.notes.push(written(path, told.as_ref(), found.found.len())?);
-            told
-        }
-        (Some(_), _) => {
-            report.notes.push("--apart: no file was written, since there are no two schedules to tell apart.".into());
-            None
-        }
-        (None, _) => None,
+    report.answer = match &mixed {
+        Some(mixed) => Some(matching::together(mixed, k, elements)),
+        None => matching::answer(&found, k, elements),
     };
-    let title = if report.holds { "Schedules that give D in every bit" } else { "The nearest schedule" };
-    if let Some(mixed) = &mixed {
-        report.notes.push(matching::together(mixed, factors.k(), d.codes.len()));
-        let rows = tables::mixed(mixed, factors.k(), d.codes.len());
-        report.tables.push(Table::of("Two schedules that together give every element", rows));
-        return Ok(());
+    report.notes.extend(matching::remarks(&found));
+    let title = match (report.holds, &found.judged[..]) {
+        (true, _) => "Schedules that give D in every bit".to_string(),
+        (false, []) => "The nearest schedule".into(),
+        (false, [first, ..]) => format!("The nearest schedules on {} of {elements} elements", first.elements),
+    };
+    match &mixed {
+        Some(mixed) => {
+            let rows = tables::mixed(mixed, k, elements);
+            report.tables.push(Table::of("Two schedules that together give every element", rows));
+        }
+        None => report.tables.push(Table::of(title, tables::matches(&found, told.as_ref(), k, elements))),
     }
-    report.tables.push(Table::of(title, tables::matches(&found, told.as_ref(), factors.k(), d.codes.len())));
-    if let Some((_, differences)) = &found.nearest {
+    if let (None, Some((_, differences))) = (&mixed, &found.nearest) {
         let row = tables::comparison(file.label(), d.format, differences);
         report.tables.push(Table::of("Where the nearest differs", [row]));
     }
-    Ok(())
+    let schedule = match (&arguments.schedule_out, found.found.first()) {
+        (Some(path), Some(first)) => {
+            atomic::write(path, first.schedule.to_toml().as_bytes()).map_err(|error| error.within("--schedule-out"))
+        }
+        _ => Ok(()),
+    };
+    let written = match &arguments.apart {
+        Some(path) if outcome.is_ok() => written(path, told.as_ref(), found.found.len()).map(Some),
+        _ => Ok(None),
+    };
+    report.notes.extend(written.clone().ok().flatten());
+    outcome.and(schedule).and(written.map(drop))
 }
 
 /// Writes the product that tells schedules apart, and says what it does.
 fn written(path: &Path, told: Option<&Apart>, schedules: usize) -> Result<String> {
     let Some(apart) = told else {
+        if schedules < 2 {
+            return Ok("--apart: no file was written, since there are no two schedules to tell apart.".into());
+        }
         return Ok(format!(
             "--apart: no file was written; the {schedules} schedules give every product that was tried the same D."
         ));

@@ -5,10 +5,12 @@ use std::{path::PathBuf, time::Duration};
 use super::{super::Progress, Arguments, DEFAULT_FORMATS, SAMPLES, select};
 use crate::{
     Error, Result,
+    arithmetic::Model,
     array::{Arrays, read_file},
-    base::interrupt,
-    device,
+    base::{interrupt, pace::UNASKED},
+    device::{self, Device, ExecutionKind},
     inputs::{Distribution, Draw, Op},
+    isa::Instruction,
     probe::{
         bit_table::{self, Compared},
         bits::{self, BitRequest, Factor, OperandValues},
@@ -132,11 +134,41 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         bits::check(instruction)?;
         device.has(instruction)?;
     }
-    let progress = Progress::new(&arguments.common.destination);
     let mut all: Vec<Compared> = Vec::new();
-    'all: for instruction in &instructions {
+    let outcome = compare(arguments, (&instructions, op, &values), device.as_mut(), &model, &mut all);
+    report.answer = bit_table::answer(&all);
+    report.notes.push(bit_table::note());
+    report.holds = all
+        .iter()
+        .flat_map(|own| &own.result.agreements)
+        .all(|own| own.reference != bits::BitReference::Model || own.equal == own.samples);
+    report.device = Some(device.identity().clone());
+    if all.is_empty() && outcome.is_ok() {
+        select::nothing(report, device.as_ref());
+    }
+    report.tables = match arguments.against {
+        None => bit_table::tables(&all),
+        Some(factor) => bit_table::against(&all, factor).into_iter().collect(),
+    };
+    outcome
+}
+
+/// Compares the sums of each instruction; `all` has those that were compared, whatever ends the work.
+fn compare(
+    arguments: &Arguments,
+    (instructions, op, values): (&[Instruction], Op, &[(OperandValues, String)]),
+    device: &mut dyn Device,
+    model: &Model,
+    all: &mut Vec<Compared>,
+) -> Result<()> {
+    let progress = Progress::new(&arguments.common.destination);
+    let name = device.identity().name.clone();
+    let comparisons = (instructions.len() * values.len()).max(1) as u32;
+    for instruction in instructions {
         let evaluator = model.evaluator(instruction)?;
-        for (values, words) in &values {
+        let external = device.prepare(instruction)?.kind == ExecutionKind::External;
+        for (values, words) in values {
+            interrupt::check()?;
             progress.step(&format!("comparing the bits of {instruction} on {name}: {words}"));
             let request = BitRequest {
                 instruction,
@@ -145,27 +177,17 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
                 seed: arguments.common.seed,
                 samples: arguments.samples.unwrap_or(SAMPLES),
             };
-            let outcome = interrupt::check().and_then(|()| bits::run(device.as_mut(), Some(&evaluator), &request));
-            let Some(result) = report.until_interrupted(outcome)? else { break 'all };
-            let of_model = result.agreements.iter().find(|own| own.reference == bits::BitReference::Model);
-            report.holds &= of_model.is_none_or(|own| own.equal == own.samples);
-            all.push(Compared {
+            let most = (external && arguments.samples.is_none()).then(|| UNASKED / comparisons);
+            let mut results = Vec::new();
+            let outcome = bits::run_until(device, Some(&evaluator), &request, most, &mut results);
+            all.extend(results.into_iter().map(|result| Compared {
                 instruction: instruction.name.clone(),
                 device: name.clone(),
                 values: words.clone(),
                 result,
-            });
+            }));
+            outcome?;
         }
     }
-    drop(progress);
-    report.notes.push(bit_table::note());
-    report.device = Some(device.identity().clone());
-    if all.is_empty() {
-        select::nothing(report, device.as_ref());
-    }
-    report.tables = match arguments.against {
-        None => bit_table::tables(&all),
-        Some(factor) => bit_table::against(&all, factor).into_iter().collect(),
-    };
     Ok(())
 }

@@ -7,14 +7,14 @@ use crate::{
     Error, Result,
     base::interrupt,
     comparison::{Listing, Origin, Subject},
-    device::{self, cpu},
+    device::{self, Device, ExecutionKind, cpu},
     format,
     inputs::space::Space,
     isa::scalar::{self, Form, ScalarOperation},
     probe::{
         digests::{self, RecordedDigests},
         sweep::{SweepRequest, run as sweep},
-        sweep_table,
+        sweep_table::{self, SweepRow},
     },
     report::Report,
 };
@@ -60,56 +60,76 @@ pub(super) fn run(arguments: &Arguments, operations: &[ScalarOperation], report:
     }
     let timeout = Duration::from_secs(arguments.common.timeout);
     let mut device = device::open(Some(&name), timeout)?;
-    let progress = Progress::new(&arguments.common.destination);
-    let (mut rows, mut listing) = (Vec::new(), Listing::default());
-    let (mut absent, mut simulated, mut recorded, mut swept) = (Vec::new(), false, Vec::new(), Vec::new());
-    progress.step(&format!("preparing {} instructions on {}", forms.len(), device.identity().name));
-    let refusals = device.prepare_sweeps(&forms);
-    report.holds &= refusals.is_empty();
-    let refused: Vec<&str> = refusals.iter().map(|(form, _)| form.ptx.as_str()).collect();
-    let forms = forms.into_iter().filter(|form| !refused.contains(&form.ptx.as_str()));
-    for form in forms {
-        let request = SweepRequest {
-            form,
-            seed: arguments.common.seed,
-            first: arguments.first,
-            cases: arguments.cases,
-            max_mismatches: arguments.max_mismatches,
-        };
-        progress.step(&format!("sweeping {form} on {}", device.identity().name));
-        let result = interrupt::check().and_then(|()| sweep(device.as_mut(), &request));
-        let outcome = match report.until_interrupted(result) {
-            Ok(None) => break,
-            Ok(Some(outcome)) => outcome,
-            Err(error) if error.is_unavailable() && arguments.selection.instructions.is_empty() => {
-                absent.push(form.ptx.as_str());
-                continue;
-            }
-            Err(error) => return Err(error),
-        };
-        report.holds &= outcome.swept.differing() == 0;
-        simulated |= outcome.execution.kind == device::ExecutionKind::Simulated;
-        for difference in &outcome.differences {
-            listing.add(&Subject::Scalar(form), &Origin::default(), difference);
-        }
-        recorded.push(RecordedDigests::of(&request, &outcome));
-        rows.push(sweep_table::row(&request, &outcome));
-        swept.push(form);
-    }
-    if rows.is_empty() && report.interrupted.is_none() {
+    let mut swept = SweptForms::default();
+    let outcome = swept.all(arguments, forms, device.as_mut());
+    let SweptForms { rows, listing, absent, refusals, recorded, forms } = swept;
+    if rows.is_empty() && outcome.is_ok() {
         return Err(Error::request(format!("{} has none of: {}", device.identity().name, absent.join(", "))));
     }
-    if let Some(path) = &arguments.digests {
-        digests::write(path, &recorded)?;
-    }
+    let simulated = rows.iter().any(|row| row.execution == ExecutionKind::Simulated.name());
+    report.answer = sweep_table::answer(&rows, &device.identity().name);
+    report.holds = refusals.is_empty() && rows.iter().all(|row| row.differing == 0);
     report.notes.extend(sweep_table::notes(&absent, simulated));
-    report.notes.extend(sweep_table::peculiar(&swept));
-    report.notes.extend(refusals.iter().map(|(_, error)| format!("Not compiled, against the table: {error}")));
+    report.notes.extend(sweep_table::peculiar(&forms));
+    report.notes.extend(refusals);
     report.device = Some(device.identity().clone());
     report.notes.extend(listing.notes());
     report.tables.push(sweep_table::table(rows));
     report.tables.extend(listing.table());
-    Ok(())
+    let written = arguments.digests.as_ref().filter(|_| !recorded.is_empty());
+    outcome.and(written.map_or(Ok(()), |path| digests::write(path, &recorded)))
+}
+
+/// What was swept, whatever ended it.
+#[derive(Default)]
+struct SweptForms {
+    rows: Vec<SweepRow>,
+    listing: Listing,
+    /// Instructions that the device does not have.
+    absent: Vec<&'static str>,
+    /// What is to be said of instructions that the device has by the table, and does not compile.
+    refusals: Vec<String>,
+    recorded: Vec<RecordedDigests>,
+    forms: Vec<&'static Form>,
+}
+
+impl SweptForms {
+    /// Sweeps each form.
+    fn all(&mut self, arguments: &Arguments, forms: Vec<&'static Form>, device: &mut dyn Device) -> Result<()> {
+        let progress = Progress::new(&arguments.common.destination);
+        progress.step(&format!("preparing {} instructions on {}", forms.len(), device.identity().name));
+        let refusals = device.prepare_sweeps(&forms);
+        self.refusals.extend(refusals.iter().map(|(_, error)| format!("Not compiled, against the table: {error}")));
+        let refused: Vec<&str> = refusals.iter().map(|(form, _)| form.ptx.as_str()).collect();
+        for form in forms.into_iter().filter(|form| !refused.contains(&form.ptx.as_str())) {
+            interrupt::check()?;
+            let request = SweepRequest {
+                form,
+                seed: arguments.common.seed,
+                first: arguments.first,
+                cases: arguments.cases,
+                max_mismatches: arguments.max_mismatches,
+            };
+            progress.step(&format!("sweeping {form} on {}", device.identity().name));
+            let mut results = Vec::new();
+            let outcome = sweep(device, &request, &mut results);
+            for result in &results {
+                for difference in &result.differences {
+                    self.listing.add(&Subject::Scalar(form), &Origin::default(), difference);
+                }
+                self.recorded.push(RecordedDigests::of(&request, result));
+                self.rows.push(sweep_table::row(&request, result));
+                self.forms.push(form);
+            }
+            match outcome {
+                Err(error) if error.is_unavailable() && arguments.selection.instructions.is_empty() => {
+                    self.absent.push(form.ptx.as_str());
+                }
+                outcome => outcome?,
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Refuses what a sweep would leave aside: its report would speak of a device that did nothing.

@@ -12,11 +12,11 @@ use super::{
     Arguments,
 };
 use crate::{
-    Error, Result,
+    Error, Interruption, Result,
     arithmetic::Model,
-    base::{atomic, sorting},
-    comparison::shrink::BUDGET,
-    device::{self, Device, Work, cuda},
+    base::{atomic, interrupt, pace::UNASKED, sorting},
+    comparison::shrink::{BUDGET, Budget},
+    device::{self, Device, ExecutionKind, Work, cuda},
     inputs::Sequence,
     isa::Instruction,
     report::Report,
@@ -31,6 +31,8 @@ use crate::{
 const KEEP_EVERY: Duration = Duration::from_millis(500);
 /// Cases, where nothing says how many.
 const DEFAULT_CASES: u64 = 1_000_000;
+/// How long a device may be asked for more after an interruption.
+const AFTER_INTERRUPTION: Duration = Duration::from_secs(1);
 /// The name that means every GPU.
 const ALL_GPUS: &str = "cuda:all";
 
@@ -95,22 +97,24 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         parts,
         keeper: Keeper { checkpoint, last: Instant::now() },
         progress: Progress::new(&arguments.destination),
+        begun: Instant::now(),
+        reducing: None,
+        ended: Vec::new(),
     };
-    command.announce(device.as_mut())?;
-    for at in 0..command.parts.len() {
-        let compared = command.compare(at, device.as_mut());
-        report.until_interrupted(compared)?;
-        let reduced = command.reduce(at, device.as_mut(), report.interrupted.is_none());
-        if report.until_interrupted(reduced)?.is_none() {
-            command.reduce(at, device.as_mut(), false)?;
-        }
-        if report.interrupted.is_some() {
-            break;
-        }
-    }
+    let outcome = command.compare_all(device.as_mut());
     command.note_times(device.as_ref());
-    command.report(report, device.as_mut())?;
-    Ok(())
+    let interrupted = matches!(outcome, Err(Error::Interrupted { .. }));
+    if interrupted {
+        interrupt::answered();
+        command.list_found(device.as_mut());
+    }
+    command.report(report, device.as_ref(), outcome.is_err())?;
+    let kept = match outcome.is_ok() || interrupted {
+        true => command.keep_counterexamples(device.as_mut(), interrupted, &mut report.notes),
+        // Nothing more is asked of a device that has failed.
+        false => Ok(()),
+    };
+    outcome.and(kept)
 }
 
 /// The run of an instruction that the arguments ask for, not yet begun.
@@ -164,6 +168,11 @@ struct Command<'a> {
     parts: Vec<Part>,
     keeper: Keeper,
     progress: Progress,
+    begun: Instant,
+    /// Until when differences are reduced, once there are some.
+    reducing: Option<Instant>,
+    /// What is to be said of runs that ended early.
+    ended: Vec<String>,
 }
 
 impl Command<'_> {
@@ -184,9 +193,20 @@ impl Command<'_> {
         device.times().iter().for_each(|times| self.progress.note(times));
     }
 
+    /// Compares what is left of all parts, and reduces what differs.
+    fn compare_all(&mut self, device: &mut dyn Device) -> Result<()> {
+        self.announce(device)?;
+        for at in 0..self.parts.len() {
+            self.compare(at, device)?;
+            self.reduce(at, device)?;
+        }
+        Ok(())
+    }
+
     /// Runs what is left of the part at `at`.
     fn compare(&mut self, at: usize, device: &mut dyn Device) -> Result<()> {
-        let Command { arguments, judge, model, names, parts, keeper, progress } = self;
+        let (share, left) = (self.share(), (self.parts.len() - at) as u32);
+        let Command { arguments, judge, model, names, parts, keeper, progress, ended, .. } = self;
         if parts[at].state.finished {
             return Ok(());
         }
@@ -196,15 +216,20 @@ impl Command<'_> {
             device.kernels().map_or_else(String::new, |(done, all)| format!(", {done} of {all} kernels compiled"));
         progress
             .step(&format!("verifying {instruction}{number} on {} against {judge}{kernels}", device.identity().name));
-        parts[at].begin(&device.prepare(&instruction)?);
+        let execution = device.prepare(&instruction)?;
+        let share = share.filter(|_| execution.kind == ExecutionKind::External).map(|time| time / left);
+        parts[at].begin(&execution);
         let Part { run, mut state, .. } = parts[at].clone();
         let range = run.range(&instruction);
         let (tiles, outputs) = (range.end - range.start, (instruction.m * instruction.n) as u64);
         let bar = Bar::new(progress, &run.instruction, tiles, state.next - range.start, outputs);
+        let (begun, mut enough) = (Instant::now(), false);
         let mut watch = |state: &State| {
             parts[at].state = state.clone();
             bar.show(state.next - range.start, state.differing());
-            keeper.keep(parts, state.finished)
+            keeper.keep(parts, state.finished)?;
+            enough = !state.finished && share.is_some_and(|share| begun.elapsed() >= share);
+            if enough { Err(Error::Interrupted { by: Interruption::TimeLimit }) } else { Ok(()) }
         };
         let outcome = if names.len() > 1 {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -215,45 +240,76 @@ impl Command<'_> {
             let work = Work { instruction: &instruction, sequence: run.sequence(), model };
             drive(&run, &mut state, engine(device, &work)?.as_mut(), &mut watch)
         };
-        // Where a device fails, all that was done until then is kept.
+        if enough {
+            parts[at].end_here()?;
+            ended.push(format!(
+                "{instruction}: {} of the {DEFAULT_CASES} cases of a run by default fit into a minute; --cases N compares N.",
+                parts[at].run.cases
+            ));
+            return Ok(());
+        }
+        // Whatever ends it, all that was done until then is kept.
         outcome.map_err(|error| keeper.keep(parts, true).err().unwrap_or(error))
     }
 
-    /// Lists the counterexamples of the part at `at`: reduced, or as they were found.
-    fn reduce(&mut self, at: usize, device: &mut dyn Device, whole: bool) -> Result<()> {
-        let part = &self.parts[at];
-        if part.counterexamples.is_some() {
+    /// What is left of the time that an external program is asked for cases that nobody has asked for; `None` where somebody has.
+    fn share(&self) -> Option<Duration> {
+        let Arguments { cases, exhaustive, shard, checkpoint, .. } = self.arguments;
+        let asked = cases.is_some() || exhaustive.is_some() || shard.is_some() || checkpoint.is_some();
+        (!asked).then(|| UNASKED.saturating_sub(self.begun.elapsed()))
+    }
+
+    /// Lists the counterexamples of the part at `at`, reduced.
+    fn reduce(&mut self, at: usize, device: &mut dyn Device) -> Result<()> {
+        if self.parts[at].counterexamples.is_some() {
             return Ok(());
         }
-        if !part.state.spots.is_empty() {
-            self.progress.step(&format!("reducing counterexamples of {}", part.run.instruction));
+        if !self.parts[at].state.spots.is_empty() {
+            self.progress.step(&format!("reducing counterexamples of {}", self.parts[at].run.instruction));
         }
-        self.parts[at].counterexamples =
-            Some(counterexamples(part, device, &self.model, if whole { BUDGET } else { 0 })?);
-        match whole {
-            true => self.keeper.keep(&self.parts, true),
-            // A run that goes on from the checkpoint reduces them.
-            false => Ok(()),
+        let external = self.parts[at].ran.execution == ExecutionKind::External.name();
+        let until = external.then(|| *self.reducing.get_or_insert_with(|| Instant::now() + UNASKED));
+        let budget = Budget { cases: BUDGET, until };
+        let mut all = Vec::new();
+        let outcome = counterexamples(&self.parts[at], device, &self.model, budget, &mut all);
+        self.parts[at].counterexamples = Some(all);
+        outcome?;
+        self.keeper.keep(&self.parts, true)
+    }
+
+    /// After an interruption, lists the counterexamples that are not listed yet as they were found: as many as the device answers at once.
+    fn list_found(&mut self, device: &mut dyn Device) {
+        let budget = Budget { cases: 0, until: Some(Instant::now() + AFTER_INTERRUPTION) };
+        for part in &mut self.parts {
+            let mut all = part.counterexamples.take().unwrap_or_default();
+            // A device that is interrupted as well lists no more.
+            let _ = counterexamples(part, device, &self.model, budget, &mut all);
+            part.counterexamples = Some(all);
         }
     }
 
-    /// Fills the report, and writes the traces of counterexamples.
-    fn report(&self, report: &mut Report, device: &mut dyn Device) -> Result<()> {
+    /// Fills the report. Where the work was stopped it has the parts that were begun, and the counterexamples that are listed.
+    fn report(&mut self, report: &mut Report, device: &dyn Device, stopped: bool) -> Result<()> {
+        if stopped {
+            self.parts.retain(|part| part.state.finished || part.state.compared() > 0);
+            self.parts.iter_mut().for_each(Part::as_listed);
+        }
         let name = device.identity().name.clone();
         let simulated = device.model().map(|model| (&name[..], model));
         let mut tables = vec![tables::verification(&self.parts), tables::regimes(&self.parts)];
         let (differences, signatures) = tables::differences(&self.parts, Some((&self.judge, &self.model)), simulated)?;
         tables.extend(differences);
+        report.notes.append(&mut self.ended);
         report.notes.extend(signatures);
         for part in &self.parts {
             report.notes.extend(tables::remarks(part)?);
-            report.notes.extend(self.keep_counterexamples(part, device)?);
         }
         report.notes.extend(self.itself(device));
+        report.answer = tables::answer(&self.parts);
         report.holds = self.parts.iter().all(|part| part.state.differing() == 0);
         report.device = Some(device.identity().clone());
         report.tables = tables;
-        if self.parts.iter().all(|part| part.state.compared() == 0) {
+        if self.parts.iter().all(|part| part.state.compared() == 0) && !stopped {
             self.nothing(report, device);
         }
         Ok(())
@@ -288,34 +344,39 @@ impl Command<'_> {
         })
     }
 
-    /// Writes the counterexamples of a part as a trace, and says where.
-    fn keep_counterexamples(&self, part: &Part, device: &mut dyn Device) -> Result<Option<String>> {
-        let all = part.counterexamples.as_deref().unwrap_or_default();
-        if all.is_empty() {
-            return Ok(None);
+    /// Writes the counterexamples of each part as a trace, and says where; after an interruption those that the device answers at once.
+    fn keep_counterexamples(&self, device: &mut dyn Device, interrupted: bool, notes: &mut Vec<String>) -> Result<()> {
+        let until = interrupted.then(|| Instant::now() + AFTER_INTERRUPTION);
+        for part in &self.parts {
+            let all = part.counterexamples.as_deref().unwrap_or_default();
+            if all.is_empty() {
+                continue;
+            }
+            let instruction = part.run.instruction()?;
+            let Some(file) = counterexample_file(self.arguments, &instruction) else {
+                notes.push("--counterexamples FILE writes them as a trace, which replays against any model.".into());
+                break;
+            };
+            let metadata = sorting::map([
+                ("device".into(), device.identity().name.clone()),
+                ("description".into(), device.identity().description.clone()),
+                ("source".into(), invocation()),
+                ("execution".into(), part.ran.execution.clone()),
+                ("tcnum".into(), env!("CARGO_PKG_VERSION").into()),
+                (CONTENTS.into(), "counterexamples".into()),
+            ]);
+            let trace = counterexample_trace(part, all, device, metadata, until)?;
+            match file {
+                CounterexampleFile::Named(_) => trace.write(file.path())?,
+                CounterexampleFile::Derived(_) => trace.write_derived(file.path(), TraceKind::Counterexamples)?,
+            }
+            let file = file.path().display();
+            let judge = &self.judge;
+            notes.push(format!(
+                "The counterexamples of {instruction} are in {file}: `tcnum verify {file} --model {judge}` replays them."
+            ));
         }
-        let instruction = part.run.instruction()?;
-        let Some(file) = counterexample_file(self.arguments, &instruction) else {
-            return Ok(Some("--counterexamples FILE writes them as a trace, which replays against any model.".into()));
-        };
-        let metadata = sorting::map([
-            ("device".into(), device.identity().name.clone()),
-            ("description".into(), device.identity().description.clone()),
-            ("source".into(), invocation()),
-            ("execution".into(), part.ran.execution.clone()),
-            ("tcnum".into(), env!("CARGO_PKG_VERSION").into()),
-            (CONTENTS.into(), "counterexamples".into()),
-        ]);
-        let trace = counterexample_trace(part, all, device, metadata)?;
-        match file {
-            CounterexampleFile::Named(_) => trace.write(file.path())?,
-            CounterexampleFile::Derived(_) => trace.write_derived(file.path(), TraceKind::Counterexamples)?,
-        }
-        let file = file.path().display();
-        let judge = &self.judge;
-        Ok(Some(format!(
-            "The counterexamples of {instruction} are in {file}: `tcnum verify {file} --model {judge}` replays them."
-        )))
+        Ok(())
     }
 }
 

@@ -83,6 +83,14 @@ pub(super) struct Arguments {
     pub destination: OutputDestination,
 }
 
+impl Arguments {
+    /// Whether the result has figures: those of campaigns.
+    pub(super) fn has_figures(&self) -> bool {
+        let Selection { instructions, formats, all } = &self.selection;
+        *all || !instructions.is_empty() || !formats.is_empty()
+    }
+}
+
 /// An operation whose operands are all tried.
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 enum Exhaustive {
@@ -95,8 +103,7 @@ enum Exhaustive {
 /// # Errors
 /// Unknown names, a device or a model that lacks an instruction, a device that fails, a file that is not what it should be.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
-    let Selection { instructions, formats, all } = &arguments.selection;
-    if *all || !instructions.is_empty() || !formats.is_empty() {
+    if arguments.has_figures() {
         return campaign::run(arguments, report);
     }
     let given = [

@@ -6,11 +6,11 @@ use super::{super::Progress, Arguments};
 use crate::{
     Error, Result, Stage,
     base::interrupt,
-    comparison::{Listing, Origin, Subject},
+    comparison::{Listing, Origin, Subject, VerificationRow},
     device::{self, Device, Generation, cpu},
     report::{Report, Table},
     trace::Trace,
-    verify::trace::{reduce, row, verify},
+    verify::trace::{answer, reduce, row, verify},
 };
 
 /// The kinds of device, as their names begin.
@@ -22,66 +22,79 @@ const KINDS: [&str; 4] = ["model:", "exec:", "trace:", "cuda:"];
 /// No recording, or a file that is not one; a model that is unknown or lacks an instruction; a device that fails.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let files = recordings(arguments)?;
-    let timeout = Duration::from_secs(arguments.timeout);
+    let mut comparison = Comparison::default();
     // One judge for each generation that recorded.
-    let mut judges: Vec<(String, Box<dyn Device>)> = Vec::new();
+    let timeout = Duration::from_secs(arguments.timeout);
     if let Some(named) = &arguments.model {
-        judges.push(judge(named, timeout)?);
+        comparison.judges.push(judge(named, timeout)?);
     }
-    let (mut compared, mut listing, mut stand_ins) = (Vec::new(), Listing::default(), BTreeSet::new());
-    let mut notes = Vec::new();
-    let progress = Progress::new(&arguments.destination);
-    for (number, file) in files.iter().enumerate() {
-        if report.until_interrupted(interrupt::check())?.is_none() {
-            break;
-        }
-        let trace = &Trace::read(Path::new(file))?;
-        let at = match &arguments.model {
-            Some(_) => 0,
-            None => {
-                let (model, undecided) = Generation::of_recording(&trace.metadata).model(file)?;
-                notes.extend(undecided);
-                let name = format!("model:{model}");
-                match judges.iter().position(|(other, _)| *other == name) {
-                    Some(at) => at,
-                    None => {
-                        judges.push(judge(&name, timeout)?);
-                        judges.len() - 1
+    let outcome = comparison.compare(arguments, &files, timeout);
+    let Comparison { judges, rows, listing, stand_ins, notes } = comparison;
+    report.answer = answer(&rows);
+    report.notes.extend(notes);
+    report.notes.extend(listing.notes());
+    if !listing.is_empty() {
+        report.notes.push(limits(&stand_ins));
+    }
+    report.device = judges.first().filter(|_| judges.len() == 1).map(|(_, judge)| judge.identity().clone());
+    report.holds = rows.iter().all(|row| row.differing == 0);
+    report.tables = vec![Table::of("Recorded outputs compared in every bit", rows)];
+    report.tables.extend(listing.table());
+    outcome
+}
+
+/// What was compared, whatever ended it.
+#[derive(Default)]
+struct Comparison {
+    judges: Vec<(String, Box<dyn Device>)>,
+    rows: Vec<VerificationRow>,
+    listing: Listing,
+    stand_ins: BTreeSet<String>,
+    notes: Vec<String>,
+}
+
+impl Comparison {
+    fn compare(&mut self, arguments: &Arguments, files: &[&str], timeout: Duration) -> Result<()> {
+        let progress = Progress::new(&arguments.destination);
+        for (number, &file) in files.iter().enumerate() {
+            interrupt::check()?;
+            let trace = &Trace::read(Path::new(file))?;
+            let at = match &arguments.model {
+                Some(_) => 0,
+                None => {
+                    let (model, undecided) = Generation::of_recording(&trace.metadata).model(file)?;
+                    self.notes.extend(undecided);
+                    let name = format!("model:{model}");
+                    match self.judges.iter().position(|(other, _)| *other == name) {
+                        Some(at) => at,
+                        None => {
+                            self.judges.push(judge(&name, timeout)?);
+                            self.judges.len() - 1
+                        }
                     }
                 }
+            };
+            let (model, judge) = &mut self.judges[at];
+            let what = format!("verifying {file} against {model}");
+            progress.at(Stage { what: &what, done: number as u64, total: files.len() as u64 });
+            let mut result = verify(trace, judge.as_mut(), arguments.max_mismatches as usize)?;
+            if !result.differences.is_empty() {
+                progress.step(&format!("reducing what differs in {file}"));
             }
-        };
-        let (model, judge) = &mut judges[at];
-        let what = format!("verifying {file} against {model}");
-        progress.at(Stage { what: &what, done: number as u64, total: files.len() as u64 });
-        let outcome = verify(trace, judge.as_mut(), arguments.max_mismatches as usize);
-        let Some(mut result) = report.until_interrupted(outcome)? else { break };
-        if !result.differences.is_empty() {
-            progress.step(&format!("reducing what differs in {file}"));
+            // What was compared is known, whatever becomes of reducing what differs.
+            let reduced = match result.stopped.clone() {
+                None => reduce(trace, judge.as_mut(), &mut result),
+                Some(error) => Err(error),
+            };
+            let origin = Origin { file: Some(file), ..Origin::default() };
+            for difference in &result.differences {
+                self.listing.add(&Subject::Matrix(&trace.instruction), &origin, difference);
+            }
+            self.rows.push(row(file, trace, model.strip_prefix("model:").unwrap_or(model), &result));
+            self.stand_ins.extend(reduced?);
         }
-        let reduced = reduce(trace, judge.as_mut(), &mut result);
-        stand_ins.extend(report.until_interrupted(reduced)?.flatten());
-        let origin = Origin { file: Some(file), ..Origin::default() };
-        for difference in &result.differences {
-            listing.add(&Subject::Matrix(&trace.instruction), &origin, difference);
-        }
-        compared.push(row(file, trace, model.strip_prefix("model:").unwrap_or(model), &result));
+        Ok(())
     }
-    let names: Vec<&str> = judges.iter().map(|(_, judge)| judge.identity().name.as_str()).collect();
-    notes.insert(
-        0,
-        format!("Recorded outputs were compared with what {} makes of the recorded inputs.", names.join(", or ")),
-    );
-    notes.extend(listing.notes());
-    if !listing.is_empty() {
-        notes.push(limits(&stand_ins));
-    }
-    report.notes.extend(notes);
-    report.device = Some(judges[0].1.identity().clone()).filter(|_| judges.len() == 1);
-    report.holds = !compared.is_empty() && compared.iter().all(|row| row.differing == 0);
-    let compared = Table::of("Recorded outputs compared in every bit", compared);
-    report.tables = [Some(compared), listing.table()].into_iter().flatten().collect();
-    Ok(())
 }
 
 /// What the notes say of cases that differ in a recording, where these models are used in its place.

@@ -7,6 +7,8 @@
 mod moves;
 mod terms;
 
+use std::time::Instant;
+
 use super::Cost;
 use crate::{
     Result,
@@ -24,13 +26,35 @@ const BATCH: usize = 256;
 /// The place of the first of some cases that has the property.
 pub type First<'a> = &'a mut dyn FnMut(&[Case]) -> Result<Option<usize>>;
 
-/// The minimal case that `case` of an instruction is reduced to, when at most `budget` cases may be asked about; `None` if it does not have
-/// the property.
+/// How much may be asked for a reduction.
+#[derive(Debug, Clone, Copy)]
+pub struct Budget {
+    /// Cases.
+    pub cases: usize,
+    /// When the time is over, after which nothing more is asked; `None`: never.
+    pub until: Option<Instant>,
+}
+
+impl Budget {
+    /// Whether the time is over.
+    pub fn is_over(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until)
+    }
+}
+
+impl From<usize> for Budget {
+    fn from(cases: usize) -> Budget {
+        Budget { cases, until: None }
+    }
+}
+
+/// The minimal case that `case` of an instruction is reduced to within a budget; `None` if it does not have the property, or nothing
+/// could be asked.
 ///
 /// # Errors
 /// Those of `first`; a signal.
-pub fn shrink(i: &Instruction, case: &Case, budget: usize, first: First) -> Result<Option<Case>> {
-    let mut search = Search { i, first, left: budget };
+pub fn shrink(i: &Instruction, case: &Case, budget: impl Into<Budget>, first: First) -> Result<Option<Case>> {
+    let mut search = Search { i, first, left: budget.into() };
     let Some(start) = search.first(vec![case.clone()])? else { return Ok(None) };
     let fewest = search.fewest_terms(start)?;
     search.simplest(fewest).map(Some)
@@ -40,8 +64,8 @@ pub fn shrink(i: &Instruction, case: &Case, budget: usize, first: First) -> Resu
 struct Search<'a> {
     i: &'a Instruction,
     first: First<'a>,
-    /// How many cases may still be asked about.
-    left: usize,
+    /// What may still be asked.
+    left: Budget,
 }
 
 impl Search<'_> {
@@ -50,10 +74,10 @@ impl Search<'_> {
         let mut from = 0;
         while from < cases.len() {
             let to = cases.len().min(from + BATCH);
-            if self.left < to - from {
+            if self.left.cases < to - from || self.left.is_over() {
                 return Ok(None);
             }
-            self.left -= to - from;
+            self.left.cases -= to - from;
             interrupt::check()?;
             if let Some(at) = (self.first)(&cases[from..to])? {
                 return Ok(Some(cases.swap_remove(from + at)));

@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     Result,
+    base::interrupt,
     device::{DeviceState, Load, MachineCount, Meter, OperandValues, Role, Timing, Way, meter::codes},
     isa::Instruction,
 };
@@ -89,6 +90,7 @@ impl Meter for CpuMeter {
     fn sustain(&mut self, load: &Load, seconds: f64) -> Result<(Timing, DeviceState)> {
         let begun = Instant::now();
         loop {
+            interrupt::check()?;
             let timing = self.time(load)?;
             if begun.elapsed().as_secs_f64() >= seconds {
                 return Ok((timing, self.state()));

@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     Error, Result,
+    base::interrupt,
     device::{
         DeviceState, Load, MachineCount, Meter, Metered, OperandValues, Role, SharedLoad, Timing, Way, meter::codes,
     },
@@ -166,6 +167,7 @@ impl Meter for CudaMeter {
     fn sustain(&mut self, load: &Load, seconds: f64) -> Result<(Timing, DeviceState)> {
         let begun = Instant::now();
         loop {
+            interrupt::check()?;
             let times = self.launch(load).map_err(|error| self.failed(&error))?;
             // While the GPU works.
             std::thread::sleep(Duration::from_millis(5));

@@ -294,8 +294,14 @@ impl CudaSweeper {
         let mut differences: Vec<Alike> = counts
             .iter()
             .zip(firsts)
-            .filter(|(count, _)| **count > 0)
-            .map(|(count, first)| Alike { count: *count, index: !first / lanes, lane: (!first % lanes) as usize })
+            .enumerate()
+            .filter(|(_, (count, _))| **count > 0)
+            .map(|(kind, (count, first))| Alike {
+                kind,
+                count: *count,
+                index: !first / lanes,
+                lane: (!first % lanes) as usize,
+            })
             .collect();
         sorting::by_key(&mut differences, |difference| (difference.index, difference.lane));
         let compared = std::array::from_fn(|class| found[class]);

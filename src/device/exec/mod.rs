@@ -16,6 +16,7 @@ use std::{
 use super::{Device, Execution, ExecutionKind, Generation, Identity};
 use crate::{
     Error, Result,
+    base::pace::Pace,
     isa::{Codes, Instruction, Tiles},
 };
 pub use check::{ExecCheckRow, check};
@@ -25,10 +26,9 @@ use session::{Failure, Refusal, Session};
 /// The most tiles, and about the most bytes of input, in one batch.
 const BATCH_TILES: usize = 4096;
 const BATCH_BYTES: usize = 8 << 20;
-/// The tiles of the first batch. Batches grow as long as their answers come within a quarter of this time, and shrink where they
-/// take longer than it, so that a slow program is never asked for more than it can do before the timeout.
+/// The tiles of the first batch; later ones are as large as a program answers in about a second, so that a slow one is never asked
+/// for more than it can do before the timeout.
 const FIRST_TILES: usize = 16;
-const PACE: Duration = Duration::from_secs(1);
 
 /// A program that computes tiles. It is started for the first instruction, and again for each further one.
 pub struct ExecDevice {
@@ -37,7 +37,7 @@ pub struct ExecDevice {
     timeout: Duration,
     session: Option<Session>,
     /// How many tiles the next batch has at most.
-    batch: usize,
+    pace: Pace,
     /// The model that the program wants to be compared with.
     model: Option<String>,
     /// The version of the protocol that it has answered to.
@@ -61,7 +61,7 @@ impl ExecDevice {
             description: "an external program".into(),
             details: Vec::new(),
         };
-        Ok(ExecDevice { identity, words, timeout, session: None, batch: FIRST_TILES, model: None, protocol: None })
+        Ok(ExecDevice { identity, words, timeout, session: None, pace: first_pace(), model: None, protocol: None })
     }
 
     /// The session for `instruction`: the running one, or a new one in place of one for another instruction.
@@ -91,7 +91,7 @@ impl ExecDevice {
         }
         self.model.clone_from(&session.model);
         self.protocol = Some(session.protocol);
-        self.batch = FIRST_TILES;
+        self.pace = first_pace();
         Ok(session)
     }
 
@@ -103,6 +103,10 @@ impl ExecDevice {
             _ => Ok(()),
         }
     }
+}
+
+fn first_pace() -> Pace {
+    Pace::new(FIRST_TILES as u64, BATCH_TILES as u64)
 }
 
 /// The error for a program that cannot be started.
@@ -131,7 +135,7 @@ impl Device for ExecDevice {
         let mut from = 0;
         while from < tiles.count {
             self.session(instruction)?;
-            let to = tiles.count.min(from + self.batch.min(most));
+            let to = tiles.count.min(from + most.min(self.pace.size() as usize));
             let begin = Instant::now();
             let outcome = self.session(instruction)?.answer(&tiles.slice(from, to));
             let took = begin.elapsed();
@@ -147,12 +151,7 @@ impl Device for ExecDevice {
                     )),
                 }
             })?);
-            let full = to - from == self.batch;
-            if full && took < PACE / 4 {
-                self.batch = (self.batch * 2).min(BATCH_TILES);
-            } else if took > PACE {
-                self.batch = (self.batch / 2).max(1);
-            }
+            self.pace.took((to - from) as u64, took);
             from = to;
         }
         Ok(d)

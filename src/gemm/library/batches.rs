@@ -114,8 +114,8 @@ struct Reference {
     row: Matrix,
 }
 
-/// Has a library compute a layer at each of its batch sizes, of which the first rows of A are the same; the model replays part of the first
-/// row.
+/// Has a library compute a layer at each of its batch sizes, of which the first rows of A are the same, and adds a row for each; the model
+/// replays part of the first row.
 ///
 /// # Errors
 /// The model fails, [`Error::Interrupted`]. (A library that refuses a product or fails is an outcome.)
@@ -126,13 +126,13 @@ pub fn batches(
     layer: &Layer,
     seed: u64,
     chosen: Option<&ChosenAlgorithm>,
-) -> Result<Vec<BatchRow>> {
+    rows: &mut Vec<BatchRow>,
+) -> Result<()> {
     let Problem { n, k, a, b, d, .. } = layer.problem;
     let own =
         |operand: u64| random(seed ^ fnv1a(format!("{} {}", layer.name, layer.problem.kind()).as_bytes()), operand);
     let weights = draw(k, n, b, d, layer.values, own(1));
     let mut reference: Option<Reference> = None;
-    let mut rows = Vec::new();
     for &m in &layer.batches {
         interrupt::check()?;
         let problem = Problem { m, ..layer.problem.clone() };
@@ -195,7 +195,7 @@ pub fn batches(
         }
         rows.push(row);
     }
-    Ok(rows)
+    Ok(())
 }
 
 /// What is otherwise than at the first batch size.

@@ -7,7 +7,7 @@ use crate::{
     device::{Attributes, ChosenAlgorithm, Library},
     gemm::{
         Differences, Factors, KOrder, Matrix, ModelReplay, Replay, Schedule,
-        matching::{self, Suspects, suited},
+        matching::{self, Matches, Suspects, suited},
         sample::Sample,
     },
     inputs::random,
@@ -242,14 +242,15 @@ impl<'a> Campaign<'a> {
         }
         self.searches -= 1;
         let suspects = Suspects { models: vec![self.model.clone()], instructions: Vec::new(), factors: scales };
-        let found = match matching::find(&suspects, &sample.factors, &sample.d, &|_| ()) {
-            Ok(found) => found,
+        let mut found = Matches::default();
+        match matching::find(&suspects, &sample.factors, &sample.d, &mut found, &|_| ()) {
+            Ok(()) => (),
             Err(error @ Error::Interrupted { .. }) => return Err(error),
             Err(error) => {
                 note(explained, &format!("no search is possible: {error}"));
                 return Ok(());
             }
-        };
+        }
         for candidate in found.found.iter().take(MOST_FOUND) {
             let operands = suited(factors, &candidate.schedule)?;
             if self.differences(&candidate.schedule, &operands, d)?.0.differing == 0 {

@@ -169,6 +169,26 @@ pub fn library_product(place: usize, product: &ExplainedProduct, schedules: &Lib
     }
 }
 
+/// What became of products, in a sentence; `None` without one.
+pub fn answer(rows: &[LibraryProductRow], device: &str) -> Option<String> {
+    let of = |outcome: &str| rows.iter().filter(|row| row.outcome == outcome).count();
+    let others = ["found", "unexplained", "refused", "failed"].map(|outcome| (of(outcome), outcome));
+    let others = others.iter().filter(|(count, _)| *count > 0);
+    let others: String = others.map(|(count, outcome)| format!("; {count} {outcome}")).collect();
+    let predicted = of("predicted");
+    match rows {
+        [] => None,
+        [one] => Some(match predicted {
+            0 => format!("{device}: the algorithm's attributes do not predict the product ({}).", one.outcome),
+            _ => format!("{device}: the algorithm's attributes predict every bit of the product."),
+        }),
+        _ => Some(format!(
+            "{device}: the algorithms' attributes predict every bit of {predicted} of {} products{others}.",
+            rows.len()
+        )),
+    }
+}
+
 /// A row for each kind of product, in the order of their first.
 pub fn library_summary(rows: &[LibraryProductRow]) -> Vec<LibrarySummaryRow> {
     let mut summary: Vec<LibrarySummaryRow> = Vec::new();

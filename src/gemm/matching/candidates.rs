@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     Error, Result,
+    base::interrupt,
     arithmetic::{Model, Program},
     format::{Format, Rounding},
     gemm::{
@@ -57,6 +58,7 @@ pub(super) fn suspected(
             .into_iter()
             .flat_map(|own| KOrder::ALL.map(|order| (own, order)))
         {
+            interrupt::check()?;
             let mut plain = Schedule::new(arithmetic.instruction.clone())?;
             (plain.operands, plain.order, plain.output.format) = (operands, order, output);
             (plain.alpha, plain.beta) = suspects.factors;

@@ -1,6 +1,9 @@
 //! How far candidates are from D on a few of its elements.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Mutex, PoisonError},
+};
 
 use super::{
     MatchCandidate,
@@ -31,32 +34,46 @@ pub(super) struct Score {
 }
 
 impl Score {
+    /// Elements that differ.
+    pub(super) fn differing(self) -> usize {
+        self.differing
+    }
+
     pub(super) fn agrees(self) -> bool {
         self.differing == 0
     }
 }
 
 impl Sample {
-    /// How far each of some candidates, of which kin stand together, is from D.
-    pub(super) fn judge(&self, suspects: Vec<Suspect>) -> Result<Vec<(Score, Suspect)>> {
+    /// Adds how far each of some candidates, of which kin stand together, is from D; of a search that is ended, those that were judged.
+    pub(super) fn judge(&self, suspects: Vec<Suspect>, judged: &mut Vec<(Score, Suspect)>) -> Result<()> {
         let mut families: BTreeMap<usize, Vec<Suspect>> = BTreeMap::new();
         for suspect in suspects {
             families.entry(suspect.kin).or_default().push(suspect);
         }
-        let judged = parallel::try_map(families.into_values(), |family| self.judge_kin(family))?;
-        Ok(judged.into_iter().flatten().collect())
+        // In the order of kin, whichever is judged first.
+        let done = Mutex::new(BTreeMap::new());
+        let outcome = parallel::try_map(families, |(kin, family)| {
+            let mut own = Vec::with_capacity(family.len());
+            let outcome = self.judge_kin(family, &mut own);
+            done.lock().unwrap_or_else(PoisonError::into_inner).insert(kin, own);
+            outcome
+        });
+        judged.extend(done.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().flatten());
+        outcome.map(drop)
     }
 
     /// The same for kin, which share what runs have summed.
-    fn judge_kin(&self, family: Vec<Suspect>) -> Result<Vec<(Score, Suspect)>> {
+    fn judge_kin(&self, family: Vec<Suspect>, judged: &mut Vec<(Score, Suspect)>) -> Result<()> {
         let MatchCandidate { arithmetic, schedule } = &family.first().expect("a family has a member").candidate;
         let tile = Instruction { m: self.d.rows, n: self.d.columns, ..schedule.instruction.clone() };
         let evaluator = Model::load(&arithmetic.model)?.evaluator(&tile)?;
         let (factors, mut runs) = (suited(&self.factors, schedule)?, Runs::new());
-        let judge = |suspect: Suspect| {
-            Ok((self.score(&suspect.candidate.schedule, &tile, &evaluator, &factors, &mut runs)?, suspect))
-        };
-        family.into_iter().map(judge).collect()
+        for suspect in family {
+            let score = self.score(&suspect.candidate.schedule, &tile, &evaluator, &factors, &mut runs)?;
+            judged.push((score, suspect));
+        }
+        Ok(())
     }
 
     fn score(

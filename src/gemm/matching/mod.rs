@@ -8,11 +8,12 @@ mod words;
 use std::sync::Arc;
 
 pub(super) use candidates::suited;
-pub use words::{remarks, together};
+pub use words::{answer, remarks, together};
 
-use super::{Differences, Executor, Factors, Matrix, Schedule, compute::compute, sample::Sample};
-use crate::{Error, Result, base::sorting, device::ModelDevice, isa::Instruction};
+use super::{Differences, Executor, Extents, Factors, Matrix, Schedule, compute::compute, sample::Sample};
+use crate::{Result, base::sorting, device::ModelDevice, isa::Instruction};
 use candidates::{Suspect, arithmetics, scale_blocks, suspected, weight};
+use judge::Score;
 
 /// Rows and columns of the elements that every candidate is judged on, then those that are left, and so on.
 const SAMPLES: [(usize, usize); 3] = [(1, 8), (8, 16), (32, 32)];
@@ -55,12 +56,14 @@ pub struct MatchCandidate {
 }
 
 /// What was found.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Matches {
-    /// How many schedules were tried, and of how many arithmetics.
+    /// How many schedules are tried, and of how many arithmetics.
     pub tried: usize,
     /// The arithmetics that they are of.
     pub arithmetics: usize,
+    /// The nearest on the elements that were judged last, of a search that is not done.
+    pub judged: Vec<Judged>,
     /// Those that give D in every bit, the simplest first.
     pub found: Vec<MatchCandidate>,
     /// How many more agreed on the elements that all are judged on, and were not computed in full.
@@ -69,50 +72,72 @@ pub struct Matches {
     pub nearest: Option<(MatchCandidate, Differences)>,
 }
 
-/// Finds the schedules that give `d`; `step` is told what is being done.
+/// A candidate that was judged on some elements of D.
+#[derive(Debug, Clone)]
+pub struct Judged {
+    /// The candidate.
+    pub candidate: MatchCandidate,
+    /// The elements.
+    pub elements: usize,
+    /// Those that it does not give.
+    pub differing: usize,
+}
+
+/// Finds the schedules that give `d`; `step` is told what is being done. Whatever ends the search, `matches` has what was found until then.
 ///
 /// # Errors
 /// Matrices that do not fit, formats that no instruction of the models multiplies, [`Error::Interrupted`].
-pub fn find(suspects: &Suspects, factors: &Factors, d: &Matrix, step: &dyn Fn(&str)) -> Result<Matches> {
-    let shape = (factors.a.rows, factors.b.columns);
-    if (d.rows, d.columns) != shape {
-        return Err(Error::request(format!(
-            "D is {}, and A times B is {} x {}: it is the result of another product",
-            d.shape(),
-            shape.0,
-            shape.1
-        )));
-    }
-    factors.fit()?;
+pub fn find(
+    suspects: &Suspects,
+    factors: &Factors,
+    d: &Matrix,
+    matches: &mut Matches,
+    step: &dyn Fn(&str),
+) -> Result<()> {
+    Extents { d: Some((d.rows, d.columns)), ..factors.extents() }.fit()?;
     let blocks = scale_blocks(factors)?;
     let arithmetics = arithmetics(suspects, factors, d.format)?;
     step(&format!("{} arithmetics", arithmetics.len()));
     let mut left = suspected(&arithmetics, suspects, factors, d.format, blocks)?;
-    let tried = left.len();
+    (matches.tried, matches.arithmetics) = (left.len(), arithmetics.len());
     let mut agreeing = 0;
     for (seed, extents) in SAMPLES.into_iter().enumerate() {
         let sample = Sample::new(factors, d, extents, seed as u64, blocks.as_ref());
-        let mut judged = sample.judge(left)?;
+        let mut judged = Vec::new();
+        let outcome = sample.judge(left, &mut judged);
         // The simplest first, of those that are as near.
         sorting::by_key(&mut judged, |(score, suspect)| (*score, weight(&suspect.candidate.schedule)));
+        let elements = sample.d.codes.len();
+        if outcome.is_ok() || matches.judged.is_empty() {
+            let near = |(score, suspect): &(Score, Suspect)| Judged {
+                candidate: suspect.candidate.clone(),
+                elements,
+                differing: score.differing(),
+            };
+            matches.judged = judged.iter().take(NEAR).map(near).collect();
+        }
+        outcome?;
         agreeing = judged.iter().filter(|(score, _)| score.agrees()).count();
-        step(&format!("{agreeing} of {tried} schedules agree on {} elements", sample.d.codes.len()));
+        step(&format!("{agreeing} of {} schedules agree on {elements} elements", matches.tried));
         let kept = if agreeing > 0 { agreeing } else { NEAR };
         left = judged.into_iter().take(kept).map(|(_, suspect)| suspect).collect();
     }
-    let (mut found, mut nearest): (Vec<MatchCandidate>, Option<(MatchCandidate, Differences)>) = (Vec::new(), None);
-    for Suspect { candidate, .. } in left.iter().take(agreeing.clamp(1, MOST_MATCHES)) {
+    for (at, Suspect { candidate, .. }) in left.iter().take(agreeing.clamp(1, MOST_MATCHES)).enumerate() {
+        matches.unchecked = agreeing.saturating_sub(at);
         step(&format!("computing {}", candidate.schedule.sentence(factors.k())));
         let differences = Differences::between(&whole(candidate, factors)?, d)?;
         if differences.differing == 0 {
-            found.push(candidate.clone());
-        } else if nearest.as_ref().is_none_or(|(_, other)| differences.differing < other.differing) {
-            nearest = Some((candidate.clone(), differences));
+            matches.found.push(candidate.clone());
+        } else if matches.nearest.as_ref().is_none_or(|(_, other)| differences.differing < other.differing) {
+            matches.nearest = Some((candidate.clone(), differences));
         }
     }
-    let unchecked = agreeing.saturating_sub(MOST_MATCHES);
-    let nearest = nearest.filter(|_| found.is_empty());
-    Ok(Matches { tried, arithmetics: arithmetics.len(), found, unchecked, nearest })
+    matches.unchecked = agreeing.saturating_sub(MOST_MATCHES);
+    matches.judged.clear();
+    if !matches.found.is_empty() {
+        matches.nearest = None;
+    }
+    Ok(())
 }
 
 /// Two schedules of one product: some of its elements are made by the one, the others by the other, as where a library has another kernel for
@@ -164,7 +189,8 @@ pub fn mixed(
         return Ok(None);
     }
     step(&format!("looking for the schedule of what the nearest does not give: row {row}"));
-    let part = find(suspects, &factors.chosen(&[row], &columns, None), &d.chosen(&[row], &columns), step)?;
+    let mut part = Matches::default();
+    find(suspects, &factors.chosen(&[row], &columns, None), &d.chosen(&[row], &columns), &mut part, step)?;
     for second in part.found.iter().take(NEAR) {
         let own = whole(second, factors)?;
         let codes = || near.codes.iter().zip(own.codes.iter()).zip(d.codes.iter());

@@ -1,6 +1,6 @@
 //! What a search for schedules found, in sentences.
 
-use super::{super::places, Matches, Mixed};
+use super::{super::places, MatchCandidate, Matches, Mixed};
 
 /// What two schedules give together, in a sentence.
 pub fn together(mixed: &Mixed, k: usize, elements: usize) -> String {
@@ -16,31 +16,40 @@ pub fn together(mixed: &Mixed, k: usize, elements: usize) -> String {
     )
 }
 
-/// What was found, in sentences.
-pub fn remarks(found: &Matches, k: usize, elements: usize) -> Vec<String> {
-    let Matches { tried, arithmetics, found, unchecked, nearest } = found;
-    let arithmetics = if *arithmetics == 1 { "1 arithmetic".into() } else { format!("{arithmetics} arithmetics") };
-    let tried = format!("{tried} schedules of {arithmetics} were tried");
-    let mut notes = Vec::new();
-    match (&found[..], nearest) {
-        ([first, others @ ..], _) => {
-            let sentence = first.schedule.sentence(k);
-            let model = &first.arithmetic.model;
-            let more = match others.len() {
-                0 => "no other that was tried gives the same".to_string(),
-                1 => "1 other gives the same D, and nothing in D tells them apart".to_string(),
-                count => format!("{count} others give the same D, and nothing in D tells them apart"),
-            };
-            notes.push(format!("D is, in every bit, {sentence}, with the arithmetic of {model}; {more}. {tried}."));
+/// Which schedules give D, in a sentence; `None` where nothing was judged.
+pub fn answer(found: &Matches, k: usize, elements: usize) -> Option<String> {
+    let named = |own: &MatchCandidate| {
+        format!("{}, with the arithmetic of {}", own.schedule.sentence(k), own.arithmetic.model)
+    };
+    let Matches { tried, found, unchecked, nearest, judged, .. } = found;
+    Some(match (&found[..], nearest, judged.first()) {
+        ([one], _, _) if *unchecked == 0 => format!("D is, in every bit, {}; no other that was tried gives it.", named(one)),
+        ([first, ..], _, _) => {
+            let least = if *unchecked > 0 { "At least " } else { "" };
+            let count = found.len();
+            let (count, give) = if count == 1 { ("1 schedule".into(), "gives") } else { (format!("{count} schedules"), "give") };
+            format!("{least}{count} {give} D in every bit, and D does not tell them apart; the simplest is {}.", named(first))
         }
-        ([], Some((near, differences))) => notes.push(format!(
-            "No schedule gives D; {tried}. The nearest is {}, with the arithmetic of {}: it gives {} of {elements} elements.",
-            near.schedule.sentence(k),
-            near.arithmetic.model,
-            elements - differences.differing
-        )),
-        ([], None) => notes.push(format!("No schedule gives D; {tried}.")),
-    }
+        ([], Some((near, differences)), _) => format!(
+            "None of the {tried} schedules gives D; the nearest gives {} of {elements} elements: {}.",
+            elements - differences.differing,
+            named(near)
+        ),
+        ([], None, Some(near)) => format!(
+            "No schedule is found yet, of {tried}; the nearest so far gives {} of {} elements that were judged: {}.",
+            near.elements - near.differing,
+            near.elements,
+            named(&near.candidate)
+        ),
+        ([], None, None) => return None,
+    })
+}
+
+/// How much was tried, in sentences.
+pub fn remarks(found: &Matches) -> Vec<String> {
+    let Matches { tried, arithmetics, unchecked, .. } = found;
+    let arithmetics = if *arithmetics == 1 { "1 arithmetic".into() } else { format!("{arithmetics} arithmetics") };
+    let mut notes = vec![format!("{tried} schedules of {arithmetics} were tried.")];
     if *unchecked > 0 {
         notes.push(format!(
             "{unchecked} more agree on the elements that all were judged on, and were not computed in full."

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     arithmetic::{Program, ResultTininess, Subnormals},
-    base::{parallel, sorting},
+    base::{interrupt, parallel, sorting},
     format::{Class, Format, Overflow},
     isa::Instruction,
 };
@@ -94,6 +94,11 @@ struct Change {
 }
 
 impl Search<'_> {
+    /// Whether nothing more may be computed: that took enough, or was interrupted.
+    fn is_over(&self) -> bool {
+        self.taken > self.most || interrupt::pending().is_some()
+    }
+
     fn update(&mut self) {
         let all: Vec<usize> = (0..self.cases.len()).collect();
         let program = &self.program;
@@ -138,13 +143,16 @@ impl Search<'_> {
 
     /// Makes the change that explains the most cases, if one explains more than now.
     fn choose(&mut self, changes: Vec<Change>) -> bool {
-        if self.missed.is_empty() || self.taken > self.most {
+        if self.missed.is_empty() || self.is_over() {
             return false;
         }
         let Some(base) = changes.first().and_then(|change| self.base(change)) else { return false };
         let step = self.missed.len().div_ceil(SAMPLE).max(1);
         let sample: Vec<usize> = self.missed.iter().copied().step_by(step).collect();
         let sifted = parallel::map(&changes, |change| {
+            if interrupt::pending().is_some() {
+                return 0;
+            }
             let program = self.changed(&base, change);
             sample.iter().filter(|at| explains(&program, &self.cases[**at])).count()
         });
@@ -161,7 +169,7 @@ impl Search<'_> {
             if count < limit {
                 best = Some((count, changes[at].clone(), program));
             }
-            if self.taken > self.most {
+            if self.is_over() {
                 break;
             }
         }
@@ -208,7 +216,7 @@ impl Search<'_> {
         let mut owns = change.owns.iter();
         let same =
             change.overall == self.steps.overall && owns.all(|(number, own)| self.steps.steps[*number].own == *own);
-        if same || self.taken > self.most {
+        if same || self.is_over() {
             return false;
         }
         let Some(base) = self.base(&change) else { return false };

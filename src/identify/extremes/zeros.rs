@@ -3,6 +3,7 @@
 use super::SUBNORMALS;
 use crate::{
     arithmetic::{ResultTininess, Subnormals, ZeroSign},
+    base::interrupt,
     format::{self, Real, Rounding},
     identify::{
         fit::Answered,
@@ -40,7 +41,8 @@ pub(in crate::identify) fn settle_zeros(steps: &mut SumSteps, i: &Instruction, c
     let others: Vec<&Answered> = cases.iter().filter(|(_, answer)| !is_zero(*answer)).collect();
     let mut taken = 0;
     let mut missed = |steps: &SumSteps, cases: &[&Answered]| {
-        let Some(program) = steps.written(i) else { return usize::MAX };
+        let going_on = interrupt::pending().is_none();
+        let Some(program) = steps.written(i).filter(|_| going_on) else { return usize::MAX };
         taken += cases.len() as u64;
         cases.iter().filter(|(case, answer)| program.dot(case) != *answer).count()
     };

@@ -1,0 +1,98 @@
+//! How much of an experiment is reproduced.
+
+use super::Verdict;
+
+/// Cells and findings by what became of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Score {
+    reproduced: usize,
+    /// Cells that differ, and do not decide: the file accepts that, or the device is of another generation.
+    forgiven: usize,
+    differing: usize,
+    untestable: usize,
+    holding: usize,
+    /// Findings that do not hold, and do not decide.
+    excused: usize,
+    failing: usize,
+}
+
+impl Score {
+    /// Takes in a cell, `None` where it could not be measured; `decides`: a difference is neither accepted nor one of another generation.
+    pub(super) fn cell(&mut self, verdict: Option<Verdict>, decides: bool) {
+        *match (verdict, decides) {
+            (Some(Verdict::Printed | Verdict::Sampling), _) => &mut self.reproduced,
+            (Some(Verdict::Differs), true) => &mut self.differing,
+            (Some(Verdict::Differs), false) => &mut self.forgiven,
+            (None, _) => &mut self.untestable,
+        } += 1;
+    }
+
+    /// Takes in a finding.
+    pub(super) fn finding(&mut self, holds: bool, decides: bool) {
+        *match (holds, decides) {
+            (true, _) => &mut self.holding,
+            (false, true) => &mut self.failing,
+            (false, false) => &mut self.excused,
+        } += 1;
+    }
+
+    /// Whether all that decides is as published.
+    pub(super) fn holds(&self) -> bool {
+        self.differing == 0 && self.failing == 0
+    }
+
+    /// How much is reproduced on the devices of these names, in sentences; `None` where nothing was judged.
+    pub(super) fn answer(&self, devices: &[&str]) -> Option<String> {
+        let on = match devices {
+            [one] => one.to_string(),
+            several => format!("{} devices", several.len()),
+        };
+        let others = |counts: [(usize, &str); 3]| {
+            let some = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("; {count} {what}"));
+            some.collect::<String>()
+        };
+        let cells = self.reproduced + self.forgiven + self.differing + self.untestable;
+        let of_cells = (cells > 0).then(|| {
+            let rest = others([
+                (self.differing, "are not"),
+                (self.forgiven, "are not, which is accepted or expected there"),
+                (self.untestable, "could not be tested"),
+            ]);
+            format!("{} of {cells} published figures are reproduced on {on}{rest}.", self.reproduced)
+        });
+        let findings = self.holding + self.excused + self.failing;
+        let of_findings = (findings > 0).then(|| {
+            let rest = others([
+                (self.failing, "do not"),
+                (self.excused, "do not, which is accepted or expected there"),
+                (0, ""),
+            ]);
+            let on = if cells > 0 { String::new() } else { format!(" on {on}") };
+            format!("{} of {findings} findings hold{on}{rest}.", self.holding)
+        });
+        let sentences: Vec<String> = of_cells.into_iter().chain(of_findings).collect();
+        (!sentences.is_empty()).then(|| sentences.join(" "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_counts_what_decides_apart_from_what_does_not() {
+        let mut score = Score::default();
+        assert_eq!((score.answer(&["model:hopper"]), score.holds()), (None, true));
+        score.cell(Some(Verdict::Printed), true);
+        score.cell(Some(Verdict::Differs), false);
+        assert!(score.holds());
+        score.cell(None, true);
+        score.finding(true, true);
+        assert!(score.holds());
+        score.finding(false, true);
+        assert!(!score.holds());
+        let expected = "1 of 3 published figures are reproduced on model:hopper; 1 are not, which is accepted or expected there; 1 could \
+                        not be tested. 1 of 2 findings hold; 1 do not.";
+        assert_eq!(score.answer(&["model:hopper"]).as_deref(), Some(expected));
+    }
+}
