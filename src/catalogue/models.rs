@@ -2,8 +2,8 @@
 
 use crate::{
     arithmetic::{
-        CPosition, Conversion, Evidence, EvidenceKind, EvidenceSource, Join, KEYS, Lanes, Late, Model, NODE_KEYS, NodeKey,
-        NodeKind, Parts, Program, Rounded, Rule, Start, Step, Subnormals, Wrap, ZeroSign,
+        CPosition, Conversion, Evidence, EvidenceKind, EvidenceSource, Join, KEYS, Lanes, Late, Model, NODE_KEYS,
+        NodeKey, NodeKind, Parts, Program, Rounded, Rule, Start, Step, Subnormals, Wrap, ZeroSign,
     },
     isa::{self, Instruction},
     report::Table,
@@ -227,7 +227,10 @@ fn evidence<'a>(rules: impl IntoIterator<Item = (&'a Model, usize, Vec<&'a Instr
             }
         })
     });
-    Table::of("What rules rest on: of several sources the first that covers a key holds; what none covers is assumed", rows)
+    Table::of(
+        "What rules rest on: of several sources the first that covers a key holds; what none covers is assumed",
+        rows,
+    )
 }
 
 /// What a source covers: `zero, nan`; `all keys of *.f32.f16.f16.f16*`.

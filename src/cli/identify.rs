@@ -182,7 +182,9 @@ fn fingerprints(arguments: &Arguments, progress: &Progress, report: &mut Report)
         instructions.iter().try_for_each(|instruction| {
             progress.step(&format!("asking {instruction} on {}", device.identity().name));
             match quick(device.as_mut(), instruction, arguments.common.seed) {
-                Err(error) if arguments.selection.all && error.exit_status() == 2 => report.notes.push(error.to_string()),
+                Err(error) if arguments.selection.all && error.exit_status() == 2 => {
+                    report.notes.push(error.to_string())
+                }
                 outcome => found.push(outcome?),
             }
             Ok(())

@@ -57,7 +57,7 @@ pub(super) fn part(results: &Results) -> Part {
         let ran = proof::ran(results);
         // What the chip itself has comes first.
         sorting::by_key(&mut all, |own| !own.instructions.iter().any(|name| proof::native(&ran, name)));
-                let marks = Marks::of(all.iter().flat_map(|own| own.found.iter().filter_map(|found| found.evidence)));
+        let marks = Marks::of(all.iter().flat_map(|own| own.found.iter().filter_map(|found| found.evidence)));
         let simulated: Vec<String> = results.simulated().into_iter().map(|(chip, _)| chip).collect();
         blocks.extend(sources(results, &all, &simulated));
         let from = match all.iter().filter(|own| simulated.contains(&own.chip)).count() {
@@ -125,7 +125,8 @@ fn sources(results: &Results, all: &[Arithmetic], simulated: &[String]) -> Vec<B
         measured.iter().map(|chip| Block::Text(format!("Features measured on {chip}."))).collect();
     if !models.is_empty() {
         let agreement = models.iter().flat_map(|chip| agreement(results, chip));
-        let said = format!("Features according to models, which were asked in the place of chips: {}.", models.join(", "));
+        let said =
+            format!("Features according to models, which were asked in the place of chips: {}.", models.join(", "));
         blocks.push(Block::Text([said].into_iter().chain(agreement).collect::<Vec<_>>().join(" ")));
     }
     blocks
@@ -222,7 +223,8 @@ fn words(all: &[Found], marks: Option<&Marks>) -> String {
     };
     let mut parts: Vec<String> = Vec::new();
     let mut say = |words: String, names: &[&str]| {
-        let own = FEATURES.iter().zip(all).filter(|(feature, own)| names.contains(&feature.name) && !own.words.is_empty());
+        let own =
+            FEATURES.iter().zip(all).filter(|(feature, own)| names.contains(&feature.name) && !own.words.is_empty());
         let evidence = own.filter_map(|(_, own)| own.evidence).max();
         parts.push(Found { words, evidence }.marked(marks));
     };
@@ -313,9 +315,8 @@ fn by_feature(all: &[Arithmetic], marks: Option<&Marks>, from: &str) -> Sheet {
 fn witnesses(features: &Table, from: &str) -> Sheet {
     let lines = Rows(features).iter().filter(|line| !line.text("operands").is_empty());
     let cells = ["feature", "found", "rests_on", "operands", "d", "value"];
-    let row = |line: Line| {
-        ["instruction", CHIP].into_iter().chain(cells).map(|key| line.text(key).to_string()).collect()
-    };
+    let row =
+        |line: Line| ["instruction", CHIP].into_iter().chain(cells).map(|key| line.text(key).to_string()).collect();
     let labels = ["instruction", from, "feature", "found", "rests on", "input", "D", "its value"];
     let sheet = Sheet::new("The input that shows each feature", &labels, &[], lines.map(row).collect());
     let shown: Shown = compose::joined(sheet.shown, "instruction");

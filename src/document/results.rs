@@ -121,7 +121,8 @@ impl Results {
                 false => format!("{chip}: {rests_on}"),
             })
             .collect();
-        (!shown.is_empty()).then(|| format!("According to arithmetic models, and what these rest on: {}.", shown.join("; ")))
+        (!shown.is_empty())
+            .then(|| format!("According to arithmetic models, and what these rest on: {}.", shown.join("; ")))
     }
 
     /// What the devices that a result names are called.

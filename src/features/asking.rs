@@ -146,7 +146,8 @@ impl<'a> Asked<'a> {
 
     /// The features, if what is known answers everything.
     fn features(&self) -> Option<Features> {
-        let answer = |case: &Case| self.known.get(case).copied().ok_or_else(|| Error::device("this was not asked ahead"));
+        let answer =
+            |case: &Case| self.known.get(case).copied().ok_or_else(|| Error::device("this was not asked ahead"));
         measured(self.instruction, self.position.clone(), &mut |cases| cases.iter().map(answer).collect()).ok()
     }
 
@@ -180,7 +181,9 @@ fn repeat(
 ) -> Result<()> {
     let mut cases: Vec<Case> = known.keys().cloned().collect();
     // The same ones every time.
-    cases.sort_unstable_by(|x, y| (&x.a, &x.b, x.c, &x.scale_a, &x.scale_b).cmp(&(&y.a, &y.b, y.c, &y.scale_a, &y.scale_b)));
+    cases.sort_unstable_by(|x, y| {
+        (&x.a, &x.b, x.c, &x.scale_a, &x.scale_b).cmp(&(&y.a, &y.b, y.c, &y.scale_a, &y.scale_b))
+    });
     let step = cases.len().div_ceil(REPEATED).max(1);
     let cases: Vec<Case> = cases.into_iter().step_by(step).collect();
     let codes = tree::ask(device, batches, i, element, &cases)?;

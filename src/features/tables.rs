@@ -50,7 +50,8 @@ pub fn answer(all: &[Features], device: &str) -> Option<String> {
             Some(format!("{} on {device}: {}.", one.instruction, found.join("; ")))
         }
         all => {
-            let kinds = sorting::set(all.iter().map(|one| one.cells.iter().map(|cell| &cell.found).collect::<Vec<_>>()));
+            let kinds =
+                sorting::set(all.iter().map(|one| one.cells.iter().map(|cell| &cell.found).collect::<Vec<_>>()));
             Some(format!("{} instructions of {device} have {} different sets of features.", all.len(), kinds.len()))
         }
     }

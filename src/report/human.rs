@@ -32,7 +32,11 @@ impl Shown {
             labels: shown.iter().map(|&i| label(table, i)).collect(),
             numeric: shown.iter().map(|&i| is_numeric(table, i)).collect(),
             beside: shown.iter().map(|&i| table.columns[i].look.beside).collect(),
-            rows: table.rows.iter().map(|row| shown.iter().map(|&i| evidence.marked(row, i, &print)).collect()).collect(),
+            rows: table
+                .rows
+                .iter()
+                .map(|row| shown.iter().map(|&i| evidence.marked(row, i, &print)).collect())
+                .collect(),
             legend: evidence.marks.map(|marks| marks.legend),
         }
     }

@@ -102,7 +102,8 @@ fn the_tree_of_random_arithmetics_is_found_where_terms_can_be_far_enough_apart()
     for name in names {
         let i = isa::all().iter().find(|i| i.name == name).unwrap();
         for seed in 0..amount(50, 600) as u64 {
-            let head = "name = \"random\"\ntitle = \"random\"\nversion = 1\n[[rule]]\nevidence = [{ assumed = \"random\" }]\n";
+            let head =
+                "name = \"random\"\ntitle = \"random\"\nversion = 1\n[[rule]]\nevidence = [{ assumed = \"random\" }]\n";
             let text = format!("{head}instructions = [\"{name}\"]\n{}", trees::lines(i, seed));
             let evaluator = Model::parse(&text, "random.toml").and_then(|model| model.evaluator(i)).unwrap();
             all += 1;

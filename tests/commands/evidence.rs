@@ -112,7 +112,10 @@ fn every_document_of_models_marks_its_cells_and_calls_none_a_measurement() {
             let plain = text.replace("</abbr>", "").replace("<abbr class=\"evidence ", "").replace("\\_", "_");
             assert_eq!(plain.matches("(model)").count().min(count), count, "{out}");
             assert!(plain.contains("According to arithmetic models, and what these rest on"), "{out}");
-            assert!(!plain.to_lowercase().contains("measured on") && !plain.contains("as far as it was measured"), "{out}");
+            assert!(
+                !plain.to_lowercase().contains("measured on") && !plain.contains("as far as it was measured"),
+                "{out}"
+            );
             for kind in EvidenceKind::ALL {
                 let mark = kind.mark().trim_end_matches(']');
                 let marked = [mark.to_string(), mark.replace('[', "\\["), mark.replace('[', "{[}")];

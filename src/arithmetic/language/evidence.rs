@@ -250,7 +250,8 @@ impl fmt::Display for Evidence {
 impl Evidence {
     /// Whether it covers a key for an instruction; without an instruction, whether it does for the rule as a whole.
     fn covers(&self, instruction: Option<&str>, key: &str) -> bool {
-        let below = |own: &String| key.strip_prefix(own.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        let below =
+            |own: &String| key.strip_prefix(own.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
         (self.keys.is_empty() || self.keys.iter().any(below))
             && (self.instructions.is_empty() || instruction.is_some_and(|name| self.concerns(name)))
     }
@@ -336,9 +337,7 @@ impl Rule {
         let grounds = own.map(|key| {
             // What a step has no key for, it does by itself.
             let by_step = known(&key).is_some_and(|known| !known.variants.contains(&self.step));
-            let covers = |own: &&Evidence| {
-                own.covers(instruction, &key) || by_step && own.covers(instruction, "step")
-            };
+            let covers = |own: &&Evidence| own.covers(instruction, &key) || by_step && own.covers(instruction, "step");
             let evidence = self.evidence.iter().find(covers);
             Grounds { kind: evidence.map_or(EvidenceKind::Assumed, |evidence| evidence.source.kind()), evidence }
         });
