@@ -28,6 +28,13 @@ fn recorded(gpu: &str) -> Vec<RefutingData> {
     lines.filter(|line| line[1] == gpu).map(source).collect()
 }
 
+/// What data decide of the rules of a model that they are of.
+fn tested(model: &Model, sources: &[RefutingData]) -> Vec<Tested> {
+    let mut all = Vec::new();
+    power(model, sources, &mut all, &mut |_| ()).unwrap();
+    all
+}
+
 /// A recording of the H200 in this repository.
 fn h200(instruction: &str) -> RefutingData {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings/h200");
@@ -44,7 +51,7 @@ fn says_what_they_decide(name: &str, gpu: &str) {
     let rules: BTreeSet<usize> = sources.iter().map(rule).collect();
     let looked_at: Vec<usize> = rules.into_iter().take(amount(1, usize::MAX)).collect();
     sources.retain(|source| looked_at.contains(&rule(source)));
-    says(name, &format!("NVIDIA {gpu}"), &power(&model, &sources, &mut |_| ()).unwrap());
+    says(name, &format!("NVIDIA {gpu}"), &tested(&model, &sources));
 }
 
 fn says(name: &str, device: &str, tested: &[Tested]) {
@@ -75,7 +82,7 @@ fn missing(model: &Model, index: usize, device: &str, tested: &Tested) -> Option
 
 /// What the recordings of Volta decide; two tests ask.
 static VOLTA: LazyLock<Vec<Tested>> =
-    LazyLock::new(|| power(&Model::load("volta").unwrap(), &recorded("V100"), &mut |_| ()).unwrap());
+    LazyLock::new(|| tested(&Model::load("volta").unwrap(), &recorded("V100")));
 
 #[test]
 fn the_rules_of_volta_say_what_the_recordings_decide() {
@@ -106,7 +113,7 @@ fn the_rules_of_x86_say_what_the_recordings_of_processors_decide() {
     files.sort();
     let source = |file: &PathBuf| RefutingData::recorded("", Trace::read(file).expect("a recording"));
     let sources: Vec<RefutingData> = files.iter().map(source).collect();
-    says("x86", "tests/recordings/cpu", &power(&Model::load("x86").unwrap(), &sources, &mut |_| ()).unwrap());
+    says("x86", "tests/recordings/cpu", &tested(&Model::load("x86").unwrap(), &sources));
 }
 
 /// Nobody recorded Volta's form with f16 results and c in f32. Before the conversion at the end it is the form with f32
@@ -140,7 +147,7 @@ fn survivors_that_were_found_by_hand_are_found() {
     ];
     for (name, gpu, widths) in known.into_iter().take(amount(1, 3)) {
         let sources: Vec<RefutingData> = recorded(gpu).into_iter().filter(|s| s.name.ends_with("f16_f16")).collect();
-        let tested = power(&Model::load(name).unwrap(), &sources, &mut |_| ()).unwrap().remove(0);
+        let tested = tested(&Model::load(name).unwrap(), &sources).remove(0);
         let surviving: Vec<i64> = tested
             .changes
             .iter()
@@ -166,7 +173,7 @@ fn the_floor_of_hopper_is_decided_for_bf16_and_cannot_be_observed_for_f16() {
         ("mma.m16n8k16.f16.f16.f16.f16", Decision::Decided),
         ("mma.m16n8k16.f32.f16.f16.f32", Decision::CannotBeObserved),
     ] {
-        let tested = power(&model, &[h200(name)], &mut |_| ()).unwrap().remove(0);
+        let tested = tested(&model, &[h200(name)]).remove(0);
         println!("{name}: {}", sentences(&summaries(&tested)));
         let neighbours = tested.changes.iter().filter(|(change, _)| change.key == "alignment.floor" && !change.ranged);
         for (change, verdict) in neighbours {
@@ -193,7 +200,7 @@ fn what_cannot_be_observed_is_not_observed_by_the_stream() {
         ("mma.m16n8k16.f16.f16.f16.f16", "result.overflow", &["standard"]),
     ] {
         let source = RefutingData::stream(&isa::find(name).unwrap(), 1, 1 << 16);
-        let tested = power(&model, &[source], &mut |_| ()).unwrap().remove(0);
+        let tested = tested(&model, &[source]).remove(0);
         for (change, verdict) in tested.changes.iter().filter(|(change, _)| change.key == key && !change.ranged) {
             match values.contains(&change.to().as_str()) {
                 true => {
