@@ -98,7 +98,7 @@ crate::rows! {
         number: usize => hidden(),
         /// The kind of the source.
         kind: EvidenceKind => hidden(),
-        /// The source with its kind.
+        /// The source with its kind, and what it covers.
         evidence: String => shown("source").essential(),
         /// The device that was measured or recorded.
         device: Option<String> => hidden(),
@@ -108,8 +108,6 @@ crate::rows! {
         cases: Option<u64> => hidden(),
         /// The folder of reports or recordings.
         files: Option<String> => hidden(),
-        /// What it covers, in words.
-        covers: String => shown("for").essential(),
         /// The keys that it covers; none: all.
         keys: Vec<String> => hidden(),
         /// Patterns of the instructions that it covers; none: all of the rule.
@@ -212,15 +210,11 @@ fn evidence<'a>(rules: impl IntoIterator<Item = (&'a Model, usize, Vec<&'a Instr
                 rule: index + 1,
                 number: at + 1,
                 kind: own.source.kind(),
-                evidence: match own.source.files() {
-                    Some(files) => format!("{own}, {files}"),
-                    None => own.to_string(),
-                },
+                evidence: in_words(own),
                 device,
                 date,
                 cases,
                 files: own.source.files().map(str::to_string),
-                covers: covers(own),
                 keys: own.keys.clone(),
                 instructions: own.instructions.clone(),
                 leaves: (!own.leaves.is_empty()).then(|| own.leaves.iter().map(open).collect::<Vec<_>>().join("; ")),
@@ -233,13 +227,13 @@ fn evidence<'a>(rules: impl IntoIterator<Item = (&'a Model, usize, Vec<&'a Instr
     )
 }
 
-/// What a source covers: `zero, nan`; `all keys of *.f32.f16.f16.f16*`.
-fn covers(own: &Evidence) -> String {
-    let keys = if own.keys.is_empty() { "all keys".into() } else { own.keys.join(", ") };
-    match &own.instructions[..] {
-        [] => keys,
-        patterns => format!("{keys} of {}", patterns.join(", ")),
-    }
+/// A source and what it covers: `literature: Xie et al.; for group`.
+fn in_words(own: &Evidence) -> String {
+    let files = own.source.files().map_or(String::new(), |files| format!(", {files}"));
+    let keys = if own.keys.is_empty() { String::new() } else { format!("; for {}", own.keys.join(", ")) };
+    let patterns = own.instructions.join(", ");
+    let of = if patterns.is_empty() { String::new() } else { format!("; of {patterns}") };
+    format!("{own}{files}{keys}{of}")
 }
 
 /// What the rules rest on by which models compute instructions, each rule once.
