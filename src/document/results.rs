@@ -117,7 +117,7 @@ impl Results {
             .into_iter()
             .filter(|(chip, _)| is_shown(chip))
             .map(|(chip, rests_on)| match rests_on.is_empty() {
-                true => chip,
+                true => format!("{chip}: older results, which do not say"),
                 false => format!("{chip}: {rests_on}"),
             })
             .collect();
@@ -177,8 +177,9 @@ pub(crate) fn chip(device: &Identity) -> String {
 
 /// What a description says in short: of a model the generation.
 fn called(description: &str) -> String {
-    let model = description.strip_prefix("arithmetic model of ").and_then(|rest| rest.strip_suffix(", simulated"));
-    model.map_or(description.to_string(), |model| {
+    // Of a campaign the rule of the model stands behind it.
+    let model = description.strip_prefix("arithmetic model of ").and_then(|rest| rest.split_once(", simulated"));
+    model.map_or(description.to_string(), |(model, _)| {
         let generation = model.split_once(" (").map_or(model, |(generation, _)| generation);
         format!("{generation} (model)")
     })
