@@ -81,8 +81,7 @@ fn missing(model: &Model, index: usize, device: &str, tested: &Tested) -> Option
 }
 
 /// What the recordings of Volta decide; two tests ask.
-static VOLTA: LazyLock<Vec<Tested>> =
-    LazyLock::new(|| tested(&Model::load("volta").unwrap(), &recorded("V100")));
+static VOLTA: LazyLock<Vec<Tested>> = LazyLock::new(|| tested(&Model::load("volta").unwrap(), &recorded("V100")));
 
 #[test]
 fn the_rules_of_volta_say_what_the_recordings_decide() {

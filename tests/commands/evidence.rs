@@ -156,9 +156,10 @@ fn explanations_programs_and_differences_of_models_come_with_their_sources() {
 #[test]
 fn a_model_that_agrees_with_itself_proves_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let [features, verified, page] =
-        ["features.json", "verified.json", "page.md"].map(|name| folder.path().join(name).to_str().unwrap().to_string());
-    let device = ["--device", "model:volta", "--instr", "mma.m8n8k4.f32.f16.f16.f32", "-q", "--output", "json", "--out"];
+    let [features, verified, page] = ["features.json", "verified.json", "page.md"]
+        .map(|name| folder.path().join(name).to_str().unwrap().to_string());
+    let device =
+        ["--device", "model:volta", "--instr", "mma.m8n8k4.f32.f16.f16.f32", "-q", "--output", "json", "--out"];
     shown(&[&["identify", "--features"], &device[..], &[&features]].concat());
     shown(&[&["verify", "--cases", "1000"], &device[..], &[&verified]].concat());
     shown(&["report", &features, &verified, "--out", &page]);

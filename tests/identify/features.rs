@@ -271,7 +271,10 @@ fn a_device_that_does_not_tell_its_arithmetic_has_the_same_features() {
         let (model, i) = (Model::load(name).unwrap(), listed(instruction));
         let mut hidden = BlackBox::new(&model);
         let mut found = measure(&mut hidden, i).unwrap();
-        assert!(found.cells.iter().all(|cell| matches!(cell.rests_on, Some((EvidenceKind::Measured, _)))), "{name}, {i}");
+        assert!(
+            found.cells.iter().all(|cell| matches!(cell.rests_on, Some((EvidenceKind::Measured, _)))),
+            "{name}, {i}"
+        );
         let simulated = simulated(name, i);
         for (cell, own) in found.cells.iter_mut().zip(&simulated.cells) {
             cell.rests_on.clone_from(&own.rests_on);

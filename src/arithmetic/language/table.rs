@@ -92,7 +92,8 @@ mod tests {
 
     #[test]
     fn a_table_with_what_no_rule_has_is_refused() {
-        let table: Table = "instructions = []\nevidence = [{ assumed = \"a test\" }]\nnothing = [1, -2, 0.5]".parse().unwrap();
+        let table: Table =
+            "instructions = []\nevidence = [{ assumed = \"a test\" }]\nnothing = [1, -2, 0.5]".parse().unwrap();
         let error = Rule::read(&table).unwrap_err().to_string();
         assert!(error.contains("unknown field `nothing`"), "{error}");
     }
