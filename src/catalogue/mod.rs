@@ -14,7 +14,8 @@ pub(crate) use codes::{CodeRow, Landmark, codes, landmarks};
 pub(crate) use devices::{AbsentUnitRow, GpuRow, ProcessorRow, SimulatedRow, Spelling, devices};
 pub(crate) use instructions::{MatrixRow, ScalarRow, instructions};
 pub(crate) use models::{
-    EvidenceRow, KeyRow, ModelRow, NodeKeyRow, ProgramRow, RuleRow, keys, model, models, node_keys, programs,
+    EvidenceRow, KeyRow, ModelRow, NodeKeyRow, ProgramRow, RuleRow, evidence_for, keys, model, models, node_keys,
+    programs,
 };
 pub(crate) use published::{PublishedCell, published};
 pub(crate) use records::{Detail, FormatRecord, records};

@@ -5,7 +5,7 @@ use clap::Args;
 use super::{OutputDestination, options::model_name};
 use crate::{
     Result,
-    arithmetic::{Evaluator, Model, shipped},
+    arithmetic::{Evaluator, Model, Program, shipped},
     catalogue, isa,
     report::Report,
 };
@@ -43,7 +43,9 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         let model = Model::load(name)?;
         let evaluator = |name: &String| model.evaluator(&isa::resolve(name)?);
         let evaluators = arguments.instructions.iter().map(evaluator).collect::<Result<Vec<_>>>()?;
-        report.tables.push(catalogue::programs(&evaluators.iter().map(Evaluator::program).collect::<Vec<_>>()));
+        let programs: Vec<&Program> = evaluators.iter().map(Evaluator::program).collect();
+        let evidence = catalogue::evidence_for(programs.iter().map(|program| (&model, &program.instruction)));
+        report.tables.extend([catalogue::programs(&programs), evidence]);
     } else if let Some(name) = &arguments.model {
         report.tables.extend(catalogue::model(&Model::load(name)?));
     } else {
