@@ -106,8 +106,16 @@ mod tests {
     fn lines_and_words_are_those_of_the_text_whatever_ends_it() {
         let text = "1 2\n\n  3\t4\r\n5";
         let (mut lines, mut words) = (Vec::new(), Vec::new());
-        each_line(text.as_bytes(), |line| Ok(lines.push(line.to_string()))).unwrap();
-        each_word(text.as_bytes(), |word| Ok(words.push(word.to_string()))).unwrap();
+        each_line(text.as_bytes(), |line| {
+            lines.push(line.to_string());
+            Ok(())
+        })
+        .unwrap();
+        each_word(text.as_bytes(), |word| {
+            words.push(word.to_string());
+            Ok(())
+        })
+        .unwrap();
         assert_eq!(lines, ["1 2", "  3\t4\r", "5"]);
         assert_eq!(words, ["1", "2", "3", "4", "5"]);
     }
