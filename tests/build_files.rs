@@ -68,7 +68,7 @@ version = 1
 
 [[rule]]
 instructions = ["mma.*.f32.f16.f16.f32"]
-evidence = "assumed"
+evidence = [{ assumed = "a test" }]
 step = "fused"
 alignment = { bits = 24, rounding = "RZ" }
 result = { format = "f32", rounding = "RZ" }
@@ -76,7 +76,7 @@ nan = "0x7fffffff"
 
 [[rule]]
 instructions = ["mma.*.f32.bf16.bf16.f32"]
-evidence = "assumed"
+evidence = [{ assumed = "a test" }]
 node.even = { kind = "sum", products = "0::2", result = { format = "f32", rounding = "RNE" } }
 node.odd = { kind = "sum", products = "1::2", terms = ["even", "c"], result = { format = "f32", rounding = "RNE" } }
 nan = "0x7fffffff"

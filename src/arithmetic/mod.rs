@@ -15,6 +15,7 @@ mod shipped;
 
 pub use evaluator::Evaluator;
 pub use language::{
+    evidence::{Evidence, EvidenceKind, EvidenceSource, Grounds},
     file::Model,
     keys::{KEYS, Key, NODE_KEYS, NodeKey, RuleKey},
     node::{Indices, Node, NodeKind, NodeResult, Term},

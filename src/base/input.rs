@@ -105,17 +105,19 @@ mod tests {
     #[test]
     fn lines_and_words_are_those_of_the_text_whatever_ends_it() {
         let text = "1 2\n\n  3\t4\r\n5";
-        let of = |each: fn(&[u8], &mut dyn FnMut(&str) -> Result<()>) -> Result<()>| {
-            let mut pieces = Vec::new();
-            each(text.as_bytes(), &mut |piece| {
-                pieces.push(piece.to_string());
-                Ok(())
-            })
-            .unwrap();
-            pieces
-        };
-        assert_eq!(of(|input, work| each_line(input, work)), ["1 2", "  3\t4\r", "5"]);
-        assert_eq!(of(|input, work| each_word(input, work)), ["1", "2", "3", "4", "5"]);
+        let (mut lines, mut words) = (Vec::new(), Vec::new());
+        each_line(text.as_bytes(), |line| {
+            lines.push(line.to_string());
+            Ok(())
+        })
+        .unwrap();
+        each_word(text.as_bytes(), |word| {
+            words.push(word.to_string());
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(lines, ["1 2", "  3\t4\r", "5"]);
+        assert_eq!(words, ["1", "2", "3", "4", "5"]);
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use crate::{
     arithmetic::{
-        CPosition, Conversion, Join, KEYS, Lanes, Late, Model, NODE_KEYS, NodeKey, NodeKind, Parts, Program, Rounded,
-        Rule, Start, Step, Subnormals, Wrap, ZeroSign, aliases,
+        CPosition, Conversion, Evidence, EvidenceKind, EvidenceSource, Join, KEYS, Lanes, Late, Model, NODE_KEYS,
+        NodeKey, NodeKind, Parts, Program, Rounded, Rule, Start, Step, Subnormals, Wrap, ZeroSign, aliases,
     },
     isa::{self, Instruction},
     report::{Table, counted},
@@ -32,9 +32,11 @@ crate::rows! {
         measured: usize => shown("rules measured"),
         /// Rules with recordings as evidence.
         recorded: usize => shown("recorded"),
+        /// Rules with specifications as evidence.
+        specified: usize => shown("specification"),
         /// Rules with literature as evidence.
         literature: usize => shown("literature"),
-        /// Rules that are assumed.
+        /// Rules that are assumed, or some of whose keys are.
         assumed: usize => shown("assumed"),
     }
 
@@ -48,32 +50,72 @@ crate::rows! {
         covered: usize => hidden(),
         /// What a step of it is.
         step: String => shown("step").essential(),
+        /// The kind of evidence for a step.
+        step_evidence: EvidenceKind => hidden().marks("step"),
         /// The code of its NaN.
         nan: Option<String> => shown("NaN"),
+        /// The kind of evidence for the NaN.
+        nan_evidence: EvidenceKind => hidden().marks("nan"),
         /// How products are grouped along k.
         group: String => shown("groups along k").essential(),
+        /// The kind of evidence for the groups.
+        group_evidence: EvidenceKind => hidden().marks("group"),
         /// Bits that alignment keeps.
         bits: Option<i32> => shown("bits").essential(),
+        /// The kind of evidence for the bits.
+        bits_evidence: EvidenceKind => hidden().marks("bits"),
         /// How alignment cuts off.
         cut: Option<&'static str> => shown("cut").essential(),
+        /// The kind of evidence for the cut.
+        cut_evidence: EvidenceKind => hidden().marks("cut"),
         /// The lowest exponent that alignment is to.
         floor: Option<i32> => shown("floor"),
+        /// The kind of evidence for the floor.
+        floor_evidence: EvidenceKind => hidden().marks("floor"),
         /// Where c goes.
         c: String => shown("c").essential(),
+        /// The kind of evidence for the place of c.
+        c_evidence: EvidenceKind => hidden().marks("c"),
         /// What results are rounded to.
         result: String => shown("result").essential(),
+        /// The kind of evidence for the result.
+        result_evidence: EvidenceKind => hidden().marks("result"),
         /// What becomes of subnormal numbers.
         subnormals: &'static str => shown("subnormals"),
+        /// The kind of evidence for subnormal numbers.
+        subnormals_evidence: EvidenceKind => hidden().marks("subnormals"),
         /// The zero that a sum of nothing is.
         zero: &'static str => shown("zero"),
+        /// The kind of evidence for the zero.
+        zero_evidence: EvidenceKind => hidden().marks("zero"),
     }
 
-    /// What a rule of a model rests on.
+    /// A source that a rule of a model rests on. Of several that cover a key, the first holds; a key that none covers is assumed.
     pub(crate) struct EvidenceRow in "evidence" {
+        /// The model.
+        model: String => shown("model").if_varied().essential(),
         /// The number of the rule.
-        rule: usize => shown("rule").essential(),
-        /// Its evidence.
-        evidence: String => shown("evidence").essential(),
+        rule: usize => shown("rule").if_varied().essential(),
+        /// The number of the source among those of the rule.
+        number: usize => hidden(),
+        /// The kind of the source.
+        kind: EvidenceKind => hidden(),
+        /// The source with its kind, and what it covers.
+        evidence: String => shown("source").essential(),
+        /// The device that was measured or recorded.
+        device: Option<String> => hidden(),
+        /// The day of the measurement.
+        date: Option<String> => hidden(),
+        /// Cases of each instruction that were compared.
+        cases: Option<u64> => hidden(),
+        /// The folder of reports or recordings.
+        files: Option<String> => hidden(),
+        /// The keys that it covers; none: all.
+        keys: Vec<String> => hidden(),
+        /// Patterns of the instructions that it covers; none: all of the rule.
+        instructions: Vec<String> => hidden(),
+        /// Keys that the source leaves open, each with the values that agree with it.
+        leaves: Option<String> => hidden(),
     }
 
     /// An operation of the program of an instruction: how a value is made.
@@ -115,15 +157,13 @@ crate::rows! {
     }
 }
 
-/// The kinds of evidence, as the evidence of a rule names them before a colon.
-pub(super) const EVIDENCE: [&str; 4] = ["measured", "recorded", "literature", "assumed"];
-
 /// A row for each model: what it describes, and how much of the instruction table.
 pub(crate) fn models(models: &[Model]) -> Table {
     let row = |model: &Model| {
         let table = instructions(model);
-        let [measured, recorded, literature, assumed] =
-            EVIDENCE.map(|kind| model.rules.iter().filter(|rule| mentions(rule, kind)).count());
+        let rests = |rule: &&Rule, kind| rule.evidence.iter().any(|own| own.source.kind() == kind);
+        let [measured, recorded, specified, literature, assumed] =
+            EvidenceKind::ALL.map(|kind| model.rules.iter().filter(|rule| rests(rule, kind)).count());
         ModelRow {
             model: model.name.clone(),
             title: model.title.clone(),
@@ -135,6 +175,7 @@ pub(crate) fn models(models: &[Model]) -> Table {
             of: table.len(),
             measured,
             recorded,
+            specified,
             literature,
             assumed,
         }
@@ -151,8 +192,67 @@ pub(crate) fn model(model: &Model) -> [Table; 2] {
         let covered = table.iter().filter(|i| model.rule(i).is_some_and(|first| std::ptr::eq(first, rule))).count();
         row(number, rule, covered)
     });
-    let evidence = numbered().map(|(rule, of)| EvidenceRow { rule, evidence: of.evidence.clone() });
-    [Table::of(title, rules), Table::of("Evidence", evidence)]
+    [Table::of(title, rules), evidence((0..model.rules.len()).map(|index| (model, index, Vec::new())))]
+}
+
+/// A row for each source of these rules, named by their models and places, and for which instructions (none: all of the rule).
+fn evidence<'a>(rules: impl IntoIterator<Item = (&'a Model, usize, Vec<&'a Instruction>)>) -> Table {
+    let open = |(key, values): (&String, &String)| format!("{key}: {values}");
+    let rows = rules.into_iter().flat_map(|(model, index, used)| {
+        let concerns =
+            move |own: &Evidence| used.is_empty() || used.iter().any(|instruction| own.concerns(&instruction.name));
+        let sources = model.rules[index].evidence.iter().enumerate();
+        sources.filter(move |(_, own)| concerns(own)).map(move |(at, own)| {
+            let (device, date, cases) = match &own.source {
+                EvidenceSource::Measured { device, date, cases, .. } => (Some(device.clone()), date.clone(), *cases),
+                EvidenceSource::Recorded { device, .. } => (device.clone(), None, None),
+                _ => (None, None, None),
+            };
+            EvidenceRow {
+                model: model.name.clone(),
+                rule: index + 1,
+                number: at + 1,
+                kind: own.source.kind(),
+                evidence: in_words(own),
+                device,
+                date,
+                cases,
+                files: own.source.files().map(str::to_string),
+                keys: own.keys.clone(),
+                instructions: own.instructions.clone(),
+                leaves: (!own.leaves.is_empty()).then(|| own.leaves.iter().map(open).collect::<Vec<_>>().join("; ")),
+            }
+        })
+    });
+    Table::of(
+        "What rules rest on: of several sources the first that covers a key holds; what none covers is assumed",
+        rows,
+    )
+}
+
+/// A source and what it covers: `literature: Xie et al.; for group`.
+fn in_words(own: &Evidence) -> String {
+    let files = own.source.files().map_or(String::new(), |files| format!(", {files}"));
+    let keys = if own.keys.is_empty() { String::new() } else { format!("; for {}", own.keys.join(", ")) };
+    let patterns = own.instructions.join(", ");
+    let of = if patterns.is_empty() { String::new() } else { format!("; of {patterns}") };
+    format!("{own}{files}{keys}{of}")
+}
+
+/// What the rules rest on by which models compute instructions, each rule once.
+pub(crate) fn evidence_for<'a>(uses: impl IntoIterator<Item = (&'a Model, &'a Instruction)>) -> Table {
+    let mut rules: Vec<(&Model, usize, Vec<&Instruction>)> = Vec::new();
+    for (model, instruction) in uses {
+        let first = model.rule(instruction);
+        let Some(index) = model.rules.iter().position(|own| first.is_some_and(|first| std::ptr::eq(own, first))) else {
+            continue;
+        };
+        match rules.iter_mut().find(|(of, own, _)| (&of.name, *own) == (&model.name, index)) {
+            Some((.., used)) => used.push(instruction),
+            None => rules.push((model, index, vec![instruction])),
+        }
+    }
+    evidence(rules)
 }
 
 /// How much a model describes, in a sentence.
@@ -243,28 +343,33 @@ fn instructions(model: &Model) -> Vec<&'static Instruction> {
     isa::all().iter().filter(here).collect()
 }
 
-fn mentions(rule: &Rule, kind: &str) -> bool {
-    rule.evidence
-        .split("; ")
-        .any(|part| part.strip_prefix(kind).is_some_and(|rest| rest.is_empty() || rest.starts_with(':')))
-}
-
 fn row(number: usize, rule: &Rule, covered: usize) -> RuleRow {
     let alignment = rule.alignment.as_ref();
+    let evidence = |keys: &[&str]| rule.grounds(None, keys).kind;
     RuleRow {
         rule: number,
         instructions: rule.instructions.clone(),
         covered,
         step: step(rule),
+        step_evidence: evidence(&["step", "product", "product-limit", "normalised", "start", "wrap"]),
         nan: rule.nan.map(|code| format!("{code:#x}")),
+        nan_evidence: evidence(&["nan", "nan-operands"]),
         group: groups(rule),
+        group_evidence: evidence(&["group", "parts", "scale-sums", "lanes", "join"]),
         bits: alignment.map(|a| a.bits),
+        bits_evidence: evidence(&["alignment.bits"]),
         cut: alignment.map(|a| a.rounding.name()),
+        cut_evidence: evidence(&["alignment.rounding"]),
         floor: alignment.and_then(|a| a.floor),
+        floor_evidence: evidence(&["alignment.floor"]),
         c: c(rule),
+        c_evidence: evidence(&["c", "late", "unpack-c", "unpack"]),
         result: results(rule),
+        result_evidence: evidence(&["result.rounding", "result.format", "between", "addition", "output"]),
         subnormals: subnormals(rule),
+        subnormals_evidence: evidence(&["operand-subnormals"]).max(evidence(&["result-subnormals"])),
         zero: zero(rule),
+        zero_evidence: evidence(&["zero"]),
     }
 }
 

@@ -12,7 +12,9 @@ use super::{
 };
 use crate::{
     Error, Result, Stage,
+    arithmetic::{Model, shipped},
     base::{pace::UNASKED, sorting},
+    catalogue,
     device::{self, Device},
     distinguish::{
         self, Agreement, Distinction, Search, Side, Verdict,
@@ -142,6 +144,10 @@ impl Two {
         report.answer = tables::answer(&rows);
         let reasons = Table::of("Why they differ", reasons).filled();
         report.tables.extend(std::iter::once(Table::of("Two told apart", rows)).chain(reasons));
+        let models = self.devices.each_ref().map(|device| device.model());
+        let uses = done.iter().flat_map(|[x, y]| [(models[0], x), (models[1], y)]);
+        let uses = uses.filter_map(|(model, instruction)| Some((model?, instruction)));
+        report.tables.extend(catalogue::evidence_for(uses).filled());
         outcome
     }
 
@@ -150,8 +156,8 @@ impl Two {
         let [x, y] = &self.names;
         let total = self.instructions.len() as u64;
         for (number, [one, other]) in self.instructions.iter().enumerate() {
-            let named = [(x, one), (y, other)]
-                .map(|(device, instruction)| Named { device: device.clone(), instruction: instruction.clone() });
+            let [first, second] = &self.devices;
+            let named = [Named::new(x, first.as_ref(), one), Named::new(y, second.as_ref(), other)];
             let what = format!("telling {one} on {x} from {other} on {y}");
             progress.at(Stage { what: &what, done: number as u64, total });
             let [first, second] = &mut self.devices;
@@ -244,8 +250,11 @@ fn generations(arguments: &Arguments, progress: &Progress, report: &mut Report) 
     let (mut agreements, mut kits) = (Vec::new(), Vec::new());
     let outcome = compare(&chosen, progress, &mut agreements).and_then(|()| kits_of(&chosen, progress, &mut kits));
     report.answer = tables::agreement(&agreements);
-    let tables = [tables::known(&agreements), tables::generations(&agreements)];
-    report.tables = tables.into_iter().chain(Some(Table::of("Test kits", kits))).filter_map(Table::filled).collect();
+    let models: Vec<Model> = shipped().map(Model::load).collect::<Result<_>>()?;
+    let uses = agreements.iter().flat_map(|own| models.iter().map(|model| (model, &own.instruction)));
+    let tables = [tables::known(&agreements), tables::generations(&agreements), Table::of("Test kits", kits)];
+    let tables = tables.into_iter().chain([catalogue::evidence_for(uses)]);
+    report.tables = tables.filter_map(Table::filled).collect();
     outcome
 }
 

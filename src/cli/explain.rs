@@ -16,6 +16,7 @@ use super::{
 use crate::{
     Error, Result,
     arithmetic::{Model, of_target},
+    catalogue,
     comparison::{Subject, operands},
     convert::ValueConversion,
     device::{self, Batches, DEFAULT_MODEL, Generation},
@@ -134,10 +135,9 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let (default, undecided) = default;
     let named = [Some(arguments.model.as_deref().unwrap_or(&default)), arguments.against.as_deref()];
     let names: Vec<&str> = named.into_iter().flatten().collect();
-    let mut explanations = Vec::new();
-    for name in &names {
-        explanations.push(Model::load(name)?.evaluator(&instruction)?.explain(&case));
-    }
+    let models: Vec<Model> = names.iter().map(|name| Model::load(name)).collect::<Result<_>>()?;
+    let explain = |model: &Model| Ok(model.evaluator(&instruction)?.explain(&case));
+    let explanations = models.iter().map(explain).collect::<Result<Vec<_>>>()?;
     let titles: Vec<String> = names.iter().map(|name| format!("model {name}")).collect();
     let said = titles.iter().zip(&explanations).map(|(title, said)| (&title[..], said.d));
     let given = executed.map(|(name, code)| (&name[..], code));
@@ -149,7 +149,11 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     report.notes.extend(rounded(&instruction, arguments)?.into_iter().chain(undecided));
     let steps = explain::rows(None, &explanations);
     report.answer = Some(explain::answer(instruction.d, &results, &steps));
-    report.tables = vec![explain::results(title, instruction.d, results), explain::table(&titles, steps)];
+    report.tables = vec![
+        explain::results(title, instruction.d, results),
+        explain::table(&titles, steps),
+        catalogue::evidence_for(models.iter().map(|model| (model, &instruction))),
+    ];
     Ok(())
 }
 

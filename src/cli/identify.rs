@@ -16,14 +16,15 @@ use super::{
 };
 use crate::{
     Error, Result, Stage,
+    arithmetic::{Evidence, EvidenceSource},
     base::{atomic, interrupt, pace::UNASKED},
     comparison::{Difference, Nans, OneNan, with_one_nan},
-    device::{self, Device, Work},
+    device::{self, Device, Identity, Work},
     document::chip,
     features::{self, Features},
     identify::{
         Confirmation, Fingerprint, HeldOut, Identification, KEPT, Likeness, Plan, Refuting, WORK, ask_reduced, confirm,
-        evidence, fingerprint, identify, identify_recording, likeness, model_file, quick, reduced,
+        evidence, evidence_of, fingerprint, identify, identify_recording, likeness, model_file, quick, reduced,
         tables::{self, IdentifiedRow, Outcome},
     },
     inputs::Sequence,
@@ -130,7 +131,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
 /// The model file cannot be written.
 fn show(arguments: &Arguments, known: &[Known], report: &mut Report) -> Result<()> {
     let rows: Vec<IdentifiedRow> = known.iter().map(|known| tables::row(&known.outcome())).collect();
-    report.answer = tables::answer(&rows, known.first().map_or("", |known| &known.device.0));
+    report.answer = tables::answer(&rows, known.first().map_or("", |known| &known.device));
     report.tables = vec![Table::of("Arithmetics that were worked out", rows)];
     let lines = known.iter().filter_map(|known| Some((&known.found, known.tested.as_ref()?, &known.evidence[..])));
     report.tables.extend(tables::lines(lines).filled());
@@ -246,13 +247,14 @@ struct Known {
     /// What ended it before its end.
     stopped: Option<Error>,
     seconds: f64,
-    /// The device in short, and as evidence names it.
-    device: (String, String),
+    /// The device in short, and the source that its answers are.
+    device: String,
+    source: EvidenceSource,
 }
 
 impl Known {
     /// What a search found that took so long.
-    fn new(found: Identification, seconds: f64, device: (String, String)) -> Known {
+    fn new(found: Identification, seconds: f64, device: String, source: EvidenceSource) -> Known {
         let stopped = found.failure.as_ref();
         let stopped = stopped.map(|failed| interrupt::check().err().unwrap_or_else(|| Error::device(failed.clone())));
         Known {
@@ -265,6 +267,7 @@ impl Known {
             stopped,
             seconds,
             device,
+            source,
             found,
         }
     }
@@ -311,21 +314,10 @@ impl Known {
         Outcome { found, like, held_out, stopped, seconds: *seconds }
     }
 
-    /// The line of evidence of the rule.
-    fn evidence(&self) -> String {
-        let outputs = self.found.asked.d.len();
-        let what = match &self.held_out {
-            Some(part) => format!(
-                "{outputs} asked outputs, {} of which it misses, and {} others, {} of which differ",
-                self.found.misses,
-                part.state.compared(),
-                part.state.differing()
-            ),
-            None => format!("{outputs} outputs, {} of which it misses", self.found.misses),
-        };
-        let decided = self.tested.as_ref().map_or_else(String::new, |tested| tables::decisions(&self.found, tested));
-        let kind = if self.found.executions == 0 { "recorded" } else { "measured" };
-        format!("{kind}: tcnum identify, {}: {what}. {decided}", self.device.1).trim_end().into()
+    /// The evidence of the rule.
+    fn evidence(&self) -> Evidence {
+        let held_out = self.held_out.as_ref().map(|part| (part.state.compared(), part.state.differing()));
+        evidence_of(&self.found, &self.source, held_out, self.tested.as_ref())
     }
 
     /// What the reader of the tables must know.
@@ -387,8 +379,13 @@ fn recorded(arguments: &Arguments, file: &Path, known: &mut Vec<Known>) -> Resul
     let start = Instant::now();
     let found = identify_recording(&trace, !arguments.from_nothing)?;
     let found = Identification { nans: arguments.any_nan.into(), ..found };
-    let name = format!("recording {}", file.display());
-    let mut own = Known::new(found, start.elapsed().as_secs_f64(), (format!("the {name}"), name));
+    let source = EvidenceSource::Recorded {
+        by: file.display().to_string(),
+        device: trace.metadata.get("device").cloned(),
+        files: None,
+    };
+    let name = format!("the recording {}", file.display());
+    let mut own = Known::new(found, start.elapsed().as_secs_f64(), name, source);
     let judged = own.judge();
     let outcome = own.stopped.clone().map_or(judged, Err);
     known.push(own);
@@ -495,8 +492,19 @@ fn search(
     let (catalogue, begun) = (!arguments.from_nothing, begun.to_vec());
     let found = identify(device, instruction, Plan { seed, budget, time, catalogue, also, begun, work: WORK })?;
     let found = Identification { nans: arguments.any_nan.into(), ..found };
-    let described = format!("{} ({})", device.identity().name, device.identity().description);
-    Ok(Known::new(found, start.elapsed().as_secs_f64(), (chip(device.identity()), described)))
+    let Identity { name, description, .. } = device.identity();
+    let notes = &arguments.common.destination.annotations;
+    let source = match device.model() {
+        Some(_) => EvidenceSource::Assumed { why: format!("as {name} computes it") },
+        None => EvidenceSource::Measured {
+            device: format!("{name} ({description})"),
+            // What the caller says with --note date=2026-11-21: no result depends on the clock.
+            date: notes.iter().find(|(key, _)| key == "date").map(|(_, date)| date.clone()),
+            cases: None,
+            files: None,
+        },
+    };
+    Ok(Known::new(found, start.elapsed().as_secs_f64(), chip(device.identity()), source))
 }
 
 /// Holds what was found against the device, where what differs leads the search on, and works out what decided its lines.

@@ -46,7 +46,8 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         let evaluators = arguments.instructions.iter().map(evaluator).collect::<Result<Vec<_>>>()?;
         let programs: Vec<&Program> = evaluators.iter().map(Evaluator::program).collect();
         report.answer = Some(catalogue::answer_of_programs(&programs));
-        report.tables.push(catalogue::programs(&programs));
+        let evidence = catalogue::evidence_for(programs.iter().map(|program| (&model, &program.instruction)));
+        report.tables.extend([catalogue::programs(&programs), evidence]);
     } else if let Some(name) = &arguments.model {
         let model = Model::load(name)?;
         report.answer = Some(catalogue::answer_of_model(&model));

@@ -196,7 +196,8 @@ impl OutputDestination {
         let write = |(path, view): (&PathBuf, ViewName)| {
             atomic::write(path, report::render(report, view.into(), &layout).as_bytes())
         };
-        views.map(write).fold(Ok(()), |first, written| first.and(written))
+        let problems: Vec<Error> = views.map(write).filter_map(Result::err).collect();
+        problems.into_iter().next().map_or(Ok(()), Err)
     }
 
     fn layout(&self) -> ViewLayout {

@@ -195,11 +195,16 @@ impl ValueConversion {
         let (Some(value), Some(exact)) = (row.value, row.exact) else { return Fate::WithoutCode };
         let largest = self.to.to_f64(self.to.largest(value.is_sign_negative()));
         let inwards = if value < 0.0 { "up" } else { "down" };
+        // An error that rounding alone does not make.
+        let beyond = |error: f64| match self.rounding {
+            Rounding::Rne | Rounding::Rna => error.abs() > 0.5,
+            _ => error.abs() >= 1.0,
+        };
         match row.error_ulps {
             _ if exact => Fate::Exact,
             None => Fate::Nan,
             Some(_) if value.is_infinite() => Fate::Infinity,
-            Some(_) if value == largest && row.direction == Some(inwards) => Fate::Largest,
+            Some(error) if value == largest && row.direction == Some(inwards) && beyond(error) => Fate::Largest,
             Some(error) => Fate::Rounded(error.abs()),
         }
     }
@@ -312,6 +317,7 @@ mod tests {
                 "1 0.1 -448 1e9 nan",
                 "3 of 5 values are exact in e4m3; 1 overflows to NaN; 1 is rounded, by up to 0.200 ulp.",
             ),
+            ("e4m3", Overflow::Standard, "464", "464 is rounded down to 0x7e in e4m3, 448: by 0.500 ulp."),
             ("e5m2", Overflow::Standard, "1e9 -1e9", "0 of 2 values are exact in e5m2; 2 overflow to infinity."),
             (
                 "e2m1",

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{Device, Execution, ExecutionKind, Generation, Identity, LocalExecution, Sweeper};
 use crate::{
     Result,
-    arithmetic::{Evaluator, Model, named},
+    arithmetic::{Evaluator, EvidenceKind, Model, named},
     isa::{Codes, Instruction, Tiles, scalar::Form},
 };
 
@@ -29,10 +29,17 @@ impl ModelDevice {
 
     /// The device that simulates a model.
     pub(crate) fn of(model: Model) -> ModelDevice {
+        let rests = |kind: &EvidenceKind| {
+            model.rules.iter().flat_map(|rule| &rule.evidence).any(|own| own.source.kind() == *kind)
+        };
+        let kinds: Vec<&str> = EvidenceKind::ALL.iter().filter(|kind| rests(kind)).map(|kind| kind.name()).collect();
         let identity = Identity {
             name: format!("model:{}", model.name),
             description: format!("arithmetic model of {}, simulated", model.title),
-            details: vec![("model_version".into(), model.version.to_string())],
+            details: vec![
+                ("model_version".into(), model.version.to_string()),
+                ("model_evidence".into(), kinds.join(", ")),
+            ],
         };
         ModelDevice { identity, model, evaluators: HashMap::new() }
     }

@@ -2,6 +2,7 @@
 
 use crate::{
     Result,
+    arithmetic::EvidenceKind,
     device::Device,
     features::{self, FEATURES},
     isa::Instruction,
@@ -16,6 +17,8 @@ pub struct FeaturePair {
     pub feature: &'static str,
     /// What was found of each; `None` where it cannot be asked.
     pub found: [Option<String>; 2],
+    /// What each rests on.
+    pub evidence: [Option<EvidenceKind>; 2],
 }
 
 impl FeaturePair {
@@ -34,7 +37,8 @@ pub fn features(devices: [&mut dyn Device; 2], instructions: [&Instruction; 2]) 
     let both = [features::measure(first, instructions[0])?, features::measure(second, instructions[1])?];
     let pair = |feature: &'static features::Feature| {
         let found = both.each_ref().map(|own| own.found(feature.name).map(String::from));
-        FeaturePair { instructions: instructions.map(|i| i.name.clone()), feature: feature.name, found }
+        let evidence = both.each_ref().map(|own| own.evidence(feature.name));
+        FeaturePair { instructions: instructions.map(|i| i.name.clone()), feature: feature.name, found, evidence }
     };
     Ok(FEATURES.iter().map(pair).filter(|pair| pair.found.iter().any(Option::is_some)).collect())
 }

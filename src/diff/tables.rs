@@ -1,7 +1,10 @@
 //! The tables of what changed.
 
 use super::{compare::Changes, features::FeaturePair};
-use crate::report::{Cell, Table};
+use crate::{
+    arithmetic::EvidenceKind,
+    report::{Cell, Table},
+};
 
 crate::rows! {
     /// A table of two results, compared.
@@ -68,8 +71,12 @@ crate::rows! {
         feature: &'static str => shown("feature").essential(),
         /// What was found of the first; nothing where it cannot be asked.
         first: Option<String> => shown("first").essential(),
+        /// What it rests on.
+        first_evidence: Option<EvidenceKind> => hidden().marks("first"),
         /// What was found of the second.
         second: Option<String> => shown("second").essential(),
+        /// What it rests on.
+        second_evidence: Option<EvidenceKind> => hidden().marks("second"),
         /// Whether that is the same.
         same: bool => shown("same").essential(),
     }
@@ -137,7 +144,9 @@ pub fn features(pairs: &[FeaturePair]) -> Table {
         other_instruction: pair.instructions[1].clone(),
         feature: pair.feature,
         first: pair.found[0].clone(),
+        first_evidence: pair.evidence[0],
         second: pair.found[1].clone(),
+        second_evidence: pair.evidence[1],
         same: pair.is_same(),
     };
     Table::of("Features of both", pairs.iter().map(row))

@@ -2,8 +2,10 @@
 
 use super::{Agreement, Distinction, Kit, Reason, Unobservable, Verdict, Witness, words};
 use crate::{
+    arithmetic::{EvidenceKind, Rule},
     base::sorting,
     comparison::{Cost, Subject, operands},
+    device::Device,
     exact,
     format::Format,
     isa::{Case, Instruction},
@@ -50,10 +52,16 @@ crate::rows! {
         x_value: Option<String> => hidden(),
         /// The value in the second rule.
         y_value: Option<String> => hidden(),
+        /// What the value in the first rule rests on.
+        x_evidence: Option<EvidenceKind> => hidden(),
+        /// What the value in the second rule rests on.
+        y_evidence: Option<EvidenceKind> => hidden(),
         /// The kind of the difference, where no key says more.
         kind: Option<&'static str> => hidden(),
         /// The reason in a sentence.
         why: String => shown("why").essential(),
+        /// What the values in both rules rest on: `measured; literature`.
+        rests_on: Option<String> => shown("rest on").if_filled().essential(),
         /// Whether an input shows it, none was found, or it is proved that there is none.
         verdict: &'static str => shown("verdict").if_varied(),
         /// Why no input can show it.
@@ -162,6 +170,22 @@ pub struct Named {
     pub device: String,
     /// The instruction.
     pub instruction: Instruction,
+    /// The rule by which the device computes it, if it is a model.
+    pub rule: Option<Rule>,
+}
+
+impl Named {
+    /// A device with an instruction, under the name that it is called by.
+    pub fn new(name: &str, device: &dyn Device, instruction: &Instruction) -> Named {
+        let rule = device.model().and_then(|model| model.rule(instruction)).cloned();
+        Named { device: name.into(), instruction: instruction.clone(), rule }
+    }
+
+    /// What keys of the rule rest on.
+    fn evidence(&self, keys: &[String]) -> Option<EvidenceKind> {
+        let rule = self.rule.as_ref().filter(|_| !keys.is_empty())?;
+        keys.iter().map(|key| rule.grounds(Some(&self.instruction.name), &[key]).kind).max()
+    }
 }
 
 /// The row of two that were told apart.
@@ -266,8 +290,11 @@ pub fn reasons(sides: [&Named; 2], distinction: &Distinction, from: usize) -> Ve
         key: Vec::new(),
         x_value: None,
         y_value: None,
+        x_evidence: None,
+        y_evidence: None,
         kind: None,
         why,
+        rests_on: None,
         verdict,
         proof: None,
         alone: None,
@@ -293,6 +320,7 @@ pub fn reasons(sides: [&Named; 2], distinction: &Distinction, from: usize) -> Ve
         let verdict = if reason.witness.is_some() { "shown" } else { "no input found" };
         let mut row = blank(from + rows.len(), reason.sentence(names), verdict);
         row.key = reason.keys.iter().map(|(key, _)| key.clone()).collect();
+        rest(&mut row, sides);
         if let [(key, values)] = &reason.keys[..] {
             [row.x_value, row.y_value] = words::values(key, values).map(Some);
         }
@@ -306,11 +334,20 @@ pub fn reasons(sides: [&Named; 2], distinction: &Distinction, from: usize) -> Ve
         let reason = Reason { keys: vec![(key.clone(), values.clone())], kind: None, witness: None };
         let mut row = blank(from + rows.len(), reason.sentence(names), "cannot be observed");
         row.key = vec![key.clone()];
+        rest(&mut row, sides);
         [row.x_value, row.y_value] = words::values(key, values).map(Some);
         row.proof = Some(proof.clone());
         rows.push(row);
     }
     rows
+}
+
+/// Fills in what the values of the keys rest on.
+fn rest(row: &mut ReasonRow, sides: [&Named; 2]) {
+    [row.x_evidence, row.y_evidence] = sides.map(|side| side.evidence(&row.key));
+    let named = |kind: Option<EvidenceKind>| kind.map_or("-", EvidenceKind::name);
+    let known = row.x_evidence.is_some() || row.y_evidence.is_some();
+    row.rests_on = known.then(|| format!("{}; {}", named(row.x_evidence), named(row.y_evidence)));
 }
 
 /// Fills in the input that shows a reason.

@@ -7,10 +7,14 @@ use super::{
     rows::{Line, Rows},
 };
 use crate::{
+    arithmetic::EvidenceKind,
     base::sorting,
     features::FEATURES,
     isa,
-    report::{Shown, Table, grouped},
+    report::{
+        Shown, Table, grouped,
+        marks::{Marks, captioned},
+    },
 };
 
 /// The tables of this part.
@@ -20,9 +24,30 @@ pub(super) const TABLES: &[&str] = &["identified", "lines", "trees", "contradict
 struct Arithmetic {
     chip: String,
     instructions: Vec<String>,
-    /// What was found of each of [`FEATURES`]; empty where it was not asked.
-    found: Vec<String>,
+    /// What was found of each of [`FEATURES`], and what it rests on; empty where it was not asked.
+    found: Vec<Found>,
 }
+
+/// What was found of a feature.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Found {
+    words: String,
+    evidence: Option<EvidenceKind>,
+}
+
+impl Found {
+    /// The words, with a mark; `-` where the feature cannot be asked.
+    fn marked(&self, marks: Option<&Marks>) -> String {
+        match (&self.words[..], marks.zip(self.evidence).and_then(|(marks, kind)| marks.mark(kind))) {
+            ("", _) => "-".into(),
+            (words, Some(mark)) => format!("{words} {mark}"),
+            (words, None) => words.into(),
+        }
+    }
+}
+
+/// Groups up to which features stand below one another, a column for each group.
+const BESIDE: usize = 8;
 
 /// The part.
 pub(super) fn part(results: &Results) -> Part {
@@ -32,10 +57,22 @@ pub(super) fn part(results: &Results) -> Part {
         let ran = proof::ran(results);
         // What the chip itself has comes first.
         sorting::by_key(&mut all, |own| !own.instructions.iter().any(|name| proof::native(&ran, name)));
-        blocks.extend(measured_on(results, &all));
-        blocks.push(Block::Table(in_words(&all, &ran, results.table("costs").as_ref())));
-        blocks.push(Block::Folded("The same by feature".into(), vec![Block::Table(by_feature(&all))]));
-        let witnesses = witnesses(&features);
+        let marks = Marks::of(all.iter().flat_map(|own| own.found.iter().filter_map(|found| found.evidence)));
+        let simulated: Vec<String> = results.simulated().into_iter().map(|(chip, _)| chip).collect();
+        blocks.extend(sources(results, &all, &simulated));
+        let from = match all.iter().filter(|own| simulated.contains(&own.chip)).count() {
+            0 => "measured on",
+            count if count == all.len() => "according to",
+            _ => "on",
+        };
+        let in_words = in_words(&all, &ran, results.table("costs").as_ref(), marks.as_ref(), from);
+        let by_feature = Block::Table(by_feature(&all, marks.as_ref(), from));
+        blocks.push(Block::Table(in_words));
+        blocks.push(match all.len() <= BESIDE {
+            true => by_feature,
+            false => Block::Folded("The same by feature".into(), vec![by_feature]),
+        });
+        let witnesses = witnesses(&features, from);
         let count = witnesses.shown.rows.len();
         blocks.push(Block::Folded(
             format!("The input that shows each feature ({count} rows)"),
@@ -56,16 +93,17 @@ pub(super) fn part(results: &Results) -> Part {
 
 /// The instructions of a table of features, those with the same ones together.
 fn arithmetics(features: &Table) -> Vec<Arithmetic> {
-    let mut of: Vec<(String, String, Vec<String>)> = Vec::new();
+    let mut of: Vec<(String, String, Vec<Found>)> = Vec::new();
     let mut places = std::collections::HashMap::new();
     for line in Rows(features).iter() {
         let (chip, name) = (line.text(CHIP).to_string(), line.text("instruction").to_string());
         let at = *places.entry((chip.clone(), name.clone())).or_insert_with(|| {
-            of.push((chip, name, vec![String::new(); FEATURES.len()]));
+            of.push((chip, name, vec![Found::default(); FEATURES.len()]));
             of.len() - 1
         });
         if let Some(feature) = FEATURES.iter().position(|feature| feature.name == line.text("feature")) {
-            of[at].2[feature] = line.text("found").to_string();
+            let evidence = EvidenceKind::named(line.text("evidence"));
+            of[at].2[feature] = Found { words: line.text("found").to_string(), evidence };
         }
     }
     let mut all: Vec<Arithmetic> = Vec::new();
@@ -78,40 +116,50 @@ fn arithmetics(features: &Table) -> Vec<Arithmetic> {
     all
 }
 
-/// On what the features were measured, and why they hold for the chip.
-fn measured_on(results: &Results, all: &[Arithmetic]) -> Vec<Block> {
+/// Of what the features are, and why they hold for the chip.
+fn sources(results: &Results, all: &[Arithmetic], simulated: &[String]) -> Vec<Block> {
     let chips = sorting::set(all.iter().map(|own| own.chip.as_str()));
-    let mut blocks = Vec::new();
-    for chip in chips.into_iter().filter(|chip| !chip.is_empty()) {
-        let models = results.chips.iter().zip(&results.kept).filter(|(own, _)| *own == chip);
-        let names: Vec<&str> =
-            models.filter_map(|(_, kept)| kept.report.device.as_ref()?.name.strip_prefix("model:")).collect();
-        let agreement = proof::totals(results).into_iter().filter(|own| {
-            names.contains(&own.model.as_str()) && own.chip != chip && own.differing == 0 && own.compared > 0
-        });
-        let said = agreement.map(|own| {
-            format!(
-                "{} agrees with it in every bit of {} results of {} instructions (see the proof).",
-                own.chip,
-                grouped(own.compared),
-                own.instructions.len()
-            )
-        });
-        let said: Vec<String> = said.collect();
-        blocks.push(Block::Text(format!("Features measured on {chip}. {}", said.join(" ")).trim_end().to_string()));
+    let (models, measured): (Vec<&str>, Vec<&str>) =
+        chips.into_iter().filter(|chip| !chip.is_empty()).partition(|chip| simulated.iter().any(|own| own == chip));
+    let mut blocks: Vec<Block> =
+        measured.iter().map(|chip| Block::Text(format!("Features measured on {chip}."))).collect();
+    if !models.is_empty() {
+        let agreement = models.iter().flat_map(|chip| agreement(results, chip));
+        let said =
+            format!("Features according to models, which were asked in the place of chips: {}.", models.join(", "));
+        blocks.push(Block::Text([said].into_iter().chain(agreement).collect::<Vec<_>>().join(" ")));
     }
     blocks
 }
 
+/// What agrees with the model of a chip.
+fn agreement(results: &Results, chip: &str) -> Vec<String> {
+    let models = results.chips.iter().zip(&results.kept).filter(|(own, _)| *own == chip);
+    let names: Vec<&str> =
+        models.filter_map(|(_, kept)| kept.report.device.as_ref()?.name.strip_prefix("model:")).collect();
+    let agreement = proof::totals(results).into_iter().filter(|own| {
+        names.contains(&own.model.as_str()) && own.chip != chip && own.differing == 0 && own.compared > 0
+    });
+    let said = agreement.map(|own| {
+        format!(
+            "{} agrees with {chip} in every bit of {} results of {} instructions (see the proof).",
+            own.chip,
+            grouped(own.compared),
+            own.instructions.len()
+        )
+    });
+    said.collect()
+}
+
 /// What each computes and, where that was measured, costs.
-fn in_words(all: &[Arithmetic], ran: &[Ran], costs: Option<&Table>) -> Sheet {
+fn in_words(all: &[Arithmetic], ran: &[Ran], costs: Option<&Table>, marks: Option<&Marks>, from: &str) -> Sheet {
     let rows = all.iter().map(|own| {
         let runs = sorting::set(own.instructions.iter().flat_map(|name| proof::runs(ran, name)));
         let mut row = vec![
             own.instructions.join("\n"),
             operands(&own.instructions),
             runs.into_iter().collect::<Vec<_>>().join(", "),
-            words(&own.found),
+            words(&own.found, marks),
             own.chip.clone(),
         ];
         row.extend(costs.map(|costs| cost(costs, &own.instructions)));
@@ -124,8 +172,8 @@ fn in_words(all: &[Arithmetic], ran: &[Ran], costs: Option<&Table>) -> Sheet {
         None => ("What each instruction computes: those with the same features together", None),
     };
     let labels: Vec<&str> =
-        ["instructions", "operands", "runs", "arithmetic", "measured on"].into_iter().chain(costly).collect();
-    Sheet::new(title, &labels, &[], rows.collect())
+        ["instructions", "operands", "runs", "arithmetic", from].into_iter().chain(costly).collect();
+    Sheet::new(captioned(title, marks.map(|marks| &marks.legend[..])), &labels, &[], rows.collect())
 }
 
 /// The least and the greatest latency and rate of instructions, by chip: `NVIDIA H200: 17.6 to 33.0 clk, 494 to 989 TFLOPS`.
@@ -167,32 +215,53 @@ fn operands(names: &[String]) -> String {
     }
 }
 
-/// What was found of a feature.
-fn found<'a>(all: &'a [String], name: &str) -> Option<&'a str> {
-    let at = FEATURES.iter().position(|feature| feature.name == name)?;
-    Some(all[at].as_str()).filter(|found| !found.is_empty())
-}
-
-/// The arithmetic in one sentence.
-fn words(all: &[String]) -> String {
+/// The arithmetic in one sentence, each part with the mark of the weakest feature that it says.
+fn words(all: &[Found], marks: Option<&Marks>) -> String {
+    let found = |name: &str| {
+        let at = FEATURES.iter().position(|feature| feature.name == name)?;
+        Some(all[at].words.as_str()).filter(|found| !found.is_empty())
+    };
     let mut parts: Vec<String> = Vec::new();
-    parts.extend(found(all, "order").map(order));
-    match (found(all, "alignment"), found(all, "alignment of c")) {
+    let mut say = |words: String, names: &[&str]| {
+        let own =
+            FEATURES.iter().zip(all).filter(|(feature, own)| names.contains(&feature.name) && !own.words.is_empty());
+        let evidence = own.filter_map(|(_, own)| own.evidence).max();
+        parts.push(Found { words, evidence }.marked(marks));
+    };
+    if let Some(own) = found("order") {
+        say(order(own), &["order"]);
+    }
+    match (found("alignment"), found("alignment of c")) {
         (Some("none"), _) | (None, _) => (),
         (Some(own), Some(of_c)) if own != of_c && of_c != "none" => {
-            parts.push(format!("terms aligned to the largest, products cut after {}, c after {}", cut(own), cut(of_c)));
+            let words = format!("terms aligned to the largest, products cut after {}, c after {}", cut(own), cut(of_c));
+            say(words, &["alignment", "alignment of c"]);
         }
-        (Some(own), _) => parts.push(format!("terms aligned to the largest and cut after {}", cut(own))),
+        (Some(own), _) => say(format!("terms aligned to the largest and cut after {}", cut(own)), &["alignment"]),
     }
-    match (found(all, "sums"), found(all, "accumulator")) {
-        (Some("exact"), Some(width)) => parts.push(format!("exact sums in {width}")),
-        (Some("once") | None, Some(width)) => parts.push(format!("{width} come out")),
-        (Some(rounding), Some(width)) => parts.push(format!("sums carried on in {width}, {rounding}")),
+    match (found("sums"), found("accumulator")) {
+        (Some("exact"), Some(width)) => say(format!("exact sums in {width}"), &["sums", "accumulator"]),
+        (Some("once") | None, Some(width)) => say(format!("{width} come out"), &["accumulator"]),
+        (Some(rounding), Some(width)) => {
+            say(format!("sums carried on in {width}, {rounding}"), &["sums", "accumulator"]);
+        }
         (_, None) => (),
     }
-    parts.extend(found(all, "result").map(|rounding| format!("result {rounding}")));
-    parts.extend(found(all, "overflow").map(|what| format!("overflow: {what}")));
-    parts.extend(subnormals(all));
+    if let Some(rounding) = found("result") {
+        say(format!("result {rounding}"), &["result"]);
+    }
+    if let Some(what) = found("overflow") {
+        say(format!("overflow: {what}"), &["overflow"]);
+    }
+    let subnormal = ["subnormal A, B", "subnormal C", "subnormal D"];
+    let known: Vec<(&str, &str)> = subnormal.into_iter().filter_map(|name| Some((name, found(name)?))).collect();
+    match &known[..] {
+        [] => (),
+        [(_, first), rest @ ..] if rest.iter().all(|(_, found)| found == first) => {
+            say(format!("subnormals {first}"), &subnormal);
+        }
+        several => several.iter().for_each(|(name, found)| say(format!("{name} {found}"), &[*name])),
+    }
     let text = parts.join("; ");
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect::<String>() + ".")
@@ -222,31 +291,33 @@ fn order(order: &str) -> String {
     format!("in the order {order}")
 }
 
-fn subnormals(all: &[String]) -> Option<String> {
-    let of = ["A, B", "C", "D"].map(|which| (which, found(all, &format!("subnormal {which}"))));
-    let known: Vec<(&str, &str)> = of.into_iter().filter_map(|(which, found)| Some((which, found?))).collect();
-    let (_, first) = known.first()?;
-    Some(match known.iter().all(|(_, found)| found == first) {
-        true => format!("subnormals {first}"),
-        false => known.iter().map(|(which, found)| format!("subnormal {which} {found}")).collect::<Vec<_>>().join(", "),
-    })
-}
-
-fn by_feature(all: &[Arithmetic]) -> Sheet {
-    let labels: Vec<&str> = ["instructions"].into_iter().chain(FEATURES.iter().map(|feature| feature.name)).collect();
-    let dash = |found: &String| if found.is_empty() { "-".to_string() } else { found.clone() };
-    let row = |own: &Arithmetic| [own.instructions.join("\n")].into_iter().chain(own.found.iter().map(dash)).collect();
-    Sheet::new("Features of instructions (-: cannot be asked)", &labels, &[], all.iter().map(row).collect())
+/// What was found of each feature: a row for each of few groups of instructions, else a column.
+fn by_feature(all: &[Arithmetic], marks: Option<&Marks>, from: &str) -> Sheet {
+    let cells = |own: &Arithmetic| own.found.iter().map(|found| found.marked(marks)).collect::<Vec<_>>();
+    let names = |own: &Arithmetic| own.instructions.join("\n");
+    let caption = captioned("Features of instructions (-: cannot be asked)", marks.map(|marks| &marks.legend[..]));
+    let features = FEATURES.iter().map(|feature| feature.name);
+    if all.len() > BESIDE {
+        let labels: Vec<&str> = [from, "instructions"].into_iter().chain(features).collect();
+        let row = |own: &Arithmetic| [own.chip.clone(), names(own)].into_iter().chain(cells(own)).collect();
+        return Sheet::new(caption, &labels, &[], all.iter().map(row).collect());
+    }
+    let labels: Vec<&str> = std::iter::once("feature").chain(all.iter().map(|own| own.chip.as_str())).collect();
+    let mut rows = vec![std::iter::once("instructions".to_string()).chain(all.iter().map(names)).collect::<Vec<_>>()];
+    let columns: Vec<Vec<String>> = all.iter().map(cells).collect();
+    rows.extend(features.enumerate().map(|(at, name)| {
+        std::iter::once(name.to_string()).chain(columns.iter().map(|column| column[at].clone())).collect()
+    }));
+    Sheet::new(caption, &labels, &[], rows)
 }
 
 /// The inputs that show features, those of the same input together.
-fn witnesses(features: &Table) -> Sheet {
+fn witnesses(features: &Table, from: &str) -> Sheet {
     let lines = Rows(features).iter().filter(|line| !line.text("operands").is_empty());
-    let cells = ["feature", "found", "operands", "d", "value"];
-    let row = |line: Line| {
-        [line.text("instruction")].into_iter().chain(cells.map(|key| line.text(key))).map(str::to_string).collect()
-    };
-    let labels = ["instruction", "feature", "found", "input", "D", "its value"];
+    let cells = ["feature", "found", "rests_on", "operands", "d", "value"];
+    let row =
+        |line: Line| ["instruction", CHIP].into_iter().chain(cells).map(|key| line.text(key).to_string()).collect();
+    let labels = ["instruction", from, "feature", "found", "rests on", "input", "D", "its value"];
     let sheet = Sheet::new("The input that shows each feature", &labels, &[], lines.map(row).collect());
     let shown: Shown = compose::joined(sheet.shown, "instruction");
     Sheet { shown, ..sheet }

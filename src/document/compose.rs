@@ -8,7 +8,7 @@ use super::{
     proof,
     results::{CHIP, Results},
 };
-use crate::report::{Cell, Shown, Table, ViewLayout, plain};
+use crate::report::{Cell, Shown, Table, ViewLayout, marks::captioned, plain};
 
 /// Rows from which those that differ in nothing but the instruction are put together.
 const MANY: usize = 24;
@@ -25,7 +25,17 @@ pub(crate) fn compose(results: &Results) -> Document {
     parts.extend(SECTIONS.iter().map(|section| of_tables(results, section)));
     parts.push(commands(results));
     parts.retain(|part| !part.blocks.is_empty());
-    Document { title: title(results), parts }
+    Document { title: title(results), lead: lead(results), parts }
+}
+
+/// Where the numbers come from.
+fn lead(results: &Results) -> String {
+    let subjects = results.subjects();
+    match results.according_to(|chip| subjects.iter().any(|own| own == chip)) {
+        Some(models) => format!("What matrix instructions compute. {models} No chip was asked."),
+        None if subjects.is_empty() => "What formats and arithmetic models say".into(),
+        None => "What its matrix instructions compute, as far as it was measured".into(),
+    }
 }
 
 /// What the document is about.
@@ -46,7 +56,7 @@ fn of_tables(results: &Results, section: &Section) -> Part {
     };
     for key in keys {
         let Some(table) = results.table(key) else { continue };
-        let (shown, folded) = figures::of_table(&table);
+        let (shown, folded) = figures::of_table(results, &table);
         blocks.extend(shown.into_iter().map(Block::Figure));
         if !folded.is_empty() {
             let summary = format!("{} more figures", folded.len());
@@ -91,7 +101,7 @@ pub(super) fn sheet(table: &Table) -> Sheet {
     let brief = table.columns.iter().any(|column| column.look.essential);
     let shown = Shown::new(&table, &ViewLayout { brief, ..ViewLayout::default() }, plain);
     let shown = if shown.rows.len() > MANY { joined(shown, "instruction") } else { shown };
-    Sheet { caption: table.title.clone(), shown }.hoisted()
+    Sheet { caption: captioned(&table.title, shown.legend.as_deref()), shown }.hoisted()
 }
 
 /// The rows that differ in nothing but one column as one row each, whose cell there is a list.

@@ -3,7 +3,7 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::{Block, Document, Figure, Part, Sheet};
-use crate::{COMMIT, VERSION, report::figure::inline};
+use crate::{COMMIT, VERSION, arithmetic::EvidenceKind, report::figure::inline};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -32,7 +32,7 @@ pub(crate) fn html(document: &Document) -> String {
             body {
                 header {
                     h1 { (shown(&document.title)) }
-                    p.lead { "What its matrix instructions compute, as far as it was measured" }
+                    p.lead { (document.lead) }
                 }
                 nav aria-label="Contents" {
                     ol { @for part in &document.parts { li { a href={ "#" (part.id) } { (part.heading) } } } }
@@ -83,7 +83,7 @@ fn table(sheet: &Sheet) -> Markup {
     html! {
         div.table tabindex="0" role="region" aria-label=(shown(&sheet.caption)) {
             table {
-                caption { (shown(&sheet.caption)) }
+                caption { (marked(&sheet.caption)) }
                 thead { tr {
                     @for (label, numeric) in own.labels.iter().zip(&own.numeric) {
                         @if *numeric { th.n scope="col" { (shown(label)) } } @else { th scope="col" { (shown(label)) } }
@@ -103,14 +103,27 @@ fn table(sheet: &Sheet) -> Markup {
 fn cell(text: &str) -> Markup {
     if let Some((first, rest)) = text.split_once('\n') {
         let more = rest.split('\n').count();
-        return html! { details { summary { (shown(first)) " + " (more) } (shown(&rest.replace('\n', ", "))) } };
+        return html! { details { summary { (marked(first)) " + " (more) } (marked(&rest.replace('\n', ", "))) } };
     }
     match text.char_indices().nth(LONG) {
-        None => html! { (shown(text)) },
+        None => marked(text),
         Some(_) => {
             let seen: String = text.chars().take(SEEN).collect();
-            html! { details { summary { (shown(&seen)) "..." } (shown(text)) } }
+            html! { details { summary { (shown(&seen)) "..." } (marked(text)) } }
         }
+    }
+}
+
+/// A text whose marks of evidence stand out, each with its meaning.
+fn marked(text: &str) -> Markup {
+    let first = EvidenceKind::ALL.into_iter().filter_map(|kind| Some((text.find(kind.mark())?, kind))).min();
+    match first {
+        None => html! { (shown(text)) },
+        Some((at, kind)) => html! {
+            (shown(&text[..at]))
+            abbr class={ "evidence " (kind.name()) } title=(kind.name()) { (kind.mark()) }
+            (marked(&text[at + kind.mark().len()..]))
+        },
     }
 }
 

@@ -41,12 +41,12 @@ pub(crate) fn paper(document: &Document) -> Vec<PaperFile> {
         files.push(PaperFile { path: format!("figures/{}.pdf", figure.name), bytes: figure.scene.bytes(Kind::Pdf) });
     }
     files.push(PaperFile { path: "sources.bib".into(), bytes: SOURCES.into() });
-    files.push(PaperFile { path: "main.tex".into(), bytes: main(&document.title, &inputs).into_bytes() });
+    files.push(PaperFile { path: "main.tex".into(), bytes: main(document, &inputs).into_bytes() });
     files
 }
 
-fn main(title: &str, inputs: &str) -> String {
-    let title = text::escaped(title);
+fn main(document: &Document, inputs: &str) -> String {
+    let (title, lead) = (text::escaped(&document.title), text::escaped(&document.lead));
     format!(
         "% Made by tcnum {VERSION}, commit {COMMIT}. Compile with: pdflatex main && bibtex main && pdflatex main && pdflatex main\n\
          \\documentclass[a4paper]{{article}}\n\
@@ -62,6 +62,7 @@ fn main(title: &str, inputs: &str) -> String {
          \\date{{}}\n\
          \\begin{{document}}\n\
          \\maketitle\n\
+         {lead}\n\
          \\tableofcontents\n\
          \\clearpage\n\
          {inputs}\

@@ -5,7 +5,11 @@ use crate::{COMMIT, VERSION, report::markdown as text};
 
 /// The text.
 pub(crate) fn markdown(document: &Document) -> String {
-    let mut page = format!("# {}\n\nMade by tcnum {VERSION}, commit {COMMIT}.\n", text::escaped(&document.title));
+    let mut page = format!(
+        "# {}\n\n{}\n\nMade by tcnum {VERSION}, commit {COMMIT}.\n",
+        text::escaped(&document.title),
+        text::escaped(&document.lead)
+    );
     for part in &document.parts {
         page += &format!("\n## {}\n", text::escaped(part.heading));
         part.blocks.iter().for_each(|block| self::block(block, &mut page));

@@ -29,6 +29,8 @@ use crate::report::Shown;
 pub(crate) struct Document {
     /// What it is about: the chips.
     pub(crate) title: String,
+    /// Where its numbers come from: devices, or models of them.
+    pub(crate) lead: String,
     /// The parts.
     pub(crate) parts: Vec<Part>,
 }
@@ -79,7 +81,7 @@ pub(crate) struct Sheet {
 }
 
 /// The headings of columns that name where rows are from.
-const FROM: [&str; 5] = ["on", "device", "measured on", "model", "between"];
+const FROM: [&str; 6] = ["on", "device", "measured on", "according to", "model", "between"];
 /// Rows from which a table is folded.
 const LONG: usize = 40;
 /// The most rows of a table.
@@ -94,6 +96,7 @@ impl Sheet {
             beside: vec![false; labels.len()],
             labels,
             rows,
+            legend: None,
         };
         Sheet { caption: caption.into(), shown }.hoisted()
     }

@@ -49,6 +49,7 @@ pub(super) fn blocks(results: &Results) -> Vec<Block> {
             own.pair.map(|name| name.strip_prefix("model:").unwrap_or(name)).join(" and "),
             own.why.to_string(),
             own.verdict.to_string(),
+            if line.text("rests_on").is_empty() { "-" } else { line.text("rests_on") }.to_string(),
             if line.text("operands").is_empty() {
                 line.text("proof").to_string()
             } else {
@@ -64,6 +65,7 @@ pub(super) fn blocks(results: &Results) -> Vec<Block> {
         "between",
         "why",
         "verdict",
+        "rest on",
         "smallest input, or proof",
         "first's D",
         "second's D",

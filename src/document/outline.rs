@@ -102,8 +102,8 @@ pub(super) const SECTIONS: &[Section] = &[
     },
     Section {
         id: "published",
-        heading: "Published figures beside measured ones",
-        intro: "What the literature printed, and what was measured here.",
+        heading: "Published figures and ours",
+        intro: "What the literature printed, and what devices gave here. A device that is a model gives what the model says.",
         tables: &["findings", "cells", "explanations", "published_samples", "device_pairs", "published"],
     },
     Section { id: "other", heading: "Further results", intro: "", tables: &[] },

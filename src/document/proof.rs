@@ -121,7 +121,9 @@ pub(super) fn totals(results: &Results) -> Vec<Total> {
 pub(super) fn summary(results: &Results) -> Part {
     let ran = ran(results);
     let subjects = results.subjects();
-    let totals: Vec<Total> = totals(results).into_iter().filter(|own| subjects.contains(&own.chip)).collect();
+    let simulated = results.simulated();
+    let mut totals = totals(results);
+    totals.retain(|own| subjects.contains(&own.chip) && !simulated.iter().any(|(chip, _)| *chip == own.chip));
     let names = |execution: Option<&str>| {
         let own = ran.iter().filter(|own| execution.is_none_or(|kind| own.execution == kind));
         sorting::set(own.map(|own| own.instruction.as_str())).len()
@@ -191,7 +193,7 @@ fn chips(results: &Results) -> Sheet {
         }
     }
     rows.sort();
-    Sheet::new("What the results were measured on", &["chip", "asked for as", "with"], &[], rows)
+    Sheet::new("The devices of the results", &["chip", "asked for as", "with"], &[], rows)
 }
 
 /// Which instructions the chip has itself.
@@ -275,11 +277,18 @@ pub(super) fn part(results: &Results) -> Part {
         });
         let labels = ["on", "model", "instructions", "runs", "compared", "differ"];
         blocks.push(Block::Table(Sheet::new("What was compared in every bit", &labels, &[2, 3, 4, 5], rows.collect())));
+        let simulated = results.simulated();
+        let models = totals.iter().map(|own| &own.chip).filter(|chip| simulated.iter().any(|(own, _)| own == *chip));
+        let models: Vec<&str> = sorting::set(models.map(String::as_str)).into_iter().collect();
+        if !models.is_empty() {
+            let names = models.join(", ");
+            blocks.push(Block::Text(format!("A comparison of a model with a model says nothing of a chip: {names}.")));
+        }
     }
     blocks.extend(regimes(results));
     for key in TABLES {
         let Some(table) = results.table(key) else { continue };
-        let (shown, folded) = figures::of_table(&table);
+        let (shown, folded) = figures::of_table(results, &table);
         blocks.extend(shown.into_iter().chain(folded).map(Block::Figure));
         blocks.extend(compose::sheet(&table).block());
     }

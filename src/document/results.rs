@@ -91,17 +91,46 @@ impl Results {
         Some(table)
     }
 
+    /// The chips that are models, each with what these rest on, where the results say it.
+    pub(super) fn simulated(&self) -> Vec<(String, String)> {
+        let mut all: Vec<(String, String)> = Vec::new();
+        let devices = self.kept.iter().flat_map(|kept| {
+            let table = kept.report.tables.iter().filter(|table| table.key == "devices");
+            table.flat_map(described).chain(kept.report.device.clone())
+        });
+        for device in devices.filter(is_model) {
+            let named = |(key, value): &(String, String)| (key == "model_evidence").then(|| value.clone());
+            let own = (chip(&device), device.details.iter().find_map(named).unwrap_or_default());
+            match all.iter_mut().find(|(chip, _)| *chip == own.0) {
+                Some(known) if known.1.is_empty() => *known = own,
+                Some(_) => {}
+                None => all.push(own),
+            }
+        }
+        all
+    }
+
+    /// What is to be said of chips that are models; `None` if none of them is.
+    pub(super) fn according_to(&self, is_shown: impl Fn(&str) -> bool) -> Option<String> {
+        let shown: Vec<String> = self
+            .simulated()
+            .into_iter()
+            .filter(|(chip, _)| is_shown(chip))
+            .map(|(chip, rests_on)| match rests_on.is_empty() {
+                true => format!("{chip}: older results, which do not say"),
+                false => format!("{chip}: {rests_on}"),
+            })
+            .collect();
+        (!shown.is_empty())
+            .then(|| format!("According to arithmetic models, and what these rest on: {}.", shown.join("; ")))
+    }
+
     /// What the devices that a result names are called.
     fn names(&self, at: usize) -> HashMap<&str, String> {
         let report = &self.kept[at].report;
         let mut names = HashMap::new();
         for table in report.tables.iter().filter(|table| table.key == "devices") {
-            for row in Rows(table).iter() {
-                let identity = Identity {
-                    name: row.text("device").into(),
-                    description: row.text("description").into(),
-                    details: Vec::new(),
-                };
+            for (row, identity) in Rows(table).iter().zip(described(table)) {
                 names.insert(row.text("device"), chip(&identity));
             }
         }
@@ -122,6 +151,18 @@ impl Results {
     }
 }
 
+/// The devices of a table of devices.
+fn described(table: &Table) -> impl Iterator<Item = Identity> {
+    Rows(table).iter().map(|row| {
+        let evidence = row.text("details").split_once("model_evidence ").map(|(_, kinds)| kinds.to_string());
+        Identity {
+            name: row.text("device").into(),
+            description: row.text("description").into(),
+            details: evidence.map(|kinds| ("model_evidence".into(), kinds)).into_iter().collect(),
+        }
+    })
+}
+
 /// Whether a device is a model.
 fn is_model(device: &Identity) -> bool {
     device.name.starts_with("model:")
@@ -140,8 +181,9 @@ pub(crate) fn chip(device: &Identity) -> String {
 
 /// What a description says in short: of a model the generation.
 fn called(description: &str) -> String {
-    let model = description.strip_prefix("arithmetic model of ").and_then(|rest| rest.strip_suffix(", simulated"));
-    model.map_or(description.to_string(), |model| {
+    // Of a campaign the rule of the model stands behind it.
+    let model = description.strip_prefix("arithmetic model of ").and_then(|rest| rest.split_once(", simulated"));
+    model.map_or(description.to_string(), |(model, _)| {
         let generation = model.split_once(" (").map_or(model, |(generation, _)| generation);
         format!("{generation} (model)")
     })

@@ -87,7 +87,7 @@ crate::rows! {
         /// As printed.
         published: String => shown("published").essential(),
         /// As measured.
-        measured: Option<f64> => shown("measured").essential(),
+        measured: Option<f64> => shown("here").essential(),
         /// The measured one over the published one.
         ratio: Option<f64> => shown("ratio").essential(),
         /// Whether it is reproduced.

@@ -120,7 +120,7 @@ crate::rows! {
         /// The figure as printed.
         published: String => shown("published").essential(),
         /// What was measured: the mean over all draws.
-        measured: Option<f64> => shown("measured").essential(),
+        measured: Option<f64> => shown("here").essential(),
         /// Its standard deviation from draw to draw.
         deviation: Option<f64> => shown("+-").beside(),
         /// Draws.
@@ -250,7 +250,7 @@ pub(super) fn run(
             }
         }
     }
-    report.tables.extend(Table::of("Published errors of schemes, and measured ones", cells).filled());
+    report.tables.extend(Table::of("Published errors of schemes, and ours", cells).filled());
     let mut findings = Vec::new();
     for finding in experiment.findings.iter().filter(|_| outcome.is_ok()) {
         for (at, device) in devices.iter().enumerate() {

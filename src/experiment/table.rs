@@ -35,7 +35,7 @@ crate::rows! {
         /// The mean absolute error as printed.
         published: String => shown("published").essential(),
         /// The mean absolute error measured here.
-        measured: Option<f64> => shown("measured").essential(),
+        measured: Option<f64> => shown("here").essential(),
         /// Its standard error.
         standard_error: Option<f64> => shown("+-").beside(),
         /// The sampling error that the published mean would have.
@@ -97,7 +97,7 @@ crate::rows! {
         /// The device.
         device: String => shown("device").if_varied().essential(),
         /// The figures that say whether it holds.
-        measured: String => shown("measured").essential(),
+        measured: String => shown("here").essential(),
         /// Whether it holds.
         holds: bool => shown("holds").essential(),
         /// Whether that decides the exit status: the device is of a generation that the experiment is about.
@@ -229,7 +229,7 @@ pub(crate) fn devices<'a>(identities: impl Iterator<Item = &'a Identity>) -> Tab
 /// The table of cells.
 pub(super) fn cells(rows: Vec<CellRow>, published_samples: u64) -> Table {
     let title = format!(
-        "Mean absolute errors, published and measured (+-: standard error of our mean; +- published: sampling error of a mean \
+        "Mean absolute errors, published and here (+-: standard error of our mean; +- published: sampling error of a mean \
          of {published_samples}; equal: samples equal to the reference; N implied: the published sample with which the difference would be one sampling error)"
     );
     Table::of(title, rows)

@@ -119,7 +119,8 @@ fn together(
     let asked: Vec<Result<Asked>> = both.map(|(i, cases)| Asked::ahead(device, batches, i, cases)).collect();
     let ready = parallel::map(&asked, |asked| asked.as_ref().ok().and_then(Asked::features));
     for ((i, asked), ready) in some.iter().zip(asked).zip(ready) {
-        deliver(i, asked.and_then(|asked| asked.rest(device, batches, ready)), found)?;
+        let outcome = asked.and_then(|asked| asked.rest(device, batches, ready));
+        deliver(i, outcome.map(|(found, ended)| (found.resting_on(device), ended)), found)?;
     }
     Ok(())
 }
@@ -128,7 +129,8 @@ fn together(
 fn simply(device: &mut dyn Device, i: &Instruction) -> Outcome {
     let mut batches = Batches::default();
     let Asked { element, position, .. } = Asked::ahead(device, &mut batches, i, Vec::new())?;
-    Ok(measured(i, position, &mut |cases| tree::ask(device, &mut batches, i, element, cases)))
+    let (found, ended) = measured(i, position, &mut |cases| tree::ask(device, &mut batches, i, element, cases));
+    Ok((found.resting_on(device), ended))
 }
 
 /// What a model is asked when the features of an instruction are measured on it; nothing where it lacks the instruction.

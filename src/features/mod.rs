@@ -25,6 +25,8 @@ pub use order::{entry_of_c, words as order_words};
 
 use crate::{
     Error, Result,
+    arithmetic::{EvidenceKind, Rule},
+    device::Device,
     identify::Uniform,
     isa::{Case, Instruction},
     tree,
@@ -43,6 +45,8 @@ pub struct Cell {
     pub remark: Option<String>,
     /// An input that shows it.
     pub witness: Option<Shown>,
+    /// What it rests on: the device that was asked, or what the keys of its model do. `None` where a model cannot be asked.
+    pub rests_on: Option<(EvidenceKind, String)>,
 }
 
 /// An input, and what the device answered.
@@ -70,7 +74,32 @@ pub struct Features {
 impl Features {
     /// What was found of the feature with this name; `None` where it cannot be asked.
     pub fn found(&self, name: &str) -> Option<&str> {
-        self.cells.iter().find(|cell| cell.feature.name == name)?.found.as_deref()
+        self.cell(name)?.found.as_deref()
+    }
+
+    /// What that rests on; `None` where it cannot be asked.
+    pub fn evidence(&self, name: &str) -> Option<EvidenceKind> {
+        self.cell(name)?.rests_on.as_ref().map(|(kind, _)| *kind)
+    }
+
+    fn cell(&self, name: &str) -> Option<&Cell> {
+        self.cells.iter().find(|cell| cell.feature.name == name)
+    }
+
+    /// The same with what each cell rests on: for a simulated device what the keys of its rule do, else the measurement.
+    fn resting_on(mut self, device: &dyn Device) -> Features {
+        let rule = device.model().and_then(|model| model.rule(&self.instruction));
+        for cell in &mut self.cells {
+            let of_keys = |rule: &Rule| {
+                let grounds = rule.grounds(Some(&self.instruction.name), cell.feature.keys);
+                (grounds.kind, grounds.to_string())
+            };
+            cell.rests_on = match rule {
+                Some(rule) => cell.found.is_some().then(|| of_keys(rule)),
+                None => Some((EvidenceKind::Measured, format!("measured: {}", device.identity().description))),
+            };
+        }
+        self
     }
 }
 
@@ -142,7 +171,7 @@ impl Table {
             Ok((found, witness)) => (Some(found), None, witness),
             Err(why) => (None, Some(why), None),
         };
-        self.cells.push(Cell { feature, found, remark, witness });
+        self.cells.push(Cell { feature, found, remark, witness, rests_on: None });
     }
 
     /// What was found of the feature with this name.

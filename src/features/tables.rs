@@ -2,6 +2,7 @@
 
 use super::Features;
 use crate::{
+    arithmetic::EvidenceKind,
     base::sorting,
     comparison::{Subject, operands},
     report::Table,
@@ -18,6 +19,10 @@ crate::rows! {
         asks: &'static str => hidden(),
         /// What was found; nothing where it cannot be asked.
         found: Option<String> => shown("found").essential(),
+        /// The kind of evidence that it rests on: measured on the device, or what the keys of a simulated one's model rest on.
+        evidence: Option<EvidenceKind> => hidden().marks("found"),
+        /// The evidence.
+        rests_on: Option<String> => shown("rests on").if_varied(),
         /// Why it cannot be asked.
         reason: Option<String> => hidden(),
         /// The operands of an input that shows it, but for zeros.
@@ -78,6 +83,8 @@ fn rows(of: &Features) -> impl Iterator<Item = FeatureRow> {
             feature: cell.feature.name,
             asks: cell.feature.asks,
             found: cell.found.clone(),
+            evidence: cell.rests_on.as_ref().map(|(kind, _)| *kind),
+            rests_on: cell.rests_on.as_ref().map(|(_, words)| words.clone()),
             reason: cell.remark.clone(),
             operands: shown.map(|shown| operands(&Subject::Matrix(i), &shown.case)),
             d: shown.map(|shown| i.d.hex(shown.d)),

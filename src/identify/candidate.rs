@@ -41,7 +41,8 @@ impl Candidate {
 pub(super) fn rule(text: &str, instruction: &Instruction) -> Option<Table> {
     let mut rule: Table = text.parse().ok()?;
     rule.insert("instructions".into(), Value::Array(vec![Value::String(instruction.name.clone())]));
-    rule.insert("evidence".into(), Value::String("measured: not yet".into()));
+    let guess = Table::from_iter([("assumed".to_string(), Value::from("a candidate"))]);
+    rule.insert("evidence".into(), Value::Array(vec![Value::Table(guess)]));
     Some(rule)
 }
 

@@ -4,8 +4,9 @@ use toml::{Table, Value};
 
 use super::Identification;
 use crate::{
-    arithmetic::{KEYS, NODE_KEYS},
+    arithmetic::{Evidence, EvidenceSource, KEYS, NODE_KEYS},
     base::sorting,
+    power::{Tested, decided, summaries},
 };
 
 /// The lines of a rule, without its head.
@@ -34,7 +35,17 @@ fn ordered_node(node: &Value) -> String {
 
 /// A value in one line; of tables the keys in the order that shipped models have.
 pub(super) fn short(value: &Value) -> String {
-    const ORDER: [&str; 16] = [
+    const ORDER: [&str; 26] = [
+        "measured",
+        "recorded",
+        "assumed",
+        "device",
+        "date",
+        "cases",
+        "files",
+        "note",
+        "instructions",
+        "keys",
         "period",
         "residues",
         "sum-bits",
@@ -52,11 +63,18 @@ pub(super) fn short(value: &Value) -> String {
         "term",
         "name",
     ];
-    let Value::Table(table) = value else { return value.to_string() };
+    let table = match value {
+        Value::Table(table) => table,
+        Value::Array(list) => return format!("[{}]", list.iter().map(short).collect::<Vec<_>>().join(", ")),
+        _ => return value.to_string(),
+    };
     let place = |key: &str| ORDER.iter().position(|other| *other == key).unwrap_or(ORDER.len());
     let mut entries: Vec<(&String, &Value)> = table.iter().collect();
     sorting::by_key(&mut entries, |(key, _)| place(key));
-    let entries: Vec<String> = entries.into_iter().map(|(key, value)| format!("{key} = {}", short(value))).collect();
+    let plain = |key: &str| key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    let named = |key: &str| if plain(key) { key.to_string() } else { Value::from(key).to_string() };
+    let entries: Vec<String> =
+        entries.into_iter().map(|(key, value)| format!("{} = {}", named(key), short(value))).collect();
     format!("{{ {} }}", entries.join(", "))
 }
 
@@ -68,7 +86,7 @@ pub(super) fn model(rules: &[Table]) -> String {
 
 /// The model file of what was found, each with its evidence: instructions with the same arithmetic share a rule, and its evidence
 /// is that of the first.
-pub fn model_file<'a>(found: impl IntoIterator<Item = (&'a Identification, String)>) -> String {
+pub fn model_file<'a>(found: impl IntoIterator<Item = (&'a Identification, Evidence)>) -> String {
     let mut rules: Vec<(String, Table)> = Vec::new();
     for (found, evidence) in found {
         let mut own = found.rule.clone();
@@ -85,10 +103,43 @@ pub fn model_file<'a>(found: impl IntoIterator<Item = (&'a Identification, Strin
             }
             None => {
                 own.insert("instructions".into(), Value::Array(vec![name]));
-                own.insert("evidence".into(), Value::from(evidence));
+                own.insert("evidence".into(), Value::Array(vec![Value::Table(evidence.table())]));
                 rules.push((arithmetic, own));
             }
         }
     }
     model(&rules.into_iter().map(|(_, rule)| rule).collect::<Vec<_>>())
+}
+
+/// The evidence of a rule that was worked out from the answers of `source`, and compared with `compared` others, of which
+/// `differing` differ. It covers the keys that the answers decide; a rule that misses some of them is assumed.
+pub fn evidence_of(
+    found: &Identification,
+    source: &EvidenceSource,
+    held_out: Option<(u64, u64)>,
+    tested: Option<&Tested>,
+) -> Evidence {
+    let (asked, misses) = (found.asked.d.len(), found.misses);
+    let others = held_out.map(|(compared, differing)| format!(", {differing} of {compared} others"));
+    let note = format!("tcnum identify: {misses} of {asked} asked outputs differ{}", others.unwrap_or_default());
+    let wrong = misses > 0 || held_out.is_some_and(|(_, differing)| differing > 0);
+    let source = match source {
+        _ if wrong => EvidenceSource::Assumed { why: format!("the nearest rule that was found; {}", source.words()) },
+        EvidenceSource::Measured { device, date, files, .. } => EvidenceSource::Measured {
+            device: device.clone(),
+            date: date.clone(),
+            cases: held_out.map(|(compared, _)| compared),
+            files: files.clone(),
+        },
+        other => other.clone(),
+    };
+    let decisions = |tested: &Tested| {
+        let mut summaries = summaries(tested);
+        summaries.retain(|summary| found.is_measured(&summary.key));
+        decided(&summaries)
+    };
+    let (mut keys, leaves) = tested.map(decisions).unwrap_or_default();
+    // What has no other step to be told from was seen all the same.
+    keys.extend((!keys.is_empty()).then(|| "step".into()));
+    Evidence { source, note: Some(note), keys, instructions: Vec::new(), leaves }
 }

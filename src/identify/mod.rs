@@ -39,7 +39,7 @@ mod uniform;
 
 pub use confirm::{Confirmation, HeldOut, KEPT, confirm};
 pub use evidence::{Refuting, ask_reduced, evidence, reduced};
-pub use file::model_file;
+pub use file::{evidence_of, model_file};
 pub use near::{Likeness, likeness};
 pub use quick::{Fingerprint, QUICK, fingerprint, quick};
 pub use run::{Identification, Plan, WORK, identify, identify_recording};

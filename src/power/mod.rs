@@ -19,4 +19,4 @@ pub use proof::{equivalent, unobservable};
 pub use rule::Changed;
 pub(crate) use rule::RulePair;
 pub use run::{ChangeVerdict, Refutation, RefutingData, Tested, power};
-pub use summary::{Decision, KeySummary, answer, sentences, summaries};
+pub use summary::{Decision, KeySummary, answer, decided, sentences, summaries};

@@ -1,6 +1,6 @@
 //! What data decide of each key of a rule, in short.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use super::{Change, ChangeVerdict, Tested};
 use crate::arithmetic::Model;
@@ -126,7 +126,33 @@ fn range(own: i64, tried: &[i64], standing: &[i64]) -> String {
     }
 }
 
-/// The summary of the keys that have a value, in sentences: `They decide .... They narrow ....`, as evidence lines have them.
+/// The keys that data decide, as far as they can be observed, and those that a rule has and data leave open, each with the values
+/// that agree: as the evidence of a rule has them.
+pub fn decided(summaries: &[KeySummary]) -> (Vec<String>, BTreeMap<String, String>) {
+    let (mut keys, mut leaves) = (Vec::new(), BTreeMap::new());
+    for summary in summaries {
+        let values = match summary.decision {
+            Decision::Decided | Decision::AsFarAsObservable => {
+                keys.push(summary.key.clone());
+                continue;
+            }
+            Decision::Partly => summary.agreeing.join(" or "),
+            Decision::Undecided => "any".into(),
+            // Its absence claims nothing.
+            Decision::CannotBeObserved if summary.value == "absent" => {
+                keys.push(summary.key.clone());
+                continue;
+            }
+            Decision::CannotBeObserved => continue,
+        };
+        if summary.value != "absent" {
+            leaves.insert(summary.key.clone(), values);
+        }
+    }
+    (keys, leaves)
+}
+
+/// The summary of the keys that have a value, in sentences: `They decide .... They narrow ....`.
 pub fn sentences(summaries: &[KeySummary]) -> String {
     let keys = |wanted: Decision, shown: fn(&KeySummary) -> String| {
         let with_value = summaries.iter().filter(|summary| summary.decision == wanted && summary.value != "absent");

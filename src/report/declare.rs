@@ -30,6 +30,8 @@ pub struct Look {
     pub shown: Where,
     /// Whether it stays beside the column before it where a table is cut into parts.
     pub beside: bool,
+    /// The key of the column whose cells it marks: with what each rests on.
+    pub marks: Option<&'static str>,
 }
 
 /// In which tables a column is shown.
@@ -45,12 +47,12 @@ pub enum Where {
 
 /// A column under this heading.
 pub const fn shown(heading: &'static str) -> Look {
-    Look { heading: Some(heading), unit: "", essential: false, shown: Where::Everywhere, beside: false }
+    Look { heading: Some(heading), unit: "", essential: false, shown: Where::Everywhere, beside: false, marks: None }
 }
 
 /// A column that JSON and CSV have, and other views where it is asked for.
 pub const fn hidden() -> Look {
-    Look { heading: None, unit: "", essential: false, shown: Where::Everywhere, beside: false }
+    Look { heading: None, unit: "", essential: false, shown: Where::Everywhere, beside: false, marks: None }
 }
 
 impl Look {
@@ -67,6 +69,11 @@ impl Look {
     /// The same, beside the column before it where a table is cut into parts.
     pub const fn beside(self) -> Look {
         Look { beside: true, ..self }
+    }
+
+    /// The same, as the kinds of evidence that the cells of another column rest on.
+    pub const fn marks(self, key: &'static str) -> Look {
+        Look { marks: Some(key), ..self }
     }
 
     /// The same, where a row has something in it.

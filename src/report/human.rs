@@ -2,7 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::{Cell, Report, Table, Verdict, ViewLayout, Where, cell::listed};
+use super::{
+    Cell, Report, Table, Verdict, ViewLayout, Where,
+    cell::listed,
+    marks::{self, Marks, captioned},
+};
 use crate::{COMMIT, VERSION, base::visible::without_middle};
 
 /// A table as people see it: the shown columns, every cell as text.
@@ -16,17 +20,25 @@ pub(crate) struct Shown {
     pub beside: Vec<bool>,
     /// The cells.
     pub rows: Vec<Vec<String>>,
+    /// What explains the marks of cells, if they have any.
+    pub legend: Option<String>,
 }
 
 impl Shown {
     /// What `layout` shows of `table`, with `print` turning a cell into text.
     pub(crate) fn new(table: &Table, layout: &ViewLayout, print: impl Fn(&Cell) -> String) -> Self {
         let shown = columns(table, layout);
+        let evidence = Evidence::of(table, &shown);
         Shown {
             labels: shown.iter().map(|&i| label(table, i)).collect(),
             numeric: shown.iter().map(|&i| is_numeric(table, i)).collect(),
             beside: shown.iter().map(|&i| table.columns[i].look.beside).collect(),
-            rows: table.rows.iter().map(|row| shown.iter().map(|&i| print(&row[i])).collect()).collect(),
+            rows: table
+                .rows
+                .iter()
+                .map(|row| shown.iter().map(|&i| evidence.marked(row, i, &print)).collect())
+                .collect(),
+            legend: evidence.marks.map(|marks| marks.legend),
         }
     }
 
@@ -37,6 +49,38 @@ impl Shown {
             numeric: kept.iter().map(|&i| self.numeric[i]).collect(),
             beside: kept.iter().map(|&i| self.beside[i]).collect(),
             rows: self.rows.iter().map(|row| kept.iter().map(|&i| row[i].clone()).collect()).collect(),
+            legend: self.legend,
+        }
+    }
+}
+
+/// What the cells of a table rest on.
+struct Evidence {
+    /// For each column the one that marks it.
+    marking: Vec<Option<usize>>,
+    marks: Option<Marks>,
+}
+
+impl Evidence {
+    /// That of the columns that are shown.
+    fn of(table: &Table, shown: &[usize]) -> Evidence {
+        let marks = |key: &str| table.columns.iter().position(|column| column.look.marks == Some(key));
+        let marking: Vec<Option<usize>> = table.columns.iter().map(|column| marks(&column.key)).collect();
+        let by = |&i: &usize| Some((i, marking[i]?));
+        let marked: Vec<(usize, usize)> = shown.iter().filter_map(by).collect();
+        let kinds =
+            table.rows.iter().flat_map(|row| marked.iter().filter_map(|(i, by)| marks::kind(&row[*i], &row[*by])));
+        let marks = Marks::of(kinds.collect::<Vec<_>>());
+        Evidence { marking, marks }
+    }
+
+    /// The cell of a row in a column, with its mark.
+    fn marked(&self, row: &[Cell], column: usize, print: impl Fn(&Cell) -> String) -> String {
+        let text = print(&row[column]);
+        let kind = self.marking[column].and_then(|by| marks::kind(&row[column], &row[by]));
+        match self.marks.as_ref().zip(kind).and_then(|(marks, kind)| marks.mark(kind)) {
+            Some(mark) => format!("{text} {}", print(&Cell::Text(mark.into()))),
+            None => text,
         }
     }
 }
@@ -46,8 +90,11 @@ pub(super) fn tables<'a>(
     report: &'a Report,
     layout: &'a ViewLayout,
     print: impl Fn(&Cell) -> String + 'a,
-) -> impl Iterator<Item = (&'a str, Shown)> {
-    let shown = report.tables.iter().map(move |table| (&table.title[..], Shown::new(table, layout, &print)));
+) -> impl Iterator<Item = (String, Shown)> {
+    let shown = report.tables.iter().map(move |table| {
+        let shown = Shown::new(table, layout, &print);
+        (captioned(&table.title, shown.legend.as_deref()), shown)
+    });
     shown.filter(|(_, shown)| !shown.labels.is_empty())
 }
 
@@ -155,7 +202,7 @@ pub(super) fn special(value: f64) -> &'static str {
     }
 }
 
-/// What the numbers below were measured on, with what seed and annotations: key and value, in this order.
+/// Which device gave the numbers below, with what seed and annotations: key and value, in this order.
 pub(super) fn provenance(report: &Report) -> Vec<(String, String)> {
     let mut lines = Vec::new();
     if let Some(device) = &report.device {

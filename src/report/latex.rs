@@ -31,7 +31,7 @@ pub(super) fn render(report: &Report, layout: &ViewLayout) -> String {
     }
     text += "% Needs \\usepackage{array,booktabs,longtable} in the preamble.\n";
     for (title, shown) in human::tables(report, layout, cell) {
-        text += &section(title, shown);
+        text += &section(&title, shown);
     }
     text
 }

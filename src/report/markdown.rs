@@ -19,7 +19,7 @@ pub(super) fn render(report: &Report, layout: &ViewLayout) -> String {
         text += &format!("\n{}\n", escaped(&note));
     }
     for (title, shown) in human::tables(report, layout, |cell| escaped(&human::plain(cell))) {
-        text += &section(title, &shown);
+        text += &section(&title, &shown);
     }
     if let Some(verdict) = human::verdict(report) {
         text += &format!("\n**{verdict}**\n");

@@ -12,6 +12,7 @@ mod human;
 mod json;
 pub(crate) mod latex;
 pub(crate) mod markdown;
+pub(crate) mod marks;
 mod parts;
 mod read;
 pub mod schema;

@@ -1,4 +1,4 @@
-//! Text for a terminal, at most as wide as it where words allow it: the answer, what the result was measured on, notes,
+//! Text for a terminal, at most as wide as it where words allow it: the answer, the device of the result, notes,
 //! then each table under its title.
 //!
 //! Of a table that is too wide the columns that say the same in every row move into a line above it; then headings get
@@ -37,7 +37,7 @@ pub(super) fn render(report: &Report, layout: &ViewLayout) -> String {
         if !text.is_empty() {
             text.push('\n');
         }
-        text += &section(room, title, shown);
+        text += &section(room, &title, shown);
     }
     if let Some(verdict) = human::verdict(report) {
         text += &format!("\n{verdict}\n");

@@ -99,8 +99,9 @@ fn recordings_refute_models_that_are_wrong_in_one_decision() {
         let target = FOLDERS.iter().find(|(name, _)| *name == folder).unwrap().1;
         let (_, trace) =
             recordings(folder).into_iter().find(|(_, trace)| trace.instruction.name == instruction).expect("recorded");
-        let tested =
-            power(&model(target), &[RefutingData::recorded(instruction, trace)], &mut |_| ()).unwrap().remove(0);
+        let mut tested = Vec::new();
+        power(&model(target), &[RefutingData::recorded(instruction, trace)], &mut tested, &mut |_| ()).unwrap();
+        let tested = tested.remove(0);
         assert_eq!(tested.refuted, None, "{instruction}");
         for key in decided {
             let of_key: Vec<_> = tested.changes.iter().filter(|(change, _)| change.key == *key).collect();

@@ -104,7 +104,7 @@ fn a_chain_and_two_chains_of_amx_differ_by_two_products_and_c() {
         version = 1
         [[rule]]
         instructions = ["tdpbf16ps.*"]
-        evidence = "literature: Intel Intrinsics Guide"
+        evidence = [{ literature = "Intel Intrinsics Guide" }]
         step = "fma"
         operand-subnormals = "signed-zero"
         result-subnormals = "signed-zero"

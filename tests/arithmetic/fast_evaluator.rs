@@ -83,7 +83,7 @@ fn products_that_rounding_takes_to_a_limit_are_infinite() {
         let limits = (emin - 11..emin + 4).chain([0, 8]);
         for (limit, rounding) in limits.flat_map(|limit| ["RNE", "RU", "RD", "RO"].map(|rounding| (limit, rounding))) {
             let text = format!(
-                "name = 'limit'\ntitle = 'a limit'\nversion = 1\n[[rule]]\ninstructions = ['{i}']\nevidence = 'assumed: a test'\n\
+                "name = 'limit'\ntitle = 'a limit'\nversion = 1\n[[rule]]\ninstructions = ['{i}']\nevidence = [{{ assumed = 'a test' }}]\n\
                  step = 'fused'\njoin = 'chain'\nnan = '0x7fffffff'\nresult = {{ format = 'f32', rounding = 'RZ' }}\n\
                  alignment = {{ bits = 24, rounding = 'RZ' }}\nproduct = {{ format = '{name}', rounding = '{rounding}', overflow = 'saturate' }}\n\
                  product-limit = {limit}\n"

@@ -255,7 +255,7 @@ fn a_nan_keeps_its_leading_bits_in_any_format_until_an_addition() {
 fn a_wrong_tree_is_refused_with_file_line_and_node() {
     let i = isa::find("mma.m16n8k16.f32.f16.f16.f32").unwrap();
     let head = "name = 'tree'\ntitle = 'a tree'\nversion = 1\n[[rule]]\ninstructions = ['mma.m16n8k16.f32.f16.f16.f32']\n\
-                evidence = 'assumed: a test'\nnan = '0x7fffffff'\n";
+                evidence = [{ assumed = 'a test' }]\nnan = '0x7fffffff'\n";
     let to = "{ format = 'f32', rounding = 'RNE' }";
     let good = [
         format!("node.even = {{ kind = 'fma', products = '0::2', result = {to} }}\n"),
@@ -311,7 +311,7 @@ fn a_chain_without_products_is_zero_whatever_it_would_start_from() {
 /// The operations of an instruction in an arithmetic with this rule, under a head.
 fn operations(name: &str, rule: &str) -> Vec<ElementaryOperation> {
     let text = format!(
-        "name = 'test'\ntitle = 'a test'\nversion = 1\n[[rule]]\ninstructions = ['{name}']\nevidence = 'assumed: a test'\n{rule}"
+        "name = 'test'\ntitle = 'a test'\nversion = 1\n[[rule]]\ninstructions = ['{name}']\nevidence = [{{ assumed = 'a test' }}]\n{rule}"
     );
     let evaluator = Model::parse(&text, "test.toml").and_then(|model| model.evaluator(&isa::find(name).unwrap()));
     evaluator.unwrap_or_else(|error| panic!("{error}")).program().operations().cloned().collect()

@@ -87,20 +87,6 @@ fn every_pattern_of_every_model_is_needed() {
     }
 }
 
-#[test]
-fn every_rule_says_where_it_comes_from() {
-    let kinds = ["measured", "recorded", "literature", "assumed"];
-    for model in models() {
-        for rule in &model.rules {
-            for part in rule.evidence.split("; ") {
-                let kind = part.split(':').next().unwrap();
-                let tail = &part[kind.len()..];
-                assert!(kinds.contains(&kind) && tail.len() > 3, "{}: {part}", model.name);
-            }
-        }
-    }
-}
-
 /// The recordings of others: the model of their generation, their files and their number of columns.
 fn recordings() -> Vec<(&'static str, PathBuf)> {
     let generations = [("V100", "volta"), ("A100", "ampere"), ("L40S", "ada"), ("H100", "hopper")];

@@ -102,7 +102,8 @@ fn the_tree_of_random_arithmetics_is_found_where_terms_can_be_far_enough_apart()
     for name in names {
         let i = isa::all().iter().find(|i| i.name == name).unwrap();
         for seed in 0..amount(50, 600) as u64 {
-            let head = "name = \"random\"\ntitle = \"random\"\nversion = 1\n[[rule]]\nevidence = \"assumed: random\"\n";
+            let head =
+                "name = \"random\"\ntitle = \"random\"\nversion = 1\n[[rule]]\nevidence = [{ assumed = \"random\" }]\n";
             let text = format!("{head}instructions = [\"{name}\"]\n{}", trees::lines(i, seed));
             let evaluator = Model::parse(&text, "random.toml").and_then(|model| model.evaluator(i)).unwrap();
             all += 1;
@@ -134,7 +135,7 @@ fn terms_that_are_lost_beside_c_show_the_order_of_narrow_formats() {
     ];
     for (step, roundings, expected) in all {
         for rounding in roundings {
-            let head = "name = \"x\"\ntitle = \"x\"\nversion = 1\n[[rule]]\nevidence = \"assumed: a test\"\n";
+            let head = "name = \"x\"\ntitle = \"x\"\nversion = 1\n[[rule]]\nevidence = [{ assumed = \"a test\" }]\n";
             let rest = format!("result = {{ format = \"f32\", rounding = \"{rounding}\" }}\nnan = \"0x7fc00000\"\n");
             let text = format!("{head}instructions = [\"mfma.*\"]\n{step}\n{rest}");
             let evaluator = Model::parse(&text, "x.toml").unwrap().evaluator(&i).unwrap();
@@ -152,7 +153,7 @@ fn what_is_no_tree_contradicts_every_tree() {
     let evaluators: Vec<Evaluator> = ["step = \"fma\"", "step = \"fma\"\nc = \"last\""]
         .iter()
         .map(|step| {
-            let head = "name = \"x\"\ntitle = \"x\"\nversion = 1\n[[rule]]\nevidence = \"assumed: a test\"\n";
+            let head = "name = \"x\"\ntitle = \"x\"\nversion = 1\n[[rule]]\nevidence = [{ assumed = \"a test\" }]\n";
             let rest = "result = { format = \"f32\", rounding = \"RNE\" }\nnan = \"0x7fc00000\"\n";
             let text = format!("{head}instructions = [\"mma.*\"]\n{step}\n{rest}");
             Model::parse(&text, "x.toml").unwrap().evaluator(&i).unwrap()

@@ -26,7 +26,9 @@ const F16_OUT: &str = "mma.m16n8k16.f16.f16.f16.f16";
 fn left_open(instructions: &[&str], expected: &[(&str, &str)]) {
     for name in instructions.iter().step_by(amount(16, 1)) {
         let source = RefutingData::stream(&isa::find(name).unwrap(), 1, amount(LIMIT, OPEN) as u64);
-        let tested = power(&hopper(), &[source], &mut |_| ()).unwrap().remove(0);
+        let mut tested = Vec::new();
+        power(&hopper(), &[source], &mut tested, &mut |_| ()).unwrap();
+        let tested = tested.remove(0);
         assert_eq!(tested.refuted, None, "{name}");
         let mut open = Vec::new();
         for (change, verdict) in tested.changes.iter().filter(|(change, _)| !change.ranged) {

@@ -154,7 +154,7 @@ fn a_nan_that_the_result_cannot_hold_is_a_failed_claim() {
     let document = validate_report(&run.stdout);
     let rows = document["tables"]["operations"].as_array().unwrap();
     assert_eq!((&rows[0]["code"], &rows[1]["code"]), (&Value::Null, &json!("0x2")));
-    assert!(document["notes"][0].as_str().unwrap().contains("1 of 2 results"));
+    assert!(document["answer"].as_str().unwrap().contains("1 NaN, which the format lacks"));
 }
 
 #[test]

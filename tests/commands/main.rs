@@ -13,6 +13,7 @@ mod cost;
 mod diff;
 mod distinguish;
 mod documents;
+mod evidence;
 mod experiments;
 mod explain;
 mod interruption;

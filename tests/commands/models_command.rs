@@ -24,7 +24,7 @@ fn refused(text: &str) -> String {
 const HEAD: &str = "name = \"mine\"\ntitle = \"mine\"\nversion = 1\n\n";
 const RULE: &str = "[[rule]]
 instructions = [\"mma.m16n8k16.f32.bf16.bf16.f32\"]
-evidence = \"assumed: for a test\"
+evidence = [{ assumed = \"for a test\" }]
 step = \"fused\"
 group = 16
 alignment = { bits = 25, rounding = \"RZ\", floor = -133 }
@@ -56,8 +56,15 @@ fn a_model_is_a_row_for_each_rule_and_its_evidence() {
         let model = Model::load(name).unwrap();
         let (rules, evidence) = (&document["tables"]["rules"], &document["tables"]["evidence"]);
         assert_eq!(rules.as_array().unwrap().len(), model.rules.len(), "{name}");
-        for (row, rule) in evidence.as_array().unwrap().iter().zip(&model.rules) {
-            assert_eq!(row["evidence"], json!(rule.evidence), "{name}");
+        let sources = model.rules.iter().flat_map(|rule| &rule.evidence);
+        assert_eq!(evidence.as_array().unwrap().len(), sources.clone().count(), "{name}");
+        for (row, own) in evidence.as_array().unwrap().iter().zip(sources) {
+            assert!(row["evidence"].as_str().unwrap().starts_with(&own.to_string()), "{name}");
+            assert_eq!((&row["kind"], &row["keys"]), (&json!(own.source.kind().name()), &json!(own.keys)), "{name}");
+        }
+        for row in rules.as_array().unwrap() {
+            let cells = row.as_object().unwrap().iter().filter(|(key, _)| key.ends_with("_evidence"));
+            assert!(cells.clone().count() == 10 && cells.clone().all(|(_, kind)| kind.is_string()), "{row}");
         }
     }
     let document = json_of(&["models", "hopper"]);
@@ -130,6 +137,16 @@ fn broken_model_files_are_refused_with_file_line_key_and_what_is_allowed() {
     };
     for (rule, parts) in [
         (without("evidence"), &["missing field `evidence`", "line"][..]),
+        (with("[{ assumed = \"for a test\" }]", "[]"), &["rule 1", "line 7:", "'evidence' is missing"]),
+        (with("[{ assumed = \"for a test\" }]", "\"assumed: a test\""), &["line 7", "expected a list of sources"]),
+        (with("{ assumed", "{ guessed"), &["line 7", "unknown field `guessed`", "`measured`"]),
+        (with("{ assumed = \"for a test\" }", "{ keys = [\"nan\"] }"), &["line 7", "a source has one kind"]),
+        (with("\" }]", "\", date = 2026-11-21 }]"), &["line 7", "'date' has no effect here; it belongs to measured"]),
+        (with("\" }]", "\", keys = [\"nana\"] }]"), &["rule 1", "line 7", "'nana' is no key of a rule"]),
+        (
+            with("[{", "[{ literature = \"a paper\" }, {"),
+            &["rule 1", "line 7", "it has no effect after (literature: a paper)"],
+        ),
         (without("step"), &["rule 1", "the key 'step' is missing", "needs nodes"]),
         (without("instructions"), &["missing field `instructions`"]),
         (without("nan"), &["rule 1", "'nan' is missing", "fused"]),

@@ -22,11 +22,8 @@ const WITH: [&str; 4] = ["--instr", "mma.m16n8k8.f32.bf16.bf16.f32", "--device",
 fn long_work_says_how_far_it_is_now_and_then_and_its_result_is_untouched() {
     // Without end, until enough was said.
     let endless = ["chain", "--chains", "1000000", "--length", "1000", "--output", "json"];
-    let mut child = program(&[&endless[..], &WITH].concat(), "0.01")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child =
+        program(&[&endless[..], &WITH].concat(), "0.01").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
     let mut lines = Vec::new();
     // What is left is known once something was done.

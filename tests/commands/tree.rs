@@ -30,7 +30,8 @@ fn products(folder: &std::path::Path, rule: &str) -> String {
     let path = folder.join("products.toml");
     let head =
         "name = \"products\"\ntitle = \"matrix products\"\nversion = 1\n\n[[rule]]\ninstructions = [\"gemm.*\"]\n";
-    std::fs::write(&path, format!("{head}evidence = \"assumed: a test\"\nnan = \"0x7fc00000\"\n{rule}\n")).unwrap();
+    std::fs::write(&path, format!("{head}evidence = [{{ assumed = \"a test\" }}]\nnan = \"0x7fc00000\"\n{rule}\n"))
+        .unwrap();
     format!("model:{}", path.display())
 }
 

@@ -281,7 +281,7 @@ fn a_group_of_one_product_is_that_product_rounded() {
     let i = isa::find("mma.m16n8k8.f32.bf16.bf16.f32").unwrap();
     let subject = |(step, product): (&str, &str)| {
         let text = format!(
-            "name = 'test'\ntitle = 'a test'\nversion = 1\n[[rule]]\ninstructions = ['{i}']\nevidence = 'assumed: a test'\n\
+            "name = 'test'\ntitle = 'a test'\nversion = 1\n[[rule]]\ninstructions = ['{i}']\nevidence = [{{ assumed = 'a test' }}]\n\
              step = '{step}'\ngroup = 1\nstart = 'product'\njoin = 'add'\n{product}result = {{ format = 'f32', rounding = 'RZ' }}\nnan = '0x7fffffff'\n"
         );
         let evaluator = Model::parse(&text, "test.toml").unwrap().evaluator(&i).unwrap();

@@ -126,7 +126,7 @@ fn intrinsics_guide() -> Model {
         version = 1
         [[rule]]
         instructions = ["tdpbf16ps.*"]
-        evidence = "literature: Intel Intrinsics Guide"
+        evidence = [{ literature = "Intel Intrinsics Guide" }]
         step = "fma"
         operand-subnormals = "signed-zero"
         result-subnormals = "signed-zero"

@@ -111,7 +111,7 @@ fn a_model_of_no_generation_covers_all_that_its_patterns_match() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mine.toml");
     let model = |head: &str| {
-        let rule = "[[rule]]\ninstructions = [\"*.s32.s8.s8*\"]\nevidence = \"assumed: a test\"\nstep = \"integer\"\nwrap = \"wrap\"\n";
+        let rule = "[[rule]]\ninstructions = [\"*.s32.s8.s8*\"]\nevidence = [{ assumed = \"a test\" }]\nstep = \"integer\"\nwrap = \"wrap\"\n";
         std::fs::write(&path, format!("name = \"mine\"\ntitle = \"mine\"\nversion = 1\n{head}\n{rule}")).unwrap();
         format!("model:{}", path.display())
     };

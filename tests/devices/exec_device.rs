@@ -418,7 +418,7 @@ fn the_templates_pass_all_checks_and_compute_what_they_say() {
     let model = folder.path().join("chain.toml");
     fs::write(
         &model,
-        "name = \"chain\"\ntitle = \"a chain\"\nversion = 1\n[[rule]]\ninstructions = [\"mma.*\"]\nevidence = \"assumed\"\nstep = \
+        "name = \"chain\"\ntitle = \"a chain\"\nversion = 1\n[[rule]]\ninstructions = [\"mma.*\"]\nevidence = [{ assumed = \"a test\" }]\nstep = \
          \"fma\"\nresult = { format = \"f32\", rounding = \"RNE\" }\nnan = \"0x7fffffff\"\n",
     )
     .unwrap();
@@ -499,7 +499,7 @@ fn own(folder: &Path) -> (String, String) {
     );
     let model = write(
         "mine.toml",
-        "name = \"mine\"\ntitle = \"my RTL\"\nversion = 1\n[[rule]]\ninstructions = [\"rtl.*\"]\nevidence = \"assumed\"\nstep = \
+        "name = \"mine\"\ntitle = \"my RTL\"\nversion = 1\n[[rule]]\ninstructions = [\"rtl.*\"]\nevidence = [{ assumed = \"a test\" }]\nstep = \
          \"fma\"\nresult = { format = \"f32\", rounding = \"RNE\" }\nnan = \"0x7fffffff\"\n",
     );
     (instruction, model)

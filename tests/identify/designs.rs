@@ -18,7 +18,8 @@ pub(crate) fn design(seed: u64, number: u64) -> Arithmetic {
     let instruction = draw.instruction();
     let lines = draw.lines(instruction);
     let head = "name = \"hidden\"\ntitle = \"a design\"\nversion = 1\n\n[[rule]]\n";
-    let text = format!("{head}instructions = [\"{}\"]\nevidence = \"assumed: random\"\n{lines}", instruction.name);
+    let text =
+        format!("{head}instructions = [\"{}\"]\nevidence = [{{ assumed = \"random\" }}]\n{lines}", instruction.name);
     Arithmetic { instruction, text }
 }
 

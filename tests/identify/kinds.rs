@@ -66,7 +66,7 @@ pub(crate) fn described(description: &str) -> &'static Instruction {
 fn own((description, rule): (&str, &str)) -> Arithmetic {
     let instruction = described(description);
     let text = format!(
-        "name = \"own\"\ntitle = \"own\"\nversion = 1\n\n[[rule]]\ninstructions = [\"{}\"]\nevidence = \"measured: a test\"\n{rule}\n",
+        "name = \"own\"\ntitle = \"own\"\nversion = 1\n\n[[rule]]\ninstructions = [\"{}\"]\nevidence = [{{ assumed = \"a test\" }}]\n{rule}\n",
         instruction.name
     );
     Arithmetic { instruction, text }

@@ -2,6 +2,7 @@
 
 use super::{
     draft::Draft,
+    evidence,
     limits::{
         alignment, at_least_one, exponent, group, lanes, late, nan_operands, nodes, normalised, parts, patterns, split,
         sum_format,
@@ -85,10 +86,10 @@ pub const KEYS: &[RuleKey] = &[
         nothing!(),
         "patterns: * is anything, {x,y} is x or y",
         "the instructions that the rule covers, by name; of several rules the first holds"),
-    key!("evidence", ALL, NEEDED, |r| !r.evidence.is_empty(), any!(),
+    key!("evidence", ALL, NEEDED, |r| !r.evidence.is_empty(), evidence::defect,
         nothing!(),
-        "text: measured, recorded, literature, assumed",
-        "where the rule comes from"),
+        "a list of { measured, date, cases, files }, { recorded, device, files, leaves }, { specification, section }, { literature } and { assumed }, each with note, keys and instructions where it covers only these",
+        "the sources of the rule and what each covers; of several that cover a key the first holds, and a key that none covers is assumed"),
     key!("unpack", FLOATING, OPTIONAL, |r| r.unpack.is_some(), any!(),
         |r, d| d.unpack = r.unpack,
         "a format that holds every number of A and B",

@@ -5,6 +5,7 @@
 
 mod check;
 pub(super) mod draft;
+pub(super) mod evidence;
 pub(super) mod file;
 pub(super) mod keys;
 mod limits;

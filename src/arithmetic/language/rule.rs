@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::{
+    evidence::{Evidence, sources},
     node::Node,
     values::{code, format_name, optional_format, overflow, rounding, some_tininess, standard, tininess},
 };
@@ -24,8 +25,9 @@ use crate::{
 pub struct Rule {
     /// Patterns of instruction names (see the model files).
     pub instructions: Vec<String>,
-    /// Where the rule comes from: measured (which report), recorded vectors (which), literature (which), assumed (why).
-    pub evidence: String,
+    /// The sources of the rule; of several that cover a key, the first holds.
+    #[serde(deserialize_with = "sources")]
+    pub evidence: Vec<Evidence>,
     /// The format that A and B are first converted to (exactly); absent: none. It matters where a subnormal
     /// operand becomes a normal one, whose term has a smaller exponent.
     #[serde(default, deserialize_with = "optional_format")]

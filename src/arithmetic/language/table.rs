@@ -80,8 +80,20 @@ mod tests {
     }
 
     #[test]
+    fn sources_that_are_written_are_read_again() {
+        let written = "[{ measured = 'a', date = 2026-11-21, cases = 7, files = 'b', note = 'c', keys = ['zero', 'nan'] }, \
+                       { recorded = 'a', device = 'b', files = 'c', leaves = { 'result.format' = 'any', zero = 'any' } }, \
+                       { specification = 'a', section = 'b', instructions = ['mma.*'] }, { literature = 'a' }, { assumed = 'a' }]";
+        let table: Table = format!("instructions = ['*']\nevidence = {written}").parse().unwrap();
+        let rule = Rule::read(&table).unwrap();
+        let again: Vec<Value> = rule.evidence.iter().map(|own| Value::Table(own.table())).collect();
+        assert_eq!(table["evidence"].as_array().unwrap(), &again);
+    }
+
+    #[test]
     fn a_table_with_what_no_rule_has_is_refused() {
-        let table: Table = "instructions = []\nevidence = \"none\"\nnothing = [1, -2, 0.5]".parse().unwrap();
+        let table: Table =
+            "instructions = []\nevidence = [{ assumed = \"a test\" }]\nnothing = [1, -2, 0.5]".parse().unwrap();
         let error = Rule::read(&table).unwrap_err().to_string();
         assert!(error.contains("unknown field `nothing`"), "{error}");
     }

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{
     Error, Result,
+    arithmetic::Model,
     base::sorting,
     device::{
         ChosenAlgorithm, OperandLayout, Problem, canonical_name,
@@ -137,6 +138,10 @@ fn show(report: &mut Report, names: [&str; 2], found: &Between, factors: &Factor
         let named = [(x, names[0]), (y, names[1])].map(|(known, name)| told::Named {
             device: known.model.as_ref().map_or_else(|| name.to_string(), |model| format!("model:{model}")),
             instruction: known.schedule.instruction.clone(),
+            rule: known
+                .model
+                .as_ref()
+                .and_then(|name| Model::load(name).ok()?.rule(&known.schedule.instruction).cloned()),
         });
         report.tables.push(Table::of("Their instructions told apart", [told::pair([&named[0], &named[1]], own)]));
         report

@@ -12,9 +12,12 @@ use std::collections::HashSet;
 use super::{
     Results,
     results::CHIP,
-    rows::{Line, Seen, together},
+    rows::{Line, Rows, Seen, together},
 };
-use crate::report::{Report, Table, figure::Scene};
+use crate::{
+    base::sorting,
+    report::{Report, Table, figure::Scene},
+};
 
 /// A figure.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,9 +60,9 @@ const DRAWN: [(&str, Draw); 12] = [
 ];
 
 /// The figures of a table: those that are shown, and those that are folded.
-pub(super) fn of_table(table: &Table) -> (Vec<Figure>, Vec<Figure>) {
+pub(super) fn of_table(results: &Results, table: &Table) -> (Vec<Figure>, Vec<Figure>) {
     let draw = DRAWN.iter().find(|(key, _)| *key == table.key);
-    let mut all = draw.map_or_else(Vec::new, |(_, draw)| draw(table));
+    let mut all = draw.map_or_else(Vec::new, |(_, draw)| drawn(results, table, draw));
     all.truncate(MOST);
     let folded = all.split_off(all.len().min(SHOWN));
     (all, folded)
@@ -68,7 +71,7 @@ pub(super) fn of_table(table: &Table) -> (Vec<Figure>, Vec<Figure>) {
 /// All figures of a report; the first stands for it.
 pub(crate) fn figures(report: &Report) -> Vec<Figure> {
     let results = Results::of(report);
-    let tables = DRAWN.iter().filter_map(|(key, draw)| Some(draw(&results.table(key)?)));
+    let tables = DRAWN.iter().filter_map(|(key, draw)| Some(drawn(&results, &results.table(key)?, draw)));
     let mut all: Vec<Figure> = tables.flatten().collect();
     let mut names = HashSet::new();
     for (at, figure) in all.iter_mut().enumerate() {
@@ -81,7 +84,23 @@ pub(crate) fn figures(report: &Report) -> Vec<Figure> {
     all
 }
 
-/// On what a row was measured.
+/// The figures of a table. Those of models say so, and what these rest on.
+fn drawn(results: &Results, table: &Table, draw: &Draw) -> Vec<Figure> {
+    let chips = sorting::set(Rows(table).iter().flat_map(|line| [line.text(CHIP), line.text("device")]));
+    let mut figures = draw(table);
+    for figure in &mut figures {
+        let named = |chip: &str| figure.scene.says(chip);
+        let any = chips.iter().any(|chip| !chip.is_empty() && named(chip));
+        let said = results.according_to(|chip| chips.contains(chip) && (named(chip) || !any));
+        if let Some(words) = said {
+            figure.scene.note(&words);
+            figure.caption = format!("{} {words}", figure.caption);
+        }
+    }
+    figures
+}
+
+/// Of which device a row is.
 fn on<'a>(line: &Line<'a>) -> &'a str {
     match line.text("device") {
         "" => line.text(CHIP),

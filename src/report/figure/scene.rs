@@ -1,6 +1,11 @@
 //! What a drawing consists of, without saying how it is written.
 
-use super::palette::Marker;
+use super::{font, palette::Marker};
+
+/// The size of a remark.
+const NOTE: f64 = 11.5;
+/// The room beside a remark.
+const EDGE: f64 = 12.0;
 
 /// A drawing: marks on a plane whose origin is the top left corner, in points, drawn one after the other.
 #[derive(Debug, Clone, PartialEq)]
@@ -135,6 +140,29 @@ impl Scene {
     /// An empty drawing.
     pub(crate) fn new(width: f64, height: f64, title: impl Into<String>) -> Scene {
         Scene { width, height, title: title.into(), marks: Vec::new() }
+    }
+
+    /// Whether a text of it has these words.
+    pub(crate) fn says(&self, words: &str) -> bool {
+        let has = |mark: &Mark| matches!(mark, Mark::Words(own) if own.text.contains(words));
+        self.title.contains(words) || self.marks.iter().any(has)
+    }
+
+    /// Adds a remark below all else, in lines as wide as the drawing.
+    pub(crate) fn note(&mut self, text: &str) {
+        let mut lines: Vec<String> = Vec::new();
+        for word in text.split(' ') {
+            match lines.last_mut() {
+                Some(line) if font::width(&format!("{line} {word}"), NOTE) < self.width - 2.0 * EDGE => {
+                    *line += &format!(" {word}");
+                }
+                _ => lines.push(word.to_string()),
+            }
+        }
+        for line in lines {
+            self.words(Words::new((EDGE, self.height + 4.0), line, NOTE).inked(Ink::Faint));
+            self.height += NOTE * 1.4;
+        }
     }
 
     /// Draws a straight line.

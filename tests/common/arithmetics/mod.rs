@@ -85,7 +85,7 @@ pub(crate) fn arithmetics_of(instruction: &'static Instruction) -> impl Strategy
         }
         let head = "name = \"random\"\ntitle = \"a random arithmetic\"\nversion = 1\n\n[[rule]]\n";
         let text = format!(
-            "{head}instructions = [\"{}\"]\nevidence = \"assumed: random\"\n{}",
+            "{head}instructions = [\"{}\"]\nevidence = [{{ assumed = \"random\" }}]\n{}",
             instruction.name,
             lines.concat()
         );
