@@ -69,7 +69,7 @@ pub fn counts(operator: &Operator, tally: &LineTally) -> Table {
 }
 
 /// What a check found, in a sentence.
-pub fn answer(operator: &Operator, tally: &LineTally) -> String {
+pub(crate) fn answer(operator: &Operator, tally: &LineTally) -> String {
     let (operation, lines) = (operator.briefly(), counted(tally.lines, "line"));
     let first = tally.differences.first().map_or(String::new(), |first| format!("; the first is line {}", first.line));
     let differing = grouped(i64::try_from(tally.differing).unwrap_or(i64::MAX));

@@ -8,7 +8,8 @@ mod operator;
 mod sheet;
 
 pub use check::{Check, LineTally, check};
-pub use differences::{CheckRow, LineRow, answer, counts, differences};
+pub(crate) use differences::answer;
+pub use differences::{CheckRow, LineRow, counts, differences};
 pub use lines::LineDifference;
 pub use operator::{CalcRequest, CodeMeaning, Operator};
 pub use sheet::{OperationRow, Sheet};

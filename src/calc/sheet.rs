@@ -88,7 +88,7 @@ impl<'a> Sheet<'a> {
     }
 
     /// The results, in a sentence; none of no results.
-    pub fn answer(&self) -> Option<String> {
+    pub(crate) fn answer(&self) -> Option<String> {
         match &self.operations[..] {
             [] => None,
             [row] => Some(self.answer_of_one(row)),

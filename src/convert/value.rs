@@ -180,7 +180,12 @@ impl ValueConversion {
         for (count, one, several, what) in [
             (count(|fate| *fate == Fate::Nan), "overflows", "overflow", "to NaN"),
             (count(|fate| *fate == Fate::Infinity), "overflows", "overflow", "to infinity"),
-            (count(|fate| *fate == Fate::Largest), "is too large and becomes", "are too large and become", "the largest number"),
+            (
+                count(|fate| *fate == Fate::Largest),
+                "is too large and becomes",
+                "are too large and become",
+                "the largest number",
+            ),
             (count(|fate| *fate == Fate::WithoutCode), "has", "have", &lacks),
             (count(|fate| matches!(fate, Fate::Rounded(_))), "is", "are", &rounded),
         ] {

@@ -131,6 +131,44 @@ fn threads_that_cannot_be_had_are_done_without() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), run(line, &[]).1);
 }
 
+/// Whatever the environment says, a verb that computes nothing starts no thread of the pool, and others start a bounded number.
+#[test]
+fn any_number_of_threads_can_be_asked_for() {
+    let run = |line: &str, threads: Option<&str>| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tcnum"));
+        command.args(line.split_whitespace());
+        command.envs(threads.map(|threads| ("RAYON_NUM_THREADS", threads)));
+        let output = command.output().expect("tcnum starts");
+        assert_eq!(output.status.code(), Some(0), "tcnum {line}: {}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
+    };
+    for line in ["formats e4m3", "probe --instr mma.m8n8k4.f16.f16.f16.f16 --device hopper --samples 100"] {
+        let expected = run(line, None);
+        for threads in ["3000", "20000", "18446744073709551615"] {
+            assert!(run(line, Some(threads)) == expected, "tcnum {line}, {threads} threads");
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_limit_on_memory_or_on_files_ends_in_a_message_and_an_exit_status() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("values"), "0.1\n".repeat(200_000)).unwrap();
+    for (limit, status, said) in [
+        ("ulimit -v 200000", 3, "memory allocation of "),
+        ("ulimit -f 1", 2, "error: standard output cannot be written: File too large"),
+    ] {
+        let script = format!("{limit}; exec \"$0\" convert --to e4m3 < values > out");
+        let mut command = Command::new("sh");
+        let command = command.args(["-c", &script, env!("CARGO_BIN_EXE_tcnum")]).current_dir(&folder);
+        let output = command.stdout(Stdio::null()).output().expect("sh starts");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{limit}: {errors}");
+        assert!(errors.starts_with(said), "{limit}: {errors}");
+    }
+}
+
 #[test]
 fn machine_code_finds_its_instruction() {
     let message = refusal("probe --instr HMMA.16816.F33 --device model:hopper");

@@ -27,6 +27,7 @@ const K: &str = "mma.m8n8k4.f32.f16.f16.f32";
 /// Every verb that the program has.
 const VERBS: &[(&str, Meets)] = &[
     ("formats", Short),
+    ("convert", Units("convert --to e4m3 1 2 3 4")),
     ("convert", Whole("convert --to e4m3 --input {OUT}/w.npy --out {OUT}/w.safetensors")),
     ("quantise", Units("quantise {OUT}/w.npy {OUT}/w.npy --to e4m3")),
     ("calc", Units("calc --fmt bf16 --op add 1 2 3 4")),

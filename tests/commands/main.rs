@@ -34,5 +34,6 @@ mod report_page;
 mod report_schema;
 mod reports;
 mod scalar_command;
+mod standard_input;
 mod tree;
 mod verdicts;

@@ -78,7 +78,9 @@ pub(super) fn on_device(
 /// What is to be said of the table.
 pub(super) fn note(rows: &[ListedInstruction]) -> Option<String> {
     let sized = rows.iter().any(|(i, _)| i.family().starts_with("wgmma") || i.family() == "tcgen05");
-    sized.then(|| "wgmma and tcgen05 are listed with their smallest n; any other allowed n can stand in its place.".into())
+    sized.then(|| {
+        "wgmma and tcgen05 are listed with their smallest n; any other allowed n can stand in its place.".into()
+    })
 }
 
 /// The table.
