@@ -198,11 +198,14 @@ impl ValueConversion {
 
     fn fate(&self, row: &ConversionRow) -> Fate {
         let (Some(value), Some(exact)) = (row.value, row.exact) else { return Fate::WithoutCode };
-        let largest = self.to.to_f64(self.to.largest(value.is_sign_negative()));
+        let code = self.to.largest(value.is_sign_negative());
+        let largest = self.to.to_f64(code);
+        let is_odd = code >> self.to.float().map_or(0, |float| float.padding_bits) & 1 == 1;
         let inwards = if value < 0.0 { "up" } else { "down" };
         // An error that rounding alone does not make.
         let beyond = |error: f64| match self.rounding {
-            Rounding::Rne | Rounding::Rna => error.abs() > 0.5,
+            Rounding::Rne if !is_odd => error.abs() > 0.5,
+            Rounding::Rne | Rounding::Rna => error.abs() >= 0.5,
             _ => error.abs() >= 1.0,
         };
         match row.error_ulps {
