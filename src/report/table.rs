@@ -6,6 +6,16 @@
 //! and at last the table is cut into parts that repeat the columns that name a row. A single row that is too wide is printed as
 //! a list, heading by heading. Nothing is left out but the middle of texts of more than 2000 characters, which are not ours.
 
+use tabled::{
+    builder::Builder,
+    settings::{
+        Alignment, Padding, Style, Width,
+        formatting::AlignmentStrategy,
+        object::{Columns, Rows},
+        style::HorizontalLine,
+    },
+};
+
 use super::{
     Cell, Report, ViewLayout,
     human::{self, Shown},
@@ -17,6 +27,8 @@ use crate::base::visible::visible;
 const GAP: usize = 2;
 /// Text cells longer than this are wrapped, or than the terminal.
 const LONGEST_CELL: usize = 72;
+/// Lines that are laid out at a time: all parts of a table have the same widths.
+const LAID_OUT: usize = 512;
 
 pub(super) fn render(report: &Report, layout: &ViewLayout) -> String {
     let room = Room { width: layout.width, gap: GAP, longest: LONGEST_CELL.min(layout.width), measure: cell_width };
@@ -140,27 +152,27 @@ impl Fitted {
 
 /// The columns of `part`, aligned, with a rule below the headings.
 fn grid(fitted: &Fitted, part: &[usize]) -> String {
-    let width = part.iter().map(|&i| fitted.widths[i] + GAP).sum::<usize>() - GAP;
     let mut text = String::new();
-    for (number, cells) in fitted.lines.iter().enumerate() {
-        let height = part.iter().map(|&i| cells[i].lines().count()).max().unwrap_or(0).max(1);
-        for line in 0..height {
-            let start = text.len();
-            for (column, &i) in part.iter().enumerate() {
-                // Headings stand at the bottom of their row, cells at its top.
-                let above = if number == 0 { height - cells[i].lines().count() } else { 0 };
-                let own = line.checked_sub(above).and_then(|line| cells[i].lines().nth(line)).unwrap_or_default();
-                let room = " ".repeat(fitted.widths[i] - cell_width(own));
-                let (before, after) = if fitted.numeric[i] { (&room[..], "") } else { ("", &room[..]) };
-                let gap = if column > 0 { GAP } else { 0 };
-                text += &format!("{:gap$}{before}{own}{after}", "");
-            }
-            text.truncate(start + text[start..].trim_end().len());
-            text.push('\n');
+    for (number, lines) in fitted.lines.chunks(LAID_OUT).enumerate() {
+        let mut builder = Builder::default();
+        for cells in lines {
+            builder.push_record(part.iter().map(|&i| cells[i].as_str()));
         }
+        let mut table = builder.build();
+        table.with(Style::empty()).with(Padding::new(0, GAP, 0, 0)).with(AlignmentStrategy::PerLine);
         if number == 0 {
-            text += &format!("{}\n", "-".repeat(width));
+            table.with(Style::empty().horizontals([(1, HorizontalLine::new('-'))]));
+            table.modify(Rows::first(), Alignment::bottom());
         }
+        table.modify(Columns::last(), Padding::zero());
+        for (column, &i) in part.iter().enumerate() {
+            let gap = if column + 1 < part.len() { GAP } else { 0 };
+            table.modify(Columns::one(column), Width::increase(fitted.widths[i] + gap));
+            if fitted.numeric[i] {
+                table.modify(Columns::one(column), Alignment::right());
+            }
+        }
+        text.extend(table.to_string().lines().map(|line| format!("{}\n", line.trim_end())));
     }
     text
 }
