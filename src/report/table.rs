@@ -9,7 +9,7 @@
 use tabled::{
     builder::Builder,
     settings::{
-        Alignment, Padding, Style, Width,
+        Alignment, Padding, Style,
         formatting::AlignmentStrategy,
         object::{Columns, Rows},
         style::HorizontalLine,
@@ -158,6 +158,8 @@ fn grid(fitted: &Fitted, part: &[usize]) -> String {
         for cells in lines {
             builder.push_record(part.iter().map(|&i| cells[i].as_str()));
         }
+        // A last line, which is not printed, gives every block the widths of the whole table.
+        builder.push_record(part.iter().map(|&i| "-".repeat(fitted.widths[i])));
         let mut table = builder.build();
         table.with(Style::empty()).with(Padding::new(0, GAP, 0, 0)).with(AlignmentStrategy::PerLine);
         if number == 0 {
@@ -166,13 +168,13 @@ fn grid(fitted: &Fitted, part: &[usize]) -> String {
         }
         table.modify(Columns::last(), Padding::zero());
         for (column, &i) in part.iter().enumerate() {
-            let gap = if column + 1 < part.len() { GAP } else { 0 };
-            table.modify(Columns::one(column), Width::increase(fitted.widths[i] + gap));
             if fitted.numeric[i] {
                 table.modify(Columns::one(column), Alignment::right());
             }
         }
-        text.extend(table.to_string().lines().map(|line| format!("{}\n", line.trim_end())));
+        let block = table.to_string();
+        let (shown, _) = block.rsplit_once('\n').unwrap_or_default();
+        text.extend(shown.lines().map(|line| format!("{}\n", line.trim_end())));
     }
     text
 }
