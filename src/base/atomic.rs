@@ -8,7 +8,7 @@ use std::{
 
 use tempfile::NamedTempFile;
 
-use super::{early_sync::EarlySync, places};
+use super::{early_sync::EarlySync, interrupt, places, special::Special};
 use crate::{Error, Result};
 
 /// The most links that are followed one after the other, as on Linux.
@@ -70,6 +70,10 @@ pub(crate) fn target(path: &Path) -> std::io::Result<PathBuf> {
     let mut path = path.to_path_buf();
     for _ in 0..=MOST_LINKS {
         match path.symlink_metadata() {
+            // A link of the system to an open pipe, as /dev/stdout may be, has no name behind it.
+            Ok(about) if about.is_symlink() && path.metadata().is_ok_and(|end| !end.is_file() && !end.is_dir()) => {
+                return Ok(path);
+            }
             Ok(about) if about.is_symlink() => {
                 let link = path.read_link()?;
                 path.pop();
@@ -85,7 +89,7 @@ pub(crate) fn target(path: &Path) -> std::io::Result<PathBuf> {
 
 fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     if is_special(&target(path)?)? {
-        return std::fs::OpenOptions::new().write(true).open(path)?.write_all(bytes);
+        return Special::open(path)?.write_all(bytes);
     }
     let file = NewFile::begin(path, bytes.len() as u64)?;
     file.write(0, bytes)?;
@@ -136,8 +140,11 @@ impl ReplacingFile {
     }
 }
 
-/// The kind alone: the full text would name the temporary file.
+/// The kind alone: the full text would name the temporary file. A wait ends with an interruption only.
 fn unwritable(path: &Path, error: &IoError) -> Error {
+    if let (ErrorKind::WouldBlock, Some(by)) = (error.kind(), interrupt::pending()) {
+        return Error::Interrupted { by };
+    }
     Error::request(format!("{} cannot be written: {}", path.display(), error.kind()))
 }
 
@@ -204,8 +211,7 @@ impl NewFile {
             }
             NewFile::Copied { mut file, path } => {
                 file.rewind()?;
-                let mut to = std::fs::OpenOptions::new().write(true).open(path)?;
-                std::io::copy(&mut file, &mut to).map(drop)
+                std::io::copy(&mut file, &mut Special::open(&path)?).map(drop)
             }
         }
     }

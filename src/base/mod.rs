@@ -17,6 +17,7 @@ pub(crate) mod sentence;
 #[cfg(feature = "cli")]
 pub(crate) mod signals;
 pub(crate) mod sorting;
+mod special;
 pub(crate) mod stage;
 pub(crate) mod text;
 pub(crate) mod threads;

@@ -73,7 +73,10 @@ fn is_device(text: &str) -> bool {
 /// A file that is no result, or of another version of the schema; results without a common table; a result and a device; as `tcnum
 /// distinguish` of devices.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
-    let [first, second] = &arguments.sides[..] else { unreachable!("clap counts them") };
+    let [first, second] = &arguments.sides[..] else {
+        let count = arguments.sides.len();
+        return Err(Error::request(format!("diff compares two results, or two devices, and {count} are named")));
+    };
     match [first, second].map(|side| is_device(side)) {
         [false, false] => results(arguments, [first, second], report)?,
         [true, true] => devices(arguments, [first, second], report)?,

@@ -92,7 +92,8 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
             let mut two = Two::open([x, y], &arguments.selection, timeout, &mut report.notes)?;
             two.distinguish(&search, &progress, report, &mut Vec::new())
         }
-        _ => generations(arguments, &progress, report),
+        [] => generations(arguments, &progress, report),
+        sides => Err(Error::request(format!("distinguish compares two devices, and {} are named", sides.len()))),
     }
 }
 

@@ -67,6 +67,8 @@ fn what_cannot_be_told_apart_is_refused_with_one_message() {
     for (arguments, message) in [
         (&["model:hopper", "model:ampere"][..], "no instruction is named"),
         (&["model:hopper"], "2 values required"),
+        // Further values after a flag are values of the same argument.
+        (&["model:volta", "model:ampere", "--instr", BF16, "x", "1"], "4 are named"),
         (&[], "nothing to tell apart"),
         (
             &["trace:some.safetensors", "model:hopper", "--instr", BF16],

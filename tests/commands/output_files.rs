@@ -331,3 +331,10 @@ fn a_drawing_is_called_as_what_it_is() {
     let run = tcnum(&["chain", "--device", "model:hopper", "--plot", "curve.jpg"]);
     assert!(run.status == 2 && run.stderr.contains("ends in .svg, .pdf, .png"), "{}", run.stderr);
 }
+
+#[cfg(unix)]
+#[test]
+fn standard_output_by_its_name_gets_the_result_where_it_is_a_pipe() {
+    let run = tcnum(&["formats", "e8m0", "--out", "/dev/stdout"]);
+    assert!(run.status == 0 && run.stdout.starts_with("e8m0 has 256 codes"), "{} {}", run.stdout, run.stderr);
+}
