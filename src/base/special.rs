@@ -66,7 +66,6 @@ fn must_wait(error: &io::Error) -> bool {
 mod tests {
     use std::process::Command;
 
-    use super::*;
     use crate::{Error, Interruption, base::atomic, interruptible};
 
     #[test]

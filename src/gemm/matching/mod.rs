@@ -91,7 +91,7 @@ pub struct Judged {
 /// Finds the schedules that give `d`; `step` is told what is being done. Whatever ends the search, `matches` has what was found until then.
 ///
 /// # Errors
-/// Matrices that do not fit, formats that no instruction of the models multiplies, [`Error::Interrupted`].
+/// Matrices that do not fit, formats that no instruction of the models multiplies, [`Error::Interrupted`](crate::Error::Interrupted).
 pub fn find(
     suspects: &Suspects,
     factors: &Factors,
