@@ -65,6 +65,19 @@ pub(crate) fn call_with<R: Send>(
     raised: &Raised,
     work: impl Send + FnOnce() -> tcnum::Result<R>,
 ) -> PyResult<R> {
+    match outcome_and_cause(py, raised, work) {
+        (Ok(result), None) => Ok(result),
+        (Ok(_), Some(error)) => Err(error),
+        (Err(error), cause) => Err(exception(py, &error, cause)),
+    }
+}
+
+/// The same: what came of the work, and what Python raised meanwhile.
+pub(crate) fn outcome_and_cause<R: Send>(
+    py: Python<'_>,
+    raised: &Raised,
+    work: impl Send + FnOnce() -> tcnum::Result<R>,
+) -> (tcnum::Result<R>, Option<PyErr>) {
     let asked = raised.clone();
     let outcome = py.detach(|| {
         let stop = move || {
@@ -76,11 +89,7 @@ pub(crate) fn call_with<R: Send>(
         };
         tcnum::interruptible(stop, work)
     });
-    match (outcome, raised.take()) {
-        (Ok(result), None) => Ok(result),
-        (Ok(_), Some(error)) => Err(error),
-        (Err(error), cause) => Err(exception(py, &error, cause)),
-    }
+    (outcome, raised.take())
 }
 
 /// The exception for an error, and for what Python raised that caused it.

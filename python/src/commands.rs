@@ -9,7 +9,7 @@ use pyo3::{
 use tcnum::cli;
 
 use crate::{
-    calls::{Raised, call_with, exception},
+    calls::{Raised, exception, outcome_and_cause},
     device::{self, Function},
     reports::python_report,
 };
@@ -30,9 +30,16 @@ fn report<'py>(
 ) -> PyResult<(Bound<'py, PyDict>, Option<PyErr>)> {
     let raised = Raised::default();
     let words = std::iter::once("tcnum".into()).chain(words).collect();
-    let (report, failure) =
-        call_with(py, &raised.clone(), move || device::with(functions, &raised, || cli::report(words)))?;
-    Ok((python_report(py, &report)?, failure.map(|error| exception(py, &error, None))))
+    let work = {
+        let raised = raised.clone();
+        move || device::with(functions, &raised, || cli::report(words))
+    };
+    match outcome_and_cause(py, &raised, work) {
+        (Err(error), cause) => Err(exception(py, &error, cause)),
+        (Ok((report, Some(error))), cause) => Ok((python_report(py, &report)?, Some(exception(py, &error, cause)))),
+        (Ok((_, None)), Some(error)) => Err(error),
+        (Ok((report, None)), None) => Ok((python_report(py, &report)?, None)),
+    }
 }
 
 /// Runs the command line, the program's name first, and returns its exit status.

@@ -25,7 +25,7 @@ def test_what_comes_from_elsewhere_is_escaped():
     from tcnum._reports import Report
 
     made = {
-        "command": "x", "invocation": "", "device": None, "answer": "<u>", "seed": None, "notes": ["<b>&"], "holds": False, "text": "",
+        "command": "x", "invocation": "", "device": None, "answer": "<u>", "seed": None, "notes": ["<b>&"], "holds": False, "verdict": "they differ", "text": "",
         "tables": [{"key": "t", "title": "<i>", "brief": False, "rows": [["<a>", 1.5]], "columns": [
             {"key": "k", "meaning": '"<m>', "heading": "<h>", "unit": "", "essential": True, "shown": "everywhere"},
             {"key": "v", "meaning": "", "heading": "v", "unit": "s", "essential": True, "shown": "filled"}]}],

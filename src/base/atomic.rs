@@ -142,8 +142,12 @@ impl ReplacingFile {
 
 /// The kind alone: the full text would name the temporary file. A wait ends with an interruption only.
 fn unwritable(path: &Path, error: &IoError) -> Error {
-    if let (ErrorKind::WouldBlock, Some(by)) = (error.kind(), interrupt::pending()) {
-        return Error::Interrupted { by };
+    match (error.kind(), interrupt::pending()) {
+        (ErrorKind::WouldBlock, Some(by)) => return Error::Interrupted { by },
+        (ErrorKind::WouldBlock, None) => {
+            return Error::request(format!("{} cannot be written: nobody reads this pipe", path.display()));
+        }
+        _ => (),
     }
     Error::request(format!("{} cannot be written: {}", path.display(), error.kind()))
 }

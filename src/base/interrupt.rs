@@ -27,6 +27,8 @@ thread_local! {
     static ASKED: RefCell<Option<Asked>> = const { RefCell::new(None) };
     /// What it has said, and is not yet answered.
     static SAID: Cell<Option<Interruption>> = const { Cell::new(None) };
+    /// Whether a signal was answered.
+    static STOPPED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Does `work` on this thread, which ends with [`Error::Interrupted`], or with what it has, soon after `asked` says so: for programs
@@ -89,8 +91,19 @@ pub(crate) fn remaining() -> Option<Duration> {
     }
 }
 
+/// Whether a signal has asked the program to stop, answered or not.
+pub(crate) fn is_stopped() -> bool {
+    STOPPED.get() || pending().is_some_and(|by| by.signal().is_some())
+}
+
+/// Another command begins: nothing has asked it to stop.
+pub(crate) fn begin() {
+    STOPPED.set(false);
+}
+
 /// The interruption has been handled: the rest of the program ends normally.
 pub(crate) fn answered() {
+    STOPPED.set(is_stopped());
     PENDING.store(0, Ordering::Relaxed);
     LIMIT.store(0, Ordering::Relaxed);
     SAID.set(None);

@@ -13,8 +13,8 @@ use super::interrupt;
 /// How long it waits before it tries again.
 const AGAIN: Duration = Duration::from_millis(20);
 
-/// A pipe or a device that is open for writing. What it waits for, a reader or room, an interruption ends, with an error of the
-/// kind [`ErrorKind::WouldBlock`].
+/// A pipe or a device that is open for writing. An interruption ends its wait for room, and a signal, also one that was answered
+/// before, the wait for a reader: with an error of the kind [`ErrorKind::WouldBlock`].
 pub(super) struct Special(File);
 
 impl Special {
@@ -24,13 +24,13 @@ impl Special {
         options.write(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits() as i32);
-        waiting(|| options.open(path).map(Special))
+        waiting(interrupt::is_stopped, || options.open(path).map(Special))
     }
 }
 
 impl Write for Special {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        waiting(|| self.0.write(bytes))
+        waiting(|| interrupt::pending().is_some(), || self.0.write(bytes))
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -38,11 +38,11 @@ impl Write for Special {
     }
 }
 
-/// Tries until there is a reader or room, or an interruption.
-fn waiting<T>(mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+/// Tries until there is a reader or room, or it is to stop.
+fn waiting<T>(stop: impl Fn() -> bool, mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match attempt() {
-            Err(error) if must_wait(&error) && interrupt::pending().is_some() => {
+            Err(error) if must_wait(&error) && stop() => {
                 return Err(ErrorKind::WouldBlock.into());
             }
             Err(error) if must_wait(&error) => sleep(AGAIN),

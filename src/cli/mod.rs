@@ -129,14 +129,12 @@ pub fn status(words: Vec<OsString>) -> u8 {
         Ok(parsed) => parsed,
         Err(said) => return say(&said),
     };
+    begin(cli.time_limit);
     let done = distinct(&command, &matches).and_then(|()| match cli.request {
         Request::Completions(arguments) => completions::run(&arguments).map(|()| 0),
         Request::Manual(arguments) => manual::run(&arguments).map(|()| 0),
-        Request::Report(arguments) => {
-            begin(cli.time_limit);
-            report::run(&arguments)
-        }
-        Request::Command(command) => run(&command, matches.subcommand_name().unwrap_or_default(), cli.time_limit),
+        Request::Report(arguments) => report::run(&arguments),
+        Request::Command(command) => run(&command, matches.subcommand_name().unwrap_or_default()),
     });
     done.unwrap_or_else(|error| fail(&error))
 }
@@ -158,7 +156,8 @@ pub fn report(words: Vec<OsString>) -> Result<(Report, Option<Error>)> {
         return Err(Error::request("this command writes documents, and has no report"));
     };
     let destination = command.destination();
-    let (report, failure) = complete(&command, matches.subcommand_name().unwrap_or_default(), cli.time_limit)?;
+    begin(cli.time_limit);
+    let (report, failure) = complete(&command, matches.subcommand_name().unwrap_or_default())?;
     match destination.out {
         Some(_) => destination.write(&report)?,
         None => destination.write_also(&report)?,
@@ -203,8 +202,12 @@ fn warn(error: &Error) {
 
 /// Says what went wrong on standard error.
 fn fail(error: &Error) -> u8 {
+    fail_with("error", error)
+}
+
+fn fail_with(word: &str, error: &Error) -> u8 {
     // A closed standard error cannot be reported anywhere.
-    let _ = writeln!(std::io::stderr(), "error: {error}");
+    let _ = writeln!(std::io::stderr(), "{word}: {error}");
     error.exit_status()
 }
 
@@ -288,9 +291,9 @@ impl Command {
 }
 
 /// Does what a command asks for and delivers its result; the exit status.
-fn run(command: &Command, name: &str, limit: Option<u64>) -> Result<u8> {
+fn run(command: &Command, name: &str) -> Result<u8> {
     let destination = command.destination();
-    let (report, failure) = complete(command, name, limit)?;
+    let (report, failure) = complete(command, name)?;
     let gates = command.gates().map_or(Ok(()), |(gates, source)| gates.write(&report, source.as_deref()));
     let whole = failure.is_none() && report.interrupted.is_none();
     let drawings =
@@ -299,7 +302,8 @@ fn run(command: &Command, name: &str, limit: Option<u64>) -> Result<u8> {
     let problems = [failure.map_or(Ok(()), Err), destination.write(&report), gates, drawings];
     let problems: Vec<Error> = problems.into_iter().filter_map(Result::err).collect();
     let status = report.interrupted.map_or(u8::from(!report.holds), Interruption::exit_status);
-    Ok(problems.iter().map(fail).max().unwrap_or(status))
+    let said = std::iter::once("error").chain(std::iter::repeat("also")).zip(&problems);
+    Ok(said.map(|(word, error)| fail_with(word, error)).chain([status]).max().unwrap_or(status))
 }
 
 /// The report of a command, and what stopped it where there still is something to report. Whatever ends the work early ends it
@@ -307,11 +311,10 @@ fn run(command: &Command, name: &str, limit: Option<u64>) -> Result<u8> {
 ///
 /// # Errors
 /// Output that cannot be written as requested; what stopped a command that has nothing to report.
-fn complete(command: &Command, name: &str, limit: Option<u64>) -> Result<(Report, Option<Error>)> {
+fn complete(command: &Command, name: &str) -> Result<(Report, Option<Error>)> {
     let destination = command.destination();
     destination.check()?;
     command.figures()?.map_or(Ok(()), |figures| figures.check())?;
-    begin(limit);
     let mut report = Report::new(name.to_string(), invocation());
     let outcome = reported(command, &mut report);
     let empty = report.tables.iter().all(|table| table.rows.is_empty());
@@ -334,6 +337,7 @@ fn complete(command: &Command, name: &str, limit: Option<u64>) -> Result<(Report
 
 /// Lets signals, and the limit of time in seconds, interrupt what follows.
 fn begin(limit: Option<u64>) {
+    interrupt::begin();
     signals::watch();
     if let Some(seconds) = limit {
         interrupt::limit(Duration::from_secs(seconds));

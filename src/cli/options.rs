@@ -173,10 +173,15 @@ impl OutputDestination {
                 atomic::write(path, text.as_bytes())
             }
         };
-        let own = own.or_else(|error| match &self.out {
-            Some(_) => self.print(report).and(Err(error.within("the result is on standard output, not in --out"))),
-            None => Err(error),
-        });
+        let own = match own {
+            Err(error) if self.out.is_some() => {
+                let mut report = report.clone();
+                // What went wrong is the error of this function, an interruption too.
+                let _ = report.until_interrupted::<()>(Err(error.clone()));
+                self.print(&report).and(Err(error.within("the result is on standard output, not in --out")))
+            }
+            own => own,
+        };
         own.and(also)
     }
 

@@ -47,21 +47,16 @@ inline void run(Word step, Word size) {
 }
 "#;
 
-/// Inputs of a form that are compared.
-fn inputs() -> u64 {
-    amount(2_000, 40_000)
-}
-
 fn forms() -> Vec<&'static Form> {
     all().iter().filter(|form| form.missing().is_none() && !form.is_of_processors()).collect()
 }
 
-/// The distance of inputs: odd, so that every operand varies.
-fn step(space: &Space<'_>) -> u64 {
-    (space.size() / inputs()).max(1) | 1
+/// The distance of so many inputs: odd, so that every operand varies.
+fn step(space: &Space<'_>, inputs: u64) -> u64 {
+    (space.size() / inputs).max(1) | 1
 }
 
-fn source(forms: &[&Form]) -> String {
+fn source(forms: &[&Form], inputs: u64) -> String {
     let mut text = format!("{HOST}#define SEED {SEED}ull\n");
     let mut calls = String::new();
     for (number, form) in forms.iter().enumerate() {
@@ -72,15 +67,15 @@ fn source(forms: &[&Form]) -> String {
             let _ = writeln!(text, "#undef {}", &line[..end]);
         }
         let space = Space::new(form, SEED);
-        let _ = writeln!(calls, "    form{number}::run({}ull, {}ull);", step(&space), space.size());
+        let _ = writeln!(calls, "    form{number}::run({}ull, {}ull);", step(&space, inputs), space.size());
     }
     text + "int main() {\n" + &calls + "    return 0;\n}\n"
 }
 
 /// What the compiled rules print: four words for each lane of each input.
-fn outputs(compiler: &str, forms: &[&Form], folder: &Path) -> Vec<[u64; 4]> {
+fn outputs(compiler: &str, forms: &[&Form], inputs: u64, folder: &Path) -> Vec<[u64; 4]> {
     let (file, program) = (folder.join("rules.cpp"), folder.join("rules"));
-    std::fs::write(&file, source(forms)).unwrap();
+    std::fs::write(&file, source(forms, inputs)).unwrap();
     let options = ["-std=c++17", "-O1", "-fwrapv", "-w", "-o"];
     let output = Command::new(compiler).args(options).arg(&program).arg(&file).output().unwrap();
     assert!(output.status.success(), "the rules do not compile:\n{}", String::from_utf8_lossy(&output.stderr));
@@ -92,18 +87,19 @@ fn outputs(compiler: &str, forms: &[&Form], folder: &Path) -> Vec<[u64; 4]> {
 #[test]
 fn rules_and_operands_in_cuda_are_those_of_the_reference() {
     let Some(compiler) = cpp_compiler() else { return };
-    let forms: Vec<&Form> = forms().into_iter().step_by(amount(4, 1)).collect();
+    let (each, inputs) = amount((4, 2_000), (1, 40_000));
+    let forms: Vec<&Form> = forms().into_iter().step_by(each).collect();
     let differing: Vec<String> = forms
         .par_chunks(TOGETHER)
         .flat_map_iter(|forms| {
             let folder = tempfile::tempdir().unwrap();
-            let outputs = outputs(compiler, forms, folder.path());
+            let outputs = outputs(compiler, forms, inputs, folder.path());
             let mut rows = outputs.iter();
             let mut differing = Vec::new();
             for form in forms {
                 let (space, rule) = (Space::new(form, SEED), ScalarRule::new(form).unwrap());
                 let mut count = 0;
-                for index in (0..space.size()).step_by(step(&space) as usize) {
+                for index in (0..space.size()).step_by(step(&space, inputs) as usize) {
                     for lane in 0..form.lanes {
                         let [a, b, c, theirs] = *rows.next().expect("a row for each lane");
                         let operands = space.operands(index, lane);

@@ -22,6 +22,7 @@ MOST_LINES = 60
 INTERNAL = re.compile(
     r"panicked|RUST_BACKTRACE|thread '|internal error|unwrap\(|Os \{|Err\(|Some\(|Parse(Int|Float)Error|Utf8Error|core dumped|memory allocation"
 )
+OUT_OF_MEMORY = re.compile(r"^memory allocation of \d+ bytes failed$", re.MULTILINE)
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 # Standard output of a run, where it goes to a file of its folder.
 STDOUT = "stdout"
@@ -46,6 +47,9 @@ def messages(run, end):
         said = end.stderr.decode()
     except UnicodeDecodeError:
         return ["standard error is not UTF-8"]
+    # The words of the allocator, where memory is limited, are the one message.
+    if end.status == 3 and "ulimit -v" in run.limits:
+        said = OUT_OF_MEMORY.sub("error: there is no memory", said)
     wrong = []
     if found := INTERNAL.search(said):
         wrong.append(f"standard error says {found[0]!r}")

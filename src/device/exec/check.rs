@@ -114,6 +114,7 @@ impl Check<'_> {
     }
 
     fn open(&self, instruction: &Instruction) -> Result<std::result::Result<Session, Refusal>> {
+        interrupt::check()?;
         match Session::open(&|| Process::start(self.words), instruction, self.timeout, self.protocol) {
             Err(Refusal::Interrupted(by)) => Err(Error::Interrupted { by }),
             Err(Refusal::NotStarted(error)) => Err(not_started("exec-check", &self.words[0], &error)),
