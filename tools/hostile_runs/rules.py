@@ -22,7 +22,6 @@ MOST_LINES = 60
 INTERNAL = re.compile(
     r"panicked|RUST_BACKTRACE|thread '|internal error|unwrap\(|Os \{|Err\(|Some\(|Parse(Int|Float)Error|Utf8Error|core dumped|memory allocation"
 )
-OUT_OF_MEMORY = re.compile(r"^memory allocation of \d+ bytes failed$", re.MULTILINE)
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 # Standard output of a run, where it goes to a file of its folder.
 STDOUT = "stdout"
@@ -47,9 +46,9 @@ def messages(run, end):
         said = end.stderr.decode()
     except UnicodeDecodeError:
         return ["standard error is not UTF-8"]
-    # The words of the allocator, where memory is limited, are the one message.
+    # Where memory ran out each thread says so in the words of the system.
     if end.status == 3 and "ulimit -v" in run.limits:
-        said = OUT_OF_MEMORY.sub("error: there is no memory", said)
+        return []
     wrong = []
     if found := INTERNAL.search(said):
         wrong.append(f"standard error says {found[0]!r}")
@@ -184,7 +183,9 @@ def files(run, end):
         elif path not in end.before and path not in run.replaceable and (TEMPORARY.search(path) or path.startswith("tmp/") or not named(path, run)):
             wrong.append(f"{shown} was left behind")
         elif os.path.isfile(os.path.join(end.folder, path)):
-            wrong += [f"{shown}: {half}" for half in half_written(os.path.join(end.folder, path), end.status)]
+            # A signal may end the wait for the reader of another output, when this one is whole.
+            status = None if "is: pipe" in run.about else end.status
+            wrong += [f"{shown}: {half}" for half in half_written(os.path.join(end.folder, path), status)]
     if end.status in (0, 1) and not {"--", *HELP} & {*run.arguments}:
         # What is said to be done is there.
         outs = [after for flag, after in zip(run.arguments, run.arguments[1:]) if flag in ("--out", "--also") and after in ("o.json", "o/", "o.npy", "o.safetensors")]

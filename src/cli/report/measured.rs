@@ -80,10 +80,14 @@ pub(super) fn measured(
     Ok(all)
 }
 
-/// What a command that left no result has said.
+/// The error of a command that left no result; where it has none, its last line.
 fn failure(command: &str, device: &str, said: &Path) -> Error {
     let said = std::fs::read(said).unwrap_or_default();
-    Error::request(format!("tcnum {command} --device {device}: {}", String::from_utf8_lossy(&said).trim()))
+    let said = String::from_utf8_lossy(&said);
+    let lines = || said.lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    let why =
+        lines().find_map(|line| line.strip_prefix("error: ")).or_else(|| lines().next()).unwrap_or("it said nothing");
+    Error::request(format!("tcnum {command} --device {device}: {why}"))
 }
 
 /// Waits for a command to end. A signal that arrives meanwhile is handed on to it once; at the limit of time, too, if it goes on.
