@@ -27,7 +27,8 @@ impl Model {
         let path = Path::new(name);
         if !path.exists() && !name.contains(['/', '.']) {
             return Err(Error::request(format!(
-                "'{name}' is not a model; did you mean {}? `tcnum models` lists all; a model file is named by its path",
+                "'{}' is not a model; did you mean {}? `tcnum models` lists all; a model file is named by its path",
+                name.escape_debug(),
                 shipped::suggested(name, &[])
             )));
         }
