@@ -1,18 +1,11 @@
 //! Collects the data files of the program into tables, so that adding a file is all there is to it, and names the commit that
-//! the program is built from. A file that is wrong fails the build, with its name and the line.
+//! the program is built from.
 
 #[path = "build/collect.rs"]
+#[allow(dead_code, reason = "what refuses a file is used in the core's build")]
 mod collect;
 #[path = "build/commit.rs"]
 mod commit;
-#[path = "build/language.rs"]
-mod language;
-#[path = "build/models.rs"]
-mod models;
-#[path = "build/targets.rs"]
-mod targets;
-
-use language::{arithmetic, base, format, isa, number};
 
 fn main() {
     if let Err(message) = run() {
@@ -22,24 +15,15 @@ fn main() {
 
 fn run() -> Result<(), String> {
     // What the commit says is whether the sources are as it has them.
-    collect::watch(["build.rs", "build", "src", "Cargo.toml", "Cargo.lock"]);
+    collect::watch(["build.rs", "build", "core", "src", "Cargo.toml", "Cargo.lock"]);
     println!("cargo::rustc-env=TCNUM_COMMIT={}", commit::name());
+    collect::write("kernels.rs", &table(&collect::files("kernels", &["cu", "cuh"])?))?;
+    collect::write("schedules.rs", &table(&collect::files("schedules", &["toml", "csv"])?))?;
+    collect::write("schemes.rs", &table(&collect::files("schemes", &["toml"])?))
+}
 
-    let files = collect::files("targets", &["toml"])?;
-    let mut targets = targets::read(&files)?;
-    targets.sort_by_key(targets::Target::order);
-    collect::write("targets.rs", &targets::table(&targets))?;
-    let matrix = targets::relation(
-        &targets,
-        targets::Kind::Matrix,
-        &["src/isa/nvidia.csv", "src/isa/amd.csv", "src/isa/arm.csv", "src/isa/x86.csv"],
-    )?;
-    collect::write("matrix_support.rs", &matrix)?;
-    let scalar = targets::relation(&targets, targets::Kind::Scalar, &["src/isa/scalar.csv", "src/isa/scalar-x86.csv"])?;
-    collect::write("scalar_support.rs", &scalar)?;
-
-    collect::write("models.rs", &models::table(&collect::files("models", &["toml"])?, &targets)?)?;
-    collect::write("kernels.rs", &collect::table(&collect::files("kernels", &["cu", "cuh"])?))?;
-    collect::write("schedules.rs", &collect::table(&collect::files("schedules", &["toml", "csv"])?))?;
-    collect::write("schemes.rs", &collect::table(&collect::files("schemes", &["toml"])?))
+/// The Rust expression of the files' names and texts, in their order.
+fn table(files: &[collect::File]) -> String {
+    let row = |file: &collect::File| format!("    ({:?}, {}),\n", file.name, file.included());
+    format!("&[\n{}]\n", files.iter().map(row).collect::<String>())
 }

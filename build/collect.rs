@@ -62,12 +62,6 @@ pub(crate) fn files(folder: &str, extensions: &[&str]) -> Result<Vec<File>, Stri
     Ok(found)
 }
 
-/// The Rust expression of the files' names and texts, in their order.
-pub(crate) fn table(files: &[File]) -> String {
-    let row = |file: &File| format!("    ({:?}, {}),\n", file.name, file.included());
-    format!("&[\n{}]\n", files.iter().map(row).collect::<String>())
-}
-
 /// Writes a table where the program includes it from.
 pub(crate) fn write(name: &str, text: &str) -> Result<(), String> {
     let path = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?).join(name);

@@ -3,8 +3,19 @@
 use std::{path::Path, process::Command};
 
 /// What is part of the program: a change elsewhere leaves it as the commit has it.
-const SOURCES: &[&str] =
-    &["build.rs", "build", "src", "models", "targets", "kernels", "schedules", "schemes", "Cargo.toml", "Cargo.lock"];
+const SOURCES: &[&str] = &[
+    "build.rs",
+    "build",
+    "core",
+    "src",
+    "models",
+    "targets",
+    "kernels",
+    "schedules",
+    "schemes",
+    "Cargo.toml",
+    "Cargo.lock",
+];
 
 /// The commit in hexadecimal, with `-dirty` behind it where the sources differ from it; `unknown` where they are in no
 /// repository (those of a package).

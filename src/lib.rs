@@ -105,7 +105,6 @@
 // What only commands or GPUs use has no other user in a build without them.
 #![cfg_attr(not(all(feature = "cli", feature = "cuda")), allow(dead_code, unreachable_pub, unused_imports))]
 
-pub mod arithmetic;
 pub mod array;
 mod base;
 pub mod calc;
@@ -124,28 +123,22 @@ pub mod distinguish;
 #[cfg(feature = "cli")]
 mod document;
 pub mod emulate;
-pub mod exact;
 #[cfg(feature = "cli")]
 pub mod experiment;
 pub mod explain;
 pub mod features;
-pub mod format;
 pub mod gate;
 pub mod gemm;
 pub mod identify;
-pub mod inputs;
-pub mod isa;
 mod kernels;
 #[cfg(test)]
 #[path = "../tests/common/machine.rs"]
 mod machine;
-pub mod number;
 pub mod power;
 pub mod probe;
 pub mod quantise;
 pub mod record;
 pub mod report;
-pub mod softfloat;
 pub mod summary;
 #[cfg(feature = "cli")]
 pub mod tables;
@@ -154,9 +147,6 @@ pub mod tree;
 pub mod verify;
 mod version;
 
-pub use base::{
-    error::{Error, Interruption, Result},
-    interrupt::interruptible,
-    stage::Stage,
-};
+pub use base::{interrupt::interruptible, stage::Stage};
+pub use tcnum_core::{Error, Interruption, Result, arithmetic, exact, format, inputs, isa, number, softfloat};
 pub use version::{COMMIT, VERSION};

@@ -7,6 +7,7 @@ use clap::Args;
 use super::{
     OutputDestination, Progress,
     drawings::Drawings,
+    named::named,
     options::{MAX_TIMEOUT, device_name, integer},
     select::{self, Selection},
 };
@@ -50,11 +51,11 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N", value_parser = integer(1..=chain::MAX_CHAINS))]
     chains: Option<u64>,
     /// Whether references start from the operands after (low) or before (fp32) rounding. Without it: both.
-    #[arg(long = "init", value_enum, value_name = "INIT")]
+    #[arg(long = "init", value_parser = named::<Init>(), value_name = "INIT")]
     inits: Vec<Init>,
     /// What matrices in plain formats of 16 bits at most are divided by before they are rounded, in every link. (Block-scaled instructions
     /// have the scales of their blocks: mxfp8, mxfp4, nvfp4.)
-    #[arg(long, value_enum, value_name = "RULE", default_value = "none")]
+    #[arg(long, value_parser = named::<Scaling>(), value_name = "RULE", default_value = "none")]
     scales: Scaling,
     /// Leave out the instructions that the device does not have, instead of refusing (with --all).
     #[arg(long, requires = "all")]

@@ -7,6 +7,7 @@ use clap::Args;
 use super::{
     OutputDestination, Progress,
     drawings::Drawings,
+    named::named,
     options::{device_name, integer},
     select::{self, Selection},
 };
@@ -39,7 +40,7 @@ pub(super) struct Arguments {
     #[command(flatten)]
     selection: Selection,
     /// What operands hold.
-    #[arg(long, value_enum, value_name = "VALUES", default_value = "random")]
+    #[arg(long, value_parser = named::<OperandValues>(), value_name = "VALUES", default_value = "random")]
     values: OperandValues,
     /// Keep the whole device busy for so many seconds with each kind of operands, and report its rate, clock and power.
     #[arg(long, value_name = "SECONDS", value_parser = integer(1..=MOST_SECONDS))]

@@ -16,6 +16,7 @@ use super::{
     Bar, OutputDestination, Progress,
     drawings::Drawings,
     invocation,
+    named::named,
     options::{MAX_TIMEOUT, device_name, integer, model_name, output_file},
 };
 use crate::{
@@ -72,7 +73,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "M,N,K", value_parser = shape, conflicts_with_all = ["a", "b", "shapes", "matched"])]
     shape: Option<(usize, usize, usize)>,
     /// What the elements of --shape are drawn from.
-    #[arg(long, value_enum, default_value_t = Values::Normal, requires = "shape")]
+    #[arg(long, value_parser = named::<Values>(), default_value = "normal", requires = "shape")]
     dist: Values,
     /// C: m x n.
     #[arg(long, value_name = "FILE", value_parser = array_file)]
@@ -107,13 +108,13 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "ROUNDING", value_parser = rounding, conflicts_with = "quantise", help_heading = "Schedule")]
     round_operands: Option<Rounding>,
     /// The order of the steps along k.
-    #[arg(long, value_enum, help_heading = "Schedule")]
+    #[arg(long, value_parser = named::<KOrder>(), help_heading = "Schedule")]
     order: Option<KOrder>,
     /// The k of a slab, a multiple of the instruction's.
     #[arg(long, value_name = "K", value_parser = integer(1..=1usize << 16), help_heading = "Schedule")]
     slab: Option<usize>,
     /// Which slab is short where k is no multiple of it.
-    #[arg(long, value_enum, help_heading = "Schedule")]
+    #[arg(long, value_parser = named::<Residue>(), help_heading = "Schedule")]
     residue: Option<Residue>,
     /// Cut k into this many parts at most, each summed apart.
     #[arg(long, value_name = "PARTS", value_parser = integer(1..=1usize << 16), help_heading = "Schedule")]
@@ -122,7 +123,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "K", value_parser = integer(1..=1usize << 40), help_heading = "Schedule")]
     granule: Option<usize>,
     /// How the parts are joined.
-    #[arg(long, value_enum, help_heading = "Schedule")]
+    #[arg(long, value_parser = named::<PartJoin>(), help_heading = "Schedule")]
     join: Option<PartJoin>,
     /// Add the unit's sum to a register of f32 (f64, s32) every so many k, and begin from zero.
     #[arg(long, value_name = "K", value_parser = integer(1..=1usize << 40), help_heading = "Schedule")]
@@ -134,13 +135,13 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N", value_parser = integer(1..=1usize << 10), help_heading = "Schedule")]
     accumulators: Option<usize>,
     /// How the accumulators are joined.
-    #[arg(long, value_enum, help_heading = "Schedule")]
+    #[arg(long, value_parser = named::<AccumulatorJoin>(), help_heading = "Schedule")]
     accumulator_join: Option<AccumulatorJoin>,
     /// Where C enters.
-    #[arg(long, value_enum, help_heading = "Schedule")]
+    #[arg(long, value_parser = named::<CEntry>(), help_heading = "Schedule")]
     c_enters: Option<CEntry>,
     /// Where the bias enters.
-    #[arg(long, value_enum, help_heading = "Schedule")]
+    #[arg(long, value_parser = named::<BiasEntry>(), help_heading = "Schedule")]
     bias_enters: Option<BiasEntry>,
     /// The factor of the product.
     #[arg(long, value_name = "NUMBER", help_heading = "Schedule")]
@@ -162,7 +163,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "D.A.B.COMPUTE", help_heading = "Library", conflicts_with_all = ["shapes", "matched"])]
     product: Option<String>,
     /// How a library gets A and B: nn, both row by row, or nt, B column by column, as the weights of a layer. [default: nt]
-    #[arg(long, value_enum, help_heading = "Library")]
+    #[arg(long, value_parser = named::<OperandLayout>(), help_heading = "Library")]
     layout: Option<OperandLayout>,
     /// The algorithm of a library, by its number and attributes (tile, stages, splitk, reduction, swizzle, custom, inner, cluster: numbers
     /// of the library's), in place of the first that its heuristic names.

@@ -1,40 +1,12 @@
 //! Named values as values of options.
 
-use clap::{ValueEnum, builder::PossibleValue};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use crate::{
-    base::named::Named,
-    chain::Scaling,
-    device::{OperandLayout, OperandValues},
-    gemm::{AccumulatorJoin, BiasEntry, CEntry, KOrder, PartJoin, Residue, library::Values},
-    inputs::{Distribution, Init, Op},
-};
+use crate::base::named::Named;
 
-macro_rules! option_values {
-    ($($type:ty),+) => {$(
-        impl ValueEnum for $type {
-            fn value_variants<'a>() -> &'a [Self] {
-                Self::all()
-            }
-
-            fn to_possible_value(&self) -> Option<PossibleValue> {
-                Some(PossibleValue::new(self.name()).help(self.meaning()))
-            }
-        }
-    )+};
+/// Parses the name of one of the values of `T`; help lists each with its meaning.
+pub(super) fn named<T: Named + Send + Sync>() -> impl TypedValueParser<Value = T> {
+    let values = T::all().iter().map(|value| PossibleValue::new(value.name()).help(value.meaning()));
+    PossibleValuesParser::new(values)
+        .map(|name| *T::all().iter().find(|value| value.name() == name).expect("clap admits these names alone"))
 }
-option_values!(
-    Op,
-    Scaling,
-    Init,
-    Distribution,
-    AccumulatorJoin,
-    BiasEntry,
-    CEntry,
-    KOrder,
-    PartJoin,
-    Residue,
-    Values,
-    OperandLayout,
-    OperandValues
-);

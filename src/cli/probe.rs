@@ -14,6 +14,7 @@ use clap::{Args, ValueEnum, builder::PossibleValue};
 use super::{
     Common, Progress,
     drawings::Drawings,
+    named::named,
     options::{cases, integer, model_name, output_file},
     select::{self, Selection},
 };
@@ -59,7 +60,7 @@ pub(super) struct Arguments {
     #[arg(long = "op", value_enum, value_name = "OP")]
     ops: Vec<ProbeOperation>,
     /// Whether references use the operands after (low) or before (fp32) rounding. Without it: both.
-    #[arg(long = "init", value_enum, value_name = "INIT")]
+    #[arg(long = "init", value_parser = named::<Init>(), value_name = "INIT")]
     inits: Vec<Init>,
     /// How operands are drawn: normal, uniform, log-uniform (over the whole range of the format), special (zeros, subnormal numbers,
     /// infinities, NaN and extremes) or corners (directed cases); with --bits normal(MEAN,DEVIATION), uniform(LOW,HIGH),
@@ -140,7 +141,7 @@ impl ValueEnum for ProbeOperation {
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         match self {
-            ProbeOperation::Matrix(op) => op.to_possible_value(),
+            ProbeOperation::Matrix(op) => Some(PossibleValue::new(op.name()).help(op.meaning())),
             ProbeOperation::Scalar(operation) => {
                 Some(PossibleValue::new(operation.name()).help(format!("Scalar: {}", operation.meaning())))
             }

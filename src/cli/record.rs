@@ -10,6 +10,7 @@ use clap::Args;
 
 use super::{
     Common, Progress, files, invocation,
+    named::named,
     options::integer,
     select::{self, Selection},
 };
@@ -45,10 +46,10 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N", value_parser = integer(1..=1u32 << 20), conflicts_with = "op")]
     tiles: Option<u32>,
     /// Record the tiles of a probe of this operation instead.
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = named::<Op>())]
     op: Option<Op>,
     /// How the probe's operands are drawn.
-    #[arg(long = "dist", value_enum, default_value = "normal", requires = "op")]
+    #[arg(long = "dist", value_parser = named::<Distribution>(), default_value = "normal", requires = "op")]
     distribution: Distribution,
     /// Samples of the probe.
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = integer(1..=1u32 << 14), requires = "op")]

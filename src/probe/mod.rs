@@ -177,10 +177,3 @@ fn compare_with_model(
         }
     }
 }
-
-impl Position {
-    /// The index of this element in D codes `[count][m][n]`.
-    pub fn index(&self, instruction: &Instruction) -> usize {
-        (self.tile * instruction.m + self.row) * instruction.n + self.column
-    }
-}

@@ -35,5 +35,6 @@ mod report_schema;
 mod reports;
 mod scalar_command;
 mod standard_input;
+mod testfloat_sample;
 mod tree;
 mod verdicts;

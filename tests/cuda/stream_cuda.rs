@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt::Write as _, path::Path, process::Command};
 
 use crate::machine::{amount, cpp_compiler};
 use tcnum::{
-    device::cuda::constants::constants,
+    device::cuda::{STREAM, constants::constants},
     inputs::stream,
     isa::{self, Chunk, Instruction},
 };
@@ -81,7 +81,7 @@ fn source(forms: &[&Instruction]) -> String {
             text += &constants("FormatScale", scale.format);
             let _ = writeln!(text, "#define SCALE_BLOCK {}", scale.block);
         }
-        text += &stream::CUDA.join("\n");
+        text += &STREAM.join("\n");
         text += DIGESTS;
         text += "}\n";
     }

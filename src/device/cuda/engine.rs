@@ -13,10 +13,14 @@ use crate::{
     arithmetic::Program,
     device::{Count, Engine, Found, Spot},
     format::{Format, Overflow, Rounding},
-    inputs::{Sequence, stream},
+    inputs::Sequence,
     isa::{Instruction, Kernel},
     kernels::source,
 };
+
+/// [`inputs::stream`](crate::inputs::stream) in CUDA C++: to be put after the definitions that specialise a kernel (M, N, K, STORED_K,
+/// the format records FormatA, FormatB, FormatC and FormatD; of block-scaled forms FormatScale and SCALE_BLOCK).
+pub const STREAM: &[&str] = &[source("stream_tile.cuh"), source("stream_regimes.cuh"), source("stream.cuh")];
 
 /// Regimes that the kernel counts apart.
 const REGIMES: usize = 16;
@@ -36,7 +40,7 @@ pub fn verifier(program: &Program, sequence: Sequence) -> Option<Specialised> {
     let i = &program.instruction;
     let arithmetic = arithmetic(program);
     let operands = match sequence {
-        Sequence::Random { .. } => [stream::CUDA, &[source("random.cuh")]].concat().join("\n"),
+        Sequence::Random { .. } => [STREAM, &[source("random.cuh")]].concat().join("\n"),
         Sequence::Multiply { position } => exhaustive(i, position),
     };
     let entry = source("verify.cu");

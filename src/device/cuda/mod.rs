@@ -46,7 +46,7 @@ use architecture::Architecture;
 use cache::Compiled;
 use chains::CudaChains;
 use engine::CudaEngine;
-pub use engine::verifier;
+pub use engine::{STREAM, verifier};
 pub use gpu::count;
 use launch::Launcher;
 use meter::CudaMeter;

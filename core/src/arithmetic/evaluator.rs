@@ -1,0 +1,176 @@
+//! The arithmetic of one instruction, ready to be evaluated: by the reference, or many elements at a time by the fast
+//! evaluator.
+
+use super::{
+    Program, Rule,
+    fast::{FastArithmetic, Scratch},
+    reference::{self, Explanation, Silent},
+};
+use crate::{
+    base::parallel,
+    format::Format,
+    isa::{Case, Codes, CodesView, Instruction, Tiles, operands},
+};
+
+/// Outputs that a thread takes at a time, where tiles have fewer.
+const PIECE: usize = 1 << 9;
+/// Outputs for which a thread copies the operands at a time: few enough to stay in the nearest caches.
+const COPIED: usize = 1 << 10;
+
+/// The arithmetic of one instruction, ready to be evaluated.
+#[derive(Debug, Clone)]
+pub struct Evaluator {
+    program: Program,
+    fast: Option<FastArithmetic>,
+}
+
+impl Program {
+    /// The code of D for the operands of one dot-product-add, by the reference.
+    ///
+    /// Panics if their number is not what the instruction takes.
+    pub fn dot(&self, case: &Case) -> u64 {
+        reference::run(self, case, &mut Silent)
+    }
+}
+
+impl Evaluator {
+    /// Prepares a program.
+    pub(super) fn new(program: Program) -> Evaluator {
+        Evaluator { fast: FastArithmetic::new(&program), program }
+    }
+
+    /// The evaluator of a rule for an instruction, whatever instructions the rule says that it covers.
+    ///
+    /// # Errors
+    /// What is wrong with the rule, or keeps it from holding for the instruction, with the key.
+    pub fn of(rule: &Rule, instruction: &Instruction) -> Result<Evaluator, String> {
+        Program::new(rule, instruction).map(Evaluator::new)
+    }
+
+    /// The arithmetic, operation by operation.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// Whether the fast evaluator has the program (else [`Evaluator::execute`] runs the reference).
+    pub fn is_fast(&self) -> bool {
+        self.fast.is_some()
+    }
+
+    /// The code of D for the operands of one dot-product-add.
+    ///
+    /// Panics if their number is not what the instruction takes.
+    pub fn dot(&self, case: &Case) -> u64 {
+        self.program.dot(case)
+    }
+
+    /// The same, step by step.
+    ///
+    /// Panics as [`Evaluator::dot`].
+    pub fn explain(&self, case: &Case) -> Explanation {
+        let mut lines = Vec::new();
+        let d = reference::run(&self.program, case, &mut lines);
+        Explanation { lines, d }
+    }
+
+    /// D codes `[count][m][n]` of `tiles`, computed on all cores by the fast evaluator; equal to [`Evaluator::dot`] of each
+    /// element.
+    pub fn execute(&self, tiles: &Tiles) -> Codes {
+        let mut bytes = self.room(tiles);
+        let (each, i) = (self.tile_bytes(), &self.program.instruction);
+        let together = (PIECE / (i.m * i.n)).max(1);
+        let pieces = (0..).step_by(together).zip(bytes.chunks_mut(together * each));
+        parallel::each_with(pieces, Scratch::default, |scratch, (first, d)| {
+            self.tiles(tiles, first, scratch, d);
+        });
+        self.codes(bytes)
+    }
+
+    /// The same on the calling thread alone, for callers that have shared their work among the cores already. (On a thread that
+    /// waits for a share of its own, the pool would begin other shares, one on top of the other, until its stack is full.)
+    pub fn execute_here(&self, tiles: &Tiles) -> Codes {
+        let mut bytes = self.room(tiles);
+        let mut scratch = Scratch::default();
+        self.tiles(tiles, 0, &mut scratch, &mut bytes);
+        self.codes(bytes)
+    }
+
+    /// Writes the bytes of the D codes of tiles whose operands' codes are given by name, as [`operands`] has them, each as little-endian
+    /// bytes: as [`Evaluator::execute`], without copies of all of them; of tiles of one element mostly without any.
+    ///
+    /// # Panics
+    /// An operand is missing, or has not as many codes as the tiles need.
+    pub fn execute_into(&self, arrays: &[(&'static str, &[u8])], d: &mut [u8]) {
+        let i = &self.program.instruction;
+        let each = self.tile_bytes();
+        let count = d.len() / each;
+        let sizes: Vec<(&'static Format, usize)> =
+            operands(i).iter().map(|operand| (operand.format, operand.len() * operand.format.bytes())).collect();
+        let lengths = arrays.iter().map(|(_, bytes)| bytes.len());
+        assert!(lengths.eq(sizes.iter().map(|(_, size)| count * size)), "the operands of the tiles, in order");
+        let together = (COPIED / (i.m * i.n)).max(1);
+        let pieces = (0..).step_by(together).zip(d.chunks_mut(together * each));
+        let copied = |first: usize, count: usize| {
+            let piece = arrays.iter().zip(&sizes).map(|((name, bytes), (format, size))| {
+                let own = bytes[first * size..][..count * size].to_vec();
+                (*name, Codes::from_bytes(format, own).expect("whole codes"))
+            });
+            Tiles::from_arrays(count, piece).expect("an instruction has A, B and C")
+        };
+        let cases = self.fast.as_ref().filter(|fast| fast.together() > 1);
+        parallel::each_with(pieces, Scratch::default, |scratch, (first, d)| match (cases, arrays) {
+            (Some(fast), [a, b, c]) => {
+                let operands =
+                    [(i.a, a.1), (i.b, b.1), (i.c, c.1)].map(|(format, bytes)| CodesView::new(format, bytes));
+                let dot = |tile: usize| self.dot(&copied(tile, 1).case(i, 0, 0, 0));
+                for (first, d) in (first..).step_by(fast.together()).zip(d.chunks_mut(fast.together() * each)) {
+                    fast.cases(operands, first, scratch, d, dot);
+                }
+            }
+            _ => self.tiles(&copied(first, d.len() / each), 0, scratch, d),
+        });
+    }
+
+    /// The bytes of D of one tile.
+    fn tile_bytes(&self) -> usize {
+        let i = &self.program.instruction;
+        i.m * i.n * i.d.bytes()
+    }
+
+    /// The bytes of D of all tiles.
+    fn room(&self, tiles: &Tiles) -> Vec<u8> {
+        vec![0; tiles.count * self.tile_bytes()]
+    }
+
+    fn codes(&self, bytes: Vec<u8>) -> Codes {
+        Codes::from_bytes(self.program.instruction.d, bytes).expect("whole codes")
+    }
+
+    /// The codes of D of the tiles from `first` on.
+    fn tiles(&self, tiles: &Tiles, first: usize, scratch: &mut Scratch, d: &mut [u8]) {
+        let each = self.tile_bytes();
+        match self.fast.as_ref().map(|fast| (fast, fast.together())) {
+            Some((fast, together)) if together > 1 => {
+                let dot = |tile: usize| self.dot(&tiles.case(&self.program.instruction, tile, 0, 0));
+                let operands = [&tiles.a, &tiles.b, &tiles.c].map(Codes::view);
+                for (first, d) in (first..).step_by(together).zip(d.chunks_mut(together * each)) {
+                    fast.cases(operands, first, scratch, d, dot);
+                }
+            }
+            _ => d.chunks_exact_mut(each).zip(first..).for_each(|(d, tile)| self.tile(tiles, tile, scratch, d)),
+        }
+    }
+
+    /// The codes of D of one tile.
+    fn tile(&self, tiles: &Tiles, tile: usize, scratch: &mut Scratch, d: &mut [u8]) {
+        let i = &self.program.instruction;
+        let dot = |at: usize| self.dot(&tiles.case(i, tile, at / i.n, at % i.n));
+        match &self.fast {
+            Some(fast) => fast.tile(tiles, tile, scratch, d, dot),
+            None => {
+                let values: Vec<u64> = (0..i.m * i.n).map(dot).collect();
+                d.copy_from_slice(Codes::from_values(i.d, &values).as_bytes());
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! A model file as a whole: its keys, and which of its rules is wrong, with the line.
+
+use serde::{Deserialize, Deserializer, de::Error as _};
+
+use super::{check, rule::Rule};
+
+/// The arithmetic of a family of matrix instructions, as a model file describes it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Model {
+    /// The name: `hopper`.
+    pub name: String,
+    /// What it describes, in a few words.
+    pub title: String,
+    /// Version of this description; it grows with every change of a rule.
+    pub version: u32,
+    /// The targets whose GPUs it describes (`sm_90a`): it covers what they have. One that names none covers all that its
+    /// patterns match.
+    #[serde(default)]
+    pub architectures: Vec<String>,
+    /// The rules; the first whose pattern matches an instruction holds.
+    #[serde(rename = "rule", deserialize_with = "rules")]
+    pub rules: Vec<Rule>,
+    /// Where it was read from, for messages.
+    #[serde(skip)]
+    origin: String,
+    /// The file, for messages.
+    #[serde(skip)]
+    text: String,
+}
+
+/// What is wrong with a rule of a model file, and where.
+pub(crate) struct Defect {
+    /// The rule, by its number and first pattern.
+    pub rule: String,
+    /// The line of the key, else of the rule; `None` where the rule has no `[[rule]]` of its own.
+    pub line: Option<usize>,
+    /// What is wrong, with the key and what is allowed.
+    pub what: String,
+}
+
+impl Model {
+    /// The model that `text` describes, its rules not checked yet; `origin` names it in messages.
+    ///
+    /// # Errors
+    /// Text that is not TOML; unknown and missing keys; values of the wrong type.
+    pub(crate) fn read(text: &str, origin: &str) -> Result<Model, toml::de::Error> {
+        let model: Model = toml::from_str(text)?;
+        Ok(Model { origin: origin.into(), text: text.into(), ..model })
+    }
+
+    /// The file.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Where it was read from.
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// What is wrong with the first rule that is.
+    pub(crate) fn defect(&self) -> Option<Defect> {
+        let (index, what) = self.rules.iter().enumerate().find_map(|(at, rule)| Some((at, check::defect(rule)?)))?;
+        Some(self.located(index, what))
+    }
+
+    /// The defect `what` of the rule at `index`.
+    pub(crate) fn located(&self, index: usize, what: String) -> Defect {
+        let named = self.rules[index].instructions.first().map_or("", String::as_str);
+        Defect { rule: format!("rule {} ('{named}')", index + 1), line: self.line(index, &what), what }
+    }
+
+    /// The line of the key of the rule at `index` that a defect names first, else that of the rule.
+    fn line(&self, index: usize, defect: &str) -> Option<usize> {
+        let lines = || (1..).zip(self.text.lines().map(str::trim));
+        let (start, _) = lines().filter(|(_, line)| line.starts_with("[[rule]]")).nth(index)?;
+        let named = defect.split('\'').nth(1).unwrap_or_default();
+        let key = match defect.split_once('\'') {
+            // A node has lines of its own: `node.NAME = ...`, or a table `[rule.node.NAME]`.
+            Some((before, _)) if before.ends_with("node ") => format!("node.{named}"),
+            _ => named.split('.').next().unwrap_or_default().to_string(),
+        };
+        let names = |line: &str| {
+            let rest = line.strip_prefix(&key).or_else(|| line.strip_prefix("[rule.")?.strip_prefix(&key));
+            rest.is_some_and(|rest| rest.trim_start().starts_with(['=', '.', ']']))
+        };
+        let mut own = lines().skip(start).take_while(|(_, line)| !line.starts_with("[[")).filter(|_| !key.is_empty());
+        Some(own.find(|(_, line)| names(line)).map_or(start, |(at, _)| at))
+    }
+}
+
+/// The rules, at least one.
+fn rules<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Rule>, D::Error> {
+    let rules = Vec::deserialize(deserializer)?;
+    if rules.is_empty() {
+        return Err(D::Error::custom("there is no [[rule]], so it covers no instruction"));
+    }
+    Ok(rules)
+}

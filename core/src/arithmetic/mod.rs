@@ -1,0 +1,32 @@
+//! The arithmetic of matrix instructions as data (`models/*.toml`), and its evaluation.
+//!
+//! A [`Model`] is a list of rules; each rule says which instructions it covers, by name pattern, and how they compute one
+//! dot-product-add. For an instruction a rule is lowered to a [`Program`], which the [`Evaluator`] runs: one element at a time
+//! by the reference, many at a time by the fast evaluator. Nothing here asks for a GPU by name.
+
+mod evaluator;
+mod fast;
+mod language;
+mod model;
+mod program;
+mod reference;
+pub mod scalar_rule;
+mod shipped;
+
+pub use evaluator::Evaluator;
+pub use language::{
+    evidence::{Evidence, EvidenceKind, EvidenceSource, Grounds},
+    file::Model,
+    keys::{KEYS, Key, NODE_KEYS, NodeKey, RuleKey},
+    node::{Indices, Node, NodeKind, NodeResult, Term},
+    rule::{
+        Alignment, CPosition, Conversion, Join, Lanes, Late, NanOperand, Parts, ResultTininess, Rounded, Rule, Split,
+        Start, Step, Subnormals, Wrap, ZeroSign,
+    },
+};
+pub use program::{
+    Addend, Destination, ElementaryOperation, Factors, IntegerSum, Multiply, OperationStep, Output, Program, Scaling,
+    Source, Sum, Unpack,
+};
+pub use reference::{Explanation, ExplanationLine};
+pub use shipped::{aliases, named, of_target, shipped, suggested};

@@ -1,0 +1,14 @@
+//! What every room uses: errors, threads, files read whole, words for people, digests, and functions compiled for several instruction
+//! sets. Shared with the program `tcnum` of the same version; no promise is made about it.
+
+pub mod digest;
+pub mod error;
+pub mod named;
+pub mod nearest;
+pub mod parallel;
+pub mod sorting;
+pub mod text;
+pub mod threads;
+pub mod vectors;
+pub mod visible;
+pub mod words;

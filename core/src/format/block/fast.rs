@@ -1,0 +1,303 @@
+//! Quantisation of `f32` values, vectorised.
+//!
+//! The scale of a block is looked up by its largest magnitude. Where scales are powers of two, elements are rounded with the
+//! exponent of the block added to that of their format, so that nothing is lost; elsewhere they are counted by the steps
+//! that their magnitudes reach. What neither covers (blocks of numbers so small that the element format reaches below
+//! `f32`) is left to the exact computation.
+
+use std::sync::OnceLock;
+
+use super::{
+    BlockFormat, Blocks, Element, Quantizer,
+    steps::{ScaleSteps, asks_for_sign, doubled, element_steps, number},
+};
+use crate::{
+    base::parallel,
+    format::slices::{self, Encoder, NEVER, STEPS, Steps, encode_steps, largest_finite, largest_magnitudes},
+    format::{Class, Finite, Overflow, Real, Rounding, Zeros},
+};
+
+const INFINITY: u32 = 0x7f80_0000;
+
+/// A quantizer for one tensor.
+#[derive(Debug)]
+pub struct VectorQuantizer<'a> {
+    quantizer: &'a Quantizer,
+    tensor_scale: Option<u64>,
+    /// The value of the tensor's scale; 1 where there is none.
+    factor: Finite,
+    scales: ScaleSteps,
+    elements: Elements,
+    /// The scale code of blocks with infinities or NaN, and their element codes.
+    special: (u8, u8),
+}
+
+#[derive(Debug)]
+enum Elements {
+    /// Scales are powers of two: their exponents by scale code, and the smallest one that the encoder takes.
+    Shifted { encoder: Encoder<u8>, exponents: Vec<i32>, smallest: i32 },
+    /// Elements are few: their steps by scale code, each found when it is needed first.
+    Counted { steps: Vec<OnceLock<Steps>>, sign_bit: u32 },
+}
+
+impl<'a> VectorQuantizer<'a> {
+    /// For a tensor of these values; `None` for what is left to the exact computation altogether.
+    pub(super) fn of(quantizer: &'a Quantizer, values: &[f32]) -> Option<VectorQuantizer<'a>> {
+        // The largest magnitude, where it is asked for, stands for all values.
+        let largest = match quantizer.format.tensor_scale {
+            Some(_) => parallel::map(values.chunks(1 << 16), largest_finite).into_iter().max().unwrap_or(0),
+            None => 0,
+        };
+        VectorQuantizer::new(quantizer, largest)
+    }
+
+    /// For a tensor of this largest finite magnitude, as the bits of an `f32`, which counts where the tensor has a scale of its own.
+    pub fn new(quantizer: &'a Quantizer, largest: u32) -> Option<VectorQuantizer<'a>> {
+        let BlockFormat { scale, element, .. } = quantizer.format;
+        if scale.bits > 8 || scale.float()?.signed || element.format.bits > 8 {
+            return None;
+        }
+        let largest = Real::Finite(number(largest));
+        let (tensor_scale, factor) = quantizer.tensor_scale(1, &|_| largest);
+        if factor.negative || factor.is_zero() {
+            return None;
+        }
+        Some(VectorQuantizer {
+            elements: Elements::new(quantizer, tensor_scale.is_some())?,
+            scales: ScaleSteps::new(quantizer, &factor),
+            special: (scale.nan()? as u8, element.encode(&Finite::zero(false), Rounding::Rne) as u8),
+            quantizer,
+            tensor_scale,
+            factor,
+        })
+    }
+
+    /// The code of the tensor's scale, where the format has one.
+    pub fn tensor_scale(&self) -> Option<u64> {
+        self.tensor_scale
+    }
+
+    /// Rows of `row` values as blocks.
+    pub fn quantize(&self, values: &[f32], row: usize) -> Blocks {
+        let format = self.quantizer.format;
+        let (stretch, per_stretch) = slices::stretch(format.length, row);
+        let mut elements = vec![0; values.len()];
+        let mut scales = vec![0; values.len() / row.max(1) * row.div_ceil(format.length)];
+        let count = slices::stretches(stretch);
+        let pieces = values.chunks(count * stretch).zip(elements.chunks_mut(count * stretch));
+        parallel::each(pieces.zip(scales.chunks_mut(count * per_stretch)), |((values, elements), scales)| {
+            let stretches = values.chunks(stretch).zip(elements.chunks_mut(stretch));
+            for ((values, elements), scales) in stretches.zip(scales.chunks_mut(per_stretch)) {
+                self.stretch(values, scales, elements);
+            }
+        });
+        Blocks { format, row, tensor_scale: self.tensor_scale, scales, elements }
+    }
+
+    /// Converts blocks that follow one another, of which the last may be short.
+    fn stretch(&self, values: &[f32], scales: &mut [u8], elements: &mut [u8]) {
+        let length = self.quantizer.format.length;
+        let mut amax = vec![0; scales.len()];
+        largest_magnitudes(values, length, &mut amax);
+        for (scale, amax) in scales.iter_mut().zip(&amax) {
+            *scale = if *amax < INFINITY { self.scales.code(*amax) } else { self.special.0 };
+        }
+        match &self.elements {
+            Elements::Shifted { encoder, exponents, smallest } => {
+                let each: Vec<i32> = scales.iter().map(|code| exponents[usize::from(*code)]).collect();
+                encoder.encode_blocks(values, slices::BlockedSlice { length, each: &each }, elements);
+                self.amend(values, scales, elements, |block| each[block] < *smallest);
+            }
+            Elements::Counted { steps, sign_bit } => {
+                let of = |code: &u8| match *code == self.special.0 {
+                    // Blocks that are amended have no steps.
+                    true => &Steps([[NEVER; STEPS]; 2]),
+                    false => self.steps(steps, *code),
+                };
+                let each: Vec<&Steps> = scales.iter().map(of).collect();
+                let signed = asks_for_sign(self.quantizer.rounding);
+                encode_steps(values, slices::BlockedSlice { length, each: &each }, signed, *sign_bit, elements);
+                self.amend(values, scales, elements, |_| false);
+            }
+        }
+    }
+
+    /// The steps of elements under a scale.
+    #[inline]
+    fn steps<'s>(&self, all: &'s [OnceLock<Steps>], code: u8) -> &'s Steps {
+        all[usize::from(code)].get().unwrap_or_else(|| self.find_steps(all, code))
+    }
+
+    /// Finds the steps under a scale. Those under twice the scale are the same, an octave further.
+    #[cold]
+    fn find_steps<'s>(&self, all: &'s [OnceLock<Steps>], code: u8) -> &'s Steps {
+        all[usize::from(code)].get_or_init(|| {
+            let scale = self.quantizer.format.scale;
+            let octave = scale.float().map_or(1, |float| 1u64 << (float.precision() - 1));
+            let half = u64::from(code).checked_sub(octave).filter(|half| *half >= scale.smallest_normal());
+            half.and_then(|half| doubled(self.steps(all, half as u8)))
+                .unwrap_or_else(|| element_steps(self.quantizer, &self.quantizer.scale_value(code, &self.factor)))
+        })
+    }
+
+    /// Replaces the elements of blocks that are not finite, or that are to be computed exactly.
+    fn amend(&self, values: &[f32], scales: &[u8], elements: &mut [u8], exactly: impl Fn(usize) -> bool) {
+        let length = self.quantizer.format.length;
+        for (block, scale) in scales.iter().enumerate() {
+            let range = block * length..values.len().min((block + 1) * length);
+            if *scale == self.special.0 {
+                elements[range].fill(self.special.1);
+            } else if exactly(block) {
+                let values: Vec<Real> = values[range.clone()].iter().map(|x| Real::from(f64::from(*x))).collect();
+                self.quantizer.block(&values, &self.factor, &mut elements[range]);
+            }
+        }
+    }
+}
+
+impl Elements {
+    fn new(quantizer: &Quantizer, scaled_tensor: bool) -> Option<Elements> {
+        let BlockFormat { scale, element, .. } = quantizer.format;
+        let codes = 0..=scale.code_mask();
+        let finite = |code: &u64| scale.decode(*code).class != Class::Nan;
+        if !scaled_tensor && codes.clone().filter(finite).all(|code| scale.decode(code).significand == 1) {
+            let encoder = Encoder::new(element.format, quantizer.rounding, Overflow::Saturate).ok()?;
+            let encoder = if element.symmetric { encoder.symmetric() } else { encoder };
+            let smallest = encoder.smallest_exponent()?;
+            let exponent = |code| scale.decode(code).exponent + element.exponent;
+            return Some(Elements::Shifted { encoder, exponents: codes.map(exponent).collect(), smallest });
+        }
+        few(element).map(|sign_bit| Elements::Counted { steps: codes.map(|_| OnceLock::new()).collect(), sign_bit })
+    }
+}
+
+/// The sign bit of an element format whose codes are a sign and one of few magnitudes, all of them numbers.
+fn few(element: &Element) -> Option<u32> {
+    let float = element.format.float()?;
+    let plain = float.zeros == Zeros::Both && float.signed && float.padding_bits == 0;
+    let magnitudes = element.format.largest(false);
+    (plain && magnitudes <= STEPS as u64).then(|| 1 << (element.format.bits - 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+    use crate::{
+        base::vectors::{FORCED, Vectors},
+        format::block::{BLOCK_FORMATS, SCALE_RULES},
+    };
+
+    /// Blocks of every kind: normal numbers, wide and narrow ranges of exponents at every height, few bits, values near
+    /// thresholds, zeros, subnormal numbers, NaN and infinities.
+    fn tensor(random: &mut ChaCha8Rng, count: usize, length: usize) -> Vec<f32> {
+        let mut values = Vec::new();
+        while values.len() < count {
+            let top = random.random_range(0..255u32);
+            let spread = [0, 1, 3, 8, 30, 254][random.random_range(0..6)];
+            let kept = [23, 23, 3, 1][random.random_range(0..4)];
+            let special = random.random_range(0..12) == 0;
+            for _ in 0..length {
+                let exponent = top.saturating_sub(random.random_range(0..=spread));
+                let trailing = random.random::<u32>() >> 9 & (u32::MAX << (23 - kept));
+                // Now and then one unit off: on either side of a tie or of a step of the scale.
+                let off = [0, 0, 0, 1, u32::MAX][random.random_range(0..5)];
+                let bits = (exponent << 23 | trailing).wrapping_add(off) & 0x7fff_ffff | random.random::<u32>() << 31;
+                let value = f32::from_bits(bits);
+                let value = if special || value.is_finite() { value } else { 1.0 };
+                values.push(if random.random_range(0..16) == 0 { 0.0 * value.signum() } else { value });
+            }
+            if special {
+                let at = values.len() - 1 - random.random_range(0..length);
+                values[at] = [f32::NAN, -f32::NAN, f32::INFINITY, f32::NEG_INFINITY][random.random_range(0..4)];
+            }
+        }
+        values.truncate(count);
+        values
+    }
+
+    fn check(quantizer: &Quantizer, values: &[f32], row: usize) {
+        let exactly = quantizer.quantize_with(values.len(), row, |at| Real::from(f64::from(values[at])));
+        let fast = VectorQuantizer::of(quantizer, values).expect("a format that the fast path has");
+        let fast = fast.quantize(values, row);
+        let name = format!("{} {} {:?} {row}", quantizer.format, quantizer.rule, quantizer.rounding);
+        assert_eq!((fast.tensor_scale, &fast.scales), (exactly.tensor_scale, &exactly.scales), "{name}");
+        for (at, (ours, own)) in fast.elements.iter().zip(&exactly.elements).enumerate() {
+            let scale = fast.scales[fast.block_of(at)];
+            assert_eq!(ours, own, "{name}: element {at}, {:e} by scale {scale:#x}", values[at]);
+        }
+        let bits = |values: Vec<f32>| values.into_iter().map(f32::to_bits).collect::<Vec<u32>>();
+        assert_eq!(bits(fast.dequantize()), bits(exactly.dequantize_exactly()), "{name}");
+    }
+
+    fn quantizers() -> impl Iterator<Item = Quantizer> {
+        let all = BLOCK_FORMATS.iter().flat_map(|format| SCALE_RULES.iter().map(move |rule| (format, rule)));
+        all.flat_map(|(format, rule)| {
+            Rounding::DETERMINISTIC.map(|rounding| Quantizer { format, rule, rounding, tensor_scale: None })
+        })
+    }
+
+    #[test]
+    fn blocks_of_every_kind_are_those_of_the_exact_computation() {
+        let mut random = ChaCha8Rng::seed_from_u64(4);
+        for quantizer in quantizers() {
+            let length = quantizer.format.length;
+            for row in [length * 6, length + 7, 1, 5 * length - 1] {
+                check(&quantizer, &tensor(&mut random, row * 2 * (length * 16).div_ceil(row), length), row);
+            }
+        }
+    }
+
+    #[test]
+    fn tensors_with_scales_of_their_own_too() {
+        let nvfp4 = crate::format::block::find("nvfp4").unwrap();
+        let mut random = ChaCha8Rng::seed_from_u64(5);
+        for scale in [1.0, 0.75, f32::from_bits(1), f32::MAX, 1e-6, 3.3e-4, 2f32.powi(-126), 1e30] {
+            for rounding in Rounding::DETERMINISTIC {
+                let quantizer = Quantizer { tensor_scale: Some(scale), rounding, ..Quantizer::new(nvfp4) };
+                let mut values = tensor(&mut random, 16 * 40, 16);
+                // Most blocks of one height near that of the scale.
+                let near =
+                    tensor(&mut random, 16 * 80, 16).into_iter().map(|x| f32::from_bits(x.to_bits() & 0x81ff_ffff));
+                values.extend(
+                    near.map(|x| x * 2f32.powi(62) * 2f32.powi(58) * scale)
+                        .map(|x| if x.is_finite() { x } else { scale }),
+                );
+                check(&quantizer, &values, 16);
+            }
+        }
+    }
+
+    #[test]
+    fn every_instruction_set_gives_the_same_blocks() {
+        let mut random = ChaCha8Rng::seed_from_u64(6);
+        for vectors in Vectors::all() {
+            for format in BLOCK_FORMATS {
+                let values = tensor(&mut random, format.length * 40, format.length);
+                // One thread: the choice is its own.
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+                pool.install(|| {
+                    FORCED.set(Some(vectors));
+                    check(&Quantizer::new(format), &values, format.length * 2);
+                    FORCED.set(None);
+                });
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn any_block_is_that_of_the_exact_computation(
+            bits in prop::collection::vec(any::<u32>(), 96), format in 0..BLOCK_FORMATS.len(), rule in 0..SCALE_RULES.len()
+        ) {
+            let values: Vec<f32> = bits.into_iter().map(f32::from_bits).collect();
+            let quantizer = Quantizer { rule: &SCALE_RULES[rule], ..Quantizer::new(&BLOCK_FORMATS[format]) };
+            check(&quantizer, &values, 48);
+        }
+    }
+}

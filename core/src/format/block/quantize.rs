@@ -1,0 +1,224 @@
+//! Quantisation of a tensor to blocks, and back.
+
+use super::{BlockFormat, ScaleRule, dequantize::Dequantizer, fast::VectorQuantizer};
+use crate::{
+    base::parallel,
+    format::{Format, Overflow, find},
+    number::{Finite, Real, Rounding, product},
+};
+
+/// As many values as the vectorised conversion must have to make up for its preparation.
+const WORTH_IT: usize = 1 << 13;
+/// Values that are converted one by one on one thread.
+const PIECE: usize = 1 << 10;
+
+/// How values become blocks.
+#[derive(Debug, Clone, Copy)]
+pub struct Quantizer {
+    /// The format of the result.
+    pub format: &'static BlockFormat,
+    /// The rule for the scale.
+    pub rule: &'static ScaleRule,
+    /// How an element, `x / scale`, is rounded.
+    pub rounding: Rounding,
+    /// The tensor's scale, for formats that have one; `None`: `amax / (largest scale * largest element)` of the tensor, to
+    /// nearest, and 1 for a tensor without finite numbers other than zero.
+    pub tensor_scale: Option<f32>,
+}
+
+/// A tensor in a block format: rows of `row` elements, each row cut into blocks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Blocks {
+    /// The format.
+    pub format: &'static BlockFormat,
+    /// Elements of a row.
+    pub row: usize,
+    /// Code of the tensor's scale, where the format has one.
+    pub tensor_scale: Option<u64>,
+    /// Scale codes, `[rows][row.div_ceil(length)]`.
+    pub scales: Vec<u8>,
+    /// Element codes, `[rows][row]`.
+    pub elements: Vec<u8>,
+}
+
+impl Quantizer {
+    /// The quantizer of `format` by the rule of its own specification, to nearest.
+    pub fn new(format: &'static BlockFormat) -> Self {
+        let rule = super::find_rule(format.default_rule).expect("records name rules");
+        Quantizer { format, rule, rounding: Rounding::Rne, tensor_scale: None }
+    }
+
+    /// Rows of `row` values as blocks: vectorised where that is worth it, and the same in every bit as
+    /// [`Quantizer::quantize_with`] of the same values.
+    ///
+    /// # Panics
+    /// If the number of values is not a multiple of `row`.
+    pub fn quantize(&self, values: &[f32], row: usize) -> Blocks {
+        assert!(values.is_empty() || values.len().is_multiple_of(row), "whole rows");
+        let fast = if values.len() < WORTH_IT { None } else { VectorQuantizer::of(self, values) };
+        match fast {
+            Some(fast) => fast.quantize(values, row),
+            None => self.quantize_with(values.len(), row, |i| Real::from(f64::from(values[i]))),
+        }
+    }
+
+    /// The same of `count` values of any kind, the exact one at index `i` being `value(i)`.
+    ///
+    /// # Panics
+    /// If `count` is not a multiple of `row`.
+    pub fn quantize_with(&self, count: usize, row: usize, value: impl Fn(usize) -> Real + Sync) -> Blocks {
+        assert!(count == 0 || count.is_multiple_of(row), "whole rows");
+        let (tensor_scale, factor) = self.tensor_scale(count, &value);
+        let mut elements = vec![0; count];
+        let mut scales = vec![0; blocks(count, row, self.format.length)];
+        let per_row = row.div_ceil(self.format.length);
+        let rows = elements.chunks_mut(row.max(1)).zip(scales.chunks_mut(per_row.max(1))).enumerate();
+        parallel::each(rows, |(i, (elements, scales))| {
+            for (j, (elements, scale)) in elements.chunks_mut(self.format.length).zip(scales).enumerate() {
+                let start = i * row + j * self.format.length;
+                let values: Vec<Real> = (start..start + elements.len()).map(&value).collect();
+                *scale = self.block(&values, &factor, elements);
+            }
+        });
+        Blocks { format: self.format, row, tensor_scale, scales, elements }
+    }
+
+    /// The code of the tensor's scale, where the format has one, and its value, where it is a number (else 1).
+    pub fn tensor_scale(&self, count: usize, value: &(impl Fn(usize) -> Real + Sync)) -> (Option<u64>, Finite) {
+        let code = self.format.tensor_scale.map(|format| {
+            let given = self.tensor_scale.map(|scale| Real::from(f64::from(scale)));
+            let scale = given.unwrap_or_else(|| self.scale_of_tensor(count, format, value));
+            format.encode(&scale, Rounding::Rne, Overflow::Saturate).expect("f32 holds every number")
+        });
+        match code.zip(self.format.tensor_scale).map(|(code, format)| format.value(code)) {
+            Some(Real::Finite(factor)) => (code, factor),
+            _ => (code, Finite::exact(false, 1, 0)),
+        }
+    }
+
+    /// Fills in the element codes of a block and returns its scale code.
+    pub(super) fn block(&self, values: &[Real], tensor_scale: &Finite, elements: &mut [u8]) -> u8 {
+        let BlockFormat { scale: format, element, .. } = self.format;
+        let special = values.iter().any(|value| !matches!(value, Real::Finite(_)));
+        if let (true, Some(nan)) = (special, format.nan()) {
+            elements.fill(element.encode(&Finite::zero(false), Rounding::Rne) as u8);
+            return nan as u8;
+        }
+        let amax = largest(values.iter()).unwrap_or(Finite::zero(false));
+        let code = self.scale_code(&amax, tensor_scale);
+        let scale = self.scale_value(code, tensor_scale);
+        for (value, code) in values.iter().zip(elements) {
+            let Real::Finite(value) = value else { unreachable!("specials were dealt with") };
+            *code = self.element_code(value, &scale);
+        }
+        code
+    }
+
+    /// The scale code of a block with this largest magnitude.
+    pub(super) fn scale_code(&self, amax: &Finite, tensor_scale: &Finite) -> u8 {
+        let ratio = Real::Finite(self.rule.ratio(amax, &self.format.element, tensor_scale));
+        let code = self.format.scale.encode(&ratio, self.rule.rounding, Overflow::Saturate);
+        code.expect("a number has a code") as u8
+    }
+
+    /// What the elements of a block with this scale code are multiplied by.
+    pub(super) fn scale_value(&self, code: u8, tensor_scale: &Finite) -> Finite {
+        let Real::Finite(scale) = self.format.scale.value(code.into()) else { unreachable!("scales saturate") };
+        scale.times(tensor_scale)
+    }
+
+    /// The element code of `value` in a block with this scale.
+    pub fn element_code(&self, value: &Finite, scale: &Finite) -> u8 {
+        let scaled = if scale.is_zero() { Finite::zero(value.negative) } else { value.over(scale) };
+        self.format.element.encode(&scaled, self.rounding) as u8
+    }
+
+    /// `amax / (largest scale * largest element)`, at least the smallest positive number of `format`, and 1 if `amax` is 0.
+    fn scale_of_tensor(&self, count: usize, format: &Format, value: &(impl Fn(usize) -> Real + Sync)) -> Real {
+        let part = |start: usize| {
+            let range = start..count.min(start + PIECE);
+            range.map(value).filter_map(magnitude).reduce(larger)
+        };
+        let parts = parallel::map((0..count).step_by(PIECE), part);
+        let amax = parts.into_iter().flatten().reduce(larger);
+        let (Some(amax), Real::Finite(scale)) =
+            (amax.filter(|amax| !amax.is_zero()), self.format.scale.value(self.format.scale.largest(false)))
+        else {
+            return Real::Finite(Finite::exact(false, 1, 0));
+        };
+        let ratio = Real::Finite(amax.over(&scale.times(&self.format.element.largest())));
+        let code = format.encode(&ratio, Rounding::Rne, Overflow::Saturate).expect("a number has a code");
+        format.value(code.max(1))
+    }
+}
+
+impl Blocks {
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.elements.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.elements.is_empty()
+    }
+
+    /// Index of the scale of the element at `index`.
+    pub fn block_of(&self, index: usize) -> usize {
+        index / self.row * self.row.div_ceil(self.format.length) + index % self.row / self.format.length
+    }
+
+    /// The exact scale of a block, the tensor's included: NaN where the scale code is.
+    pub fn scale(&self, block: usize) -> Real {
+        let scale = self.format.scale.value(self.scales[block].into());
+        match self.tensor_scale.zip(self.format.tensor_scale) {
+            Some((code, format)) => product(&scale, &format.value(code)),
+            None => scale,
+        }
+    }
+
+    /// The exact value of the element at `index`: `element * scale`; NaN if one of them is.
+    pub fn value(&self, index: usize) -> Real {
+        product(&self.format.element.value(self.elements[index].into()), &self.scale(self.block_of(index)))
+    }
+
+    /// The values as binary32, each rounded once, to nearest: exact but beyond or below its range, and where a tensor has a scale,
+    /// whose 24 bits make products of up to 30.
+    pub fn dequantize(&self) -> Vec<f32> {
+        match Dequantizer::new(self.format, self.tensor_scale) {
+            Some(dequantizer) => dequantizer.values(self),
+            None => self.dequantize_exactly(),
+        }
+    }
+
+    /// [`Blocks::dequantize`] by way of the exact values.
+    pub(super) fn dequantize_exactly(&self) -> Vec<f32> {
+        let f32 = find("f32").expect("there is f32");
+        let code = |i| f32.encode(&self.value(i), Rounding::Rne, Overflow::Standard).expect("f32 holds every value");
+        let mut values = vec![0.0; self.len()];
+        parallel::each(values.chunks_mut(PIECE).enumerate(), |(piece, values)| {
+            values.iter_mut().zip(piece * PIECE..).for_each(|(value, i)| *value = f32::from_bits(code(i) as u32));
+        });
+        values
+    }
+}
+
+/// Blocks in `count` elements in rows of `row`.
+fn blocks(count: usize, row: usize, length: usize) -> usize {
+    count / row.max(1) * row.div_ceil(length)
+}
+
+fn magnitude(value: Real) -> Option<Finite> {
+    match value {
+        Real::Finite(finite) => Some(finite.magnitude()),
+        _ => None,
+    }
+}
+
+fn larger(x: Finite, y: Finite) -> Finite {
+    if x.compare_magnitudes(&y).is_lt() { y } else { x }
+}
+
+fn largest<'a>(values: impl Iterator<Item = &'a Real>) -> Option<Finite> {
+    values.copied().filter_map(magnitude).reduce(larger)
+}

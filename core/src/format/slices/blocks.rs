@@ -1,0 +1,199 @@
+//! Slices cut into blocks, each of which has a scale of its own.
+
+use std::hint::black_box;
+
+use super::{Code, constants::INFINITY, parallel::PIECE};
+use crate::base::vectors::vectorised;
+
+/// Elements in blocks of `length`, the last of them possibly short, and what each block's conversion depends on.
+#[derive(Debug, Clone, Copy)]
+pub struct BlockedSlice<'a, T> {
+    /// Elements of a block.
+    pub length: usize,
+    /// One value for each block.
+    pub each: &'a [T],
+}
+
+/// What is done to one block. A trait, and not a closure: it has to be inlined wherever it is called (see [`vectorised`]).
+pub(super) trait PerBlock<T, A, B> {
+    fn block(&self, own: T, inputs: &[A], outputs: &mut [B]);
+}
+
+impl<T: Copy> BlockedSlice<'_, T> {
+    /// Does `step` to each block. The common lengths are constants, for the sake of what the compiler makes of it.
+    #[inline(always)]
+    pub(super) fn run<A, B>(&self, inputs: &[A], outputs: &mut [B], step: &impl PerBlock<T, A, B>) {
+        let whole = match self.length {
+            16 => self.run_whole::<16, A, B>(inputs, outputs, step),
+            32 => self.run_whole::<32, A, B>(inputs, outputs, step),
+            _ => 0,
+        };
+        let (inputs, outputs) = (&inputs[whole * self.length..], &mut outputs[whole * self.length..]);
+        let rest = self.each[whole..].iter().zip(inputs.chunks(self.length)).zip(outputs.chunks_mut(self.length));
+        for ((own, inputs), outputs) in rest {
+            step.block(*own, inputs, outputs);
+        }
+    }
+
+    /// Does `step` to the blocks of full length, and returns how many they are.
+    #[inline(always)]
+    fn run_whole<const LENGTH: usize, A, B>(
+        &self,
+        inputs: &[A],
+        outputs: &mut [B],
+        step: &impl PerBlock<T, A, B>,
+    ) -> usize {
+        let (inputs, outputs) = (inputs.as_chunks::<LENGTH>().0, outputs.as_chunks_mut::<LENGTH>().0);
+        let count = self.each.len().min(inputs.len()).min(outputs.len());
+        let (each, inputs, outputs) = (&self.each[..count], &inputs[..count], &mut outputs[..count]);
+        for (block, outputs) in outputs.iter_mut().enumerate() {
+            // Something that the compiler does not know: it is to make vectors of elements, not of blocks.
+            step.block(black_box(each[block]), &inputs[block], outputs);
+        }
+        count
+    }
+}
+
+/// The largest magnitude, as the bits of an `f32`: above those of infinity if there is a NaN.
+#[inline(always)]
+fn largest_magnitude(values: &[f32]) -> u32 {
+    let mut most = 0;
+    for value in values {
+        most = (value.to_bits() & u32::MAX >> 1).max(most);
+    }
+    most
+}
+
+#[inline(always)]
+fn largest_of_whole<const LENGTH: usize>(values: &[f32], largest: &mut [u32]) -> usize {
+    let blocks = values.as_chunks::<LENGTH>().0;
+    let largest = &mut largest[..blocks.len()];
+    for (at, largest) in largest.iter_mut().enumerate() {
+        // As above; and lanes, which are brought together at the end.
+        let block = black_box(&blocks[at]);
+        let mut lanes = [0; 16];
+        for values in block.as_chunks::<16>().0 {
+            for (at, lane) in lanes.iter_mut().enumerate() {
+                *lane = (values[at].to_bits() & u32::MAX >> 1).max(*lane);
+            }
+        }
+        let mut most = 0;
+        for lane in &lanes {
+            most = most.max(*lane);
+        }
+        *largest = most;
+    }
+    blocks.len()
+}
+
+vectorised! {
+    /// The largest magnitude of each block of `length` values, as the bits of an `f32`: above those of infinity if there
+    /// is a NaN.
+    pub fn largest_magnitudes(values: &[f32], length: usize, largest: &mut [u32]) {
+        let whole = match length {
+            16 => largest_of_whole::<16>(values, largest),
+            32 => largest_of_whole::<32>(values, largest),
+            _ => 0,
+        };
+        for (largest, block) in largest[whole..].iter_mut().zip(values[whole * length..].chunks(length)) {
+            *largest = largest_magnitude(block);
+        }
+    }
+}
+
+vectorised! {
+    /// The largest finite magnitude, as the bits of an `f32`.
+    pub fn largest_finite(values: &[f32]) -> u32 {
+        let mut most = 0;
+        for value in values {
+            let magnitude = value.to_bits() & u32::MAX >> 1;
+            let finite = if magnitude < INFINITY { magnitude } else { 0 };
+            most = finite.max(most);
+        }
+        most
+    }
+}
+
+/// Most codes other than zero that [`Steps`] has room for.
+pub(crate) const STEPS: usize = 7;
+
+/// Codes as a step function of the magnitude: the bits of the smallest magnitudes whose code is at least 1, 2, ..., by sign;
+/// [`NEVER`] where there is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Steps(pub(crate) [[i32; STEPS]; 2]);
+
+/// Beyond the bits of every magnitude.
+pub(crate) const NEVER: i32 = i32::MAX;
+
+/// Counts steps; `SIGNED` where those of negative numbers are others.
+struct StepCounter<const SIGNED: bool> {
+    sign_bit: u32,
+}
+
+impl<C: Code, const SIGNED: bool> PerBlock<&Steps, f32, C> for StepCounter<SIGNED> {
+    #[inline(always)]
+    fn block(&self, Steps([positive, negative]): &Steps, values: &[f32], codes: &mut [C]) {
+        let values = &values[..codes.len()];
+        for (at, code) in codes.iter_mut().enumerate() {
+            let bits = values[at].to_bits();
+            let magnitude = (bits & u32::MAX >> 1) as i32;
+            let minus = bits as i32 >> 31;
+            let mut reached = minus as u32 & self.sign_bit;
+            for (at, above) in positive.iter().enumerate() {
+                let step = if SIGNED { *above ^ minus & (*above ^ negative[at]) } else { *above };
+                reached += u32::from(magnitude >= step);
+            }
+            *code = C::cut(reached);
+        }
+    }
+}
+
+vectorised! {
+    /// The code of each value: how many steps of its block and sign its magnitude reaches, and `sign_bit` if it is negative.
+    /// Unless `signed`, the steps of positive numbers hold for all.
+    pub(crate) fn encode_steps<C: Code>(
+        values: &[f32], blocks: BlockedSlice<&Steps>, signed: bool, sign_bit: u32, codes: &mut [C],
+    ) {
+        match signed {
+            true => blocks.run(values, codes, &StepCounter::<true> { sign_bit }),
+            false => blocks.run(values, codes, &StepCounter::<false> { sign_bit }),
+        }
+    }
+}
+
+/// Multiplies by a block's factor, and then by this.
+struct MultiplyTwice(f32);
+
+impl PerBlock<f32, f32, f32> for MultiplyTwice {
+    #[inline(always)]
+    fn block(&self, factor: f32, inputs: &[f32], outputs: &mut [f32]) {
+        let canonical = f32::from_bits(0x7fc0_0000);
+        let inputs = &inputs[..outputs.len()];
+        for (at, output) in outputs.iter_mut().enumerate() {
+            let product = inputs[at] * factor * self.0;
+            *output = if product.is_nan() { canonical } else { product };
+        }
+    }
+}
+
+vectorised! {
+    /// Each value times its block's factor, and then times `common`; every NaN is the canonical one.
+    pub fn scale(values: &[f32], factors: BlockedSlice<f32>, common: f32, products: &mut [f32]) {
+        factors.run(values, products, &MultiplyTwice(common));
+    }
+}
+
+/// How many stretches of this length make a piece for one thread.
+pub(crate) fn stretches(stretch: usize) -> usize {
+    (PIECE / stretch).max(1)
+}
+
+/// How many values, and how many blocks, to convert at a time: whole blocks, so few that what one step leaves for the next
+/// stays in the nearest cache; or a row, where rows end in short blocks.
+pub(crate) fn stretch(length: usize, row: usize) -> (usize, usize) {
+    if row.is_multiple_of(length) {
+        let blocks = (PIECE / 16 / length).max(1);
+        return (blocks * length, blocks);
+    }
+    (row, row.div_ceil(length))
+}

@@ -1,0 +1,99 @@
+//! Numbers from a distribution with parameters.
+
+use std::fmt;
+
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution as _, StandardNormal};
+
+/// What random numbers are drawn from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Draw {
+    /// Uniform in an interval, without its end.
+    Uniform(f64, f64),
+    /// Normal, with this mean and deviation.
+    Normal(f64, f64),
+    /// A random sign, and a magnitude of which the binary logarithm is uniform between these two.
+    Magnitudes(f64, f64),
+}
+
+impl Draw {
+    /// Parses `uniform(-1,1)`, `normal(0,1)`, `magnitudes(-20,4)`, or `log-uniform(1e-6,1)`, which is magnitudes between two numbers.
+    ///
+    /// # Errors
+    /// What is expected.
+    pub fn parse(text: &str) -> std::result::Result<Draw, String> {
+        let parsed = || {
+            let (name, rest) = text.trim().strip_suffix(')')?.split_once('(')?;
+            let (x, y) = rest.split_once(',')?;
+            let (x, y): (f64, f64) = (x.trim().parse().ok()?, y.trim().parse().ok()?);
+            let small = |x: f64| x.abs() <= f64::from(f32::MAX);
+            match name.trim() {
+                "uniform" if x < y && small(x) && small(y) => Some(Draw::Uniform(x, y)),
+                "normal" if y >= 0.0 && small(x) && small(64.0 * y) => Some(Draw::Normal(x, y)),
+                "log-uniform" if 0.0 < x && x <= y && small(y) && x >= 2f64.powi(-149) => {
+                    Some(Draw::Magnitudes(exponent(x), exponent(y)))
+                }
+                "magnitudes" if x <= y && x >= -149.0 && y <= 127.0 => Some(Draw::Magnitudes(x, y)),
+                _ => None,
+            }
+        };
+        parsed().ok_or_else(|| {
+            "expected uniform(LOW,HIGH), normal(MEAN,DEVIATION), log-uniform(LEAST,MOST), two magnitudes, or magnitudes(LOW,HIGH), \
+             binary exponents from -149 to 127; such as uniform(-1,1)"
+                .into()
+        })
+    }
+
+    /// The next number.
+    pub fn next(self, random: &mut ChaCha8Rng) -> f64 {
+        match self {
+            Draw::Uniform(low, high) => low + (high - low) * random.random::<f64>(),
+            Draw::Normal(mean, deviation) => {
+                let normal: f64 = StandardNormal.sample(random);
+                mean + deviation * normal
+            }
+            Draw::Magnitudes(low, high) => {
+                let exponent = low + (high - low) * random.random::<f64>();
+                let whole = exponent.floor();
+                // A significand between the powers of two, without a logarithm, which machines may round in their own ways.
+                let magnitude = (1.0 + (exponent - whole)) * 2f64.powi(whole as i32);
+                if random.random_bool(0.5) { -magnitude } else { magnitude }
+            }
+        }
+    }
+}
+
+impl fmt::Display for Draw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Draw::Uniform(low, high) => write!(f, "uniform({low},{high})"),
+            Draw::Normal(mean, deviation) => write!(f, "normal({mean},{deviation})"),
+            Draw::Magnitudes(low, high) => write!(f, "magnitudes({low},{high})"),
+        }
+    }
+}
+
+/// The binary exponent of a positive number as [`Draw::Magnitudes`] counts: whole at powers of two, linear between them.
+fn exponent(x: f64) -> f64 {
+    let whole = ((x.to_bits() >> 52) as i32 - 1023).max(-1022);
+    f64::from(whole) + (x / 2f64.powi(whole) - 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn log_uniform_numbers_lie_between_its_ends() {
+        use rand::SeedableRng;
+        let draw = Draw::parse("log-uniform(0.375,48)").unwrap();
+        assert_eq!(draw, Draw::Magnitudes(-1.5, 5.5));
+        let mut random = ChaCha8Rng::seed_from_u64(1);
+        let drawn: Vec<f64> = (0..1000).map(|_| draw.next(&mut random)).collect();
+        assert!(drawn.iter().all(|x| (0.375..=48.0).contains(&x.abs())) && drawn.iter().any(|x| *x < 0.0));
+        for wrong in ["log-uniform(0,1)", "log-uniform(2,1)", "log-uniform(1)", "log-uniform(1,inf)"] {
+            assert!(Draw::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Operands for experiments: random values, special values, and directed cases for the corners that random
+//! values never visit. The same seed gives the same operands on any machine.
+
+mod batch;
+mod corners;
+mod drawing;
+pub mod exhaustive;
+mod mix;
+mod mixture;
+mod position;
+mod sequence;
+pub mod space;
+pub mod stream;
+mod values;
+
+pub use batch::{Batch, Op, RandomStream, Wide, draw};
+pub use corners::{Corner, Corners};
+pub use drawing::Draw;
+pub use mix::output as random;
+pub use mixture::{record_batch, record_tiles};
+pub use position::Position;
+pub use sequence::Sequence;
+pub use stream::Regime;
+pub use values::{Distribution, Init};
+
+/// The random bits, `bits` of them, with which the elements at these places are rounded stochastically: each its own.
+pub fn rounding_bits(seed: u64, bits: u32, places: std::ops::Range<u64>) -> impl Iterator<Item = u64> {
+    places.map(move |place| random(seed, place) >> (64 - bits))
+}
+
+#[cfg(test)]
+mod tests;

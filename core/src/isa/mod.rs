@@ -1,0 +1,18 @@
+//! Matrix instructions as data: names, shapes, operand formats, which targets have them, and the tiles they consume.
+
+mod case;
+mod instruction;
+mod machine_code;
+mod own;
+pub mod pattern;
+pub mod scalar;
+mod table;
+pub mod targets;
+mod tile;
+
+pub use case::Case;
+pub use instruction::{Chunk, Instruction, Kernel, Scale};
+pub use own::{can_be_drawn, described, gemm, resolve, text as description};
+pub use table::{all, find, known};
+pub use targets::{Support, Target};
+pub use tile::{Codes, CodesView, Operand, Tiles, operands};

@@ -1,0 +1,135 @@
+//! The targets: which architectures there are, and which instructions each of them has (`targets/*.toml`).
+//!
+//! The files are expanded when the program is built: a pattern that matches nothing, an instruction that no target has, and
+//! one that a target has twice fail the build.
+
+use super::pattern;
+use crate::base::sorting;
+
+/// A target: what instructions are assembled for, and GPUs are known by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Target {
+    /// The assembler's name: `sm_90a`, `gfx942`, `znver5`.
+    pub name: &'static str,
+    /// The generation: `NVIDIA Hopper`.
+    pub title: &'static str,
+    /// Names of GPUs or processors of the generation, as they stand in recordings and as users name its model: `H200`.
+    pub gpus: &'static [&'static str],
+    /// Of NVIDIA's, the compute capabilities that have its instructions, each with the assembler's name of exactly that one.
+    pub capabilities: &'static [((i32, i32), &'static str)],
+    /// Of processors, patterns of their vendor, family, model and stepping, as CPUID has them: `AuthenticAMD 26.*`.
+    pub processors: &'static [&'static str],
+}
+
+/// How one target has an instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Support {
+    /// The target's name, `sm_90a`, `gfx942`.
+    pub architecture: &'static str,
+    /// How the assembler emulates it (`convert`, `split-k`, `software`, ...); `None` if one machine instruction does it.
+    pub emulation: Option<&'static str>,
+}
+
+impl Target {
+    /// Every name of it and of its GPUs: `H100`, `sm_90a`, `sm_90`.
+    pub fn aliases(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.gpus.iter().map(|gpu| gpu.to_string()).collect();
+        for own in [self.name].into_iter().chain(self.capabilities.iter().map(|(_, own)| *own)) {
+            let plain = own.strip_suffix('a').filter(|plain| plain.starts_with("sm_"));
+            names.extend([Some(own), plain].into_iter().flatten().map(String::from));
+        }
+        sorting::distinct(names)
+    }
+
+    /// Whether a text names one of its GPUs, as a word of its own: `NVIDIA A100-SXM4-80GB`.
+    pub fn is_named_in(&self, text: &str) -> bool {
+        let named = |gpu: &&str| {
+            let ends = |before: Option<char>, after: Option<char>| {
+                [before, after].into_iter().flatten().all(|c| !c.is_ascii_alphanumeric())
+            };
+            text.match_indices(*gpu)
+                .any(|(at, _)| ends(text[..at].chars().last(), text[at + gpu.len()..].chars().next()))
+        };
+        self.gpus.iter().any(named)
+    }
+}
+
+type Relation = &'static [(&'static str, &'static [Support])];
+
+static TARGETS: &[Target] = include!(concat!(env!("OUT_DIR"), "/targets.rs"));
+static MATRIX: Relation = include!(concat!(env!("OUT_DIR"), "/matrix_support.rs"));
+static SCALAR: Relation = include!(concat!(env!("OUT_DIR"), "/scalar_support.rs"));
+
+/// Every target, NVIDIA's first, ascending.
+pub fn all() -> &'static [Target] {
+    TARGETS
+}
+
+/// The target whose instructions the GPUs of this assembler's name have: `sm_86` for `sm_87`.
+pub fn find(name: &str) -> Option<&'static Target> {
+    all().iter().find(|target| target.name == name || target.capabilities.iter().any(|(_, own)| *own == name))
+}
+
+/// The target that names a processor by its vendor, family, model and stepping (`AuthenticAMD 26.2.1`), unless the processor has a
+/// matrix instruction that the target lacks, as `has` says: then something else gave it that name.
+pub fn named_processor(signature: &str, has: impl Fn(&str) -> bool) -> Option<&'static Target> {
+    let named = |target: &&Target| target.processors.iter().any(|known| pattern::matches(known, signature));
+    let target = all().iter().find(named)?;
+    let lacks = |(_, support): &(&str, &[Support])| !support.iter().any(|own| own.architecture == target.name);
+    let more = MATRIX.iter().filter(|row| lacks(row)).any(|(name, _)| has(name));
+    (!more).then_some(target)
+}
+
+/// The target of processors with the most matrix instructions, all of which `has` says are there.
+pub fn of_instructions(has: impl Fn(&str) -> bool) -> Option<&'static Target> {
+    let own = |target: &Target| {
+        let of = |(name, support): &(&'static str, &'static [Support])| {
+            support.iter().any(|support| support.architecture == target.name).then_some(*name)
+        };
+        MATRIX.iter().filter_map(of).collect::<Vec<_>>()
+    };
+    let processors = all().iter().filter(|target| !target.processors.is_empty());
+    processors.filter(|target| own(target).into_iter().all(&has)).max_by_key(|target| own(target).len())
+}
+
+/// The targets that have the matrix instruction of this canonical name, in the order of [`all`].
+pub(super) fn matrix(name: &str) -> &'static [Support] {
+    support(MATRIX, name)
+}
+
+/// The targets that have the scalar instruction of this spelling, in the order of [`all`].
+pub(super) fn scalar(ptx: &str) -> &'static [Support] {
+    support(SCALAR, ptx)
+}
+
+fn support(relation: Relation, name: &str) -> &'static [Support] {
+    let at =
+        relation.binary_search_by_key(&name, |(name, _)| name).expect("every instruction of the tables has a target");
+    relation[at].1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_processor_is_the_target_that_names_it_unless_it_has_what_that_lacks() {
+        let name = |signature: &str, has: fn(&str) -> bool| named_processor(signature, has).map(|target| target.name);
+        assert_eq!(name("AuthenticAMD 26.2.1", |_| false), Some("znver5"));
+        assert_eq!(name("AuthenticAMD 25.17.1", |_| false), Some("znver4"));
+        assert_eq!(name("AuthenticAMD 25.1.1", |_| false), Some("haswell"));
+        assert_eq!(name("GenuineIntel 6.85.11", |_| false), Some("cooperlake"));
+        let has_tiles = |name: &str| name.starts_with("tdpb");
+        assert_eq!(name("GenuineIntel 6.143.8", has_tiles), Some("sapphirerapids"));
+        assert_eq!(name("GenuineIntel 6.85.7", has_tiles), None);
+        assert_eq!(name("SomeoneElse 1.2.3", |_| true), None);
+    }
+
+    #[test]
+    fn a_processor_has_the_instructions_of_a_target_whatever_it_is_called() {
+        assert_eq!(of_instructions(|_| true).map(|target| target.name), Some("graniterapids"));
+        let fused = of_instructions(|name| name.starts_with("vfmadd.") && !name.contains("f16"));
+        assert!(fused.is_some_and(|target| ["haswell", "skylake-avx512"].contains(&target.name)));
+        assert_eq!(of_instructions(|_| false), None);
+    }
+}

@@ -1,0 +1,368 @@
+//! Block formats: every scale and element against rational arithmetic, exhaustively on small blocks, at random on large ones.
+
+use std::cmp::Ordering;
+
+use proptest::prelude::*;
+use rug::{Integer, Rational};
+use tcnum_core::{
+    format::block::{BLOCK_FORMATS, BlockFormat, Blocks, Quantizer, SCALE_RULES, ScaleRule, find, find_rule},
+    format::{Format, Real, Rounding},
+};
+
+/// The exact value of a code, read from the fields of its format by this file alone: none of NaN and infinity.
+fn code_value(format: &Format, code: u64) -> Option<Rational> {
+    let Some(float) = format.float() else {
+        let value = (code << (64 - format.bits)) as i64 >> (64 - format.bits);
+        return Some(Rational::from(value));
+    };
+    if !format.decode(code).is_finite() {
+        return None;
+    }
+    let trailing = code & ((1 << float.trailing_bits) - 1);
+    let biased = (code >> float.trailing_bits & ((1 << float.exponent_bits) - 1)) as i32;
+    let hidden = u64::from(biased != 0 || !float.subnormals);
+    let quantum = biased.max(i32::from(float.subnormals)) - float.bias - float.trailing_bits as i32;
+    let magnitude = power(quantum) * Integer::from(trailing | hidden << float.trailing_bits);
+    let negative = float.signed && code >> (format.bits - 1) & 1 == 1;
+    Some(if negative { -magnitude } else { magnitude })
+}
+
+fn power(exponent: i32) -> Rational {
+    if exponent < 0 { Rational::from(1) >> exponent.unsigned_abs() } else { Rational::from(1) << exponent as u32 }
+}
+
+fn rational(value: f32) -> Rational {
+    Rational::from_f64(f64::from(value)).expect("finite")
+}
+
+/// Every finite number of a block format's elements that rounding may give, in ascending order, each with its code.
+fn numbers(block: &BlockFormat) -> Vec<(Rational, u64)> {
+    let format = block.element.format;
+    let mut numbers: Vec<(Rational, u64)> = (0..=format.code_mask())
+        .filter(|code| block.name != "mxint8" || *code != 0x80)
+        .filter_map(|code| Some((code_value(format, code)? * power(block.element.exponent), code)))
+        .collect();
+    numbers.sort_by(|x, y| x.0.cmp(&y.0));
+    numbers
+}
+
+/// `x` rounded to one of `numbers` by looking at its two neighbours: saturating, the value alone.
+fn rounded(x: &Rational, numbers: &[(Rational, u64)], rounding: Rounding) -> Rational {
+    let above = numbers.partition_point(|(number, _)| number < x);
+    let Some((high, _)) = numbers.get(above) else { return numbers.last().unwrap().0.clone() };
+    if high == x || above == 0 {
+        return high.clone();
+    }
+    let (low, low_code) = &numbers[above - 1];
+    let (inner, outer) = if *x < 0 { (high, low) } else { (low, high) };
+    let even = |code: u64, number: &Rational| *number == 0 || code & 1 == 0;
+    let to_even = || if even(*low_code, low) { low } else { high };
+    let result = match rounding {
+        Rounding::Rz => inner,
+        Rounding::Ru => high,
+        Rounding::Rd => low,
+        Rounding::Ro => {
+            if even(*low_code, low) {
+                high
+            } else {
+                low
+            }
+        }
+        _ => match Rational::from(x - low).cmp(&Rational::from(high - x)) {
+            Ordering::Less => low,
+            Ordering::Greater => high,
+            Ordering::Equal if rounding == Rounding::Rna => outer,
+            Ordering::Equal => to_even(),
+        },
+    };
+    result.clone()
+}
+
+/// The scale as its rule's published formula has it, for power-of-two scales: the exponent.
+fn scale_exponent(amax: &Rational, largest: &Rational, block: &BlockFormat, rule: &ScaleRule) -> i32 {
+    if *amax == 0 {
+        return -127;
+    }
+    let floor_log2 = |x: &Rational| {
+        let about = x.numer().significant_bits() as i32 - x.denom().significant_bits() as i32;
+        if power(about) <= *x { about } else { about - 1 }
+    };
+    let emax = floor_log2(largest);
+    let k = floor_log2(amax);
+    let exponent = match rule.name {
+        "floor" => k - emax,
+        "ceil" => k - emax + i32::from(power(k) != *amax),
+        "up" => (k - emax - 1..).find(|e| *amax <= largest * power(*e)).unwrap(),
+        "even" => {
+            // Half a unit in the last place of the element is added, and the carry looked at.
+            let bits = match block.name {
+                "mxfp8-e4m3" | "mxfp6-e2m3" => 3,
+                "mxfp8-e5m2" | "mxfp6-e3m2" => 2,
+                "mxfp4" => 1,
+                _ => 6,
+            };
+            floor_log2(&(amax + power(k - bits - 1))) - emax
+        }
+        "nearest" => {
+            let ratio = Rational::from(amax / largest);
+            let k = floor_log2(&ratio);
+            k + i32::from(ratio >= power(k) * Rational::from((3, 2)))
+        }
+        name => panic!("{name}"),
+    };
+    exponent.clamp(-127, 127)
+}
+
+/// Checks a block of finite values, quantised by `quantizer`, against the formulas.
+fn check_mx(quantizer: &Quantizer, values: &[f32], numbers: &[(Rational, u64)]) {
+    let format = quantizer.format;
+    let blocks = quantizer.quantize(values, values.len());
+    let amax = values.iter().map(|v| rational(v.abs())).max().unwrap();
+    let exponent = scale_exponent(&amax, &numbers.last().unwrap().0, format, quantizer.rule);
+    assert_eq!(i32::from(blocks.scales[0]) - 127, exponent, "{format} {} {values:?}", quantizer.rule);
+    for (i, value) in values.iter().enumerate() {
+        let expected = rounded(&(rational(*value) / power(exponent)), numbers, quantizer.rounding);
+        let code = u64::from(blocks.elements[i]);
+        let got = code_value(format.element.format, code).unwrap() * power(format.element.exponent);
+        assert_eq!(got, expected, "{format} {} {:?} {value}", quantizer.rule, quantizer.rounding);
+        let negative = format.element.format.decode(code).negative;
+        let zero_with_sign = format.element.format.is_integer() || negative == value.is_sign_negative();
+        assert!(got != 0 || zero_with_sign, "{format}: the sign of a zero");
+        assert_exact(&blocks, i, &(got * power(exponent)));
+    }
+}
+
+/// The value of an element, and its rounding to f32, against the product in rational arithmetic.
+fn assert_exact(blocks: &Blocks, i: usize, expected: &Rational) {
+    let Real::Finite(value) = blocks.value(i) else { panic!("{} is finite", expected) };
+    let magnitude = power(value.exponent) * Integer::from(value.significand);
+    assert_eq!(if value.negative { -magnitude } else { magnitude }, *expected);
+}
+
+fn mx() -> impl Iterator<Item = &'static BlockFormat> {
+    BLOCK_FORMATS.iter().filter(|format| format.tensor_scale.is_none())
+}
+
+fn quantizers(format: &'static BlockFormat) -> impl Iterator<Item = Quantizer> {
+    let rules = SCALE_RULES.iter().flat_map(|rule| Rounding::DETERMINISTIC.map(|rounding| (rule, rounding)));
+    rules.map(move |(rule, rounding)| Quantizer { rule, rounding, ..Quantizer::new(format) })
+}
+
+#[test]
+fn the_table_holds_the_formats_of_the_specification() {
+    let row = |f: &'static BlockFormat| (f.name, f.element.format.name, f.length, f.scale.name, f.element.emax());
+    let rows: Vec<_> = BLOCK_FORMATS.iter().map(row).collect();
+    let expected = [
+        ("mxfp8-e4m3", "e4m3", 32, "e8m0", 8),
+        ("mxfp8-e5m2", "e5m2", 32, "e8m0", 15),
+        ("mxfp6-e2m3", "e2m3", 32, "e8m0", 2),
+        ("mxfp6-e3m2", "e3m2", 32, "e8m0", 4),
+        ("mxfp4", "e2m1", 32, "e8m0", 2),
+        ("mxint8", "s8", 32, "e8m0", 0),
+        ("nvfp4", "e2m1", 16, "ue4m3", 2),
+    ];
+    assert_eq!(rows, expected);
+    let mxint8 = find("MXINT8").unwrap();
+    assert_eq!(mxint8.element.largest().to_f64(), 1.0 + 63.0 / 64.0);
+    for (alias, name) in [("mxfp8", "mxfp8-e4m3"), ("MXFP8_E5M2", "mxfp8-e5m2"), ("mxfp4e2m1", "mxfp4")] {
+        assert_eq!(find(alias).map(|f| f.name), Some(name));
+    }
+    assert_eq!(find("mxfp5"), None);
+}
+
+/// Every pair of values out of those where something changes: half units of every element format around a binade, ties and
+/// their neighbours, zeros.
+#[test]
+fn every_pair_of_short_significands_is_quantised_as_the_formulas_say() {
+    let magnitudes: Vec<f32> = (0..=64).map(|i| i as f32 / 16.0).chain([1.0f32.next_up(), 6.0f32.next_up()]).collect();
+    for format in mx() {
+        let numbers = numbers(format);
+        for quantizer in quantizers(format) {
+            let few = quantizer.rounding != Rounding::Rne;
+            for (i, x) in magnitudes.iter().enumerate() {
+                for (j, y) in magnitudes.iter().enumerate().skip(i) {
+                    if few && (i * 67 + j) % 5 != 0 {
+                        continue;
+                    }
+                    check_mx(&quantizer, &[*x, -*y], &numbers);
+                }
+            }
+        }
+    }
+}
+
+/// Every magnitude of bf16, subnormal ones included: scales over their whole range, and where they meet its ends.
+#[test]
+fn every_bf16_number_alone_in_its_block_is_quantised_as_the_formulas_say() {
+    for format in mx() {
+        let numbers = numbers(format);
+        for rule in SCALE_RULES {
+            let quantizer = Quantizer { rule, ..Quantizer::new(format) };
+            for code in 0..0x7f80u32 {
+                check_mx(&quantizer, &[f32::from_bits(code << 16)], &numbers);
+            }
+        }
+    }
+}
+
+fn any_finite() -> impl Strategy<Value = f32> {
+    prop_oneof![
+        any::<u32>().prop_map(f32::from_bits).prop_filter("finite", |x| x.is_finite()),
+        (-1.0f32..1.0).prop_map(|x| x * 8.0),
+        Just(0.0f32),
+        Just(-0.0f32),
+        Just(f32::MAX),
+        Just(f32::from_bits(1)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn random_blocks_are_quantised_as_the_formulas_say(
+        values in prop::collection::vec(any_finite(), 32), scale in -40i32..40, near in any::<bool>()
+    ) {
+        let bounded = |x: &f32| if near { (x % 8.0) * 2f32.powi(scale) } else { *x };
+        let values: Vec<f32> = values.iter().map(bounded).collect();
+        for format in mx() {
+            let numbers = numbers(format);
+            for quantizer in quantizers(format) {
+                check_mx(&quantizer, &values, &numbers);
+            }
+        }
+    }
+
+    #[test]
+    fn nvfp4_is_quantised_as_its_recipe_says_in_exact_arithmetic(
+        values in prop::collection::vec(-100.0f32..100.0, 48), shift in -120i32..100, small in 0usize..3
+    ) {
+        let mut values: Vec<f32> = values.iter().map(|x| x * 2f32.powi(shift)).collect();
+        values[small * 16..][..16].iter_mut().for_each(|x| *x *= 2f32.powi(-9));
+        let format = find("nvfp4").unwrap();
+        for (rule, direction) in [("nearest", Rounding::Rne), ("up", Rounding::Ru)] {
+            let quantizer = Quantizer { rule: find_rule(rule).unwrap(), ..Quantizer::new(format) };
+            check_nvfp4(&quantizer, direction, &values);
+        }
+    }
+
+    #[test]
+    fn quantising_what_was_dequantised_changes_nothing(values in prop::collection::vec(any_finite(), 64)) {
+        for format in BLOCK_FORMATS {
+            let quantizer = Quantizer::new(format);
+            let first = quantizer.quantize(&values, 64);
+            let again = quantizer.quantize(&first.dequantize(), 64);
+            // A block may get another scale where its largest element became smaller; its values stay unless it is NVFP4.
+            let same = first.dequantize().iter().map(|x| x.to_bits()).eq(again.dequantize().iter().map(|x| x.to_bits()));
+            prop_assert!(same || format.tensor_scale.is_some(), "{}", format);
+        }
+    }
+}
+
+fn check_nvfp4(quantizer: &Quantizer, direction: Rounding, values: &[f32]) {
+    let format = quantizer.format;
+    let blocks = quantizer.quantize(values, values.len());
+    let amax = |values: &[f32]| values.iter().map(|v| rational(v.abs())).max().unwrap();
+    let tensor = f32::from_bits(blocks.tensor_scale.unwrap() as u32);
+    // The nearest f32 by MPFR, subnormal range included.
+    let quotient = rug::Float::with_val(300, amax(values) / 2688);
+    prop_assert_near(tensor, &quotient);
+    let mut scales: Vec<(Rational, u64)> = (0..0x7f).map(|c| (code_value(format.scale, c).unwrap(), c)).collect();
+    scales.sort_by(|x, y| x.0.cmp(&y.0));
+    let numbers = numbers(format);
+    for (b, block) in values.chunks(16).enumerate() {
+        let ratio = amax(block) / (rational(tensor) * Rational::from(6));
+        let expected = rounded(&ratio, &scales, direction);
+        assert_eq!(code_value(format.scale, blocks.scales[b].into()), Some(expected.clone()), "scale {b}");
+        for (i, x) in block.iter().enumerate() {
+            let scale = &expected * rational(tensor);
+            let element = if scale == 0 {
+                Rational::new()
+            } else {
+                rounded(&(rational(*x) / &scale), &numbers, quantizer.rounding)
+            };
+            assert_eq!(code_value(format.element.format, blocks.elements[b * 16 + i].into()), Some(element.clone()));
+            assert_exact(&blocks, b * 16 + i, &(element * scale));
+        }
+    }
+}
+
+fn prop_assert_near(got: f32, exact: &rug::Float) {
+    let error = |x: f32| rug::Float::with_val(400, exact - x).abs();
+    for other in [got.next_up(), got.next_down()].into_iter().filter(|x| x.is_finite() && *x > 0.0) {
+        assert!(error(got) <= error(other), "{got:e} is not the nearest to {exact}");
+    }
+}
+
+#[test]
+fn a_nan_or_an_infinity_makes_its_block_nan_and_no_other() {
+    for format in BLOCK_FORMATS {
+        for special in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            let mut values = vec![1.5f32; 3 * format.length];
+            values[format.length + 3] = special;
+            let blocks = Quantizer::new(format).quantize(&values, values.len());
+            assert_eq!(u64::from(blocks.scales[1]), format.scale.nan().unwrap(), "{format}");
+            for (i, value) in blocks.dequantize().iter().enumerate() {
+                let inside = i / format.length == 1;
+                assert_eq!(value.is_nan(), inside, "{format} {special} {i}");
+                assert!(inside || (value - 1.5).abs() < 0.15, "{format} {value}");
+            }
+        }
+    }
+}
+
+#[test]
+fn zeros_have_the_smallest_scale_and_keep_their_signs() {
+    for format in BLOCK_FORMATS {
+        let blocks = Quantizer::new(format).quantize(&[0.0, -0.0, 0.0], 3);
+        assert_eq!(blocks.scales, [0], "{format}");
+        let signs: Vec<bool> = blocks.dequantize().iter().map(|x| x.is_sign_negative()).collect();
+        assert_eq!(signs, [false, !format.element.format.is_integer(), false], "{format}");
+        assert!(format.tensor_scale.is_none() || blocks.tensor_scale == Some(u64::from(1.0f32.to_bits())));
+    }
+}
+
+#[test]
+fn mxint8_never_writes_minus_two_and_reads_it() {
+    let format = find("mxint8").unwrap();
+    for rounding in Rounding::DETERMINISTIC {
+        let quantizer = Quantizer { rounding, ..Quantizer::new(format) };
+        let blocks = quantizer.quantize(&[-1.999, 1.999], 2);
+        assert_eq!(blocks.elements, [0x81, 0x7f], "{rounding:?}");
+    }
+    let given = Blocks { format, row: 1, tensor_scale: None, scales: vec![127], elements: vec![0x80] };
+    assert_eq!(given.dequantize(), [-2.0]);
+}
+
+/// Rows are cut on their own: a short last block is as if zeros followed.
+#[test]
+fn a_short_block_is_the_same_as_one_padded_with_zeros() {
+    let values: Vec<f32> = (0..3 * 45).map(|i| ((i * 37 % 101) as f32 - 50.0) / 7.0).collect();
+    for format in BLOCK_FORMATS {
+        let quantizer = Quantizer::new(format);
+        let short = quantizer.quantize(&values, 45);
+        let padded: Vec<f32> = values.chunks(45).flat_map(|row| row.iter().copied().chain([0.0; 3])).collect();
+        let whole = quantizer.quantize(&padded, 48);
+        assert_eq!(short.scales[..45usize.div_ceil(format.length)], whole.scales[..45usize.div_ceil(format.length)]);
+        let kept: Vec<u8> = whole.elements.chunks(48).flat_map(|row| row[..45].to_vec()).collect();
+        assert_eq!(short.elements, kept, "{format}");
+    }
+}
+
+/// The documented examples of the rules on MXFP4, whose largest element is 6 = 1.5 * 2^2.
+#[test]
+fn rules_differ_where_their_definitions_do() {
+    let format = find("mxfp4").unwrap();
+    let exponent = |rule: &str, amax: f32| {
+        let quantizer = Quantizer { rule: find_rule(rule).unwrap(), ..Quantizer::new(format) };
+        i32::from(quantizer.quantize(&[amax], 1).scales[0]) - 127
+    };
+    for (amax, expected) in
+        [(4.0, [0, 0, 0, 0, -1]), (6.0, [0, 1, 0, 0, 0]), (6.5, [0, 1, 0, 1, 0]), (7.0, [0, 1, 1, 1, 0])]
+    {
+        let got = ["floor", "ceil", "even", "up", "nearest"].map(|rule| exponent(rule, amax));
+        assert_eq!(got, expected, "{amax}");
+    }
+    assert_eq!((exponent("nearest", 8.9), exponent("nearest", 9.0)), (0, 1));
+    assert!(find_rule("rounded").unwrap_err().to_string().contains("floor, ceil, even, up, nearest"));
+}

@@ -1,0 +1,13 @@
+//! Number formats and block formats: codes, conversions and blocks, against standards, MPFR, packages of Python, and public bug reports.
+
+mod blocks;
+mod cases;
+#[path = "../../../tests/common/machine.rs"]
+mod machine;
+mod mpfr;
+mod public_cases;
+mod python_blocks;
+mod python_tables;
+mod slices_exhaustive;
+mod standards;
+mod tables;

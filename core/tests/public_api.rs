@@ -1,0 +1,185 @@
+//! The public items of the core are those that were agreed on: a change of the API is a deliberate act.
+//!
+//! What is public is read from the sources. (Every `pub` item can be reached from outside: the compiler warns of any other, `unreachable_pub`.)
+//! An item stands under the module that declares it, and under every `pub use` that gives it another path. Implementations of traits are
+//! not listed.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use quote::ToTokens;
+use syn::{Attribute, Fields, ImplItem, Item, ItemMod, TraitItem, Visibility};
+
+const SNAPSHOT: &str = "tests/public_api.txt";
+
+fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// Rust as people space it, of tokens with a space between any two.
+fn spaced(tokens: impl ToTokens) -> String {
+    let tight = ["::", "<", ">", "(", ")", "[", "]", ",", ":", "&", ";", "'", "?", "!"];
+    let mut text = tokens.to_token_stream().to_string();
+    for mark in tight {
+        text = text.replace(&format!(" {mark}"), mark).replace(&format!("{mark} "), mark);
+    }
+    // What has a space behind it or on both sides.
+    for (from, to) in [(",", ", "), (":", ": "), (": : ", "::"), (";", "; "), ("->", " -> "), ("> {", ">{")] {
+        text = text.replace(from, to);
+    }
+    text.replace("  ", " ").replace(" - > ", " -> ")
+}
+
+/// Whether an item is hidden from the documentation, or there only in builds of tests or of fewer features.
+fn left_out(attributes: &[Attribute]) -> bool {
+    if attributes.iter().any(|a| a.path().is_ident("doc") && a.meta.to_token_stream().to_string().contains("hidden")) {
+        return true;
+    }
+    let conditions =
+        attributes.iter().filter(|a| a.path().is_ident("cfg")).map(|a| a.meta.to_token_stream().to_string());
+    conditions.into_iter().any(|condition| condition.contains("test") || condition.contains("not (feature"))
+}
+
+fn is_public(visibility: &Visibility) -> bool {
+    matches!(visibility, Visibility::Public(_))
+}
+
+/// The public items that were found, each a line.
+#[derive(Default)]
+struct Api {
+    lines: BTreeSet<String>,
+}
+
+impl Api {
+    fn add(&mut self, module: &str, kind: &str, rest: impl AsRef<str>) {
+        let rest = rest.as_ref();
+        self.lines.insert(format!("{module}: {kind} {rest}"));
+    }
+
+    /// The items of a file, whose own modules are below `folder`.
+    fn file(&mut self, file: &Path, folder: &Path, module: &str) {
+        let text = fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let parsed = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        self.items(&parsed.items, folder, module);
+    }
+
+    fn items(&mut self, items: &[Item], folder: &Path, module: &str) {
+        for item in items {
+            self.item(item, folder, module);
+        }
+    }
+
+    fn item(&mut self, item: &Item, folder: &Path, module: &str) {
+        match item {
+            Item::Mod(inner) if !left_out(&inner.attrs) => self.module(inner, folder, module),
+            Item::Fn(f) if is_public(&f.vis) => self.add(module, "fn", function(&f.sig)),
+            Item::Struct(s) if is_public(&s.vis) => {
+                let name = format!("{}{}", s.ident, spaced(&s.generics));
+                self.add(module, "struct", &name);
+                self.fields(module, &name, &s.fields);
+            }
+            Item::Enum(e) if is_public(&e.vis) => {
+                let name = format!("{}{}", e.ident, spaced(&e.generics));
+                let variants: Vec<String> = e.variants.iter().map(variant).collect();
+                self.add(module, "enum", format!("{name} {{ {} }}", variants.join(", ")));
+            }
+            Item::Trait(t) if is_public(&t.vis) => {
+                self.add(module, "trait", t.ident.to_string());
+                for item in &t.items {
+                    if let TraitItem::Fn(f) = item {
+                        self.add(module, "fn", format!("{}::{}", t.ident, function(&f.sig)));
+                    }
+                }
+            }
+            Item::Const(c) if is_public(&c.vis) => self.add(module, "const", format!("{}: {}", c.ident, spaced(&c.ty))),
+            Item::Static(s) if is_public(&s.vis) => {
+                self.add(module, "static", format!("{}: {}", s.ident, spaced(&s.ty)))
+            }
+            Item::Type(t) if is_public(&t.vis) => self.add(module, "type", format!("{} = {}", t.ident, spaced(&t.ty))),
+            Item::Use(u) if is_public(&u.vis) && !left_out(&u.attrs) => self.add(module, "use", spaced(&u.tree)),
+            Item::Impl(i) if i.trait_.is_none() => {
+                let owner = spaced(&i.self_ty);
+                for item in &i.items {
+                    match item {
+                        ImplItem::Fn(f) if is_public(&f.vis) => {
+                            self.add(module, "fn", format!("{owner}::{}", function(&f.sig)));
+                        }
+                        ImplItem::Const(c) if is_public(&c.vis) => {
+                            self.add(module, "const", format!("{owner}::{}: {}", c.ident, spaced(&c.ty)));
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn module(&mut self, inner: &ItemMod, folder: &Path, module: &str) {
+        let name = inner.ident.to_string();
+        let path = if module == "tcnum_core" { name.clone() } else { format!("{module}::{name}") };
+        if is_public(&inner.vis) {
+            self.add(module, "mod", &name);
+        }
+        match &inner.content {
+            Some((_, items)) => self.items(items, &folder.join(&name), &path),
+            None => {
+                let (plain, own) = (folder.join(format!("{name}.rs")), folder.join(&name).join("mod.rs"));
+                self.file(if plain.exists() { &plain } else { &own }, &folder.join(&name), &path);
+            }
+        }
+    }
+
+    fn fields(&mut self, module: &str, owner: &str, fields: &Fields) {
+        for (at, field) in fields.iter().enumerate().filter(|(_, field)| is_public(&field.vis)) {
+            let name = field.ident.as_ref().map_or(at.to_string(), ToString::to_string);
+            self.add(module, "field", format!("{owner}.{name}: {}", spaced(&field.ty)));
+        }
+    }
+}
+
+/// A variant and the types of what belongs to it: `Found { at: usize }`.
+fn variant(variant: &syn::Variant) -> String {
+    let type_of = |field: &syn::Field| match &field.ident {
+        Some(name) => format!("{name}: {}", spaced(&field.ty)),
+        None => spaced(&field.ty),
+    };
+    let types: Vec<String> = variant.fields.iter().map(type_of).collect();
+    match variant.fields {
+        Fields::Unit => variant.ident.to_string(),
+        Fields::Unnamed(_) => format!("{}({})", variant.ident, types.join(", ")),
+        Fields::Named(_) => format!("{} {{ {} }}", variant.ident, types.join(", ")),
+    }
+}
+
+/// A function without the word: `name(x: u8) -> u8`.
+fn function(signature: &syn::Signature) -> String {
+    let text = spaced(signature);
+    text.strip_prefix("fn ").map_or(text.clone(), String::from)
+}
+
+#[test]
+fn the_public_items_are_those_that_were_agreed_on() {
+    let mut api = Api::default();
+    api.file(&repository("src/lib.rs"), &repository("src"), "tcnum_core");
+    let now: String = api.lines.iter().map(|line| format!("{line}\n")).collect();
+    assert!(api.lines.len() > 300, "{} items", api.lines.len());
+    if std::env::var_os("TCNUM_WRITE_SNAPSHOTS").is_some() {
+        fs::write(repository(SNAPSHOT), &now).unwrap();
+        return;
+    }
+    let agreed = fs::read_to_string(repository(SNAPSHOT)).unwrap();
+    let agreed: BTreeSet<String> = agreed.lines().map(String::from).collect();
+    let (gone, new): (Vec<_>, Vec<_>) =
+        (agreed.difference(&api.lines).cloned().collect(), api.lines.difference(&agreed).cloned().collect());
+    assert!(
+        gone.is_empty() && new.is_empty(),
+        "the public API changed; if that is meant, say so in CHANGELOG.md, set TCNUM_WRITE_SNAPSHOTS and run this test again\n\
+         gone:\n  {}\nnew:\n  {}",
+        gone.join("\n  "),
+        new.join("\n  ")
+    );
+}
