@@ -1,4 +1,4 @@
-// Operands of `verify`: all pairs of codes of A and B in one position (src/inputs/exhaustive.rs has the formula).
+// Operands of `verify`: all pairs of codes of A and B in one position (core/src/inputs/exhaustive.rs has the formula).
 //
 // Specialised by POSITION, A_CODES and B_CODES (the bits of a code that carry information) and A_PADDING and B_PADDING; of
 // block-scaled forms by SCALE_ONE, the code of 1.

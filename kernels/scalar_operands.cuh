@@ -1,4 +1,4 @@
-// The operands of a scalar instruction by the number of an input, as src/inputs/space.rs has them. Behind model_value.cuh
+// The operands of a scalar instruction by the number of an input, as core/src/inputs/space.rs has them. Behind model_value.cuh
 // and definitions of LANES, OPERANDS, SWEPT_BITS, SPREAD, LOW_EXPONENT, HIGH_EXPONENT and SPECIAL_CODES.
 
 MODEL Word permuted(unsigned word) {

@@ -1,5 +1,5 @@
 // Operands of `tcnum verify`, first part: what all elements of a tile share. Every code is a function of seed, tile number
-// and position alone, in integers, and the same on a CPU (src/inputs/stream, which documents the construction; the two
+// and position alone, in integers, and the same on a CPU (core/src/inputs/stream, which documents the construction; the two
 // are compared code by code).
 //
 // Specialised by M, N, K, STORED_K (K / 2 of sparse forms), CHUNK_LENGTH, CHUNK_KEPT, CHUNK_TOGETHER, CHUNK_ANY_ORDER and the format records FormatA, FormatB, FormatC, FormatD, and

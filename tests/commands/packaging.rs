@@ -34,27 +34,35 @@ fn the_citation_and_the_changes_are_of_this_version() {
     assert!(changes.lines().any(|line| line == format!("## {version}")), "CHANGELOG.md lacks {version}");
 }
 
-#[test]
-fn the_package_has_what_the_build_reads_and_neither_recordings_nor_reports() {
+/// The files of a package of the workspace, whose folder is `folder`, which hold `needed` and neither recordings nor reports.
+fn packaged(name: &str, folder: &str, needed: &[&str]) {
     let mut cargo = Command::new(env!("CARGO"));
-    let listing =
-        cargo.args(["package", "--list", "--allow-dirty", "--offline"]).current_dir(repository("")).output().unwrap();
+    let listing = cargo
+        .args(["package", "--list", "--allow-dirty", "--offline", "--package", name])
+        .current_dir(repository(""))
+        .output()
+        .unwrap();
     assert!(listing.status.success(), "{}", String::from_utf8_lossy(&listing.stderr));
     let listing = String::from_utf8(listing.stdout).unwrap();
     let files: BTreeSet<&str> = listing.lines().collect();
-    for needed in ["build/collect.rs", "docs/exec.md", "examples/encode_value.rs", "kernels/stream.cuh", "LICENSE-MIT"]
-        .into_iter()
-        .chain(["models/hopper.toml", "src/isa/nvidia.csv", "targets/sm_90a.toml", "experiments/table-formats.csv"])
-    {
-        assert!(files.contains(needed), "the package lacks {needed}");
+    for needed in needed {
+        assert!(files.contains(needed), "{name} lacks {needed}");
     }
     let unwanted: Vec<_> = files
         .iter()
         .filter(|file| ["tests/", "reports/", "tools/"].iter().any(|folder| file.starts_with(folder)))
         .collect();
     assert!(unwanted.is_empty(), "{unwanted:?}");
-    let bytes: u64 = files.iter().filter_map(|file| Some(fs::metadata(repository(file)).ok()?.len())).sum();
+    let bytes: u64 = files.iter().filter_map(|file| Some(fs::metadata(repository(folder).join(file)).ok()?.len())).sum();
     assert!(bytes < 10_000_000, "{bytes} bytes before compression");
+}
+
+#[test]
+fn the_packages_have_what_the_build_reads_and_neither_recordings_nor_reports() {
+    let program = ["build/collect.rs", "docs/exec.md", "examples/encode_value.rs", "experiments/table-formats.csv"];
+    packaged("tcnum", "", &[&program[..], &["kernels/stream.cuh", "LICENSE-MIT"]].concat());
+    let core = ["build/collect.rs", "models/hopper.toml", "src/isa/nvidia.csv", "targets/sm_90a.toml", "LICENSE-MIT"];
+    packaged("tcnum-core", "core", &core);
 }
 
 /// The instructions of a Dockerfile, each with what follows its name; lines that end in a backslash go on.

@@ -1,6 +1,6 @@
 //! Conversions of slices on all 2^32 `f32` values, against the formats' own encoding of the exact values.
 //!
-//!     cargo test --release --test formats slices_exhaustive -- --ignored --nocapture
+//!     cargo test --release -p tcnum-core --features mpfr --test formats slices_exhaustive -- --ignored --nocapture
 //!
 //! Rounding is monotone: where both ends of a run of values have the same code, so has every value between them. One test
 //! for each rounding direction asks for the exact codes at the ends of each run of equal codes, and at some places between;

@@ -3,7 +3,7 @@
 //! What is small is visited as a whole (of some of it a sample, unless all is asked for), what is large is drawn at random with half
 //! of it near the edges. The tests marked as ignored are
 //! the long ones, run once in release and reported:
-//! `cargo test --release --test softfloat -- --ignored --nocapture --skip testfloat`.
+//! `cargo test --release -p tcnum-core --features mpfr --test softfloat -- --ignored --nocapture --skip testfloat`.
 
 mod conversions;
 mod environments;

@@ -1,6 +1,6 @@
 //! The reference by MPFR against Berkeley TestFloat, an independent third party: lines of its generator that are kept beside the tests, and
 //! the generator itself, whose path (of a build for `Linux-x86_64-GCC`, whose rule for integers is that of x86) TESTFLOAT_GEN gives.
-//! `TESTFLOAT_GEN=.../testfloat_gen cargo test --release --test softfloat testfloat:: -- --ignored --nocapture`
+//! `TESTFLOAT_GEN=.../testfloat_gen cargo test --release -p tcnum-core --features mpfr --test softfloat testfloat:: -- --ignored --nocapture`
 
 use std::{
     io::{BufRead, BufReader},

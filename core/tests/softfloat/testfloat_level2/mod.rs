@@ -6,7 +6,7 @@
 //! that it ends where the next one begins is checked, so all of them together are TestFloat's own sequence.
 //!
 //!     tools/testfloat-library target/testfloat
-//!     TCNUM_TESTFLOAT=target/testfloat cargo test --release --test softfloat testfloat_level2 -- --ignored --nocapture
+//!     TCNUM_TESTFLOAT=target/testfloat cargo test --release -p tcnum-core --features mpfr --test softfloat testfloat_level2 -- --ignored --nocapture
 //!
 //! One line for each piece goes to `target/testfloat/pieces.csv` (format, piece, cases, comparisons, how many differ); what is there
 //! already is not run again. `TCNUM_TESTFLOAT_SECONDS=N` starts no piece after that time, `TCNUM_TESTFLOAT_PIECES=f64:0-99` runs

@@ -1,0 +1,177 @@
+//! The rooms of the house, the folders and files directly in `src/` and `core/src/`, stand in an order: each uses only those before it.
+//! The modules of the Python package use each other without a circle.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+};
+
+use quote::ToTokens;
+use syn::{Attribute, Item, UseTree};
+
+/// The rooms of `core/src/`.
+const CORE: &[&str] = &["base", "number", "format", "softfloat", "exact", "isa", "inputs", "arithmetic"];
+
+/// The rooms of `src/`: what all need; files; devices; reports; one room a question; documents; the command line.
+const PROGRAM: &[&str] = &[
+    "version",
+    "kernels",
+    "base",
+    "summary",
+    "array",
+    "trace",
+    "device",
+    "report",
+    "comparison",
+    "catalogue",
+    "convert",
+    "calc",
+    "quantise",
+    "explain",
+    "record",
+    "probe",
+    "verify",
+    "power",
+    "distinguish",
+    "tree",
+    "identify",
+    "features",
+    "gemm",
+    "chain",
+    "emulate",
+    "cost",
+    "experiment",
+    "diff",
+    "tables",
+    "gate",
+    "document",
+    "cli",
+];
+
+fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// The files below a folder whose names end in `ending`, in alphabetical order.
+fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files(&path, ending));
+        } else if path.to_string_lossy().ends_with(ending) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+fn is_test(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|a| a.path().is_ident("cfg") && a.meta.to_token_stream().to_string().contains("test"))
+}
+
+/// The names directly behind `crate::` in a tree of `use`.
+fn imported(tree: &UseTree, behind_crate: bool, rooms: &mut BTreeSet<String>) {
+    match tree {
+        UseTree::Path(path) if behind_crate => drop(rooms.insert(path.ident.to_string())),
+        UseTree::Path(path) => imported(&path.tree, path.ident == "crate", rooms),
+        UseTree::Name(name) if behind_crate => drop(rooms.insert(name.ident.to_string())),
+        UseTree::Rename(rename) if behind_crate => drop(rooms.insert(rename.ident.to_string())),
+        UseTree::Group(group) => group.items.iter().for_each(|tree| imported(tree, behind_crate, rooms)),
+        _ => {}
+    }
+}
+
+/// The names behind `crate::` in items, those of tests left out.
+fn used(items: &[Item], rooms: &mut BTreeSet<String>) {
+    for item in items {
+        match item {
+            Item::Mod(inner) if is_test(&inner.attrs) => {}
+            Item::Mod(inner) => inner.content.iter().for_each(|(_, items)| used(items, rooms)),
+            Item::Use(item) if !is_test(&item.attrs) => imported(&item.tree, false, rooms),
+            // Paths inside of functions and types, as the words that they are made of.
+            _ => {
+                let words = item.to_token_stream().to_string();
+                let paths = words.match_indices("crate :: ").map(|(at, mark)| &words[at + mark.len()..]);
+                rooms.extend(paths.filter_map(|path| path.split_whitespace().next()).map(String::from));
+            }
+        }
+    }
+}
+
+/// Which rooms of a folder each of its rooms uses, with the file that does.
+fn edges(folder: &str) -> BTreeMap<String, BTreeMap<String, String>> {
+    let root = repository(folder);
+    let mut edges: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+    for file in files(&root, ".rs") {
+        let inside = file.strip_prefix(&root).unwrap();
+        let room = inside.iter().next().unwrap().to_string_lossy().trim_end_matches(".rs").to_string();
+        let text = fs::read_to_string(&file).unwrap();
+        let mut rooms = BTreeSet::new();
+        // A folder's tests.rs is a module of tests.
+        if file.file_name().is_some_and(|name| name != "tests.rs") {
+            used(&syn::parse_file(&text).unwrap().items, &mut rooms);
+        }
+        let used = edges.entry(room).or_default();
+        rooms.into_iter().for_each(|room| drop(used.insert(room, inside.display().to_string())));
+    }
+    edges
+}
+
+fn assert_order(folder: &str, order: &[&str]) {
+    let place = |room: &str| order.iter().position(|other| *other == room);
+    let mut wrong = Vec::new();
+    let edges = edges(folder);
+    for (room, used) in edges.iter().filter(|(room, _)| !["lib", "main", "machine"].contains(&room.as_str())) {
+        let Some(own) = place(room) else {
+            wrong.push(format!("{folder}/{room} has no place in the order"));
+            continue;
+        };
+        for (other, file) in used {
+            if place(other).is_some_and(|other| other > own) {
+                wrong.push(format!("{folder}/{file} uses {other}, which stands after {room}"));
+            }
+        }
+    }
+    for room in order.iter().filter(|room| !edges.contains_key(**room)) {
+        wrong.push(format!("{folder} has no room {room}"));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_room_of_the_core_uses_only_rooms_before_it() {
+    assert_order("core/src", CORE);
+}
+
+#[test]
+fn a_room_of_the_program_uses_only_rooms_before_it() {
+    assert_order("src", PROGRAM);
+}
+
+#[test]
+fn the_modules_of_the_python_package_use_each_other_without_a_circle() {
+    let mut uses: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for file in files(&repository("python/tcnum"), ".py") {
+        let name = file.file_stem().unwrap().to_string_lossy().to_string();
+        let text = fs::read_to_string(&file).unwrap();
+        let lines = text.lines().map(str::trim_start);
+        let used = lines.filter_map(|line| line.strip_prefix("from .")).flat_map(|line| {
+            let (module, names) = line.split_once(" import ").unwrap_or((line, ""));
+            match module.trim() {
+                "" => names.split(',').map(|name| name.split_whitespace().next().unwrap_or("").to_string()).collect(),
+                module => vec![module.to_string()],
+            }
+        });
+        uses.insert(name, used.collect());
+    }
+    assert!(uses.len() > 5, "{uses:?}");
+    // What uses nothing that is left goes, until nothing is left or all of it is part of a circle.
+    while let Some(free) = uses.iter().find(|(_, used)| !used.iter().any(|other| uses.contains_key(other))) {
+        let free = free.0.clone();
+        uses.remove(&free);
+    }
+    assert!(uses.is_empty(), "circles among {uses:?}");
+}
