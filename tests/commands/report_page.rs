@@ -56,7 +56,11 @@ fn well_formed(page: &str) {
 
 #[test]
 fn what_instructions_compute_stands_beside_what_they_cost() {
-    let (features, costs) = (kept("model-hopper/features.json"), kept("h200/costs.json"));
+    let folder = tempfile::tempdir().unwrap();
+    let (features, costs) = (folder.path().join("features.json"), kept("h200/costs.json"));
+    let measured = ["identify", "--features", "--device", "model:hopper", "--instr", "mma.m16n8k16.f32.f16.f16.f32"];
+    let run = tcnum(&[&measured[..], &["-q", "--output", "json", "--out", features.to_str().unwrap()]].concat());
+    assert_eq!(run.status, 0, "{}", run.stderr);
     let words = ["and what it costs", "<td>NVIDIA H200: "];
     let both = page(&[&features, &costs]);
     assert!(words.iter().all(|own| both.contains(own)));

@@ -18,7 +18,6 @@ KEPT = {
     "e3m4.toml": ("tests/corpus/format/e3m4.toml", ""),
     "chain.toml": ("tests/corpus/experiment/chain.toml", "experiments/*.toml"),
     "half.toml": ("schemes/half.toml", "schemes/*.toml"),
-    "before.json": ("reports/model-hopper/probe-bf16-accumulate.json", "reports/*/*.json"),
     "after.json": ("reports/h200/probe-bf16-accumulate.json", "reports/*/*.json"),
     "expected.txt": ("tests/corpus/lines/add.txt", ""),
     "operands.txt": ("tests/corpus/operations/add.txt", ""),
@@ -76,10 +75,12 @@ def good_files(program, folder):
               "--counterexamples", "found.safetensors")
     tcnum("gemm", "--a", "x.safetensors:a", "--b", "x.safetensors:b", "--quantise", "--instr", WIDE, "--device", "model:hopper", "--split-k", "2",
           "--schedule-out", "schedule.toml", "--out", "d.npy")
+    tcnum("probe", "--fmt", "bf16", "--op", "accumulate", "--device", "model:hopper", "--output", "json", "--out", "before.json")
     for path in sorted(folder.iterdir()):
         # How long a run took is not repeated.
         timeless = re.sub(rb'("(?:seconds|rate)": *)[0-9.e+-]+', rb"\g<1>0.5", path.read_bytes())
         files.setdefault(path.name, [timeless])
+    files["before.json"] += files["after.json"][1:]
     traces = ["half.safetensors", "sparse.safetensors", "scaled.safetensors", "whole.safetensors", "found.safetensors"]
     for name in traces:
         files[name] += [files[other][0] for other in traces if other != name]
