@@ -124,23 +124,32 @@ def verified(cases=20_000):
         yield row, found["compared"], found["differing"], beside.unequal, first
 
 
+def tensors(path):
+    """The metadata of a safetensors file, and its arrays of codes by name."""
+    kinds = {"U8": np.uint8, "U16": np.uint16, "U32": np.uint32, "U64": np.uint64}
+    whole = path.read_bytes()
+    begin = 8 + struct.unpack("<Q", whole[:8])[0]
+    header = json.loads(whole[8:begin])
+    metadata, arrays = header.pop("__metadata__"), {}
+    for name, told in header.items():
+        first, last = (begin + offset for offset in told["data_offsets"])
+        arrays[name] = np.frombuffer(whole[first:last], kinds[told["dtype"]]).reshape(told["shape"]).copy()
+    return metadata, arrays
+
+
 def recorded(folder=RECORDINGS):
     """What an H200 computed, of the instructions that both have: how many outputs there are, and in how many tcnum and MMA-Sim differ."""
-    kinds = {"U8": np.uint8, "U16": np.uint16, "U32": np.uint32, "U64": np.uint64}
     for path in sorted(folder.glob("*.safetensors")):
-        whole = path.read_bytes()
-        begin = 8 + struct.unpack("<Q", whole[:8])[0]
-        header = json.loads(whole[8:begin])
-        instruction = header.pop("__metadata__")["instruction"]
+        metadata, arrays = tensors(path)
+        # Recordings of the same operands keep them once.
+        if shared := metadata.get("tcnum.inputs"):
+            arrays = tensors(folder / shared)[1] | arrays
+        instruction = metadata["instruction"]
         family, _, name = instruction.partition(".")
         try:
             own = theirs({"mma": "MMA", "wgmma": "WGMMA"}[family], "Hopper", name)
         except (AssertionError, KeyError):
             continue
-        arrays = {}
-        for at, told in header.items():
-            first, last = told["data_offsets"]
-            arrays[at] = np.frombuffer(whole[begin + first : begin + last], kinds[told["dtype"]]).reshape(told["shape"]).copy()
         beside, codes, d = Beside(own, tcnum.model("hopper")[instruction], 0), [arrays[at] for at in "abc"], arrays["d"]
         yield instruction, d.size, int((beside.arithmetic.execute(*codes, codes=True) != d).sum()), int((beside.execute(*codes) != d).sum())
 

@@ -4,13 +4,13 @@ use std::{
     collections::BTreeMap,
     fs::File,
     io::{Read, Seek, SeekFrom},
-    path::Path,
+    path::{Component, Path, PathBuf},
 };
 
 use safetensors::Dtype;
 
 use super::{
-    CONTENTS, DESCRIPTION, RESERVED, Trace, TraceKind,
+    CONTENTS, DESCRIPTION, INPUTS, INPUTS_DIGEST, RESERVED, Trace, TraceKind,
     header::{Declared, Header},
     part,
 };
@@ -29,7 +29,8 @@ use crate::{
 impl Trace {
     /// Reads a trace file: safetensors, the tensors and metadata of [`Trace`], written by any program.
     ///
-    /// No more memory is asked for than the file has bytes, whatever it declares.
+    /// The operands may stand in another trace file, which metadata `tcnum.inputs` names. No more memory is asked for
+    /// than the files have bytes, whatever they declare.
     ///
     /// # Errors
     /// A request error that names the file and the field that is missing, malformed or contradicts another.
@@ -125,7 +126,7 @@ impl DerivedKind for TraceKind {
     }
 
     fn is_own(&self, path: &Path) -> bool {
-        let contents = read_header(path).map(|(_, header, _)| match header.metadata.get(CONTENTS) {
+        let contents = TraceFile::open(path).map(|file| match file.header.metadata.get(CONTENTS) {
             None => TraceKind::Recording,
             Some(_) => TraceKind::Counterexamples,
         });
@@ -133,37 +134,99 @@ impl DerivedKind for TraceKind {
     }
 }
 
-/// The file, its header, and where its data start.
-fn read_header(path: &Path) -> std::result::Result<(File, Header, u64), String> {
-    let (mut file, length) = text::open(path)?;
-    let header_bytes = header_length(&mut file, length)?;
-    let json = read_bytes(&mut file, 8, header_bytes)?;
-    let data_start = 8 + header_bytes;
-    let header = Header::parse(&json, length - data_start)?;
-    entry(&header.metadata, RESERVED[0])?;
-    Ok((file, header, data_start))
+/// An open trace file whose header is checked.
+struct TraceFile {
+    file: File,
+    header: Header,
+    /// Where the data start, in bytes.
+    data_start: u64,
+}
+
+impl TraceFile {
+    fn open(path: &Path) -> std::result::Result<TraceFile, String> {
+        let (mut file, length) = text::open(path)?;
+        let header_bytes = header_length(&mut file, length)?;
+        let json = read_bytes(&mut file, 8, header_bytes)?;
+        let data_start = 8 + header_bytes;
+        let header = Header::parse(&json, length - data_start)?;
+        entry(&header.metadata, RESERVED[0])?;
+        Ok(TraceFile { file, header, data_start })
+    }
+
+    /// The file with the operands of the recording at `path`, if this is the recording and another file has them.
+    fn shared_inputs(&self, path: &Path) -> std::result::Result<Option<TraceFile>, String> {
+        let Some(name) = self.header.metadata.get(INPUTS) else { return Ok(None) };
+        if let Some(own) = self.header.tensors.keys().find(|own| *own != "d") {
+            return Err(format!(
+                "tensor '{own}': the operands are those of '{name}' (metadata '{INPUTS}'), or its own"
+            ));
+        }
+        let inputs = inputs_path(path, name)
+            .and_then(|path| TraceFile::open(&path))
+            .map_err(|message| format!("metadata '{INPUTS}': '{name}': {message}"))?;
+        match inputs.header.metadata.contains_key(INPUTS) {
+            true => {
+                Err(format!("metadata '{INPUTS}': '{name}' has no operands of its own; name the file that has them"))
+            }
+            false => Ok(Some(inputs)),
+        }
+    }
+
+    /// Number of tiles, by the tensor `a`.
+    fn count(&self) -> std::result::Result<usize, String> {
+        match self.header.tensors.get("a").ok_or("tensor 'a' is missing")?.shape[0] {
+            0 => Err("tensor 'a': there are no tiles (its first dimension is 0)".into()),
+            count => Ok(count),
+        }
+    }
+
+    /// The codes of one tensor, which has to be of this format and shape.
+    fn codes(&mut self, name: &str, format: &Format, shape: [usize; 3]) -> std::result::Result<Codes, String> {
+        let declared = self.header.tensors.get(name).ok_or(format!("tensor '{name}' is missing"))?;
+        check_declaration(name, declared, format, shape)?;
+        let (start, end) = declared.data_offsets;
+        let bytes = read_bytes(&mut self.file, self.data_start + start as u64, (end - start) as u64)?;
+        checked_codes(name, format, bytes)
+    }
+}
+
+/// The path of the file that the recording at `path` calls `name`: in the recording's folder, or below it.
+fn inputs_path(path: &Path, name: &str) -> std::result::Result<PathBuf, String> {
+    let unreadable = |error: std::io::Error| format!("cannot be read: {error}");
+    let recording = path.canonicalize().map_err(unreadable)?;
+    let folder = recording.parent().expect("a file is in a folder");
+    let stays = Path::new(name).components().all(|component| matches!(component, Component::Normal(_)));
+    if stays {
+        let resolved = folder.join(name).canonicalize().map_err(unreadable)?;
+        // A link may still lead elsewhere.
+        if resolved.starts_with(folder) {
+            return Ok(resolved);
+        }
+    }
+    Err("is not in the folder of the recording or below it".into())
 }
 
 fn read(path: &Path) -> std::result::Result<Trace, String> {
-    let (mut file, header, data_start) = read_header(path)?;
-
-    let instruction = described_instruction(&header.metadata)?;
-    let [m, n, k] = described_shape(&header.metadata, &instruction)?;
+    let mut recording = TraceFile::open(path)?;
+    let instruction = described_instruction(&recording.header.metadata)?;
+    let [m, n, k] = described_shape(&recording.header.metadata, &instruction)?;
     let tensors = tensors(&part(&instruction, [m, n, k]));
-    let count = header.tensors.get("a").ok_or("tensor 'a' is missing")?.shape[0];
-    if count == 0 {
-        return Err("tensor 'a': there are no tiles (its first dimension is 0)".into());
-    }
-    if let Some(name) = header.tensors.keys().find(|name| !tensors.iter().any(|(known, ..)| known == name)) {
+    let mut shared = recording.shared_inputs(path)?;
+    let count = shared.as_ref().unwrap_or(&recording).count()?;
+    let mut names = recording.header.tensors.keys().chain(shared.iter().flat_map(|file| file.header.tensors.keys()));
+    if let Some(name) = names.find(|name| !tensors.iter().any(|(known, ..)| known == name)) {
         return Err(format!("tensor '{name}': {instruction} has no such operand"));
     }
     let mut arrays = Vec::new();
     for (name, format, [rows, columns]) in tensors {
-        let declared = header.tensors.get(name).ok_or(format!("tensor '{name}' is missing"))?;
-        check_declaration(name, declared, format, [count, rows, columns])?;
-        let (start, end) = declared.data_offsets;
-        let bytes = read_bytes(&mut file, data_start + start as u64, (end - start) as u64)?;
-        arrays.push((name, checked_codes(name, format, bytes)?));
+        let shape = [count, rows, columns];
+        let codes = match &mut shared {
+            Some(inputs) if name != "d" => {
+                inputs.codes(name, format, shape).map_err(|message| format!("metadata '{INPUTS}': {message}"))
+            }
+            _ => recording.codes(name, format, shape),
+        };
+        arrays.push((name, codes?));
     }
     let (_, d) = arrays.pop().expect("D is the last array");
     let inputs = Tiles::from_arrays(count, arrays).expect("A, B and C are among the arrays");
@@ -172,7 +235,15 @@ fn read(path: &Path) -> std::result::Result<Trace, String> {
     {
         return Err(format!("tensor 'positions': each chunk of {instruction} has {}", chunk.rule()));
     }
-    let metadata = sorting::map(header.metadata.into_iter().filter(|(key, _)| !RESERVED.contains(&key.as_str())));
+    let metadata = recording.header.metadata;
+    if shared.is_some() {
+        let (recorded, found) = (entry(&metadata, INPUTS_DIGEST)?, format!("{:016x}", inputs.digest()));
+        if *recorded != found {
+            let name = entry(&metadata, INPUTS)?;
+            return Err(format!("metadata '{INPUTS_DIGEST}': {recorded}, but the operands of '{name}' have {found}"));
+        }
+    }
+    let metadata = sorting::map(metadata.into_iter().filter(|(key, _)| !RESERVED.contains(&key.as_str())));
     Ok(Trace { m, n, k, inputs, d, metadata, instruction })
 }
 

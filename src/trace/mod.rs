@@ -11,10 +11,17 @@ use crate::{
 };
 
 /// Metadata keys that a trace file derives from the other fields, so no caller may set them.
-const RESERVED: [&str; 10] = ["tcnum.trace", "instruction", "a", "b", "c", "d", "m", "n", "k", DESCRIPTION];
+const RESERVED: [&str; 12] =
+    ["tcnum.trace", "instruction", "a", "b", "c", "d", "m", "n", "k", DESCRIPTION, INPUTS, INPUTS_DIGEST];
 
 /// The metadata key of the description of an instruction that is not of the tables, which a trace file derives, too.
 const DESCRIPTION: &str = "tcnum.instruction";
+
+/// The metadata key that names the recording whose operands this file has too and does not repeat.
+const INPUTS: &str = "tcnum.inputs";
+
+/// The metadata key of the digest of these operands ([`Tiles::digest`]), 16 hexadecimal digits.
+const INPUTS_DIGEST: &str = "tcnum.inputs.digest";
 
 /// The metadata key of the arithmetic machine instructions that ran, in order, separated by `; `.
 pub const OPCODES: &str = "sass";

@@ -104,6 +104,92 @@ fn no_tiles_are_refused() {
     assert!(refusal(&file(&header, &[])).contains("there are no tiles"));
 }
 
+/// The bytes of a recording like that of `HEADER`, with D in bytes 12 to 16 of `data`, whose operands are in the file `name`.
+fn sharing(name: &str, digest: &str, data: &[u8; 16]) -> Vec<u8> {
+    let metadata = HEADER[..HEADER.find(r#"},"a":{"dtype""#).unwrap()].to_string();
+    let d = r#""d":{"dtype":"U32","shape":[1,1,1],"data_offsets":[0,4]}"#;
+    let header = format!(r#"{metadata},"tcnum.inputs":"{name}","tcnum.inputs.digest":"{digest}"}},{d}}}"#);
+    file(&header, &data[12..])
+}
+
+/// A folder with `rest.safetensors`, a recording with operands of its own, and a folder below with a copy of it; and these operands'
+/// digest.
+fn folder_with_operands(data: &[u8; 16]) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("below")).unwrap();
+    for name in ["rest.safetensors", "below/rest.safetensors"] {
+        fs::write(folder.path().join(name), file(HEADER, data)).unwrap();
+    }
+    let trace = Trace::read(&folder.path().join("rest.safetensors")).unwrap();
+    (folder, format!("{:016x}", trace.inputs.digest()))
+}
+
+/// Sixteen different bytes.
+const DATA: [u8; 16] = *b"0123456789abcdef";
+
+#[test]
+fn a_recording_with_the_operands_of_another_reads_as_one_with_its_own() {
+    let (folder, digest) = folder_with_operands(&DATA);
+    let at = |name: &str| folder.path().join(name);
+    let changed = *b"0123456789abwxyz";
+    fs::write(at("whole.safetensors"), file(HEADER, &changed)).unwrap();
+    let whole = Trace::read(&at("whole.safetensors")).unwrap();
+    for name in ["rest.safetensors", "below/rest.safetensors"] {
+        fs::write(at("shared.safetensors"), sharing(name, &digest, &changed)).unwrap();
+        let shared = Trace::read(&at("shared.safetensors")).unwrap();
+        assert_eq!(shared, whole, "{name}");
+        // What is written of it stands for itself.
+        assert_eq!(shared.to_bytes().unwrap(), whole.to_bytes().unwrap());
+    }
+}
+
+#[test]
+fn operands_that_are_missing_elsewhere_or_others_are_refused() {
+    let (folder, digest) = folder_with_operands(&DATA);
+    let at = |name: &str| folder.path().join("below").join(name);
+    let outside = folder.path().join("rest.safetensors").display().to_string();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(&outside, at("link.safetensors")).unwrap();
+    fs::write(at("shared.safetensors"), sharing("rest.safetensors", &digest, &DATA)).unwrap();
+    let wider = HEADER.replace(r#""k":"2""#, r#""k":"4""#).replace("[1,1,2]", "[1,1,4]").replace("[1,2,1]", "[1,4,1]");
+    let wider = wider.replace("[4,8]", "[8,16]").replace("[0,4]", "[0,8]").replace("[12,16]", "[20,24]");
+    fs::write(at("wider.safetensors"), file(&wider.replace("[8,12]", "[16,20]"), &[0; 24])).unwrap();
+    Trace::read(&at("wider.safetensors")).unwrap();
+    fs::write(at("text.safetensors"), "operands").unwrap();
+    let elsewhere = "is not in the folder of the recording or below it";
+    // What the recording names, and what the message must say.
+    let cases = [
+        ("absent.safetensors", "'absent.safetensors': cannot be read"),
+        (".", elsewhere),
+        ("", "'': is not a regular file"),
+        ("../rest.safetensors", elsewhere),
+        ("../below/rest.safetensors", elsewhere),
+        (&outside, elsewhere),
+        #[cfg(unix)]
+        ("link.safetensors", elsewhere),
+        ("text.safetensors", "'text.safetensors': header: "),
+        ("shared.safetensors", "'shared.safetensors' has no operands of its own"),
+        ("wider.safetensors", "tensor 'a': shape [1, 1, 4]"),
+    ];
+    let refused = |bytes: &[u8], expected: &str| {
+        fs::write(at("t.safetensors"), bytes).unwrap();
+        let error = Trace::read(&at("t.safetensors")).expect_err(expected);
+        assert_eq!(error.exit_status(), 2);
+        assert!(error.to_string().contains("t.safetensors: "), "{error}");
+        assert!(error.to_string().contains(expected), "{error}");
+    };
+    for (name, expected) in cases {
+        refused(&sharing(name, &digest, &DATA), expected);
+    }
+    refused(&sharing("t.safetensors", &digest, &DATA), "'t.safetensors' has no operands of its own");
+    refused(
+        &sharing("rest.safetensors", "0123", &DATA),
+        &format!("metadata 'tcnum.inputs.digest': 0123, but the operands of 'rest.safetensors' have {digest}"),
+    );
+    let both = HEADER.replace(r#""k":"2""#, r#""k":"2","tcnum.inputs":"rest.safetensors""#);
+    refused(&file(&both, &DATA), "tensor 'a': the operands are those of 'rest.safetensors'");
+}
+
 #[test]
 fn a_declared_length_is_not_believed() {
     for length in [u64::MAX, 1 << 62, (HEADER.len() + 17) as u64] {
