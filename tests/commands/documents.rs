@@ -463,7 +463,7 @@ fn links_between_pages_lead_to_files() {
     let below = folders.into_iter().flat_map(|folder| {
         files_under(folder).into_iter().filter(|name| name.ends_with(".md")).map(move |name| format!("{folder}/{name}"))
     });
-    for page in below.chain(["README.md".to_string()]) {
+    for page in below.chain(["README.md", "CONTRIBUTING.md"].map(String::from)) {
         let folder = repository(&page).parent().unwrap().to_path_buf();
         let text = text(&page);
         let broken: Vec<&str> = links(&text).into_iter().filter(|target| !folder.join(target).exists()).collect();
