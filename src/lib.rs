@@ -89,7 +89,7 @@
 //!     and [`experiment`], which sets published figures beside measured ones);
 //!     [`diff`]: what changed between two results or devices; [`tables`]: all tables of those; [`gate`]: reports as continuous
 //!     integration reads them; `document`: documents and figures made of them;
-//! 11. [`cli`]: the command line, which other programs have as reports ([`cli::report()`]).
+//! 11. [`verbs`]: the command line, which other programs have as reports ([`verbs::report()`]).
 //!
 //! The package has three features, all of them on by default. Without any, formats, the soft-float, exact arithmetic, models and all that
 //! works with simulated devices need no library of C and no tool but Rust:
@@ -97,7 +97,7 @@
 //! - `mpfr` builds GMP and MPFR from source (a C compiler, m4 and make). It gives the judges by MPFR ([`format::mpfr`],
 //!   [`softfloat::mpfr`], [`exact::mpfr`]), and what sums exactly by GMP: [`chain`] and [`gemm::accuracy`].
 //! - `cuda` gives [`device::cuda`]: GPUs. Without it no name of a GPU can be opened, and an error says so.
-//! - `cli` gives [`cli`], [`experiment`], [`tables`] and the program, with `mpfr`.
+//! - `cli` gives [`verbs`], [`experiment`], [`tables`] and the program, with `mpfr`.
 //!
 //! What all of them need and none is about (errors, files, words for people) is the private module `base`.
 
@@ -112,8 +112,6 @@ pub mod calc;
 pub(crate) mod catalogue;
 #[cfg(feature = "mpfr")]
 pub mod chain;
-#[cfg(feature = "cli")]
-pub mod cli;
 pub mod comparison;
 pub mod convert;
 pub mod cost;
@@ -144,6 +142,8 @@ pub mod summary;
 pub mod tables;
 pub mod trace;
 pub mod tree;
+#[cfg(feature = "cli")]
+pub mod verbs;
 pub mod verify;
 mod version;
 

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    tcnum::cli::main()
+    tcnum::verbs::main()
 }

@@ -6,7 +6,7 @@ use pyo3::{
     prelude::*,
     types::{PyDict, PyModule},
 };
-use tcnum::cli;
+use tcnum::verbs;
 
 use crate::{
     calls::{Raised, exception, outcome_and_cause},
@@ -32,7 +32,7 @@ fn report<'py>(
     let words = std::iter::once("tcnum".into()).chain(words).collect();
     let work = {
         let raised = raised.clone();
-        move || device::with(functions, &raised, || cli::report(words))
+        move || device::with(functions, &raised, || verbs::report(words))
     };
     match outcome_and_cause(py, &raised, work) {
         (Err(error), cause) => Err(exception(py, &error, cause)),
@@ -45,5 +45,5 @@ fn report<'py>(
 /// Runs the command line, the program's name first, and returns its exit status.
 #[pyfunction]
 fn main(py: Python<'_>, words: Vec<OsString>) -> u8 {
-    py.detach(|| cli::status(words))
+    py.detach(|| verbs::status(words))
 }

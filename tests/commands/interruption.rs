@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, collections::BTreeSet, rc::Rc};
 
-use tcnum::{Error, Interruption, cli, interruptible};
+use tcnum::{Error, Interruption, interruptible, verbs};
 
 use crate::program::tcnum;
 
@@ -87,7 +87,7 @@ fn interrupted(words: &[String], at: u64) -> Came {
         (checks.get() >= at).then_some(Interruption::Term)
     };
     let words = words.iter().map(Into::into).collect();
-    match interruptible(stop, || cli::report(words)) {
+    match interruptible(stop, || verbs::report(words)) {
         Err(Error::Interrupted { by: Interruption::Term }) => Came::Nothing,
         Err(error) => panic!("check {at}: {error}"),
         Ok((_, Some(error))) => panic!("check {at}: {error}"),
@@ -112,7 +112,7 @@ fn interruptions(line: &str) -> (usize, usize) {
         |line: &str| -> Vec<String> { std::iter::once("tcnum".into()).chain(line.split(' ').map(name)).collect() };
     if line.contains("d.npy") {
         let product = "gemm --a {OUT}/w.npy --b {OUT}/w.npy --transpose-b --quantise --instr J --device model:hopper --out {OUT}/d.npy";
-        cli::report(words(product).into_iter().map(Into::into).collect()).unwrap();
+        verbs::report(words(product).into_iter().map(Into::into).collect()).unwrap();
     }
     let words = words(line);
     let (mut count, mut with_rows) = (0, 0);
@@ -146,7 +146,7 @@ fn a_plot_of_an_interrupted_run_is_drawn_or_left_out_and_is_no_error() {
             word => word.into(),
         });
         let words = words.collect();
-        interruptible(stop, || cli::status(words))
+        interruptible(stop, || verbs::status(words))
     });
     let statuses: Vec<u8> = statuses.collect();
     assert!(statuses[0] == 143 && statuses[7] == 0, "{statuses:?}");

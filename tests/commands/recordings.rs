@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use tcnum::{Error, Interruption, cli, interruptible, report::Report, trace::Trace};
+use tcnum::{Error, Interruption, interruptible, report::Report, trace::Trace, verbs};
 
 use crate::machine::has_python;
 
@@ -22,7 +22,7 @@ fn record(folder: &Path, out: &str, until: u64) -> Result<Report, Error> {
     let words = ["tcnum", "record", "--instr", J, "--device", &device, "--tiles", "40", "--out", out];
     let words = words.iter().map(Into::into).collect();
     let stop = move || (asked(&tally) >= until).then_some(Interruption::Term);
-    let (report, error) = interruptible(stop, || cli::report(words))?;
+    let (report, error) = interruptible(stop, || verbs::report(words))?;
     assert_eq!(error, None);
     Ok(report)
 }

@@ -4,8 +4,9 @@ use std::{fs, path::Path};
 
 use serde_json::Value;
 use tcnum::{
-    Error, Interruption, cli, interruptible,
+    Error, Interruption, interruptible,
     report::{View, ViewLayout, render},
+    verbs,
 };
 
 use crate::{machine::has_python, program::validate_report};
@@ -26,7 +27,7 @@ fn asked(tally: &Path) -> u64 {
 fn report(words: &[&str], tally: &Path, until: u64) -> (Value, Option<Error>) {
     let (words, tally) = (words.iter().map(Into::into).collect(), tally.to_path_buf());
     let stop = move || (asked(&tally) >= until).then_some(Interruption::Int);
-    let (report, error) = interruptible(stop, || cli::report(words)).unwrap();
+    let (report, error) = interruptible(stop, || verbs::report(words)).unwrap();
     let mut report = validate_report(&render(&report, View::Json, &ViewLayout::default()));
     report["invocation"] = Value::Null;
     for row in report["tables"]["verification"].as_array_mut().unwrap() {

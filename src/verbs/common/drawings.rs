@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The figures that a command may have.
-pub(super) struct Figures<'a> {
+pub(crate) struct Figures<'a> {
     drawings: &'a Drawings,
     /// What all figures of the command show.
     show: &'static str,
@@ -29,7 +29,7 @@ impl Figures<'_> {
     ///
     /// # Errors
     /// A request error: it has none.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         match self.drawings.flag().filter(|_| !self.some) {
             Some(flag) => {
                 Err(Error::request(format!("{flag}: this result has nothing to draw; figures show {}", self.show)))
@@ -42,7 +42,7 @@ impl Figures<'_> {
     ///
     /// # Errors
     /// A request error: a whole result has none, or a file cannot be written, or would replace one that is no drawing.
-    pub(super) fn write(&self, report: &Report, whole: bool) -> Result<()> {
+    pub(crate) fn write(&self, report: &Report, whole: bool) -> Result<()> {
         let Some(flag) = self.drawings.flag() else { return Ok(()) };
         match figures(report) {
             all if !all.is_empty() => self.drawings.write(&all),
@@ -54,7 +54,7 @@ impl Figures<'_> {
 
 /// Where the figures of a result go.
 #[derive(Args, Debug, Clone, Default)]
-pub(super) struct Drawings {
+pub(crate) struct Drawings {
     /// Draw the figure of the result to this file: FILE.svg, FILE.pdf or FILE.png.
     #[arg(long, value_name = "FILE", value_parser = figure_file, help_heading = "Output")]
     plot: Option<PathBuf>,
@@ -64,7 +64,7 @@ pub(super) struct Drawings {
 }
 
 /// Parses the path of a drawing.
-pub(super) fn figure_file(text: &str) -> std::result::Result<PathBuf, String> {
+pub(crate) fn figure_file(text: &str) -> std::result::Result<PathBuf, String> {
     let path = output_file(text)?;
     Kind::of(&path).map(|_| path)
 }
@@ -96,12 +96,12 @@ impl DerivedKind for DrawingFile {
 
 impl Drawings {
     /// The figures of a command, which show this, if its result has some.
-    pub(super) fn of(&self, show: &'static str, some: bool) -> Figures<'_> {
+    pub(crate) fn of(&self, show: &'static str, some: bool) -> Figures<'_> {
         Figures { drawings: self, show, some }
     }
 
     /// The flag that asks for figures, if one does.
-    pub(super) fn flag(&self) -> Option<&'static str> {
+    pub(crate) fn flag(&self) -> Option<&'static str> {
         self.plot.as_ref().map(|_| "--plot").or(self.plots.as_ref().map(|_| "--plots"))
     }
 

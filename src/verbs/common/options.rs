@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// The longest `--timeout`, in seconds: a week.
-pub(super) const MAX_TIMEOUT: u64 = 7 * 24 * 60 * 60;
+pub(crate) const MAX_TIMEOUT: u64 = 7 * 24 * 60 * 60;
 
 /// Where the result goes, and in what form.
 #[derive(Args, Debug, Clone, Default)]
@@ -133,7 +133,7 @@ impl OutputDestination {
     }
 
     /// What is to be said of a result of which `--columns` leaves nothing.
-    pub(super) fn without_columns(&self, report: &Report) -> Option<String> {
+    pub(crate) fn without_columns(&self, report: &Report) -> Option<String> {
         let has =
             |key: &String| report.tables.iter().any(|table| table.columns.iter().any(|column| column.key == *key));
         (!self.columns.is_empty() && !self.columns.iter().any(has))
@@ -215,7 +215,7 @@ impl OutputDestination {
 ///
 /// # Errors
 /// A request error, unless the reader (such as `head`) has closed the pipe.
-pub(super) fn stdout_failed(error: &std::io::Error) -> Result<()> {
+pub(crate) fn stdout_failed(error: &std::io::Error) -> Result<()> {
     match error.kind() {
         std::io::ErrorKind::BrokenPipe => Ok(()),
         _ => Err(Error::request(format!("standard output cannot be written: {error}"))),
@@ -234,19 +234,19 @@ fn terminal_width() -> usize {
 
 /// A device by its name in reports: `model:hopper` for hopper and H100.
 #[allow(clippy::unnecessary_wraps, reason = "clap's parsers can fail")]
-pub(super) fn device_name(text: &str) -> Result<String> {
+pub(crate) fn device_name(text: &str) -> Result<String> {
     Ok(canonical_name(text))
 }
 
 /// A model by its own name, without `model:`: `hopper` for H100; anything else as it is.
 #[allow(clippy::unnecessary_wraps, reason = "clap's parsers can fail")]
-pub(super) fn model_name(text: &str) -> Result<String> {
+pub(crate) fn model_name(text: &str) -> Result<String> {
     let name = text.strip_prefix("model:").unwrap_or(text);
     Ok(named(name).unwrap_or(name).into())
 }
 
 /// Parses a whole number within `range`; the error message says what the range is.
-pub(super) fn integer<T>(
+pub(crate) fn integer<T>(
     range: RangeInclusive<T>,
 ) -> impl Fn(&str) -> std::result::Result<T, String> + Clone + Send + Sync
 where
@@ -259,7 +259,7 @@ where
 }
 
 /// Parses a number of cases up to `most`: `1000000`, `1_000_000`, `1e6`, `10^6`.
-pub(super) fn cases(most: u64) -> impl Fn(&str) -> std::result::Result<u64, String> + Clone + Send + Sync {
+pub(crate) fn cases(most: u64) -> impl Fn(&str) -> std::result::Result<u64, String> + Clone + Send + Sync {
     move |text| {
         let power = |exponent: &str| 10u64.checked_pow(exponent.parse().ok()?);
         let number = match (text.split_once(['e', 'E']), text.strip_prefix("10^")) {
@@ -276,7 +276,7 @@ pub(super) fn cases(most: u64) -> impl Fn(&str) -> std::result::Result<u64, Stri
 }
 
 /// Parses a part of a run, `I/N`: the I-th of N, from 1.
-pub(super) fn shard(text: &str) -> std::result::Result<(u64, u64), String> {
+pub(crate) fn shard(text: &str) -> std::result::Result<(u64, u64), String> {
     text.split_once('/')
         .and_then(|(part, parts)| Some((part.parse().ok()?, parts.parse().ok()?)))
         .filter(|(part, parts)| (1..=*parts).contains(part) && *parts <= MOST_SHARDS)
@@ -284,7 +284,7 @@ pub(super) fn shard(text: &str) -> std::result::Result<(u64, u64), String> {
 }
 
 /// Parses the path of a file to write, whose folder must exist, also where it is a link: an error before the work, not after it.
-pub(super) fn output_file(text: &str) -> std::result::Result<PathBuf, String> {
+pub(crate) fn output_file(text: &str) -> std::result::Result<PathBuf, String> {
     let path = PathBuf::from(text);
     let target = atomic::target(&path).map_err(|error| format!("it cannot be written: {error}"))?;
     match target.parent() {
@@ -317,7 +317,7 @@ fn ending_view(path: &Path) -> Option<ViewName> {
 }
 
 /// Parses where a result goes: a file, or a folder that is there or ends with a slash.
-pub(super) fn output_path(text: &str) -> std::result::Result<PathBuf, String> {
+pub(crate) fn output_path(text: &str) -> std::result::Result<PathBuf, String> {
     match text.strip_suffix('/') {
         Some(_) if PathBuf::from(text).is_file() => Err("it is a file".into()),
         // Its parent must be there.
@@ -330,12 +330,12 @@ pub(super) fn output_path(text: &str) -> std::result::Result<PathBuf, String> {
 }
 
 /// Whether a path names a folder: one that is there, or that is to be made.
-pub(super) fn is_folder(path: &Path) -> bool {
+pub(crate) fn is_folder(path: &Path) -> bool {
     path.is_dir() || path.to_string_lossy().ends_with('/')
 }
 
 /// Parses the path of a folder, or of a file to write.
-pub(super) fn file_or_folder(text: &str) -> std::result::Result<PathBuf, String> {
+pub(crate) fn file_or_folder(text: &str) -> std::result::Result<PathBuf, String> {
     let path = PathBuf::from(text);
     if path.is_dir() { Ok(path) } else { output_file(text) }
 }

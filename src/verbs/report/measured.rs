@@ -11,8 +11,8 @@ use std::{
 use crate::{
     Error, Interruption, Result, Stage,
     base::interrupt,
-    cli::Progress,
     report::{self, Declaration, Kept},
+    verbs::Progress,
 };
 
 /// How often a running command and the signals are looked at.

@@ -13,7 +13,7 @@ use crate::{
 
 /// Which instructions a command runs.
 #[derive(Args, Debug, Clone)]
-pub(super) struct Selection {
+pub(crate) struct Selection {
     /// An instruction: its canonical name, the vendor's full spelling, the name of its machine code (HMMA.16816.F32), or a TOML file
     /// that describes one of your own (docs/exec.md); may be repeated.
     #[arg(long = "instr", value_name = "NAME")]
@@ -33,7 +33,7 @@ impl Selection {
     ///
     /// # Errors
     /// Unknown names, with the nearest; formats that no `mma` instruction multiplies.
-    pub(super) fn instructions(&self, default: &[&str], device: Option<&str>) -> Result<Vec<Instruction>> {
+    pub(crate) fn instructions(&self, default: &[&str], device: Option<&str>) -> Result<Vec<Instruction>> {
         let on_processor = device == Some(cpu::NAME);
         if self.all && on_processor {
             return Ok(isa::all().iter().filter(|i| cpu::has(i).is_ok()).cloned().collect());
@@ -62,7 +62,7 @@ impl Selection {
     }
 
     /// The device to use: the one that is named, else the default one for the chosen instructions.
-    pub(super) fn device(&self, default: &[&str], named: Option<&str>) -> String {
+    pub(crate) fn device(&self, default: &[&str], named: Option<&str>) -> String {
         let on_cpu = || {
             let chosen = self.instructions(default, Some(cpu::NAME));
             // What only processors have, this one at least says why it lacks.
@@ -76,7 +76,7 @@ impl Selection {
 ///
 /// # Errors
 /// An unknown instruction.
-pub(super) fn with_instruction(text: &str) -> Result<(String, Option<Instruction>)> {
+pub(crate) fn with_instruction(text: &str) -> Result<(String, Option<Instruction>)> {
     // The names of these have no slash, so that an instruction follows the first.
     let plain = |device: &str| {
         let model = named(device.strip_prefix("model:").unwrap_or(device)).is_some();
@@ -100,7 +100,7 @@ pub(super) fn with_instruction(text: &str) -> Result<(String, Option<Instruction
 ///
 /// # Errors
 /// No shipped model describes the device; no such model; a device that fails when it is asked.
-pub(super) fn model(
+pub(crate) fn model(
     named: Option<&str>,
     device: &mut dyn Device,
     instructions: &[Instruction],
@@ -131,7 +131,7 @@ pub(super) fn model(
 }
 
 /// Leaves out what the device's generation lacks or the model of a comparison does not cover, each with one note.
-pub(super) fn available(
+pub(crate) fn available(
     instructions: &mut Vec<Instruction>,
     device: &dyn Device,
     model: Option<&Model>,
@@ -152,7 +152,7 @@ pub(super) fn available(
 
 /// Marks the report of a command that ran none of its instructions: what it claims does not hold. A note says so, unless one says
 /// already that a signal came first.
-pub(super) fn nothing(report: &mut Report, device: &dyn Device) {
+pub(crate) fn nothing(report: &mut Report, device: &dyn Device) {
     report.holds = false;
     report.verdict = Verdict::Nothing;
     if report.interrupted.is_none() {
@@ -162,7 +162,7 @@ pub(super) fn nothing(report: &mut Report, device: &dyn Device) {
 }
 
 /// Keeps those for which `kept` is true, and returns how many were removed; `None` if none was.
-pub(super) fn left_out(
+pub(crate) fn left_out(
     instructions: &mut Vec<Instruction>,
     mut kept: impl FnMut(&Instruction) -> bool,
 ) -> Option<String> {

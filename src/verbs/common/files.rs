@@ -42,7 +42,7 @@ const KINDS: [&str; 3] = ["exec:", "model:", "trace:"];
 ///
 /// # Errors
 /// A request error that names the argument, the file and its other use.
-pub(super) fn distinct(command: &Command, given: &ArgMatches) -> Result<()> {
+pub(crate) fn distinct(command: &Command, given: &ArgMatches) -> Result<()> {
     let ids = command.get_arguments().map(|argument| argument.get_id().as_str());
     let named: Vec<(&str, &OsStr)> = ids
         .filter_map(|id| Some((id, given.try_get_raw(id).ok()??)))
@@ -82,7 +82,7 @@ fn table_files(folder: &Path) -> impl Iterator<Item = (PathBuf, TableFile)> {
 ///
 /// # Errors
 /// A request error that names both.
-pub(super) fn apart(path: &Path, used: &[&OsStr]) -> Result<()> {
+pub(crate) fn apart(path: &Path, used: &[&OsStr]) -> Result<()> {
     let Some(file) = resolved(path) else { return Ok(()) };
     match used.iter().find(|value| names(value, &file)) {
         Some(other) => Err(Error::request(format!(
@@ -153,7 +153,7 @@ fn resolved(path: &Path) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::command;
+    use crate::verbs::command;
 
     /// The arguments that name a file or a folder to read.
     const INPUTS: [&str; 20] = [

@@ -13,7 +13,7 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use super::OutputDestination;
+use super::options::OutputDestination;
 use crate::Stage;
 
 /// How often a bar is drawn in a second.
@@ -22,7 +22,7 @@ const DRAWN: u8 = 5;
 const EVERY: (f64, &str) = (30.0, "TCNUM_PROGRESS_SECONDS");
 
 /// Says what is being done, until it is dropped.
-pub(super) struct Progress {
+pub(crate) struct Progress {
     /// A line for each step, that stays.
     lines: bool,
     /// Lines that stay, now and then; none where it is to be quiet, or where a bar says it.
@@ -33,7 +33,7 @@ pub(super) struct Progress {
 
 impl Progress {
     /// As the flags say: lines that stay with `-v`, nothing with `-q`, else one changing line where standard error is a terminal.
-    pub(super) fn new(destination: &OutputDestination) -> Self {
+    pub(crate) fn new(destination: &OutputDestination) -> Self {
         let target = match destination.quiet || destination.verbose {
             true => ProgressDrawTarget::hidden(),
             false => ProgressDrawTarget::stderr_with_hz(DRAWN),
@@ -42,7 +42,7 @@ impl Progress {
     }
 
     /// One changing line where standard error is a terminal, unless it is to be quiet.
-    pub(super) fn quiet_if(quiet: bool) -> Self {
+    pub(crate) fn quiet_if(quiet: bool) -> Self {
         let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(DRAWN) };
         Progress::on(target, false, quiet)
     }
@@ -53,12 +53,12 @@ impl Progress {
     }
 
     /// Says that `what` is being done now.
-    pub(super) fn step(&self, what: &str) {
+    pub(crate) fn step(&self, what: &str) {
         self.at(Stage::of(what));
     }
 
     /// Says what is being done now, and how far the work is.
-    pub(super) fn at(&self, stage: Stage) {
+    pub(crate) fn at(&self, stage: Stage) {
         let Stage { what, done, total } = stage;
         if self.lines {
             // A closed standard error is no reason to stop.
@@ -84,7 +84,7 @@ impl Progress {
     }
 
     /// Reports a detail, if a line for each step was asked for.
-    pub(super) fn note(&self, what: &str) {
+    pub(crate) fn note(&self, what: &str) {
         if self.lines {
             let _ = writeln!(std::io::stderr(), "{what}");
         }
@@ -98,14 +98,14 @@ impl Drop for Progress {
 }
 
 /// A bar with share, rate, time left and what was found to differ, where the progress is one passing line; else a line now and then.
-pub(super) struct Bar<'a> {
+pub(crate) struct Bar<'a> {
     line: &'a ProgressBar,
     reporter: Option<&'a Reporter>,
 }
 
 impl<'a> Bar<'a> {
     /// A bar of `total` steps of the work called `name`, of which `done` are done before it begins. Each counts as `each` in the rate.
-    pub(super) fn new(progress: &'a Progress, name: &str, total: u64, done: u64, each: u64) -> Self {
+    pub(crate) fn new(progress: &'a Progress, name: &str, total: u64, done: u64, each: u64) -> Self {
         let line = &progress.line;
         line.set_style(shares(style("{msg} [{bar:30}] {share}  {rate}  {eta_precise} left{prefix}"), each));
         line.set_message(name.to_string());
@@ -124,7 +124,7 @@ impl<'a> Bar<'a> {
     }
 
     /// Shows that `done` steps are done, and `differing` results differ.
-    pub(super) fn show(&self, done: u64, differing: u64) {
+    pub(crate) fn show(&self, done: u64, differing: u64) {
         if !self.line.is_hidden() {
             self.line.set_prefix(match differing {
                 0 => String::new(),

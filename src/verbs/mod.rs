@@ -2,36 +2,29 @@
 
 mod calc;
 mod chain;
+mod common;
 mod completions;
 mod convert;
 mod cost;
 mod devices;
 mod diff;
 mod distinguish;
-mod drawings;
 mod emulate;
 mod exec_check;
 mod experiment;
 mod explain;
-mod files;
 mod formats;
-mod gates;
 mod gemm;
 mod identify;
 mod instructions;
 mod manual;
 mod merge;
 mod models;
-mod named;
-mod options;
 mod power;
 mod probe;
-mod progress;
 mod quantise;
 mod record;
 mod report;
-mod rounding;
-mod select;
 mod tree;
 mod verify;
 
@@ -47,11 +40,16 @@ use crate::{
     },
     report::{Report, Verdict},
 };
-use drawings::Figures;
-use gates::Gates;
-pub use options::{Common, OutputDestination};
-use options::{MAX_TIMEOUT, integer};
-use progress::{Bar, Progress};
+pub use common::options::{Common, OutputDestination};
+use common::{
+    drawings::{self, Figures},
+    files,
+    gates::{self, Gates},
+    named,
+    options::{self, MAX_TIMEOUT, integer},
+    progress::{self, Bar, Progress},
+    rounding, select,
+};
 
 /// Profiles the numeric behaviour of low-precision formats and of the matrix instructions of GPUs.
 ///

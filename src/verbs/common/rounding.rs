@@ -13,7 +13,7 @@ const RANDOM_BITS: u32 = 32;
 
 /// How to round.
 #[derive(Args, Debug, Clone)]
-pub(super) struct RoundingFlags {
+pub(crate) struct RoundingFlags {
     /// The rounding: RNE, RNA, RZ, RU, RD, RO (to odd) or SR (stochastic, with --random and --random-bits).
     #[arg(long, value_name = "MODE", default_value = "RNE")]
     pub round: String,
@@ -58,7 +58,7 @@ impl RoundingFlags {
     /// # Errors
     /// An unknown name; SR without random bits, or random bits without SR; random bits that are not a hexadecimal number of
     /// their width.
-    pub(super) fn rounding(&self) -> Result<Rounding> {
+    pub(crate) fn rounding(&self) -> Result<Rounding> {
         let name = self.round.as_str();
         match (name.eq_ignore_ascii_case("SR"), &self.random, self.random_bits) {
             (true, Some(random), Some(bits)) => Ok(Rounding::Sr { random: random_bits(random, bits)?, bits }),
@@ -73,7 +73,7 @@ impl RoundingFlags {
 ///
 /// # Errors
 /// An unknown name.
-pub(super) fn of_elements(name: &str) -> Result<Rounding> {
+pub(crate) fn of_elements(name: &str) -> Result<Rounding> {
     match name.eq_ignore_ascii_case("SR") {
         true => Ok(Rounding::Sr { random: 0, bits: RANDOM_BITS }),
         false => named(name),

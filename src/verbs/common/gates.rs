@@ -9,7 +9,7 @@ use crate::{Result, base::atomic, gate, report::Report};
 
 /// Where the checks go.
 #[derive(Args, Debug, Clone, Default)]
-pub(super) struct Gates {
+pub(crate) struct Gates {
     /// Write the checks to this file as JUnit XML, for continuous integration.
     #[arg(long, value_name = "FILE.xml", value_parser = output_file, help_heading = "Output")]
     junit: Option<PathBuf>,
@@ -23,7 +23,7 @@ impl Gates {
     ///
     /// # Errors
     /// A file that cannot be written.
-    pub(super) fn write(&self, report: &Report, source: Option<&str>) -> Result<()> {
+    pub(crate) fn write(&self, report: &Report, source: Option<&str>) -> Result<()> {
         if let Some(path) = &self.junit {
             atomic::write(path, gate::junit(report).as_bytes()).map_err(|error| error.within("--junit"))?;
         }

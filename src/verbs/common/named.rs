@@ -5,7 +5,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use crate::base::named::Named;
 
 /// Parses the name of one of the values of `T`; help lists each with its meaning.
-pub(super) fn named<T: Named + Send + Sync>() -> impl TypedValueParser<Value = T> {
+pub(crate) fn named<T: Named + Send + Sync>() -> impl TypedValueParser<Value = T> {
     let values = T::all().iter().map(|value| PossibleValue::new(value.name()).help(value.meaning()));
     PossibleValuesParser::new(values)
         .map(|name| *T::all().iter().find(|value| value.name() == name).expect("clap admits these names alone"))

@@ -1,0 +1,10 @@
+//! What verbs share: options with their values, the files and instructions that these name, progress, figures and checks.
+
+pub(super) mod drawings;
+pub(super) mod files;
+pub(super) mod gates;
+pub(super) mod named;
+pub(super) mod options;
+pub(super) mod progress;
+pub(super) mod rounding;
+pub(super) mod select;
