@@ -8,7 +8,6 @@ use std::{
 
 use crate::{
     Error, Result,
-    base::sorting,
     device::{Batches, Device, Execution, ExecutionKind},
     inputs::{self, Distribution, Init, Op, RandomStream},
     isa::{Codes, Instruction, Tiles},
@@ -128,7 +127,7 @@ pub fn record(
 /// An annotation whose key it has itself.
 fn metadata(device: &dyn Device, execution: &Execution, recording: &Recording) -> Result<BTreeMap<String, String>> {
     let identity = device.identity();
-    let mut metadata: BTreeMap<String, String> = sorting::map([
+    let mut metadata: BTreeMap<String, String> = BTreeMap::from([
         ("device".into(), identity.name.clone()),
         ("source".into(), recording.source.clone()),
         ("description".into(), identity.description.clone()),

@@ -1,7 +1,6 @@
 //! All tables that reports can hold, and the JSON Schema that follows from their declarations.
 
 use crate::{
-    base::sorting,
     calc, catalogue, chain, comparison, convert, cost, device, diff, distinguish, emulate, experiment, explain,
     features, gemm, identify, power, probe, quantise, record,
     report::{Declaration, schema},
@@ -108,7 +107,7 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<verify::replay::ReplayedRow>(),
         Declaration::of::<verify::tables::RegimeRow>(),
     ];
-    sorting::by_key(&mut all, |table| table.key);
+    all.sort_by_key(|table| table.key);
     all
 }
 

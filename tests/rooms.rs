@@ -46,7 +46,7 @@ const PROGRAM: &[&str] = &[
     "tables",
     "gate",
     "document",
-    "cli",
+    "verbs",
 ];
 
 fn repository(path: &str) -> PathBuf {

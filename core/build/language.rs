@@ -17,7 +17,6 @@ pub mod arithmetic {
 pub mod base {
     pub mod error;
     pub mod nearest;
-    pub mod sorting;
     pub mod visible;
     pub mod words;
 }

@@ -6,7 +6,6 @@ use safetensors::{Dtype, SafeTensors, tensor::Metadata};
 use serde_json::json;
 
 use super::{Array, Arrays, Content, NewArray, StreamedArray, named};
-use crate::base::sorting;
 
 /// Types of elements that are a format's, each with the format.
 const FORMATS: &[(Dtype, &str)] = &[
@@ -96,7 +95,7 @@ pub(super) fn streamed(
     if length > end {
         return Err(malformed(&format!("{} bytes follow the data that its header tells of", length - end)));
     }
-    Ok((arrays, sorting::map(metadata.metadata().clone().unwrap_or_default())))
+    Ok((arrays, metadata.metadata().clone().unwrap_or_default().into_iter().collect()))
 }
 
 fn wrong(error: safetensors::SafeTensorError) -> String {
@@ -107,7 +106,7 @@ fn wrong(error: safetensors::SafeTensorError) -> String {
 pub(super) fn parse(file: &[u8]) -> Result<Arrays<'_>, String> {
     let tensors = SafeTensors::deserialize(file).map_err(wrong)?;
     let (_, header) = SafeTensors::read_metadata(file).map_err(wrong)?;
-    let metadata = sorting::map(header.metadata().clone().unwrap_or_default());
+    let metadata = header.metadata().clone().unwrap_or_default().into_iter().collect();
     let mut arrays: Vec<Array> = tensors
         .iter()
         .map(|(name, tensor)| Array {
@@ -117,7 +116,7 @@ pub(super) fn parse(file: &[u8]) -> Result<Arrays<'_>, String> {
             bytes: Cow::Borrowed(tensor.data()),
         })
         .collect();
-    sorting::by(&mut arrays, |x, y| x.name.cmp(&y.name));
+    arrays.sort_by(|x, y| x.name.cmp(&y.name));
     Ok(Arrays { arrays, metadata })
 }
 
@@ -148,7 +147,7 @@ fn dtype(kind: Content) -> Dtype {
 /// A header that no reader takes.
 pub(super) fn layout(arrays: &[NewArray], metadata: &BTreeMap<String, String>) -> Result<(Vec<u8>, Vec<u64>), String> {
     let mut sorted: Vec<usize> = (0..arrays.len()).collect();
-    sorting::by_key(&mut sorted, |at| std::cmp::Reverse(dtype(arrays[*at].kind).bitsize()));
+    sorted.sort_by_key(|at| std::cmp::Reverse(dtype(arrays[*at].kind).bitsize()));
     let (mut offset, mut starts) = (0, vec![0; arrays.len()]);
     let tensors = sorted.iter().map(|at| {
         let (array, start) = (&arrays[*at], offset);

@@ -14,4 +14,4 @@ pub(crate) mod signals;
 mod special;
 pub(crate) mod stage;
 
-pub(crate) use tcnum_core::base::{digest, error, named, nearest, parallel, sorting, text, threads, vectors, visible};
+pub(crate) use tcnum_core::base::{digest, error, named, nearest, parallel, text, threads, vectors, visible};

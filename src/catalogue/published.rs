@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    base::sorting,
     format::{Class, Format, find},
     report::{Report, Table},
 };
@@ -117,7 +116,7 @@ fn compare(cells: &[PrintedCell], printed: &PrintedCell) -> (String, bool) {
         "nan" => {
             let row = cells.iter().find(|other| other.format == format && other.cell == "infinity");
             let infinities = row.map_or_else(BTreeSet::new, |row| members(&row.text));
-            let codes: BTreeSet<u64> = sorting::set(members(text).difference(&infinities).copied());
+            let codes: BTreeSet<u64> = members(text).difference(&infinities).copied().collect();
             (pattern(format.nan_pattern()), codes == of_class(format, Class::Nan))
         }
         other => unreachable!("the cells of the article have no '{other}'"),
@@ -150,7 +149,7 @@ fn range(format: &Format, text: &str) -> (String, bool) {
 }
 
 fn of_class(format: &Format, class: Class) -> BTreeSet<u64> {
-    sorting::set((0..=format.code_mask()).filter(|&code| format.decode(code).class == class))
+    (0..=format.code_mask()).filter(|&code| format.decode(code).class == class).collect()
 }
 
 /// The codes that a printed pattern stands for: bits, `S` and `x` for either bit, `{01, 10 11}` for alternatives; spaces
@@ -178,7 +177,7 @@ fn members(text: &str) -> BTreeSet<u64> {
         let append = |code: u64, bits: &&str| bits.bytes().fold(code, |code, bit| code << 1 | u64::from(bit == b'1'));
         codes = codes.iter().flat_map(|&code| alternatives.iter().map(move |bits| append(code, bits))).collect();
     }
-    sorting::set(codes)
+    codes.into_iter().collect()
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use super::{ChainRequest, Curve, Point, inits_coincide};
 use crate::{
-    base::sorting,
     device::Execution,
     report::{Table, three_digits},
 };
@@ -142,7 +141,7 @@ pub fn answer(rows: &[CurveRow], devices: &[&str]) -> Option<String> {
         (Some(first), some) => format!("chains overflow in {some} of {} curves, from N = {first} on", rows.len()),
     };
     let mut ends: Vec<&CurveRow> = rows.iter().filter(|row| last(row).is_some()).collect();
-    sorting::by(&mut ends, |x, y| f64::total_cmp(&x.last_error.unwrap_or(0.0), &y.last_error.unwrap_or(0.0)));
+    ends.sort_by(|x, y| f64::total_cmp(&x.last_error.unwrap_or(0.0), &y.last_error.unwrap_or(0.0)));
     match (&ends[..], rows) {
         (_, []) => None,
         ([], _) => Some(format!("On {device} {overflow}: there is no mean error.")),

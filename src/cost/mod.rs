@@ -10,7 +10,7 @@ pub mod table;
 
 use crate::{
     Error, Result, Stage,
-    base::{interrupt, sorting},
+    base::interrupt,
     device::{
         Device, DeviceState, Execution, ExecutionKind, Load, MachineCount, Meter, Metered, OperandValues, Role,
         SharedLoad, Way,
@@ -229,7 +229,7 @@ fn measured(meter: &mut dyn Meter, values: OperandValues) -> Result<Measured> {
             points.push(Point { warps, independent, clocks, rate: runs * meter.work() as f64 / clocks });
         }
     }
-    sorting::by_key(&mut points, |point: &Point| (point.warps, point.independent));
+    points.sort_by_key(|point: &Point| (point.warps, point.independent));
     Ok(Measured { points, latency, waited })
 }
 

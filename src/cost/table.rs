@@ -2,7 +2,6 @@
 
 use super::{Cost, LoadCost, PerRun, Point, ScalarCost, Whole, best, converged, peaks::peak};
 use crate::{
-    base::sorting,
     device::{ExecutionKind, Generation, Role},
     report::{Table, three_digits},
 };
@@ -134,7 +133,7 @@ crate::rows! {
 pub fn answer(done: &[Cost], device: &str) -> Option<String> {
     let rate = |cost: &Cost| format!("{} TFLOPS", three_digits(cost.whole.tera));
     let mut fastest: Vec<&Cost> = done.iter().collect();
-    sorting::by(&mut fastest, |x, y| f64::total_cmp(&x.whole.tera, &y.whole.tera));
+    fastest.sort_by(|x, y| f64::total_cmp(&x.whole.tera, &y.whole.tera));
     Some(match fastest[..] {
         [] => return None,
         [one] => {

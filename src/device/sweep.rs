@@ -5,7 +5,6 @@ use std::{collections::BTreeMap, ops::Range};
 use super::Execution;
 use crate::{
     Result,
-    base::sorting,
     format::{Class, Format},
     inputs::space::{CHUNK, digest_term},
     isa::scalar::Form,
@@ -155,7 +154,7 @@ impl Tally {
             let (compared, digests) = (part.compared, vec![part.digest]);
             swept.add(Swept { compared, differences: part.kinds.into_values().collect(), digests, seconds: 0.0 });
         }
-        sorting::by_key(&mut swept.differences, |difference| (difference.index, difference.lane));
+        swept.differences.sort_by_key(|difference| (difference.index, difference.lane));
         swept
     }
 }

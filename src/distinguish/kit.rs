@@ -1,11 +1,10 @@
 //! The test kit of an instruction: few inputs that tell all known arithmetics of its operands apart.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Candidate, SHAPE, Search, answers::Inputs, between, candidates, rules::Rules, search::inputs};
 use crate::{
     Result,
-    base::sorting,
     comparison::{Cost, shrink::shrink},
     isa::{Case, Instruction},
 };
@@ -118,7 +117,7 @@ impl Pool {
                 let both: Vec<(usize, usize)> = groups.iter().copied().zip(way.iter().copied()).collect();
                 classes(&both)
             };
-            let count = |groups: &[usize]| sorting::set(groups).len();
+            let count = |groups: &[usize]| groups.iter().collect::<BTreeSet<_>>().len();
             let counts: Vec<(usize, usize, &Vec<usize>)> =
                 ways.iter().map(|(way, at)| (count(&refined(way)), *at, way)).collect();
             let most = counts.iter().map(|(number, ..)| *number).max();
@@ -143,7 +142,7 @@ fn classes<T: PartialEq>(all: &[T]) -> Vec<usize> {
 /// How many candidates the answers to all inputs tell apart.
 fn told_apart(answers: &[Vec<u64>]) -> usize {
     let candidates = answers.first().map_or(1, Vec::len);
-    sorting::set((0..candidates).map(|own| answers.iter().map(|case| case[own]).collect::<Vec<_>>())).len()
+    (0..candidates).map(|own| answers.iter().map(|case| case[own]).collect::<Vec<_>>()).collect::<BTreeSet<_>>().len()
 }
 
 /// Reduces each input to the simplest that does the same work, and leaves out those that have none left.
@@ -174,7 +173,7 @@ fn simplify(i: &Instruction, candidates: &[Candidate], cases: &mut Vec<Case>) ->
         }
         at += 1;
     }
-    sorting::by_key(cases, |case| Cost::of(i, case));
+    cases.sort_by_cached_key(|case| Cost::of(i, case));
     Ok(())
 }
 

@@ -38,7 +38,7 @@ use std::time::{Duration, Instant};
 use crate::{
     Error, Result,
     arithmetic::Model,
-    base::{named::Named, sentence::capitalised, sorting},
+    base::{named::Named, sentence::capitalised},
     comparison::{Cost, Subject},
     device::Device,
     explain,
@@ -367,7 +367,7 @@ fn reasons(
         let kind = reason.kind.and_then(|kind| Kind::ALL.iter().position(|other| *other == kind));
         (witness.is_none(), kind, witness.map(|witness| Cost::of(i, &witness.case)))
     };
-    sorting::by_key(&mut reasons, cost);
+    reasons.sort_by_cached_key(cost);
     reasons
 }
 

@@ -7,7 +7,6 @@ use toml::{Table, Value};
 use super::{answers::Arithmetic, padding::without_zeros};
 use crate::{
     arithmetic::{Evaluator, Rule},
-    base::sorting,
     isa::Instruction,
     power::{
         KEYS, RulePair, equal, proof,
@@ -86,7 +85,7 @@ impl Rules {
                 false => (String::new(), known(key)),
             }
         };
-        sorting::by_key(&mut keys, place);
+        keys.sort_by_cached_key(place);
         keys
     }
 

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::{interrupt, sorting},
+    base::interrupt,
     comparison::{
         Cost,
         shrink::{BUDGET, shrink},
@@ -66,7 +66,7 @@ struct Starts(Vec<(Reverse<Explains>, Cost, Shown)>);
 impl Starts {
     fn add(&mut self, i: &Instruction, shown: Shown) {
         self.0.push((Reverse(shown.explains), Cost::of(i, &shown.case), shown));
-        sorting::by(&mut self.0, |x, y| (x.0, &x.1).cmp(&(y.0, &y.1)));
+        self.0.sort_by(|x, y| (x.0, &x.1).cmp(&(y.0, &y.1)));
         let best = self.0[0].0;
         self.0.retain(|(explains, ..)| *explains == best);
         self.0.truncate(KEPT);

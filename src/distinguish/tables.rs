@@ -3,7 +3,6 @@
 use super::{Agreement, Distinction, Kit, Reason, Unobservable, Verdict, Witness, words};
 use crate::{
     arithmetic::{EvidenceKind, Rule},
-    base::sorting,
     comparison::{Cost, Subject, operands},
     device::Device,
     exact,
@@ -402,7 +401,7 @@ pub fn generations(agreements: &[Agreement]) -> Table {
             }
         }
     }
-    sorting::by_key(&mut rows, |row| (row.x, row.y));
+    rows.sort_by_key(|row| (row.x, row.y));
     Table::of("Models that cover the same instructions", rows)
 }
 

@@ -1,5 +1,7 @@
 //! What the arithmetic of each instruction is: its features, in words and as a table, and what shows each.
 
+use std::collections::BTreeSet;
+
 use super::{
     Block, Part, Sheet, compose,
     proof::{self, Ran},
@@ -8,7 +10,6 @@ use super::{
 };
 use crate::{
     arithmetic::EvidenceKind,
-    base::sorting,
     features::FEATURES,
     isa,
     report::{
@@ -56,7 +57,7 @@ pub(super) fn part(results: &Results) -> Part {
         let mut all = arithmetics(&features);
         let ran = proof::ran(results);
         // What the chip itself has comes first.
-        sorting::by_key(&mut all, |own| !own.instructions.iter().any(|name| proof::native(&ran, name)));
+        all.sort_by_cached_key(|own| !own.instructions.iter().any(|name| proof::native(&ran, name)));
         let marks = Marks::of(all.iter().flat_map(|own| own.found.iter().filter_map(|found| found.evidence)));
         let simulated: Vec<String> = results.simulated().into_iter().map(|(chip, _)| chip).collect();
         blocks.extend(sources(results, &all, &simulated));
@@ -118,7 +119,7 @@ fn arithmetics(features: &Table) -> Vec<Arithmetic> {
 
 /// Of what the features are, and why they hold for the chip.
 fn sources(results: &Results, all: &[Arithmetic], simulated: &[String]) -> Vec<Block> {
-    let chips = sorting::set(all.iter().map(|own| own.chip.as_str()));
+    let chips: BTreeSet<_> = all.iter().map(|own| own.chip.as_str()).collect();
     let (models, measured): (Vec<&str>, Vec<&str>) =
         chips.into_iter().filter(|chip| !chip.is_empty()).partition(|chip| simulated.iter().any(|own| own == chip));
     let mut blocks: Vec<Block> =
@@ -154,7 +155,7 @@ fn agreement(results: &Results, chip: &str) -> Vec<String> {
 /// What each computes and, where that was measured, costs.
 fn in_words(all: &[Arithmetic], ran: &[Ran], costs: Option<&Table>, marks: Option<&Marks>, from: &str) -> Sheet {
     let rows = all.iter().map(|own| {
-        let runs = sorting::set(own.instructions.iter().flat_map(|name| proof::runs(ran, name)));
+        let runs: BTreeSet<_> = own.instructions.iter().flat_map(|name| proof::runs(ran, name)).collect();
         let mut row = vec![
             own.instructions.join("\n"),
             operands(&own.instructions),
@@ -191,7 +192,7 @@ fn cost(costs: &Table, names: &[String]) -> String {
             [range("latency", 1, "clk"), range("tera", 1, "TFLOPS")].into_iter().flatten().collect();
         format!("{chip}: {}", ranges.join(", "))
     };
-    let chips = sorting::set(own.iter().map(|line| line.text(CHIP)));
+    let chips: BTreeSet<_> = own.iter().map(|line| line.text(CHIP)).collect();
     chips.into_iter().map(of).collect::<Vec<_>>().join("\n")
 }
 

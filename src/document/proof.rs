@@ -8,7 +8,6 @@ use super::{
     rows::{Line, Rows, together},
 };
 use crate::{
-    base::sorting,
     isa,
     report::{grouped, three_digits},
 };
@@ -126,7 +125,7 @@ pub(super) fn summary(results: &Results) -> Part {
     totals.retain(|own| subjects.contains(&own.chip) && !simulated.iter().any(|(chip, _)| *chip == own.chip));
     let names = |execution: Option<&str>| {
         let own = ran.iter().filter(|own| execution.is_none_or(|kind| own.execution == kind));
-        sorting::set(own.map(|own| own.instruction.as_str())).len()
+        own.map(|own| own.instruction.as_str()).collect::<BTreeSet<_>>().len()
     };
     let sum = |of: fn(&Total) -> i64| totals.iter().map(of).sum::<i64>();
     let (compared, differing) = (sum(|own| own.compared), sum(|own| own.differing));
@@ -279,7 +278,7 @@ pub(super) fn part(results: &Results) -> Part {
         blocks.push(Block::Table(Sheet::new("What was compared in every bit", &labels, &[2, 3, 4, 5], rows.collect())));
         let simulated = results.simulated();
         let models = totals.iter().map(|own| &own.chip).filter(|chip| simulated.iter().any(|(own, _)| own == *chip));
-        let models: Vec<&str> = sorting::set(models.map(String::as_str)).into_iter().collect();
+        let models: Vec<&str> = models.map(String::as_str).collect::<BTreeSet<_>>().into_iter().collect();
         if !models.is_empty() {
             let names = models.join(", ");
             blocks.push(Block::Text(format!("A comparison of a model with a model says nothing of a chip: {names}.")));

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use super::rows::{Line, Rows};
 use crate::{
-    base::sorting,
     device::Identity,
     report::{Cell, CellValue, Column, Kept, Kind, Report, Table, shown},
 };
@@ -53,7 +52,7 @@ impl Results {
         }
         let real = counts.iter().any(|(_, simulated, _)| !simulated);
         counts.retain(|(_, simulated, _)| !real || !simulated);
-        sorting::by_key(&mut counts, |(.., count)| std::cmp::Reverse(*count));
+        counts.sort_by_key(|(.., count)| std::cmp::Reverse(*count));
         counts.into_iter().map(|(name, ..)| name).collect()
     }
 

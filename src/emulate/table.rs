@@ -2,7 +2,6 @@
 
 use super::{EmulateRequest, Emulation, Errors, Outcome, Shape, USUAL, Unit, first_wrap};
 use crate::{
-    base::sorting,
     device::Device,
     report::{Table, grouped, three_digits},
 };
@@ -295,7 +294,7 @@ pub fn answer(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emu
         format!("{} ({}{device}{shape})", three_digits(error(own)), request.schemes[own.scheme].name)
     };
     let mut numbers: Vec<&Emulation> = done.iter().filter(|own| measured(own).is_some()).collect();
-    sorting::by(&mut numbers, |x, y| f64::total_cmp(&error(x), &error(y)));
+    numbers.sort_by(|x, y| f64::total_cmp(&error(x), &error(y)));
     let plain = numbers.first().and_then(|own| measured(own)).map(|(.., plain)| three_digits(plain.mred));
     let mut sentences = Vec::new();
     match &numbers[..] {

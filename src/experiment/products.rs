@@ -7,7 +7,6 @@ use super::{
 use crate::{
     Error, Result, Stage,
     arithmetic::Rule,
-    base::sorting,
     device::Device,
     gemm::{Yardstick, accuracy},
     isa,
@@ -119,7 +118,7 @@ fn measure(
 /// The largest and the smallest error, in a sentence; `None` without one.
 fn answer(rows: &[ProductErrorRow]) -> Option<String> {
     let mut rows: Vec<(&ProductErrorRow, f64)> = rows.iter().filter_map(|row| Some((row, row.error?))).collect();
-    sorting::by(&mut rows, |x, y| f64::total_cmp(&x.1, &y.1));
+    rows.sort_by(|x, y| f64::total_cmp(&x.1, &y.1));
     let named = |(row, error): &(&ProductErrorRow, f64)| {
         let promoted = row.promote.map_or(String::new(), |every| format!(", promoted every {every}"));
         format!("{} ({} on {}, k = {}{promoted})", three_digits(*error), row.instruction, row.device, row.k)

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     Result, Stage,
-    base::{named::named, sorting},
+    base::named::named,
     device::Device,
     emulate::{self, EmulateRequest, Emulation, Errors, Outcome, Scheme, Shape, Unit},
     inputs::Draw,
@@ -299,7 +299,7 @@ pub(super) fn run(
 /// The schemes with the smallest and the largest error, in a sentence; `None` without one.
 fn answer(rows: &[SplittingErrorRow]) -> Option<String> {
     let mut rows: Vec<&SplittingErrorRow> = rows.iter().collect();
-    sorting::by(&mut rows, |x, y| f64::total_cmp(&x.mred, &y.mred));
+    rows.sort_by(|x, y| f64::total_cmp(&x.mred, &y.mred));
     let named = |row: &SplittingErrorRow| {
         format!("{} ({} on {}, k = {})", three_digits(row.mred), row.scheme, row.device, row.k)
     };

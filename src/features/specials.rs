@@ -7,7 +7,6 @@ use super::{
 };
 use crate::{
     Result,
-    base::sorting,
     format::{Format, Real},
     isa::Case,
 };
@@ -191,10 +190,10 @@ fn nans(bench: &mut Bench) -> Result<Finding> {
         answers.iter().filter(won).count()
     };
     let mut order = passes.clone();
-    sorting::by_key(&mut order, |own| std::cmp::Reverse(wins(own)));
+    order.sort_by_cached_key(|own| std::cmp::Reverse(wins(own)));
     let order: Vec<&str> = order.iter().map(|(_, name)| *name).collect();
     let mut own: Vec<String> = made.iter().map(|(_, answer)| i.d.hex(answer.code)).collect();
-    sorting::by(&mut own, Ord::cmp);
+    own.sort();
     own.dedup();
     let made = if own.is_empty() { String::new() } else { format!("; made {}", own.join(", ")) };
     Ok(shows(format!("passed on, {}{made}", order.join(" before ")), shown))

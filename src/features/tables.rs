@@ -1,9 +1,10 @@
 //! The table of features.
 
+use std::collections::BTreeSet;
+
 use super::Features;
 use crate::{
     arithmetic::EvidenceKind,
-    base::sorting,
     comparison::{Subject, operands},
     report::Table,
 };
@@ -53,8 +54,10 @@ pub fn answer(all: &[Features], device: &str) -> Option<String> {
             Some(format!("{} on {device}: {}.", one.instruction, found.join("; ")))
         }
         all => {
-            let kinds =
-                sorting::set(all.iter().map(|one| one.cells.iter().map(|cell| &cell.found).collect::<Vec<_>>()));
+            let kinds = all
+                .iter()
+                .map(|one| one.cells.iter().map(|cell| &cell.found).collect::<Vec<_>>())
+                .collect::<BTreeSet<_>>();
             Some(format!("{} instructions of {device} have {} different sets of features.", all.len(), kinds.len()))
         }
     }

@@ -1,6 +1,6 @@
 //! Two that make matrix products: whether they agree, where not, and why.
 
-use std::time::Instant;
+use std::{collections::BTreeSet, time::Instant};
 
 use toml::{Table, Value};
 
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::{pace::UNASKED, sorting},
+    base::pace::UNASKED,
     device::{Attributes, ChosenAlgorithm, Device, ExecutionKind, Library, ModelDevice, Problem},
     distinguish::{self, Distinction, Search, Verdict},
     format::Format,
@@ -435,7 +435,7 @@ fn arithmetics(
 /// The keys of two schedules that have other values.
 fn keys(x: &Schedule, y: &Schedule) -> Vec<(String, [Option<Value>; 2])> {
     let [x, y] = [x, y].map(flat);
-    let names = sorting::set(x.iter().chain(&y).map(|(key, _)| key.clone()));
+    let names: BTreeSet<_> = x.iter().chain(&y).map(|(key, _)| key.clone()).collect();
     let of =
         |all: &[(String, Value)], key: &str| all.iter().find(|(own, _)| own == key).map(|(_, value)| value.clone());
     names

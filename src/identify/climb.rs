@@ -9,7 +9,7 @@ use super::{
     moves::{self, Move},
     pool::{Measure, Pool},
 };
-use crate::base::{interrupt, parallel, sorting};
+use crate::base::{interrupt, parallel};
 
 /// What it takes to judge a move, about.
 const MOVE: u64 = 1 << 17;
@@ -185,7 +185,7 @@ pub(super) fn look_ahead(pool: &Pool, from: &Candidate, effort: Effort) -> Optio
         }
         let judged = parallel::map(rules, |rule| Candidate::new(rule, pool, Measure::All, limit));
         let mut judged: Vec<Candidate> = judged.into_iter().flatten().collect();
-        sorting::by_key(&mut judged, |candidate| candidate.penalty);
+        judged.sort_by_key(|candidate| candidate.penalty);
         if judged.first().is_some_and(|best| best.penalty < from.penalty) {
             return judged.into_iter().next();
         }

@@ -10,7 +10,6 @@ use super::{
 use crate::{
     Error, Result,
     arithmetic::Model,
-    base::sorting,
     comparison::{Answer, Cost, Difference, Nans, Place as Origin, Subject, operands, shrink as reduction},
     device::{Device, Spot, Work},
     inputs::Sequence,
@@ -237,7 +236,7 @@ fn simplest(found: &Identification, model: &Model, missed: &[Place]) -> Result<V
         Difference::found(Origin::Output(spot), answer)
     };
     let mut all: Vec<Difference> = missed.iter().map(difference).collect();
-    sorting::by_key(&mut all, |difference| Cost::of(&part, &difference.found.case));
+    all.sort_by_cached_key(|difference| Cost::of(&part, &difference.found.case));
     all.truncate(SHOWN);
     Ok(all)
 }

@@ -5,7 +5,6 @@ use toml::{Table, Value};
 use super::Identification;
 use crate::{
     arithmetic::{Evidence, EvidenceSource, KEYS, NODE_KEYS},
-    base::sorting,
     power::{Tested, decided, summaries},
 };
 
@@ -70,7 +69,7 @@ pub(super) fn short(value: &Value) -> String {
     };
     let place = |key: &str| ORDER.iter().position(|other| *other == key).unwrap_or(ORDER.len());
     let mut entries: Vec<(&String, &Value)> = table.iter().collect();
-    sorting::by_key(&mut entries, |(key, _)| place(key));
+    entries.sort_by_cached_key(|(key, _)| place(key));
     let plain = |key: &str| key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
     let named = |key: &str| if plain(key) { key.to_string() } else { Value::from(key).to_string() };
     let entries: Vec<String> =

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     arithmetic::Program,
-    base::{interrupt, parallel, sorting},
+    base::{interrupt, parallel},
     format::{self, FORMATS, Format, Rounding, Zeros},
     isa::{Case, Instruction},
     tree::Manner,
@@ -229,7 +229,7 @@ impl Fit<'_> {
                 left.extend(own);
             }
         }
-        sorting::by_key(&mut left, |(misses, _)| *misses);
+        left.sort_by_key(|(misses, _)| *misses);
         left.truncate(KEPT);
         let mut program = program.clone();
         for (_, own) in left {
@@ -266,7 +266,7 @@ impl Fit<'_> {
             best.work += failed.iter().map(|(_, taken)| taken).sum::<u64>();
             let failed = failed.into_iter().map(|(failed, _)| failed);
             let mut order: Vec<(usize, Own)> = failed.zip(left).collect();
-            sorting::by_key(&mut order, |(failed, _)| *failed);
+            order.sort_by_key(|(failed, _)| *failed);
             left = order.into_iter().take(kept).map(|(_, own)| own).collect();
         }
         let before = best.misses;

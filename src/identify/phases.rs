@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     arithmetic::Evaluator,
-    base::{interrupt, parallel, sorting},
+    base::{interrupt, parallel},
     format::Format,
     isa::Instruction,
 };
@@ -73,7 +73,7 @@ impl Dialogue<'_> {
         let left = parallel::map(all, |rule| missed(&rule, few.len() / MISSED, &few).map(|_| rule));
         let counted = left.into_iter().flatten().filter_map(|rule| Some((missed(&rule, cases.len(), &cases)?, rule)));
         let mut counted: Vec<(usize, Table)> = counted.collect();
-        sorting::by_key(&mut counted, |(count, _)| *count);
+        counted.sort_by_key(|(count, _)| *count);
         counted.truncate(KEPT);
         counted.into_iter().map(|(_, rule)| rule).collect()
     }

@@ -3,7 +3,6 @@
 use super::{ask::part, tables::FingerprintRow};
 use crate::{
     Error, Result,
-    base::sorting,
     comparison::{Nans, Subject, operands},
     device::{Batches, Device, Spot, ask},
     distinguish::{Kit, Known, kit},
@@ -90,13 +89,13 @@ pub fn quick(device: &mut dyn Device, instruction: &Instruction, seed: u64, nans
                 let mut origins: Vec<(String, String)> = origins.collect();
                 // The device's own model first.
                 let is_own = |(model, name): &(String, String)| Some(&model[..]) == generation && *name == i.name;
-                sorting::by_key(&mut origins, |origin| !is_own(origin));
+                origins.sort_by_cached_key(|origin| !is_own(origin));
                 found.matching.push(origins);
             }
             Some(_) => found.refuted = differs,
         }
     }
-    sorting::by_key(&mut found.matching, |origins| origins.iter().all(|(model, _)| Some(&model[..]) != generation));
+    found.matching.sort_by_key(|origins| origins.iter().all(|(model, _)| Some(&model[..]) != generation));
     Ok(found)
 }
 

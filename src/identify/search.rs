@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     arithmetic::Evaluator,
-    base::{interrupt, parallel, sorting},
+    base::{interrupt, parallel},
 };
 
 /// Tiles that guide the search at first, and how many of those that a candidate fails are added at a time.
@@ -101,7 +101,7 @@ impl Search {
         let judged =
             parallel::map(starts, |start| Candidate::new(start.rule.clone(), &few, Measure::Ordinary, u64::MAX));
         let mut judged: Vec<Candidate> = judged.into_iter().flatten().collect();
-        sorting::by_key(&mut judged, |candidate| candidate.penalty);
+        judged.sort_by_key(|candidate| candidate.penalty);
         // One of every kind, so that not all are alike.
         let mut kinds = HashSet::new();
         judged.retain(|candidate| kinds.insert(kind(&candidate.rule)));
@@ -110,12 +110,12 @@ impl Search {
         let nodes: Vec<Table> = trees.iter().map(|tree| tree.rule.clone()).collect();
         // The simplest first: a little way from each, then further from the nearest.
         let mut starts: Vec<Candidate> = shapes.into_iter().take(CLIMBED).chain(trees).collect();
-        sorting::by_key(&mut starts, |start| rank(&start.rule, self.in_pairs));
+        starts.sort_by_cached_key(|start| rank(&start.rule, self.in_pairs));
         let first = first.clone();
         let mut reached = Vec::new();
         // What is known of every step is near already.
         let mut near = self.judged_fitted();
-        sorting::by_key(&mut near, |candidate| candidate.penalty);
+        near.sort_by_key(|candidate| candidate.penalty);
         let going_on = || interrupt::pending().is_none();
         for (candidate, work) in near.into_iter().zip(NEAREST).take_while(|_| going_on()) {
             let candidate = settle(&self.guides.first(JUDGED), candidate, Effort::of(&self.known, work / 2));
@@ -133,7 +133,7 @@ impl Search {
             }
             reached.push(refined);
         }
-        sorting::by_key(&mut reached, |candidate| candidate.penalty);
+        reached.sort_by_key(|candidate| candidate.penalty);
         if !going_on() {
             return reached.into_iter().next();
         }

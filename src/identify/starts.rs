@@ -7,7 +7,6 @@ use toml::{Table, Value};
 use super::candidate::rule;
 use crate::{
     arithmetic::{Model, shipped},
-    base::sorting,
     format::Format,
     isa::{self, Instruction},
 };
@@ -36,9 +35,9 @@ pub(super) fn known(i: &Instruction, own: Option<&str>) -> Vec<Start> {
             && other.is_sparse() == i.is_sparse()
     };
     let mut instructions: Vec<&Instruction> = isa::all().iter().filter(same).collect();
-    sorting::by_key(&mut instructions, |other| (other.name != i.name, other.k != i.k));
+    instructions.sort_by_key(|other| (other.name != i.name, other.k != i.k));
     let mut models: Vec<Model> = shipped().filter_map(|name| Model::load(name).ok()).collect();
-    sorting::by_key(&mut models, |model| Some(&model.name[..]) != own);
+    models.sort_by_key(|model| Some(&model.name[..]) != own);
     let tables: Vec<Vec<Table>> = models.iter().map(rules).collect();
     let mut seen = HashSet::new();
     let mut starts = Vec::new();

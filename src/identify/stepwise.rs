@@ -15,7 +15,7 @@ use super::{
     steps::{Own, Products, Step, SumSteps},
 };
 use crate::{
-    base::{interrupt, sorting},
+    base::interrupt,
     isa::Tiles,
     tree::{Leaf, Order},
 };
@@ -99,7 +99,7 @@ impl Dialogue<'_> {
             }
             fitting.push((misses, own, steps));
         }
-        sorting::by_key(&mut fitting, |(misses, ..)| *misses);
+        fitting.sort_by_key(|(misses, ..)| *misses);
         fitting.truncate(COMPARED);
         fitting
     }

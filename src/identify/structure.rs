@@ -11,7 +11,6 @@ use super::{
 };
 use crate::{
     arithmetic::ZeroSign,
-    base::sorting,
     isa::Instruction,
     tree::{Leaf, Manner, Meeting, Order, of_program},
 };
@@ -34,10 +33,10 @@ pub(super) fn groups(order: &Order, most: usize) -> Vec<usize> {
     }
     // The most frequent, of those alike the largest.
     let mut groups: Vec<(usize, usize)> = counts.into_iter().map(|(group, count)| (count, group)).collect();
-    sorting::by(&mut groups, |x, y| y.cmp(x));
+    groups.sort_by(|x, y| y.cmp(x));
     groups.truncate(most);
     let mut groups: Vec<usize> = groups.into_iter().map(|(_, group)| group).chain([1, all]).collect();
-    sorting::by(&mut groups, |x, y| y.cmp(x));
+    groups.sort_by(|x, y| y.cmp(x));
     groups.dedup();
     groups
 }
@@ -55,7 +54,7 @@ pub(super) fn in_order(starts: Vec<Start>, order: &Order, part: &Instruction) ->
 /// The terms of a step, in ascending order.
 fn of_step(step: &Meeting) -> Vec<Leaf> {
     let mut leaves: Vec<Leaf> = step.parts.iter().flat_map(Order::leaves).collect();
-    sorting::by(&mut leaves, Ord::cmp);
+    leaves.sort();
     leaves
 }
 

@@ -1,9 +1,11 @@
 //! The tables of what was found out.
 
+use std::collections::BTreeSet;
+
 use super::{Fingerprint, Identification, Likeness, Refuting, fingerprint};
 use crate::{
     Result,
-    base::{sentence::capitalised, sorting},
+    base::sentence::capitalised,
     comparison::{Answer, Difference, Listing, Origin, Subject, operands},
     power::{self, RefutingData, Tested, summaries},
     report::{Table, grouped},
@@ -139,7 +141,7 @@ pub fn answer(rows: &[IdentifiedRow], device: &str) -> Option<String> {
                 words.extend(Some(count(word)).filter(|count| *count > 0).map(|count| format!("{count} {word}")));
             }
             let mut sentence = format!("{} instructions of {device}: {}", rows.len(), words.join(", "));
-            let mut likes = sorting::set(rows.iter().filter_map(|row| row.like.as_deref())).into_iter();
+            let mut likes = rows.iter().filter_map(|row| row.like.as_deref()).collect::<BTreeSet<_>>().into_iter();
             if let (Some(like), None) = (likes.next(), likes.next()) {
                 sentence += &format!(", all of them {like}");
             }

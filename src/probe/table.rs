@@ -1,8 +1,9 @@
 //! The tables of probes: a row for each, or one for each instruction and operation.
 
+use std::collections::BTreeSet;
+
 use super::{HISTOGRAM_EDGES, ProbeRequest, ProbeResult};
 use crate::{
-    base::sorting,
     device::cpu,
     inputs::{Distribution, Init},
     report::{Table, grouped, three_digits},
@@ -162,8 +163,8 @@ pub fn note(device: &str, model: &str) -> Option<String> {
 /// What the probes say of a device, in one sentence: whether it computes as the model does, and where its errors come from. `None`
 /// without a probe.
 pub fn answer(probes: &[Probe], device: &str, model: &str) -> Option<String> {
-    let set = |name: fn(&Probe) -> &'static str| sorting::set(probes.iter().map(name));
-    let instructions = sorting::set(probes.iter().map(|(request, _)| &*request.instruction.name));
+    let set = |name: fn(&Probe) -> &'static str| probes.iter().map(name).collect::<BTreeSet<_>>();
+    let instructions: BTreeSet<_> = probes.iter().map(|(request, _)| &*request.instruction.name).collect();
     let format = set(|(request, _)| request.instruction.a.name);
     let format = if format.len() == 1 { format!("{} ", probes[0].0.instruction.a) } else { String::new() };
     let device = if device == cpu::NAME { "this processor" } else { device };
@@ -186,7 +187,8 @@ pub fn answer(probes: &[Probe], device: &str, model: &str) -> Option<String> {
             format!("{what} gave the model's bits in all {samples} samples{each}")
         }
         Some(_) => {
-            let own = sorting::set(probes.iter().filter(differing).map(|(request, _)| &*request.instruction.name));
+            let own: BTreeSet<_> =
+                probes.iter().filter(differing).map(|(request, _)| &*request.instruction.name).collect();
             let what = match (instructions.len(), own.len()) {
                 (1, _) => format!("{} of {device} differs", first.0.instruction),
                 (2, 2) => format!("Both {format}instructions of {device} differ"),
@@ -211,13 +213,18 @@ fn errors(probes: &[Probe]) -> Option<String> {
     let largest = |errors: &[f64]| errors.iter().copied().fold(0.0, f64::max);
     let (low, wide) = (of(Init::Low), of(Init::Fp32));
     let (exact, after) = (three_digits(largest(&wide)), three_digits(largest(&low)));
-    let name =
-        match &sorting::set(probes.iter().map(|(request, _)| request.op.name())).into_iter().collect::<Vec<_>>()[..] {
-            ["accumulate"] => "the accumulation",
-            ["multiply"] => "the multiplication",
-            ["inner-product"] => "the inner product",
-            _ => "the instruction's arithmetic",
-        };
+    let name = match &probes
+        .iter()
+        .map(|(request, _)| request.op.name())
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect::<Vec<_>>()[..]
+    {
+        ["accumulate"] => "the accumulation",
+        ["multiply"] => "the multiplication",
+        ["inner-product"] => "the inner product",
+        _ => "the instruction's arithmetic",
+    };
     let operand = probes.first()?.0.instruction.a;
     match (low.is_empty(), wide.is_empty()) {
         (true, true) => None,

@@ -92,7 +92,7 @@ impl Found {
             });
             let runs = own.losses.worst.iter().map(|run| (*run, array.name.clone(), columns));
             self.worst[at].extend(runs);
-            crate::base::sorting::by(&mut self.worst[at], |x, y| y.0.ratio.total_cmp(&x.0.ratio));
+            self.worst[at].sort_by(|x, y| y.0.ratio.total_cmp(&x.0.ratio));
             self.worst[at].truncate(WORST);
             let all = &mut self.all[at];
             all.losses.add(&own.losses);

@@ -1,8 +1,9 @@
 //! The marks of cells: behind each what it rests on, with a legend.
 
+use std::collections::BTreeSet;
+
 use crate::{
     arithmetic::EvidenceKind,
-    base::sorting,
     report::{Cell, CellValue, Kind},
 };
 
@@ -32,7 +33,7 @@ pub(crate) struct Marks {
 impl Marks {
     /// The marks of these kinds; `None` if there are none.
     pub(crate) fn of(kinds: impl IntoIterator<Item = EvidenceKind>) -> Option<Marks> {
-        let kinds = sorting::set(kinds);
+        let kinds: BTreeSet<_> = kinds.into_iter().collect();
         let explained = |kind: EvidenceKind| format!("{} {}", kind.mark(), kind.name());
         let all: Vec<EvidenceKind> = EvidenceKind::ALL.into_iter().filter(|kind| kinds.contains(kind)).collect();
         match &all[..] {

@@ -1,9 +1,10 @@
 //! Cutting a table that is too wide into parts that fit, each of which tells its rows apart.
 
+use std::collections::BTreeSet;
+
 use unicode_width::UnicodeWidthStr;
 
 use super::human::Shown;
-use crate::base::sorting;
 
 /// Rows of a table, at most, by which the columns are chosen that tell rows apart.
 const COMPARED: usize = 1000;
@@ -94,7 +95,7 @@ impl Room {
     fn naming_columns(&self, widths: &[usize], numeric: &[bool], rows: &[Vec<String>]) -> Vec<usize> {
         let distinct = |names: &[usize]| {
             let named = rows.iter().map(|row| names.iter().map(|&i| row[i].as_str()).collect::<Vec<_>>());
-            sorting::set(named).len()
+            named.collect::<BTreeSet<_>>().len()
         };
         let mut names = vec![0];
         while distinct(&names) < rows.len() {

@@ -1,15 +1,14 @@
 //! Reading results again that were kept as JSON.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use serde_json::{Map, Value};
 
 use super::{Cell, Declaration, Kind, Report, Table, Verdict, schema};
-use crate::{
-    Error, Interruption, Result,
-    base::{sorting, text},
-    device::Identity,
-};
+use crate::{Error, Interruption, Result, base::text, device::Identity};
 
 /// The oldest version of the schema that is read.
 const OLDEST: u64 = 1;
@@ -195,7 +194,7 @@ fn unmixed(report: &Report) -> std::result::Result<(), ReadError> {
     for (details, of) in DETAILS {
         let Some(named) = instructions(details) else { continue };
         let mains: Vec<Vec<&str>> = of.iter().filter_map(|key| instructions(key)).collect();
-        let known = sorting::set(mains.iter().flatten().copied());
+        let known: BTreeSet<_> = mains.iter().flatten().copied().collect();
         if let Some(other) = named.iter().find(|name| !mains.is_empty() && !known.contains(*name)) {
             return Err(format!(
                 "it mixes instructions: tables.{details} has {other}, of which tables.{} has nothing; make it again by one command",

@@ -1,9 +1,10 @@
 //! The JSON Schema of reports, and the list of columns that a version has promised, both from the declarations of tables.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use super::{Column, Declaration, Kind, Verdict};
-use crate::base::sorting;
 
 /// The version of the schema. It grows when a member, a table or a column changes its meaning or goes; new ones come without.
 pub const VERSION: u32 = 2;
@@ -67,7 +68,7 @@ pub fn promise(tables: &[Declaration]) -> String {
     let line = |table: &Declaration, column: &Column| format!("{}.{} {}", table.key, column.key, name(&column.kind));
     let mut lines: Vec<String> =
         tables.iter().flat_map(|table| table.columns.iter().map(move |column| line(table, column))).collect();
-    sorting::by(&mut lines, Ord::cmp);
+    lines.sort();
     format!("schema {VERSION}\n{}\n", lines.join("\n"))
 }
 
@@ -88,7 +89,7 @@ pub fn broken(before: &str, now: &str) -> Vec<String> {
     if before.next() != now.next() {
         return Vec::new();
     }
-    let kept = sorting::set(now);
+    let kept: BTreeSet<_> = now.collect();
     before.filter(|line| !kept.contains(line)).map(str::to_string).collect()
 }
 

@@ -17,7 +17,6 @@ use super::{
 use crate::{
     Error, Result,
     array::LONGEST_HEADER,
-    base::sorting,
     base::{
         atomic::{self, DerivedKind},
         text,
@@ -80,7 +79,7 @@ impl Trace {
 
         // Widest codes first, so that every array is aligned to its codes.
         let mut arrays = tensors(&self.part());
-        sorting::by_key(&mut arrays, |(_, format, _)| std::cmp::Reverse(format.bytes()));
+        arrays.sort_by_key(|(_, format, _)| std::cmp::Reverse(format.bytes()));
         let codes = |name: &str| {
             let mut found = self.inputs.arrays().chain([("d", &self.d)]);
             found.find(|(own, _)| *own == name).expect("a trace has the arrays of its instruction").1.as_bytes()
@@ -243,7 +242,7 @@ fn read(path: &Path) -> std::result::Result<Trace, String> {
             return Err(format!("metadata '{INPUTS_DIGEST}': {recorded}, but the operands of '{name}' have {found}"));
         }
     }
-    let metadata = sorting::map(metadata.into_iter().filter(|(key, _)| !RESERVED.contains(&key.as_str())));
+    let metadata: BTreeMap<_, _> = metadata.into_iter().filter(|(key, _)| !RESERVED.contains(&key.as_str())).collect();
     Ok(Trace { m, n, k, inputs, d, metadata, instruction })
 }
 

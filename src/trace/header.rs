@@ -5,7 +5,6 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use crate::base::sorting;
 use safetensors::{
     Dtype,
     tensor::{Metadata, TensorInfo},
@@ -68,7 +67,7 @@ impl Header {
                 (name.clone(), info)
             })
             .collect();
-        sorting::by_key(&mut tensors, |(_, info)| info.data_offsets);
+        tensors.sort_by_key(|(_, info)| info.data_offsets);
         let layout = Metadata::new(None, tensors).map_err(|error| format!("data_offsets: {error}"))?;
         if layout.data_len() as u64 != data_bytes {
             return Err(format!(

@@ -27,7 +27,6 @@ use std::collections::BTreeSet;
 
 use crate::{
     Error, Result,
-    base::sorting,
     isa::{Case, Instruction},
 };
 pub use ask::ask;
@@ -180,7 +179,7 @@ impl Order {
             0 => None,
             1 => parts.pop(),
             count => {
-                sorting::by_key(&mut parts, Order::first);
+                parts.sort_by_cached_key(Order::first);
                 let manner = if count == 2 && manner != Manner::Undecided { Manner::Pair } else { manner };
                 Some(Order::Meeting(Meeting { parts, manner }))
             }

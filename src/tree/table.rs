@@ -1,7 +1,9 @@
 //! The tables of trees.
 
+use std::collections::BTreeSet;
+
 use super::{Contradiction, Found, Leaf, Manner, drawing, notation};
-use crate::{base::sorting, isa::Instruction, report::Table};
+use crate::{isa::Instruction, report::Table};
 
 /// The most characters of a tree that an answer repeats.
 const LONGEST: usize = 80;
@@ -100,7 +102,7 @@ pub fn answer(rows: &[TreeRow], device: &str) -> Option<String> {
             Some(format!("{} on {device} sums its {} terms in {steps}{open}{tree}.", row.instruction, row.terms))
         }
         rows => {
-            let orders = sorting::set(rows.iter().map(|row| &row.tree)).len();
+            let orders = rows.iter().map(|row| &row.tree).collect::<BTreeSet<_>>().len();
             let undecided = rows.iter().filter(|row| row.undecided > 0).count();
             Some(format!(
                 "{} instructions on {device} sum in {orders} different orders; {undecided} leave a step undecided, and {contradicted} \

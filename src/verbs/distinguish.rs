@@ -13,7 +13,7 @@ use super::{
 use crate::{
     Error, Result, Stage,
     arithmetic::{Model, shipped},
-    base::{pace::UNASKED, sorting},
+    base::pace::UNASKED,
     catalogue,
     device::{self, Device},
     distinguish::{
@@ -279,7 +279,7 @@ fn kits_of(chosen: &[Instruction], progress: &Progress, kits: &mut Vec<KitRow>) 
         alike.entry(operands).or_default().push(i);
     }
     let mut alike: Vec<Vec<&Instruction>> = alike.into_values().collect();
-    sorting::by_key(&mut alike, |own| chosen.iter().position(|i| std::ptr::eq(i, own[0])));
+    alike.sort_by_cached_key(|own| chosen.iter().position(|i| std::ptr::eq(i, own[0])));
     let total = alike.len() as u64;
     for (number, own) in alike.into_iter().enumerate() {
         progress.at(Stage { what: &format!("making the kit of {}", own[0]), done: number as u64, total });

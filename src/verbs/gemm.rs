@@ -23,7 +23,7 @@ use crate::{
     Error, Result,
     arithmetic::shipped,
     array::Container,
-    base::{atomic, sorting},
+    base::atomic,
     device::{
         self, ChosenAlgorithm, Device, OperandLayout, cpu,
         cuda::{self, CudaDevice},
@@ -313,7 +313,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         ("tcnum.device", device.identity().name.clone()),
         ("tcnum.source", invocation()),
     ];
-    let metadata = sorting::map(metadata.map(|(key, value)| (key.to_string(), value)));
+    let metadata = BTreeMap::from(metadata.map(|(key, value)| (key.to_string(), value)));
     let written = write_schedule(arguments, Some(&schedule)).and(write_product(arguments, &d, metadata));
     accuracy.and(compared).and(written)
 }

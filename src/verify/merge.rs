@@ -1,7 +1,7 @@
 //! Putting the parts of runs together.
 
 use super::{Counterexample, MOST_LISTED, Mark, Part, Run, State};
-use crate::{Error, Result, base::sorting, device::Count};
+use crate::{Error, Result, device::Count};
 
 /// A part, and the file that it is from, for messages.
 #[derive(Debug, Clone)]
@@ -55,7 +55,7 @@ fn same_run(one: &PartFile, other: &PartFile) -> Result<()> {
 }
 
 fn merge_one(mut group: Vec<&PartFile>, partial: bool, notes: &mut Vec<String>) -> Result<Part> {
-    sorting::by_key(&mut group, |source| source.part.run.shard);
+    group.sort_by_key(|source| source.part.run.shard);
     let first = group[0];
     let Run { instruction, shards, .. } = &first.part.run;
     if let Some(pair) = group.windows(2).find(|pair| pair[0].part.run.shard == pair[1].part.run.shard) {

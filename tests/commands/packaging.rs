@@ -126,12 +126,14 @@ fn the_dockerfile_has_known_instructions_stages_that_exist_and_files_that_are_se
     }
     assert_eq!((count, stages.len()), (2, 1), "a stage that builds and the last one");
     // What the build reads is sent.
+    assert!(!ignored.contains("core"), ".dockerignore leaves the core out");
     for folder in package()["include"].as_array().unwrap() {
         let first = folder.as_str().unwrap().trim_start_matches('/').split('/').next().unwrap();
         assert!(!ignored.contains(first), ".dockerignore leaves {first} out, which the build may read");
     }
     let number = |text: &str| text.split('.').map(|part| part.parse::<u32>().unwrap()).collect::<Vec<_>>();
-    let least = package()["rust-version"].as_str().unwrap().to_string();
+    let manifest: toml::Table = text("Cargo.toml").parse().unwrap();
+    let least = manifest["workspace"]["package"]["rust-version"].as_str().unwrap().to_string();
     assert!(number(&arguments["RUST"]) >= number(&least), "Rust {} of the image, at least {least}", arguments["RUST"]);
 }
 

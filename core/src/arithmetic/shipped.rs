@@ -1,6 +1,6 @@
 //! The models inside the program: the files of `models/`, collected when it is built, and the names that they go by.
 
-use crate::{base::sorting, isa::targets};
+use crate::isa::targets;
 
 /// Name, targets and text, in the order of the targets.
 const SHIPPED: &[(&str, &[&str], &str)] = include!(concat!(env!("OUT_DIR"), "/models.rs"));
@@ -28,7 +28,7 @@ pub fn named(name: &str) -> Option<&'static str> {
 pub fn aliases(model: &str) -> Vec<String> {
     let own = SHIPPED.iter().find(|(name, ..)| *name == model).map_or(&[][..], |(_, targets, _)| targets);
     let targets = targets::all().iter().filter(|target| own.contains(&target.name));
-    sorting::distinct(targets.flat_map(|target| target.aliases()))
+    targets::distinct(targets.flat_map(|target| target.aliases()))
 }
 
 /// What an unknown name may mean: the models, each with the aliases that are like it (`'ada' (RTX 6000 Ada) or 'turing' (Quadro RTX 6000)`),
@@ -51,7 +51,8 @@ pub fn suggested(name: &str, others: &[&'static str]) -> String {
         // The first of those that are equally like it.
         like.extend(known.iter().rev().max_by(|(_, x), (_, y)| score(x).total_cmp(&score(y))));
     }
-    let models = sorting::distinct(like.iter().map(|(model, _)| *model));
+    let mut models: Vec<&str> = like.iter().map(|(model, _)| *model).collect();
+    models.dedup();
     let shown = |model: &&str| {
         let own: Vec<&str> =
             like.iter().filter(|(of, own)| of == model && own != model).map(|(_, own)| &own[..]).collect();

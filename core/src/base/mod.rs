@@ -6,7 +6,6 @@ pub mod error;
 pub mod named;
 pub mod nearest;
 pub mod parallel;
-pub mod sorting;
 pub mod text;
 pub mod threads;
 pub mod vectors;

@@ -19,6 +19,7 @@
 //! ```
 
 use std::{
+    collections::BTreeMap,
     path::Path,
     sync::{Mutex, PoisonError},
 };
@@ -28,7 +29,7 @@ use serde::Deserialize;
 use super::{Chunk, Instruction, Scale, table};
 use crate::{
     Error, Result,
-    base::{sorting, text},
+    base::text,
     format::{self, Format},
 };
 
@@ -218,7 +219,7 @@ pub fn text(i: &Instruction) -> Option<String> {
         text += &format!("scale = {{ format = {}, block = {block} }}\n", quoted(format.name));
     }
     let formats = [i.a, i.b, i.c, i.d].into_iter().chain(i.scale.map(|scale| scale.format));
-    let formats = sorting::map(formats.map(|format| (format.name, format)));
+    let formats: BTreeMap<_, _> = formats.map(|format| (format.name, format)).collect();
     for record in formats.into_values().filter(|format| format::find(format.name).is_err()).filter_map(Format::to_toml)
     {
         text += &format!("\n[[formats]]\n{record}");

@@ -1,6 +1,6 @@
 //! Patterns of instruction names.
 
-use crate::base::sorting;
+use std::collections::BTreeSet;
 
 /// Whether `name` matches `pattern`, in which `*` stands for any characters and `{x,y,z}` for one of the
 /// alternatives (which may be empty, and contain no braces).
@@ -8,7 +8,7 @@ use crate::base::sorting;
 /// The time is at most proportional to the product of the lengths, squared: no pattern takes long.
 pub fn matches(pattern: &str, name: &str) -> bool {
     // Where in `name` the part of the pattern that has been read can end.
-    let mut ends = sorting::set([0]);
+    let mut ends = BTreeSet::from([0]);
     let mut rest = pattern;
     while !rest.is_empty() && !ends.is_empty() {
         let plain = rest.find(['*', '{']).unwrap_or(rest.len());
@@ -17,7 +17,7 @@ pub fn matches(pattern: &str, name: &str) -> bool {
             (choices, rest) = (vec![&rest[..plain]], &rest[plain..]);
         } else if let Some(after) = rest.strip_prefix('*') {
             let first = ends.first().copied().unwrap_or(name.len());
-            ends = sorting::set((first..=name.len()).filter(|end| name.is_char_boundary(*end)));
+            ends = (first..=name.len()).filter(|end| name.is_char_boundary(*end)).collect();
             rest = after;
             continue;
         } else {
@@ -27,7 +27,7 @@ pub fn matches(pattern: &str, name: &str) -> bool {
         let advance = |end: usize| {
             choices.iter().filter(move |choice| name[end..].starts_with(**choice)).map(move |choice| end + choice.len())
         };
-        ends = sorting::set(ends.iter().flat_map(|end| advance(*end)));
+        ends = ends.iter().flat_map(|end| advance(*end)).collect();
     }
     ends.contains(&name.len())
 }

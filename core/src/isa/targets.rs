@@ -3,8 +3,9 @@
 //! The files are expanded when the program is built: a pattern that matches nothing, an instruction that no target has, and
 //! one that a target has twice fail the build.
 
+use std::collections::HashSet;
+
 use super::pattern;
-use crate::base::sorting;
 
 /// A target: what instructions are assembled for, and GPUs are known by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +39,7 @@ impl Target {
             let plain = own.strip_suffix('a').filter(|plain| plain.starts_with("sm_"));
             names.extend([Some(own), plain].into_iter().flatten().map(String::from));
         }
-        sorting::distinct(names)
+        distinct(names)
     }
 
     /// Whether a text names one of its GPUs, as a word of its own: `NVIDIA A100-SXM4-80GB`.
@@ -52,6 +53,12 @@ impl Target {
         };
         self.gpus.iter().any(named)
     }
+}
+
+/// These names, each once, where it comes first.
+pub(crate) fn distinct(names: impl IntoIterator<Item = String>) -> Vec<String> {
+    let mut seen = HashSet::new();
+    names.into_iter().filter(|name| seen.insert(name.clone())).collect()
 }
 
 type Relation = &'static [(&'static str, &'static [Support])];

@@ -12,7 +12,7 @@ use std::{
 
 use cudarc::{driver, get_lib_name_candidates, nvrtc};
 
-use crate::{Error, Result, base::sorting};
+use crate::{Error, Result};
 
 /// The folders of the driver's library beyond the loader's own: containers, WSL, NixOS.
 const DRIVER_FOLDERS: &[&str] = &[
@@ -196,7 +196,7 @@ pub fn toolkits() -> Vec<PathBuf> {
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("cuda")))
         .collect();
-    sorting::by_key(&mut installed, |path| version_of(path));
+    installed.sort_by_cached_key(|path| version_of(path));
     installed.reverse();
     named.chain(installed).chain([PathBuf::from("/opt/cuda")]).filter(|root| root.is_dir()).collect()
 }

@@ -8,7 +8,6 @@ use super::{arithmetic, constants::constants};
 use crate::{
     Error, Result,
     arithmetic::scalar_rule::ScalarRule,
-    base::sorting,
     device::{Alike, Chunks, Execution, Sweeper, Swept},
     format::{Format, Overflow, Rounding},
     inputs::space::{CHUNK, Space},
@@ -303,7 +302,7 @@ impl CudaSweeper {
                 lane: (!first % lanes) as usize,
             })
             .collect();
-        sorting::by_key(&mut differences, |difference| (difference.index, difference.lane));
+        differences.sort_by_key(|difference| (difference.index, difference.lane));
         let compared = std::array::from_fn(|class| found[class]);
         Swept { compared, differences, digests, seconds }
     }

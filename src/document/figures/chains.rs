@@ -2,7 +2,6 @@
 
 use super::{Figure, LINES, Seen, on, slug, titled, together};
 use crate::{
-    base::sorting,
     document::rows::{Line as Row, Rows},
     isa,
     report::{
@@ -67,14 +66,14 @@ fn curves(table: &Table) -> Vec<Curve<'_>> {
         }
     }
     // Of several runs of one curve the longest is drawn.
-    sorting::by_key(&mut curves, |curve| std::cmp::Reverse(curve.points.len()));
+    curves.sort_by_key(|curve| std::cmp::Reverse(curve.points.len()));
     let mut seen = std::collections::HashSet::new();
     curves.retain(|own| seen.insert((own.chip, own.names[0], own.init, own.scales)));
     let mut first = Seen::new();
     for row in Rows(table).iter() {
         first.number((on(&row), row.text("instruction")));
     }
-    sorting::by_key(&mut curves, |own| first.number((own.chip, own.names[0])).0);
+    curves.sort_by_key(|own| first.number((own.chip, own.names[0])).0);
     let keyed = curves.into_iter().enumerate().map(|(at, curve)| {
         let of = curve.points.iter().map(|row| row.number("reference_error").map(f64::to_bits));
         let numbers: Vec<Option<u64>> = of.collect();

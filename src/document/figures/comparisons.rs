@@ -1,8 +1,9 @@
 //! How fast instructions were verified, and which generations compute alike.
 
+use std::collections::BTreeSet;
+
 use super::{Figure, Seen, titled};
 use crate::{
-    base::sorting,
     document::{results::chip_of, rows::Rows},
     isa,
     report::{
@@ -59,7 +60,7 @@ pub(super) fn rates(table: &Table) -> Vec<Figure> {
 /// Which models compute instructions alike.
 pub(super) fn generations(table: &Table) -> Vec<Figure> {
     let both = Rows(table).iter().flat_map(|row| [row.text("x"), row.text("y")]);
-    let names: Vec<String> = sorting::set(both).into_iter().take(MOST).map(String::from).collect();
+    let names: Vec<String> = both.collect::<BTreeSet<_>>().into_iter().take(MOST).map(String::from).collect();
     let place = |name: &str| names.binary_search_by(|own| own.as_str().cmp(name)).ok();
     let mut tiles = Vec::new();
     for row in Rows(table).iter() {

@@ -7,17 +7,14 @@ mod errors;
 mod factors;
 mod products;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::{
     Results,
     results::CHIP,
     rows::{Line, Rows, Seen, together},
 };
-use crate::{
-    base::sorting,
-    report::{Report, Table, figure::Scene},
-};
+use crate::report::{Report, Table, figure::Scene};
 
 /// A figure.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,7 +83,7 @@ pub(crate) fn figures(report: &Report) -> Vec<Figure> {
 
 /// The figures of a table. Those of models say so, and what these rest on.
 fn drawn(results: &Results, table: &Table, draw: &Draw) -> Vec<Figure> {
-    let chips = sorting::set(Rows(table).iter().flat_map(|line| [line.text(CHIP), line.text("device")]));
+    let chips: BTreeSet<_> = Rows(table).iter().flat_map(|line| [line.text(CHIP), line.text("device")]).collect();
     let mut figures = draw(table);
     for figure in &mut figures {
         let named = |chip: &str| figure.scene.says(chip);

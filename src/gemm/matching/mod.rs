@@ -11,12 +11,7 @@ pub(super) use candidates::suited;
 pub use words::{answer, remarks, together};
 
 use super::{Differences, Executor, Extents, Factors, Matrix, Schedule, compute::compute, sample::Sample};
-use crate::{
-    Result,
-    base::{interrupt, sorting},
-    device::ModelDevice,
-    isa::Instruction,
-};
+use crate::{Result, base::interrupt, device::ModelDevice, isa::Instruction};
 use candidates::{Suspect, arithmetics, scale_blocks, suspected, weight};
 use judge::Score;
 
@@ -112,7 +107,7 @@ pub fn find(
         let mut judged = Vec::new();
         let outcome = sample.judge(left, &mut judged);
         // The simplest first, of those that are as near.
-        sorting::by_key(&mut judged, |(score, suspect)| (*score, weight(&suspect.candidate.schedule)));
+        judged.sort_by_cached_key(|(score, suspect)| (*score, weight(&suspect.candidate.schedule)));
         let elements = sample.d.codes.len();
         if outcome.is_ok() || matches.judged.is_empty() {
             let near = |(score, suspect): &(Score, Suspect)| Judged {

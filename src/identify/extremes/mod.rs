@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     arithmetic::{Program, ResultTininess, Subnormals},
-    base::{interrupt, parallel, sorting},
+    base::{interrupt, parallel},
     format::{Class, Format, Overflow},
     isa::Instruction,
 };
@@ -159,7 +159,7 @@ impl Search<'_> {
         self.taken += (sample.len() * changes.len()) as u64;
         let mut best: Option<(usize, Change, Program)> = None;
         let mut order: Vec<usize> = (0..changes.len()).filter(|at| sifted[*at] > 0).collect();
-        sorting::by_key(&mut order, |at| std::cmp::Reverse(sifted[*at]));
+        order.sort_by_key(|at| std::cmp::Reverse(sifted[*at]));
         order.truncate(KEPT);
         for at in order {
             let limit = best.as_ref().map_or(self.missed.len(), |(count, ..)| *count);
@@ -201,7 +201,7 @@ impl Search<'_> {
                     None => owns.push((own, 1)),
                 }
             }
-            sorting::by_key(&mut owns, |(_, count)| std::cmp::Reverse(*count));
+            owns.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
             for (own, _) in owns {
                 let owns = numbers.iter().map(|number| (*number, own)).collect();
                 if self.allow(Change { overall: self.steps.overall, owns }) {

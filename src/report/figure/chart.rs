@@ -6,7 +6,6 @@ use super::{
     palette::{COLORS, DASHES, MARKERS, Marker},
     scene::{Anchor, Ink, Mark, Scene, Words},
 };
-use crate::base::sorting;
 
 /// The width of a chart.
 const WIDTH: f64 = 720.0;
@@ -137,7 +136,7 @@ impl Chart {
         self.axes(&frame, &mut scene);
         // The longer ones first, so that where lines coincide one sees where the shorter one ends.
         let mut order: Vec<&Line> = self.lines.iter().collect();
-        sorting::by_key(&mut order, |line| std::cmp::Reverse(line.points.len()));
+        order.sort_by_key(|line| std::cmp::Reverse(line.points.len()));
         order.iter().for_each(|line| band(line, &frame, &mut scene));
         order.iter().for_each(|line| draw(line, &frame, &mut scene));
         self.explain(columns, &mut scene);

@@ -1,6 +1,7 @@
 //! Flags that mean the same in every command.
 
 use std::{
+    collections::BTreeSet,
     fmt::Display,
     io::Write,
     ops::RangeInclusive,
@@ -13,7 +14,7 @@ use clap::{Args, ValueEnum};
 use crate::{
     Error, Result,
     arithmetic::named,
-    base::{atomic, nearest::nearest, sorting},
+    base::{atomic, nearest::nearest},
     device::canonical_name,
     report::{self, Report, View, ViewLayout, WIDTH},
     tables,
@@ -125,7 +126,7 @@ impl OutputDestination {
         let keys = || declared.iter().flat_map(|table| table.columns.iter().map(|column| &*column.key));
         match self.columns.iter().find(|wanted| !keys().any(|key| key == *wanted)) {
             Some(unknown) => {
-                let near = nearest(unknown, sorting::set(keys()), 3).join(", ");
+                let near = nearest(unknown, keys().collect::<BTreeSet<_>>(), 3).join(", ");
                 Err(Error::request(format!("--columns: no table has a column '{unknown}'; the nearest are {near}")))
             }
             None => Ok(()),

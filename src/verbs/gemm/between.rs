@@ -1,5 +1,7 @@
 //! `tcnum gemm --between`: where the products of two differ, and why.
 
+use std::collections::BTreeMap;
+
 use super::{
     Arguments, Progress, computing, factors, invocation, library, models, multiplied, safetensors, scale_factors,
     schedule,
@@ -7,7 +9,6 @@ use super::{
 use crate::{
     Error, Result,
     arithmetic::Model,
-    base::sorting,
     device::{
         ChosenAlgorithm, OperandLayout, Problem, canonical_name,
         cuda::{cublaslt, cublaslt::CublasLt},
@@ -116,7 +117,7 @@ pub(super) fn run(arguments: &Arguments, sides: [&String; 2], report: &mut Repor
     outcome?;
     match (&arguments.apart, &found.smallest) {
         (Some(path), Some(own)) => {
-            let metadata = sorting::map([("tcnum.source".to_string(), invocation())]);
+            let metadata = BTreeMap::from([("tcnum.source".to_string(), invocation())]);
             gemm::write_named(path, &own.factors.named(), metadata).map_err(|error| error.within("--apart"))
         }
         _ => Ok(()),

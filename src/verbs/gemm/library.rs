@@ -3,7 +3,6 @@
 use super::{Arguments, Bar, Progress, compare, invocation, multiplied, write_product, write_schedule};
 use crate::{
     Error, Result,
-    base::sorting,
     device::{
         Library, OperandLayout, Problem,
         cuda::{CudaDevice, compile, cublaslt, cublaslt::CublasLt},
@@ -175,7 +174,7 @@ fn single(
         explained.attributes.map(|(own, _)| ("tcnum.algorithm".to_string(), campaign.schedules.words(&own)));
     let device = ("tcnum.device".to_string(), campaign.library.identity().name.clone());
     let metadata = [device, ("tcnum.source".to_string(), invocation())].into_iter().chain(file).chain(algorithm);
-    let written = write_schedule(arguments, schedule).and(write_product(arguments, &d, sorting::map(metadata)));
+    let written = write_schedule(arguments, schedule).and(write_product(arguments, &d, metadata.collect()));
     accuracy.map(drop).and(compared).and(written)
 }
 

@@ -1,11 +1,11 @@
 //! `tcnum gemm --match`: the schedules that give a D.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use super::{Arguments, Progress, check_extents, invocation, models, safetensors, scale_factors};
 use crate::{
     Error, Result,
-    base::{atomic, sorting},
+    base::atomic,
     format::Format,
     gemm::{
         self, ArrayFile, Conversion, Factors, Matrix,
@@ -110,7 +110,7 @@ fn written(path: &Path, told: Option<&Apart>, schedules: usize) -> Result<String
             "--apart: no file was written; the {schedules} schedules give every product that was tried the same D."
         ));
     };
-    gemm::write_named(path, &apart.factors.named(), sorting::map([("tcnum.source".to_string(), invocation())]))
+    gemm::write_named(path, &apart.factors.named(), BTreeMap::from([("tcnum.source".to_string(), invocation())]))
         .map_err(|error| error.within("--apart"))?;
     let groups = match apart.count() == schedules {
         true => format!("each of the {schedules} schedules gives another D"),

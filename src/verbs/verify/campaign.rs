@@ -1,7 +1,7 @@
 //! A device against a model, on operands that are drawn here.
 
 use std::{
-    collections::HashSet,
+    collections::{BTreeMap, HashSet},
     ffi::OsStr,
     path::{Path, PathBuf},
     time::{Duration, Instant},
@@ -14,7 +14,7 @@ use super::{
 use crate::{
     Error, Interruption, Result,
     arithmetic::Model,
-    base::{atomic, interrupt, pace::UNASKED, sorting},
+    base::{atomic, interrupt, pace::UNASKED},
     comparison::{
         Nans,
         shrink::{BUDGET, Budget},
@@ -368,7 +368,7 @@ impl Command<'_> {
                 );
                 break;
             };
-            let metadata = sorting::map([
+            let metadata = BTreeMap::from([
                 ("device".into(), device.identity().name.clone()),
                 ("description".into(), device.identity().description.clone()),
                 ("source".into(), invocation()),

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, path::Path, time::Duration};
 use super::{super::Progress, Arguments};
 use crate::{
     Error, Result, Stage,
-    base::{interrupt, sorting},
+    base::interrupt,
     comparison::{Listing, Nans, Origin, Subject, VerificationRow},
     device::{self, Device, Generation, is_canonical},
     report::{Report, Table},
@@ -147,7 +147,7 @@ fn in_folder(folder: &str) -> Result<Vec<String>> {
             files.push(path.to_string_lossy().into_owned());
         }
     }
-    sorting::by(&mut files, Ord::cmp);
+    files.sort();
     match files.is_empty() {
         true => Err(Error::request(format!("the folder {folder} has no recording: no file NAME.safetensors"))),
         false => Ok(files),

@@ -4,7 +4,6 @@ use std::{cmp::Reverse, collections::HashMap};
 
 use super::{Corner, Corners, sketch::NamedCase};
 use crate::{
-    base::sorting,
     inputs::Position,
     isa::{Case, Instruction, Tiles},
 };
@@ -59,7 +58,7 @@ pub(super) fn pack(i: &Instruction, cases: &[NamedCase]) -> Corners {
     let mut uses = vec![0usize; columns.len()];
     lines.iter().for_each(|(_, b)| uses[*b] += 1);
     let mut order: Vec<usize> = (0..cases.len()).collect();
-    sorting::by_key(&mut order, |&at| Reverse(uses[lines[at].1]));
+    order.sort_by_key(|&at| Reverse(uses[lines[at].1]));
     let mut open: Vec<Open> = Vec::new();
     let mut positions = vec![Position { tile: 0, row: 0, column: 0 }; cases.len()];
     for at in order {
