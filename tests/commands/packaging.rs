@@ -34,6 +34,13 @@ fn the_citation_and_the_changes_are_of_this_version() {
     assert!(changes.lines().any(|line| line == format!("## {version}")), "CHANGELOG.md lacks {version}");
 }
 
+#[test]
+fn the_readme_names_the_oldest_rust() {
+    let manifest = text("Cargo.toml");
+    let oldest = manifest.lines().find_map(|line| line.strip_prefix("rust-version = ")).unwrap().trim_matches('"');
+    assert!(text("README.md").contains(&format!("Rust ({oldest} or later)")), "README.md lacks Rust {oldest}");
+}
+
 /// The files of a package of the workspace, whose folder is `folder`, which hold `needed` and neither recordings nor reports.
 fn packaged(name: &str, folder: &str, needed: &[&str]) {
     let mut cargo = Command::new(env!("CARGO"));
@@ -53,7 +60,8 @@ fn packaged(name: &str, folder: &str, needed: &[&str]) {
         .filter(|file| ["tests/", "reports/", "tools/"].iter().any(|folder| file.starts_with(folder)))
         .collect();
     assert!(unwanted.is_empty(), "{unwanted:?}");
-    let bytes: u64 = files.iter().filter_map(|file| Some(fs::metadata(repository(folder).join(file)).ok()?.len())).sum();
+    let bytes: u64 =
+        files.iter().filter_map(|file| Some(fs::metadata(repository(folder).join(file)).ok()?.len())).sum();
     assert!(bytes < 10_000_000, "{bytes} bytes before compression");
 }
 
