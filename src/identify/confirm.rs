@@ -28,7 +28,7 @@ const SHOWN: usize = 3;
 /// Tiles that are asked again where something differs.
 const REPEATED: usize = 16;
 /// The part of the tiles of a bounded run that is kept for finding out what differs.
-pub const KEPT: u64 = 4;
+pub(super) const KEPT: u64 = 4;
 
 /// What is compared with what was found.
 #[derive(Debug, Clone, Copy)]

@@ -85,7 +85,7 @@ pub(super) fn model(rules: &[Table]) -> String {
 
 /// The model file of what was found, each with its evidence: instructions with the same arithmetic share a rule, and its evidence
 /// is that of the first.
-pub fn model_file<'a>(found: impl IntoIterator<Item = (&'a Identification, Evidence)>) -> String {
+pub(super) fn model_file<'a>(found: impl IntoIterator<Item = (&'a Identification, Evidence)>) -> String {
     let mut rules: Vec<(String, Table)> = Vec::new();
     for (found, evidence) in found {
         let mut own = found.rule.clone();
@@ -112,7 +112,7 @@ pub fn model_file<'a>(found: impl IntoIterator<Item = (&'a Identification, Evide
 
 /// The evidence of a rule that was worked out from the answers of `source`, and compared with `compared` others, of which
 /// `differing` differ. It covers the keys that the answers decide; a rule that misses some of them is assumed.
-pub fn evidence_of(
+pub(super) fn evidence_of(
     found: &Identification,
     source: &EvidenceSource,
     held_out: Option<(u64, u64)>,

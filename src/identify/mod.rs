@@ -34,13 +34,14 @@ mod starts;
 mod steps;
 mod stepwise;
 mod structure;
+mod study;
 pub mod tables;
 mod uniform;
 
-pub use confirm::{Confirmation, HeldOut, KEPT, confirm};
+pub use confirm::{Confirmation, HeldOut, confirm};
 pub use evidence::{Refuting, ask_reduced, evidence, reduced};
-pub use file::{evidence_of, model_file};
 pub use near::{Likeness, likeness};
-pub use quick::{Fingerprint, QUICK, fingerprint, quick};
+pub use quick::{Fingerprint, QUICK, fingerprint, quick, quick_all};
 pub use run::{Identification, Plan, WORK, identify, identify_recording};
+pub use study::{Finding, Limits, Progress, Request, Study, study, study_recording};
 pub use uniform::Uniform;

@@ -33,6 +33,20 @@ pub struct Fingerprint {
     pub executions: usize,
 }
 
+/// Asks the test kit of each instruction, as [`quick`], and hands `found` each outcome as soon as it is known.
+///
+/// # Errors
+/// The first error that `found` returns.
+pub fn quick_all(
+    device: &mut dyn Device,
+    instructions: &[Instruction],
+    (seed, nans): (u64, Nans),
+    found: &mut dyn FnMut(&Instruction, Result<Fingerprint>) -> Result<()>,
+) -> Result<()> {
+    device.announce_instructions(instructions);
+    instructions.iter().try_for_each(|instruction| found(instruction, quick(device, instruction, seed, nans)))
+}
+
 /// Asks the test kit of an instruction, and some other tiles of the arithmetics that give the same answers: at most [`QUICK`] tiles. Where
 /// NaN codes are alike, those that differ in nothing else all match.
 ///

@@ -2,14 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use super::{Fingerprint, Identification, Likeness, Refuting, fingerprint};
+use super::{Finding, Fingerprint, Identification, Refuting, Study, fingerprint};
 use crate::{
-    Result,
-    base::sentence::capitalised,
-    comparison::{Answer, Difference, Listing, Origin, Subject, operands},
+    Error, Result,
+    base::{pace::UNASKED, sentence::capitalised},
+    comparison::{Answer, Listing, Origin, Subject, operands},
     power::{self, RefutingData, Tested, summaries},
-    report::{Table, grouped},
-    verify::{Part, tables::list},
+    report::{Report, Table, Verdict, grouped},
+    verify::{
+        Part,
+        tables::{list, regimes},
+    },
 };
 
 crate::rows! {
@@ -82,28 +85,9 @@ crate::rows! {
 /// The regime of outputs that the search asked for.
 const ASKED: &str = "asked";
 
-/// One instruction, as the tables show it.
-pub struct Outcome<'a> {
-    /// What was found.
-    pub found: &'a Identification,
-    /// What it is like.
-    pub like: Option<&'a Likeness>,
-    /// The held-out run, if there was one.
-    pub held_out: Option<&'a Part>,
-    /// Whether something ended it before its end.
-    pub stopped: bool,
-    /// Seconds that the search took.
-    pub seconds: f64,
-}
-
-impl Outcome<'_> {
-    /// Whether the rule agrees with everything.
-    pub fn agrees(&self) -> bool {
-        self.found.misses == 0 && self.held_out.is_none_or(|part| part.state.differing() == 0)
-    }
-
+impl Finding {
     fn word(&self) -> &'static str {
-        match (self.agrees(), self.stopped || self.found.spent || self.found.failure.is_some()) {
+        match (self.agrees(), self.stopped.is_some() || self.found.spent || self.found.failure.is_some()) {
             (_, true) => "unfinished",
             (true, false) => "identified",
             (false, false) => "approximated",
@@ -111,26 +95,94 @@ impl Outcome<'_> {
     }
 }
 
+/// Puts what is known of instructions into a report: tables, answer, verdict and notes. `device` names the device, or the recording.
+///
+/// # Errors
+/// No instruction has the name of a held-out run.
+pub fn report(study: &Study, device: &str, report: &mut Report) -> Result<()> {
+    let all = &study.findings;
+    let rows: Vec<IdentifiedRow> = all.iter().map(row).collect();
+    report.answer = answer(&rows, device);
+    report.tables = vec![Table::of("Arithmetics that were worked out", rows)];
+    report.tables.extend(lines(all).filled());
+    let parts: Vec<Part> = all.iter().filter_map(|finding| finding.held_out.clone()).collect();
+    if !parts.is_empty() {
+        report.tables.push(regimes(&parts));
+    }
+    report.holds = !all.is_empty() && all.iter().all(Finding::agrees);
+    report.verdict = Verdict::Unidentified;
+    let (differences, signatures) = differences(all)?;
+    report.tables.extend(differences);
+    report.notes.extend(signatures);
+    report.notes.extend(all.iter().flat_map(remarks));
+    Ok(())
+}
+
+/// What is to be said of instructions that the device lacks.
+pub fn left_out(lacking: &[Error]) -> Option<String> {
+    match lacking {
+        [] => None,
+        [one] => Some(one.to_string()),
+        [first, ..] => Some(format!(
+            "Left out: {} instructions that the device lacks; of the first it says: {first}",
+            lacking.len()
+        )),
+    }
+}
+
 /// The row of what was found of an instruction.
-pub fn row(outcome: &Outcome) -> IdentifiedRow {
-    let found = outcome.found;
+fn row(finding: &Finding) -> IdentifiedRow {
+    let found = &finding.found;
     IdentifiedRow {
         instruction: found.instruction.name.clone(),
-        outcome: outcome.word(),
-        like: outcome.like.map(|like| like.words.clone()),
+        outcome: finding.word(),
+        like: finding.like.as_ref().map(|like| like.words.clone()),
         gives: found.uniform.map(|uniform| uniform.to_string()),
         executions: found.executions,
         asked: found.asked.d.len() as u64,
         misses: found.misses.min(found.asked.d.len()) as u64,
         finite_misses: found.finite_misses as u64,
-        compared: outcome.held_out.map(|part| part.state.compared()),
-        differing: outcome.held_out.map(|part| part.state.differing()),
-        seconds: outcome.seconds,
+        compared: finding.held_out.as_ref().map(|part| part.state.compared()),
+        differing: finding.held_out.as_ref().map(|part| part.state.differing()),
+        seconds: finding.seconds,
     }
 }
 
+/// What a reader of the tables must know of an instruction.
+fn remarks(finding: &Finding) -> Vec<String> {
+    let Finding { found, tested, held_out, stopped, .. } = finding;
+    let name = &found.instruction;
+    let mut notes = Vec::new();
+    if found.spent {
+        notes.push(format!(
+            "{name}: asking ended after {} tiles, before everything was asked; --budget N asks for N tiles.",
+            grouped(found.executions as i64)
+        ));
+    }
+    match stopped {
+        Some(Error::Interrupted { .. }) | None => {}
+        Some(error) => notes.push(format!("{name}: this is what was learned until the device failed: {error}")),
+    }
+    if let (0, Some(tested)) = (found.executions, tested) {
+        let known = found.agreeing();
+        let also = match known.len() {
+            0 | 1 => String::new(),
+            count => format!(" {count} known arithmetics give all of its outputs: those of {}.", known.join(", ")),
+        };
+        notes.push(format!("{name}: what the outputs of the recording say: {}.{also}", decisions(found, tested)));
+    }
+    if let Some(part) = held_out.as_ref().filter(|part| stopped.is_none() && !part.state.finished) {
+        notes.push(format!(
+            "{name}: the held-out run ended after {} seconds with {} cases; --cases N asks for N cases.",
+            UNASKED.as_secs(),
+            grouped(part.state.compared() as i64)
+        ));
+    }
+    notes
+}
+
 /// What was found, in one sentence, of a device or a recording with this name; `None` where there is nothing.
-pub fn answer(rows: &[IdentifiedRow], device: &str) -> Option<String> {
+fn answer(rows: &[IdentifiedRow], device: &str) -> Option<String> {
     let count = |word: &str| rows.iter().filter(|row| row.outcome == word).count();
     match rows {
         [] => None,
@@ -226,15 +278,13 @@ pub fn known(all: &[Fingerprint], device: &str) -> Option<String> {
 ///
 /// # Errors
 /// No instruction has the name of a held-out run.
-pub fn differences<'a>(
-    found: impl IntoIterator<Item = (&'a Identification, &'a [Difference], Option<&'a Part>)>,
-) -> Result<(Option<Table>, Vec<String>)> {
+fn differences(findings: &[Finding]) -> Result<(Option<Table>, Vec<String>)> {
     let mut listing = Listing::default();
-    for (found, missed, part) in found {
+    for Finding { found, missed, held_out, .. } in findings {
         let subject = Subject::Matrix(&found.instruction);
         // What is reduced to the same is listed once.
         let mut shown: Vec<&Answer> = Vec::new();
-        let mut is_new = |answer: &'a Answer| {
+        let mut is_new = |answer| {
             let new = !shown.contains(&answer);
             shown.push(answer);
             new
@@ -242,7 +292,7 @@ pub fn differences<'a>(
         for difference in missed.iter().filter(|difference| is_new(difference.simplest())) {
             listing.add(&subject, &Origin { regime: Some(ASKED), ..Origin::default() }, difference);
         }
-        let held_out = part.and_then(|part| Some((part, part.counterexamples.as_ref()?)));
+        let held_out = held_out.as_ref().and_then(|part| Some((part, part.counterexamples.as_ref()?)));
         for (part, counterexample) in
             held_out.into_iter().flat_map(|(part, all)| all.iter().map(move |one| (part, one)))
         {
@@ -268,16 +318,18 @@ pub fn tested(found: &Identification) -> Result<Option<Tested>> {
 }
 
 /// What the answers decide of the keys of a rule that they say something of, in sentences.
-pub fn decisions(found: &Identification, tested: &Tested) -> String {
+fn decisions(found: &Identification, tested: &Tested) -> String {
     let mut summaries = summaries(tested);
     summaries.retain(|summary| found.is_measured(&summary.key));
     power::sentences(&summaries)
 }
 
 /// The table of the lines of rules, with what decided them.
-pub fn lines<'a>(tested: impl IntoIterator<Item = (&'a Identification, &'a Tested, &'a [Refuting])>) -> Table {
-    let rows = tested.into_iter().flat_map(|(found, tested, evidence)| line_rows(found, tested, evidence));
-    Table::of("What decided each line", rows)
+fn lines(findings: &[Finding]) -> Table {
+    let rows = findings
+        .iter()
+        .filter_map(|finding| Some(line_rows(&finding.found, finding.tested.as_ref()?, &finding.evidence)));
+    Table::of("What decided each line", rows.flatten())
 }
 
 fn line_rows(found: &Identification, tested: &Tested, evidence: &[Refuting]) -> Vec<LineEvidenceRow> {

@@ -9,7 +9,8 @@ use std::{
 use proptest::strategy::{Strategy, ValueTree};
 use tcnum::{
     arithmetic::{Model, shipped},
-    identify::{HeldOut, Identification, Plan, WORK, confirm, identify},
+    comparison::Nans,
+    identify::{Identification, Limits, Plan, Request, Study, WORK, identify, study},
     isa::Instruction,
 };
 
@@ -23,44 +24,25 @@ use crate::{
 
 /// Held-out cases of the verification stream; a fifth as many of other random operands besides.
 const HELD_OUT: usize = 1_000_000;
-/// How often the search begins again, as the command has it.
-const SEARCHED_AGAIN: usize = 4;
 /// The columns of what a campaign prints, a line for each arithmetic.
 const COLUMNS: &str = "campaign,seed,number,kind,instruction,outcome,tiles,asked,missed,seconds,held_out,differing";
 
 /// An arithmetic of a campaign: its name, its seed and its number.
 type Drawn = (&'static str, u64, u64);
 
-/// What `tcnum identify` finds of what a model hides: the search, which begins again with what a run beside it finds different.
+/// What `tcnum identify` finds of what a model hides, from nothing.
 fn searched(model: &Model, i: &'static Instruction) -> Identification {
-    let mut device = BlackBox::new(model);
-    let (mut also, mut executions) = (Vec::new(), 0);
-    let mut searches = 0;
-    loop {
-        let plan = Plan {
-            seed: 1,
-            budget: 1 << 20,
-            time: Duration::MAX,
-            catalogue: false,
-            also: also.clone(),
-            begun: Vec::new(),
-            work: WORK,
-        };
-        let mut found = identify(&mut device, i, plan).unwrap();
-        executions += found.executions;
-        found.executions = executions;
-        if found.misses > 0 || searches == SEARCHED_AGAIN {
-            return found;
-        }
-        let beside = HeldOut { seed: 2, cases: HELD_OUT as u64, budget: None, time: None };
-        let differing = confirm(&mut device, &found, beside, &mut |_| Ok(())).unwrap().part.counterexamples;
-        let differing = differing.unwrap_or_default();
-        if differing.is_empty() {
-            return found;
-        }
-        also.extend(differing.into_iter().map(|counterexample| counterexample.found.case));
-        searches += 1;
-    }
+    let limits = Limits {
+        search: 1 << 20,
+        search_time: Duration::MAX,
+        tiles: None,
+        cases: HELD_OUT as u64,
+        held_out_time: None,
+    };
+    let request = Request { seed: 1, catalogue: false, nans: Nans::ByCode, limits, date: None, skip_lacking: false };
+    let mut all = Study::default();
+    study(&mut BlackBox::new(model), std::slice::from_ref(i), &request, &mut |_| (), &mut all).unwrap();
+    all.findings.remove(0).found
 }
 
 /// Identifies what a model hides, and prints a line of how it went; and, on standard error, both rules where they differ. Whether it

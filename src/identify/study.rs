@@ -1,0 +1,399 @@
+//! The arithmetics of a device: each is searched for, compared with the device on held-out cases, and searched for again where these differ.
+
+use std::{
+    collections::VecDeque,
+    thread::available_parallelism,
+    time::{Duration, Instant},
+};
+
+use super::{
+    Confirmation, HeldOut, Identification, Likeness, Plan, Refuting, WORK, ask_reduced, confirm,
+    confirm::KEPT,
+    evidence,
+    file::{evidence_of, model_file},
+    identify, identify_recording, likeness, reduced, tables,
+};
+use crate::{
+    Error, Result,
+    arithmetic::{Evidence, EvidenceSource},
+    base::{interrupt, pace::UNASKED},
+    comparison::{Difference, Nans, with_one_nan},
+    device::{Device, Identity, Work},
+    inputs::Sequence,
+    isa::{Case, Instruction},
+    power::Tested,
+    trace::Trace,
+    verify::{Part, State},
+};
+
+/// Tiles of a search by default.
+const SEARCHED: u64 = 20_000;
+/// Held-out cases by default: of a GPU, and of any other device.
+const GPU_CASES: u64 = 10_000_000_000;
+const OTHER_CASES: u64 = 10_000_000;
+/// Number of searches after the first that held-out cases may begin.
+const SEARCHES_AGAIN: usize = 4;
+/// Number of held-out cases after which no further search begins.
+const MOST_ADDED: usize = 64;
+
+/// How the instructions of a device are studied.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The seed of what the search asks; the held-out cases have the next one.
+    pub seed: u64,
+    /// Whether a search begins with the arithmetics of shipped models, or from nothing.
+    pub catalogue: bool,
+    /// Which NaN codes are equal: the caller wraps the device in [`OneNan`](crate::comparison::OneNan) where all are.
+    pub nans: Nans,
+    /// What may be asked of each instruction.
+    pub limits: Limits,
+    /// The date for the evidence of what is found.
+    pub date: Option<String>,
+    /// Whether instructions that the device lacks are left out, or end the study.
+    pub skip_lacking: bool,
+}
+
+/// What may be asked of one instruction.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Tiles of a search.
+    pub search: u64,
+    /// Longest time that the answers to a search may take.
+    pub search_time: Duration,
+    /// Tiles of the search and of the held-out run together; `None`: any number. With a number there is one search only.
+    pub tiles: Option<u64>,
+    /// Held-out cases.
+    pub cases: u64,
+    /// Longest time of a held-out run; `None`: as long as it takes.
+    pub held_out_time: Option<Duration>,
+}
+
+impl Limits {
+    /// The limits for a number of tiles and of held-out cases; where a number is not given, those that suit the device and take a minute.
+    pub fn of(device: &dyn Device, tiles: Option<u64>, cases: Option<u64>) -> Limits {
+        Limits {
+            // A part is left for the held-out run.
+            search: tiles.map_or(SEARCHED, |tiles| tiles - tiles / 4),
+            search_time: if tiles.is_some() { Duration::MAX } else { UNASKED },
+            tiles,
+            cases: cases.unwrap_or(if is_gpu(device) { GPU_CASES } else { OTHER_CASES }),
+            held_out_time: if tiles.is_some() || cases.is_some() { None } else { Some(UNASKED) },
+        }
+    }
+}
+
+/// How far a study is.
+#[derive(Debug, Clone, Copy)]
+pub enum Progress<'a> {
+    /// A search begins.
+    Searching(&'a Instruction),
+    /// A held-out run of so many tiles begins.
+    Comparing(&'a Instruction, u64),
+    /// A part of the held-out run is done.
+    Compared(&'a State),
+}
+
+/// What is known of the arithmetic of one instruction.
+#[derive(Debug, Clone)]
+pub struct Finding {
+    /// What the search found.
+    pub found: Identification,
+    /// The shipped arithmetic that the rule is most like.
+    pub like: Option<Likeness>,
+    /// What decided the lines of a rule that agrees with everything.
+    pub tested: Option<Tested>,
+    /// The inputs that decided the lines.
+    pub evidence: Vec<Refuting>,
+    /// The simplest of the asked outputs that the rule misses.
+    pub missed: Vec<Difference>,
+    /// The held-out run.
+    pub held_out: Option<Part>,
+    /// What ended the work before its end.
+    pub stopped: Option<Error>,
+    /// Seconds that the searches took.
+    pub seconds: f64,
+    /// The source that the answers are.
+    pub source: EvidenceSource,
+}
+
+impl Finding {
+    fn new(found: Identification, nans: Nans, start: Instant, source: EvidenceSource) -> Finding {
+        let failed = found.failure.as_ref();
+        Finding {
+            stopped: failed.map(|failed| interrupt::check().err().unwrap_or_else(|| Error::device(failed.clone()))),
+            like: None,
+            tested: None,
+            evidence: Vec::new(),
+            missed: Vec::new(),
+            held_out: None,
+            seconds: start.elapsed().as_secs_f64(),
+            source,
+            found: Identification { nans, ..found },
+        }
+    }
+
+    /// Whether the rule agrees with everything that was asked and held out.
+    pub fn agrees(&self) -> bool {
+        self.found.misses == 0 && self.held_out.as_ref().is_none_or(|part| part.state.differing() == 0)
+    }
+
+    /// The evidence of the rule.
+    pub fn rule_evidence(&self) -> Evidence {
+        let held_out = self.held_out.as_ref().map(|part| (part.state.compared(), part.state.differing()));
+        evidence_of(&self.found, &self.source, held_out, self.tested.as_ref())
+    }
+
+    /// Works out what the answers decide, and what the rule is like; the reduced inputs that may be asked again. If the work was ended
+    /// early, only what is known at once.
+    fn judge(&mut self) -> Result<Vec<Refuting>> {
+        self.like = likeness(&self.found);
+        if self.stopped.is_some() {
+            return Ok(Vec::new());
+        }
+        if !self.agrees() {
+            if self.held_out.is_none() {
+                self.missed = self.found.missed()?;
+            }
+            return Ok(Vec::new());
+        }
+        self.tested = tables::tested(&self.found)?;
+        let Some(tested) = &self.tested else { return Ok(Vec::new()) };
+        self.evidence = evidence(&self.found, tested);
+        let asks = self.found.executions > 0;
+        Ok(if asks { reduced(&self.found, tested, &self.evidence) } else { Vec::new() })
+    }
+
+    /// Asks the device for the reduced inputs, at most so many tiles.
+    fn ask_again(&mut self, device: &mut dyn Device, reduced: Vec<Refuting>, most: u64) {
+        if self.stopped.is_some() || reduced.is_empty() {
+            return;
+        }
+        self.stopped = ask_reduced(device, &mut self.found, &mut self.evidence, reduced, most).err();
+        if self.found.misses > 0 {
+            self.tested = None;
+            self.missed = self.found.missed().unwrap_or_default();
+        }
+    }
+}
+
+/// The arithmetics of the instructions of a device, as far as they were found.
+#[derive(Debug, Clone, Default)]
+pub struct Study {
+    /// What is known of each instruction.
+    pub findings: Vec<Finding>,
+    /// What the device says of instructions that it lacks.
+    pub lacking: Vec<Error>,
+}
+
+impl Study {
+    /// The model file of what was found; `None` where there is no rule.
+    pub fn model_file(&self) -> Option<String> {
+        let found: Vec<&Finding> = self.findings.iter().filter(|finding| !finding.found.rule.is_empty()).collect();
+        (!found.is_empty()).then(|| model_file(found.iter().map(|finding| (&finding.found, finding.rule_evidence()))))
+    }
+}
+
+/// Works out what a recording leaves of the arithmetic of its instruction. `name` says where the recording is from.
+///
+/// # Errors
+/// The recording has no outputs, or two for one tile.
+pub fn study_recording(mut trace: Trace, name: String, catalogue: bool, nans: Nans) -> Result<Finding> {
+    if nans == Nans::Alike {
+        trace.d = with_one_nan(trace.instruction.d, trace.d);
+    }
+    let start = Instant::now();
+    let found = identify_recording(&trace, catalogue)?;
+    let source = EvidenceSource::Recorded { by: name, device: trace.metadata.get("device").cloned(), files: None };
+    let mut finding = Finding::new(found, nans, start, source);
+    let judged = finding.judge();
+    finding.stopped = finding.stopped.or(judged.err());
+    Ok(finding)
+}
+
+/// Works out the arithmetic of each instruction of a device. `study` has what was found until an error, which is also in the finding that
+/// it ended.
+///
+/// # Errors
+/// The device fails, lacks an instruction, or is not a function of its operands; a signal.
+pub fn study(
+    device: &mut dyn Device,
+    instructions: &[Instruction],
+    request: &Request,
+    watch: &mut dyn FnMut(Progress),
+    study: &mut Study,
+) -> Result<()> {
+    device.announce_instructions(instructions);
+    // While the kernels of one held-out run are compiled, the next instructions are searched.
+    let ahead = if is_gpu(device) { available_parallelism().map_or(1, usize::from) } else { 0 };
+    let mut student = Student { device, request, watch, begun: Vec::new() };
+    let mut waiting = VecDeque::new();
+    let outcome = student.all(instructions, ahead, &mut waiting, study);
+    // What could not be confirmed any more.
+    study.findings.extend(
+        waiting.into_iter().map(|own: Finding| Finding { stopped: own.stopped.or(outcome.clone().err()), ..own }),
+    );
+    for finding in study.findings.iter_mut().filter(|finding| finding.like.is_none()) {
+        finding.like = likeness(&finding.found);
+    }
+    outcome
+}
+
+/// A device that is studied.
+struct Student<'a> {
+    device: &'a mut dyn Device,
+    request: &'a Request,
+    watch: &'a mut dyn FnMut(Progress),
+    /// The rules that were found: later searches begin with them.
+    begun: Vec<toml::Table>,
+}
+
+impl Student<'_> {
+    fn all(
+        &mut self,
+        instructions: &[Instruction],
+        ahead: usize,
+        waiting: &mut VecDeque<Finding>,
+        study: &mut Study,
+    ) -> Result<()> {
+        let mut left = instructions.iter();
+        loop {
+            let next = left.next();
+            if let Some(instruction) = next {
+                match self.search(instruction, Vec::new()) {
+                    Err(error) if self.request.skip_lacking && error.is_unavailable() => study.lacking.push(error),
+                    outcome => {
+                        let finding = outcome?;
+                        if finding.found.misses == 0 {
+                            self.begun.push(finding.found.rule.clone());
+                        }
+                        self.announce(&finding.found);
+                        let stopped = finding.stopped.clone();
+                        waiting.push_back(finding);
+                        stopped.map_or(Ok(()), Err)?;
+                    }
+                }
+            }
+            if next.is_none() || waiting.len() > ahead {
+                match waiting.pop_front() {
+                    Some(finding) => {
+                        let finding = self.confirmed(finding);
+                        let stopped = finding.stopped.clone();
+                        study.findings.push(finding);
+                        stopped.map_or(Ok(()), Err)?;
+                    }
+                    None if next.is_none() => return Ok(()),
+                    None => {}
+                }
+            }
+        }
+    }
+
+    /// Lets the device get ready for the held-out run of what was found.
+    fn announce(&mut self, found: &Identification) {
+        if let Some(model) = found.model() {
+            let sequence = Sequence::Random { seed: self.held_out_seed() };
+            self.device.announce(&[Work { instruction: &found.instruction, sequence, model: &model }]);
+        }
+    }
+
+    fn held_out_seed(&self) -> u64 {
+        self.request.seed.wrapping_add(1)
+    }
+
+    /// The search for the arithmetic of one instruction.
+    fn search(&mut self, instruction: &Instruction, also: Vec<Case>) -> Result<Finding> {
+        let Request { seed, catalogue, nans, limits, .. } = *self.request;
+        (self.watch)(Progress::Searching(instruction));
+        let start = Instant::now();
+        let plan = Plan {
+            seed,
+            budget: limits.search,
+            time: limits.search_time,
+            catalogue,
+            also,
+            begun: self.begun.clone(),
+            work: WORK,
+        };
+        let found = identify(self.device, instruction, plan)?;
+        let Identity { name, description, .. } = self.device.identity();
+        let source = match self.device.model() {
+            Some(_) => EvidenceSource::Assumed { why: format!("as {name} computes it") },
+            None => EvidenceSource::Measured {
+                device: format!("{name} ({description})"),
+                date: self.request.date.clone(),
+                cases: None,
+                files: None,
+            },
+        };
+        Ok(Finding::new(found, nans, start, source))
+    }
+
+    /// Compares what was found with the device, and works out what decided its lines.
+    fn confirmed(&mut self, mut finding: Finding) -> Finding {
+        let reduced = match self.compared(&mut finding).and_then(|()| finding.judge()) {
+            Ok(reduced) => reduced,
+            Err(error) => {
+                finding.stopped.get_or_insert(error);
+                Vec::new()
+            }
+        };
+        // What is left of a number of tiles after a held-out run that found nothing.
+        let left = |tiles: u64| tiles.saturating_sub(finding.found.executions) / KEPT;
+        let most = self.request.limits.tiles.map_or(u64::MAX, left);
+        finding.ask_again(self.device, reduced, most);
+        finding
+    }
+
+    /// Compares what was found with the device; what differs leads the search on.
+    ///
+    /// # Errors
+    /// The device fails; an interruption.
+    fn compared(&mut self, finding: &mut Finding) -> Result<()> {
+        let mut also = Vec::new();
+        for _ in 0..SEARCHES_AGAIN {
+            self.hold_against(finding);
+            let differing = finding.held_out.iter().flat_map(|part| part.counterexamples.iter().flatten());
+            let cases: Vec<Case> = differing.map(|counterexample| counterexample.found.case.clone()).collect();
+            let bounded = self.request.limits.tiles.is_some();
+            let goes_on = finding.stopped.is_none() && finding.found.misses == 0 && !bounded;
+            if !goes_on || cases.is_empty() || also.len() >= MOST_ADDED {
+                return Ok(());
+            }
+            also.extend(cases);
+            let instruction = finding.found.instruction.clone();
+            let next = self.search(&instruction, also.clone())?;
+            let (spent, seconds) = (finding.found.executions, finding.seconds);
+            *finding = next;
+            finding.found.executions += spent;
+            finding.seconds += seconds;
+        }
+        self.hold_against(finding);
+        Ok(())
+    }
+
+    /// The held-out run.
+    fn hold_against(&mut self, finding: &mut Finding) {
+        let Limits { tiles, cases, held_out_time, .. } = self.request.limits;
+        let budget = tiles.map(|tiles| tiles.saturating_sub(finding.found.executions));
+        if finding.stopped.is_some() || finding.found.rule.is_empty() || budget.is_some_and(|left| left < 2) {
+            return;
+        }
+        let instruction = &finding.found.instruction;
+        (self.watch)(Progress::Comparing(instruction, cases.div_ceil((instruction.m * instruction.n) as u64)));
+        let mut watch = |state: &State| {
+            (self.watch)(Progress::Compared(state));
+            Ok(())
+        };
+        let held_out = HeldOut { seed: self.held_out_seed(), cases, budget, time: held_out_time };
+        match confirm(self.device, &finding.found, held_out, &mut watch) {
+            Ok(Confirmation { part, missed, stopped }) => {
+                (finding.held_out, finding.missed, finding.stopped) = (Some(part), missed, stopped);
+            }
+            Err(error) => finding.stopped = Some(error),
+        }
+    }
+}
+
+fn is_gpu(device: &dyn Device) -> bool {
+    device.identity().name.starts_with("cuda:")
+}
