@@ -12,10 +12,9 @@ use tcnum::{
     Error, Result,
     array::{Array, Content},
     device,
-    format::find,
     gemm::{
-        self, BiasEntry, CEntry, Conversion, Executor, Factors, Matrix, Schedule, accuracy_table,
-        matching::{self, Matches, Suspects},
+        self, Conversion, Factors, Matrix, Product, Schedule, accuracy_table,
+        matching::{self, Matched, Suspects},
         tables,
     },
     report::{Report, Table},
@@ -78,19 +77,10 @@ impl Named<'_, '_> {
         self.notes.extend(note.map(|note| format!("{name}: {note}")));
         Ok(Some(matrix))
     }
-
-    fn needed(
-        &mut self,
-        name: &str,
-        format: Option<&'static tcnum::format::Format>,
-        conversion: Conversion,
-    ) -> Result<Matrix> {
-        self.optional(name, format, conversion)?.ok_or_else(|| Error::request(format!("{name} is missing")))
-    }
 }
 
 /// The bytes of the codes of a product, the name of their format, and the report.
-type Product<'py> = (Bound<'py, PyArray1<u8>>, &'static str, Bound<'py, PyDict>);
+type Computed<'py> = (Bound<'py, PyArray1<u8>>, &'static str, Bound<'py, PyDict>);
 
 /// The codes of a product that a device makes as a schedule (a TOML document) says: their bytes, the name of their format, and the
 /// report.
@@ -106,7 +96,7 @@ fn product<'py>(
     quantise: bool,
     accuracy: bool,
     timeout: u64,
-) -> PyResult<Product<'py>> {
+) -> PyResult<Computed<'py>> {
     let raised = Raised::default();
     let arrays = arrays(py, &given)?;
     let (d, report) = call_with(py, &raised.clone(), || {
@@ -126,42 +116,20 @@ fn computed(
     timeout: Duration,
 ) -> Result<(Matrix, Report)> {
     let mut report = Report::new("gemm", String::new());
-    let i = &schedule.instruction;
     let conversion = if quantise { Conversion::Quantise } else { Conversion::Exact };
-    let own = schedule.output.format;
-    let taken = schedule.operands.map_or([i.a, i.b], |operands| [operands.format; 2]);
-    let scales = i.scale.map_or(find("f32")?, |scale| scale.format);
     let mut named = Named { arrays, notes: &mut report.notes };
-    let c = if schedule.c == CEntry::Start { (i.c, conversion) } else { (own, Conversion::Keep) };
-    let bias = if schedule.bias == BiasEntry::Start { (i.c, conversion) } else { (own, Conversion::Keep) };
-    let factors = Factors {
-        a: named.needed("a", Some(taken[0]), conversion)?,
-        b: named.needed("b", Some(taken[1]), conversion)?,
-        c: named.optional("c", Some(c.0), c.1)?,
-        bias: named.optional("bias", Some(bias.0), bias.1)?,
-        scale_a: named.optional("scale_a", Some(scales), conversion)?,
-        scale_b: named.optional("scale_b", Some(scales), conversion)?,
-    };
-    factors.check(schedule)?;
+    let factors = Factors::of_schedule(schedule, conversion, &mut |name, format, conversion| {
+        named.optional(name, format, conversion)
+    })?;
     let mut device = device::open(device_name, timeout)?;
-    let execution = device.prepare(i)?.kind.name();
-    let begin = std::time::Instant::now();
-    let (d, sums) = {
-        let mut executor = Executor::for_product(device.as_mut(), schedule, &factors)?;
-        let d = gemm::compute(schedule, &mut executor, &factors, &|_| ())?;
-        (d, executor.seconds_of_sums())
-    };
-    let seconds = begin.elapsed().as_secs_f64();
+    let product = Product::of(device.as_mut(), schedule, &factors)?;
     report.device = Some(device.identity().clone());
-    report.tables.push(Table::of("Matrix product", [tables::product(schedule, &factors, execution, seconds, sums)]));
+    report.tables.push(Table::of("Matrix product", [tables::product(schedule, &factors, &product)]));
     if accuracy {
-        let accuracy = gemm::accuracy(schedule, &factors, &d)?;
-        report.tables.extend(Table::of("Accuracy", accuracy_table::accuracies(&accuracy)).filled());
-        let distances =
-            Table::of("Elements by their distance in numbers of D's format", accuracy_table::ulps(&accuracy));
-        report.tables.extend(distances.filled());
+        let measured = gemm::accuracy(schedule, &factors, &product.d)?;
+        accuracy_table::report(&measured, product.d.codes.len(), &mut report);
     }
-    Ok((d, report))
+    Ok((product.d, report))
 }
 
 /// Which schedules, of the instructions of models, give `d` of the given arrays.
@@ -186,37 +154,14 @@ fn matches<'py>(
 fn matched(suspects: &Suspects, arrays: &[Array], quantise: bool) -> Result<Report> {
     let mut report = Report::new("gemm", String::new());
     let conversion = if quantise { Conversion::Quantise } else { Conversion::Exact };
-    let first = suspects.instructions.first();
-    let scales = first.and_then(|i| i.scale).map(|scale| scale.format);
     let mut named = Named { arrays, notes: &mut report.notes };
-    let factors = Factors {
-        a: named.needed("a", first.map(|i| i.a), conversion)?,
-        b: named.needed("b", first.map(|i| i.b), conversion)?,
-        c: named.optional("c", None, conversion)?,
-        bias: named.optional("bias", None, conversion)?,
-        scale_a: named.optional("scale_a", scales, conversion)?,
-        scale_b: named.optional("scale_b", scales, conversion)?,
-    };
-    let d = named.needed("d", None, conversion)?;
-    let (k, elements) = (factors.k(), d.codes.len());
-    let mut found = Matches::default();
-    matching::find(suspects, &factors, &d, &mut found, &|_| ())?;
-    report.holds = !found.found.is_empty();
-    let mixed = matching::mixed(suspects, &factors, &d, &found, &|_| ())?;
-    report.answer = matching::answer(&found, k, elements);
-    report.notes.extend(matching::remarks(&found));
-    let title = if report.holds { "Schedules that give D in every bit" } else { "The nearest schedule" };
-    match mixed {
-        Some(mixed) => {
-            report.answer = Some(matching::together(&mixed, k, elements));
-            let rows = tables::mixed(&mixed, k, elements);
-            report.tables.push(Table::of("Two schedules that together give every element", rows));
-        }
-        None => report.tables.push(Table::of(title, tables::matches(&found, None, k, elements))),
-    }
-    if let Some((_, differences)) = &found.nearest {
-        let row = tables::comparison("d".into(), d.format, differences);
-        report.tables.push(Table::of("Where the nearest differs", [row]));
-    }
+    let d = named.optional("d", None, conversion)?.ok_or_else(|| Error::request("d is missing"))?;
+    let factors =
+        Factors::of_instruction(suspects.instructions.first(), conversion, &mut |name, format, conversion| {
+            named.optional(name, format, conversion)
+        })?;
+    let mut matched = Matched::default();
+    matching::search(suspects, &factors, &d, false, &mut matched, &|_| ())?;
+    tables::report_matches(&matched, &factors, &d, "d".into(), &mut report);
     Ok(report)
 }

@@ -5,7 +5,7 @@ use super::{
     accuracy::{Accuracy, bin_name},
     tables::ProductRow,
 };
-use crate::report::{grouped, three_digits};
+use crate::report::{Report, Table, grouped, three_digits};
 
 crate::rows! {
     /// How far D is from what a yardstick says: on all elements, or on some that are spread over it.
@@ -41,6 +41,15 @@ crate::rows! {
     }
 }
 
+/// Puts the accuracy of a D of so many elements into a report.
+pub fn report(measured: &[Accuracy], elements: usize, report: &mut Report) {
+    report.tables.extend(Table::of("Accuracy", accuracies(measured)).filled());
+    report.tables.extend(Table::of("Elements by their distance in numbers of D's format", ulps(measured)).filled());
+    if let Some(first) = measured.first().filter(|first| first.elements < elements) {
+        report.notes.push(format!("The accuracy is that of {} elements of {elements}, spread over D.", first.elements));
+    }
+}
+
 /// A row for each yardstick.
 pub fn accuracies(all: &[Accuracy]) -> impl Iterator<Item = AccuracyRow> + '_ {
     all.iter().map(|accuracy| AccuracyRow {
@@ -56,7 +65,7 @@ pub fn accuracies(all: &[Accuracy]) -> impl Iterator<Item = AccuracyRow> + '_ {
 }
 
 /// A row for each distance that an element has.
-pub fn ulps(all: &[Accuracy]) -> Vec<UlpRow> {
+fn ulps(all: &[Accuracy]) -> Vec<UlpRow> {
     let of = |name: &str| all.iter().find(|accuracy| accuracy.yardstick.name() == name);
     let bins = all.first().map_or(0, |accuracy| accuracy.histogram.len());
     let filled = (0..bins).filter(|bin| all.iter().any(|accuracy| accuracy.histogram[*bin] > 0));

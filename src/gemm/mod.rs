@@ -1,18 +1,18 @@
 //! Whole matrix products made of instructions, bit for bit.
 //!
 //! A [`Schedule`] says how a product is made: by which instruction, in what order along k, split into how many parts and how those are
-//! joined, promoted to a second register how often, and rounded to what. It is data, a small TOML file. [`compute`] follows it: one
-//! function for every schedule and every device.
+//! joined, promoted to a second register how often, and rounded to what. It is data, a small TOML file. [`Product::of`] follows it on
+//! any device.
 //!
 //! ```
-//! use tcnum::{device::ModelDevice, gemm::{self, Executor, Factors, Matrix, Schedule}, isa};
+//! use tcnum::{device::ModelDevice, gemm::{Factors, Matrix, Product, Schedule}, isa};
 //! # fn main() -> tcnum::Result<()> {
 //! let schedule = Schedule::new(isa::find("mma.m16n8k16.f32.f16.f16.f32")?)?;
 //! let half = schedule.instruction.a;
 //! let ones = Matrix::of_values(2, 40, half, &[0x3c00; 80]); // 2 x 40 times 40 x 2
 //! let factors = Factors::new(ones.clone(), ones.transposed());
 //! let mut device = ModelDevice::open("hopper")?;
-//! let d = gemm::compute(&schedule, &mut Executor::of(&mut device, &schedule, 2, 2)?, &factors, &|_| ())?;
+//! let d = Product::of(&mut device, &schedule, &factors)?.d;
 //! assert_eq!(d.codes.iter().map(|code| f32::from_bits(code as u32)).collect::<Vec<_>>(), [40.0; 4]);
 //! # Ok(())
 //! # }
@@ -33,6 +33,7 @@ pub mod library;
 pub mod matching;
 mod matrix;
 mod plan;
+mod product;
 mod read;
 mod register;
 mod replay;
@@ -51,6 +52,7 @@ pub use factors::{Extents, Factors};
 pub use file::instruction;
 pub use matrix::Matrix;
 pub use plan::{Run, Walk};
+pub use product::{Product, ReadMatrix};
 pub use read::{ArrayFile, Conversion, writable, write, write_named};
 pub use replay::{CudaReplay, ModelReplay, Replay};
 pub use schedule::{

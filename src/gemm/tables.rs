@@ -1,13 +1,16 @@
 //! The tables of matrix products.
 
 use super::{
-    Differences, Factors, Schedule,
+    Differences, Factors, Matrix, Product, Schedule,
     apart::Apart,
     between::{Between, KnownSchedule},
     differences::places,
-    matching::{Judged, MatchCandidate, Matches, Mixed},
+    matching::{self, Judged, MatchCandidate, Matched, Matches, Mixed},
 };
-use crate::{format::Format, report::grouped};
+use crate::{
+    format::Format,
+    report::{Report, Table, Verdict, grouped},
+};
 
 crate::rows! {
     /// A matrix product that was computed.
@@ -313,14 +316,36 @@ fn matched(place: usize, candidate: &MatchCandidate, k: usize, [equal, differing
     }
 }
 
+/// Puts the schedules that give a D into a report: answer, verdict, notes and tables. `file` names D.
+pub fn report_matches(matched: &Matched, factors: &Factors, d: &Matrix, file: String, report: &mut Report) {
+    let Matched { matches: found, mixed: together, apart } = matched;
+    let (k, elements) = (factors.k(), d.codes.len());
+    report.holds = !found.found.is_empty();
+    report.verdict = Verdict::Unmatched;
+    report.answer = match together {
+        Some(mixed) => Some(matching::together(mixed, k, elements)),
+        None => matching::answer(found, k, elements),
+    };
+    report.notes.extend(matching::remarks(found));
+    if let Some(together) = together {
+        let rows = mixed(together, k, elements);
+        report.tables.push(Table::of("Two schedules that together give every element", rows));
+        return;
+    }
+    let title = match (report.holds, &found.judged[..]) {
+        (true, _) => "Schedules that give D in every bit".to_string(),
+        (false, []) => "The nearest schedule".into(),
+        (false, [first, ..]) => format!("The nearest schedules on {} of {elements} elements", first.elements),
+    };
+    report.tables.push(Table::of(title, matches(found, apart.as_ref(), k, elements)));
+    if let Some((_, differences)) = &found.nearest {
+        report.tables.push(Table::of("Where the nearest differs", [comparison(file, d.format, differences)]));
+    }
+}
+
 /// The row of a product.
-pub fn product(
-    schedule: &Schedule,
-    factors: &Factors,
-    execution: &'static str,
-    seconds: f64,
-    sum_seconds: Option<f64>,
-) -> ProductRow {
+pub fn product(schedule: &Schedule, factors: &Factors, made: &Product) -> ProductRow {
+    let Product { execution, seconds, sum_seconds, .. } = *made;
     let (m, n, k) = (factors.a.rows, factors.b.columns, factors.k());
     let steps: usize = schedule.walk(k).parts.iter().flatten().map(|run| run.steps.len()).sum();
     let dot_product_adds = m as u64 * n as u64 * steps as u64;

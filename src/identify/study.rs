@@ -380,11 +380,11 @@ impl Student<'_> {
         }
         let instruction = &finding.found.instruction;
         (self.watch)(Progress::Comparing(instruction, cases.div_ceil((instruction.m * instruction.n) as u64)));
+        let held_out = HeldOut { seed: self.held_out_seed(), cases, budget, time: held_out_time };
         let mut watch = |state: &State| {
             (self.watch)(Progress::Compared(state));
             Ok(())
         };
-        let held_out = HeldOut { seed: self.held_out_seed(), cases, budget, time: held_out_time };
         match confirm(self.device, &finding.found, held_out, &mut watch) {
             Ok(Confirmation { part, missed, stopped }) => {
                 (finding.held_out, finding.missed, finding.stopped) = (Some(part), missed, stopped);

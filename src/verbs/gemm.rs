@@ -7,7 +7,7 @@ mod matched;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use clap::Args;
@@ -30,8 +30,8 @@ use crate::{
     },
     format::{self, Format, Rounding},
     gemm::{
-        self, AccumulatorJoin, ArrayFile, BiasEntry, CEntry, Conversion, CudaReplay, Differences, Executor, Extents,
-        Factors, KOrder, Matrix, OperandRounding, PartJoin, Residue, Schedule,
+        self, AccumulatorJoin, ArrayFile, BiasEntry, CEntry, Conversion, Differences, Extents, Factors, KOrder, Matrix,
+        OperandRounding, PartJoin, Product, Residue, Schedule,
         library::{Values, checked_shape, draw},
         tables,
     },
@@ -272,49 +272,36 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let factors = factors(arguments, &schedule, &mut report.notes)?;
     factors.check(&schedule)?;
     let mut device = open(arguments, &schedule)?;
-    let execution = device.prepare(&schedule.instruction)?.kind.name();
+    device.prepare(&schedule.instruction)?;
     let progress = Progress::new(&arguments.destination);
     let (m, n) = (factors.a.rows, factors.b.columns);
     progress.note(&format!("computing {m} x {n} x {} on {}", factors.k(), device.identity().name));
-    let begin = Instant::now();
-    let (d, sums) = {
+    let gpu = arguments.on.map(CudaDevice::open).transpose()?;
+    report.notes.extend(gpu.as_ref().map(|gpu| {
+        let own = gpu.identity();
+        format!("Computed on {}, {}.", own.name, own.description)
+    }));
+    let made = {
         let bar = Bar::new(&progress, "computing", m as u64 * n as u64, 0, 1);
-        let mut executor = match arguments.on {
-            None => Executor::for_product(device.as_mut(), &schedule, &factors)?,
-            Some(ordinal) => {
-                let simulated = || Error::request("--on is for a simulated device: --device model:NAME");
-                let model = device.model().ok_or_else(simulated)?;
-                let gpu = CudaDevice::open(ordinal)?;
-                report.notes.push(format!("Computed on {}, {}.", gpu.identity().name, gpu.identity().description));
-                CudaReplay(gpu).executor(model, &schedule, &factors)?
-            }
-        };
-        let d = gemm::compute(&schedule, &mut executor, &factors, &|done| bar.show(done, 0))?;
-        (d, executor.seconds_of_sums())
+        Product::watched(device.as_mut(), gpu, &schedule, &factors, &|done| bar.show(done, 0))?
     };
-    let seconds = begin.elapsed().as_secs_f64();
+    let d = &made.d;
     report.device = Some(device.identity().clone());
-    let product = tables::product(&schedule, &factors, execution, seconds, sums);
+    let product = tables::product(&schedule, &factors, &made);
     progress.step("measuring the errors");
-    let accuracy = gemm::accuracy(&schedule, &factors, &d);
+    let accuracy = gemm::accuracy(&schedule, &factors, d);
     let measured = accuracy.as_deref().unwrap_or_default();
     report.answer = Some(gemm::accuracy_table::answer(&product, &device.identity().name, measured));
     report.tables.push(Table::of("Matrix product", [product]));
-    report.tables.extend(Table::of("Accuracy", gemm::accuracy_table::accuracies(measured)).filled());
-    let distances =
-        Table::of("Elements by their distance in numbers of D's format", gemm::accuracy_table::ulps(measured));
-    report.tables.extend(distances.filled());
-    if let Some(first) = measured.first().filter(|first| first.elements < m * n) {
-        report.notes.push(format!("The accuracy is that of {} elements of {}, spread over D.", first.elements, m * n));
-    }
-    let compared = compare(arguments, &d, report);
+    gemm::accuracy_table::report(measured, m * n, report);
+    let compared = compare(arguments, d, report);
     let metadata = [
         ("tcnum.schedule", schedule.to_toml()),
         ("tcnum.device", device.identity().name.clone()),
         ("tcnum.source", invocation()),
     ];
     let metadata = BTreeMap::from(metadata.map(|(key, value)| (key.to_string(), value)));
-    let written = write_schedule(arguments, Some(&schedule)).and(write_product(arguments, &d, metadata));
+    let written = write_schedule(arguments, Some(&schedule)).and(write_product(arguments, d, metadata));
     accuracy.and(compared).and(written)
 }
 
@@ -402,6 +389,43 @@ fn scale_factors(arguments: &Arguments) -> (f64, f64) {
     (arguments.alpha.unwrap_or(1.0), arguments.beta.unwrap_or(1.0))
 }
 
+/// How values that a format does not have are taken.
+fn conversion(arguments: &Arguments) -> Conversion {
+    if arguments.quantise { Conversion::Quantise } else { Conversion::Exact }
+}
+
+/// The matrix of a name, read or drawn for a D of this format, if there is one.
+fn matrix(
+    arguments: &Arguments,
+    d: &Format,
+    (name, format, conversion): (&str, Option<&'static Format>, Conversion),
+    notes: &mut Vec<String>,
+) -> Result<Option<Matrix>> {
+    if let (Some((m, n, k)), Some(format)) = (arguments.shape, format) {
+        let own = |rows, columns, which| {
+            Ok(Some(draw(rows, columns, format, d, arguments.dist, random(arguments.seed, which))))
+        };
+        match name {
+            "a" => return own(m, k, 0),
+            "b" => return own(k, n, 1),
+            _ => {}
+        }
+    }
+    let (file, turned) = match name {
+        "a" => (&arguments.a, arguments.transpose_a),
+        "b" => (&arguments.b, arguments.transpose_b),
+        "c" => (&arguments.c, false),
+        "bias" => (&arguments.bias, false),
+        "scale_a" => (&arguments.scale_a, false),
+        _ => (&arguments.scale_b, false),
+    };
+    let Some(file) = file else { return Ok(None) };
+    let flag = format!("--{}", name.replace('_', "-"));
+    let (matrix, note) = file.read(format, conversion).map_err(|error| error.within(flag))?;
+    notes.extend(note);
+    Ok(Some(if turned { matrix.transposed() } else { matrix }))
+}
+
 /// A and B in these formats, read or drawn, for a D of this format.
 fn multiplied(
     arguments: &Arguments,
@@ -409,21 +433,12 @@ fn multiplied(
     d: &Format,
     notes: &mut Vec<String>,
 ) -> Result<[Matrix; 2]> {
-    if let Some((m, n, k)) = arguments.shape {
-        let own = |rows, columns, format, which| {
-            draw(rows, columns, format, d, arguments.dist, random(arguments.seed, which))
-        };
-        return Ok([own(m, k, a, 0), own(k, n, b, 1)]);
-    }
     check_extents(arguments)?;
-    let conversion = if arguments.quantise { Conversion::Quantise } else { Conversion::Exact };
-    let mut read = |flag: &str, file: &Option<ArrayFile>, format: &'static Format, turn: bool| -> Result<Matrix> {
-        let file = file.as_ref().ok_or_else(|| Error::request("give --a and --b, or --shape"))?;
-        let (matrix, note) = file.read(Some(format), conversion).map_err(|error| error.within(flag))?;
-        notes.extend(note);
-        Ok(if turn { matrix.transposed() } else { matrix })
+    let mut own = |name, format| {
+        let found = matrix(arguments, d, (name, Some(format), conversion(arguments)), notes)?;
+        found.ok_or_else(|| Error::request("give --a and --b, or --shape"))
     };
-    Ok([read("--a", &arguments.a, a, arguments.transpose_a)?, read("--b", &arguments.b, b, arguments.transpose_b)?])
+    Ok([own("a", a)?, own("b", b)?])
 }
 
 /// The schedule that the flags describe.
@@ -464,32 +479,9 @@ fn schedule(arguments: &Arguments) -> Result<Schedule> {
 
 /// The matrices, each in the format that it has to have.
 fn factors(arguments: &Arguments, schedule: &Schedule, notes: &mut Vec<String>) -> Result<Factors> {
-    let i = &schedule.instruction;
-    let conversion = if arguments.quantise { Conversion::Quantise } else { Conversion::Exact };
-    let own = schedule.output.format;
-    let taken = schedule.operands.map_or([i.a, i.b], |operands| [operands.format; 2]);
-    let [a, b] = multiplied(arguments, taken, own, notes)?;
-    let mut read = |flag: &str, file: &ArrayFile, format: &'static Format, conversion: Conversion| -> Result<Matrix> {
-        let (matrix, note) = file.read(Some(format), conversion).map_err(|error| error.within(flag))?;
-        notes.extend(note);
-        Ok(matrix)
-    };
-    let c_format = if schedule.c == CEntry::Start { (i.c, conversion) } else { (own, Conversion::Keep) };
-    let bias_format = if schedule.bias == BiasEntry::Start { (i.c, conversion) } else { (own, Conversion::Keep) };
-    let scales = match i.scale {
-        Some(scale) => (scale.format, conversion),
-        None => (format::find("f32")?, conversion),
-    };
-    let mut optional = |flag: &str, file: &Option<ArrayFile>, (format, conversion)| {
-        file.as_ref().map(|file| read(flag, file, format, conversion)).transpose()
-    };
-    Ok(Factors {
-        a,
-        b,
-        c: optional("--c", &arguments.c, c_format)?,
-        bias: optional("--bias", &arguments.bias, bias_format)?,
-        scale_a: optional("--scale-a", &arguments.scale_a, scales)?,
-        scale_b: optional("--scale-b", &arguments.scale_b, scales)?,
+    check_extents(arguments)?;
+    Factors::of_schedule(schedule, conversion(arguments), &mut |name, format, conversion| {
+        matrix(arguments, schedule.output.format, (name, format, conversion), notes)
     })
 }
 

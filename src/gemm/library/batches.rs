@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{LibrarySchedules, Values, checked_shape, draw, shapes::named};
 use crate::{
     Error, Result,
-    base::{digest::fnv1a, interrupt, text},
+    base::{digest::fnv1a, interrupt, sorting, text},
     device::{Attributes, ChosenAlgorithm, Library, OperandLayout, Problem},
     gemm::{Differences, Factors, Matrix, ModelReplay, Replay, sample::Sample},
     inputs::random,
@@ -210,4 +210,18 @@ fn otherwise(schedules: &LibrarySchedules, first: &Reference, now: &Attributes, 
         true => format!("the same algorithm, {schedule}"),
         false => format!("{}: {schedule}", changes.join(", ")),
     }
+}
+
+impl BatchRow {
+    /// Whether the first row has the bits that it has at the first batch size, or the library refused the product.
+    pub fn holds(&self) -> bool {
+        matches!(self.outcome, "first" | "same" | "refused")
+    }
+}
+
+/// In how many layers the batch size matters, in a sentence; `None` without rows.
+pub fn batch_answer(rows: &[BatchRow]) -> Option<String> {
+    let layers = sorting::set(rows.iter().map(|row| &row.layer)).len();
+    let changed = sorting::set(rows.iter().filter(|row| row.outcome == "changed").map(|row| &row.layer)).len();
+    (layers > 0).then(|| format!("The bits of the first row depend on the batch size in {changed} of {layers} layers."))
 }

@@ -1,6 +1,9 @@
 //! Many products of a library, each explained: what its algorithm's attributes predict is compared in every bit with what it computed.
 
-use super::{AskedProduct, LibrarySchedules, Prediction, Values, draw};
+use super::{
+    AskedProduct, LibrarySchedules, Prediction, Values, draw,
+    tables::{LibraryProductRow, library_product},
+};
 use crate::{
     Error, Result,
     base::{digest::fnv1a, interrupt, named::named},
@@ -13,6 +16,8 @@ use crate::{
     inputs::random,
 };
 
+/// Failures in a row after which the library is asked nothing more.
+pub const MOST_FAILURES: usize = 3;
 /// Rows and columns that the model computes on the processor, of every product.
 const CHECKED: (usize, usize) = (8, 16);
 /// Those that stand for a product where nothing computes every element fast.
@@ -120,6 +125,32 @@ impl<'a> Campaign<'a> {
         let values = values.unwrap_or(Values::Normal);
         let own = |operand: u64| random(self.seed ^ fnv1a(p.name().as_bytes()), operand);
         Factors::new(draw(p.m, p.k, p.a, p.d, values, own(0)), draw(p.k, p.n, p.b, p.d, values, own(1)))
+    }
+
+    /// Explains products of drawn operands, each in a row of its own; whether all were asked for, since the library did not fail too
+    /// often. `done` is told how many are done, and how many of them are not as predicted.
+    ///
+    /// # Errors
+    /// As [`Campaign::explain`].
+    pub fn explain_all(
+        &mut self,
+        asked: &[AskedProduct],
+        rows: &mut Vec<LibraryProductRow>,
+        done: &dyn Fn(u64, u64),
+    ) -> Result<bool> {
+        let (mut failures, mut differing) = (0, 0);
+        for (place, asked) in asked.iter().enumerate() {
+            let factors = self.factors(asked);
+            let (explained, _) = self.explain(asked, &factors)?;
+            failures = if explained.outcome == Outcome::Failed { failures + 1 } else { 0 };
+            differing += u64::from(!matches!(explained.outcome, Outcome::Predicted | Outcome::Refused));
+            rows.push(library_product(place + 1, &explained, self.schedules));
+            done(place as u64 + 1, differing);
+            if failures == MOST_FAILURES {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Has the library compute a product of these operands, and explains it; with D, where the library computed one.

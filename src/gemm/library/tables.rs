@@ -169,6 +169,13 @@ pub fn library_product(place: usize, product: &ExplainedProduct, schedules: &Lib
     }
 }
 
+impl LibraryProductRow {
+    /// Whether the product is as predicted, or the library refused it.
+    pub fn holds(&self) -> bool {
+        matches!(self.outcome, "predicted" | "refused")
+    }
+}
+
 /// What became of products, in a sentence; `None` without one.
 pub fn answer(rows: &[LibraryProductRow], device: &str) -> Option<String> {
     let of = |outcome: &str| rows.iter().filter(|row| row.outcome == outcome).count();

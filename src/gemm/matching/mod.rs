@@ -10,8 +10,18 @@ use std::sync::Arc;
 pub(super) use candidates::suited;
 pub use words::{answer, remarks, together};
 
-use super::{Differences, Executor, Extents, Factors, Matrix, Schedule, compute::compute, sample::Sample};
-use crate::{Result, base::interrupt, device::ModelDevice, isa::Instruction};
+use super::{
+    Differences, Executor, Extents, Factors, Matrix, Schedule,
+    apart::{Apart, apart},
+    compute::compute,
+    sample::Sample,
+};
+use crate::{
+    Result,
+    base::interrupt,
+    device::ModelDevice,
+    isa::Instruction,
+};
 use candidates::{Suspect, arithmetics, scale_blocks, suspected, weight};
 use judge::Score;
 
@@ -23,6 +33,39 @@ const NEAR: usize = 16;
 const FEWEST: usize = 4;
 /// Of the survivors, how many are computed in full.
 const MOST_MATCHES: usize = 64;
+
+/// What a search for the schedules of a product found.
+#[derive(Debug, Default)]
+pub struct Matched {
+    /// The schedules that give D in every bit, or the nearest.
+    pub matches: Matches,
+    /// Two schedules that together give every element, where none does.
+    pub mixed: Option<Mixed>,
+    /// A product that tells the schedules apart, where it was asked for and there are several.
+    pub apart: Option<Apart>,
+}
+
+/// Finds the schedules that give `d`, or two that together do; with `tells_apart` also a product on which those that give it differ.
+/// `matched` has what is known, also where an error ends the search.
+///
+/// # Errors
+/// Formats that no instruction of the models multiplies; a device that fails; a signal.
+pub fn search(
+    suspects: &Suspects,
+    factors: &Factors,
+    d: &Matrix,
+    tells_apart: bool,
+    matched: &mut Matched,
+    step: &dyn Fn(&str),
+) -> Result<()> {
+    find(suspects, factors, d, &mut matched.matches, step)?;
+    matched.mixed = mixed(suspects, factors, d, &matched.matches, step)?;
+    if tells_apart && matched.matches.found.len() > 1 {
+        step("looking for a product that tells them apart");
+        matched.apart = apart(&matched.matches.found, factors, d.format)?;
+    }
+    Ok(())
+}
 
 /// What a matrix product may have been made of.
 #[derive(Debug, Clone)]

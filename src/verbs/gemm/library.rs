@@ -12,7 +12,7 @@ use crate::{
         self, Conversion, CudaReplay, Factors, ModelReplay, Replay,
         library::{
             AskedProduct, BatchRow, Layer, LibrarySchedules, batches,
-            campaign::{Campaign, Outcome},
+            campaign::{Campaign, MOST_FAILURES, Outcome},
             read_layers, read_shapes,
             tables::LibraryProductRow,
         },
@@ -22,8 +22,6 @@ use crate::{
 
 /// The library of devices whose name begins with this.
 const LIBRARY: &str = "cublaslt";
-/// After so many failures in a row the device is taken to be gone.
-const MOST_FAILURES: usize = 3;
 
 /// Whether a device is a library, by its name.
 pub(super) fn is_library(device: &str) -> bool {
@@ -193,13 +191,9 @@ fn invariance(
         progress.step(&layer.name);
         batches(library, schedules, model, layer, arguments.seed, arguments.algorithm.as_ref(), &mut rows)
     });
-    report.holds = rows.iter().all(|row| matches!(row.outcome, "first" | "same" | "refused"));
+    report.holds = rows.iter().all(BatchRow::holds);
     report.verdict = Verdict::BatchDependent;
-    let of = |layer: &&Layer| rows.iter().filter(|row| row.layer == layer.name).collect::<Vec<_>>();
-    let asked = layers.iter().filter(|layer| !of(layer).is_empty()).count();
-    let changed = layers.iter().filter(|layer| of(layer).iter().any(|row| row.outcome == "changed")).count();
-    report.answer = (asked > 0)
-        .then(|| format!("The bits of the first row depend on the batch size in {changed} of {asked} layers."));
+    report.answer = gemm::library::batch_answer(&rows);
     report.tables.push(Table::of("The first row at each batch size", rows));
     outcome
 }
@@ -207,41 +201,19 @@ fn invariance(
 /// The products of a table.
 fn many(arguments: &Arguments, campaign: &mut Campaign, asked: &[AskedProduct], report: &mut Report) -> Result<()> {
     let progress = Progress::new(&arguments.destination);
+    let bar = Bar::new(&progress, "products", asked.len() as u64, 0, 1);
     let mut rows = Vec::new();
-    let outcome = explain_all(campaign, asked, &progress, &mut rows);
+    let outcome = campaign.explain_all(asked, &mut rows, &|done, differing| bar.show(done, differing));
     if matches!(outcome, Ok(false)) {
         report
             .notes
             .push(format!("The device failed {MOST_FAILURES} times in a row; the other products were not asked for."));
     }
-    report.holds = rows.iter().all(|row| matches!(row.outcome, "predicted" | "refused"));
+    report.holds = rows.iter().all(LibraryProductRow::holds);
     report.verdict = Verdict::Unpredicted;
     report.answer = gemm::library::tables::answer(&rows, &campaign.library.identity().name);
     let summary = gemm::library::tables::library_summary(&rows);
     report.tables.push(Table::of("Products by what they compute", summary));
     report.tables.push(Table::of("Products of the library", rows));
     outcome.map(drop)
-}
-
-/// Adds a row for each product; whether all were asked for, since the device did not fail too often.
-fn explain_all(
-    campaign: &mut Campaign,
-    asked: &[AskedProduct],
-    progress: &Progress,
-    rows: &mut Vec<LibraryProductRow>,
-) -> Result<bool> {
-    let bar = Bar::new(progress, "products", asked.len() as u64, 0, 1);
-    let (mut failures, mut differing) = (0, 0);
-    for (place, asked) in asked.iter().enumerate() {
-        let factors = campaign.factors(asked);
-        let (explained, _) = campaign.explain(asked, &factors)?;
-        failures = if explained.outcome == Outcome::Failed { failures + 1 } else { 0 };
-        differing += u64::from(!matches!(explained.outcome, Outcome::Predicted | Outcome::Refused));
-        rows.push(gemm::library::tables::library_product(place + 1, &explained, campaign.schedules));
-        bar.show(place as u64 + 1, differing);
-        if failures == MOST_FAILURES {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }

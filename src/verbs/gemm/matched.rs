@@ -2,19 +2,18 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use super::{Arguments, Progress, check_extents, invocation, models, safetensors, scale_factors};
+use super::{Arguments, Progress, check_extents, conversion, invocation, matrix, models, safetensors, scale_factors};
 use crate::{
-    Error, Result,
+    Result,
     base::atomic,
-    format::Format,
     gemm::{
-        self, ArrayFile, Conversion, Factors, Matrix,
-        apart::{self, Apart},
-        matching::{self, Matches, Suspects},
+        self, ArrayFile, Factors,
+        apart::Apart,
+        matching::{self, Matched, Suspects},
         tables,
     },
     isa::Instruction,
-    report::{Report, Table, Verdict},
+    report::Report,
 };
 
 /// Finds the schedules that give a D.
@@ -24,68 +23,23 @@ use crate::{
 pub(super) fn run(arguments: &Arguments, file: &ArrayFile, report: &mut Report) -> Result<()> {
     let instructions: Vec<Instruction> =
         arguments.instruction.iter().map(|name| gemm::instruction(name)).collect::<Result<_>>()?;
-    let wanted = |of: fn(&Instruction) -> &'static Format| instructions.first().map(of);
     if let Some(path) = &arguments.apart {
         safetensors(path)?;
     }
     check_extents(arguments)?;
-    let conversion = if arguments.quantise { Conversion::Quantise } else { Conversion::Exact };
-    let mut read = |flag: &str, file: &ArrayFile, format: Option<&'static Format>| -> Result<Matrix> {
-        let (matrix, note) = file.read(format, conversion).map_err(|error| error.within(flag))?;
-        report.notes.extend(note);
-        Ok(matrix)
-    };
-    let turned = |matrix: Matrix, turn: bool| if turn { matrix.transposed() } else { matrix };
-    let (Some(a), Some(b)) = (&arguments.a, &arguments.b) else { return Err(Error::request("give --a and --b")) };
-    let a = turned(read("--a", a, wanted(|i| i.a))?, arguments.transpose_a);
-    let b = turned(read("--b", b, wanted(|i| i.b))?, arguments.transpose_b);
-    let scales = instructions.first().and_then(|i| i.scale).map(|scale| scale.format);
-    let mut optional =
-        |flag: &str, file: &Option<ArrayFile>, format| file.as_ref().map(|file| read(flag, file, format)).transpose();
-    let factors = Factors {
-        c: optional("--c", &arguments.c, None)?,
-        bias: optional("--bias", &arguments.bias, None)?,
-        scale_a: optional("--scale-a", &arguments.scale_a, scales)?,
-        scale_b: optional("--scale-b", &arguments.scale_b, scales)?,
-        ..Factors::new(a, b)
-    };
-    let d = read("--match", file, None)?;
+    let (d, note) = file.read(None, conversion(arguments)).map_err(|error| error.within("--match"))?;
+    let factors =
+        Factors::of_instruction(instructions.first(), conversion(arguments), &mut |name, format, conversion| {
+            matrix(arguments, d.format, (name, format, conversion), &mut report.notes)
+        })?;
+    report.notes.extend(note);
     let suspects = Suspects { models: models(arguments), instructions, factors: scale_factors(arguments) };
     let progress = Progress::new(&arguments.destination);
     let step = |what: &str| progress.step(what);
-    let (k, elements) = (factors.k(), d.codes.len());
-    let (mut found, mut mixed, mut told) = (Matches::default(), None, None);
-    let outcome = matching::find(&suspects, &factors, &d, &mut found, &step).and_then(|()| {
-        mixed = matching::mixed(&suspects, &factors, &d, &found, &step)?;
-        if arguments.apart.is_some() && found.found.len() > 1 {
-            step("looking for a product that tells them apart");
-            told = apart::apart(&found.found, &factors, d.format)?;
-        }
-        Ok(())
-    });
-    report.holds = !found.found.is_empty();
-    report.verdict = Verdict::Unmatched;
-    report.answer = match &mixed {
-        Some(mixed) => Some(matching::together(mixed, k, elements)),
-        None => matching::answer(&found, k, elements),
-    };
-    report.notes.extend(matching::remarks(&found));
-    let title = match (report.holds, &found.judged[..]) {
-        (true, _) => "Schedules that give D in every bit".to_string(),
-        (false, []) => "The nearest schedule".into(),
-        (false, [first, ..]) => format!("The nearest schedules on {} of {elements} elements", first.elements),
-    };
-    match &mixed {
-        Some(mixed) => {
-            let rows = tables::mixed(mixed, k, elements);
-            report.tables.push(Table::of("Two schedules that together give every element", rows));
-        }
-        None => report.tables.push(Table::of(title, tables::matches(&found, told.as_ref(), k, elements))),
-    }
-    if let (None, Some((_, differences))) = (&mixed, &found.nearest) {
-        let row = tables::comparison(file.label(), d.format, differences);
-        report.tables.push(Table::of("Where the nearest differs", [row]));
-    }
+    let mut matched = Matched::default();
+    let outcome = matching::search(&suspects, &factors, &d, arguments.apart.is_some(), &mut matched, &step);
+    tables::report_matches(&matched, &factors, &d, file.label(), report);
+    let Matched { matches: found, apart: told, .. } = matched;
     let schedule = match (&arguments.schedule_out, found.found.first()) {
         (Some(path), Some(first)) => {
             atomic::write(path, first.schedule.to_toml().as_bytes()).map_err(|error| error.within("--schedule-out"))

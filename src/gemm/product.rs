@@ -1,0 +1,111 @@
+//! A product from its operands to D: which matrix has which format, and how long the computation takes.
+
+use std::time::Instant;
+
+use super::{BiasEntry, CEntry, Conversion, CudaReplay, Executor, Factors, Matrix, Schedule, compute};
+use crate::{
+    Error, Result,
+    device::{Device, cuda::CudaDevice},
+    format::{self, Format},
+    isa::Instruction,
+};
+
+/// Gives the matrix of a name (`a`, `scale_b`) in a format, or in its own; `None` where there is no such matrix.
+pub type ReadMatrix<'r> = dyn FnMut(&str, Option<&'static Format>, Conversion) -> Result<Option<Matrix>> + 'r;
+
+impl Factors {
+    /// The operands of a product by `schedule`, each in the format that it has to have.
+    ///
+    /// # Errors
+    /// Those of `read`; A or B is missing.
+    pub fn of_schedule(schedule: &Schedule, conversion: Conversion, read: &mut ReadMatrix) -> Result<Factors> {
+        let i = &schedule.instruction;
+        let taken = schedule.operands.map_or([i.a, i.b], |operands| [operands.format; 2]);
+        let own = (schedule.output.format, Conversion::Keep);
+        let c = if schedule.c == CEntry::Start { (i.c, conversion) } else { own };
+        let bias = if schedule.bias == BiasEntry::Start { (i.c, conversion) } else { own };
+        let scales = i.scale.map_or(format::find("f32")?, |scale| scale.format);
+        Ok(Factors {
+            a: needed(read, "a", Some(taken[0]), conversion)?,
+            b: needed(read, "b", Some(taken[1]), conversion)?,
+            c: read("c", Some(c.0), c.1)?,
+            bias: read("bias", Some(bias.0), bias.1)?,
+            scale_a: read("scale_a", Some(scales), conversion)?,
+            scale_b: read("scale_b", Some(scales), conversion)?,
+        })
+    }
+
+    /// The operands of a product whose schedule is not known, but perhaps its instruction.
+    ///
+    /// # Errors
+    /// Those of `read`; A or B is missing.
+    pub fn of_instruction(i: Option<&Instruction>, conversion: Conversion, read: &mut ReadMatrix) -> Result<Factors> {
+        let scales = i.and_then(|i| i.scale).map(|scale| scale.format);
+        Ok(Factors {
+            a: needed(read, "a", i.map(|i| i.a), conversion)?,
+            b: needed(read, "b", i.map(|i| i.b), conversion)?,
+            c: read("c", None, conversion)?,
+            bias: read("bias", None, conversion)?,
+            scale_a: read("scale_a", scales, conversion)?,
+            scale_b: read("scale_b", scales, conversion)?,
+        })
+    }
+}
+
+fn needed(
+    read: &mut ReadMatrix,
+    name: &str,
+    format: Option<&'static Format>,
+    conversion: Conversion,
+) -> Result<Matrix> {
+    read(name, format, conversion)?.ok_or_else(|| Error::request(format!("{name} is missing")))
+}
+
+/// A product that was computed.
+#[derive(Debug, Clone)]
+pub struct Product {
+    /// D.
+    pub d: Matrix,
+    /// How the device executes the instruction.
+    pub execution: &'static str,
+    /// Seconds that the computation took.
+    pub seconds: f64,
+    /// Seconds of these that sums of all elements at once took, without moving matrices.
+    pub sum_seconds: Option<f64>,
+}
+
+impl Product {
+    /// The product of the operands on a device, by what is fastest there.
+    ///
+    /// # Errors
+    /// Those of [`compute`]; the device lacks the instruction.
+    pub fn of(device: &mut dyn Device, schedule: &Schedule, factors: &Factors) -> Result<Product> {
+        Product::watched(device, None, schedule, factors, &|_| ())
+    }
+
+    /// The same, where `done` is told how many elements of D are done. A GPU computes the arithmetic of a simulated device in place of the
+    /// processor.
+    ///
+    /// # Errors
+    /// As [`Product::of`]; a GPU and a device that is not simulated.
+    pub fn watched(
+        device: &mut dyn Device,
+        gpu: Option<CudaDevice>,
+        schedule: &Schedule,
+        factors: &Factors,
+        done: &(dyn Fn(u64) + Sync),
+    ) -> Result<Product> {
+        factors.check(schedule)?;
+        let execution = device.prepare(&schedule.instruction)?.kind.name();
+        let begin = Instant::now();
+        let mut executor = match gpu {
+            None => Executor::for_product(device, schedule, factors)?,
+            Some(gpu) => {
+                let simulated = || Error::request("--on is for a simulated device: --device model:NAME");
+                CudaReplay(gpu).executor(device.model().ok_or_else(simulated)?, schedule, factors)?
+            }
+        };
+        let d = compute(schedule, &mut executor, factors, done)?;
+        Ok(Product { d, execution, seconds: begin.elapsed().as_secs_f64(), sum_seconds: executor.seconds_of_sums() })
+    }
+}
