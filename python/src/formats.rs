@@ -206,6 +206,18 @@ impl ElementFormat {
         format!("tcnum.formats['{}']", self.0)
     }
 
+    /// The numbers that say what the format holds, as a table of a notebook.
+    fn _repr_html_(&self) -> String {
+        let row = |(name, code): (&str, u64)| {
+            format!("<tr><td>{name}</td><td>{}</td><td>{:e}</td></tr>", self.0.hex(code), self.0.to_f64(code))
+        };
+        let rows: String = self.0.landmarks().into_iter().map(row).collect();
+        format!(
+            "<table><caption>{}, {} bits</caption><thead><tr><th></th><th>code</th><th>value</th></tr></thead><tbody>{rows}</tbody></table>",
+            self.0, self.0.bits
+        )
+    }
+
     fn __str__(&self) -> &'static str {
         self.0.name
     }

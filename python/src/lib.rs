@@ -7,6 +7,7 @@ mod calls;
 mod commands;
 mod device;
 mod formats;
+mod identify;
 mod instruction;
 mod model;
 mod products;
@@ -24,5 +25,6 @@ fn _tcnum(module: &Bound<'_, PyModule>) -> PyResult<()> {
     instruction::add(module)?;
     model::add(module)?;
     commands::add(module)?;
+    identify::add(module)?;
     products::add(module)
 }

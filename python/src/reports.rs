@@ -24,6 +24,7 @@ pub(crate) fn python_report<'py>(py: Python<'py>, report: &Report) -> PyResult<B
     own.set_item("seed", report.seed)?;
     own.set_item("answer", &report.answer)?;
     own.set_item("notes", &report.notes)?;
+    own.set_item("model", &report.model)?;
     own.set_item("holds", report.holds)?;
     own.set_item("verdict", report.found().map(Verdict::name))?;
     let tables = report.tables.iter().map(|table| python_table(py, table)).collect::<PyResult<Vec<_>>>()?;

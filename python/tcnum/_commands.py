@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from types import SimpleNamespace
 from typing import Any, Union
 
 from ._devices import FunctionDevice, Lent, resolved
@@ -11,12 +12,11 @@ from ._instructions import any_instruction, instruction
 from ._models import Model, model
 from ._reports import Report
 from ._tcnum import Format, Instruction, RequestError
+from ._tcnum import identify as studied
 from ._tcnum import report as run
 
 DeviceLike = Union[str, FunctionDevice, Callable[..., Any]]
 InstructionLike = Union[str, Instruction]
-# How the note begins that has the model which `tcnum identify` found.
-_MODEL_FILE = "The model file (--model-out writes it):"
 
 
 def command(name: str, *words: Any, **options: Any) -> Report:
@@ -121,12 +121,18 @@ def identify(
     out: str | Format | None = None,
     cases: int | None = None,
     seed: int | None = None,
+    budget: int | None = None,
+    from_nothing: bool = False,
+    any_nan: bool = False,
+    timeout: int = 60,
     **options: Any,
 ) -> Identified:
     """Works out the arithmetic of an instruction from the answers of a device, and compares the device with it.
 
-    Of a function, m, n, k, format (of A and B) and out (of C and D) say what it multiplies, or instr does. `report.model` is what was found,
-    a `tcnum.Model`.
+    Of a function, m, n, k, format (of A and B) and out (of C and D) say what it multiplies, or instr does. budget: tiles that the device may
+    execute; cases: held-out cases; from_nothing: without the arithmetics of shipped models; any_nan: whether all NaN codes are equal;
+    timeout: seconds for one answer of a program. `report.model` is what was found, a `tcnum.Model`. Other options are those of the command
+    (quick, features, fmt).
 
     >>> import tcnum
     >>> volta = tcnum.model("volta")["mma.m8n8k4.f32.f16.f16.f32"]
@@ -136,8 +142,31 @@ def identify(
     """
     shape = {"m": m, "n": n, "k": k, "format": format, "out": out}
     chosen = _given(device, instr, shape, "identify")
-    found = Identified(command("identify", device=device, instr=chosen, cases=cases, seed=seed, **options)._made)
+    own = {"budget": budget, "cases": cases, "seed": seed, "from_nothing": from_nothing, "any_nan": any_nan, "timeout": timeout}
+    if options or chosen is None or (isinstance(device, str) and device.startswith("trace:")):
+        return Identified(command("identify", device=device, instr=chosen, **own, **options)._made)
+    for name in ("budget", "cases", "seed", "timeout"):
+        own[name] = _whole(name, own[name])
+    taken: list[FunctionDevice] = []
+    named = resolved(device, taken)
+    asked = SimpleNamespace(**{**own, "seed": own["seed"] or 0}, device=named, instruction=any_instruction(chosen))
+    made, failure = studied(asked, [Lent(own) for own in taken])
+    found = Identified(made)
+    if failure is not None:
+        failure.report = found  # type: ignore[attr-defined]
+        raise failure
     return found
+
+
+def _whole(name: str, given: Any) -> int | None:
+    """A count that is given as a whole number."""
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, (int, float)) or given != int(given):
+        raise TypeError(f"{name} is a whole number, not {given!r}")
+    if not 0 <= given < 2**64 or (given == 0 and name != "seed"):
+        raise RequestError(f"{name} is {given}; it has to be from {0 if name == 'seed' else 1} to 2**64 - 1")
+    return int(given)
 
 
 class Identified(Report):
@@ -146,10 +175,10 @@ class Identified(Report):
     @property
     def model(self) -> Model:
         """The arithmetic that was found, as a model; RequestError where there is none."""
-        for note in self.notes:
-            if note.startswith(_MODEL_FILE):
-                return model(note.partition("\n")[2])
-        raise RequestError("the report has no model: with model_out it is in that file, and quick and features make none")
+        text = self._made["model"]
+        if text is None:
+            raise RequestError("the report has no model: no rule was found, or quick and features were asked for, which make none")
+        return model(text)
 
 
 def distinguish(

@@ -111,6 +111,7 @@ pub fn report(study: &Study, device: &str, report: &mut Report) -> Result<()> {
     }
     report.holds = !all.is_empty() && all.iter().all(Finding::agrees);
     report.verdict = Verdict::Unidentified;
+    report.model = study.model_file();
     let (differences, signatures) = differences(all)?;
     report.tables.extend(differences);
     report.notes.extend(signatures);

@@ -119,6 +119,8 @@ pub struct Report {
     pub seed: Option<u64>,
     /// Sentences that the reader of the numbers must know.
     pub notes: Vec<String>,
+    /// The text of the model file that the command made; JSON and the views do not have it.
+    pub model: Option<String>,
     /// Key and value pairs that the caller asked to keep with the result (`--note date=...`).
     pub annotations: Vec<(String, String)>,
     /// The results.
@@ -157,6 +159,7 @@ impl Report {
             answer: None,
             seed: None,
             notes: Vec::new(),
+            model: None,
             annotations: Vec::new(),
             tables: Vec::new(),
             holds: true,

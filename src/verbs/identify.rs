@@ -109,7 +109,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     }
     let outcome = report.until_interrupted(outcome);
     // What cannot be reported keeps nothing back that can.
-    let shown = tables::report(&study, &name, report).and_then(|()| write(arguments, &study, report));
+    let shown = tables::report(&study, &name, report).and_then(|()| write(arguments, report));
     outcome.and(shown)
 }
 
@@ -117,8 +117,8 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
 ///
 /// # Errors
 /// The file cannot be written.
-fn write(arguments: &Arguments, study: &Study, report: &mut Report) -> Result<()> {
-    let Some(text) = study.model_file() else { return Ok(()) };
+fn write(arguments: &Arguments, report: &mut Report) -> Result<()> {
+    let Some(text) = &report.model else { return Ok(()) };
     match &arguments.model_out {
         Some(path) => {
             atomic::write(path, text.as_bytes()).map_err(|error| error.within("--model-out"))?;

@@ -1,0 +1,88 @@
+//! Working out the arithmetic of an instruction.
+
+use std::time::Duration;
+
+use pyo3::{
+    prelude::*,
+    types::{PyDict, PyModule},
+};
+use tcnum::{
+    Error, Result,
+    comparison::{Nans, OneNan},
+    device,
+    identify::{Limits, Request, Study, study, tables},
+    report::Report,
+};
+
+use crate::{
+    calls::{Raised, exception, outcome_and_cause},
+    device::Function,
+    instruction::Instruction,
+    reports::python_report,
+};
+
+/// Adds the function of this file.
+pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(identify, module)?)
+}
+
+/// What is asked, and how much of it.
+#[derive(FromPyObject)]
+struct Asked {
+    device: String,
+    instruction: Instruction,
+    seed: u64,
+    budget: Option<u64>,
+    cases: Option<u64>,
+    from_nothing: bool,
+    any_nan: bool,
+    timeout: u64,
+}
+
+/// The report of a search, and the model file of what was found; with it the exception that ended the search in the middle, if one did.
+#[pyfunction]
+fn identify<'py>(
+    py: Python<'py>,
+    asked: Asked,
+    functions: Vec<Function>,
+) -> PyResult<(Bound<'py, PyDict>, Option<PyErr>)> {
+    let raised = Raised::default();
+    let work = {
+        let raised = raised.clone();
+        move || crate::device::with(functions, &raised, || studied(&asked))
+    };
+    match outcome_and_cause(py, &raised, work) {
+        (Err(error), cause) => Err(exception(py, &error, cause)),
+        (Ok((report, Some(error))), cause) => Ok((python_report(py, &report)?, Some(exception(py, &error, cause)))),
+        (Ok((_, None)), Some(error)) => Err(error),
+        (Ok((report, None)), None) => Ok((python_report(py, &report)?, None)),
+    }
+}
+
+fn studied(asked: &Asked) -> Result<(Report, Option<Error>)> {
+    let mut device = device::open(Some(&asked.device), Duration::from_secs(asked.timeout))?;
+    let nans = Nans::from(asked.any_nan);
+    if nans == Nans::Alike {
+        device = Box::new(OneNan(device));
+    }
+    let request = Request {
+        seed: asked.seed,
+        catalogue: !asked.from_nothing,
+        nans,
+        limits: Limits::of(device.as_ref(), asked.budget, asked.cases),
+        date: None,
+        skip_lacking: false,
+    };
+    let mut found = Study::default();
+    let instructions = std::slice::from_ref(&asked.instruction.0);
+    let outcome = study(device.as_mut(), instructions, &request, &mut |_| (), &mut found);
+    if found.findings.is_empty() {
+        outcome?;
+    }
+    let mut report = Report::new("identify", String::new());
+    report.seed = Some(asked.seed);
+    report.device = Some(device.identity().clone());
+    let outcome = report.until_interrupted(outcome);
+    tables::report(&found, &device.identity().name, &mut report)?;
+    Ok((report, outcome.err()))
+}
