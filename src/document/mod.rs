@@ -6,20 +6,26 @@
 mod arithmetic;
 mod compose;
 mod figures;
+mod file;
 mod html;
 mod latex;
 mod markdown;
+mod measured;
 mod neighbours;
 mod outline;
+mod preset;
 mod proof;
 mod results;
 mod rows;
 
 pub(crate) use compose::compose;
 pub(crate) use figures::{Figure, figures};
-pub(crate) use html::html;
-pub(crate) use latex::{PaperFile, paper};
-pub(crate) use markdown::markdown;
+pub(crate) use file::Form;
+use html::html;
+use latex::{PaperFile, paper};
+use markdown::markdown;
+pub(crate) use measured::{Measured, measured};
+pub(crate) use preset::Preset;
 pub(crate) use results::{Results, chip};
 
 use crate::report::Shown;

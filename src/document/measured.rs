@@ -22,24 +22,25 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What commands came to.
 #[derive(Default)]
-pub(super) struct Measured {
+pub(crate) struct Measured {
     /// The results: of an interrupted command what it had.
-    pub(super) kept: Vec<Kept>,
+    pub(crate) kept: Vec<Kept>,
     /// What went wrong with the others.
-    pub(super) wrong: Vec<Error>,
+    pub(crate) wrong: Vec<Error>,
     /// What ended the work before all commands were done, and how many were.
-    pub(super) interrupted: Option<(Interruption, usize)>,
+    pub(crate) interrupted: Option<(Interruption, usize)>,
 }
 
-/// Runs commands on a device and reads their results. An interruption stops the running one, whose partial result is read.
+/// Runs commands on a device, each in a process of its own, which may fail without the others, and reads their results. An interruption
+/// stops the running one, whose partial result is read. `watch` is told which command runs.
 ///
 /// # Errors
 /// This program cannot be started.
-pub(super) fn measured(
+pub(crate) fn measured(
     device: &str,
     commands: &[&str],
     declared: &[Declaration],
-    progress: &Progress,
+    watch: &dyn Fn(Stage),
 ) -> Result<Measured> {
     let unusable = |error: std::io::Error| Error::request(format!("--device: what it takes cannot be run: {error}"));
     let folder = tempfile::tempdir().map_err(unusable)?;
@@ -49,7 +50,7 @@ pub(super) fn measured(
     for (number, command) in commands.iter().enumerate() {
         let out = folder.path().join(format!("{}-{}.json", command.split(' ').next().unwrap_or_default(), number + 1));
         let what = format!("running {command} ({} of {})", number + 1, commands.len());
-        progress.at(Stage { what: &what, done: number as u64, total: commands.len() as u64 });
+        watch(Stage { what: &what, done: number as u64, total: commands.len() as u64 });
         if let Some(by) = interrupt::pending() {
             all.interrupted = Some((by, number));
             break;

@@ -1,0 +1,97 @@
+//! Writing a document to a file or a folder.
+
+use std::path::{Path, PathBuf};
+
+use super::{Document, PaperFile, html, markdown, paper};
+use crate::{
+    Error, Result,
+    base::atomic::{self, DerivedKind},
+};
+
+/// The form of a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// A page of HTML that needs nothing else.
+    Page,
+    /// Markdown.
+    Text,
+    /// A folder with a LaTeX project.
+    Paper,
+}
+
+impl Form {
+    /// The form that the name of a file or a folder asks for.
+    ///
+    /// # Errors
+    /// A request error: no form has such a name.
+    pub(crate) fn of(path: &Path, is_folder: bool) -> Result<Form> {
+        let ends = |ending: &str| path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending));
+        match () {
+            () if is_folder => Ok(Form::Paper),
+            () if ends("html") => Ok(Form::Page),
+            () if ends("md") => Ok(Form::Text),
+            () => Err(Error::request(format!(
+                "--out {}: a document is a page (.html), Markdown (.md) or a LaTeX project (a folder, which ends in /)",
+                path.display()
+            ))),
+        }
+    }
+
+    /// The file that stands for the document at a path.
+    pub(crate) fn main(self, out: &Path) -> PathBuf {
+        match self {
+            Form::Paper => out.join("main.tex"),
+            Form::Page | Form::Text => out.to_path_buf(),
+        }
+    }
+
+    /// A free path for a document that must not replace the one at `out`: `FILE.partial.html`, `FILE.partial-2.html`.
+    pub(crate) fn partial(self, out: &Path) -> PathBuf {
+        let name = out.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let ending = out.extension().map_or(String::new(), |ending| format!(".{}", ending.to_string_lossy()));
+        let numbered = |number: usize| match number {
+            1 => format!("{name}.partial{ending}"),
+            number => format!("{name}.partial-{number}{ending}"),
+        };
+        let mut paths = (1..).map(|number| out.with_file_name(numbered(number)));
+        paths.find(|path| !self.main(path).exists()).expect("there is always another number")
+    }
+
+    /// Writes a document.
+    ///
+    /// # Errors
+    /// A file or a folder cannot be written, or is somebody else's.
+    pub(crate) fn write(self, document: &Document, out: &Path) -> Result<()> {
+        match self {
+            Form::Page => atomic::write(out, html(document).as_bytes()),
+            Form::Text => atomic::write(out, markdown(document).as_bytes()),
+            Form::Paper => write_paper(&paper(document), out),
+        }
+    }
+}
+
+/// A file of a LaTeX project that this program wrote.
+struct PaperKind;
+
+impl DerivedKind for PaperKind {
+    fn description(&self) -> String {
+        "a file of a LaTeX project".into()
+    }
+
+    fn is_own(&self, path: &Path) -> bool {
+        let begins =
+            |bytes: &[u8]| [&b"% Made by tcnum"[..], b"%PDF-", b"@article"].iter().any(|own| bytes.starts_with(own));
+        std::fs::read(path).is_ok_and(|bytes| begins(&bytes))
+    }
+}
+
+/// Writes the files of a LaTeX project; the main one last, so that it is there when all are.
+fn write_paper(files: &[PaperFile], folder: &Path) -> Result<()> {
+    files.iter().try_for_each(|file| atomic::derivable(&folder.join(&file.path), &PaperKind))?;
+    for name in ["parts", "figures"] {
+        let folder = folder.join(name);
+        std::fs::create_dir_all(&folder)
+            .map_err(|error| Error::request(format!("the folder {} cannot be made: {error}", folder.display())))?;
+    }
+    files.iter().try_for_each(|file| atomic::write(&folder.join(&file.path), &file.bytes))
+}

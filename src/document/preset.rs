@@ -1,0 +1,35 @@
+//! Presets: the commands whose results make a document of a device.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::device::cpu;
+
+/// The presets, as a TOML table.
+const PRESETS: &str = include_str!("presets.toml");
+
+/// The commands whose results make a document of a device.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Preset {
+    /// Commands without their device and output.
+    commands: Vec<String>,
+    /// Commands for devices that have a cost: GPUs and this processor.
+    #[serde(default)]
+    timed: Vec<String>,
+}
+
+impl Preset {
+    /// The preset of this name; the names of all presets in words where there is none.
+    pub(crate) fn parse(name: &str) -> std::result::Result<Preset, String> {
+        let mut all: BTreeMap<String, Preset> = toml::from_str(PRESETS).expect("the table is TOML");
+        all.remove(name).ok_or_else(|| format!("the presets are {}", all.into_keys().collect::<Vec<_>>().join(" and ")))
+    }
+
+    /// The commands for `device`.
+    pub(crate) fn of(&self, device: &str) -> Vec<&str> {
+        let timed = device == cpu::NAME || device.starts_with("cuda:");
+        self.commands.iter().chain(self.timed.iter().filter(|_| timed)).map(String::as_str).collect()
+    }
+}
