@@ -8,6 +8,7 @@ mod evaluator;
 mod fast;
 mod language;
 mod model;
+mod near;
 mod program;
 mod reference;
 pub mod scalar_rule;
@@ -17,12 +18,13 @@ pub use evaluator::Evaluator;
 pub use language::{
     evidence::{Evidence, EvidenceKind, EvidenceSource, Grounds},
     file::Model,
-    keys::{KEYS, Key, NODE_KEYS, NodeKey, RuleKey},
-    node::{Indices, Node, NodeKind, NodeResult, Term},
+    keys::{KEYS, Key, NODE_KEYS, Node, NodeKey, Rule, RuleKey, setting},
+    node::{Indices, NodeKind, NodeResult, Term},
     rule::{
-        Alignment, CPosition, Conversion, Join, Lanes, Late, NanOperand, Parts, ResultTininess, Rounded, Rule, Split,
-        Start, Step, Subnormals, Wrap, ZeroSign,
+        Alignment, CPosition, Conversion, Join, Lanes, Late, NanOperand, Parts, ResultTininess, Rounded, Split, Start,
+        Step, Subnormals, Wrap, ZeroSign,
     },
+    setting::{Place, Setting},
 };
 pub use program::{
     Addend, Destination, ElementaryOperation, Factors, IntegerSum, Multiply, OperationStep, Output, Program, Scaling,

@@ -1,9 +1,9 @@
 //! What is wrong with a rule that its types cannot say: missing keys, keys without effect, impossible values.
 
 use super::{
-    keys::{KEYS, Key, NODE_KEYS},
+    keys::{KEYS, Key, NODE_KEYS, Rule},
     node::NodeKind,
-    rule::{CPosition, Join, Rule, Start, Step},
+    rule::{CPosition, Join, Start, Step},
     tree,
 };
 

@@ -9,9 +9,9 @@ use serde::{
 use toml::{Table, Value, value::Datetime};
 
 use super::{
-    keys::{KEYS, RuleKey},
+    keys::{KEYS, Rule, RuleKey},
     pattern,
-    rule::{Rule, Step},
+    rule::Step,
 };
 
 /// The kind of a source, the strongest first.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, de::Error as _};
 
-use super::{check, rule::Rule};
+use super::{check, keys::Rule};
 
 /// The arithmetic of a family of matrix instructions, as a model file describes it.
 #[derive(Debug, Clone, Deserialize)]

@@ -1,19 +1,36 @@
-//! The keys of a rule and of a node: what each means, what it may be, which steps it belongs to, and what it makes of a draft.
+//! The keys of a rule and of a node, a row each: the field that is read, what the key means, what it may be, which steps it belongs
+//! to, what readers call it, what it is changed to, and what it makes of a draft.
+//!
+//! Whoever reads, checks, prints, lowers, changes or compares rules goes through these rows: a key is added here.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
 
 use super::{
     draft::Draft,
-    evidence,
+    evidence::{self, Evidence, sources},
     limits::{
         alignment, at_least_one, exponent, group, lanes, late, nan_operands, nodes, normalised, parts, patterns, split,
         sum_format,
     },
     lowering,
-    node::{Node, NodeKind},
-    rule::{CPosition, Join, ResultTininess, Rule, Start, Step, Subnormals},
+    node::{Indices, NodeKind, NodeResult, Term},
+    rule::{
+        Alignment, CPosition, Conversion, Join, Lanes, Late, NanOperand, Parts, ResultTininess, Rounded, Split, Start,
+        Step, Subnormals, Wrap, ZeroSign,
+    },
+    setting::{
+        self, EXPONENTS, Setting, WIDTHS, accumulators, counts, exponents, flag, groups, or_none, overflows, results,
+        roundings, says, sticky, subnormals, targets, widths, words,
+    },
+    values::{code, optional_format, tininess},
 };
+use crate::format::Format;
 
 /// A key of a table of a model file: of a rule, whose steps differ in the keys that they have, or of a node, whose kinds do.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Key<Table: 'static, Variant: 'static> {
     /// The key as model files write it.
     pub name: &'static str,
@@ -27,16 +44,81 @@ pub struct Key<Table: 'static, Variant: 'static> {
     pub required: bool,
     /// Whether a table has it (and not with the value that is meant where it is absent).
     pub(super) present: fn(&Table) -> bool,
-    /// What is wrong with its value, with the key and what is allowed.
+    /// What is wrong with its value, with the key and what is allowed; nothing where the types of the language say it.
     pub(super) check: fn(&Table) -> Option<String>,
     /// What it makes of a draft, in the steps or kinds of node for which it says something; of a key of a node, of the newest one.
     pub(super) lower: fn(&Table, &mut Draft),
+    /// What it sets. A key of a node that rules have too is as theirs.
+    pub(super) own: Setting,
+    /// Where its value is a table, what each key of that sets.
+    pub(super) within: &'static [(&'static str, Setting)],
 }
 
 /// A key of a rule.
 pub type RuleKey = Key<Rule, Step>;
 /// A key of a node.
 pub type NodeKey = Key<Node, NodeKind>;
+
+impl<Table, Variant> Key<Table, Variant> {
+    /// A row that says nothing.
+    const NONE: Key<Table, Variant> = Key {
+        name: "",
+        meaning: "",
+        values: "",
+        variants: &[],
+        required: false,
+        present: |_| true,
+        check: |_| None,
+        lower: |_, _| {},
+        own: says(""),
+        within: &[],
+    };
+
+    /// What the key sets, and where its value is a table what each key of that does, with their paths: `group`; `alignment.bits`.
+    pub fn settings(&self) -> impl Iterator<Item = (String, &Setting)> {
+        let within = self.within.iter().map(|(name, setting)| (format!("{}.{name}", self.name), setting));
+        std::iter::once((self.name.to_string(), &self.own)).chain(within)
+    }
+}
+
+/// What the key at a path of a rule sets: `group`, `alignment.bits`, `node.even.alignment.bits`.
+pub fn setting(path: &str) -> Option<&'static Setting> {
+    let of_node = path.strip_prefix("node.").and_then(|rest| Some(rest.split_once('.')?.1));
+    let (name, below) = match of_node.unwrap_or(path).split_once('.') {
+        Some((name, below)) => (name, Some(below)),
+        None => (of_node.unwrap_or(path), None),
+    };
+    let rule = KEYS.iter().find(|key| key.name == name).map(|key| (&key.own, key.within));
+    let node = || NODE_KEYS.iter().find(|key| key.name == name).map(|key| (&key.own, key.within));
+    let (own, within) = rule.or_else(node)?;
+    match below {
+        Some(below) => within.iter().find(|(name, _)| *name == below).map(|(_, setting)| setting),
+        None => Some(own),
+    }
+}
+
+/// Declares a table of a model file and the rows of its keys: of each key the field that reads it, its name and what else there is to
+/// say.
+macro_rules! keys {
+    (
+        $(#[$about:meta])* $table:ident, $(#[$list:meta])* $keys:ident: $key:ident {
+            $($(#[$read:meta])* $field:ident: $type:ty = $name:literal {
+                meaning: $meaning:literal, $($part:ident: $what:expr,)*
+            })*
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Deserialize)]
+        #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+        #[non_exhaustive]
+        pub struct $table {
+            $(#[doc = $meaning] $(#[$read])* pub $field: $type,)*
+        }
+
+        $(#[$list])*
+        pub const $keys: &[$key] = &[$($key { name: $name, meaning: $meaning, $($part: $what,)* ..$key::NONE },)*];
+    };
+}
 
 const ALL: &[Step] = Step::ALL;
 const FLOATING: &[Step] = &[Step::Fused, Step::Exact, Step::Fma, Step::Sequential, Step::Pairwise, Step::Tree];
@@ -47,167 +129,6 @@ const ONCE: &[Step] = &[Step::Fused, Step::Exact];
 const PRODUCTS: &[Step] = &[Step::Fused, Step::Exact, Step::Sequential, Step::Pairwise];
 const TREE: &[Step] = &[Step::Tree];
 const CHAINS: &[Step] = &[Step::Fma, Step::Sequential, Step::Pairwise];
-
-const TO: &str = "{ format, rounding, overflow, subnormals, tininess }: a format with signs, zero and NaN; RNE, RNA, RZ, RU, RD or RO; standard (the default), infinity, nan or saturate, for what is beyond the largest number, infinities included; as result-subnormals and result-tininess (the default)";
-
-macro_rules! key {
-    ($name:literal, $variants:ident, $required:ident, $present:expr, $check:expr, $lower:expr, $values:expr, $meaning:literal) => {
-        Key {
-            name: $name,
-            meaning: $meaning,
-            values: $values,
-            variants: $variants,
-            required: $required == NEEDED,
-            present: $present,
-            check: $check,
-            lower: $lower,
-        }
-    };
-}
-/// Of keys whose values the types of the language say.
-macro_rules! any {
-    () => {
-        |_| None
-    };
-}
-/// Of keys that say nothing about the arithmetic.
-macro_rules! nothing {
-    () => {
-        |_, _| {}
-    };
-}
-const NEEDED: bool = true;
-const OPTIONAL: bool = false;
-
-/// Every key of a rule, in the order of the computation, in which they are lowered.
-#[rustfmt::skip]
-pub const KEYS: &[RuleKey] = &[
-    key!("instructions", ALL, NEEDED, |_| true, patterns,
-        nothing!(),
-        "patterns: * is anything, {x,y} is x or y",
-        "the instructions that the rule covers, by name; of several rules the first holds"),
-    key!("evidence", ALL, NEEDED, |r| !r.evidence.is_empty(), evidence::defect,
-        nothing!(),
-        "a list of { measured, date, cases, files }, { recorded, device, files, leaves }, { specification, section }, { literature } and { assumed }, each with note, keys and instructions where it covers only these",
-        "the sources of the rule and what each covers; of several that cover a key the first holds, and a key that none covers is assumed"),
-    key!("unpack", FLOATING, OPTIONAL, |r| r.unpack.is_some(), any!(),
-        |r, d| d.unpack = r.unpack,
-        "a format that holds every number of A and B",
-        "what A and B are first converted to, exactly (a subnormal operand can become a normal one, whose term has a smaller exponent); absent: nothing"),
-    key!("unpack-c", FLOATING, OPTIONAL, |r| r.unpack_c.is_some(), any!(),
-        |r, d| d.unpack_c = r.unpack_c,
-        "a format that holds every number of C",
-        "what C is first converted to; absent: nothing"),
-    key!("operand-subnormals", FLOATING, OPTIONAL, |r| r.operand_subnormals != Subnormals::Keep, any!(),
-        |r, d| d.operand_subnormals = r.operand_subnormals,
-        "keep, signed-zero or positive-zero",
-        "what becomes of subnormal operands; absent: keep"),
-    key!("result-subnormals", FLOATING, OPTIONAL, |r| r.result_subnormals != Subnormals::Keep, any!(),
-        |r, d| d.result_subnormals = r.result_subnormals,
-        "keep, signed-zero or positive-zero",
-        "what becomes of subnormal results of steps, rounded products and additions; absent: keep"),
-    key!("result-tininess", FLOATING, OPTIONAL, |r| r.result_tininess != ResultTininess::After, any!(),
-        |r, d| d.result_tininess = r.result_tininess,
-        "before, after, or \"after, unbounded exponent\"",
-        "when a result counts as subnormal: the exact one is below the smallest normal number; the rounded one is; it is when rounded to the format's precision with any exponent; absent: after"),
-    key!("split", FLOATING, OPTIONAL, |r| r.split.is_some(), split,
-        |r, d| d.split = r.split.clone(),
-        "{ a, b }: lists of widths, from the leading bit down, which add up to the precision",
-        "how the significands of A and B are cut into pieces; the product of two pieces is a term with the exponent of the whole product; absent: they are not"),
-    key!("parts", GROUPED, OPTIONAL, |r| r.parts.is_some(), parts,
-        lowering::parts,
-        "{ period, residues }: each remainder below the period in one list",
-        "how k (of sparse forms the stored elements) is split by remainder before it is grouped; absent: not"),
-    key!("group", IN_GROUPS, OPTIONAL, |r| r.group.is_some(), group,
-        lowering::group,
-        "1 or more",
-        "how many consecutive k of a part one step sums; absent: all"),
-    key!("step", ALL, OPTIONAL, |_| true, any!(),
-        lowering::step,
-        "fused, exact, fma, sequential, pairwise, integer or tree",
-        "how a group is summed; absent: tree. fused: its terms (non-zero products, exact and unnormalised, and c) are aligned to the largest exponent, cut, added exactly, and the sum is rounded once; exact: the same without alignment; fma: a chain of fused multiply-adds; sequential: products added in order; pairwise: products added in a binary tree, whose sum is added to c; integer: exact; tree: as the nodes say"),
-    key!("node", TREE, NEEDED, |r| !r.nodes.is_empty(), any!(),
-        lowering::node,
-        "node.NAME = { kind, ... }: see the keys of a node",
-        "a step of a tree; the node that no other one uses gives D"),
-    key!("product", PRODUCTS, OPTIONAL, |r| r.product.is_some(), |r| sum_format("product", r.product),
-        |r, d| d.each(|n| n.product = r.product),
-        TO,
-        "what each product is rounded to; absent: it is exact"),
-    key!("product-limit", PRODUCTS, OPTIONAL, |r| r.product_limit.is_some(), |r| exponent("product-limit", r.product_limit),
-        |r, d| d.each(|n| n.product_limit = r.product_limit),
-        "an exponent",
-        "products of magnitude 2^this or more are infinite, before they are rounded; absent: none is"),
-    key!("normalised", ALIGNED, OPTIONAL, |r| r.normalised.is_some(), |r| normalised(r.normalised, r.scale_sums),
-        |r, d| d.each(|n| n.normalised = r.normalised == Some(true)),
-        "true or false",
-        "whether the exponent of a product is that of its leading bit; absent: the sum of the operands' exponents"),
-    key!("scale-sums", ONCE, OPTIONAL, |r| r.scale_sums.is_some(), |r| at_least_one("scale-sums", r.scale_sums),
-        |r, d| d.each(|n| n.scale_sums = r.scale_sums),
-        "a divisor of the products in a block",
-        "block-scaled forms: so many consecutive products are added exactly, and their sum times the scales is one term, whose exponent is that of the scales; absent: each product is scaled"),
-    key!("alignment", ALIGNED, NEEDED, |r| r.alignment.is_some(), |r| alignment(r.alignment),
-        |r, d| d.each(|n| n.alignment = r.alignment),
-        "{ bits, rounding, floor, sticky }: 0 to 60; RNE, RNA, RZ, RU, RD or RO (which sets the last bit); an exponent, absent: none; true or false",
-        "bits kept after the binary point of a significand whose units digit weighs 2^e, e the largest exponent of a term but at least the floor; how the rest is cut off; sticky: a sum of which anything was cut off counts as a little more in magnitude (RD: as larger, RU: as smaller) where it is rounded"),
-    key!("lanes", ALIGNED, OPTIONAL, |r| r.lanes.is_some(), lanes,
-        lowering::lanes,
-        "{ period, bits, rounding }",
-        "positions of a group that differ by remainder are aligned and summed apart; then the sums are aligned, cut and added; absent: they are not"),
-    key!("late", ALIGNED, OPTIONAL, |r| r.late.is_some(), late,
-        lowering::late,
-        "{ sum-bits, c-bits, rounding, drop, floor }",
-        "the sum of the products and c are aligned to the larger exponent (at least the floor), each cut to its own width, and added; a c more than drop below is left out; absent: c is a term among the products"),
-    key!("zero", ONCE, OPTIONAL, |r| r.zero.is_some(), any!(),
-        |r, d| d.each(|n| n.zero = r.zero.unwrap_or_default()),
-        "positive, negative, ieee or exact-positive",
-        "the sign of a zero result; exact-positive: +0 for a sum that is exactly zero, the sign of one that underflows; absent: positive"),
-    key!("start", CHAINS, OPTIONAL, |r| r.start != Start::C, any!(),
-        lowering::start,
-        "c or product",
-        "what a chain, or with join = \"add\" each group, starts from: c, or its first product (or sum of products) itself; absent: c"),
-    key!("join", GROUPED, OPTIONAL, |r| r.join != Join::Chain, any!(),
-        lowering::join,
-        "chain or add",
-        "chain: the result of a group is the c of the next; add: groups are summed apart and added in order; absent: chain"),
-    key!("c", GROUPED, OPTIONAL, |r| r.c != CPosition::First, any!(),
-        lowering::c,
-        "first or last",
-        "whether c enters before everything else, or after it by an ordinary addition; absent: first"),
-    key!("result", GROUPED, NEEDED, |r| r.result.is_some(), |r| sum_format("result", r.result),
-        lowering::result,
-        TO,
-        "what a step rounds its sum to"),
-    key!("between", GROUPED, OPTIONAL, |r| r.between.is_some(), |r| sum_format("between", r.between),
-        lowering::between,
-        TO,
-        "what it is rounded to where another group continues from it; absent: as result"),
-    key!("addition", GROUPED, OPTIONAL, |r| r.addition.is_some(), |r| sum_format("addition", r.addition),
-        lowering::addition,
-        TO,
-        "what the ordinary additions of join and c round to; absent: as result"),
-    key!("output", FLOATING, OPTIONAL, |r| r.output.is_some(), any!(),
-        |r, d| d.output = r.output,
-        "{ rounding, overflow }",
-        "how the last value becomes a number of D's format; absent: to nearest"),
-    key!("wrap", INTEGER, NEEDED, |r| r.wrap.is_some(), any!(),
-        lowering::wrap,
-        "wrap or saturate",
-        "what an integer sum beyond the range of D becomes, after each group of products"),
-    key!("accumulator", INTEGER, OPTIONAL, |r| r.accumulator.is_some(), |r| at_least_one("accumulator", r.accumulator.map(|bits| bits as usize)),
-        lowering::accumulator,
-        "1 or more, at most the bits of D",
-        "bits of the range that integer sums are brought into; absent: those of D"),
-    key!("nan-operands", NANS, OPTIONAL, |r| r.nan_operands.is_some(), nan_operands,
-        |r, d| d.each(|n| n.nan_operands = r.nan_operands.clone().unwrap_or_default()),
-        "a list of a, b and c",
-        "the order in which a NaN among the operands of a step becomes the result, made quiet, with the leading bits of its payload (of a fused or exact step, product by product); absent: every NaN result is nan"),
-    key!("nan", FLOATING, NEEDED, |r| r.nan.is_some(), any!(),
-        |r, d| d.nan = r.nan,
-        "a NaN of D in hexadecimal: \"0x7fffffff\"",
-        "the code of D for every NaN; with nan-operands for those of invalid operations"),
-];
-
 const INTEGER: &[Step] = &[Step::Integer];
 const NANS: &[Step] = &[Step::Fused, Step::Exact, Step::Fma];
 
@@ -216,59 +137,456 @@ const SUM: &[NodeKind] = &[NodeKind::Sum];
 const CHAIN: &[NodeKind] = &[NodeKind::Fma];
 const TERMS: &[NodeKind] = &[NodeKind::Sum, NodeKind::Add];
 
+const TO: &str = "{ format, rounding, overflow, subnormals, tininess }: a format with signs, zero and NaN; RNE, RNA, RZ, RU, RD or RO; standard (the default), infinity, nan or saturate, for what is beyond the largest number, infinities included; as result-subnormals and result-tininess (the default)";
+
+keys! {
+/// How a set of instructions computes `d = c + sum over k of a*b`.
+///
+/// Most of its keys are a shorthand for common shapes: the k indices (of sparse forms the stored ones) are split into
+/// `parts` (by default one, all of them, ascending) and each part into groups of `group` consecutive indices. Each group is
+/// summed in one `step`. By default the result of one group is the c of the next; `start`, `join` and `c` say where it is not.
+/// Any other shape is spelled as a tree of named nodes (`node`). The last value is rounded to the format of D.
+Rule,
+/// Every key of a rule, in the order of the computation, in which they are lowered.
+KEYS: RuleKey {
+    instructions: Vec<String> = "instructions" {
+        meaning: "the instructions that the rule covers, by name; of several rules the first holds",
+        values: "patterns: * is anything, {x,y} is x or y",
+        variants: ALL,
+        required: true,
+        check: patterns,
+        own: says("the instructions that the rule covers"),
+    }
+    #[serde(deserialize_with = "sources")]
+    evidence: Vec<Evidence> = "evidence" {
+        meaning: "the sources of the rule and what each covers; of several that cover a key the first holds, and a key that none covers is assumed",
+        values: "a list of { measured, date, cases, files }, { recorded, device, files, leaves }, { specification, section }, { literature } and { assumed }, each with note, keys and instructions where it covers only these",
+        variants: ALL,
+        required: true,
+        present: |r| !r.evidence.is_empty(),
+        check: evidence::defect,
+        own: says("the sources of the rule"),
+    }
+    #[serde(default, deserialize_with = "optional_format")]
+    unpack: Option<&'static Format> = "unpack" {
+        meaning: "what A and B are first converted to, exactly (a subnormal operand can become a normal one, whose term has a smaller exponent); absent: nothing",
+        values: "a format that holds every number of A and B",
+        variants: FLOATING,
+        present: |r| r.unpack.is_some(),
+        lower: |r, d| d.unpack = r.unpack,
+        own: says("what A and B are first converted to").or("nothing").near(|s| or_none(s, words(s, &["f16", "bf16", "f32", "f64"]))),
+    }
+    #[serde(default, deserialize_with = "optional_format")]
+    unpack_c: Option<&'static Format> = "unpack-c" {
+        meaning: "what C is first converted to; absent: nothing",
+        values: "a format that holds every number of C",
+        variants: FLOATING,
+        present: |r| r.unpack_c.is_some(),
+        lower: |r, d| d.unpack_c = r.unpack_c,
+        own: says("what C is first converted to").or("nothing").near(|s| or_none(s, words(s, &["f32", "f64"]))),
+    }
+    #[serde(default)]
+    operand_subnormals: Subnormals = "operand-subnormals" {
+        meaning: "what becomes of subnormal operands; absent: keep",
+        values: "keep, signed-zero or positive-zero",
+        variants: FLOATING,
+        present: |r| r.operand_subnormals != Subnormals::Keep,
+        lower: |r, d| d.operand_subnormals = r.operand_subnormals,
+        own: says("what becomes of subnormal operands").usual("keep").near(subnormals),
+    }
+    #[serde(default)]
+    result_subnormals: Subnormals = "result-subnormals" {
+        meaning: "what becomes of subnormal results of steps, rounded products and additions; absent: keep",
+        values: "keep, signed-zero or positive-zero",
+        variants: FLOATING,
+        present: |r| r.result_subnormals != Subnormals::Keep,
+        lower: |r, d| d.result_subnormals = r.result_subnormals,
+        own: says("what becomes of subnormal results").usual("keep").near(subnormals).rare(),
+    }
+    #[serde(default, deserialize_with = "tininess")]
+    result_tininess: ResultTininess = "result-tininess" {
+        meaning: "when a result counts as subnormal: the exact one is below the smallest normal number; the rounded one is; it is when rounded to the format's precision with any exponent; absent: after",
+        values: "before, after, or \"after, unbounded exponent\"",
+        variants: FLOATING,
+        present: |r| r.result_tininess != ResultTininess::After,
+        lower: |r, d| d.result_tininess = r.result_tininess,
+        own: says("when a result counts as subnormal").usual("after").near(setting::tininess).rare(),
+    }
+    split: Option<Split> = "split" {
+        meaning: "how the significands of A and B are cut into pieces; the product of two pieces is a term with the exponent of the whole product; absent: they are not",
+        values: "{ a, b }: lists of widths, from the leading bit down, which add up to the precision",
+        variants: FLOATING,
+        present: |r| r.split.is_some(),
+        check: split,
+        lower: |r, d| d.split = r.split.clone(),
+        own: says("how significands are cut into pieces").near(|s| or_none(s, Vec::new())),
+    }
+    parts: Option<Parts> = "parts" {
+        meaning: "how k (of sparse forms the stored elements) is split by remainder before it is grouped; absent: not",
+        values: "{ period, residues }: each remainder below the period in one list",
+        variants: GROUPED,
+        present: |r| r.parts.is_some(),
+        check: parts,
+        lower: lowering::parts,
+        own: says("how k is split before it is grouped").near(setting::parts),
+    }
+    group: Option<usize> = "group" {
+        meaning: "how many consecutive k of a part one step sums; absent: all",
+        values: "1 or more",
+        variants: IN_GROUPS,
+        present: |r| r.group.is_some(),
+        check: group,
+        lower: lowering::group,
+        own: says("how many products one step sums").or("all").near(groups),
+    }
+    #[serde(default)]
+    step: Step = "step" {
+        meaning: "how a group is summed; absent: tree. fused: its terms (non-zero products, exact and unnormalised, and c) are aligned to the largest exponent, cut, added exactly, and the sum is rounded once; exact: the same without alignment; fma: a chain of fused multiply-adds; sequential: products added in order; pairwise: products added in a binary tree, whose sum is added to c; integer: exact; tree: as the nodes say",
+        values: "fused, exact, fma, sequential, pairwise, integer or tree",
+        variants: ALL,
+        lower: lowering::step,
+        own: says("how a group is summed").or("tree"),
+    }
+    #[serde(default, rename = "node")]
+    nodes: BTreeMap<String, Node> = "node" {
+        meaning: "a step of a tree; the node that no other one uses gives D",
+        values: "node.NAME = { kind, ... }: see the keys of a node",
+        variants: TREE,
+        required: true,
+        present: |r| !r.nodes.is_empty(),
+        lower: lowering::node,
+        own: says("the steps of the sum"),
+    }
+    product: Option<Rounded> = "product" {
+        meaning: "what each product is rounded to; absent: it is exact",
+        values: TO,
+        variants: PRODUCTS,
+        present: |r| r.product.is_some(),
+        check: |r| sum_format("product", r.product),
+        lower: |r, d| d.each(|n| n.product = r.product),
+        own: says("what each product is rounded to").near(|s| targets(s, &["f16", "bf16", "f32"])),
+        within: &[
+            ("format", says("the format that each product is rounded to").near(results)),
+            ("rounding", says("how each product is rounded").near(roundings)),
+            ("overflow", says("what a product beyond the largest number becomes").usual("standard").near(overflows).rare()),
+        ],
+    }
+    product_limit: Option<i32> = "product-limit" {
+        meaning: "products of magnitude 2^this or more are infinite, before they are rounded; absent: none is",
+        values: "an exponent",
+        variants: PRODUCTS,
+        present: |r| r.product_limit.is_some(),
+        check: |r| exponent("product-limit", r.product_limit),
+        lower: |r, d| d.each(|n| n.product_limit = r.product_limit),
+        own: says("the exponent from which products are infinite").ranged(EXPONENTS, exponents).rare(),
+    }
+    normalised: Option<bool> = "normalised" {
+        meaning: "whether the exponent of a product is that of its leading bit; absent: the sum of the operands' exponents",
+        values: "true or false",
+        variants: ALIGNED,
+        present: |r| r.normalised.is_some(),
+        check: |r| normalised(r.normalised, r.scale_sums),
+        lower: |r, d| d.each(|n| n.normalised = r.normalised == Some(true)),
+        own: says("whether the exponent of a product is that of its leading bit").or("false").near(flag),
+    }
+    scale_sums: Option<usize> = "scale-sums" {
+        meaning: "block-scaled forms: so many consecutive products are added exactly, and their sum times the scales is one term, whose exponent is that of the scales; absent: each product is scaled",
+        values: "a divisor of the products in a block",
+        variants: ONCE,
+        present: |r| r.scale_sums.is_some(),
+        check: |r| at_least_one("scale-sums", r.scale_sums),
+        lower: |r, d| d.each(|n| n.scale_sums = r.scale_sums),
+        own: says("how many products are added before they are scaled").near(counts),
+    }
+    alignment: Option<Alignment> = "alignment" {
+        meaning: "bits kept after the binary point of a significand whose units digit weighs 2^e, e the largest exponent of a term but at least the floor; how the rest is cut off; sticky: a sum of which anything was cut off counts as a little more in magnitude (RD: as larger, RU: as smaller) where it is rounded",
+        values: "{ bits, rounding, floor, sticky }: 0 to 60; RNE, RNA, RZ, RU, RD or RO (which sets the last bit); an exponent, absent: none; true or false",
+        variants: ALIGNED,
+        required: true,
+        present: |r| r.alignment.is_some(),
+        check: |r| alignment(r.alignment),
+        lower: |r, d| d.each(|n| n.alignment = r.alignment),
+        own: says("how terms are aligned"),
+        within: &[
+            ("bits", says("bits that alignment keeps after the binary point").ranged(WIDTHS, widths)),
+            ("rounding", says("how alignment cuts off the rest").near(roundings)),
+            ("floor", says("the lowest exponent that terms are aligned to").ranged(EXPONENTS, exponents).rare()),
+            ("sticky", says("whether a sum of which something was cut off counts as a little more").near(sticky)),
+        ],
+    }
+    lanes: Option<Lanes> = "lanes" {
+        meaning: "positions of a group that differ by remainder are aligned and summed apart; then the sums are aligned, cut and added; absent: they are not",
+        values: "{ period, bits, rounding }",
+        variants: ALIGNED,
+        present: |r| r.lanes.is_some(),
+        check: lanes,
+        lower: lowering::lanes,
+        own: says("positions that are summed apart").near(setting::lanes),
+        within: &[
+            ("period", says("how many positions are summed apart").near(counts)),
+            ("bits", says("bits kept where the sums of positions are joined").ranged(WIDTHS, widths)),
+            ("rounding", says("how the sums of positions are cut where they are joined").near(roundings)),
+        ],
+    }
+    late: Option<Late> = "late" {
+        meaning: "the sum of the products and c are aligned to the larger exponent (at least the floor), each cut to its own width, and added; a c more than drop below is left out; absent: c is a term among the products",
+        values: "{ sum-bits, c-bits, rounding, drop, floor }",
+        variants: ALIGNED,
+        present: |r| r.late.is_some(),
+        check: late,
+        lower: lowering::late,
+        own: says("whether c is aligned with the sum of the products").near(setting::late),
+        within: &[
+            ("sum-bits", says("bits kept of the sum of the products beside c").ranged(WIDTHS, widths)),
+            ("c-bits", says("bits kept of c beside the sum of the products").ranged(WIDTHS, widths)),
+            ("rounding", says("how c and the sum of the products are cut").near(roundings)),
+            ("drop", says("how far below the sum of the products c is left out").ranged(EXPONENTS, exponents).rare()),
+            ("floor", says("the lowest exponent that c and the sum of the products are aligned to").ranged(EXPONENTS, exponents).rare()),
+        ],
+    }
+    zero: Option<ZeroSign> = "zero" {
+        meaning: "the sign of a zero result; exact-positive: +0 for a sum that is exactly zero, the sign of one that underflows; absent: positive",
+        values: "positive, negative, ieee or exact-positive",
+        variants: ONCE,
+        present: |r| r.zero.is_some(),
+        lower: |r, d| d.each(|n| n.zero = r.zero.unwrap_or_default()),
+        own: says("the sign of a sum that is zero").usual("positive").near(|s| words(s, &["positive", "negative", "ieee", "exact-positive"])).rare(),
+    }
+    #[serde(default)]
+    start: Start = "start" {
+        meaning: "what a chain, or with join = \"add\" each group, starts from: c, or its first product (or sum of products) itself; absent: c",
+        values: "c or product",
+        variants: CHAINS,
+        present: |r| r.start != Start::C,
+        lower: lowering::start,
+        own: says("what a sum starts from").usual("c").near(|s| words(s, &["c", "product"])),
+    }
+    #[serde(default)]
+    join: Join = "join" {
+        meaning: "chain: the result of a group is the c of the next; add: groups are summed apart and added in order; absent: chain",
+        values: "chain or add",
+        variants: GROUPED,
+        present: |r| r.join != Join::Chain,
+        lower: lowering::join,
+        own: says("how the sums of groups are joined").usual("chain").near(|s| words(s, &["chain", "add"])),
+    }
+    #[serde(default)]
+    c: CPosition = "c" {
+        meaning: "whether c enters before everything else, or after it by an ordinary addition; absent: first",
+        values: "first or last",
+        variants: GROUPED,
+        present: |r| r.c != CPosition::First,
+        lower: lowering::c,
+        own: says("where c enters").usual("first").near(|s| words(s, &["first", "last"])),
+    }
+    result: Option<Rounded> = "result" {
+        meaning: "what a step rounds its sum to",
+        values: TO,
+        variants: GROUPED,
+        required: true,
+        present: |r| r.result.is_some(),
+        check: |r| sum_format("result", r.result),
+        lower: lowering::result,
+        own: says("what a step rounds its sum to"),
+        within: &[
+            ("format", says("the format that a step rounds its sum to").near(results)),
+            ("rounding", says("how a step rounds its sum").near(roundings)),
+            ("overflow", says("what a sum beyond the largest number becomes").usual("standard").near(overflows).rare()),
+            ("subnormals", says("what becomes of a subnormal sum").rare()),
+            ("tininess", says("when a sum counts as subnormal").rare()),
+        ],
+    }
+    between: Option<Rounded> = "between" {
+        meaning: "what it is rounded to where another group continues from it; absent: as result",
+        values: TO,
+        variants: GROUPED,
+        present: |r| r.between.is_some(),
+        check: |r| sum_format("between", r.between),
+        lower: lowering::between,
+        own: says("what a sum is rounded to where another step continues").near(|s| targets(s, &["f16", "f32", "e8m13"])),
+        within: &[
+            ("format", says("the format of a sum where another step continues").near(results)),
+            ("rounding", says("how a sum is rounded where another step continues").near(roundings)),
+            ("overflow", says("what a sum beyond the largest number becomes where another step continues").usual("standard").near(overflows).rare()),
+        ],
+    }
+    addition: Option<Rounded> = "addition" {
+        meaning: "what the ordinary additions of join and c round to; absent: as result",
+        values: TO,
+        variants: GROUPED,
+        present: |r| r.addition.is_some(),
+        check: |r| sum_format("addition", r.addition),
+        lower: lowering::addition,
+        own: says("what ordinary additions round to").near(|s| targets(s, &[])),
+        within: &[
+            ("format", says("the format that ordinary additions round to").near(results)),
+            ("rounding", says("how ordinary additions are rounded").near(roundings)),
+            ("overflow", says("what an ordinary addition beyond the largest number becomes").usual("standard").near(overflows).rare()),
+        ],
+    }
+    output: Option<Conversion> = "output" {
+        meaning: "how the last value becomes a number of D's format; absent: to nearest",
+        values: "{ rounding, overflow }",
+        variants: FLOATING,
+        present: |r| r.output.is_some(),
+        lower: |r, d| d.output = r.output,
+        own: says("how the last value becomes D").rare(),
+        within: &[
+            ("rounding", says("how the last value is rounded to D").near(roundings)),
+            ("overflow", says("what a last value beyond the largest number of D becomes").usual("standard").near(overflows).rare()),
+        ],
+    }
+    wrap: Option<Wrap> = "wrap" {
+        meaning: "what an integer sum beyond the range of D becomes, after each group of products",
+        values: "wrap or saturate",
+        variants: INTEGER,
+        required: true,
+        present: |r| r.wrap.is_some(),
+        lower: lowering::wrap,
+        own: says("what an integer sum beyond the range of D becomes").near(|s| words(s, &["wrap", "saturate"])),
+    }
+    accumulator: Option<u32> = "accumulator" {
+        meaning: "bits of the range that integer sums are brought into; absent: those of D",
+        values: "1 or more, at most the bits of D",
+        variants: INTEGER,
+        present: |r| r.accumulator.is_some(),
+        check: |r| at_least_one("accumulator", r.accumulator.map(|bits| bits as usize)),
+        lower: lowering::accumulator,
+        own: says("the bits of the accumulator of an integer sum").near(accumulators),
+    }
+    nan_operands: Option<Vec<NanOperand>> = "nan-operands" {
+        meaning: "the order in which a NaN among the operands of a step becomes the result, made quiet, with the leading bits of its payload (of a fused or exact step, product by product); absent: every NaN result is nan",
+        values: "a list of a, b and c",
+        variants: NANS,
+        present: |r| r.nan_operands.is_some(),
+        check: nan_operands,
+        lower: |r, d| d.each(|n| n.nan_operands = r.nan_operands.clone().unwrap_or_default()),
+        own: says("whose NaN becomes the result").near(setting::nan_operands).rare(),
+    }
+    #[serde(default, deserialize_with = "code")]
+    nan: Option<u64> = "nan" {
+        meaning: "the code of D for every NaN; with nan-operands for those of invalid operations",
+        values: "a NaN of D in hexadecimal: \"0x7fffffff\"",
+        variants: FLOATING,
+        required: true,
+        present: |r| r.nan.is_some(),
+        lower: |r, d| d.nan = r.nan,
+        own: says("the code of NaN").near(setting::nan).rare(),
+    }
+}
+}
+
+keys! {
+/// One node. A node sums products of a and b, c, and the results of other nodes; the node that no other one uses gives D.
+Node,
 /// Every key of a node, in the order of the computation, in which they are lowered.
-#[rustfmt::skip]
-pub const NODE_KEYS: &[NodeKey] = &[
-    key!("kind", NODES, NEEDED, |_| true, nodes::kind,
-        lowering::nodes::kind,
-        "sum, fma or add",
-        "how the node sums. sum: products and terms are aligned, cut, added exactly, and the sum is rounded once; fma: a chain of fused multiply-adds; add: ordinary additions of the terms, then of the products, in order"),
-    key!("products", NODES, OPTIONAL, |n| n.products.is_some(), any!(),
-        lowering::nodes::products,
-        "indices and slices START:STOP:STEP: \"0::2\", \"0:4, 8:12\", [0, 1]",
-        "the stored k whose products it sums, in this order; absent: none. Every k is named once among all nodes"),
-    key!("pieces", NODES, OPTIONAL, |n| n.pieces.is_some(), any!(),
-        lowering::nodes::pieces,
-        "a list of pairs: [[0, 0], [0, 1]]",
-        "of a rule with split, which pieces of a and b are multiplied; absent: all pairs. No pair is named twice for a k; what no node names is not multiplied"),
-    key!("terms", TERMS, OPTIONAL, |n| !n.terms.is_empty(), nodes::terms,
-        lowering::nodes::terms,
-        "a list of c, names of nodes, and { term, bits, drop }",
-        "what else it sums. bits: kept of it after the binary point, instead of the alignment's; drop: it is left out if its exponent is more than this below the one that is aligned to"),
-    key!("start", CHAIN, OPTIONAL, |n| n.start.is_some(), any!(),
-        lowering::nodes::start,
-        "c, the name of a node, +0 or product",
-        "what the chain starts from; product: its first product itself; absent: +0"),
-    key!("product", TERMS, OPTIONAL, |n| n.product.is_some(), |n| sum_format("product", n.product),
-        |n, d| d.newest().product = n.product,
-        TO,
-        "what each product is rounded to; absent: it is exact"),
-    key!("product-limit", TERMS, OPTIONAL, |n| n.product_limit.is_some(), |n| exponent("product-limit", n.product_limit),
-        |n, d| d.newest().product_limit = n.product_limit,
-        "an exponent",
-        "products of magnitude 2^this or more are infinite, before they are rounded; absent: none is"),
-    key!("normalised", SUM, OPTIONAL, |n| n.normalised.is_some(), nodes::normalised,
-        |n, d| d.newest().normalised = n.normalised == Some(true),
-        "true or false",
-        "whether the exponent of a product is that of its leading bit; absent: the sum of the operands' exponents"),
-    key!("scale-sums", SUM, OPTIONAL, |n| n.scale_sums.is_some(), |n| at_least_one("scale-sums", n.scale_sums),
-        |n, d| d.newest().scale_sums = n.scale_sums,
-        "a divisor of the products in a block",
-        "block-scaled forms: so many consecutive products are added exactly, and their sum times the scales is one term, whose exponent is that of the scales; absent: each product is scaled"),
-    key!("alignment", SUM, OPTIONAL, |n| n.alignment.is_some(), |n| alignment(n.alignment),
-        |n, d| d.newest().alignment = n.alignment,
-        "{ bits, rounding, floor, sticky }: 0 to 60; RNE, RNA, RZ, RU, RD or RO (which sets the last bit); an exponent, absent: none; true or false",
-        "bits kept of each term after the binary point of a significand whose units digit weighs 2^e, e the largest exponent of a term but at least the floor; how the rest is cut off; sticky: a sum of which anything was cut off counts as a little more in magnitude (RD: as larger, RU: as smaller) where it is rounded; absent: the sum is exact"),
-    key!("result", NODES, NEEDED, |n| n.result.is_some(), nodes::result,
-        |n, d| d.newest().result = n.result,
-        "{ format, rounding, overflow, subnormals, tininess } as in a rule; of a sum also \"aligned\" or \"normalised\"",
-        "what the result (of fma and add, of each step) is rounded to; aligned: it is not, and is a term of another sum, whose exponent is the one that it was aligned to; normalised: the same with the exponent of its leading bit"),
-    key!("zero", SUM, OPTIONAL, |n| n.zero.is_some(), nodes::zero,
-        |n, d| d.newest().zero = n.zero.unwrap_or_default(),
-        "positive, negative, ieee or exact-positive",
-        "the sign of a zero result; exact-positive: +0 for a sum that is exactly zero, the sign of one that underflows; absent: positive"),
-    key!("nan-operands", NODES, OPTIONAL, |n| !n.nan_operands.is_empty(), any!(),
-        |n, d| d.newest().nan_operands = n.nan_operands.clone(),
-        "a list of a, b and c",
-        "the order in which a NaN among the operands becomes the result, made quiet, with the leading bits of its payload; of a sum product by product, c being its terms; of additions a is the first and b the second operand; absent: every NaN is the same"),
-];
+NODE_KEYS: NodeKey {
+    kind: NodeKind = "kind" {
+        meaning: "how the node sums. sum: products and terms are aligned, cut, added exactly, and the sum is rounded once; fma: a chain of fused multiply-adds; add: ordinary additions of the terms, then of the products, in order",
+        values: "sum, fma or add",
+        variants: NODES,
+        required: true,
+        check: nodes::kind,
+        lower: lowering::nodes::kind,
+        own: says("how the step sums"),
+    }
+    products: Option<Indices> = "products" {
+        meaning: "the stored k whose products it sums, in this order; absent: none. Every k is named once among all nodes",
+        values: "indices and slices START:STOP:STEP: \"0::2\", \"0:4, 8:12\", [0, 1]",
+        variants: NODES,
+        present: |n| n.products.is_some(),
+        lower: lowering::nodes::products,
+        own: says("the k that the step sums"),
+    }
+    pieces: Option<Vec<(usize, usize)>> = "pieces" {
+        meaning: "of a rule with split, which pieces of a and b are multiplied; absent: all pairs. No pair is named twice for a k; what no node names is not multiplied",
+        values: "a list of pairs: [[0, 0], [0, 1]]",
+        variants: NODES,
+        present: |n| n.pieces.is_some(),
+        lower: lowering::nodes::pieces,
+        own: says("which pieces the step multiplies"),
+    }
+    #[serde(default)]
+    terms: Vec<Term> = "terms" {
+        meaning: "what else it sums. bits: kept of it after the binary point, instead of the alignment's; drop: it is left out if its exponent is more than this below the one that is aligned to",
+        values: "a list of c, names of nodes, and { term, bits, drop }",
+        variants: TERMS,
+        present: |n| !n.terms.is_empty(),
+        check: nodes::terms,
+        lower: lowering::nodes::terms,
+        own: says("what else the step sums"),
+    }
+    start: Option<String> = "start" {
+        meaning: "what the chain starts from; product: its first product itself; absent: +0",
+        values: "c, the name of a node, +0 or product",
+        variants: CHAIN,
+        present: |n| n.start.is_some(),
+        lower: lowering::nodes::start,
+    }
+    product: Option<Rounded> = "product" {
+        meaning: "what each product is rounded to; absent: it is exact",
+        values: TO,
+        variants: TERMS,
+        present: |n| n.product.is_some(),
+        check: |n| sum_format("product", n.product),
+        lower: |n, d| d.newest().product = n.product,
+    }
+    product_limit: Option<i32> = "product-limit" {
+        meaning: "products of magnitude 2^this or more are infinite, before they are rounded; absent: none is",
+        values: "an exponent",
+        variants: TERMS,
+        present: |n| n.product_limit.is_some(),
+        check: |n| exponent("product-limit", n.product_limit),
+        lower: |n, d| d.newest().product_limit = n.product_limit,
+    }
+    normalised: Option<bool> = "normalised" {
+        meaning: "whether the exponent of a product is that of its leading bit; absent: the sum of the operands' exponents",
+        values: "true or false",
+        variants: SUM,
+        present: |n| n.normalised.is_some(),
+        check: nodes::normalised,
+        lower: |n, d| d.newest().normalised = n.normalised == Some(true),
+    }
+    scale_sums: Option<usize> = "scale-sums" {
+        meaning: "block-scaled forms: so many consecutive products are added exactly, and their sum times the scales is one term, whose exponent is that of the scales; absent: each product is scaled",
+        values: "a divisor of the products in a block",
+        variants: SUM,
+        present: |n| n.scale_sums.is_some(),
+        check: |n| at_least_one("scale-sums", n.scale_sums),
+        lower: |n, d| d.newest().scale_sums = n.scale_sums,
+    }
+    alignment: Option<Alignment> = "alignment" {
+        meaning: "bits kept of each term after the binary point of a significand whose units digit weighs 2^e, e the largest exponent of a term but at least the floor; how the rest is cut off; sticky: a sum of which anything was cut off counts as a little more in magnitude (RD: as larger, RU: as smaller) where it is rounded; absent: the sum is exact",
+        values: "{ bits, rounding, floor, sticky }: 0 to 60; RNE, RNA, RZ, RU, RD or RO (which sets the last bit); an exponent, absent: none; true or false",
+        variants: SUM,
+        present: |n| n.alignment.is_some(),
+        check: |n| alignment(n.alignment),
+        lower: |n, d| d.newest().alignment = n.alignment,
+    }
+    result: Option<NodeResult> = "result" {
+        meaning: "what the result (of fma and add, of each step) is rounded to; aligned: it is not, and is a term of another sum, whose exponent is the one that it was aligned to; normalised: the same with the exponent of its leading bit",
+        values: "{ format, rounding, overflow, subnormals, tininess } as in a rule; of a sum also \"aligned\" or \"normalised\"",
+        variants: NODES,
+        required: true,
+        present: |n| n.result.is_some(),
+        check: nodes::result,
+        lower: |n, d| d.newest().result = n.result,
+    }
+    zero: Option<ZeroSign> = "zero" {
+        meaning: "the sign of a zero result; exact-positive: +0 for a sum that is exactly zero, the sign of one that underflows; absent: positive",
+        values: "positive, negative, ieee or exact-positive",
+        variants: SUM,
+        present: |n| n.zero.is_some(),
+        check: nodes::zero,
+        lower: |n, d| d.newest().zero = n.zero.unwrap_or_default(),
+    }
+    #[serde(default)]
+    nan_operands: Vec<NanOperand> = "nan-operands" {
+        meaning: "the order in which a NaN among the operands becomes the result, made quiet, with the leading bits of its payload; of a sum product by product, c being its terms; of additions a is the first and b the second operand; absent: every NaN is the same",
+        values: "a list of a, b and c",
+        variants: NODES,
+        present: |n| !n.nan_operands.is_empty(),
+        lower: |n, d| d.newest().nan_operands = n.nan_operands.clone(),
+    }
+}
+}

@@ -3,8 +3,9 @@
 use std::ops::RangeInclusive;
 
 use super::{
+    keys::Rule,
     pattern,
-    rule::{Alignment, Parts, Rounded, Rule, Split, Start, Step, Wrap},
+    rule::{Alignment, Parts, Rounded, Split, Start, Step, Wrap},
 };
 use crate::format::Zeros;
 
@@ -120,7 +121,10 @@ pub(super) fn nan_operands(rule: &Rule) -> Option<String> {
 
 /// The same of the keys of nodes.
 pub(super) mod nodes {
-    use super::super::node::{Node, NodeKind, NodeResult};
+    use super::super::{
+        keys::Node,
+        node::{NodeKind, NodeResult},
+    };
 
     /// Of a node that sums nothing.
     pub(in super::super) fn kind(node: &Node) -> Option<String> {

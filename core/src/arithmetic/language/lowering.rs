@@ -9,9 +9,9 @@ use std::mem;
 use super::{
     check,
     draft::{Draft, DraftKind, DraftNode, DraftTerm, Input},
-    keys::{KEYS, NODE_KEYS},
-    node::{Node, NodeResult},
-    rule::{Alignment, CPosition, Join, Rule, Start, Step},
+    keys::{KEYS, NODE_KEYS, Node, Rule},
+    node::NodeResult,
+    rule::{Alignment, CPosition, Join, Start, Step},
     tree,
 };
 

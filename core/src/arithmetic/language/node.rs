@@ -1,46 +1,12 @@
-//! One node of a tree: a step of an arithmetic that the keys of a rule cannot say, with what it sums and where its result goes.
+//! Values of the keys of a node.
 
 use serde::{Deserialize, Deserializer, de::Error as _};
 
 use super::{
-    rule::{Alignment, NanOperand, Rounded, ZeroSign},
+    rule::Rounded,
     values::format_and_rounding,
 };
 use crate::base::words::words;
-
-/// One node. A node sums products of a and b, c, and the results of other nodes; the node that no other one uses gives D.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Node {
-    /// How the node sums.
-    pub kind: NodeKind,
-    /// The stored k whose products it sums; absent: none.
-    pub products: Option<Indices>,
-    /// Of a rule with `split`, which pieces of A and B are multiplied: pairs of their numbers, from 0; absent: all pairs.
-    pub pieces: Option<Vec<(usize, usize)>>,
-    /// What else it sums; absent: nothing.
-    #[serde(default)]
-    pub terms: Vec<Term>,
-    /// What a chain of fused multiply-adds starts from; absent: +0.
-    pub start: Option<String>,
-    /// The alignment of a sum's terms; absent: the sum is exact.
-    pub alignment: Option<Alignment>,
-    /// Format and rounding of each product; absent: exact.
-    pub product: Option<Rounded>,
-    /// Products of magnitude 2^this or more are infinite; absent: none is.
-    pub product_limit: Option<i32>,
-    /// Whether the exponent of a product is that of its leading bit (else the sum of the operands' exponents).
-    pub normalised: Option<bool>,
-    /// Block-scaled forms: this many consecutive products are added exactly before they are scaled; absent: each is scaled.
-    pub scale_sums: Option<usize>,
-    /// Where the result goes.
-    pub result: Option<NodeResult>,
-    /// The sign of a zero result; absent: positive of a sum, IEEE 754 of other kinds.
-    pub zero: Option<ZeroSign>,
-    /// The operands in the order in which a NaN among them becomes the result, made quiet; absent: every NaN is the same.
-    #[serde(default)]
-    pub nan_operands: Vec<NanOperand>,
-}
 
 /// How a node sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

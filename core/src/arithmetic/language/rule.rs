@@ -1,106 +1,12 @@
-//! One rule of a model file: how the instructions that it covers compute a dot-product-add.
-
-use std::collections::BTreeMap;
+//! Values of the keys of a rule.
 
 use serde::Deserialize;
 
-use super::{
-    evidence::{Evidence, sources},
-    node::Node,
-    values::{code, format_name, optional_format, overflow, rounding, some_tininess, standard, tininess},
-};
+use super::values::{format_name, overflow, rounding, some_tininess, standard};
 use crate::{
     base::words::words,
     format::{Format, Overflow, Rounding},
 };
-
-/// How a set of instructions computes `d = c + sum over k of a*b`.
-///
-/// Most of its keys are a shorthand for common shapes: the k indices (of sparse forms the stored ones) are split into
-/// `parts` (by default one, all of them, ascending) and each part into groups of `group` consecutive indices. Each group is
-/// summed in one `step`. By default the result of one group is the c of the next; `start`, `join` and `c` say where it is not.
-/// Any other shape is spelled as a tree of named nodes (`node`). The last value is rounded to the format of D.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Rule {
-    /// Patterns of instruction names (see the model files).
-    pub instructions: Vec<String>,
-    /// The sources of the rule; of several that cover a key, the first holds.
-    #[serde(deserialize_with = "sources")]
-    pub evidence: Vec<Evidence>,
-    /// The format that A and B are first converted to (exactly); absent: none. It matters where a subnormal
-    /// operand becomes a normal one, whose term has a smaller exponent.
-    #[serde(default, deserialize_with = "optional_format")]
-    pub unpack: Option<&'static Format>,
-    /// The format that C is first converted to (exactly); absent: none.
-    #[serde(default, deserialize_with = "optional_format")]
-    pub unpack_c: Option<&'static Format>,
-    /// What becomes of subnormal operands of A, B and C.
-    #[serde(default)]
-    pub operand_subnormals: Subnormals,
-    /// What becomes of subnormal results of a step and of every ordinary addition and rounded product.
-    #[serde(default)]
-    pub result_subnormals: Subnormals,
-    /// When a result counts as subnormal.
-    #[serde(default, deserialize_with = "tininess")]
-    pub result_tininess: ResultTininess,
-    /// How the significands of A and B are cut into pieces, whose products are terms of their own; absent: they are not.
-    pub split: Option<Split>,
-    /// How k is split before it is grouped.
-    pub parts: Option<Parts>,
-    /// Indices in a group; absent: all of a part.
-    pub group: Option<usize>,
-    /// How one group is summed.
-    #[serde(default)]
-    pub step: Step,
-    /// The steps of an arithmetic that the other keys cannot say, by name.
-    #[serde(default, rename = "node")]
-    pub nodes: BTreeMap<String, Node>,
-    /// Format and rounding of each product; absent: exact.
-    pub product: Option<Rounded>,
-    /// Products of magnitude 2^this or more are infinite; absent: none is.
-    pub product_limit: Option<i32>,
-    /// Whether the exponent of a product is that of its leading bit (else the sum of the operands' exponents).
-    pub normalised: Option<bool>,
-    /// Alignment of the terms of a fused step.
-    pub alignment: Option<Alignment>,
-    /// How the positions of a group are summed apart before they are joined (fused).
-    pub lanes: Option<Lanes>,
-    /// How c is aligned with the sum of the products, where it is not a term among them (fused).
-    pub late: Option<Late>,
-    /// Block-scaled forms: this many consecutive products are added exactly first, and their sum times the scales is one
-    /// term, whose exponent is the sum of the scales' exponents; absent: each product is scaled.
-    pub scale_sums: Option<usize>,
-    /// The sign of zero results of a fused or exact step; absent: positive.
-    pub zero: Option<ZeroSign>,
-    /// What a chain, or each group that is summed apart, starts from.
-    #[serde(default)]
-    pub start: Start,
-    /// How the results of the groups come together.
-    #[serde(default)]
-    pub join: Join,
-    /// When c enters.
-    #[serde(default)]
-    pub c: CPosition,
-    /// Format and rounding of the result of a step, and of the ordinary additions of `join` and `c`.
-    pub result: Option<Rounded>,
-    /// Format and rounding of the result of a step that another group continues from, where it differs from `result`.
-    pub between: Option<Rounded>,
-    /// Rounding of ordinary additions where it differs from the result's.
-    pub addition: Option<Rounded>,
-    /// How the last value becomes a code of D; absent: RNE, which is exact where the value is already one.
-    pub output: Option<Conversion>,
-    /// What an integer sum beyond the range of D becomes.
-    pub wrap: Option<Wrap>,
-    /// The bits of the accumulator of an integer sum, whose sign D keeps; absent: those of D.
-    pub accumulator: Option<u32>,
-    /// The operands of a step in the order in which a NaN among them becomes the result, made quiet; absent: every NaN
-    /// result is the same.
-    pub nan_operands: Option<Vec<NanOperand>>,
-    /// The code of D for every NaN, or with `nan-operands` for those of invalid operations.
-    #[serde(default, deserialize_with = "code")]
-    pub nan: Option<u64>,
-}
 
 /// An operand whose NaN may become the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

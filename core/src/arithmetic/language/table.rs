@@ -6,7 +6,7 @@ use toml::{
     de::{DeTable, DeValue, Deserializer, Error},
 };
 
-use super::rule::Rule;
+use super::keys::Rule;
 
 impl Rule {
     /// The rule that `table` writes, not checked yet.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    node::{Node, NodeKind, NodeResult},
-    rule::Rule,
+    keys::{Node, Rule},
+    node::{NodeKind, NodeResult},
 };
 
 /// Names that mean something else where a node is named.

@@ -1,0 +1,269 @@
+//! What a key sets: its words for readers, and the values that are near to one.
+
+use std::ops::RangeInclusive;
+
+use toml::{Table, Value};
+
+use crate::format::Format;
+
+/// What a key of a rule, or a key of the table that is its value, sets.
+#[derive(Debug, Clone, Copy)]
+pub struct Setting {
+    words: &'static str,
+    absent: Option<&'static str>,
+    /// Whether the words for its absence are the value that is meant then.
+    usual: bool,
+    rare: bool,
+    near: fn(&Site) -> Values,
+    range: Option<fn(i64) -> RangeInclusive<i64>>,
+}
+
+/// A setting that is called `words`, without near values.
+pub(super) const fn says(words: &'static str) -> Setting {
+    Setting { words, absent: None, usual: false, rare: false, near: |_| Vec::new(), range: None }
+}
+
+impl Setting {
+    /// What its absence is called.
+    pub(super) const fn or(self, absent: &'static str) -> Setting {
+        Setting { absent: Some(absent), ..self }
+    }
+
+    /// The word that is meant where it is absent.
+    pub(super) const fn usual(self, word: &'static str) -> Setting {
+        Setting { absent: Some(word), usual: true, ..self }
+    }
+
+    /// The values that are near to one.
+    pub(super) const fn near(self, near: fn(&Site) -> Values) -> Setting {
+        Setting { near, ..self }
+    }
+
+    /// The numbers that are looked through, and those that are near to one.
+    pub(super) const fn ranged(self, range: fn(i64) -> RangeInclusive<i64>, near: fn(&Site) -> Values) -> Setting {
+        Setting { range: Some(range), near, ..self }
+    }
+
+    /// It decides the results of special operands, or few of the others.
+    pub(super) const fn rare(self) -> Setting {
+        Setting { rare: true, ..self }
+    }
+
+    /// What it is, in a few words.
+    pub fn words(&self) -> &'static str {
+        self.words
+    }
+
+    /// What its absence means, where that is not "none".
+    pub fn absent(&self) -> Option<&'static str> {
+        self.absent
+    }
+
+    /// The value that is meant where it is absent.
+    pub fn usual_value(&self) -> Option<Value> {
+        self.absent.filter(|_| self.usual).map(Value::from)
+    }
+
+    /// Whether it decides the results of special operands alone, or few of the others.
+    pub fn is_rare(&self) -> bool {
+        self.rare
+    }
+
+    /// The values near to `value`, which a rule or a node has at `place`: its neighbours, and numbers of a range that is looked through (`true`).
+    /// `None` among them is the absence of the key.
+    pub fn near_values(&self, table: &Table, place: &Place, value: Option<&Value>) -> Vec<(Option<Value>, bool)> {
+        let near = (self.near)(&Site { table, place, value });
+        let range = self.range.zip(value.and_then(Value::as_integer)).map(|(range, now)| range(now));
+        let mut far = numbers(range.into_iter().flatten());
+        far.retain(|to| to.as_ref() != value && !near.contains(to));
+        near.into_iter().map(|to| (to, false)).chain(far.into_iter().map(|to| (to, true))).collect()
+    }
+}
+
+/// What near values depend on of the instruction that a rule is for.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// The format of D.
+    pub(in super::super) d: &'static Format,
+    /// How many k are stored.
+    pub(in super::super) stored_k: usize,
+    /// Some codes of NaN that D has.
+    pub(in super::super) nans: Vec<String>,
+}
+
+/// Where a value stands.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Site<'a> {
+    /// The rule, or the node.
+    table: &'a Table,
+    /// The instruction that it is for.
+    place: &'a Place,
+    /// The value, also where it is the one that is meant without the key; `None`: there is none.
+    value: Option<&'a Value>,
+}
+
+/// Other values; `None`: the key is left out.
+pub(super) type Values = Vec<Option<Value>>;
+
+/// Widths that the language has.
+pub(super) const WIDTHS: fn(i64) -> RangeInclusive<i64> = |_| 0..=60;
+/// Exponents around the one at hand.
+pub(super) const EXPONENTS: fn(i64) -> RangeInclusive<i64> = |now| now - 24..=now + 24;
+
+impl Site<'_> {
+    fn word(&self) -> Option<&str> {
+        self.value.and_then(Value::as_str)
+    }
+
+    fn number(&self) -> Option<i64> {
+        self.value.and_then(Value::as_integer)
+    }
+
+    /// What a table of the rule has at a key.
+    fn beside(&self, table: &str, key: &str) -> Option<&Value> {
+        self.table.get(table)?.get(key)
+    }
+}
+
+fn text(word: &str) -> Option<Value> {
+    Some(word.into())
+}
+
+fn numbers(numbers: impl IntoIterator<Item = i64>) -> Values {
+    numbers.into_iter().map(|number| Some(Value::Integer(number))).collect()
+}
+
+fn parsed(text: &str) -> Option<Value> {
+    format!("value = {text}").parse::<Table>().ok()?.remove("value")
+}
+
+/// The other words of a list.
+pub(super) fn words(site: &Site, words: &[&str]) -> Values {
+    words.iter().filter(|word| Some(**word) != site.word()).map(|word| text(word)).collect()
+}
+
+pub(super) fn subnormals(site: &Site) -> Values {
+    words(site, &["keep", "signed-zero", "positive-zero"])
+}
+
+pub(super) fn roundings(site: &Site) -> Values {
+    words(site, &["RNE", "RNA", "RZ", "RU", "RD", "RO"])
+}
+
+pub(super) fn overflows(site: &Site) -> Values {
+    words(site, &["standard", "infinity", "nan", "saturate"])
+}
+
+/// Formats that sums are rounded to.
+pub(super) fn results(site: &Site) -> Values {
+    words(site, &["f16", "bf16", "tf32", "e8m13", "f32", "f64"])
+}
+
+/// Other values of a key that may be left out, and that it is.
+pub(super) fn or_none(site: &Site, others: Values) -> Values {
+    others.into_iter().chain(site.value.map(|_| None)).collect()
+}
+
+pub(super) fn flag(site: &Site) -> Values {
+    vec![Some(Value::Boolean(!site.value.and_then(Value::as_bool).unwrap_or(false)))]
+}
+
+/// The other way, where the sum is not rounded so that what stands for all that was cut off is cut off too.
+pub(super) fn sticky(site: &Site) -> Values {
+    let rounding = |table: &str| site.beside(table, "rounding").and_then(Value::as_str);
+    let directed = matches!(rounding("alignment"), Some("RD" | "RU"));
+    if directed || rounding("result").is_some_and(|rounding| rounding != "RZ") { flag(site) } else { Vec::new() }
+}
+
+/// The other definitions of tininess, where anything is flushed.
+pub(super) fn tininess(site: &Site) -> Values {
+    match site.table.get("result-subnormals").and_then(Value::as_str) {
+        None | Some("keep") => Vec::new(),
+        Some(_) => words(site, &["before", "after", "after, unbounded exponent"]),
+    }
+}
+
+/// Nearby widths.
+pub(super) fn widths(site: &Site) -> Values {
+    let Some(now) = site.number() else { return Vec::new() };
+    numbers([now - 2, now - 1, now + 1, now + 2].into_iter().filter(|bits| WIDTHS(now).contains(bits)))
+}
+
+/// Nearby exponents, and none; where there is none, that of the smallest normal result.
+pub(super) fn exponents(site: &Site) -> Values {
+    match site.number() {
+        Some(now) => or_none(site, numbers([now - 1, now + 1])),
+        None => numbers(site.place.d.float().map(|d| d.emin().into())),
+    }
+}
+
+/// Neighbours of a number of bits, and a bit less than D where there is none.
+pub(super) fn accumulators(site: &Site) -> Values {
+    let d = i64::from(site.place.d.bits);
+    let near = site.number().map_or(vec![d - 1], |now| vec![now - 1, now + 1]);
+    or_none(site, numbers(near.into_iter().filter(|bits| (1..=d).contains(bits))))
+}
+
+/// Half of a number, and twice as much.
+pub(super) fn counts(site: &Site) -> Values {
+    site.number().map_or_else(Vec::new, |now| numbers([now / 2, now * 2]))
+}
+
+/// The other divisors of k, and a step twice as long where k has it.
+pub(super) fn groups(site: &Site) -> Values {
+    let k = site.place.stored_k as i64;
+    numbers((1..=k).filter(|size| k % size == 0 && Some(*size) != site.number()))
+}
+
+/// A target of a step that has none: to nearest; and none where there is one.
+pub(super) fn targets(site: &Site, formats: &[&str]) -> Values {
+    if site.value.is_some() {
+        return vec![None];
+    }
+    let target = |format: &&str| parsed(&format!("{{ format = '{format}', rounding = 'RNE' }}"));
+    formats.iter().map(target).collect()
+}
+
+/// Other ways to split k: in the other order, in none, by the last bit, and by the last bit but one.
+pub(super) fn parts(site: &Site) -> Values {
+    let mut others = vec![
+        parsed("{ period = 2, residues = [[0], [1]] }"),
+        parsed("{ period = 4, residues = [[0, 1], [2, 3]] }"),
+        parsed("{ period = 4, residues = [[2, 3], [0, 1]] }"),
+    ];
+    others.retain(|other| other.as_ref() != site.value);
+    or_none(site, others)
+}
+
+/// None where there is a value; else what `begin` makes of the bits of the alignment, if there is one.
+fn as_aligned(site: &Site, begin: fn(&Value) -> String) -> Values {
+    match (site.value, site.beside("alignment", "bits")) {
+        (Some(_), _) => vec![None],
+        (None, Some(bits)) => vec![parsed(&begin(bits))],
+        (None, None) => Vec::new(),
+    }
+}
+
+/// Two lanes as wide as the alignment, or none.
+pub(super) fn lanes(site: &Site) -> Values {
+    as_aligned(site, |bits| format!("{{ period = 2, bits = {bits}, rounding = 'RZ' }}"))
+}
+
+/// A late c as wide as the alignment, or none.
+pub(super) fn late(site: &Site) -> Values {
+    as_aligned(site, |bits| format!("{{ sum-bits = {bits}, c-bits = {bits}, rounding = 'RZ' }}"))
+}
+
+/// The other orders of a, b and c, and none.
+pub(super) fn nan_operands(site: &Site) -> Values {
+    let Some(now) = site.value else { return Vec::new() };
+    let orders = ["abc", "acb", "bac", "bca", "cab", "cba"];
+    let order = |letters: &str| Some(Value::Array(letters.chars().map(|c| Value::String(c.into())).collect()));
+    orders.into_iter().map(order).filter(|order| order.as_ref() != Some(now)).chain([None]).collect()
+}
+
+/// Other NaNs of D.
+pub(super) fn nan(site: &Site) -> Values {
+    let Some(now) = site.word() else { return Vec::new() };
+    site.place.nans.iter().filter(|code| !code.eq_ignore_ascii_case(now)).map(|code| text(code)).collect()
+}
