@@ -6,10 +6,10 @@ use toml::{Table, Value};
 
 use super::{answers::Arithmetic, padding::without_zeros};
 use crate::{
-    arithmetic::{Evaluator, Rule},
+    arithmetic::{Evaluator, KEYS, Rule},
     isa::Instruction,
     power::{
-        KEYS, RulePair, equal, proof,
+        RulePair, equal, proof,
         values::{get, set},
     },
 };
@@ -75,11 +75,17 @@ impl Rules {
 
     /// The keys in which the rules differ, in the order of the language's table, those of nodes after the others.
     pub(super) fn keys(&self) -> Vec<String> {
+        let order: Vec<String> = KEYS
+            .iter()
+            .flat_map(|key| key.settings())
+            .filter(|(_, setting)| setting.has_near_values())
+            .map(|(path, _)| path)
+            .collect();
         let mut keys = Vec::new();
         differing("", &self.tables[0], &self.tables[1], &mut keys);
         let place = |key: &String| {
             let own = key.split('.').skip_while(|part| *part == "node").collect::<Vec<_>>();
-            let known = |name: &str| KEYS.iter().position(|key| key.name == name).unwrap_or(KEYS.len());
+            let known = |name: &str| order.iter().position(|key| key == name).unwrap_or(order.len());
             match key.starts_with("node.") {
                 true => (own[..1].join("."), known(&own[1..].join("."))),
                 false => (String::new(), known(key)),

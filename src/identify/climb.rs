@@ -9,7 +9,10 @@ use super::{
     moves::{self, Move},
     pool::{Measure, Pool},
 };
-use crate::base::{interrupt, parallel};
+use crate::{
+    arithmetic::{Setting, setting},
+    base::{interrupt, parallel},
+};
 
 /// What it takes to judge a move, about.
 const MOVE: u64 = 1 << 17;
@@ -55,27 +58,13 @@ enum Part {
     Begun,
 }
 
-const SPECIAL: [&str; 12] = [
-    "result-subnormals",
-    "result-tininess",
-    "product-limit",
-    "floor",
-    "overflow",
-    "zero",
-    "drop",
-    "nan",
-    "nan-operands",
-    "output",
-    "subnormals",
-    "tininess",
-];
 const BEGUN: [&str; 7] = ["product", "lanes", "late", "between", "addition", "scale-sums", "split"];
 
 impl Part {
     fn of(own: &Move) -> Part {
         let last = own.key().rsplit('.').next().unwrap_or_default();
         match () {
-            () if SPECIAL.contains(&last) => Part::Special,
+            () if setting(own.key()).is_some_and(Setting::is_rare) => Part::Special,
             () if BEGUN.contains(&last) && own.0[0].to.is_some() => Part::Begun,
             () => Part::Ordinary,
         }

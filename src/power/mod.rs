@@ -1,6 +1,6 @@
 //! What data decide of a model: which one-step changes of a rule they refute, after how many cases, and which survive.
 //!
-//! Changes come from one table of the model language's keys ([`changes()`]); a changed rule is an ordinary model, whose
+//! Changes come from the table of the model language's keys ([`changes()`]); a changed rule is an ordinary model, whose
 //! outputs are compared with those that were recorded, or with those of the rule itself on the verification stream
 //! ([`RefutingData`]). Where no operands whatever could tell a change, `proof` says why.
 
@@ -13,7 +13,7 @@ mod summary;
 pub mod tables;
 pub(crate) mod values;
 
-pub use changes::{Change, ChangedKey, KEYS, changes};
+pub use changes::{Change, changes};
 pub(crate) use proof::{equal, proof};
 pub use proof::{equivalent, unobservable};
 pub use rule::Changed;

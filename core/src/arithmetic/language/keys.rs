@@ -269,6 +269,8 @@ KEYS: RuleKey {
             ("format", says("the format that each product is rounded to").near(results)),
             ("rounding", says("how each product is rounded").near(roundings)),
             ("overflow", says("what a product beyond the largest number becomes").usual("standard").near(overflows).rare()),
+            ("subnormals", says("what becomes of a subnormal product").rare()),
+            ("tininess", says("when a product counts as subnormal").rare()),
         ],
     }
     product_limit: Option<i32> = "product-limit" {
@@ -408,6 +410,8 @@ KEYS: RuleKey {
             ("format", says("the format of a sum where another step continues").near(results)),
             ("rounding", says("how a sum is rounded where another step continues").near(roundings)),
             ("overflow", says("what a sum beyond the largest number becomes where another step continues").usual("standard").near(overflows).rare()),
+            ("subnormals", says("what becomes of a subnormal sum where another step continues").rare()),
+            ("tininess", says("when a sum counts as subnormal where another step continues").rare()),
         ],
     }
     addition: Option<Rounded> = "addition" {
@@ -422,6 +426,8 @@ KEYS: RuleKey {
             ("format", says("the format that ordinary additions round to").near(results)),
             ("rounding", says("how ordinary additions are rounded").near(roundings)),
             ("overflow", says("what an ordinary addition beyond the largest number becomes").usual("standard").near(overflows).rare()),
+            ("subnormals", says("what becomes of a subnormal result of an ordinary addition").rare()),
+            ("tininess", says("when the result of an ordinary addition counts as subnormal").rare()),
         ],
     }
     output: Option<Conversion> = "output" {
@@ -430,7 +436,7 @@ KEYS: RuleKey {
         variants: FLOATING,
         present: |r| r.output.is_some(),
         lower: |r, d| d.output = r.output,
-        own: says("how the last value becomes D").rare(),
+        own: says("how the last value becomes D").near(|_| Vec::new()).rare(),
         within: &[
             ("rounding", says("how the last value is rounded to D").near(roundings)),
             ("overflow", says("what a last value beyond the largest number of D becomes").usual("standard").near(overflows).rare()),

@@ -14,13 +14,13 @@ pub struct Setting {
     /// Whether the words for its absence are the value that is meant then.
     usual: bool,
     rare: bool,
-    near: fn(&Site) -> Values,
+    near: Option<fn(&Site) -> Values>,
     range: Option<fn(i64) -> RangeInclusive<i64>>,
 }
 
 /// A setting that is called `words`, without near values.
 pub(super) const fn says(words: &'static str) -> Setting {
-    Setting { words, absent: None, usual: false, rare: false, near: |_| Vec::new(), range: None }
+    Setting { words, absent: None, usual: false, rare: false, near: None, range: None }
 }
 
 impl Setting {
@@ -36,12 +36,12 @@ impl Setting {
 
     /// The values that are near to one.
     pub(super) const fn near(self, near: fn(&Site) -> Values) -> Setting {
-        Setting { near, ..self }
+        Setting { near: Some(near), ..self }
     }
 
     /// The numbers that are looked through, and those that are near to one.
     pub(super) const fn ranged(self, range: fn(i64) -> RangeInclusive<i64>, near: fn(&Site) -> Values) -> Setting {
-        Setting { range: Some(range), near, ..self }
+        Setting { range: Some(range), near: Some(near), ..self }
     }
 
     /// It decides the results of special operands, or few of the others.
@@ -69,10 +69,15 @@ impl Setting {
         self.rare
     }
 
+    /// Whether values have others that are near.
+    pub fn has_near_values(&self) -> bool {
+        self.near.is_some()
+    }
+
     /// The values near to `value`, which a rule or a node has at `place`: its neighbours, and numbers of a range that is looked through (`true`).
     /// `None` among them is the absence of the key.
     pub fn near_values(&self, table: &Table, place: &Place, value: Option<&Value>) -> Vec<(Option<Value>, bool)> {
-        let near = (self.near)(&Site { table, place, value });
+        let near = self.near.map_or_else(Vec::new, |near| near(&Site { table, place, value }));
         let range = self.range.zip(value.and_then(Value::as_integer)).map(|(range, now)| range(now));
         let mut far = numbers(range.into_iter().flatten());
         far.retain(|to| to.as_ref() != value && !near.contains(to));
