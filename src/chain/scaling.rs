@@ -7,6 +7,7 @@ use crate::{
         block::{BLOCK_FORMATS, BlockFormat, Quantizer},
     },
     isa::Instruction,
+    quantise::PlainRule,
 };
 
 named! {
@@ -16,6 +17,16 @@ named! {
         None = "none": "Nothing: a value is rounded as it is";
         Absmax = "absmax": "Its largest magnitude over the largest number of the format";
         PowerOfTwo = "pow2": "The smallest power of two under which nothing saturates";
+    }
+}
+
+impl Scaling {
+    fn rule(self) -> Option<PlainRule> {
+        match self {
+            Scaling::None => None,
+            Scaling::Absmax => Some(PlainRule::Absmax),
+            Scaling::PowerOfTwo => Some(PlainRule::PowerOfTwo),
+        }
     }
 }
 
@@ -33,7 +44,7 @@ pub(super) struct Entry {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum EntryScales {
     None,
-    Matrix(Scaling),
+    Matrix(PlainRule),
     Blocks(&'static BlockFormat),
 }
 
@@ -66,7 +77,7 @@ pub(crate) fn block_format(instruction: &Instruction, format: &Format) -> Option
 pub(super) fn words(instruction: &Instruction, scaling: Scaling) -> Option<String> {
     match Entry::new(instruction, false, scaling).scales {
         EntryScales::None => None,
-        EntryScales::Matrix(rule) => Some(rule.name().into()),
+        EntryScales::Matrix(_) => Some(scaling.name().into()),
         EntryScales::Blocks(format) => Some(format.name.into()),
     }
 }
@@ -75,11 +86,11 @@ impl Entry {
     /// How A (or B, where `down`) of an instruction is entered.
     pub(super) fn new(instruction: &Instruction, down: bool, scaling: Scaling) -> Entry {
         let format = if down { instruction.b } else { instruction.a };
-        let scales = match (block_format(instruction, format), scaling) {
+        let scales = match (block_format(instruction, format), scaling.rule()) {
             (Some(blocks), _) => EntryScales::Blocks(blocks),
-            (None, Scaling::None) => EntryScales::None,
+            (None, None) => EntryScales::None,
             (None, _) if format.is_integer() || format.bits > 16 => EntryScales::None,
-            (None, rule) => EntryScales::Matrix(rule),
+            (None, Some(rule)) => EntryScales::Matrix(rule),
         };
         Entry { format, scales, down: down && scales != EntryScales::None }
     }
@@ -145,21 +156,9 @@ fn blocks(format: &'static BlockFormat, matrix: &[f64], columns: usize) -> Enter
 }
 
 /// The scale of a matrix; 1 where everything is zero.
-fn scale(matrix: &[f64], format: &Format, rule: Scaling) -> f32 {
+fn scale(matrix: &[f64], format: &Format, rule: PlainRule) -> f32 {
     let largest = matrix.iter().map(|value| value.abs()).filter(|value| value.is_finite()).fold(0.0, f64::max);
-    let exact = largest / format.to_f64(format.largest(false));
-    if exact == 0.0 {
-        return 1.0;
-    }
-    match rule {
-        Scaling::PowerOfTwo => {
-            // The exponent, without a logarithm, which machines may round in their own ways.
-            let whole = (exact.to_bits() >> 52) as i32 - 1023;
-            let exponent = whole + i32::from(exact > 2f64.powi(whole));
-            2f64.powi(exponent.clamp(-126, 127)) as f32
-        }
-        Scaling::None | Scaling::Absmax => (exact as f32).max(f32::MIN_POSITIVE),
-    }
+    rule.scale(largest, format.to_f64(format.largest(false)), f32::MIN_POSITIVE)
 }
 
 fn transposed<T: Copy>(matrix: &[T], columns: usize) -> Vec<T> {

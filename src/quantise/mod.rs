@@ -7,6 +7,7 @@
 mod file;
 mod losses;
 mod product;
+mod scale;
 mod scaler;
 mod table;
 mod target;
@@ -17,6 +18,7 @@ mod view;
 
 pub use file::{Choice, Found};
 pub use product::Activations;
+pub use scale::{PLAIN_RULES, PlainRule};
 pub use table::{QuantisationRow, TensorQuantisationRow, WorstRunRow};
-pub use target::{BlockScale, PLAIN_RULES, PlainRule, QuantisationTarget, Sharing, sharing, targets};
+pub use target::{BlockScale, QuantisationTarget, Sharing, sharing, targets};
 pub use tensor::Quantisation;

@@ -2,7 +2,8 @@
 
 use super::{
     losses::{Limits, RowLosses, RunLosses, losses_of_runs},
-    target::{BlockScale, PlainRule, QuantisationTarget, Sharing},
+    scale::PlainRule,
+    target::{BlockScale, QuantisationTarget, Sharing},
 };
 use crate::{
     Error, Result,
@@ -129,20 +130,7 @@ pub(super) struct PanelValues<'a> {
 
 /// The scale of a plain format by `rule`, but for that of the least error, of values up to this magnitude.
 fn plain_scale(rule: PlainRule, amax: u32, largest: f32) -> f32 {
-    let amax = f64::from(f32::from_bits(amax));
-    if amax == 0.0 {
-        return 1.0;
-    }
-    let ratio = amax / f64::from(largest);
-    let scale = match rule {
-        PlainRule::Absmax | PlainRule::LeastError => ratio,
-        PlainRule::PowerOfTwo => {
-            let below = ratio.log2().floor() as i32 - 1;
-            let fits = |exponent: &i32| f64::from(largest) * f64::from(*exponent).exp2() >= amax;
-            f64::from((below..).find(fits).expect("scales grow")).exp2()
-        }
-    };
-    (scale as f32).max(f32::from_bits(1))
+    rule.scale(f32::from_bits(amax).into(), largest.into(), f32::from_bits(1))
 }
 
 /// `scale` lowered by some steps of an eighth of an octave.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::QuantisationRow;
+use super::{PLAIN_RULES, PlainRule, QuantisationRow};
 use crate::{
     Error, Result,
     base::nearest::nearest,
@@ -37,21 +37,6 @@ pub enum Sharing {
         columns: usize,
     },
 }
-
-/// How a scale of a plain format follows from the values that share it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PlainRule {
-    /// The largest magnitude over the largest number of the format, to nearest in f32.
-    Absmax,
-    /// The smallest power of two under which nothing saturates.
-    PowerOfTwo,
-    /// The one with the least square error, of `absmax` divided by 2 to the multiples of an eighth, down to a quarter.
-    LeastError,
-}
-
-/// Every rule for plain formats, with its name.
-pub const PLAIN_RULES: &[(&str, PlainRule)] =
-    &[("absmax", PlainRule::Absmax), ("pow2", PlainRule::PowerOfTwo), ("mse", PlainRule::LeastError)];
 
 /// How the scale of a block of a block format is found.
 #[derive(Debug, Clone, Copy, PartialEq)]

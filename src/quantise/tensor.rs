@@ -3,8 +3,9 @@
 use super::{
     losses::Losses,
     product::{Activations, ProductLosses},
+    scale::PlainRule,
     scaler::{PanelValues, RowGroups, Scaler, block_quantizer},
-    target::{PlainRule, QuantisationTarget, Sharing},
+    target::{QuantisationTarget, Sharing},
     view::{Panel, RowShape, RowView},
 };
 use crate::{

@@ -1,0 +1,54 @@
+//! Rules for the scales of plain formats.
+
+/// How a scale of a plain format follows from the values that share it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlainRule {
+    /// The largest magnitude over the largest number of the format, to nearest in f32.
+    Absmax,
+    /// The smallest power of two under which nothing saturates.
+    PowerOfTwo,
+    /// The one with the least square error, of `absmax` divided by 2 to the multiples of an eighth, down to a quarter.
+    LeastError,
+}
+
+/// Every rule for plain formats, with its name.
+pub const PLAIN_RULES: &[(&str, PlainRule)] =
+    &[("absmax", PlainRule::Absmax), ("pow2", PlainRule::PowerOfTwo), ("mse", PlainRule::LeastError)];
+
+impl PlainRule {
+    /// The scale of values with magnitudes up to `amax` in a format whose largest number is `largest`: at least `least`, and 1 where
+    /// all values are zero. (The least error is looked for from that of `absmax` down.)
+    pub(crate) fn scale(self, amax: f64, largest: f64, least: f32) -> f32 {
+        let ratio = amax / largest;
+        if ratio == 0.0 {
+            return 1.0;
+        }
+        let scale = match self {
+            PlainRule::Absmax | PlainRule::LeastError => ratio,
+            PlainRule::PowerOfTwo => {
+                // The exponent, without a logarithm, which machines may round in their own ways.
+                let whole = (ratio.to_bits() >> 52) as i32 - 1023;
+                let exponent = whole + i32::from(ratio > 2f64.powi(whole));
+                2f64.powi(exponent.min(f32::MAX_EXP - 1))
+            }
+        };
+        (scale as f32).max(least)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_power_of_two_is_the_smallest_under_which_nothing_saturates() {
+        for largest in [6.0, 57344.0, 448.0, 127.0] {
+            for amax in [1e-3f32, 1.0, 447.9, 448.0, 448.1, 3e38, f32::MIN_POSITIVE] {
+                let scale = f64::from(PlainRule::PowerOfTwo.scale(amax.into(), largest, 1e-45));
+                assert!(largest * scale >= amax.into() && largest * scale / 2.0 < amax.into(), "{amax} {largest}");
+                assert_eq!(scale.log2().fract(), 0.0);
+            }
+        }
+        assert_eq!(PlainRule::PowerOfTwo.scale(0.0, 6.0, 1e-45), 1.0);
+    }
+}
