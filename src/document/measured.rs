@@ -12,7 +12,6 @@ use crate::{
     Error, Interruption, Result, Stage,
     base::interrupt,
     report::{self, Declaration, Kept},
-    verbs::Progress,
 };
 
 /// How often a running command and the signals are looked at.

@@ -44,8 +44,8 @@ mod tests {
     fn a_power_of_two_is_the_smallest_under_which_nothing_saturates() {
         for largest in [6.0, 57344.0, 448.0, 127.0] {
             for amax in [1e-3f32, 1.0, 447.9, 448.0, 448.1, 3e38, f32::MIN_POSITIVE] {
-                let scale = f64::from(PlainRule::PowerOfTwo.scale(amax.into(), largest, 1e-45));
-                assert!(largest * scale >= amax.into() && largest * scale / 2.0 < amax.into(), "{amax} {largest}");
+                let scale = f64::from(PlainRule::PowerOfTwo.scale(f64::from(amax), largest, 1e-45));
+                assert!(largest * scale >= f64::from(amax) && largest * scale / 2.0 < f64::from(amax), "{amax} {largest}");
                 assert_eq!(scale.log2().fract(), 0.0);
             }
         }

@@ -1,11 +1,11 @@
 //! Whether the bits of a row depend on how many others are computed with it.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use super::{LibrarySchedules, Values, checked_shape, draw, shapes::named};
 use crate::{
     Error, Result,
-    base::{digest::fnv1a, interrupt, sorting, text},
+    base::{digest::fnv1a, interrupt, text},
     device::{Attributes, ChosenAlgorithm, Library, OperandLayout, Problem},
     gemm::{Differences, Factors, Matrix, ModelReplay, Replay, sample::Sample},
     inputs::random,
@@ -221,7 +221,8 @@ impl BatchRow {
 
 /// In how many layers the batch size matters, in a sentence; `None` without rows.
 pub fn batch_answer(rows: &[BatchRow]) -> Option<String> {
-    let layers = sorting::set(rows.iter().map(|row| &row.layer)).len();
-    let changed = sorting::set(rows.iter().filter(|row| row.outcome == "changed").map(|row| &row.layer)).len();
+    let layers: BTreeSet<&String> = rows.iter().map(|row| &row.layer).collect();
+    let changed: BTreeSet<&String> = rows.iter().filter(|row| row.outcome == "changed").map(|row| &row.layer).collect();
+    let (layers, changed) = (layers.len(), changed.len());
     (layers > 0).then(|| format!("The bits of the first row depend on the batch size in {changed} of {layers} layers."))
 }
