@@ -34,7 +34,7 @@ impl Device for Sequential {
 }
 
 fn main() -> Result<()> {
-    let identity = Identity { name: "sequential".into(), description: "f32, in order".into(), details: Vec::new() };
+    let identity = Identity::new("sequential", "f32, in order");
     let mut device = Sequential(identity);
     let instruction = isa::find("mma.m16n8k8.f32.bf16.bf16.f32")?;
     let model = Model::load("hopper")?;

@@ -46,7 +46,7 @@
 //! use std::time::Duration;
 //! use tcnum::{arithmetic::Model, device, inputs::Sequence, isa, verify};
 //! # fn main() -> tcnum::Result<()> {
-//! let mut device = device::open(Some("model:ampere"), Duration::from_secs(60))?;
+//! let mut device = device::open(Some(&"model:ampere".into()), Duration::from_secs(60))?;
 //! let instruction = isa::find("mma.m16n8k16.f32.f16.f16.f32")?;
 //! let random = Sequence::Random { seed: 1 };
 //! let state = verify::compare(device.as_mut(), &Model::load("ampere")?, &instruction, random, Some(10_000))?;

@@ -128,7 +128,7 @@ pub fn record(
 fn metadata(device: &dyn Device, execution: &Execution, recording: &Recording) -> Result<BTreeMap<String, String>> {
     let identity = device.identity();
     let mut metadata: BTreeMap<String, String> = BTreeMap::from([
-        ("device".into(), identity.name.clone()),
+        ("device".into(), identity.name.to_string()),
         ("source".into(), recording.source.clone()),
         ("description".into(), identity.description.clone()),
         ("execution".into(), execution.kind.name().into()),

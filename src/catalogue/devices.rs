@@ -4,8 +4,8 @@ use crate::{
     Result,
     arithmetic::{Model, of_target, shipped},
     device::{
-        Gpu,
-        cpu::{self, processor::Processor, unit::UNITS},
+        DeviceName, Gpu,
+        cpu::{processor::Processor, unit::UNITS},
         cuda::{architecture, gpu},
     },
     report::{Table, counted},
@@ -37,7 +37,7 @@ crate::rows! {
     /// The processor of this machine.
     pub(crate) struct ProcessorRow in "processors" {
         /// As `--device` names it.
-        device: &'static str => shown("device").essential(),
+        device: String => shown("device").essential(),
         /// The name that it gives itself.
         name: String => shown("name").essential(),
         /// Its vendor, family, model and stepping.
@@ -82,7 +82,7 @@ crate::rows! {
 /// The kinds of device, as `--device` takes them.
 const SPELLINGS: &[(&str, &str)] = &[
     ("cuda:N", "the N-th NVIDIA GPU, from 0; kernels are compiled for it at run time"),
-    (cpu::NAME, "this machine's own matrix, dot-product and fused multiply-add instructions"),
+    ("cpu", "this machine's own matrix, dot-product and fused multiply-add instructions"),
     (
         "NAME",
         "a simulated device: a model of the program by its name or a GPU's (hopper, H100, sm_90); model:NAME, too",
@@ -131,7 +131,7 @@ fn answer(gpus: &[Gpu], processor: Option<&Processor>) -> String {
     let units = processor.map(|processor| processor.units().map(|unit| unit.name).collect::<Vec<_>>());
     let units = match units.as_deref() {
         None | Some([]) => "a processor without a unit that the program knows".to_string(),
-        Some(units) => format!("a processor, {}, with {}", cpu::NAME, units.join(", ")),
+        Some(units) => format!("a processor, cpu, with {}", units.join(", ")),
     };
     format!("This machine has {gpus}, and {units}; {} are simulated.", counted(shipped().count() as u64, "model"))
 }
@@ -139,7 +139,7 @@ fn answer(gpus: &[Gpu], processor: Option<&Processor>) -> String {
 /// The processor of this machine, and the units that it cannot use.
 fn processor(processor: &Processor) -> [Table; 2] {
     let row = ProcessorRow {
-        device: cpu::NAME,
+        device: DeviceName::Cpu.to_string(),
         name: processor.name.clone(),
         signature: processor.signature.clone(),
         architecture: processor.architecture().map(|target| target.name),
@@ -158,7 +158,7 @@ fn table(gpus: &[Gpu], (cuda, driver): &(String, Option<String>)) -> Table {
     let row = |gpu: &Gpu| {
         let architecture = architecture::of_capability(gpu.capability);
         GpuRow {
-            device: format!("cuda:{}", gpu.ordinal),
+            device: DeviceName::Cuda(gpu.ordinal).to_string(),
             name: gpu.name.clone(),
             compute_capability: format!("{}.{}", gpu.capability.0, gpu.capability.1),
             architecture: architecture.map(|a| a.target),
@@ -175,7 +175,11 @@ fn table(gpus: &[Gpu], (cuda, driver): &(String, Option<String>)) -> Table {
 fn simulated() -> Result<Table> {
     let row = |name: &str| {
         let model = Model::load(name)?;
-        Ok(SimulatedRow { device: format!("model:{name}"), title: model.title, version: model.version })
+        Ok(SimulatedRow {
+            device: DeviceName::Model(name.into()).to_string(),
+            title: model.title,
+            version: model.version,
+        })
     };
     let rows: Vec<SimulatedRow> = shipped().map(row).collect::<Result<_>>()?;
     Ok(Table::of("Simulated devices that are part of the program", rows))

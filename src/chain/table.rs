@@ -1,5 +1,7 @@
 //! The tables of a chain report.
 
+use std::fmt::Display;
+
 use super::{ChainRequest, Curve, Point, inits_coincide};
 use crate::{
     device::Execution,
@@ -123,7 +125,7 @@ pub fn curves<'a>(
 }
 
 /// What became of the error of chains, in a sentence; `None` without a curve.
-pub fn answer(rows: &[CurveRow], devices: &[&str]) -> Option<String> {
+pub fn answer(rows: &[CurveRow], devices: &[impl Display]) -> Option<String> {
     let device = match devices {
         [one] => one.to_string(),
         several => format!("{} devices", several.len()),

@@ -11,7 +11,7 @@ struct Host(Identity);
 
 impl Host {
     fn new() -> Self {
-        Host(Identity { name: "host".into(), description: String::new(), details: Vec::new() })
+        Host(Identity::new("host", ""))
     }
 }
 

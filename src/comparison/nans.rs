@@ -2,7 +2,7 @@
 
 use crate::{
     Result,
-    device::{Device, Execution, Generation, Identity, LocalExecution, Work},
+    device::{Device, Execution, Identity, Local, LocalExecution, Preparation},
     format::{Format, Real},
     isa::{Codes, Instruction, Tiles},
 };
@@ -75,28 +75,21 @@ impl Device for OneNan {
         Ok(with_one_nan(instruction.d, self.0.execute_part(instruction, m, n, tiles)?))
     }
 
-    fn local(&mut self, instruction: &Instruction) -> Result<Option<LocalExecution>> {
+    fn local(&mut self) -> Option<&mut dyn Local> {
+        self.0.local()?;
+        Some(self)
+    }
+
+    fn preparation(&mut self) -> Option<&mut dyn Preparation> {
+        self.0.preparation()
+    }
+}
+
+impl Local for OneNan {
+    fn execution(&mut self, instruction: &Instruction) -> Result<LocalExecution> {
         let format = instruction.d;
-        let local = self.0.local(instruction)?;
-        Ok(local.map(|own| Box::new(move |tiles: &Tiles| with_one_nan(format, own(tiles))) as LocalExecution))
-    }
-
-    fn generation(&self) -> Generation {
-        self.0.generation()
-    }
-
-    fn announce(&mut self, _work: &[Work]) {}
-
-    fn announce_instructions(&mut self, instructions: &[Instruction]) {
-        self.0.announce_instructions(instructions);
-    }
-
-    fn kernels(&self) -> Option<(usize, usize)> {
-        self.0.kernels()
-    }
-
-    fn times(&self) -> Option<String> {
-        self.0.times()
+        let own = self.0.local().expect("it is asked where the device has it").execution(instruction)?;
+        Ok(Box::new(move |tiles| with_one_nan(format, own(tiles))))
     }
 }
 

@@ -12,7 +12,7 @@ use crate::{
     Error, Result, Stage,
     base::interrupt,
     device::{
-        Device, DeviceState, Execution, ExecutionKind, Load, MachineCount, Meter, Metered, OperandValues, Role,
+        Device, DeviceState, Execution, ExecutionKind, Load, MachineCount, Meter, Metered, Meters, OperandValues, Role,
         SharedLoad, Way,
     },
     isa::{Instruction, scalar::Form},
@@ -137,6 +137,19 @@ pub fn converged(points: &[Point], warps: u32) -> Option<Point> {
     own().find(|point| point.rate >= most * NEAR).copied()
 }
 
+/// The meters of a device.
+///
+/// # Errors
+/// A request error: the device has no cost.
+pub fn meters(device: &mut dyn Device) -> Result<&mut dyn Meters> {
+    let name = device.identity().name.clone();
+    device.meters().ok_or_else(|| {
+        Error::unavailable(format!(
+            "{name} has no cost: it does not execute instructions, it answers what they would compute; give a GPU, --device cuda:0"
+        ))
+    })
+}
+
 /// Measures each instruction in turn, and adds it to `done`. Whatever ends the work, `done` has those until then.
 ///
 /// # Errors
@@ -147,7 +160,7 @@ pub fn run(
     done: &mut Vec<Cost>,
     progress: &mut dyn FnMut(Stage),
 ) -> Result<()> {
-    device.announce_meters(&request.instructions.iter().cloned().map(Metered::Matrix).collect::<Vec<_>>());
+    meters(device)?.announce(&request.instructions.iter().cloned().map(Metered::Matrix).collect::<Vec<_>>());
     for (number, instruction) in request.instructions.iter().enumerate() {
         let (what, total) = (instruction.to_string(), request.instructions.len() as u64);
         progress(Stage { what: &what, done: number as u64, total });
@@ -169,12 +182,12 @@ pub fn scalars(
     done: &mut Vec<ScalarCost>,
     progress: &mut dyn FnMut(Stage),
 ) -> Result<()> {
-    device.announce_meters(&wanted.iter().copied().map(Metered::Scalar).collect::<Vec<_>>());
+    let Some(meters) = device.meters() else { return Ok(()) };
+    meters.announce(&wanted.iter().copied().map(Metered::Scalar).collect::<Vec<_>>());
     for (number, form) in wanted.iter().enumerate() {
         progress(Stage { what: &form.ptx, done: number as u64, total: wanted.len() as u64 });
-        let mut meter = match device.meter(&Metered::Scalar(form)) {
-            Ok(Some(meter)) => meter,
-            Ok(None) => continue,
+        let mut meter = match meters.meter(&Metered::Scalar(form)) {
+            Ok(meter) => meter,
             Err(error) if error.is_unavailable() => continue,
             Err(error) => return Err(error),
         };
@@ -194,8 +207,12 @@ pub fn scalars(
 /// # Errors
 /// A device error if it failed; interrupted.
 pub fn loads(device: &mut dyn Device, wanted: &[SharedLoad], done: &mut Vec<LoadCost>) -> Result<()> {
+    let Some(meters) = device.meters() else { return Ok(()) };
     for load in wanted {
-        let Some(mut meter) = device.meter(&Metered::Load(*load))? else { continue };
+        let mut meter = match meters.meter(&Metered::Load(*load)) {
+            Err(error) if error.is_unavailable() => continue,
+            meter => meter?,
+        };
         let Measured { points, latency, .. } = measured(meter.as_mut(), OperandValues::Zeros)?;
         done.push(LoadCost { load: *load, latency, points });
     }
@@ -241,12 +258,7 @@ fn measure(
     done: &mut Vec<Cost>,
 ) -> Result<()> {
     let execution = device.prepare(instruction)?;
-    let Some(mut meter) = device.meter(&Metered::Matrix(instruction.clone()))? else {
-        return Err(Error::unavailable(format!(
-            "{} has no cost of its own: it does not execute instructions, it computes what they would answer. A GPU (cuda:0) has",
-            device.identity().name
-        )));
-    };
+    let mut meter = meters(device)?.meter(&Metered::Matrix(instruction.clone()))?;
     let meter = meter.as_mut();
     let values = request.values;
     let Measured { points, latency, waited } = measured(meter, values)?;

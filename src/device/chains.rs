@@ -2,7 +2,30 @@
 
 use std::ops::Range;
 
-use crate::{Result, isa::Codes};
+use crate::{
+    Result,
+    isa::{Codes, Instruction},
+};
+
+/// Whole matrix products at once.
+pub trait Products {
+    /// What sums the steps of `instruction` for all elements of a product of m x k codes of A and k x n codes of B at once, `promoted` or not;
+    /// `None` if the device has nothing of the kind for it. `shape`: m, n and k.
+    ///
+    /// # Errors
+    /// As [`super::Device::prepare`]; a device error: the operands do not fit into its memory.
+    ///
+    /// # Panics
+    /// Unless there are as many codes.
+    fn chains(
+        &mut self,
+        instruction: &Instruction,
+        promoted: bool,
+        shape: (usize, usize, usize),
+        a: &Codes,
+        b: &Codes,
+    ) -> Result<Option<Box<dyn Chains>>>;
+}
 
 /// Something that sums the steps of every element of one matrix product, whose operands it holds.
 pub trait Chains {

@@ -17,6 +17,18 @@ pub struct Work<'a> {
     pub model: &'a Model,
 }
 
+/// Comparison with a model by the million, without a detour through this program's memory. A device without it executes tile by tile.
+pub trait Campaigns {
+    /// Announces what [`Campaigns::engine`] will be asked for, in this order, so that the device can get ready meanwhile.
+    fn announce(&mut self, _work: &[Work]) {}
+
+    /// What generates, executes, evaluates and compares; `None` if the device has nothing of the kind for this work.
+    ///
+    /// # Errors
+    /// As [`super::Device::prepare`]; a request error if the model does not cover the instruction.
+    fn engine(&mut self, work: &Work) -> Result<Option<Box<dyn Engine>>>;
+}
+
 /// Runs parts of one [`Work`].
 pub trait Engine {
     /// Compares every output of the tiles `tiles` of the sequence, in every bit.

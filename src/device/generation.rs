@@ -1,8 +1,8 @@
 //! The generation of a device: which model it is compared with where nobody names one.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt::Display};
 
-use super::cpu;
+use super::DeviceName;
 use crate::{
     Error, Result,
     arithmetic::{named, of_target, shipped},
@@ -29,14 +29,15 @@ impl Generation {
     /// The generation that recorded, by what the recording says of its device: a shipped model, a target, or a GPU's name.
     pub fn of_recording(metadata: &BTreeMap<String, String>) -> Generation {
         let said = |key: &str| metadata.get(key).map_or("", String::as_str);
-        if let Some(name) = said("device").strip_prefix("model:").filter(|name| shipped().any(|other| other == *name)) {
+        let device = DeviceName::from(said("device"));
+        if let Some(name) = device.model().filter(|name| shipped().any(|other| other == *name)) {
             return Generation::Model(name.into());
         }
         if let Some(target) = targets::find(said("architecture")) {
             return Generation::Target(target);
         }
         // One model describes all processors.
-        if said("device") == cpu::NAME {
+        if device == DeviceName::Cpu {
             let processors = targets::all().iter().find(|target| !target.processors.is_empty());
             return processors.map_or(Generation::Unknown, Generation::Target);
         }
@@ -61,7 +62,7 @@ impl Generation {
     ///
     /// # Errors
     /// A request error: no shipped model describes the target.
-    pub fn model(&self, device: &str) -> Result<(String, Option<String>)> {
+    pub fn model(&self, device: &(impl Display + ?Sized)) -> Result<(String, Option<String>)> {
         match self {
             Generation::Model(name) => Ok((name.clone(), None)),
             Generation::Named(name) => {

@@ -2,18 +2,18 @@
 
 use std::{cell::RefCell, rc::Rc};
 
-use super::Device;
+use super::{Device, DeviceName};
 use crate::Result;
 
 /// Makes a device.
 pub type Maker = Rc<dyn Fn() -> Result<Box<dyn Device>>>;
 
 thread_local! {
-    static LENT: RefCell<Vec<(String, Maker)>> = const { RefCell::new(Vec::new()) };
+    static LENT: RefCell<Vec<(DeviceName, Maker)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Does `work` on this thread, where [`open`](super::open()) makes the device of each of these names by its maker.
-pub fn lending<R>(devices: Vec<(String, Maker)>, work: impl FnOnce() -> R) -> R {
+pub fn lending<R>(devices: Vec<(DeviceName, Maker)>, work: impl FnOnce() -> R) -> R {
     /// Takes them away again, also where the work panics.
     struct Restored(usize);
     impl Drop for Restored {
@@ -27,12 +27,12 @@ pub fn lending<R>(devices: Vec<(String, Maker)>, work: impl FnOnce() -> R) -> R 
 }
 
 /// Whether a device of this name is lent.
-pub(super) fn has(name: &str) -> bool {
+pub(super) fn has(name: &DeviceName) -> bool {
     LENT.with_borrow(|lent| lent.iter().any(|(own, _)| own == name))
 }
 
 /// The device of this name, if one is lent.
-pub(super) fn device(name: &str) -> Option<Result<Box<dyn Device>>> {
+pub(super) fn device(name: &DeviceName) -> Option<Result<Box<dyn Device>>> {
     let make = LENT.with_borrow(|lent| lent.iter().rev().find(|(own, _)| own == name).map(|(_, make)| make.clone()))?;
     Some(make())
 }
@@ -48,8 +48,9 @@ mod tests {
     fn a_lent_device_is_opened_by_its_name_while_the_work_lasts() {
         let timeout = Duration::from_secs(1);
         let make: Maker = Rc::new(|| Ok(Box::new(ModelDevice::open("volta")?)));
-        let opened = lending(vec![("own:volta".into(), make)], || open(Some("own:volta"), timeout));
-        assert_eq!(opened.unwrap().identity().name, "model:volta");
-        assert!(open(Some("own:volta"), timeout).is_err());
+        let name = DeviceName::from("own:volta");
+        let opened = lending(vec![(name.clone(), make)], || open(Some(&name), timeout));
+        assert_eq!(opened.unwrap().identity().name, DeviceName::Model("volta".into()));
+        assert!(open(Some(&name), timeout).is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! Libraries as devices: they compute whole matrix products, by algorithms that have attributes.
 
-use super::{Generation, Identity};
+use super::Identity;
 use crate::{
     Error, Result,
     base::named::named,
@@ -219,9 +219,6 @@ pub struct LibraryProduct {
 pub trait Library {
     /// What it is, for reports.
     fn identity(&self) -> &Identity;
-
-    /// Whose arithmetic its products have.
-    fn generation(&self) -> Generation;
 
     /// Computes a product of the codes of A (m x k), B (k x n) and C (m x n), each row by row, by the algorithm that its heuristic
     /// names first, or by the chosen one.

@@ -152,6 +152,18 @@ impl Metered {
     }
 }
 
+/// The cost of what a device executes itself.
+pub trait Meters {
+    /// Announces what [`Meters::meter`] will be asked for, in this order.
+    fn announce(&mut self, _metered: &[Metered]) {}
+
+    /// What executes `metered` over and over and times it.
+    ///
+    /// # Errors
+    /// As [`super::Device::prepare`]; a request error if nothing times it.
+    fn meter(&mut self, metered: &Metered) -> Result<Box<dyn Meter>>;
+}
+
 /// What executes one instruction over and over, and times it.
 pub trait Meter {
     /// The ways to execute it.

@@ -6,32 +6,33 @@ mod chains;
 mod engine;
 mod exec;
 mod generation;
-mod gpu_name;
+mod gpu;
 mod lent;
 mod library;
 mod meter;
 mod model;
+mod name;
 mod open;
 mod sweep;
 mod trace;
 
 pub use ask::ask;
 pub use batches::Batches;
-pub use chains::Chains;
-pub use engine::{Count, Engine, Found, Spot, Work};
+pub use chains::{Chains, Products};
+pub use engine::{Campaigns, Count, Engine, Found, Spot, Work};
 pub(crate) use exec::split as program_words;
 pub use exec::{ExecCheckRow, ExecDevice, check as exec_check, check_answer as exec_check_answer};
 pub use generation::{DEFAULT_MODEL, Generation};
-pub use gpu_name::Gpu;
+pub use gpu::Gpu;
 pub use lent::{Maker, lending};
 pub use library::{Attributes, ChosenAlgorithm, Compute, Library, LibraryProduct, OperandLayout, Problem};
 pub use meter::{
-    DeviceState, Load, MachineCount, Meter, Metered, OperandValues, Role, SHARED_LOADS, SharedLoad, Timing, Way,
+    DeviceState, Load, MachineCount, Meter, Metered, Meters, OperandValues, Role, SHARED_LOADS, SharedLoad, Timing, Way,
 };
 pub use model::ModelDevice;
-pub(crate) use open::{canonical_name, is_canonical};
-pub use open::{default_name, open};
-pub use sweep::{Alike, CLASSES, Chunks, Sweeper, Swept, Tally};
+pub use name::DeviceName;
+pub use open::open;
+pub use sweep::{Alike, CLASSES, Chunks, Sweeper, Sweeps, Swept, Tally};
 pub use trace::TraceDevice;
 pub mod cpu;
 #[cfg(feature = "cuda")]
@@ -41,15 +42,14 @@ pub mod cuda;
 pub(crate) mod cuda;
 
 use crate::{
-    Error, Result,
+    Result,
     arithmetic::Model,
-    isa::{Codes, Instruction, Tiles, scalar::Form},
+    isa::{Codes, Instruction, Tiles},
 };
 
-/// What executes one instruction on whichever thread calls it, on several threads at once: D codes `[count][m][n]`.
-pub type LocalExecution = Box<dyn Fn(&Tiles) -> Codes + Send + Sync>;
-
 /// Something that executes matrix instructions: a GPU, a processor, a model, a recording or another program.
+///
+/// What only some devices can do is a capability: a trait of its own, and a method here that gives it.
 pub trait Device {
     /// What the device is, for reports.
     fn identity(&self) -> &Identity;
@@ -85,105 +85,86 @@ pub trait Device {
         Ok(whole.resized((instruction.m, instruction.n), (m, n)))
     }
 
-    /// What executes `instruction` on the threads of this program; `None` if the device does one thing at a time.
-    ///
-    /// # Errors
-    /// As [`Device::prepare`].
-    fn local(&mut self, _instruction: &Instruction) -> Result<Option<LocalExecution>> {
-        Ok(None)
-    }
-
     /// The model that the device simulates, if it is a simulated one: its arithmetic is then known.
     fn model(&self) -> Option<&Model> {
         None
     }
 
-    /// Of which generation it is: it is compared with that one's model where nobody names another. (A program of the exec
-    /// protocol says so when it is first prepared for an instruction.)
-    fn generation(&self) -> Generation {
-        Generation::Unknown
+    /// Execution on the threads of this program.
+    fn local(&mut self) -> Option<&mut dyn Local> {
+        None
     }
 
-    /// Announces what [`Device::engine`] will be asked for, in this order, so that the device can get ready meanwhile.
-    fn announce(&mut self, _work: &[Work]) {}
+    /// Compilation ahead of execution.
+    fn preparation(&mut self) -> Option<&mut dyn Preparation> {
+        None
+    }
 
+    /// Comparison with a model by the million.
+    fn campaigns(&mut self) -> Option<&mut dyn Campaigns> {
+        None
+    }
+
+    /// Sweeps of scalar instructions.
+    fn sweeps(&mut self) -> Option<&mut dyn Sweeps> {
+        None
+    }
+
+    /// Whole matrix products at once.
+    fn products(&mut self) -> Option<&mut dyn Products> {
+        None
+    }
+
+    /// Cost: latency and throughput.
+    fn meters(&mut self) -> Option<&mut dyn Meters> {
+        None
+    }
+}
+
+/// Executes one instruction on whichever thread calls it, on several threads at once: D codes `[count][m][n]`.
+pub type LocalExecution = Box<dyn Fn(&Tiles) -> Codes + Send + Sync>;
+
+/// Execution on the threads of this program. A device without it does one thing at a time.
+pub trait Local {
+    /// What executes `instruction`.
+    ///
+    /// # Errors
+    /// As [`Device::prepare`].
+    fn execution(&mut self, instruction: &Instruction) -> Result<LocalExecution>;
+}
+
+/// Compilation ahead of execution, of a device that executes nothing before a kernel is compiled for it.
+pub trait Preparation {
     /// Announces instructions that [`Device::execute`] will be asked for, in this order.
-    fn announce_instructions(&mut self, _instructions: &[Instruction]) {}
+    fn announce(&mut self, instructions: &[Instruction]);
 
-    /// An engine of the device's own, which generates, executes, evaluates and compares without a detour through this
-    /// program's memory; `None` if it has none for the work, which is then executed tile by tile.
-    ///
-    /// # Errors
-    /// As [`Device::prepare`]; a request error if the model does not cover the instruction.
-    fn engine(&mut self, _work: &Work) -> Result<Option<Box<dyn Engine>>> {
-        Ok(None)
-    }
+    /// How many of the announced kernels are compiled, and how many there are; `None` if all are.
+    fn kernels(&self) -> Option<(usize, usize)>;
 
-    /// Gets the device ready to sweep those of `forms` that it has, all at once where that is faster. Returns those that it
-    /// should have and cannot get ready, each with the reason.
-    fn prepare_sweeps(&mut self, _forms: &[&'static Form]) -> Vec<(&'static Form, Error)> {
-        Vec::new()
-    }
-
-    /// What executes the scalar instruction `form` on inputs by their numbers; `None` if the device executes matrix
-    /// instructions only. `seed` varies inputs that are sampled.
-    ///
-    /// # Errors
-    /// As [`Device::prepare`].
-    fn sweeper(&mut self, _form: &'static Form, _seed: u64) -> Result<Option<Box<dyn Sweeper>>> {
-        Ok(None)
-    }
-
-    /// What sums the steps of `instruction` for all elements of a product of m x k codes of A and k x n codes of B at once, `promoted` or not;
-    /// `None` if the device has nothing of the kind for it. `shape`: m, n and k.
-    ///
-    /// # Errors
-    /// As [`Device::prepare`]; a device error: the operands do not fit into its memory.
-    ///
-    /// # Panics
-    /// Unless there are as many codes.
-    fn products(
-        &mut self,
-        _instruction: &Instruction,
-        _promoted: bool,
-        _shape: (usize, usize, usize),
-        _a: &Codes,
-        _b: &Codes,
-    ) -> Result<Option<Box<dyn Chains>>> {
-        Ok(None)
-    }
-
-    /// Announces what [`Device::meter`] will be asked for, in this order.
-    fn announce_meters(&mut self, _metered: &[Metered]) {}
-
-    /// What executes `metered` over and over and times it; `None` if the device has no cost of its own, or none of this kind.
-    ///
-    /// # Errors
-    /// As [`Device::prepare`].
-    fn meter(&mut self, _metered: &Metered) -> Result<Option<Box<dyn Meter>>> {
-        Ok(None)
-    }
-
-    /// How many of the announced kernels are compiled, and how many there are; `None` if all are, or it needs none.
-    fn kernels(&self) -> Option<(usize, usize)> {
-        None
-    }
-
-    /// How the time of preparation was spent; `None` if it takes none.
-    fn times(&self) -> Option<String> {
-        None
-    }
+    /// How the time of preparation was spent.
+    fn times(&self) -> String;
 }
 
 /// What a device is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
     /// The name it was asked for by: `cuda:0`, `cpu`, `model:hopper`, `trace:FILE`, `exec:PROGRAM`.
-    pub name: String,
+    pub name: DeviceName,
     /// What the name refers to: `NVIDIA H200`, `the arithmetic model of Hopper, simulated`.
     pub description: String,
     /// Further facts worth keeping (driver version, compiler version, recorded metadata), as key and value.
     pub details: Vec<(String, String)>,
+    /// Its generation, with whose model it is compared where nobody names another. (A program of the exec protocol says so when it is
+    /// first prepared for an instruction.)
+    pub generation: Generation,
+}
+
+impl Identity {
+    /// A device of unknown generation, without details.
+    pub fn new(name: impl Into<DeviceName>, description: impl Into<String>) -> Identity {
+        let (name, description) = (name.into(), description.into());
+        Identity { name, description, details: Vec::new(), generation: Generation::Unknown }
+    }
 }
 
 /// How a device executes an instruction.

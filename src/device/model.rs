@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::{Device, Execution, ExecutionKind, Generation, Identity, LocalExecution, Sweeper};
+use super::{Device, DeviceName, Execution, ExecutionKind, Generation, Identity, Local, LocalExecution};
 use crate::{
     Result,
     arithmetic::{Evaluator, EvidenceKind, Model, named},
-    isa::{Codes, Instruction, Tiles, scalar::Form},
+    isa::{Codes, Instruction, Tiles},
 };
 
 /// An arithmetic model that executes instructions on the CPU.
@@ -22,24 +22,27 @@ impl ModelDevice {
     /// # Errors
     /// As [`Model::load`].
     pub fn open(name: &str) -> Result<ModelDevice> {
-        let mut device = ModelDevice::of(Model::load(name)?);
-        device.identity.name = format!("model:{}", named(name).unwrap_or(name));
-        Ok(device)
+        Ok(ModelDevice::called(named(name).unwrap_or(name), Model::load(name)?))
     }
 
     /// The device that simulates a model.
     pub(crate) fn of(model: Model) -> ModelDevice {
+        ModelDevice::called(&model.name.clone(), model)
+    }
+
+    fn called(name: &str, model: Model) -> ModelDevice {
         let rests = |kind: &EvidenceKind| {
             model.rules.iter().flat_map(|rule| &rule.evidence).any(|own| own.source.kind() == *kind)
         };
         let kinds: Vec<&str> = EvidenceKind::ALL.iter().filter(|kind| rests(kind)).map(|kind| kind.name()).collect();
         let identity = Identity {
-            name: format!("model:{}", model.name),
+            name: DeviceName::Model(name.into()),
             description: format!("arithmetic model of {}, simulated", model.title),
             details: vec![
                 ("model_version".into(), model.version.to_string()),
                 ("model_evidence".into(), kinds.join(", ")),
             ],
+            generation: Generation::Model(name.into()),
         };
         ModelDevice { identity, model, evaluators: HashMap::new() }
     }
@@ -72,24 +75,18 @@ impl Device for ModelDevice {
         Ok(self.model.evaluator(&part)?.execute(tiles))
     }
 
-    fn local(&mut self, instruction: &Instruction) -> Result<Option<LocalExecution>> {
-        let evaluator = self.evaluator(instruction)?.clone();
-        Ok(Some(Box::new(move |tiles| evaluator.execute_here(tiles))))
-    }
-
     fn model(&self) -> Option<&Model> {
         Some(&self.model)
     }
 
-    fn generation(&self) -> Generation {
-        Generation::Model(self.identity.name.trim_start_matches("model:").into())
+    fn local(&mut self) -> Option<&mut dyn Local> {
+        Some(self)
     }
+}
 
-    /// Scalar instructions are simulated by their own rules: those that the model's generation has.
-    fn sweeper(&mut self, form: &'static Form, _seed: u64) -> Result<Option<Box<dyn Sweeper>>> {
-        match self.model.has(form.support) {
-            true => Ok(None),
-            false => Err(self.model.lacks(&form.ptx, form.support)),
-        }
+impl Local for ModelDevice {
+    fn execution(&mut self, instruction: &Instruction) -> Result<LocalExecution> {
+        let evaluator = self.evaluator(instruction)?.clone();
+        Ok(Box::new(move |tiles| evaluator.execute_here(tiles)))
     }
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ops::Range};
 
 use super::Execution;
 use crate::{
-    Result,
+    Error, Result,
     format::{Class, Format},
     inputs::space::{CHUNK, digest_term},
     isa::scalar::Form,
@@ -157,6 +157,21 @@ impl Tally {
         swept.differences.sort_by_key(|difference| (difference.index, difference.lane));
         swept
     }
+}
+
+/// Sweeps of scalar instructions. A device without it executes matrix instructions only.
+pub trait Sweeps {
+    /// Gets the device ready to sweep those of `forms` that it has, all at once where that is faster. Returns those that it
+    /// should have and cannot get ready, each with the reason.
+    fn prepare(&mut self, _forms: &[&'static Form]) -> Vec<(&'static Form, Error)> {
+        Vec::new()
+    }
+
+    /// What executes `form` on inputs by their numbers. `seed` varies inputs that are sampled.
+    ///
+    /// # Errors
+    /// As [`super::Device::prepare`].
+    fn sweeper(&mut self, form: &'static Form, seed: u64) -> Result<Box<dyn Sweeper>>;
 }
 
 /// A device's own way to sweep one scalar instruction.

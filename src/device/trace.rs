@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use super::{Device, Execution, ExecutionKind, Generation, Identity};
+use super::{Device, DeviceName, Execution, ExecutionKind, Generation, Identity};
 use crate::{
     Error, Result,
     isa::{Codes, Instruction, Tiles},
@@ -40,7 +40,8 @@ impl TraceDevice {
             trace.instruction
         );
         let details = trace.metadata.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
-        let identity = Identity { name: format!("trace:{file}"), description, details };
+        let generation = Generation::of_recording(&trace.metadata);
+        let identity = Identity { name: DeviceName::Trace(file.into()), description, details, generation };
         TraceDevice { identity, trace, index: Vec::new() }
     }
 
@@ -87,10 +88,6 @@ impl TraceDevice {
 impl Device for TraceDevice {
     fn identity(&self) -> &Identity {
         &self.identity
-    }
-
-    fn generation(&self) -> Generation {
-        Generation::of_recording(&self.trace.metadata)
     }
 
     fn prepare(&mut self, instruction: &Instruction) -> Result<Execution> {

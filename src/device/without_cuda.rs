@@ -3,8 +3,7 @@
 #[path = "cuda/architecture.rs"]
 pub(crate) mod architecture;
 
-pub(crate) use super::gpu_name::cuda as ordinal;
-use super::{Chains, ChosenAlgorithm, Device, Execution, Generation, Gpu, Identity, Library, LibraryProduct, Problem};
+use super::{Chains, ChosenAlgorithm, Device, Execution, Gpu, Identity, Library, LibraryProduct, Problem};
 use crate::{
     Error, Result,
     arithmetic::Program,
@@ -92,7 +91,6 @@ impl Device for CudaDevice {
 /// NVIDIA's library for matrix products.
 pub(crate) mod cublaslt {
     use super::*;
-    pub(crate) use crate::device::gpu_name::cublaslt as ordinal;
 
     /// A library that cannot be opened.
     pub(crate) enum CublasLt {}
@@ -105,10 +103,6 @@ pub(crate) mod cublaslt {
 
     impl Library for CublasLt {
         fn identity(&self) -> &Identity {
-            match *self {}
-        }
-
-        fn generation(&self) -> Generation {
             match *self {}
         }
 

@@ -125,7 +125,7 @@ fn origin(report: &Report) -> Vec<(String, Cell)> {
     let mut all = vec![("invocation".to_string(), text(&report.invocation))];
     all.extend(report.seed.map(|seed| ("seed".to_string(), Cell::Text(seed.to_string()))));
     if let Some(device) = &report.device {
-        all.push(("device".into(), text(&device.name)));
+        all.push(("device".into(), text(&device.name.to_string())));
         all.push(("what the device is".into(), text(&device.description)));
         all.extend(device.details.iter().map(|(key, value)| (key.clone(), text(value))));
     }

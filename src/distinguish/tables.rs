@@ -4,7 +4,7 @@ use super::{Agreement, Distinction, Kit, Reason, Unobservable, Verdict, Witness,
 use crate::{
     arithmetic::{EvidenceKind, Rule},
     comparison::{Cost, Subject, operands},
-    device::Device,
+    device::{Device, DeviceName},
     exact,
     format::Format,
     isa::{Case, Instruction},
@@ -166,7 +166,7 @@ crate::rows! {
 #[derive(Debug, Clone)]
 pub struct Named {
     /// The device.
-    pub device: String,
+    pub device: DeviceName,
     /// The instruction.
     pub instruction: Instruction,
     /// The rule by which the device computes it, if it is a model.
@@ -175,9 +175,9 @@ pub struct Named {
 
 impl Named {
     /// A device with an instruction, under the name that it is called by.
-    pub fn new(name: &str, device: &dyn Device, instruction: &Instruction) -> Named {
+    pub fn new(name: &DeviceName, device: &dyn Device, instruction: &Instruction) -> Named {
         let rule = device.model().and_then(|model| model.rule(instruction)).cloned();
-        Named { device: name.into(), instruction: instruction.clone(), rule }
+        Named { device: name.clone(), instruction: instruction.clone(), rule }
     }
 
     /// What keys of the rule rest on.
@@ -196,9 +196,9 @@ pub fn pair([x, y]: [&Named; 2], distinction: &Distinction) -> PairRow {
         Verdict::NotFound => None,
     };
     PairRow {
-        x: x.device.clone(),
+        x: x.device.to_string(),
         x_instruction: x.instruction.name.clone(),
-        y: y.device.clone(),
+        y: y.device.to_string(),
         y_instruction: y.instruction.name.clone(),
         verdict: distinction.verdict.name(),
         reasons: shown.count(),
@@ -265,15 +265,15 @@ pub fn agreement(agreements: &[Agreement]) -> Option<String> {
 }
 
 /// The name of a device in a sentence.
-fn short(name: &str) -> &str {
-    name.strip_prefix("model:").unwrap_or(name)
+fn short(name: &str) -> String {
+    DeviceName::from(name).short()
 }
 
 /// What sentences call the two: the devices, with the instructions where those do not tell them apart.
 fn names([x, y]: [&Named; 2]) -> [String; 2] {
     match x.device == y.device {
         true => [x, y].map(|side| side.instruction.name.clone()),
-        false => [x, y].map(|side| short(&side.device).to_string()),
+        false => [x, y].map(|side| side.device.short()),
     }
 }
 

@@ -136,8 +136,7 @@ fn sources(results: &Results, all: &[Arithmetic], simulated: &[String]) -> Vec<B
 /// What agrees with the model of a chip.
 fn agreement(results: &Results, chip: &str) -> Vec<String> {
     let models = results.chips.iter().zip(&results.kept).filter(|(own, _)| *own == chip);
-    let names: Vec<&str> =
-        models.filter_map(|(_, kept)| kept.report.device.as_ref()?.name.strip_prefix("model:")).collect();
+    let names: Vec<&str> = models.filter_map(|(_, kept)| kept.report.device.as_ref()?.name.model()).collect();
     let agreement = proof::totals(results).into_iter().filter(|own| {
         names.contains(&own.model.as_str()) && own.chip != chip && own.differing == 0 && own.compared > 0
     });

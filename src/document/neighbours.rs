@@ -5,6 +5,7 @@ use super::{
     results::Results,
     rows::{Line, Rows, Seen},
 };
+use crate::device::DeviceName;
 
 /// A reason between two.
 struct Reason<'a> {
@@ -46,7 +47,7 @@ pub(super) fn blocks(results: &Results) -> Vec<Block> {
     let row = |own: &Reason| {
         let line = own.smallest;
         vec![
-            own.pair.map(|name| name.strip_prefix("model:").unwrap_or(name)).join(" and "),
+            own.pair.map(|name| DeviceName::from(name).short()).join(" and "),
             own.why.to_string(),
             own.verdict.to_string(),
             if line.text("rests_on").is_empty() { "-" } else { line.text("rests_on") }.to_string(),

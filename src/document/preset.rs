@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::device::cpu;
+use crate::device::DeviceName;
 
 /// The presets, as a TOML table.
 const PRESETS: &str = include_str!("presets.toml");
@@ -28,8 +28,8 @@ impl Preset {
     }
 
     /// The commands for `device`.
-    pub(crate) fn of(&self, device: &str) -> Vec<&str> {
-        let timed = device == cpu::NAME || device.starts_with("cuda:");
+    pub(crate) fn of(&self, device: &DeviceName) -> Vec<&str> {
+        let timed = matches!(device, DeviceName::Cpu | DeviceName::Cuda(_));
         self.commands.iter().chain(self.timed.iter().filter(|_| timed)).map(String::as_str).collect()
     }
 }

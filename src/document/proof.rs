@@ -186,7 +186,7 @@ fn chips(results: &Results) -> Sheet {
     for (chip, kept) in results.chips.iter().zip(&results.kept) {
         let Some(device) = &kept.report.device else { continue };
         let details: Vec<String> = device.details.iter().map(|(key, value)| format!("{key} {value}")).collect();
-        let row = vec![chip.clone(), device.name.clone(), details.join(", ")];
+        let row = vec![chip.clone(), device.name.to_string(), details.join(", ")];
         if !rows.contains(&row) {
             rows.push(row);
         }

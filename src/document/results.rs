@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::rows::{Line, Rows};
 use crate::{
-    device::Identity,
+    device::{DeviceName, Identity},
     report::{Cell, CellValue, Column, Kept, Kind, Report, Table, shown},
 };
 
@@ -125,16 +125,16 @@ impl Results {
     }
 
     /// What the devices that a result names are called.
-    fn names(&self, at: usize) -> HashMap<&str, String> {
+    fn names(&self, at: usize) -> HashMap<String, String> {
         let report = &self.kept[at].report;
         let mut names = HashMap::new();
         for table in report.tables.iter().filter(|table| table.key == "devices") {
             for (row, identity) in Rows(table).iter().zip(described(table)) {
-                names.insert(row.text("device"), chip(&identity));
+                names.insert(row.text("device").to_string(), chip(&identity));
             }
         }
         if let Some(device) = &report.device {
-            names.insert(&device.name, self.chips[at].clone());
+            names.insert(device.name.to_string(), self.chips[at].clone());
         }
         names
     }
@@ -154,17 +154,14 @@ impl Results {
 fn described(table: &Table) -> impl Iterator<Item = Identity> {
     Rows(table).iter().map(|row| {
         let evidence = row.text("details").split_once("model_evidence ").map(|(_, kinds)| kinds.to_string());
-        Identity {
-            name: row.text("device").into(),
-            description: row.text("description").into(),
-            details: evidence.map(|kinds| ("model_evidence".into(), kinds)).into_iter().collect(),
-        }
+        let details = evidence.map(|kinds| ("model_evidence".into(), kinds)).into_iter().collect();
+        Identity { details, ..Identity::new(row.text("device"), row.text("description")) }
     })
 }
 
 /// Whether a device is a model.
 fn is_model(device: &Identity) -> bool {
-    device.name.starts_with("model:")
+    device.name.model().is_some()
 }
 
 /// What people call the chip of a device: `NVIDIA H200`, `NVIDIA Hopper (model)`.
@@ -172,8 +169,8 @@ pub(crate) fn chip(device: &Identity) -> String {
     let description = called(&device.description);
     // A library is described as on a GPU.
     match description.rsplit_once(" on ") {
-        Some((_, chip)) if device.name.starts_with("cublas") => chip.to_string(),
-        _ if description.is_empty() => device.name.clone(),
+        Some((_, chip)) if matches!(device.name, DeviceName::CublasLt(_)) => chip.to_string(),
+        _ if description.is_empty() => device.name.to_string(),
         _ => description,
     }
 }

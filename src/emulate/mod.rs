@@ -51,7 +51,7 @@ use split::{Line, Parts};
 use crate::{
     Error, Result, Stage,
     base::interrupt,
-    device::{Device, cuda},
+    device::{Device, DeviceName},
     gemm::Matrix,
 };
 
@@ -248,7 +248,7 @@ impl EmulateRequest {
     /// How many rows of a product are computed.
     fn rows_of(&self, devices: &[Box<dyn Device>], shape: Shape, integers: bool) -> usize {
         let at_once = |unit: &Unit| unit.instructions.iter().all(|i| i.family() == "mma");
-        let gpu = |device: &dyn Device| cuda::ordinal(&device.identity().name).is_some();
+        let gpu = |device: &dyn Device| matches!(device.identity().name, DeviceName::Cuda(_));
         let of_numbers = self.schemes.iter().zip(&self.units).filter(|(scheme, _)| !scheme.is_integer());
         let all = of_numbers
             .flat_map(|(_, of)| of.iter().zip(devices))

@@ -163,7 +163,7 @@ pub fn emulations(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &
         Some(EmulationRow {
             scheme: scheme.name.clone(),
             title: scheme.title.clone(),
-            device: devices[own.device].identity().name.clone(),
+            device: devices[own.device].identity().name.to_string(),
             m: own.shape.m,
             n: own.shape.n,
             k: own.shape.k,
@@ -206,7 +206,7 @@ pub fn errors(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emu
         for error in errors {
             rows.push(EmulationErrorRow {
                 scheme: request.schemes[own.scheme].name.clone(),
-                device: devices[own.device].identity().name.clone(),
+                device: devices[own.device].identity().name.to_string(),
                 m: own.shape.m,
                 n: own.shape.n,
                 k: own.shape.k,
@@ -236,7 +236,7 @@ pub fn integers(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[E
         Some(IntegerEmulationRow {
             scheme: scheme.name.clone(),
             title: scheme.title.clone(),
-            device: devices[own.device].identity().name.clone(),
+            device: devices[own.device].identity().name.to_string(),
             m: own.shape.m,
             n: own.shape.n,
             k: own.shape.k,
@@ -280,7 +280,7 @@ pub fn tables(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emu
 /// How near products come to what they should be, in sentences; `None` without one.
 pub fn answer(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulation]) -> Option<String> {
     let on = match devices {
-        [one] => one.identity().name.clone(),
+        [one] => one.identity().name.to_string(),
         several => format!("{} devices", several.len()),
     };
     let error = |own: &Emulation| measured(own).map_or(0.0, |(_, errors, _)| errors[errors.len() - 1].mred);

@@ -59,7 +59,7 @@ pub(super) fn run(
     let values = OperandValues::Drawn(plan.values);
     let (mut compared, mut findings, mut untestable) = (Vec::new(), Vec::new(), Vec::new());
     let outcome = devices.iter_mut().try_for_each(|device| {
-        let (name, counts) = (device.identity().name.clone(), experiment.counts(device.as_ref()));
+        let (name, counts) = (device.identity().name.to_string(), experiment.counts(device.as_ref()));
         let Some(instruction) = experiment.on(device.as_mut(), &plan.instruction)? else {
             let missing =
                 experiment.findings.iter().map(|own| table::untestable_finding(&name, own, &plan.instruction.name));

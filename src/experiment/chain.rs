@@ -89,7 +89,7 @@ fn compute(
     computed: &mut Vec<OnDevice>,
     progress: &mut dyn FnMut(Stage),
 ) -> Result<()> {
-    let (name, counts) = (device.identity().name.clone(), experiment.counts(device));
+    let (name, counts) = (device.identity().name.to_string(), experiment.counts(device));
     let mut own = ChainRequest { curves: Vec::new(), ..plan.clone() };
     let (mut declared, mut executions, mut curves) = (Vec::new(), Vec::new(), Vec::new());
     for (instruction, init) in &plan.curves {

@@ -186,7 +186,7 @@ pub(super) fn run(
                 score.cell(verdict, counts && !accepted);
                 rows.push(CostCellRow {
                     subject: cell.subject().into(),
-                    device: device.identity().name.clone(),
+                    device: device.identity().name.to_string(),
                     figure,
                     unit,
                     published: published.text.clone(),

@@ -333,7 +333,7 @@ fn instructions<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Resu
 
 /// Whether a device has the arithmetic of a generation, or one that is not known.
 pub(super) fn is_of(device: &dyn Device, generation: &str) -> bool {
-    match device.generation() {
+    match &device.identity().generation {
         Generation::Unknown => true,
         own => own.model(&device.identity().name).is_ok_and(|(name, _)| name == generation),
     }

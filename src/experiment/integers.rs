@@ -156,7 +156,7 @@ pub(super) fn run(
                     column: cell.column.clone(),
                     scheme: scheme.name.clone(),
                     products: scheme.products(),
-                    device: device.identity().name.clone(),
+                    device: device.identity().name.to_string(),
                     instructions,
                     held: sum.map(|own| own.held),
                     exact: sum.map(|own| own.exact),

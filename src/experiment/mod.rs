@@ -76,7 +76,7 @@ pub fn run(
     report.notes.extend(table::notes(experiment, options));
     let mut score = Score::default();
     let outcome = parts(experiment, devices, options, report, &mut score, progress);
-    let names = devices.iter().map(|device| device.identity().name.as_str());
+    let names = devices.iter().map(|device| &device.identity().name);
     report.answer = score.answer(&names.collect::<Vec<_>>()).or(report.answer.take());
     report.holds &= score.holds();
     if devices.len() > 1 && report.tables.iter().any(|table| !table.rows.is_empty()) {

@@ -86,7 +86,7 @@ fn measure(
     let lines: usize = own.iter().map(Vec::len).sum();
     let (mut done, total) = (0, (lines * figure.k.iter().sum::<usize>()) as u64);
     for (device, lines) in devices.iter_mut().zip(own) {
-        let name = device.identity().name.clone();
+        let name = device.identity().name.to_string();
         for line in lines {
             let i = &line.instruction;
             for &k in &figure.k {

@@ -33,7 +33,8 @@ pub(super) fn run(
         outcomes.push(own);
         outcome
     });
-    let names: Vec<&str> = devices.iter().map(|device| device.identity().name.as_str()).collect();
+    let own: Vec<String> = devices.iter().map(|device| device.identity().name.to_string()).collect();
+    let names: Vec<&str> = own.iter().map(String::as_str).collect();
     let counts: Vec<bool> = devices.iter().map(|device| experiment.counts(device.as_ref())).collect();
     // `None` where the cell was not reached, or where the device lacks the instruction.
     let outcome = |device: usize, cell: &ProfileCell| {

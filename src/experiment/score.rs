@@ -1,5 +1,7 @@
 //! How much of an experiment is reproduced.
 
+use std::fmt::Display;
+
 use super::Verdict;
 
 /// Cells and findings by what became of them.
@@ -42,7 +44,7 @@ impl Score {
     }
 
     /// How much is reproduced on the devices of these names, in sentences; `None` where nothing was judged.
-    pub(super) fn answer(&self, devices: &[&str]) -> Option<String> {
+    pub(super) fn answer(&self, devices: &[impl Display]) -> Option<String> {
         let on = match devices {
             [one] => one.to_string(),
             several => format!("{} devices", several.len()),

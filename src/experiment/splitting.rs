@@ -254,7 +254,7 @@ pub(super) fn run(
     let mut findings = Vec::new();
     for finding in experiment.findings.iter().filter(|_| outcome.is_ok()) {
         for (at, device) in devices.iter().enumerate() {
-            let (name, counts) = (&device.identity().name, experiment.counts(device.as_ref()));
+            let (name, counts) = (&device.identity().name.to_string(), experiment.counts(device.as_ref()));
             if let Some(found) = finding.check.of_schemes(plan, at, &measured) {
                 score.finding(found.holds, counts && finding.accepted.is_none());
                 findings.push(table::finding((name, counts), finding, &found));
@@ -277,7 +277,7 @@ pub(super) fn run(
         SplittingErrorRow {
             scheme: scheme.name.clone(),
             products: scheme.products(),
-            device: devices[own.device].identity().name.clone(),
+            device: devices[own.device].identity().name.to_string(),
             instructions,
             k: own.k,
             elements: rows * columns * own.draws.len(),
@@ -400,7 +400,7 @@ fn judged(cell: &SplittingCell, device: &dyn Device, figures: &[f64], score: &mu
         k: cell.k,
         averaged: cell.k.is_none().then(|| cell.averaged.name()),
         generation: cell.generation.clone(),
-        device: device.identity().name.clone(),
+        device: device.identity().name.to_string(),
         published: cell.published.text.clone(),
         measured: mean,
         deviation,

@@ -218,7 +218,7 @@ pub(crate) fn devices<'a>(identities: impl Iterator<Item = &'a Identity>) -> Tab
     let row = |identity: &Identity| {
         let details = identity.details.iter().map(|(key, value)| format!("{key} {value}")).collect::<Vec<_>>();
         DeviceRow {
-            device: identity.name.clone(),
+            device: identity.name.to_string(),
             description: identity.description.clone(),
             details: (!details.is_empty()).then(|| details.join(", ")),
         }

@@ -48,7 +48,9 @@ pub fn measure_all(
     instructions: &[Instruction],
     found: &mut dyn FnMut(&Instruction, Result<Features>) -> Result<()>,
 ) -> Result<()> {
-    device.announce_instructions(instructions);
+    if let Some(preparation) = device.preparation() {
+        preparation.announce(instructions);
+    }
     let simulated = device.model().cloned();
     let mut batches = Batches::default();
     let mut pace = Pace::new(1, TOGETHER);
@@ -113,7 +115,7 @@ fn together(
 ) -> Result<()> {
     // A program says of which generation it is when it is first asked for an instruction that it has.
     let _ = some.first().map(|i| device.has(i));
-    let model = device.generation().shipped_model().and_then(|name| Model::load(name).ok());
+    let model = device.identity().generation.shipped_model().and_then(|name| Model::load(name).ok());
     let questions = parallel::map(some, |i| model.as_ref().map_or_else(Vec::new, |model| expected(model, i)));
     let both = some.iter().zip(questions);
     let asked: Vec<Result<Asked>> = both.map(|(i, cases)| Asked::ahead(device, batches, i, cases)).collect();

@@ -215,13 +215,12 @@ impl Side {
         let own = self.operands(factors);
         match &self.maker {
             Maker::Scheduled { device, schedule } if !is_whole_product(schedule) => {
-                let name = &device.identity().name;
-                let model = device.model().and_then(|_| name.strip_prefix("model:")).map(String::from);
+                let model = device.identity().name.model().map(String::from);
                 Ok(Some(KnownSchedule { schedule: (**schedule).clone(), model, how: "given" }))
             }
             Maker::Scheduled { .. } => found(&own, d, Some(row * d.columns + column), knowledge),
             Maker::Library { library, problem, made, .. } => {
-                let model = library.generation().model(&self.name)?.0;
+                let model = library.identity().generation.model(&self.name)?.0;
                 let sample = Sample::new(&own, d, JUDGED, 0, None);
                 let predicted =
                     knowledge.library.zip(made.as_ref()).and_then(|(own, made)| own.predict(problem, made).ok());

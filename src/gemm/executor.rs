@@ -53,7 +53,8 @@ impl<'a> Executor<'a> {
         let shape = (factors.a.rows, factors.b.columns, factors.k());
         let promoted = schedule.promote.is_some();
         let Factors { a, b, .. } = factors;
-        let chains = device.products(&schedule.instruction, promoted, shape, &a.codes, &b.codes)?;
+        let Some(products) = device.products() else { return Ok(None) };
+        let chains = products.chains(&schedule.instruction, promoted, shape, &a.codes, &b.codes)?;
         Ok(chains.map(|chains| Executor::chained(chains, schedule)))
     }
 
@@ -90,7 +91,8 @@ impl<'a> Executor<'a> {
             let by = ExecutedBy::Threads(Box::new(move |tiles| evaluator.execute_here(tiles)));
             return Ok(Executor { tile, together, by });
         }
-        if let Some(execute) = device.local(i)? {
+        if let Some(local) = device.local() {
+            let execute = local.execution(i)?;
             let (side, together) = shares(rows, columns);
             let together = together * (side * side).div_ceil(i.m * i.n);
             return Ok(Executor { tile: i.clone(), together, by: ExecutedBy::Threads(execute) });

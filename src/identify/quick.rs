@@ -43,7 +43,9 @@ pub fn quick_all(
     (seed, nans): (u64, Nans),
     found: &mut dyn FnMut(&Instruction, Result<Fingerprint>) -> Result<()>,
 ) -> Result<()> {
-    device.announce_instructions(instructions);
+    if let Some(preparation) = device.preparation() {
+        preparation.announce(instructions);
+    }
     instructions.iter().try_for_each(|instruction| found(instruction, quick(device, instruction, seed, nans)))
 }
 
@@ -84,8 +86,8 @@ pub fn quick(device: &mut dyn Device, instruction: &Instruction, seed: u64, nans
     let answers = Batches::default().execute(device, i, (part.m, part.n), &tiles)?;
     found.executions += tiles.count;
     found.others = answers.len();
-    let generation = device.generation();
-    let generation = generation.shipped_model();
+    let generation = device.identity().generation.shipped_model().map(str::to_string);
+    let generation = generation.as_deref();
     for candidate in known.iter().flat_map(|known| &known.candidates) {
         let mut differs = None;
         for at in 0..answers.len() {

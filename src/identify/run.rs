@@ -126,7 +126,7 @@ impl Identification {
 pub fn identify(device: &mut dyn Device, instruction: &Instruction, plan: Plan) -> Result<Identification> {
     device.prepare(instruction)?;
     let part = part(instruction);
-    let generation = device.generation().shipped_model().map(String::from);
+    let generation = device.identity().generation.shipped_model().map(String::from);
     let mut asker = Asker::new(device, instruction, plan.budget).within(plan.time);
     let mut stream = Stream { part: part.clone(), seed: plan.seed, next: 0 };
     let mut first = Corners::of(&part).tiles;

@@ -18,7 +18,7 @@ use crate::{
     arithmetic::{Evidence, EvidenceSource},
     base::{interrupt, pace::UNASKED},
     comparison::{Difference, Nans, with_one_nan},
-    device::{Device, Identity, Work},
+    device::{Device, DeviceName, Identity, Work},
     inputs::Sequence,
     isa::{Case, Instruction},
     power::Tested,
@@ -222,7 +222,9 @@ pub fn study(
     watch: &mut dyn FnMut(Progress),
     study: &mut Study,
 ) -> Result<()> {
-    device.announce_instructions(instructions);
+    if let Some(preparation) = device.preparation() {
+        preparation.announce(instructions);
+    }
     // While the kernels of one held-out run are compiled, the next instructions are searched.
     let ahead = if is_gpu(device) { available_parallelism().map_or(1, usize::from) } else { 0 };
     let mut student = Student { device, request, watch, begun: Vec::new() };
@@ -290,9 +292,9 @@ impl Student<'_> {
 
     /// Lets the device get ready for the held-out run of what was found.
     fn announce(&mut self, found: &Identification) {
-        if let Some(model) = found.model() {
-            let sequence = Sequence::Random { seed: self.held_out_seed() };
-            self.device.announce(&[Work { instruction: &found.instruction, sequence, model: &model }]);
+        let sequence = Sequence::Random { seed: self.held_out_seed() };
+        if let (Some(campaigns), Some(model)) = (self.device.campaigns(), found.model()) {
+            campaigns.announce(&[Work { instruction: &found.instruction, sequence, model: &model }]);
         }
     }
 
@@ -395,5 +397,5 @@ impl Student<'_> {
 }
 
 fn is_gpu(device: &dyn Device) -> bool {
-    device.identity().name.starts_with("cuda:")
+    matches!(device.identity().name, DeviceName::Cuda(_))
 }

@@ -61,7 +61,11 @@ pub fn run(device: &mut dyn Device, request: &SweepRequest, results: &mut Vec<Sw
         return Err(Error::unavailable(format!("{form}: {missing}")));
     }
     let space = Space::new(form, seed);
-    let Some(mut sweeper) = device.sweeper(form, seed)? else {
+    let Some(sweeps) = device.sweeps() else {
+        // A model simulates what its generation has.
+        if let Some(model) = device.model().filter(|model| !model.has(form.support)) {
+            return Err(model.lacks(&form.ptx, form.support));
+        }
         let execution = Execution { kind: ExecutionKind::Simulated, opcodes: Vec::new() };
         let all = chunks(request, space.size(), SIMULATED_CHUNKS);
         let (swept, chunks, ended) = paced(all, &mut |chunks| Ok(simulate(form, seed, chunks)));
@@ -69,6 +73,7 @@ pub fn run(device: &mut dyn Device, request: &SweepRequest, results: &mut Vec<Sw
         results.extend(outcome(request, execution, chunks, swept, result)?);
         return ended;
     };
+    let mut sweeper = sweeps.sweeper(form, seed)?;
     let execution = sweeper.execution().clone();
     let all = chunks(request, space.size(), u64::MAX);
     let (swept, chunks, ended) = paced(all, &mut |chunks| sweeper.sweep(chunks));

@@ -2,7 +2,7 @@
 
 use super::sweep::{SweepRequest, SweepResult};
 use crate::{
-    device::cpu,
+    device::DeviceName,
     inputs::space::Space,
     isa::scalar::Form,
     report::{Table, grouped},
@@ -92,10 +92,10 @@ pub fn row(request: &SweepRequest, outcome: &SweepResult) -> SweepRow {
 }
 
 /// Whether the results of all sweeps are those of the rules, in one sentence; `None` where nothing was swept.
-pub fn answer(rows: &[SweepRow], device: &str) -> Option<String> {
+pub fn answer(rows: &[SweepRow], device: &DeviceName) -> Option<String> {
     let sum = |count: fn(&SweepRow) -> u64| rows.iter().map(count).sum::<u64>() as i64;
     let (compared, differing) = (grouped(sum(|row| row.compared)), sum(|row| row.differing));
-    let device = if device == cpu::NAME { "this processor" } else { device };
+    let device = device.spoken();
     let what = match rows {
         [] => return None,
         [row] => row.ptx.clone(),

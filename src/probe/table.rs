@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{HISTOGRAM_EDGES, ProbeRequest, ProbeResult};
 use crate::{
-    device::cpu,
+    device::DeviceName,
     inputs::{Distribution, Init},
     report::{Table, grouped, three_digits},
 };
@@ -155,19 +155,19 @@ fn profile_row((request, outcome): &Probe, model: &str) -> ProfileRow {
 }
 
 /// What the reader of the numbers must know; `device` and `model` as they were asked for.
-pub fn note(device: &str, model: &str) -> Option<String> {
-    (device == format!("model:{model}"))
+pub fn note(device: &DeviceName, model: &str) -> Option<String> {
+    (device.model() == Some(model))
         .then(|| "No hardware ran: the device is the model itself, so =model shows nothing but consistency.".into())
 }
 
 /// What the probes say of a device, in one sentence: whether it computes as the model does, and where its errors come from. `None`
 /// without a probe.
-pub fn answer(probes: &[Probe], device: &str, model: &str) -> Option<String> {
+pub fn answer(probes: &[Probe], device: &DeviceName, model: &str) -> Option<String> {
     let set = |name: fn(&Probe) -> &'static str| probes.iter().map(name).collect::<BTreeSet<_>>();
     let instructions: BTreeSet<_> = probes.iter().map(|(request, _)| &*request.instruction.name).collect();
     let format = set(|(request, _)| request.instruction.a.name);
     let format = if format.len() == 1 { format!("{} ", probes[0].0.instruction.a) } else { String::new() };
-    let device = if device == cpu::NAME { "this processor" } else { device };
+    let device = device.spoken();
     let differing = |probe: &&Probe| probe.1.profile.element_mismatches > 0;
     let first = probes.first()?;
     let compared = match probes.iter().find(differing) {

@@ -14,7 +14,7 @@ use crate::{
 pub(super) fn render(report: &Report) -> String {
     let device = report.device.as_ref().map_or(Value::Null, |device| {
         json!({
-            "name": device.name,
+            "name": device.name.to_string(),
             "description": device.description,
             "details": object(&device.details),
         })

@@ -115,7 +115,7 @@ fn parse(path: &Path, text: &str, declared: &[Declaration]) -> std::result::Resu
 
 fn identity(value: &Value) -> Identity {
     let text = |key: &str| value[key].as_str().unwrap_or_default().to_string();
-    Identity { name: text("name"), description: text("description"), details: pairs(&value["details"]) }
+    Identity { details: pairs(&value["details"]), ..Identity::new(&*text("name"), text("description")) }
 }
 
 /// The members of an object of texts.

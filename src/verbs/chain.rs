@@ -8,14 +8,14 @@ use super::{
     OutputDestination, Progress,
     drawings::Drawings,
     named::named,
-    options::{MAX_TIMEOUT, device_name, integer},
+    options::{MAX_TIMEOUT, integer},
     select::{self, Selection},
 };
 use crate::{
     Error, Result, Stage,
     base::pace::UNASKED,
     chain::{self, ChainRequest, Curve, Scaling, table},
-    device::{self, Device, Execution, ExecutionKind},
+    device::{self, Device, DeviceName, Execution, ExecutionKind},
     experiment::table::devices,
     inputs::Init,
     isa::{self, Instruction},
@@ -62,7 +62,7 @@ pub(super) struct Arguments {
     available: bool,
     /// The device: cuda:N, cpu, model:NAME or model:FILE, exec:'PROGRAM ARGS'; or DEVICE/INSTRUCTION, with an instruction of its own
     /// (model:cdna3/mfma.16x16x16.f32.bf16.bf16.f32). May be repeated: each has the same random numbers, and is checked before the first runs.
-    #[arg(long = "device", value_name = "DEVICE", value_parser = device_name)]
+    #[arg(long = "device", value_name = "DEVICE")]
     devices: Vec<String>,
     /// Seconds that an exec: device may take for one answer.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
@@ -111,7 +111,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let progress = Progress::new(&arguments.destination);
     let several = runners.len() > 1;
     let outcome = runners.iter_mut().try_for_each(|runner| {
-        let name = runner.device.identity().name.clone();
+        let name = runner.device.identity().name.to_string();
         let mut step = |stage: Stage| match several {
             true => progress.at(Stage { what: &format!("{name}: {}", stage.what), ..stage }),
             false => progress.at(stage),
@@ -136,11 +136,11 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     }
     let (mut ends, mut points) = (Vec::new(), Vec::new());
     for runner in &runners {
-        let name = several.then(|| runner.device.identity().name.as_str());
-        ends.extend(table::curves(name, &runner.curves, &runner.executions));
-        points.extend(table::points(name, &runner.curves));
+        let name = several.then(|| runner.device.identity().name.to_string());
+        ends.extend(table::curves(name.as_deref(), &runner.curves, &runner.executions));
+        points.extend(table::points(name.as_deref(), &runner.curves));
     }
-    let names: Vec<&str> = runners.iter().map(|runner| runner.device.identity().name.as_str()).collect();
+    let names: Vec<&DeviceName> = runners.iter().map(|runner| &runner.device.identity().name).collect();
     report.answer = table::answer(&ends, &names);
     if several && !ends.is_empty() {
         report.tables.push(devices(runners.iter().map(|runner| runner.device.identity())));
@@ -204,7 +204,7 @@ fn runners(arguments: &Arguments, report: &mut Report) -> Result<Vec<Runner>> {
 ///
 /// # Errors
 /// Those of the selection and of [`chainable`].
-fn chosen(selection: &Selection, device: &str) -> Result<Vec<Instruction>> {
+fn chosen(selection: &Selection, device: &DeviceName) -> Result<Vec<Instruction>> {
     let nothing = selection.instructions.is_empty() && selection.formats.is_empty() && !selection.all;
     let mut chosen = if nothing {
         PUBLISHED.iter().map(|name| isa::find(name)).collect()

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     Error, Result, Stage,
     cost::{self, Cost, CostRequest, table},
-    device::{self, OperandValues, SHARED_LOADS},
+    device::{self, DeviceName, OperandValues, SHARED_LOADS},
     format,
     isa::scalar::{self, Form, ScalarOperation},
     report::{Report, Verdict},
@@ -56,7 +56,7 @@ pub(super) struct Arguments {
     loads: bool,
     /// The device: cuda:N, or cpu.
     #[arg(long, value_name = "DEVICE", value_parser = device_name)]
-    device: Option<String>,
+    device: Option<DeviceName>,
     /// Where figures go.
     #[command(flatten)]
     pub drawings: Drawings,
@@ -71,20 +71,16 @@ pub(super) struct Arguments {
 /// A device without cost; an instruction that it lacks; those of the device.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let progress = Progress::new(&arguments.destination);
-    let name = arguments.selection.device(DEFAULT_FORMATS, arguments.device.as_deref());
+    let name = arguments.selection.device(DEFAULT_FORMATS, arguments.device.as_ref());
     let mut instructions = arguments.selection.instructions(DEFAULT_FORMATS, Some(&name))?;
     let forms = if arguments.conversions { conversions(&arguments.selection.formats)? } else { Vec::new() };
-    if ["model:", "trace:", "exec:"].iter().any(|kind| name.starts_with(kind)) {
-        return Err(Error::request(format!(
-            "{name} has no cost: it does not execute instructions, it answers what they would compute; give a GPU, --device cuda:0"
-        )));
-    }
-    if !forms.is_empty() && !name.starts_with("cuda:") {
+    let mut device = device::open(Some(&name), ANSWER)?;
+    cost::meters(device.as_mut())?;
+    if !forms.is_empty() && !matches!(name, DeviceName::Cuda(_)) {
         return Err(Error::request(format!(
             "{name}: conversions are timed on a GPU; give --device cuda:0, or omit --conversions"
         )));
     }
-    let mut device = device::open(Some(&name), ANSWER)?;
     if arguments.selection.all {
         select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
     }
@@ -102,12 +98,12 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         report.notes.push(format!("Left out: {missing} conversions that the device does not have, or that are no instructions of their own there (moves)."));
     }
     report.device = Some(device.identity().clone());
-    report.answer = table::answer(&done, &device.identity().name);
+    report.answer = table::answer(&done, &device.identity().name.to_string());
     report.holds = done.iter().all(|cost| cost.unintended.is_empty());
     report.verdict = Verdict::Unintended;
     report.notes.extend(notes(&done));
     let points = arguments.points || arguments.drawings.flag().is_some();
-    report.tables = table::tables(&done, &device.generation(), points);
+    report.tables = table::tables(&done, &device.identity().generation, points);
     report.tables.extend(table::scalars(&scalars).filled());
     report.tables.extend(table::loads(&loads).filled());
     outcome

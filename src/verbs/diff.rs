@@ -13,7 +13,6 @@ use super::{
 };
 use crate::{
     Error, Result,
-    device::is_canonical,
     diff::{self, tables},
     report::{self, Report, Verdict},
     tables::declared,
@@ -64,7 +63,8 @@ impl Arguments {
 /// Whether an argument names a device, and not a file.
 fn is_device(text: &str) -> bool {
     let Ok((device, _)) = with_instruction(text) else { return true };
-    is_canonical(&device) && (device.ends_with(".toml") || !Path::new(text).is_file())
+    let model_file = device.model().is_some_and(|model| model.ends_with(".toml"));
+    device.is_of_device() && (model_file || !Path::new(text).is_file())
 }
 
 /// Compares.

@@ -15,7 +15,7 @@ use crate::{
     arithmetic::{Model, shipped},
     base::pace::UNASKED,
     catalogue,
-    device::{self, Device},
+    device::{self, DEFAULT_MODEL, Device, DeviceName},
     distinguish::{
         self, Agreement, Distinction, Search, Side, Verdict,
         tables::{self, KitRow, Named},
@@ -99,7 +99,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
 
 /// Two devices, and the instructions on which they are told apart.
 pub(super) struct Two {
-    names: [String; 2],
+    names: [DeviceName; 2],
     /// The devices.
     pub devices: [Box<dyn Device>; 2],
     instructions: Vec<[Instruction; 2]>,
@@ -178,8 +178,8 @@ impl Two {
 type Told<'a> = dyn FnMut([&Instruction; 2], [&Named; 2], &Distinction) + 'a;
 
 /// A device, and its instruction if one stands behind it.
-fn side(text: &str) -> Result<(String, Option<Instruction>)> {
-    if text.starts_with("trace:") {
+fn side(text: &str) -> Result<(DeviceName, Option<Instruction>)> {
+    if DeviceName::from(text).trace().is_some() {
         return Err(Error::request(format!(
             "{text}: a recording answers for its own operands alone; compare it with a model or a device by `tcnum verify {text} \
              --model MODEL`"
@@ -191,7 +191,7 @@ fn side(text: &str) -> Result<(String, Option<Instruction>)> {
 /// The instructions of both sides.
 fn instructions(
     selection: &Selection,
-    [x, y]: [&(String, Option<Instruction>); 2],
+    [x, y]: [&(DeviceName, Option<Instruction>); 2],
     devices: &mut [Box<dyn Device>; 2],
     notes: &mut Vec<String>,
 ) -> Result<Vec<[Instruction; 2]>> {
@@ -247,7 +247,8 @@ fn generations(arguments: &Arguments, progress: &Progress, report: &mut Report) 
             "nothing to tell apart; name two devices, or an instruction (--instr, --fmt or --all) for all shipped models",
         ));
     }
-    let chosen: Vec<Instruction> = arguments.selection.instructions(&[], Some("model:"))?;
+    let chosen: Vec<Instruction> =
+        arguments.selection.instructions(&[], Some(&DeviceName::Model(DEFAULT_MODEL.into())))?;
     let (mut agreements, mut kits) = (Vec::new(), Vec::new());
     let outcome = compare(&chosen, progress, &mut agreements).and_then(|()| kits_of(&chosen, progress, &mut kits));
     report.answer = tables::agreement(&agreements);

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     Error, Result,
     base::pace::UNASKED,
-    device::{self, Device, ExecutionKind, cpu::CpuDevice},
+    device::{self, Device, DeviceName, ExecutionKind, cpu::CpuDevice},
     emulate::{self, Draw, EmulateRequest, Scheme, Shape, Unit, table},
     experiment::table::devices as table_of_devices,
     gemm::library::checked_shape,
@@ -56,7 +56,7 @@ pub(super) struct Arguments {
     rows: Option<usize>,
     /// The device: cuda:N, cpu, model:NAME or model:FILE, exec:'PROGRAM ARGS'; may be repeated.
     #[arg(long = "device", value_name = "DEVICE", value_parser = device_name, num_args = 1..)]
-    devices: Vec<String>,
+    devices: Vec<DeviceName>,
     /// The instruction; of integers, one of its shape for each pair of digits. [default: the first that the device has of mma, mfma, wmma,
     /// wgmma and others, with the largest k]
     #[arg(long = "instr", value_name = "NAME")]
@@ -182,23 +182,17 @@ fn shapes(arguments: &Arguments, external: bool) -> Vec<Shape> {
 
 /// The devices that are named, each once, or the default one: this processor only where it has instructions for all schemes.
 fn opened(arguments: &Arguments, schemes: &[Scheme], like: Option<&Instruction>) -> Result<Vec<Box<dyn Device>>> {
-    let mut names: Vec<String> = Vec::new();
+    let mut names: Vec<DeviceName> = Vec::new();
     for name in &arguments.devices {
         if !names.contains(name) {
             names.push(name.clone());
         }
     }
     if names.is_empty() {
-        names.push(device::default_name(|| {
-            schemes.iter().all(|own| Unit::of(own, &mut CpuDevice::open(), like).is_ok())
-        }));
+        names.push(DeviceName::usual(|| schemes.iter().all(|own| Unit::of(own, &mut CpuDevice::open(), like).is_ok())));
     }
-    let open = |name: &String| {
-        if name.starts_with("trace:") {
-            return Err(Error::request(format!(
-                "{name} is a recording, which has no outputs but its own: a product takes a device that computes"
-            )));
-        }
+    let open = |name: &DeviceName| {
+        name.computes("a product takes a device that computes")?;
         device::open(Some(name), Duration::from_secs(arguments.timeout))
     };
     names.iter().map(open).collect()

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Result,
-    device::{self, cuda},
+    device::{self, DeviceName, cuda},
     experiment::{self, Experiment, Options},
     report::{Report, Verdict},
 };
@@ -32,7 +32,7 @@ pub(super) struct Arguments {
     /// A device, as in other commands; may be repeated: all get the same inputs and are compared with the first. [default: the first GPU,
     /// and the devices that the file names; without either as in other commands]
     #[arg(long = "device", value_name = "DEVICE", value_parser = device_name, num_args = 1..)]
-    devices: Vec<String>,
+    devices: Vec<DeviceName>,
     /// Samples of each probe, or chains, or products of each size, instead of those that the file asks for.
     #[arg(long, value_name = "N", value_parser = integer(2..=1_000_000_000u64))]
     samples: Option<u64>,
@@ -85,13 +85,13 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
 }
 
 /// The devices that were named; without any the first GPU and those of the file, or the default one.
-fn names(given: &[String], of_file: &[String]) -> Vec<String> {
+fn names(given: &[DeviceName], of_file: &[String]) -> Vec<DeviceName> {
     if !given.is_empty() {
         return given.to_vec();
     }
-    let gpu = (cuda::count() > 0).then(|| "cuda:0".to_string());
+    let gpu = (cuda::count() > 0).then_some(DeviceName::Cuda(0));
     match of_file {
-        [] => vec![device::default_name(|| false)],
-        own => gpu.into_iter().chain(own.iter().cloned()).collect(),
+        [] => vec![DeviceName::usual(|| false)],
+        own => gpu.into_iter().chain(own.iter().map(|name| DeviceName::asked(name))).collect(),
     }
 }

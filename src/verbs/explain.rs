@@ -19,7 +19,7 @@ use crate::{
     catalogue,
     comparison::{Subject, operands},
     convert::ValueConversion,
-    device::{self, Batches, DEFAULT_MODEL, Generation},
+    device::{self, Batches, DEFAULT_MODEL, DeviceName, Generation},
     explain,
     format::{Format, Overflow, Rounding},
     isa::{self, Case, Instruction, Tiles},
@@ -52,7 +52,7 @@ pub(super) struct Arguments {
     against: Option<String>,
     /// A device that executes the same operands: cuda:N, cpu, a model, exec:'PROGRAM ARGS'. Its D stands beside the models'.
     #[arg(long, value_name = "DEVICE", value_parser = device_name)]
-    device: Option<String>,
+    device: Option<DeviceName>,
     /// Seconds that an exec: device may take for one answer.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
     timeout: u64,
@@ -129,7 +129,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         }
         let outputs =
             Batches::default().execute(device.as_mut(), &instruction, (instruction.m, instruction.n), &tile)?;
-        executed = Some((name, outputs.get(arguments.row * instruction.n + arguments.column)));
+        executed = Some((name.to_string(), outputs.get(arguments.row * instruction.n + arguments.column)));
         report.device = Some(device.identity().clone());
     }
     let (default, undecided) = default;
@@ -140,7 +140,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let explanations = models.iter().map(explain).collect::<Result<Vec<_>>>()?;
     let titles: Vec<String> = names.iter().map(|name| format!("model {name}")).collect();
     let said = titles.iter().zip(&explanations).map(|(title, said)| (&title[..], said.d));
-    let given = executed.map(|(name, code)| (&name[..], code));
+    let given = executed.as_ref().map(|(name, code)| (&name[..], *code));
     let results: Vec<(&str, u64)> =
         recorded.map(|code| ("recorded", code)).into_iter().chain(given).chain(said).collect();
     let title = format!("{instruction}: {}", operands(&Subject::Matrix(&instruction), &case));

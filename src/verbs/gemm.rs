@@ -24,10 +24,7 @@ use crate::{
     arithmetic::shipped,
     array::Container,
     base::atomic,
-    device::{
-        self, ChosenAlgorithm, Device, OperandLayout, cpu,
-        cuda::{self, CudaDevice},
-    },
+    device::{self, ChosenAlgorithm, Device, DeviceName, OperandLayout, cpu, cuda::CudaDevice},
     format::{self, Format, Rounding},
     gemm::{
         self, AccumulatorJoin, ArrayFile, BiasEntry, CEntry, Conversion, Differences, Extents, Factors, KOrder, Matrix,
@@ -157,7 +154,7 @@ pub(super) struct Arguments {
     schedule_out: Option<PathBuf>,
     /// The device: cuda:N, cpu, model:NAME or model:FILE, exec:'PROGRAM ARGS'; or a library, cublaslt or cublaslt:N.
     #[arg(long, value_name = "DEVICE", value_parser = device_name)]
-    device: Option<String>,
+    device: Option<DeviceName>,
     /// What a library computes: the formats of D, A and B and what it computes in (32f, 32f-fast-tf32, 16f, 32i), of FP8 with .fast where
     /// sums stay in the matrix unit.
     #[arg(long, value_name = "D.A.B.COMPUTE", help_heading = "Library", conflicts_with_all = ["shapes", "matched"])]
@@ -229,9 +226,9 @@ impl Arguments {
 
 /// Parses the name of a GPU.
 fn gpu(text: &str) -> std::result::Result<usize, String> {
-    match cuda::ordinal(text) {
-        Some(number) => number.map_err(|error| error.to_string()),
-        None => Err("expected cuda:N".into()),
+    match DeviceName::from(text) {
+        DeviceName::Cuda(ordinal) => Ok(ordinal),
+        _ => Err("expected cuda:N".into()),
     }
 }
 
@@ -261,7 +258,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     }
     let tables = arguments.shapes.is_some() || arguments.batches.is_some();
     let of_library = arguments.product.is_some() || tables || arguments.algorithm.is_some();
-    if of_library || arguments.device.as_deref().is_some_and(library::is_library) {
+    if of_library || matches!(arguments.device, Some(DeviceName::CublasLt(_))) {
         return library::run(arguments, report);
     }
     let schedule = schedule(arguments)?;
@@ -291,13 +288,13 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     progress.step("measuring the errors");
     let accuracy = gemm::accuracy(&schedule, &factors, d);
     let measured = accuracy.as_deref().unwrap_or_default();
-    report.answer = Some(gemm::accuracy_table::answer(&product, &device.identity().name, measured));
+    report.answer = Some(gemm::accuracy_table::answer(&product, &device.identity().name.to_string(), measured));
     report.tables.push(Table::of("Matrix product", [product]));
     gemm::accuracy_table::report(measured, m * n, report);
     let compared = compare(arguments, d, report);
     let metadata = [
         ("tcnum.schedule", schedule.to_toml()),
-        ("tcnum.device", device.identity().name.clone()),
+        ("tcnum.device", device.identity().name.to_string()),
         ("tcnum.source", invocation()),
     ];
     let metadata = BTreeMap::from(metadata.map(|(key, value)| (key.to_string(), value)));
@@ -489,15 +486,11 @@ fn factors(arguments: &Arguments, schedule: &Schedule, notes: &mut Vec<String>) 
 fn open(arguments: &Arguments, schedule: &Schedule) -> Result<Box<dyn Device>> {
     let i = &schedule.instruction;
     let on_cpu = || cpu::has(i).is_ok() || i.is_of_processors();
-    computing(&arguments.device.clone().unwrap_or_else(|| device::default_name(on_cpu)), arguments.timeout)
+    computing(&arguments.device.clone().unwrap_or_else(|| DeviceName::usual(on_cpu)), arguments.timeout)
 }
 
 /// The device of this name, which computes whatever it is asked.
-fn computing(name: &str, timeout: u64) -> Result<Box<dyn Device>> {
-    if name.starts_with("trace:") {
-        return Err(Error::request(format!(
-            "{name} is a recording, which has no outputs but its own: a product takes a device that computes"
-        )));
-    }
+fn computing(name: &DeviceName, timeout: u64) -> Result<Box<dyn Device>> {
+    name.computes("a product takes a device that computes")?;
     device::open(Some(name), Duration::from_secs(timeout))
 }

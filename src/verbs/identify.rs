@@ -16,7 +16,7 @@ use crate::{
     Error, Result, Stage,
     base::atomic,
     comparison::{Nans, OneNan},
-    device::{self, Device},
+    device::{self, Device, DeviceName},
     document::chip,
     features::{self, Features},
     identify::{self, Fingerprint, Limits, Request, Study, fingerprint, quick_all, study_recording, tables},
@@ -91,7 +91,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         return measured(arguments, &progress, report);
     }
     let mut study = Study::default();
-    let (name, outcome) = match arguments.common.device.as_deref().and_then(|name| name.strip_prefix("trace:")) {
+    let (name, outcome) = match arguments.common.device.as_ref().and_then(DeviceName::trace) {
         Some(file) => {
             report.notes.extend(one_nan(arguments));
             (format!("the recording {file}"), recorded(arguments, file, &mut study))
@@ -131,14 +131,10 @@ fn write(arguments: &Arguments, report: &mut Report) -> Result<()> {
 
 /// The device and the instructions that are asked of it; a recording is refused.
 fn chosen(arguments: &Arguments, report: &mut Report) -> Result<(Box<dyn Device>, Vec<Instruction>)> {
-    let named = arguments.common.device.as_deref();
-    if let Some(name) = named.filter(|name| name.starts_with("trace:")) {
-        let flag = if arguments.quick { "--quick" } else { "--features" };
-        return Err(Error::request(format!(
-            "{name} is a recording, which has no outputs but its own: {flag} asks a device that computes; without it the recording is \
-             searched"
-        )));
-    }
+    let named = arguments.common.device.as_ref();
+    let flag = if arguments.quick { "--quick" } else { "--features" };
+    let wanted = format!("{flag} asks a device that computes; without it the recording is searched");
+    named.map_or(Ok(()), |name| name.computes(&wanted))?;
     let name = arguments.selection.device(&["bf16"], named);
     let mut instructions = arguments.selection.instructions(&["bf16"], Some(&name))?;
     let device = device::open(Some(&name), Duration::from_secs(arguments.common.timeout))?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::options::{MAX_TIMEOUT, OutputDestination, device_name, integer};
-use crate::{Result, catalogue, report::Report};
+use crate::{Result, catalogue, device::DeviceName, report::Report};
 
 /// Lists the instructions, matrix and scalar ones: where each exists, and whether a GPU executes it here.
 ///
@@ -21,7 +21,7 @@ pub(super) struct Arguments {
     pub pattern: Option<String>,
     /// Only instructions that this device executes, and how; of a GPU: all that it has.
     #[arg(long, value_name = "DEVICE", value_parser = device_name)]
-    pub device: Option<String>,
+    pub device: Option<DeviceName>,
     /// Seconds that an exec: device may take for one answer.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
     pub timeout: u64,
@@ -37,6 +37,6 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let pattern = arguments.pattern.as_deref().unwrap_or("").to_lowercase();
     let timeout = Duration::from_secs(arguments.timeout);
-    catalogue::instructions(&pattern, arguments.device.as_deref(), timeout, report)?;
+    catalogue::instructions(&pattern, arguments.device.as_ref(), timeout, report)?;
     Ok(())
 }

@@ -77,11 +77,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     }
     if let Some(first) = parts.first() {
         report.seed = first.run.seed;
-        report.device = Some(Identity {
-            name: first.ran.device.clone(),
-            description: first.run.device.clone(),
-            details: Vec::new(),
-        });
+        report.device = Some(Identity::new(&*first.ran.device, &*first.run.device));
     }
     Ok(())
 }

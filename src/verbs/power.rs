@@ -6,12 +6,13 @@ use clap::Args;
 
 use super::{
     OutputDestination, Progress,
-    options::{cases, integer, model_name},
+    options::{cases, integer, model_name, recording_file},
     select::Selection,
 };
 use crate::{
     Error, Result,
     arithmetic::Model,
+    device::DeviceName,
     power::{self, RefutingData},
     report::{Report, Verdict},
     trace::Trace,
@@ -90,7 +91,7 @@ fn sources(arguments: &Arguments, progress: &Progress) -> Result<Vec<RefutingDat
     if !arguments.files.is_empty() {
         let read = |file: &String| {
             progress.step(&format!("reading {file}"));
-            let file = file.strip_prefix("trace:").unwrap_or(file);
+            let file = &recording_file(file);
             Ok(RefutingData::recorded(file, Trace::read(Path::new(file))?))
         };
         return arguments.files.iter().map(read).collect();
@@ -101,7 +102,7 @@ fn sources(arguments: &Arguments, progress: &Progress) -> Result<Vec<RefutingDat
             "nothing can decide: name recordings, or instructions with --instr, --fmt or --all",
         ));
     }
-    let model = format!("model:{}", arguments.model);
+    let model = DeviceName::Model(arguments.model.clone());
     let (seed, cases) = (arguments.seed.unwrap_or(0), arguments.cases.unwrap_or(DEFAULT_CASES));
     let chosen = arguments.selection.instructions(&[], Some(&model))?;
     Ok(chosen.iter().map(|instruction| RefutingData::stream(instruction, seed, cases)).collect())

@@ -174,7 +174,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         return bits::run(arguments, report);
     }
     let distributions = bits::named(&arguments.distributions)?;
-    let name = arguments.selection.device(DEFAULT_FORMATS, arguments.common.device.as_deref());
+    let name = arguments.selection.device(DEFAULT_FORMATS, arguments.common.device.as_ref());
     let mut instructions = arguments.selection.instructions(DEFAULT_FORMATS, Some(&name))?;
     let timeout = Duration::from_secs(arguments.common.timeout);
     let mut device = device::open(Some(&name), timeout)?;

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     Error, Result,
     base::{atomic, interrupt, pace::UNASKED},
-    device::{self, Device},
+    device::{self, Device, DeviceName},
     inputs::{Distribution, Op},
     isa::Instruction,
     record::{self, RecordedTiles, Recording, RecordingRow},
@@ -67,7 +67,7 @@ pub(super) struct Arguments {
 /// # Errors
 /// Unknown names, a device that cannot be opened or fails, a file that cannot be written.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
-    let name = arguments.selection.device(&[], arguments.common.device.as_deref());
+    let name = arguments.selection.device(&[], arguments.common.device.as_ref());
     let mut instructions = arguments.selection.instructions(&[], Some(&name))?;
     let file = arguments.common.destination.out.as_deref();
     match (instructions.len(), file, &arguments.folder) {
@@ -94,7 +94,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let mut rows = Vec::new();
     let outcome = record_all(arguments, &instructions, device.as_mut(), &mut report.notes, &mut rows);
     report.device = Some(device.identity().clone());
-    report.answer = record::answer(&device.identity().name, &rows);
+    report.answer = record::answer(&device.identity().name.to_string(), &rows);
     if rows.is_empty() && outcome.is_ok() {
         select::nothing(report, device.as_ref());
     }
@@ -132,7 +132,8 @@ fn record_all(
 
 /// Refuses, before anything is recorded, files that would overwrite others, and instructions that the device does not have.
 fn check(arguments: &Arguments, instructions: &[Instruction], device: &mut dyn Device) -> Result<()> {
-    let used: Vec<&OsStr> = arguments.common.device.iter().map(OsStr::new).collect();
+    let name = arguments.common.device.as_ref().map(DeviceName::to_string);
+    let used: Vec<&OsStr> = name.iter().map(OsStr::new).collect();
     for instruction in instructions {
         if !arguments.available {
             device.has(instruction)?;

@@ -11,6 +11,7 @@ use super::{
 use crate::{
     Error, Result,
     base::interrupt,
+    device::DeviceName,
     document::{self, Form, Measured, Preset, Results},
     report, tables,
 };
@@ -32,7 +33,7 @@ pub(super) struct Arguments {
     results: Vec<PathBuf>,
     /// Run what a document needs on this device, beside the results that are named.
     #[arg(long, value_name = "DEVICE", value_parser = device_name)]
-    device: Option<String>,
+    device: Option<DeviceName>,
     /// How much is run: quick takes seconds, full minutes on a GPU and longer elsewhere.
     #[arg(long, value_name = "PRESET", default_value = "quick", requires = "device", value_parser = Preset::parse)]
     preset: Preset,
@@ -52,9 +53,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8> {
     let form = Form::of(&arguments.out, is_folder(&arguments.out))?;
     let progress = Progress::quiet_if(arguments.quiet);
     let declared = tables::declared();
-    let commands = arguments.device.as_deref().map_or_else(Vec::new, |device| arguments.preset.of(device));
+    let commands = arguments.device.as_ref().map_or_else(Vec::new, |device| arguments.preset.of(device));
     let Measured { mut kept, mut wrong, interrupted } = match &arguments.device {
-        Some(device) => document::measured(device, &commands, &declared, &|stage| progress.at(stage))?,
+        Some(device) => document::measured(&device.to_string(), &commands, &declared, &|stage| progress.at(stage))?,
         None => Measured::default(),
     };
     let measured_some = !kept.is_empty();

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     Error, Result,
     base::atomic,
-    device::{self, Batches, Device},
+    device::{self, Batches, Device, DeviceName},
     document::chip,
     isa::{self, Instruction},
     report::{Report, Table, Verdict},
@@ -40,7 +40,7 @@ pub(super) struct Arguments {
     selection: Selection,
     /// The device: cuda:N, cpu, model:NAME or model:FILE, exec:'PROGRAM ARGS'.
     #[arg(long, value_name = "DEVICE", value_parser = device_name)]
-    device: Option<String>,
+    device: Option<DeviceName>,
     /// Seconds that an exec: device may take for one answer.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
     timeout: u64,
@@ -121,7 +121,9 @@ fn find<'a>(
     notes: &mut Vec<String>,
     all: &mut Vec<Tree<'a>>,
 ) -> Result<()> {
-    device.announce_instructions(instructions);
+    if let Some(preparation) = device.preparation() {
+        preparation.announce(instructions);
+    }
     let mut batches = Batches::default();
     for i in instructions {
         progress.step(&format!("asking for the order of {i}"));
@@ -155,19 +157,15 @@ fn draw(arguments: &Arguments, device: &str, all: &[Tree]) -> Result<()> {
 }
 
 /// The instructions and matrix products, and the name of the device.
-fn chosen(arguments: &Arguments) -> Result<(Vec<Instruction>, String)> {
+fn chosen(arguments: &Arguments) -> Result<(Vec<Instruction>, DeviceName)> {
     let mut selection = arguments.selection.clone();
     let (products, others) = selection.instructions.drain(..).partition(|name| isa::gemm(name).is_some());
     let products: Vec<String> = products;
     selection.instructions = others;
     let only = !products.is_empty() && selection.instructions.is_empty() && selection.formats.is_empty();
     let default: &[&str] = if only { &[] } else { &["bf16"] };
-    let name = selection.device(default, arguments.device.as_deref());
-    if name.starts_with("trace:") {
-        return Err(Error::request(format!(
-            "{name} is a recording, which has no outputs but its own: the order of a sum is asked of a device that computes"
-        )));
-    }
+    let name = selection.device(default, arguments.device.as_ref());
+    name.computes("the order of a sum is asked of a device that computes")?;
     let mut instructions = products.iter().filter_map(|name| isa::gemm(name)).collect::<Result<Vec<_>>>()?;
     instructions.extend(selection.instructions(default, Some(&name))?);
     for i in &instructions {

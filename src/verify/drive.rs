@@ -13,7 +13,7 @@ use crate::{
     Error, Result,
     arithmetic::Model,
     base::{interrupt, pace::Pace},
-    device::{Device, Engine, Found, Spot, Work},
+    device::{Device, DeviceName, Engine, Found, Spot, Work},
 };
 
 /// The tiles that an engine gets at first, and at most: as many as it compares in about a second.
@@ -55,8 +55,8 @@ pub fn drive_all<'a>(
     run: &Run,
     model: &Model,
     state: &mut State,
-    devices: &[&'a str],
-    open: &(dyn Fn(&'a str) -> Result<Box<dyn Device>> + Sync),
+    devices: &'a [DeviceName],
+    open: &(dyn Fn(&'a DeviceName) -> Result<Box<dyn Device>> + Sync),
     watch: &mut dyn FnMut(&State) -> Result<()>,
 ) -> Result<()> {
     let cut = Cut::new(run)?;
@@ -65,7 +65,7 @@ pub fn drive_all<'a>(
     let (before, start) = (state.seconds, Instant::now());
     std::thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
-        for &name in devices {
+        for name in devices {
             let (sender, queue, cut) = (sender.clone(), &queue, &cut);
             let failures = sender.clone();
             let work = move || {
@@ -106,7 +106,7 @@ fn work(
     let instruction = run.instruction()?;
     // What a program is, it says when it starts.
     device.has(&instruction)?;
-    let name = device.identity().name.clone();
+    let name = device.identity().name.to_string();
     let found = identify(device.as_ref(), &instruction);
     if found != run.device {
         return Err(Error::request(format!(

@@ -24,11 +24,13 @@ const ROOM: usize = 1 << 12;
 /// # Errors
 /// The device or the model lacks the instruction.
 pub fn engine<'a>(device: &'a mut dyn Device, work: &Work, nans: Nans) -> Result<Box<dyn Engine + 'a>> {
-    if let Some(execution) = device.local(work.instruction)? {
+    if let Some(local) = device.local() {
+        let execution = local.execution(work.instruction)?;
         return Ok(Box::new(Local { execution, judge: Judge::new(work, nans)? }));
     }
     if nans == Nans::ByCode
-        && let Some(own) = device.engine(work)?
+        && let Some(campaigns) = device.campaigns()
+        && let Some(own) = campaigns.engine(work)?
     {
         return Ok(own);
     }

@@ -49,7 +49,7 @@ impl Part {
     /// No instruction has the run's name.
     pub fn new(run: Run, device: &Identity, model: &str) -> Result<Part> {
         let ran =
-            Ran { device: device.name.clone(), model: model.into(), execution: String::new(), opcodes: Vec::new() };
+            Ran { device: device.name.to_string(), model: model.into(), execution: String::new(), opcodes: Vec::new() };
         Ok(Part { state: State::new(&run)?, run, ran, counterexamples: None })
     }
 

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     Result,
     comparison::{Difference, Nans, Subject, VerificationRow, operands, shrink::BUDGET},
-    device::{Batches, Device, Execution, Identity},
+    device::{Batches, Device, DeviceName, Execution, Identity},
     trace::Trace,
 };
 
@@ -174,7 +174,7 @@ impl Replay {
             stopped: None,
         };
         VerificationRow {
-            device: device.name.clone(),
+            device: device.name.to_string(),
             device_description: device.description.clone(),
             execution: execution.kind.name().into(),
             opcodes: execution.opcodes.clone(),
@@ -186,7 +186,7 @@ impl Replay {
 }
 
 /// Whether a device gives the results of a model, in one sentence.
-pub fn answer(device: &str, model: &str, replays: &[Replay]) -> String {
+pub fn answer(device: &DeviceName, model: &DeviceName, replays: &[Replay]) -> String {
     let sum = |count: fn(&Replay) -> usize| replays.iter().map(count).sum::<usize>();
     match (sum(|replay| replay.tiles), sum(|replay| replay.differing_tiles)) {
         (1, 0) => format!("{device} gives the result of {model} in the one case."),

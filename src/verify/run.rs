@@ -10,7 +10,7 @@ use crate::{
     arithmetic::{Model, Program},
     base::digest,
     comparison::Nans,
-    device::{Device, Identity},
+    device::{Device, DeviceName, Identity},
     inputs::{Sequence, exhaustive},
     isa::{self, Instruction},
 };
@@ -199,7 +199,7 @@ pub fn identify(device: &dyn Device, i: &Instruction) -> String {
     match device.model() {
         Some(model) => format!("{description} (rule {})", rule_digest(model, i)),
         // Programs need not say what they are.
-        None if name.starts_with("exec:") => format!("{description} ({name})"),
+        None if matches!(name, DeviceName::Exec(_)) => format!("{description} ({name})"),
         None => description.clone(),
     }
 }

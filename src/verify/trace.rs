@@ -11,7 +11,7 @@ use crate::{
     Error, Result,
     arithmetic::{Model, shipped},
     comparison::{Answer, Cost, Difference, Nans, Place, Signature, Subject, VerificationRow, shrink::BUDGET},
-    device::{Batches, Device, Execution, Spot},
+    device::{Batches, Device, DeviceName, Execution, Spot},
     isa::Case,
     report::grouped,
     trace::Trace,
@@ -184,9 +184,9 @@ pub(super) fn reduce_with(
 
 /// The model that gives every recorded output.
 fn stand_in(trace: &Trace, nans: Nans) -> Result<Option<Model>> {
-    let own = trace.metadata.get("device").and_then(|device| device.strip_prefix("model:"));
+    let own = trace.metadata.get("device").map(|device| DeviceName::from(device.as_str()));
     let shipped = shipped().map(str::to_string);
-    for name in own.map(str::to_string).into_iter().chain(shipped) {
+    for name in own.iter().filter_map(DeviceName::model).map(str::to_string).chain(shipped) {
         let Ok(mut device) = crate::device::ModelDevice::open(&name) else { continue };
         if device.prepare(&trace.instruction).is_err() {
             continue;
@@ -228,7 +228,7 @@ pub fn row(file: &str, trace: &Trace, model: &str, result: &Verification, nans: 
     VerificationRow {
         file: Some(file.into()),
         instruction: trace.instruction.name.clone(),
-        device: format!("trace:{file}"),
+        device: DeviceName::Trace(file.into()).to_string(),
         device_description: trace.metadata.get("description").cloned().unwrap_or_default(),
         recorded_on: trace.metadata.get("device").cloned(),
         execution: crate::device::ExecutionKind::Recorded.name().into(),

@@ -220,7 +220,7 @@ fn an_instruction_that_the_device_lacks_is_refused_before_any_work() {
         let experiment = Experiment::parse(if end.is_empty() { &text } else { &two }, name).unwrap();
         let last = experiment.instructions().last().unwrap().name.clone();
         assert_ne!(experiment.instructions().next().unwrap().name, last, "{name}");
-        let identity = Identity { name: "idle".into(), description: "idle".into(), details: Vec::new() };
+        let identity = Identity::new("idle", "idle");
         let mut devices: Vec<Box<dyn Device>> = vec![Box::new(Idle(identity, last))];
         let options = Options { seed: 0, samples: None, published_samples: None };
         let error =

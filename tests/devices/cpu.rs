@@ -154,7 +154,7 @@ fn the_recording_refutes_the_intrinsics_guide_and_two_products_show_it() {
 #[test]
 fn this_machine_computes_what_the_model_says() {
     let model = x86();
-    let mut device = device::open(Some("cpu"), Duration::from_secs(60)).unwrap();
+    let mut device = device::open(Some(&"cpu".into()), Duration::from_secs(60)).unwrap();
     let cases = amount(1_000_000, 10_000_000);
     for i in here() {
         let state = compare(device.as_mut(), &model, i, Sequence::Random { seed: 1 }, Some(cases)).unwrap();
@@ -166,7 +166,7 @@ fn this_machine_computes_what_the_model_says() {
 fn what_is_rounded_up_to_the_smallest_normal_number_is_not_flushed() {
     let i = isa::find(VDPBF16PS).unwrap();
     let evaluator = x86().evaluator(&i).unwrap();
-    let mut device = device::open(Some("cpu"), Duration::from_secs(60)).unwrap();
+    let mut device = device::open(Some(&"cpu".into()), Duration::from_secs(60)).unwrap();
     // c = 2^-126 minus 2^-151, 3 * 2^-152 and 2^-150: half a unit of 24 bits, three quarters, and one.
     for (a, b, d) in [(0x9a00, 0x1980, 0x0080_0000), (0x9a40, 0x1980, 0), (0x9a00, 0x1a00, 0)] {
         let mut case = Case::zeros(&i);
@@ -203,7 +203,7 @@ fn later_cases_of_the_kept_runs_show_what_tininess_is() {
 #[test]
 fn this_machine_rounds_as_the_rules_of_its_scalar_instructions_say() {
     use tcnum::device::Chunks;
-    let mut device = device::open(Some("cpu"), Duration::from_secs(60)).unwrap();
+    let mut device = device::open(Some(&"cpu".into()), Duration::from_secs(60)).unwrap();
     for form in scalar::all().iter().filter(|form| form.is_of_processors() && cpu::sweeps(form)) {
         let mut sweeper = device.sweeper(form, 1).unwrap().expect("a sweeper");
         let swept = sweeper.sweep(Chunks::spread(1 << 32, 4)).unwrap();

@@ -71,7 +71,7 @@ fn an_independent_program_gives_the_bytes_of_the_hopper_model() {
     if !has_python() {
         return;
     }
-    let mut model = device::open(Some("model:hopper"), TIMEOUT).unwrap();
+    let mut model = device::open(Some(&"model:hopper".into()), TIMEOUT).unwrap();
     let mut program = open("");
     for name in INSTRUCTIONS {
         let instruction = isa::find(name).unwrap();
@@ -114,7 +114,7 @@ fn program_and_model_have_the_alignment_floors_of_the_hardware() {
     if !has_python() {
         return;
     }
-    let mut model = device::open(Some("model:hopper"), TIMEOUT).unwrap();
+    let mut model = device::open(Some(&"model:hopper".into()), TIMEOUT).unwrap();
     let mut program = open("");
     for (name, whole, sign, q, last, with_q, without_q) in [
         ("mma.m16n8k16.f32.bf16.bf16.f32", 149, -1.0, 150..=166, 133 + 25, 0, 1),
@@ -150,7 +150,7 @@ while t := struct.unpack('<I', i.read(4))[0]:
     let instruction = isa::find(INSTRUCTION).unwrap();
     let mut tiles = Tiles::zeros(&instruction, 5000);
     (0..tiles.c.len()).for_each(|at| tiles.c.set(at, at as u64));
-    let mut device = device::open(Some(echo), TIMEOUT).unwrap();
+    let mut device = device::open(Some(&DeviceName::from(echo)), TIMEOUT).unwrap();
     for _ in 0..2 {
         assert_eq!(device.execute(&instruction, &tiles).unwrap(), tiles.c);
     }
@@ -287,7 +287,7 @@ while t := struct.unpack('<I', i.read(4))[0]:
 }
 
 fn prepared(answer: &str, instruction: &str) -> Result<Execution, Error> {
-    let mut device = device::open(Some(&answering(answer)), TIMEOUT).unwrap();
+    let mut device = device::open(Some(&DeviceName::from(&*answering(answer))), TIMEOUT).unwrap();
     device.prepare(&isa::find(instruction).unwrap())
 }
 

@@ -13,7 +13,7 @@ use tcnum::{
 };
 
 fn model() -> Box<dyn Device> {
-    device::open(Some("model:hopper"), Duration::from_secs(60)).unwrap()
+    device::open(Some(&"model:hopper".into()), Duration::from_secs(60)).unwrap()
 }
 
 fn run(name: &str, seed: u64, count: usize) -> (Instruction, Tiles, Codes) {

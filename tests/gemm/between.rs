@@ -162,7 +162,7 @@ pub(crate) struct ByBatch(Identity);
 
 impl ByBatch {
     pub(crate) fn new() -> ByBatch {
-        ByBatch(Identity { name: "simulated".into(), description: String::new(), details: Vec::new() })
+        ByBatch(Identity::new("simulated", ""))
     }
 }
 

@@ -119,8 +119,7 @@ struct Simulated {
 
 impl Simulated {
     fn new(attributes: Attributes, schedule: fn(Schedule) -> Schedule) -> Simulated {
-        let identity =
-            Identity { name: "simulated".into(), description: "a simulated library".into(), details: Vec::new() };
+        let identity = Identity::new("simulated", "a simulated library");
         Simulated { identity, schedule, attributes }
     }
 }

@@ -39,7 +39,7 @@ impl BlackBox {
         model: &Model,
         fault: impl FnMut(&Instruction, &Tiles, u64, &mut Codes) -> Result<()> + 'static,
     ) -> BlackBox {
-        let identity = Identity { name: "hidden".into(), description: "a black box".into(), details: Vec::new() };
+        let identity = Identity::new("hidden", "a black box");
         BlackBox { identity, model: model.clone(), fault: Box::new(fault), executed: 0 }
     }
 }

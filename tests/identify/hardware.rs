@@ -257,7 +257,7 @@ const QUICK: usize = 2;
 fn open_hardware_is_identified_from_nothing() {
     for (name, compute, instruction, part) in UNITS.into_iter().take(if thorough() { UNITS.len() } else { QUICK }) {
         let i = described(instruction);
-        let identity = Identity { name: name.into(), description: "a unit".into(), details: Vec::new() };
+        let identity = Identity::new(name, "a unit");
         let mut unit = Unit { identity, compute };
         let plan = Plan {
             seed: 1,

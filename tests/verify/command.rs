@@ -22,7 +22,7 @@ fn recording(wrong: &[usize]) -> tempfile::NamedTempFile {
 fn recording_of(count: usize, wrong: &[usize]) -> tempfile::NamedTempFile {
     let instruction = isa::find("mma.m16n8k16.f32.f16.f16.f32").unwrap();
     let tiles = record_batch(&instruction, 1, count);
-    let mut model = device::open(Some("model:hopper"), Duration::from_secs(60)).unwrap();
+    let mut model = device::open(Some(&"model:hopper".into()), Duration::from_secs(60)).unwrap();
     let mut d = model.execute(&instruction, &tiles).unwrap();
     wrong.iter().for_each(|at| d.set(*at, d.get(*at) ^ 1));
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -131,7 +131,10 @@ fn nan_codes_are_alike_where_that_is_asked_and_the_result_says_so() {
     let recorded = folder.path().join("recorded.safetensors");
     let instruction = isa::find("mma.m16n8k8.f32.f16.f16.f32").unwrap();
     let tiles = record_batch(&instruction, 1, 60);
-    let d = device::open(Some(unit), Duration::from_secs(60)).unwrap().execute(&instruction, &tiles).unwrap();
+    let d = device::open(Some(&DeviceName::from(unit)), Duration::from_secs(60))
+        .unwrap()
+        .execute(&instruction, &tiles)
+        .unwrap();
     Trace::from_run(&instruction, &tiles, d, BTreeMap::new()).unwrap().write(&recorded).unwrap();
     let recorded = recorded.to_str().unwrap();
     for arguments in [

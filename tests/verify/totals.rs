@@ -34,7 +34,7 @@ struct Imaginary {
 
 impl Imaginary {
     fn new(spots: &Arc<Vec<Spot>>, room: usize) -> Imaginary {
-        let identity = Identity { name: "imaginary".into(), description: "an idea".into(), details: Vec::new() };
+        let identity = Identity::new("imaginary", "an idea");
         Imaginary { identity, spots: spots.clone(), room }
     }
 }
@@ -126,7 +126,7 @@ impl Device for Deep {
 #[test]
 fn a_thread_begins_no_batch_before_it_has_ended_the_last() {
     let (i, model) = (isa::find(NAME).unwrap(), hopper());
-    let identity = Identity { name: "deep".into(), description: "this program".into(), details: Vec::new() };
+    let identity = Identity::new("deep", "this program");
     let depths = Arc::default();
     let evaluator = Arc::new(model.evaluator(&i).unwrap());
     let mut device = Deep { identity, evaluator, depths: Arc::clone(&depths) };

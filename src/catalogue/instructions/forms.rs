@@ -2,7 +2,7 @@
 
 use super::{SupportRow, how, supported};
 use crate::{
-    device::{Device, cpu},
+    device::{Device, DeviceName, cpu},
     isa::scalar::{self, Form},
     report::Table,
 };
@@ -54,7 +54,7 @@ pub(super) fn on_device(device: &dyn Device, matching: &[&'static Form]) -> Vec<
     let simulated =
         |form: &Form| device.model().is_some_and(|model| model.has(form.support)) && form.missing().is_none();
     let how = |form: &'static Form| {
-        if device.identity().name == cpu::NAME {
+        if device.identity().name == DeviceName::Cpu {
             return cpu::sweeps(form).then_some("native");
         }
         simulated(form).then_some("simulated")
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn a_model_simulates_what_has_a_rule_on_its_generation_and_no_other_device_does() {
         let all = matching("");
-        let open = |name| crate::device::open(Some(name), std::time::Duration::from_secs(1)).unwrap();
+        let open = |name: &str| crate::device::open(Some(&name.into()), std::time::Duration::from_secs(1)).unwrap();
         let simulated = on_device(open("model:hopper").as_ref(), &all);
         let has = |form: &&&Form| form.missing().is_none() && form.support_on("sm_90a").is_some();
         assert_eq!(simulated.len(), all.iter().filter(has).count());

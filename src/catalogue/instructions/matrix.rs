@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn a_model_lists_exactly_what_it_covers() {
         let all = matching("");
-        let mut device = crate::device::open(Some("model:hopper"), std::time::Duration::from_secs(1)).unwrap();
+        let mut device = crate::device::open(Some(&"model:hopper".into()), std::time::Duration::from_secs(1)).unwrap();
         let mut present = Vec::new();
         on_device(device.as_mut(), &all, &mut present).unwrap();
         let model = crate::arithmetic::Model::load("hopper").unwrap();

@@ -14,7 +14,7 @@ use matrix::ListedInstruction;
 use crate::{
     Error, Result,
     base::{nearest::nearest, visible::shortened},
-    device::{self, cuda},
+    device::{self, DeviceName, cuda},
     isa::{self, Support},
     report::{Report, counted},
 };
@@ -24,7 +24,12 @@ use crate::{
 ///
 /// # Errors
 /// A request error if no instruction matches, or the device executes none of them; the errors of the device.
-pub(crate) fn instructions(wanted: &str, device: Option<&str>, timeout: Duration, report: &mut Report) -> Result<()> {
+pub(crate) fn instructions(
+    wanted: &str,
+    device: Option<&DeviceName>,
+    timeout: Duration,
+    report: &mut Report,
+) -> Result<()> {
     let (matrix, scalar) = (matrix::matching(wanted), forms::matching(wanted));
     if matrix.is_empty() && scalar.is_empty() {
         let names = isa::all().iter().map(|i| i.name.as_str()).chain(isa::scalar::all().iter().map(|i| i.ptx.as_str()));
@@ -32,18 +37,18 @@ pub(crate) fn instructions(wanted: &str, device: Option<&str>, timeout: Duration
         return Err(Error::request(format!("no instruction contains '{wanted}'; the nearest are {near}")));
     }
     let mut outcome = Ok(None);
-    let (identity, matrix, scalar) = match device.map(|name| (name, cuda::ordinal(name))) {
+    let (identity, matrix, scalar) = match device {
         None => {
             let matrix = matrix.into_iter().map(|i| (i, None)).collect();
             (None, matrix, scalar.into_iter().map(|form| (form, None)).collect())
         }
         // What the GPU has, by the tables: nothing is compiled.
-        Some((_, Some(ordinal))) => {
-            let (identity, architecture) = cuda::identify(&cuda::gpu::get(ordinal?)?)?;
+        Some(DeviceName::Cuda(ordinal)) => {
+            let (identity, architecture) = cuda::identify(&cuda::gpu::get(*ordinal)?)?;
             let target = architecture.table;
             (Some(identity), matrix::on_target(target, &matrix), forms::on_target(target, &scalar))
         }
-        Some((name, None)) => {
+        Some(name) => {
             let mut device = device::open(Some(name), timeout)?;
             let mut present = Vec::new();
             outcome = matrix::on_device(device.as_mut(), &matrix, &mut present);
@@ -59,7 +64,8 @@ pub(crate) fn instructions(wanted: &str, device: Option<&str>, timeout: Duration
             ))
         }));
     }
-    report.answer = Some(answer(wanted, identity.as_ref().map(|identity| &*identity.name), &matrix, &scalar));
+    report.answer =
+        Some(answer(wanted, identity.as_ref().map(|identity| identity.name.to_string()).as_deref(), &matrix, &scalar));
     report.device = identity;
     if !matrix.is_empty() {
         report.notes.extend(matrix::note(&matrix));

@@ -20,9 +20,9 @@ pub mod sweeper;
 pub mod unit;
 pub mod vector;
 
-use super::{Device, Execution, Generation, Identity, LocalExecution, Sweeper};
+use super::{Device, DeviceName, Execution, Generation, Identity, Local, LocalExecution, Sweeper, Sweeps};
 #[cfg(target_arch = "x86_64")]
-use super::{Meter, Metered};
+use super::{Meter, Metered, Meters};
 use crate::{
     Error, Result,
     base::parallel,
@@ -31,9 +31,6 @@ use crate::{
 use processor::Processor;
 use route::{Machine, Route};
 use vector::{BYTES, Registers, Vector};
-
-/// The name of the device.
-pub const NAME: &str = "cpu";
 
 /// Registers of C that one thread fills at a time.
 const BATCH: usize = 1 << 10;
@@ -52,17 +49,21 @@ impl CpuDevice {
 
 /// What the processor is, for reports.
 pub fn identity() -> Identity {
-    let name = NAME.to_string();
     let Some(processor) = Processor::here() else {
         let description = format!("a processor of the architecture {}", std::env::consts::ARCH);
-        return Identity { name, description, details: Vec::new() };
+        return Identity::new(DeviceName::Cpu, description);
     };
     let microcode = processor.microcode.iter().map(|version| ("microcode".to_string(), version.clone()));
     let mut details: Vec<(String, String)> = microcode.collect();
     details.extend(processor.architecture().map(|target| ("architecture".to_string(), target.name.to_string())));
     let units: Vec<&str> = processor.units().map(|unit| unit.name).collect();
     details.push(("features".to_string(), units.join(" ")));
-    Identity { name, description: format!("{} ({})", processor.name, processor.signature), details }
+    Identity {
+        name: DeviceName::Cpu,
+        description: format!("{} ({})", processor.name, processor.signature),
+        details,
+        generation: processor.instructions().map_or(Generation::Unknown, Generation::Target),
+    }
 }
 
 /// Whether the processor executes a matrix instruction.
@@ -80,14 +81,14 @@ pub fn has(instruction: &Instruction) -> Result<()> {
 fn route(instruction: &str) -> Result<&'static Route> {
     let Some(processor) = Processor::here() else {
         return Err(Error::unavailable(format!(
-            "{NAME} does not have {instruction}: the program knows the units of x86-64 processors, and this one is {}",
+            "cpu does not have {instruction}: the program knows the units of x86-64 processors, and this one is {}",
             std::env::consts::ARCH
         )));
     };
     Route::choose(instruction, |unit| unit.check(&processor.features)).map_err(|missing| {
         Error::unavailable(match missing {
-            Some((unit, absence)) => format!("{NAME} does not have {instruction}: {}", unit.explain(&absence)),
-            None => format!("{NAME} does not have {instruction}: no unit of a processor executes it"),
+            Some((unit, absence)) => format!("cpu does not have {instruction}: {}", unit.explain(&absence)),
+            None => format!("cpu does not have {instruction}: no unit of a processor executes it"),
         })
     })
 }
@@ -98,7 +99,7 @@ fn route(instruction: &str) -> Result<&'static Route> {
 /// A request error, as [`has`].
 #[cfg(target_arch = "x86_64")]
 fn form_sweeper(form: &'static Form, seed: u64) -> Result<Box<dyn Sweeper>> {
-    let lacks = |why: String| Error::unavailable(format!("{NAME} does not have {form}: {why}"));
+    let lacks = |why: String| Error::unavailable(format!("cpu does not have {form}: {why}"));
     let route = scalar_machine::ScalarRoute::of(&form.ptx)
         .ok_or_else(|| lacks(format!("it is an instruction of GPUs ({})", form.architectures())))?;
     let processor = Processor::here().ok_or_else(|| lacks("the processor is not known".into()))?;
@@ -109,7 +110,7 @@ fn form_sweeper(form: &'static Form, seed: u64) -> Result<Box<dyn Sweeper>> {
 #[cfg(not(target_arch = "x86_64"))]
 fn form_sweeper(form: &'static Form, _: u64) -> Result<Box<dyn Sweeper>> {
     Err(Error::unavailable(format!(
-        "{NAME} does not have {form}: the program knows the units of x86-64 processors, and this one is {}",
+        "cpu does not have {form}: the program knows the units of x86-64 processors, and this one is {}",
         std::env::consts::ARCH
     )))
 }
@@ -141,10 +142,6 @@ impl Device for CpuDevice {
         &self.identity
     }
 
-    fn generation(&self) -> Generation {
-        Processor::here().and_then(Processor::instructions).map_or(Generation::Unknown, Generation::Target)
-    }
-
     fn prepare(&mut self, instruction: &Instruction) -> Result<Execution> {
         Ok(route(&instruction.name)?.execution())
     }
@@ -158,21 +155,42 @@ impl Device for CpuDevice {
         Ok(codes(instruction, &parts.concat()))
     }
 
-    fn local(&mut self, instruction: &Instruction) -> Result<Option<LocalExecution>> {
-        let (machine, instruction) = (route(&instruction.name)?.machine, instruction.clone());
-        Ok(Some(Box::new(move |tiles| codes(&instruction, &execute(machine, &instruction, tiles, 0, tiles.count)))))
+    fn local(&mut self) -> Option<&mut dyn Local> {
+        Some(self)
+    }
+
+    fn sweeps(&mut self) -> Option<&mut dyn Sweeps> {
+        Some(self)
     }
 
     #[cfg(target_arch = "x86_64")]
-    fn meter(&mut self, metered: &Metered) -> Result<Option<Box<dyn Meter>>> {
-        let Metered::Matrix(instruction) = metered else { return Ok(None) };
+    fn meters(&mut self) -> Option<&mut dyn Meters> {
+        Some(self)
+    }
+}
+
+impl Local for CpuDevice {
+    fn execution(&mut self, instruction: &Instruction) -> Result<LocalExecution> {
+        let (machine, instruction) = (route(&instruction.name)?.machine, instruction.clone());
+        Ok(Box::new(move |tiles| codes(&instruction, &execute(machine, &instruction, tiles, 0, tiles.count))))
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Meters for CpuDevice {
+    fn meter(&mut self, metered: &Metered) -> Result<Box<dyn Meter>> {
+        let Metered::Matrix(instruction) = metered else {
+            return Err(Error::unavailable(format!("{}: nothing times it on a processor", metered.name())));
+        };
         let Route { opcode, times, repeated, .. } = *route(&instruction.name)?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from) as u32;
         let ways = meter::ways(repeated, opcode, times);
-        Ok(Some(Box::new(meter::CpuMeter { repetitions: repeated, ways, instruction: instruction.clone(), cores })))
+        Ok(Box::new(meter::CpuMeter { repetitions: repeated, ways, instruction: instruction.clone(), cores }))
     }
+}
 
-    fn sweeper(&mut self, form: &'static Form, seed: u64) -> Result<Option<Box<dyn Sweeper>>> {
-        form_sweeper(form, seed).map(Some)
+impl Sweeps for CpuDevice {
+    fn sweeper(&mut self, form: &'static Form, seed: u64) -> Result<Box<dyn Sweeper>> {
+        form_sweeper(form, seed)
     }
 }

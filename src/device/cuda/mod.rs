@@ -32,9 +32,9 @@ use cudarc::{
     nvrtc::Ptx,
 };
 
-pub use super::gpu_name::cuda as ordinal;
 use super::{
-    Chains, Device, Engine, Execution, ExecutionKind, Generation, Gpu, Identity, Meter, Metered, Sweeper, Work,
+    Campaigns, Chains, Device, DeviceName, Engine, Execution, ExecutionKind, Generation, Gpu, Identity, Meter, Metered,
+    Meters, Preparation, Products, Sweeper, Sweeps, Work,
 };
 use crate::{
     Error, Result,
@@ -231,10 +231,6 @@ impl Device for CudaDevice {
         &self.identity
     }
 
-    fn generation(&self) -> Generation {
-        targets::find(self.architecture.table).map_or(Generation::Unknown, Generation::Target)
-    }
-
     fn has(&mut self, instruction: &Instruction) -> Result<()> {
         self.executable(instruction).map(drop)
     }
@@ -249,6 +245,52 @@ impl Device for CudaDevice {
         self.launcher(instruction)?.run(instruction, tiles)
     }
 
+    fn preparation(&mut self) -> Option<&mut dyn Preparation> {
+        Some(self)
+    }
+
+    fn campaigns(&mut self) -> Option<&mut dyn Campaigns> {
+        Some(self)
+    }
+
+    fn sweeps(&mut self) -> Option<&mut dyn Sweeps> {
+        Some(self)
+    }
+
+    fn products(&mut self) -> Option<&mut dyn Products> {
+        Some(self)
+    }
+
+    fn meters(&mut self) -> Option<&mut dyn Meters> {
+        Some(self)
+    }
+}
+
+impl Preparation for CudaDevice {
+    fn announce(&mut self, instructions: &[Instruction]) {
+        let architecture = self.architecture;
+        let job = |instruction: &Instruction| {
+            executable(instruction, architecture).ok().map(|(kernel, _)| execute(instruction, &kernel, architecture))
+        };
+        self.pool.announce(instructions.iter().filter_map(job));
+    }
+
+    fn kernels(&self) -> Option<(usize, usize)> {
+        let (done, all) = self.pool.kernels();
+        (done < all).then_some((done, all))
+    }
+
+    fn times(&self) -> String {
+        let Times { compiled, cached, compiling, disassembling, waiting } = self.pool.times();
+        format!(
+            "kernels: {compiled} compiled, {cached} from the cache; seconds of all threads together: {compiling:.1} compiling, \
+             {disassembling:.1} disassembling; seconds that the GPU's thread waited for kernels: {waiting:.1}, loaded them: {:.1}",
+            self.loading
+        )
+    }
+}
+
+impl Campaigns for CudaDevice {
     fn announce(&mut self, work: &[Work]) {
         let architecture = self.architecture;
         // What cannot be had is reported when it is asked for.
@@ -258,14 +300,6 @@ impl Device for CudaDevice {
             Some([execute(work.instruction, &kernel, architecture)].into_iter().chain(verifier))
         };
         self.pool.announce(work.iter().filter_map(jobs).flatten());
-    }
-
-    fn announce_instructions(&mut self, instructions: &[Instruction]) {
-        let architecture = self.architecture;
-        let job = |instruction: &Instruction| {
-            executable(instruction, architecture).ok().map(|(kernel, _)| execute(instruction, &kernel, architecture))
-        };
-        self.pool.announce(instructions.iter().filter_map(job));
     }
 
     fn engine(&mut self, work: &Work) -> Result<Option<Box<dyn Engine>>> {
@@ -282,15 +316,17 @@ impl Device for CudaDevice {
             sequence: work.sequence,
         })))
     }
+}
 
-    fn prepare_sweeps(&mut self, forms: &[&'static Form]) -> Vec<(&'static Form, Error)> {
+impl Sweeps for CudaDevice {
+    fn prepare(&mut self, forms: &[&'static Form]) -> Vec<(&'static Form, Error)> {
         let job = |form: &'static Form| Some((form, sweep(form, self.architecture).ok()?.0));
         let jobs: Vec<(&'static Form, Job)> = forms.iter().copied().filter_map(job).collect();
         self.pool.announce(jobs.iter().map(|(_, job)| job.clone()));
         jobs.into_iter().filter_map(|(form, job)| Some((form, self.pool.get(job).err()?))).collect()
     }
 
-    fn sweeper(&mut self, form: &'static Form, seed: u64) -> Result<Option<Box<dyn Sweeper>>> {
+    fn sweeper(&mut self, form: &'static Form, seed: u64) -> Result<Box<dyn Sweeper>> {
         let (job, support) = sweep(form, self.architecture).map_err(|e| e.within(&self.identity.name))?;
         let compiled = self.compiled(job)?;
         let function = self.function(&compiled, "sweep").map_err(|e| e.within(form))?;
@@ -298,17 +334,19 @@ impl Device for CudaDevice {
             None => ExecutionKind::Native,
             Some(_) => ExecutionKind::Emulated,
         };
-        Ok(Some(Box::new(sweeper::CudaSweeper {
+        Ok(Box::new(sweeper::CudaSweeper {
             stream: self.context.default_stream(),
             function,
             blocks: self.blocks,
             form,
             seed,
             execution: Execution { kind, opcodes: compiled.opcodes.clone().unwrap_or_default() },
-        })))
+        }))
     }
+}
 
-    fn products(
+impl Products for CudaDevice {
+    fn chains(
         &mut self,
         instruction: &Instruction,
         promoted: bool,
@@ -331,29 +369,17 @@ impl Device for CudaDevice {
             seconds: 0.0,
         })))
     }
+}
 
-    fn announce_meters(&mut self, metered: &[Metered]) {
+impl Meters for CudaDevice {
+    fn announce(&mut self, metered: &[Metered]) {
         let architecture = self.architecture;
         self.pool.announce(metered.iter().filter_map(|metered| Some(repeat(metered, architecture).ok()?.0)));
     }
 
-    fn meter(&mut self, metered: &Metered) -> Result<Option<Box<dyn Meter>>> {
+    fn meter(&mut self, metered: &Metered) -> Result<Box<dyn Meter>> {
         let (job, independent) = repeat(metered, self.architecture).map_err(|e| e.within(&self.identity.name))?;
-        self.timed(metered, job, &independent).map(Some)
-    }
-
-    fn kernels(&self) -> Option<(usize, usize)> {
-        let (done, all) = self.pool.kernels();
-        (done < all).then_some((done, all))
-    }
-
-    fn times(&self) -> Option<String> {
-        let Times { compiled, cached, compiling, disassembling, waiting } = self.pool.times();
-        Some(format!(
-            "kernels: {compiled} compiled, {cached} from the cache; seconds of all threads together: {compiling:.1} compiling, \
-             {disassembling:.1} disassembling; seconds that the GPU's thread waited for kernels: {waiting:.1}, loaded them: {:.1}",
-            self.loading
-        ))
+        self.timed(metered, job, &independent)
     }
 }
 
@@ -412,7 +438,7 @@ fn sweep(form: &'static Form, architecture: &Architecture) -> Result<(Job, &'sta
 /// # Errors
 /// A device error if its compute capability is not known.
 pub fn identify(gpu: &Gpu) -> Result<(Identity, &'static Architecture)> {
-    let name = format!("cuda:{}", gpu.ordinal);
+    let name = DeviceName::Cuda(gpu.ordinal);
     let (major, minor) = gpu.capability;
     let architecture = architecture::of_capability(gpu.capability).ok_or_else(|| {
         Error::device(format!(
@@ -428,7 +454,8 @@ pub fn identify(gpu: &Gpu) -> Result<(Identity, &'static Architecture)> {
         ("driver_cuda".to_string(), cuda),
     ];
     details.extend(driver.map(|version| ("driver".to_string(), version)));
-    Ok((Identity { name, description: gpu.name.clone(), details }, architecture))
+    let generation = targets::find(architecture.table).map_or(Generation::Unknown, Generation::Target);
+    Ok((Identity { name, description: gpu.name.clone(), details, generation }, architecture))
 }
 
 /// The kernel of `instruction`, and how `architecture` has it.

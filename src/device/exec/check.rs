@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{
+    super::DeviceName,
     not_started,
     process::Process,
     session::{Failure, Refusal, Session},
@@ -55,7 +56,11 @@ pub fn check(
     rows: &mut Vec<ExecCheckRow>,
 ) -> Result<()> {
     let words = match command {
-        [line] => words::split(line.strip_prefix("exec:").unwrap_or(line)).map_err(Error::request)?,
+        [line] => words::split(match &DeviceName::from(line.as_str()) {
+            DeviceName::Exec(command) => command,
+            _ => line,
+        })
+        .map_err(Error::request)?,
         words => words.to_vec(),
     };
     if words.first().is_none_or(String::is_empty) {
@@ -117,7 +122,7 @@ impl Check<'_> {
         interrupt::check()?;
         match Session::open(&|| Process::start(self.words), instruction, self.timeout, self.protocol) {
             Err(Refusal::Interrupted(by)) => Err(Error::Interrupted { by }),
-            Err(Refusal::NotStarted(error)) => Err(not_started("exec-check", &self.words[0], &error)),
+            Err(Refusal::NotStarted(error)) => Err(not_started(&"exec-check", &self.words[0], &error)),
             outcome => Ok(outcome),
         }
     }

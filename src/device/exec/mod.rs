@@ -9,11 +9,12 @@ mod session;
 mod words;
 
 use std::{
+    fmt::Display,
     io,
     time::{Duration, Instant},
 };
 
-use super::{Device, Execution, ExecutionKind, Generation, Identity};
+use super::{Device, DeviceName, Execution, ExecutionKind, Generation, Identity};
 use crate::{
     Error, Result,
     base::pace::Pace,
@@ -44,8 +45,6 @@ pub struct ExecDevice {
     pace: Pace,
     /// How many tiles of the session were asked for and answered before.
     answered: usize,
-    /// The model that the program wants to be compared with.
-    model: Option<String>,
     /// The version of the protocol that it has answered to.
     protocol: Option<u32>,
 }
@@ -62,21 +61,8 @@ impl ExecDevice {
         if words.first().is_none_or(String::is_empty) {
             return Err(wrong("no program is named"));
         }
-        let identity = Identity {
-            name: format!("exec:{command}"),
-            description: "an external program".into(),
-            details: Vec::new(),
-        };
-        Ok(ExecDevice {
-            identity,
-            words,
-            timeout,
-            session: None,
-            pace: first_pace(),
-            answered: 0,
-            model: None,
-            protocol: None,
-        })
+        let identity = Identity::new(DeviceName::Exec(command.into()), "an external program");
+        Ok(ExecDevice { identity, words, timeout, session: None, pace: first_pace(), answered: 0, protocol: None })
     }
 
     /// The session for `instruction`: the running one, or a new one in place of one for another instruction.
@@ -104,7 +90,8 @@ impl ExecDevice {
         if let Some(name) = &session.name {
             self.identity.description.clone_from(name);
         }
-        self.model.clone_from(&session.model);
+        // The program may name the model that it wants to be compared with.
+        self.identity.generation = session.model.clone().map_or(Generation::Unknown, Generation::Named);
         self.protocol = Some(session.protocol);
         self.pace = first_pace();
         self.answered = 0;
@@ -126,7 +113,7 @@ fn first_pace() -> Pace {
 }
 
 /// The error for a program that cannot be started.
-fn not_started(device: &str, program: &str, error: &io::Error) -> Error {
+fn not_started(device: &dyn Display, program: &str, error: &io::Error) -> Error {
     let message = format!("{device}: '{program}' cannot be started: {error}");
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => Error::request(message),
@@ -172,10 +159,6 @@ impl Device for ExecDevice {
         }
         self.answered += tiles.count;
         Ok(d)
-    }
-
-    fn generation(&self) -> Generation {
-        self.model.clone().map_or(Generation::Unknown, Generation::Named)
     }
 }
 

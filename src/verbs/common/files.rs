@@ -11,7 +11,7 @@ use super::options::is_folder;
 use crate::{
     Error, Result,
     base::atomic::{self, DerivedKind},
-    device,
+    device::{self, DeviceName},
     gemm::ArrayFile,
     report::{self, TableFile},
     tables,
@@ -34,8 +34,6 @@ const OUTPUTS: [&str; 14] = [
     "plots",
     "folder",
 ];
-/// The prefixes of what names a device.
-const KINDS: [&str; 3] = ["exec:", "model:", "trace:"];
 
 /// Refuses a command that would write a file over one that it reads, or over another that it writes; `given` are the values
 /// of its arguments.
@@ -110,24 +108,26 @@ fn files_in(value: &OsStr) -> Vec<PathBuf> {
 /// device before an instruction, and the instruction or schedule behind a device.
 fn add_files(text: &str, files: &mut Vec<PathBuf>) {
     files.push(ArrayFile::parse(text).path);
-    let is_device = KINDS.iter().any(|kind| text.starts_with(kind));
-    if let Some((device, what)) = text.rsplit_once('@') {
+    let device = DeviceName::from(text);
+    let is_device = matches!(device, DeviceName::Exec(_) | DeviceName::Model(_) | DeviceName::Trace(_));
+    if let Some((named, what)) = text.rsplit_once('@') {
         if is_device {
-            add_files(device, files);
+            add_files(named, files);
         }
         if what.ends_with(".toml") {
             files.push(what.into());
         }
     }
-    if let Some(program) = text.strip_prefix("exec:") {
-        for word in device::program_words(program).unwrap_or_default() {
-            add_files(&word, files);
-            files.extend(word.split_once('=').map(|(_, value)| value.into()));
+    match device {
+        DeviceName::Exec(program) => {
+            for word in device::program_words(&program).unwrap_or_default() {
+                add_files(&word, files);
+                files.extend(word.split_once('=').map(|(_, value)| value.into()));
+            }
+            return;
         }
-        return;
-    }
-    if let Some(path) = KINDS.iter().find_map(|kind| text.strip_prefix(kind)) {
-        add_files(path, files);
+        DeviceName::Model(path) | DeviceName::Trace(path) => add_files(&path, files),
+        _ => {}
     }
     if let Some((device, instruction)) = text.split_once('/')
         && !device.is_empty()

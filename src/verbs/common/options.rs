@@ -15,7 +15,7 @@ use crate::{
     Error, Result,
     arithmetic::named,
     base::{atomic, nearest::nearest},
-    device::canonical_name,
+    device::DeviceName,
     report::{self, Report, View, ViewLayout, WIDTH},
     tables,
     verify::MOST_SHARDS,
@@ -59,7 +59,7 @@ pub struct OutputDestination {
 pub struct Common {
     /// The device: cuda:N, cpu, a model by its name or a GPU's (hopper, H100), model:FILE, trace:FILE, exec:'PROGRAM ARGS'.
     #[arg(long, value_name = "DEVICE", value_parser = device_name)]
-    pub device: Option<String>,
+    pub device: Option<DeviceName>,
     /// Seconds that an exec: device may take for one answer.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
     pub timeout: u64,
@@ -235,14 +235,23 @@ fn terminal_width() -> usize {
 
 /// A device by its name in reports: `model:hopper` for hopper and H100.
 #[allow(clippy::unnecessary_wraps, reason = "clap's parsers can fail")]
-pub(crate) fn device_name(text: &str) -> Result<String> {
-    Ok(canonical_name(text))
+pub(crate) fn device_name(text: &str) -> Result<DeviceName> {
+    Ok(DeviceName::asked(text))
+}
+
+/// The file of a recording, which may be named as a device: FILE or trace:FILE.
+pub(crate) fn recording_file(text: &str) -> String {
+    match DeviceName::from(text) {
+        DeviceName::Trace(file) => file,
+        _ => text.into(),
+    }
 }
 
 /// A model by its own name, without `model:`: `hopper` for H100; anything else as it is.
 #[allow(clippy::unnecessary_wraps, reason = "clap's parsers can fail")]
 pub(crate) fn model_name(text: &str) -> Result<String> {
-    let name = text.strip_prefix("model:").unwrap_or(text);
+    let device = DeviceName::from(text);
+    let name = device.model().unwrap_or(text);
     Ok(named(name).unwrap_or(name).into())
 }
 

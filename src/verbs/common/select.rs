@@ -5,7 +5,7 @@ use clap::Args;
 use crate::{
     Error, Result,
     arithmetic::{Model, named},
-    device::{self, Device, Generation, canonical_name, cpu},
+    device::{Device, DeviceName, Generation, cpu},
     format,
     isa::{self, Instruction},
     report::{Report, Verdict},
@@ -33,13 +33,13 @@ impl Selection {
     ///
     /// # Errors
     /// Unknown names, with the nearest; formats that no `mma` instruction multiplies.
-    pub(crate) fn instructions(&self, default: &[&str], device: Option<&str>) -> Result<Vec<Instruction>> {
-        let on_processor = device == Some(cpu::NAME);
+    pub(crate) fn instructions(&self, default: &[&str], device: Option<&DeviceName>) -> Result<Vec<Instruction>> {
+        let on_processor = device == Some(&DeviceName::Cpu);
         if self.all && on_processor {
             return Ok(isa::all().iter().filter(|i| cpu::has(i).is_ok()).cloned().collect());
         }
         if self.all {
-            let gpu = device.is_none_or(|name| name.starts_with("cuda:"));
+            let gpu = device.is_none_or(|name| matches!(name, DeviceName::Cuda(_) | DeviceName::AllGpus));
             return Ok(isa::all().iter().filter(|i| !gpu || i.missing().is_none()).cloned().collect());
         }
         let mut chosen = self.instructions.iter().map(|name| isa::resolve(name)).collect::<Result<Vec<_>>>()?;
@@ -62,13 +62,13 @@ impl Selection {
     }
 
     /// The device to use: the one that is named, else the default one for the chosen instructions.
-    pub(crate) fn device(&self, default: &[&str], named: Option<&str>) -> String {
+    pub(crate) fn device(&self, default: &[&str], named: Option<&DeviceName>) -> DeviceName {
         let on_cpu = || {
-            let chosen = self.instructions(default, Some(cpu::NAME));
+            let chosen = self.instructions(default, Some(&DeviceName::Cpu));
             // What only processors have, this one at least says why it lacks.
             chosen.is_ok_and(|chosen| chosen.iter().any(|i| cpu::has(i).is_ok() || i.is_of_processors()))
         };
-        named.map_or_else(|| device::default_name(on_cpu), str::to_string)
+        named.cloned().unwrap_or_else(|| DeviceName::usual(on_cpu))
     }
 }
 
@@ -76,23 +76,25 @@ impl Selection {
 ///
 /// # Errors
 /// An unknown instruction.
-pub(crate) fn with_instruction(text: &str) -> Result<(String, Option<Instruction>)> {
+pub(crate) fn with_instruction(text: &str) -> Result<(DeviceName, Option<Instruction>)> {
     // The names of these have no slash, so that an instruction follows the first.
-    let plain = |device: &str| {
-        let model = named(device.strip_prefix("model:").unwrap_or(device)).is_some();
-        model || device == cpu::NAME || device.starts_with("cuda:")
+    let plain = |device: &DeviceName| match device {
+        DeviceName::Cpu | DeviceName::Cuda(_) => true,
+        DeviceName::Model(model) => named(model).is_some(),
+        _ => false,
     };
     if let Some((device, name)) = text.split_once('/')
-        && plain(device)
+        && let device = DeviceName::asked(device)
+        && plain(&device)
     {
-        return Ok((canonical_name(device), Some(isa::resolve(name)?)));
+        return Ok((device, Some(isa::resolve(name)?)));
     }
     if let Some((device, name)) = text.rsplit_once('/')
         && let Ok(instruction) = isa::find(name)
     {
-        return Ok((canonical_name(device), Some(instruction)));
+        return Ok((DeviceName::asked(device), Some(instruction)));
     }
-    Ok((canonical_name(text), None))
+    Ok((DeviceName::asked(text), None))
 }
 
 /// The model to compare `device` with on `instructions`, and its name: the one that is named, else
@@ -110,7 +112,7 @@ pub(crate) fn model(
     }
     // A program says which model it wants when it is asked for an instruction that it has.
     for instruction in instructions {
-        if device.generation() != Generation::Unknown {
+        if device.identity().generation != Generation::Unknown {
             break;
         }
         match device.has(instruction) {
@@ -121,9 +123,9 @@ pub(crate) fn model(
             }
         }
     }
-    let generation = device.generation();
+    let generation = &device.identity().generation;
     let (name, note) = generation.model(&device.identity().name)?;
-    let model = Model::load(&name).map_err(|error| match &generation {
+    let model = Model::load(&name).map_err(|error| match generation {
         Generation::Named(_) => error.within(format!("the model that {} names", device.identity().name)),
         _ => error,
     })?;
@@ -137,7 +139,7 @@ pub(crate) fn available(
     model: Option<&Model>,
     notes: &mut Vec<String>,
 ) {
-    if let Generation::Target(target) = device.generation() {
+    if let Generation::Target(target) = device.identity().generation {
         let left_out = left_out(instructions, |i| i.support_on(target.name).is_some());
         notes.extend(left_out.map(|count| format!("Left out: {count} that {} does not have.", target.name)));
     }
@@ -183,8 +185,7 @@ fn of_processor(name: &str) -> Result<Vec<Instruction>> {
     let chosen: Vec<Instruction> = isa::all().iter().filter(multiplies).filter(has).cloned().collect();
     if chosen.is_empty() {
         return Err(Error::request(format!(
-            "no unit of this processor multiplies {format} operands; `tcnum instructions --device {}` lists what it has",
-            cpu::NAME
+            "no unit of this processor multiplies {format} operands; `tcnum instructions --device cpu` lists what it has"
         )));
     }
     Ok(chosen)

@@ -9,10 +9,7 @@ use super::{
 use crate::{
     Error, Result,
     arithmetic::Model,
-    device::{
-        ChosenAlgorithm, OperandLayout, Problem, canonical_name,
-        cuda::{cublaslt, cublaslt::CublasLt},
-    },
+    device::{ChosenAlgorithm, DeviceName, OperandLayout, Problem, cuda::cublaslt::CublasLt},
     distinguish::tables as told,
     format::{self, Rounding},
     gemm::{
@@ -30,7 +27,7 @@ const LIBRARY: &str = "cublaslt";
 /// One of two, as it is named.
 struct Named {
     text: String,
-    device: String,
+    device: DeviceName,
     schedule: Option<Schedule>,
     rows: Option<usize>,
     algorithm: Option<ChosenAlgorithm>,
@@ -39,8 +36,15 @@ struct Named {
 impl Named {
     /// What `DEVICE[@WHAT]...` names.
     fn parse(text: &str) -> Result<Named> {
-        let mut named = Named { text: text.into(), device: text.into(), schedule: None, rows: None, algorithm: None };
-        while let Some((device, what)) = named.device.rsplit_once('@') {
+        let mut rest = text;
+        let mut named = Named {
+            text: text.into(),
+            device: DeviceName::Other(String::new()),
+            schedule: None,
+            rows: None,
+            algorithm: None,
+        };
+        while let Some((device, what)) = rest.rsplit_once('@') {
             let within = |error: String| Error::request(format!("--between {text}: {error}"));
             match what.split_once('=') {
                 Some(("rows", rows)) => {
@@ -54,9 +58,9 @@ impl Named {
                     Err(_) => break,
                 },
             }
-            named.device = device.into();
+            rest = device;
         }
-        named.device = canonical_name(&named.device);
+        named.device = DeviceName::asked(rest);
         match named.is_library() {
             true if named.schedule.is_some() => Err(Error::request(format!(
                 "--between {text}: a library follows a schedule of its own; algorithm=ID,... names one of its algorithms"
@@ -69,7 +73,7 @@ impl Named {
     }
 
     fn is_library(&self) -> bool {
-        library::is_library(&self.device)
+        matches!(self.device, DeviceName::CublasLt(_))
     }
 }
 
@@ -137,7 +141,7 @@ fn show(report: &mut Report, names: [&str; 2], found: &Between, factors: &Factor
     report.tables.extend(Table::of("Its steps: what the unit has summed after each", steps).filled());
     if let (Some(Ok(own)), [Some(x), Some(y)]) = (&found.arithmetics, &found.known) {
         let named = [(x, names[0]), (y, names[1])].map(|(known, name)| told::Named {
-            device: known.model.as_ref().map_or_else(|| name.to_string(), |model| format!("model:{model}")),
+            device: known.model.clone().map_or_else(|| DeviceName::from(name), DeviceName::Model),
             instruction: known.schedule.instruction.clone(),
             rule: known
                 .model
@@ -205,9 +209,9 @@ fn side(
     schedule: Option<Schedule>,
     problem: Option<&Problem>,
 ) -> Result<Option<Side>> {
-    let maker = match (cublaslt::ordinal(&named.device), schedule, problem) {
-        (Some(ordinal), _, Some(problem)) => Maker::Library {
-            library: Box::new(CublasLt::open(ordinal?)?),
+    let maker = match (&named.device, schedule, problem) {
+        (DeviceName::CublasLt(ordinal), _, Some(problem)) => Maker::Library {
+            library: Box::new(CublasLt::open(*ordinal)?),
             problem: Box::new(problem.clone()),
             chosen: named.algorithm,
             made: None,

@@ -4,8 +4,8 @@ use super::{Arguments, Bar, Progress, compare, invocation, multiplied, write_pro
 use crate::{
     Error, Result,
     device::{
-        Library, OperandLayout, Problem,
-        cuda::{CudaDevice, compile, cublaslt, cublaslt::CublasLt},
+        DeviceName, Library, OperandLayout, Problem,
+        cuda::{CudaDevice, compile, cublaslt::CublasLt},
     },
     format::{self, Format},
     gemm::{
@@ -23,22 +23,17 @@ use crate::{
 /// The library of devices whose name begins with this.
 const LIBRARY: &str = "cublaslt";
 
-/// Whether a device is a library, by its name.
-pub(super) fn is_library(device: &str) -> bool {
-    cublaslt::ordinal(device).is_some()
-}
-
 /// Computes a product, or those of a table, and reports.
 ///
 /// # Errors
 /// As [`super::run`]; no library, or none of its algorithms for the one product.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
-    let device = arguments.device.as_deref().unwrap_or(LIBRARY);
-    let ordinal = cublaslt::ordinal(device).ok_or_else(|| {
-        Error::request(format!(
+    let device = &arguments.device.clone().unwrap_or(DeviceName::CublasLt(0));
+    let DeviceName::CublasLt(ordinal) = *device else {
+        return Err(Error::request(format!(
             "--device {device}: --product, --algorithm, --shapes and --batches are for libraries: --device {LIBRARY}"
-        ))
-    })??;
+        )));
+    };
     refuse_schedule(arguments)?;
     let layers = arguments.batches.as_ref().map(|path| read_layers(path)).transpose()?;
     let asked = arguments.shapes.as_ref().map(|path| read_shapes(path)).transpose()?;
@@ -50,7 +45,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let schedules = LibrarySchedules::shipped(LIBRARY)?;
     let one = (asked.is_none() && layers.is_none()).then(|| one(arguments, report)).transpose()?;
     let mut library = CublasLt::open(ordinal)?;
-    let (model, note) = library.generation().model(device)?;
+    let (model, note) = library.identity().generation.model(device)?;
     report.notes.extend(note);
     if let Some(layers) = layers {
         report.seed = Some(arguments.seed);
@@ -161,7 +156,7 @@ fn single(
     report.verdict = Verdict::Unpredicted;
     let row = gemm::library::tables::library_product(1, &explained, campaign.schedules);
     let rows = [row];
-    report.answer = gemm::library::tables::answer(&rows, &campaign.library.identity().name);
+    report.answer = gemm::library::tables::answer(&rows, &campaign.library.identity().name.to_string());
     report.tables.push(Table::of("Product of the library", rows));
     let accuracy = schedule.map_or(Ok(Vec::new()), |schedule| gemm::accuracy(schedule, factors, &d));
     let measured = accuracy.as_deref().unwrap_or_default();
@@ -170,7 +165,7 @@ fn single(
     let file = schedule.map(|schedule| ("tcnum.schedule".to_string(), schedule.to_toml()));
     let algorithm =
         explained.attributes.map(|(own, _)| ("tcnum.algorithm".to_string(), campaign.schedules.words(&own)));
-    let device = ("tcnum.device".to_string(), campaign.library.identity().name.clone());
+    let device = ("tcnum.device".to_string(), campaign.library.identity().name.to_string());
     let metadata = [device, ("tcnum.source".to_string(), invocation())].into_iter().chain(file).chain(algorithm);
     let written = write_schedule(arguments, schedule).and(write_product(arguments, &d, metadata.collect()));
     accuracy.map(drop).and(compared).and(written)
@@ -211,7 +206,7 @@ fn many(arguments: &Arguments, campaign: &mut Campaign, asked: &[AskedProduct], 
     }
     report.holds = rows.iter().all(LibraryProductRow::holds);
     report.verdict = Verdict::Unpredicted;
-    report.answer = gemm::library::tables::answer(&rows, &campaign.library.identity().name);
+    report.answer = gemm::library::tables::answer(&rows, &campaign.library.identity().name.to_string());
     let summary = gemm::library::tables::library_summary(&rows);
     report.tables.push(Table::of("Products by what they compute", summary));
     report.tables.push(Table::of("Products of the library", rows));

@@ -118,7 +118,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         given => given.to_vec(),
     };
     let values = given.iter().map(ProbeValues::operands).collect::<Result<Vec<_>>>()?;
-    let name = arguments.selection.device(DEFAULT_FORMATS, arguments.common.device.as_deref());
+    let name = arguments.selection.device(DEFAULT_FORMATS, arguments.common.device.as_ref());
     let mut instructions = arguments.selection.instructions(DEFAULT_FORMATS, Some(&name))?;
     let mut device = device::open(Some(&name), Duration::from_secs(arguments.common.timeout))?;
     let (_, model, undecided) = select::model(arguments.model.as_deref(), device.as_mut(), &instructions)?;
@@ -181,7 +181,7 @@ fn compare(
             let outcome = bits::run_until(device, Some(&evaluator), &request, most, &mut results);
             all.extend(results.into_iter().map(|result| Compared {
                 instruction: instruction.name.clone(),
-                device: name.clone(),
+                device: name.to_string(),
                 values: words.clone(),
                 result,
             }));

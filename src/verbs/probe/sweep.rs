@@ -7,7 +7,7 @@ use crate::{
     Error, Result,
     base::interrupt,
     comparison::{Listing, Origin, Subject},
-    device::{self, Device, ExecutionKind, cpu},
+    device::{self, Device, DeviceName, ExecutionKind, cpu},
     format,
     inputs::space::Space,
     isa::scalar::{self, Form, ScalarOperation},
@@ -50,8 +50,8 @@ pub(super) fn operations(arguments: &Arguments) -> Result<Option<Vec<ScalarOpera
 pub(super) fn run(arguments: &Arguments, operations: &[ScalarOperation], report: &mut Report) -> Result<()> {
     refuse_unused(arguments)?;
     let on_cpu = || forms(arguments, operations, true).is_ok_and(|forms| forms.iter().any(|form| cpu::sweeps(form)));
-    let name = arguments.common.device.clone().unwrap_or_else(|| device::default_name(on_cpu));
-    let forms = forms(arguments, operations, name == cpu::NAME)?;
+    let name = arguments.common.device.clone().unwrap_or_else(|| DeviceName::usual(on_cpu));
+    let forms = forms(arguments, operations, name == DeviceName::Cpu)?;
     let last = |form: &Form| Space::new(form, arguments.common.seed).size() - 1;
     if let Some((first, form)) =
         arguments.first.and_then(|first| Some((first, forms.iter().find(|form| last(form) < first)?)))
@@ -98,7 +98,7 @@ impl SweptForms {
     fn all(&mut self, arguments: &Arguments, forms: Vec<&'static Form>, device: &mut dyn Device) -> Result<()> {
         let progress = Progress::new(&arguments.common.destination);
         progress.step(&format!("preparing {} instructions on {}", forms.len(), device.identity().name));
-        let refusals = device.prepare_sweeps(&forms);
+        let refusals = device.sweeps().map_or_else(Vec::new, |sweeps| sweeps.prepare(&forms));
         self.refusals.extend(refusals.iter().map(|(_, error)| format!("Not compiled, against the table: {error}")));
         let refused: Vec<&str> = refusals.iter().map(|(form, _)| form.ptx.as_str()).collect();
         for form in forms.into_iter().filter(|form| !refused.contains(&form.ptx.as_str())) {
@@ -153,12 +153,11 @@ fn refuse_unused(arguments: &Arguments) -> Result<()> {
             "{flag} is for matrix instructions; a sweep takes every input, or those of --first and --cases"
         )));
     }
-    let other = |name: &&str| ["exec:", "trace:"].iter().any(|kind| name.starts_with(kind));
-    match arguments.common.device.as_deref().filter(other) {
-        Some(name) => Err(Error::request(format!(
+    match &arguments.common.device {
+        Some(name @ (DeviceName::Exec(_) | DeviceName::Trace(_))) => Err(Error::request(format!(
             "{name} executes matrix instructions only; scalar ones are swept on a GPU (cuda:N) or a processor (cpu), or simulated (model:NAME)"
         ))),
-        None => Ok(()),
+        _ => Ok(()),
     }
 }
 

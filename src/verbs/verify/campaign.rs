@@ -19,7 +19,7 @@ use crate::{
         Nans,
         shrink::{BUDGET, Budget},
     },
-    device::{self, Device, ExecutionKind, Work, cuda},
+    device::{self, Device, DeviceName, ExecutionKind, Work, cuda},
     inputs::Sequence,
     isa::Instruction,
     report::Report,
@@ -36,15 +36,13 @@ const KEEP_EVERY: Duration = Duration::from_millis(500);
 const DEFAULT_CASES: u64 = 1_000_000;
 /// How long a device may be asked for more after an interruption.
 const AFTER_INTERRUPTION: Duration = Duration::from_secs(1);
-/// The name that means every GPU.
-const ALL_GPUS: &str = "cuda:all";
 
 /// Compares.
 ///
 /// # Errors
 /// As the command.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
-    let default = arguments.selection.device(&[], arguments.devices.first().map(String::as_str));
+    let default = arguments.selection.device(&[], arguments.devices.first());
     let mut instructions = arguments.selection.instructions(&[], Some(&default))?;
     let mut seen = HashSet::new();
     instructions.retain(|instruction| seen.insert(instruction.name.clone()));
@@ -105,7 +103,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         ended: Vec::new(),
     };
     let outcome = command.compare_all(device.as_mut());
-    command.note_times(device.as_ref());
+    command.note_times(device.as_mut());
     let interrupted = matches!(outcome, Err(Error::Interrupted { .. }));
     if interrupted {
         interrupt::answered();
@@ -136,20 +134,20 @@ fn part(
 }
 
 /// The devices by name, of which there are none for the default device.
-fn devices(named: &[String]) -> Result<Vec<String>> {
+fn devices(named: &[DeviceName]) -> Result<Vec<DeviceName>> {
     let mut names = Vec::new();
     for name in named {
-        if name == ALL_GPUS {
-            match cuda::count() {
-                0 => return Err(Error::device(format!("{ALL_GPUS}: there is no NVIDIA GPU here"))),
-                count => names.extend((0..count).map(|ordinal| format!("cuda:{ordinal}"))),
+        match name {
+            DeviceName::AllGpus => match cuda::count() {
+                0 => return Err(Error::device(format!("{name}: there is no NVIDIA GPU here"))),
+                count => names.extend((0..count).map(DeviceName::Cuda)),
+            },
+            DeviceName::Trace(_) => {
+                return Err(Error::request(format!(
+                    "{name} replays recorded tiles only; to compare them leave out --instr, --fmt and --all"
+                )));
             }
-        } else if name.starts_with("trace:") {
-            return Err(Error::request(format!(
-                "{name} replays recorded tiles only; to compare them leave out --instr, --fmt and --all"
-            )));
-        } else {
-            names.push(name.clone());
+            _ => names.push(name.clone()),
         }
     }
     Ok(names)
@@ -168,7 +166,7 @@ struct Command<'a> {
     /// The model as it was asked for.
     judge: String,
     model: Model,
-    names: Vec<String>,
+    names: Vec<DeviceName>,
     parts: Vec<Part>,
     keeper: Keeper,
     progress: Progress,
@@ -182,22 +180,20 @@ struct Command<'a> {
 impl Command<'_> {
     /// Lets the device get ready for what is left of all parts while it is at work on the first ones.
     fn announce(&self, device: &mut dyn Device) -> Result<()> {
-        if self.arguments.any_nan {
-            return Ok(());
-        }
+        let Some(campaigns) = device.campaigns().filter(|_| !self.arguments.any_nan) else { return Ok(()) };
         let left = || self.parts.iter().filter(|part| !part.state.finished);
         let instructions = left().map(|part| part.run.instruction()).collect::<Result<Vec<_>>>()?;
         let work =
             |(part, instruction): (&Part, _)| Work { instruction, sequence: part.run.sequence(), model: &self.model };
-        device.announce(&left().zip(&instructions).map(work).collect::<Vec<_>>());
+        campaigns.announce(&left().zip(&instructions).map(work).collect::<Vec<_>>());
         Ok(())
     }
 
     /// Says where the time went (with -v).
-    fn note_times(&self, device: &dyn Device) {
+    fn note_times(&self, device: &mut dyn Device) {
         let comparing: f64 = self.parts.iter().map(|part| part.state.seconds).sum();
         self.progress.note(&format!("comparing: {comparing:.1} seconds"));
-        device.times().iter().for_each(|times| self.progress.note(times));
+        device.preparation().iter().for_each(|own| self.progress.note(&own.times()));
     }
 
     /// Compares what is left of all parts, and reduces what differs.
@@ -219,8 +215,8 @@ impl Command<'_> {
         }
         let instruction = parts[at].run.instruction()?;
         let number = if parts.len() > 1 { format!(" ({} of {})", at + 1, parts.len()) } else { String::new() };
-        let kernels =
-            device.kernels().map_or_else(String::new, |(done, all)| format!(", {done} of {all} kernels compiled"));
+        let kernels = device.preparation().and_then(|own| own.kernels());
+        let kernels = kernels.map_or_else(String::new, |(done, all)| format!(", {done} of {all} kernels compiled"));
         progress
             .step(&format!("verifying {instruction}{number} on {} against {judge}{kernels}", device.identity().name));
         let execution = device.prepare(&instruction)?;
@@ -239,10 +235,9 @@ impl Command<'_> {
             if enough { Err(Error::Interrupted { by: Interruption::TimeLimit }) } else { Ok(()) }
         };
         let outcome = if names.len() > 1 {
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
             let timeout = Duration::from_secs(arguments.timeout);
             let open = |name| device::open(Some(name), timeout);
-            drive_all(&run, model, &mut state, &names, &open, &mut watch)
+            drive_all(&run, model, &mut state, names, &open, &mut watch)
         } else {
             let work = Work { instruction: &instruction, sequence: run.sequence(), model };
             drive(&run, &mut state, engine(device, &work, run.nans())?.as_mut(), &mut watch)
@@ -301,7 +296,7 @@ impl Command<'_> {
             self.parts.retain(|part| part.state.finished || part.state.compared() > 0);
             self.parts.iter_mut().for_each(Part::as_listed);
         }
-        let name = device.identity().name.clone();
+        let name = device.identity().name.to_string();
         let simulated = device.model().map(|model| (&name[..], model));
         let mut tables = vec![tables::verification(&self.parts), tables::regimes(&self.parts)];
         let (differences, signatures) = tables::differences(&self.parts, Some((&self.judge, &self.model)), simulated)?;
@@ -369,7 +364,7 @@ impl Command<'_> {
                 break;
             };
             let metadata = BTreeMap::from([
-                ("device".into(), device.identity().name.clone()),
+                ("device".into(), device.identity().name.to_string()),
                 ("description".into(), device.identity().description.clone()),
                 ("source".into(), invocation()),
                 ("execution".into(), part.ran.execution.clone()),
@@ -425,8 +420,8 @@ fn counterexample_file(arguments: &Arguments, instruction: &Instruction) -> Opti
 /// Refuses, before the work, files of counterexamples that would take the place of another file.
 fn check_counterexample_files(arguments: &Arguments, instructions: &[Instruction]) -> Result<()> {
     let paths = arguments.checkpoint.iter().chain(&arguments.destination.out).map(|path| path.as_os_str());
-    let names = arguments.devices.iter().chain(&arguments.model).map(OsStr::new);
-    let used: Vec<&OsStr> = paths.chain(names).collect();
+    let names: Vec<String> = arguments.devices.iter().map(DeviceName::to_string).collect();
+    let used: Vec<&OsStr> = paths.chain(names.iter().chain(&arguments.model).map(OsStr::new)).collect();
     for instruction in instructions {
         if let Some(CounterexampleFile::Derived(path)) = counterexample_file(arguments, instruction) {
             files::apart(&path, &used)?;

@@ -15,7 +15,7 @@ use super::{
     options::{MAX_TIMEOUT, cases, device_name, file_or_folder, integer, model_name, output_file, shard},
     select::Selection,
 };
-use crate::{Error, Result, report::Report, verify::MOST_CASES};
+use crate::{Error, Result, device::DeviceName, report::Report, verify::MOST_CASES};
 
 /// Compares a device, or recordings, with an arithmetic model, in every bit.
 ///
@@ -36,7 +36,7 @@ pub(super) struct Arguments {
     /// The device, or devices of one kind that share the work: cuda:N, cuda:all, cpu, model:NAME, exec:'PROGRAM ARGS'; or a
     /// recording, trace:FILE. May be repeated.
     #[arg(long = "device", value_name = "DEVICE", value_parser = device_name)]
-    devices: Vec<String>,
+    devices: Vec<DeviceName>,
     /// Recordings, or files of counterexamples, by their names; of a folder, all its .safetensors files.
     #[arg(value_name = "FILE|FOLDER")]
     files: Vec<String>,
@@ -122,7 +122,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     ];
     match given.iter().find(|(_, given)| *given) {
         Some((flag, _)) => Err(Error::request(format!("{flag} needs an instruction; give --instr, --fmt or --all"))),
-        None if arguments.devices.iter().any(|device| !device.starts_with("trace:")) => replay::run(arguments, report),
+        None if arguments.devices.iter().any(|device| device.trace().is_none()) => replay::run(arguments, report),
         None => recordings::run(arguments, report),
     }
 }

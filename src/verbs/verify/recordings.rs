@@ -2,12 +2,15 @@
 
 use std::{collections::BTreeSet, path::Path, time::Duration};
 
-use super::{super::Progress, Arguments};
+use super::{
+    super::{Progress, options::recording_file},
+    Arguments,
+};
 use crate::{
     Error, Result, Stage,
     base::interrupt,
     comparison::{Listing, Nans, Origin, Subject, VerificationRow},
-    device::{self, Device, Generation, is_canonical},
+    device::{self, Device, DeviceName, Generation},
     report::{Report, Table},
     trace::Trace,
     verify::trace::{answer, reduce, row, verify},
@@ -23,7 +26,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     // One judge for each generation that recorded.
     let timeout = Duration::from_secs(arguments.timeout);
     if let Some(named) = &arguments.model {
-        comparison.judges.push(judge(named, timeout)?);
+        comparison.judges.push(judge(DeviceName::asked(named), timeout)?);
     }
     let outcome = comparison.compare(arguments, &files, timeout);
     let Comparison { judges, rows, listing, stand_ins, notes } = comparison;
@@ -44,7 +47,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
 /// What was compared, whatever ended it.
 #[derive(Default)]
 struct Comparison {
-    judges: Vec<(String, Box<dyn Device>)>,
+    judges: Vec<(DeviceName, Box<dyn Device>)>,
     rows: Vec<VerificationRow>,
     listing: Listing,
     stand_ins: BTreeSet<String>,
@@ -63,11 +66,11 @@ impl Comparison {
                 None => {
                     let (model, undecided) = Generation::of_recording(&trace.metadata).model(file)?;
                     self.notes.extend(undecided);
-                    let name = format!("model:{model}");
+                    let name = DeviceName::Model(model);
                     match self.judges.iter().position(|(other, _)| *other == name) {
                         Some(at) => at,
                         None => {
-                            self.judges.push(judge(&name, timeout)?);
+                            self.judges.push(judge(name, timeout)?);
                             self.judges.len() - 1
                         }
                     }
@@ -89,7 +92,7 @@ impl Comparison {
             for difference in &result.differences {
                 self.listing.add(&Subject::Matrix(&trace.instruction), &origin, difference);
             }
-            self.rows.push(row(file, trace, model.strip_prefix("model:").unwrap_or(model), &result, nans));
+            self.rows.push(row(file, trace, &model.short(), &result, nans));
             self.stand_ins.extend(reduced?);
         }
         Ok(())
@@ -112,9 +115,10 @@ fn limits(stand_ins: &BTreeSet<String>) -> String {
 }
 
 /// A device to compare with, and its name: any device, or a model without `model:`.
-pub(super) fn judge(name: &str, timeout: Duration) -> Result<(String, Box<dyn Device>)> {
-    let name = if is_canonical(name) { name.to_string() } else { format!("model:{name}") };
-    Ok((name.clone(), device::open(Some(&name), timeout)?))
+pub(super) fn judge(name: DeviceName, timeout: Duration) -> Result<(DeviceName, Box<dyn Device>)> {
+    let name = if name.is_of_device() { name } else { DeviceName::Model(name.to_string()) };
+    let device = device::open(Some(&name), timeout)?;
+    Ok((name, device))
 }
 
 /// The files of the recordings that the arguments name, in their order, devices first; of a folder those in it, by their names.
@@ -122,13 +126,12 @@ pub(super) fn judge(name: &str, timeout: Duration) -> Result<(String, Box<dyn De
 /// # Errors
 /// None is named; a folder that has none.
 pub(super) fn recordings(arguments: &Arguments) -> Result<Vec<String>> {
-    let named = arguments.devices.iter().filter_map(|device| device.strip_prefix("trace:"));
-    let named = named.chain(arguments.files.iter().map(|file| file.strip_prefix("trace:").unwrap_or(file)));
+    let named = arguments.devices.iter().filter_map(|device| device.trace().map(String::from));
     let mut files = Vec::new();
-    for file in named {
-        match Path::new(file).is_dir() {
-            true => files.extend(in_folder(file)?),
-            false => files.push(file.to_string()),
+    for file in named.chain(arguments.files.iter().map(|file| recording_file(file))) {
+        match Path::new(&file).is_dir() {
+            true => files.extend(in_folder(&file)?),
+            false => files.push(file),
         }
     }
     match files.is_empty() {

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     Error, Result, Stage,
     comparison::{Listing, Nans, Origin, Subject, VerificationRow},
-    device::{self, Device},
+    device::{self, Device, DeviceName},
     report::{Report, Table},
     trace::Trace,
     verify::replay::{Replay, ReplayRequest, answer},
@@ -21,7 +21,7 @@ use crate::{
 /// # Errors
 /// No recording, or a file that is not one; several devices; a device or a model that is unknown, lacks an instruction or fails.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
-    let mut devices = arguments.devices.iter().filter(|device| !device.starts_with("trace:"));
+    let mut devices = arguments.devices.iter().filter(|device| device.trace().is_none());
     let name = devices.next().expect("a device is named");
     if arguments.files.is_empty() && arguments.devices.len() == 1 {
         return Err(Error::request(format!(
@@ -45,7 +45,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
 /// What was found so far.
 #[derive(Default)]
 struct Found {
-    judge: Option<(String, Box<dyn Device>)>,
+    judge: Option<(DeviceName, Box<dyn Device>)>,
     replays: Vec<Replay>,
     compared: Vec<VerificationRow>,
     listing: Listing,
@@ -70,7 +70,7 @@ impl Found {
                         (model, note)
                     }
                 };
-                self.judge = Some(judge(&model, timeout)?);
+                self.judge = Some(judge(DeviceName::asked(&model), timeout)?);
                 self.notes.extend(note);
             }
             let (model, judge) = self.judge.as_mut().expect("it was just opened");
@@ -89,8 +89,7 @@ impl Found {
             for difference in &differences {
                 self.listing.add(&Subject::Matrix(&trace.instruction), &origin, difference);
             }
-            let model = model.strip_prefix("model:").unwrap_or(model);
-            self.compared.push(replay.row(trace, (device.identity(), &execution), model, &request));
+            self.compared.push(replay.row(trace, (device.identity(), &execution), &model.short(), &request));
             self.replays.push(replay);
             outcome?;
         }

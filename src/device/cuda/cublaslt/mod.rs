@@ -17,16 +17,15 @@ use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut
 use half::f16;
 
 use super::{architecture::Architecture, gpu};
-pub use crate::device::gpu_name::cublaslt as ordinal;
 use crate::{
     Error, Result,
     base::parallel,
     device::{
-        Attributes, ChosenAlgorithm, Compute, Generation, Identity, Library, LibraryProduct, OperandLayout, Problem,
+        Attributes, ChosenAlgorithm, Compute, DeviceName, Identity, Library, LibraryProduct, OperandLayout, Problem,
         library::is_fp8,
     },
     format::Format,
-    isa::{Codes, targets},
+    isa::Codes,
 };
 use functions::{Algo, Functions, HeuristicResult, Opaque, functions};
 use objects::{Description, Handle, MatrixLayout, Preference, status_name};
@@ -90,9 +89,10 @@ impl CublasLt {
             handle,
             architecture,
             identity: Identity {
-                name: format!("cublaslt:{ordinal}"),
+                name: DeviceName::CublasLt(ordinal),
                 description: format!("cuBLASLt {version} on {}", gpu.name),
                 details,
+                generation: own.generation,
             },
         })
     }
@@ -298,10 +298,6 @@ impl CublasLt {
 impl Library for CublasLt {
     fn identity(&self) -> &Identity {
         &self.identity
-    }
-
-    fn generation(&self) -> Generation {
-        targets::find(self.architecture.table).map_or(Generation::Unknown, Generation::Target)
     }
 
     fn multiply(

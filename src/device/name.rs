@@ -1,0 +1,180 @@
+//! Names of devices.
+
+use std::fmt::{self, Display, Formatter};
+
+use super::{DEFAULT_MODEL, cuda, lent};
+use crate::{Error, Result, arithmetic::named};
+
+/// The name of a device. A text is parsed to a name once, and every text names something.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum DeviceName {
+    /// `cpu`: the processor that runs this program.
+    Cpu,
+    /// `cuda:N`: a GPU by its number, from 0.
+    Cuda(usize),
+    /// `cuda:all`: every GPU of this machine.
+    AllGpus,
+    /// `cublaslt:N`: NVIDIA's library for matrix products, on a GPU by its number. `cublaslt` means the first one.
+    CublasLt(usize),
+    /// `model:NAME`: a model by its shipped name or its file.
+    Model(String),
+    /// `trace:FILE`: a recording.
+    Trace(String),
+    /// `exec:PROGRAM ARGS`: a program.
+    Exec(String),
+    /// Any other text: a device of the program that this one is a part of, or one that a recording was made on.
+    Other(String),
+}
+
+/// The kinds of device, as their names begin before a colon.
+const KINDS: [&str; 5] = ["cuda", "cublaslt", "model", "trace", "exec"];
+
+impl DeviceName {
+    /// The default device: `cuda:0` if there is a GPU; else `cpu`, if `on_cpu` says that it has what was asked for; else
+    /// `model:hopper`.
+    pub fn usual(on_cpu: impl FnOnce() -> bool) -> DeviceName {
+        match cuda::count() {
+            0 if on_cpu() => DeviceName::Cpu,
+            0 => DeviceName::Model(DEFAULT_MODEL.into()),
+            _ => DeviceName::Cuda(0),
+        }
+    }
+
+    /// The device that a user means, who may write the bare name of a model (`hopper`), its alias (`H100`) or a model file (`FILE.toml`).
+    pub fn asked(text: &str) -> DeviceName {
+        let name = DeviceName::from(text);
+        let model = match &name {
+            DeviceName::Model(model) | DeviceName::Other(model) if !lent::has(&name) => model,
+            _ => return name,
+        };
+        match named(model) {
+            Some(model) => DeviceName::Model(model.into()),
+            None if model.ends_with(".toml") => DeviceName::Model(model.clone()),
+            None => name,
+        }
+    }
+
+    /// Whether the name has the form of a device's, right or wrong, so that it is not a file's name.
+    pub fn is_of_device(&self) -> bool {
+        match self {
+            DeviceName::Other(text) => {
+                let kind = text.split_once(':').map(|(kind, _)| kind);
+                kind.is_some_and(|kind| KINDS.contains(&kind)) || lent::has(self)
+            }
+            _ => true,
+        }
+    }
+
+    /// The model's name or file, if the device is a model.
+    pub fn model(&self) -> Option<&str> {
+        match self {
+            DeviceName::Model(model) => Some(model),
+            _ => None,
+        }
+    }
+
+    /// The recording's file, if the device is a recording.
+    pub fn trace(&self) -> Option<&str> {
+        match self {
+            DeviceName::Trace(file) => Some(file),
+            _ => None,
+        }
+    }
+
+    /// The name in a sentence about models: `hopper` for `model:hopper`.
+    pub fn short(&self) -> String {
+        self.model().map_or_else(|| self.to_string(), str::to_string)
+    }
+
+    /// The name in a sentence about what was executed: `this processor` for `cpu`.
+    pub fn spoken(&self) -> String {
+        if *self == DeviceName::Cpu { "this processor".into() } else { self.to_string() }
+    }
+
+    /// Makes sure that the device computes; `wanted` says what is asked of it.
+    ///
+    /// # Errors
+    /// A request error: it is a recording.
+    pub fn computes(&self, wanted: &str) -> Result<()> {
+        match self {
+            DeviceName::Trace(_) => {
+                Err(Error::request(format!("{self} is a recording, which has no outputs but its own: {wanted}")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl From<&str> for DeviceName {
+    fn from(text: &str) -> DeviceName {
+        let known = match text.split_once(':') {
+            None if text == "cpu" => Some(DeviceName::Cpu),
+            None if text == "cublaslt" => Some(DeviceName::CublasLt(0)),
+            Some(("cuda", "all")) => Some(DeviceName::AllGpus),
+            Some(("cuda", number)) => number.parse().ok().map(DeviceName::Cuda),
+            Some(("cublaslt", number)) => number.parse().ok().map(DeviceName::CublasLt),
+            Some(("model", model)) if !model.is_empty() => Some(DeviceName::Model(model.into())),
+            Some(("trace", file)) if !file.is_empty() => Some(DeviceName::Trace(file.into())),
+            Some(("exec", command)) => Some(DeviceName::Exec(command.into())),
+            _ => None,
+        };
+        known.unwrap_or_else(|| DeviceName::Other(text.into()))
+    }
+}
+
+impl Display for DeviceName {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            DeviceName::Cpu => f.write_str("cpu"),
+            DeviceName::Cuda(ordinal) => write!(f, "cuda:{ordinal}"),
+            DeviceName::AllGpus => f.write_str("cuda:all"),
+            DeviceName::CublasLt(ordinal) => write!(f, "cublaslt:{ordinal}"),
+            DeviceName::Model(model) => write!(f, "model:{model}"),
+            DeviceName::Trace(file) => write!(f, "trace:{file}"),
+            DeviceName::Exec(command) => write!(f, "exec:{command}"),
+            DeviceName::Other(text) => f.write_str(text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_printed_as_it_is_written() {
+        let names = [
+            "cpu",
+            "cuda:12",
+            "cuda:all",
+            "cublaslt:3",
+            "model:hopper",
+            "model:own.toml",
+            "trace:a:b",
+            "exec:p -x 'y z'",
+        ];
+        for text in names {
+            let name = DeviceName::from(text);
+            assert!(name.is_of_device() && name.to_string() == text, "{name:?}");
+        }
+        assert_eq!(DeviceName::from("cublaslt"), DeviceName::CublasLt(0));
+        for text in ["", "cuda:-1", "cublaslt2", "cublas", "model:", "trace:", "NVIDIA A100-SXM4-80GB"] {
+            assert_eq!(DeviceName::from(text), DeviceName::Other(text.into()));
+        }
+    }
+
+    #[test]
+    fn a_user_may_leave_out_the_kind_of_a_model() {
+        let model = |name: &str| DeviceName::Model(name.into());
+        for (text, name) in [
+            ("H100", model("hopper")),
+            ("model:H100", model("hopper")),
+            ("own.toml", model("own.toml")),
+            ("model:own", model("own")),
+            ("trace:own.toml", DeviceName::Trace("own.toml".into())),
+            ("own", DeviceName::Other("own".into())),
+        ] {
+            assert_eq!(DeviceName::asked(text), name);
+        }
+    }
+}
