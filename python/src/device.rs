@@ -9,7 +9,7 @@ use pyo3::{
 };
 use tcnum::{
     Error, Result,
-    device::{Device, Execution, ExecutionKind, Identity, Maker, lending},
+    device::{Device, DeviceName, Execution, ExecutionKind, Identity, Maker, lending},
     isa::{Codes, Instruction, Tiles},
 };
 
@@ -30,9 +30,9 @@ pub(crate) struct Function {
 
 /// Does `work` on this thread, where each function is the device of its name.
 pub(crate) fn with<R>(functions: Vec<Function>, raised: &Raised, work: impl FnOnce() -> R) -> R {
-    let maker = |function: Function| -> (String, Maker) {
+    let maker = |function: Function| -> (DeviceName, Maker) {
         let (function, raised) = (Arc::new(function), raised.clone());
-        let name = function.name.clone();
+        let name = DeviceName::from(&*function.name);
         (name, Rc::new(move || Ok(Box::new(FunctionDevice::new(function.clone(), raised.clone())))))
     };
     lending(functions.into_iter().map(maker).collect(), work)
@@ -46,8 +46,7 @@ struct FunctionDevice {
 
 impl FunctionDevice {
     fn new(function: Arc<Function>, raised: Raised) -> FunctionDevice {
-        let identity =
-            Identity { name: function.name.clone(), description: function.description.clone(), details: Vec::new() };
+        let identity = Identity::new(&*function.name, &*function.description);
         FunctionDevice { identity, function, raised }
     }
 

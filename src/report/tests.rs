@@ -72,9 +72,8 @@ pub(crate) fn synthetic() -> Report {
     let mismatches = Table::of("First mismatches & their inputs", mismatches);
     Report {
         device: Some(Identity {
-            name: "cuda:0".to_string(),
-            description: "NVIDIA H200".to_string(),
             details: vec![("driver".to_string(), "580.95".to_string()), ("nvrtc".to_string(), "13.0".to_string())],
+            ..Identity::new("cuda:0", "NVIDIA H200")
         }),
         seed: Some(u64::MAX),
         notes: vec!["mma.sync with FP8 is emulated by the compiler here.".to_string()],

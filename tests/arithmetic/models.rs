@@ -102,7 +102,8 @@ fn every_recorded_output_is_that_of_the_model_of_its_generation() {
     let recordings = recordings();
     assert_eq!(recordings.len(), 20);
     for (name, path) in recordings {
-        let mut model = device::open(Some(&DeviceName::Model(name.to_string())), Duration::from_secs(60)).unwrap();
+        let mut model =
+            device::open(Some(&device::DeviceName::Model(name.to_string())), Duration::from_secs(60)).unwrap();
         let trace = Trace::read(&path).unwrap();
         let result = verify(&trace, model.as_mut(), 3, Nans::ByCode).unwrap();
         let outcome = (result.compared, result.differing);
@@ -123,7 +124,8 @@ fn recorded_outputs_are_not_those_of_other_generations() {
             if !covers || kin.contains(&(name, other)) || i.d.name == "f16" {
                 continue;
             }
-            let mut model = device::open(Some(&DeviceName::Model(other.to_string())), Duration::from_secs(60)).unwrap();
+            let mut model =
+                device::open(Some(&device::DeviceName::Model(other.to_string())), Duration::from_secs(60)).unwrap();
             let result = verify(&trace, model.as_mut(), 1, Nans::ByCode).unwrap();
             assert!(result.differing > 0, "{} agrees with {other}", path.display());
         }

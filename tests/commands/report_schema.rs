@@ -54,11 +54,7 @@ fn every_kind_of_cell() -> Report {
     let reals = [0.1, f64::MAX, 5e-324, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
     let rows = reals.map(|real| row(i64::MIN, real, None)).into_iter().chain([row(i64::MAX, 1.0, Some("there"))]);
     Report {
-        device: Some(Identity {
-            name: "cuda:0".into(),
-            description: "a GPU".into(),
-            details: vec![("driver".into(), "1.2".into())],
-        }),
+        device: Some(Identity { details: vec![("driver".into(), "1.2".into())], ..Identity::new("cuda:0", "a GPU") }),
         seed: Some(u64::MAX),
         notes: vec!["A note.".into()],
         annotations: vec![("date".into(), "today".into())],

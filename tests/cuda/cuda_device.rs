@@ -179,7 +179,12 @@ fn random_arithmetics_differ_from_the_gpu_where_the_evaluator_says_so() {
         let model = Model::parse(&drawn.text, "random.toml").unwrap();
         let tiles = (4096 / (instruction.m * instruction.n)).max(1) as u64;
         let sequence = Sequence::Random { seed: number as u64 };
-        let mut engine = device.engine(&Work { instruction, sequence, model: &model }).unwrap().expect("a kernel");
+        let mut engine = device
+            .campaigns()
+            .unwrap()
+            .engine(&Work { instruction, sequence, model: &model })
+            .unwrap()
+            .expect("a kernel");
         let mut found = engine.run(0..tiles).unwrap();
         let operands = stream::tiles(instruction, number as u64, 0, tiles as usize);
         let (gpu, ours) = (device.execute(instruction, &operands).unwrap(), drawn.evaluator().execute(&operands));

@@ -10,7 +10,7 @@ use std::{
 use serde_json::Value;
 use tcnum::{
     arithmetic::Model,
-    device::{self, cpu},
+    device::{self, DeviceName, cpu},
     inputs::{Corners, Sequence, stream},
     isa::{self, Case, Instruction, scalar},
     power::{Changed, changes},
@@ -205,7 +205,7 @@ fn this_machine_rounds_as_the_rules_of_its_scalar_instructions_say() {
     use tcnum::device::Chunks;
     let mut device = device::open(Some(&"cpu".into()), Duration::from_secs(60)).unwrap();
     for form in scalar::all().iter().filter(|form| form.is_of_processors() && cpu::sweeps(form)) {
-        let mut sweeper = device.sweeper(form, 1).unwrap().expect("a sweeper");
+        let mut sweeper = device.sweeps().unwrap().sweeper(form, 1).unwrap();
         let swept = sweeper.sweep(Chunks::spread(1 << 32, 4)).unwrap();
         assert_eq!(swept.differing(), 0, "{form}: {:?}", swept.differences);
         assert!(swept.compared.iter().sum::<u64>() >= 1 << 16, "{form}");
@@ -228,12 +228,10 @@ fn an_absent_unit_is_refused_with_what_it_is_why_and_what_would_give_it() {
 
 #[test]
 fn the_processor_is_used_where_there_is_no_gpu_and_it_has_what_was_asked_for() {
-    let default = device::default_name(|| true);
-    let expected =
-        if cpu::has(&isa::find(VDPBF16PS).unwrap()).is_ok() { &default } else { &device::default_name(|| false) };
+    let expected = DeviceName::usual(|| cpu::has(&isa::find(VDPBF16PS).unwrap()).is_ok());
     let run = tcnum(&["record", "--instr", VDPBF16PS, "--tiles", "2", "--out", "/dev/null", "--output", "json"]);
-    if expected != "cuda:0" && run.status == 0 {
-        assert_eq!(validate_report(&run.stdout)["device"]["name"], **expected, "{}", run.stdout);
+    if expected != DeviceName::Cuda(0) && run.status == 0 {
+        assert_eq!(validate_report(&run.stdout)["device"]["name"], expected.to_string(), "{}", run.stdout);
     }
     let devices = tcnum(&["devices", "--output", "json"]);
     let tables = &validate_report(&devices.stdout)["tables"];

@@ -150,7 +150,7 @@ while t := struct.unpack('<I', i.read(4))[0]:
     let instruction = isa::find(INSTRUCTION).unwrap();
     let mut tiles = Tiles::zeros(&instruction, 5000);
     (0..tiles.c.len()).for_each(|at| tiles.c.set(at, at as u64));
-    let mut device = device::open(Some(&DeviceName::from(echo)), TIMEOUT).unwrap();
+    let mut device = device::open(Some(&device::DeviceName::from(echo)), TIMEOUT).unwrap();
     for _ in 0..2 {
         assert_eq!(device.execute(&instruction, &tiles).unwrap(), tiles.c);
     }
@@ -287,7 +287,7 @@ while t := struct.unpack('<I', i.read(4))[0]:
 }
 
 fn prepared(answer: &str, instruction: &str) -> Result<Execution, Error> {
-    let mut device = device::open(Some(&DeviceName::from(&*answering(answer))), TIMEOUT).unwrap();
+    let mut device = device::open(Some(&device::DeviceName::from(&*answering(answer))), TIMEOUT).unwrap();
     device.prepare(&isa::find(instruction).unwrap())
 }
 

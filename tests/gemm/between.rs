@@ -162,17 +162,13 @@ pub(crate) struct ByBatch(Identity);
 
 impl ByBatch {
     pub(crate) fn new() -> ByBatch {
-        ByBatch(Identity::new("simulated", ""))
+        ByBatch(Identity { generation: Generation::Model("hopper".into()), ..Identity::new("simulated", "") })
     }
 }
 
 impl Library for ByBatch {
     fn identity(&self) -> &Identity {
         &self.0
-    }
-
-    fn generation(&self) -> Generation {
-        Generation::Model("hopper".into())
     }
 
     fn multiply(

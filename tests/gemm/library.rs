@@ -119,7 +119,8 @@ struct Simulated {
 
 impl Simulated {
     fn new(attributes: Attributes, schedule: fn(Schedule) -> Schedule) -> Simulated {
-        let identity = Identity::new("simulated", "a simulated library");
+        let generation = Generation::Model("hopper".into());
+        let identity = Identity { generation, ..Identity::new("simulated", "a simulated library") };
         Simulated { identity, schedule, attributes }
     }
 }
@@ -127,10 +128,6 @@ impl Simulated {
 impl Library for Simulated {
     fn identity(&self) -> &Identity {
         &self.identity
-    }
-
-    fn generation(&self) -> Generation {
-        Generation::Model("hopper".into())
     }
 
     fn multiply(
@@ -381,7 +378,7 @@ fn products_of_the_library_are_replayed_on_a_gpu() {
         Err(error) => return skip(Need::Gpu, &format!("cuBLASLt, a GPU and NVRTC are needed ({error})")),
     };
     let schedules = shipped();
-    let (model, _) = library.generation().model("cublaslt:0").unwrap();
+    let (model, _) = library.identity().generation.model("cublaslt:0").unwrap();
     let mut replay = CudaReplay(device);
     let mut campaign = Campaign::new(&mut library, &mut replay, &schedules, model, 1, 4);
     for (kind, k) in [("f32.f16.f16.32f", 256), ("bf16.bf16.bf16.32f", 512), ("s32.s8.s8.32i", 128)] {

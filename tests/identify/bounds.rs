@@ -74,19 +74,15 @@ fn asking_ends_with_its_time_and_what_was_found_until_then_is_the_result() {
 }
 
 /// A device that counts how often it is asked, and says of which generation it is.
-struct Counted(BlackBox, Generation, u64);
+struct Counted(BlackBox, Identity, u64);
 
 impl Device for Counted {
     fn identity(&self) -> &Identity {
-        self.0.identity()
+        &self.1
     }
 
     fn prepare(&mut self, i: &Instruction) -> Result<Execution> {
         self.0.prepare(i)
-    }
-
-    fn generation(&self) -> Generation {
-        self.1.clone()
     }
 
     fn execute(&mut self, i: &Instruction, tiles: &Tiles) -> Result<Codes> {
@@ -96,7 +92,9 @@ impl Device for Counted {
 }
 
 fn counted(arithmetic: &str, generation: &str) -> Counted {
-    Counted(BlackBox::new(&Model::load(arithmetic).unwrap()), Generation::Named(generation.into()), 0)
+    let hidden = BlackBox::new(&Model::load(arithmetic).unwrap());
+    let identity = Identity { generation: Generation::Named(generation.into()), ..hidden.identity().clone() };
+    Counted(hidden, identity, 0)
 }
 
 /// The features of instructions, and how often the device was asked for them.

@@ -19,7 +19,8 @@ use crate::{
 
 /// The features of an instruction on a simulated device.
 fn simulated(model: &str, i: &Instruction) -> Features {
-    let mut device = device::open(Some(&DeviceName::Model(model.to_string())), Duration::from_secs(60)).unwrap();
+    let mut device =
+        device::open(Some(&device::DeviceName::Model(model.to_string())), Duration::from_secs(60)).unwrap();
     measure(device.as_mut(), i).unwrap_or_else(|error| panic!("{model}, {i}: {error}"))
 }
 

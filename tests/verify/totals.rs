@@ -12,7 +12,10 @@ use proptest::prelude::*;
 use tcnum::{
     Result,
     arithmetic::{Evaluator, Model},
-    device::{Count, Device, Engine, Execution, ExecutionKind, Found, Identity, LocalExecution, Spot, Work},
+    device::{
+        Campaigns, Count, Device, DeviceName, Engine, Execution, ExecutionKind, Found, Identity, Local, LocalExecution,
+        Spot, Work,
+    },
     inputs::Sequence,
     isa::{self, Codes, Instruction, Tiles},
     verify::{
@@ -52,6 +55,12 @@ impl Device for Imaginary {
         unreachable!("it has an engine")
     }
 
+    fn campaigns(&mut self) -> Option<&mut dyn Campaigns> {
+        Some(self)
+    }
+}
+
+impl Campaigns for Imaginary {
     fn engine(&mut self, work: &Work) -> Result<Option<Box<dyn Engine>>> {
         let regimes = work.sequence.regimes().len() as u64;
         Ok(Some(Box::new(Places { spots: self.spots.clone(), room: self.room, regimes })))
@@ -109,16 +118,22 @@ impl Device for Deep {
         unreachable!("it executes on every thread")
     }
 
-    fn local(&mut self, _: &Instruction) -> Result<Option<LocalExecution>> {
+    fn local(&mut self) -> Option<&mut dyn Local> {
+        Some(self)
+    }
+}
+
+impl Local for Deep {
+    fn execution(&mut self, _: &Instruction) -> Result<LocalExecution> {
         let (evaluator, depths) = (self.evaluator.clone(), self.depths.clone());
-        Ok(Some(Box::new(move |tiles| {
+        Ok(Box::new(move |tiles| {
             let here = &raw const tiles as usize;
             let mut depths = depths.lock().unwrap();
             let (low, high) = depths.entry(std::thread::current().id()).or_insert((here, here));
             (*low, *high) = (here.min(*low), here.max(*high));
             drop(depths);
             evaluator.execute_here(tiles)
-        })))
+        }))
     }
 }
 
@@ -213,7 +228,7 @@ proptest! {
         prop_assert_eq!(&totals(&one), &expected);
 
         let mut several = State::new(&run).unwrap();
-        let names = vec!["imaginary"; engines];
+        let names = vec![DeviceName::from("imaginary"); engines];
         let open = |_| Ok(Box::new(Imaginary::new(&spots, room)) as Box<dyn Device>);
         drive_all(&run, &model, &mut several, &names, &open, &mut |_| Ok(())).unwrap();
         prop_assert_eq!(&totals(&several), &expected);
@@ -285,8 +300,8 @@ fn a_device_of_another_kind_does_not_join_a_run() {
     let spots = Arc::default();
     let run = Run { device: "another idea".into(), ..whole(&Imaginary::new(&spots, 0), &model, 1, 1) };
     let open = |_| Ok(Box::new(Imaginary::new(&spots, 0)) as Box<dyn Device>);
-    let error =
-        drive_all(&run, &model, &mut State::new(&run).unwrap(), &["x", "y"], &open, &mut |_| Ok(())).unwrap_err();
+    let names = ["x", "y"].map(DeviceName::from);
+    let error = drive_all(&run, &model, &mut State::new(&run).unwrap(), &names, &open, &mut |_| Ok(())).unwrap_err();
     assert_eq!(error.exit_status(), 2);
     assert!(error.to_string().contains("an idea, but the run is on another idea"), "{error}");
 }

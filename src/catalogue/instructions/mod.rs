@@ -133,7 +133,8 @@ mod tests {
 
     fn list(pattern: &str, device: Option<&str>) -> Result<Report> {
         let mut report = Report::new("instructions", "tcnum instructions");
-        instructions(pattern, device, Duration::from_secs(1), &mut report).map(|()| report)
+        let device = device.map(DeviceName::from);
+        instructions(pattern, device.as_ref(), Duration::from_secs(1), &mut report).map(|()| report)
     }
 
     #[test]

@@ -16,7 +16,7 @@ use std::{
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DriverError};
 use half::f16;
 
-use super::{architecture::Architecture, gpu};
+use super::gpu;
 use crate::{
     Error, Result,
     base::parallel,
@@ -58,7 +58,6 @@ pub struct CublasLt {
     functions: &'static Functions,
     handle: Handle,
     identity: Identity,
-    architecture: &'static Architecture,
     workspace: CudaSlice<u8>,
     /// 1 in f32, which the scales of FP8 point to.
     one: CudaSlice<f32>,
@@ -72,7 +71,7 @@ impl CublasLt {
     pub fn open(ordinal: usize) -> Result<CublasLt> {
         let (functions, file) = functions()?;
         let gpu = gpu::get(ordinal)?;
-        let (own, architecture) = super::identify(&gpu)?;
+        let (own, _) = super::identify(&gpu)?;
         let context = CudaContext::new(ordinal).map_err(|error| gpu::failure("opening the GPU", error))?;
         let stream = context.default_stream();
         let handle = Handle::new(functions)?;
@@ -87,7 +86,6 @@ impl CublasLt {
             stream,
             functions,
             handle,
-            architecture,
             identity: Identity {
                 name: DeviceName::CublasLt(ordinal),
                 description: format!("cuBLASLt {version} on {}", gpu.name),
@@ -425,15 +423,6 @@ const fn nothing() -> Opaque {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_library_is_named_with_or_without_a_number() {
-        assert_eq!(ordinal("cublaslt"), Some(Ok(0)));
-        assert_eq!(ordinal("cublaslt:3"), Some(Ok(3)));
-        assert_eq!(ordinal("cublas"), None);
-        assert_eq!(ordinal("cublaslt2"), None);
-        assert_eq!(ordinal("cublaslt:x").unwrap().unwrap_err().exit_status(), 2);
-    }
 
     #[test]
     fn rows_become_columns() {
