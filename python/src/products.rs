@@ -11,7 +11,7 @@ use pyo3::{
 use tcnum::{
     Error, Result,
     array::{Array, Content},
-    device,
+    device::{self, DeviceName},
     gemm::{
         self, Conversion, Factors, Matrix, Product, Schedule, accuracy_table,
         matching::{self, Matched, Suspects},
@@ -121,7 +121,7 @@ fn computed(
     let factors = Factors::of_schedule(schedule, conversion, &mut |name, format, conversion| {
         named.optional(name, format, conversion)
     })?;
-    let mut device = device::open(device_name, timeout)?;
+    let mut device = device::open(device_name.map(DeviceName::asked).as_ref(), timeout)?;
     let product = Product::of(device.as_mut(), schedule, &factors)?;
     report.device = Some(device.identity().clone());
     report.tables.push(Table::of("Matrix product", [tables::product(schedule, &factors, &product)]));

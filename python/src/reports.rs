@@ -13,7 +13,7 @@ pub(crate) fn python_report<'py>(py: Python<'py>, report: &Report) -> PyResult<B
     own.set_item("invocation", &report.invocation)?;
     let device = report.device.as_ref().map(|device| -> PyResult<_> {
         let own = PyDict::new(py);
-        own.set_item("name", &device.name)?;
+        own.set_item("name", device.name.to_string())?;
         own.set_item("description", &device.description)?;
         let details = PyDict::new(py);
         device.details.iter().try_for_each(|(key, value)| details.set_item(key, value))?;

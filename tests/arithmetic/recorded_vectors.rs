@@ -23,7 +23,7 @@ fn vectors() -> Vec<(PathBuf, Vec<String>)> {
 }
 
 fn open(name: &str) -> Box<dyn Device> {
-    device::open(Some(name), Duration::from_secs(60)).unwrap()
+    device::open(Some(&name.into()), Duration::from_secs(60)).unwrap()
 }
 
 #[test]
