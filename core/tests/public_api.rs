@@ -11,7 +11,10 @@ use std::{
 };
 
 use quote::ToTokens;
-use syn::{Attribute, Fields, ImplItem, Item, ItemMod, TraitItem, Visibility};
+use syn::{
+    Attribute, Fields, Ident, ImplItem, Item, ItemMod, LitStr, Token, TraitItem, Type, Visibility, braced,
+    parse::{ParseStream, Parser},
+};
 
 const SNAPSHOT: &str = "tests/public_api.txt";
 
@@ -45,6 +48,46 @@ fn left_out(attributes: &[Attribute]) -> bool {
 
 fn is_public(visibility: &Visibility) -> bool {
     matches!(visibility, Visibility::Public(_))
+}
+
+/// What `keys!` declares: a table of a model file and the rows of its keys.
+struct KeyTable {
+    name: String,
+    rows: Ident,
+    key: Ident,
+    fields: Vec<(Ident, Type)>,
+}
+
+/// Reads what `keys!` is given.
+fn keys(input: ParseStream) -> syn::Result<KeyTable> {
+    input.call(Attribute::parse_outer)?;
+    let name: Ident = input.parse()?;
+    input.parse::<Token![,]>()?;
+    input.call(Attribute::parse_outer)?;
+    let rows = input.parse()?;
+    input.parse::<Token![:]>()?;
+    let key = input.parse()?;
+    let inner;
+    braced!(inner in input);
+    let mut fields = Vec::new();
+    while !inner.is_empty() {
+        inner.call(Attribute::parse_outer)?;
+        let field = inner.parse()?;
+        inner.parse::<Token![:]>()?;
+        fields.push((field, inner.parse()?));
+        inner.parse::<Token![=]>()?;
+        inner.parse::<LitStr>()?;
+        let row;
+        braced!(row in inner);
+        row.step(|at| {
+            let mut rest = *at;
+            while let Some((_, next)) = rest.token_tree() {
+                rest = next;
+            }
+            Ok(((), rest))
+        })?;
+    }
+    Ok(KeyTable { name: name.to_string(), rows, key, fields })
 }
 
 /// The public items that were found, each a line.
@@ -100,6 +143,14 @@ impl Api {
             }
             Item::Type(t) if is_public(&t.vis) => self.add(module, "type", format!("{} = {}", t.ident, spaced(&t.ty))),
             Item::Use(u) if is_public(&u.vis) && !left_out(&u.attrs) => self.add(module, "use", spaced(&u.tree)),
+            Item::Macro(m) if m.mac.path.is_ident("keys") => {
+                let table = keys.parse2(m.mac.tokens.clone()).expect("a table of keys");
+                self.add(module, "struct", &table.name);
+                self.add(module, "const", format!("{}: &[{}]", table.rows, table.key));
+                for (field, kind) in table.fields {
+                    self.add(module, "field", format!("{}.{field}: {}", table.name, spaced(kind)));
+                }
+            }
             Item::Impl(i) if i.trait_.is_none() => {
                 let owner = spaced(&i.self_ty);
                 for item in &i.items {

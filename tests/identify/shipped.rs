@@ -3,7 +3,7 @@
 use std::{collections::HashSet, time::Duration};
 
 use tcnum::{
-    arithmetic::{Model, Rule, shipped},
+    arithmetic::{Model, shipped},
     identify::{Plan, WORK, identify, likeness},
     isa::{self, Instruction},
 };

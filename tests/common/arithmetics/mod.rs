@@ -14,7 +14,7 @@ use proptest::{
     strategy::Union,
 };
 use tcnum::{
-    arithmetic::{Evaluator, Model},
+    arithmetic::{Evaluator, KEYS, Model, Place},
     format::{Class, FORMATS, Format, Zeros},
     isa::{self, Case, Instruction},
 };
@@ -159,7 +159,27 @@ fn lines(i: &'static Instruction, step: &'static str) -> Vec<Line> {
         lines.push(sometimes("product", 0.3, target(any_result())));
         lines.push(sometimes("product-limit", 0.2, (-40..=140i32).prop_map(|limit| limit.to_string())));
     }
+    lines.extend(others(i, step));
     lines
+}
+
+/// Keys that generators of their own draw, in an order on which the seeds of tests depend.
+const DRAWN: &str = "instructions evidence unpack unpack-c operand-subnormals result-subnormals result-tininess split parts group step node \
+                     product product-limit normalised scale-sums alignment lanes late zero start join c result between addition output \
+                     wrap accumulator nan-operands nan";
+
+/// The keys of the language that no generator draws: those near to their absence.
+fn others(i: &Instruction, step: &str) -> Vec<Line> {
+    let place = Place::of(i);
+    let others = KEYS.iter().filter(|key| !DRAWN.split(' ').any(|drawn| drawn == key.name));
+    let of_step = others.filter(|key| key.variants.iter().any(|variant| variant.name() == step));
+    let values = of_step.flat_map(|key| {
+        let (_, own) = key.settings().next()?;
+        let near = own.near_values(&toml::Table::new(), &place, None);
+        let values: Vec<String> = near.into_iter().filter_map(|(to, _)| Some(to?.to_string())).collect();
+        (!values.is_empty()).then(|| sometimes(key.name, 0.3, select(values)))
+    });
+    values.collect()
 }
 
 /// Sub-sums of block-scaled forms, and groups that consist of them; whether there can be any.
