@@ -4,7 +4,7 @@ use std::io::BufReader;
 
 use clap::{Args, ValueEnum};
 
-use super::{OutputDestination, options::integer, rounding::RoundingFlags};
+use super::{OutputDestination, Verb, options::integer, rounding::RoundingFlags};
 use crate::{
     Error, Result,
     base::{
@@ -75,7 +75,7 @@ pub(super) struct Arguments {
     pub operands: Vec<String>,
     /// Output flags.
     #[command(flatten)]
-    pub destination: OutputDestination,
+    destination: OutputDestination,
 }
 
 /// The name of a moment at which tininess is detected.
@@ -117,6 +117,12 @@ impl From<NanName> for NanRule {
             NanName::Arm => NanRule::Arm,
             NanName::Nvidia => NanRule::Nvidia,
         }
+    }
+}
+
+impl Verb for Arguments {
+    fn destination(&self) -> Option<&OutputDestination> {
+        Some(&self.destination)
     }
 }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use clap::Args;
 
 use super::{
-    OutputDestination, Progress,
-    drawings::Drawings,
+    OutputDestination, Progress, Verb,
+    drawings::{Drawings, Figures},
     named::named,
     options::{MAX_TIMEOUT, integer},
     select::{self, Selection},
@@ -72,10 +72,10 @@ pub(super) struct Arguments {
     seed: u64,
     /// Where figures go.
     #[command(flatten)]
-    pub drawings: Drawings,
+    drawings: Drawings,
     /// Output flags.
     #[command(flatten)]
-    pub destination: OutputDestination,
+    destination: OutputDestination,
 }
 
 /// A device with its curves.
@@ -98,6 +98,16 @@ impl Runner {
             seed: arguments.seed,
             scaling: arguments.scales,
         }
+    }
+}
+
+impl Verb for Arguments {
+    fn destination(&self) -> Option<&OutputDestination> {
+        Some(&self.destination)
+    }
+
+    fn figures(&self) -> Result<Option<Figures<'_>>> {
+        Ok(Some(self.drawings.of("errors by length", true)))
     }
 }
 

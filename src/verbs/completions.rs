@@ -5,8 +5,8 @@ use std::io::Write;
 use clap::Args;
 use clap_complete::Shell;
 
-use super::options::stdout_failed;
-use crate::Result;
+use super::{OutputDestination, Verb, options::stdout_failed};
+use crate::{Result, report::Report};
 
 /// Prints what lets a shell complete the words of a command line.
 ///
@@ -20,11 +20,17 @@ pub(super) struct Arguments {
     shell: Shell,
 }
 
+impl Verb for Arguments {
+    fn destination(&self) -> Option<&OutputDestination> {
+        None
+    }
+}
+
 /// Prints the script.
 ///
 /// # Errors
 /// Standard output cannot be written.
-pub(super) fn run(arguments: &Arguments) -> Result<()> {
+pub(super) fn run(arguments: &Arguments, _: &mut Report) -> Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut super::command(), "tcnum", &mut script);
     let mut stdout = std::io::stdout();

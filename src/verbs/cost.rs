@@ -5,8 +5,8 @@ use std::time::Duration;
 use clap::Args;
 
 use super::{
-    OutputDestination, Progress,
-    drawings::Drawings,
+    OutputDestination, Progress, Verb,
+    drawings::{Drawings, Figures},
     named::named,
     options::{device_name, integer},
     select::{self, Selection},
@@ -59,10 +59,20 @@ pub(super) struct Arguments {
     device: Option<DeviceName>,
     /// Where figures go.
     #[command(flatten)]
-    pub drawings: Drawings,
+    drawings: Drawings,
     /// Output flags.
     #[command(flatten)]
-    pub destination: OutputDestination,
+    destination: OutputDestination,
+}
+
+impl Verb for Arguments {
+    fn destination(&self) -> Option<&OutputDestination> {
+        Some(&self.destination)
+    }
+
+    fn figures(&self) -> Result<Option<Figures<'_>>> {
+        Ok(Some(self.drawings.of("rates by warps and independent runs", true)))
+    }
 }
 
 /// Measures, and reports.

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::OutputDestination;
+use super::{OutputDestination, Verb};
 use crate::{Result, catalogue, report::Report};
 
 /// Lists what can execute matrix instructions: GPUs, shipped models, and the other kinds of device.
@@ -14,7 +14,13 @@ use crate::{Result, catalogue, report::Report};
 pub(super) struct Arguments {
     /// Output flags.
     #[command(flatten)]
-    pub destination: OutputDestination,
+    destination: OutputDestination,
+}
+
+impl Verb for Arguments {
+    fn destination(&self) -> Option<&OutputDestination> {
+        Some(&self.destination)
+    }
 }
 
 /// The devices of this machine.

@@ -1,11 +1,11 @@
 //! `tcnum diff`: what changed between two results or two devices.
 
-use std::{path::Path, time::Duration};
+use std::{borrow::Cow, path::Path, time::Duration};
 
 use clap::Args;
 
 use super::{
-    OutputDestination, Progress,
+    OutputDestination, Progress, Verb,
     distinguish::{Two, search},
     gates::Gates,
     options::{MAX_TIMEOUT, cases, integer},
@@ -47,17 +47,10 @@ pub(super) struct Arguments {
     seed: Option<u64>,
     /// Files for continuous integration.
     #[command(flatten)]
-    pub gates: Gates,
+    gates: Gates,
     /// Output flags.
     #[command(flatten)]
-    pub destination: OutputDestination,
-}
-
-impl Arguments {
-    /// The file that the checks are about: the second result.
-    pub(super) fn source(&self) -> Option<&str> {
-        self.sides.get(1).filter(|side| !is_device(side)).map(String::as_str)
-    }
+    destination: OutputDestination,
 }
 
 /// Whether an argument names a device, and not a file.
@@ -65,6 +58,16 @@ fn is_device(text: &str) -> bool {
     let Ok((device, _)) = with_instruction(text) else { return true };
     let model_file = device.model().is_some_and(|model| model.ends_with(".toml"));
     device.is_of_device() && (model_file || !Path::new(text).is_file())
+}
+
+impl Verb for Arguments {
+    fn destination(&self) -> Option<&OutputDestination> {
+        Some(&self.destination)
+    }
+
+    fn gates(&self) -> Option<(&Gates, Option<Cow<'_, str>>)> {
+        Some((&self.gates, self.sides.get(1).filter(|side| !is_device(side)).map(Cow::from)))
+    }
 }
 
 /// Compares.

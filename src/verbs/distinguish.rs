@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, time::Duration};
 use clap::Args;
 
 use super::{
-    OutputDestination, Progress,
-    drawings::Drawings,
+    OutputDestination, Progress, Verb,
+    drawings::{Drawings, Figures},
     options::{MAX_TIMEOUT, cases, integer},
     select::{self, Selection, left_out},
 };
@@ -65,16 +65,19 @@ pub(super) struct Arguments {
     seed: Option<u64>,
     /// Where figures go.
     #[command(flatten)]
-    pub drawings: Drawings,
+    drawings: Drawings,
     /// Output flags.
     #[command(flatten)]
-    pub destination: OutputDestination,
+    destination: OutputDestination,
 }
 
-impl Arguments {
-    /// Whether the result has figures: those of all models.
-    pub(super) fn has_figures(&self) -> bool {
-        self.sides.is_empty()
+impl Verb for Arguments {
+    fn destination(&self) -> Option<&OutputDestination> {
+        Some(&self.destination)
+    }
+
+    fn figures(&self) -> Result<Option<Figures<'_>>> {
+        Ok(Some(self.drawings.of("which models compute alike, without devices", self.sides.is_empty())))
     }
 }
 

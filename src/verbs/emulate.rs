@@ -5,8 +5,8 @@ use std::time::Duration;
 use clap::Args;
 
 use super::{
-    OutputDestination, Progress,
-    drawings::Drawings,
+    OutputDestination, Progress, Verb,
+    drawings::{Drawings, Figures},
     options::{MAX_TIMEOUT, device_name, integer},
     select,
 };
@@ -69,20 +69,10 @@ pub(super) struct Arguments {
     timeout: u64,
     /// Where figures go.
     #[command(flatten)]
-    pub drawings: Drawings,
+    drawings: Drawings,
     /// Output flags.
     #[command(flatten)]
-    pub destination: OutputDestination,
-}
-
-impl Arguments {
-    /// Whether the result has figures: a scheme computes no integers.
-    ///
-    /// # Errors
-    /// A scheme that cannot be read.
-    pub(super) fn has_figures(&self) -> Result<bool> {
-        Ok(schemes(&self.schemes)?.iter().any(|scheme| !scheme.is_integer()))
-    }
+    destination: OutputDestination,
 }
 
 /// Parses m, n and k.
@@ -91,6 +81,18 @@ fn shape(text: &str) -> std::result::Result<Shape, String> {
     match numbers.as_deref() {
         Some([m, n, k]) => checked_shape((*m, *n, *k)).map(|()| Shape { m: *m, n: *n, k: *k }),
         _ => Err("expected MxNxK, such as 64x64x4096".into()),
+    }
+}
+
+impl Verb for Arguments {
+    fn destination(&self) -> Option<&OutputDestination> {
+        Some(&self.destination)
+    }
+
+    fn figures(&self) -> Result<Option<Figures<'_>>> {
+        // A scheme of integers has none.
+        let some = schemes(&self.schemes)?.iter().any(|scheme| !scheme.is_integer());
+        Ok(Some(self.drawings.of("errors of products in f32", some)))
     }
 }
 

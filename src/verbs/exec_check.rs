@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::{
-    OutputDestination, Progress,
+    OutputDestination, Progress, Verb,
     options::{MAX_TIMEOUT, integer},
 };
 use crate::{
@@ -53,7 +53,7 @@ pub(super) struct Arguments {
     command: Vec<String>,
     /// Output flags.
     #[command(flatten)]
-    pub destination: OutputDestination,
+    destination: OutputDestination,
 }
 
 /// The instruction or the matrix product of this name, whose tiles can be drawn.
@@ -64,6 +64,12 @@ fn offer(name: &str) -> Result<Instruction> {
         false => {
             Err(Error::request(format!("{offered}: tiles are drawn for k of 1, 2, 4 and so on up to 128; choose k so")))
         }
+    }
+}
+
+impl Verb for Arguments {
+    fn destination(&self) -> Option<&OutputDestination> {
+        Some(&self.destination)
     }
 }
 

@@ -1,12 +1,12 @@
 //! `tcnum experiment`.
 
-use std::{path::PathBuf, time::Duration};
+use std::{borrow::Cow, path::PathBuf, time::Duration};
 
 use clap::Args;
 
 use super::{
-    OutputDestination, Progress,
-    drawings::Drawings,
+    OutputDestination, Progress, Verb,
+    drawings::{Drawings, Figures},
     gates::Gates,
     options::{MAX_TIMEOUT, device_name, integer},
 };
@@ -47,23 +47,28 @@ pub(super) struct Arguments {
     seed: u64,
     /// Files for continuous integration.
     #[command(flatten)]
-    pub gates: Gates,
+    gates: Gates,
     /// Where figures go.
     #[command(flatten)]
-    pub drawings: Drawings,
+    drawings: Drawings,
     /// Output flags.
     #[command(flatten)]
-    pub destination: OutputDestination,
+    destination: OutputDestination,
 }
 
-impl Arguments {
-    /// Whether the result has figures.
-    ///
-    /// # Errors
-    /// A file that is not an experiment.
-    pub(super) fn has_figures(&self) -> Result<bool> {
+impl Verb for Arguments {
+    fn destination(&self) -> Option<&OutputDestination> {
+        Some(&self.destination)
+    }
+
+    fn figures(&self) -> Result<Option<Figures<'_>>> {
         let Experiment { chain, products, bits, .. } = Experiment::read(&self.file)?;
-        Ok(chain.is_some() || products.is_some() || bits.is_some())
+        let some = chain.is_some() || products.is_some() || bits.is_some();
+        Ok(Some(self.drawings.of("errors of chains and products, and agreement bit by bit", some)))
+    }
+
+    fn gates(&self) -> Option<(&Gates, Option<Cow<'_, str>>)> {
+        Some((&self.gates, Some(self.file.to_string_lossy())))
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
 use clap::Args;
 
 use super::{
-    OutputDestination,
+    OutputDestination, Verb,
     options::{MAX_TIMEOUT, device_name, integer, model_name},
     select,
 };
@@ -88,7 +88,13 @@ pub(super) struct Arguments {
     column: usize,
     /// Output flags.
     #[command(flatten)]
-    pub destination: OutputDestination,
+    destination: OutputDestination,
+}
+
+impl Verb for Arguments {
+    fn destination(&self) -> Option<&OutputDestination> {
+        Some(&self.destination)
+    }
 }
 
 /// Explains.

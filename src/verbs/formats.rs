@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::OutputDestination;
+use super::{OutputDestination, Verb};
 use crate::{
     Result,
     catalogue::{self, Detail},
@@ -41,7 +41,13 @@ pub(super) struct Arguments {
     pub published: bool,
     /// Output flags.
     #[command(flatten)]
-    pub destination: OutputDestination,
+    destination: OutputDestination,
+}
+
+impl Verb for Arguments {
+    fn destination(&self) -> Option<&OutputDestination> {
+        Some(&self.destination)
+    }
 }
 
 /// The report of `tcnum formats`.

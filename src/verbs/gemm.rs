@@ -13,8 +13,8 @@ use std::{
 use clap::Args;
 
 use super::{
-    Bar, OutputDestination, Progress,
-    drawings::Drawings,
+    Bar, OutputDestination, Progress, Verb,
+    drawings::{Drawings, Figures},
     invocation,
     named::named,
     options::{MAX_TIMEOUT, device_name, integer, model_name, output_file},
@@ -206,21 +206,16 @@ pub(super) struct Arguments {
     models: Vec<String>,
     /// Where figures go.
     #[command(flatten)]
-    pub drawings: Drawings,
+    drawings: Drawings,
     /// Output flags.
     #[command(flatten)]
-    pub destination: OutputDestination,
+    destination: OutputDestination,
 }
 
 impl Arguments {
     /// Whether there is one D, which `--out` names the file of.
-    pub(super) fn computes_one(&self) -> bool {
+    fn computes_one(&self) -> bool {
         self.shapes.is_none() && self.batches.is_none() && self.between.is_empty()
-    }
-
-    /// Whether the result has figures: those of the accuracy of one D.
-    pub(super) fn has_figures(&self) -> bool {
-        self.computes_one() && self.matched.is_none()
     }
 }
 
@@ -235,6 +230,23 @@ fn gpu(text: &str) -> std::result::Result<usize, String> {
 /// Parses the name of an array in a file.
 fn array_file(text: &str) -> std::result::Result<ArrayFile, String> {
     Ok(ArrayFile::parse(text))
+}
+
+impl Verb for Arguments {
+    fn destination(&self) -> Option<&OutputDestination> {
+        Some(&self.destination)
+    }
+
+    fn makes_file(&self) -> bool {
+        self.computes_one()
+    }
+
+    fn figures(&self) -> Result<Option<Figures<'_>>> {
+        Ok(Some(self.drawings.of(
+            "how far a product that is computed is from the exact one",
+            self.computes_one() && self.matched.is_none(),
+        )))
+    }
 }
 
 /// Computes the product and reports.

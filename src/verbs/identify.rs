@@ -8,7 +8,7 @@ use std::{
 use clap::Args;
 
 use super::{
-    Bar, Common, Progress,
+    Bar, Common, OutputDestination, Progress, Verb,
     options::{cases, integer, output_file},
     select::{self, Selection},
 };
@@ -73,7 +73,13 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE", value_parser = output_file)]
     model_out: Option<PathBuf>,
     #[command(flatten)]
-    pub common: Common,
+    common: Common,
+}
+
+impl Verb for Arguments {
+    fn destination(&self) -> Option<&OutputDestination> {
+        Some(&self.common.destination)
+    }
 }
 
 /// Runs the command.

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::options::{MAX_TIMEOUT, OutputDestination, device_name, integer};
+use super::{
+    Verb,
+    options::{MAX_TIMEOUT, OutputDestination, device_name, integer},
+};
 use crate::{Result, catalogue, device::DeviceName, report::Report};
 
 /// Lists the instructions, matrix and scalar ones: where each exists, and whether a GPU executes it here.
@@ -27,7 +30,13 @@ pub(super) struct Arguments {
     pub timeout: u64,
     /// Output flags.
     #[command(flatten)]
-    pub destination: OutputDestination,
+    destination: OutputDestination,
+}
+
+impl Verb for Arguments {
+    fn destination(&self) -> Option<&OutputDestination> {
+        Some(&self.destination)
+    }
 }
 
 /// The instructions that the arguments select.

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap_mangen::Man;
 
-use super::options::file_or_folder;
+use super::{OutputDestination, Verb, options::file_or_folder};
 use crate::{
     Error, Result, VERSION,
     base::atomic::{self, DerivedKind},
+    report::Report,
 };
 
 /// The name of the program.
@@ -18,17 +19,24 @@ const PROGRAM: &str = env!("CARGO_PKG_NAME");
 ///
 /// Example: tcnum manual ~/.local/share/man/man1
 #[derive(Args, Debug)]
+#[command(hide = true)]
 pub(super) struct Arguments {
     /// The folder, which is made if it is not there.
     #[arg(value_name = "FOLDER", value_parser = file_or_folder)]
     folder: PathBuf,
 }
 
+impl Verb for Arguments {
+    fn destination(&self) -> Option<&OutputDestination> {
+        None
+    }
+}
+
 /// Writes the pages.
 ///
 /// # Errors
 /// The folder cannot be made; a file of another kind has the name of a page, or a page cannot be written.
-pub(super) fn run(arguments: &Arguments) -> Result<()> {
+pub(super) fn run(arguments: &Arguments, _: &mut Report) -> Result<()> {
     let folder = &arguments.folder;
     std::fs::create_dir_all(folder)
         .map_err(|error| Error::request(format!("the folder {} cannot be made: {error}", folder.display())))?;

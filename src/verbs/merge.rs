@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::{Deserialize, de::IgnoredAny};
 
-use super::{OutputDestination, options::model_name};
+use super::{OutputDestination, Verb, options::model_name};
 use crate::{
     Error, Result,
     arithmetic::Model,
@@ -42,7 +42,13 @@ pub(super) struct Arguments {
     model: Option<String>,
     /// Output flags.
     #[command(flatten)]
-    pub destination: OutputDestination,
+    destination: OutputDestination,
+}
+
+impl Verb for Arguments {
+    fn destination(&self) -> Option<&OutputDestination> {
+        Some(&self.destination)
+    }
 }
 
 /// Merges.

@@ -42,13 +42,11 @@ use crate::{
 };
 pub use common::options::{Common, OutputDestination};
 use common::{
-    drawings::{self, Figures},
-    files,
-    gates::{self, Gates},
-    named,
+    drawings, files, gates, named,
     options::{self, MAX_TIMEOUT, integer},
     progress::{self, Bar, Progress},
     rounding, select,
+    verb::Verb,
 };
 
 /// Profiles the numeric behaviour of low-precision formats and of the matrix instructions of GPUs.
@@ -70,43 +68,67 @@ struct Cli {
     request: Request,
 }
 
-/// What a command line asks for: a result, a document of results, or text about the command line itself.
-#[derive(Subcommand)]
-enum Request {
-    #[command(flatten)]
-    Command(Box<Command>),
-    Report(report::Arguments),
-    Completions(completions::Arguments),
-    #[command(hide = true)]
-    Manual(manual::Arguments),
+/// Makes the list of verbs what a command line asks for. A verb is a module with `Arguments`, which are a [`Verb`] and have its help, and
+/// with `run`, which fills a report with as much of the result as is known, whatever ends the work.
+macro_rules! verbs {
+    ($($verb:ident: $module:ident,)*) => {
+        #[derive(Subcommand)]
+        enum Request {
+            $($verb(Box<$module::Arguments>),)*
+        }
+
+        impl Request {
+            fn verb(&self) -> &dyn Verb {
+                match self {
+                    $(Request::$verb(arguments) => arguments.as_ref(),)*
+                }
+            }
+
+            fn run(&self, report: &mut Report) -> Result<()> {
+                match self {
+                    $(Request::$verb(arguments) => $module::run(arguments, report),)*
+                }
+            }
+        }
+    };
 }
 
-#[derive(Subcommand)]
-enum Command {
-    Formats(formats::Arguments),
-    Convert(convert::Arguments),
-    Quantise(Box<quantise::Arguments>),
-    Calc(Box<calc::Arguments>),
-    Instructions(instructions::Arguments),
-    Models(models::Arguments),
-    Devices(devices::Arguments),
-    Probe(Box<probe::Arguments>),
-    Record(Box<record::Arguments>),
-    Verify(Box<verify::Arguments>),
-    Explain(explain::Arguments),
-    Merge(merge::Arguments),
-    #[command(name = "exec-check")]
-    ExecCheck(exec_check::Arguments),
-    Power(Box<power::Arguments>),
-    Identify(Box<identify::Arguments>),
-    Distinguish(Box<distinguish::Arguments>),
-    Chain(Box<chain::Arguments>),
-    Tree(Box<tree::Arguments>),
-    Gemm(Box<gemm::Arguments>),
-    Emulate(Box<emulate::Arguments>),
-    Cost(cost::Arguments),
-    Experiment(experiment::Arguments),
-    Diff(diff::Arguments),
+// In the order of the help.
+verbs! {
+    // Numbers: what a format can hold, and what it does to data.
+    Formats: formats,
+    Convert: convert,
+    Quantise: quantise,
+    Calc: calc,
+    // What there is.
+    Instructions: instructions,
+    Models: models,
+    Devices: devices,
+    // An instruction against references and models.
+    Probe: probe,
+    Record: record,
+    Verify: verify,
+    Explain: explain,
+    Merge: merge,
+    // What a run can refute; whether a program speaks the protocol.
+    ExecCheck: exec_check,
+    Power: power,
+    // An instruction that nobody has described; two that differ; the order of a sum.
+    Identify: identify,
+    Distinguish: distinguish,
+    Chain: chain,
+    Tree: tree,
+    // Matrix products made of instructions.
+    Gemm: gemm,
+    Emulate: emulate,
+    Cost: cost,
+    // A published table or figure, repeated; what changed between two results; documents.
+    Experiment: experiment,
+    Diff: diff,
+    Report: report,
+    // The command line itself.
+    Completions: completions,
+    Manual: manual,
 }
 
 thread_local! {
@@ -128,13 +150,8 @@ pub fn status(words: Vec<OsString>) -> u8 {
         Err(said) => return say(&said),
     };
     begin(cli.time_limit);
-    let done = distinct(&command, &matches).and_then(|()| match cli.request {
-        Request::Completions(arguments) => completions::run(&arguments).map(|()| 0),
-        Request::Manual(arguments) => manual::run(&arguments).map(|()| 0),
-        Request::Report(arguments) => report::run(&arguments),
-        Request::Command(command) => run(&command, matches.subcommand_name().unwrap_or_default()),
-    });
-    done.unwrap_or_else(|error| fail(&error))
+    let name = matches.subcommand_name().unwrap_or_default();
+    distinct(&command, &matches).and_then(|()| run(&cli.request, name)).unwrap_or_else(|error| fail(&error))
 }
 
 /// The report of a command line, the program's name first, for programs that show results themselves: nothing is printed, and
@@ -150,12 +167,11 @@ pub fn report(words: Vec<OsString>) -> Result<(Report, Option<Error>)> {
         Error::request(what.unwrap_or(&text).trim().trim_start_matches("error: "))
     })?;
     distinct(&command, &matches)?;
-    let Request::Command(command) = cli.request else {
+    let Some(destination) = destination(cli.request.verb()) else {
         return Err(Error::request("this command writes documents, and has no report"));
     };
-    let destination = command.destination();
     begin(cli.time_limit);
-    let (report, failure) = complete(&command, matches.subcommand_name().unwrap_or_default())?;
+    let (report, failure) = complete(&cli.request, matches.subcommand_name().unwrap_or_default())?;
     match destination.out {
         Some(_) => destination.write(&report)?,
         None => destination.write_also(&report)?,
@@ -219,102 +235,41 @@ fn command() -> clap::Command {
     Cli::command().mut_subcommands(|subcommand| subcommand.mut_args(values))
 }
 
-impl Command {
-    /// The figures of the result, if the command may have some.
-    ///
-    /// # Errors
-    /// A file that says which figures there are, and cannot be read.
-    fn figures(&self) -> Result<Option<Figures<'_>>> {
-        Ok(Some(match self {
-            Command::Quantise(a) => a.drawings.of("errors by format", true),
-            Command::Probe(a) => a.drawings.of("errors of matrix instructions", a.has_figures()),
-            Command::Verify(a) => a.drawings.of("rates of campaigns (--instr, --fmt, --all)", a.has_figures()),
-            Command::Distinguish(a) => a.drawings.of("which models compute alike, without devices", a.has_figures()),
-            Command::Chain(a) => a.drawings.of("errors by length", true),
-            Command::Gemm(a) => {
-                a.drawings.of("how far a product that is computed is from the exact one", a.has_figures())
-            }
-            Command::Emulate(a) => a.drawings.of("errors of products in f32", a.has_figures()?),
-            Command::Cost(a) => a.drawings.of("rates by warps and independent runs", true),
-            Command::Experiment(a) => {
-                a.drawings.of("errors of chains and products, and agreement bit by bit", a.has_figures()?)
-            }
-            _ => return Ok(None),
-        }))
-    }
-
-    /// Where the result goes; nowhere of a command that makes a document.
-    fn destination(&self) -> OutputDestination {
-        let destination = match self {
-            Command::Formats(a) => &a.destination,
-            Command::Convert(a) => &a.destination,
-            Command::Quantise(a) => &a.destination,
-            Command::Calc(a) => &a.destination,
-            Command::Instructions(a) => &a.destination,
-            Command::Models(a) => &a.destination,
-            Command::Devices(a) => &a.destination,
-            Command::Probe(a) => &a.common.destination,
-            Command::Record(a) => &a.common.destination,
-            Command::Verify(a) => &a.destination,
-            Command::Explain(a) => &a.destination,
-            Command::Merge(a) => &a.destination,
-            Command::ExecCheck(a) => &a.destination,
-            Command::Power(a) => &a.destination,
-            Command::Identify(a) => &a.common.destination,
-            Command::Distinguish(a) => &a.destination,
-            Command::Chain(a) => &a.destination,
-            Command::Tree(a) => &a.destination,
-            Command::Gemm(a) => &a.destination,
-            Command::Emulate(a) => &a.destination,
-            Command::Cost(a) => &a.destination,
-            Command::Diff(a) => &a.destination,
-            Command::Experiment(a) => &a.destination,
-        };
-        // --out of a file that is converted, recorded or computed names that; the report goes to standard output.
-        let file = matches!(self, Command::Record(_))
-            || matches!(self, Command::Gemm(a) if a.computes_one())
-            || matches!(self, Command::Convert(a) if a.input.is_some());
-        OutputDestination { out: destination.out.clone().filter(|_| !file), ..destination.clone() }
-    }
-
-    /// Where the checks go, and the file that they are about, if there is one.
-    fn gates(&self) -> Option<(Gates, Option<String>)> {
-        match self {
-            Command::Verify(a) => Some((a.gates.clone(), None)),
-            Command::Experiment(a) => Some((a.gates.clone(), Some(a.file.to_string_lossy().into()))),
-            Command::Diff(a) => Some((a.gates.clone(), a.source().map(String::from))),
-            _ => None,
-        }
-    }
+/// Where the result of a verb goes, if it has one.
+fn destination(verb: &dyn Verb) -> Option<OutputDestination> {
+    let own = verb.destination()?;
+    Some(OutputDestination { out: own.out.clone().filter(|_| !verb.makes_file()), ..own.clone() })
 }
 
-/// Does what a command asks for and delivers its result; the exit status.
-fn run(command: &Command, name: &str) -> Result<u8> {
-    let destination = command.destination();
-    let (report, failure) = complete(command, name)?;
-    let gates = command.gates().map_or(Ok(()), |(gates, source)| gates.write(&report, source.as_deref()));
+/// Does what a command line asks for and delivers its result; the exit status.
+fn run(request: &Request, name: &str) -> Result<u8> {
+    let verb = request.verb();
+    let (report, failure) = complete(request, name)?;
     let whole = failure.is_none() && report.interrupted.is_none();
-    let drawings =
-        command.figures().and_then(|figures| figures.map_or(Ok(()), |figures| figures.write(&report, whole)));
     // What cannot be delivered somewhere keeps nothing back from elsewhere.
-    let problems = [failure.map_or(Ok(()), Err), destination.write(&report), gates, drawings];
+    let problems = [
+        failure.map_or(Ok(()), Err),
+        destination(verb).map_or(Ok(()), |destination| destination.write(&report)),
+        verb.gates().map_or(Ok(()), |(gates, source)| gates.write(&report, source.as_deref())),
+        verb.figures().and_then(|figures| figures.map_or(Ok(()), |figures| figures.write(&report, whole))),
+    ];
     let problems: Vec<Error> = problems.into_iter().filter_map(Result::err).collect();
     let status = report.interrupted.map_or(u8::from(!report.holds), Interruption::exit_status);
     let said = std::iter::once("error").chain(std::iter::repeat("also")).zip(&problems);
     Ok(said.map(|(word, error)| fail_with(word, error)).chain([status]).max().unwrap_or(status))
 }
 
-/// The report of a command, and what stopped it where there still is something to report. Whatever ends the work early ends it
+/// The report of a command line, and what stopped it where there still is something to report. Whatever ends the work early ends it
 /// here: the result that there is until then is a result, and says what ended it.
 ///
 /// # Errors
 /// Output that cannot be written as requested; what stopped a command that has nothing to report.
-fn complete(command: &Command, name: &str) -> Result<(Report, Option<Error>)> {
-    let destination = command.destination();
+fn complete(request: &Request, name: &str) -> Result<(Report, Option<Error>)> {
+    let destination = destination(request.verb()).unwrap_or_default();
     destination.check()?;
-    command.figures()?.map_or(Ok(()), |figures| figures.check())?;
+    request.verb().figures()?.map_or(Ok(()), |figures| figures.check())?;
     let mut report = Report::new(name.to_string(), invocation());
-    let outcome = reported(command, &mut report);
+    let outcome = request.run(&mut report);
     let empty = report.tables.iter().all(|table| table.rows.is_empty());
     let failure = match outcome {
         Err(error) if empty => {
@@ -339,38 +294,6 @@ fn begin(limit: Option<u64>) {
     signals::watch();
     if let Some(seconds) = limit {
         interrupt::limit(Duration::from_secs(seconds));
-    }
-}
-
-/// Has a command fill its report: as much of it as is known, whatever ends the work.
-///
-/// # Errors
-/// Those of the command; [`Error::Interrupted`] where an interruption ended it.
-fn reported(command: &Command, report: &mut Report) -> Result<()> {
-    match command {
-        Command::Formats(a) => formats::run(a, report),
-        Command::Convert(a) => convert::run(a, report),
-        Command::Quantise(a) => quantise::run(a, report),
-        Command::Calc(a) => calc::run(a, report),
-        Command::Instructions(a) => instructions::run(a, report),
-        Command::Models(a) => models::run(a, report),
-        Command::Devices(a) => devices::run(a, report),
-        Command::Probe(a) => probe::run(a, report),
-        Command::Record(a) => record::run(a, report),
-        Command::Verify(a) => verify::run(a, report),
-        Command::Explain(a) => explain::run(a, report),
-        Command::Merge(a) => merge::run(a, report),
-        Command::ExecCheck(a) => exec_check::run(a, report),
-        Command::Power(a) => power::run(a, report),
-        Command::Identify(a) => identify::run(a, report),
-        Command::Distinguish(a) => distinguish::run(a, report),
-        Command::Chain(a) => chain::run(a, report),
-        Command::Tree(a) => tree::run(a, report),
-        Command::Gemm(a) => gemm::run(a, report),
-        Command::Emulate(a) => emulate::run(a, report),
-        Command::Cost(a) => cost::run(a, report),
-        Command::Experiment(a) => experiment::run(a, report),
-        Command::Diff(a) => diff::run(a, report),
     }
 }
 

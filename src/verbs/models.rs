@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{OutputDestination, options::model_name};
+use super::{OutputDestination, Verb, options::model_name};
 use crate::{
     Result,
     arithmetic::{Evaluator, Model, Program, shipped},
@@ -29,7 +29,13 @@ pub(super) struct Arguments {
     pub keys: bool,
     /// Output flags.
     #[command(flatten)]
-    pub destination: OutputDestination,
+    destination: OutputDestination,
+}
+
+impl Verb for Arguments {
+    fn destination(&self) -> Option<&OutputDestination> {
+        Some(&self.destination)
+    }
 }
 
 /// The report of `tcnum models`.

@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::Args;
 
 use super::{
-    OutputDestination, Progress,
+    OutputDestination, Progress, Verb,
     options::{cases, integer, model_name, recording_file},
     select::Selection,
 };
@@ -49,7 +49,13 @@ pub(super) struct Arguments {
     seed: Option<u64>,
     /// Output flags.
     #[command(flatten)]
-    pub destination: OutputDestination,
+    destination: OutputDestination,
+}
+
+impl Verb for Arguments {
+    fn destination(&self) -> Option<&OutputDestination> {
+        Some(&self.destination)
+    }
 }
 
 /// Runs the command.

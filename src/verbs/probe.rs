@@ -12,8 +12,8 @@ use std::{
 use clap::{Args, ValueEnum, builder::PossibleValue};
 
 use super::{
-    Common, Progress,
-    drawings::Drawings,
+    Common, OutputDestination, Progress, Verb,
+    drawings::{Drawings, Figures},
     named::named,
     options::{cases, integer, model_name, output_file},
     select::{self, Selection},
@@ -101,10 +101,10 @@ pub(super) struct Arguments {
     summary: bool,
     /// Where figures go.
     #[command(flatten)]
-    pub drawings: Drawings,
+    drawings: Drawings,
     /// Common flags.
     #[command(flatten)]
-    pub common: Common,
+    common: Common,
 }
 
 /// What `--op` names.
@@ -149,10 +149,13 @@ impl ValueEnum for ProbeOperation {
     }
 }
 
-impl Arguments {
-    /// Whether the result has figures: those of matrix instructions.
-    pub(super) fn has_figures(&self) -> bool {
-        !matches!(sweep::operations(self), Ok(Some(_)))
+impl Verb for Arguments {
+    fn destination(&self) -> Option<&OutputDestination> {
+        Some(&self.common.destination)
+    }
+
+    fn figures(&self) -> Result<Option<Figures<'_>>> {
+        Ok(Some(self.drawings.of("errors of matrix instructions", !matches!(sweep::operations(self), Ok(Some(_))))))
     }
 }
 

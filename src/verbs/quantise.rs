@@ -4,7 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{OutputDestination, Progress, drawings::Drawings, options::integer, progress::Bar, rounding};
+use super::{
+    OutputDestination, Progress, Verb,
+    drawings::{Drawings, Figures},
+    options::integer,
+    progress::Bar,
+    rounding,
+};
 use crate::{
     Error, Result,
     array::{ArrayFile, StreamedArray},
@@ -58,10 +64,20 @@ pub(super) struct Arguments {
     activations: Option<PathBuf>,
     /// Where figures go.
     #[command(flatten)]
-    pub drawings: Drawings,
+    drawings: Drawings,
     /// Output flags.
     #[command(flatten)]
-    pub destination: OutputDestination,
+    destination: OutputDestination,
+}
+
+impl Verb for Arguments {
+    fn destination(&self) -> Option<&OutputDestination> {
+        Some(&self.destination)
+    }
+
+    fn figures(&self) -> Result<Option<Figures<'_>>> {
+        Ok(Some(self.drawings.of("errors by format", true)))
+    }
 }
 
 /// The report of `tcnum quantise`; with it what went wrong in the middle, after which it is of what came before.

@@ -9,7 +9,7 @@ use std::{
 use clap::Args;
 
 use super::{
-    Common, Progress, files, invocation,
+    Common, OutputDestination, Progress, Verb, files, invocation,
     named::named,
     options::integer,
     select::{self, Selection},
@@ -59,7 +59,17 @@ pub(super) struct Arguments {
     available: bool,
     /// Common flags.
     #[command(flatten)]
-    pub common: Common,
+    common: Common,
+}
+
+impl Verb for Arguments {
+    fn destination(&self) -> Option<&OutputDestination> {
+        Some(&self.common.destination)
+    }
+
+    fn makes_file(&self) -> bool {
+        true
+    }
 }
 
 /// Records.

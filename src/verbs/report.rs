@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{
-    Progress,
+    OutputDestination, Progress, Verb,
     options::{device_name, is_folder, output_path},
 };
 use crate::{
@@ -13,7 +13,8 @@ use crate::{
     base::interrupt,
     device::DeviceName,
     document::{self, Form, Measured, Preset, Results},
-    report, tables,
+    report::{self, Report},
+    tables,
 };
 
 /// Makes one document of kept results: a page, a text or a paper, with tables and figures.
@@ -45,11 +46,17 @@ pub(super) struct Arguments {
     quiet: bool,
 }
 
-/// Makes the document; the exit status.
+impl Verb for Arguments {
+    fn destination(&self) -> Option<&OutputDestination> {
+        None
+    }
+}
+
+/// Makes the document.
 ///
 /// # Errors
 /// No result can be read; the document cannot be written, or has another ending; an interruption before there is a result.
-pub(super) fn run(arguments: &Arguments) -> Result<u8> {
+pub(super) fn run(arguments: &Arguments, own: &mut Report) -> Result<()> {
     let form = Form::of(&arguments.out, is_folder(&arguments.out))?;
     let progress = Progress::quiet_if(arguments.quiet);
     let declared = tables::declared();
@@ -103,5 +110,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8> {
     if let Some(out) = out {
         form.write(&document, &out)?;
     }
-    Ok(interrupted.map_or(u8::from(lacks), |(by, _)| by.exit_status()))
+    own.holds = !lacks;
+    own.interrupted = interrupted.map(|(by, _)| by);
+    Ok(())
 }

@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use clap::Args;
 
 use super::{
-    OutputDestination, Progress,
+    OutputDestination, Progress, Verb,
     drawings::figure_file,
     options::{MAX_TIMEOUT, device_name, integer, output_file},
     select::{self, Selection},
@@ -59,7 +59,7 @@ pub(super) struct Arguments {
     available: bool,
     /// Output flags.
     #[command(flatten)]
-    pub destination: OutputDestination,
+    destination: OutputDestination,
 }
 
 /// Parses a row and a column.
@@ -68,6 +68,12 @@ fn element(text: &str) -> std::result::Result<(usize, usize), String> {
     text.split_once(',')
         .and_then(|(row, column)| Some((number(row)?, number(column)?)))
         .ok_or_else(|| "expected ROW,COLUMN, each counted from 0".into())
+}
+
+impl Verb for Arguments {
+    fn destination(&self) -> Option<&OutputDestination> {
+        Some(&self.destination)
+    }
 }
 
 /// Finds the trees, draws one if that is asked for, and reports.

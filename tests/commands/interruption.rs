@@ -24,7 +24,7 @@ const I: &str = "mma.m8n8k4.f16.f16.f16.f16";
 const J: &str = "mma.m16n8k16.f32.bf16.bf16.f32";
 const K: &str = "mma.m8n8k4.f32.f16.f16.f32";
 
-/// Every verb that the program has.
+/// How verbs meet an interruption; any other has to meet it in the example of its help.
 const VERBS: &[(&str, Meets)] = &[
     ("formats", Short),
     ("convert", Units("convert --to e4m3 1 2 3 4")),
@@ -57,17 +57,34 @@ const VERBS: &[(&str, Meets)] = &[
     ("help", Short),
 ];
 
-#[test]
-fn every_verb_is_in_the_table_of_interruptions() {
+/// The verbs that the help lists.
+fn listed() -> BTreeSet<String> {
     let help = tcnum(&["--help"]).stdout;
     let lines = help.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1);
-    let listed: BTreeSet<String> = lines
+    lines
         .take_while(|line| !line.is_empty())
         .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
         .filter_map(|line| Some(line.split_whitespace().next()?.to_string()))
-        .collect();
+        .collect()
+}
+
+/// The first example in the help of a verb, without the program's name.
+fn example(verb: &str) -> String {
+    let help = tcnum(&[verb, "--help"]).stdout;
+    let found = help.lines().find_map(|line| line.trim().strip_prefix("Example: tcnum "));
+    found.unwrap_or_else(|| panic!("the help of {verb} has no example")).to_string()
+}
+
+#[test]
+fn every_verb_of_the_table_is_one_and_any_other_can_be_interrupted_in_its_example() {
     let known: BTreeSet<String> = VERBS.iter().map(|(verb, _)| verb.to_string()).collect();
-    assert_eq!(listed, known);
+    assert!(known.is_subset(&listed()), "{known:?}");
+    for verb in listed().difference(&known) {
+        assert!(
+            interruptions(&example(verb)).0 > 0,
+            "{verb} cannot be interrupted; if it ends at once, the table says so"
+        );
+    }
 }
 
 /// What a command came to that was interrupted at its check number `at`.

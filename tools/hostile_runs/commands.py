@@ -193,6 +193,12 @@ def verbs(program):
     return [verb for verb in re.findall(r"^ *tcnum,([a-z-]+)\)$", said(program, "completions", "bash"), re.MULTILINE) if verb != "help"]
 
 
+def examples(program, verb):
+    """The commands in the help of a verb: what is attacked where no command above is of it."""
+    lines = re.findall(r"^ *Example: tcnum (.+)$", said(program, verb, "--help"), re.MULTILINE)
+    return [Command.parsed(line.split(" > ")[0]) for line in lines]
+
+
 def flags(program, verb):
     """The flags of a verb."""
     found = []

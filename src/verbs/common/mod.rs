@@ -8,3 +8,4 @@ pub(super) mod options;
 pub(super) mod progress;
 pub(super) mod rounding;
 pub(super) mod select;
+pub(super) mod verb;

@@ -7,7 +7,7 @@ use std::{io::BufReader, path::PathBuf};
 use clap::Args;
 
 use super::{
-    OutputDestination,
+    OutputDestination, Verb,
     options::integer,
     progress::{Bar, Progress},
     rounding::{self, RoundingFlags},
@@ -77,7 +77,17 @@ pub(super) struct Arguments {
     pub values: Vec<String>,
     /// Output flags.
     #[command(flatten)]
-    pub destination: OutputDestination,
+    destination: OutputDestination,
+}
+
+impl Verb for Arguments {
+    fn destination(&self) -> Option<&OutputDestination> {
+        Some(&self.destination)
+    }
+
+    fn makes_file(&self) -> bool {
+        self.input.is_some()
+    }
 }
 
 /// The report of `tcnum convert`.

@@ -4,13 +4,14 @@ mod campaign;
 mod recordings;
 mod replay;
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
 use super::{
-    OutputDestination,
-    drawings::Drawings,
+    OutputDestination, Verb,
+    drawings::{Drawings, Figures},
     gates::Gates,
     options::{MAX_TIMEOUT, cases, device_name, file_or_folder, integer, model_name, output_file, shard},
     select::Selection,
@@ -81,21 +82,13 @@ pub(super) struct Arguments {
     timeout: u64,
     /// Files for continuous integration.
     #[command(flatten)]
-    pub gates: Gates,
+    gates: Gates,
     /// Where figures go.
     #[command(flatten)]
-    pub drawings: Drawings,
+    drawings: Drawings,
     /// Output flags.
     #[command(flatten)]
-    pub destination: OutputDestination,
-}
-
-impl Arguments {
-    /// Whether the result has figures: those of campaigns.
-    pub(super) fn has_figures(&self) -> bool {
-        let Selection { instructions, formats, all } = &self.selection;
-        *all || !instructions.is_empty() || !formats.is_empty()
-    }
+    destination: OutputDestination,
 }
 
 /// An operation whose operands are all tried.
@@ -105,12 +98,34 @@ enum Exhaustive {
     Multiply,
 }
 
+impl Arguments {
+    /// Whether instructions are chosen, on which a campaign runs.
+    fn is_campaign(&self) -> bool {
+        let Selection { instructions, formats, all } = &self.selection;
+        *all || !instructions.is_empty() || !formats.is_empty()
+    }
+}
+
+impl Verb for Arguments {
+    fn destination(&self) -> Option<&OutputDestination> {
+        Some(&self.destination)
+    }
+
+    fn figures(&self) -> Result<Option<Figures<'_>>> {
+        Ok(Some(self.drawings.of("rates of campaigns (--instr, --fmt, --all)", self.is_campaign())))
+    }
+
+    fn gates(&self) -> Option<(&Gates, Option<Cow<'_, str>>)> {
+        Some((&self.gates, None))
+    }
+}
+
 /// Runs the command.
 ///
 /// # Errors
 /// Unknown names, a device or a model that lacks an instruction, a device that fails, a file that is not what it should be.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
-    if arguments.has_figures() {
+    if arguments.is_campaign() {
         return campaign::run(arguments, report);
     }
     let given = [
