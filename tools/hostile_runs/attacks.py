@@ -48,7 +48,9 @@ class World:
         self.verbs = commands.verbs(program)
         for verb in self.verbs:
             if verb not in self.quick:
-                raise SystemExit(f"error: the verb `{verb}` is not attacked; add a command to QUICK in tools/hostile_runs/commands.py")
+                self.quick[verb] = commands.examples(program, verb)
+            if not self.quick[verb]:
+                raise SystemExit(f"error: the verb `{verb}` is not attacked; its help has no example, and QUICK in tools/hostile_runs/commands.py no command")
         for verb in {*self.quick, *self.long} - {*self.verbs}:
             raise SystemExit(f"error: the program has no verb `{verb}`; remove its commands from tools/hostile_runs/commands.py")
         self.flags = {verb: commands.flags(program, verb) for verb in self.verbs}
