@@ -45,7 +45,10 @@ mod tests {
         for largest in [6.0, 57344.0, 448.0, 127.0] {
             for amax in [1e-3f32, 1.0, 447.9, 448.0, 448.1, 3e38, f32::MIN_POSITIVE] {
                 let scale = f64::from(PlainRule::PowerOfTwo.scale(f64::from(amax), largest, 1e-45));
-                assert!(largest * scale >= f64::from(amax) && largest * scale / 2.0 < f64::from(amax), "{amax} {largest}");
+                assert!(
+                    largest * scale >= f64::from(amax) && largest * scale / 2.0 < f64::from(amax),
+                    "{amax} {largest}"
+                );
                 assert_eq!(scale.log2().fract(), 0.0);
             }
         }

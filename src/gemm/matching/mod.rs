@@ -16,12 +16,7 @@ use super::{
     compute::compute,
     sample::Sample,
 };
-use crate::{
-    Result,
-    base::interrupt,
-    device::ModelDevice,
-    isa::Instruction,
-};
+use crate::{Result, base::interrupt, device::ModelDevice, isa::Instruction};
 use candidates::{Suspect, arithmetics, scale_blocks, suspected, weight};
 use judge::Score;
 

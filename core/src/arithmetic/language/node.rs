@@ -2,10 +2,7 @@
 
 use serde::{Deserialize, Deserializer, de::Error as _};
 
-use super::{
-    rule::Rounded,
-    values::format_and_rounding,
-};
+use super::{rule::Rounded, values::format_and_rounding};
 use crate::base::words::words;
 
 /// How a node sums.
