@@ -195,7 +195,7 @@ pub fn scalars(
         if !counted.contains(&1) {
             continue;
         }
-        let Measured { mut points, latency, .. } = measured(meter.as_mut(), values)?;
+        let MeterReadings { mut points, latency, .. } = measured(meter.as_mut(), values)?;
         points.retain(|point| counted.contains(&point.independent));
         done.push(ScalarCost { form, latency, points, machine: machine(meter.ways()) });
     }
@@ -213,21 +213,21 @@ pub fn loads(device: &mut dyn Device, wanted: &[SharedLoad], done: &mut Vec<Load
             Err(error) if error.is_unavailable() => continue,
             meter => meter?,
         };
-        let Measured { points, latency, .. } = measured(meter.as_mut(), OperandValues::Zeros)?;
+        let MeterReadings { points, latency, .. } = measured(meter.as_mut(), OperandValues::Zeros)?;
         done.push(LoadCost { load: *load, latency, points });
     }
     Ok(())
 }
 
 /// What is measured on one multiprocessor.
-struct Measured {
+struct MeterReadings {
     points: Vec<Point>,
     latency: Option<f64>,
     waited: Option<f64>,
 }
 
 /// All ways, by so many warps each.
-fn measured(meter: &mut dyn Meter, values: OperandValues) -> Result<Measured> {
+fn measured(meter: &mut dyn Meter, values: OperandValues) -> Result<MeterReadings> {
     let (mut points, mut latency, mut waited) = (Vec::new(), None, None);
     let together = meter.warps_together();
     for way in 0..meter.ways().len() {
@@ -247,7 +247,7 @@ fn measured(meter: &mut dyn Meter, values: OperandValues) -> Result<Measured> {
         }
     }
     points.sort_by_key(|point: &Point| (point.warps, point.independent));
-    Ok(Measured { points, latency, waited })
+    Ok(MeterReadings { points, latency, waited })
 }
 
 /// Adds the cost of one instruction.
@@ -261,7 +261,7 @@ fn measure(
     let mut meter = meters(device)?.meter(&Metered::Matrix(instruction.clone()))?;
     let meter = meter.as_mut();
     let values = request.values;
-    let Measured { points, latency, waited } = measured(meter, values)?;
+    let MeterReadings { points, latency, waited } = measured(meter, values)?;
     let best = best(&points);
     let whole_device = best.as_ref().map(|best| whole(meter, best, values, None)).transpose()?;
     done.push(Cost {

@@ -93,7 +93,7 @@ impl Meter for Unit {
 fn latency_and_rates_are_those_of_the_unit_that_is_timed() {
     let ways = [1, 2, 4, 8].map(|independent| Way { most_warps: 4, ..way(independent, &[]) });
     let mut unit = Unit { ways: ways.to_vec() };
-    let Measured { points, latency, waited } = measured(&mut unit, OperandValues::Zeros).unwrap();
+    let MeterReadings { points, latency, waited } = measured(&mut unit, OperandValues::Zeros).unwrap();
     assert_eq!((latency, waited, points.len()), (Some(8.0), None, 12));
     let most = best(&points).unwrap();
     assert_eq!(most, Point { warps: 1, independent: 4, clocks: 8.0, rate: 128.0 });

@@ -23,7 +23,7 @@ mod words;
 
 pub use candidates::{Candidate, Origin, candidates};
 pub use generations::{Agreement, generations};
-pub use kind::Kind;
+pub use kind::DifferenceKind;
 pub use kit::{Kit, Known, kit};
 pub use rules::{Unobservable, observable};
 pub use shared::shared;
@@ -102,7 +102,7 @@ pub struct Reason {
     /// The keys of their rules, with their values in both; none where a rule is not known.
     pub keys: Vec<(String, [Option<Value>; 2])>,
     /// The kind of the difference, where the keys are all that the rules differ in, or are not known.
-    pub kind: Option<Kind>,
+    pub kind: Option<DifferenceKind>,
     /// The smallest input that shows it; `None`: none was found.
     pub witness: Option<Witness>,
 }
@@ -282,9 +282,9 @@ fn between(rules: &mut Rules, i: Instruction, search: &Search) -> Result<Distinc
     }
     let mut reasons = reasons(&two.i, suspects, found.shown, Some(rules), Some([&x, &y]));
     // Known arithmetics that differ in finite results do so in what these become at the ends of the range.
-    let numbers = |reason: &Reason| reason.kind == Some(Kind::Finite);
+    let numbers = |reason: &Reason| reason.kind == Some(DifferenceKind::Finite);
     if reasons.iter().any(numbers) {
-        reasons.retain(|reason| !matches!(reason.kind, Some(Kind::Zero | Kind::NonFinite)));
+        reasons.retain(|reason| !matches!(reason.kind, Some(DifferenceKind::Zero | DifferenceKind::NonFinite)));
     }
     let verdict = if found.differing > 0 { Verdict::Differ } else { Verdict::NotFound };
     Ok(Distinction { shared: i, verdict, reasons, unobservable, tried: found.tried, stopped: found.stopped })
@@ -364,7 +364,7 @@ fn reasons(
     // Numbers before the signs of zeros and NaN; simple inputs first, and what none shows last.
     let cost = |reason: &Reason| {
         let witness = reason.witness.as_ref();
-        let kind = reason.kind.and_then(|kind| Kind::ALL.iter().position(|other| *other == kind));
+        let kind = reason.kind.and_then(|kind| DifferenceKind::ALL.iter().position(|other| *other == kind));
         (witness.is_none(), kind, witness.map(|witness| Cost::of(i, &witness.case)))
     };
     reasons.sort_by_cached_key(cost);

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use super::{
     answers::{Answerer, Arithmetic, Inputs},
-    kind::Kind,
+    kind::DifferenceKind,
     rules::{Rules, Which},
 };
 use crate::{
@@ -34,7 +34,7 @@ pub(super) struct Suspect {
     /// The keys; none where nothing is known but that answers differ.
     pub(super) keys: Vec<String>,
     /// The kind of differences that it is looked for in; `None`: in all.
-    pub(super) kind: Option<Kind>,
+    pub(super) kind: Option<DifferenceKind>,
     /// Each of the two arithmetics with the other's values of the keys; `None` where the keys are all that they differ in.
     pub(super) between: Option<[Arithmetic; 2]>,
 }
@@ -81,7 +81,7 @@ impl Starts {
 impl Suspect {
     /// Whether results that differ do so in a way that it is looked for in.
     fn is_of(&self, d: &Format, dx: u64, dy: u64) -> bool {
-        self.kind.is_none_or(|kind| kind == Kind::between(d, dx, dy))
+        self.kind.is_none_or(|kind| kind == DifferenceKind::between(d, dx, dy))
     }
 
     /// How far it explains that x and y answer `[dx, dy]`, which differ; the answers of what is between are asked for where they are.
@@ -119,7 +119,7 @@ pub(super) fn inputs(i: &Instruction, seed: u64, cases: u64) -> impl Iterator<It
 }
 
 /// What a search found.
-pub(super) struct Found {
+pub(super) struct WitnessesFound {
     /// For each suspect the simplest input that shows it.
     pub(super) shown: Vec<Option<Shown>>,
     /// Inputs that both were asked.
@@ -142,7 +142,11 @@ impl Two<'_> {
     ///
     /// # Errors
     /// A device fails before the first answer; an interruption before it.
-    pub(super) fn search(&mut self, suspects: &[Suspect], inputs: impl Iterator<Item = Inputs>) -> Result<Found> {
+    pub(super) fn search(
+        &mut self,
+        suspects: &[Suspect],
+        inputs: impl Iterator<Item = Inputs>,
+    ) -> Result<WitnessesFound> {
         let (mut tried, mut differing, mut stopped) = (0, 0, None);
         let mut starts: Vec<Starts> = suspects.iter().map(|_| Starts::default()).collect();
         for batch in inputs {
@@ -188,7 +192,7 @@ impl Two<'_> {
                 first
             }));
         }
-        Ok(Found { shown, tried, differing, stopped })
+        Ok(WitnessesFound { shown, tried, differing, stopped })
     }
 
     /// The answers of both.
@@ -256,7 +260,7 @@ impl Two<'_> {
 
 /// All that two arithmetics are (of rules the keys in which they differ), for each kind of difference.
 pub(super) fn by_kind(keys: &[String]) -> Vec<Suspect> {
-    Kind::ALL.map(|kind| Suspect { keys: keys.to_vec(), kind: Some(kind), between: None }).into()
+    DifferenceKind::ALL.map(|kind| Suspect { keys: keys.to_vec(), kind: Some(kind), between: None }).into()
 }
 
 /// The suspects of two rules: each key on its own where the language allows that, the others together.

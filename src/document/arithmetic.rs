@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Block, Part, Sheet, compose,
+    Block, Chapter, Sheet, compose,
     proof::{self, Ran},
     results::{CHIP, Results},
     rows::{Line, Rows},
@@ -26,17 +26,17 @@ struct Arithmetic {
     chip: String,
     instructions: Vec<String>,
     /// What was found of each of [`FEATURES`], and what it rests on; empty where it was not asked.
-    found: Vec<Found>,
+    found: Vec<FeatureFound>,
 }
 
 /// What was found of a feature.
 #[derive(Debug, Clone, Default, PartialEq)]
-struct Found {
+struct FeatureFound {
     words: String,
     evidence: Option<EvidenceKind>,
 }
 
-impl Found {
+impl FeatureFound {
     /// The words, with a mark; `-` where the feature cannot be asked.
     fn marked(&self, marks: Option<&Marks>) -> String {
         match (&self.words[..], marks.zip(self.evidence).and_then(|(marks, kind)| marks.mark(kind))) {
@@ -51,7 +51,7 @@ impl Found {
 const BESIDE: usize = 8;
 
 /// The part.
-pub(super) fn part(results: &Results) -> Part {
+pub(super) fn part(results: &Results) -> Chapter {
     let mut blocks = Vec::new();
     if let Some(features) = results.table("features") {
         let mut all = arithmetics(&features);
@@ -89,22 +89,22 @@ pub(super) fn part(results: &Results) -> Part {
         let summary = format!("What decides each line of what was identified ({} rows)", sheet.shown.rows.len());
         blocks.push(Block::Folded(summary, vec![Block::Table(sheet)]));
     }
-    Part { id: "arithmetic", heading: "The arithmetic of each instruction", blocks }
+    Chapter { id: "arithmetic", heading: "The arithmetic of each instruction", blocks }
 }
 
 /// The instructions of a table of features, those with the same ones together.
 fn arithmetics(features: &Table) -> Vec<Arithmetic> {
-    let mut of: Vec<(String, String, Vec<Found>)> = Vec::new();
+    let mut of: Vec<(String, String, Vec<FeatureFound>)> = Vec::new();
     let mut places = std::collections::HashMap::new();
     for line in Rows(features).iter() {
         let (chip, name) = (line.text(CHIP).to_string(), line.text("instruction").to_string());
         let at = *places.entry((chip.clone(), name.clone())).or_insert_with(|| {
-            of.push((chip, name, vec![Found::default(); FEATURES.len()]));
+            of.push((chip, name, vec![FeatureFound::default(); FEATURES.len()]));
             of.len() - 1
         });
         if let Some(feature) = FEATURES.iter().position(|feature| feature.name == line.text("feature")) {
             let evidence = EvidenceKind::named(line.text("evidence"));
-            of[at].2[feature] = Found { words: line.text("found").to_string(), evidence };
+            of[at].2[feature] = FeatureFound { words: line.text("found").to_string(), evidence };
         }
     }
     let mut all: Vec<Arithmetic> = Vec::new();
@@ -216,7 +216,7 @@ fn operands(names: &[String]) -> String {
 }
 
 /// The arithmetic in one sentence, each part with the mark of the weakest feature that it says.
-fn words(all: &[Found], marks: Option<&Marks>) -> String {
+fn words(all: &[FeatureFound], marks: Option<&Marks>) -> String {
     let found = |name: &str| {
         let at = FEATURES.iter().position(|feature| feature.name == name)?;
         Some(all[at].words.as_str()).filter(|found| !found.is_empty())
@@ -226,7 +226,7 @@ fn words(all: &[Found], marks: Option<&Marks>) -> String {
         let own =
             FEATURES.iter().zip(all).filter(|(feature, own)| names.contains(&feature.name) && !own.words.is_empty());
         let evidence = own.filter_map(|(_, own)| own.evidence).max();
-        parts.push(Found { words, evidence }.marked(marks));
+        parts.push(FeatureFound { words, evidence }.marked(marks));
     };
     if let Some(own) = found("order") {
         say(order(own), &["order"]);

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, hash_map::Entry};
 
 use super::{
-    Block, Document, Part, Sheet, arithmetic, figures, neighbours,
+    Block, Chapter, Document, Sheet, arithmetic, figures, neighbours,
     outline::{SECTIONS, Section, TAKEN},
     proof,
     results::{CHIP, Results},
@@ -48,7 +48,7 @@ fn title(results: &Results) -> String {
 }
 
 /// A part of tables, with the figures of each.
-fn of_tables(results: &Results, section: &Section) -> Part {
+fn of_tables(results: &Results, section: &Section) -> Chapter {
     let mut blocks = if section.id == "neighbours" { neighbours::blocks(results) } else { Vec::new() };
     let keys: Vec<&str> = match section.id {
         "other" => others(results),
@@ -67,7 +67,7 @@ fn of_tables(results: &Results, section: &Section) -> Part {
     if !blocks.is_empty() && !section.intro.is_empty() {
         blocks.insert(0, Block::Text(section.intro.into()));
     }
-    Part { id: section.id, heading: section.heading, blocks }
+    Chapter { id: section.id, heading: section.heading, blocks }
 }
 
 /// The tables that no other part has.
@@ -128,7 +128,7 @@ pub(super) fn joined(mut shown: Shown, column: &str) -> Shown {
 }
 
 /// Every command, with its device, seed and version, and what it said.
-fn commands(results: &Results) -> Part {
+fn commands(results: &Results) -> Chapter {
     let mut rows = Vec::new();
     let mut notes = Vec::new();
     for (kept, chip) in results.kept.iter().zip(&results.chips) {
@@ -169,5 +169,5 @@ fn commands(results: &Results) -> Part {
         let sheet = Sheet::new("What the results say of themselves", &["result", "notes"], &[], notes);
         blocks.push(Block::Folded(format!("Notes of {count} results"), vec![Block::Table(sheet)]));
     }
-    Part { id: "commands", heading: "Commands, seeds and versions", blocks }
+    Chapter { id: "commands", heading: "Commands, seeds and versions", blocks }
 }

@@ -2,7 +2,7 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::{Block, Document, Figure, Part, Sheet};
+use super::{Block, Chapter, Document, Figure, Sheet};
 use crate::{COMMIT, VERSION, arithmetic::EvidenceKind, report::figure::inline};
 
 const STYLE: &str = include_str!("page.css");
@@ -46,7 +46,7 @@ pub(crate) fn html(document: &Document) -> String {
     page.into_string()
 }
 
-fn part(part: &Part) -> Markup {
+fn part(part: &Chapter) -> Markup {
     html! {
         section id=(part.id) aria-labelledby={ "h-" (part.id) } {
             h2 id={ "h-" (part.id) } { (part.heading) }

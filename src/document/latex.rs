@@ -3,7 +3,7 @@
 use super::{Block, Document, Figure};
 use crate::{
     COMMIT, VERSION,
-    report::{Shown, figure::Kind, latex as text},
+    report::{Shown, figure::DrawingKind, latex as text},
 };
 
 /// The sources of models and experiments.
@@ -38,7 +38,10 @@ pub(crate) fn paper(document: &Document) -> Vec<PaperFile> {
         inputs += &format!("\\input{{parts/{}}}\n\\clearpage\n", part.id);
     }
     for figure in figures {
-        files.push(PaperFile { path: format!("figures/{}.pdf", figure.name), bytes: figure.scene.bytes(Kind::Pdf) });
+        files.push(PaperFile {
+            path: format!("figures/{}.pdf", figure.name),
+            bytes: figure.scene.bytes(DrawingKind::Pdf),
+        });
     }
     files.push(PaperFile { path: "sources.bib".into(), bytes: SOURCES.into() });
     files.push(PaperFile { path: "main.tex".into(), bytes: main(document, &inputs).into_bytes() });

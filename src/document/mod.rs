@@ -38,7 +38,7 @@ pub(crate) struct Document {
     /// Where its numbers come from: devices, or models of them.
     pub(crate) lead: String,
     /// The parts.
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<Chapter>,
 }
 
 impl Document {
@@ -46,14 +46,14 @@ impl Document {
     pub(crate) fn begin_with(&mut self, text: String) {
         match self.parts.first_mut() {
             Some(part) => part.blocks.insert(0, Block::Text(text)),
-            None => self.parts.push(Part { id: "summary", heading: "Summary", blocks: vec![Block::Text(text)] }),
+            None => self.parts.push(Chapter { id: "summary", heading: "Summary", blocks: vec![Block::Text(text)] }),
         }
     }
 }
 
 /// A part under a heading.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Part {
+pub(crate) struct Chapter {
     /// Its name in links and files.
     pub(crate) id: &'static str,
     /// The heading.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Block, Part, Sheet, compose, figures,
+    Block, Chapter, Sheet, compose, figures,
     results::{Results, chip_of},
     rows::{Line, Rows, together},
 };
@@ -117,7 +117,7 @@ pub(super) fn totals(results: &Results) -> Vec<Total> {
 }
 
 /// The first part: what this is about, in numbers.
-pub(super) fn summary(results: &Results) -> Part {
+pub(super) fn summary(results: &Results) -> Chapter {
     let ran = ran(results);
     let subjects = results.subjects();
     let simulated = results.simulated();
@@ -151,7 +151,7 @@ pub(super) fn summary(results: &Results) -> Part {
     blocks.extend(sentences(results, &totals).into_iter().map(Block::Text));
     blocks.extend(chips(results).block());
     blocks.retain(|block| !matches!(block, Block::Numbers(numbers) if numbers.is_empty()));
-    Part { id: "summary", heading: "Summary", blocks }
+    Chapter { id: "summary", heading: "Summary", blocks }
 }
 
 /// What the comparisons came to.
@@ -196,7 +196,7 @@ fn chips(results: &Results) -> Sheet {
 }
 
 /// Which instructions the chip has itself.
-pub(super) fn instructions(results: &Results) -> Part {
+pub(super) fn instructions(results: &Results) -> Chapter {
     let ran = ran(results);
     let forms = forms(&ran);
     let rows = ran.iter().map(|own| {
@@ -216,7 +216,7 @@ pub(super) fn instructions(results: &Results) -> Part {
         blocks.extend((forms.shown.rows.len() > 1).then_some(Block::Table(forms)));
         blocks.extend(all.block());
     }
-    Part { id: "instructions", heading: "Which instructions are native", blocks }
+    Chapter { id: "instructions", heading: "Which instructions are native", blocks }
 }
 
 /// How many instructions of each family and operands are native: a row for the operands, a column for the family.
@@ -260,7 +260,7 @@ fn forms(ran: &[Ran]) -> Sheet {
 }
 
 /// How the arithmetic was proven.
-pub(super) fn part(results: &Results) -> Part {
+pub(super) fn part(results: &Results) -> Chapter {
     let mut blocks = Vec::new();
     let totals = totals(results);
     if !totals.is_empty() {
@@ -291,7 +291,7 @@ pub(super) fn part(results: &Results) -> Part {
         blocks.extend(shown.into_iter().chain(folded).map(Block::Figure));
         blocks.extend(compose::sheet(&table).block());
     }
-    Part { id: "proof", heading: "How it was proven", blocks }
+    Chapter { id: "proof", heading: "How it was proven", blocks }
 }
 
 /// What was compared of each regime of operands.
@@ -326,7 +326,7 @@ fn regimes(results: &Results) -> Vec<Block> {
 }
 
 /// What the results leave open.
-pub(super) fn unknown(results: &Results) -> Part {
+pub(super) fn unknown(results: &Results) -> Chapter {
     let mut blocks = Vec::new();
     if let Some(table) = results.table("features") {
         let asked = Rows(&table).iter().filter(|line| !line.text("reason").is_empty());
@@ -356,5 +356,5 @@ pub(super) fn unknown(results: &Results) -> Part {
                 .into(),
         ));
     }
-    Part { id: "unknown", heading: "What cannot be known", blocks }
+    Chapter { id: "unknown", heading: "What cannot be known", blocks }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 use toml::{Spanned, Value};
 
-use super::scheme::{Block, Digits, Part, Promote, Register, Scheme, Slices, Split, Sum};
+use super::scheme::{Block, Digits, Promote, Register, Scheme, Slices, Split, SplitPart, Sum};
 use crate::{
     Error, Result,
     base::{named::Named, nearest::nearest, text},
@@ -306,8 +306,8 @@ fn split(keys: SplitKeys, table: &str, places: &mut Vec<usize>) -> Checked<Split
     .map_err(within)
 }
 
-fn parts_of(keys: Vec<PartKeys>, places: &mut Vec<usize>) -> Checked<Vec<Part>> {
-    let mut parts: Vec<Part> = Vec::new();
+fn parts_of(keys: Vec<PartKeys>, places: &mut Vec<usize>) -> Checked<Vec<SplitPart>> {
+    let mut parts: Vec<SplitPart> = Vec::new();
     if !(1..=MOST_PARTS).contains(&keys.len()) {
         return Err(somewhere(format!("there are 1 to {MOST_PARTS} parts")));
     }
@@ -329,7 +329,7 @@ fn parts_of(keys: Vec<PartKeys>, places: &mut Vec<usize>) -> Checked<Vec<Part>> 
         }
         let rounding = rounding_of(&rounding, &Rounding::DETERMINISTIC).map_err(|(_, what)| wrong(what))?;
         places.push(name.span().start);
-        parts.push(Part { name: own.clone(), format: found, rounding, shift });
+        parts.push(SplitPart { name: own.clone(), format: found, rounding, shift });
     }
     Ok(parts)
 }

@@ -1,6 +1,6 @@
 //! Splitting whole lines of numbers of f32, vectorised: the same codes as element by element.
 
-use super::{Part, Slices, Split};
+use super::{Slices, Split, SplitPart};
 use crate::{
     base::vectors::vectorised,
     format::{
@@ -35,7 +35,7 @@ impl LineSplitter {
     pub(super) fn new(split: &Split) -> Option<LineSplitter> {
         match split {
             Split::Parts(parts) => {
-                let coder = |part: &Part| Coder::of_part(part).map(|coder| (coder, 2f32.powi(part.shift)));
+                let coder = |part: &SplitPart| Coder::of_part(part).map(|coder| (coder, 2f32.powi(part.shift)));
                 parts.iter().map(coder).collect::<Option<_>>().map(LineSplitter::Parts)
             }
             Split::Slices(slices) if slices.bits <= COUNTED_BITS => {
@@ -95,7 +95,7 @@ impl Coder {
     }
 
     /// For a part: where what it stands for, and what it leaves of a number of f32, are numbers of f32.
-    fn of_part(part: &Part) -> Option<Coder> {
+    fn of_part(part: &SplitPart) -> Option<Coder> {
         let float = part.format.float()?;
         let quantum = float.emin() - float.trailing_bits as i32 - part.shift;
         let fits = (0..=LARGEST_SHIFT).contains(&part.shift) && quantum >= SMALLEST && float.emax() < 128;

@@ -6,7 +6,7 @@
 //! the exact product; products of integers against exact integers.
 //!
 //! ```
-//! use tcnum::{device::{Device, ModelDevice}, emulate::{self, Draw, EmulateRequest, Outcome, Scheme, Shape, Unit}};
+//! use tcnum::{device::{Device, ModelDevice}, emulate::{self, Draw, EmulateRequest, EmulationResult, Scheme, Shape, Unit}};
 //! # fn main() -> tcnum::Result<()> {
 //! let mut devices: Vec<Box<dyn Device>> = vec![Box::new(ModelDevice::open("turing")?)];
 //! let schemes = vec![Scheme::find("half")?, Scheme::find("egemm")?];
@@ -42,7 +42,7 @@ pub use integers::{Integers, first_wrap};
 pub use measure::Errors;
 pub use operands::Numbers;
 pub use reference::References;
-pub use scheme::{Block, Digits, Part, Promote, Register, Scheme, Slices, Split, Sum};
+pub use scheme::{Block, Digits, Promote, Register, Scheme, Slices, Split, SplitPart, Sum};
 
 use std::time::{Duration, Instant};
 
@@ -107,12 +107,12 @@ pub struct Emulation {
     /// Seconds that the device took for the sums of all elements at once; `None` where it takes them tile by tile.
     pub seconds: Option<f64>,
     /// What they came to.
-    pub outcome: Outcome,
+    pub outcome: EmulationResult,
 }
 
 /// What a product came to.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Outcome {
+pub enum EmulationResult {
     /// In f32.
     Numbers {
         /// Elements that are infinite or NaN, which the errors leave out.
@@ -175,24 +175,25 @@ fn of_shape(
         }
         let rows = spread(request.rows_of(devices, shape, scheme.is_integer()));
         let terms = terms(scheme, shape, rows.len());
-        let mut each = |a: &Parts, b: &Parts, outcome: &dyn Fn(&Matrix) -> Outcome, progress: &mut dyn FnMut(Stage)| {
-            for (device, (own, unit)) in devices.iter_mut().zip(units).enumerate() {
-                let Some(unit) = unit else { continue };
-                interrupt::check()?;
-                progress(account.stage(&format!("{m} x {n} x {k}: {} on {}", scheme.name, own.identity().name)));
-                let (d, seconds) = compose::composed(scheme, &unit.instructions, own.as_mut(), a, b)?;
-                account.done += terms;
-                let outcome = outcome(&d);
-                done.push(Emulation { scheme: at, device, shape, rows: rows.len(), seconds, outcome });
-            }
-            Ok::<(), Error>(())
-        };
+        let mut each =
+            |a: &Parts, b: &Parts, outcome: &dyn Fn(&Matrix) -> EmulationResult, progress: &mut dyn FnMut(Stage)| {
+                for (device, (own, unit)) in devices.iter_mut().zip(units).enumerate() {
+                    let Some(unit) = unit else { continue };
+                    interrupt::check()?;
+                    progress(account.stage(&format!("{m} x {n} x {k}: {} on {}", scheme.name, own.identity().name)));
+                    let (d, seconds) = compose::composed(scheme, &unit.instructions, own.as_mut(), a, b)?;
+                    account.done += terms;
+                    let outcome = outcome(&d);
+                    done.push(Emulation { scheme: at, device, shape, rows: rows.len(), seconds, outcome });
+                }
+                Ok::<(), Error>(())
+            };
         if let (Split::Digits(left), Split::Digits(right)) = (&scheme.a, &scheme.b) {
             let a = Numbers::integers(request.draw, left, request.seed, 0, &rows, k);
             let b = Numbers::integers(request.draw, right, request.seed, 1, &ks, n);
             let exact = integers::products(&a, &b)?;
             let (x, y) = (scheme.a.split(&a, Line::Row), scheme.b.split(&b, Line::Column));
-            each(&x, &y, &|d| Outcome::Integers(integers::compared(d, &exact)), progress)?;
+            each(&x, &y, &|d| EmulationResult::Integers(integers::compared(d, &exact)), progress)?;
             continue;
         }
         if numbers.is_none() {
@@ -207,7 +208,7 @@ fn of_shape(
         let (x, y) = (scheme.a.split(a, Line::Row), scheme.b.split(b, Line::Column));
         let compared = |d: &Matrix| {
             let (infinite, errors) = measure::errors(d, references);
-            Outcome::Numbers { infinite, errors, plain: Box::new(*plain) }
+            EmulationResult::Numbers { infinite, errors, plain: Box::new(*plain) }
         };
         each(&x, &y, &compared, progress)?;
     }

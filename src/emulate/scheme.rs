@@ -30,7 +30,7 @@ pub struct Scheme {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Split {
     /// Each part is what the others leave of a number of f32, rounded.
-    Parts(Vec<Part>),
+    Parts(Vec<SplitPart>),
     /// Integers that count units of the row of A (column of B), which its largest element decides.
     Slices(Slices),
     /// Digits of an integer, the lowest first.
@@ -39,7 +39,7 @@ pub enum Split {
 
 /// What the parts before leave, times a power of two, rounded to a format.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Part {
+pub struct SplitPart {
     /// The name.
     pub name: String,
     /// The format.

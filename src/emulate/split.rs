@@ -1,6 +1,6 @@
 //! Splitting operands.
 
-use super::{Digits, Numbers, Part, Slices, Split, lines::LineSplitter};
+use super::{Digits, Numbers, Slices, Split, SplitPart, lines::LineSplitter};
 use crate::{
     base::parallel,
     format::{Format, Overflow, Rounding},
@@ -79,9 +79,9 @@ impl Split {
 }
 
 /// Each part, of what those before leave. (What is left of a number of f32 is one of f64.)
-fn parted(parts: &[Part], x: f64, codes: &mut [u64]) {
+fn parted(parts: &[SplitPart], x: f64, codes: &mut [u64]) {
     let mut rest = x;
-    for (Part { format, rounding, shift, .. }, code) in parts.iter().zip(codes) {
+    for (SplitPart { format, rounding, shift, .. }, code) in parts.iter().zip(codes) {
         let scale = 2f64.powi(*shift);
         let own = format.encode_f64(rest * scale, *rounding, Overflow::Standard);
         *code = own.unwrap_or_else(|| format.largest(rest < 0.0));

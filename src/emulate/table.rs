@@ -1,6 +1,6 @@
 //! The tables of products that are made of products of parts.
 
-use super::{EmulateRequest, Emulation, Errors, Outcome, Shape, USUAL, Unit, first_wrap};
+use super::{EmulateRequest, Emulation, EmulationResult, Errors, Shape, USUAL, Unit, first_wrap};
 use crate::{
     device::Device,
     report::{Table, grouped, three_digits},
@@ -193,8 +193,8 @@ pub fn emulations(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &
 /// What was measured of a product in f32.
 fn measured(own: &Emulation) -> Option<(usize, &[Errors], &Errors)> {
     match &own.outcome {
-        Outcome::Numbers { infinite, errors, plain } => Some((*infinite, errors, plain.as_ref())),
-        Outcome::Integers(_) => None,
+        EmulationResult::Numbers { infinite, errors, plain } => Some((*infinite, errors, plain.as_ref())),
+        EmulationResult::Integers(_) => None,
     }
 }
 
@@ -230,7 +230,7 @@ pub fn errors(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emu
 /// A row for each product of integers.
 pub fn integers(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulation]) -> Vec<IntegerEmulationRow> {
     let row = |own: &Emulation| {
-        let Outcome::Integers(counts) = &own.outcome else { return None };
+        let EmulationResult::Integers(counts) = &own.outcome else { return None };
         let (scheme, unit) = (&request.schemes[own.scheme], request.units[own.scheme][own.device].as_ref()?);
         let (first_wrap, first_wrap_sum) = first_wrap(scheme)?;
         Some(IntegerEmulationRow {
@@ -258,8 +258,8 @@ pub fn integers(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[E
 /// Whether every product of integers is exact where s32 holds it, and what it is modulo 2^32 elsewhere.
 pub fn holds(done: &[Emulation]) -> bool {
     done.iter().all(|own| match &own.outcome {
-        Outcome::Integers(counts) => counts.exact == counts.held && counts.wrapped == counts.beyond,
-        Outcome::Numbers { .. } => true,
+        EmulationResult::Integers(counts) => counts.exact == counts.held && counts.wrapped == counts.beyond,
+        EmulationResult::Numbers { .. } => true,
     })
 }
 
@@ -307,8 +307,9 @@ pub fn answer(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emu
         )),
     }
     sentences.extend(plain.map(|plain| format!("; plain f32 has {plain}.")));
-    let integers =
-        done.iter().filter_map(|own| if let Outcome::Integers(counts) = &own.outcome { Some(counts) } else { None });
+    let integers = done
+        .iter()
+        .filter_map(|own| if let EmulationResult::Integers(counts) = &own.outcome { Some(counts) } else { None });
     let counts = integers.map(|counts| (counts.held, counts.exact)).reduce(|x, y| (x.0 + y.0, x.1 + y.1));
     let begin = if sentences.is_empty() { format!("On {on} ") } else { " ".to_string() };
     sentences.extend(counts.map(|(held, exact)| {

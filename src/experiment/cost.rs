@@ -111,7 +111,7 @@ impl CostTable {
 }
 
 /// What was measured for a cell; nothing on a device that has no cost, or lacks the instruction.
-struct Found {
+struct CellCost {
     points: Vec<Point>,
     latency: Option<f64>,
     tera: Option<f64>,
@@ -123,7 +123,7 @@ impl CostCell {
         self.instruction.as_ref().map_or(load, |instruction| &instruction.name)
     }
 
-    fn measure(&self, device: &mut dyn Device) -> Result<Option<Found>> {
+    fn measure(&self, device: &mut dyn Device) -> Result<Option<CellCost>> {
         let unavailable = |error: Error| if error.is_unavailable() { Ok(None) } else { Err(error) };
         if let Some(instruction) = &self.instruction {
             let values = OperandValues::Random;
@@ -133,16 +133,16 @@ impl CostCell {
                 return unavailable(error);
             }
             let found =
-                |cost: cost::Cost| Found { points: cost.points, latency: cost.latency, tera: Some(cost.whole.tera) };
+                |cost: cost::Cost| CellCost { points: cost.points, latency: cost.latency, tera: Some(cost.whole.tera) };
             return Ok(done.into_iter().next().map(found));
         }
         let mut done = Vec::new();
         cost::loads(device, self.load.as_slice(), &mut done)?;
-        Ok(done.into_iter().next().map(|cost| Found { points: cost.points, latency: cost.latency, tera: None }))
+        Ok(done.into_iter().next().map(|cost| CellCost { points: cost.points, latency: cost.latency, tera: None }))
     }
 
     /// Each figure: what it is, its unit, as printed, as measured.
-    fn figures(&self, found: Option<&Found>) -> Vec<(String, &'static str, &Printed, Option<f64>)> {
+    fn figures(&self, found: Option<&CellCost>) -> Vec<(String, &'static str, &Printed, Option<f64>)> {
         let mut figures = Vec::new();
         if let Some(latency) = &self.latency {
             figures.push(("latency".to_string(), "clk", latency, found.and_then(|found| found.latency)));

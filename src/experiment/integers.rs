@@ -6,7 +6,7 @@ use super::{Options, Score, Verdict, splitting::available};
 use crate::{
     Result, Stage,
     device::Device,
-    emulate::{self, EmulateRequest, Outcome, Scheme, Shape, first_wrap},
+    emulate::{self, EmulateRequest, EmulationResult, Scheme, Shape, first_wrap},
     report::{Report, Table},
 };
 
@@ -131,7 +131,7 @@ pub(super) fn run(
             for (which, device) in devices.iter().enumerate() {
                 let mut sum: Option<emulate::Integers> = None;
                 for own in done.iter().filter(|own| (own.scheme, own.device) == (at, which)) {
-                    if let Outcome::Integers(counts) = &own.outcome {
+                    if let EmulationResult::Integers(counts) = &own.outcome {
                         let sum = sum.get_or_insert_default();
                         sum.held += counts.held;
                         sum.exact += counts.exact;

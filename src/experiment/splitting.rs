@@ -9,7 +9,7 @@ use crate::{
     Result, Stage,
     base::named::named,
     device::Device,
-    emulate::{self, EmulateRequest, Emulation, Errors, Outcome, Scheme, Shape, Unit},
+    emulate::{self, EmulateRequest, Emulation, EmulationResult, Errors, Scheme, Shape, Unit},
     inputs::Draw,
     report::{Report, Table, three_digits},
 };
@@ -192,7 +192,7 @@ impl SplittingFigure {
 }
 
 /// The errors of one scheme on one device at one k, draw by draw.
-struct Measured {
+struct SchemeErrors {
     scheme: usize,
     device: usize,
     k: usize,
@@ -215,7 +215,7 @@ pub(super) fn run(
     for scheme in &plan.schemes {
         units.push(devices.iter_mut().map(|device| available(scheme, device.as_mut())).collect::<Result<Vec<_>>>()?);
     }
-    let mut measured: Vec<Measured> = Vec::new();
+    let mut measured: Vec<SchemeErrors> = Vec::new();
     let outcome = (0..draws).try_for_each(|draw| {
         let request = EmulateRequest {
             schemes: plan.schemes.clone(),
@@ -262,7 +262,7 @@ pub(super) fn run(
         }
     }
     report.tables.extend(table::findings(findings).filled());
-    let row = |own: &Measured| {
+    let row = |own: &SchemeErrors| {
         let scheme = &plan.schemes[own.scheme];
         let mut instructions: Vec<String> = Vec::new();
         for instruction in units[own.scheme][own.device].iter().flat_map(|unit| &unit.instructions) {
@@ -322,17 +322,17 @@ pub(super) fn available(scheme: &Scheme, device: &mut dyn Device) -> Result<Opti
 }
 
 /// Adds a product to what was measured.
-fn take(measured: &mut Vec<Measured>, own: Emulation) {
-    let Outcome::Numbers { errors, .. } = own.outcome else { return };
+fn take(measured: &mut Vec<SchemeErrors>, own: Emulation) {
+    let EmulationResult::Numbers { errors, .. } = own.outcome else { return };
     let [single, _, exact] = errors[..] else { return };
     let at = (own.scheme, own.device, own.shape.k);
     match measured.iter_mut().find(|known| (known.scheme, known.device, known.k) == at) {
         Some(known) => known.draws.push([single, exact]),
-        None => measured.push(Measured { scheme: at.0, device: at.1, k: at.2, draws: vec![[single, exact]] }),
+        None => measured.push(SchemeErrors { scheme: at.0, device: at.1, k: at.2, draws: vec![[single, exact]] }),
     }
 }
 
-impl Measured {
+impl SchemeErrors {
     /// The error of a draw, if it was computed.
     fn error(&self, draw: usize, metric: ErrorMetric) -> Option<f64> {
         let [single, _] = self.draws.get(draw)?;
@@ -351,17 +351,18 @@ impl Measured {
 
 impl SplittingCell {
     /// The figures of the draws on a device; none where a scheme was not computed, or a figure is not finite.
-    fn figures(&self, plan: &SplittingFigure, device: usize, measured: &[Measured], draws: u64) -> Vec<f64> {
+    fn figures(&self, plan: &SplittingFigure, device: usize, measured: &[SchemeErrors], draws: u64) -> Vec<f64> {
         let all = (0..draws as usize).map_while(|draw| self.of_draw(plan, device, measured, draw));
         let all: Vec<f64> = all.collect();
         if all.iter().all(|own| own.is_finite()) { all } else { Vec::new() }
     }
 
     /// The figure of one draw on a device; `None` where a scheme was not computed.
-    fn of_draw(&self, plan: &SplittingFigure, device: usize, measured: &[Measured], draw: usize) -> Option<f64> {
+    fn of_draw(&self, plan: &SplittingFigure, device: usize, measured: &[SchemeErrors], draw: usize) -> Option<f64> {
         let ks = || plan.k.iter().copied().filter(|k| self.k.is_none_or(|own| own == *k));
         let error = |name: &String, k: usize| {
-            let named = |own: &&Measured| (own.device, own.k) == (device, k) && plan.schemes[own.scheme].name == *name;
+            let named =
+                |own: &&SchemeErrors| (own.device, own.k) == (device, k) && plan.schemes[own.scheme].name == *name;
             measured.iter().find(named)?.error(draw, self.metric)
         };
         let errors = |name: &String| ks().map(|k| error(name, k)).collect::<Option<Vec<f64>>>();
@@ -420,10 +421,11 @@ fn judged(cell: &SplittingCell, device: &dyn Device, figures: &[f64], score: &mu
 
 impl Condition {
     /// Whether the condition holds of the schemes on a device; `None` if it is about something else, or the device lacks one of them.
-    fn of_schemes(&self, plan: &SplittingFigure, device: usize, measured: &[Measured]) -> Option<FindingResult> {
+    fn of_schemes(&self, plan: &SplittingFigure, device: usize, measured: &[SchemeErrors]) -> Option<FindingResult> {
         let Condition::Smaller { smaller, than, metric } = self else { return None };
         let error = |name: &String, k: usize| {
-            let named = |own: &&Measured| (own.device, own.k) == (device, k) && plan.schemes[own.scheme].name == *name;
+            let named =
+                |own: &&SchemeErrors| (own.device, own.k) == (device, k) && plan.schemes[own.scheme].name == *name;
             Some(measured.iter().find(named)?.mean(*metric))
         };
         let mut least: Option<f64> = None;

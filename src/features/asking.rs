@@ -75,7 +75,7 @@ pub fn measure_all(
 }
 
 /// What came of measuring an instruction: the features, and what ended it early.
-type Outcome = Result<(Features, Result<()>)>;
+type MeasuredFeatures = Result<(Features, Result<()>)>;
 
 /// Hands on what came of an instruction.
 ///
@@ -83,7 +83,7 @@ type Outcome = Result<(Features, Result<()>)>;
 /// What ended it early; what `found` returns.
 fn deliver(
     i: &Instruction,
-    outcome: Outcome,
+    outcome: MeasuredFeatures,
     found: &mut dyn FnMut(&Instruction, Result<Features>) -> Result<()>,
 ) -> Result<()> {
     match outcome {
@@ -128,7 +128,7 @@ fn together(
 }
 
 /// Measures an instruction of a model, question by question.
-fn simply(device: &mut dyn Device, i: &Instruction) -> Outcome {
+fn simply(device: &mut dyn Device, i: &Instruction) -> MeasuredFeatures {
     let mut batches = Batches::default();
     let Asked { element, position, .. } = Asked::ahead(device, &mut batches, i, Vec::new())?;
     let (found, ended) = measured(i, position, &mut |cases| tree::ask(device, &mut batches, i, element, cases));
@@ -176,7 +176,7 @@ impl<'a> Asked<'a> {
     ///
     /// # Errors
     /// The device is not a function of its operands: what was measured then says nothing.
-    fn rest(self, device: &mut dyn Device, batches: &mut Batches, ready: Option<Features>) -> Outcome {
+    fn rest(self, device: &mut dyn Device, batches: &mut Batches, ready: Option<Features>) -> MeasuredFeatures {
         let Asked { instruction: i, element, position, mut known } = self;
         let (features, outcome) = match ready {
             Some(features) => (features, Ok(())),

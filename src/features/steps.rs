@@ -20,14 +20,14 @@ pub(super) struct Steps {
 
 /// A step: what it adds at once.
 pub(super) struct Step {
-    pub parts: Vec<Part>,
+    pub parts: Vec<Summand>,
     pub manner: Manner,
     /// A term that is added later.
     pub outer: Option<Leaf>,
 }
 
 /// What a step adds: a term, or a sum.
-pub(super) struct Part {
+pub(super) struct Summand {
     /// Its first two terms.
     pub first: Leaf,
     pub second: Option<Leaf>,
@@ -62,9 +62,9 @@ impl Steps {
             let part = |own: &Order| {
                 let mut leaves = own.leaves().into_iter();
                 let direct = matches!(own, Order::Leaf(_)) || is_exact(own);
-                Some(Part { first: leaves.next()?, second: leaves.next(), direct })
+                Some(Summand { first: leaves.next()?, second: leaves.next(), direct })
             };
-            let parts: Vec<Part> = meeting.parts.iter().filter_map(part).collect();
+            let parts: Vec<Summand> = meeting.parts.iter().filter_map(part).collect();
             for (at, own) in meeting.parts.iter().enumerate().rev().filter(|(_, own)| !is_exact(own)) {
                 let other = parts.iter().enumerate().find(|(other, _)| *other != at).map(|(_, part)| part.first);
                 open.push((own, other));

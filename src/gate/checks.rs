@@ -10,14 +10,14 @@ pub struct Check {
     /// What is checked: an instruction, a claim, a table.
     pub name: String,
     /// What came out.
-    pub outcome: Outcome,
+    pub outcome: CheckOutcome,
     /// Seconds that it took, where that is known.
     pub seconds: Option<f64>,
 }
 
 /// What came out of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CheckOutcome {
     /// It holds.
     Held,
     /// It does not.
@@ -32,7 +32,7 @@ pub enum Outcome {
 }
 
 /// The rows of a table as checks.
-struct Kind {
+struct CheckedTable {
     table: &'static str,
     /// The columns that name a row.
     name: &'static [&'static str],
@@ -47,8 +47,8 @@ struct Kind {
 /// How many rows that say more are quoted.
 const MOST_DETAILS: usize = 20;
 
-const KINDS: &[Kind] = &[
-    Kind {
+const KINDS: &[CheckedTable] = &[
+    CheckedTable {
         table: "verification",
         name: &["instruction", "position", "device", "model"],
         failure: |row| match row.integer("differing") {
@@ -60,7 +60,7 @@ const KINDS: &[Kind] = &[
         details: Some(("mismatches", "instruction")),
         in_cases_of: Some("replayed"),
     },
-    Kind {
+    CheckedTable {
         table: "replayed",
         name: &["file", "instruction", "tile"],
         failure: |row| match row.integer("differing") {
@@ -72,7 +72,7 @@ const KINDS: &[Kind] = &[
         details: None,
         in_cases_of: None,
     },
-    Kind {
+    CheckedTable {
         table: "cells",
         name: &["instruction", "op", "init", "reference", "device"],
         failure: |row| {
@@ -82,14 +82,14 @@ const KINDS: &[Kind] = &[
         details: None,
         in_cases_of: None,
     },
-    Kind {
+    CheckedTable {
         table: "findings",
         name: &["claim", "device"],
         failure: |row| (row.flag("holds") == Some(false)).then(|| "the published finding does not hold".into()),
         details: None,
         in_cases_of: None,
     },
-    Kind {
+    CheckedTable {
         table: "compared_tables",
         name: &["table"],
         failure: |row| {
@@ -100,7 +100,7 @@ const KINDS: &[Kind] = &[
         details: Some(("changed_cells", "table")),
         in_cases_of: None,
     },
-    Kind {
+    CheckedTable {
         table: "distinguished",
         name: &["x", "x_instruction", "y", "y_instruction"],
         failure: |row| {
@@ -110,7 +110,7 @@ const KINDS: &[Kind] = &[
         details: None,
         in_cases_of: None,
     },
-    Kind {
+    CheckedTable {
         table: "compared_features",
         name: &["instruction", "feature"],
         failure: |row| {
@@ -127,12 +127,12 @@ pub fn checks(report: &Report) -> Vec<Check> {
     let has = |key: &str| report.tables.iter().any(|table| table.key == key);
     let kinds = KINDS.iter().filter(|kind| !(kind.in_cases_of.is_some_and(has)));
     let mut checks: Vec<Check> = kinds.flat_map(|kind| of_kind(kind, report)).collect();
-    let said = checks.iter().any(|check| check.outcome != Outcome::Held);
+    let said = checks.iter().any(|check| check.outcome != CheckOutcome::Held);
     if checks.is_empty() || !report.holds && !said || report.interrupted.is_some() {
         let outcome = match report.interrupted {
-            Some(by) => Outcome::Undone(format!("interrupted by {}", by.name())),
-            None if report.holds => Outcome::Held,
-            None => Outcome::Failed { message: report.verdict.name().into(), detail: report.notes.join("\n") },
+            Some(by) => CheckOutcome::Undone(format!("interrupted by {}", by.name())),
+            None if report.holds => CheckOutcome::Held,
+            None => CheckOutcome::Failed { message: report.verdict.name().into(), detail: report.notes.join("\n") },
         };
         checks.push(Check {
             group: report.command.to_string(),
@@ -144,7 +144,7 @@ pub fn checks(report: &Report) -> Vec<Check> {
     checks
 }
 
-fn of_kind<'a>(kind: &'a Kind, report: &'a Report) -> impl Iterator<Item = Check> + 'a {
+fn of_kind<'a>(kind: &'a CheckedTable, report: &'a Report) -> impl Iterator<Item = Check> + 'a {
     let table = report.tables.iter().filter(|table| table.key == kind.table);
     table.flat_map(|table| table.rows.iter().map(move |cells| RowView { table, cells })).map(move |row| {
         // A number alone says nothing: `tile 3`.
@@ -154,16 +154,16 @@ fn of_kind<'a>(kind: &'a Kind, report: &'a Report) -> impl Iterator<Item = Check
         };
         let parts: Vec<String> = kind.name.iter().filter_map(part).collect();
         let outcome = match (kind.failure)(&row) {
-            Some(message) => Outcome::Failed { message, detail: detail(kind, &row, report) },
-            None if row.flag("finished") == Some(false) => Outcome::Undone("the run is not finished".into()),
-            None => Outcome::Held,
+            Some(message) => CheckOutcome::Failed { message, detail: detail(kind, &row, report) },
+            None if row.flag("finished") == Some(false) => CheckOutcome::Undone("the run is not finished".into()),
+            None => CheckOutcome::Held,
         };
         Check { group: kind.table.into(), name: parts.join(" "), outcome, seconds: row.real("seconds") }
     })
 }
 
 /// What the report says of a row: its cells, and the rows that say more.
-fn detail(kind: &Kind, row: &RowView, report: &Report) -> String {
+fn detail(kind: &CheckedTable, row: &RowView, report: &Report) -> String {
     let mut lines = row.lines();
     let more = kind.details.and_then(|(key, by)| Some((report.tables.iter().find(|table| table.key == key)?, by)));
     if let Some((table, by)) = more {
@@ -261,12 +261,12 @@ mod tests {
     #[test]
     fn a_claim_that_no_row_denies_is_a_check_of_its_own() {
         let mut report = Report::new("verify", "tcnum verify");
-        assert_eq!(checks(&report)[0].outcome, Outcome::Held);
+        assert_eq!(checks(&report)[0].outcome, CheckOutcome::Held);
         report.holds = false;
         report.notes = vec!["Nothing was compared.".into()];
-        let Outcome::Failed { detail, .. } = &checks(&report)[0].outcome else { panic!("{:?}", checks(&report)) };
+        let CheckOutcome::Failed { detail, .. } = &checks(&report)[0].outcome else { panic!("{:?}", checks(&report)) };
         assert_eq!(detail, "Nothing was compared.");
         report.interrupted = Some(Interruption::Int);
-        assert_eq!(checks(&report)[0].outcome, Outcome::Undone("interrupted by SIGINT".into()));
+        assert_eq!(checks(&report)[0].outcome, CheckOutcome::Undone("interrupted by SIGINT".into()));
     }
 }

@@ -2,18 +2,18 @@
 
 use std::fmt::Write;
 
-use super::{Check, Outcome, checks};
+use super::{Check, CheckOutcome, checks};
 use crate::report::Report;
 
 /// The checks of a report as JUnit XML: a suite with a test case each.
 pub fn junit(report: &Report) -> String {
     let checks = checks(report);
-    let count = |wanted: fn(&Outcome) -> bool| checks.iter().filter(|check| wanted(&check.outcome)).count();
+    let count = |wanted: fn(&CheckOutcome) -> bool| checks.iter().filter(|check| wanted(&check.outcome)).count();
     let counts = format!(
         "tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\" time=\"{:.3}\"",
         checks.len(),
-        count(|outcome| matches!(outcome, Outcome::Failed { .. })),
-        count(|outcome| matches!(outcome, Outcome::Undone(_))),
+        count(|outcome| matches!(outcome, CheckOutcome::Failed { .. })),
+        count(|outcome| matches!(outcome, CheckOutcome::Undone(_))),
         checks.iter().filter_map(|check| check.seconds).fold(0.0, |sum, seconds| sum + seconds),
     );
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
@@ -39,9 +39,11 @@ fn case(text: &mut String, command: &str, check: &Check) {
     let time = check.seconds.map_or(String::new(), |seconds| format!(" time=\"{seconds:.3}\""));
     let _ = write!(text, "    <testcase classname=\"{class}\" name=\"{}\"{time}", escaped(&check.name));
     let _ = match &check.outcome {
-        Outcome::Held => writeln!(text, "/>"),
-        Outcome::Undone(why) => writeln!(text, ">\n      <skipped message=\"{}\"/>\n    </testcase>", escaped(why)),
-        Outcome::Failed { message, detail } => writeln!(
+        CheckOutcome::Held => writeln!(text, "/>"),
+        CheckOutcome::Undone(why) => {
+            writeln!(text, ">\n      <skipped message=\"{}\"/>\n    </testcase>", escaped(why))
+        }
+        CheckOutcome::Failed { message, detail } => writeln!(
             text,
             ">\n      <failure message=\"{}\" type=\"{}\">{}</failure>\n    </testcase>",
             escaped(message),

@@ -4,6 +4,6 @@ mod checks;
 mod junit;
 mod sarif;
 
-pub use checks::{Check, Outcome, checks};
+pub use checks::{Check, CheckOutcome, checks};
 pub use junit::junit;
 pub use sarif::sarif;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Check, Outcome, checks};
+use super::{Check, CheckOutcome, checks};
 use crate::{COMMIT, VERSION, report::Report};
 
 /// The rules by the tables that checks are rows of, each with what it asks.
@@ -57,9 +57,9 @@ pub fn sarif(report: &Report, source: Option<&str>) -> String {
 
 fn result(check: &Check, rules: &[(&str, &str)], source: Option<&str>) -> Option<Value> {
     let (level, kind, text) = match &check.outcome {
-        Outcome::Held => return None,
-        Outcome::Failed { message, detail } => ("error", "fail", format!("{}: {message}\n{detail}", check.name)),
-        Outcome::Undone(why) => ("none", "open", format!("{}: {why}", check.name)),
+        CheckOutcome::Held => return None,
+        CheckOutcome::Failed { message, detail } => ("error", "fail", format!("{}: {message}\n{detail}", check.name)),
+        CheckOutcome::Undone(why) => ("none", "open", format!("{}: {why}", check.name)),
     };
     let mut location = json!({ "logicalLocations": [{ "name": check.name, "fullyQualifiedName": format!("{}/{}", check.group, check.name) }] });
     if let Some(source) = source {

@@ -38,7 +38,7 @@ pub struct Accuracy {
 }
 
 /// What an element is by one yardstick: its value, and its code in the output's format.
-struct Measured {
+struct ElementError {
     value: f64,
     /// D minus the value.
     error: f64,
@@ -67,7 +67,7 @@ pub fn accuracy(schedule: &Schedule, factors: &Factors, d: &Matrix) -> Result<Ve
         false => &[Yardstick::Single, Yardstick::Double, Yardstick::Exact],
     };
     let sums = Sums { schedule, factors, precision: precision(schedule, factors) };
-    let measured: Vec<Vec<Measured>> = parallel::try_map(&elements, |at| {
+    let measured: Vec<Vec<ElementError>> = parallel::try_map(&elements, |at| {
         interrupt::check()?;
         let (row, column) = (at / d.columns, at % d.columns);
         let own = d.value(row, column);
@@ -80,7 +80,11 @@ pub fn accuracy(schedule: &Schedule, factors: &Factors, d: &Matrix) -> Result<Ve
     Ok(yardsticks.iter().enumerate().map(summary).collect())
 }
 
-fn summarised<'a>(yardstick: Yardstick, format: &Format, rows: impl Iterator<Item = (u64, &'a Measured)>) -> Accuracy {
+fn summarised<'a>(
+    yardstick: Yardstick,
+    format: &Format,
+    rows: impl Iterator<Item = (u64, &'a ElementError)>,
+) -> Accuracy {
     let mut accuracy = Accuracy {
         yardstick,
         elements: 0,
@@ -90,7 +94,7 @@ fn summarised<'a>(yardstick: Yardstick, format: &Format, rows: impl Iterator<Ite
         absolute: Summary::default(),
         relative: Summary::default(),
     };
-    for (own, Measured { value, error, code }) in rows {
+    for (own, ElementError { value, error, code }) in rows {
         accuracy.elements += 1;
         // Which of its codes a NaN has is no matter of accuracy.
         let nan = |code: u64| format.value(code) == Real::Nan;
@@ -149,24 +153,28 @@ struct Sums<'a> {
 }
 
 impl Sums<'_> {
-    fn measure(&self, yardstick: Yardstick, row: usize, column: usize, own: f64, format: &Format) -> Measured {
+    fn measure(&self, yardstick: Yardstick, row: usize, column: usize, own: f64, format: &Format) -> ElementError {
         match yardstick {
             Yardstick::Single => self.rounded(self.plain(row, column, |x| f64::from(x as f32)), own, format),
             Yardstick::Double => self.rounded(self.plain(row, column, |x| x), own, format),
             Yardstick::Exact => {
                 let sum = self.exact(row, column);
                 let code = self.code(format, &real(&sum));
-                Measured { value: sum.to_f64(), error: (Float::with_val(self.precision, own) - &sum).to_f64(), code }
+                ElementError {
+                    value: sum.to_f64(),
+                    error: (Float::with_val(self.precision, own) - &sum).to_f64(),
+                    code,
+                }
             }
         }
     }
 
-    fn rounded(&self, value: f64, own: f64, format: &Format) -> Measured {
+    fn rounded(&self, value: f64, own: f64, format: &Format) -> ElementError {
         let code = match value.is_nan() {
             true => self.code(format, &Real::Nan),
             false => format.encode_f64(value, self.schedule.output.rounding, self.schedule.output.overflow),
         };
-        Measured { value, error: own - value, code }
+        ElementError { value, error: own - value, code }
     }
 
     fn code(&self, format: &Format, value: &Real) -> Option<u64> {

@@ -49,7 +49,7 @@ pub(super) fn smallest(
         Some(_) => one,
         None => Frame { base: factors.clone(), place, alone: false },
     };
-    let mut search = Search { left: tries, until, frame, d, differ };
+    let mut search = SmallestSearch { left: tries, until, frame, d, differ };
     if !search.differs(&case)? {
         // The other rows and columns take part.
         let Some(found) = (search.differ)(factors, place, false)? else { return Ok(None) };
@@ -118,7 +118,7 @@ impl Frame {
     }
 }
 
-struct Search<'a, 'd> {
+struct SmallestSearch<'a, 'd> {
     frame: Frame,
     d: &'static Format,
     differ: &'a mut Differ<'d>,
@@ -127,7 +127,7 @@ struct Search<'a, 'd> {
     until: Option<Instant>,
 }
 
-impl Search<'_, '_> {
+impl SmallestSearch<'_, '_> {
     fn differs(&mut self, case: &Case) -> Result<bool> {
         interrupt::check()?;
         if case.c != 0 && self.frame.base.c.is_none() {

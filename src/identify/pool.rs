@@ -7,7 +7,7 @@ use std::sync::{
 
 use crate::{
     arithmetic::Evaluator,
-    distinguish::Kind,
+    distinguish::DifferenceKind,
     format::{Class, Format},
     isa::{Case, Codes, Instruction, Tiles},
 };
@@ -157,7 +157,7 @@ impl Pool {
     /// How many finite results a candidate answers with another one.
     pub(super) fn finite_misses(&self, evaluator: &Evaluator) -> usize {
         let d = self.part.d;
-        let is_finite = |x: u64, y: u64| x != y && Kind::between(d, x, y) == Kind::Finite;
+        let is_finite = |x: u64, y: u64| x != y && DifferenceKind::between(d, x, y) == DifferenceKind::Finite;
         let of = |(tiles, answers): &(Tiles, Codes)| {
             let found = evaluator.execute_here(tiles);
             found.iter().zip(answers.iter()).filter(|(x, y)| is_finite(*x, *y)).count()

@@ -64,7 +64,7 @@ impl Choice {
 
 /// What was found of the tensors so far.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct FileLosses {
     all: Vec<TensorLosses>,
     /// The tensors and columns of the worst runs of each target.
     worst: Vec<Vec<(WorstRun, String, usize)>>,
@@ -73,7 +73,7 @@ pub struct Found {
     pub counted: (u64, u64),
 }
 
-impl Found {
+impl FileLosses {
     /// Quantises a tensor, and adds what it lost.
     ///
     /// # Errors

@@ -16,7 +16,7 @@ mod tensor;
 mod tests;
 mod view;
 
-pub use file::{Choice, Found};
+pub use file::{Choice, FileLosses};
 pub use product::Activations;
 pub use scale::{PLAIN_RULES, PlainRule};
 pub use table::{QuantisationRow, TensorQuantisationRow, WorstRunRow};

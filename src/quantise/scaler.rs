@@ -71,10 +71,10 @@ pub(super) struct Scaler<'a> {
     limits: Limits,
     /// Values of a run.
     pub(super) length: usize,
-    kind: Kind<'a>,
+    kind: ScaleSource<'a>,
 }
 
-enum Kind<'a> {
+enum ScaleSource<'a> {
     /// Numbers of the format as they are.
     Unscaled,
     /// A scale for each group of rows.
@@ -157,9 +157,13 @@ impl<'a> Scaler<'a> {
                 let (length, kind) = match sharing {
                     Sharing::Blocks { rows, columns } => (
                         *columns,
-                        Kind::Plain { rule: *rule, rows: *rows, largest: nearest_f32(format, format.largest(false)) },
+                        ScaleSource::Plain {
+                            rule: *rule,
+                            rows: *rows,
+                            largest: nearest_f32(format, format.largest(false)),
+                        },
                     ),
-                    _ => (PLAIN_RUN, Kind::Unscaled),
+                    _ => (PLAIN_RUN, ScaleSource::Unscaled),
                 };
                 Ok(Scaler { coder: Coder::new(format, rounding, false)?, limits: limits(format), length, kind })
             }
@@ -185,7 +189,7 @@ impl<'a> Scaler<'a> {
             coder: Coder::new(format.element.format, rounding, format.element.symmetric)?,
             limits: limits(format.element.format),
             length: format.length,
-            kind: Kind::Blocks(Box::new(BlockScaler { quantizer: vectorised, dequantizer, by_hand, tried })),
+            kind: ScaleSource::Blocks(Box::new(BlockScaler { quantizer: vectorised, dequantizer, by_hand, tried })),
         })
     }
 
@@ -205,7 +209,7 @@ impl<'a> Scaler<'a> {
             coder: Coder::new(format, rounding, false)?,
             limits: limits(format),
             length: PLAIN_RUN,
-            kind: Kind::Rows { groups, scales },
+            kind: ScaleSource::Rows { groups, scales },
         })
     }
 
@@ -217,14 +221,16 @@ impl<'a> Scaler<'a> {
         let per_row = panel.columns.div_ceil(self.length);
         let rows = panel.values.len() / panel.columns.max(1);
         match &self.kind {
-            Kind::Unscaled => self.under(panel, vec![1.0; rows * per_row]),
-            Kind::Rows { groups, scales } => self.under(panel, of_each_row(panel, groups, scales, per_row)),
-            Kind::Plain { rule: PlainRule::LeastError, rows, largest } => {
+            ScaleSource::Unscaled => self.under(panel, vec![1.0; rows * per_row]),
+            ScaleSource::Rows { groups, scales } => self.under(panel, of_each_row(panel, groups, scales, per_row)),
+            ScaleSource::Plain { rule: PlainRule::LeastError, rows, largest } => {
                 let highest = self.block_scales(panel, PlainRule::Absmax, *rows, *largest);
                 self.least(panel, *rows, CANDIDATES as usize + 1, |run, step| candidate(highest[run], step as i32))
             }
-            Kind::Plain { rule, rows, largest } => self.under(panel, self.block_scales(panel, *rule, *rows, *largest)),
-            Kind::Blocks(blocks) => self.blocks(panel, blocks),
+            ScaleSource::Plain { rule, rows, largest } => {
+                self.under(panel, self.block_scales(panel, *rule, *rows, *largest))
+            }
+            ScaleSource::Blocks(blocks) => self.blocks(panel, blocks),
         }
     }
 
@@ -233,7 +239,7 @@ impl<'a> Scaler<'a> {
     /// # Errors
     /// Those of [`Scaler::quantise`].
     pub(super) fn noise_of_candidates(&self, panel: PanelValues) -> Result<Vec<Vec<f64>>> {
-        let Kind::Rows { groups, scales } = &self.kind else { return Ok(Vec::new()) };
+        let ScaleSource::Rows { groups, scales } = &self.kind else { return Ok(Vec::new()) };
         let per_row = panel.columns.div_ceil(self.length).max(1);
         let of_step = |step| {
             let lowered: Vec<f32> = scales.iter().map(|scale| candidate(*scale, step)).collect();
@@ -245,7 +251,7 @@ impl<'a> Scaler<'a> {
 
     /// Takes for each group of rows the candidate with the least noise: `noise[candidate][group]`.
     pub(super) fn choose(&mut self, noise: &[Vec<f64>]) {
-        let Kind::Rows { scales, .. } = &mut self.kind else { return };
+        let ScaleSource::Rows { scales, .. } = &mut self.kind else { return };
         for (group, scale) in scales.iter_mut().enumerate() {
             let best = (0..noise.len()).min_by(|x, y| noise[*x][group].total_cmp(&noise[*y][group]));
             *scale = candidate(*scale, best.unwrap_or(0) as i32);
@@ -255,9 +261,9 @@ impl<'a> Scaler<'a> {
     /// Of the scales of the runs of a panel, `per_row` in each row, those of the blocks in it: each once.
     pub(super) fn scales_of_panel<'p>(&self, scales: &'p [f32], per_row: usize) -> impl Iterator<Item = f32> + 'p {
         let rows = match &self.kind {
-            Kind::Unscaled | Kind::Rows { .. } => usize::MAX,
-            Kind::Plain { rows, .. } => *rows,
-            Kind::Blocks(_) => 1,
+            ScaleSource::Unscaled | ScaleSource::Rows { .. } => usize::MAX,
+            ScaleSource::Plain { rows, .. } => *rows,
+            ScaleSource::Blocks(_) => 1,
         };
         let own = if rows == usize::MAX { &[][..] } else { scales };
         own.chunks(per_row.max(1)).step_by(rows.min(1 << 20)).flatten().copied()
@@ -266,7 +272,7 @@ impl<'a> Scaler<'a> {
     /// The scales of groups of rows.
     pub(super) fn scales_of_groups(&self) -> &[f32] {
         match &self.kind {
-            Kind::Rows { scales, .. } => scales,
+            ScaleSource::Rows { scales, .. } => scales,
             _ => &[],
         }
     }
@@ -289,7 +295,7 @@ impl<'a> Scaler<'a> {
     /// The panel under these scales, one for each run.
     fn under(&self, panel: PanelValues, scales: Vec<f32>) -> Result<Quantised> {
         let mut values = vec![0.0; panel.values.len()];
-        let scaled = !matches!(self.kind, Kind::Unscaled);
+        let scaled = !matches!(self.kind, ScaleSource::Unscaled);
         if scaled {
             let mut quotients = vec![0.0; values.len()];
             for ((from, to), scales) in self.stretches(panel, panel.values, &mut quotients, &scales) {

@@ -98,7 +98,7 @@ impl Manner {
 
 /// What was found of the order of a sum.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct FoundOrder {
     /// The tree.
     pub order: Order,
     /// How many cases were asked, those of the checks included.
@@ -130,7 +130,7 @@ pub struct Contradiction {
 /// # Errors
 /// A request error: an instruction of integers, whose sums have no order; formats without signs; a term that does not come out as
 /// itself where all others are zero. The errors of `ask`.
-pub fn find(instruction: &Instruction, ask: &mut dyn FnMut(&[Case]) -> Result<Vec<u64>>) -> Result<Found> {
+pub fn find(instruction: &Instruction, ask: &mut dyn FnMut(&[Case]) -> Result<Vec<u64>>) -> Result<FoundOrder> {
     let i = instruction;
     if [i.a, i.b, i.c, i.d].iter().any(|format| format.is_integer()) {
         return Err(Error::request(format!("{i} sums integers, exactly: its sum has no order")));

@@ -1,7 +1,7 @@
 //! The search: a tree that grows term by term, each put where its meetings with the others say that it belongs.
 
 use super::{
-    CHECKS, Contradiction, Found, Leaf, Manner, Meeting, Order,
+    CHECKS, Contradiction, FoundOrder, Leaf, Manner, Meeting, Order,
     masks::{Encounter, Masks},
 };
 use crate::{Result, inputs::random};
@@ -40,7 +40,7 @@ pub(super) fn tree(masks: &mut Masks<'_>) -> Result<Order> {
 }
 
 /// Tests a tree with masks of random terms.
-pub(super) fn checked(mut masks: Masks<'_>, order: Order) -> Result<Found> {
+pub(super) fn checked(mut masks: Masks<'_>, order: Order) -> Result<FoundOrder> {
     let places = Places::new(&order, masks.len());
     let mut draw = Draw::new(masks.len());
     let (mut checked, mut contradictions) = (0, Vec::new());
@@ -54,7 +54,7 @@ pub(super) fn checked(mut masks: Masks<'_>, order: Order) -> Result<Found> {
             contradictions.push(Contradiction { huge: [x, y], tiny, kept, case: masks.mask_case(own) });
         }
     }
-    Ok(Found { order, asked: masks.asked, checked, contradictions, spans: masks.spans })
+    Ok(FoundOrder { order, asked: masks.asked, checked, contradictions, spans: masks.spans })
 }
 
 impl Growing {

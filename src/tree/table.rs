@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Contradiction, Found, Leaf, Manner, drawing, notation};
+use super::{Contradiction, FoundOrder, Leaf, Manner, drawing, notation};
 use crate::{isa::Instruction, report::Table};
 
 /// The most characters of a tree that an answer repeats.
@@ -63,7 +63,7 @@ crate::rows! {
 }
 
 /// The row of what was found of an instruction.
-pub fn row(i: &Instruction, element: Option<(usize, usize)>, found: &Found) -> TreeRow {
+pub fn row(i: &Instruction, element: Option<(usize, usize)>, found: &FoundOrder) -> TreeRow {
     let meetings = found.order.meetings();
     let spans = Some(found.spans).filter(|(least, greatest)| least <= greatest);
     TreeRow {
@@ -114,12 +114,12 @@ pub fn answer(rows: &[TreeRow], device: &str) -> Option<String> {
 }
 
 /// The drawing of a tree.
-pub fn drawn(i: &Instruction, found: &Found) -> Table {
+pub fn drawn(i: &Instruction, found: &FoundOrder) -> Table {
     Table::of(format!("The order of {i}"), drawing(&found.order).into_iter().map(|line| DrawingRow { line }))
 }
 
 /// The rows of what contradicts a tree.
-pub fn contradictions(i: &Instruction, found: &Found) -> Vec<ContradictionRow> {
+pub fn contradictions(i: &Instruction, found: &FoundOrder) -> Vec<ContradictionRow> {
     let row = |Contradiction { huge, tiny, kept, case }: &Contradiction| ContradictionRow {
         instruction: i.name.clone(),
         large: huge.iter().map(|leaf: &Leaf| leaf.name()).collect(),

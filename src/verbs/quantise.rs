@@ -15,7 +15,7 @@ use crate::{
     Error, Result,
     array::{ArrayFile, StreamedArray},
     format::Rounding,
-    quantise::{Activations, Choice, Found, Quantisation, targets},
+    quantise::{Activations, Choice, FileLosses, Quantisation, targets},
     report::Report,
 };
 
@@ -110,7 +110,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let progress = Progress::new(&arguments.destination);
     let total = chosen.iter().map(|(_, array)| array.len() as u64).sum();
     let bar = Bar::new(&progress, "values", total, 0, 1);
-    let mut found = Found::default();
+    let mut found = FileLosses::default();
     let mut one = |(number, array): (usize, &StreamedArray)| -> Result<()> {
         let path = arguments.files[number].display();
         if !array.whole {

@@ -18,7 +18,7 @@ use crate::{
     isa::{self, Instruction},
     report::{Report, Table, Verdict},
     tree::{
-        self, Found, Manner, drawing,
+        self, FoundOrder, Manner, drawing,
         table::{self, TreeRow},
     },
 };
@@ -117,7 +117,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
 }
 
 /// An instruction, the element of D that was asked, and its tree.
-type Tree<'a> = (&'a Instruction, Option<(usize, usize)>, Found);
+type Tree<'a> = (&'a Instruction, Option<(usize, usize)>, FoundOrder);
 
 /// Finds the tree of each instruction.
 fn find<'a>(
@@ -187,7 +187,8 @@ fn chosen(arguments: &Arguments) -> Result<(Vec<Instruction>, DeviceName)> {
 
 /// What the reader of trees must know of what the formats cannot show.
 fn note(all: &[Tree]) -> Option<String> {
-    let undecided = |found: &Found| found.order.meetings().iter().filter(|own| own.manner == Manner::Undecided).count();
+    let undecided =
+        |found: &FoundOrder| found.order.meetings().iter().filter(|own| own.manner == Manner::Undecided).count();
     if let [(i, _, found)] = all {
         let (least, greatest) = found.spans;
         return match undecided(found) {

@@ -6,7 +6,7 @@ use tcnum::{
     Error, Result,
     arithmetic::{Evaluator, Model},
     device::{Device, Execution, Identity, ModelDevice},
-    distinguish::{Distinction, Kind, Search, Side, Verdict, candidates, distinguish, generations, kit},
+    distinguish::{DifferenceKind, Distinction, Search, Side, Verdict, candidates, distinguish, generations, kit},
     isa::{self, Case, Codes, Instruction, Tiles},
 };
 
@@ -119,10 +119,14 @@ fn a_chain_and_two_chains_of_amx_differ_by_two_products_and_c() {
     let found = told([("x86", name), (file.path().to_str().unwrap(), name)]);
     assert_eq!(found.verdict, Verdict::Differ);
     // The shape of the sum is one reason; what it does to numbers, to the signs of zeros and to NaN is shown once each.
-    let kinds: Vec<Option<Kind>> = found.reasons.iter().map(|reason| reason.kind).collect();
+    let kinds: Vec<Option<DifferenceKind>> = found.reasons.iter().map(|reason| reason.kind).collect();
     assert_eq!(kinds.len(), kinds.iter().map(|kind| kind.unwrap().name()).collect::<BTreeSet<_>>().len());
     let witness = found.reasons[0].witness.as_ref().unwrap();
-    assert_eq!((found.reasons[0].kind, without_one(&witness.case).len()), (Some(Kind::Finite), 3), "{witness:?}");
+    assert_eq!(
+        (found.reasons[0].kind, without_one(&witness.case).len()),
+        (Some(DifferenceKind::Finite), 3),
+        "{witness:?}"
+    );
     assert_ne!(witness.case.c, 0);
     assert!(witness.step.is_some());
 }

@@ -8,10 +8,10 @@ use tcnum::{
     arithmetic::{ElementaryOperation, Evaluator, Model, shipped},
     format::Format,
     isa::{self, Case},
-    tree::{self, Found, Leaf, Manner, Order, WIDE},
+    tree::{self, FoundOrder, Leaf, Manner, Order, WIDE},
 };
 
-fn found(evaluator: &Evaluator) -> Result<Found> {
+fn found(evaluator: &Evaluator) -> Result<FoundOrder> {
     let i = &evaluator.program().instruction;
     tree::find(i, &mut |cases| Ok(cases.iter().map(|case| evaluator.dot(case)).collect()))
 }
@@ -43,7 +43,7 @@ fn is_cut(evaluator: &Evaluator) -> bool {
 }
 
 /// What is wrong with what was found of an arithmetic: it may leave open, and then has steps fewer, but none that the program lacks.
-fn defect(evaluator: &Evaluator, found: &Found) -> Option<String> {
+fn defect(evaluator: &Evaluator, found: &FoundOrder) -> Option<String> {
     let expected = tree::of_program(evaluator.program()).expect("a floating-point program");
     let invented = !steps(&found.order).is_subset(&steps(&expected));
     let other = invented || !is_open(&found.order) && found.order != expected;

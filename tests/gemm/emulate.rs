@@ -4,7 +4,7 @@
 use tcnum::{
     arithmetic::{Evaluator, Model},
     device::{Device, ModelDevice},
-    emulate::{self, Draw, EmulateRequest, Numbers, Outcome, Scheme, Shape, Split, Unit, first_wrap},
+    emulate::{self, Draw, EmulateRequest, EmulationResult, Numbers, Scheme, Shape, Split, Unit, first_wrap},
     format::{Overflow, Rounding},
     isa::{self, Case, Instruction},
 };
@@ -388,8 +388,8 @@ fn random_sums_of_integers_are_exact_or_wrap() {
     let counts: Vec<_> = done
         .iter()
         .map(|own| match own.outcome {
-            Outcome::Integers(counts) => counts,
-            Outcome::Numbers { .. } => panic!("integers"),
+            EmulationResult::Integers(counts) => counts,
+            EmulationResult::Numbers { .. } => panic!("integers"),
         })
         .collect();
     for counts in &counts {
@@ -410,8 +410,8 @@ fn the_same_numbers_are_drawn_whatever_rows_are_computed() {
         let mut done = Vec::new();
         emulate::run(&mut devices, &request, &mut done, &mut |_| ()).unwrap();
         match &done[0].outcome {
-            Outcome::Numbers { errors, .. } => errors[2],
-            Outcome::Integers(_) => panic!("numbers"),
+            EmulationResult::Numbers { errors, .. } => errors[2],
+            EmulationResult::Integers(_) => panic!("numbers"),
         }
     };
     let shape = Shape { m: 1, n: 30, k: 64 };

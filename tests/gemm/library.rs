@@ -10,7 +10,7 @@ use tcnum::{
         Executor, Factors, Matrix, ModelReplay, PartJoin, Residue, Schedule, compute,
         library::{
             AskedProduct, Layer, LibrarySchedules, Values, batches,
-            campaign::{Campaign, Outcome},
+            campaign::{Campaign, ProductOutcome},
             read_layers, read_shapes,
         },
     },
@@ -182,7 +182,7 @@ fn a_library_that_does_what_its_attributes_say_is_predicted() {
     };
     let mut library = Simulated::new(attributes(35, 3, 2), split);
     let found = explained(&mut library, &asked("f32.f16.f16.32f", 24, 40, 1000), 0);
-    assert_eq!((found.outcome, found.agreement.elements, found.agreement.equal), (Outcome::Predicted, 960, 960));
+    assert_eq!((found.outcome, found.agreement.elements, found.agreement.equal), (ProductOutcome::Predicted, 960, 960));
     assert_eq!((found.checked.elements, found.checked.equal), (128, 128));
     // The product tells the order of its steps.
     assert!(found.told_apart > 50, "{}", found.told_apart);
@@ -200,14 +200,14 @@ fn a_library_that_does_something_else_is_found_out_and_its_schedule_too() {
     let mut library = Simulated::new(attributes(35, 1, 0), split);
     let asked = asked("f16.f16.f16.32f", 24, 40, 512);
     let without = explained(&mut library, &asked, 0);
-    assert_eq!(without.outcome, Outcome::Unexplained);
+    assert_eq!(without.outcome, ProductOutcome::Unexplained);
     assert!(without.remark.contains("no search was made") && without.agreement.equal < 960, "{}", without.remark);
     let (row, column, codes) = without.first.unwrap();
     assert!(row < 24 && column < 40 && codes[0] != codes[1]);
 
     let with = explained(&mut library, &asked, 1);
     let schedule = with.found.unwrap();
-    assert_eq!(with.outcome, Outcome::Found);
+    assert_eq!(with.outcome, ProductOutcome::Found);
     assert_eq!((schedule.parts(512).len(), schedule.split.join), (4, PartJoin::Output));
 }
 
@@ -221,7 +221,7 @@ fn a_schedule_that_was_found_is_tried_again_without_a_search() {
         let asked = asked("f32.f16.f16.32f", 16, 16, k);
         let factors = campaign.factors(&asked);
         let found = campaign.explain(&asked, &factors).unwrap().0;
-        assert_eq!((found.outcome, campaign.searches), (Outcome::Found, 0));
+        assert_eq!((found.outcome, campaign.searches), (ProductOutcome::Found, 0));
         assert_eq!(found.found.unwrap().order, tcnum::gemm::KOrder::Descending);
     }
 }
@@ -230,16 +230,16 @@ fn a_schedule_that_was_found_is_tried_again_without_a_search() {
 fn what_a_library_refuses_or_fails_at_is_an_outcome() {
     let mut library = Simulated::new(attributes(35, 1, 0), |schedule| schedule);
     let refused = explained(&mut library, &asked("f32.f16.f16.32f", 1, 8, 16), 0);
-    assert_eq!((refused.outcome, refused.remark.as_str()), (Outcome::Refused, "no algorithm"));
+    assert_eq!((refused.outcome, refused.remark.as_str()), (ProductOutcome::Refused, "no algorithm"));
     let failed = explained(&mut library, &asked("f32.f16.f16.32f", 2, 8, 16), 0);
-    assert_eq!((failed.outcome, failed.remark.as_str()), (Outcome::Failed, "the GPU is gone"));
+    assert_eq!((failed.outcome, failed.remark.as_str()), (ProductOutcome::Failed, "the GPU is gone"));
 }
 
 #[test]
 fn a_large_product_without_a_fast_replay_is_sampled() {
     let mut library = Simulated::new(attributes(35, 1, 0), |schedule| schedule);
     let found = explained(&mut library, &asked("f32.f16.f16.32f", 100, 200, 400), 0);
-    assert_eq!((found.outcome, found.agreement.elements), (Outcome::Predicted, 32 * 64));
+    assert_eq!((found.outcome, found.agreement.elements), (ProductOutcome::Predicted, 32 * 64));
 }
 
 #[test]
@@ -385,7 +385,7 @@ fn products_of_the_library_are_replayed_on_a_gpu() {
         let asked = asked(kind, 128, 128, k);
         let factors = campaign.factors(&asked);
         let (found, _) = campaign.explain(&asked, &factors).unwrap();
-        assert!(matches!(found.outcome, Outcome::Predicted | Outcome::Found), "{kind}: {found:?}");
+        assert!(matches!(found.outcome, ProductOutcome::Predicted | ProductOutcome::Found), "{kind}: {found:?}");
         assert_eq!(found.agreement.elements, 128 * 128);
     }
 }

@@ -54,21 +54,21 @@ impl From<usize> for Budget {
 /// # Errors
 /// Those of `first`; a signal.
 pub fn shrink(i: &Instruction, case: &Case, budget: impl Into<Budget>, first: First) -> Result<Option<Case>> {
-    let mut search = Search { i, first, left: budget.into() };
+    let mut search = Reduction { i, first, left: budget.into() };
     let Some(start) = search.first(vec![case.clone()])? else { return Ok(None) };
     let fewest = search.fewest_terms(start)?;
     search.simplest(fewest).map(Some)
 }
 
 /// A search under way.
-struct Search<'a> {
+struct Reduction<'a> {
     i: &'a Instruction,
     first: First<'a>,
     /// What may still be asked.
     left: Budget,
 }
 
-impl Search<'_> {
+impl Reduction<'_> {
     /// The first of `cases` that has the property.
     fn first(&mut self, mut cases: Vec<Case>) -> Result<Option<Case>> {
         let mut from = 0;

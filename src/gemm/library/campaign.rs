@@ -31,7 +31,7 @@ const MOST_FOUND: usize = 8;
 
 named! {
     /// What became of a product.
-    pub enum Outcome {
+    pub enum ProductOutcome {
         Predicted = "predicted": "the predicted schedule gives it in every bit";
         Found = "found": "another schedule does, which a search found";
         Unexplained = "unexplained": "none that was tried does";
@@ -66,7 +66,7 @@ pub struct ExplainedProduct {
     /// What was asked for.
     pub asked: AskedProduct,
     /// What became of it.
-    pub outcome: Outcome,
+    pub outcome: ProductOutcome,
     /// The algorithm, and the scratch memory that it took.
     pub attributes: Option<(Attributes, usize)>,
     /// What its attributes predict.
@@ -142,8 +142,8 @@ impl<'a> Campaign<'a> {
         for (place, asked) in asked.iter().enumerate() {
             let factors = self.factors(asked);
             let (explained, _) = self.explain(asked, &factors)?;
-            failures = if explained.outcome == Outcome::Failed { failures + 1 } else { 0 };
-            differing += u64::from(!matches!(explained.outcome, Outcome::Predicted | Outcome::Refused));
+            failures = if explained.outcome == ProductOutcome::Failed { failures + 1 } else { 0 };
+            differing += u64::from(!matches!(explained.outcome, ProductOutcome::Predicted | ProductOutcome::Refused));
             rows.push(library_product(place + 1, &explained, self.schedules));
             done(place as u64 + 1, differing);
             if failures == MOST_FAILURES {
@@ -162,7 +162,7 @@ impl<'a> Campaign<'a> {
         let problem = &asked.problem;
         let mut explained = ExplainedProduct {
             asked: asked.clone(),
-            outcome: Outcome::Unexplained,
+            outcome: ProductOutcome::Unexplained,
             attributes: None,
             prediction: None,
             agreement: Agreement::default(),
@@ -179,7 +179,7 @@ impl<'a> Campaign<'a> {
             Err(error @ Error::Interrupted { .. }) => return Err(error),
             Err(error) => {
                 let refused = error.exit_status() == 2;
-                explained.outcome = if refused { Outcome::Refused } else { Outcome::Failed };
+                explained.outcome = if refused { ProductOutcome::Refused } else { ProductOutcome::Failed };
                 explained.remark = error.to_string();
                 return Ok((explained, None));
             }
@@ -196,7 +196,7 @@ impl<'a> Campaign<'a> {
         let predicted =
             explained.prediction.is_some() && explained.agreement.is_whole() && explained.checked.is_whole();
         match predicted {
-            true => explained.outcome = Outcome::Predicted,
+            true => explained.outcome = ProductOutcome::Predicted,
             false => self.search(factors, &d, &mut explained)?,
         }
         Ok((explained, Some(d)))
@@ -262,7 +262,7 @@ impl<'a> Campaign<'a> {
             let operands = suited(&sample.factors, &schedule)?;
             let near = Differences::between(&ModelReplay.product(&self.model, &schedule, &operands)?, &sample.d)?;
             if near.differing == 0 && self.differences(&schedule, &suited(factors, &schedule)?, d)?.0.differing == 0 {
-                explained.outcome = Outcome::Found;
+                explained.outcome = ProductOutcome::Found;
                 explained.found = Some(schedule);
                 return Ok(());
             }
@@ -285,7 +285,7 @@ impl<'a> Campaign<'a> {
         for candidate in found.found.iter().take(MOST_FOUND) {
             let operands = suited(factors, &candidate.schedule)?;
             if self.differences(&candidate.schedule, &operands, d)?.0.differing == 0 {
-                explained.outcome = Outcome::Found;
+                explained.outcome = ProductOutcome::Found;
                 explained.found = Some(candidate.schedule.clone());
                 let others = found.found.len() - 1 + found.unchecked;
                 note(

@@ -27,7 +27,7 @@ pub struct AskedProduct {
 /// A line of a table.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct LayerLine {
     product: String,
     layout: String,
     values: String,
@@ -48,7 +48,7 @@ pub fn read_shapes(path: &Path) -> Result<Vec<AskedProduct>> {
 fn parse(text: &str, origin: &str) -> Result<Vec<AskedProduct>> {
     let mut products = Vec::new();
     let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).trim(csv::Trim::All).from_reader(text.as_bytes());
-    for line in reader.deserialize::<Line>() {
+    for line in reader.deserialize::<LayerLine>() {
         let line = line.map_err(|error| Error::request(format!("{origin}: {error}")))?;
         let number = products.len() + 1;
         products.push(product(line).map_err(|error| error.within(format!("{origin}: product {number}")))?);
@@ -76,8 +76,8 @@ pub fn checked_shape((m, n, k): (usize, usize, usize)) -> std::result::Result<()
     }
 }
 
-fn product(line: Line) -> Result<AskedProduct> {
-    let Line { m, n, k, .. } = line;
+fn product(line: LayerLine) -> Result<AskedProduct> {
+    let LayerLine { m, n, k, .. } = line;
     checked_shape((m, n, k)).map_err(Error::request)?;
     let problem = Problem::of_kind(&line.product, (m, n, k), named::<OperandLayout>("layout", &line.layout)?)?;
     Ok(AskedProduct { problem, values: Some(named::<Values>("values", &line.values)?) })

@@ -27,7 +27,7 @@ use crate::{Error, Result, base::atomic};
 
 /// The kinds of files that a drawing can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum DrawingKind {
     /// Scalable Vector Graphics.
     Svg,
     /// Portable Document Format: one page of the size of the drawing.
@@ -37,11 +37,12 @@ pub(crate) enum Kind {
 }
 
 /// The endings of files, and what they are.
-const KINDS: [(&str, Kind); 3] = [("svg", Kind::Svg), ("pdf", Kind::Pdf), ("png", Kind::Png)];
+const KINDS: [(&str, DrawingKind); 3] =
+    [("svg", DrawingKind::Svg), ("pdf", DrawingKind::Pdf), ("png", DrawingKind::Png)];
 
-impl Kind {
+impl DrawingKind {
     /// Every kind.
-    pub(crate) fn all() -> [Kind; 3] {
+    pub(crate) fn all() -> [DrawingKind; 3] {
         KINDS.map(|(_, kind)| kind)
     }
 
@@ -53,9 +54,9 @@ impl Kind {
     /// Whether these are the bytes of a file of this kind.
     pub(crate) fn begins(self, bytes: &[u8]) -> bool {
         bytes.starts_with(match self {
-            Kind::Svg => b"<svg",
-            Kind::Pdf => b"%PDF-",
-            Kind::Png => b"\x89PNG",
+            DrawingKind::Svg => b"<svg",
+            DrawingKind::Pdf => b"%PDF-",
+            DrawingKind::Png => b"\x89PNG",
         })
     }
 
@@ -63,11 +64,11 @@ impl Kind {
     ///
     /// # Errors
     /// A message: it is none of a drawing.
-    pub(crate) fn of(path: &Path) -> std::result::Result<Kind, String> {
+    pub(crate) fn of(path: &Path) -> std::result::Result<DrawingKind, String> {
         let ending = path.extension().unwrap_or_default();
         let known = KINDS.iter().find(|(own, _)| ending.eq_ignore_ascii_case(own));
         known.map(|(_, kind)| *kind).ok_or_else(|| {
-            let name = |(ending, _): &(&str, Kind)| format!(".{ending}");
+            let name = |(ending, _): &(&str, DrawingKind)| format!(".{ending}");
             let names: Vec<String> = KINDS.iter().map(name).collect();
             format!("a drawing is a file of SVG, PDF or PNG; give a name that ends in {}", names.join(", "))
         })
@@ -76,11 +77,11 @@ impl Kind {
 
 impl Scene {
     /// The bytes of a file of this kind.
-    pub(crate) fn bytes(&self, kind: Kind) -> Vec<u8> {
+    pub(crate) fn bytes(&self, kind: DrawingKind) -> Vec<u8> {
         match kind {
-            Kind::Svg => svg::standalone(self).into_bytes(),
-            Kind::Pdf => pdf::bytes(self),
-            Kind::Png => png::bytes(self),
+            DrawingKind::Svg => svg::standalone(self).into_bytes(),
+            DrawingKind::Pdf => pdf::bytes(self),
+            DrawingKind::Png => png::bytes(self),
         }
     }
 
@@ -89,7 +90,7 @@ impl Scene {
     /// # Errors
     /// A request error: another ending, or a file that cannot be written.
     pub(crate) fn write(&self, path: &Path) -> Result<()> {
-        let kind = Kind::of(path).map_err(|why| Error::request(format!("{}: {why}", path.display())))?;
+        let kind = DrawingKind::of(path).map_err(|why| Error::request(format!("{}: {why}", path.display())))?;
         atomic::write(path, &self.bytes(kind))
     }
 }

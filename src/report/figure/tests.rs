@@ -27,13 +27,13 @@ fn two_lines() -> Scene {
 #[test]
 fn a_drawing_is_a_file_of_its_kind_and_the_same_every_time() {
     for (name, begins) in [("a.svg", &b"<svg"[..]), ("a.PDF", b"%PDF-"), ("a.png", b"\x89PNG")] {
-        let kind = Kind::of(Path::new(name)).unwrap();
+        let kind = DrawingKind::of(Path::new(name)).unwrap();
         let bytes = two_lines().bytes(kind);
         assert!(bytes.starts_with(begins), "{name}");
         assert_eq!(bytes, two_lines().bytes(kind), "{name}");
     }
     for name in ["a.jpg", "a", "svg"] {
-        assert!(Kind::of(Path::new(name)).unwrap_err().contains(".svg, .pdf, .png"), "{name}");
+        assert!(DrawingKind::of(Path::new(name)).unwrap_err().contains(".svg, .pdf, .png"), "{name}");
     }
 }
 

@@ -12,7 +12,7 @@ use crate::{
         text,
     },
     document::{Figure, figures},
-    report::{Report, figure::Kind},
+    report::{Report, figure::DrawingKind},
 };
 
 /// The figures that a command may have.
@@ -66,7 +66,7 @@ pub(crate) struct Drawings {
 /// Parses the path of a drawing.
 pub(crate) fn figure_file(text: &str) -> std::result::Result<PathBuf, String> {
     let path = output_file(text)?;
-    Kind::of(&path).map(|_| path)
+    DrawingKind::of(&path).map(|_| path)
 }
 
 /// Parses the path of a folder that is there or can be made.
@@ -82,7 +82,7 @@ fn folder(text: &str) -> std::result::Result<PathBuf, String> {
 }
 
 /// A file in a folder of drawings.
-struct DrawingFile(Kind);
+struct DrawingFile(DrawingKind);
 
 impl DerivedKind for DrawingFile {
     fn description(&self) -> String {
@@ -113,8 +113,8 @@ impl Drawings {
         std::fs::create_dir_all(folder).map_err(|error| {
             Error::request(format!("--plots: the folder {} cannot be made: {error}", folder.display()))
         })?;
-        let files = all.iter().flat_map(|figure| Kind::all().map(move |kind| (figure, kind)));
-        let path = |name: &str, kind: Kind| folder.join(format!("{name}.{}", kind.ending()));
+        let files = all.iter().flat_map(|figure| DrawingKind::all().map(move |kind| (figure, kind)));
+        let path = |name: &str, kind: DrawingKind| folder.join(format!("{name}.{}", kind.ending()));
         files.clone().try_for_each(|(own, kind)| atomic::derivable(&path(&own.name, kind), &DrawingFile(kind)))?;
         files.clone().try_for_each(|(own, kind)| atomic::write(&path(&own.name, kind), &own.scene.bytes(kind)))
     }

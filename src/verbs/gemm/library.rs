@@ -12,7 +12,7 @@ use crate::{
         self, Conversion, CudaReplay, Factors, ModelReplay, Replay,
         library::{
             AskedProduct, BatchRow, Layer, LibrarySchedules, batches,
-            campaign::{Campaign, MOST_FAILURES, Outcome},
+            campaign::{Campaign, MOST_FAILURES, ProductOutcome},
             read_layers, read_shapes,
             tables::LibraryProductRow,
         },
@@ -148,11 +148,11 @@ fn single(
 ) -> Result<()> {
     let (explained, d) = campaign.explain(asked, factors)?;
     let d = d.ok_or_else(|| match explained.outcome {
-        Outcome::Refused => Error::unavailable(explained.remark.clone()),
+        ProductOutcome::Refused => Error::unavailable(explained.remark.clone()),
         _ => Error::device(explained.remark.clone()),
     })?;
     let schedule = explained.found.as_ref().or(explained.prediction.as_ref().map(|prediction| &prediction.schedule));
-    report.holds = explained.outcome == Outcome::Predicted;
+    report.holds = explained.outcome == ProductOutcome::Predicted;
     report.verdict = Verdict::Unpredicted;
     let row = gemm::library::tables::library_product(1, &explained, campaign.schedules);
     let rows = [row];
