@@ -73,23 +73,20 @@
 //!
 //! The layers, each of which uses only those above it:
 //!
-//! 1. [`number`]: exact values, their sums, products and quotients, and rounding;
-//! 2. [`format`](mod@format): formats as data; codes to exact values, and exact values rounded to codes;
-//!    [`format::block`]: elements that share a scale; [`format::slices`]: conversions of slices, vectorised;
-//! 3. [`softfloat`]: scalar operations on codes, rounded once, with exception flags; [`exact`]: exact dot-product-adds;
-//!    each, and the formats too, has its judge by MPFR in a module of its own;
-//! 4. [`isa`]: instructions as data, which targets have them (`targets/*.toml`), and the tiles that they consume;
-//! 5. [`arithmetic`]: the arithmetic of instructions as data (`models/*.toml`), lowered to programs, and their evaluation;
-//! 6. [`inputs`]: random and directed operands; [`array`](mod@array): arrays as files; [`trace`]: recordings as files;
-//! 7. [`device`]: what executes instructions: GPUs, models, recordings, other programs;
-//! 8. [`report`]: tables as declared rows, their schema and their renderings; [`summary`]: means and maxima;
-//! 9. [`comparison`]: what a comparison finds, the same for all that compare;
-//! 10. what there is (`catalogue`), what is asked of formats ([`convert`], [`calc`]) and of devices ([`record`], [`probe`],
-//!     [`verify`], [`power`], [`identify`](mod@identify), [`features`], [`distinguish`](mod@distinguish), [`tree`], [`gemm`], [`emulate`], [`explain`], [`chain`], [`cost`],
-//!     and [`experiment`], which sets published figures beside measured ones);
-//!     [`diff`]: what changed between two results or devices; [`tables`]: all tables of those; [`gate`]: reports as continuous
-//!     integration reads them; `document`: documents and figures made of them;
-//! 11. [`verbs`]: the command line, which other programs have as reports ([`verbs::report()`]).
+//! 1. the crate `tcnum_core`, which is the part to depend on and whose modules are here under their names: [`number`],
+//!    [`format`](mod@format), [`softfloat`], [`exact`], [`isa`], [`inputs`], [`arithmetic`];
+//! 2. [`array`](mod@array): arrays as files; [`trace`]: recordings as files;
+//! 3. [`device`]: what executes instructions: GPUs, models, recordings, other programs;
+//! 4. [`report`]: tables as declared rows, their schema and their renderings; [`summary`]: means and maxima;
+//! 5. [`comparison`]: what a comparison finds, the same for all that compare;
+//! 6. one module a question, of formats ([`convert`], [`calc`], [`quantise`]), of what there is (`catalogue`), of devices
+//!    ([`record`], [`probe`], [`verify`], [`power`], [`identify`](mod@identify), [`features`], [`distinguish`](mod@distinguish), [`tree`],
+//!    [`explain`], [`cost`]), of products ([`gemm`], [`chain`], [`emulate`]) and of published figures ([`experiment`]);
+//! 7. [`diff`]: changes between two results or devices; [`tables`]: all tables of reports; [`gate`]: reports as continuous integration
+//!    reads them; `document`: documents and figures of results;
+//! 8. [`verbs`]: the command line, which other programs have as reports ([`verbs::report()`]).
+//!
+//! Modules 2 to 8 belong to the program: they may change with every version. `tests/rooms.rs` holds the order.
 //!
 //! The package has three features, all of them on by default. Without any, formats, the soft-float, exact arithmetic, models and all that
 //! works with simulated devices need no library of C and no tool but Rust:

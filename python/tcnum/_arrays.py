@@ -145,10 +145,3 @@ def codes_of(given: Any, own: Format, name: str, *, quantise: bool = False) -> n
                 f"{name}: {changed} of its {array.size} values are not in {own.name}; quantise=True rounds them to nearest"
             )
     return made.view(unsigned(own)).reshape(array.shape)
-
-
-def values_of(codes: np.ndarray, own: Format) -> np.ndarray:
-    """The values of codes in the type that NumPy has for the format; where it has none, in float32."""
-    from ._convert import decode
-
-    return decode(codes, own)

@@ -137,3 +137,8 @@ def _in_f32(array: np.ndarray) -> bool:
 def _is_text(name: str, given: object) -> None:
     if not isinstance(given, str):
         raise TypeError(f"{name} is a string, not {type(given).__name__}")
+
+
+def values_of(codes: np.ndarray, own: Format) -> np.ndarray:
+    """The values of codes in the type that NumPy has for the format; where it has none, in float32."""
+    return decode(codes, own)

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import Operand, codes_of, operand, raw, unsigned, values_of
+from ._arrays import Operand, codes_of, operand, raw, unsigned
+from ._convert import values_of
 from ._instructions import any_instruction
 from ._tcnum import Instruction, find_format
 

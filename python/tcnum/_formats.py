@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Union
 
+from ._reports import shown
 from ._tcnum import BLOCK_FORMAT_NAMES, FORMAT_NAMES, BlockFormat, Format, find_format
 
 FormatLike = Union[str, Format]
@@ -61,9 +62,7 @@ class Formats(Mapping):
         return f"tcnum.formats of {', '.join(self)}"
 
     def _repr_html_(self) -> str:
-        from ._commands import command
-
-        return command("formats")._repr_html_()
+        return shown("formats")
 
 
 formats = Formats()

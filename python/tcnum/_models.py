@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import Operand, codes_of, operand, raw, unsigned, values_of
+from ._arrays import Operand, codes_of, operand, raw, unsigned
+from ._convert import values_of
 from ._instructions import any_instruction
-from ._reports import Report
+from ._reports import Report, shown
 from ._tcnum import MODEL_NAMES, Instruction, ModelFile, RequestError, explained, find_format
 
 # Codes of an operand that are made at a time, where operands are repeated for many cases.
@@ -85,9 +86,7 @@ class Model:
         return f"tcnum.model('{self._own.given}')"
 
     def _repr_html_(self) -> str:
-        from ._commands import command
-
-        return command("models", self._own.given)._repr_html_()
+        return shown("models", self._own.given)
 
 
 class Arithmetic:

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import operand, raw, unsigned, values_of
+from ._arrays import operand, raw, unsigned
 from ._commands import DeviceLike, InstructionLike
+from ._convert import values_of
 from ._devices import FunctionDevice, Lent, resolved
 from ._formats import FormatLike, any_format
 from ._instructions import any_instruction

@@ -6,6 +6,8 @@ import html
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ._tcnum import report as run
+
 
 class Table(Sequence):
     """A table: rows as dictionaries, by the keys of its columns.
@@ -146,3 +148,11 @@ def _cell(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(_cell(own) for own in value)
     return str(value)
+
+
+def shown(*words: str) -> str:
+    """The HTML of the report of `tcnum WORDS`, for notebooks."""
+    made, failure = run(list(words), [])
+    if failure is not None:
+        raise failure
+    return Report(made)._repr_html_()
