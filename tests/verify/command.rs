@@ -131,7 +131,7 @@ fn nan_codes_are_alike_where_that_is_asked_and_the_result_says_so() {
     let recorded = folder.path().join("recorded.safetensors");
     let instruction = isa::find("mma.m16n8k8.f32.f16.f16.f32").unwrap();
     let tiles = record_batch(&instruction, 1, 60);
-    let d = device::open(Some(&device::DeviceName::from(unit)), Duration::from_secs(60))
+    let d = device::open(Some(&device::DeviceName::asked(unit)), Duration::from_secs(60))
         .unwrap()
         .execute(&instruction, &tiles)
         .unwrap();
