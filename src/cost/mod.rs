@@ -12,8 +12,8 @@ use crate::{
     Error, Result, Stage,
     base::interrupt,
     device::{
-        Device, DeviceState, Execution, ExecutionKind, Load, MachineCount, Meter, Metered, Meters, OperandValues, Role,
-        SharedLoad, Way,
+        Device, DeviceName, DeviceState, Execution, ExecutionKind, Load, MachineCount, Meter, Metered, Meters,
+        OperandValues, Role, SharedLoad, Way,
     },
     isa::{Instruction, scalar::Form},
 };
@@ -137,17 +137,20 @@ pub fn converged(points: &[Point], warps: u32) -> Option<Point> {
     own().find(|point| point.rate >= most * NEAR).copied()
 }
 
+/// The error for a device that has no cost.
+pub fn without(name: &DeviceName) -> Error {
+    Error::unavailable(format!(
+        "{name} has no cost: it does not execute instructions, it answers what they would compute; give a GPU, --device cuda:0"
+    ))
+}
+
 /// The meters of a device.
 ///
 /// # Errors
 /// A request error: the device has no cost.
-pub fn meters(device: &mut dyn Device) -> Result<&mut dyn Meters> {
+fn meters(device: &mut dyn Device) -> Result<&mut dyn Meters> {
     let name = device.identity().name.clone();
-    device.meters().ok_or_else(|| {
-        Error::unavailable(format!(
-            "{name} has no cost: it does not execute instructions, it answers what they would compute; give a GPU, --device cuda:0"
-        ))
-    })
+    device.meters().ok_or_else(|| without(&name))
 }
 
 /// Measures each instruction in turn, and adds it to `done`. Whatever ends the work, `done` has those until then.

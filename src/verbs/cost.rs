@@ -84,13 +84,15 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let name = arguments.selection.device(DEFAULT_FORMATS, arguments.device.as_ref());
     let mut instructions = arguments.selection.instructions(DEFAULT_FORMATS, Some(&name))?;
     let forms = if arguments.conversions { conversions(&arguments.selection.formats)? } else { Vec::new() };
-    let mut device = device::open(Some(&name), ANSWER)?;
-    cost::meters(device.as_mut())?;
+    if matches!(name, DeviceName::Model(_) | DeviceName::Trace(_) | DeviceName::Exec(_)) {
+        return Err(cost::without(&name));
+    }
     if !forms.is_empty() && !matches!(name, DeviceName::Cuda(_)) {
         return Err(Error::request(format!(
             "{name}: conversions are timed on a GPU; give --device cuda:0, or omit --conversions"
         )));
     }
+    let mut device = device::open(Some(&name), ANSWER)?;
     if arguments.selection.all {
         select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
     }
