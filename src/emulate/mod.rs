@@ -16,8 +16,8 @@
 //! let mut results = Vec::new();
 //! emulate::run(&mut devices, &request, &mut results, &mut |_| ())?;
 //! let errors = |at: usize| match &results[at].outcome {
-//!     Outcome::Numbers { errors, .. } => errors[0].absolute,
-//!     Outcome::Integers(_) => unreachable!(),
+//!     EmulationResult::Numbers { errors, .. } => errors[0].absolute,
+//!     EmulationResult::Integers(_) => unreachable!(),
 //! };
 //! assert!(errors(0) > 100.0 * errors(1)); // against plain f32
 //! # Ok(())
