@@ -334,7 +334,7 @@ fn what_a_library_is_not_asked_for_is_refused() {
     for (arguments, words) in [
         (&["--device", "cublaslt"][..], "say with --product"),
         (&["--device", "cuda:0", "--product", "f16.f16.f16.32f"], "--device cublaslt"),
-        (&["--device", "cublaslt:x", "--product", "f16.f16.f16.32f"], "not a GPU"),
+        (&["--device", "cublaslt:x", "--product", "f16.f16.f16.32f"], "cublaslt:N for the library on GPU N"),
         (&["--device", "cublaslt", "--product", "f16.f16.32f"], "it has 3 parts"),
         (&["--device", "cublaslt", "--product", "f16.f16.f16.32f", "--split-k", "3"], "--split-k: a library follows"),
         (&["--product", "f16.f16.f16.32f", "--algorithm", "tile=3"], "the algorithm is 'tile=3'"),

@@ -31,7 +31,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let device = &arguments.device.clone().unwrap_or(DeviceName::CublasLt(0));
     let DeviceName::CublasLt(ordinal) = *device else {
         return Err(Error::request(format!(
-            "--device {device}: --product, --algorithm, --shapes and --batches are for libraries: --device {LIBRARY}"
+            "--device {device}: --product, --algorithm, --shapes and --batches are for libraries: --device {LIBRARY}, or {LIBRARY}:N for the library on GPU N"
         )));
     };
     refuse_schedule(arguments)?;
