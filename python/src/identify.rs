@@ -30,7 +30,7 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[derive(FromPyObject)]
 struct Asked {
     device: String,
-    instruction: Instruction,
+    instruction: Py<Instruction>,
     seed: u64,
     budget: Option<u64>,
     cases: Option<u64>,
@@ -74,10 +74,10 @@ fn studied(asked: &Asked) -> Result<(Report, Option<Error>)> {
         skip_lacking: false,
     };
     let mut found = Study::default();
-    let instructions = std::slice::from_ref(&asked.instruction.0);
+    let instructions = std::slice::from_ref(&asked.instruction.get().0);
     let outcome = study(device.as_mut(), instructions, &request, &mut |_| (), &mut found);
     if found.findings.is_empty() {
-        outcome?;
+        outcome.clone()?;
     }
     let mut report = Report::new("identify", String::new());
     report.seed = Some(asked.seed);
