@@ -9,7 +9,7 @@ use pyo3::{
 use tcnum::{
     Error, Result,
     comparison::{Nans, OneNan},
-    device,
+    device::{self, DeviceName},
     identify::{Limits, Request, Study, study, tables},
     report::Report,
 };
@@ -60,7 +60,7 @@ fn identify<'py>(
 }
 
 fn studied(asked: &Asked) -> Result<(Report, Option<Error>)> {
-    let mut device = device::open(Some(&asked.device), Duration::from_secs(asked.timeout))?;
+    let mut device = device::open(Some(&DeviceName::asked(&asked.device)), Duration::from_secs(asked.timeout))?;
     let nans = Nans::from(asked.any_nan);
     if nans == Nans::Alike {
         device = Box::new(OneNan(device));
@@ -83,6 +83,6 @@ fn studied(asked: &Asked) -> Result<(Report, Option<Error>)> {
     report.seed = Some(asked.seed);
     report.device = Some(device.identity().clone());
     let outcome = report.until_interrupted(outcome);
-    tables::report(&found, &device.identity().name, &mut report)?;
+    tables::report(&found, &device.identity().name.to_string(), &mut report)?;
     Ok((report, outcome.err()))
 }
