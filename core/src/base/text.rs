@@ -7,7 +7,7 @@ use crate::{Error, Result};
 /// The longest model, experiment, format or table, in bytes: those that are shipped have some thousand.
 const LONGEST: u64 = 16 << 20;
 /// The longest report or checkpoint that is read, in bytes. Those that are written are shorter: a command lists up to
-/// [`MOST_LISTED`](crate::verify::MOST_LISTED) counterexamples.
+/// `MOST_LISTED` counterexamples (`verify`).
 pub const LONGEST_RESULT: u64 = 1 << 30;
 
 /// Opens a regular file, and says how many bytes it has: opening a pipe would wait for a writer, and a device has no end.

@@ -26,10 +26,10 @@ pub fn count() -> usize {
     rayon::current_num_threads()
 }
 
-/// Makes the pool of threads, unless there is one: one thread for each core, or as many as `RAYON_NUM_THREADS` says, up to
-/// [`MOST`]. Where so many cannot be had (a limit on processes or on memory), it has half of those that can, so that there is room
-/// for others; where none can, the thread that calls does all of the work. Whatever uses rayon calls this first: a command that
-/// shares no work starts no thread.
+/// Makes the pool of threads, unless there is one: one thread for each core, or as many as `RAYON_NUM_THREADS` says, up to 256 (or the
+/// cores that there are, if more). Where so many cannot be had (a limit on processes or on memory), it has half of those that can, so
+/// that there is room for others; where none can, the thread that calls does all of the work. Whatever uses rayon calls this first: a
+/// command that shares no work starts no thread.
 pub fn start_pool() {
     static ONCE: Once = Once::new();
     if rayon::current_thread_index().is_none() {
