@@ -6,7 +6,7 @@ use crate::format::{Class, Finite, Format, Overflow, Real, Rounding};
 /// Computes `c + sum over i of a_i * b_i` exactly, again and again in one buffer.
 ///
 /// ```
-/// use tcnum::{exact::Dot, format::{self, Overflow, Rounding}};
+/// use tcnum_core::{exact::Dot, format::{self, Overflow, Rounding}};
 /// let [e4m3, f32] = ["e4m3", "f32"].map(|name| format::find(name).unwrap());
 /// let mut dot = Dot::new(e4m3, e4m3, f32, f32, 2);
 /// // 1 * 1 + 2 * 2 + 0.5

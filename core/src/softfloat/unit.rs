@@ -17,11 +17,11 @@ pub(super) const NARROW_PRECISION: u32 = 31;
 /// Bits of a code above the format's width, and its padding, are ignored. Each operation rounds once.
 ///
 /// ```
-/// use tcnum::{format, softfloat::{Environment, Flags, Unit}};
+/// use tcnum_core::{format, softfloat::{Environment, Flags, Unit}};
 /// let unit = Unit::new(format::find("e4m3")?, Environment::default())?;
 /// let sum = unit.add(0x38, 0x18); // 1 + 0.0625, half-way between 1 and 1.125
 /// assert_eq!((sum.code, sum.flags), (Some(0x38), Flags::INEXACT));
-/// # Ok::<(), tcnum::Error>(())
+/// # Ok::<(), tcnum_core::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Unit<'a>(pub(super) Datapath<'a, Layout>);

@@ -9,8 +9,8 @@
 //!
 //! ```
 //! use half::{bf16, f16};
-//! use tcnum::format::{self, Overflow, Rounding, slices::{Decoder, Encoder}};
-//! # fn main() -> tcnum::Result<()> {
+//! use tcnum_core::format::{self, Overflow, Rounding, slices::{Decoder, Encoder}};
+//! # fn main() -> tcnum_core::Result<()> {
 //! let [f16_format, bf16_format] = ["f16", "bf16"].map(|name| format::find(name).unwrap());
 //! let mut rounded = [f16::ZERO; 3];
 //! Encoder::new(f16_format, Rounding::Rz, Overflow::Saturate)?.encode(&[0.1, -1.5, 1e6], &mut rounded);
