@@ -58,7 +58,7 @@
 //! # }
 //! ```
 //!
-//! The modules, each of which uses only those above it:
+//! The modules; each uses only the modules above it:
 //!
 //! 1. [`number`]: exact values, their sums, products and quotients, and rounding;
 //! 2. [`format`](mod@format): formats as data; codes to exact values, and exact values rounded to codes;

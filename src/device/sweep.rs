@@ -161,7 +161,7 @@ impl Tally {
 
 /// Sweeps of scalar instructions. A device without it executes matrix instructions only.
 pub trait Sweeps {
-    /// Gets the device ready to sweep those of `forms` that it has, all at once where that is faster. Returns those that it
+    /// Prepares the sweeps of the `forms` that the device has, all at once where that is faster. Returns the forms that it
     /// should have and cannot get ready, each with the reason.
     fn prepare(&mut self, _forms: &[&'static Form]) -> Vec<(&'static Form, Error)> {
         Vec::new()

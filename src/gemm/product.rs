@@ -17,7 +17,7 @@ impl Factors {
     /// The operands of a product by `schedule`, each in the format that it has to have.
     ///
     /// # Errors
-    /// Those of `read`; A or B is missing.
+    /// The errors of `read`; A or B is missing.
     pub fn of_schedule(schedule: &Schedule, conversion: Conversion, read: &mut ReadMatrix) -> Result<Factors> {
         let i = &schedule.instruction;
         let taken = schedule.operands.map_or([i.a, i.b], |operands| [operands.format; 2]);
@@ -38,7 +38,7 @@ impl Factors {
     /// The operands of a product whose schedule is not known, but perhaps its instruction.
     ///
     /// # Errors
-    /// Those of `read`; A or B is missing.
+    /// The errors of `read`; A or B is missing.
     pub fn of_instruction(i: Option<&Instruction>, conversion: Conversion, read: &mut ReadMatrix) -> Result<Factors> {
         let scales = i.and_then(|i| i.scale).map(|scale| scale.format);
         Ok(Factors {

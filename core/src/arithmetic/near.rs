@@ -7,7 +7,7 @@ use crate::{
 };
 
 impl Place {
-    /// That of a rule for `instruction`.
+    /// The arithmetic of a rule for `instruction`.
     pub fn of(instruction: &Instruction) -> Place {
         Place { d: instruction.d, stored_k: instruction.stored_k(), nans: nans(instruction.d) }
     }

@@ -194,7 +194,7 @@ pub(super) fn widths(site: &Site) -> Values {
     numbers([now - 2, now - 1, now + 1, now + 2].into_iter().filter(|bits| WIDTHS(now).contains(bits)))
 }
 
-/// Nearby exponents, and none; where there is none, that of the smallest normal result.
+/// Nearby exponents and no exponent; for a key without one, the exponent of the smallest normal result.
 pub(super) fn exponents(site: &Site) -> Values {
     match site.number() {
         Some(now) => or_none(site, numbers([now - 1, now + 1])),
