@@ -50,85 +50,103 @@ use common::{
 };
 
 /// Profiles the numeric behaviour of low-precision formats and of the matrix instructions of GPUs.
-///
-/// Example: tcnum probe --fmt bf16 --op accumulate
-///
-/// With no --device, the first NVIDIA GPU is used; where there is none, this machine's processor (cpu), if it has an instruction for
-/// what was asked; else the simulated device model:hopper.
-/// Exit status: 0 done and what was claimed holds; 1 done, and a mismatch was found, or --time-limit was reached; 2 the request or its
-/// input was wrong; 3 the device failed, or memory ran out; 130 or 143: a signal (SIGINT, SIGTERM) stopped it, and the report covers the work done
-/// before it. A second signal ends the program at once.
 #[derive(Parser)]
-#[command(version, max_term_width = 110)]
+#[command(version, max_term_width = 110, after_help = HELP)]
 struct Cli {
-    /// Stop after this many seconds, and report what was found until then (exit status 1).
+    /// Stop after this many seconds and report what was found (exit status 1).
     #[arg(long, global = true, value_name = "SECONDS", value_parser = integer(1..=MAX_TIMEOUT), help_heading = "Limits")]
     time_limit: Option<u64>,
     #[command(subcommand)]
     request: Request,
 }
 
-/// Makes the list of verbs what a command line asks for. A verb is a module with `Arguments`, which are a [`Verb`] and have its help, and
-/// with `run`, which fills a report with as much of the result as is known, whatever ends the work.
+/// The end of `tcnum --help`.
+const HELP: &str = "\
+Examples:
+  tcnum probe --fmt bf16 --op accumulate
+  tcnum explain --instr mma.m16n8k16.f32.bf16.bf16.f32 --device hopper
+  tcnum verify --all --available --device cuda:0
+  tcnum quantise model.safetensors --to e4m3,mxfp4,nvfp4
+
+Device: --device, else the first NVIDIA GPU, else this processor (cpu) if it has the instruction, else model:hopper.
+
+Exit status:
+  0         done, and what was claimed holds
+  1         done: a mismatch or a difference was found, or --time-limit ended the work
+  2         the request or its input was wrong
+  3         the device failed, or memory ran out
+  130, 143  SIGINT or SIGTERM ended the work; the result covers what was done (a second signal ends at once)";
+
+/// Makes the list of verbs, by task, what a command line asks for. A verb is a module with `Arguments`, which are a [`Verb`] and have its
+/// help, and with `run`, which fills a report with as much of the result as is known, whatever ends the work.
 macro_rules! verbs {
-    ($($verb:ident: $module:ident,)*) => {
+    ($($task:literal: { $($verb:ident: $module:ident,)* })*) => {
         #[derive(Subcommand)]
         enum Request {
-            $($verb(Box<$module::Arguments>),)*
+            $($($verb(Box<$module::Arguments>),)*)*
         }
 
         impl Request {
             fn verb(&self) -> &dyn Verb {
                 match self {
-                    $(Request::$verb(arguments) => arguments.as_ref(),)*
+                    $($(Request::$verb(arguments) => arguments.as_ref(),)*)*
                 }
             }
 
             fn run(&self, report: &mut Report) -> Result<()> {
                 match self {
-                    $(Request::$verb(arguments) => $module::run(arguments, report),)*
+                    $($(Request::$verb(arguments) => $module::run(arguments, report),)*)*
                 }
             }
         }
+
+        /// The tasks, each with the modules of its verbs.
+        const TASKS: &[(&str, &[&str])] = &[$(($task, &[$(stringify!($module)),*])),*];
     };
 }
 
 // In the order of the help.
 verbs! {
-    // Numbers: what a format can hold, and what it does to data.
-    Formats: formats,
-    Convert: convert,
-    Quantise: quantise,
-    Calc: calc,
-    // What there is.
-    Instructions: instructions,
-    Models: models,
-    Devices: devices,
-    // An instruction against references and models.
-    Probe: probe,
-    Record: record,
-    Verify: verify,
-    Explain: explain,
-    Merge: merge,
-    // What a run can refute; whether a program speaks the protocol.
-    ExecCheck: exec_check,
-    Power: power,
-    // An instruction that nobody has described; two that differ; the order of a sum.
-    Identify: identify,
-    Distinguish: distinguish,
-    Chain: chain,
-    Tree: tree,
-    // Matrix products made of instructions.
-    Gemm: gemm,
-    Emulate: emulate,
-    Cost: cost,
-    // A published table or figure, repeated; what changed between two results; documents.
-    Experiment: experiment,
-    Diff: diff,
-    Report: report,
-    // The command line itself.
-    Completions: completions,
-    Manual: manual,
+    "Formats and data": {
+        Formats: formats,
+        Convert: convert,
+        Quantise: quantise,
+        Calc: calc,
+    }
+    "What there is": {
+        Instructions: instructions,
+        Models: models,
+        Devices: devices,
+    }
+    "An instruction against references and models": {
+        Probe: probe,
+        Record: record,
+        Verify: verify,
+        Merge: merge,
+        Explain: explain,
+        Power: power,
+        ExecCheck: exec_check,
+    }
+    "An instruction that nobody has described": {
+        Identify: identify,
+        Distinguish: distinguish,
+        Tree: tree,
+    }
+    "Matrix products made of instructions": {
+        Gemm: gemm,
+        Chain: chain,
+        Emulate: emulate,
+        Cost: cost,
+    }
+    "Published results and documents": {
+        Experiment: experiment,
+        Report: report,
+        Diff: diff,
+    }
+    "The command line": {
+        Completions: completions,
+        Manual: manual,
+    }
 }
 
 thread_local! {
@@ -232,7 +250,27 @@ fn command() -> clap::Command {
         true => argument.allow_negative_numbers(true),
         false => argument,
     };
-    Cli::command().mut_subcommands(|subcommand| subcommand.mut_args(values))
+    let command = Cli::command().mut_subcommands(|subcommand| subcommand.mut_args(values));
+    let template = format!(
+        "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{}\nOptions:\n{{options}}{{after-help}}",
+        tasks(&command)
+    );
+    command.help_template(template)
+}
+
+/// The verbs by task, each with what it does, for the help of the program.
+fn tasks(command: &clap::Command) -> String {
+    let width = command.get_subcommands().map(|verb| verb.get_name().len()).max().unwrap_or_default();
+    let mut text = String::new();
+    for (task, modules) in TASKS {
+        text += &format!("{task}:\n");
+        for name in modules.iter().map(|module| module.replace('_', "-")) {
+            let about = command.find_subcommand(&name).and_then(clap::Command::get_about);
+            text += &format!("  {name:width$}  {}\n", about.map(ToString::to_string).unwrap_or_default());
+        }
+        text.push('\n');
+    }
+    text.trim_end().to_owned() + "\n"
 }
 
 /// Where the result of a verb goes, if it has one.

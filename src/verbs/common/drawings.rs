@@ -55,10 +55,10 @@ impl Figures<'_> {
 /// Where the figures of a result go.
 #[derive(Args, Debug, Clone, Default)]
 pub(crate) struct Drawings {
-    /// Draw the figure of the result to this file: FILE.svg, FILE.pdf or FILE.png.
+    /// Draw the figure of the result to FILE.svg, FILE.pdf or FILE.png.
     #[arg(long, value_name = "FILE", value_parser = figure_file, help_heading = "Output")]
     plot: Option<PathBuf>,
-    /// Draw all figures of the result to this folder, each as SVG, PDF and PNG.
+    /// Draw every figure of the result to this folder, as SVG, PDF and PNG.
     #[arg(long, value_name = "FOLDER", value_parser = folder, help_heading = "Output")]
     plots: Option<PathBuf>,
 }

@@ -10,10 +10,10 @@ use crate::{Result, base::atomic, gate, report::Report};
 /// Where the checks go.
 #[derive(Args, Debug, Clone, Default)]
 pub(crate) struct Gates {
-    /// Write the checks to this file as JUnit XML, for continuous integration.
+    /// Write the checks to this file as JUnit XML.
     #[arg(long, value_name = "FILE.xml", value_parser = output_file, help_heading = "Output")]
     junit: Option<PathBuf>,
-    /// Write what does not hold to this file as SARIF 2.1.0, for code hosts.
+    /// Write the failed checks to this file as SARIF 2.1.0.
     #[arg(long, value_name = "FILE.sarif", value_parser = output_file, help_heading = "Output")]
     sarif: Option<PathBuf>,
 }

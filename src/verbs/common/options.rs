@@ -26,31 +26,31 @@ pub(crate) const MAX_TIMEOUT: u64 = 7 * 24 * 60 * 60;
 
 /// Where the result goes, and in what form.
 #[derive(Args, Debug, Clone, Default)]
+#[command(next_help_heading = "Output")]
 pub struct OutputDestination {
-    /// How to print the result.
-    #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
+    /// View of the result.
+    #[arg(long, value_enum, default_value = "table", value_name = "VIEW")]
     pub output: ViewName,
-    /// Write the result to this file instead of standard output (whole or not at all); with --output csv also to a folder
-    /// (FOLDER/), a file for each table.
-    #[arg(long, value_name = "FILE", value_parser = output_path, help_heading = "Output")]
+    /// Write the result to this file; with --output csv also to a folder.
+    #[arg(long, value_name = "FILE", value_parser = output_path)]
     pub out: Option<PathBuf>,
-    /// Write the result to this file too, in the view of its ending: .json, .csv, .md, .tex or .txt; may be repeated.
-    #[arg(long, value_name = "FILE", value_parser = viewed_file, help_heading = "Output")]
+    /// Write it here too, by ending: .json .csv .md .tex .txt (repeatable).
+    #[arg(long, value_name = "FILE", value_parser = viewed_file)]
     pub also: Vec<PathBuf>,
-    /// In tables for people, show these columns, by their keys in JSON, in this order.
-    #[arg(long, value_name = "KEY", value_delimiter = ',', help_heading = "Output")]
+    /// Show only these columns in tables, by their JSON keys, in this order.
+    #[arg(long, value_name = "KEY,...", value_delimiter = ',')]
     pub columns: Vec<String>,
-    /// In tables for people, show the essential columns only.
-    #[arg(long, conflicts_with = "columns", help_heading = "Output")]
+    /// Show only the essential columns in tables.
+    #[arg(long, conflicts_with = "columns")]
     pub brief: bool,
-    /// Keep KEY=VALUE with the result (a date, a machine); may be repeated, with another KEY.
-    #[arg(long = "note", value_name = "KEY=VALUE", value_parser = annotation, help_heading = "Output")]
+    /// Keep KEY=VALUE with the result, such as a date (repeatable).
+    #[arg(long = "note", value_name = "KEY=VALUE", value_parser = annotation)]
     pub annotations: Vec<(String, String)>,
-    /// Print nothing but the result: no progress on standard error.
-    #[arg(short, long, help_heading = "Output")]
+    /// Show no progress on standard error.
+    #[arg(short, long)]
     pub quiet: bool,
-    /// Report progress in more detail on standard error.
-    #[arg(short, long, conflicts_with = "quiet", help_heading = "Output")]
+    /// Show more progress on standard error.
+    #[arg(short, long, conflicts_with = "quiet")]
     pub verbose: bool,
 }
 
@@ -74,17 +74,11 @@ pub struct Common {
 /// The name of a view.
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ViewName {
-    /// Text for a terminal.
     #[default]
     Table,
-    /// JSON, versioned and described by a JSON Schema.
     Json,
-    /// Comma-separated values: the tables alone, a block or a file each, with every digit; text that a spreadsheet would take for a
-    /// formula begins with an apostrophe.
     Csv,
-    /// Markdown.
     Markdown,
-    /// LaTeX tables; long ones break over pages.
     Latex,
 }
 
