@@ -25,7 +25,7 @@
 //! # }
 //! ```
 //!
-//! One dot-product-add as a tensor core computes it: Hopper cuts products of e4m3 off 13 bits below the point of the largest.
+//! One dot-product-add as a tensor core computes it: Hopper keeps 13 fraction bits below the largest product of e4m3.
 //!
 //! ```
 //! use tcnum::{arithmetic::Model, isa::{self, Case}};
@@ -96,10 +96,10 @@
 //! - `cuda` gives [`device::cuda`]: GPUs. Without it no name of a GPU can be opened, and an error says so.
 //! - `cli` gives [`verbs`], [`experiment`], [`tables`] and the program, with `mpfr`.
 //!
-//! What all of them need and none is about (errors, files, words for people) is the private module `base`.
+//! Helpers that many modules need (files, text, signals) are in the private module `base`.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
-// What only commands or GPUs use has no other user in a build without them.
+// Without commands or GPUs, their helpers have no user.
 #![cfg_attr(not(all(feature = "cli", feature = "cuda")), allow(dead_code, unreachable_pub, unused_imports))]
 
 pub mod array;

@@ -251,10 +251,8 @@ fn command() -> clap::Command {
         false => argument,
     };
     let command = Cli::command().mut_subcommands(|subcommand| subcommand.mut_args(values));
-    let template = format!(
-        "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{}\nOptions:\n{{options}}{{after-help}}",
-        tasks(&command)
-    );
+    let template =
+        format!("{{about}}\n\n{{usage-heading}} {{usage}}\n\n{}\nOptions:\n{{options}}{{after-help}}", tasks(&command));
     command.help_template(template)
 }
 

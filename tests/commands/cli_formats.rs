@@ -270,7 +270,7 @@ fn a_file_that_cannot_be_written_is_left_as_it_was() {
     let occupied = folder.path().join("occupied");
     fs::create_dir(&occupied).unwrap();
     fs::write(occupied.join("kept"), "old").unwrap();
-    refused(&["formats", "--out", occupied.to_str().unwrap()], b"", &["occupied", "it is a folder"]);
+    refused(&["formats", "--out", occupied.to_str().unwrap()], b"", &["occupied", "this is a folder"]);
     assert_eq!(fs::read_to_string(occupied.join("kept")).unwrap(), "old");
     assert_eq!(names(folder.path()), ["occupied"]);
 

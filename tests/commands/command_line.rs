@@ -225,7 +225,7 @@ fn a_recording_that_fills_the_memory_is_refused_before_the_work() {
 fn a_file_that_cannot_be_written_is_refused_before_the_work() {
     let most = "--samples 1000000000000";
     assert!(refusal(&format!("probe --out /no/such/folder/x {most}")).contains("there is no folder /no/such/folder"));
-    assert!(refusal(&format!("probe --out / {most}")).contains("it is a folder"));
+    assert!(refusal(&format!("probe --out / {most}")).contains("this is a folder"));
     assert!(refusal("chain --chains 1000000000 --plot /no/such/folder/x.svg").contains("there is no folder"));
 }
 

@@ -257,7 +257,7 @@ fn the_figures_of_a_command_are_files_of_every_kind() {
     ] {
         let words: Vec<&str> = line.split(' ').collect();
         let run = tcnum(&[&words[..], &["--plot", &path("none.svg")]].concat());
-        assert!(run.status == 2 && run.stderr.contains("nothing to draw"), "{line}: {}", run.stderr);
+        assert!(run.status == 2 && run.stderr.contains("has no figure"), "{line}: {}", run.stderr);
     }
 }
 

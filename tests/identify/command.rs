@@ -205,7 +205,7 @@ fn what_is_wrong_is_refused_before_the_device_is_opened() {
     for (chosen, arguments, message) in [
         (&on_device[..], &["--model-out", same, "--out", same][..], "which would be lost"),
         (&on_device, &["--model-out", missing], "there is no folder"),
-        (&on_device, &["--model-out", folder.path().to_str().unwrap()], "it is a folder"),
+        (&on_device, &["--model-out", folder.path().to_str().unwrap()], "this is a folder"),
         (&on_device, &["--budget", "0"], "expected a whole number from 1"),
         (&on_device, &["--cases", "0"], "expected a whole number from 1"),
         (&on_trace, &["--model-out", &recording], "a file that is read"),

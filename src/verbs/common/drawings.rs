@@ -1,4 +1,4 @@
-//! The flags of commands whose results have figures.
+//! Options of verbs whose results have figures.
 
 use std::path::{Path, PathBuf};
 
@@ -15,44 +15,42 @@ use crate::{
     report::{Report, figure::DrawingKind},
 };
 
-/// The figures that a command may have.
+/// The figures that a verb may draw.
 pub(crate) struct Figures<'a> {
     drawings: &'a Drawings,
-    /// What all figures of the command show.
+    /// Subject of the figures, for messages.
     show: &'static str,
-    /// Whether its result has one.
+    /// True if this request has a figure.
     some: bool,
 }
 
 impl Figures<'_> {
-    /// Refuses, before any work, figures that the result will not have.
+    /// Refuses, before any work, a figure that the result will not have.
     ///
     /// # Errors
-    /// A request error: it has none.
+    /// A request error that says what figures show.
     pub(crate) fn check(&self) -> Result<()> {
         match self.drawings.flag().filter(|_| !self.some) {
-            Some(flag) => {
-                Err(Error::request(format!("{flag}: this result has nothing to draw; figures show {}", self.show)))
-            }
+            Some(flag) => Err(Error::request(format!("{flag}: this result has no figure; figures show {}", self.show))),
             None => Ok(()),
         }
     }
 
-    /// Draws the figures of a result; `whole`: nothing ended the work before.
+    /// Draws the figures of a result; `whole` means that the work was not interrupted.
     ///
     /// # Errors
-    /// A request error: a whole result has none, or a file cannot be written, or would replace one that is no drawing.
+    /// A request error: a whole result without a figure, a file that cannot be written, or one that is no drawing.
     pub(crate) fn write(&self, report: &Report, whole: bool) -> Result<()> {
         let Some(flag) = self.drawings.flag() else { return Ok(()) };
         match figures(report) {
             all if !all.is_empty() => self.drawings.write(&all),
-            _ if whole => Err(Error::request(format!("{flag}: this result has nothing to draw"))),
+            _ if whole => Err(Error::request(format!("{flag}: this result has no figure"))),
             _ => Ok(()),
         }
     }
 }
 
-/// Where the figures of a result go.
+/// Destination of the figures of a result.
 #[derive(Args, Debug, Clone, Default)]
 pub(crate) struct Drawings {
     /// Draw the figure of the result to FILE.svg, FILE.pdf or FILE.png.
@@ -69,13 +67,13 @@ pub(crate) fn figure_file(text: &str) -> std::result::Result<PathBuf, String> {
     DrawingKind::of(&path).map(|_| path)
 }
 
-/// Parses the path of a folder that is there or can be made.
+/// Parses the path of a folder that exists or can be made.
 fn folder(text: &str) -> std::result::Result<PathBuf, String> {
     let path = PathBuf::from(text);
     let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match () {
         () if text.is_empty() => Err("expected the path of a folder".into()),
-        () if path.exists() && !path.is_dir() => Err("it is a file".into()),
+        () if path.exists() && !path.is_dir() => Err("this is a file".into()),
         () if !above.is_dir() => Err(format!("there is no folder {}", above.display())),
         () => Ok(path),
     }
@@ -95,12 +93,12 @@ impl DerivedKind for DrawingFile {
 }
 
 impl Drawings {
-    /// The figures of a command, which show this, if its result has some.
+    /// The figures of a verb: `show` is their subject, `some` says if this request has one.
     pub(crate) fn of(&self, show: &'static str, some: bool) -> Figures<'_> {
         Figures { drawings: self, show, some }
     }
 
-    /// The flag that asks for figures, if one does.
+    /// The option that asks for figures, if given.
     pub(crate) fn flag(&self) -> Option<&'static str> {
         self.plot.as_ref().map(|_| "--plot").or(self.plots.as_ref().map(|_| "--plots"))
     }

@@ -1,4 +1,4 @@
-//! The files of a command line: none that is written may be one that is read, or written twice.
+//! Protection of files: a command line never writes a file that it reads, or one file twice.
 
 use std::{
     ffi::OsStr,
@@ -17,7 +17,7 @@ use crate::{
     tables,
 };
 
-/// The arguments that name a file to write, or a folder of files.
+/// Arguments that name a file or a folder to write.
 const OUTPUTS: [&str; 14] = [
     "out",
     "also",
@@ -35,8 +35,7 @@ const OUTPUTS: [&str; 14] = [
     "folder",
 ];
 
-/// Refuses a command that would write a file over one that it reads, or over another that it writes; `given` are the values
-/// of its arguments.
+/// Refuses arguments that name one file for two uses, at least one of them to write.
 ///
 /// # Errors
 /// A request error that names the argument, the file and its other use.
@@ -57,9 +56,9 @@ pub(crate) fn distinct(command: &Command, given: &ArgMatches) -> Result<()> {
         let Some(file) = resolved(Path::new(path)) else { continue };
         let same = |(other, (_, value)): &(usize, &(&str, &OsStr))| *other != at && names(value, &file);
         if let Some((_, (other, _))) = named.iter().enumerate().find(same) {
-            let what = if OUTPUTS.contains(other) { "another file that is written" } else { "a file that is read" };
+            let what = if OUTPUTS.contains(other) { "another file to write" } else { "a file to read" };
             return Err(Error::request(format!(
-                "--{} {} names {what}, which would be lost; give it another name",
+                "--{} {} also names {what}, which would be lost; give another name",
                 output.replace('_', "-"),
                 Path::new(path).display()
             )));
@@ -68,15 +67,14 @@ pub(crate) fn distinct(command: &Command, given: &ArgMatches) -> Result<()> {
     Ok(())
 }
 
-/// The files that the tables of a report may be written to, in a folder.
+/// Files that `--output csv` may write in a folder.
 fn table_files(folder: &Path) -> impl Iterator<Item = (PathBuf, TableFile)> {
     tables::declared()
         .into_iter()
         .map(|table| (folder.join(report::csv_name(table.key)), TableFile::new(&table.columns)))
 }
 
-/// Refuses to write to a path that the user did not name if that would overwrite a file that one of the arguments
-/// names.
+/// Refuses to write to a path that the user did not name, if an argument names the same file.
 ///
 /// # Errors
 /// A request error that names both.
@@ -84,7 +82,7 @@ pub(crate) fn apart(path: &Path, used: &[&OsStr]) -> Result<()> {
     let Some(file) = resolved(path) else { return Ok(()) };
     match used.iter().find(|value| names(value, &file)) {
         Some(other) => Err(Error::request(format!(
-            "{} would be written too, and would be lost or take the place of {}; give that another name",
+            "{} would also be written, and would overwrite {}; give the latter another name",
             path.display(),
             other.to_string_lossy()
         ))),
@@ -92,20 +90,22 @@ pub(crate) fn apart(path: &Path, used: &[&OsStr]) -> Result<()> {
     }
 }
 
-/// Whether the value of an argument names a file.
+/// True if the value of an argument names `file`.
 fn names(value: &OsStr, file: &Path) -> bool {
     files_in(value).iter().any(|own| resolved(own).as_deref() == Some(file))
 }
 
-/// The files that the value of an argument may name.
+/// Files that the value of an argument may name.
 fn files_in(value: &OsStr) -> Vec<PathBuf> {
     let mut files = vec![PathBuf::from(value)];
     add_files(&value.to_string_lossy(), &mut files);
     files
 }
 
-/// Adds the files that a text may name: itself, an array of a file, what stands behind the kind of a device, the words of a program, a
-/// device before an instruction, and the instruction or schedule behind a device.
+/// Adds the files that a text may name.
+///
+/// These are the text itself, FILE of FILE:ARRAY, the file or the program's words of a device, the device of DEVICE/INSTRUCTION, and
+/// the file after DEVICE/ or DEVICE@.
 fn add_files(text: &str, files: &mut Vec<PathBuf>) {
     files.push(ArrayFile::parse(text).path);
     let device = DeviceName::from(text);
@@ -138,7 +138,7 @@ fn add_files(text: &str, files: &mut Vec<PathBuf>) {
     files.extend(text.rsplit_once('/').map(|(device, _)| PathBuf::from(device)).filter(|device| device.is_file()));
 }
 
-/// The file that a path leads to, whether it exists or not; `None` for anything but a regular file, which nothing overwrites.
+/// The file that a path leads to, existing or not; `None` for devices and pipes, which nothing overwrites.
 fn resolved(path: &Path) -> Option<PathBuf> {
     let path = &atomic::target(path).ok()?;
     match path.metadata() {
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
     use crate::verbs::command;
 
-    /// The arguments that name a file or a folder to read.
+    /// Arguments that name a file or a folder to read.
     const INPUTS: [&str; 20] = [
         "a",
         "activations",
@@ -254,7 +254,7 @@ mod tests {
         ] {
             assert!(files(text).contains(&PathBuf::from(file)), "{text}");
         }
-        // A name in a folder that is there is no name without it.
+        // The name of a file in an existing folder is not a file in this folder.
         assert!(!files("src/lib.rs").contains(&PathBuf::from("lib.rs")));
     }
 }

@@ -1,4 +1,4 @@
-//! Flags of commands that are a gate in continuous integration: their checks as files that it reads.
+//! Options of verbs that serve as a check in continuous integration.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use clap::Args;
 use super::options::output_file;
 use crate::{Result, base::atomic, gate, report::Report};
 
-/// Where the checks go.
+/// Files of the checks for continuous integration.
 #[derive(Args, Debug, Clone, Default)]
 pub(crate) struct Gates {
     /// Write the checks to this file as JUnit XML.
@@ -19,7 +19,7 @@ pub(crate) struct Gates {
 }
 
 impl Gates {
-    /// Writes the checks of a report. `source`: the file, if there is one, that they are about.
+    /// Writes the checks of a report; `source` is the file that they are about.
     ///
     /// # Errors
     /// A file that cannot be written.

@@ -1,4 +1,4 @@
-//! Flags that mean the same in every command.
+//! Options that mean the same in every verb.
 
 use std::{
     collections::BTreeSet,
@@ -21,7 +21,7 @@ use crate::{
     verify::MOST_SHARDS,
 };
 
-/// The longest `--timeout`, in seconds: a week.
+/// Longest `--timeout`, in seconds: a week.
 pub(crate) const MAX_TIMEOUT: u64 = 7 * 24 * 60 * 60;
 
 /// Where the result goes, and in what form.
@@ -98,23 +98,22 @@ impl OutputDestination {
     /// Refuses, before any work, output that cannot be written as requested.
     ///
     /// # Errors
-    /// A request error: a folder for a view other than CSV; a note that is given twice; columns for a view that always has all,
-    /// or that no table has.
+    /// A request error: a folder for a view other than CSV, a note given twice, columns for JSON or CSV, an unknown column.
     pub fn check(&self) -> Result<()> {
         if let Some(folder) = self.folder().filter(|_| self.output != ViewName::Csv) {
             return Err(Error::request(format!(
-                "--out {}: it is a folder; --output csv writes a file for each table there, other views are one file",
+                "--out {}: this is a folder; only --output csv writes to a folder, one file for each table",
                 folder.display()
             )));
         }
         if matches!(self.output, ViewName::Json | ViewName::Csv) && (self.brief || !self.columns.is_empty()) {
             return Err(Error::request(
-                "--columns and --brief are for table, markdown and latex; json and csv have every column",
+                "--columns and --brief work with table, markdown and latex; json and csv always have every column",
             ));
         }
         let mut keys = self.annotations.iter().enumerate();
         if let Some((_, (twice, _))) = keys.find(|(i, (key, _))| self.annotations[..*i].iter().any(|(k, _)| k == key)) {
-            return Err(Error::request(format!("--note {twice} is given twice; each key has one value")));
+            return Err(Error::request(format!("--note {twice} is given twice; give each key one value")));
         }
         let declared = tables::declared();
         let keys = || declared.iter().flat_map(|table| table.columns.iter().map(|column| &*column.key));
@@ -127,7 +126,7 @@ impl OutputDestination {
         }
     }
 
-    /// What is to be said of a result of which `--columns` leaves nothing.
+    /// Note for a result that has none of the columns of `--columns`.
     pub(crate) fn without_columns(&self, report: &Report) -> Option<String> {
         let has =
             |key: &String| report.tables.iter().any(|table| table.columns.iter().any(|column| column.key == *key));
@@ -135,24 +134,25 @@ impl OutputDestination {
             .then(|| format!("No table of this result has a column {}.", self.columns.join(" or ")))
     }
 
-    /// Refuses a folder where --out names the one file that a command makes.
+    /// Refuses a folder in --out, for verbs that write one file.
     ///
     /// # Errors
     /// A request error that names the folder.
     pub fn one_file(&self) -> Result<()> {
         match self.folder() {
-            Some(folder) => Err(Error::request(format!("--out {}: it is a folder; name a file", folder.display()))),
+            Some(folder) => Err(Error::request(format!("--out {}: this is a folder; name a file", folder.display()))),
             None => Ok(()),
         }
     }
 
-    /// The folder that the result goes to, if it is one.
+    /// Folder of the result, if `--out` names a folder.
     pub fn folder(&self) -> Option<&Path> {
         self.out.as_deref().filter(|path| is_folder(path))
     }
 
-    /// Renders `report` to the file, to files in the folder, or to standard output, and to the files of `--also`. Where the file
-    /// of `--out` cannot be written, the result goes to standard output.
+    /// Renders `report` to `--out` or standard output, and to the files of `--also`.
+    ///
+    /// If the file of `--out` cannot be written, the result goes to standard output.
     ///
     /// # Errors
     /// A request error if a file cannot be written, after everything else is; the old file, if any, is then untouched.
@@ -171,9 +171,9 @@ impl OutputDestination {
         let own = match own {
             Err(error) if self.out.is_some() => {
                 let mut report = report.clone();
-                // What went wrong is the error of this function, an interruption too.
+                // The error is returned below, whether a file or an interruption caused it.
                 let _ = report.until_interrupted::<()>(Err(error.clone()));
-                self.print(&report).and(Err(error.within("the result is on standard output, not in --out")))
+                self.print(&report).and(Err(error.within("--out failed, so the result is on standard output")))
             }
             own => own,
         };
@@ -186,7 +186,7 @@ impl OutputDestination {
         stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).or_else(|error| stdout_failed(&error))
     }
 
-    /// Renders `report` to the files of `--also`: to each that can be written.
+    /// Renders `report` to the files of `--also`.
     ///
     /// # Errors
     /// A request error for the first that cannot be written.
@@ -206,7 +206,7 @@ impl OutputDestination {
     }
 }
 
-/// What a failure to write to standard output means.
+/// The error that a failed write to standard output means.
 ///
 /// # Errors
 /// A request error, unless the reader (such as `head`) has closed the pipe.
@@ -217,10 +217,10 @@ pub(crate) fn stdout_failed(error: &std::io::Error) -> Result<()> {
     }
 }
 
-/// The narrowest terminal that tables are fitted to.
+/// Narrowest terminal that tables are fitted to, in columns.
 const NARROWEST: usize = 40;
 
-/// The columns of the terminal that standard output is; else what COLUMNS says, else [`WIDTH`].
+/// Columns of the terminal on standard output, else of the variable COLUMNS, else [`WIDTH`].
 fn terminal_width() -> usize {
     let own = terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0.into());
     let said = || std::env::var("COLUMNS").ok()?.parse().ok();
@@ -233,7 +233,7 @@ pub(crate) fn device_name(text: &str) -> Result<DeviceName> {
     Ok(DeviceName::asked(text))
 }
 
-/// The file of a recording, which may be named as a device: FILE or trace:FILE.
+/// The file of a recording given as FILE or trace:FILE.
 pub(crate) fn recording_file(text: &str) -> String {
     match DeviceName::from(text) {
         DeviceName::Trace(file) => file,
@@ -241,7 +241,7 @@ pub(crate) fn recording_file(text: &str) -> String {
     }
 }
 
-/// A model by its own name, without `model:`: `hopper` for H100; anything else as it is.
+/// The name of a model, without `model:` and aliases: `hopper` for H100; other texts unchanged.
 #[allow(clippy::unnecessary_wraps, reason = "clap's parsers can fail")]
 pub(crate) fn model_name(text: &str) -> Result<String> {
     let device = DeviceName::from(text);
@@ -249,7 +249,7 @@ pub(crate) fn model_name(text: &str) -> Result<String> {
     Ok(named(name).unwrap_or(name).into())
 }
 
-/// Parses a whole number within `range`; the error message says what the range is.
+/// Parses a whole number within `range`.
 pub(crate) fn integer<T>(
     range: RangeInclusive<T>,
 ) -> impl Fn(&str) -> std::result::Result<T, String> + Clone + Send + Sync
@@ -262,7 +262,7 @@ where
     }
 }
 
-/// Parses a number of cases up to `most`: `1000000`, `1_000_000`, `1e6`, `10^6`.
+/// Parses a number of cases from 1 to `most`: `1000000`, `1_000_000`, `1e6`, `10^6`.
 pub(crate) fn cases(most: u64) -> impl Fn(&str) -> std::result::Result<u64, String> + Clone + Send + Sync {
     move |text| {
         let power = |exponent: &str| 10u64.checked_pow(exponent.parse().ok()?);
@@ -279,21 +279,21 @@ pub(crate) fn cases(most: u64) -> impl Fn(&str) -> std::result::Result<u64, Stri
     }
 }
 
-/// Parses a part of a run, `I/N`: the I-th of N, from 1.
+/// Parses part I of N of a run, `I/N`, with I from 1.
 pub(crate) fn shard(text: &str) -> std::result::Result<(u64, u64), String> {
     text.split_once('/')
         .and_then(|(part, parts)| Some((part.parse().ok()?, parts.parse().ok()?)))
         .filter(|(part, parts)| (1..=*parts).contains(part) && *parts <= MOST_SHARDS)
-        .ok_or_else(|| "expected I/N, the I-th of N parts, from 1/N to N/N".into())
+        .ok_or_else(|| "expected I/N: part I of N, from 1/N to N/N".into())
 }
 
-/// Parses the path of a file to write, whose folder must exist, also where it is a link: an error before the work, not after it.
+/// Parses the path of a file to write; its folder, or that of the link's target, must exist.
 pub(crate) fn output_file(text: &str) -> std::result::Result<PathBuf, String> {
     let path = PathBuf::from(text);
     let target = atomic::target(&path).map_err(|error| format!("it cannot be written: {error}"))?;
     match target.parent() {
         _ if text.is_empty() => Err("expected the path of a file".into()),
-        _ if path.is_dir() => Err("it is a folder".into()),
+        _ if path.is_dir() => Err("this is a folder".into()),
         Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
             Err(format!("there is no folder {}", folder.display()))
         }
@@ -305,10 +305,10 @@ pub(crate) fn output_file(text: &str) -> std::result::Result<PathBuf, String> {
 fn viewed_file(text: &str) -> std::result::Result<PathBuf, String> {
     let path = output_file(text)?;
     let view = ending_view(&path);
-    view.map(|_| path).ok_or_else(|| "its ending says no view: .json, .csv, .md, .tex or .txt do".into())
+    view.map(|_| path).ok_or_else(|| "the ending names no view; use .json, .csv, .md, .tex or .txt".into())
 }
 
-/// The view that the ending of a file's name says.
+/// The view that the ending of a file name stands for.
 fn ending_view(path: &Path) -> Option<ViewName> {
     match path.extension()?.to_str()? {
         "json" => Some(ViewName::Json),
@@ -320,11 +320,11 @@ fn ending_view(path: &Path) -> Option<ViewName> {
     }
 }
 
-/// Parses where a result goes: a file, or a folder that is there or ends with a slash.
+/// Parses the destination of a result: a file, or a folder that exists or ends with a slash.
 pub(crate) fn output_path(text: &str) -> std::result::Result<PathBuf, String> {
     match text.strip_suffix('/') {
-        Some(_) if PathBuf::from(text).is_file() => Err("it is a file".into()),
-        // Its parent must be there.
+        Some(_) if PathBuf::from(text).is_file() => Err("this is a file".into()),
+        // The folder is made later, so only its parent must exist.
         Some(folder) if !folder.is_empty() && !PathBuf::from(text).is_dir() => {
             output_file(folder).map(|_| PathBuf::from(text))
         }
@@ -333,7 +333,7 @@ pub(crate) fn output_path(text: &str) -> std::result::Result<PathBuf, String> {
     }
 }
 
-/// Whether a path names a folder: one that is there, or that is to be made.
+/// True if a path names a folder: an existing one, or one to be made (it ends with a slash).
 pub(crate) fn is_folder(path: &Path) -> bool {
     path.is_dir() || path.to_string_lossy().ends_with('/')
 }

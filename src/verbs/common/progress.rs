@@ -1,5 +1,4 @@
-//! What is being done, on standard error: a line that overwrites itself on a terminal, a line for each step with `-v`, and where there
-//! is no terminal a line now and then that says how far long work is.
+//! Progress on standard error: one changing line on a terminal, a line for each step with `-v`, a line every 30 s elsewhere.
 
 use std::{
     io::Write,
@@ -16,23 +15,23 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use super::options::OutputDestination;
 use crate::Stage;
 
-/// How often a bar is drawn in a second.
+/// Redraws of a bar per second.
 const DRAWN: u8 = 5;
-/// How often long work says how far it is where there is no terminal, in seconds, and what says otherwise.
+/// Seconds between progress lines without a terminal, and the variable that overrides them.
 const EVERY: (f64, &str) = (30.0, "TCNUM_PROGRESS_SECONDS");
 
-/// Says what is being done, until it is dropped.
+/// Shows the current step until it is dropped.
 pub(crate) struct Progress {
-    /// A line for each step, that stays.
+    /// True for a permanent line for each step.
     lines: bool,
-    /// Lines that stay, now and then; none where it is to be quiet, or where a bar says it.
+    /// Permanent lines at intervals; `None` with `-q` or on a terminal.
     reporter: Option<Reporter>,
-    /// One line of a terminal, that the next step overwrites; nothing where there is no terminal.
+    /// The changing line of a terminal; hidden without one.
     line: ProgressBar,
 }
 
 impl Progress {
-    /// As the flags say: lines that stay with `-v`, nothing with `-q`, else one changing line where standard error is a terminal.
+    /// Progress as the options ask: permanent lines with `-v`, none with `-q`.
     pub(crate) fn new(destination: &OutputDestination) -> Self {
         let target = match destination.quiet || destination.verbose {
             true => ProgressDrawTarget::hidden(),
@@ -41,7 +40,7 @@ impl Progress {
         Progress::on(target, destination.verbose, destination.quiet)
     }
 
-    /// One changing line where standard error is a terminal, unless it is to be quiet.
+    /// One changing line on a terminal, unless `quiet`.
     pub(crate) fn quiet_if(quiet: bool) -> Self {
         let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(DRAWN) };
         Progress::on(target, false, quiet)
@@ -52,16 +51,16 @@ impl Progress {
         Progress { lines, reporter: (!quiet && line.is_hidden()).then(Reporter::default), line }
     }
 
-    /// Says that `what` is being done now.
+    /// Shows that `what` begins.
     pub(crate) fn step(&self, what: &str) {
         self.at(Stage::of(what));
     }
 
-    /// Says what is being done now, and how far the work is.
+    /// Shows a stage of the work.
     pub(crate) fn at(&self, stage: Stage) {
         let Stage { what, done, total } = stage;
         if self.lines {
-            // A closed standard error is no reason to stop.
+            // A closed standard error does not stop the work.
             let _ = writeln!(std::io::stderr(), "{what}");
         } else if !self.line.is_hidden() {
             if total == 0 {
@@ -83,7 +82,7 @@ impl Progress {
         }
     }
 
-    /// Reports a detail, if a line for each step was asked for.
+    /// Prints a detail with `-v`.
     pub(crate) fn note(&self, what: &str) {
         if self.lines {
             let _ = writeln!(std::io::stderr(), "{what}");
@@ -97,14 +96,14 @@ impl Drop for Progress {
     }
 }
 
-/// A bar with share, rate, time left and what was found to differ, where the progress is one passing line; else a line now and then.
+/// A bar with share, rate, time left and mismatches; without a terminal, lines at intervals.
 pub(crate) struct Bar<'a> {
     line: &'a ProgressBar,
     reporter: Option<&'a Reporter>,
 }
 
 impl<'a> Bar<'a> {
-    /// A bar of `total` steps of the work called `name`, of which `done` are done before it begins. Each counts as `each` in the rate.
+    /// A bar of `total` steps, `done` of them before it begins; a step counts as `each` in the rate.
     pub(crate) fn new(progress: &'a Progress, name: &str, total: u64, done: u64, each: u64) -> Self {
         let line = &progress.line;
         line.set_style(shares(style("{msg} [{bar:30}] {share}  {rate}  {eta_precise} left{prefix}"), each));
@@ -112,7 +111,7 @@ impl<'a> Bar<'a> {
         line.set_prefix("");
         line.set_length(total);
         line.reset();
-        // What was done before says nothing about the rate.
+        // Steps done before must not count in the rate.
         line.set_position(done);
         line.tick();
         line.reset_eta();
@@ -123,7 +122,7 @@ impl<'a> Bar<'a> {
         Bar { line, reporter: progress.reporter.as_ref() }
     }
 
-    /// Shows that `done` steps are done, and `differing` results differ.
+    /// Shows `done` steps and `differing` mismatches.
     pub(crate) fn show(&self, done: u64, differing: u64) {
         if !self.line.is_hidden() {
             self.line.set_prefix(match differing {
@@ -139,15 +138,15 @@ impl<'a> Bar<'a> {
     }
 }
 
-/// How far work is, for lines that stay.
+/// State of the work, for lines at intervals.
 struct Account {
     what: String,
-    /// All steps; 0 where they are not known.
+    /// Number of steps; 0 if unknown.
     total: u64,
     done: u64,
-    /// What was done before it began.
+    /// Steps done before the work began.
     before: u64,
-    /// What a step counts in the rate.
+    /// Weight of a step in the rate.
     each: u64,
     differing: u64,
     begun: Instant,
@@ -158,7 +157,7 @@ impl Account {
         Account { what: what.into(), total, done, before: done, each, differing: 0, begun: Instant::now() }
     }
 
-    /// Goes on with the same work, or begins another.
+    /// Continues the same work, or begins another.
     fn follow(&mut self, Stage { what, done, total }: Stage) {
         if total == 0 || total != self.total || done < self.done {
             *self = Account::new(what, total, done, 1);
@@ -166,7 +165,7 @@ impl Account {
         (self.what, self.done) = (what.into(), done);
     }
 
-    /// What is said of it.
+    /// The line to print.
     fn line(&self, now: Instant) -> String {
         let passed = now.duration_since(self.begun).as_secs_f64();
         if self.total == 0 {
@@ -187,11 +186,11 @@ impl Default for Account {
     }
 }
 
-/// Says now and then how far work is, from a thread of its own: however long a step takes.
+/// Prints progress lines at intervals from a separate thread, however long a step takes.
 #[derive(Default)]
 struct Reporter {
     account: Arc<Mutex<Account>>,
-    /// The thread, and what ends it when it is dropped; nothing before there is work, and where no thread can be had.
+    /// The thread and the sender whose drop ends it; `None` if no thread can be started.
     thread: OnceLock<Option<(Sender<()>, JoinHandle<()>)>>,
 }
 
@@ -200,7 +199,7 @@ impl Reporter {
         self.account.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts the thread, unless there is one.
+    /// Starts the thread once.
     fn begin(&self) {
         self.thread.get_or_init(|| {
             let (stop, stopped) = channel();
@@ -209,7 +208,7 @@ impl Reporter {
             let work = move || {
                 while stopped.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
                     let line = account.lock().unwrap_or_else(PoisonError::into_inner).line(Instant::now());
-                    // A closed standard error is no reason to stop.
+                    // A closed standard error does not stop the work.
                     let _ = writeln!(std::io::stderr(), "{line}");
                 }
             };
@@ -222,13 +221,13 @@ impl Drop for Reporter {
     fn drop(&mut self) {
         if let Some(Some((stop, thread))) = self.thread.take() {
             drop(stop);
-            // After this nothing more is said.
+            // Joined, so that no line appears after the result.
             let _ = thread.join();
         }
     }
 }
 
-/// How often lines are said.
+/// Interval between progress lines.
 fn every() -> Duration {
     let (usual, variable) = EVERY;
     let asked = std::env::var(variable).ok().and_then(|text| text.parse().ok());
@@ -236,7 +235,7 @@ fn every() -> Duration {
     Duration::from_secs_f64(seconds)
 }
 
-/// A style that has the share and the rate of what is done, each step counting as `each`.
+/// A style with share and rate; each step counts as `each`.
 fn shares(style: ProgressStyle, each: u64) -> ProgressStyle {
     let share = |state: &ProgressState, to: &mut dyn std::fmt::Write| {
         let _ = write!(to, "{:.1}%", 100.0 * state.pos() as f64 / state.len().unwrap_or(1).max(1) as f64);
@@ -262,7 +261,7 @@ mod tests {
 
     use super::*;
 
-    /// A terminal that keeps what is written.
+    /// A terminal that keeps its text.
     #[derive(Debug, Clone, Default)]
     struct Paper(Arc<Mutex<String>>);
 
@@ -305,7 +304,7 @@ mod tests {
         }
     }
 
-    /// What a terminal is shown from then on.
+    /// Text written to the terminal since the last call.
     fn shown(paper: &Paper) -> String {
         std::mem::take(&mut paper.0.lock().unwrap())
     }

@@ -1,4 +1,4 @@
-//! The flags that say how a command rounds, and what it makes of values that are too large.
+//! Options for the rounding and the overflow of conversions.
 
 use clap::{Args, ValueEnum};
 
@@ -8,22 +8,23 @@ use crate::{
     format::{Overflow, Rounding},
 };
 
-/// The random bits of each element, of stochastic rounding.
+/// Random bits that stochastic rounding uses for each element of a file.
 const RANDOM_BITS: u32 = 32;
 
-/// How to round.
+/// Rounding and overflow of a conversion.
 #[derive(Args, Debug, Clone)]
+#[command(next_help_heading = "What")]
 pub(crate) struct RoundingFlags {
-    /// The rounding: RNE, RNA, RZ, RU, RD, RO (to odd) or SR (stochastic, with --random and --random-bits).
+    /// Rounding: RNE, RNA, RZ, RU, RD, RO (to odd) or SR (stochastic).
     #[arg(long, value_name = "MODE", default_value = "RNE")]
     pub round: String,
-    /// The random bits of SR, in hexadecimal: added to the discarded fraction, cut to as many bits.
+    /// Random bits of SR in hexadecimal, added to the discarded fraction.
     #[arg(long, value_name = "HEX", requires = "random_bits")]
     pub random: Option<String>,
-    /// How many random bits SR adds.
+    /// Number of random bits that SR adds.
     #[arg(long, value_name = "N", requires = "random", value_parser = integer(1..=64u32))]
     pub random_bits: Option<u32>,
-    /// How values that are too large are converted: finite ones beyond the largest number, and infinities.
+    /// Result of infinities and of values beyond the largest number.
     #[arg(long, value_enum, default_value = "standard")]
     pub overflow: OverflowName,
 }
@@ -31,13 +32,13 @@ pub(crate) struct RoundingFlags {
 /// The name of an overflow rule.
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OverflowName {
-    /// As the format's own standard says: infinities are kept if it has them.
+    // The format's own standard: infinities are kept if the format has them.
     Standard,
-    /// Infinity; where the format has none, NaN.
+    // Infinity; NaN where the format has no infinity.
     Infinity,
-    /// NaN; where the format has none, the largest number.
+    // NaN; the largest number where the format has no NaN.
     Nan,
-    /// The largest number of the same sign, as the saturating conversions of GPUs have it.
+    // The largest number of the same sign, as in the saturating conversions of GPUs.
     Saturate,
 }
 
@@ -69,7 +70,7 @@ impl RoundingFlags {
     }
 }
 
-/// The rounding of this name, in which each element of a file has random bits of its own: 32 of them.
+/// The rounding called `name`; SR draws 32 random bits for each element of a file.
 ///
 /// # Errors
 /// An unknown name.
@@ -80,7 +81,7 @@ pub(crate) fn of_elements(name: &str) -> Result<Rounding> {
     }
 }
 
-/// The rounding of this name, but for SR.
+/// The deterministic rounding called `name`.
 ///
 /// # Errors
 /// An unknown name.
