@@ -21,7 +21,7 @@ mod verdict;
 
 use std::borrow::Cow;
 
-use crate::base::atomic;
+use crate::base::{atomic, named::named};
 pub use cell::{Cell, CellValue, Kind};
 pub(crate) use csv::TableFile;
 pub use declare::{Column, Declaration, Field, Look, Row, Where, hidden, shown};
@@ -31,20 +31,21 @@ pub use verdict::Verdict;
 
 use crate::{Error, Interruption, Result, base::interrupt};
 
-/// A rendering of a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum View {
-    /// Text for a terminal.
-    Table,
-    /// JSON, described by `schemas/report.schema.json`.
-    Json,
-    /// Comma-separated values (RFC 4180, lines ending with a line feed): the tables alone, each starting with a
-    /// row of column keys, an empty line between two.
-    Csv,
-    /// Markdown.
-    Markdown,
-    /// LaTeX tabular environments (longtable where a table is long).
-    Latex,
+named! {
+    /// A rendering of a report.
+    pub enum View {
+        Table = "table": "Text for a terminal";
+        Json = "json": "JSON, described by `schemas/report.schema.json`";
+        Csv = "csv": "Comma-separated values (RFC 4180): the tables alone, each after a row of column keys";
+        Markdown = "markdown": "Markdown";
+        Latex = "latex": "LaTeX tabular environments (longtable for long tables)";
+    }
+}
+
+impl Default for View {
+    fn default() -> View {
+        View::Table
+    }
 }
 
 /// What the views for people (terminal, Markdown, LaTeX) show of each table, and how wide.

@@ -9,11 +9,11 @@ use std::{
     str::FromStr,
 };
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
+use super::named::named;
 use crate::{
-    Error, Result,
-    arithmetic::named,
+    Error, Result, arithmetic,
     base::{atomic, nearest::nearest},
     device::DeviceName,
     report::{self, Report, View, ViewLayout, WIDTH},
@@ -29,8 +29,8 @@ pub(crate) const MAX_TIMEOUT: u64 = 7 * 24 * 60 * 60;
 #[command(next_help_heading = "Output")]
 pub struct OutputDestination {
     /// View of the result.
-    #[arg(long, value_enum, default_value = "table", value_name = "VIEW")]
-    pub output: ViewName,
+    #[arg(long, value_parser = named::<View>(), default_value = "table", value_name = "VIEW")]
+    pub output: View,
     /// Write the result to this file; with --output csv also to a folder.
     #[arg(long, value_name = "FILE", value_parser = output_path)]
     pub out: Option<PathBuf>,
@@ -71,42 +71,19 @@ pub struct Common {
     pub destination: OutputDestination,
 }
 
-/// The name of a view.
-#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ViewName {
-    #[default]
-    Table,
-    Json,
-    Csv,
-    Markdown,
-    Latex,
-}
-
-impl From<ViewName> for View {
-    fn from(name: ViewName) -> View {
-        match name {
-            ViewName::Table => View::Table,
-            ViewName::Json => View::Json,
-            ViewName::Csv => View::Csv,
-            ViewName::Markdown => View::Markdown,
-            ViewName::Latex => View::Latex,
-        }
-    }
-}
-
 impl OutputDestination {
     /// Refuses, before any work, output that cannot be written as requested.
     ///
     /// # Errors
     /// A request error: a folder for a view other than CSV, a note given twice, columns for JSON or CSV, an unknown column.
     pub fn check(&self) -> Result<()> {
-        if let Some(folder) = self.folder().filter(|_| self.output != ViewName::Csv) {
+        if let Some(folder) = self.folder().filter(|_| self.output != View::Csv) {
             return Err(Error::request(format!(
                 "--out {}: this is a folder; only --output csv writes to a folder, one file for each table",
                 folder.display()
             )));
         }
-        if matches!(self.output, ViewName::Json | ViewName::Csv) && (self.brief || !self.columns.is_empty()) {
+        if matches!(self.output, View::Json | View::Csv) && (self.brief || !self.columns.is_empty()) {
             return Err(Error::request(
                 "--columns and --brief work with table, markdown and latex; json and csv always have every column",
             ));
@@ -164,7 +141,7 @@ impl OutputDestination {
                 .map_err(|e| Error::request(format!("the folder {} cannot be made: {e}", folder.display())))
                 .and_then(|()| report::write_csv_files(report, folder)),
             (Some(path), None) => {
-                let text = report::render(report, self.output.into(), &self.layout());
+                let text = report::render(report, self.output, &self.layout());
                 atomic::write(path, text.as_bytes())
             }
         };
@@ -181,7 +158,7 @@ impl OutputDestination {
     }
 
     fn print(&self, report: &Report) -> Result<()> {
-        let text = report::render(report, self.output.into(), &self.layout());
+        let text = report::render(report, self.output, &self.layout());
         let mut stdout = std::io::stdout();
         stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).or_else(|error| stdout_failed(&error))
     }
@@ -193,9 +170,8 @@ impl OutputDestination {
     pub fn write_also(&self, report: &Report) -> Result<()> {
         let layout = ViewLayout { columns: self.columns.clone(), brief: self.brief, width: WIDTH };
         let views = self.also.iter().filter_map(|path| Some((path, ending_view(path)?)));
-        let write = |(path, view): (&PathBuf, ViewName)| {
-            atomic::write(path, report::render(report, view.into(), &layout).as_bytes())
-        };
+        let write =
+            |(path, view): (&PathBuf, View)| atomic::write(path, report::render(report, view, &layout).as_bytes());
         let problems: Vec<Error> = views.map(write).filter_map(Result::err).collect();
         problems.into_iter().next().map_or(Ok(()), Err)
     }
@@ -246,7 +222,7 @@ pub(crate) fn recording_file(text: &str) -> String {
 pub(crate) fn model_name(text: &str) -> Result<String> {
     let device = DeviceName::from(text);
     let name = device.model().unwrap_or(text);
-    Ok(named(name).unwrap_or(name).into())
+    Ok(arithmetic::named(name).unwrap_or(name).into())
 }
 
 /// Parses a whole number within `range`.
@@ -309,13 +285,13 @@ fn viewed_file(text: &str) -> std::result::Result<PathBuf, String> {
 }
 
 /// The view that the ending of a file name stands for.
-fn ending_view(path: &Path) -> Option<ViewName> {
+fn ending_view(path: &Path) -> Option<View> {
     match path.extension()?.to_str()? {
-        "json" => Some(ViewName::Json),
-        "csv" => Some(ViewName::Csv),
-        "md" => Some(ViewName::Markdown),
-        "tex" => Some(ViewName::Latex),
-        "txt" => Some(ViewName::Table),
+        "json" => Some(View::Json),
+        "csv" => Some(View::Csv),
+        "md" => Some(View::Markdown),
+        "tex" => Some(View::Latex),
+        "txt" => Some(View::Table),
         _ => None,
     }
 }
