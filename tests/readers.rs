@@ -330,7 +330,7 @@ fn traces() {
 #[test]
 fn arrays() {
     hold("arrays", &corpus("array"), 1, |name, bytes| {
-        let arrays = Arrays::parse(Path::new(name), bytes)?;
+        let arrays = as_file(name, bytes, Arrays::read)?;
         for array in &arrays.arrays {
             // Whether there are codes in it depends on the format that is asked for.
             let _ = array.codes(None);

@@ -9,7 +9,7 @@ use pyo3::{
 };
 use tcnum::{
     Error, Result,
-    device::{Device, DeviceName, Execution, ExecutionKind, Identity, Maker, lending},
+    device::{Device, DeviceMaker, DeviceName, Execution, ExecutionKind, Identity, lending},
     isa::{Codes, Instruction, Tiles},
 };
 
@@ -30,7 +30,7 @@ pub(crate) struct Function {
 
 /// Does `work` on this thread, where each function is the device of its name.
 pub(crate) fn with<R>(functions: Vec<Function>, raised: &Raised, work: impl FnOnce() -> R) -> R {
-    let maker = |function: Function| -> (DeviceName, Maker) {
+    let maker = |function: Function| -> (DeviceName, DeviceMaker) {
         let (function, raised) = (Arc::new(function), raised.clone());
         let name = DeviceName::from(&*function.name);
         (name, Rc::new(move || Ok(Box::new(FunctionDevice::new(function.clone(), raised.clone())))))

@@ -5,7 +5,7 @@ mod safetensors;
 mod stream;
 mod writer;
 
-use std::{borrow::Cow, collections::BTreeMap, io::BufReader, path::Path};
+use std::{borrow::Cow, collections::BTreeMap, path::Path};
 
 pub(crate) use safetensors::{LONGEST_HEADER, header};
 pub use stream::{ArrayFile, StreamedArray};
@@ -13,7 +13,6 @@ pub use writer::{ArrayWriter, NewArray};
 
 use crate::{
     Error, Result,
-    base::text,
     format::{Encoding, Format, find},
     isa::Codes,
 };
@@ -110,69 +109,28 @@ impl Container {
     }
 }
 
-/// The bytes of a regular file with arrays. What it begins with is looked at first: a large file of another kind is refused unread.
-///
-/// # Errors
-/// A request error that names the path and the cause.
-pub fn read_file(path: &Path) -> Result<Vec<u8>> {
-    let (file, length) = text::open(path).map_err(|cause| wrong(path, &cause))?;
-    let start = BufReader::new(file);
-    match Container::of(path)? {
-        Container::Npy => npy::shape(start, length).map(drop),
-        Container::Safetensors => safetensors::check(start),
-    }
-    .and_then(|()| text::bytes(path, u64::MAX))
-    .map_err(|cause| wrong(path, &cause))
-}
-
-/// The name and the shape of each array in a file, of which no data are read.
-///
-/// # Errors
-/// A request error that names the path and the cause.
-pub(crate) fn shapes(path: &Path) -> Result<Vec<(String, Vec<usize>)>> {
-    let (file, length) = text::open(path).map_err(|cause| wrong(path, &cause))?;
-    let start = BufReader::new(file);
-    let shapes = match Container::of(path)? {
-        Container::Npy => npy::shape(start, length).map(|shape| vec![(String::new(), shape)]),
-        Container::Safetensors => safetensors::streamed(start, length)
-            .map(|(arrays, _)| arrays.into_iter().map(|array| (array.name, array.shape)).collect()),
-    };
-    shapes.map_err(|cause| wrong(path, &cause))
-}
-
 fn wrong(path: &Path, cause: &str) -> Error {
     Error::request(format!("{}: {cause}", path.display()))
 }
 
-impl<'a> Arrays<'a> {
-    /// The arrays in `bytes`, the contents of the file at `path`.
+impl Arrays<'_> {
+    /// Reads the file at `path` as a whole, which [`ArrayFile`] reads piece by piece.
     ///
     /// # Errors
-    /// A request error that names the file and what is malformed or missing.
-    pub fn parse(path: &Path, bytes: &'a [u8]) -> Result<Arrays<'a>> {
-        let parsed = match Container::of(path)? {
-            Container::Npy => {
-                let name = path.file_stem().map_or("array".into(), |stem| stem.to_string_lossy().into_owned());
-                npy::parse(name, bytes).map(|array| Arrays { arrays: vec![array], metadata: BTreeMap::new() })
+    /// As [`ArrayFile::open`]; a file that is truncated.
+    pub fn read(path: &Path) -> Result<Arrays<'static>> {
+        let file = ArrayFile::open(path)?;
+        let read = |array: &StreamedArray| {
+            let mut bytes = vec![0; array.data.1 as usize];
+            match array.whole {
+                true => file.read_bytes(array, 0, &mut bytes)?,
+                false => return Err(wrong(path, &format!("the file ends in the data of array '{}'", array.name))),
             }
-            Container::Safetensors => safetensors::parse(bytes),
+            Ok(Array { name: array.name.clone(), shape: array.shape.clone(), kind: array.kind, bytes: bytes.into() })
         };
-        let wrong = |cause: String| wrong(path, &cause);
-        let arrays = parsed.map_err(wrong)?;
-        // Where an extent is 0, the others are not bounded by the size of the file.
-        let extents = || arrays.arrays.iter().flat_map(|array| array.shape.iter().map(move |extent| (array, extent)));
-        match extents().find(|(_, extent)| **extent > LARGEST_EXTENT) {
-            Some((array, extent)) => {
-                Err(wrong(format!("array '{}' has the extent {extent}, which is too large", array.name)))
-            }
-            None => Ok(arrays),
-        }
-    }
-
-    /// The array of this name.
-    pub fn get(&self, name: &str) -> Option<&Array<'a>> {
-        let at = self.arrays.binary_search_by(|array| array.name.as_str().cmp(name)).ok()?;
-        Some(&self.arrays[at])
+        let mut arrays = file.arrays.iter().map(read).collect::<Result<Vec<_>>>()?;
+        arrays.sort_by(|x, y| x.name.cmp(&y.name));
+        Ok(Arrays { arrays, metadata: file.metadata })
     }
 
     /// Writes the file, whole or not at all: the same arrays give the same bytes.
@@ -218,22 +176,22 @@ impl Array<'_> {
     pub fn codes(&self, format: Option<&'static Format>) -> Result<(&'static Format, Codes)> {
         let format = self.kind.format(&self.name, format)?;
         let codes = Codes::from_bytes(format, self.bytes.to_vec()).expect("whole elements");
-        check_codes(&self.name, format, &codes, 0)?;
+        check_codes(&format!("array '{}'", self.name), format, &codes, 0)?;
         Ok((format, codes))
     }
 }
 
-/// Refuses codes wider than `format`, those of the array called `name` from place `first` on.
+/// Refuses codes wider than `format`, `what` names the array, `first` is the place of its first code here.
 ///
 /// # Errors
 /// The first of them, with its place.
-pub(crate) fn check_codes(name: &str, format: &Format, codes: &Codes, first: usize) -> Result<()> {
+pub(crate) fn check_codes(what: &str, format: &Format, codes: &Codes, first: usize) -> Result<()> {
     if format.bits as usize == 8 * format.bytes() {
         return Ok(());
     }
     match codes.iter().position(|code| code > format.code_mask()) {
         Some(at) => Err(Error::request(format!(
-            "array '{name}': code {:#x} at position {} has more than the {} bits of {format}",
+            "{what}: code {:#x} at position {} has more than the {} bits of {format}",
             codes.get(at),
             first + at,
             format.bits

@@ -1,9 +1,9 @@
 //! The `.npy` format of NumPy (NEP 1), versions 1 to 3: one array of numbers, little-endian. Read in C and in Fortran order,
 //! written in C order.
 
-use std::{borrow::Cow, io::Read};
+use std::io::Read;
 
-use super::{Array, Content, NewArray, StreamedArray, named};
+use super::{Content, NewArray, StreamedArray, named};
 
 type Result<T> = std::result::Result<T, String>;
 
@@ -41,27 +41,19 @@ struct NpyHeader {
     shape: Vec<usize>,
 }
 
-/// What a file says before its data.
-struct Start {
+/// A header that is checked, and where the data begin.
+struct NpyStart {
     header: NpyHeader,
     kind: Content,
     /// Bytes of an element.
     element: usize,
-    /// Where the data begin.
+    /// Bytes before the data.
     data: u64,
-}
-
-/// The array in the bytes of a file.
-pub(super) fn parse(name: String, file: &[u8]) -> Result<Array<'_>> {
-    let Start { header: NpyHeader { fortran_order, shape, .. }, kind, element, data } = start(file, file.len() as u64)?;
-    let data = &file[data as usize..];
-    let bytes = if fortran_order { last_fastest(data, &shape, element).into() } else { Cow::Borrowed(data) };
-    Ok(Array { name, shape, kind, bytes })
 }
 
 /// What a file of `length` bytes says of its array; and if it is in Fortran order, its elements in C order.
 pub(super) fn streamed(name: String, mut file: impl Read, length: u64) -> Result<(StreamedArray, Option<Vec<u8>>)> {
-    let Start { header: NpyHeader { fortran_order, shape, .. }, kind, element, data } = start(&mut file, length)?;
+    let NpyStart { header: NpyHeader { fortran_order, shape, .. }, kind, element, data } = start(&mut file, length)?;
     let bytes = length - data;
     if !fortran_order || shape.iter().filter(|extent| **extent > 1).count() < 2 {
         return Ok((StreamedArray { name, shape, kind, width: element, data: (data, bytes), whole: true }, None));
@@ -78,13 +70,8 @@ pub(super) fn streamed(name: String, mut file: impl Read, length: u64) -> Result
     Ok((StreamedArray { name, shape, kind, width: element, data: (0, bytes), whole: true }, Some(ordered)))
 }
 
-/// The shape that a file of `length` bytes begins with, if an array follows from it; the data are not read.
-pub(super) fn shape(file: impl Read, length: u64) -> Result<Vec<usize>> {
-    start(file, length).map(|start| start.header.shape)
-}
-
 /// The start of a file of `length` bytes, which are those that the header asks for.
-fn start(mut file: impl Read, length: u64) -> Result<Start> {
+fn start(mut file: impl Read, length: u64) -> Result<NpyStart> {
     let mut at = 0;
     let mut next = |bytes: u64, short: &str| {
         let mut read = Vec::new();
@@ -124,7 +111,7 @@ fn start(mut file: impl Read, length: u64) -> Result<Start> {
             header.shape
         ));
     }
-    Ok(Start { header, kind, element, data: at })
+    Ok(NpyStart { header, kind, element, data: at })
 }
 
 /// Refuses a shape that NumPy does not read.
@@ -256,7 +243,20 @@ pub(super) fn header(array: &NewArray) -> Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use super::*;
+    use crate::array::Array;
+
+    fn parse(file: &[u8]) -> Result<Array<'_>> {
+        let (array, ordered) = streamed("x".into(), file, file.len() as u64)?;
+        let bytes = ordered.map_or_else(|| Cow::Borrowed(&file[array.data.0 as usize..]), Cow::Owned);
+        Ok(Array { name: array.name, shape: array.shape, kind: array.kind, bytes })
+    }
+
+    fn shape(start: &[u8], length: u64) -> Result<Vec<usize>> {
+        streamed("x".into(), start, length).map(|(array, _)| array.shape)
+    }
 
     fn to_bytes(array: &Array) -> Result<Vec<u8>> {
         Ok([&header(&array.planned())?, &array.bytes[..]].concat())
@@ -310,7 +310,7 @@ mod tests {
                 let array = Array { name: "x".into(), shape: shape.clone(), kind, bytes: Cow::Owned(data) };
                 let file = to_bytes(&array).unwrap();
                 assert_eq!((file.len() - array.bytes.len()) % 64, 0);
-                assert_eq!(parse("x".into(), &file).unwrap(), array);
+                assert_eq!(parse(&file).unwrap(), array);
             }
         }
     }
@@ -335,7 +335,7 @@ mod tests {
             let header = file.len() - 4 * count;
             let order = String::from_utf8_lossy(&file[10..header]).replace("False", "True ");
             let file = [&file[..10], order.as_bytes(), &file[header..]].concat();
-            assert_eq!(parse("x".into(), &file).unwrap(), array, "{shape:?}");
+            assert_eq!(parse(&file).unwrap(), array, "{shape:?}");
         }
     }
 
@@ -349,7 +349,7 @@ mod tests {
                 vec!["1"; 100_000].join(",")
             );
             let file = [MAGIC, &[2, 0], &(header.len() as u32).to_le_bytes(), header.as_bytes(), &[0; 4]].concat();
-            assert!(parse("x".into(), &file).unwrap_err().contains("100000 dimensions"));
+            assert!(parse(&file).unwrap_err().contains("100000 dimensions"));
         }
     }
 
@@ -371,22 +371,22 @@ mod tests {
         let array = Array { name: "x".into(), shape: vec![2, 3], kind: named("f32"), bytes: Cow::Owned(vec![7; 24]) };
         let file = to_bytes(&array).unwrap();
         for end in 0..file.len() {
-            assert!(parse("x".into(), &file[..end]).is_err(), "{end}");
+            assert!(parse(&file[..end]).is_err(), "{end}");
         }
         for at in 0..file.len() - 24 {
             for flip in [1, 0x20, 0x80, 0xff] {
                 let mut changed = file.clone();
                 changed[at] ^= flip;
                 // Whatever is read agrees with its size.
-                if let Ok(read) = parse("x".into(), &changed) {
+                if let Ok(read) = parse(&changed) {
                     assert_eq!(read.bytes.len(), 24);
                 }
             }
         }
         let huge = "{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296, 4294967296), }";
         let mut file = [MAGIC, &[1, 0], &(huge.len() as u16).to_le_bytes(), huge.as_bytes()].concat();
-        assert!(parse("x".into(), &file).is_err());
+        assert!(parse(&file).is_err());
         file[6] = 9;
-        assert!(parse("x".into(), &file).unwrap_err().contains("version 9"));
+        assert!(parse(&file).unwrap_err().contains("version 9"));
     }
 }

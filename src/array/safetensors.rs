@@ -1,11 +1,11 @@
 //! Safetensors files of any arrays.
 
-use std::{borrow::Cow, collections::BTreeMap, io::Read};
+use std::{collections::BTreeMap, io::Read};
 
-use safetensors::{Dtype, SafeTensors, tensor::Metadata};
+use safetensors::{Dtype, tensor::Metadata};
 use serde_json::json;
 
-use super::{Array, Arrays, Content, NewArray, StreamedArray, named};
+use super::{Content, NewArray, StreamedArray, named};
 
 /// Types of elements that are a format's, each with the format.
 const FORMATS: &[(Dtype, &str)] = &[
@@ -38,21 +38,6 @@ const UNSIGNED: [(Dtype, usize); 4] = [(Dtype::U8, 1), (Dtype::U16, 2), (Dtype::
 
 /// The most bytes of a header: what the readers of the `safetensors` library take, and more than any command line can make.
 pub(crate) const LONGEST_HEADER: usize = 100_000_000;
-
-/// Refuses what begins a file, where it is no header; the data are not read.
-pub(super) fn check(mut file: impl Read) -> Result<(), String> {
-    let unreadable = |error: std::io::Error| format!("cannot be read: {error}");
-    let mut start = Vec::new();
-    (&mut file).take(8).read_to_end(&mut start).map_err(unreadable)?;
-    if let Ok(length) = start[..].try_into().map(u64::from_le_bytes) {
-        file.take(length.min(LONGEST_HEADER as u64)).read_to_end(&mut start).map_err(unreadable)?;
-    }
-    match SafeTensors::read_metadata(&start) {
-        // The data, which follow, were not given to it.
-        Ok(_) | Err(safetensors::SafeTensorError::MetadataIncompleteBuffer) => Ok(()),
-        Err(error) => Err(wrong(error)),
-    }
-}
 
 /// What a file of `length` bytes says of its arrays, in the order of their data; and its metadata.
 ///
@@ -96,28 +81,6 @@ pub(super) fn streamed(
         return Err(malformed(&format!("{} bytes follow the data that its header tells of", length - end)));
     }
     Ok((arrays, metadata.metadata().clone().unwrap_or_default().into_iter().collect()))
-}
-
-fn wrong(error: safetensors::SafeTensorError) -> String {
-    format!("not a safetensors file, or a damaged one: {error}")
-}
-
-/// The arrays in the bytes of a file.
-pub(super) fn parse(file: &[u8]) -> Result<Arrays<'_>, String> {
-    let tensors = SafeTensors::deserialize(file).map_err(wrong)?;
-    let (_, header) = SafeTensors::read_metadata(file).map_err(wrong)?;
-    let metadata = header.metadata().clone().unwrap_or_default().into_iter().collect();
-    let mut arrays: Vec<Array> = tensors
-        .iter()
-        .map(|(name, tensor)| Array {
-            name: name.to_string(),
-            shape: tensor.shape().to_vec(),
-            kind: kind(tensor.dtype()),
-            bytes: Cow::Borrowed(tensor.data()),
-        })
-        .collect();
-    arrays.sort_by(|x, y| x.name.cmp(&y.name));
-    Ok(Arrays { arrays, metadata })
 }
 
 fn kind(dtype: Dtype) -> Content {
@@ -189,36 +152,29 @@ pub(crate) fn header<'a>(
 mod tests {
     use super::*;
 
-    fn to_bytes(arrays: &Arrays) -> Result<Vec<u8>, String> {
-        let planned: Vec<NewArray> = arrays.arrays.iter().map(Array::planned).collect();
-        let (mut bytes, starts) = layout(&planned, &arrays.metadata)?;
-        bytes.resize(bytes.len() + arrays.arrays.iter().map(|array| array.bytes.len()).sum::<usize>(), 0);
-        for (array, start) in arrays.arrays.iter().zip(starts) {
-            bytes[start as usize..][..array.bytes.len()].copy_from_slice(&array.bytes);
-        }
-        Ok(bytes)
-    }
-
     #[test]
     fn what_is_written_is_read_again() {
-        let array = |name: &str, kind: Content, bytes: usize| Array {
+        let array = |name: &str, kind: Content, bytes: u64| NewArray {
             name: name.into(),
             shape: vec![2, 3],
             kind,
-            bytes: Cow::Owned((0..6 * bytes as u8).collect()),
+            bytes: 6 * bytes,
         };
-        let arrays = Arrays {
-            arrays: vec![
-                array("a", Content::Unsigned(1), 1),
-                array("b", named("f32"), 4),
-                array("c", named("bf16"), 2),
-            ],
-            metadata: [("k".to_string(), "v".to_string())].into(),
-        };
-        let bytes = to_bytes(&arrays).unwrap();
-        assert_eq!(parse(&bytes).unwrap(), arrays);
-        for end in 0..bytes.len() {
-            assert!(parse(&bytes[..end]).is_err(), "{end}");
+        let arrays = [array("a", Content::Unsigned(1), 1), array("b", named("f32"), 4), array("c", named("bf16"), 2)];
+        let metadata = [("k".to_string(), "v".to_string())].into();
+        let (header, starts) = layout(&arrays, &metadata).unwrap();
+        let length = header.len() as u64 + 6 * 7;
+        let (read, read_metadata) = streamed(&header[..], length).unwrap();
+        assert_eq!(read_metadata, metadata);
+        for (array, start) in arrays.iter().zip(starts) {
+            let found = read.iter().find(|found| found.name == array.name).unwrap();
+            assert_eq!((&found.shape, found.kind, found.data), (&array.shape, array.kind, (start, array.bytes)));
+            assert!(found.whole);
         }
+        for end in 0..header.len() {
+            assert!(streamed(&header[..end], length).is_err(), "{end}");
+        }
+        assert!(streamed(&header[..], length - 1).unwrap().0.iter().any(|array| !array.whole));
+        assert!(streamed(&header[..], length + 1).is_err());
     }
 }

@@ -17,18 +17,18 @@ use crate::{
 #[derive(Debug)]
 pub struct ArrayFile {
     path: PathBuf,
-    data: Data,
+    elements: Elements,
     /// Its arrays, in the order of their data.
     pub arrays: Vec<StreamedArray>,
     /// Strings by key; none in an `.npy` file.
     pub metadata: BTreeMap<String, String>,
 }
 
-/// Where elements are.
+/// The bytes of the elements.
 #[derive(Debug)]
-enum Data {
+enum Elements {
     File(File),
-    /// Here, in the order of their indices: the file has them in another.
+    /// In memory, in C order, where the file has Fortran order.
     Ordered(Vec<u8>),
 }
 
@@ -88,8 +88,8 @@ impl ArrayFile {
         if let Some((array, extent)) = extents().find(|(_, extent)| **extent > LARGEST_EXTENT) {
             return Err(wrong(format!("array '{}' has the extent {extent}, which is too large", array.name)));
         }
-        let data = ordered.map_or(Data::File(file), Data::Ordered);
-        Ok(ArrayFile { path: path.to_path_buf(), data, arrays, metadata })
+        let elements = ordered.map_or(Elements::File(file), Elements::Ordered);
+        Ok(ArrayFile { path: path.to_path_buf(), elements, arrays, metadata })
     }
 
     /// Reads the bytes of `array` that begin with its element `first`.
@@ -106,9 +106,9 @@ impl ArrayFile {
     /// As [`ArrayFile::read`].
     pub(crate) fn read_bytes(&self, array: &StreamedArray, first: u64, bytes: &mut [u8]) -> Result<()> {
         let at = array.data.0 + first;
-        let read = match &self.data {
-            Data::File(file) => places::read_at(file, at, bytes),
-            Data::Ordered(data) => match data.get(at as usize..).and_then(|rest| rest.get(..bytes.len())) {
+        let read = match &self.elements {
+            Elements::File(file) => places::read_at(file, at, bytes),
+            Elements::Ordered(data) => match data.get(at as usize..).and_then(|rest| rest.get(..bytes.len())) {
                 Some(own) => {
                     bytes.copy_from_slice(own);
                     Ok(())

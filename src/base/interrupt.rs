@@ -21,10 +21,10 @@ static BEGUN: LazyLock<Instant> = LazyLock::new(Instant::now);
 static LIMIT: AtomicU64 = AtomicU64::new(0);
 
 /// Says whether the program that this one is a part of wants the work to stop.
-type Asked = Rc<dyn Fn() -> Option<Interruption>>;
+type StopQuestion = Rc<dyn Fn() -> Option<Interruption>>;
 
 thread_local! {
-    static ASKED: RefCell<Option<Asked>> = const { RefCell::new(None) };
+    static ASKED: RefCell<Option<StopQuestion>> = const { RefCell::new(None) };
     /// What it has said, and is not yet answered.
     static SAID: Cell<Option<Interruption>> = const { Cell::new(None) };
     /// Whether a signal was answered.
@@ -35,7 +35,7 @@ thread_local! {
 /// that deal with signals themselves. Signals are not watched meanwhile.
 pub fn interruptible<R>(asked: impl Fn() -> Option<Interruption> + 'static, work: impl FnOnce() -> R) -> R {
     /// Takes the question away again, also where the work panics.
-    struct Restored(Option<Asked>);
+    struct Restored(Option<StopQuestion>);
     impl Drop for Restored {
         fn drop(&mut self) {
             ASKED.set(self.0.take());

@@ -93,7 +93,7 @@ const SPELLINGS: &[(&str, &str)] = &[
 ];
 
 /// What can execute instructions here.
-pub(crate) struct Found {
+pub(crate) struct DeviceTables {
     /// The answer to what there is, in a sentence.
     pub answer: String,
     /// The tables.
@@ -106,7 +106,7 @@ pub(crate) struct Found {
 ///
 /// # Errors
 /// A shipped model that is none.
-pub(crate) fn devices() -> Result<Found> {
+pub(crate) fn devices() -> Result<DeviceTables> {
     let (gpus, versions, problem) = match gpu::all().and_then(|gpus| Ok((gpus, gpu::driver_version()?))) {
         Ok((gpus, versions)) => {
             let problem = gpus.is_empty().then(|| "the driver sees no GPU".to_string());
@@ -119,7 +119,7 @@ pub(crate) fn devices() -> Result<Found> {
     let mut tables = vec![table(&gpus, &versions)];
     tables.extend(here.map(processor).into_iter().flatten());
     tables.extend([simulated()?, Table::of("What --device takes", spellings)]);
-    Ok(Found { answer: answer(&gpus, here), tables, problem })
+    Ok(DeviceTables { answer: answer(&gpus, here), tables, problem })
 }
 
 fn answer(gpus: &[Gpu], processor: Option<&Processor>) -> String {
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn without_a_driver_the_report_says_what_was_looked_for() {
-        let Found { tables, problem, .. } = devices().unwrap();
+        let DeviceTables { tables, problem, .. } = devices().unwrap();
         let simulated = tables.iter().find(|table| table.key == "simulated").unwrap();
         assert!(simulated.rows.iter().any(|row| row[0] == crate::report::Cell::Text("model:hopper".into())));
         if crate::device::cuda::loader::driver().is_err() {

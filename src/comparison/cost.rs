@@ -7,7 +7,7 @@ use crate::{
 
 /// The cost of a case, compared member by member: the smaller, the simpler.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Cost {
+pub struct Complexity {
     /// Non-zero terms: products that are not zero (or not finite), and c.
     pub terms: usize,
     /// Infinities and NaNs among the operands.
@@ -28,11 +28,11 @@ pub struct Cost {
     codes_in_order: Vec<u64>,
 }
 
-impl Cost {
+impl Complexity {
     /// The cost of `case`.
-    pub fn of(i: &Instruction, case: &Case) -> Cost {
+    pub fn of(i: &Instruction, case: &Case) -> Complexity {
         let products = (0..case.a.len()).filter(|at| is_term(i, case.a[*at], case.b[case.logical(i, *at)])).count();
-        let mut cost = Cost {
+        let mut cost = Complexity {
             terms: products + usize::from(is_nonzero(i.c, case.c)),
             specials: 0,
             codes: 0,

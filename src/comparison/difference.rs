@@ -23,7 +23,7 @@ pub struct Answer {
 
 /// Where a result was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Place {
+pub enum ResultPlace {
     /// An output of a matrix instruction.
     Output(Spot),
     /// A result of a scalar instruction: the number of the input, and the lane.
@@ -34,7 +34,7 @@ pub enum Place {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Difference {
     /// Where it was found.
-    pub place: Place,
+    pub place: ResultPlace,
     /// As it was found.
     pub found: Answer,
     /// The minimal case that it was reduced to, if it was.
@@ -54,7 +54,7 @@ pub enum Subject<'a> {
 
 impl Difference {
     /// A difference as it was found, which stands for itself.
-    pub fn found(place: Place, found: Answer) -> Difference {
+    pub fn found(place: ResultPlace, found: Answer) -> Difference {
         Difference { place, found, reduced: None, count: 1 }
     }
 

@@ -10,10 +10,10 @@ pub mod shrink;
 mod signature;
 mod table;
 
-pub use cost::Cost;
-pub use difference::{Answer, Difference, Place, Subject};
+pub use cost::Complexity;
+pub use difference::{Answer, Difference, ResultPlace, Subject};
 pub(crate) use nans::with_one_nan;
 pub use nans::{Nans, OneNan};
 pub use operands::operands;
-pub use signature::{Signature, Way};
-pub use table::{Listing, MismatchRow, Origin, VerificationRow};
+pub use signature::{Discrepancy, Signature};
+pub use table::{Listing, MismatchOrigin, MismatchRow, VerificationRow};

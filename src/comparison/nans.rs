@@ -2,7 +2,7 @@
 
 use crate::{
     Result,
-    device::{Device, Execution, Identity, Local, LocalExecution, Preparation},
+    device::{Device, Execution, Identity, LocalExecution, LocalThreads, Preparation},
     format::{Format, Real},
     isa::{Codes, Instruction, Tiles},
 };
@@ -75,7 +75,7 @@ impl Device for OneNan {
         Ok(with_one_nan(instruction.d, self.0.execute_part(instruction, m, n, tiles)?))
     }
 
-    fn local(&mut self) -> Option<&mut dyn Local> {
+    fn local(&mut self) -> Option<&mut dyn LocalThreads> {
         self.0.local()?;
         Some(self)
     }
@@ -85,7 +85,7 @@ impl Device for OneNan {
     }
 }
 
-impl Local for OneNan {
+impl LocalThreads for OneNan {
     fn execution(&mut self, instruction: &Instruction) -> Result<LocalExecution> {
         let format = instruction.d;
         let own = self.0.local().expect("it is asked where the device has it").execution(instruction)?;

@@ -10,7 +10,7 @@ use crate::{
 
 /// How the device's result differs from the model's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Way {
+pub enum Discrepancy {
     /// Both are zero, of different signs.
     SignOfZero,
     /// Both are NaN.
@@ -43,30 +43,30 @@ pub enum Way {
     Smaller,
 }
 
-impl Way {
+impl Discrepancy {
     /// How the code `device` differs from the code `model`.
-    pub fn between(format: &Format, device: u64, model: u64) -> Way {
+    pub fn between(format: &Format, device: u64, model: u64) -> Discrepancy {
         let (x, y) = (format.decode(device), format.decode(model));
         match (x.class, y.class) {
-            (Class::Nan, Class::Nan) => Way::NanCode,
-            (Class::Nan, _) => Way::DeviceNan,
-            (_, Class::Nan) => Way::ModelNan,
-            (Class::Infinite, Class::Infinite) => Way::SignOfInfinity,
-            (Class::Infinite, _) => Way::DeviceInfinite,
-            (_, Class::Infinite) => Way::ModelInfinite,
-            (Class::Zero, Class::Zero) if x.negative != y.negative => Way::SignOfZero,
-            (Class::Zero, Class::Zero) => Way::IgnoredBits,
-            (Class::Zero, _) => Way::DeviceZero,
-            (_, Class::Zero) => Way::ModelZero,
-            _ if x.negative != y.negative => Way::OppositeSigns,
+            (Class::Nan, Class::Nan) => Discrepancy::NanCode,
+            (Class::Nan, _) => Discrepancy::DeviceNan,
+            (_, Class::Nan) => Discrepancy::ModelNan,
+            (Class::Infinite, Class::Infinite) => Discrepancy::SignOfInfinity,
+            (Class::Infinite, _) => Discrepancy::DeviceInfinite,
+            (_, Class::Infinite) => Discrepancy::ModelInfinite,
+            (Class::Zero, Class::Zero) if x.negative != y.negative => Discrepancy::SignOfZero,
+            (Class::Zero, Class::Zero) => Discrepancy::IgnoredBits,
+            (Class::Zero, _) => Discrepancy::DeviceZero,
+            (_, Class::Zero) => Discrepancy::ModelZero,
+            _ if x.negative != y.negative => Discrepancy::OppositeSigns,
             _ => {
                 let larger = format.to_f64(device).abs() > format.to_f64(model).abs();
                 match (exact::distance(format, device, model), larger) {
-                    (Some(0), _) => Way::IgnoredBits,
-                    (Some(1), true) => Way::NextLarger,
-                    (Some(1), false) => Way::NextSmaller,
-                    (_, true) => Way::Larger,
-                    (_, false) => Way::Smaller,
+                    (Some(0), _) => Discrepancy::IgnoredBits,
+                    (Some(1), true) => Discrepancy::NextLarger,
+                    (Some(1), false) => Discrepancy::NextSmaller,
+                    (_, true) => Discrepancy::Larger,
+                    (_, false) => Discrepancy::Smaller,
                 }
             }
         }
@@ -75,21 +75,21 @@ impl Way {
     /// The words that reports print.
     pub fn name(self) -> &'static str {
         match self {
-            Way::SignOfZero => "sign of zero",
-            Way::NanCode => "code of NaN",
-            Way::DeviceNan => "NaN on the device",
-            Way::ModelNan => "NaN in the model",
-            Way::SignOfInfinity => "sign of infinity",
-            Way::DeviceInfinite => "infinite on the device",
-            Way::ModelInfinite => "infinite in the model",
-            Way::DeviceZero => "zero on the device",
-            Way::ModelZero => "zero in the model",
-            Way::OppositeSigns => "opposite signs",
-            Way::IgnoredBits => "ignored bits",
-            Way::NextLarger => "1 ulp larger on the device",
-            Way::NextSmaller => "1 ulp smaller on the device",
-            Way::Larger => "larger on the device",
-            Way::Smaller => "smaller on the device",
+            Discrepancy::SignOfZero => "sign of zero",
+            Discrepancy::NanCode => "code of NaN",
+            Discrepancy::DeviceNan => "NaN on the device",
+            Discrepancy::ModelNan => "NaN in the model",
+            Discrepancy::SignOfInfinity => "sign of infinity",
+            Discrepancy::DeviceInfinite => "infinite on the device",
+            Discrepancy::ModelInfinite => "infinite in the model",
+            Discrepancy::DeviceZero => "zero on the device",
+            Discrepancy::ModelZero => "zero in the model",
+            Discrepancy::OppositeSigns => "opposite signs",
+            Discrepancy::IgnoredBits => "ignored bits",
+            Discrepancy::NextLarger => "1 ulp larger on the device",
+            Discrepancy::NextSmaller => "1 ulp smaller on the device",
+            Discrepancy::Larger => "larger on the device",
+            Discrepancy::Smaller => "smaller on the device",
         }
     }
 }
@@ -98,7 +98,7 @@ impl Way {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Signature {
     /// How the results differ.
-    pub way: Way,
+    pub way: Discrepancy,
     /// Whether an operand is infinite or NaN.
     pub special_operands: bool,
     /// Whether an operand is subnormal.
@@ -117,7 +117,7 @@ impl Signature {
         let classes: Vec<Class> = operands.map(|(format, code)| format.decode(code).class).collect();
         let subnormal = |code: u64| d.decode(code).class == Class::Subnormal;
         Signature {
-            way: Way::between(d, answer.device, answer.model),
+            way: Discrepancy::between(d, answer.device, answer.model),
             special_operands: classes.iter().any(|class| matches!(class, Class::Nan | Class::Infinite)),
             subnormal_operands: classes.contains(&Class::Subnormal),
             subnormal_result: subnormal(answer.device) || subnormal(answer.model),
@@ -149,25 +149,25 @@ mod tests {
     fn every_pair_of_classes_has_its_words() {
         let f16 = find("f16").unwrap();
         for (device, model, way) in [
-            (0x8000, 0x0000, Way::SignOfZero),
-            (0x7e00, 0x7fff, Way::NanCode),
-            (0x7e00, 0x3c00, Way::DeviceNan),
-            (0x3c00, 0x7e00, Way::ModelNan),
-            (0xfc00, 0x7c00, Way::SignOfInfinity),
-            (0x7c00, 0x7bff, Way::DeviceInfinite),
-            (0x7bff, 0x7c00, Way::ModelInfinite),
-            (0x0000, 0x0001, Way::DeviceZero),
-            (0x8001, 0x8000, Way::ModelZero),
-            (0x3c00, 0xbc00, Way::OppositeSigns),
-            (0x3c01, 0x3c00, Way::NextLarger),
-            (0xbc01, 0xbc00, Way::NextLarger),
-            (0xbbff, 0xbc00, Way::NextSmaller),
-            (0x3c09, 0x3c00, Way::Larger),
-            (0x3c00, 0x3c09, Way::Smaller),
+            (0x8000, 0x0000, Discrepancy::SignOfZero),
+            (0x7e00, 0x7fff, Discrepancy::NanCode),
+            (0x7e00, 0x3c00, Discrepancy::DeviceNan),
+            (0x3c00, 0x7e00, Discrepancy::ModelNan),
+            (0xfc00, 0x7c00, Discrepancy::SignOfInfinity),
+            (0x7c00, 0x7bff, Discrepancy::DeviceInfinite),
+            (0x7bff, 0x7c00, Discrepancy::ModelInfinite),
+            (0x0000, 0x0001, Discrepancy::DeviceZero),
+            (0x8001, 0x8000, Discrepancy::ModelZero),
+            (0x3c00, 0xbc00, Discrepancy::OppositeSigns),
+            (0x3c01, 0x3c00, Discrepancy::NextLarger),
+            (0xbc01, 0xbc00, Discrepancy::NextLarger),
+            (0xbbff, 0xbc00, Discrepancy::NextSmaller),
+            (0x3c09, 0x3c00, Discrepancy::Larger),
+            (0x3c00, 0x3c09, Discrepancy::Smaller),
         ] {
-            assert_eq!(Way::between(f16, device, model), way, "{device:#x} {model:#x}");
+            assert_eq!(Discrepancy::between(f16, device, model), way, "{device:#x} {model:#x}");
         }
-        assert_eq!(Way::between(find("tf32").unwrap(), 0x3f80_0001, 0x3f80_0000), Way::IgnoredBits);
+        assert_eq!(Discrepancy::between(find("tf32").unwrap(), 0x3f80_0001, 0x3f80_0000), Discrepancy::IgnoredBits);
     }
 
     #[test]

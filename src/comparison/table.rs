@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Answer, Cost, Difference, Place, Signature, Subject, operands};
+use super::{Answer, Complexity, Difference, ResultPlace, Signature, Subject, operands};
 use crate::{exact, format::Format, isa::Case, report::Table};
 
 crate::rows! {
@@ -177,7 +177,7 @@ crate::rows! {
 
 /// In what a difference was found.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Origin<'a> {
+pub struct MismatchOrigin<'a> {
     /// The file of a recording.
     pub file: Option<&'a str>,
     /// The regime of a campaign.
@@ -197,7 +197,7 @@ pub struct Listing {
 
 impl Listing {
     /// Adds a difference, and returns its row.
-    pub fn add(&mut self, subject: &Subject, origin: &Origin, difference: &Difference) -> &mut MismatchRow {
+    pub fn add(&mut self, subject: &Subject, origin: &MismatchOrigin, difference: &Difference) -> &mut MismatchRow {
         let signature = Signature::of(subject, difference.simplest());
         let cause = self.cause(subject.name(), signature);
         let row = row(self.rows.len() + 1, subject, origin, difference);
@@ -244,13 +244,13 @@ impl Listing {
     }
 }
 
-fn row(number: usize, subject: &Subject, origin: &Origin, difference: &Difference) -> MismatchRow {
+fn row(number: usize, subject: &Subject, origin: &MismatchOrigin, difference: &Difference) -> MismatchRow {
     let Difference { place, found, reduced, count } = difference;
     let Answer { case, device, model } = difference.simplest();
     let d = subject.formats()[3];
     let (spot, lane) = match *place {
-        Place::Output(spot) => (Some(spot), None),
-        Place::Lane(input, lane) => (None, Some((input, lane))),
+        ResultPlace::Output(spot) => (Some(spot), None),
+        ResultPlace::Lane(input, lane) => (None, Some((input, lane))),
     };
     let decimal = |code: u64| d.decode(code).decimal();
     let exact = subject.exact(case);
@@ -272,7 +272,7 @@ fn row(number: usize, subject: &Subject, origin: &Origin, difference: &Differenc
         reduced: reduced.is_some(),
         count: *count,
         terms: match subject {
-            Subject::Matrix(i) => Cost::of(i, case).terms,
+            Subject::Matrix(i) => Complexity::of(i, case).terms,
             Subject::Scalar(form) => form.operation.operands(),
         },
         operands: operands(subject, case),

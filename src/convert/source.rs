@@ -129,7 +129,7 @@ impl<'a> NamedArrays<'a> {
                 let mut bytes = vec![0; own.bytes()];
                 self.file.read(scale, 0, &mut bytes)?;
                 let codes = Codes::from_bytes(own, bytes).expect("one code");
-                check_codes(&scale.name, own, &codes, 0)?;
+                check_codes(&format!("array '{}'", scale.name), own, &codes, 0)?;
                 Some(codes.get(0))
             }
         };
@@ -223,7 +223,7 @@ impl SourceTensor<'_> {
             bytes.resize(count * format.bytes(), 0);
             self.file.read(array, first, &mut bytes)?;
             let codes = Codes::from_bytes(format, bytes).expect("whole codes");
-            check_codes(&array.name, format, &codes, first)?;
+            check_codes(&format!("array '{}'", array.name), format, &codes, first)?;
             Ok(codes)
         };
         let (format, packed, scales, tensor_scale) = match self.codes {

@@ -12,8 +12,8 @@ use crate::{
     Error, Result, Stage,
     base::interrupt,
     device::{
-        Device, DeviceName, DeviceState, Execution, ExecutionKind, Load, MachineCount, Meter, Metered, Meters,
-        OperandValues, Role, SharedLoad, Way,
+        Device, DeviceName, DeviceState, Execution, ExecutionKind, Load, MachineCount, Meter, Metered, Meters, Role,
+        SharedLoad, TimedLoop, TimedOperands,
     },
     isa::{Instruction, scalar::Form},
 };
@@ -35,7 +35,7 @@ pub struct CostRequest {
     /// The instructions.
     pub instructions: Vec<Instruction>,
     /// What operands hold.
-    pub values: OperandValues,
+    pub values: TimedOperands,
     /// Seconds for which the whole device is kept busy with each kind of values; `None`: not at all.
     pub sustained: Option<f64>,
 }
@@ -57,7 +57,7 @@ pub struct Point {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Whole {
     /// What operands hold.
-    pub values: OperandValues,
+    pub values: TimedOperands,
     /// 10^12 floating-point operations a second, two for each fused multiply-add.
     pub tera: f64,
     /// The clock that was measured, in MHz.
@@ -181,7 +181,7 @@ pub fn run(
 pub fn scalars(
     device: &mut dyn Device,
     wanted: &[&'static Form],
-    values: OperandValues,
+    values: TimedOperands,
     done: &mut Vec<ScalarCost>,
     progress: &mut dyn FnMut(Stage),
 ) -> Result<()> {
@@ -216,7 +216,7 @@ pub fn loads(device: &mut dyn Device, wanted: &[SharedLoad], done: &mut Vec<Load
             Err(error) if error.is_unavailable() => continue,
             meter => meter?,
         };
-        let MeterReadings { points, latency, .. } = measured(meter.as_mut(), OperandValues::Zeros)?;
+        let MeterReadings { points, latency, .. } = measured(meter.as_mut(), TimedOperands::Zeros)?;
         done.push(LoadCost { load: *load, latency, points });
     }
     Ok(())
@@ -230,11 +230,11 @@ struct MeterReadings {
 }
 
 /// All ways, by so many warps each.
-fn measured(meter: &mut dyn Meter, values: OperandValues) -> Result<MeterReadings> {
+fn measured(meter: &mut dyn Meter, values: TimedOperands) -> Result<MeterReadings> {
     let (mut points, mut latency, mut waited) = (Vec::new(), None, None);
     let together = meter.warps_together();
     for way in 0..meter.ways().len() {
-        let Way { independent, chained, most_warps, .. } = meter.ways()[way];
+        let TimedLoop { independent, chained, most_warps, .. } = meter.ways()[way];
         for warps in WARPS.into_iter().filter(|warps| warps.is_multiple_of(together) && *warps <= most_warps) {
             interrupt::check()?;
             let clocks = clocks(meter, way, warps, values)?;
@@ -279,15 +279,15 @@ fn measure(
         sustained: Vec::new(),
     });
     let (Some(best), Some(cost)) = (best, done.last_mut()) else { return Ok(()) };
-    for &values in request.sustained.map_or(&[][..], |_| &OperandValues::ALL) {
+    for &values in request.sustained.map_or(&[][..], |_| &TimedOperands::ALL) {
         cost.sustained.push(whole(meter, &best, values, request.sustained)?);
     }
     Ok(())
 }
 
 /// Clocks from one run to the next on the same sums, in the one block.
-fn clocks(meter: &mut dyn Meter, way: usize, warps: u32, values: OperandValues) -> Result<f64> {
-    let Way { independent, runs, .. } = meter.ways()[way];
+fn clocks(meter: &mut dyn Meter, way: usize, warps: u32, values: TimedOperands) -> Result<f64> {
+    let TimedLoop { independent, runs, .. } = meter.ways()[way];
     let turns = runs / independent.max(1);
     let rounds = RUNS.div_ceil(runs.into());
     let timing = meter.time(&Load { way, warps, blocks: 1, rounds, values })?;
@@ -295,7 +295,7 @@ fn clocks(meter: &mut dyn Meter, way: usize, warps: u32, values: OperandValues) 
 }
 
 /// The whole device at one point, for so many seconds.
-fn whole(meter: &mut dyn Meter, point: &Point, values: OperandValues, seconds: Option<f64>) -> Result<Whole> {
+fn whole(meter: &mut dyn Meter, point: &Point, values: TimedOperands, seconds: Option<f64>) -> Result<Whole> {
     let way = meter.ways().iter().position(|way| way.independent == point.independent).unwrap_or(0);
     let runs = meter.ways()[way].runs;
     let of_round = point.clocks * f64::from(runs / point.independent.max(1));
@@ -321,7 +321,7 @@ fn whole(meter: &mut dyn Meter, point: &Point, values: OperandValues, seconds: O
 }
 
 /// The machine instructions of the loop for each run: those of the way with one sum.
-fn machine(ways: &[Way]) -> Option<Vec<PerRun>> {
+fn machine(ways: &[TimedLoop]) -> Option<Vec<PerRun>> {
     let way = ways.iter().find(|way| way.independent == 1)?;
     let each = |machine: &MachineCount| PerRun {
         opcode: machine.opcode.clone(),
@@ -333,8 +333,8 @@ fn machine(ways: &[Way]) -> Option<Vec<PerRun>> {
 
 /// The independent runs of ways whose loop has as many machine instructions to be timed for each run as that of one, a whole number of them; of
 /// all ways where the machine code is not known.
-fn counted(ways: &[Way]) -> Vec<u32> {
-    let all = |way: &Way| {
+fn counted(ways: &[TimedLoop]) -> Vec<u32> {
+    let all = |way: &TimedLoop| {
         let timed = |machine: &Vec<MachineCount>| {
             machine.iter().filter(|own| own.role == Role::Timed).map(|own| own.count).sum::<u32>()
         };
@@ -342,7 +342,7 @@ fn counted(ways: &[Way]) -> Vec<u32> {
     };
     let one = ways.iter().find(|way| way.independent == 1);
     let each = one.and_then(|way| Some((all(way)?, way.runs)));
-    let like = |way: &&Way| match (each, all(way)) {
+    let like = |way: &&TimedLoop| match (each, all(way)) {
         (Some((count, runs)), Some(own)) => count > 0 && count.is_multiple_of(runs) && own * runs == count * way.runs,
         _ => true,
     };
@@ -351,8 +351,8 @@ fn counted(ways: &[Way]) -> Vec<u32> {
 
 /// The independent runs of ways whose loop is not what was meant: of a native instruction one matrix instruction for each run, of an
 /// emulated one as many for each run, or calls.
-fn unintended(ways: &[Way], kind: ExecutionKind) -> Vec<u32> {
-    let wrong = |way: &&Way| {
+fn unintended(ways: &[TimedLoop], kind: ExecutionKind) -> Vec<u32> {
+    let wrong = |way: &&TimedLoop| {
         way.machine.as_ref().is_some_and(|machine| {
             let all = |role| machine.iter().filter(move |own| own.role == role).map(|own| own.count).sum::<u32>();
             let (count, native) = (all(Role::Timed), kind == ExecutionKind::Native);

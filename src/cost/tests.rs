@@ -1,7 +1,7 @@
 use super::*;
 use crate::device::Timing;
 
-fn way(independent: u32, machine: &[(&str, u32)]) -> Way {
+fn way(independent: u32, machine: &[(&str, u32)]) -> TimedLoop {
     let role = |opcode: &str| match opcode {
         "IADD3" => Role::Other,
         "CALL.REL.NOINC" => Role::Call,
@@ -10,7 +10,7 @@ fn way(independent: u32, machine: &[(&str, u32)]) -> Way {
     };
     let count = |&(opcode, count): &(&str, u32)| MachineCount { opcode: opcode.into(), count, role: role(opcode) };
     let machine = machine.iter().map(count).collect();
-    Way { independent, chained: true, runs: 16, most_warps: 32, machine: Some(machine) }
+    TimedLoop { independent, chained: true, runs: 16, most_warps: 32, machine: Some(machine) }
 }
 
 #[test]
@@ -36,8 +36,8 @@ fn loops_that_execute_a_conversion_less_often_than_asked_are_told() {
     assert_eq!(counted(&ways), [1, 4]);
     assert_eq!(counted(&[way(1, &[("IADD3", 16)]), way(2, &[("IADD3", 16)])]), [0; 0]);
     assert_eq!(counted(&[way(1, &[("HADD2.F32", 16), ("FADD.SAT", 8)])]), [0; 0]);
-    let unknown = Way { machine: None, ..way(1, &[]) };
-    assert_eq!(counted(&[unknown.clone(), Way { independent: 2, ..unknown }]), [1, 2]);
+    let unknown = TimedLoop { machine: None, ..way(1, &[]) };
+    assert_eq!(counted(&[unknown.clone(), TimedLoop { independent: 2, ..unknown }]), [1, 2]);
 }
 
 #[test]
@@ -51,11 +51,11 @@ fn a_rate_converges_with_the_fewest_runs_that_come_near_to_the_best() {
 
 /// A unit that takes 8 clocks of 1 GHz for a run and begins one every 2 clocks, for each of 4 multiprocessors.
 struct Unit {
-    ways: Vec<Way>,
+    ways: Vec<TimedLoop>,
 }
 
 impl Meter for Unit {
-    fn ways(&self) -> &[Way] {
+    fn ways(&self) -> &[TimedLoop] {
         &self.ways
     }
 
@@ -72,7 +72,7 @@ impl Meter for Unit {
     }
 
     fn time(&mut self, load: &Load) -> Result<Timing> {
-        let Way { independent, runs, .. } = self.ways[load.way];
+        let TimedLoop { independent, runs, .. } = self.ways[load.way];
         let together = u64::from(load.warps * independent);
         let turns = load.rounds * u64::from(runs / independent);
         let clocks = turns * (2 * together).max(8);
@@ -91,13 +91,13 @@ impl Meter for Unit {
 
 #[test]
 fn latency_and_rates_are_those_of_the_unit_that_is_timed() {
-    let ways = [1, 2, 4, 8].map(|independent| Way { most_warps: 4, ..way(independent, &[]) });
+    let ways = [1, 2, 4, 8].map(|independent| TimedLoop { most_warps: 4, ..way(independent, &[]) });
     let mut unit = Unit { ways: ways.to_vec() };
-    let MeterReadings { points, latency, waited } = measured(&mut unit, OperandValues::Zeros).unwrap();
+    let MeterReadings { points, latency, waited } = measured(&mut unit, TimedOperands::Zeros).unwrap();
     assert_eq!((latency, waited, points.len()), (Some(8.0), None, 12));
     let most = best(&points).unwrap();
     assert_eq!(most, Point { warps: 1, independent: 4, clocks: 8.0, rate: 128.0 });
     assert_eq!(converged(&points, 4).unwrap().independent, 1);
-    let whole = whole(&mut unit, &most, OperandValues::Zeros, None).unwrap();
+    let whole = whole(&mut unit, &most, TimedOperands::Zeros, None).unwrap();
     assert!((whole.tera - 2.0 * 4.0 * 128.0 * 1e-3).abs() < 1e-9 && (whole.clock - 1000.0).abs() < 1e-6, "{whole:?}");
 }

@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// Whole matrix products at once.
-pub trait Products {
+pub trait WholeProducts {
     /// What sums the steps of `instruction` for all elements of a product of m x k codes of A and k x n codes of B at once, `promoted` or not;
     /// `None` if the device has nothing of the kind for it. `shape`: m, n and k.
     ///

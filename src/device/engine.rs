@@ -8,7 +8,7 @@ use crate::{Result, arithmetic::Model, inputs::Sequence, isa::Instruction};
 
 /// What a campaign compares: every tile of `sequence`, executed by a device, with what `model` makes of it.
 #[derive(Debug, Clone, Copy)]
-pub struct Work<'a> {
+pub struct CampaignWork<'a> {
     /// The instruction.
     pub instruction: &'a Instruction,
     /// The operands.
@@ -20,16 +20,16 @@ pub struct Work<'a> {
 /// Comparison with a model by the million, without a detour through this program's memory. A device without it executes tile by tile.
 pub trait Campaigns {
     /// Announces what [`Campaigns::engine`] will be asked for, in this order, so that the device can get ready meanwhile.
-    fn announce(&mut self, _work: &[Work]) {}
+    fn announce(&mut self, _work: &[CampaignWork]) {}
 
     /// What generates, executes, evaluates and compares; `None` if the device has nothing of the kind for this work.
     ///
     /// # Errors
     /// As [`super::Device::prepare`]; a request error if the model does not cover the instruction.
-    fn engine(&mut self, work: &Work) -> Result<Option<Box<dyn Engine>>>;
+    fn engine(&mut self, work: &CampaignWork) -> Result<Option<Box<dyn Engine>>>;
 }
 
-/// Runs parts of one [`Work`].
+/// Runs parts of one [`CampaignWork`].
 pub trait Engine {
     /// Compares every output of the tiles `tiles` of the sequence, in every bit.
     ///
@@ -38,12 +38,12 @@ pub trait Engine {
     ///
     /// # Errors
     /// The device fails.
-    fn run(&mut self, tiles: Range<u64>) -> Result<Found>;
+    fn run(&mut self, tiles: Range<u64>) -> Result<Verified>;
 }
 
 /// What comparing a range of tiles found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Found {
+pub struct Verified {
     /// One count for each of [`Sequence::regimes`], in that order.
     pub regimes: Vec<Count>,
     /// Where outputs differ, in any order: all of them, if they are no more than the engine has room for, else any of
@@ -71,14 +71,14 @@ pub struct Spot {
     pub column: u32,
 }
 
-impl Found {
+impl Verified {
     /// Nothing, of a sequence with so many regimes.
-    pub fn nothing(regimes: usize) -> Found {
-        Found { regimes: vec![Count::default(); regimes], spots: Vec::new() }
+    pub fn nothing(regimes: usize) -> Verified {
+        Verified { regimes: vec![Count::default(); regimes], spots: Vec::new() }
     }
 
     /// Adds what was found elsewhere, and lists no more than `room` places.
-    pub fn add(&mut self, other: &Found, room: usize) {
+    pub fn add(&mut self, other: &Verified, room: usize) {
         for (own, other) in self.regimes.iter_mut().zip(&other.regimes) {
             own.add(*other);
         }

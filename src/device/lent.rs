@@ -6,14 +6,14 @@ use super::{Device, DeviceName};
 use crate::Result;
 
 /// Makes a device.
-pub type Maker = Rc<dyn Fn() -> Result<Box<dyn Device>>>;
+pub type DeviceMaker = Rc<dyn Fn() -> Result<Box<dyn Device>>>;
 
 thread_local! {
-    static LENT: RefCell<Vec<(DeviceName, Maker)>> = const { RefCell::new(Vec::new()) };
+    static LENT: RefCell<Vec<(DeviceName, DeviceMaker)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Does `work` on this thread, where [`open`](super::open()) makes the device of each of these names by its maker.
-pub fn lending<R>(devices: Vec<(DeviceName, Maker)>, work: impl FnOnce() -> R) -> R {
+pub fn lending<R>(devices: Vec<(DeviceName, DeviceMaker)>, work: impl FnOnce() -> R) -> R {
     /// Takes them away again, also where the work panics.
     struct Restored(usize);
     impl Drop for Restored {
@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn a_lent_device_is_opened_by_its_name_while_the_work_lasts() {
         let timeout = Duration::from_secs(1);
-        let make: Maker = Rc::new(|| Ok(Box::new(ModelDevice::open("volta")?)));
+        let make: DeviceMaker = Rc::new(|| Ok(Box::new(ModelDevice::open("volta")?)));
         let name = DeviceName::from("own:volta");
         let opened = lending(vec![(name.clone(), make)], || open(Some(&name), timeout));
         assert_eq!(opened.unwrap().identity().name, DeviceName::Model("volta".into()));

@@ -12,7 +12,7 @@ use crate::{
 
 named! {
     /// What operands hold while an instruction is timed.
-    pub enum OperandValues {
+    pub enum TimedOperands {
         Random = "random": "normally distributed numbers; integers over a third of their range";
         Zeros = "zeros": "zeros";
         Ones = "ones": "ones";
@@ -22,7 +22,7 @@ named! {
 
 /// One way to execute an instruction: so many independent runs of it one after the other, in a loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Way {
+pub struct TimedLoop {
     /// Independent runs, each of which waits for the one before it on the same sums. 0: one, and each run is waited for before the next is
     /// issued (asynchronous instructions).
     pub independent: u32,
@@ -72,7 +72,7 @@ pub struct Load {
     /// Turns of the loop.
     pub rounds: u64,
     /// What the operands hold.
-    pub values: OperandValues,
+    pub values: TimedOperands,
 }
 
 /// How long it took.
@@ -167,7 +167,7 @@ pub trait Meters {
 /// What executes one instruction over and over, and times it.
 pub trait Meter {
     /// The ways to execute it.
-    fn ways(&self) -> &[Way];
+    fn ways(&self) -> &[TimedLoop];
 
     /// Warps that issue the instruction together.
     fn warps_together(&self) -> u32;
@@ -199,7 +199,7 @@ pub(super) fn codes(
     format: &Format,
     bits: usize,
     bytes: usize,
-    values: OperandValues,
+    values: TimedOperands,
     rng: &mut ChaCha8Rng,
 ) -> Vec<u8> {
     let mut out = vec![0u8; bytes];
@@ -207,10 +207,10 @@ pub(super) fn codes(
     let deviation = if format.is_integer() { (2f64.powi(format.bits as i32 - 1) / 3.0).max(1.0) } else { 1.0 };
     for element in 0..bytes * 8 / bits {
         let value = match values {
-            OperandValues::Zeros => 0.0,
-            OperandValues::Ones => 1.0,
-            OperandValues::Alternating => 1.0 - 2.0 * (element % 2) as f64,
-            OperandValues::Random => {
+            TimedOperands::Zeros => 0.0,
+            TimedOperands::Ones => 1.0,
+            TimedOperands::Alternating => 1.0 - 2.0 * (element % 2) as f64,
+            TimedOperands::Random => {
                 let normal: f64 = StandardNormal.sample(rng);
                 normal * deviation
             }

@@ -18,21 +18,22 @@ mod trace;
 
 pub use ask::ask;
 pub use batches::Batches;
-pub use chains::{Chains, Products};
-pub use engine::{Campaigns, Count, Engine, Found, Spot, Work};
+pub use chains::{Chains, WholeProducts};
+pub use engine::{CampaignWork, Campaigns, Count, Engine, Spot, Verified};
 pub(crate) use exec::split as program_words;
 pub use exec::{ExecCheckRow, ExecDevice, check as exec_check, check_answer as exec_check_answer};
 pub use generation::{DEFAULT_MODEL, Generation};
 pub use gpu::Gpu;
-pub use lent::{Maker, lending};
+pub use lent::{DeviceMaker, lending};
 pub use library::{Attributes, ChosenAlgorithm, Compute, Library, LibraryProduct, OperandLayout, Problem};
 pub use meter::{
-    DeviceState, Load, MachineCount, Meter, Metered, Meters, OperandValues, Role, SHARED_LOADS, SharedLoad, Timing, Way,
+    DeviceState, Load, MachineCount, Meter, Metered, Meters, Role, SHARED_LOADS, SharedLoad, TimedLoop, TimedOperands,
+    Timing,
 };
 pub use model::ModelDevice;
 pub use name::DeviceName;
 pub use open::open;
-pub use sweep::{Alike, CLASSES, Chunks, Sweeper, Sweeps, Swept, Tally};
+pub use sweep::{CLASSES, ChunkTally, Chunks, DifferenceGroup, Sweeper, Sweeps, Swept};
 pub use trace::TraceDevice;
 pub mod cpu;
 #[cfg(feature = "cuda")]
@@ -91,7 +92,7 @@ pub trait Device {
     }
 
     /// Execution on the threads of this program.
-    fn local(&mut self) -> Option<&mut dyn Local> {
+    fn local(&mut self) -> Option<&mut dyn LocalThreads> {
         None
     }
 
@@ -111,7 +112,7 @@ pub trait Device {
     }
 
     /// Whole matrix products at once.
-    fn products(&mut self) -> Option<&mut dyn Products> {
+    fn products(&mut self) -> Option<&mut dyn WholeProducts> {
         None
     }
 
@@ -125,7 +126,7 @@ pub trait Device {
 pub type LocalExecution = Box<dyn Fn(&Tiles) -> Codes + Send + Sync>;
 
 /// Execution on the threads of this program. A device without it does one thing at a time.
-pub trait Local {
+pub trait LocalThreads {
     /// What executes `instruction`.
     ///
     /// # Errors

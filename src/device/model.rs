@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Device, DeviceName, Execution, ExecutionKind, Generation, Identity, Local, LocalExecution};
+use super::{Device, DeviceName, Execution, ExecutionKind, Generation, Identity, LocalExecution, LocalThreads};
 use crate::{
     Result,
     arithmetic::{Evaluator, EvidenceKind, Model, named},
@@ -79,12 +79,12 @@ impl Device for ModelDevice {
         Some(&self.model)
     }
 
-    fn local(&mut self) -> Option<&mut dyn Local> {
+    fn local(&mut self) -> Option<&mut dyn LocalThreads> {
         Some(self)
     }
 }
 
-impl Local for ModelDevice {
+impl LocalThreads for ModelDevice {
     fn execution(&mut self, instruction: &Instruction) -> Result<LocalExecution> {
         let evaluator = self.evaluator(instruction)?.clone();
         Ok(Box::new(move |tiles| evaluator.execute_here(tiles)))

@@ -2,8 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::{DEFAULT_MODEL, cuda, lent};
-use crate::{Error, Result, arithmetic::named};
+use crate::{Error, Result};
 
 /// The name of a device. A text is parsed to a name once, and every text names something.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -26,45 +25,7 @@ pub enum DeviceName {
     Other(String),
 }
 
-/// The kinds of device, as their names begin before a colon.
-const KINDS: [&str; 5] = ["cuda", "cublaslt", "model", "trace", "exec"];
-
 impl DeviceName {
-    /// The default device: `cuda:0` if there is a GPU; else `cpu`, if `on_cpu` says that it has what was asked for; else
-    /// `model:hopper`.
-    pub fn usual(on_cpu: impl FnOnce() -> bool) -> DeviceName {
-        match cuda::count() {
-            0 if on_cpu() => DeviceName::Cpu,
-            0 => DeviceName::Model(DEFAULT_MODEL.into()),
-            _ => DeviceName::Cuda(0),
-        }
-    }
-
-    /// The device that a user means, who may write the bare name of a model (`hopper`), its alias (`H100`) or a model file (`FILE.toml`).
-    pub fn asked(text: &str) -> DeviceName {
-        let name = DeviceName::from(text);
-        let model = match &name {
-            DeviceName::Model(model) | DeviceName::Other(model) if !lent::has(&name) => model,
-            _ => return name,
-        };
-        match named(model) {
-            Some(model) => DeviceName::Model(model.into()),
-            None if model.ends_with(".toml") => DeviceName::Model(model.clone()),
-            None => name,
-        }
-    }
-
-    /// Whether the name has the form of a device's, right or wrong, so that it is not a file's name.
-    pub fn is_of_device(&self) -> bool {
-        match self {
-            DeviceName::Other(text) => {
-                let kind = text.split_once(':').map(|(kind, _)| kind);
-                kind.is_some_and(|kind| KINDS.contains(&kind)) || lent::has(self)
-            }
-            _ => true,
-        }
-    }
-
     /// The model's name or file, if the device is a model.
     pub fn model(&self) -> Option<&str> {
         match self {
@@ -155,26 +116,11 @@ mod tests {
         ];
         for text in names {
             let name = DeviceName::from(text);
-            assert!(name.is_of_device() && name.to_string() == text, "{name:?}");
+            assert!(!matches!(name, DeviceName::Other(_)) && name.to_string() == text, "{name:?}");
         }
         assert_eq!(DeviceName::from("cublaslt"), DeviceName::CublasLt(0));
         for text in ["", "cuda:-1", "cublaslt2", "cublas", "model:", "trace:", "NVIDIA A100-SXM4-80GB"] {
             assert_eq!(DeviceName::from(text), DeviceName::Other(text.into()));
-        }
-    }
-
-    #[test]
-    fn a_user_may_leave_out_the_kind_of_a_model() {
-        let model = |name: &str| DeviceName::Model(name.into());
-        for (text, name) in [
-            ("H100", model("hopper")),
-            ("model:H100", model("hopper")),
-            ("own.toml", model("own.toml")),
-            ("model:own", model("own")),
-            ("trace:own.toml", DeviceName::Trace("own.toml".into())),
-            ("own", DeviceName::Other("own".into())),
-        ] {
-            assert_eq!(DeviceName::asked(text), name);
         }
     }
 }

@@ -46,7 +46,7 @@ impl Chunks {
 
 /// Results that differ from the rule alike: operands and both results are of the same classes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Alike {
+pub struct DifferenceGroup {
     /// The number of the classes: what differs alike in two parts of a sweep has the same.
     pub kind: usize,
     /// How many.
@@ -63,7 +63,7 @@ pub struct Swept {
     /// Results that were compared, by the class of the first operand, in the order of [`CLASSES`].
     pub compared: [u64; 5],
     /// Those that differ, by the classes of the operands and of both results, the first input first.
-    pub differences: Vec<Alike>,
+    pub differences: Vec<DifferenceGroup>,
     /// For each chunk the sum of [`crate::inputs::space::digest_term`] over its inputs and the registers they give.
     pub digests: Vec<u64>,
     /// How long the work took, without compilation, in seconds.
@@ -97,11 +97,11 @@ impl Swept {
 
 /// What is found in one chunk.
 #[derive(Debug)]
-pub struct Tally {
+pub struct ChunkTally {
     form: &'static Form,
     compared: [u64; 5],
     /// Results that differ, by the classes of the operands and of both results.
-    kinds: BTreeMap<usize, Alike>,
+    kinds: BTreeMap<usize, DifferenceGroup>,
     digest: u64,
     /// Of formats with infinities and without padding, the bit of the sign, and the magnitudes of normal numbers.
     sign: u64,
@@ -111,16 +111,16 @@ pub struct Tally {
 /// The place of normal numbers among [`CLASSES`].
 const NORMAL: usize = 2;
 
-impl Tally {
+impl ChunkTally {
     /// Nothing yet of a form.
-    pub fn new(form: &'static Form) -> Tally {
+    pub fn new(form: &'static Form) -> ChunkTally {
         let (sign, normal) = match (form.source.float(), form.source.infinity(false)) {
             (Some(float), Some(infinity)) if float.signed && float.padding_bits == 0 => {
                 (1 << (form.source.bits - 1), form.source.smallest_normal()..infinity)
             }
             _ => (0, 0..0),
         };
-        Tally { form, compared: [0; 5], kinds: BTreeMap::new(), digest: 0, sign, normal }
+        ChunkTally { form, compared: [0; 5], kinds: BTreeMap::new(), digest: 0, sign, normal }
     }
 
     /// Counts a result in a lane of an input, and what it should be.
@@ -138,7 +138,7 @@ impl Tally {
             let [a, b, c] = operands.map(|code| class(source, code));
             let classes = [a, b, c, class(target, expected), class(target, result)];
             let kind = classes.into_iter().fold(0, |number, class| number * CLASSES.len() + class);
-            self.kinds.entry(kind).or_insert(Alike { kind, count: 0, index, lane }).count += 1;
+            self.kinds.entry(kind).or_insert(DifferenceGroup { kind, count: 0, index, lane }).count += 1;
         }
     }
 
@@ -148,7 +148,7 @@ impl Tally {
     }
 
     /// What several chunks, in their order, have together.
-    pub fn swept(parts: impl IntoIterator<Item = Tally>, seconds: f64) -> Swept {
+    pub fn swept(parts: impl IntoIterator<Item = ChunkTally>, seconds: f64) -> Swept {
         let mut swept = Swept { seconds, ..Swept::nothing() };
         for part in parts {
             let (compared, digests) = (part.compared, vec![part.digest]);

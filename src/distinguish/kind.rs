@@ -1,6 +1,6 @@
 //! The kinds of results that differ, where no key of a rule says why.
 
-use crate::{base::named::named, comparison::Way, format::Format};
+use crate::{base::named::named, comparison::Discrepancy, format::Format};
 
 named! {
     /// How two results differ: differences of two kinds may have two causes.
@@ -17,17 +17,21 @@ named! {
 impl DifferenceKind {
     /// How the codes `x` and `y`, which differ, do so.
     pub fn between(d: &Format, x: u64, y: u64) -> DifferenceKind {
-        match Way::between(d, x, y) {
-            Way::SignOfZero => DifferenceKind::SignOfZero,
-            Way::NanCode => DifferenceKind::NanCode,
-            Way::IgnoredBits => DifferenceKind::IgnoredBits,
-            Way::DeviceZero | Way::ModelZero => DifferenceKind::Zero,
-            Way::DeviceNan | Way::ModelNan | Way::DeviceInfinite | Way::ModelInfinite | Way::SignOfInfinity => {
-                DifferenceKind::NonFinite
-            }
-            Way::OppositeSigns | Way::NextLarger | Way::NextSmaller | Way::Larger | Way::Smaller => {
-                DifferenceKind::Finite
-            }
+        match Discrepancy::between(d, x, y) {
+            Discrepancy::SignOfZero => DifferenceKind::SignOfZero,
+            Discrepancy::NanCode => DifferenceKind::NanCode,
+            Discrepancy::IgnoredBits => DifferenceKind::IgnoredBits,
+            Discrepancy::DeviceZero | Discrepancy::ModelZero => DifferenceKind::Zero,
+            Discrepancy::DeviceNan
+            | Discrepancy::ModelNan
+            | Discrepancy::DeviceInfinite
+            | Discrepancy::ModelInfinite
+            | Discrepancy::SignOfInfinity => DifferenceKind::NonFinite,
+            Discrepancy::OppositeSigns
+            | Discrepancy::NextLarger
+            | Discrepancy::NextSmaller
+            | Discrepancy::Larger
+            | Discrepancy::Smaller => DifferenceKind::Finite,
         }
     }
 }

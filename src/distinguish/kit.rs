@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Candidate, SHAPE, Search, answers::Inputs, between, candidates, rules::Rules, search::inputs};
 use crate::{
     Result,
-    comparison::{Cost, shrink::shrink},
+    comparison::{Complexity, shrink::shrink},
     isa::{Case, Instruction},
 };
 
@@ -101,9 +101,9 @@ impl Pool {
     /// together, of several the simplest.
     fn cover(&self, i: &Instruction, candidates: usize) -> Vec<Case> {
         // One input stands for all with the same agreement.
-        let mut simplest: BTreeMap<Vec<usize>, (Cost, usize)> = BTreeMap::new();
+        let mut simplest: BTreeMap<Vec<usize>, (Complexity, usize)> = BTreeMap::new();
         for (at, answers) in self.answers.iter().enumerate() {
-            let own = (Cost::of(i, &self.cases[at]), at);
+            let own = (Complexity::of(i, &self.cases[at]), at);
             let known = simplest.entry(classes(answers)).or_insert_with(|| own.clone());
             if own < *known {
                 *known = own;
@@ -122,7 +122,7 @@ impl Pool {
                 ways.iter().map(|(way, at)| (count(&refined(way)), *at, way)).collect();
             let most = counts.iter().map(|(number, ..)| *number).max();
             let simplest = counts.into_iter().filter(|(number, ..)| Some(*number) == most);
-            let best = simplest.map(|best| (Cost::of(i, &self.cases[best.1]), best)).min_by(|x, y| x.0.cmp(&y.0));
+            let best = simplest.map(|best| (Complexity::of(i, &self.cases[best.1]), best)).min_by(|x, y| x.0.cmp(&y.0));
             match best {
                 Some((_, (number, at, way))) if number > count(&groups) => {
                     groups = refined(way);
@@ -173,7 +173,7 @@ fn simplify(i: &Instruction, candidates: &[Candidate], cases: &mut Vec<Case>) ->
         }
         at += 1;
     }
-    cases.sort_by_cached_key(|case| Cost::of(i, case));
+    cases.sort_by_cached_key(|case| Complexity::of(i, case));
     Ok(())
 }
 

@@ -39,7 +39,7 @@ use crate::{
     Error, Result,
     arithmetic::Model,
     base::{named::Named, sentence::capitalised},
-    comparison::{Cost, Subject},
+    comparison::{Complexity, Subject},
     device::Device,
     explain,
     isa::{Case, Instruction},
@@ -365,7 +365,7 @@ fn reasons(
     let cost = |reason: &Reason| {
         let witness = reason.witness.as_ref();
         let kind = reason.kind.and_then(|kind| DifferenceKind::ALL.iter().position(|other| *other == kind));
-        (witness.is_none(), kind, witness.map(|witness| Cost::of(i, &witness.case)))
+        (witness.is_none(), kind, witness.map(|witness| Complexity::of(i, &witness.case)))
     };
     reasons.sort_by_cached_key(cost);
     reasons

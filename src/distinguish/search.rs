@@ -11,7 +11,7 @@ use crate::{
     Error, Result,
     base::interrupt,
     comparison::{
-        Cost,
+        Complexity,
         shrink::{BUDGET, shrink},
     },
     format::Format,
@@ -61,11 +61,11 @@ pub(super) struct Shown {
 
 /// The inputs that show a suspect.
 #[derive(Default)]
-struct Starts(Vec<(Reverse<Explains>, Cost, Shown)>);
+struct Starts(Vec<(Reverse<Explains>, Complexity, Shown)>);
 
 impl Starts {
     fn add(&mut self, i: &Instruction, shown: Shown) {
-        self.0.push((Reverse(shown.explains), Cost::of(i, &shown.case), shown));
+        self.0.push((Reverse(shown.explains), Complexity::of(i, &shown.case), shown));
         self.0.sort_by(|x, y| (x.0, &x.1).cmp(&(y.0, &y.1)));
         let best = self.0[0].0;
         self.0.retain(|(explains, ..)| *explains == best);
@@ -213,10 +213,10 @@ impl Two<'_> {
 
     /// The simplest of the inputs that some starting points of a suspect are reduced to.
     fn reduced(&mut self, suspect: &Suspect, starts: Starts) -> Result<Option<Shown>> {
-        let mut best: Option<(Cost, Shown)> = None;
+        let mut best: Option<(Complexity, Shown)> = None;
         for (.., start) in starts.0 {
             let Some(shown) = self.reduced_alone(suspect, &start)? else { continue };
-            let cost = Cost::of(&self.i, &shown.case);
+            let cost = Complexity::of(&self.i, &shown.case);
             if best.as_ref().is_none_or(|(known, _)| cost < *known) {
                 best = Some((cost, shown));
             }

@@ -3,7 +3,7 @@
 use super::{Agreement, Distinction, Kit, Reason, Unobservable, Verdict, Witness, words};
 use crate::{
     arithmetic::{EvidenceKind, Rule},
-    comparison::{Cost, Subject, operands},
+    comparison::{Complexity, Subject, operands},
     device::{Device, DeviceName},
     exact,
     format::Format,
@@ -355,7 +355,7 @@ fn show(row: &mut ReasonRow, i: &Instruction, witness: &Witness) {
     let [x, y] = witness.d;
     let decimal = |code: u64| Some(i.d.decode(code).decimal());
     row.alone = Some(witness.alone);
-    row.terms = Some(Cost::of(i, case).terms);
+    row.terms = Some(Complexity::of(i, case).terms);
     row.operands = Some(operands(&subject, case));
     (row.x_d, row.x_result) = (Some(i.d.hex(x)), decimal(x));
     (row.y_d, row.y_result) = (Some(i.d.hex(y)), decimal(y));
@@ -440,7 +440,7 @@ pub fn kit(i: &Instruction, others: &[&Instruction], kit: &Kit) -> Vec<KitRow> {
             same_kit: others.iter().map(|other| other.name.clone()).collect(),
             number: at + 1,
             arithmetics: kit.known.len(),
-            terms: Cost::of(i, case).terms,
+            terms: Complexity::of(i, case).terms,
             operands: operands(&Subject::Matrix(i), case),
             answers: answers
                 .into_iter()

@@ -6,7 +6,7 @@ use super::{Experiment, Printed, Score, Verdict, file};
 use crate::{
     Error, Result, Stage,
     cost::{self, CostRequest, Point},
-    device::{Device, OperandValues, SHARED_LOADS, SharedLoad},
+    device::{Device, SHARED_LOADS, SharedLoad, TimedOperands},
     isa::Instruction,
     report::{Report, Table},
 };
@@ -126,7 +126,7 @@ impl CostCell {
     fn measure(&self, device: &mut dyn Device) -> Result<Option<CellCost>> {
         let unavailable = |error: Error| if error.is_unavailable() { Ok(None) } else { Err(error) };
         if let Some(instruction) = &self.instruction {
-            let values = OperandValues::Random;
+            let values = TimedOperands::Random;
             let request = CostRequest { instructions: vec![instruction.clone()], values, sustained: None };
             let mut done = Vec::new();
             if let Err(error) = cost::run(device, &request, &mut done, &mut |_| ()) {

@@ -8,7 +8,7 @@ use std::{
 use super::Matrix;
 use crate::{
     Error, Result,
-    array::{Array, Arrays, Container, Content, read_file, shapes},
+    array::{self, Array, Arrays, Container, Content},
     base::nearest::nearest,
     convert::{ConversionTarget, Tensor, convert},
     format::{Format, Overflow, Rounding},
@@ -66,8 +66,7 @@ impl ArrayFile {
     /// # Errors
     /// A file that cannot be read or has no such array, an array that is no matrix or holds other values than the format has.
     pub fn read(&self, format: Option<&'static Format>, conversion: Conversion) -> Result<(Matrix, Option<String>)> {
-        let bytes = read_file(&self.path)?;
-        let arrays = Arrays::parse(&self.path, &bytes)?;
+        let arrays = Arrays::read(&self.path)?;
         let within = |error: Error| error.within(self.label());
         let read = self
             .chosen(&arrays.arrays, |array| &array.name)
@@ -81,8 +80,8 @@ impl ArrayFile {
     /// # Errors
     /// As [`ArrayFile::read`].
     pub fn extent(&self) -> Result<(usize, usize)> {
-        let all = shapes(&self.path)?;
-        let chosen = self.chosen(&all, |(name, _)| name).and_then(|(_, shape)| extent(shape));
+        let file = array::ArrayFile::open(&self.path)?;
+        let chosen = self.chosen(&file.arrays, |array| &array.name).and_then(|array| extent(&array.shape));
         chosen.map_err(|error| error.within(self.label()))
     }
 

@@ -10,8 +10,8 @@ use super::{
 use crate::{
     Error, Result,
     arithmetic::Model,
-    comparison::{Answer, Cost, Difference, Nans, Place as Origin, Subject, operands, shrink as reduction},
-    device::{Device, Spot, Work},
+    comparison::{Answer, Complexity, Difference, Nans, ResultPlace, Subject, operands, shrink as reduction},
+    device::{CampaignWork, Device, Spot},
     inputs::Sequence,
     isa::Tiles,
     verify::{
@@ -91,7 +91,7 @@ pub fn confirm(
     let mut part = Part::new(run, device.identity(), "identified")?;
     part.begin(&execution);
     let Part { run, mut state, .. } = part.clone();
-    let work = Work { instruction, sequence, model: &model };
+    let work = CampaignWork { instruction, sequence, model: &model };
     let (start, mut is_over) = (Instant::now(), false);
     let mut watch = |state: &State| {
         watch(state)?;
@@ -157,7 +157,7 @@ fn explain(
         part.counterexamples = Some(listed);
         let evaluator = &model.evaluator(i)?;
         for difference in missed {
-            if let Origin::Output(spot) = difference.place {
+            if let ResultPlace::Output(spot) = difference.place {
                 let mut pair = Compared { device: &mut *device, model: evaluator, instruction: i, nans: Nans::ByCode };
                 difference.reduced = shrink(&mut pair, &spot, &difference.found.case, cases)?;
             }
@@ -233,10 +233,10 @@ fn simplest(found: &Identification, model: &Model, missed: &[Place]) -> Result<V
         let device = found.asked.d.get((tile * part.m + row) * part.n + column);
         let answer = Answer { model: evaluator.dot(&case), device, case };
         let spot = Spot { tile: tile as u64, row: row as u32, column: column as u32 };
-        Difference::found(Origin::Output(spot), answer)
+        Difference::found(ResultPlace::Output(spot), answer)
     };
     let mut all: Vec<Difference> = missed.iter().map(difference).collect();
-    all.sort_by_cached_key(|difference| Cost::of(&part, &difference.found.case));
+    all.sort_by_cached_key(|difference| Complexity::of(&part, &difference.found.case));
     all.truncate(SHOWN);
     Ok(all)
 }

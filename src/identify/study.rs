@@ -18,7 +18,7 @@ use crate::{
     arithmetic::{Evidence, EvidenceSource},
     base::{interrupt, pace::UNASKED},
     comparison::{Difference, Nans, with_one_nan},
-    device::{Device, DeviceName, Identity, Work},
+    device::{CampaignWork, Device, DeviceName, Identity},
     inputs::Sequence,
     isa::{Case, Instruction},
     power::Tested,
@@ -294,7 +294,7 @@ impl Student<'_> {
     fn announce(&mut self, found: &Identification) {
         let sequence = Sequence::Random { seed: self.held_out_seed() };
         if let (Some(campaigns), Some(model)) = (self.device.campaigns(), found.model()) {
-            campaigns.announce(&[Work { instruction: &found.instruction, sequence, model: &model }]);
+            campaigns.announce(&[CampaignWork { instruction: &found.instruction, sequence, model: &model }]);
         }
     }
 

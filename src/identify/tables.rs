@@ -6,7 +6,7 @@ use super::{Finding, Fingerprint, Identification, Refuting, Study, fingerprint};
 use crate::{
     Error, Result,
     base::{pace::UNASKED, sentence::capitalised},
-    comparison::{Answer, Listing, Origin, Subject, operands},
+    comparison::{Answer, Listing, MismatchOrigin, Subject, operands},
     power::{self, RefutingData, Tested, summaries},
     report::{Report, Table, Verdict, grouped},
     verify::{
@@ -291,7 +291,7 @@ fn differences(findings: &[Finding]) -> Result<(Option<Table>, Vec<String>)> {
             new
         };
         for difference in missed.iter().filter(|difference| is_new(difference.simplest())) {
-            listing.add(&subject, &Origin { regime: Some(ASKED), ..Origin::default() }, difference);
+            listing.add(&subject, &MismatchOrigin { regime: Some(ASKED), ..MismatchOrigin::default() }, difference);
         }
         let held_out = held_out.as_ref().and_then(|part| Some((part, part.counterexamples.as_ref()?)));
         for (part, counterexample) in

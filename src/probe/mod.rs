@@ -18,7 +18,7 @@ use crate::{
     Result,
     arithmetic::Evaluator,
     base::{digest::fnv1a, parallel},
-    comparison::{Answer, Difference, Place},
+    comparison::{Answer, Difference, ResultPlace},
     device::{Batches, Device, Execution, Spot},
     inputs::{self, Batch, Distribution, Init, Op, Position, RandomStream},
     isa::{Codes, Instruction},
@@ -173,7 +173,7 @@ fn compare_with_model(
             let case = batch.tiles.case(i, tile, row, column);
             let spot = Spot { tile: first + tile as u64, row: row as u32, column: column as u32 };
             let found = Answer { case, device: d.get(index), model: expected.get(index) };
-            outcome.differences.push(Difference::found(Place::Output(spot), found));
+            outcome.differences.push(Difference::found(ResultPlace::Output(spot), found));
         }
     }
 }

@@ -6,8 +6,8 @@ use crate::{
     Error, Result,
     arithmetic::scalar_rule::{FastRule, ScalarRule},
     base::{digest::fnv1a, interrupt, pace::Pace, parallel},
-    comparison::{Answer, Difference, Place},
-    device::{Alike, Chunks, Device, Execution, ExecutionKind, Swept, Tally},
+    comparison::{Answer, Difference, ResultPlace},
+    device::{ChunkTally, Chunks, Device, DifferenceGroup, Execution, ExecutionKind, Swept},
     inputs::space::{CHUNK, Space},
     isa::{
         Case,
@@ -69,7 +69,8 @@ pub fn run(device: &mut dyn Device, request: &SweepRequest, results: &mut Vec<Sw
         let execution = Execution { kind: ExecutionKind::Simulated, opcodes: Vec::new() };
         let all = chunks(request, space.size(), SIMULATED_CHUNKS);
         let (swept, chunks, ended) = paced(all, &mut |chunks| Ok(simulate(form, seed, chunks)));
-        let result = |difference: &Alike| Ok(rule_and_engine(form, &space, difference.index, difference.lane).1);
+        let result =
+            |difference: &DifferenceGroup| Ok(rule_and_engine(form, &space, difference.index, difference.lane).1);
         results.extend(outcome(request, execution, chunks, swept, result)?);
         return ended;
     };
@@ -77,7 +78,7 @@ pub fn run(device: &mut dyn Device, request: &SweepRequest, results: &mut Vec<Sw
     let execution = sweeper.execution().clone();
     let all = chunks(request, space.size(), u64::MAX);
     let (swept, chunks, ended) = paced(all, &mut |chunks| sweeper.sweep(chunks));
-    let result = |difference: &Alike| {
+    let result = |difference: &DifferenceGroup| {
         let registers = sweeper.results(difference.index / CHUNK)?;
         let bits = container_bits(form.result);
         let mask = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
@@ -120,7 +121,7 @@ fn outcome(
     execution: Execution,
     chunks: Chunks,
     swept: Swept,
-    mut result: impl FnMut(&Alike) -> Result<u64>,
+    mut result: impl FnMut(&DifferenceGroup) -> Result<u64>,
 ) -> Result<Option<SweepResult>> {
     if chunks.count == 0 {
         return Ok(None);
@@ -135,7 +136,7 @@ fn outcome(
         let case = Case::dense(vec![a], b, if count > 2 { c } else { 0 });
         let model = rule_and_engine(form, &space, alike.index, alike.lane).0;
         let found = Answer { case, device: result(alike)?, model };
-        Ok(Difference { count: alike.count, ..Difference::found(Place::Lane(alike.index, alike.lane), found) })
+        Ok(Difference { count: alike.count, ..Difference::found(ResultPlace::Lane(alike.index, alike.lane), found) })
     });
     let differences = differences.collect::<Result<Vec<_>>>()?;
     let digest = fnv1a(swept.digests.iter().flat_map(|digest| digest.to_le_bytes()).collect::<Vec<u8>>().iter());
@@ -156,13 +157,18 @@ pub fn simulate(form: &'static Form, seed: u64, chunks: Chunks) -> Swept {
     let (space, rule) = (Space::new(form, seed), ScalarRule::new(form).expect("what is swept has a rule"));
     let fast = FastRule::new(&rule);
     let parts = parallel::map(chunks.numbers(), |number| simulate_chunk(&space, &rule, fast.as_ref(), number));
-    Tally::swept(parts, start.elapsed().as_secs_f64())
+    ChunkTally::swept(parts, start.elapsed().as_secs_f64())
 }
 
-fn simulate_chunk(space: &Space<'_>, rule: &ScalarRule<'static>, fast: Option<&FastRule<'_>>, number: u64) -> Tally {
+fn simulate_chunk(
+    space: &Space<'_>,
+    rule: &ScalarRule<'static>,
+    fast: Option<&FastRule<'_>>,
+    number: u64,
+) -> ChunkTally {
     let form = rule.form();
     let bits = container_bits(form.result) as usize;
-    let mut tally = Tally::new(form);
+    let mut tally = ChunkTally::new(form);
     for index in number * CHUNK..((number + 1) * CHUNK).min(space.size()) {
         let mut register = 0;
         for lane in 0..form.lanes {

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    array::LONGEST_HEADER,
+    array::{LONGEST_HEADER, check_codes},
     base::{
         atomic::{self, DerivedKind},
         text,
@@ -185,7 +185,9 @@ impl TraceFile {
         check_declaration(name, declared, format, shape)?;
         let (start, end) = declared.data_offsets;
         let bytes = read_bytes(&mut self.file, self.data_start + start as u64, (end - start) as u64)?;
-        checked_codes(name, format, bytes)
+        let codes = Codes::from_bytes(format, bytes).ok_or(format!("tensor '{name}': a fraction of a code"))?;
+        check_codes(&format!("tensor '{name}'"), format, &codes, 0).map_err(|error| error.to_string())?;
+        Ok(codes)
     }
 }
 
@@ -349,19 +351,4 @@ fn check_declaration(
         ));
     }
     Ok(())
-}
-
-/// The codes in `bytes`, refused if one has bits that the format lacks.
-fn checked_codes(name: &str, format: &Format, bytes: Vec<u8>) -> std::result::Result<Codes, String> {
-    let codes = Codes::from_bytes(format, bytes).ok_or(format!("tensor '{name}': a fraction of a code"))?;
-    if format.bits as usize != 8 * codes.width()
-        && let Some(at) = codes.iter().position(|code| code > format.code_mask())
-    {
-        return Err(format!(
-            "tensor '{name}': code {:#x} at position {at} has more than the {} bits of {format}",
-            codes.get(at),
-            format.bits
-        ));
-    }
-    Ok(codes)
 }

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     Error, Result, Stage,
     cost::{self, Cost, CostRequest, table},
-    device::{self, DeviceName, OperandValues, SHARED_LOADS},
+    device::{self, DeviceName, SHARED_LOADS, TimedOperands},
     format,
     isa::scalar::{self, Form, ScalarOperation},
     report::{Report, Verdict},
@@ -40,8 +40,8 @@ pub(super) struct Arguments {
     #[command(flatten)]
     selection: Selection,
     /// What operands hold.
-    #[arg(long, value_parser = named::<OperandValues>(), value_name = "VALUES", default_value = "random")]
-    values: OperandValues,
+    #[arg(long, value_parser = named::<TimedOperands>(), value_name = "VALUES", default_value = "random")]
+    values: TimedOperands,
     /// Keep the whole device busy for so many seconds with each kind of operands, and report its rate, clock and power.
     #[arg(long, value_name = "SECONDS", value_parser = integer(1..=MOST_SECONDS))]
     sustain: Option<u32>,

@@ -42,8 +42,8 @@ pub(super) fn run(arguments: &Arguments, _: &mut Report) -> Result<()> {
         .map_err(|error| Error::request(format!("the folder {} cannot be made: {error}", folder.display())))?;
     let pages: Vec<(PathBuf, Vec<u8>)> = pages().map(|(name, text)| (folder.join(name), text)).collect();
     // No page is replaced where another one cannot be.
-    pages.iter().try_for_each(|(path, _)| atomic::derivable(path, &Page))?;
-    pages.iter().try_for_each(|(path, text)| atomic::write_derived(path, &Page, text))
+    pages.iter().try_for_each(|(path, _)| atomic::derivable(path, &ManualPage))?;
+    pages.iter().try_for_each(|(path, text)| atomic::write_derived(path, &ManualPage, text))
 }
 
 /// The pages by the names of their files: that of the program, and that of each command that its help lists.
@@ -60,9 +60,9 @@ fn pages() -> impl Iterator<Item = (String, Vec<u8>)> {
 }
 
 /// A manual page of this program.
-struct Page;
+struct ManualPage;
 
-impl DerivedKind for Page {
+impl DerivedKind for ManualPage {
     fn description(&self) -> String {
         "a manual page".into()
     }

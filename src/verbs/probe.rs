@@ -22,7 +22,7 @@ use crate::{
     Error, Result, Stage,
     arithmetic::Model,
     base::{interrupt, named::Named, pace::UNASKED},
-    comparison::{Difference, Listing, Origin, Subject},
+    comparison::{Difference, Listing, MismatchOrigin, Subject},
     device::{self, Device, ExecutionKind},
     inputs::{Distribution, Init, Op},
     isa::{Instruction, scalar::ScalarOperation},
@@ -292,7 +292,7 @@ impl<'a> Probed<'a> {
     /// Lists the differences of a probe.
     fn list(&mut self, request: &ProbeRequest, result: &ProbeResult) {
         let (instruction, op, distribution) = (request.instruction, request.op.name(), request.distribution.name());
-        let origin = Origin { op: Some(op), distribution: Some(distribution), ..Origin::default() };
+        let origin = MismatchOrigin { op: Some(op), distribution: Some(distribution), ..MismatchOrigin::default() };
         for difference in &result.differences {
             if self.listed.insert((instruction.name.clone(), op, distribution, difference.clone())) {
                 self.listing.add(&Subject::Matrix(instruction), &origin, difference);

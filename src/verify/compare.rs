@@ -4,7 +4,7 @@ use super::{Run, State, drive, engine};
 use crate::{
     Result,
     arithmetic::Model,
-    device::{Device, Work},
+    device::{CampaignWork, Device},
     inputs::Sequence,
     isa::Instruction,
 };
@@ -24,7 +24,7 @@ pub fn compare(
     device.prepare(instruction)?;
     let run = Run::new(instruction, device, model, sequence, cases, 10)?;
     let mut state = State::new(&run)?;
-    let mut engine = engine(device, &Work { instruction, sequence, model }, run.nans())?;
+    let mut engine = engine(device, &CampaignWork { instruction, sequence, model }, run.nans())?;
     drive(&run, &mut state, engine.as_mut(), &mut |_| Ok(()))?;
     Ok(state)
 }

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     Result,
     arithmetic::Model,
-    comparison::{Answer, Difference, Place, shrink::Budget},
+    comparison::{Answer, Difference, ResultPlace, shrink::Budget},
     device::{Device, Spot},
     isa::{Codes, Tiles},
     trace::Trace,
@@ -40,7 +40,7 @@ impl Counterexample {
     /// What every comparison says of an output that differs.
     pub fn difference(&self) -> Difference {
         let reduced = self.shrunk.clone();
-        Difference { reduced, ..Difference::found(Place::Output(self.spot), self.found.clone()) }
+        Difference { reduced, ..Difference::found(ResultPlace::Output(self.spot), self.found.clone()) }
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{
     Error, Result,
     arithmetic::Model,
     base::{interrupt, pace::Pace},
-    device::{Device, DeviceName, Engine, Found, Spot, Work},
+    device::{CampaignWork, Device, DeviceName, Engine, Spot, Verified},
 };
 
 /// The tiles that an engine gets at first, and at most: as many as it compares in about a second.
@@ -114,7 +114,7 @@ fn work(
             run.device
         )));
     }
-    let work = Work { instruction: &instruction, sequence: run.sequence(), model };
+    let work = CampaignWork { instruction: &instruction, sequence: run.sequence(), model };
     let mut engine = engine(device.as_mut(), &work, run.nans())?;
     let mut pace = Pace::new(PACE.0, PACE.1);
     loop {
@@ -177,14 +177,14 @@ fn pieces(cut: &Cut, engine: &mut dyn Engine, range: Range<u64>, wanted: usize) 
         return again(spots.len() as u64);
     }
     if cut.is_within_unit(&range) {
-        return Ok(vec![Piece { end: range.end, found: Found { regimes, spots } }]);
+        return Ok(vec![Piece { end: range.end, found: Verified { regimes, spots } }]);
     }
     let mut pieces = Vec::new();
     let (mut start, mut rest) = (range.start, &spots[..]);
     while let Some(spot) = rest.first() {
         let end = cut.unit_end(spot.tile);
         let (here, after) = rest.split_at(rest.partition_point(|spot| spot.tile < end));
-        let found = Found { spots: here.to_vec(), ..engine.run(start..end)? };
+        let found = Verified { spots: here.to_vec(), ..engine.run(start..end)? };
         if found.differing() < here.len() as u64 {
             return again(found.differing());
         }
@@ -214,7 +214,7 @@ fn unrepeated(range: &Range<u64>, once: u64, then: u64) -> Error {
 }
 
 /// The first `wanted` differing outputs of a range in which `found` was found.
-fn first(engine: &mut dyn Engine, range: Range<u64>, mut found: Found, wanted: usize) -> Result<Vec<Spot>> {
+fn first(engine: &mut dyn Engine, range: Range<u64>, mut found: Verified, wanted: usize) -> Result<Vec<Spot>> {
     if !found.is_whole() && range.end - range.start > 1 {
         let middle = range.start + (range.end - range.start) / 2;
         let left = engine.run(range.start..middle)?;

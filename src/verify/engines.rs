@@ -7,7 +7,7 @@ use crate::{
     arithmetic::Evaluator,
     base::parallel,
     comparison::Nans,
-    device::{Count, Device, Engine, Found, LocalExecution, Spot, Work},
+    device::{CampaignWork, Count, Device, Engine, LocalExecution, Spot, Verified},
     inputs::Sequence,
     isa::{Codes, Instruction},
 };
@@ -23,7 +23,7 @@ const ROOM: usize = 1 << 12;
 ///
 /// # Errors
 /// The device or the model lacks the instruction.
-pub fn engine<'a>(device: &'a mut dyn Device, work: &Work, nans: Nans) -> Result<Box<dyn Engine + 'a>> {
+pub fn engine<'a>(device: &'a mut dyn Device, work: &CampaignWork, nans: Nans) -> Result<Box<dyn Engine + 'a>> {
     if let Some(local) = device.local() {
         let execution = local.execution(work.instruction)?;
         return Ok(Box::new(Local { execution, judge: Judge::new(work, nans)? }));
@@ -48,7 +48,7 @@ struct Judge {
 }
 
 impl Judge {
-    fn new(work: &Work, nans: Nans) -> Result<Judge> {
+    fn new(work: &CampaignWork, nans: Nans) -> Result<Judge> {
         Ok(Judge {
             instruction: work.instruction.clone(),
             sequence: work.sequence,
@@ -63,12 +63,12 @@ impl Judge {
         (outputs / (self.instruction.m * self.instruction.n)).max(1) as u64
     }
 
-    fn nothing(&self) -> Found {
-        Found::nothing(self.sequence.regimes().len())
+    fn nothing(&self) -> Verified {
+        Verified::nothing(self.sequence.regimes().len())
     }
 
     /// Adds the comparison of the outputs of tiles that begin with number `first`.
-    fn compare(&self, found: &mut Found, first: u64, device: &Codes, model: &Codes) {
+    fn compare(&self, found: &mut Verified, first: u64, device: &Codes, model: &Codes) {
         let (m, n) = (self.instruction.m, self.instruction.n);
         let each = m * n * device.width();
         let tiles = device.as_bytes().chunks_exact(each).zip(model.as_bytes().chunks_exact(each));
@@ -100,10 +100,10 @@ struct Local {
 }
 
 impl Engine for Local {
-    fn run(&mut self, tiles: Range<u64>) -> Result<Found> {
+    fn run(&mut self, tiles: Range<u64>) -> Result<Verified> {
         let Local { execution, judge } = self;
         let each = judge.tiles(BATCH);
-        let batch = |found: &mut Found, batch: usize| {
+        let batch = |found: &mut Verified, batch: usize| {
             let first = tiles.start + batch as u64 * each;
             let inputs = judge.sequence.tiles(&judge.instruction, first, each.min(tiles.end - first) as usize);
             judge.compare(found, first, &execution(&inputs), &judge.model.execute_here(&inputs));
@@ -122,7 +122,7 @@ struct Remote<'a> {
 }
 
 impl Engine for Remote<'_> {
-    fn run(&mut self, tiles: Range<u64>) -> Result<Found> {
+    fn run(&mut self, tiles: Range<u64>) -> Result<Verified> {
         let Remote { device, judge } = self;
         let i = &judge.instruction;
         let mut found = judge.nothing();

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Run, cut::Cut};
 use crate::{
     Result,
-    device::{Count, Found, Spot},
+    device::{Count, Spot, Verified},
 };
 
 /// How far a run has come: everything up to `next` is counted, and nothing beyond.
@@ -42,7 +42,7 @@ pub(super) struct Piece {
     /// The first tile beyond it.
     pub(super) end: u64,
     /// The counts, and in order the first outputs that differ, if some of its are to be listed.
-    pub(super) found: Found,
+    pub(super) found: Verified,
 }
 
 impl State {

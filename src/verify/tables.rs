@@ -6,7 +6,7 @@ use super::{Counterexample, Part};
 use crate::{
     Result,
     arithmetic::Model,
-    comparison::{Answer, Listing, Origin, Subject, VerificationRow},
+    comparison::{Answer, Listing, MismatchOrigin, Subject, VerificationRow},
     explain,
     report::{Table, grouped},
 };
@@ -79,7 +79,7 @@ pub fn regimes<'a>(parts: impl IntoIterator<Item = &'a Part>) -> Table {
 
 /// Adds a counterexample of a part, and returns its number.
 pub(crate) fn list(listing: &mut Listing, part: &Part, subject: &Subject, counterexample: &Counterexample) -> usize {
-    let origin = Origin { regime: Some(&part.run.regimes[counterexample.regime]), ..Origin::default() };
+    let origin = MismatchOrigin { regime: Some(&part.run.regimes[counterexample.regime]), ..MismatchOrigin::default() };
     let row = listing.add(subject, &origin, &counterexample.difference());
     if let Some(mark) = part.state.marks.iter().find(|mark| mark.tile > counterexample.spot.tile) {
         row.until_tile = Some(mark.tile);

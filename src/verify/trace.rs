@@ -10,7 +10,9 @@ use super::shrink::{Compared, shrink};
 use crate::{
     Error, Result,
     arithmetic::{Model, shipped},
-    comparison::{Answer, Cost, Difference, Nans, Place, Signature, Subject, VerificationRow, shrink::BUDGET},
+    comparison::{
+        Answer, Complexity, Difference, Nans, ResultPlace, Signature, Subject, VerificationRow, shrink::BUDGET,
+    },
     device::{Batches, Device, DeviceName, Execution, Spot},
     isa::Case,
     report::grouped,
@@ -94,7 +96,7 @@ pub(super) fn difference(trace: &Trace, at: usize, (device, model): (u64, u64)) 
     let (tile, row, column) = (at / (part.m * part.n), at / part.n % part.m, at % part.n);
     let case = trace.inputs.case(&part, tile, row, column);
     let spot = Spot { tile: tile as u64, row: row as u32, column: column as u32 };
-    Difference::found(Place::Output(spot), Answer { case, device, model })
+    Difference::found(ResultPlace::Output(spot), Answer { case, device, model })
 }
 
 /// Differences by their signatures.
@@ -102,7 +104,7 @@ pub(super) fn difference(trace: &Trace, at: usize, (device, model): (u64, u64)) 
 pub(super) struct Groups {
     /// Where each signature stands in `groups`.
     known: BTreeMap<Signature, usize>,
-    groups: Vec<(Cost, Difference)>,
+    groups: Vec<(Complexity, Difference)>,
 }
 
 impl Groups {
@@ -113,14 +115,14 @@ impl Groups {
         let Some(&at) = self.known.get(&signature) else {
             if self.groups.len() < keep {
                 self.known.insert(signature, self.groups.len());
-                self.groups.push((Cost::of(instruction, &difference.found.case), difference));
+                self.groups.push((Complexity::of(instruction, &difference.found.case), difference));
             }
             return;
         };
         let (cost, simplest) = &mut self.groups[at];
         let count = simplest.count + 1;
         if count <= MOST_LOOKED_AT {
-            let other = Cost::of(instruction, &difference.found.case);
+            let other = Complexity::of(instruction, &difference.found.case);
             if other < *cost {
                 (*cost, *simplest) = (other, difference);
             }
@@ -163,7 +165,7 @@ pub(super) fn reduce_with(
     shrink: &mut dyn FnMut(&Spot, &Case) -> Result<Option<Answer>>,
 ) -> Result<()> {
     let outcome = differences.iter_mut().try_for_each(|difference| {
-        if let Place::Output(spot) = difference.place {
+        if let ResultPlace::Output(spot) = difference.place {
             let tile = trace.padded(spot.tile as usize, spot.tile as usize + 1);
             let case = tile.case(&trace.instruction, 0, spot.row as usize, spot.column as usize);
             difference.reduced = shrink(&spot, &case)?;

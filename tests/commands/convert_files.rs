@@ -9,7 +9,7 @@ use std::{
 use crate::program::{Run, tcnum, tcnum_with_input, validate_report};
 use serde_json::{Value, json};
 use tcnum::{
-    array::{Array, Arrays, Content, read_file},
+    array::{Array, Arrays, Content},
     format::block::{BLOCK_FORMATS, Quantizer},
     format::{FORMATS, Overflow, Rounding, find},
 };
@@ -72,16 +72,14 @@ fn folder_with(name: &str, arrays: Vec<Array<'static>>) -> (TempDir, PathBuf) {
 
 #[test]
 fn files_of_numpy_are_read_and_written_as_numpy_writes_them() {
-    let bytes = read_file(&fixture("numpy_f32.npy")).unwrap();
-    let arrays = Arrays::parse(&fixture("numpy_f32.npy"), &bytes).unwrap();
+    let arrays = Arrays::read(&fixture("numpy_f32.npy")).unwrap();
     let expected = [0.0, -0.0, 1.0, 0.1, -448.0, 1e9, f32::INFINITY, -1e-9, 3.5, 2.5, 6.0, 464.0];
     assert_eq!(arrays.arrays[0], array("numpy_f32", &[2, 6], &expected));
     for name in ["numpy_f32.npy", "numpy_u16.npy"] {
-        let bytes = read_file(&fixture(name)).unwrap();
-        let arrays = Arrays::parse(&fixture(name), &bytes).unwrap();
+        let arrays = Arrays::read(&fixture(name)).unwrap();
         let folder = tempfile::tempdir().unwrap();
         arrays.write(&folder.path().join(name)).unwrap();
-        assert_eq!(fs::read(folder.path().join(name)).unwrap(), bytes, "{name}");
+        assert_eq!(fs::read(folder.path().join(name)).unwrap(), fs::read(fixture(name)).unwrap(), "{name}");
     }
 }
 
@@ -92,8 +90,7 @@ fn arrays_become_codes_of_every_format_and_each_is_the_one_of_its_value() {
     for format in FORMATS.iter() {
         let output = folder.path().join("out.npy");
         let rows = converted(&["--to", format.name, "--round", "RZ"], &input, &output);
-        let bytes = read_file(&output).unwrap();
-        let arrays = Arrays::parse(&output, &bytes).unwrap();
+        let arrays = Arrays::read(&output).unwrap();
         let (own, codes) = arrays.arrays[0].codes(Some(format)).unwrap();
         assert_eq!((own, arrays.arrays[0].shape.as_slice()), (format, &[10, 30][..]));
         let expected = values.iter().map(|x| format.encode_f64((*x).into(), Rounding::Rz, Overflow::Standard).unwrap());
@@ -113,11 +110,7 @@ fn codes_in_files_need_a_format_and_convert_back() {
     let output = folder.path().join("out.npy");
     let rows = converted(&["--from", "bf16", "--to", "f32"], &fixture("numpy_u16.npy"), &output);
     assert_eq!((&rows[0]["from"], &rows[0]["exact"]), (&json!("bf16"), &json!(3)));
-    let bytes = read_file(&output).unwrap();
-    assert_eq!(
-        floats(&Arrays::parse(&output, &bytes).unwrap().arrays[0].bytes),
-        [1.0, -123.5, f32::from_bits(0x0001_0000)]
-    );
+    assert_eq!(floats(&Arrays::read(&output).unwrap().arrays[0].bytes), [1.0, -123.5, f32::from_bits(0x0001_0000)]);
     // NumPy stores arrays of ml_dtypes.bfloat16 as anonymous two-byte elements.
     converted(&["--from", "bf16", "--to", "f32"], &fixture("numpy_bf16.npy"), &output);
     fs::remove_file(&output).unwrap();
@@ -134,8 +127,7 @@ fn a_file_of_codes_says_of_which_format_they_are() {
     converted(&["--to", "e4m3"], &input, &codes);
     let rows = converted(&["--to", "f32"], &codes, &back);
     assert_eq!((&rows[0]["from"], &rows[0]["exact"], &rows[0]["shape"]), (&json!("e4m3"), &json!(6), &json!([2, 3])));
-    let bytes = read_file(&back).unwrap();
-    assert_eq!(floats(&Arrays::parse(&back, &bytes).unwrap().arrays[0].bytes), [0.1015625, 1.0, 448.0, -3.0, 0.0, 0.0]);
+    assert_eq!(floats(&Arrays::read(&back).unwrap().arrays[0].bytes), [0.1015625, 1.0, 448.0, -3.0, 0.0, 0.0]);
 }
 
 /// There and back for every block format and for rows that end in a short block, of an odd length too: the arrays as they are
@@ -151,8 +143,7 @@ fn files_of_blocks_hold_codes_and_scales_and_are_read_again() {
             let blocks = Quantizer::new(format).quantize(&values, row);
             assert_eq!(rows[0]["blocks"], json!(blocks.scales.len()), "{format} {shape:?}");
 
-            let bytes = read_file(&packed).unwrap();
-            let arrays = Arrays::parse(&packed, &bytes).unwrap();
+            let arrays = Arrays::read(&packed).unwrap();
             assert_eq!(arrays.metadata["tcnum.format"], format.name);
             assert_eq!(arrays.get("w_scale").unwrap().bytes, blocks.scales, "{format}");
             let codes = arrays.get("w").unwrap();
@@ -167,8 +158,7 @@ fn files_of_blocks_hold_codes_and_scales_and_are_read_again() {
             assert_eq!((&rows[0]["from"], &rows[0]["values"]), (&json!(format.name), &json!(values.len())));
             // A product with the scale of a tensor has more bits than f32.
             assert!(format.tensor_scale.is_some() || rows[0]["exact"] == rows[0]["values"], "{format}");
-            let bytes = read_file(&back).unwrap();
-            let read = Arrays::parse(&back, &bytes).unwrap();
+            let read = Arrays::read(&back).unwrap();
             assert_eq!(
                 (&read.arrays[0].shape, floats(&read.arrays[0].bytes)),
                 (&shape, blocks.dequantize()),
@@ -191,8 +181,7 @@ fn a_tensor_of_another_program_needs_no_metadata() {
     let (folder, input) = folder_with("in.safetensors", vec![codes.clone(), scale(vec![128])]);
     let output = folder.path().join("out.npy");
     converted(&["--from", "mxfp4", "--to", "f32"], &input, &output);
-    let bytes = read_file(&output).unwrap();
-    assert_eq!(floats(&Arrays::parse(&output, &bytes).unwrap().arrays[0].bytes), [2.0, 12.0, 1.0, -12.0]);
+    assert_eq!(floats(&Arrays::read(&output).unwrap().arrays[0].bytes), [2.0, 12.0, 1.0, -12.0]);
 
     let output = folder.path().join("none.npy");
     let files = ["--from", "mxfp4", "--input", text(&input), "--out", text(&output)];
@@ -440,8 +429,7 @@ fn integers_beside_numbers_are_kept_as_they_are_and_after_another_conversion_too
     assert_eq!(converted(&["--to", "mxfp8"], &input, &blocks).len(), 1);
     assert_eq!(converted(&["--to", "bf16"], &blocks, &back).len(), 1);
     for path in [&blocks, &back] {
-        let bytes = read_file(path).unwrap();
-        assert_eq!(Arrays::parse(path, &bytes).unwrap().get("ids"), Some(&ids));
+        assert_eq!(Arrays::read(path).unwrap().get("ids"), Some(&ids));
     }
     // Chosen by name, they are converted; and the rest is left out.
     let chosen = folder.path().join("ids.safetensors");

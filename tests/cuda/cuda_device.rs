@@ -14,7 +14,7 @@ use rand_chacha::ChaCha8Rng;
 use tcnum::{
     arithmetic::Model,
     device::{
-        Device, ExecutionKind, Spot, Work,
+        CampaignWork, Device, ExecutionKind, Spot,
         cuda::{self, CudaDevice, architecture},
     },
     format::{self, Format, Overflow, Rounding},
@@ -182,7 +182,7 @@ fn random_arithmetics_differ_from_the_gpu_where_the_evaluator_says_so() {
         let mut engine = device
             .campaigns()
             .unwrap()
-            .engine(&Work { instruction, sequence, model: &model })
+            .engine(&CampaignWork { instruction, sequence, model: &model })
             .unwrap()
             .expect("a kernel");
         let mut found = engine.run(0..tiles).unwrap();

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use tcnum::{
     Error,
-    comparison::{Difference, Nans, Place},
+    comparison::{Difference, Nans, ResultPlace},
     device::{self, Device, Spot, TraceDevice},
     inputs::record_batch,
     isa::{self, Codes, Instruction, Tiles},
@@ -64,7 +64,7 @@ fn one_changed_output_is_found_with_all_its_inputs() {
     let result = verify(&trace, model().as_mut(), 10, Nans::ByCode).unwrap();
     assert_eq!((result.compared, result.differing, result.differences.len()), (6 * 128, 1, 1));
     let Difference { place, found, count, .. } = &result.differences[0];
-    assert_eq!((*place, *count), (Place::Output(Spot { tile: 4, row: 9, column: 3 }), 1));
+    assert_eq!((*place, *count), (ResultPlace::Output(Spot { tile: 4, row: 9, column: 3 }), 1));
     assert_eq!(found.case, tiles.case(&instruction, 4, 9, 3));
     assert_eq!((found.device, found.model), (d.get(at), d.get(at) ^ 1));
 }

@@ -13,8 +13,8 @@ use tcnum::{
     Result,
     arithmetic::{Evaluator, Model},
     device::{
-        Campaigns, Count, Device, DeviceName, Engine, Execution, ExecutionKind, Found, Identity, Local, LocalExecution,
-        Spot, Work,
+        CampaignWork, Campaigns, Count, Device, DeviceName, Engine, Execution, ExecutionKind, Identity, LocalExecution,
+        LocalThreads, Spot, Verified,
     },
     inputs::Sequence,
     isa::{self, Codes, Instruction, Tiles},
@@ -61,7 +61,7 @@ impl Device for Imaginary {
 }
 
 impl Campaigns for Imaginary {
-    fn engine(&mut self, work: &Work) -> Result<Option<Box<dyn Engine>>> {
+    fn engine(&mut self, work: &CampaignWork) -> Result<Option<Box<dyn Engine>>> {
         let regimes = work.sequence.regimes().len() as u64;
         Ok(Some(Box::new(Places { spots: self.spots.clone(), room: self.room, regimes })))
     }
@@ -74,8 +74,8 @@ struct Places {
 }
 
 impl Engine for Places {
-    fn run(&mut self, tiles: Range<u64>) -> Result<Found> {
-        let mut found = Found::nothing(self.regimes as usize);
+    fn run(&mut self, tiles: Range<u64>) -> Result<Verified> {
+        let mut found = Verified::nothing(self.regimes as usize);
         for (regime, count) in (0..self.regimes).zip(&mut found.regimes) {
             // Tile t has regime t mod regimes.
             let below = |end: u64| (end + self.regimes - 1 - regime) / self.regimes;
@@ -118,12 +118,12 @@ impl Device for Deep {
         unreachable!("it executes on every thread")
     }
 
-    fn local(&mut self) -> Option<&mut dyn Local> {
+    fn local(&mut self) -> Option<&mut dyn LocalThreads> {
         Some(self)
     }
 }
 
-impl Local for Deep {
+impl LocalThreads for Deep {
     fn execution(&mut self, _: &Instruction) -> Result<LocalExecution> {
         let (evaluator, depths) = (self.evaluator.clone(), self.depths.clone());
         Ok(Box::new(move |tiles| {
@@ -146,7 +146,7 @@ fn a_thread_begins_no_batch_before_it_has_ended_the_last() {
     let evaluator = Arc::new(model.evaluator(&i).unwrap());
     let mut device = Deep { identity, evaluator, depths: Arc::clone(&depths) };
     let run = Run::new(&i, &device, &model, Sequence::Random { seed: 1 }, Some(4_000_000), 10).unwrap();
-    let work = Work { instruction: &i, sequence: run.sequence(), model: &model };
+    let work = CampaignWork { instruction: &i, sequence: run.sequence(), model: &model };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(16).build().unwrap();
     let found = pool.install(|| engine(&mut device, &work, run.nans()).unwrap().run(run.range(&i)).unwrap());
     assert_eq!(found.differing(), 0);
@@ -163,7 +163,7 @@ fn whole(device: &Imaginary, model: &Model, cases: u64, max_mismatches: u64) -> 
 fn expected(run: &Run, spots: &[Spot]) -> (u64, Vec<Count>, Vec<Spot>) {
     let range = run.range(&isa::find(NAME).unwrap());
     let mut engine = Places { spots: Arc::new(spots.to_vec()), room: usize::MAX, regimes: run.regimes.len() as u64 };
-    let mut total = Found::nothing(run.regimes.len());
+    let mut total = Verified::nothing(run.regimes.len());
     let mut next = range.start;
     let enough = if run.max_mismatches == 0 { u64::MAX } else { run.max_mismatches };
     while next < range.end && total.differing() < enough {
@@ -190,7 +190,7 @@ fn drive_interrupted(run: &Run, device: &mut Imaginary, model: &Model, steps: us
         times += 1;
         let mut left = if times > 20 { usize::MAX } else { steps };
         let mut state = kept.clone();
-        let work = Work { instruction: &i, sequence: run.sequence(), model };
+        let work = CampaignWork { instruction: &i, sequence: run.sequence(), model };
         let outcome = drive(run, &mut state, engine(device, &work, run.nans()).unwrap().as_mut(), &mut |state| {
             kept = state.clone();
             left -= 1;
@@ -260,7 +260,7 @@ fn a_run_that_is_ended_early_is_a_whole_run_of_the_cases_that_were_compared() {
         let run = whole(&device, &model, 4 * UNIT * 128, 10);
         let mut part = Part::new(run.clone(), &device.identity, "hopper").unwrap();
         part.begin(&device.prepare(&i).unwrap());
-        let work = Work { instruction: &i, sequence: run.sequence(), model: &model };
+        let work = CampaignWork { instruction: &i, sequence: run.sequence(), model: &model };
         let mut left = 3;
         let outcome =
             drive(&run, &mut part.state, engine(&mut device, &work, run.nans()).unwrap().as_mut(), &mut |_| {
@@ -310,7 +310,7 @@ fn a_device_of_another_kind_does_not_join_a_run() {
 struct Once(Places, Option<Spot>);
 
 impl Engine for Once {
-    fn run(&mut self, tiles: Range<u64>) -> Result<Found> {
+    fn run(&mut self, tiles: Range<u64>) -> Result<Verified> {
         let mut found = self.0.run(tiles.clone())?;
         if let Some(spot) = self.1.take_if(|spot| tiles.contains(&spot.tile)) {
             found.regimes[(spot.tile % self.0.regimes) as usize].differing += 1;

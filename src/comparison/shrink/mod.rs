@@ -1,15 +1,15 @@
 //! Reducing a case that has a property (two devices differ on it) to a minimal one that still has it.
 //!
-//! First the fewest terms: every choice of up to three of them, and where there are too many, blocks left out as long as the
+//! PropertyTest the fewest terms: every choice of up to three of them, and where there are too many, blocks left out as long as the
 //! property remains. Then change by change to the simplest of the neighbouring cases that still has it, until none does
-//! ([`Cost`] says what is simpler). The same case gives the same result, after a bounded number of questions.
+//! ([`Complexity`] says what is simpler). The same case gives the same result, after a bounded number of questions.
 
 mod moves;
 mod terms;
 
 use std::time::Instant;
 
-use super::Cost;
+use super::Complexity;
 use crate::{
     Result,
     base::interrupt,
@@ -24,7 +24,7 @@ const MOST_SUBSETS: usize = 10_000;
 const BATCH: usize = 256;
 
 /// The place of the first of some cases that has the property.
-pub type First<'a> = &'a mut dyn FnMut(&[Case]) -> Result<Option<usize>>;
+pub type PropertyTest<'a> = &'a mut dyn FnMut(&[Case]) -> Result<Option<usize>>;
 
 /// How much may be asked for a reduction.
 #[derive(Debug, Clone, Copy)]
@@ -53,7 +53,7 @@ impl From<usize> for Budget {
 ///
 /// # Errors
 /// Those of `first`; a signal.
-pub fn shrink(i: &Instruction, case: &Case, budget: impl Into<Budget>, first: First) -> Result<Option<Case>> {
+pub fn shrink(i: &Instruction, case: &Case, budget: impl Into<Budget>, first: PropertyTest) -> Result<Option<Case>> {
     let mut search = Reduction { i, first, left: budget.into() };
     let Some(start) = search.first(vec![case.clone()])? else { return Ok(None) };
     let fewest = search.fewest_terms(start)?;
@@ -63,7 +63,7 @@ pub fn shrink(i: &Instruction, case: &Case, budget: impl Into<Budget>, first: Fi
 /// A search under way.
 struct Reduction<'a> {
     i: &'a Instruction,
-    first: First<'a>,
+    first: PropertyTest<'a>,
     /// What may still be asked.
     left: Budget,
 }
@@ -122,9 +122,9 @@ impl Reduction<'_> {
     /// From neighbour to simplest neighbour until no simpler one has the property.
     fn simplest(&mut self, mut case: Case) -> Result<Case> {
         loop {
-            let cost = Cost::of(self.i, &case);
-            let costed = moves::neighbours(self.i, &case).into_iter().map(|case| (Cost::of(self.i, &case), case));
-            let mut simpler: Vec<(Cost, Case)> = costed.filter(|(other, _)| *other < cost).collect();
+            let cost = Complexity::of(self.i, &case);
+            let costed = moves::neighbours(self.i, &case).into_iter().map(|case| (Complexity::of(self.i, &case), case));
+            let mut simpler: Vec<(Complexity, Case)> = costed.filter(|(other, _)| *other < cost).collect();
             simpler.sort_unstable_by(|x, y| x.0.cmp(&y.0));
             simpler.dedup_by(|x, y| x.1 == y.1);
             match self.first(simpler.into_iter().map(|(_, case)| case).collect())? {

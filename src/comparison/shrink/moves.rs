@@ -40,10 +40,10 @@ pub(super) fn neighbours(i: &Instruction, case: &Case) -> Vec<Case> {
 
 /// Each operand of a term replaced by simpler ones.
 fn simpler_operands(i: &Instruction, case: &Case, term: CaseTerm, found: &mut Vec<Case>) {
-    let slots: &[Slot] = match term {
-        CaseTerm::Product(at) => &[Slot::A(at), Slot::B(case.logical(i, at))],
-        CaseTerm::Lone(k) => &[Slot::B(k)],
-        CaseTerm::C => &[Slot::C],
+    let slots: &[OperandSlot] = match term {
+        CaseTerm::Product(at) => &[OperandSlot::A(at), OperandSlot::B(case.logical(i, at))],
+        CaseTerm::Lone(k) => &[OperandSlot::B(k)],
+        CaseTerm::C => &[OperandSlot::C],
     };
     for slot in slots {
         let format = slot.format(i);
@@ -53,35 +53,35 @@ fn simpler_operands(i: &Instruction, case: &Case, term: CaseTerm, found: &mut Ve
 
 /// The place of an operand in a case.
 #[derive(Debug, Clone, Copy)]
-enum Slot {
+enum OperandSlot {
     A(usize),
     B(usize),
     C,
 }
 
-impl Slot {
+impl OperandSlot {
     fn format(self, i: &Instruction) -> &'static Format {
         match self {
-            Slot::A(_) => i.a,
-            Slot::B(_) => i.b,
-            Slot::C => i.c,
+            OperandSlot::A(_) => i.a,
+            OperandSlot::B(_) => i.b,
+            OperandSlot::C => i.c,
         }
     }
 
     fn get(self, case: &Case) -> u64 {
         match self {
-            Slot::A(at) => case.a[at],
-            Slot::B(k) => case.b[k],
-            Slot::C => case.c,
+            OperandSlot::A(at) => case.a[at],
+            OperandSlot::B(k) => case.b[k],
+            OperandSlot::C => case.c,
         }
     }
 
     fn with(self, case: &Case, code: u64) -> Case {
         let mut changed = case.clone();
         match self {
-            Slot::A(at) => changed.a[at] = code,
-            Slot::B(k) => changed.b[k] = code,
-            Slot::C => changed.c = code,
+            OperandSlot::A(at) => changed.a[at] = code,
+            OperandSlot::B(k) => changed.b[k] = code,
+            OperandSlot::C => changed.c = code,
         }
         changed
     }

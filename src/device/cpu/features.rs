@@ -1,4 +1,4 @@
-//! Features of a processor: what CPUID answers, and what the operating system allows of it.
+//! CpuFeatures of a processor: what CPUID answers, and what the operating system allows of it.
 
 /// The registers that an operating system keeps for a program, as bits of XCR0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +15,7 @@ impl StateComponents {
 
 /// What a processor says of one feature, in the answer of CPUID.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Feature {
+pub struct CpuFeature {
     /// The vendor's name.
     pub name: &'static str,
     /// The leaf and subleaf.
@@ -30,7 +30,7 @@ pub struct Feature {
 
 /// What a processor and its operating system answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Features {
+pub struct CpuFeatures {
     /// The registers of each leaf and subleaf of CPUID that was asked for.
     pub leaves: Vec<((u32, u32), [u32; 4])>,
     /// The registers that the operating system keeps: XCR0.
@@ -40,17 +40,17 @@ pub struct Features {
 }
 
 /// Set where a hypervisor runs the machine.
-const HYPERVISOR: Feature =
-    Feature { name: "hypervisor", leaf: (1, 0), register: 2, bit: 31, state: StateComponents(0) };
+const HYPERVISOR: CpuFeature =
+    CpuFeature { name: "hypervisor", leaf: (1, 0), register: 2, bit: 31, state: StateComponents(0) };
 
-impl Features {
+impl CpuFeatures {
     /// Whether the machine is a virtual one, which may give the processor any family and model.
     pub fn is_virtual(&self) -> bool {
         self.has(&HYPERVISOR)
     }
 
     /// Whether the processor has a feature.
-    pub fn has(&self, feature: &Feature) -> bool {
+    pub fn has(&self, feature: &CpuFeature) -> bool {
         let of_leaf = |(leaf, _): &&((u32, u32), [u32; 4])| *leaf == feature.leaf;
         let found = self.leaves.iter().find(of_leaf);
         found.is_some_and(|(_, registers)| registers[feature.register] >> feature.bit & 1 == 1)

@@ -5,7 +5,7 @@
 
 use std::arch::asm;
 
-use super::vector::Vector;
+use super::vector::{ROWS, Vector, tile_configuration};
 
 /// Functions that execute one instruction on registers of 512 bits: C, A and B are its operands.
 macro_rules! wide {
@@ -90,22 +90,8 @@ halves! {
     vfmadd231pd_256: "vfmadd231pd";
 }
 
-/// Rows of a tile register.
-const ROWS: usize = 16;
-
-/// Three tiles of 16 rows of 64 bytes, as LDTILECFG reads them: the palette; from byte 16 the bytes of a row of each tile, from
-/// byte 48 its rows.
-const THREE_TILES: Vector = {
-    let mut bytes = [0; 64];
-    bytes[0] = 1;
-    let mut tile = 0;
-    while tile < 3 {
-        bytes[16 + 2 * tile] = 64;
-        bytes[48 + tile] = ROWS as u8;
-        tile += 1;
-    }
-    Vector(bytes)
-};
+/// The tiles of A, B and C.
+const THREE_TILES: Vector = tile_configuration(3);
 
 /// Functions that execute one instruction on tile registers.
 macro_rules! tiles {

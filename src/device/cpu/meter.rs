@@ -13,13 +13,13 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::{
-    repeated::{BODY, ROWS, Repetition, additions},
-    vector::{BYTES, Vector},
+    repeated::{BODY, Repeated, Repetition, additions},
+    vector::{BYTES, ROWS, Vector},
 };
 use crate::{
     Error, Result,
     base::interrupt,
-    device::{DeviceState, Load, MachineCount, Meter, OperandValues, Role, Timing, Way, meter::codes},
+    device::{DeviceState, Load, MachineCount, Meter, Role, TimedLoop, TimedOperands, Timing, meter::codes},
     isa::Instruction,
 };
 
@@ -33,14 +33,14 @@ const SEED: u64 = 1;
 /// The loops of an instruction.
 pub(super) struct CpuMeter {
     pub repetitions: &'static [Repetition],
-    pub ways: Vec<Way>,
+    pub ways: Vec<TimedLoop>,
     pub instruction: Instruction,
     pub cores: u32,
 }
 
 /// The ways that these loops are; a run is `times` machine instructions of this name.
-pub(super) fn ways(repetitions: &[Repetition], opcode: &str, times: usize) -> Vec<Way> {
-    let way = |repetition: &Repetition| Way {
+pub(super) fn ways(repetitions: &[Repetition], opcode: &str, times: usize) -> Vec<TimedLoop> {
+    let way = |repetition: &Repetition| TimedLoop {
         independent: repetition.independent,
         chained: true,
         runs: BODY,
@@ -55,7 +55,7 @@ pub(super) fn ways(repetitions: &[Repetition], opcode: &str, times: usize) -> Ve
 }
 
 impl Meter for CpuMeter {
-    fn ways(&self) -> &[Way] {
+    fn ways(&self) -> &[TimedLoop] {
         &self.ways
     }
 
@@ -115,7 +115,7 @@ impl Meter for CpuMeter {
 
 impl CpuMeter {
     /// A and B, sixteen registers of each.
-    fn operands(&self, values: OperandValues) -> [[Vector; ROWS]; 2] {
+    fn operands(&self, values: TimedOperands) -> [[Vector; ROWS]; 2] {
         let mut rng = ChaCha8Rng::seed_from_u64(SEED);
         [self.instruction.a, self.instruction.b].map(|format| {
             let bytes = codes(format, 8 * format.bytes(), ROWS * BYTES, values, &mut rng);
@@ -126,7 +126,7 @@ impl CpuMeter {
 
 /// How long so many bodies take.
 #[allow(unsafe_code)]
-fn timed(run: super::repeated::Repeated, [a, b]: &[[Vector; ROWS]; 2], bodies: u64) -> Timing {
+fn timed(run: Repeated, [a, b]: &[[Vector; ROWS]; 2], bodies: u64) -> Timing {
     let before = clock();
     let begun = Instant::now();
     // SAFETY: the unit was found before the meter was made; there are sixteen rows, and at least one body.

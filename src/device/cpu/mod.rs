@@ -20,7 +20,7 @@ pub mod sweeper;
 pub mod unit;
 pub mod vector;
 
-use super::{Device, DeviceName, Execution, Generation, Identity, Local, LocalExecution, Sweeper, Sweeps};
+use super::{Device, DeviceName, Execution, Generation, Identity, LocalExecution, LocalThreads, Sweeper, Sweeps};
 #[cfg(target_arch = "x86_64")]
 use super::{Meter, Metered, Meters};
 use crate::{
@@ -29,7 +29,7 @@ use crate::{
     isa::{Codes, Instruction, Tiles, scalar::Form},
 };
 use processor::Processor;
-use route::{Machine, Route};
+use route::{MachineInstruction, Route};
 use vector::{BYTES, Registers, Vector};
 
 /// Registers of C that one thread fills at a time.
@@ -80,10 +80,7 @@ pub fn has(instruction: &Instruction) -> Result<()> {
 /// A request error: no unit of processors has the instruction, this one lacks the unit, or the operating system refuses it.
 fn route(instruction: &str) -> Result<&'static Route> {
     let Some(processor) = Processor::here() else {
-        return Err(Error::unavailable(format!(
-            "cpu does not have {instruction}: the program knows the units of x86-64 processors, and this one is {}",
-            std::env::consts::ARCH
-        )));
+        return Err(foreign(instruction));
     };
     Route::choose(instruction, |unit| unit.check(&processor.features)).map_err(|missing| {
         Error::unavailable(match missing {
@@ -91,6 +88,14 @@ fn route(instruction: &str) -> Result<&'static Route> {
             None => format!("cpu does not have {instruction}: no unit of a processor executes it"),
         })
     })
+}
+
+/// The error for a processor of another architecture.
+fn foreign(instruction: &str) -> Error {
+    let architecture = std::env::consts::ARCH;
+    Error::unavailable(format!(
+        "cpu does not have {instruction}: only units of x86-64 are known, and this processor is {architecture}"
+    ))
 }
 
 /// What sweeps a scalar instruction.
@@ -102,17 +107,14 @@ fn form_sweeper(form: &'static Form, seed: u64) -> Result<Box<dyn Sweeper>> {
     let lacks = |why: String| Error::unavailable(format!("cpu does not have {form}: {why}"));
     let route = scalar_machine::ScalarRoute::of(&form.ptx)
         .ok_or_else(|| lacks(format!("it is an instruction of GPUs ({})", form.architectures())))?;
-    let processor = Processor::here().ok_or_else(|| lacks("the processor is not known".into()))?;
+    let processor = Processor::here().ok_or_else(|| foreign(&form.ptx))?;
     route.unit.check(&processor.features).map_err(|absence| lacks(route.unit.explain(&absence)))?;
     Ok(Box::new(sweeper::CpuSweeper::new(form, seed, route)))
 }
 
 #[cfg(not(target_arch = "x86_64"))]
 fn form_sweeper(form: &'static Form, _: u64) -> Result<Box<dyn Sweeper>> {
-    Err(Error::unavailable(format!(
-        "cpu does not have {form}: the program knows the units of x86-64 processors, and this one is {}",
-        std::env::consts::ARCH
-    )))
+    Err(foreign(&form.ptx))
 }
 
 /// Whether the processor executes a scalar instruction.
@@ -122,7 +124,7 @@ pub fn sweeps(form: &'static Form) -> bool {
 
 /// Executes some tiles on the calling thread: the D codes of all of them.
 #[allow(unsafe_code)]
-fn execute(machine: Machine, i: &Instruction, tiles: &Tiles, first: usize, count: usize) -> Vec<Vector> {
+fn execute(machine: MachineInstruction, i: &Instruction, tiles: &Tiles, first: usize, count: usize) -> Vec<Vector> {
     let mut registers = Registers::default();
     registers.load(i, tiles, first, count);
     // SAFETY: `route` gave the machine instruction, having found that the machine has its unit and the process may use it.
@@ -155,7 +157,7 @@ impl Device for CpuDevice {
         Ok(codes(instruction, &parts.concat()))
     }
 
-    fn local(&mut self) -> Option<&mut dyn Local> {
+    fn local(&mut self) -> Option<&mut dyn LocalThreads> {
         Some(self)
     }
 
@@ -169,7 +171,7 @@ impl Device for CpuDevice {
     }
 }
 
-impl Local for CpuDevice {
+impl LocalThreads for CpuDevice {
     fn execution(&mut self, instruction: &Instruction) -> Result<LocalExecution> {
         let (machine, instruction) = (route(&instruction.name)?.machine, instruction.clone());
         Ok(Box::new(move |tiles| codes(&instruction, &execute(machine, &instruction, tiles, 0, tiles.count))))

@@ -1,9 +1,9 @@
 //! What processor this is: by CPUID, and what the operating system says of it.
 
 use super::{
-    features::Features,
+    features::CpuFeatures,
     route::Route,
-    unit::{UNITS, Unit},
+    unit::{CpuUnit, UNITS},
 };
 use crate::isa::{Target, targets};
 
@@ -17,7 +17,7 @@ pub struct Processor {
     /// The version of its microcode, where the operating system tells it.
     pub microcode: Option<String>,
     /// Its units' features.
-    pub features: Features,
+    pub features: CpuFeatures,
 }
 
 impl Processor {
@@ -28,7 +28,7 @@ impl Processor {
     }
 
     /// The units that it has and the program may use.
-    pub fn units(&self) -> impl Iterator<Item = &'static Unit> + '_ {
+    pub fn units(&self) -> impl Iterator<Item = &'static CpuUnit> + '_ {
         UNITS.into_iter().filter(|unit| unit.check(&self.features).is_ok())
     }
 
@@ -78,7 +78,7 @@ fn identify() -> Option<Processor> {
     let version = __cpuid(1);
     let leaves = leaves().into_iter().map(|leaf| (leaf, answer(leaf))).collect();
     let state = if version.ecx >> 27 & 1 == 1 { kept_registers() } else { 0 };
-    let mut features = Features { leaves, state, tiles: Ok(()) };
+    let mut features = CpuFeatures { leaves, state, tiles: Ok(()) };
     // Nobody is asked for what is not there.
     if UNITS.iter().any(|unit| unit.has_tiles() && unit.check(&features).is_ok()) {
         features.tiles = ask_for_tiles();
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn an_architecture_is_named_only_where_nothing_speaks_against_it() {
         use super::super::unit::{AMX_BF16, AVX512_VNNI, FMA, leaves};
-        let processor = |signature: &str, units: &[&Unit], is_virtual: bool| {
+        let processor = |signature: &str, units: &[&CpuUnit], is_virtual: bool| {
             let mut leaves: Vec<((u32, u32), [u32; 4])> = leaves().into_iter().map(|leaf| (leaf, [0; 4])).collect();
             let mut set = |leaf: (u32, u32), register: usize, bit: u32| {
                 leaves.iter_mut().filter(|(own, _)| *own == leaf).for_each(|(_, own)| own[register] |= 1 << bit);
@@ -181,10 +181,10 @@ mod tests {
             if is_virtual {
                 set((1, 0), 2, 31);
             }
-            let features = Features { leaves, state: u64::MAX, tiles: Ok(()) };
+            let features = CpuFeatures { leaves, state: u64::MAX, tiles: Ok(()) };
             Processor { name: "X".into(), signature: signature.into(), microcode: None, features }
         };
-        let cascade_lake: &[&Unit] = &[&FMA, &AVX512_VNNI];
+        let cascade_lake: &[&CpuUnit] = &[&FMA, &AVX512_VNNI];
         for (signature, units, is_virtual, architecture, instructions) in [
             ("GenuineIntel 6.85.7", cascade_lake, false, Some("cascadelake"), Some("cascadelake")),
             // Bits of a virtual machine that has the model of one processor and the tiles of another.
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn units_are_those_that_the_standard_library_finds() {
         use super::super::unit::{AVX_VNNI, AVX512_BF16, AVX512_FP16, AVX512_VNNI, AVX512F, F16C, FMA};
-        let has = |unit: &Unit| Processor::here().unwrap().units().any(|own| own == unit);
+        let has = |unit: &CpuUnit| Processor::here().unwrap().units().any(|own| own == unit);
         assert_eq!(has(&FMA), is_x86_feature_detected!("fma"));
         assert_eq!(has(&F16C), is_x86_feature_detected!("f16c"));
         assert_eq!(has(&AVX512F), is_x86_feature_detected!("avx512f"));

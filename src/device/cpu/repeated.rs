@@ -5,7 +5,7 @@
 
 use std::arch::asm;
 
-use super::vector::Vector;
+use super::vector::{ROWS, Vector, tile_configuration};
 
 /// Runs in the body of a loop.
 pub const BODY: u32 = 24;
@@ -15,9 +15,6 @@ pub const BODY: u32 = 24;
 /// # Safety
 /// The machine has the unit, and the process the permission to use it; A and B have 16 rows of 64 bytes; there is at least one body.
 pub type Repeated = unsafe fn(a: &[Vector; ROWS], b: &[Vector; ROWS], bodies: u64);
-
-/// Rows of a tile register.
-pub const ROWS: usize = 16;
 
 /// One way to repeat a machine instruction.
 #[derive(Debug, Clone, Copy)]
@@ -149,18 +146,8 @@ halves! {
     VFMADD231PD_256: "vfmadd231pd";
 }
 
-/// Eight tiles of 16 rows of 64 bytes, as LDTILECFG reads them (see [`super::machine`]).
-const EIGHT_TILES: Vector = {
-    let mut bytes = [0; 64];
-    bytes[0] = 1;
-    let mut tile = 0;
-    while tile < 8 {
-        bytes[16 + 2 * tile] = 64;
-        bytes[48 + tile] = ROWS as u8;
-        tile += 1;
-    }
-    Vector(bytes)
-};
+/// Four sums, and the tiles of A and B.
+const EIGHT_TILES: Vector = tile_configuration(8);
 
 /// Loops on tile registers.
 macro_rules! tiles {

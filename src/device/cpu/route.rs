@@ -3,7 +3,7 @@
 #[cfg(target_arch = "x86_64")]
 use super::{machine, repeated, unit};
 use super::{
-    unit::{Absence, Unit},
+    unit::{Absence, CpuUnit},
     vector::Vector,
 };
 use crate::device::{Execution, ExecutionKind};
@@ -13,7 +13,7 @@ use crate::device::{Execution, ExecutionKind};
 ///
 /// # Safety
 /// The machine has the unit, and the process the permission to use it.
-pub type Machine = unsafe fn(a: &[Vector], b: &[Vector], c: &mut [Vector]);
+pub type MachineInstruction = unsafe fn(a: &[Vector], b: &[Vector], c: &mut [Vector]);
 
 /// A way to execute a matrix instruction.
 #[derive(Debug, Clone, Copy)]
@@ -21,13 +21,13 @@ pub struct Route {
     /// The matrix instruction's name.
     pub instruction: &'static str,
     /// What executes it.
-    pub unit: &'static Unit,
+    pub unit: &'static CpuUnit,
     /// The vendor's name of the machine instruction.
     pub opcode: &'static str,
     /// How often it is executed for a tile.
     pub times: usize,
     /// The machine instruction.
-    pub machine: Machine,
+    pub machine: MachineInstruction,
     /// Loops of it, to be timed.
     #[cfg(target_arch = "x86_64")]
     pub repeated: &'static [repeated::Repetition],
@@ -98,8 +98,8 @@ impl Route {
     /// What is missing for the first way; nothing, if there is none.
     pub fn choose(
         instruction: &str,
-        check: impl Fn(&Unit) -> Result<(), Absence>,
-    ) -> Result<&'static Route, Option<(&'static Unit, Absence)>> {
+        check: impl Fn(&CpuUnit) -> Result<(), Absence>,
+    ) -> Result<&'static Route, Option<(&'static CpuUnit, Absence)>> {
         let mut missing = None;
         for route in Route::of(instruction) {
             match check(route.unit) {
@@ -130,11 +130,11 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_that_of_the_widest_registers() {
-        let none = |_: &Unit| Err(Absence::Processor("x"));
+        let none = |_: &CpuUnit| Err(Absence::Processor("x"));
         let refused = |name: &str| Route::choose(name, none).unwrap_err().map(|(unit, _)| unit.name);
         assert_eq!(refused("vpdpbusd.m1n16k4.s32.u8.s8.s32"), Some("AVX512-VNNI"));
         assert_eq!(refused("mma.m16n8k16.f32.f16.f16.f32"), None);
-        let narrow = |unit: &Unit| if unit.name == "FMA" { Ok(()) } else { none(unit) };
+        let narrow = |unit: &CpuUnit| if unit.name == "FMA" { Ok(()) } else { none(unit) };
         let route = Route::choose("vfmadd.m1n8k1.f64.f64.f64.f64", narrow).unwrap();
         assert_eq!((route.unit.name, route.execution().kind), ("FMA", ExecutionKind::Emulated));
         assert_eq!(route.execution().opcodes, ["2x VFMADD231PD"]);

@@ -5,7 +5,7 @@
 use std::arch::asm;
 
 use super::{
-    unit::{self, Unit},
+    unit::{self, CpuUnit},
     vector::Vector,
 };
 
@@ -21,7 +21,7 @@ pub struct ScalarRoute {
     /// The form's spelling.
     pub ptx: &'static str,
     /// What executes it.
-    pub unit: &'static Unit,
+    pub unit: &'static CpuUnit,
     /// What MXCSR is meanwhile.
     pub mxcsr: u32,
     /// The machine instruction.

@@ -10,7 +10,7 @@ use crate::{
     Result,
     arithmetic::scalar_rule::{FastRule, ScalarRule},
     base::parallel,
-    device::{Chunks, Execution, ExecutionKind, Sweeper, Swept, Tally},
+    device::{ChunkTally, Chunks, Execution, ExecutionKind, Sweeper, Swept},
     format::{Overflow, slices::Encoder},
     inputs::space::{CHUNK, Space},
     isa::scalar::{Form, ScalarOperation},
@@ -29,7 +29,7 @@ pub struct CpuSweeper {
 
 /// Inputs that are executed together, and what they gave.
 #[derive(Default)]
-struct Batch {
+struct SweepBatch {
     operands: Vec<[u64; 3]>,
     results: Vec<u64>,
 }
@@ -42,13 +42,13 @@ impl CpuSweeper {
     }
 
     /// Executes the inputs of a chunk in batches, and hands each to `take` with the number of its first input.
-    fn chunk(&self, space: &Space<'_>, number: u64, mut take: impl FnMut(u64, &Batch)) {
+    fn chunk(&self, space: &Space<'_>, number: u64, mut take: impl FnMut(u64, &SweepBatch)) {
         let (from, to) = (self.form.source.bytes(), self.form.result.bytes());
         let lanes = BYTES / from.max(to);
         let end = ((number + 1) * CHUNK).min(space.size());
         let mut registers = [[Vector([0; BYTES]); BATCH]; 3];
         let mut given = [Vector([0; BYTES]); BATCH];
-        let mut batch = Batch::default();
+        let mut batch = SweepBatch::default();
         let mut first = number * CHUNK;
         while first < end {
             let count = (lanes * BATCH).min((end - first) as usize);
@@ -147,7 +147,7 @@ impl Sweeper for CpuSweeper {
         let (form, space) = (self.form, Space::new(self.form, self.seed));
         let rule = ScalarRule::new(form).expect("a processor rounds by rule");
         let one = |judge: &mut BatchRule<'_>, number: u64| {
-            let mut tally = Tally::new(form);
+            let mut tally = ChunkTally::new(form);
             self.chunk(&space, number, |first, batch| {
                 let expected = judge.expected(&batch.operands);
                 for (at, (result, expected)) in batch.results.iter().zip(expected).enumerate() {
@@ -159,7 +159,7 @@ impl Sweeper for CpuSweeper {
             tally
         };
         let parts = parallel::map_with(chunks.numbers(), || BatchRule::new(&rule), one);
-        Ok(Tally::swept(parts, start.elapsed().as_secs_f64()))
+        Ok(ChunkTally::swept(parts, start.elapsed().as_secs_f64()))
     }
 
     fn results(&mut self, chunk: u64) -> Result<Vec<u64>> {

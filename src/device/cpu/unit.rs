@@ -1,14 +1,14 @@
 //! The units of x86 processors: which there are, and how this machine is found to have one.
 
-use super::features::{Feature, Features, StateComponents};
+use super::features::{CpuFeature, CpuFeatures, StateComponents};
 
 /// A unit that executes matrix or dot-product instructions, or scalar ones in vectors.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Unit {
+pub struct CpuUnit {
     /// Its name, as the vendor's manual has it.
     pub name: &'static str,
     /// The features that it needs, its own last.
-    pub features: &'static [Feature],
+    pub features: &'static [CpuFeature],
     /// Which processors have it, for messages.
     pub where_found: &'static str,
 }
@@ -24,76 +24,82 @@ pub enum Absence {
     Permission(i64),
 }
 
-const fn feature(name: &'static str, leaf: (u32, u32), register: usize, bit: u32, state: StateComponents) -> Feature {
-    Feature { name, leaf, register, bit, state }
+const fn feature(
+    name: &'static str,
+    leaf: (u32, u32),
+    register: usize,
+    bit: u32,
+    state: StateComponents,
+) -> CpuFeature {
+    CpuFeature { name, leaf, register, bit, state }
 }
 
 const AVX: StateComponents = StateComponents::AVX;
 const AVX512: StateComponents = StateComponents::AVX512;
 const TILES: StateComponents = StateComponents::TILES;
 
-const FMA_BIT: Feature = feature("FMA", (1, 0), 2, 12, AVX);
-const F16C_BIT: Feature = feature("F16C", (1, 0), 2, 29, AVX);
-const AVX512F_BIT: Feature = feature("AVX512F", (7, 0), 1, 16, AVX512);
-const TILE_BIT: Feature = feature("AMX-TILE", (7, 0), 3, 24, TILES);
+const FMA_BIT: CpuFeature = feature("FMA", (1, 0), 2, 12, AVX);
+const F16C_BIT: CpuFeature = feature("F16C", (1, 0), 2, 29, AVX);
+const AVX512F_BIT: CpuFeature = feature("AVX512F", (7, 0), 1, 16, AVX512);
+const TILE_BIT: CpuFeature = feature("AMX-TILE", (7, 0), 3, 24, TILES);
 
 /// 256-bit fused multiply-adds.
-pub static FMA: Unit =
-    Unit { name: "FMA", features: &[FMA_BIT], where_found: "Intel Haswell, AMD Piledriver and later" };
+pub static FMA: CpuUnit =
+    CpuUnit { name: "FMA", features: &[FMA_BIT], where_found: "Intel Haswell, AMD Piledriver and later" };
 /// Conversions to and from f16.
-pub static F16C: Unit =
-    Unit { name: "F16C", features: &[F16C_BIT], where_found: "Intel Ivy Bridge, AMD Piledriver and later" };
+pub static F16C: CpuUnit =
+    CpuUnit { name: "F16C", features: &[F16C_BIT], where_found: "Intel Ivy Bridge, AMD Piledriver and later" };
 /// 512-bit arithmetic with a rounding in the instruction.
-pub static AVX512F: Unit = Unit {
+pub static AVX512F: CpuUnit = CpuUnit {
     name: "AVX512F",
     features: &[AVX512F_BIT],
     where_found: "Intel's server processors since Skylake, AMD Zen 4 and later",
 };
 /// 512-bit dot products of integers.
-pub static AVX512_VNNI: Unit = Unit {
+pub static AVX512_VNNI: CpuUnit = CpuUnit {
     name: "AVX512-VNNI",
     features: &[AVX512F_BIT, feature("AVX512_VNNI", (7, 0), 2, 11, AVX512)],
     where_found: "Intel's server processors since Cascade Lake, AMD Zen 4 and later",
 };
 /// The same with 256 bits.
-pub static AVX_VNNI: Unit = Unit {
+pub static AVX_VNNI: CpuUnit = CpuUnit {
     name: "AVX-VNNI",
     features: &[feature("AVX_VNNI", (7, 1), 0, 4, AVX)],
     where_found: "Intel Alder Lake and Sapphire Rapids, AMD Zen 5 and later",
 };
 /// 512-bit dot products of bf16.
-pub static AVX512_BF16: Unit = Unit {
+pub static AVX512_BF16: CpuUnit = CpuUnit {
     name: "AVX512-BF16",
     features: &[AVX512F_BIT, feature("AVX512_BF16", (7, 1), 0, 5, AVX512)],
     where_found: "Intel Cooper Lake and Sapphire Rapids, AMD Zen 4 and later",
 };
 /// 512-bit arithmetic on f16.
-pub static AVX512_FP16: Unit = Unit {
+pub static AVX512_FP16: CpuUnit = CpuUnit {
     name: "AVX512-FP16",
     features: &[AVX512F_BIT, feature("AVX512_FP16", (7, 0), 3, 23, AVX512)],
     where_found: "Intel Sapphire Rapids and later",
 };
 /// Tiles of bf16.
-pub static AMX_BF16: Unit = Unit {
+pub static AMX_BF16: CpuUnit = CpuUnit {
     name: "AMX-BF16",
     features: &[TILE_BIT, feature("AMX-BF16", (7, 0), 3, 22, TILES)],
     where_found: "Intel Sapphire Rapids and later",
 };
 /// Tiles of 8-bit integers.
-pub static AMX_INT8: Unit = Unit {
+pub static AMX_INT8: CpuUnit = CpuUnit {
     name: "AMX-INT8",
     features: &[TILE_BIT, feature("AMX-INT8", (7, 0), 3, 25, TILES)],
     where_found: "Intel Sapphire Rapids and later",
 };
 /// Tiles of f16.
-pub static AMX_FP16: Unit = Unit {
+pub static AMX_FP16: CpuUnit = CpuUnit {
     name: "AMX-FP16",
     features: &[TILE_BIT, feature("AMX-FP16", (7, 1), 0, 21, TILES)],
     where_found: "Intel Granite Rapids and later",
 };
 
 /// Every unit, the oldest first.
-pub static UNITS: [&Unit; 10] =
+pub static UNITS: [&CpuUnit; 10] =
     [&F16C, &FMA, &AVX512F, &AVX512_VNNI, &AVX_VNNI, &AVX512_BF16, &AVX512_FP16, &AMX_BF16, &AMX_INT8, &AMX_FP16];
 
 /// The leaves and subleaves of CPUID that units ask about.
@@ -104,7 +110,7 @@ pub fn leaves() -> Vec<(u32, u32)> {
     leaves
 }
 
-impl Unit {
+impl CpuUnit {
     /// Whether its registers are tiles, which the operating system grants only to those who ask.
     pub fn has_tiles(&self) -> bool {
         self.features.iter().any(|feature| feature.state == TILES)
@@ -114,7 +120,7 @@ impl Unit {
     ///
     /// # Errors
     /// What is missing.
-    pub fn check(&self, features: &Features) -> Result<(), Absence> {
+    pub fn check(&self, features: &CpuFeatures) -> Result<(), Absence> {
         if let Some(missing) = self.features.iter().find(|feature| !features.has(feature)) {
             return Err(Absence::Processor(missing.name));
         }
@@ -127,7 +133,7 @@ impl Unit {
 
     /// Why it cannot be used, and what would give it.
     pub fn explain(&self, absence: &Absence) -> String {
-        let Unit { name, where_found, .. } = self;
+        let CpuUnit { name, where_found, .. } = self;
         match absence {
             Absence::Processor(feature) => {
                 format!("this processor does not have {name} (its CPUID lacks {feature}); {where_found} have it")
@@ -149,15 +155,15 @@ mod tests {
     use super::*;
 
     /// A processor that answers 1 to everything, but for what `change` makes of it.
-    fn fabricated(change: impl FnOnce(&mut Features)) -> Features {
+    fn fabricated(change: impl FnOnce(&mut CpuFeatures)) -> CpuFeatures {
         let leaves = leaves().into_iter().map(|leaf| (leaf, [u32::MAX; 4])).collect();
-        let mut features = Features { leaves, state: u64::MAX, tiles: Ok(()) };
+        let mut features = CpuFeatures { leaves, state: u64::MAX, tiles: Ok(()) };
         change(&mut features);
         features
     }
 
     /// Takes a feature away.
-    fn remove(features: &mut Features, feature: &Feature) {
+    fn remove(features: &mut CpuFeatures, feature: &CpuFeature) {
         let (_, registers) = features.leaves.iter_mut().find(|(leaf, _)| *leaf == feature.leaf).unwrap();
         registers[feature.register] &= !(1 << feature.bit);
     }

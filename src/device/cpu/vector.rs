@@ -12,6 +12,23 @@ pub struct Vector(pub [u8; BYTES]);
 
 const ZERO: Vector = Vector([0; BYTES]);
 
+/// Rows of a tile register.
+pub const ROWS: usize = 16;
+
+/// The configuration of `tiles` tile registers of 16 rows of 64 bytes, as LDTILECFG reads it.
+pub const fn tile_configuration(tiles: usize) -> Vector {
+    let mut bytes = [0; BYTES];
+    // The palette; from byte 16 the bytes of a row of each tile, from byte 48 its rows.
+    bytes[0] = 1;
+    let mut tile = 0;
+    while tile < tiles {
+        bytes[16 + 2 * tile] = BYTES as u8;
+        bytes[48 + tile] = ROWS as u8;
+        tile += 1;
+    }
+    Vector(bytes)
+}
+
 /// The operands of some tiles, each as many registers as it has rows.
 #[derive(Debug, Default)]
 pub struct Registers {

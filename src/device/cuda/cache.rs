@@ -27,7 +27,7 @@ pub(super) struct Compiled {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Record {
+struct CacheRecord {
     compiler: String,
     compiler_file: Option<String>,
     opcodes: Option<Vec<String>>,
@@ -65,7 +65,7 @@ impl CacheEntry {
 
     /// The compiled kernel, if it is there, whole, and by the compiler that is there now.
     pub(super) fn read(&self) -> Option<Compiled> {
-        let record: Record = serde_json::from_slice(&std::fs::read(&self.record).ok()?).ok()?;
+        let record: CacheRecord = serde_json::from_slice(&std::fs::read(&self.record).ok()?).ok()?;
         let cubin = std::fs::read(&self.cubin).ok()?;
         let current = self.compiler_file.is_none() || self.compiler_file == record.compiler_file;
         (current && !cubin.is_empty() && fnv1a(&cubin) == record.cubin_fnv1a).then_some(Compiled {
@@ -77,7 +77,7 @@ impl CacheEntry {
 
     /// Keeps a compiled kernel, if the folder can be written.
     pub(super) fn write(&self, compiled: &Compiled) {
-        let record = Record {
+        let record = CacheRecord {
             compiler: compiled.compiler.clone(),
             compiler_file: self.compiler_file.clone(),
             opcodes: compiled.opcodes.clone(),

@@ -1,10 +1,19 @@
 //! Whole matrix products by a model on the GPU: all elements at once, step by step along k.
 
-use std::{fmt::Write, ops::Range, sync::Arc, time::Instant};
+use std::{
+    fmt::{Display, Write},
+    ops::Range,
+    sync::Arc,
+    time::Instant,
+};
 
 use cudarc::driver::{CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg};
 
-use super::{arithmetic::arithmetic, constants::constants};
+use super::{
+    arithmetic::arithmetic,
+    constants::constants,
+    launch::{codes, grid},
+};
 use crate::{
     Error, Result,
     arithmetic::Program,
@@ -44,38 +53,44 @@ pub fn kernel(program: &Program) -> Option<String> {
     Some([text.as_str(), &arithmetic(program), source("chains.cu")].join("\n"))
 }
 
-/// The operands of a product in the memory of a GPU, and the kernel.
-pub(super) struct CudaChains {
+/// The operands of a product in the memory of a GPU, and the kernel that sums its steps.
+pub(super) struct ProductOperands {
     /// The stream that everything runs on.
     pub stream: Arc<CudaStream>,
-    /// The entries of the kernel, as [`ENTRIES`].
+    /// The entries of the kernel: two that lay out A and B, one that sums.
     pub functions: [CudaFunction; 3],
-    /// Rows of A, terms, columns of B.
+    /// m, n and k.
     pub shape: (usize, usize, usize),
+    /// A, row by row.
+    pub a: CudaSlice<u8>,
+    /// B, row by row.
+    pub b: CudaSlice<u8>,
+}
+
+/// A product by a model.
+pub(super) struct CudaChains {
+    /// The operands and the kernel.
+    pub operands: ProductOperands,
     /// The k of a step.
     pub step: usize,
     /// The bytes of a code of A and of B.
     pub widths: (usize, usize),
     /// The format of D.
     pub d: &'static Format,
-    /// A, row by row.
-    pub a: CudaSlice<u8>,
-    /// B, row by row.
-    pub b: CudaSlice<u8>,
     /// Seconds that the sums have taken.
     pub seconds: f64,
 }
 
 /// The steps of runs, as kernels take them.
-pub(super) struct Steps {
+pub(super) struct StepList {
     /// The first k of each step, and how many it takes.
     pub taken: Vec<i32>,
     /// The steps before the end of each run.
     pub ends: Vec<u64>,
 }
 
-impl Steps {
-    pub(super) fn of(runs: &[Vec<Range<usize>>]) -> Steps {
+impl StepList {
+    pub(super) fn of(runs: &[Vec<Range<usize>>]) -> StepList {
         let taken = runs.iter().flatten().flat_map(|step| [step.start as i32, step.len() as i32]).collect();
         let mut count = 0;
         let mut ends = Vec::with_capacity(runs.len());
@@ -83,27 +98,27 @@ impl Steps {
             count += run.len() as u64;
             ends.push(count);
         }
-        Steps { taken, ends }
+        StepList { taken, ends }
     }
 }
 
 /// The launch of a kernel that lays out so many elements.
 pub(super) fn packing(elements: usize) -> LaunchConfig {
-    LaunchConfig {
-        grid_dim: (elements.div_ceil(THREADS as usize).clamp(1, MOST_BLOCKS) as u32, 1, 1),
-        block_dim: (THREADS, 1, 1),
-        shared_mem_bytes: 0,
+    grid(elements.div_ceil(THREADS as usize).clamp(1, MOST_BLOCKS) as u32, THREADS)
+}
+
+impl ProductOperands {
+    /// The error of a product that `what` could not compute.
+    pub(super) fn failure(&self, what: &dyn Display, error: &DriverError) -> Error {
+        let (m, n, k) = self.shape;
+        Error::device(format!("a product of {m} x {n} x {k} by {what} failed on the GPU: {error}"))
     }
 }
 
 impl Chains for CudaChains {
     fn sum(&mut self, runs: &[Vec<Range<usize>>], promoted: bool) -> Result<Codes> {
-        let bytes = self.launch(runs, promoted).map_err(|error| {
-            let (m, k, n) = self.shape;
-            Error::device(format!("a product of {m} x {n} x {k} by the model failed on the GPU: {error}"))
-        })?;
-        let format = if promoted { format::find("f32")? } else { self.d };
-        Codes::from_bytes(format, bytes).ok_or_else(|| Error::device("the GPU answered a part of a code"))
+        let bytes = self.launch(runs, promoted).map_err(|error| self.operands.failure(&"the model", &error))?;
+        codes(if promoted { format::find("f32")? } else { self.d }, bytes)
     }
 
     fn seconds(&self) -> f64 {
@@ -115,13 +130,13 @@ impl CudaChains {
     /// The bytes of the sums.
     #[allow(unsafe_code)]
     fn launch(&mut self, runs: &[Vec<Range<usize>>], promoted: bool) -> std::result::Result<Vec<u8>, DriverError> {
-        let (m, k, n) = self.shape;
-        let Steps { taken, ends } = Steps::of(runs);
+        let ProductOperands { stream, functions: [pack_a, pack_b, chains], shape: (m, n, k), a, b } = &self.operands;
+        let (m, n, k) = (*m, *n, *k);
+        let StepList { taken, ends } = StepList::of(runs);
         let count = taken.len() as u64 / 2;
         let (tiles_down, tiles_across) = (m.div_ceil(TILE.0), n.div_ceil(TILE.1));
         let places = count as usize * self.step;
         let (of_a, of_b) = (tiles_down * TILE.0 * places, tiles_across * TILE.1 * places);
-        let stream = &self.stream;
         let (steps, ends) = (stream.clone_htod(&taken)?, stream.clone_htod(&ends)?);
         // SAFETY: `pack_a` and `pack_b` write all of it before `chains` reads it.
         let memory = |bytes: usize| unsafe { stream.alloc::<u8>(bytes.max(1)) };
@@ -132,22 +147,17 @@ impl CudaChains {
         let (mut d, mut sums) = (stream.alloc_zeros::<u8>(own)?, stream.alloc_zeros::<u8>(registers)?);
         stream.synchronize()?;
         let begun = Instant::now();
-        let [pack_a, pack_b, chains] = &self.functions;
         let mut launch = stream.launch_builder(pack_a);
-        launch.arg(&self.a).arg(&steps).arg(&count).arg(&rows).arg(&terms).arg(&mut a_codes).arg(&mut a_factors);
+        launch.arg(a).arg(&steps).arg(&count).arg(&rows).arg(&terms).arg(&mut a_codes).arg(&mut a_factors);
         // SAFETY: the kernel reads m x k codes, within what each step takes, and writes a code and a factor of at most FACTOR_BYTES
         // for each row, filled up to whole tiles, and place of the steps.
         unsafe { launch.launch(packing(of_a))? };
         let mut launch = stream.launch_builder(pack_b);
-        launch.arg(&self.b).arg(&steps).arg(&count).arg(&columns).arg(&mut b_codes).arg(&mut b_factors);
+        launch.arg(b).arg(&steps).arg(&count).arg(&columns).arg(&mut b_codes).arg(&mut b_factors);
         // SAFETY: as above, of k x n codes and of columns.
         unsafe { launch.launch(packing(of_b))? };
         let (count_of_runs, promotes) = (runs.len() as u64, u64::from(promoted));
-        let shape = LaunchConfig {
-            grid_dim: ((tiles_down * tiles_across) as u32, 1, 1),
-            block_dim: ((TILE.0 * TILE.1) as u32, 1, 1),
-            shared_mem_bytes: 0,
-        };
+        let shape = grid((tiles_down * tiles_across) as u32, (TILE.0 * TILE.1) as u32);
         let mut launch = stream.launch_builder(chains);
         launch.arg(&a_codes).arg(&a_factors).arg(&b_codes).arg(&b_factors).arg(&ends).arg(&count_of_runs);
         launch.arg(&rows).arg(&columns).arg(&promotes).arg(&mut d).arg(&mut sums);

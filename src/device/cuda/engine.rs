@@ -2,16 +2,17 @@
 
 use std::{fmt::Write, ops::Range, sync::Arc};
 
-use cudarc::driver::{CudaFunction, CudaStream, DriverError, LaunchConfig, PushKernelArg};
+use cudarc::driver::{CudaFunction, CudaStream, DriverError, PushKernelArg};
 
 use super::{
     arithmetic::arithmetic,
+    launch::grid,
     specialise::{Specialised, with_entry},
 };
 use crate::{
     Error, Result,
     arithmetic::Program,
-    device::{Count, Engine, Found, Spot},
+    device::{Count, Engine, Spot, Verified},
     format::{Format, Overflow, Rounding},
     inputs::Sequence,
     isa::{Instruction, Kernel},
@@ -103,7 +104,7 @@ pub(super) struct CudaEngine {
 }
 
 impl Engine for CudaEngine {
-    fn run(&mut self, tiles: Range<u64>) -> Result<Found> {
+    fn run(&mut self, tiles: Range<u64>) -> Result<Verified> {
         let count = tiles.end.saturating_sub(tiles.start);
         let words = self.launch(tiles.start, count).map_err(|error| {
             Error::device(format!("{}: verifying tiles {tiles:?} failed: {error}", self.instruction))
@@ -131,8 +132,6 @@ impl CudaEngine {
         };
         let mut found = self.stream.alloc_zeros::<u64>(COUNTS + PLACES)?;
         let blocks = tiles.div_ceil(self.kernel.tiles_per_block.into()).clamp(1, self.blocks.into()) as u32;
-        let shape =
-            LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (self.kernel.threads, 1, 1), shared_mem_bytes: 0 };
         // SAFETY: the kernel takes three words and a pointer to COUNTS + PLACES words, which is what `found` has.
         unsafe {
             self.stream
@@ -141,14 +140,14 @@ impl CudaEngine {
                 .arg(&first)
                 .arg(&tiles)
                 .arg(&mut found)
-                .launch(shape)?;
+                .launch(grid(blocks, self.kernel.threads))?;
         }
         let words = self.stream.clone_dtoh(&found)?;
         self.stream.synchronize()?;
         Ok(words)
     }
 
-    fn found(&self, words: &[u64]) -> Found {
+    fn found(&self, words: &[u64]) -> Verified {
         let (m, n) = (self.instruction.m as u64, self.instruction.n as u64);
         let count = |regime: usize| Count { compared: words[regime], differing: words[REGIMES + regime] };
         let listed = (words[COUNTS - 1] as usize).min(PLACES);
@@ -156,7 +155,7 @@ impl CudaEngine {
             let element = place % (m * n);
             Spot { tile: place / (m * n), row: (element / n) as u32, column: (element % n) as u32 }
         };
-        Found {
+        Verified {
             regimes: (0..self.sequence.regimes().len()).map(count).collect(),
             spots: words[COUNTS..COUNTS + listed].iter().map(spot).collect(),
         }

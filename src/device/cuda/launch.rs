@@ -9,6 +9,7 @@ use cudarc::driver::{
 use super::specialise::Specialised;
 use crate::{
     Error, Result,
+    format::Format,
     isa::{Codes, Instruction, Tiles, operands},
 };
 
@@ -55,8 +56,7 @@ impl Launcher {
             })?;
             answered.extend_from_slice(&d);
         }
-        Codes::from_bytes(instruction.d, answered)
-            .ok_or_else(|| Error::device(format!("{instruction} answered a part of a code")))
+        codes(instruction.d, answered)
     }
 
     /// One launch: the bytes of D for the bytes of A, B, C and the positions (none for dense forms).
@@ -67,9 +67,7 @@ impl Launcher {
         let positions = (!inputs[3].is_empty()).then(|| self.stream.clone_htod(inputs[3])).transpose()?;
         let mut d = self.poisoned(d_bytes)?;
         let tiles = count as u64;
-        let blocks = count.div_ceil(self.kernel.tiles_per_block as usize).min(self.blocks as usize).max(1) as u32;
-        let shape =
-            LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (self.kernel.threads, 1, 1), shared_mem_bytes: 0 };
+        let blocks = tiles.div_ceil(self.kernel.tiles_per_block.into()).clamp(1, self.blocks.into()) as u32;
         let mut launch = self.stream.launch_builder(&self.function);
         launch.arg(&a).arg(&b).arg(&c);
         match &positions {
@@ -80,7 +78,7 @@ impl Launcher {
         // SAFETY: the kernel takes five pointers and a count; it reads and writes `tiles` whole tiles of each (of
         // the positions only in sparse forms), and `check` has made sure that the operands hold as many, as D does
         // by its length here.
-        unsafe { launch.launch(shape)? };
+        unsafe { launch.launch(grid(blocks, self.kernel.threads))? };
         let bytes = self.stream.clone_dtoh(&d)?;
         self.stream.synchronize()?;
         Ok(bytes)
@@ -98,6 +96,19 @@ impl Launcher {
         }
         Ok(memory)
     }
+}
+
+/// The shape of a launch in one dimension.
+pub(super) fn grid(blocks: u32, threads: u32) -> LaunchConfig {
+    LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (threads, 1, 1), shared_mem_bytes: 0 }
+}
+
+/// D from the bytes that the GPU returned.
+///
+/// # Errors
+/// A device error: the last code is incomplete.
+pub(super) fn codes(format: &'static Format, bytes: Vec<u8>) -> Result<Codes> {
+    Codes::from_bytes(format, bytes).ok_or_else(|| Error::device("the GPU answered a part of a code"))
 }
 
 /// Makes sure that the operands have the lengths and code sizes that the kernel will read.

@@ -6,11 +6,13 @@
 //! user may name the file.
 
 use std::{
+    borrow::Borrow,
     path::{Path, PathBuf},
     sync::OnceLock,
 };
 
 use cudarc::{driver, get_lib_name_candidates, nvrtc};
+use libloading::Library;
 
 use crate::{Error, Result};
 
@@ -95,23 +97,17 @@ fn load_driver() -> Result<()> {
     // SAFETY: opening the vendor's library runs its initialisers, which is what loading it means.
     let present = || unsafe { driver::sys::is_culib_present() };
     let folders: Vec<PathBuf> = DRIVER_FOLDERS.iter().map(PathBuf::from).collect();
-    if present() || (open_from("cuda", &folders).is_some() && present()) {
-        // SAFETY: the library is present, so this does not panic; symbols are only looked for, never called here.
-        let library = unsafe { driver::sys::culib() };
-        let absent = |name: &&&str| unsafe { library.get::<unsafe extern "C" fn()>(name.as_bytes()).is_err() };
-        return match DRIVER_FUNCTIONS.iter().find(absent) {
-            None => Ok(()),
-            Some(name) => Err(Error::device(format!(
-                "the CUDA driver that was found lacks {name}: it is too old, or not a driver; install a current NVIDIA GPU driver"
-            ))),
-        };
+    if !present() && !(open_from("cuda", &folders) && present()) {
+        let source = "It comes with the NVIDIA GPU driver; in a container, start it with the GPU passed through";
+        return Err(Error::device(not_found("CUDA driver", &names("cuda"), &folders, source)));
     }
-    Err(Error::device(format!(
-        "no CUDA driver: looked for {} on the loader's path and in {}. It comes with the NVIDIA GPU driver; in a \
-         container, start it with the GPU passed through",
-        names("cuda").join(", "),
-        list(&folders)
-    )))
+    // SAFETY: the library is present, so this does not panic.
+    match lacking(unsafe { driver::sys::culib() }, DRIVER_FUNCTIONS) {
+        None => Ok(()),
+        Some(name) => Err(Error::device(format!(
+            "the CUDA driver lacks {name}: it is too old, or not a driver; install a current NVIDIA GPU driver"
+        ))),
+    }
 }
 
 #[allow(unsafe_code)]
@@ -119,22 +115,30 @@ fn load_nvrtc() -> Result<()> {
     // SAFETY: as for the driver.
     let present = || unsafe { nvrtc::sys::is_culib_present() };
     let folders = toolkit_folders();
-    let found = present() || (open_from("nvrtc", &folders).is_some() && present());
-    if !found {
-        return Err(Error::device(format!(
-            "no NVRTC, the CUDA run-time compiler: looked for {} on the loader's path{}. It comes with the CUDA \
-             toolkit (set CUDA_HOME), or with `pip install nvidia-cuda-nvrtc` (set LD_LIBRARY_PATH to its lib folder)",
-            names("nvrtc").join(", "),
-            if folders.is_empty() { String::new() } else { format!(" and in {}", list(&folders)) }
-        )));
+    if !present() && !(open_from("nvrtc", &folders) && present()) {
+        let source = "It comes with the CUDA toolkit (set CUDA_HOME), or with `pip install nvidia-cuda-nvrtc` (set LD_LIBRARY_PATH \
+                      to its lib folder)";
+        return Err(Error::device(not_found("NVRTC (CUDA's run-time compiler)", &names("nvrtc"), &folders, source)));
     }
-    // SAFETY: the library is present, so this does not panic; symbols are only looked for, never called here.
-    let library = unsafe { nvrtc::sys::culib() };
-    let absent = |name: &&&str| unsafe { library.get::<unsafe extern "C" fn()>(name.as_bytes()).is_err() };
-    match NVRTC_FUNCTIONS.iter().find(absent) {
+    // SAFETY: the library is present, so this does not panic.
+    match lacking(unsafe { nvrtc::sys::culib() }, NVRTC_FUNCTIONS) {
         None => Ok(()),
-        Some(name) => Err(Error::device(format!("this NVRTC lacks {name}: CUDA 11.2 or later is needed"))),
+        Some(name) => Err(Error::device(format!("NVRTC lacks {name}: CUDA 11.2 or later is needed"))),
     }
+}
+
+/// The first of `functions` that a library lacks.
+#[allow(unsafe_code)]
+fn lacking(library: &Library, functions: &[&'static str]) -> Option<&'static str> {
+    // SAFETY: symbols are only looked for, never called.
+    let absent = |name: &&&str| unsafe { library.get::<unsafe extern "C" fn()>(name.as_bytes()).is_err() };
+    functions.iter().find(absent).copied()
+}
+
+/// The message for a library that was not found, and where it comes from.
+fn not_found(what: &str, names: &[impl Borrow<str>], folders: &[PathBuf], source: &str) -> String {
+    let searched: String = folders.iter().map(|folder| format!(", {}", folder.display())).collect();
+    format!("no {what}: looked for {} on the loader's path{searched}. {source}", names.join(", "))
 }
 
 /// The names of cuBLASLt, the newest first.
@@ -147,15 +151,15 @@ const CUBLASLT_FILE: &str = "TCNUM_CUBLASLT";
 ///
 /// # Errors
 /// A request error that says what was looked for, where, and what would give it.
-pub fn cublaslt() -> Result<&'static (libloading::Library, String)> {
-    static CUBLASLT: OnceLock<Result<(libloading::Library, String)>> = OnceLock::new();
+pub fn cublaslt() -> Result<&'static (Library, String)> {
+    static CUBLASLT: OnceLock<Result<(Library, String)>> = OnceLock::new();
     CUBLASLT.get_or_init(load_cublaslt).as_ref().map_err(Clone::clone)
 }
 
 #[allow(unsafe_code)]
-fn load_cublaslt() -> Result<(libloading::Library, String)> {
+fn load_cublaslt() -> Result<(Library, String)> {
     // SAFETY: the vendor's library, loaded as the loader itself would; it is never unloaded.
-    let opened = |name: &Path| unsafe { libloading::Library::new(name) };
+    let opened = |name: &Path| unsafe { Library::new(name) };
     if let Some(file) = std::env::var_os(CUBLASLT_FILE).filter(|file| !file.is_empty()) {
         let path = PathBuf::from(file);
         let name = path.display().to_string();
@@ -170,12 +174,11 @@ fn load_cublaslt() -> Result<(libloading::Library, String)> {
         Some((library, path.display().to_string()))
     });
     found.ok_or_else(|| {
-        Error::unavailable(format!(
-            "no cuBLASLt: looked for {} on the loader's path{}. It comes with the CUDA toolkit (set CUDA_HOME), with PyTorch, and with \
-             `pip install nvidia-cublas`; {CUBLASLT_FILE}=FILE names the file",
-            CUBLASLT_NAMES.join(", "),
-            if folders.is_empty() { String::new() } else { format!(" and in {}", list(&folders)) }
-        ))
+        let source = format!(
+            "It comes with the CUDA toolkit (set CUDA_HOME), with PyTorch, and with `pip install nvidia-cublas`; \
+             {CUBLASLT_FILE}=FILE names the file"
+        );
+        Error::unavailable(not_found("cuBLASLt", CUBLASLT_NAMES, &folders, &source))
     })
 }
 
@@ -224,33 +227,23 @@ fn find_in(stem: &str, folders: &[PathBuf]) -> Option<PathBuf> {
     folders.iter().flat_map(|folder| names(stem).into_iter().map(|n| folder.join(n))).find(|path| path.is_file())
 }
 
-/// Opens the library, and keeps it open, from the first folder that has it.
-fn open_from(stem: &str, folders: &[PathBuf]) -> Option<PathBuf> {
-    let path = find_in(stem, folders)?;
+/// Opens the library from the first folder that has it, and keeps it open.
+fn open_from(stem: &str, folders: &[PathBuf]) -> bool {
+    let Some(path) = find_in(stem, folders) else { return false };
     // NVRTC opens its own builtins by name, which the loader knows no better.
     let builtins = format!("lib{stem}-builtins.so");
-    for entry in std::fs::read_dir(path.parent()?).into_iter().flatten().flatten() {
+    for entry in path.parent().and_then(|folder| std::fs::read_dir(folder).ok()).into_iter().flatten().flatten() {
         if entry.file_name().to_string_lossy().starts_with(&builtins) {
             open(&entry.path());
         }
     }
-    open(&path).then_some(path)
+    open(&path)
 }
 
 #[allow(unsafe_code)]
 fn open(path: &Path) -> bool {
     // SAFETY: the vendor's library, loaded as the loader itself would; it is never unloaded.
-    match unsafe { libloading::Library::new(path) } {
-        Ok(library) => {
-            std::mem::forget(library);
-            true
-        }
-        Err(_) => false,
-    }
-}
-
-fn list(folders: &[PathBuf]) -> String {
-    folders.iter().map(|f| f.display().to_string()).collect::<Vec<_>>().join(", ")
+    unsafe { Library::new(path) }.map(std::mem::forget).is_ok()
 }
 
 #[cfg(test)]

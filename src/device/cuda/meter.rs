@@ -5,12 +5,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cudarc::driver::{CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg};
+use cudarc::driver::{CudaFunction, CudaSlice, CudaStream, DriverError, PushKernelArg};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::{
     fragments::{Fragment, Fragments, run},
+    launch::grid,
     nvml::Nvml,
     sass,
     specialise::with_entry,
@@ -20,7 +21,8 @@ use crate::{
     Error, Result,
     base::interrupt,
     device::{
-        DeviceState, Load, MachineCount, Meter, Metered, OperandValues, Role, SharedLoad, Timing, Way, meter::codes,
+        DeviceState, Load, MachineCount, Meter, Metered, Role, SharedLoad, TimedLoop, TimedOperands, Timing,
+        meter::codes,
     },
     isa::{
         Instruction, Kernel,
@@ -77,12 +79,12 @@ pub(super) fn entry(independent: u32) -> String {
 }
 
 /// The ways that these entries are.
-pub(super) fn ways(chained: bool, independent: &[u32], functions: &[CudaFunction]) -> Result<Vec<Way>> {
+pub(super) fn ways(chained: bool, independent: &[u32], functions: &[CudaFunction]) -> Result<Vec<TimedLoop>> {
     let threads = |function: &CudaFunction| {
         function.max_threads_per_block().map_err(|error| super::gpu::failure("cuFuncGetAttribute", error))
     };
     let way = |(&independent, function): (&u32, &CudaFunction)| {
-        Ok(Way {
+        Ok(TimedLoop {
             independent,
             chained,
             runs: BODY.checked_div(independent).map_or(1, |turns| turns * independent),
@@ -127,16 +129,16 @@ pub(super) struct CudaMeter {
     pub stream: Arc<CudaStream>,
     /// One for each way.
     pub functions: Vec<CudaFunction>,
-    pub ways: Vec<Way>,
+    pub ways: Vec<TimedLoop>,
     pub metered: Metered,
     pub multiprocessors: u32,
     pub nvml: Option<Nvml>,
     /// A, B and C by what they hold.
-    pub operands: Vec<(OperandValues, [CudaSlice<u8>; 3])>,
+    pub operands: Vec<(TimedOperands, [CudaSlice<u8>; 3])>,
 }
 
 impl Meter for CudaMeter {
-    fn ways(&self) -> &[Way] {
+    fn ways(&self) -> &[TimedLoop] {
         &self.ways
     }
 
@@ -186,9 +188,9 @@ impl Meter for CudaMeter {
 }
 
 /// What the warps write, in the memory of the GPU.
-struct Times(CudaSlice<u64>);
+struct WarpTimes(CudaSlice<u64>);
 
-impl Times {
+impl WarpTimes {
     fn words(&self, stream: &Arc<CudaStream>) -> std::result::Result<Vec<u64>, DriverError> {
         let words = stream.clone_dtoh(&self.0)?;
         stream.synchronize()?;
@@ -203,7 +205,7 @@ impl CudaMeter {
 
     /// One launch, which may still be under way.
     #[allow(unsafe_code)]
-    fn launch(&mut self, load: &Load) -> std::result::Result<Times, DriverError> {
+    fn launch(&mut self, load: &Load) -> std::result::Result<WarpTimes, DriverError> {
         if !self.operands.iter().any(|(values, _)| *values == load.values) {
             let bytes = operands(&self.metered, load.values);
             let [a, b, c] = bytes.map(|bytes| self.stream.clone_htod(&bytes));
@@ -214,13 +216,12 @@ impl CudaMeter {
         let threads = load.warps * LANES;
         let mut times = self.stream.alloc_zeros::<u64>((load.blocks * load.warps) as usize * WORDS)?;
         let mut sink = self.stream.alloc_zeros::<u64>((load.blocks * threads) as usize)?;
-        let shape = LaunchConfig { grid_dim: (load.blocks, 1, 1), block_dim: (threads, 1, 1), shared_mem_bytes: 0 };
         let mut launch = self.stream.launch_builder(&self.functions[load.way]);
         launch.arg(a).arg(b).arg(c).arg(&load.rounds).arg(&STEP).arg(&mut times).arg(&mut sink);
         // SAFETY: the kernel reads the registers of a warp, or the bytes of a tile, of each operand, which `operands` has made; it writes
         // WORDS words for each warp and at most one for each thread.
-        unsafe { launch.launch(shape)? };
-        Ok(Times(times))
+        unsafe { launch.launch(grid(load.blocks, threads))? };
+        Ok(WarpTimes(times))
     }
 }
 
@@ -238,7 +239,7 @@ fn timing(words: &[u64], load: &Load) -> Timing {
 }
 
 /// The bytes of A, B and C as the kernels take them: of a scalar instruction the operands are A, and a load has none.
-fn operands(metered: &Metered, values: OperandValues) -> [Vec<u8>; 3] {
+fn operands(metered: &Metered, values: TimedOperands) -> [Vec<u8>; 3] {
     match metered {
         Metered::Matrix(i) => matrices(i, values),
         Metered::Scalar(form) => {
@@ -251,7 +252,7 @@ fn operands(metered: &Metered, values: OperandValues) -> [Vec<u8>; 3] {
     }
 }
 
-fn matrices(i: &Instruction, values: OperandValues) -> [Vec<u8>; 3] {
+fn matrices(i: &Instruction, values: TimedOperands) -> [Vec<u8>; 3] {
     let Some(kernel) = i.kernel else { return Default::default() };
     let fragments = Fragments::new(i, kernel);
     let lanes = run(kernel).0 as usize;
@@ -292,16 +293,16 @@ mod tests {
     #[test]
     fn operands_fill_the_registers_of_a_warp() {
         let i = isa::find("mma.m16n8k16.f32.bf16.bf16.f32").unwrap();
-        let [a, b, c] = matrices(&i, OperandValues::Ones);
+        let [a, b, c] = matrices(&i, TimedOperands::Ones);
         assert_eq!((a.len(), b.len(), c.len()), (4 * 4 * 32, 2 * 4 * 32, 4 * 4 * 32));
         assert!(a.chunks(2).all(|code| code == [0x80, 0x3f]) && c.chunks(4).all(|code| code == [0, 0, 0x80, 0x3f]));
-        let [a, ..] = matrices(&i, OperandValues::Alternating);
+        let [a, ..] = matrices(&i, TimedOperands::Alternating);
         assert_eq!(&a[..4], [0x80, 0x3f, 0x80, 0xbf]);
     }
 
     #[test]
     fn the_block_with_the_most_clocks_is_reported() {
-        let load = Load { way: 0, warps: 2, blocks: 2, rounds: 1, values: OperandValues::Zeros };
+        let load = Load { way: 0, warps: 2, blocks: 2, rounds: 1, values: TimedOperands::Zeros };
         let words = [10, 20, 100, 200, 12, 25, 101, 230, 1000, 1011, 90, 190, 1001, 1012, 95, 199];
         let timing = timing(&words, &load);
         assert_eq!(timing.clocks, 15);

@@ -28,13 +28,13 @@ pub mod sweeper;
 use std::{collections::HashMap, sync::Arc, time::Instant};
 
 use cudarc::{
-    driver::{CudaContext, CudaFunction, CudaSlice},
+    driver::{CudaContext, CudaFunction},
     nvrtc::Ptx,
 };
 
 use super::{
-    Campaigns, Chains, Device, DeviceName, Engine, Execution, ExecutionKind, Generation, Gpu, Identity, Meter, Metered,
-    Meters, Preparation, Products, Sweeper, Sweeps, Work,
+    CampaignWork, Campaigns, Chains, Device, DeviceName, Engine, Execution, ExecutionKind, Generation, Gpu, Identity,
+    Meter, Metered, Meters, Preparation, Sweeper, Sweeps, WholeProducts,
 };
 use crate::{
     Error, Result,
@@ -44,14 +44,14 @@ use crate::{
 };
 use architecture::Architecture;
 use cache::Compiled;
-use chains::CudaChains;
+use chains::{CudaChains, ProductOperands};
 use engine::CudaEngine;
 pub use engine::{STREAM, verifier};
 pub use gpu::count;
 use launch::Launcher;
 use meter::CudaMeter;
 use nvml::Nvml;
-use pool::{Job, Listing, Pool, Times};
+use pool::{Job, KernelPool, KernelTimes, SassListing};
 use products::CudaProducts;
 use specialise::Specialised;
 
@@ -66,7 +66,7 @@ pub struct CudaDevice {
     /// Its place on the PCI bus.
     place: String,
     identity: Identity,
-    pool: Arc<Pool>,
+    pool: Arc<KernelPool>,
     launchers: HashMap<String, Launcher>,
     /// The entries of the kernels that sum steps.
     chained: HashMap<String, [CudaFunction; 3]>,
@@ -90,7 +90,7 @@ impl CudaDevice {
             blocks: gpu.multiprocessors * BLOCKS_PER_MULTIPROCESSOR,
             place: gpu.place,
             identity,
-            pool: Pool::shared(),
+            pool: KernelPool::shared(),
             launchers: HashMap::new(),
             chained: HashMap::new(),
             loading: 0.0,
@@ -125,25 +125,36 @@ impl CudaDevice {
     pub fn chains(
         &mut self,
         program: &Program,
-        (m, n, k): (usize, usize, usize),
+        shape: (usize, usize, usize),
         a: &Codes,
         b: &Codes,
     ) -> Result<Option<Box<dyn Chains>>> {
-        assert!(a.len() == m * k && b.len() == k * n, "codes of the operands");
         let Some(source) = chains::kernel(program) else { return Ok(None) };
         let i = &program.instruction;
-        let functions = self.summing(i, source, chains::ENTRIES)?;
         Ok(Some(Box::new(CudaChains {
-            stream: self.context.default_stream(),
-            functions,
-            shape: (m, k, n),
+            operands: self.operands(i, source, chains::ENTRIES, shape, [a, b])?,
             step: i.k,
             widths: (a.width(), b.width()),
             d: i.d,
-            a: self.copied(a)?,
-            b: self.copied(b)?,
             seconds: 0.0,
         })))
+    }
+
+    /// The operands of a product in the memory of the GPU, and the kernel that sums its steps.
+    fn operands(
+        &mut self,
+        instruction: &Instruction,
+        source: String,
+        entries: [&str; 3],
+        (m, n, k): (usize, usize, usize),
+        [a, b]: [&Codes; 2],
+    ) -> Result<ProductOperands> {
+        assert!(a.len() == m * k && b.len() == k * n, "codes of the operands");
+        let functions = self.summing(instruction, source, entries)?;
+        let stream = self.context.default_stream();
+        let failed = |error| Error::device(format!("copying operands to the GPU failed: {error}"));
+        let [a, b] = [a, b].map(|codes| stream.clone_htod(codes.as_bytes()).map_err(failed));
+        Ok(ProductOperands { functions, shape: (m, n, k), a: a?, b: b?, stream })
     }
 
     /// The entries of a kernel that sums the steps of `instruction`, which is loaded.
@@ -151,18 +162,12 @@ impl CudaDevice {
         let key = format!("{instruction} {:016x}", fnv1a(source.as_bytes()));
         if !self.chained.contains_key(&key) {
             let label = format!("{instruction}-{}", entries[2]);
-            let job = Job { label, source, target: self.architecture.target, listing: Listing::Nothing };
+            let job = Job { label, source, target: self.architecture.target, listing: SassListing::Nothing };
             let compiled = self.compiled(job)?;
             let functions = self.functions(&compiled, entries).map_err(|error| error.within(instruction))?;
             self.chained.insert(key.clone(), functions);
         }
         Ok(self.chained[&key].clone())
-    }
-
-    /// Codes in the memory of the GPU.
-    fn copied(&self, codes: &Codes) -> Result<CudaSlice<u8>> {
-        let failed = |error| Error::device(format!("copying operands to the GPU failed: {error}"));
-        self.context.default_stream().clone_htod(codes.as_bytes()).map_err(failed)
     }
 
     /// The compiled kernel, once it is there.
@@ -257,7 +262,7 @@ impl Device for CudaDevice {
         Some(self)
     }
 
-    fn products(&mut self) -> Option<&mut dyn Products> {
+    fn products(&mut self) -> Option<&mut dyn WholeProducts> {
         Some(self)
     }
 
@@ -281,7 +286,7 @@ impl Preparation for CudaDevice {
     }
 
     fn times(&self) -> String {
-        let Times { compiled, cached, compiling, disassembling, waiting } = self.pool.times();
+        let KernelTimes { compiled, cached, compiling, disassembling, waiting } = self.pool.times();
         format!(
             "kernels: {compiled} compiled, {cached} from the cache; seconds of all threads together: {compiling:.1} compiling, \
              {disassembling:.1} disassembling; seconds that the GPU's thread waited for kernels: {waiting:.1}, loaded them: {:.1}",
@@ -291,10 +296,10 @@ impl Preparation for CudaDevice {
 }
 
 impl Campaigns for CudaDevice {
-    fn announce(&mut self, work: &[Work]) {
+    fn announce(&mut self, work: &[CampaignWork]) {
         let architecture = self.architecture;
         // What cannot be had is reported when it is asked for.
-        let jobs = |work: &Work| {
+        let jobs = |work: &CampaignWork| {
             let (kernel, _) = executable(work.instruction, architecture).ok()?;
             let verifier = verify(work, architecture).ok()?.map(|(_, job)| job);
             Some([execute(work.instruction, &kernel, architecture)].into_iter().chain(verifier))
@@ -302,7 +307,7 @@ impl Campaigns for CudaDevice {
         self.pool.announce(work.iter().filter_map(jobs).flatten());
     }
 
-    fn engine(&mut self, work: &Work) -> Result<Option<Box<dyn Engine>>> {
+    fn engine(&mut self, work: &CampaignWork) -> Result<Option<Box<dyn Engine>>> {
         self.executable(work.instruction)?;
         let Some((kernel, job)) = verify(work, self.architecture)? else { return Ok(None) };
         let compiled = self.compiled(job)?;
@@ -345,27 +350,21 @@ impl Sweeps for CudaDevice {
     }
 }
 
-impl Products for CudaDevice {
+impl WholeProducts for CudaDevice {
     fn chains(
         &mut self,
         instruction: &Instruction,
         promoted: bool,
-        (m, n, k): (usize, usize, usize),
+        shape: (usize, usize, usize),
         a: &Codes,
         b: &Codes,
     ) -> Result<Option<Box<dyn Chains>>> {
-        assert!(a.len() == m * k && b.len() == k * n, "codes of the operands");
         self.executable(instruction)?;
         let Some(source) = products::kernel(instruction, promoted) else { return Ok(None) };
-        let functions = self.summing(instruction, source, products::ENTRIES)?;
         Ok(Some(Box::new(CudaProducts {
-            stream: self.context.default_stream(),
-            functions,
-            shape: (m, k, n),
+            operands: self.operands(instruction, source, products::ENTRIES, shape, [a, b])?,
             instruction: instruction.clone(),
             promoted,
-            a: self.copied(a)?,
-            b: self.copied(b)?,
             seconds: 0.0,
         })))
     }
@@ -386,14 +385,14 @@ impl Meters for CudaDevice {
 /// The kernel that executes `instruction`, to be compiled: its machine code tells what ran.
 fn execute(instruction: &Instruction, kernel: &Specialised, architecture: &Architecture) -> Job {
     let (label, source) = (instruction.name.clone(), kernel.source.clone());
-    Job { label, source, target: architecture.target, listing: Listing::Arithmetic }
+    Job { label, source, target: architecture.target, listing: SassListing::Arithmetic }
 }
 
 /// The kernel that repeats `metered`, to be compiled, and how many independent runs each of its entries has.
 fn repeat(metered: &Metered, architecture: &Architecture) -> Result<(Job, Vec<u32>)> {
     let (source, independent) = repeating(metered, architecture)?;
     let label = format!("{}-cost", metered.name().replace(", ", "-").replace(' ', "-"));
-    let listing = if matches!(metered, Metered::Load(_)) { Listing::Nothing } else { Listing::Loops };
+    let listing = if matches!(metered, Metered::Load(_)) { SassListing::Nothing } else { SassListing::Loops };
     Ok((Job { label, source, target: architecture.target, listing }, independent))
 }
 
@@ -418,11 +417,12 @@ pub fn repeating(metered: &Metered, architecture: &Architecture) -> Result<(Stri
 }
 
 /// The kernel that does `work`, to be compiled; `None` if there is none.
-fn verify(work: &Work, architecture: &Architecture) -> Result<Option<(Specialised, Job)>> {
+fn verify(work: &CampaignWork, architecture: &Architecture) -> Result<Option<(Specialised, Job)>> {
     let program = work.model.program(work.instruction)?;
     let label = format!("{}-verify", work.instruction);
     Ok(verifier(&program, work.sequence).map(|kernel| {
-        let job = Job { label, source: kernel.source.clone(), target: architecture.target, listing: Listing::Nothing };
+        let job =
+            Job { label, source: kernel.source.clone(), target: architecture.target, listing: SassListing::Nothing };
         (kernel, job)
     }))
 }
@@ -430,7 +430,10 @@ fn verify(work: &Work, architecture: &Architecture) -> Result<Option<(Specialise
 /// The kernel that sweeps `form`, to be compiled, and how the architecture has it.
 fn sweep(form: &'static Form, architecture: &Architecture) -> Result<(Job, &'static Support)> {
     let (source, support) = executable_scalar(form, architecture)?;
-    Ok((Job { label: form.ptx.clone(), source, target: architecture.target, listing: Listing::Arithmetic }, support))
+    Ok((
+        Job { label: form.ptx.clone(), source, target: architecture.target, listing: SassListing::Arithmetic },
+        support,
+    ))
 }
 
 /// What a GPU is, for reports, and its architecture.

@@ -33,7 +33,7 @@ const REASONS: &[(c_ulonglong, &str)] = &[
 ];
 
 /// A handle of the library.
-type Handle = *mut c_void;
+type NvmlHandle = *mut c_void;
 
 /// One GPU, as the library knows it.
 #[derive(Clone)]
@@ -50,12 +50,14 @@ impl Nvml {
         // SAFETY: the vendor's library, loaded as the loader itself would.
         let library = NAMES.iter().find_map(|name| unsafe { Library::new(*name) }.ok())?;
         let place = CString::new(place).ok()?;
-        let mut handle: Handle = null_mut();
+        let mut handle: NvmlHandle = null_mut();
         // SAFETY: the signatures are those of the reference; the pointers are to live values.
         let known = unsafe {
             let init = library.get::<unsafe extern "C" fn() -> c_int>(b"nvmlInit_v2").ok()?;
             let find = library
-                .get::<unsafe extern "C" fn(*const c_char, *mut Handle) -> c_int>(b"nvmlDeviceGetHandleByPciBusId_v2")
+                .get::<unsafe extern "C" fn(*const c_char, *mut NvmlHandle) -> c_int>(
+                    b"nvmlDeviceGetHandleByPciBusId_v2",
+                )
                 .ok()?;
             init() == SUCCESS && find(place.as_ptr(), &mut handle) == SUCCESS
         };
@@ -82,8 +84,8 @@ impl Nvml {
         let mut number = 0;
         // SAFETY: the functions that this is called for have this signature; the pointer is to a live number.
         let status = unsafe {
-            let function = self.library.get::<unsafe extern "C" fn(Handle, *mut c_uint) -> c_int>(name).ok()?;
-            function(self.handle as Handle, &mut number)
+            let function = self.library.get::<unsafe extern "C" fn(NvmlHandle, *mut c_uint) -> c_int>(name).ok()?;
+            function(self.handle as NvmlHandle, &mut number)
         };
         (status == SUCCESS).then_some(number)
     }
@@ -93,8 +95,9 @@ impl Nvml {
         let mut clock = 0;
         // SAFETY: as above, with the kind of clock before the result.
         let status = unsafe {
-            let function = self.library.get::<unsafe extern "C" fn(Handle, c_uint, *mut c_uint) -> c_int>(name).ok()?;
-            function(self.handle as Handle, CLOCK_SM, &mut clock)
+            let function =
+                self.library.get::<unsafe extern "C" fn(NvmlHandle, c_uint, *mut c_uint) -> c_int>(name).ok()?;
+            function(self.handle as NvmlHandle, CLOCK_SM, &mut clock)
         };
         (status == SUCCESS).then_some(clock)
     }
@@ -105,8 +108,9 @@ impl Nvml {
         // SAFETY: as above, of a longer number.
         let status = unsafe {
             let name = b"nvmlDeviceGetCurrentClocksThrottleReasons";
-            let function = self.library.get::<unsafe extern "C" fn(Handle, *mut c_ulonglong) -> c_int>(name).ok()?;
-            function(self.handle as Handle, &mut reasons)
+            let function =
+                self.library.get::<unsafe extern "C" fn(NvmlHandle, *mut c_ulonglong) -> c_int>(name).ok()?;
+            function(self.handle as NvmlHandle, &mut reasons)
         };
         (status == SUCCESS).then_some(reasons)
     }
@@ -119,8 +123,8 @@ impl Nvml {
         let status = unsafe {
             let name = b"nvmlDeviceGetComputeRunningProcesses_v3";
             let function =
-                self.library.get::<unsafe extern "C" fn(Handle, *mut c_uint, *mut c_void) -> c_int>(name).ok()?;
-            function(self.handle as Handle, &mut count, null_mut())
+                self.library.get::<unsafe extern "C" fn(NvmlHandle, *mut c_uint, *mut c_void) -> c_int>(name).ok()?;
+            function(self.handle as NvmlHandle, &mut count, null_mut())
         };
         matches!(status, SUCCESS | INSUFFICIENT_SIZE).then_some(count)
     }

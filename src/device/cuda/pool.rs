@@ -1,6 +1,6 @@
 //! Kernels, compiled on all cores in the order in which they will be needed.
 //!
-//! [`Pool::announce`] starts threads that compile what is announced; [`Pool::get`] hands a kernel out as soon as it is
+//! [`KernelPool::announce`] starts threads that compile what is announced; [`KernelPool::get`] hands a kernel out as soon as it is
 //! ready. Whoever asks for one that no thread has begun compiles it himself. Each kernel is compiled once.
 
 use std::{
@@ -27,12 +27,12 @@ pub(super) struct Job {
     /// The architecture, `sm_90a`.
     pub target: &'static str,
     /// What is wanted of its machine code, where there is a disassembler.
-    pub listing: Listing,
+    pub listing: SassListing,
 }
 
 /// What is listed of the machine code of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Listing {
+pub(super) enum SassListing {
     /// Nothing.
     Nothing,
     /// Its arithmetic ([`sass::arithmetic`]).
@@ -49,7 +49,7 @@ impl Job {
 
 /// Where the time went, in seconds of all threads together.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Times {
+pub(super) struct KernelTimes {
     /// Kernels that were compiled.
     pub compiled: usize,
     /// Kernels that the cache had.
@@ -62,8 +62,8 @@ pub(super) struct Times {
     pub waiting: f64,
 }
 
-impl Times {
-    fn add(&mut self, other: &Times) {
+impl KernelTimes {
+    fn add(&mut self, other: &KernelTimes) {
         self.compiled += other.compiled;
         self.cached += other.cached;
         self.compiling += other.compiling;
@@ -73,10 +73,10 @@ impl Times {
 }
 
 /// What makes a job a kernel.
-type Making = fn(&Job) -> (Result<Compiled>, Times);
+type Making = fn(&Job) -> (Result<Compiled>, KernelTimes);
 
 /// Kernels that are compiled, being compiled, and waiting to be.
-pub(super) struct Pool {
+pub(super) struct KernelPool {
     shared: Arc<Shared>,
     workers: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -91,31 +91,31 @@ struct Shared {
 #[derive(Default)]
 struct PoolState {
     queue: VecDeque<u64>,
-    kernels: HashMap<u64, Slot>,
-    times: Times,
+    kernels: HashMap<u64, KernelState>,
+    times: KernelTimes,
 }
 
-enum Slot {
+enum KernelState {
     Queued(Job),
     Begun,
     Done(Result<Arc<Compiled>>),
 }
 
-impl Pool {
+impl KernelPool {
     /// The pool of this process: one for all GPUs, for as long as one is open.
-    pub(super) fn shared() -> Arc<Pool> {
-        static POOL: Mutex<Weak<Pool>> = Mutex::new(Weak::new());
+    pub(super) fn shared() -> Arc<KernelPool> {
+        static POOL: Mutex<Weak<KernelPool>> = Mutex::new(Weak::new());
         let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
         pool.upgrade().unwrap_or_else(|| {
-            let new = Arc::new(Pool::new(compiled));
+            let new = Arc::new(KernelPool::new(compiled));
             *pool = Arc::downgrade(&new);
             new
         })
     }
 
-    fn new(work: Making) -> Pool {
+    fn new(work: Making) -> KernelPool {
         let shared = Shared { state: Mutex::default(), done: Condvar::new(), work };
-        Pool { shared: Arc::new(shared), workers: Mutex::default() }
+        KernelPool { shared: Arc::new(shared), workers: Mutex::default() }
     }
 
     /// Compiles `jobs` in the background, in this order.
@@ -126,7 +126,7 @@ impl Pool {
                 let key = job.key();
                 let PoolState { queue, kernels, .. } = &mut *state;
                 if let Entry::Vacant(slot) = kernels.entry(key) {
-                    slot.insert(Slot::Queued(job));
+                    slot.insert(KernelState::Queued(job));
                     queue.push_back(key);
                 }
             }
@@ -152,12 +152,12 @@ impl Pool {
         let mut state = self.shared.lock();
         let found = loop {
             match state.kernels.get(&key) {
-                Some(Slot::Done(found)) => break found.clone(),
-                Some(Slot::Begun) => {
+                Some(KernelState::Done(found)) => break found.clone(),
+                Some(KernelState::Begun) => {
                     state = self.shared.done.wait(state).unwrap_or_else(PoisonError::into_inner);
                 }
-                Some(Slot::Queued(_)) | None => {
-                    state.kernels.insert(key, Slot::Begun);
+                Some(KernelState::Queued(_)) | None => {
+                    state.kernels.insert(key, KernelState::Begun);
                     drop(state);
                     self.shared.finish(key, &job);
                     state = self.shared.lock();
@@ -171,16 +171,16 @@ impl Pool {
     /// How many kernels are compiled, and how many were announced or asked for.
     pub(super) fn kernels(&self) -> (usize, usize) {
         let state = self.shared.lock();
-        (state.kernels.values().filter(|slot| matches!(slot, Slot::Done(_))).count(), state.kernels.len())
+        (state.kernels.values().filter(|slot| matches!(slot, KernelState::Done(_))).count(), state.kernels.len())
     }
 
     /// Where the time went until now.
-    pub(super) fn times(&self) -> Times {
+    pub(super) fn times(&self) -> KernelTimes {
         self.shared.lock().times
     }
 }
 
-impl Drop for Pool {
+impl Drop for KernelPool {
     /// Waits for what is being compiled: the compiler must not be at work when the process ends.
     fn drop(&mut self) {
         self.shared.lock().queue.clear();
@@ -202,9 +202,9 @@ impl Shared {
                 let mut state = self.lock();
                 let Some(key) = state.queue.pop_front() else { return };
                 // Whoever asked for it meanwhile has begun it.
-                let Some(Slot::Queued(job)) = state.kernels.get(&key) else { continue };
+                let Some(KernelState::Queued(job)) = state.kernels.get(&key) else { continue };
                 let job = job.clone();
-                state.kernels.insert(key, Slot::Begun);
+                state.kernels.insert(key, KernelState::Begun);
                 (key, job)
             };
             self.finish(key, &job);
@@ -214,23 +214,23 @@ impl Shared {
     /// Makes a kernel of a job and hands it to all who wait. Where panics unwind (in tests, and in programs that use the library),
     /// one reaches them as an error: they would wait for ever.
     fn finish(&self, key: u64, job: &Job) {
-        let panicked = |_| (Err(Error::device(format!("compiling {} panicked", job.label))), Times::default());
+        let panicked = |_| (Err(Error::device(format!("compiling {} panicked", job.label))), KernelTimes::default());
         let (compiled, times) = catch_unwind(AssertUnwindSafe(|| (self.work)(job))).unwrap_or_else(panicked);
         let mut state = self.lock();
         state.times.add(&times);
-        state.kernels.insert(key, Slot::Done(compiled.map(Arc::new)));
+        state.kernels.insert(key, KernelState::Done(compiled.map(Arc::new)));
         self.done.notify_all();
     }
 }
 
 /// The compiled kernel, from the cache or else from the compiler.
-fn compiled(job: &Job) -> (Result<Compiled>, Times) {
-    let mut times = Times::default();
+fn compiled(job: &Job) -> (Result<Compiled>, KernelTimes) {
+    let mut times = KernelTimes::default();
     let found = compile_or_read(job, &mut times);
     (found, times)
 }
 
-fn compile_or_read(job: &Job, times: &mut Times) -> Result<Compiled> {
+fn compile_or_read(job: &Job, times: &mut KernelTimes) -> Result<Compiled> {
     let Job { label, source, target, listing } = job;
     let entry = cache::folder().map(|folder| cache::CacheEntry::new(&folder, label, source, target));
     let cached = entry.as_ref().and_then(cache::CacheEntry::read);
@@ -247,11 +247,11 @@ fn compile_or_read(job: &Job, times: &mut Times) -> Result<Compiled> {
             Compiled { cubin, compiler: format!("NVRTC {}", compile::version()?), opcodes: None }
         }
     };
-    if *listing != Listing::Nothing && compiled.opcodes.is_none() {
+    if *listing != SassListing::Nothing && compiled.opcodes.is_none() {
         let disassembly = sass::disassembler()
             .and_then(|program| timed(&mut times.disassembling, || sass::disassemble(&program, &compiled.cubin)));
         compiled.opcodes = disassembly.map(|text| match listing {
-            Listing::Loops => sass::loops(&text),
+            SassListing::Loops => sass::loops(&text),
             _ => sass::arithmetic(&text),
         });
     }
@@ -284,17 +284,17 @@ mod tests {
     use super::*;
 
     fn job(label: &str) -> Job {
-        Job { label: label.into(), source: label.into(), target: "sm_90a", listing: Listing::Nothing }
+        Job { label: label.into(), source: label.into(), target: "sm_90a", listing: SassListing::Nothing }
     }
 
-    fn echo(job: &Job) -> (Result<Compiled>, Times) {
+    fn echo(job: &Job) -> (Result<Compiled>, KernelTimes) {
         let compiled = Compiled { cubin: job.source.clone().into(), compiler: String::new(), opcodes: None };
-        (Ok(compiled), Times { compiled: 1, ..Times::default() })
+        (Ok(compiled), KernelTimes { compiled: 1, ..KernelTimes::default() })
     }
 
     #[test]
     fn each_kernel_is_compiled_once_whoever_asks_and_however_often() {
-        let pool = Pool::new(echo);
+        let pool = KernelPool::new(echo);
         let names: Vec<String> = (0..200).map(|number| format!("kernel {number}")).collect();
         pool.announce(names.iter().map(|name| job(name)));
         pool.announce(names.iter().map(|name| job(name)));
@@ -311,9 +311,9 @@ mod tests {
 
     #[test]
     fn failures_and_panics_reach_everyone_who_asks() {
-        let pool = Pool::new(|job| match job.label.as_str() {
+        let pool = KernelPool::new(|job| match job.label.as_str() {
             "panic" => panic!("as this test wants"),
-            _ => (Err(Error::device("refused")), Times::default()),
+            _ => (Err(Error::device("refused")), KernelTimes::default()),
         });
         pool.announce([job("refused"), job("panic")]);
         for _ in 0..2 {
@@ -326,7 +326,7 @@ mod tests {
     fn a_kernel_that_is_wanted_now_does_not_wait_for_those_before_it() {
         // All others wait for its end.
         static DONE: OnceLock<()> = OnceLock::new();
-        let pool = Pool::new(|job| {
+        let pool = KernelPool::new(|job| {
             if job.label == "slow" {
                 DONE.wait();
             }
@@ -344,7 +344,7 @@ mod tests {
     #[test]
     fn nothing_is_begun_once_the_pool_is_dropped() {
         static BEGUN: AtomicUsize = AtomicUsize::new(0);
-        let pool = Pool::new(|job| {
+        let pool = KernelPool::new(|job| {
             BEGUN.fetch_add(1, Ordering::SeqCst);
             std::thread::sleep(Duration::from_millis(5));
             echo(job)

@@ -1,18 +1,19 @@
 //! Whole matrix products by an instruction of the GPU: all elements at once, step by step along k.
 
-use std::{ops::Range, sync::Arc, time::Instant};
+use std::{ops::Range, time::Instant};
 
-use cudarc::driver::{CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg};
+use cudarc::driver::{DriverError, PushKernelArg};
 
 use super::{
-    chains::{Steps, packing},
+    chains::{ProductOperands, StepList, packing},
     fragments::{Fragment, Fragments},
+    launch::{codes, grid},
     specialise::with_entry,
 };
 use crate::{
-    Error, Result,
+    Result,
     device::Chains,
-    format::{self, Format},
+    format,
     isa::{Codes, Instruction, Kernel},
     kernels::source,
 };
@@ -45,22 +46,14 @@ pub fn kernel(instruction: &Instruction, promoted: bool) -> Option<String> {
     with_entry(i, "products", &(defined + source("products.cu"))).map(|kernel| kernel.source)
 }
 
-/// The operands of a product in the memory of a GPU, and the kernel.
+/// A product by an instruction.
 pub(super) struct CudaProducts {
-    /// The stream that everything runs on.
-    pub stream: Arc<CudaStream>,
-    /// The entries of the kernel, as [`ENTRIES`].
-    pub functions: [CudaFunction; 3],
-    /// Rows of A, terms, columns of B.
-    pub shape: (usize, usize, usize),
+    /// The operands and the kernel.
+    pub operands: ProductOperands,
     /// The instruction.
     pub instruction: Instruction,
     /// Whether runs are promoted.
     pub promoted: bool,
-    /// A, row by row.
-    pub a: CudaSlice<u8>,
-    /// B, row by row.
-    pub b: CudaSlice<u8>,
     /// Seconds that the sums have taken.
     pub seconds: f64,
 }
@@ -68,11 +61,8 @@ pub(super) struct CudaProducts {
 impl Chains for CudaProducts {
     fn sum(&mut self, runs: &[Vec<Range<usize>>], promoted: bool) -> Result<Codes> {
         assert!(promoted == self.promoted && (promoted || runs.len() == 1), "the kernel's way to promote");
-        let bytes = self.launch(runs).map_err(|error| {
-            let (m, k, n) = self.shape;
-            Error::device(format!("a product of {m} x {n} x {k} by {} failed: {error}", self.instruction))
-        })?;
-        Codes::from_bytes(self.d()?, bytes).ok_or_else(|| Error::device("the GPU answered a part of a code"))
+        let bytes = self.launch(runs).map_err(|error| self.operands.failure(&self.instruction, &error))?;
+        codes(if promoted { format::find("f32")? } else { self.instruction.d }, bytes)
     }
 
     fn seconds(&self) -> f64 {
@@ -81,17 +71,12 @@ impl Chains for CudaProducts {
 }
 
 impl CudaProducts {
-    /// What the kernel answers in.
-    fn d(&self) -> Result<&'static Format> {
-        if self.promoted { format::find("f32") } else { Ok(self.instruction.d) }
-    }
-
     /// The bytes of the sums.
     #[allow(unsafe_code)]
     fn launch(&mut self, runs: &[Vec<Range<usize>>]) -> std::result::Result<Vec<u8>, DriverError> {
-        let (m, k, n) = self.shape;
-        let i = &self.instruction;
-        let Steps { taken, ends } = Steps::of(runs);
+        let ProductOperands { stream, functions: [pack_a, pack_b, products], shape: (m, n, k), a, b } = &self.operands;
+        let (m, n, k, i) = (*m, *n, *k, &self.instruction);
+        let StepList { taken, ends } = StepList::of(runs);
         let count = taken.len() as u64 / 2;
         // Whole blocks of tiles.
         let (tiles_down, tiles_across) = (WARPS.0 * TILES.0, WARPS.1 * TILES.1);
@@ -101,7 +86,6 @@ impl CudaProducts {
         let registers_of_a = registers(blocks_down * tiles_down, &fragments.a);
         let registers_of_b = registers(blocks_across * tiles_across, &fragments.b);
         let bytes = |registers: u64, of: &Fragment| registers as usize * of.bits().max(32) / 8;
-        let stream = &self.stream;
         let (taken, ends) = (stream.clone_htod(&taken)?, stream.clone_htod(&ends)?);
         // SAFETY: `pack_a` and `pack_b` write all that `products` reads.
         let memory = |bytes: usize| unsafe { stream.alloc::<u8>(bytes.max(1)) };
@@ -111,22 +95,17 @@ impl CudaProducts {
         let (rows, columns, terms) = (m as u64, n as u64, k as u64);
         stream.synchronize()?;
         let begun = Instant::now();
-        let [pack_a, pack_b, products] = &self.functions;
         let mut launch = stream.launch_builder(pack_a);
-        launch.arg(&self.a).arg(&taken).arg(&count).arg(&rows).arg(&terms).arg(&mut packed_a).arg(&registers_of_a);
+        launch.arg(a).arg(&taken).arg(&count).arg(&rows).arg(&terms).arg(&mut packed_a).arg(&registers_of_a);
         // SAFETY: the kernel reads m x k codes, within what each step takes, and writes the registers of each lane, step and tile of whole
         // blocks, for which there is memory.
         unsafe { launch.launch(packing(registers_of_a as usize))? };
         let mut launch = stream.launch_builder(pack_b);
-        launch.arg(&self.b).arg(&taken).arg(&count).arg(&columns).arg(&mut packed_b).arg(&registers_of_b);
+        launch.arg(b).arg(&taken).arg(&count).arg(&columns).arg(&mut packed_b).arg(&registers_of_b);
         // SAFETY: as above, of k x n codes and of columns.
         unsafe { launch.launch(packing(registers_of_b as usize))? };
         let count_of_runs = runs.len() as u64;
-        let shape = LaunchConfig {
-            grid_dim: ((blocks_down * blocks_across) as u32, 1, 1),
-            block_dim: ((WARPS.0 * WARPS.1 * LANES) as u32, 1, 1),
-            shared_mem_bytes: 0,
-        };
+        let shape = grid((blocks_down * blocks_across) as u32, (WARPS.0 * WARPS.1 * LANES) as u32);
         let mut launch = stream.launch_builder(products);
         launch.arg(&packed_a).arg(&packed_b).arg(&ends).arg(&count_of_runs).arg(&rows).arg(&columns).arg(&mut d);
         // SAFETY: the kernel reads the registers of whole blocks that were packed, and writes m x n codes of D, of which there is as much.

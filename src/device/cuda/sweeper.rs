@@ -2,13 +2,13 @@
 
 use std::{fmt::Write, sync::Arc, time::Instant};
 
-use cudarc::driver::{CudaFunction, CudaStream, DriverError, LaunchConfig, PushKernelArg};
+use cudarc::driver::{CudaFunction, CudaStream, DriverError, PushKernelArg};
 
-use super::{arithmetic, constants::constants};
+use super::{arithmetic, constants::constants, launch::grid};
 use crate::{
     Error, Result,
     arithmetic::scalar_rule::ScalarRule,
-    device::{Alike, Chunks, Execution, Sweeper, Swept},
+    device::{Chunks, DifferenceGroup, Execution, Sweeper, Swept},
     format::{Format, Overflow, Rounding},
     inputs::space::{CHUNK, Space},
     isa::scalar::{Clamp, Form, NanResult, ScalarOperation, container_bits},
@@ -265,7 +265,6 @@ impl CudaSweeper {
         let mut digests = self.stream.alloc_zeros::<u64>(chunks.count as usize)?;
         let mut codes = keep.then(|| self.stream.alloc_zeros::<u64>((chunks.count * CHUNK) as usize)).transpose()?;
         let blocks = chunks.count.clamp(1, self.blocks.into()) as u32;
-        let shape = LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (THREADS, 1, 1), shared_mem_bytes: 0 };
         let size = Space::new(self.form, self.seed).size();
         let none = 0u64;
         self.stream.synchronize()?;
@@ -279,7 +278,7 @@ impl CudaSweeper {
         };
         // SAFETY: the kernel takes five words and three pointers: to CLASSES + 2 * BUCKETS words, to a word for each chunk, and
         // to a word for each input of the chunks or to nothing; that is what these have.
-        unsafe { launch.launch(shape)? };
+        unsafe { launch.launch(grid(blocks, THREADS))? };
         self.stream.synchronize()?;
         let seconds = start.elapsed().as_secs_f64();
         let read = |words| self.stream.clone_dtoh(words);
@@ -290,12 +289,12 @@ impl CudaSweeper {
     fn swept(&self, found: &[u64], digests: Vec<u64>, seconds: f64) -> Swept {
         let lanes = self.form.lanes as u64;
         let (counts, firsts) = found[CLASSES..].split_at(BUCKETS);
-        let mut differences: Vec<Alike> = counts
+        let mut differences: Vec<DifferenceGroup> = counts
             .iter()
             .zip(firsts)
             .enumerate()
             .filter(|(_, (count, _))| **count > 0)
-            .map(|(kind, (count, first))| Alike {
+            .map(|(kind, (count, first))| DifferenceGroup {
                 kind,
                 count: *count,
                 index: !first / lanes,

@@ -66,7 +66,7 @@ pub fn check(
     if words.first().is_none_or(String::is_empty) {
         return Err(Error::request("no program is named; write tcnum exec-check PROGRAM ARGS"));
     }
-    let mut check = Check { words: &words, timeout, seed, protocol: None, rows };
+    let mut check = ProgramCheck { words: &words, timeout, seed, protocol: None, rows };
     let mut accepted = None;
     for instruction in instructions {
         interrupt::check()?;
@@ -99,7 +99,7 @@ pub fn answer(rows: &[ExecCheckRow], whole: bool) -> Option<String> {
 }
 
 /// A program that is checked.
-struct Check<'a> {
+struct ProgramCheck<'a> {
     words: &'a [String],
     timeout: Duration,
     seed: u64,
@@ -109,10 +109,10 @@ struct Check<'a> {
 }
 
 /// What a check found: what the program did, right or wrong.
-type Verdict = std::result::Result<String, String>;
+type Conduct = std::result::Result<String, String>;
 
-impl Check<'_> {
-    fn row(&mut self, instruction: &str, check: &'static str, verdict: Verdict) {
+impl ProgramCheck<'_> {
+    fn row(&mut self, instruction: &str, check: &'static str, verdict: Conduct) {
         let passed = verdict.is_ok();
         let (Ok(found) | Err(found)) = verdict;
         self.rows.push(ExecCheckRow { instruction: instruction.into(), check, passed, found });
@@ -208,7 +208,7 @@ fn in_batches(session: &mut Session, tiles: &Tiles, sizes: &[usize]) -> Result<s
     Ok(Ok(d.expect("there is a batch")))
 }
 
-fn zero(i: &Instruction, d: &Codes) -> Verdict {
+fn zero(i: &Instruction, d: &Codes) -> Conduct {
     match d.iter().position(|code| i.d.to_f64(code) != 0.0) {
         None => Ok("zeros give zeros".into()),
         Some(at) => Err(format!("zeros give {} in element {at} of D", i.d.to_f64(d.get(at)))),
@@ -241,7 +241,7 @@ fn joined(i: &Instruction, parts: impl Iterator<Item = Tiles>) -> Tiles {
 }
 
 /// Whether tiles have the same outputs as in the opposite order.
-fn alike(i: &Instruction, once: &Codes, backward: &Codes, inexact: usize) -> Verdict {
+fn alike(i: &Instruction, once: &Codes, backward: &Codes, inexact: usize) -> Conduct {
     let each = i.m * i.n;
     let last = once.len() / each - 1;
     let again = |at: usize| backward.get((last - at / each) * each + at % each);
@@ -263,7 +263,7 @@ fn alike(i: &Instruction, once: &Codes, backward: &Codes, inexact: usize) -> Ver
     }
 }
 
-fn ends(session: &mut Session, farewell: bool, patience: Duration) -> Verdict {
+fn ends(session: &mut Session, farewell: bool, patience: Duration) -> Conduct {
     match session.close(farewell, patience) {
         Ok(true) => Ok("ends".into()),
         Ok(false) => Err("goes on running".into()),

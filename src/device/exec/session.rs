@@ -58,14 +58,6 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// What a greeting came to.
-enum Outcome {
-    /// The program's answer.
-    Answer(Greeting),
-    /// It ended before it answered.
-    Ended(String),
-}
-
 /// A batch that was not answered.
 pub(super) enum Failure {
     /// The program did not keep to the protocol.
@@ -106,18 +98,12 @@ impl Session {
         let mut session: Session = begin()?;
         let first = if unsaid(instruction).is_some() { SECOND } else { known.unwrap_or(SECOND) };
         let mut outcome = session.greet(first)?;
-        let knows_none = match &outcome {
-            Outcome::Answer(greeting) => !greeting.ok && greeting.protocol.is_none(),
-            Outcome::Ended(_) => true,
-        };
+        let knows_none = outcome.as_ref().map_or(true, |greeting| !greeting.ok && greeting.protocol.is_none());
         if known.is_none() && knows_none && unsaid(instruction).is_none() {
             session = begin()?;
             outcome = session.greet(FIRST)?;
         }
-        let greeting = match outcome {
-            Outcome::Answer(greeting) => greeting,
-            Outcome::Ended(how) => return Err(Refusal::Failed(format!("it ended before its first line ({how})"))),
-        };
+        let greeting = outcome.map_err(|how| Refusal::Failed(format!("it ended before its first line ({how})")))?;
         if !greeting.ok {
             return Err(Refusal::Declined(greeting.error.unwrap_or_else(|| "it gives no reason".into())));
         }
@@ -184,10 +170,10 @@ impl Session {
         ended.ok_or_else(|| self.too_much())
     }
 
-    /// Offers the instruction, and reads the program's first line.
-    fn greet(&mut self, protocol: u32) -> Result<Outcome, Refusal> {
+    /// Offers the instruction, and reads the program's first line: its answer, or how the program ended before it.
+    fn greet(&mut self, protocol: u32) -> Result<Result<Greeting, String>, Refusal> {
         self.process.send(offer(&self.instruction, protocol));
-        let Some(line) = self.line()? else { return Ok(Outcome::Ended(self.process.ending(self.timeout))) };
+        let Some(line) = self.line()? else { return Ok(Err(self.process.ending(self.timeout))) };
         let greeting = serde_json::from_slice(&line).map_err(|error| {
             let start: String = String::from_utf8_lossy(&line).chars().take(80).collect();
             Refusal::Failed(format!(
@@ -195,7 +181,7 @@ impl Session {
                  ({error}): {start:?}"
             ))
         })?;
-        Ok(Outcome::Answer(greeting))
+        Ok(Ok(greeting))
     }
 
     /// The program's first line, without its end; `None` if it ended before that.

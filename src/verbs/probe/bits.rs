@@ -6,7 +6,7 @@ use super::{super::Progress, Arguments, DEFAULT_FORMATS, SAMPLES, select};
 use crate::{
     Error, Result,
     arithmetic::Model,
-    array::{Arrays, read_file},
+    array::Arrays,
     base::{interrupt, pace::UNASKED},
     device::{self, Device, ExecutionKind},
     inputs::{Distribution, Draw, Op},
@@ -48,8 +48,7 @@ impl ProbeValues {
     fn operands(&self) -> Result<(OperandValues, String)> {
         let draw = match self {
             ProbeValues::Given(path) => {
-                let bytes = read_file(path)?;
-                let arrays = Arrays::parse(path, &bytes)?;
+                let arrays = Arrays::read(path)?;
                 let name = path.display();
                 let [array] = &arrays.arrays[..] else {
                     return Err(Error::request(format!(

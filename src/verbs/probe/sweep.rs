@@ -6,7 +6,7 @@ use super::{super::Progress, Arguments};
 use crate::{
     Error, Result,
     base::interrupt,
-    comparison::{Listing, Origin, Subject},
+    comparison::{Listing, MismatchOrigin, Subject},
     device::{self, Device, DeviceName, ExecutionKind, cpu},
     format,
     inputs::space::Space,
@@ -117,7 +117,7 @@ impl SweptForms {
             let outcome = sweep(device, &request, &mut results);
             for result in &results {
                 for difference in &result.differences {
-                    self.listing.add(&Subject::Scalar(form), &Origin::default(), difference);
+                    self.listing.add(&Subject::Scalar(form), &MismatchOrigin::default(), difference);
                 }
                 self.recorded.push(RecordedDigests::of(&request, result));
                 self.rows.push(sweep_table::row(&request, result));

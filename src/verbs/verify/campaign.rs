@@ -19,7 +19,7 @@ use crate::{
         Nans,
         shrink::{BUDGET, Budget},
     },
-    device::{self, Device, DeviceName, ExecutionKind, Work, cuda},
+    device::{self, CampaignWork, Device, DeviceName, ExecutionKind, cuda},
     inputs::Sequence,
     isa::Instruction,
     report::Report,
@@ -183,8 +183,11 @@ impl Command<'_> {
         let Some(campaigns) = device.campaigns().filter(|_| !self.arguments.any_nan) else { return Ok(()) };
         let left = || self.parts.iter().filter(|part| !part.state.finished);
         let instructions = left().map(|part| part.run.instruction()).collect::<Result<Vec<_>>>()?;
-        let work =
-            |(part, instruction): (&Part, _)| Work { instruction, sequence: part.run.sequence(), model: &self.model };
+        let work = |(part, instruction): (&Part, _)| CampaignWork {
+            instruction,
+            sequence: part.run.sequence(),
+            model: &self.model,
+        };
         campaigns.announce(&left().zip(&instructions).map(work).collect::<Vec<_>>());
         Ok(())
     }
@@ -239,7 +242,7 @@ impl Command<'_> {
             let open = |name| device::open(Some(name), timeout);
             drive_all(&run, model, &mut state, names, &open, &mut watch)
         } else {
-            let work = Work { instruction: &instruction, sequence: run.sequence(), model };
+            let work = CampaignWork { instruction: &instruction, sequence: run.sequence(), model };
             drive(&run, &mut state, engine(device, &work, run.nans())?.as_mut(), &mut watch)
         };
         if enough {

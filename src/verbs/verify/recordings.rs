@@ -9,7 +9,7 @@ use super::{
 use crate::{
     Error, Result, Stage,
     base::interrupt,
-    comparison::{Listing, Nans, Origin, Subject, VerificationRow},
+    comparison::{Listing, MismatchOrigin, Nans, Subject, VerificationRow},
     device::{self, Device, DeviceName, Generation},
     report::{Report, Table},
     trace::Trace,
@@ -88,7 +88,7 @@ impl Comparison {
                 None => reduce(trace, judge.as_mut(), &mut result, nans),
                 Some(error) => Err(error),
             };
-            let origin = Origin { file: Some(file), ..Origin::default() };
+            let origin = MismatchOrigin { file: Some(file), ..MismatchOrigin::default() };
             for difference in &result.differences {
                 self.listing.add(&Subject::Matrix(&trace.instruction), &origin, difference);
             }

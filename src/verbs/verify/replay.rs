@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     Error, Result, Stage,
-    comparison::{Listing, Nans, Origin, Subject, VerificationRow},
+    comparison::{Listing, MismatchOrigin, Nans, Subject, VerificationRow},
     device::{self, Device, DeviceName},
     report::{Report, Table},
     trace::Trace,
@@ -85,7 +85,7 @@ impl Found {
                 Err(_) => replay.differences(trace, None, judge.as_ref(), nans),
             };
             outcome = outcome.and(reduced);
-            let origin = Origin { file: Some(file), ..Origin::default() };
+            let origin = MismatchOrigin { file: Some(file), ..MismatchOrigin::default() };
             for difference in &differences {
                 self.listing.add(&Subject::Matrix(&trace.instruction), &origin, difference);
             }

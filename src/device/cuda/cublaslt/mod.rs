@@ -9,14 +9,13 @@ mod objects;
 
 use std::{
     ffi::{c_int, c_void},
-    ptr::null_mut,
     sync::Arc,
 };
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DriverError};
 use half::f16;
 
-use super::gpu;
+use super::{gpu, launch::codes};
 use crate::{
     Error, Result,
     base::parallel,
@@ -28,7 +27,7 @@ use crate::{
     isa::Codes,
 };
 use functions::{Algo, Functions, HeuristicResult, Opaque, functions};
-use objects::{Description, Handle, MatrixLayout, Preference, status_name};
+use objects::{LibraryHandle, MatmulDescription, MatrixLayout, Preference, status_name};
 
 /// Scratch memory, as PyTorch gives on Hopper.
 const WORKSPACE: usize = 32 << 20;
@@ -48,15 +47,12 @@ const SHORT: [c_int; 2] = [7, 8];
 const TRANSPOSED: [c_int; 2] = [3, 4];
 const SCALES: [c_int; 3] = [17, 18, 20];
 const FAST_ACCUMULATION: c_int = 25;
-/// Attributes of preferences: scratch memory, and the alignment of A, B, C and D.
-const PREFERRED_WORKSPACE: c_int = 1;
-const ALIGNMENTS: [c_int; 4] = [5, 6, 7, 8];
 
 /// The library on a GPU.
 pub struct CublasLt {
     stream: Arc<CudaStream>,
     functions: &'static Functions,
-    handle: Handle,
+    handle: LibraryHandle,
     identity: Identity,
     workspace: CudaSlice<u8>,
     /// 1 in f32, which the scales of FP8 point to.
@@ -74,7 +70,7 @@ impl CublasLt {
         let (own, _) = super::identify(&gpu)?;
         let context = CudaContext::new(ordinal).map_err(|error| gpu::failure("opening the GPU", error))?;
         let stream = context.default_stream();
-        let handle = Handle::new(functions)?;
+        let handle = LibraryHandle::new(functions)?;
         let memory = |error| Error::device(format!("allocating memory of the GPU failed: {error}"));
         let version = objects::version(functions);
         let mut details =
@@ -215,7 +211,7 @@ impl CublasLt {
     fn call(&self, problem: &Problem) -> Result<Call> {
         let Problem { m, n, k, layout, compute, .. } = problem;
         let [compute, scale] = numbers_of(*compute);
-        let description = Description::new(self.functions, compute, scale)?;
+        let description = MatmulDescription::new(self.functions, compute, scale)?;
         let weights = *layout == OperandLayout::Weights;
         for (number, transposed) in TRANSPOSED.into_iter().zip([weights, false]) {
             description.set(number, &c_int::from(transposed))?;
@@ -253,8 +249,8 @@ impl CublasLt {
         let mut d = stream.clone_htod(&vec![POISON; problem.m * problem.n * problem.d.bytes()])?;
         let c = if c.is_empty() { None } else { Some(stream.clone_htod(c)?) };
         let (alpha, beta) = (
-            Factor::of(problem.compute, problem.alpha),
-            Factor::of(problem.compute, if c.is_some() { problem.beta } else { 0.0 }),
+            ScalarFactor::of(problem.compute, problem.alpha),
+            ScalarFactor::of(problem.compute, if c.is_some() { problem.beta } else { 0.0 }),
         );
         let status = {
             let (a, _a) = a.device_ptr(stream);
@@ -329,15 +325,13 @@ impl Library for CublasLt {
                 status_name(status)
             )));
         }
-        let d =
-            Codes::from_bytes(problem.d, bytes).ok_or_else(|| Error::device("the GPU answered a part of a code"))?;
-        Ok(LibraryProduct { d, attributes, workspace })
+        Ok(LibraryProduct { d: codes(problem.d, bytes)?, attributes, workspace })
     }
 }
 
 /// The objects of a call.
 struct Call {
-    description: Description,
+    description: MatmulDescription,
     a: MatrixLayout,
     b: MatrixLayout,
     c: MatrixLayout,
@@ -345,26 +339,26 @@ struct Call {
 }
 
 /// alpha or beta, in the type that the description names.
-enum Factor {
+enum ScalarFactor {
     Single(f32),
     Half(u16),
     Integer(i32),
 }
 
-impl Factor {
-    fn of(compute: Compute, number: f64) -> Factor {
+impl ScalarFactor {
+    fn of(compute: Compute, number: f64) -> ScalarFactor {
         match compute {
-            Compute::Single | Compute::FastTf32 => Factor::Single(number as f32),
-            Compute::Half => Factor::Half(f16::from_f64(number).to_bits()),
-            Compute::Integer => Factor::Integer(number as i32),
+            Compute::Single | Compute::FastTf32 => ScalarFactor::Single(number as f32),
+            Compute::Half => ScalarFactor::Half(f16::from_f64(number).to_bits()),
+            Compute::Integer => ScalarFactor::Integer(number as i32),
         }
     }
 
     fn pointer(&self) -> *const c_void {
         match self {
-            Factor::Single(number) => (&raw const *number).cast(),
-            Factor::Half(number) => (&raw const *number).cast(),
-            Factor::Integer(number) => (&raw const *number).cast(),
+            ScalarFactor::Single(number) => (&raw const *number).cast(),
+            ScalarFactor::Half(number) => (&raw const *number).cast(),
+            ScalarFactor::Integer(number) => (&raw const *number).cast(),
         }
     }
 }
@@ -413,11 +407,6 @@ fn transposed(bytes: &[u8], rows: usize, columns: usize, width: usize) -> Vec<u8
         }
     });
     turned
-}
-
-/// A pointer to nothing.
-const fn nothing() -> Opaque {
-    null_mut()
 }
 
 #[cfg(test)]

@@ -1,13 +1,17 @@
 //! The objects of cuBLASLt, destroyed when dropped.
 
-use std::ffi::{c_int, c_void};
-
-use super::{
-    ALIGNMENTS, PREFERRED_WORKSPACE,
-    functions::{Functions, Opaque},
-    nothing,
+use std::{
+    ffi::{c_int, c_void},
+    ptr::null_mut,
 };
+
+use super::functions::{Functions, Opaque};
 use crate::{Error, Result};
+
+/// The attribute of preferences that bounds scratch memory.
+const PREFERRED_WORKSPACE: c_int = 1;
+/// The attributes of preferences that promise the alignment of A, B, C and D.
+const ALIGNMENTS: [c_int; 4] = [5, 6, 7, 8];
 
 /// The names of statuses.
 const STATUSES: [(c_int, &str); 10] = [
@@ -58,7 +62,7 @@ impl Owned {
         destroy: unsafe extern "C" fn(Opaque) -> c_int,
         create: impl FnOnce(*mut Opaque) -> c_int,
     ) -> Result<Owned> {
-        let mut raw = nothing();
+        let mut raw = null_mut();
         succeeded(function, create(&mut raw))?;
         Ok(Owned { raw, destroy })
     }
@@ -73,13 +77,13 @@ impl Drop for Owned {
 }
 
 /// The library's context.
-pub(super) struct Handle(Owned);
+pub(super) struct LibraryHandle(Owned);
 
-impl Handle {
+impl LibraryHandle {
     #[allow(unsafe_code)]
-    pub(super) fn new(functions: &Functions) -> Result<Handle> {
+    pub(super) fn new(functions: &Functions) -> Result<LibraryHandle> {
         // SAFETY: the pointer is to a live pointer.
-        Owned::new("cublasLtCreate", functions.destroy, |raw| unsafe { (functions.create)(raw) }).map(Handle)
+        Owned::new("cublasLtCreate", functions.destroy, |raw| unsafe { (functions.create)(raw) }).map(LibraryHandle)
     }
 
     pub(super) fn raw(&self) -> Opaque {
@@ -88,18 +92,18 @@ impl Handle {
 }
 
 /// What is computed.
-pub(super) struct Description {
+pub(super) struct MatmulDescription {
     own: Owned,
     set: unsafe extern "C" fn(Opaque, c_int, *const c_void, usize) -> c_int,
 }
 
-impl Description {
+impl MatmulDescription {
     #[allow(unsafe_code)]
-    pub(super) fn new(functions: &Functions, compute: c_int, scale: c_int) -> Result<Description> {
+    pub(super) fn new(functions: &Functions, compute: c_int, scale: c_int) -> Result<MatmulDescription> {
         // SAFETY: the pointer is to a live pointer.
         let create = |raw| unsafe { (functions.description_create)(raw, compute, scale) };
         let own = Owned::new("cublasLtMatmulDescCreate", functions.description_destroy, create)?;
-        Ok(Description { own, set: functions.description_set })
+        Ok(MatmulDescription { own, set: functions.description_set })
     }
 
     /// Sets an attribute to a value of its type.
