@@ -1,4 +1,4 @@
-//! Arrays in files, `.npy` and safetensors: read without trust, written whole or not at all.
+//! Arrays in `.npy` and safetensors files: read without trust, written whole or not at all.
 
 mod npy;
 mod safetensors;
@@ -17,40 +17,40 @@ use crate::{
     isa::Codes,
 };
 
-/// One array: its elements in the order of its indices, the last running fastest, little-endian.
+/// One array: its elements in the order of their indices, the last running fastest, little-endian.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Array<'a> {
-    /// Its name in the file; of an `.npy` file, which has none, the name of the file.
+    /// Name in the file; for an `.npy` file, the name of the file.
     pub name: String,
-    /// Its extents; empty for a single number.
+    /// Extents; empty for a single number.
     pub shape: Vec<usize>,
-    /// What the file says of its elements.
+    /// Type of the elements in the file.
     pub kind: Content,
     /// The elements.
     pub bytes: Cow<'a, [u8]>,
 }
 
-/// What a file says of an array's elements.
+/// The type of an array's elements in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content {
-    /// They are codes of this format. A file whose kind has no type for it holds them as unsigned integers.
+    /// Codes of this format. A file without a type for them holds unsigned integers.
     Format(&'static Format),
-    /// They are unsigned integers, or of no type, of this many bytes: codes of a format that must be given elsewhere.
+    /// Unsigned or untyped integers of this many bytes: codes of a format that is given elsewhere.
     Unsigned(usize),
-    /// They are of a type that has no format here.
+    /// A type without a format here.
     Other(&'static str),
 }
 
 impl Content {
-    /// Whether elements are floating-point numbers.
+    /// Returns true for floating-point elements.
     pub fn is_floating(self) -> bool {
         matches!(self, Content::Format(Format { encoding: Encoding::Float(_), .. }))
     }
 
-    /// The format of the elements of the array called `name`: their own, or else the given one.
+    /// Determines the format of the elements of array `name`: their own, or else the given one.
     ///
     /// # Errors
-    /// A type that disagrees with the given format or has none.
+    /// A type that disagrees with the given format, or has none.
     pub(crate) fn format(self, name: &str, given: Option<&'static Format>) -> Result<&'static Format> {
         let wrong = |what: String| Err(Error::request(format!("array '{name}': {what}")));
         match (self, given) {
@@ -61,9 +61,7 @@ impl Content {
             (Content::Unsigned(bytes), Some(format)) => {
                 wrong(format!("its elements have {bytes} bytes, and codes of {format} {}", format.bytes()))
             }
-            (Content::Unsigned(_), None) => {
-                wrong("it holds integers; give --from, the format that they are codes of".into())
-            }
+            (Content::Unsigned(_), None) => wrong("it holds integers; name their format by --from".into()),
             (Content::Other(name), _) => {
                 wrong(format!("its type {name} cannot be converted; choose other arrays by --tensor"))
             }
@@ -71,10 +69,10 @@ impl Content {
     }
 }
 
-/// The largest extent of an array that is read: extents fit the signed integers of a report.
+/// Largest extent of an array that is read: extents fit the signed integers of a report.
 pub const LARGEST_EXTENT: usize = i64::MAX as usize;
 
-/// The kind of a file, told by the end of its name.
+/// The kind of a file, by the end of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Container {
     /// `.npy`: one array, without name or metadata.
@@ -83,12 +81,12 @@ pub enum Container {
     Safetensors,
 }
 
-/// The arrays and the metadata of a file.
+/// The arrays and metadata of a file.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Arrays<'a> {
-    /// In ascending order of name.
+    /// Arrays, in ascending order of name.
     pub arrays: Vec<Array<'a>>,
-    /// Strings by key; none in an `.npy` file.
+    /// Metadata; empty for an `.npy` file.
     pub metadata: BTreeMap<String, String>,
 }
 
@@ -102,7 +100,7 @@ impl Container {
             Some("npy") => Ok(Container::Npy),
             Some("safetensors") => Ok(Container::Safetensors),
             _ => Err(Error::request(format!(
-                "{}: the name of an array file ends in .npy or .safetensors",
+                "{}: not an array file; its name must end in .npy or .safetensors",
                 path.display()
             ))),
         }
@@ -114,10 +112,10 @@ fn wrong(path: &Path, cause: &str) -> Error {
 }
 
 impl Arrays<'_> {
-    /// Reads the file at `path` as a whole, which [`ArrayFile`] reads piece by piece.
+    /// Reads the whole file at `path`; [`ArrayFile`] reads it piece by piece.
     ///
     /// # Errors
-    /// As [`ArrayFile::open`]; a file that is truncated.
+    /// As [`ArrayFile::open`]; a truncated file.
     pub fn read(path: &Path) -> Result<Arrays<'static>> {
         let file = ArrayFile::open(path)?;
         let read = |array: &StreamedArray| {
@@ -133,11 +131,11 @@ impl Arrays<'_> {
         Ok(Arrays { arrays, metadata: file.metadata })
     }
 
-    /// Writes the file, whole or not at all: the same arrays give the same bytes.
+    /// Writes the file, whole or not at all; the same arrays give the same bytes.
     ///
     /// # Errors
-    /// A path that cannot be written; for `.npy`, more or less than one array, and more than 64 dimensions; names and metadata that
-    /// are too long to be read again.
+    /// A path that cannot be written; for `.npy`, not exactly one array, or more than 64 dimensions; names and metadata
+    /// too long to be read again.
     pub fn write(&self, path: &Path) -> Result<()> {
         let planned: Vec<NewArray> = self.arrays.iter().map(Array::planned).collect();
         let writer = ArrayWriter::begin(path, &planned, &self.metadata)?;
@@ -149,7 +147,7 @@ impl Arrays<'_> {
 }
 
 impl Array<'_> {
-    /// An array of codes.
+    /// Makes an array of codes.
     pub fn of_codes(name: impl Into<String>, shape: Vec<usize>, format: &'static Format, codes: Vec<u8>) -> Self {
         Array { name: name.into(), shape, kind: Content::Format(format), bytes: Cow::Owned(codes) }
     }
@@ -159,20 +157,20 @@ impl Array<'_> {
         self.shape.iter().product()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// What is said of it before it is written.
+    /// The array without its elements, as a writer takes it.
     fn planned(&self) -> NewArray {
         NewArray { name: self.name.clone(), shape: self.shape.clone(), kind: self.kind, bytes: self.bytes.len() as u64 }
     }
 
-    /// The elements as codes of their own format, or else of `format`.
+    /// Returns the elements as codes of their own format, or else of `format`.
     ///
     /// # Errors
-    /// A type that disagrees with `format` or has none; a code wider than the format, with its place.
+    /// A type that disagrees with `format` or has none; a code wider than the format, with its position.
     pub fn codes(&self, format: Option<&'static Format>) -> Result<(&'static Format, Codes)> {
         let format = self.kind.format(&self.name, format)?;
         let codes = Codes::from_bytes(format, self.bytes.to_vec()).expect("whole elements");
@@ -181,10 +179,11 @@ impl Array<'_> {
     }
 }
 
-/// Refuses codes wider than `format`, `what` names the array, `first` is the place of its first code here.
+/// Refuses codes wider than `format`.
+/// `what` names the array; `first` is the position of its first code here.
 ///
 /// # Errors
-/// The first of them, with its place.
+/// The first wide code, with its position.
 pub(crate) fn check_codes(what: &str, format: &Format, codes: &Codes, first: usize) -> Result<()> {
     if format.bits as usize == 8 * format.bytes() {
         return Ok(());
@@ -200,7 +199,7 @@ pub(crate) fn check_codes(what: &str, format: &Format, codes: &Codes, first: usi
     }
 }
 
-/// The record of the format that a file type means.
+/// The content of a file type that has the format `name`.
 fn named(name: &str) -> Content {
     Content::Format(find(name).expect("a format of the table"))
 }

@@ -1,5 +1,5 @@
-//! The `.npy` format of NumPy (NEP 1), versions 1 to 3: one array of numbers, little-endian. Read in C and in Fortran order,
-//! written in C order.
+//! The `.npy` format of NumPy (NEP 1), versions 1 to 3: one little-endian array of numbers.
+//! Read in C and in Fortran order, written in C order.
 
 use std::io::Read;
 
@@ -8,13 +8,13 @@ use super::{Content, NewArray, StreamedArray, named};
 type Result<T> = std::result::Result<T, String>;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
-/// The most dimensions of an array, those of NumPy 2 (NPY_MAXDIMS).
+/// Dimensions of an array, at most, as in NumPy 2 (NPY_MAXDIMS).
 const MOST_DIMENSIONS: usize = 64;
-/// The most bytes of a header: one of an array with as many dimensions has some thousand.
+/// Bytes of a header, at most; 64 dimensions take some thousand.
 const LONGEST_HEADER: u64 = 1 << 20;
 
-/// Types of elements: as the header spells them, what they are, and their bytes. `V` is what NumPy writes for types that are
-/// not its own (those of ml_dtypes).
+/// Types of elements: spelling in the header, format, bytes.
+/// NumPy writes `V` for foreign types (ml_dtypes).
 const TYPES: &[(&str, Option<&str>, usize)] = &[
     ("<f8", Some("f64"), 8),
     ("<f4", Some("f32"), 4),
@@ -33,7 +33,7 @@ const TYPES: &[(&str, Option<&str>, usize)] = &[
     ("<V4", None, 4),
 ];
 
-/// What the header says.
+/// The content of a header.
 #[derive(Debug, PartialEq)]
 struct NpyHeader {
     descr: String,
@@ -41,7 +41,7 @@ struct NpyHeader {
     shape: Vec<usize>,
 }
 
-/// A header that is checked, and where the data begin.
+/// A checked header, and the place of the data.
 struct NpyStart {
     header: NpyHeader,
     kind: Content,
@@ -51,7 +51,8 @@ struct NpyStart {
     data: u64,
 }
 
-/// What a file of `length` bytes says of its array; and if it is in Fortran order, its elements in C order.
+/// Describes the array in a file of `length` bytes.
+/// If it is in Fortran order, also returns its elements in C order.
 pub(super) fn streamed(name: String, mut file: impl Read, length: u64) -> Result<(StreamedArray, Option<Vec<u8>>)> {
     let NpyStart { header: NpyHeader { fortran_order, shape, .. }, kind, element, data } = start(&mut file, length)?;
     let bytes = length - data;
@@ -70,7 +71,7 @@ pub(super) fn streamed(name: String, mut file: impl Read, length: u64) -> Result
     Ok((StreamedArray { name, shape, kind, width: element, data: (0, bytes), whole: true }, Some(ordered)))
 }
 
-/// The start of a file of `length` bytes, which are those that the header asks for.
+/// Reads the header of a file whose `length` must match it.
 fn start(mut file: impl Read, length: u64) -> Result<NpyStart> {
     let mut at = 0;
     let mut next = |bytes: u64, short: &str| {
@@ -82,22 +83,20 @@ fn start(mut file: impl Read, length: u64) -> Result<NpyStart> {
             Err(error) => Err(format!("cannot be read: {error}")),
         }
     };
-    let (foreign, cut_off) = ("it does not begin like an .npy file", "the file ends in its header");
+    let (foreign, truncated) = ("not an .npy file", "the file ends in its header");
     if next(MAGIC.len() as u64, foreign)? != MAGIC {
         return Err(foreign.into());
     }
-    let bytes = match next(2, cut_off)?[0] {
+    let bytes = match next(2, truncated)?[0] {
         1 => 2,
         2 | 3 => 4,
         other => return Err(format!("version {other} of the .npy format is unknown")),
     };
-    let bytes = next(bytes, cut_off)?.into_iter().rev().fold(0, |all, byte| all << 8 | u64::from(byte));
+    let bytes = next(bytes, truncated)?.into_iter().rev().fold(0, |all, byte| all << 8 | u64::from(byte));
     if bytes > LONGEST_HEADER {
-        return Err(format!(
-            "its header has {bytes} bytes, and those of arrays of numbers have up to {LONGEST_HEADER}"
-        ));
+        return Err(format!("its header has {bytes} bytes, more than {LONGEST_HEADER}"));
     }
-    let header = next(bytes, cut_off)?;
+    let header = next(bytes, truncated)?;
     let text = std::str::from_utf8(&header).map_err(|_| "its header is not text")?;
     let header =
         read_header(text).ok_or_else(|| format!("its header does not describe an array of numbers: {}", cut(text)))?;
@@ -114,15 +113,15 @@ fn start(mut file: impl Read, length: u64) -> Result<NpyStart> {
     Ok(NpyStart { header, kind, element, data: at })
 }
 
-/// Refuses a shape that NumPy does not read.
+/// Refuses a shape with more dimensions than NumPy reads.
 fn few(shape: &[usize]) -> Result<()> {
     match shape.len() {
         ..=MOST_DIMENSIONS => Ok(()),
-        count => Err(format!("it has {count} dimensions, and arrays of NumPy have up to {MOST_DIMENSIONS}")),
+        count => Err(format!("it has {count} dimensions, more than NumPy's {MOST_DIMENSIONS}")),
     }
 }
 
-/// Elements of `bytes` bytes in column-major order (the first index runs fastest), put into row-major order.
+/// Puts elements in column-major order (`bytes` bytes each) into row-major order.
 fn last_fastest(data: &[u8], shape: &[usize], bytes: usize) -> Vec<u8> {
     let strides: Vec<usize> =
         shape.iter().scan(bytes, |stride, extent| Some(std::mem::replace(stride, *stride * extent))).collect();
@@ -153,12 +152,13 @@ fn kind(descr: &str) -> Result<(Content, usize)> {
         Some((_, None, bytes)) => Ok((Content::Unsigned(*bytes), *bytes)),
         None => {
             let known: Vec<&str> = TYPES.iter().map(|(spelling, ..)| *spelling).collect();
-            Err(format!("its elements have the type '{descr}'; read are {}", known.join(" ")))
+            Err(format!("its elements have the type '{descr}'; supported types: {}", known.join(" ")))
         }
     }
 }
 
-/// Reads `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }`, the keys in any order, each once.
+/// Parses `{'descr': '<f4', 'fortran_order':
+/// False, 'shape': (2, 3), }`, with each key once, in any order.
 fn read_header(text: &str) -> Option<NpyHeader> {
     let (mut descr, mut order, mut shape) = (None, None, None);
     let mut rest = text.trim().strip_prefix('{')?.strip_suffix('}')?.trim();
@@ -197,13 +197,13 @@ fn read_header(text: &str) -> Option<NpyHeader> {
     Some(NpyHeader { descr: descr?, fortran_order: order?, shape: shape? })
 }
 
-/// The string in single or double quotes that `text` begins with, and what follows it.
+/// Splits off the string in single or double quotes with which `text` begins.
 fn quoted(text: &str) -> Option<(&str, &str)> {
     let quote = text.chars().next().filter(|c| ['\'', '"'].contains(c))?;
     text[1..].split_once(quote)
 }
 
-/// `3, 4` or `3,` or nothing.
+/// Parses `3, 4` or `3,` or nothing.
 fn extents(text: &str) -> Option<Vec<usize>> {
     let text = text.trim();
     if text.is_empty() {
@@ -212,7 +212,7 @@ fn extents(text: &str) -> Option<Vec<usize>> {
     text.strip_suffix(',').unwrap_or(text).split(',').map(|extent| extent.trim().parse().ok()).collect()
 }
 
-/// What begins a file with this array: version 1, the header padded so that the data begin at a multiple of 64.
+/// Makes the header of a file: version 1, padded so that the data begin at a multiple of 64.
 ///
 /// # Errors
 /// More dimensions than NumPy reads.
@@ -319,7 +319,7 @@ mod tests {
     fn an_array_in_fortran_order_is_the_same_array() {
         for shape in [vec![], vec![0, 1 << 40, 1 << 40], vec![5], vec![2, 3], vec![4, 1, 3], vec![2, 3, 4, 5]] {
             let count: usize = shape.iter().product();
-            // Element i of C order, at the place of its index in Fortran order.
+            // Element i of C order goes to the place of its index in Fortran order.
             let mut fortran = vec![0; 4 * count];
             for i in 0..count as u32 {
                 let (mut left, mut place) = (i as usize, 0);
@@ -377,7 +377,7 @@ mod tests {
             for flip in [1, 0x20, 0x80, 0xff] {
                 let mut changed = file.clone();
                 changed[at] ^= flip;
-                // Whatever is read agrees with its size.
+                // A successful read has consistent sizes.
                 if let Ok(read) = parse(&changed) {
                     assert_eq!(read.bytes.len(), 24);
                 }

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{Content, NewArray, StreamedArray, named};
 
-/// Types of elements that are a format's, each with the format.
+/// Types of elements that are formats.
 const FORMATS: &[(Dtype, &str)] = &[
     (Dtype::F64, "f64"),
     (Dtype::F32, "f32"),
@@ -23,7 +23,7 @@ const FORMATS: &[(Dtype, &str)] = &[
     (Dtype::I64, "s64"),
 ];
 
-/// Types that are no format's: arrays of them are copied.
+/// Types without a format, whose arrays are only copied.
 const OTHERS: &[(Dtype, &str)] = &[
     (Dtype::BOOL, "BOOL"),
     (Dtype::F4, "F4"),
@@ -33,16 +33,16 @@ const OTHERS: &[(Dtype, &str)] = &[
     (Dtype::C64, "C64"),
 ];
 
-/// Types of unsigned integers, each with its bytes.
+/// Types of unsigned integers, with their bytes.
 const UNSIGNED: [(Dtype, usize); 4] = [(Dtype::U8, 1), (Dtype::U16, 2), (Dtype::U32, 4), (Dtype::U64, 8)];
 
-/// The most bytes of a header: what the readers of the `safetensors` library take, and more than any command line can make.
+/// Bytes of a header, at most, as in the `safetensors` library.
 pub(crate) const LONGEST_HEADER: usize = 100_000_000;
 
-/// What a file of `length` bytes says of its arrays, in the order of their data; and its metadata.
+/// Describes the arrays in a file of `length` bytes, in the order of their data, and its metadata.
 ///
 /// # Errors
-/// A header that is none, and more data than it tells of.
+/// A malformed header, or a file longer than the header says.
 pub(super) fn streamed(
     mut file: impl Read,
     length: u64,
@@ -50,17 +50,17 @@ pub(super) fn streamed(
     let unreadable = |error: std::io::Error| format!("cannot be read: {error}");
     let malformed = |cause: &str| format!("not a safetensors file, or a damaged one: {cause}");
     let mut start = [0; 8];
-    file.read_exact(&mut start).map_err(|_| malformed("its header is cut off"))?;
+    file.read_exact(&mut start).map_err(|_| malformed("its header is truncated"))?;
     let announced = u64::from_le_bytes(start);
     if announced > LONGEST_HEADER as u64 {
-        return Err(malformed("its header would be longer than any reader takes"));
+        return Err(malformed("its header is longer than readers accept"));
     }
     let mut header = Vec::new();
     file.take(announced).read_to_end(&mut header).map_err(unreadable)?;
     if header.len() as u64 != announced {
-        return Err(malformed("its header is cut off"));
+        return Err(malformed("its header is truncated"));
     }
-    // Places and sizes are checked as it is read.
+    // Reading the header checks places and sizes.
     let metadata: Metadata = serde_json::from_slice(&header).map_err(|error| malformed(&error.to_string()))?;
     let from = 8 + announced;
     let array = |name: String| {
@@ -78,7 +78,7 @@ pub(super) fn streamed(
     let arrays: Vec<StreamedArray> = metadata.offset_keys().into_iter().map(array).collect();
     let end = arrays.iter().map(|array| array.data.0 + array.data.1).max().unwrap_or(from);
     if length > end {
-        return Err(malformed(&format!("{} bytes follow the data that its header tells of", length - end)));
+        return Err(malformed(&format!("{} bytes follow the data of its header", length - end)));
     }
     Ok((arrays, metadata.metadata().clone().unwrap_or_default().into_iter().collect()))
 }
@@ -103,11 +103,11 @@ fn dtype(kind: Content) -> Dtype {
     found.expect("what is written was read, or holds codes: both have a type of safetensors")
 }
 
-/// What begins a file with these arrays and metadata, and where the data of each then begin, the widest elements first, so that every
-/// array is aligned to them.
+/// Makes the header of a file, and says where the data of each array begin.
+/// The widest elements come first, so that every array is aligned.
 ///
 /// # Errors
-/// A header that no reader takes.
+/// A header longer than readers accept.
 pub(super) fn layout(arrays: &[NewArray], metadata: &BTreeMap<String, String>) -> Result<(Vec<u8>, Vec<u64>), String> {
     let mut sorted: Vec<usize> = (0..arrays.len()).collect();
     sorted.sort_by_key(|at| std::cmp::Reverse(dtype(arrays[*at].kind).bitsize()));
@@ -123,11 +123,12 @@ pub(super) fn layout(arrays: &[NewArray], metadata: &BTreeMap<String, String>) -
     Ok((bytes, starts))
 }
 
-/// A file's header: its length, the JSON, and spaces up to a multiple of 8; the same bytes for the same contents. Of each
-/// array the name, the type, the shape, and the first byte and the first one after, counted from the end of the header.
+/// Makes a file's header: its length, the JSON, and spaces up to a multiple of 8.
+/// Each tensor has a name, a type, a shape, and its first byte and the byte after its last, counted from the end of the
+/// header.
 ///
 /// # Errors
-/// More bytes than any reader takes.
+/// A header longer than readers accept.
 pub(crate) fn header<'a>(
     metadata: &BTreeMap<String, String>,
     tensors: impl IntoIterator<Item = (&'a str, Dtype, &'a [usize], (usize, usize))>,
@@ -141,7 +142,7 @@ pub(crate) fn header<'a>(
     json.resize(json.len().next_multiple_of(8), b' ');
     match json.len() > LONGEST_HEADER {
         true => Err(format!(
-            "names and metadata would make a header of {} bytes, of which {LONGEST_HEADER} can be read",
+            "names and metadata make a header of {} bytes, more than the {LONGEST_HEADER} that readers accept",
             json.len()
         )),
         false => Ok([&(json.len() as u64).to_le_bytes()[..], &json].concat()),

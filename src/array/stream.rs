@@ -1,4 +1,4 @@
-//! Arrays of a file whose elements are read piece by piece, so that files may be larger than memory.
+//! Arrays read piece by piece from files that may exceed memory.
 
 use std::{
     collections::BTreeMap,
@@ -13,14 +13,14 @@ use crate::{
     base::{places, text},
 };
 
-/// A file of arrays that is open for reading.
+/// An open file of arrays.
 #[derive(Debug)]
 pub struct ArrayFile {
     path: PathBuf,
     elements: Elements,
-    /// Its arrays, in the order of their data.
+    /// Arrays, in the order of their data.
     pub arrays: Vec<StreamedArray>,
-    /// Strings by key; none in an `.npy` file.
+    /// Metadata; empty for an `.npy` file.
     pub metadata: BTreeMap<String, String>,
 }
 
@@ -28,24 +28,24 @@ pub struct ArrayFile {
 #[derive(Debug)]
 enum Elements {
     File(File),
-    /// In memory, in C order, where the file has Fortran order.
+    /// In memory in C order, if the file has Fortran order.
     Ordered(Vec<u8>),
 }
 
 /// An array of an open file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamedArray {
-    /// Its name in the file; of an `.npy` file, which has none, the name of the file.
+    /// Name in the file; for an `.npy` file, the name of the file.
     pub name: String,
-    /// Its extents; empty for a single number.
+    /// Extents; empty for a single number.
     pub shape: Vec<usize>,
-    /// What the file says of its elements.
+    /// Type of the elements.
     pub kind: Content,
-    /// Bytes of an element; 0 of types that pack several into a byte.
+    /// Bytes of an element; 0 for types that pack several into a byte.
     pub width: usize,
-    /// Where its data begin in the file, and how many bytes they are.
+    /// First byte of the data in the file, and their length in bytes.
     pub data: (u64, u64),
-    /// Whether the file has all of them.
+    /// True if the file has all of them.
     pub whole: bool,
 }
 
@@ -55,18 +55,19 @@ impl StreamedArray {
         self.shape.iter().product()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
 impl ArrayFile {
-    /// Opens the file at `path` and reads what it says of its arrays. Of a safetensors file that was cut short, the arrays behind
-    /// its end are not [whole](StreamedArray::whole). An `.npy` file in Fortran order is read as a whole.
+    /// Opens the file at `path` and reads its header.
+    /// If a safetensors file is truncated, its incomplete arrays are not [whole](StreamedArray::whole). An `.npy` file
+    /// in Fortran order is read completely.
     ///
     /// # Errors
-    /// A request error that names the path and what is malformed or missing.
+    /// A request error that names the path and the malformed or missing part.
     pub fn open(path: &Path) -> Result<ArrayFile> {
         let wrong = |cause: String| wrong(path, &cause);
         let (file, length) = text::open(path).map_err(wrong)?;
@@ -83,7 +84,7 @@ impl ArrayFile {
                 (arrays, metadata, None)
             }
         };
-        // Where an extent is 0, the others are not bounded by the size of the file.
+        // An extent of 0 leaves the other extents unbounded by the file's size.
         let extents = || arrays.iter().flat_map(|array| array.shape.iter().map(move |extent| (array, extent)));
         if let Some((array, extent)) = extents().find(|(_, extent)| **extent > LARGEST_EXTENT) {
             return Err(wrong(format!("array '{}' has the extent {extent}, which is too large", array.name)));
@@ -92,10 +93,10 @@ impl ArrayFile {
         Ok(ArrayFile { path: path.to_path_buf(), elements, arrays, metadata })
     }
 
-    /// Reads the bytes of `array` that begin with its element `first`.
+    /// Reads the bytes of `array` from its element `first` on.
     ///
     /// # Errors
-    /// A file that cannot be read, or has become shorter.
+    /// A file that cannot be read, or has been shortened.
     pub fn read(&self, array: &StreamedArray, first: usize, bytes: &mut [u8]) -> Result<()> {
         self.read_bytes(array, (first * array.width) as u64, bytes)
     }

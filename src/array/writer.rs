@@ -1,37 +1,37 @@
-//! Files of arrays that are written piece by piece, whole or not at all.
+//! Array files written piece by piece, whole or not at all.
 
 use std::{collections::BTreeMap, path::Path};
 
 use super::{Container, Content, npy, safetensors, wrong};
 use crate::{Result, base::atomic::ReplacingFile};
 
-/// An array that is to be written.
+/// An array to be written.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewArray {
-    /// Its name; an `.npy` file has none.
+    /// Name; unused in an `.npy` file.
     pub name: String,
-    /// Its extents; empty for a single number.
+    /// Extents; empty for a single number.
     pub shape: Vec<usize>,
-    /// What its elements are.
+    /// Type of the elements.
     pub kind: Content,
-    /// Bytes of its elements.
+    /// Bytes of all elements.
     pub bytes: u64,
 }
 
-/// A file of arrays that is being written, by any number of threads; it is not there before it is finished.
+/// A file of arrays under construction, by any number of threads. It appears when it is finished.
 #[derive(Debug)]
 pub struct ArrayWriter {
     file: ReplacingFile,
-    /// Where the data of each array begin.
+    /// First byte of each array's data.
     starts: Vec<u64>,
 }
 
 impl ArrayWriter {
-    /// Begins a file with these arrays and metadata: the same ones give the same bytes.
+    /// Begins a file; the same arrays and metadata give the same bytes.
     ///
     /// # Errors
-    /// A path that cannot be written; for `.npy`, more or less than one array, and more than 64 dimensions; names and metadata that
-    /// are too long to be read again.
+    /// A path that cannot be written; for `.npy`, not exactly one array, or more than 64 dimensions; names and metadata
+    /// too long to be read again.
     pub fn begin(path: &Path, arrays: &[NewArray], metadata: &BTreeMap<String, String>) -> Result<ArrayWriter> {
         let layout = match (Container::of(path)?, arrays) {
             (Container::Safetensors, _) => safetensors::layout(arrays, metadata),
@@ -50,7 +50,7 @@ impl ArrayWriter {
         Ok(ArrayWriter { file, starts })
     }
 
-    /// Writes the bytes of the array of this number that begin with its byte `first`.
+    /// Writes bytes of array number `array` from its byte `first` on.
     ///
     /// # Errors
     /// A file that cannot be written.
@@ -58,7 +58,7 @@ impl ArrayWriter {
         self.file.write(self.starts[array] + first, bytes)
     }
 
-    /// Puts the file, all of which has been written, in its place.
+    /// Puts the completely written file in its place.
     ///
     /// # Errors
     /// A file that cannot be written.

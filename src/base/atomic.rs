@@ -1,4 +1,4 @@
-//! Writing a file whole or not at all: one that the user named, or one whose name follows from another.
+//! Output files written whole or not at all, at paths that the user named or that follow from others.
 
 use std::{
     fs::{File, Permissions},
@@ -11,12 +11,12 @@ use tempfile::NamedTempFile;
 use super::{early_sync::EarlySync, interrupt, places, special::Special};
 use crate::{Error, Result};
 
-/// The most links that are followed one after the other, as on Linux.
+/// Links followed in a row, at most, as on Linux.
 const MOST_LINKS: usize = 40;
 
-/// Writes `bytes` to `path`, which the user named as this output, by way of a temporary file in the same folder: afterwards
-/// there is either the old file or the whole new one, and nothing else. A symbolic link stays, and the file it leads to is
-/// made, or replaced, keeping its permissions; anything but a regular file (a device, a pipe) is written to directly, since it cannot be replaced.
+/// Writes `bytes` to `path`, which the user named, by a temporary file in the same folder.
+/// Afterwards there is either the old file or the whole new one. A symbolic link stays; the file behind it is made, or
+/// replaced with its permissions kept. Devices and pipes cannot be replaced and are written directly.
 ///
 /// # Errors
 /// A request error that names the path and the cause.
@@ -24,17 +24,16 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     replace(path, bytes).map_err(|error| unwritable(path, &error))
 }
 
-/// A kind of file whose names follow from others (counterexamples beside a report, tables in a folder): such a file takes the
-/// place of nothing but a file of the same kind.
+/// A kind of derived file (counterexamples, tables in a folder), which replaces only its own kind.
 pub(crate) trait DerivedKind {
-    /// What such a file is: `a file of counterexamples`.
+    /// Describes such a file: `a file of counterexamples`.
     fn description(&self) -> String;
 
-    /// Whether the regular file at `path` is one that this program wrote.
+    /// Returns true if this program wrote the regular file at `path`.
     fn is_own(&self, path: &Path) -> bool;
 }
 
-/// Writes `bytes` to `path`, whose name the user did not give, as [`write`].
+/// Writes `bytes` to `path`, which the user did not name, as [`write`] does.
 ///
 /// # Errors
 /// As [`write`] and [`derivable`].
@@ -43,10 +42,10 @@ pub(crate) fn write_derived(path: &Path, kind: &dyn DerivedKind, bytes: &[u8]) -
     write(path, bytes)
 }
 
-/// Refuses a path at which there is something else than a file of this kind: asked before the work, too.
+/// Refuses a path with another kind of file. It is also called before the work.
 ///
 /// # Errors
-/// A request error that names the path and says what would be lost.
+/// A request error that names the path and what would be lost.
 pub(crate) fn derivable(path: &Path, kind: &dyn DerivedKind) -> Result<()> {
     let own = match target(path).and_then(|target| target.metadata()) {
         Ok(about) => about.is_file() && kind.is_own(path),
@@ -62,15 +61,15 @@ pub(crate) fn derivable(path: &Path, kind: &dyn DerivedKind) -> Result<()> {
     }
 }
 
-/// The path that a path leads to: links are followed, also those to files that do not exist.
+/// Follows the links of a path, also to files that do not exist.
 ///
 /// # Errors
-/// Links that lead nowhere, or that cannot be read.
+/// Links without a target, or unreadable ones.
 pub(crate) fn target(path: &Path) -> std::io::Result<PathBuf> {
     let mut path = path.to_path_buf();
     for _ in 0..=MOST_LINKS {
         match path.symlink_metadata() {
-            // A link of the system to an open pipe, as /dev/stdout may be, has no name behind it.
+            // A system link to an open pipe (/dev/stdout) has no name behind it.
             Ok(about) if about.is_symlink() && path.metadata().is_ok_and(|end| !end.is_file() && !end.is_dir()) => {
                 return Ok(path);
             }
@@ -96,7 +95,7 @@ fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     file.finish()
 }
 
-/// Whether there is something at this path that cannot be replaced: a device or a pipe.
+/// Returns true for a device or a pipe, which cannot be replaced.
 fn is_special(target: &Path) -> std::io::Result<bool> {
     match target.metadata() {
         Ok(about) => Ok(!about.is_file() && !about.is_dir()),
@@ -105,8 +104,8 @@ fn is_special(target: &Path) -> std::io::Result<bool> {
     }
 }
 
-/// A file that is written piece by piece, in any order and by several threads, and takes the place of the old one at the end, as
-/// [`write`] has it: until then nothing is to be seen of it, and nothing stays of it if it is dropped.
+/// A file written piece by piece, by several threads, that replaces the old one at the end.
+/// Until then it is invisible, and dropping it leaves nothing.
 #[derive(Debug)]
 pub(crate) struct ReplacingFile {
     path: PathBuf,
@@ -114,7 +113,7 @@ pub(crate) struct ReplacingFile {
 }
 
 impl ReplacingFile {
-    /// Of `length` bytes, at a path that the user named.
+    /// Begins a file of `length` bytes at a path that the user named.
     ///
     /// # Errors
     /// A request error that names the path and the cause.
@@ -123,7 +122,7 @@ impl ReplacingFile {
         Ok(ReplacingFile { path: path.to_path_buf(), file })
     }
 
-    /// Writes bytes to their place in it.
+    /// Writes bytes at a position of the file.
     ///
     /// # Errors
     /// As [`ReplacingFile::begin`].
@@ -131,7 +130,7 @@ impl ReplacingFile {
         self.file.write(at, bytes).map_err(|error| unwritable(&self.path, &error))
     }
 
-    /// Puts it in its place.
+    /// Puts the file in its place.
     ///
     /// # Errors
     /// As [`ReplacingFile::begin`].
@@ -140,7 +139,8 @@ impl ReplacingFile {
     }
 }
 
-/// The kind alone: the full text would name the temporary file. A wait ends with an interruption only.
+/// Shows only the kind of error, whose full text names the temporary file.
+/// Only an interruption ends a wait.
 fn unwritable(path: &Path, error: &IoError) -> Error {
     match (error.kind(), interrupt::pending()) {
         (ErrorKind::WouldBlock, Some(by)) => return Error::Interrupted { by },
@@ -152,7 +152,7 @@ fn unwritable(path: &Path, error: &IoError) -> Error {
     Error::request(format!("{} cannot be written: {}", path.display(), error.kind()))
 }
 
-/// The temporary file, and where it goes.
+/// The temporary file and its destination.
 #[derive(Debug)]
 enum NewFile {
     Beside {
@@ -174,7 +174,7 @@ impl NewFile {
         if is_special(&target)? {
             return Ok(NewFile::Copied { file: tempfile::tempfile()?, path: path.to_path_buf() });
         }
-        // Beyond the limit the system would end the program, and leave the temporary file behind.
+        // Beyond the limit, the system would end the program and leave the temporary file.
         if length > most_bytes() {
             return Err(ErrorKind::FileTooLarge.into());
         }
@@ -221,7 +221,7 @@ impl NewFile {
     }
 }
 
-/// The most bytes that the system lets a file of this process have (`ulimit -f`).
+/// Size limit of this process's files (`ulimit -f`), in bytes.
 fn most_bytes() -> u64 {
     #[cfg(unix)]
     let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
@@ -263,7 +263,7 @@ mod tests {
         write(&first, b"new").unwrap();
         assert!([&link, &first].iter().all(|link| fs::symlink_metadata(link).unwrap().is_symlink()));
         assert_eq!(fs::read_to_string(&file).unwrap(), "new");
-        // In a folder that is not there, and in a circle.
+        // Also in a missing folder, and in a circle of links.
         symlink("nowhere/file", folder.path().join("beyond")).unwrap();
         symlink("circle", folder.path().join("circle")).unwrap();
         for name in ["beyond", "circle"] {

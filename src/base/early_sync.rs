@@ -1,4 +1,4 @@
-//! Bringing what is written of a large file to its disk while the rest is made, so that little is left to wait for at the end.
+//! Early synchronisation of a large file with its disk while the rest is written.
 
 use std::{
     fs::File,
@@ -10,10 +10,10 @@ use std::{
     thread::{Builder, JoinHandle},
 };
 
-/// Bytes after which what was written is brought to the disk: many, for each time takes about as long as some of them.
+/// Bytes between two synchronisations: many, because each takes about as long as writing some of them.
 const STEP: u64 = 32 << 20;
 
-/// A thread that does it.
+/// The thread that synchronises a file.
 #[derive(Debug)]
 pub(super) struct EarlySync {
     written: AtomicU64,
@@ -22,7 +22,8 @@ pub(super) struct EarlySync {
 }
 
 impl EarlySync {
-    /// For a file of `length` bytes; `None` for a small one, and where there is no further thread: all is done at the end.
+    /// Starts the thread for a file of `length` bytes.
+    /// Returns `None` for small files, or without a thread: the end does all.
     pub(super) fn of(file: &File, length: u64) -> Option<EarlySync> {
         if length < 2 * STEP {
             return None;
@@ -33,19 +34,19 @@ impl EarlySync {
         Some(EarlySync { written: AtomicU64::new(0), wake, thread })
     }
 
-    /// Takes note of bytes that were written.
+    /// Counts written bytes.
     pub(super) fn wrote(&self, bytes: u64) {
         let before = self.written.fetch_add(bytes, Ordering::Relaxed);
         if before / STEP != (before + bytes) / STEP {
-            // Where it has not yet come to the last ones, it takes these with them.
+            // A running synchronisation takes these bytes along.
             let _ = self.wake.try_send(());
         }
     }
 
-    /// Waits until it is done with what it was told of.
+    /// Waits for the pending synchronisation.
     ///
     /// # Errors
-    /// Those of the system, which tells of each only once.
+    /// Errors of the system, which reports each only once.
     pub(super) fn finish(self) -> io::Result<()> {
         drop(self.wake);
         self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread that writes to the disk has failed")))

@@ -1,4 +1,4 @@
-//! Standard input: read so that an interruption ends the wait for more, and cut into lines or words.
+//! Standard input: an interruption ends the wait for more; it is read by lines or words.
 
 use std::io::{self, BufRead, Read};
 
@@ -10,15 +10,15 @@ use rustix::{
 use super::interrupt;
 use crate::{Error, Result};
 
-/// The time between two looks at whether an interruption has arrived, while there is nothing to read.
+/// Interval of checks for an interruption while there is nothing to read.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
-/// Bytes of a line or a word, at most.
+/// Longest line or word, in bytes.
 const LONGEST: usize = 4 << 20;
-/// Lines or words of standard input that become rows of a report, at most: they all stay in memory.
+/// Rows of a report from standard input, at most: they stay in memory.
 pub(crate) const MOST_ROWS: usize = 2_000_000;
 
-/// Standard input without a buffer: what is not read stays with whoever writes it. An interruption ends the reading with an error
-/// from which [`Error::reading`] makes [`Error::Interrupted`].
+/// Standard input without a buffer, so that unread bytes stay in the pipe.
+/// An interruption ends the reading with an error that [`Error::reading`] turns into [`Error::Interrupted`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StandardInput;
 
@@ -40,15 +40,15 @@ impl Read for StandardInput {
     }
 }
 
-/// Calls `work` with each line of `input` that is not empty.
+/// Calls `work` with each nonempty line of `input`.
 ///
 /// # Errors
-/// Those of `work`, with the number of the line; input that cannot be read, or has a longer line than [`LONGEST`]; an interruption.
+/// Errors of `work`, with the line number; unreadable input; a line longer than [`LONGEST`]; an interruption.
 pub(crate) fn each_line(input: impl BufRead, work: impl FnMut(&str) -> Result<()>) -> Result<()> {
     each(input, "line", |byte| byte == b'\n', work)
 }
 
-/// Calls `work` with each word of `input`: what stands between white space.
+/// Calls `work` with each word of `input`, separated by white space.
 ///
 /// # Errors
 /// As [`each_line`].
@@ -87,10 +87,10 @@ fn each(
     }
 }
 
-/// Refuses another row for [`MOST_ROWS`] that there are.
+/// Refuses a row beyond [`MOST_ROWS`].
 ///
 /// # Errors
-/// A request error that names the limit, and `instead`, what has none.
+/// A request error that names the limit, and with `instead` a way without one.
 pub(crate) fn room_for_a_row(rows: usize, instead: &str) -> Result<()> {
     match rows < MOST_ROWS {
         true => Ok(()),

@@ -1,4 +1,4 @@
-//! Requests to stop, by a signal or a limit of time: work that checks for them ends at its next unit, and what is done is reported.
+//! Requests to stop, by a signal or a time limit: work ends at its next unit and reports its results.
 
 use std::{
     cell::{Cell, RefCell},
@@ -12,29 +12,30 @@ use std::{
 
 use super::error::{Error, Interruption, Result};
 
-/// The number of the signal that has arrived and is not yet answered; 0: none.
+/// Number of the pending signal; 0 for none.
 pub(super) static PENDING: AtomicUsize = AtomicUsize::new(0);
 
-/// When the program began to look at the clock.
+/// Origin of [`LIMIT`].
 static BEGUN: LazyLock<Instant> = LazyLock::new(Instant::now);
-/// When the limit of time is reached, in milliseconds after [`BEGUN`]; 0: there is none.
+/// Time limit in milliseconds after [`BEGUN`]; 0 for none.
 static LIMIT: AtomicU64 = AtomicU64::new(0);
 
-/// Says whether the program that this one is a part of wants the work to stop.
+/// Asks the host program if the work should stop.
 type StopQuestion = Rc<dyn Fn() -> Option<Interruption>>;
 
 thread_local! {
     static ASKED: RefCell<Option<StopQuestion>> = const { RefCell::new(None) };
-    /// What it has said, and is not yet answered.
+    /// The host's pending answer.
     static SAID: Cell<Option<Interruption>> = const { Cell::new(None) };
-    /// Whether a signal was answered.
+    /// True after a signal was handled.
     static STOPPED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Does `work` on this thread, which ends with [`Error::Interrupted`], or with what it has, soon after `asked` says so: for programs
-/// that deal with signals themselves. Signals are not watched meanwhile.
+/// Does `work` on this thread, and interrupts it soon after `asked` returns an interruption.
+/// It is for host programs that handle signals themselves; signals are not watched meanwhile. The work ends with
+/// [`Error::Interrupted`] or with what it has.
 pub fn interruptible<R>(asked: impl Fn() -> Option<Interruption> + 'static, work: impl FnOnce() -> R) -> R {
-    /// Takes the question away again, also where the work panics.
+    /// Removes the question, also after a panic.
     struct Restored(Option<StopQuestion>);
     impl Drop for Restored {
         fn drop(&mut self) {
@@ -46,7 +47,7 @@ pub fn interruptible<R>(asked: impl Fn() -> Option<Interruption> + 'static, work
     work()
 }
 
-/// Refuses to go on once a signal has arrived.
+/// Fails once an interruption has arrived.
 ///
 /// # Errors
 /// [`Error::Interrupted`], until [`answered`].
@@ -57,12 +58,12 @@ pub(crate) fn check() -> Result<()> {
     }
 }
 
-/// Whether another program is asked whether the work is to stop ([`interruptible`]).
+/// Returns true if a host program is asked ([`interruptible`]).
 pub(super) fn is_asked() -> bool {
     ASKED.with_borrow(Option::is_some)
 }
 
-/// The interruption that has arrived and is not yet answered.
+/// The pending interruption.
 pub(crate) fn pending() -> Option<Interruption> {
     let told = match ASKED.with_borrow(Option::clone) {
         Some(asked) => {
@@ -77,13 +78,13 @@ pub(crate) fn pending() -> Option<Interruption> {
     told.or_else(|| (remaining() == Some(Duration::ZERO)).then_some(Interruption::TimeLimit))
 }
 
-/// Stops the work so long from now, until the interruption is [`answered`].
+/// Sets the time limit; the work stops then until the interruption is [`answered`].
 pub(crate) fn limit(time: Duration) {
     let end = BEGUN.elapsed().saturating_add(time).as_millis();
     LIMIT.store(u64::try_from(end).unwrap_or(u64::MAX).max(1), Ordering::Relaxed);
 }
 
-/// The time that is left until the limit; nothing where there is none.
+/// Time until the limit; `None` without one.
 pub(crate) fn remaining() -> Option<Duration> {
     match LIMIT.load(Ordering::Relaxed) {
         0 => None,
@@ -91,17 +92,17 @@ pub(crate) fn remaining() -> Option<Duration> {
     }
 }
 
-/// Whether a signal has asked the program to stop, answered or not.
+/// Returns true if a signal has asked the program to stop, handled or not.
 pub(crate) fn is_stopped() -> bool {
     STOPPED.get() || pending().is_some_and(|by| by.signal().is_some())
 }
 
-/// Another command begins: nothing has asked it to stop.
+/// Begins another command, which no signal has stopped.
 pub(crate) fn begin() {
     STOPPED.set(false);
 }
 
-/// The interruption has been handled: the rest of the program ends normally.
+/// Marks the interruption as handled: the rest of the program ends normally.
 pub(crate) fn answered() {
     STOPPED.set(is_stopped());
     PENDING.store(0, Ordering::Relaxed);

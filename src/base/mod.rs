@@ -1,5 +1,4 @@
-//! What every layer of the program uses: signals, standard input, files that are written whole, and words for people; the rest comes
-//! from the core.
+//! Basics of every layer: signals, standard input, whole files and wording; the core has the rest.
 
 pub(crate) mod atomic;
 mod early_sync;

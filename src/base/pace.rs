@@ -1,16 +1,16 @@
-//! How much work is done between two looks at the clock, at the signals and at what is to be kept.
+//! The amount of work between two checks of the clock and of signals.
 
 use std::time::{Duration, Instant};
 
-/// About how long a unit of work takes.
+/// Duration of a unit of work (about).
 const UNIT: Duration = Duration::from_secs(1);
-/// How many times as much as was just done the next unit is at most.
+/// Largest growth from one unit to the next.
 const GROWTH: u64 = 8;
 
-/// How long a command asks a slow device for what nobody has asked for.
+/// Longest time for which a command asks a slow device unrequested questions.
 pub(crate) const UNASKED: Duration = Duration::from_secs(60);
 
-/// The size of units of work: small at first, then about as much as is done in a second, however fast or slow that goes.
+/// The size of units of work: small at first, then as much as is done in a second.
 ///
 /// Results must not depend on it.
 #[derive(Debug, Clone)]
@@ -20,18 +20,18 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Begins with units of size `first`, which never grow beyond `most`.
+    /// Begins with units of size `first`, which grow to at most `most`.
     pub(crate) fn new(first: u64, most: u64) -> Pace {
         Pace { size: first.clamp(1, most.max(1)), most: most.max(1) }
     }
 
-    /// The size of the next unit: 1 or more.
+    /// Size of the next unit, at least 1.
     pub(crate) fn size(&self) -> u64 {
         self.size
     }
 
-    /// Takes in that work of size `done` took this time. A piece of less than half a unit, as the last one may be, says nothing
-    /// unless it took longer than a unit.
+    /// Records that work of size `done` took `time`.
+    /// A piece of less than half a unit (the last one, say) counts only if it took longer than a unit.
     pub(crate) fn took(&mut self, done: u64, time: Duration) {
         if done >= self.size.div_ceil(2) || time > UNIT {
             let fitting = u128::from(done) * UNIT.as_nanos() / time.as_nanos().max(1);
@@ -40,7 +40,7 @@ impl Pace {
         }
     }
 
-    /// Does work of size `done`, and takes in how long it took.
+    /// Does work of size `done`, and records its duration.
     pub(crate) fn measure<T>(&mut self, done: u64, work: impl FnOnce() -> T) -> T {
         let start = Instant::now();
         let result = work();
@@ -53,7 +53,7 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// The sizes of the first units of something that does `rate` in a second.
+    /// The first unit sizes of something that does `rate` per second.
     fn sizes(mut pace: Pace, rate: f64, count: usize) -> Vec<u64> {
         let next = |_| {
             let size = pace.size();

@@ -1,11 +1,11 @@
-//! Reading and writing at a place of an open file, by several threads at once.
+//! Reading and writing at positions of an open file, by several threads at once.
 
 use std::{fs::File, io::Result};
 
-/// Fills `bytes` with what the file has from `at` on.
+/// Fills `bytes` from position `at` of the file.
 ///
 /// # Errors
-/// Those of the system; a file that ends before.
+/// Errors of the system; a file that ends earlier.
 pub(crate) fn read_at(file: &File, at: u64, bytes: &mut [u8]) -> Result<()> {
     #[cfg(unix)]
     return std::os::unix::fs::FileExt::read_exact_at(file, bytes, at);
@@ -13,10 +13,10 @@ pub(crate) fn read_at(file: &File, at: u64, bytes: &mut [u8]) -> Result<()> {
     return one_after_the_other::read_at(file, at, bytes);
 }
 
-/// Writes `bytes` from `at` on.
+/// Writes `bytes` at position `at` of the file.
 ///
 /// # Errors
-/// Those of the system.
+/// Errors of the system.
 pub(crate) fn write_at(file: &File, at: u64, bytes: &[u8]) -> Result<()> {
     #[cfg(unix)]
     return std::os::unix::fs::FileExt::write_all_at(file, bytes, at);
@@ -24,7 +24,7 @@ pub(crate) fn write_at(file: &File, at: u64, bytes: &[u8]) -> Result<()> {
     return one_after_the_other::write_at(file, at, bytes);
 }
 
-/// Where a file has one place at a time.
+/// For systems whose files have one position.
 #[cfg(not(unix))]
 mod one_after_the_other {
     use std::{

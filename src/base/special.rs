@@ -1,4 +1,4 @@
-//! Writing to what cannot be replaced: pipes and devices, which may have nobody who reads.
+//! Writing to pipes and devices, which cannot be replaced and may have no reader.
 
 use std::{
     fs::{File, OpenOptions},
@@ -10,15 +10,16 @@ use std::{
 
 use super::interrupt;
 
-/// How long it waits before it tries again.
+/// Pause between attempts.
 const AGAIN: Duration = Duration::from_millis(20);
 
-/// A pipe or a device that is open for writing. An interruption ends its wait for room, and a signal, also one that was answered
-/// before, the wait for a reader: with an error of the kind [`ErrorKind::WouldBlock`].
+/// An open pipe or device.
+/// An interruption ends the wait for room. Any signal, even a handled one, ends the wait for a reader. Both give an
+/// error of the kind [`ErrorKind::WouldBlock`].
 pub(super) struct Special(File);
 
 impl Special {
-    /// Opens it; a pipe once it has a reader.
+    /// Opens a path, and waits for a pipe's reader.
     pub(super) fn open(path: &Path) -> io::Result<Special> {
         let mut options = OpenOptions::new();
         options.write(true);
@@ -38,7 +39,7 @@ impl Write for Special {
     }
 }
 
-/// Tries until there is a reader or room, or it is to stop.
+/// Repeats an attempt until there is a reader or room, or until it should stop.
 fn waiting<T>(stop: impl Fn() -> bool, mut attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match attempt() {

@@ -1,18 +1,18 @@
-//! How far long work is.
+//! Progress of long work.
 
-/// What long work does next, and how far it is.
+/// The current stage of long work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stage<'a> {
-    /// What comes next, or has just been done.
+    /// Next or latest part of the work.
     pub what: &'a str,
-    /// Parts of the work that are done: of about the same length.
+    /// Parts done; they take about equally long.
     pub done: u64,
-    /// All parts; 0 where they are not known.
+    /// All parts; 0 if unknown.
     pub total: u64,
 }
 
 impl<'a> Stage<'a> {
-    /// Work of which no parts are known.
+    /// Makes a stage without known parts.
     pub fn of(what: &'a str) -> Stage<'a> {
         Stage { what, done: 0, total: 0 }
     }

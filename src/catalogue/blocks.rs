@@ -1,4 +1,4 @@
-//! A row for each block format.
+//! The table of block formats.
 
 use crate::{
     format::block::BlockFormat,
@@ -7,46 +7,46 @@ use crate::{
 };
 
 crate::rows! {
-    /// A block format: what its elements, scales and blocks are.
+    /// A block format: its elements, scales and blocks.
     pub(crate) struct BlockRow in "block_formats" {
-        /// The name.
+        /// Name.
         format: &'static str => shown("block format").essential(),
-        /// Other names that are accepted.
+        /// Other accepted names.
         aliases: Vec<&'static str> => shown("other names"),
-        /// The format of the elements.
+        /// Format of the elements.
         element: &'static str => shown("element").essential(),
-        /// The power of two that multiplies the value of an element's code.
+        /// Power of two that multiplies the value of an element's code.
         element_exponent: i32 => shown("times 2^"),
-        /// The largest element.
+        /// Largest element.
         largest: f64 => shown("largest element"),
-        /// The exponent of the largest element.
+        /// Exponent of the largest element.
         emax: i32 => shown("emax"),
         /// Elements in a block.
         length: usize => shown("elements").essential(),
-        /// The format of the scale of a block.
+        /// Format of a block's scale.
         scale: &'static str => shown("scale").essential(),
-        /// The format of the scale of a tensor, if it has one.
+        /// Format of the tensor's scale, if it has one.
         tensor_scale: Option<&'static str> => shown("tensor scale"),
-        /// Bits that a value takes, its share of the scale included.
-        bits: f64 => shown("bits a value").essential(),
-        /// How a scale follows from the largest magnitude of its block, unless another rule is asked for.
+        /// Bits per value, with its share of the scale.
+        bits: f64 => shown("bits per value").essential(),
+        /// Default rule that derives a scale from the largest magnitude of its block.
         scale_rule: &'static str => shown("scale rule"),
-        /// Where it is specified.
+        /// Specification.
         source: &'static str => shown("source"),
     }
 }
 
-/// The records of block formats.
+/// Makes the table of block formats.
 pub(crate) fn blocks<'a>(formats: impl IntoIterator<Item = &'a BlockFormat>) -> Table {
     Table::of("Block formats", formats.into_iter().map(row))
 }
 
-/// What a block format is, in a sentence.
+/// Describes a block format in a sentence.
 pub(crate) fn answer(format: &BlockFormat) -> String {
     let record = row(format);
     let tensor = record.tensor_scale.map_or(String::new(), |scale| format!(", and a tensor one in {scale}"));
     format!(
-        "{format} has blocks of {} values in {} with one scale in {}{tensor}: {} bits a value.",
+        "{format} has blocks of {} values in {} with one scale in {}{tensor}: {} bits per value.",
         record.length,
         record.element,
         record.scale,
@@ -66,7 +66,7 @@ fn row(format: &BlockFormat) -> BlockRow {
         length: format.length,
         scale: format.scale.name,
         tensor_scale: format.tensor_scale.map(|scale| scale.name),
-        // The code of a scale takes a byte.
+        // A scale code takes a byte.
         bits: f64::from(format.element.format.bits) + 8.0 / format.length as f64,
         scale_rule: format.default_rule,
         source: format.source,

@@ -1,43 +1,43 @@
-//! The codes of one format, with their bits, class and exact value.
+//! Tables of one format's codes, with their bits, class and exact value.
 
 use crate::{format::Format, report::Table};
 
 crate::rows! {
     /// A code of a format.
     pub(crate) struct CodeRow in "codes" {
-        /// The code, in hexadecimal.
+        /// Code, in hexadecimal.
         code: String => shown("code").essential(),
-        /// Its bits: sign, exponent and trailing significand apart.
+        /// Bits: sign, exponent, trailing significand.
         bits: String => shown("bits").essential(),
-        /// Its class of data.
+        /// Class of data.
         class: &'static str => shown("class"),
-        /// Its value.
+        /// Value.
         value: f64 => hidden(),
-        /// Its value in decimal; `~` marks a rounded one.
+        /// Value in decimal; `~` marks a rounded one.
         decimal: String => shown("value").essential(),
-        /// Its value as an integer times a power of two.
+        /// Value as an integer times a power of two.
         scaled: String => shown("exactly"),
     }
 
-    /// A code that describes a format: zeros, ends of the ranges of its classes, one, infinities, canonical NaN.
+    /// A landmark of a format: zeros, ends of classes, one, infinities, canonical NaN.
     pub(crate) struct Landmark in "landmarks" {
-        /// What the code is of the format.
+        /// Name of the landmark.
         landmark: &'static str => shown("landmark").essential(),
         /// The code.
         of: CodeRow => shown(""),
     }
 }
 
-/// Every code of `format`, in ascending order.
+/// Makes the table of all codes of `format`, in ascending order.
 ///
 /// # Panics
-/// For a format of more than 16 bits, whose table nobody would read.
+/// If the format has more than 16 bits.
 pub(crate) fn codes(format: &Format) -> Table {
     assert!(format.bits <= 16, "a table of all codes of {format}");
     Table::of(format!("Every code of {format}"), (0..=format.code_mask()).map(|code| row(format, code)))
 }
 
-/// The landmarks of `format`.
+/// Makes the table of landmarks of `format`.
 pub(crate) fn landmarks(format: &Format) -> Table {
     let landmark = |(landmark, code): (&'static str, u64)| Landmark { landmark, of: row(format, code) };
     Table::of(format!("Landmarks of {format}"), format.landmarks().into_iter().map(landmark))

@@ -1,4 +1,4 @@
-//! What can execute instructions here: the GPUs, the processor, the shipped models, and what `--device` takes.
+//! The devices of this machine: GPUs, processor, shipped models, and the names that `--device` takes.
 
 use crate::{
     Result,
@@ -14,72 +14,72 @@ use crate::{
 crate::rows! {
     /// A GPU of this machine.
     pub(crate) struct GpuRow in "gpus" {
-        /// As `--device` names it.
+        /// Name for `--device`.
         device: String => shown("device").essential(),
-        /// The name that the driver gives it.
+        /// Driver's name of the GPU.
         name: String => shown("name").essential(),
-        /// The compute capability.
+        /// Compute capability.
         compute_capability: String => shown("compute capability").essential(),
-        /// The target that kernels are compiled for.
+        /// Target of compiled kernels.
         architecture: Option<&'static str> => shown("architecture").essential(),
-        /// The model of its generation.
+        /// Model of its generation.
         model: Option<&'static str> => shown("model").essential(),
-        /// Its memory.
+        /// Memory.
         memory_mib: u64 => shown("memory").unit("MiB"),
         /// Streaming multiprocessors.
         multiprocessors: i64 => shown("SMs"),
-        /// The version of the driver.
+        /// Version of the driver.
         driver: Option<String> => shown("driver"),
-        /// The version of CUDA that the driver has.
+        /// CUDA version of the driver.
         driver_cuda: String => shown("CUDA of the driver"),
     }
 
     /// The processor of this machine.
     pub(crate) struct ProcessorRow in "processors" {
-        /// As `--device` names it.
+        /// Name for `--device`.
         device: String => shown("device").essential(),
-        /// The name that it gives itself.
+        /// Brand string.
         name: String => shown("name").essential(),
-        /// Its vendor, family, model and stepping.
+        /// Vendor, family, model and stepping.
         signature: String => shown("signature").essential(),
-        /// Its architecture, where its family and model are certain to name it: not in a virtual machine.
+        /// Architecture by family and model; none in a virtual machine.
         architecture: Option<&'static str> => shown("architecture").if_filled().essential(),
-        /// The model of its generation.
+        /// Model of its generation.
         model: Option<&'static str> => shown("model").essential(),
-        /// Its units that the program may use.
+        /// Units that the program may use.
         units: Vec<String> => shown("units"),
-        /// The version of its microcode.
+        /// Microcode version.
         microcode: Option<String> => shown("microcode"),
     }
 
-    /// A unit that the processor lacks, or that the operating system refuses.
+    /// A unit that the processor lacks or the operating system refuses.
     pub(crate) struct AbsentUnitRow in "absent_units" {
-        /// The unit.
+        /// Unit.
         unit: &'static str => shown("unit").essential(),
-        /// Why it cannot be used, and what would give it.
-        reason: String => shown("why not").essential(),
+        /// Reason, and what would provide the unit.
+        reason: String => shown("reason").essential(),
     }
 
-    /// A simulated device that is part of the program.
+    /// A shipped model as a simulated device.
     pub(crate) struct SimulatedRow in "simulated" {
-        /// As `--device` names it.
+        /// Name for `--device`.
         device: String => shown("device").essential(),
-        /// What it simulates.
+        /// Simulated generation.
         title: String => shown("simulates").essential(),
-        /// The version of the model.
+        /// Version of the model.
         version: u32 => shown("version"),
     }
 
-    /// A spelling that `--device` takes.
+    /// A form of name that `--device` takes.
     pub(crate) struct Spelling in "spellings" {
-        /// The spelling.
+        /// Form of the name.
         device: &'static str => shown("device").essential(),
-        /// What it is.
-        meaning: &'static str => shown("what it is").essential(),
+        /// Device of that name.
+        meaning: &'static str => shown("meaning").essential(),
     }
 }
 
-/// The kinds of device, as `--device` takes them.
+/// The forms of name that `--device` takes.
 const SPELLINGS: &[(&str, &str)] = &[
     ("cuda:N", "the N-th NVIDIA GPU, from 0; kernels are compiled for it at run time"),
     ("cpu", "this machine's own matrix, dot-product and fused multiply-add instructions"),
@@ -92,20 +92,20 @@ const SPELLINGS: &[(&str, &str)] = &[
     ("exec:'PROGRAM ARGS'", "any program that speaks the exec protocol: an RTL simulation, another vendor's GPU"),
 ];
 
-/// What can execute instructions here.
+/// The devices of this machine, in tables.
 pub(crate) struct DeviceTables {
-    /// The answer to what there is, in a sentence.
+    /// Summary in a sentence.
     pub answer: String,
-    /// The tables.
+    /// Tables.
     pub tables: Vec<Table>,
-    /// The reason why there is no GPU, if there is none.
+    /// Reason for the absence of GPUs.
     pub problem: Option<String>,
 }
 
-/// What can execute instructions here.
+/// Lists the devices of this machine.
 ///
 /// # Errors
-/// A shipped model that is none.
+/// A malformed shipped model.
 pub(crate) fn devices() -> Result<DeviceTables> {
     let (gpus, versions, problem) = match gpu::all().and_then(|gpus| Ok((gpus, gpu::driver_version()?))) {
         Ok((gpus, versions)) => {
@@ -118,25 +118,25 @@ pub(crate) fn devices() -> Result<DeviceTables> {
     let here = Processor::here();
     let mut tables = vec![table(&gpus, &versions)];
     tables.extend(here.map(processor).into_iter().flatten());
-    tables.extend([simulated()?, Table::of("What --device takes", spellings)]);
+    tables.extend([simulated()?, Table::of("Device names", spellings)]);
     Ok(DeviceTables { answer: answer(&gpus, here), tables, problem })
 }
 
 fn answer(gpus: &[Gpu], processor: Option<&Processor>) -> String {
     let gpus = match gpus {
-        [] => "no GPU that can be used".to_string(),
+        [] => "no usable GPU".to_string(),
         [gpu] => format!("one GPU, cuda:{} ({})", gpu.ordinal, gpu.name),
         [first, ..] => format!("{} GPUs, from cuda:{} ({}) on", gpus.len(), first.ordinal, first.name),
     };
     let units = processor.map(|processor| processor.units().map(|unit| unit.name).collect::<Vec<_>>());
     let units = match units.as_deref() {
-        None | Some([]) => "a processor without a unit that the program knows".to_string(),
+        None | Some([]) => "a processor without known matrix units".to_string(),
         Some(units) => format!("a processor, cpu, with {}", units.join(", ")),
     };
     format!("This machine has {gpus}, and {units}; {} are simulated.", counted(shipped().count() as u64, "model"))
 }
 
-/// The processor of this machine, and the units that it cannot use.
+/// Makes the tables of the processor and of the units that it cannot use.
 fn processor(processor: &Processor) -> [Table; 2] {
     let row = ProcessorRow {
         device: DeviceName::Cpu.to_string(),
@@ -151,7 +151,7 @@ fn processor(processor: &Processor) -> [Table; 2] {
         let absence = unit.check(&processor.features).err()?;
         Some(AbsentUnitRow { unit: unit.name, reason: unit.explain(&absence) })
     });
-    [Table::of("The processor of this machine", [row]), Table::of("Units that it cannot use", absent)]
+    [Table::of("Processor", [row]), Table::of("Unavailable units", absent)]
 }
 
 fn table(gpus: &[Gpu], (cuda, driver): &(String, Option<String>)) -> Table {
@@ -169,7 +169,7 @@ fn table(gpus: &[Gpu], (cuda, driver): &(String, Option<String>)) -> Table {
             driver_cuda: cuda.clone(),
         }
     };
-    Table::of("GPUs of this machine", gpus.iter().map(row))
+    Table::of("GPUs", gpus.iter().map(row))
 }
 
 fn simulated() -> Result<Table> {
@@ -182,7 +182,7 @@ fn simulated() -> Result<Table> {
         })
     };
     let rows: Vec<SimulatedRow> = shipped().map(row).collect::<Result<_>>()?;
-    Ok(Table::of("Simulated devices that are part of the program", rows))
+    Ok(Table::of("Simulated devices", rows))
 }
 
 #[cfg(all(test, feature = "cuda"))]

@@ -1,5 +1,4 @@
-//! What there is, in tables: formats and block formats, codes, a published table beside ours; the rules of models; instructions;
-//! devices.
+//! Tables of formats, block formats, codes, a published table, models, instructions and devices.
 
 mod blocks;
 mod codes;

@@ -1,4 +1,4 @@
-//! Models of arithmetic in tables, like those of papers: a row for each model, for each rule of one, for each key.
+//! Tables of models, of their rules, keys and programs, and of the evidence.
 
 use crate::{
     arithmetic::{
@@ -10,23 +10,23 @@ use crate::{
 };
 
 crate::rows! {
-    /// A model: what it describes, and how much of the instruction table.
+    /// A model and its coverage of the instruction table.
     pub(crate) struct ModelRow in "models" {
-        /// The name.
+        /// Name.
         model: String => shown("model").essential(),
-        /// What it is the arithmetic of.
+        /// Generation that it describes.
         title: String => shown("arithmetic of").essential(),
-        /// The version of the model.
+        /// Version of the model.
         version: u32 => shown("version"),
-        /// The architectures of the instruction table that it describes.
+        /// Architectures that it describes.
         architectures: Vec<String> => shown("architectures").essential(),
-        /// What else names it: its GPUs and processors, and other names of its architectures.
+        /// Other names: GPUs, processors, and other names of its architectures.
         aliases: Vec<String> => shown("also called").essential(),
-        /// How many rules it has.
+        /// Number of rules.
         rules: usize => shown("rules").essential(),
-        /// How many instructions of its architectures it covers.
+        /// Instructions of its architectures that it covers.
         instructions: usize => shown("instructions covered").essential(),
-        /// How many instructions its architectures have.
+        /// Instructions of its architectures.
         of: usize => hidden(),
         /// Rules with measurements as evidence.
         measured: usize => shown("rules measured"),
@@ -36,128 +36,128 @@ crate::rows! {
         specified: usize => shown("specification"),
         /// Rules with literature as evidence.
         literature: usize => shown("literature"),
-        /// Rules that are assumed, or some of whose keys are.
+        /// Rules with assumed keys.
         assumed: usize => shown("assumed"),
     }
 
     /// A rule of a model, as a paper would print it.
     pub(crate) struct RuleRow in "rules" {
-        /// Its number in the model.
+        /// Number in the model.
         rule: usize => shown("rule").essential(),
-        /// The patterns of instructions that it is for.
+        /// Patterns of the instructions that it covers.
         instructions: Vec<String> => shown("instructions").essential(),
-        /// How many instructions of the model's architectures it covers.
+        /// Instructions of the model's architectures that it covers.
         covered: usize => hidden(),
-        /// What a step of it is.
+        /// Kind of step.
         step: String => shown("step").essential(),
-        /// The kind of evidence for a step.
+        /// Kind of evidence for the step.
         step_evidence: EvidenceKind => hidden().marks("step"),
-        /// The code of its NaN.
+        /// Code of NaN results.
         nan: Option<String> => shown("NaN"),
-        /// The kind of evidence for the NaN.
+        /// Kind of evidence for the NaN.
         nan_evidence: EvidenceKind => hidden().marks("nan"),
-        /// How products are grouped along k.
+        /// Groups of products along k.
         group: String => shown("groups along k").essential(),
-        /// The kind of evidence for the groups.
+        /// Kind of evidence for the groups.
         group_evidence: EvidenceKind => hidden().marks("group"),
-        /// Bits that alignment keeps.
+        /// Fraction bits that alignment keeps.
         bits: Option<i32> => shown("bits").essential(),
-        /// The kind of evidence for the bits.
+        /// Kind of evidence for the bits.
         bits_evidence: EvidenceKind => hidden().marks("bits"),
-        /// How alignment cuts off.
-        cut: Option<&'static str> => shown("cut").essential(),
-        /// The kind of evidence for the cut.
+        /// Rounding of alignment.
+        cut: Option<&'static str> => shown("alignment").essential(),
+        /// Kind of evidence for the rounding of alignment.
         cut_evidence: EvidenceKind => hidden().marks("cut"),
-        /// The lowest exponent that alignment is to.
+        /// Lowest exponent of alignment.
         floor: Option<i32> => shown("floor"),
-        /// The kind of evidence for the floor.
+        /// Kind of evidence for the floor.
         floor_evidence: EvidenceKind => hidden().marks("floor"),
-        /// Where c goes.
+        /// Place of c.
         c: String => shown("c").essential(),
-        /// The kind of evidence for the place of c.
+        /// Kind of evidence for the place of c.
         c_evidence: EvidenceKind => hidden().marks("c"),
-        /// What results are rounded to.
+        /// Format and rounding of results.
         result: String => shown("result").essential(),
-        /// The kind of evidence for the result.
+        /// Kind of evidence for the result.
         result_evidence: EvidenceKind => hidden().marks("result"),
-        /// What becomes of subnormal numbers.
+        /// Treatment of subnormals.
         subnormals: &'static str => shown("subnormals"),
-        /// The kind of evidence for subnormal numbers.
+        /// Kind of evidence for the subnormals.
         subnormals_evidence: EvidenceKind => hidden().marks("subnormals"),
-        /// The zero that a sum of nothing is.
+        /// Zero of an empty sum.
         zero: &'static str => shown("zero"),
-        /// The kind of evidence for the zero.
+        /// Kind of evidence for the zero.
         zero_evidence: EvidenceKind => hidden().marks("zero"),
     }
 
-    /// A source that a rule of a model rests on. Of several that cover a key, the first holds; a key that none covers is assumed.
+    /// A source of a rule. The first source that covers a key counts; a key without source is assumed.
     pub(crate) struct EvidenceRow in "evidence" {
-        /// The model.
+        /// Model.
         model: String => shown("model").if_varied().essential(),
-        /// The number of the rule.
+        /// Number of the rule.
         rule: usize => shown("rule").if_varied().essential(),
-        /// The number of the source among those of the rule.
+        /// Number of the source in the rule.
         number: usize => hidden(),
-        /// The kind of the source.
+        /// Kind of source.
         kind: EvidenceKind => hidden(),
-        /// The source with its kind, and what it covers.
+        /// Source with its kind and its coverage.
         evidence: String => shown("source").essential(),
-        /// The device that was measured or recorded.
+        /// Measured or recorded device.
         device: Option<String> => hidden(),
-        /// The day of the measurement.
+        /// Date of the measurement.
         date: Option<String> => hidden(),
-        /// Cases of each instruction that were compared.
+        /// Cases compared for each instruction.
         cases: Option<u64> => hidden(),
-        /// The folder of reports or recordings.
+        /// Folder of reports or recordings.
         files: Option<String> => hidden(),
-        /// The keys that it covers; none: all.
+        /// Keys that it covers; empty for all.
         keys: Vec<String> => hidden(),
-        /// Patterns of the instructions that it covers; none: all of the rule.
+        /// Patterns of the instructions that it covers; empty for all.
         instructions: Vec<String> => hidden(),
-        /// Keys that the source leaves open, each with the values that agree with it.
+        /// Keys that the source leaves open, with the values that agree with it.
         leaves: Option<String> => hidden(),
     }
 
-    /// An operation of the program of an instruction: how a value is made.
+    /// An operation in the program of an instruction.
     pub(crate) struct ProgramRow in "program" {
-        /// The instruction.
+        /// Instruction.
         instruction: String => shown("instruction").if_varied().essential(),
-        /// The name of the value: a, b, c, the number of an operation, or d.
+        /// Name of the value: a, b, c, the number of an operation, or d.
         value: String => shown("value").essential(),
-        /// How it is made.
-        operation: String => shown("is").essential(),
+        /// Operation that computes it.
+        operation: String => shown("operation").essential(),
     }
 
-    /// A key of the nodes of trees in model files.
+    /// A key of tree nodes in model files.
     pub(crate) struct NodeKeyRow in "node_keys" {
-        /// The key.
+        /// Key.
         key: &'static str => shown("key").essential(),
-        /// What it says.
+        /// Meaning.
         meaning: &'static str => shown("meaning").essential(),
-        /// The allowed values.
+        /// Allowed values.
         values: &'static str => shown("values").essential(),
-        /// The kinds of node for which it says something, or `all`.
+        /// Kinds of node with this key, or `all`.
         kinds: Vec<&'static str> => shown("kinds"),
-        /// Whether those kinds need it.
+        /// True if these kinds require it.
         required: bool => shown("needed"),
     }
 
-    /// A key of the rules of model files.
+    /// A key of rules in model files.
     pub(crate) struct KeyRow in "keys" {
-        /// The key.
+        /// Key.
         key: &'static str => shown("key").essential(),
-        /// What it says.
+        /// Meaning.
         meaning: &'static str => shown("meaning").essential(),
-        /// The allowed values.
+        /// Allowed values.
         values: &'static str => shown("values").essential(),
-        /// The steps for which it says something, or `all`.
+        /// Steps with this key, or `all`.
         steps: Vec<&'static str> => shown("steps"),
-        /// Whether those steps need it.
+        /// True if these steps require it.
         required: bool => shown("needed"),
     }
 }
 
-/// A row for each model: what it describes, and how much of the instruction table.
+/// Makes the table of models.
 pub(crate) fn models(models: &[Model]) -> Table {
     let row = |model: &Model| {
         let table = instructions(model);
@@ -183,7 +183,7 @@ pub(crate) fn models(models: &[Model]) -> Table {
     Table::of("Models (a rule can rest on several kinds of evidence)", models.iter().map(row))
 }
 
-/// The rules of a model, as a paper would print them, and the evidence for each.
+/// Makes the tables of a model's rules and of their evidence.
 pub(crate) fn model(model: &Model) -> [Table; 2] {
     let title = format!("{}: {}, version {}", model.name, model.title, model.version);
     let table = instructions(model);
@@ -195,7 +195,7 @@ pub(crate) fn model(model: &Model) -> [Table; 2] {
     [Table::of(title, rules), evidence((0..model.rules.len()).map(|index| (model, index, Vec::new())))]
 }
 
-/// A row for each source of these rules, named by their models and places, and for which instructions (none: all of the rule).
+/// Makes the table of the sources of rules, each with the instructions that use it (none: all).
 fn evidence<'a>(rules: impl IntoIterator<Item = (&'a Model, usize, Vec<&'a Instruction>)>) -> Table {
     let open = |(key, values): (&String, &String)| format!("{key}: {values}");
     let rows = rules.into_iter().flat_map(|(model, index, used)| {
@@ -225,12 +225,12 @@ fn evidence<'a>(rules: impl IntoIterator<Item = (&'a Model, usize, Vec<&'a Instr
         })
     });
     Table::of(
-        "What rules rest on: of several sources the first that covers a key holds; what none covers is assumed",
+        "Evidence of the rules (the first source that covers a key counts; keys without source are assumed)",
         rows,
     )
 }
 
-/// A source and what it covers: `literature: Xie et al.; for group`.
+/// Words a source and its coverage: `literature: Xie et al.; for group`.
 fn in_words(own: &Evidence) -> String {
     let files = own.source.files().map_or(String::new(), |files| format!(", {files}"));
     let keys = if own.keys.is_empty() { String::new() } else { format!("; for {}", own.keys.join(", ")) };
@@ -239,7 +239,7 @@ fn in_words(own: &Evidence) -> String {
     format!("{own}{files}{keys}{of}")
 }
 
-/// What the rules rest on by which models compute instructions, each rule once.
+/// Makes the table of evidence for the rules by which models compute instructions, each rule once.
 pub(crate) fn evidence_for<'a>(uses: impl IntoIterator<Item = (&'a Model, &'a Instruction)>) -> Table {
     let mut rules: Vec<(&Model, usize, Vec<&Instruction>)> = Vec::new();
     for (model, instruction) in uses {
@@ -255,7 +255,7 @@ pub(crate) fn evidence_for<'a>(uses: impl IntoIterator<Item = (&'a Model, &'a In
     evidence(rules)
 }
 
-/// How much a model describes, in a sentence.
+/// Describes a model's coverage in a sentence.
 pub(crate) fn answer_of_model(model: &Model) -> String {
     let table = instructions(model);
     let all = counted(table.len() as u64, "instruction");
@@ -270,13 +270,13 @@ pub(crate) fn answer_of_model(model: &Model) -> String {
     format!("{} describes {described}{of}, by {}.", model.name, counted(model.rules.len() as u64, "rule"))
 }
 
-/// How many models there are, in a sentence.
+/// Counts the models in a sentence.
 pub(crate) fn answer_of_models(models: &[Model]) -> String {
     let architectures = models.iter().map(|model| model.architectures.len()).sum::<usize>();
     format!("{} describe {}.", counted(models.len() as u64, "model"), counted(architectures as u64, "architecture"))
 }
 
-/// How long programs are, in a sentence.
+/// Counts the operations of programs in a sentence.
 pub(crate) fn answer_of_programs(programs: &[&Program]) -> String {
     let of = |program: &&Program| {
         let operations = counted(program.lines().len() as u64, "operation");
@@ -285,12 +285,12 @@ pub(crate) fn answer_of_programs(programs: &[&Program]) -> String {
     format!("One dot-product-add takes {}.", programs.iter().map(of).collect::<Vec<_>>().join(", "))
 }
 
-/// How many keys there are, in a sentence.
+/// Counts the keys in a sentence.
 pub(crate) fn answer_of_keys() -> String {
     format!("A rule of a model file has up to {} keys, a node of a tree up to {}.", KEYS.len(), NODE_KEYS.len())
 }
 
-/// A row for each operation of the programs of instructions.
+/// Makes the table of the operations of programs.
 pub(crate) fn programs(programs: &[&Program]) -> Table {
     let rows = programs.iter().flat_map(|program| {
         let instruction = program.instruction.name.clone();
@@ -300,10 +300,10 @@ pub(crate) fn programs(programs: &[&Program]) -> Table {
             operation,
         })
     });
-    Table::of("The program of one dot-product-add", rows)
+    Table::of("Program of one dot-product-add", rows)
 }
 
-/// A row for each key of a node of a tree.
+/// Makes the table of the keys of tree nodes.
 pub(crate) fn node_keys() -> Table {
     let row = |key: &NodeKey| NodeKeyRow {
         key: key.name,
@@ -318,7 +318,7 @@ pub(crate) fn node_keys() -> Table {
     Table::of("Keys of a node of a tree, in the order of the computation", NODE_KEYS.iter().map(row))
 }
 
-/// A row for each key of a rule.
+/// Makes the table of the keys of rules.
 pub(crate) fn keys() -> Table {
     let steps = |steps: &[Step]| match steps.len() == Step::ALL.len() {
         true => vec!["all"],
@@ -334,7 +334,7 @@ pub(crate) fn keys() -> Table {
     Table::of("Keys of a rule, in the order of the computation", KEYS.iter().map(row))
 }
 
-/// The instructions of the table that a model's architectures have; of a model that names none, those that it covers.
+/// The instructions of a model's architectures, or without architectures those that it covers.
 fn instructions(model: &Model) -> Vec<&'static Instruction> {
     let here = |i: &&Instruction| match model.architectures.is_empty() {
         true => model.rule(i).is_some(),

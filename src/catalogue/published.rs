@@ -1,4 +1,4 @@
-//! A published table of formats, cell by cell beside what the records give.
+//! A published table of formats, compared cell by cell with the records.
 
 use std::collections::BTreeSet;
 
@@ -8,41 +8,42 @@ use crate::{
 };
 
 crate::rows! {
-    /// A published cell beside ours.
+    /// A published cell and ours.
     pub(crate) struct PublishedCell in "published" {
-        /// The format.
+        /// Format.
         format: &'static str => shown("format").essential(),
-        /// Which cell of its row.
+        /// Column of the cell.
         cell: String => shown("cell").essential(),
-        /// The text as printed.
+        /// Printed text.
         printed: String => shown("printed").essential(),
-        /// What follows from the record.
+        /// Text that follows from the record.
         ours: String => shown("ours").essential(),
-        /// Whether both mean the same.
+        /// True if both mean the same.
         agree: bool => shown("agree").essential(),
-        /// Whether the printed cell is what follows from the record.
+        /// Verdict on the printed cell.
         verdict: &'static str => shown("verdict"),
-        /// Why the printed text is taken to be wrong, if it is.
+        /// Explanation of a misprint.
         misprint: Option<String> => hidden(),
     }
 }
 
-/// The published cells: data, with the misprints that are known.
+/// The published cells, with the known misprints.
 const CELLS: &str = include_str!("../../experiments/table-formats.csv");
 
-/// One printed cell.
+/// A printed cell.
 struct PrintedCell {
     format: &'static Format,
     cell: String,
     text: String,
-    /// Why the cell may differ: empty if it may not.
+    /// Explanation of a misprint; empty for a sound cell.
     misprint: String,
 }
 
-/// Adds to `report` the printed cells beside ours, how many agree, and a note on every misprint; its claim holds if every other cell agrees.
+/// Adds the comparison to `report`, with a note on every misprint.
+/// The report's claim holds if every other cell agrees.
 ///
-/// Bits are compared as sets of codes: the printed patterns expanded, against what the codes decode to. The printed NaN
-/// of a format with infinities is taken without the codes that the same row prints as infinity.
+/// Bits are compared as sets of codes: expanded patterns against decoded codes. The codes that a row prints as infinity
+/// do not count as its NaN.
 pub(crate) fn published(report: &mut Report) {
     let cells = read();
     let mut rows = Vec::new();
@@ -67,18 +68,18 @@ pub(crate) fn published(report: &mut Report) {
             verdict: match (agree, printed.misprint.is_empty()) {
                 (true, _) => "reproduced",
                 (false, false) => "not reproduced: misprinted",
-                (false, true) => "not reproduced: not known why",
+                (false, true) => "not reproduced: unexplained",
             },
             misprint: Some(printed.misprint.clone()).filter(|reason| !reason.is_empty()),
         });
     }
     report.answer = Some(format!(
-        "{agreeing} of {} published cells agree with the formats here; misprints: {}; differences without explanation: {differing}.",
+        "{agreeing} of {} published cells agree with the records; misprints: {}; unexplained differences: {differing}.",
         cells.len(),
         report.notes.len()
     ));
     let title =
-        "Matrix Core Programming on AMD GPUs (AMD ROCm Blogs), table of low-precision types: its cells and ours";
+        "Matrix Core Programming on AMD GPUs (AMD ROCm Blogs), table of low-precision types: printed cells and ours";
     report.tables.push(Table::of(title, rows));
     report.holds &= differing == 0;
 }
@@ -94,7 +95,7 @@ fn read() -> Vec<PrintedCell> {
     reader.records().map(|record| printed(record.expect("the cells are well-formed CSV"))).collect()
 }
 
-/// Our text for the cell, and whether it means the same as the printed one.
+/// Our text for the cell, and true if it means the same as the printed one.
 fn compare(cells: &[PrintedCell], printed: &PrintedCell) -> (String, bool) {
     let format = printed.format;
     let pattern = |pattern: Option<_>| pattern.map_or("n/a".to_string(), |pattern| format.split_pattern(&pattern));
@@ -106,7 +107,7 @@ fn compare(cells: &[PrintedCell], printed: &PrintedCell) -> (String, bool) {
         "range" => range(format, text),
         "shorthand" => {
             let trailing = if float.trailing_bits > 0 { format!("M{}", float.trailing_bits) } else { String::new() };
-            // The name that follows (FN, FNUZ, an alias) is not a property of the bits.
+            // The name after it (FN, FNUZ, an alias) is not a property of the bits.
             let ours = format!("E{}{trailing}", float.exponent_bits);
             let tail = text.strip_prefix(ours.as_str());
             (ours, tail.is_some_and(|tail| !tail.starts_with(|c: char| c.is_ascii_digit())))
@@ -123,8 +124,8 @@ fn compare(cells: &[PrintedCell], printed: &PrintedCell) -> (String, bool) {
     }
 }
 
-/// The largest finite number, as the article prints it: exact, or rounded where it has a power of ten; for a format of
-/// powers of two, the exponents of the smallest and the largest.
+/// The largest finite number as the article prints it: exact, or rounded with a power of ten.
+/// A format of powers of two has the exponents of the smallest and the largest.
 fn range(format: &Format, text: &str) -> (String, bool) {
     let largest = format.decode(format.largest(false));
     if let Some(exponent) = text.strip_prefix("2^(±").and_then(|rest| rest.strip_suffix(')')) {
@@ -152,8 +153,8 @@ fn of_class(format: &Format, class: Class) -> BTreeSet<u64> {
     (0..=format.code_mask()).filter(|&code| format.decode(code).class == class).collect()
 }
 
-/// The codes that a printed pattern stands for: bits, `S` and `x` for either bit, `{01, 10 11}` for alternatives; spaces
-/// mean nothing; `n/a` is the empty set.
+/// Expands a printed pattern into codes: `S` and `x` are either bit, `{01, 10 11}` are alternatives.
+/// Spaces mean nothing; `n/a` is the empty set.
 fn members(text: &str) -> BTreeSet<u64> {
     if text == "n/a" {
         return BTreeSet::new();

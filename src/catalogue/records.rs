@@ -1,4 +1,4 @@
-//! A row for each format: what its record says and what follows from it.
+//! The table of formats: their records, and what follows from them.
 
 use crate::{
     format::{Encoding, Float, Format, Overflow, Zeros},
@@ -6,15 +6,15 @@ use crate::{
 };
 
 crate::rows! {
-    /// The record of a number format, and what follows from it.
+    /// The record of a number format, and its consequences.
     pub(crate) struct FormatRecord in "formats" {
-        /// The canonical name.
+        /// Canonical name.
         format: &'static str => shown("format").essential(),
-        /// Other names that are accepted.
+        /// Other accepted names.
         aliases: Vec<&'static str> => shown("other names"),
         /// Bits of a code.
         bits: u32 => shown("bits").essential(),
-        /// 1 if there is a sign bit.
+        /// Sign bits: 1 or 0.
         sign_bits: i64 => shown("sign bits").essential(),
         /// Bits of the exponent field.
         exponent_bits: Option<i64> => shown("exponent bits").essential(),
@@ -22,63 +22,63 @@ crate::rows! {
         trailing_bits: Option<i64> => shown("trailing bits").essential(),
         /// Ignored bits below the trailing significand.
         padding_bits: Option<i64> => shown("padding bits"),
-        /// What these bits mean, where there are any.
+        /// Meaning of the padding bits.
         padding: Option<&'static str> => shown("padding").if_filled(),
-        /// The exponent bias.
+        /// Exponent bias.
         bias: Option<i64> => shown("bias").essential(),
-        /// The exponent of the smallest normal number.
+        /// Exponent of the smallest normal number.
         emin: Option<i64> => shown("emin").essential(),
-        /// The exponent of the largest finite number.
+        /// Exponent of the largest finite number.
         emax: Option<i64> => shown("emax").essential(),
-        /// Which zeros there are.
+        /// Zeros.
         zeros: &'static str => shown("zeros").essential(),
-        /// The codes of zeros: S either sign, x any bit, p padding.
+        /// Codes of zeros: S either sign, x any bit, p padding.
         zero_pattern: Option<String> => shown("zero"),
-        /// How many codes are NaNs, those that differ in the padding counted apart.
+        /// Number of NaN codes, with every value of the padding.
         nan_codes: u64 => shown("NaN codes").essential(),
-        /// The codes of NaNs.
+        /// Codes of NaNs.
         nan_pattern: Option<String> => shown("NaN"),
-        /// Which infinities there are.
+        /// Infinities.
         infinities: &'static str => shown("infinity").essential(),
-        /// The codes of infinities.
+        /// Codes of infinities.
         infinity_pattern: Option<String> => shown("infinity code"),
-        /// The largest finite number.
+        /// Largest finite number.
         largest: Option<f64> => hidden(),
-        /// The largest finite number in decimal; `~` marks a rounded one.
+        /// Largest finite number in decimal; `~` marks a rounded one.
         largest_decimal: Option<String> => shown("largest").essential(),
-        /// Its code.
+        /// Code of the largest finite number.
         largest_code: Option<String> => shown("its code").beside(),
-        /// The smallest positive normal number.
+        /// Smallest positive normal number.
         smallest_normal: Option<f64> => hidden(),
-        /// The smallest positive normal number in decimal.
+        /// Smallest positive normal number in decimal.
         smallest_normal_decimal: Option<String> => shown("smallest normal").essential(),
-        /// Its code.
+        /// Code of the smallest positive normal number.
         smallest_normal_code: Option<String> => shown("its code").beside(),
-        /// The smallest positive subnormal number.
+        /// Smallest positive subnormal number.
         smallest_subnormal: Option<f64> => hidden(),
-        /// The smallest positive subnormal number in decimal.
+        /// Smallest positive subnormal number in decimal.
         smallest_subnormal_decimal: Option<String> => shown("smallest subnormal").essential(),
-        /// Its code.
+        /// Code of the smallest positive subnormal number.
         smallest_subnormal_code: Option<String> => shown("its code").beside(),
-        /// What becomes of values that are too large.
+        /// Treatment of values that are too large.
         overflow: &'static str => shown("overflow").essential(),
-        /// Where it is specified.
+        /// Specification.
         source: &'static str => shown("source").essential(),
     }
 }
 
 const PADDING: &str = "ignored: the value of a code does not depend on it; zero in canonical codes";
 
-/// How much of a record the views for people show.
+/// Detail of a record in the views for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Detail {
-    /// What distinguishes formats from one another.
+    /// Columns that distinguish formats.
     Brief,
-    /// Other names and patterns of codes too.
+    /// Also other names and patterns of codes.
     Full,
 }
 
-/// The records of `formats`, computed from their fields. Views for machines have all columns whatever the detail.
+/// Makes the table of `formats`. Views for machines have all columns in any detail.
 pub(crate) fn records<'a>(formats: impl IntoIterator<Item = &'a Format>, detail: Detail) -> Table {
     let title = match detail {
         Detail::Brief => "Formats (~ marks a decimal that is rounded)",
@@ -87,7 +87,7 @@ pub(crate) fn records<'a>(formats: impl IntoIterator<Item = &'a Format>, detail:
     Table { brief: detail == Detail::Brief, ..Table::of(title, formats.into_iter().map(row)) }
 }
 
-/// What a format holds, in a sentence.
+/// Describes a format in a sentence.
 pub(crate) fn answer(format: &Format) -> String {
     let record = row(format);
     let codes = match format.bits {
@@ -110,7 +110,7 @@ pub(crate) fn answer(format: &Format) -> String {
     sentence + "; " + &said.join(", ") + "."
 }
 
-/// How many formats are listed, in a sentence.
+/// Counts the listed formats in a sentence.
 pub(crate) fn answer_of_list(formats: usize, blocks: usize) -> String {
     format!("{} and {} are known by name.", counted(formats as u64, "format"), counted(blocks as u64, "block format"))
 }
@@ -159,7 +159,7 @@ fn row(format: &Format) -> FormatRecord {
     }
 }
 
-/// Zeros, NaN and infinity: in words or as a count, and as patterns of bits.
+/// Zeros, NaNs and infinities: in words or as a count, and as patterns of bits.
 struct SpecialCodes {
     zeros: &'static str,
     nan_codes: u64,

@@ -1,4 +1,4 @@
-//! A result on which a device and a model differ.
+//! Results on which a device and a model differ.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,42 +8,42 @@ use crate::{
     isa::{Case, Instruction, scalar::Form},
 };
 
-/// A case with the outputs of a device and a model. Of a scalar instruction, whose model is its rule, the first operand is `a[0]`, the
-/// second `b[0]`, the third `c`.
+/// A case with the outputs of a device and a model.
+/// For a scalar instruction, the model is its rule, and the operands are `a[0]`, `b[0]` and `c`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Answer {
-    /// The operands.
+    /// Operands.
     pub case: Case,
-    /// The device's code of D.
+    /// Device's code of D.
     pub device: u64,
-    /// The model's code of D.
+    /// Model's code of D.
     pub model: u64,
 }
 
-/// Where a result was found.
+/// The place of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ResultPlace {
     /// An output of a matrix instruction.
     Output(Spot),
-    /// A result of a scalar instruction: the number of the input, and the lane.
+    /// A result of a scalar instruction: number of the input, and lane.
     Lane(u64, usize),
 }
 
-/// A result on which a device and a model differ, or several that do so alike.
+/// A differing result, or the first of several that differ alike.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Difference {
-    /// Where it was found.
+    /// Place of the result.
     pub place: ResultPlace,
-    /// As it was found.
+    /// Case as found.
     pub found: Answer,
-    /// The minimal case that it was reduced to, if it was.
+    /// Minimal case, if it was reduced.
     pub reduced: Option<Answer>,
-    /// How many results of the comparison this one stands for, itself included.
+    /// Results that it stands for, itself included.
     pub count: u64,
 }
 
-/// What was compared: an instruction.
+/// The compared instruction.
 #[derive(Debug, Clone, Copy)]
 pub enum Subject<'a> {
     /// A matrix instruction.
@@ -53,19 +53,19 @@ pub enum Subject<'a> {
 }
 
 impl Difference {
-    /// A difference as it was found, which stands for itself.
+    /// Makes a difference as found, which stands for itself.
     pub fn found(place: ResultPlace, found: Answer) -> Difference {
         Difference { place, found, reduced: None, count: 1 }
     }
 
-    /// The reduced case, or the one that was found.
+    /// The reduced case, or else the case as found.
     pub fn simplest(&self) -> &Answer {
         self.reduced.as_ref().unwrap_or(&self.found)
     }
 }
 
 impl Subject<'_> {
-    /// The name of the instruction.
+    /// Name of the instruction.
     pub fn name(&self) -> &str {
         match self {
             Subject::Matrix(instruction) => &instruction.name,
@@ -73,7 +73,7 @@ impl Subject<'_> {
         }
     }
 
-    /// The formats of A, B, C and D; of a scalar instruction those of the operands and of the result.
+    /// Formats of A, B, C and D; for a scalar instruction, of the operands and the result.
     pub fn formats(&self) -> [&'static Format; 4] {
         match self {
             Subject::Matrix(i) => [i.a, i.b, i.c, i.d],
@@ -81,7 +81,7 @@ impl Subject<'_> {
         }
     }
 
-    /// The format of block scales, if there are any.
+    /// Format of block scales, if there are any.
     pub fn scale(&self) -> Option<&'static Format> {
         match self {
             Subject::Matrix(i) => i.scale.map(|scale| scale.format),
@@ -89,7 +89,7 @@ impl Subject<'_> {
         }
     }
 
-    /// Whether there is a third operand.
+    /// Returns true if there is a third operand.
     pub fn has_c(&self) -> bool {
         match self {
             Subject::Matrix(_) => true,
@@ -97,8 +97,9 @@ impl Subject<'_> {
         }
     }
 
-    /// The code of the correctly rounded (to nearest, ties to even) exact result of `case`, integers wrapped or saturated as the
-    /// instruction does; `None` for scalar instructions, whose rule is exact itself, and where D has no such code.
+    /// The exact result of `case`, correctly rounded (to nearest, ties to even), as a code of D.
+    /// Integers wrap or saturate as the instruction does. `None` for scalar instructions, whose rule is exact, and
+    /// where D has no such code.
     pub fn exact(&self, case: &Case) -> Option<u64> {
         match self {
             Subject::Matrix(i) => case.exact(i, Rounding::Rne),

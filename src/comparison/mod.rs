@@ -1,8 +1,8 @@
-//! What a comparison finds, the same for all that compare (probes, campaigns, recordings, sweeps of scalar instructions): each
-//! [`Difference`] is a case with the device's answer and the model's, where it was found, and how the answers differ; in reports a row of
-//! the table `mismatches`. What was compared, and how much of it agrees, is a row of the table `verification`.
+//! Results of comparisons, the same for probes, campaigns, recordings and scalar sweeps.
+//! A [`Difference`] is a case with the device's and the model's answer, its place, and the kind of difference: a row of
+//! the table `mismatches`. The compared outputs and their agreement are rows of the table `verification`.
 
-mod cost;
+mod complexity;
 mod difference;
 mod nans;
 mod operands;
@@ -10,7 +10,7 @@ pub mod shrink;
 mod signature;
 mod table;
 
-pub use cost::Complexity;
+pub use complexity::Complexity;
 pub use difference::{Answer, Difference, ResultPlace, Subject};
 pub(crate) use nans::with_one_nan;
 pub use nans::{Nans, OneNan};

@@ -1,4 +1,4 @@
-//! Which NaN codes of D are equal.
+//! Equality of NaN codes in D.
 
 use crate::{
     Result,
@@ -7,31 +7,31 @@ use crate::{
     isa::{Codes, Instruction, Tiles},
 };
 
-/// Which NaN codes of D are equal.
+/// The equality of NaN codes in D.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Nans {
-    /// Codes are compared in every bit: two NaN codes are two results.
+    /// Every bit counts: two NaN codes are two results.
     #[default]
     ByCode,
-    /// Any NaN code equals any other NaN code.
+    /// Any two NaN codes are equal.
     Alike,
 }
 
 impl Nans {
-    /// What a reader of results must know, if NaN codes are alike.
+    /// The note for readers of results, if NaN codes are alike.
     pub fn note(self) -> Option<String> {
         let used = "Any NaN code counted as equal to any other NaN code (--any-nan).";
         (self == Nans::Alike).then(|| used.into())
     }
 
-    /// Whether two codes of `format` are equal.
+    /// Returns true if two codes of `format` are equal.
     pub fn agree(self, format: &Format, x: u64, y: u64) -> bool {
         x == y || self == Nans::Alike && is_nan(format, x) && is_nan(format, y)
     }
 }
 
 impl From<bool> for Nans {
-    /// Of a flag that asks for NaN codes to be alike.
+    /// Converts a flag that asks for NaN codes to be alike.
     fn from(alike: bool) -> Nans {
         if alike { Nans::Alike } else { Nans::ByCode }
     }
@@ -41,10 +41,10 @@ fn is_nan(format: &Format, code: u64) -> bool {
     matches!(format.value(code), Real::Nan)
 }
 
-/// A device with one NaN: the format's canonical NaN stands for every NaN code in D.
+/// A device that replaces every NaN code in D by the format's canonical NaN.
 pub struct OneNan(pub Box<dyn Device>);
 
-/// D with the canonical NaN in place of every NaN code.
+/// Replaces every NaN code in D by the canonical NaN.
 pub(crate) fn with_one_nan(format: &Format, mut d: Codes) -> Codes {
     if let Some(canonical) = format.nan() {
         let others: Vec<usize> =
@@ -113,7 +113,7 @@ mod tests {
                 "{x:#x} {y:#x}"
             );
         }
-        // Integers have none.
+        // Integers have no NaN.
         assert!(!Nans::Alike.agree(find("s32").unwrap(), 0x7fffffff, 0x7ffffffe));
     }
 

@@ -1,9 +1,10 @@
-//! The operands of a case in words.
+//! Operands of a case in words.
 
 use super::Subject;
 use crate::{format::Format, isa::Case};
 
-/// The operands that are not zero, in words: `a[0] 0x3c00 = 1, b[0] 0x4000 = 2, c 0x3f800000 = 1`; of a scalar instruction all of them.
+/// Words the nonzero operands of a case: `a[0] 0x3c00 = 1, b[0] 0x4000 = 2, c 0x3f800000 = 1`.
+/// Scalar instructions have all of them.
 pub fn operands(subject: &Subject, case: &Case) -> String {
     let [a, b, c, _] = subject.formats();
     let one = |name: String, format: &Format, code: u64| {

@@ -1,4 +1,4 @@
-//! How two results differ, and what the operands have in common where they do: differences of one signature may have one cause.
+//! Signatures of differences: differences with one signature may have one cause.
 
 use std::fmt;
 
@@ -8,43 +8,43 @@ use crate::{
     format::{Class, Format},
 };
 
-/// How the device's result differs from the model's.
+/// The kind of difference between the device's result and the model's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Discrepancy {
-    /// Both are zero, of different signs.
+    /// Zeros of different signs.
     SignOfZero,
-    /// Both are NaN.
+    /// Different codes of NaN.
     NanCode,
-    /// The device's alone is NaN.
+    /// Only the device's result is NaN.
     DeviceNan,
-    /// The model's alone is NaN.
+    /// Only the model's result is NaN.
     ModelNan,
-    /// Both are infinite, of different signs.
+    /// Infinities of different signs.
     SignOfInfinity,
-    /// The device's alone is infinite.
+    /// Only the device's result is infinite.
     DeviceInfinite,
-    /// The model's alone is infinite.
+    /// Only the model's result is infinite.
     ModelInfinite,
-    /// The device's alone is zero.
+    /// Only the device's result is zero.
     DeviceZero,
-    /// The model's alone is zero.
+    /// Only the model's result is zero.
     ModelZero,
     /// Numbers of opposite signs.
     OppositeSigns,
-    /// The same number: ignored bits differ.
+    /// The same number with different ignored bits.
     IgnoredBits,
-    /// The device's is the next number above in magnitude.
+    /// The device's result is one ulp larger in magnitude.
     NextLarger,
-    /// The device's is the next number below in magnitude.
+    /// The device's result is one ulp smaller in magnitude.
     NextSmaller,
-    /// The device's is larger in magnitude by more.
+    /// The device's result is larger in magnitude by more.
     Larger,
-    /// The device's is smaller in magnitude by more.
+    /// The device's result is smaller in magnitude by more.
     Smaller,
 }
 
 impl Discrepancy {
-    /// How the code `device` differs from the code `model`.
+    /// Compares the codes `device` and `model`.
     pub fn between(format: &Format, device: u64, model: u64) -> Discrepancy {
         let (x, y) = (format.decode(device), format.decode(model));
         match (x.class, y.class) {
@@ -72,7 +72,7 @@ impl Discrepancy {
         }
     }
 
-    /// The words that reports print.
+    /// The words in reports.
     pub fn name(self) -> &'static str {
         match self {
             Discrepancy::SignOfZero => "sign of zero",
@@ -94,21 +94,21 @@ impl Discrepancy {
     }
 }
 
-/// What is alike in differences that may have one cause.
+/// The common properties of differences that may have one cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Signature {
-    /// How the results differ.
+    /// Kind of difference.
     pub way: Discrepancy,
-    /// Whether an operand is infinite or NaN.
+    /// True if an operand is infinite or NaN.
     pub special_operands: bool,
-    /// Whether an operand is subnormal.
+    /// True if an operand is subnormal.
     pub subnormal_operands: bool,
-    /// Whether one of the results is subnormal.
+    /// True if one of the results is subnormal.
     pub subnormal_result: bool,
 }
 
 impl Signature {
-    /// The signature of a case on which device and model differ.
+    /// Determines the signature of a case on which device and model differ.
     pub fn of(subject: &Subject, answer: &Answer) -> Signature {
         let [a, b, c, d] = subject.formats();
         let case = &answer.case;

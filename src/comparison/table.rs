@@ -1,4 +1,4 @@
-//! The tables of all comparisons: what was compared (`verification`), and what differs (`mismatches`).
+//! Tables of all comparisons: compared outputs (`verification`), and differing results (`mismatches`).
 
 use serde::Deserialize;
 
@@ -6,189 +6,190 @@ use super::{Answer, Complexity, Difference, ResultPlace, Signature, Subject, ope
 use crate::{exact, format::Format, isa::Case, report::Table};
 
 crate::rows! {
-    /// A device's outputs of one instruction that were compared with a model in every bit: a part of a campaign, or a recording.
+    /// Outputs of one instruction, compared with a model in every bit.
+    /// They are a part of a campaign, or a recording.
     #[derive(Deserialize)]
     pub struct VerificationRow in "verification" {
-        /// The file of a recording.
+        /// File of a recording.
         #[serde(default)]
         file: Option<String> => hidden(),
-        /// The instruction.
+        /// Instruction.
         instruction: String => shown("instruction").essential(),
-        /// The device, as it was asked for.
+        /// Device, as requested.
         device: String => shown("device").essential(),
-        /// What stands behind its name.
+        /// Description of the device.
         device_description: String => hidden(),
-        /// The device that a recording was made on.
+        /// Device that a recording was made on.
         #[serde(default)]
         recorded_on: Option<String> => shown("recorded on").if_filled(),
-        /// How the device executed the instruction.
-        execution: String => shown("ran"),
-        /// The machine instructions that ran.
+        /// Kind of execution on the device.
+        execution: String => shown("execution"),
+        /// Machine instructions that ran.
         opcodes: Vec<String> => shown("machine code").if_filled(),
-        /// The model, as it was asked for.
+        /// Model, as requested.
         model: String => shown("model").essential(),
-        /// The name that the model gives itself.
+        /// Name in the model.
         model_name: Option<String> => hidden(),
         /// Digest of the model's rule for the instruction.
         model_digest: Option<String> => hidden(),
-        /// The seed of random operands.
+        /// Seed of random operands.
         seed: Option<String> => hidden(),
-        /// The position along k of exhaustive multiplications.
+        /// Position along k of exhaustive multiplications.
         position: Option<usize> => hidden(),
-        /// The cases that were asked for.
+        /// Requested cases.
         cases: Option<u64> => shown("cases asked").if_filled(),
-        /// How many differences the run lists at most.
+        /// Differences that the run lists, at most.
         max_mismatches: Option<u64> => hidden(),
-        /// The number of the part of the run, from 1.
+        /// Number of this part of the run, from 1.
         shard: Option<u64> => hidden(),
-        /// How many parts the run has.
+        /// Parts of the run.
         shards: Option<u64> => hidden(),
-        /// The version of the program that drew the operands.
+        /// Version of the program that drew the operands.
         tcnum: Option<String> => hidden(),
-        /// Whether nothing is left to be done.
+        /// True if no work remains.
         finished: bool => hidden(),
-        /// The first tile that is not yet compared.
+        /// First tile that is not yet compared.
         next_tile: Option<u64> => hidden(),
-        /// Whether any NaN code counted as equal to any other (--any-nan).
+        /// True if any two NaN codes counted as equal (--any-nan).
         #[serde(default)]
         any_nan: bool => hidden(),
-        /// The tiles of a recording.
+        /// Tiles of a recording.
         #[serde(default)]
         tiles: Option<u64> => shown("tiles").if_filled(),
-        /// Outputs that were compared.
+        /// Outputs compared.
         compared: u64 => shown("compared").essential(),
-        /// Outputs that are equal to the model's in every bit.
+        /// Outputs equal to the model's in every bit.
         agreeing: u64 => shown("agree").essential(),
-        /// Outputs that are not.
+        /// Outputs that differ from the model's.
         differing: u64 => shown("differ").essential(),
-        /// Seconds of work, those before a resumption included.
+        /// Seconds of work, also before a resumption.
         seconds: Option<f64> => shown("time").unit("s").if_filled(),
-        /// Outputs compared in a second.
+        /// Outputs compared per second.
         rate: Option<f64> => shown("per second").if_filled(),
     }
 
-    /// A result on which the device differs from the model, in the simplest case that is known to. Codes are hexadecimal; `found_`
-    /// columns are of the case before it was reduced.
+    /// A result on which the device differs from the model, in the simplest known case.
+    /// Codes are hexadecimal; `found_` columns hold the case before its reduction.
     #[derive(Deserialize)]
     pub struct MismatchRow in "mismatches" {
-        /// Its number in the report.
+        /// Number in the report.
         number: usize => shown("#").essential(),
-        /// The file of a recording.
+        /// File of a recording.
         #[serde(default)]
         file: Option<String> => shown("trace").if_filled(),
-        /// The instruction.
+        /// Instruction.
         instruction: String => shown("instruction").essential(),
-        /// The regime of a campaign that drew the operands.
+        /// Regime of the campaign that drew the operands.
         #[serde(default)]
         regime: Option<String> => shown("regime").if_filled(),
-        /// The operation that a probe isolates.
+        /// Operation that a probe isolates.
         #[serde(default)]
         op: Option<String> => shown("op").if_filled(),
-        /// How a probe drew the operands.
+        /// Distribution of a probe's operands.
         #[serde(default)]
         distribution: Option<String> => shown("values").if_filled(),
-        /// The tile.
+        /// Tile.
         tile: Option<u64> => hidden(),
-        /// The row of D.
+        /// Row of D.
         row: Option<u32> => hidden(),
-        /// The column of D.
+        /// Column of D.
         column: Option<u32> => hidden(),
-        /// The number of the input of a scalar instruction.
+        /// Number of the input of a scalar instruction.
         #[serde(default)]
         input: Option<u64> => shown("input").if_filled(),
-        /// The lane of the result of a scalar instruction.
+        /// Lane of the result of a scalar instruction.
         #[serde(default)]
         lane: Option<usize> => shown("lane").if_filled(),
-        /// Whether the case was reduced: all that is not shown of it is zero, and the results still differ.
+        /// True if the case was reduced: everything not shown is zero, and the results still differ.
         reduced: bool => shown("reduced").if_varied(),
-        /// How many results of the comparison it stands for.
+        /// Results that it stands for.
         #[serde(default)]
-        count: u64 => shown("stands for").if_varied(),
-        /// Terms that are not zero, c included.
+        count: u64 => shown("count").if_varied(),
+        /// Nonzero terms, c included.
         terms: usize => shown("terms"),
-        /// The operands that are not zero.
+        /// Nonzero operands.
         operands: String => shown("operands").essential(),
-        /// The device's result.
+        /// Device's result.
         device_d: String => shown("device's D").essential(),
-        /// Its value.
+        /// Value of the device's result.
         device_value: String => shown("its value").beside(),
-        /// The model's result; of a scalar instruction that of its rule.
+        /// Model's result; for a scalar instruction, its rule's.
         model_d: String => shown("model's D").essential(),
-        /// Its value.
+        /// Value of the model's result.
         model_value: String => shown("its value").beside(),
-        /// The exact result, rounded to nearest with ties to even.
+        /// Exact result, rounded to nearest with ties to even.
         #[serde(default)]
         exact_d: Option<String> => shown("exact, rounded").if_filled(),
-        /// Its value.
+        /// Value of the exact result.
         #[serde(default)]
         exact_value: Option<String> => hidden(),
-        /// Steps from one representable number to the next between the two results; none where one is infinite or NaN.
+        /// Steps between representable numbers from one result to the other; none for infinities and NaN.
         ulps: Option<u64> => shown("ulps apart"),
-        /// How the results differ, and what the operands are.
+        /// Kind of difference and of operands.
         #[serde(default)]
         signature: String => shown("signature").essential(),
-        /// The number of the signature among those of the instruction: differences of one number may have one cause.
+        /// Number of the signature in the instruction; differences with one number may have one cause.
         #[serde(default)]
         cause: usize => shown("cause").essential(),
-        /// The row of A, from k = 0; of sparse forms the stored elements.
+        /// Row of A, from k = 0; for sparse forms, the stored elements.
         a: Vec<String> => hidden(),
-        /// The column of B.
+        /// Column of B.
         b: Vec<String> => hidden(),
-        /// The element of C.
+        /// Element of C.
         c: Option<String> => hidden(),
-        /// Of sparse forms, the position of each stored element of A in its chunk.
+        /// Positions of stored elements of A in their chunks, for sparse forms.
         positions: Vec<u64> => hidden(),
-        /// The scales of the row of A.
+        /// Scales of the row of A.
         scale_a: Vec<String> => hidden(),
-        /// The scales of the column of B.
+        /// Scales of the column of B.
         scale_b: Vec<String> => hidden(),
-        /// The row of A as found.
+        /// Row of A as found.
         #[serde(default)]
         found_a: Vec<String> => hidden(),
-        /// The column of B as found.
+        /// Column of B as found.
         #[serde(default)]
         found_b: Vec<String> => hidden(),
-        /// The element of C as found.
+        /// Element of C as found.
         found_c: Option<String> => hidden(),
-        /// The positions as found.
+        /// Positions as found.
         #[serde(default)]
         found_positions: Vec<u64> => hidden(),
-        /// The scales of A as found.
+        /// Scales of A as found.
         #[serde(default)]
         found_scale_a: Vec<String> => hidden(),
-        /// The scales of B as found.
+        /// Scales of B as found.
         #[serde(default)]
         found_scale_b: Vec<String> => hidden(),
-        /// The device's result as found.
+        /// Device's result as found.
         found_device_d: String => hidden(),
-        /// The model's result as found.
+        /// Model's result as found.
         found_model_d: String => hidden(),
-        /// Of a campaign, the first tile beyond the unit in which it was found.
+        /// First tile after the unit of a campaign that found it.
         #[serde(default)]
         until_tile: Option<u64> => hidden(),
-        /// Of a campaign, what was compared up to there, by regime.
+        /// Outputs compared up to that tile of a campaign, by regime.
         #[serde(default)]
         until_compared: Vec<u64> => hidden(),
-        /// Of a campaign, what differed up to there, by regime.
+        /// Outputs that differed up to that tile of a campaign, by regime.
         #[serde(default)]
         until_differing: Vec<u64> => hidden(),
     }
 }
 
-/// In what a difference was found.
+/// The origin of a difference.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MismatchOrigin<'a> {
-    /// The file of a recording.
+    /// File of a recording.
     pub file: Option<&'a str>,
-    /// The regime of a campaign.
+    /// Regime of a campaign.
     pub regime: Option<&'a str>,
-    /// The operation that a probe isolates.
+    /// Operation that a probe isolates.
     pub op: Option<&'a str>,
-    /// How a probe drew the operands.
+    /// Distribution of a probe's operands.
     pub distribution: Option<&'a str>,
 }
 
-/// The table `mismatches` while it is filled: numbers the differences, and the signatures of each instruction.
+/// The table `mismatches` under construction; it numbers differences and signatures.
 #[derive(Debug, Default)]
 pub struct Listing {
     rows: Vec<MismatchRow>,
@@ -205,7 +206,7 @@ impl Listing {
         self.rows.last_mut().expect("it was just added")
     }
 
-    /// The number of a signature among those of an instruction, from 1.
+    /// The number of a signature among an instruction's signatures, from 1.
     fn cause(&mut self, instruction: &str, signature: Signature) -> usize {
         let at = self.signatures.iter().position(|(name, _)| name == instruction).unwrap_or_else(|| {
             self.signatures.push((instruction.into(), Vec::new()));
@@ -218,29 +219,29 @@ impl Listing {
         }) + 1
     }
 
-    /// Whether there is none.
+    /// Returns true if there is no difference.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// For each instruction with several differences, how many signatures they have.
+    /// Notes on the signatures of instructions with several differences.
     pub fn notes(&self) -> Vec<String> {
         let note = |(name, signatures): &(String, Vec<Signature>)| {
             let of = |row: &&MismatchRow| row.instruction == *name;
             let (listed, causes) = (self.rows.iter().filter(of).count(), signatures.len());
             let have = if causes == 1 {
-                "one signature, and may have one cause".into()
+                "one signature, and so may have one cause".into()
             } else {
                 format!("{causes} signatures")
             };
-            (listed > 1).then(|| format!("{name}: the {listed} differences that are listed have {have}."))
+            (listed > 1).then(|| format!("{name}: the {listed} listed mismatches have {have}."))
         };
         self.signatures.iter().filter_map(note).collect()
     }
 
-    /// The table, if there is a difference.
+    /// Makes the table, if there is a difference.
     pub fn table(self) -> Option<Table> {
-        Table::of("Results that differ from the model", self.rows).filled()
+        Table::of("Mismatches", self.rows).filled()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Asking a device for the outputs of single cases.
+//! The outputs of a device for single cases.
 
 use super::{Batches, Device, Spot};
 use crate::{
@@ -6,11 +6,11 @@ use crate::{
     isa::{Case, Instruction, Tiles},
 };
 
-/// What a device answers to each case, all else in its tile being zero (of other cases, where several share a tile): the first of
-/// each tile in the row and column of `spot`, up to `lanes` more on the diagonal from there.
+/// Executes cases on a device, the rest of each tile being zero, and returns their outputs.
+/// Each tile takes up to `lanes` cases, on the diagonal from the row and column of `spot`.
 ///
 /// # Errors
-/// The device fails, or answers short; an interruption.
+/// The device fails or answers short; an interruption.
 pub fn ask(device: &mut dyn Device, i: &Instruction, cases: &[Case], spot: &Spot, lanes: usize) -> Result<Vec<u64>> {
     let mut batches = Batches::default();
     let place = |at: usize| {

@@ -1,4 +1,5 @@
-//! Batches of tiles that take a device about a second each, between which the work may be interrupted.
+//! Batches of tiles that take a device about a second each.
+//! The work can be interrupted between two of them.
 
 use std::time::{Duration, Instant};
 
@@ -9,16 +10,16 @@ use crate::{
     isa::{Codes, Instruction, Tiles},
 };
 
-/// The most bytes of the tiles of a batch, about.
+/// Bytes of a batch, at most (about).
 const MOST_BYTES: usize = 32 << 20;
 
-/// Hands tiles to a device in batches, and measures how fast it is.
+/// Hands tiles to a device in batches, and measures its speed.
 #[derive(Debug, Clone)]
 pub struct Batches {
     pace: Pace,
-    /// Tiles that were answered.
+    /// Tiles answered so far.
     pub tiles: u64,
-    /// How long the answers took.
+    /// Time that the answers took.
     pub time: Duration,
 }
 
@@ -29,16 +30,17 @@ impl Default for Batches {
 }
 
 impl Batches {
-    /// How many tiles of so many bytes the next batch has at most.
+    /// Tiles in the next batch, at most, where each tile has `tile_bytes` bytes.
     pub fn size(&self, tile_bytes: usize) -> usize {
         let most = (MOST_BYTES / tile_bytes.max(1)).max(1);
         usize::try_from(self.pace.size()).map_or(most, |size| size.min(most))
     }
 
-    /// The D codes `[count][m][n]` of tiles with so many rows and columns, the rest being zero.
+    /// Executes tiles whose first rows and columns, as `shape` counts them, are given; the rest is zero.
+    /// Returns D codes `[count][m][n]`.
     ///
     /// # Errors
-    /// Those of the device, which has answered short among them; an interruption between two batches.
+    /// The device fails or answers short; an interruption between two batches.
     pub fn execute(
         &mut self,
         device: &mut dyn Device,
@@ -51,11 +53,11 @@ impl Batches {
         self.extend(device, i, shape, tiles, None, &mut all).map(|()| all)
     }
 
-    /// Adds the D codes of tiles to `all` until the time `until`, those of one batch at least. Whatever ends it, `all` has the codes
-    /// until then.
+    /// Adds the D codes of tiles to `all` until the time `until`, for at least one batch.
+    /// After an error, `all` still has the codes answered before it.
     ///
     /// # Errors
-    /// Those of the device, which has answered short among them; an interruption between two batches.
+    /// The device fails or answers short; an interruption between two batches.
     pub fn extend(
         &mut self,
         device: &mut dyn Device,
@@ -65,7 +67,7 @@ impl Batches {
         until: Option<Instant>,
         all: &mut Codes,
     ) -> Result<()> {
-        // A model computes nothing but what is asked; other devices get whole tiles.
+        // A model computes only the outputs asked for; other devices get whole tiles.
         let shape = if device.model().is_some() { (m, n) } else { (i.m, i.n) };
         let bytes = Instruction { m: shape.0, n: shape.1, ..i.clone() }.tile_bytes();
         let mut from = 0;
@@ -86,7 +88,7 @@ impl Batches {
         Ok(())
     }
 
-    /// The D codes of one batch.
+    /// Executes one batch and returns its D codes.
     fn one(
         &mut self,
         device: &mut dyn Device,
@@ -120,7 +122,7 @@ mod tests {
         isa,
     };
 
-    /// A model that notes how many tiles it gets at a time.
+    /// A model that notes the size of each batch.
     struct Noted(ModelDevice, Vec<usize>);
 
     impl Device for Noted {

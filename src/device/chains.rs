@@ -1,4 +1,5 @@
-//! Chains of an instruction: sums of all elements of a matrix product at once, each of steps whose D is the next step's C.
+//! Chains of an instruction: whole matrix products, summed step by step along k.
+//! The D of each step is the C of the next.
 
 use std::ops::Range;
 
@@ -7,16 +8,16 @@ use crate::{
     isa::{Codes, Instruction},
 };
 
-/// Whole matrix products at once.
+/// Whole matrix products as a capability of a device.
 pub trait WholeProducts {
-    /// What sums the steps of `instruction` for all elements of a product of m x k codes of A and k x n codes of B at once, `promoted` or not;
-    /// `None` if the device has nothing of the kind for it. `shape`: m, n and k.
+    /// Prepares the product of A (m x k) and B (k x n) by steps of `instruction`, `promoted` or not.
+    /// `shape` is m, n and k. Returns `None` if the device cannot do it for this instruction.
     ///
     /// # Errors
-    /// As [`super::Device::prepare`]; a device error: the operands do not fit into its memory.
+    /// As [`super::Device::prepare`]; a device error if the operands do not fit into its memory.
     ///
     /// # Panics
-    /// Unless there are as many codes.
+    /// Panics if A or B has another number of codes.
     fn chains(
         &mut self,
         instruction: &Instruction,
@@ -27,18 +28,18 @@ pub trait WholeProducts {
     ) -> Result<Option<Box<dyn Chains>>>;
 }
 
-/// Something that sums the steps of every element of one matrix product, whose operands it holds.
+/// One matrix product with its operands, ready to be summed.
 pub trait Chains {
-    /// The sums of all elements, row by row. Each run is of steps, each of which takes these k, at most as many as the instruction's;
-    /// zeros follow where it takes fewer. A run begins from zero.
+    /// Sums all elements, row by row. A run is a list of steps and begins from zero.
+    /// Each step takes a range of k, at most the instruction's k; zeros fill the rest.
     ///
-    /// `promoted`: what each run has summed is added, in f32 to nearest, to a register that begins at zero, and the result is
-    /// f32. Otherwise there is one run, and the result is its code of D.
+    /// If `promoted`, each run's sum is added to an f32 register (round to nearest, from zero), and the result is f32.
+    /// If not, there is one run, and the result is its code of D.
     ///
     /// # Errors
     /// A device error.
     fn sum(&mut self, runs: &[Vec<Range<usize>>], promoted: bool) -> Result<Codes>;
 
-    /// Seconds that the sums have taken so far, without moving matrices.
+    /// Seconds that the sums have taken so far, without copying matrices.
     fn seconds(&self) -> f64;
 }

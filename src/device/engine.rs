@@ -1,4 +1,4 @@
-//! Campaigns on a device: operands generated, executed and compared with a model by the million, where only counts come back.
+//! Verification campaigns: a device generates, executes and compares operands, and returns counts.
 
 use std::ops::Range;
 
@@ -6,78 +6,79 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Result, arithmetic::Model, inputs::Sequence, isa::Instruction};
 
-/// What a campaign compares: every tile of `sequence`, executed by a device, with what `model` makes of it.
+/// The work of a campaign: executes every tile of `sequence` on a device and compares it with `model`.
 #[derive(Debug, Clone, Copy)]
 pub struct CampaignWork<'a> {
     /// The instruction.
     pub instruction: &'a Instruction,
     /// The operands.
     pub sequence: Sequence,
-    /// The arithmetic to compare with.
+    /// Arithmetic to compare with.
     pub model: &'a Model,
 }
 
-/// Comparison with a model by the million, without a detour through this program's memory. A device without it executes tile by tile.
+/// Campaigns as a capability of a device. Other devices execute tile by tile.
 pub trait Campaigns {
-    /// Announces what [`Campaigns::engine`] will be asked for, in this order, so that the device can get ready meanwhile.
+    /// Announces the work that [`Campaigns::engine`] gets next, in order, to be prepared meanwhile.
     fn announce(&mut self, _work: &[CampaignWork]) {}
 
-    /// What generates, executes, evaluates and compares; `None` if the device has nothing of the kind for this work.
+    /// Prepares the engine for `work`; `None` if the device cannot do it.
     ///
     /// # Errors
     /// As [`super::Device::prepare`]; a request error if the model does not cover the instruction.
     fn engine(&mut self, work: &CampaignWork) -> Result<Option<Box<dyn Engine>>>;
 }
 
-/// Runs parts of one [`CampaignWork`].
+/// Runs ranges of one [`CampaignWork`].
 pub trait Engine {
     /// Compares every output of the tiles `tiles` of the sequence, in every bit.
     ///
-    /// The counts are functions of the work and the range alone, and so are additive: the counts of two adjacent
-    /// ranges are together those of their union. Ranges come in any order and of any length, and may come again.
+    /// Counts depend on the work and the range alone, so counts of adjacent ranges add up. Ranges come in any order,
+    /// have any length, and may repeat.
     ///
     /// # Errors
     /// The device fails.
     fn run(&mut self, tiles: Range<u64>) -> Result<Verified>;
 }
 
-/// What comparing a range of tiles found.
+/// The result of comparing a range of tiles.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Verified {
-    /// One count for each of [`Sequence::regimes`], in that order.
+    /// One count for each of [`Sequence::regimes`], in order.
     pub regimes: Vec<Count>,
-    /// Where outputs differ, in any order: all of them, if they are no more than the engine has room for, else any of
-    /// them or none. An engine has room for the outputs of one tile at least, so the list for a range of one tile is whole.
+    /// Places of differing outputs, in any order.
+    /// All are listed if the engine has room for them, else any subset. Every engine has room for the outputs of one
+    /// tile.
     pub spots: Vec<Spot>,
 }
 
-/// Outputs of one regime.
+/// Counts of one regime.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Count {
-    /// Dot-product-adds whose outputs were compared.
+    /// Outputs compared.
     pub compared: u64,
-    /// Those whose codes differ.
+    /// Outputs whose codes differ.
     pub differing: u64,
 }
 
-/// One output of a sequence of tiles. The order is that of tile, row, column.
+/// The place of one output in a sequence of tiles, ordered by tile, row and column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Spot {
-    /// The tile.
+    /// Number of the tile.
     pub tile: u64,
-    /// The row of D.
+    /// Row of D.
     pub row: u32,
-    /// The column of D.
+    /// Column of D.
     pub column: u32,
 }
 
 impl Verified {
-    /// Nothing, of a sequence with so many regimes.
+    /// An empty result for `regimes` regimes.
     pub fn nothing(regimes: usize) -> Verified {
         Verified { regimes: vec![Count::default(); regimes], spots: Vec::new() }
     }
 
-    /// Adds what was found elsewhere, and lists no more than `room` places.
+    /// Adds another result, and lists at most `room` places.
     pub fn add(&mut self, other: &Verified, room: usize) {
         for (own, other) in self.regimes.iter_mut().zip(&other.regimes) {
             own.add(*other);
@@ -86,7 +87,7 @@ impl Verified {
         self.spots.extend(other.spots.iter().take(free));
     }
 
-    /// Outputs that were compared.
+    /// Outputs compared.
     pub fn compared(&self) -> u64 {
         self.regimes.iter().map(|count| count.compared).sum()
     }
@@ -96,7 +97,7 @@ impl Verified {
         self.regimes.iter().map(|count| count.differing).sum()
     }
 
-    /// Whether every output that differs is listed.
+    /// Returns true if every differing output is listed.
     pub fn is_whole(&self) -> bool {
         self.spots.len() as u64 == self.differing()
     }

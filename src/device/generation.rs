@@ -1,4 +1,4 @@
-//! The generation of a device: which model it is compared with where nobody names one.
+//! The generation of a device, which decides the model that it is compared with.
 
 use std::{collections::BTreeMap, fmt::Display};
 
@@ -9,24 +9,24 @@ use crate::{
     isa::{Target, targets},
 };
 
-/// The model that is used where the generation of a device is unknown.
+/// Model for devices of unknown generation.
 pub const DEFAULT_MODEL: &str = "hopper";
 
-/// What a device says of its generation.
+/// The generation that a device reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Generation {
-    /// It is this model: a shipped name or a file.
+    /// The device is this model: a shipped name or a file.
     Model(String),
-    /// It names this model to be compared with: a shipped name or a file.
+    /// The device names this model for comparison: a shipped name or a file.
     Named(String),
-    /// It is a GPU or a processor with the instructions of this target (`sm_90a`, `znver5`).
+    /// The device has the instructions of this target (`sm_90a`, `znver5`).
     Target(&'static Target),
-    /// It does not say.
+    /// The device does not report one.
     Unknown,
 }
 
 impl Generation {
-    /// The generation that recorded, by what the recording says of its device: a shipped model, a target, or a GPU's name.
+    /// Finds the generation of a recorded device by its model, its target, or its GPU's name.
     pub fn of_recording(metadata: &BTreeMap<String, String>) -> Generation {
         let said = |key: &str| metadata.get(key).map_or("", String::as_str);
         let device = DeviceName::from(said("device"));
@@ -49,7 +49,7 @@ impl Generation {
         }
     }
 
-    /// The shipped model that describes it, where it says which generation it is.
+    /// The shipped model of this generation.
     pub fn shipped_model(&self) -> Option<&str> {
         match self {
             Generation::Model(name) | Generation::Named(name) => named(name),
@@ -58,7 +58,7 @@ impl Generation {
         }
     }
 
-    /// The model to compare `device` with, as `--model` takes it; where nothing decides which, with a note that says so.
+    /// Chooses the model to compare `device` with, as `--model` takes it, and a note if it is a guess.
     ///
     /// # Errors
     /// A request error: no shipped model describes the target.
@@ -71,14 +71,14 @@ impl Generation {
             Generation::Target(target) => match of_target(target.name) {
                 Some(name) => Ok((name.into(), None)),
                 None => Err(Error::request(format!(
-                    "no model of the program describes {device} ({}, {}); name one to compare it with: --model MODEL",
+                    "no shipped model describes {device} ({}, {}); name one by --model MODEL",
                     target.title, target.name
                 ))),
             },
             Generation::Unknown => {
                 let note = format!(
-                    "{device} does not say which generation it is; it is compared with the model '{DEFAULT_MODEL}'. --model \
-                     names another."
+                    "{device} reports no generation, so it is compared with the model '{DEFAULT_MODEL}'; use --model to choose \
+                     another."
                 );
                 Ok((DEFAULT_MODEL.into(), Some(note)))
             }
@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(recorded(&[("device", "cuda:0"), ("description", "NVIDIA L40S")]), Some("sm_89"));
         let processor = [("device", "cpu"), ("description", "AMD EPYC (AuthenticAMD 26.2.1)")];
         assert_eq!(recorded(&processor).and_then(of_target), Some("x86"));
-        // Neither a part of another name, nor two generations, decide.
+        // Part of another name decides nothing, and neither do two generations.
         for undecided in ["my RTL of XA100", "H100 beside A100", "model:mine.toml", ""] {
             assert_eq!(recorded(&[("device", undecided)]), None, "{undecided}");
         }

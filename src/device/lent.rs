@@ -1,4 +1,4 @@
-//! Devices of the program that this one is a part of, by names of its own.
+//! Devices that a program lends to this library while it uses it.
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -12,9 +12,9 @@ thread_local! {
     static LENT: RefCell<Vec<(DeviceName, DeviceMaker)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Does `work` on this thread, where [`open`](super::open()) makes the device of each of these names by its maker.
+/// Does `work` on this thread, during which [`open`](super::open()) also opens `devices`.
 pub fn lending<R>(devices: Vec<(DeviceName, DeviceMaker)>, work: impl FnOnce() -> R) -> R {
-    /// Takes them away again, also where the work panics.
+    /// Removes them, also after a panic.
     struct Restored(usize);
     impl Drop for Restored {
         fn drop(&mut self) {
@@ -26,12 +26,12 @@ pub fn lending<R>(devices: Vec<(DeviceName, DeviceMaker)>, work: impl FnOnce() -
     work()
 }
 
-/// Whether a device of this name is lent.
+/// Returns true if a device of this name is lent.
 pub(super) fn has(name: &DeviceName) -> bool {
     LENT.with_borrow(|lent| lent.iter().any(|(own, _)| own == name))
 }
 
-/// The device of this name, if one is lent.
+/// Makes the lent device of this name.
 pub(super) fn device(name: &DeviceName) -> Option<Result<Box<dyn Device>>> {
     let make = LENT.with_borrow(|lent| lent.iter().rev().find(|(own, _)| own == name).map(|(_, make)| make.clone()))?;
     Some(make())

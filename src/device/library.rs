@@ -1,4 +1,4 @@
-//! Libraries as devices: they compute whole matrix products, by algorithms that have attributes.
+//! Libraries that compute whole matrix products, by algorithms with attributes.
 
 use super::Identity;
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 };
 
 named! {
-    /// What a library computes in, as its callers ask for it.
+    /// The compute type that a caller asks a library for.
     pub enum Compute {
         Single = "32f": "sums in f32";
         FastTf32 = "32f-fast-tf32": "operands of f32 are cut to tf32, sums are f32";
@@ -19,14 +19,14 @@ named! {
 }
 
 named! {
-    /// How the operands lie in memory.
+    /// Memory layout of the operands.
     pub enum OperandLayout {
         Plain = "nn": "A is m x k and B is k x n, row by row: a product of two matrices";
         Weights = "nt": "A is m x k and B is n x k, row by row: the weights of a layer";
     }
 }
 
-/// A whole matrix product D = alpha*A*B + beta*C that a library is asked for.
+/// A matrix product D = alpha*A*B + beta*C for a library.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
     /// Rows of A and D.
@@ -35,29 +35,29 @@ pub struct Problem {
     pub n: usize,
     /// Terms of each sum.
     pub k: usize,
-    /// The format of A.
+    /// Format of A.
     pub a: &'static Format,
-    /// The format of B.
+    /// Format of B.
     pub b: &'static Format,
-    /// The format of D.
+    /// Format of D.
     pub d: &'static Format,
-    /// What it is computed in.
+    /// Compute type.
     pub compute: Compute,
-    /// How A and B lie in memory.
+    /// Memory layout of A and B.
     pub layout: OperandLayout,
-    /// Whether sums of FP8 stay in the matrix unit, which is faster and less accurate.
+    /// True if FP8 sums stay in the matrix unit, which is faster and less accurate.
     pub fast_accumulation: bool,
-    /// The factor of the product.
+    /// Factor of the product.
     pub alpha: f64,
-    /// The factor of C.
+    /// Factor of C.
     pub beta: f64,
 }
 
 impl Problem {
-    /// A product of matrices of the kind that `name` names (see [`Problem::kind`]), alone: alpha is 1, beta 0.
+    /// Makes the product of the kind `name` (see [`Problem::kind`]), with alpha 1 and beta 0.
     ///
     /// # Errors
-    /// A request error: what is wrong, and what is expected.
+    /// A request error: the wrong part and the expected form.
     pub fn of_kind(name: &str, (m, n, k): (usize, usize, usize), layout: OperandLayout) -> Result<Problem> {
         let wrong = |what: String| {
             let computes: Vec<&str> = Compute::ALL.iter().map(|compute| compute.name()).collect();
@@ -75,7 +75,7 @@ impl Problem {
         let [d, a, b, compute] = own else { return Err(wrong(format!("it has {} parts", parts.len()))) };
         let format = |name: &str| format::find(name).map_err(|error| wrong(error.to_string()));
         let known = Compute::ALL.into_iter().find(|known| known.name() == *compute);
-        let compute = known.ok_or_else(|| wrong(format!("'{compute}' is nothing to compute in")))?;
+        let compute = known.ok_or_else(|| wrong(format!("'{compute}' is not a compute type")))?;
         let problem = Problem {
             m,
             n,
@@ -90,24 +90,24 @@ impl Problem {
             beta: 0.0,
         };
         match fast && !(is_fp8(problem.a) && is_fp8(problem.b)) {
-            true => Err(wrong("fast accumulation is of FP8 alone".into())),
+            true => Err(wrong("only FP8 has fast accumulation".into())),
             false => Ok(problem),
         }
     }
 
-    /// What is computed, whatever the shape: `f32.bf16.bf16.32f`, as D.A.B.COMPUTE, and `.fast` with fast accumulation.
+    /// The kind of product, D.A.B.COMPUTE: `f32.bf16.bf16.32f`; `.fast` is added for fast accumulation.
     pub fn kind(&self) -> String {
         let Problem { a, b, d, compute, fast_accumulation, .. } = self;
         format!("{d}.{a}.{b}.{}{}", compute.name(), if *fast_accumulation { ".fast" } else { "" })
     }
 
-    /// Its name: `gemm.m64n32k100.f16.f16.f16.32f.nt`, as `gemm.SHAPE.KIND.LAYOUT`.
+    /// The full name, `gemm.SHAPE.KIND.LAYOUT`: `gemm.m64n32k100.f16.f16.f16.32f.nt`.
     pub fn name(&self) -> String {
         let Problem { m, n, k, layout, .. } = self;
         format!("gemm.m{m}n{n}k{k}.{}.{}", self.kind(), layout.name())
     }
 
-    /// The format of C: that of D, but f16 for D in FP8.
+    /// The format of C: D's format, or f16 where D is FP8.
     pub fn c_format(&self) -> &'static Format {
         match is_fp8(self.d) {
             true => format::find("f16").expect("a format of the table"),
@@ -116,38 +116,38 @@ impl Problem {
     }
 }
 
-/// Whether a format is one of those that libraries call FP8.
+/// Returns true for the formats that libraries call FP8.
 pub(super) fn is_fp8(format: &Format) -> bool {
     matches!(format.name, "e4m3" | "e5m2")
 }
 
-/// What an algorithm of a library is configured to: numbers as the library has them.
+/// The configuration of a library's algorithm, in the library's own numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Attributes {
-    /// The algorithm's number.
+    /// Number of the algorithm.
     pub id: u32,
-    /// The number of the tile's shape.
+    /// Number of the tile shape.
     pub tile: u32,
-    /// The number of the stages: how much k is loaded at a time, and how many such loads are under way.
+    /// Number of the stages: the k loaded at a time, and the loads under way.
     pub stages: u32,
-    /// Into how many parts k is cut.
+    /// Parts of k (split-K).
     pub split_k: u32,
-    /// How the parts are joined.
+    /// Reduction scheme of the parts.
     pub reduction: u32,
-    /// The order of the tiles.
+    /// Order of the tiles.
     pub swizzle: u32,
-    /// An option of the algorithm's own.
+    /// An option of this algorithm.
     pub custom: u32,
-    /// The number of the shape within a tile.
+    /// Number of the shape within a tile.
     pub inner: u32,
-    /// The number of the shape of the clusters.
+    /// Number of the cluster shape.
     pub cluster: u32,
 }
 
-/// The attributes of an algorithm that a caller chooses; the others are the library's.
+/// The attributes that a caller chooses; the library sets the rest.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ChosenAlgorithm {
-    /// The algorithm's number.
+    /// Number of the algorithm.
     pub id: u32,
     /// See [`Attributes`].
     pub tile: Option<u32>,
@@ -168,15 +168,13 @@ pub struct ChosenAlgorithm {
 }
 
 impl ChosenAlgorithm {
-    /// The algorithm that `ID,tile=20,stages=15,splitk=4` describes.
+    /// Parses `ID,tile=20,stages=15,splitk=4`.
     ///
     /// # Errors
-    /// What is wrong with the text, and what it may be.
+    /// The wrong part of the text, and the expected form.
     pub fn parse(text: &str) -> std::result::Result<ChosenAlgorithm, String> {
         let number = |what: &str, text: &str| {
-            text.trim()
-                .parse::<u32>()
-                .map_err(|_| format!("{what} is '{text}': expected a number, as the library has it"))
+            text.trim().parse::<u32>().map_err(|_| format!("{what} is '{text}', not a number"))
         };
         let mut parts = text.split(',');
         let id = number("the algorithm", parts.next().unwrap_or_default())?;
@@ -194,7 +192,7 @@ impl ChosenAlgorithm {
                 "cluster" => &mut chosen.cluster,
                 other => {
                     return Err(format!(
-                        "'{other}' is no attribute: they are tile, stages, splitk, reduction, swizzle, custom, inner, cluster"
+                        "'{other}' is not an attribute; they are tile, stages, splitk, reduction, swizzle, custom, inner, cluster"
                     ));
                 }
             };
@@ -204,28 +202,28 @@ impl ChosenAlgorithm {
     }
 }
 
-/// What a library computed.
+/// A product from a library.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LibraryProduct {
     /// D, row by row.
     pub d: Codes,
-    /// The algorithm that computed it.
+    /// Algorithm that computed it.
     pub attributes: Attributes,
-    /// The bytes of scratch memory that it took.
+    /// Scratch memory used, in bytes.
     pub workspace: usize,
 }
 
 /// A library that computes whole matrix products.
 pub trait Library {
-    /// What it is, for reports.
+    /// Describes the library for reports.
     fn identity(&self) -> &Identity;
 
-    /// Computes a product of the codes of A (m x k), B (k x n) and C (m x n), each row by row, by the algorithm that its heuristic
-    /// names first, or by the chosen one.
+    /// Computes a product from the codes of A (m x k), B (k x n) and C (m x n), each row by row.
+    /// The library's heuristic chooses the algorithm unless `chosen` does.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] where the library has no algorithm for the problem, or does not take the
-    /// chosen one; a device error if it fails.
+    /// [`Error::Unavailable`] if the library has no algorithm for the problem, or refuses the chosen one; a device
+    /// error if it fails.
     fn multiply(
         &mut self,
         problem: &Problem,

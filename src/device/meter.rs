@@ -1,4 +1,4 @@
-//! Timing of instructions: what a device executes over and over, and how long that took.
+//! Timing of instructions: the loops that a device repeats, and their times.
 
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -11,7 +11,7 @@ use crate::{
 };
 
 named! {
-    /// What operands hold while an instruction is timed.
+    /// The values of operands while an instruction is timed.
     pub enum TimedOperands {
         Random = "random": "normally distributed numbers; integers over a third of their range";
         Zeros = "zeros": "zeros";
@@ -20,103 +20,103 @@ named! {
     }
 }
 
-/// One way to execute an instruction: so many independent runs of it one after the other, in a loop.
+/// One timing loop of an instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimedLoop {
-    /// Independent runs, each of which waits for the one before it on the same sums. 0: one, and each run is waited for before the next is
-    /// issued (asynchronous instructions).
+    /// Independent sums; each run waits for the previous one on its sum.
+    /// 0 stands for one sum whose runs are waited for one by one (asynchronous instructions).
     pub independent: u32,
-    /// Whether a run adds to what the run before it has summed; where C and D have different formats it cannot.
+    /// True if a run adds to the previous sum; false where C and D have different formats.
     pub chained: bool,
     /// Runs in the body of the loop.
     pub runs: u32,
-    /// The most warps of a block.
+    /// Warps of a block, at most.
     pub most_warps: u32,
-    /// The machine instructions in the body of the loop, each with its count; `None` where no disassembler was there.
+    /// Machine instructions in the body, with counts; `None` without a disassembler.
     pub machine: Option<Vec<MachineCount>>,
 }
 
-/// How often a machine instruction is in a loop.
+/// The count of one machine instruction in a loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MachineCount {
-    /// Its name.
+    /// Name.
     pub opcode: String,
-    /// How often.
+    /// Count.
     pub count: u32,
-    /// What it does there.
+    /// Role.
     pub role: Role,
 }
 
-/// What a machine instruction does in a loop that times another one.
+/// The role of a machine instruction in a timing loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// It is the instruction that is timed, or one of those that it is made of.
+    /// The timed instruction, or a part of it.
     Timed,
-    /// It goes on with a matrix instruction that another one began.
+    /// A further step of a matrix instruction.
     Step,
-    /// It calls a routine.
+    /// A call of a routine.
     Call,
-    /// It counts, converts for the instruction that is timed, or moves.
+    /// Counting, conversion or a move.
     Other,
 }
 
-/// What is timed.
+/// The load of one measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
-    /// The number of the way.
+    /// Number of the timing loop.
     pub way: usize,
-    /// Warps of each block.
+    /// Warps per block.
     pub warps: u32,
-    /// Blocks, each on a multiprocessor of its own where there are as many.
+    /// Blocks, each on its own multiprocessor while there are enough.
     pub blocks: u32,
-    /// Turns of the loop.
+    /// Rounds of the loop.
     pub rounds: u64,
-    /// What the operands hold.
+    /// Values of the operands.
     pub values: TimedOperands,
 }
 
-/// How long it took.
+/// The duration of one measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Timing {
-    /// Clocks between the first warp's beginning and the last one's end, in the block in which they were most.
+    /// Clocks from the first start to the last end of a warp, in the slowest block.
     pub clocks: u64,
-    /// Seconds between the two, by the device's own clock, in that block.
+    /// Seconds of the same span, by the device's clock.
     pub seconds: f64,
-    /// Seconds between the beginning and the end in any block.
+    /// Seconds from the first start to the last end in any block.
     pub whole: f64,
 }
 
-/// What a device tells of its state while it works.
+/// The state of a device under load.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DeviceState {
-    /// The clock of its multiprocessors, in MHz.
+    /// Clock of the multiprocessors, in MHz.
     pub clock: Option<u32>,
-    /// The most that this clock can be, in MHz.
+    /// Highest clock, in MHz.
     pub most_clock: Option<u32>,
-    /// What it takes, in watts.
+    /// Power draw, in watts.
     pub power: Option<f64>,
-    /// The most that it may take, in watts.
+    /// Power limit, in watts.
     pub power_limit: Option<f64>,
-    /// Why its clock is not the highest, in the vendor's words.
+    /// Reasons for a lower clock, in the vendor's words.
     pub throttled: Vec<&'static str>,
-    /// Processes that compute on it beside this one.
+    /// Other processes that compute on the device.
     pub others: Option<u32>,
 }
 
 /// A load from shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SharedLoad {
-    /// Its name.
+    /// Name.
     pub name: &'static str,
-    /// Matrices of 8 by 8 elements of 16 bits; 0: it loads words.
+    /// Matrices of 8 by 8 16-bit elements; 0 for loads of words.
     pub matrices: u32,
-    /// Words of 32 bits of a thread.
+    /// 32-bit words per thread.
     pub words: u32,
-    /// Threads of a warp that want words of one bank.
+    /// Threads of a warp that access the same bank.
     pub ways: u32,
 }
 
-/// The loads that are timed. Of two words for each of 32 threads, two are in every bank at least.
+/// The timed loads. With two words for each of 32 threads, every bank has at least two.
 pub const SHARED_LOADS: &[SharedLoad] = &[
     SharedLoad { name: "ldmatrix.x1", matrices: 1, words: 1, ways: 1 },
     SharedLoad { name: "ldmatrix.x2", matrices: 2, words: 2, ways: 1 },
@@ -130,19 +130,19 @@ pub const SHARED_LOADS: &[SharedLoad] = &[
     SharedLoad { name: "ld.shared.v2.u32, 8-way conflicts", matrices: 0, words: 2, ways: 8 },
 ];
 
-/// What is executed over and over.
+/// The subject of a timing.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Metered {
     /// A matrix instruction.
     Matrix(Instruction),
-    /// A scalar instruction, by every thread.
+    /// A scalar instruction, executed by every thread.
     Scalar(&'static Form),
     /// A load from shared memory.
     Load(SharedLoad),
 }
 
 impl Metered {
-    /// Its name.
+    /// Name of the subject.
     pub fn name(&self) -> &str {
         match self {
             Metered::Matrix(instruction) => &instruction.name,
@@ -152,49 +152,49 @@ impl Metered {
     }
 }
 
-/// The cost of what a device executes itself.
+/// Timing as a capability of a device.
 pub trait Meters {
-    /// Announces what [`Meters::meter`] will be asked for, in this order.
+    /// Announces the subjects that [`Meters::meter`] gets next, in this order.
     fn announce(&mut self, _metered: &[Metered]) {}
 
-    /// What executes `metered` over and over and times it.
+    /// Prepares the timing loops of `metered`.
     ///
     /// # Errors
-    /// As [`super::Device::prepare`]; a request error if nothing times it.
+    /// As [`super::Device::prepare`]; a request error if `metered` cannot be timed.
     fn meter(&mut self, metered: &Metered) -> Result<Box<dyn Meter>>;
 }
 
-/// What executes one instruction over and over, and times it.
+/// The timing loops of one subject.
 pub trait Meter {
-    /// The ways to execute it.
+    /// The loops, one per number of independent sums.
     fn ways(&self) -> &[TimedLoop];
 
     /// Warps that issue the instruction together.
     fn warps_together(&self) -> u32;
 
-    /// What one run does: fused multiply-adds of a matrix instruction, results of a scalar one, bytes of a load.
+    /// Work of one run: fused multiply-adds, results of a scalar instruction, or bytes of a load.
     fn work(&self) -> u64;
 
     /// Multiprocessors of the device.
     fn multiprocessors(&self) -> u32;
 
-    /// Executes, and times.
+    /// Executes a load once, and times it.
     ///
     /// # Errors
-    /// A device error if it failed.
+    /// A device error.
     fn time(&mut self, load: &Load) -> Result<Timing>;
 
-    /// As [`Meter::time`], again and again for at least so many seconds; and the state of the device towards the end.
+    /// Repeats [`Meter::time`] for at least `seconds`; also returns the device's state near the end.
     ///
     /// # Errors
     /// As [`Meter::time`].
     fn sustain(&mut self, load: &Load, seconds: f64) -> Result<(Timing, DeviceState)>;
 
-    /// The state of the device now.
+    /// The current state of the device.
     fn state(&self) -> DeviceState;
 }
 
-/// So many bytes of codes of so many bits each.
+/// Makes `bytes` bytes of codes, each in `bits` bits.
 pub(super) fn codes(
     format: &Format,
     bits: usize,

@@ -1,4 +1,4 @@
-//! Devices: anything that executes matrix instructions, behind one small trait.
+//! Devices: everything that executes matrix instructions, behind one small trait.
 
 mod ask;
 mod batches;
@@ -48,21 +48,22 @@ use crate::{
     isa::{Codes, Instruction, Tiles},
 };
 
-/// Something that executes matrix instructions: a GPU, a processor, a model, a recording or another program.
+/// A device that executes matrix instructions.
+/// It is a GPU, a processor, a model, a recording or another program.
 ///
-/// What only some devices can do is a capability: a trait of its own, and a method here that gives it.
+/// Abilities of some devices are capabilities: traits of their own, each with a method here that returns it.
 pub trait Device {
-    /// What the device is, for reports.
+    /// Describes the device for reports.
     fn identity(&self) -> &Identity;
 
-    /// Whether, and how, the device executes `instruction`.
+    /// Prepares `instruction`, and says how the device executes it.
     ///
     /// # Errors
-    /// A request error (exit status 2) that says what is missing or which devices have the instruction; a
-    /// device error if finding out failed.
+    /// A request error (exit status 2): the missing part, or the devices that have the instruction. A device error if
+    /// finding out failed.
     fn prepare(&mut self, instruction: &Instruction) -> Result<Execution>;
 
-    /// Makes sure that the device has `instruction`, as [`Device::prepare`] does, without what takes long.
+    /// Checks that the device has `instruction`, without slow preparation.
     ///
     /// # Errors
     /// As [`Device::prepare`].
@@ -76,8 +77,8 @@ pub trait Device {
     /// As [`Device::prepare`]; a device error says how many tiles were answered.
     fn execute(&mut self, instruction: &Instruction, tiles: &Tiles) -> Result<Codes>;
 
-    /// Executes `instruction` on tiles of which only the first `m` rows of A and C and the first `n` columns of
-    /// B and C are given, the rest being zero, and returns the outputs in them: D codes `[count][m][n]`.
+    /// Executes tiles with only `m` rows of A and C and `n` columns of B and C; the rest is zero.
+    /// Returns the outputs in them: D codes `[count][m][n]`.
     ///
     /// # Errors
     /// As [`Device::execute`].
@@ -86,12 +87,12 @@ pub trait Device {
         Ok(whole.resized((instruction.m, instruction.n), (m, n)))
     }
 
-    /// The model that the device simulates, if it is a simulated one: its arithmetic is then known.
+    /// The model of a simulated device, whose arithmetic is known.
     fn model(&self) -> Option<&Model> {
         None
     }
 
-    /// Execution on the threads of this program.
+    /// Execution on this program's threads.
     fn local(&mut self) -> Option<&mut dyn LocalThreads> {
         None
     }
@@ -101,7 +102,7 @@ pub trait Device {
         None
     }
 
-    /// Comparison with a model by the million.
+    /// Verification campaigns.
     fn campaigns(&mut self) -> Option<&mut dyn Campaigns> {
         None
     }
@@ -111,52 +112,53 @@ pub trait Device {
         None
     }
 
-    /// Whole matrix products at once.
+    /// Whole matrix products.
     fn products(&mut self) -> Option<&mut dyn WholeProducts> {
         None
     }
 
-    /// Cost: latency and throughput.
+    /// Timing: latency and throughput.
     fn meters(&mut self) -> Option<&mut dyn Meters> {
         None
     }
 }
 
-/// Executes one instruction on whichever thread calls it, on several threads at once: D codes `[count][m][n]`.
+/// A function that executes one instruction on any thread: D codes `[count][m][n]`.
 pub type LocalExecution = Box<dyn Fn(&Tiles) -> Codes + Send + Sync>;
 
-/// Execution on the threads of this program. A device without it does one thing at a time.
+/// Execution on this program's threads as a capability of a device.
+/// Other devices do one thing at a time.
 pub trait LocalThreads {
-    /// What executes `instruction`.
+    /// Prepares the function that executes `instruction`.
     ///
     /// # Errors
     /// As [`Device::prepare`].
     fn execution(&mut self, instruction: &Instruction) -> Result<LocalExecution>;
 }
 
-/// Compilation ahead of execution, of a device that executes nothing before a kernel is compiled for it.
+/// Compilation ahead of execution as a capability of a device.
 pub trait Preparation {
-    /// Announces instructions that [`Device::execute`] will be asked for, in this order.
+    /// Announces instructions that [`Device::execute`] gets next, in this order.
     fn announce(&mut self, instructions: &[Instruction]);
 
-    /// How many of the announced kernels are compiled, and how many there are; `None` if all are.
+    /// Compiled and announced kernels; `None` if all are compiled.
     fn kernels(&self) -> Option<(usize, usize)>;
 
-    /// How the time of preparation was spent.
+    /// Describes how the preparation time was spent.
     fn times(&self) -> String;
 }
 
-/// What a device is.
+/// The identity of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
-    /// The name it was asked for by: `cuda:0`, `cpu`, `model:hopper`, `trace:FILE`, `exec:PROGRAM`.
+    /// Name by which it was opened: `cuda:0`, `cpu`, `model:hopper`, `trace:FILE`, `exec:PROGRAM`.
     pub name: DeviceName,
-    /// What the name refers to: `NVIDIA H200`, `the arithmetic model of Hopper, simulated`.
+    /// Description: `NVIDIA H200`, `the arithmetic model of Hopper, simulated`.
     pub description: String,
-    /// Further facts worth keeping (driver version, compiler version, recorded metadata), as key and value.
+    /// Further facts (driver, compiler, recorded metadata), as keys and values.
     pub details: Vec<(String, String)>,
-    /// Its generation, with whose model it is compared where nobody names another. (A program of the exec protocol says so when it is
-    /// first prepared for an instruction.)
+    /// Generation, whose model it is compared with by default.
+    /// An exec program reports it when it is first prepared for an instruction.
     pub generation: Generation,
 }
 
@@ -171,29 +173,29 @@ impl Identity {
 /// How a device executes an instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Execution {
-    /// The kind of execution: `native`, `emulated`, `simulated`, `recorded`, `external`.
+    /// Kind of execution.
     pub kind: ExecutionKind,
-    /// The arithmetic machine instructions that ran, in order, where a disassembler was found (`HMMA.16816.F32`).
+    /// Arithmetic machine instructions that ran, in order (`HMMA.16816.F32`), if a disassembler was found.
     pub opcodes: Vec<String>,
 }
 
-/// What produced a result: hardware, a model, a recording or a program.
+/// The source of a result: hardware, a model, a recording or a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExecutionKind {
-    /// One machine instruction of a GPU or a processor does the whole work of the instruction.
+    /// One machine instruction of a GPU or a processor.
     Native,
-    /// It is a sequence: of a GPU, what the compiler makes of it.
+    /// A sequence of machine instructions, for a GPU by its compiler.
     Emulated,
-    /// An arithmetic model computes it.
+    /// An arithmetic model.
     Simulated,
-    /// Outputs recorded earlier.
+    /// Recorded outputs.
     Recorded,
-    /// Another program computes it.
+    /// Another program.
     External,
 }
 
 impl ExecutionKind {
-    /// The word that reports print.
+    /// The word in reports.
     pub fn name(self) -> &'static str {
         match self {
             ExecutionKind::Native => "native",

@@ -1,4 +1,4 @@
-//! The device `model:NAME`: an arithmetic model, simulated.
+//! The device `model:NAME`: a simulated arithmetic model.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ pub struct ModelDevice {
 }
 
 impl ModelDevice {
-    /// The device `model:NAME` for a shipped model's name or alias, or a model file's path.
+    /// Opens `model:NAME`, where NAME is a shipped model, an alias of one, or a model file.
     ///
     /// # Errors
     /// As [`Model::load`].
@@ -25,7 +25,7 @@ impl ModelDevice {
         Ok(ModelDevice::called(named(name).unwrap_or(name), Model::load(name)?))
     }
 
-    /// The device that simulates a model.
+    /// Makes the device that simulates a model.
     pub(crate) fn of(model: Model) -> ModelDevice {
         ModelDevice::called(&model.name.clone(), model)
     }
@@ -69,7 +69,7 @@ impl Device for ModelDevice {
         Ok(self.evaluator(instruction)?.execute(tiles))
     }
 
-    /// A model computes each output apart, so it need not compute those that nobody asked for.
+    /// A model computes each output separately, so only those asked for.
     fn execute_part(&mut self, instruction: &Instruction, m: usize, n: usize, tiles: &Tiles) -> Result<Codes> {
         let part = Instruction { m, n, ..instruction.clone() };
         Ok(self.model.evaluator(&part)?.execute(tiles))

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use crate::{Error, Result};
 
-/// The name of a device. A text is parsed to a name once, and every text names something.
+/// The name of a device. Every text parses to one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum DeviceName {
     /// `cpu`: the processor that runs this program.
@@ -13,20 +13,20 @@ pub enum DeviceName {
     Cuda(usize),
     /// `cuda:all`: every GPU of this machine.
     AllGpus,
-    /// `cublaslt:N`: NVIDIA's library for matrix products, on a GPU by its number. `cublaslt` means the first one.
+    /// `cublaslt:N`: NVIDIA's library for matrix products on a GPU; `cublaslt` means the first.
     CublasLt(usize),
-    /// `model:NAME`: a model by its shipped name or its file.
+    /// `model:NAME`: a shipped model or a model file.
     Model(String),
     /// `trace:FILE`: a recording.
     Trace(String),
     /// `exec:PROGRAM ARGS`: a program.
     Exec(String),
-    /// Any other text: a device of the program that this one is a part of, or one that a recording was made on.
+    /// Any other text: a lent device, or the device of a recording.
     Other(String),
 }
 
 impl DeviceName {
-    /// The model's name or file, if the device is a model.
+    /// Model or model file, if the device is a model.
     pub fn model(&self) -> Option<&str> {
         match self {
             DeviceName::Model(model) => Some(model),
@@ -34,7 +34,7 @@ impl DeviceName {
         }
     }
 
-    /// The recording's file, if the device is a recording.
+    /// Recording file, if the device is a recording.
     pub fn trace(&self) -> Option<&str> {
         match self {
             DeviceName::Trace(file) => Some(file),
@@ -47,19 +47,19 @@ impl DeviceName {
         self.model().map_or_else(|| self.to_string(), str::to_string)
     }
 
-    /// The name in a sentence about what was executed: `this processor` for `cpu`.
+    /// The name in a sentence about execution: `this processor` for `cpu`.
     pub fn spoken(&self) -> String {
         if *self == DeviceName::Cpu { "this processor".into() } else { self.to_string() }
     }
 
-    /// Makes sure that the device computes; `wanted` says what is asked of it.
+    /// Checks that the device computes; `wanted` names the request for the message.
     ///
     /// # Errors
-    /// A request error: it is a recording.
+    /// A request error if the device is a recording.
     pub fn computes(&self, wanted: &str) -> Result<()> {
         match self {
             DeviceName::Trace(_) => {
-                Err(Error::request(format!("{self} is a recording, which has no outputs but its own: {wanted}")))
+                Err(Error::request(format!("{self} is a recording, which computes no new outputs: {wanted}")))
             }
             _ => Ok(()),
         }

@@ -1,4 +1,4 @@
-//! Devices by their names: which one a user means, and opening it.
+//! Devices by name: the device that a user means, and opening it.
 
 use std::time::Duration;
 
@@ -13,12 +13,12 @@ use crate::{
     arithmetic::{named, suggested},
 };
 
-/// The kinds of device, as their names begin before a colon.
+/// Kinds of device: the part of a name before its colon.
 const KINDS: [&str; 5] = ["cuda", "cublaslt", "model", "trace", "exec"];
 
 impl DeviceName {
-    /// The default device: `cuda:0` if there is a GPU; else `cpu`, if `on_cpu` says that it has what was asked for; else
-    /// `model:hopper`.
+    /// The default device:
+    /// `cuda:0` if there is a GPU, else `cpu` if `on_cpu` returns true, else `model:hopper`.
     pub fn usual(on_cpu: impl FnOnce() -> bool) -> DeviceName {
         match cuda::count() {
             0 if on_cpu() => DeviceName::Cpu,
@@ -27,7 +27,7 @@ impl DeviceName {
         }
     }
 
-    /// The device that a user means, who may write the bare name of a model (`hopper`), its alias (`H100`) or a model file (`FILE.toml`).
+    /// The device that a user means; the name of a model may lack its kind (`hopper`, `H100`, `FILE.toml`).
     pub fn asked(text: &str) -> DeviceName {
         let name = DeviceName::from(text);
         let model = match &name {
@@ -41,7 +41,7 @@ impl DeviceName {
         }
     }
 
-    /// Whether the name has the form of a device's, right or wrong, so that it is not a file's name.
+    /// Returns true if the name has the form of a device's name, valid or not, and so is not a file's.
     pub fn is_of_device(&self) -> bool {
         match self {
             DeviceName::Other(text) => {
@@ -53,13 +53,12 @@ impl DeviceName {
     }
 }
 
-/// The device of this name; without a name the default one for what no processor has.
+/// Opens the device of this name, or without a name the default device.
 ///
-/// `timeout` is how long an `exec:` program may take for one answer.
+/// `timeout` limits one answer of an `exec:` program.
 ///
 /// # Errors
-/// A request error for a name of no known kind or an input file that is wrong, a device error for a device
-/// that cannot be reached.
+/// A request error for an unknown name or a wrong input file; a device error for a device that cannot be reached.
 pub fn open(name: Option<&DeviceName>, timeout: Duration) -> Result<Box<dyn Device>> {
     let name = &name.cloned().unwrap_or_else(|| DeviceName::usual(|| false));
     if let Some(device) = lent::device(name) {
@@ -70,7 +69,7 @@ pub fn open(name: Option<&DeviceName>, timeout: Duration) -> Result<Box<dyn Devi
         DeviceName::Cuda(ordinal) => Box::new(CudaDevice::open(*ordinal)?),
         DeviceName::CublasLt(_) => {
             return Err(Error::request(format!(
-                "{name} computes whole products, by `tcnum gemm`; it executes no instructions"
+                "{name} executes no instructions; use `tcnum gemm` for whole products"
             )));
         }
         DeviceName::Model(model) => Box::new(ModelDevice::open(model)?),

@@ -10,73 +10,74 @@ use crate::{
     isa::scalar::Form,
 };
 
-/// The classes of data by which results are counted, in this order.
+/// Classes of data by which results are counted.
 pub const CLASSES: [Class; 5] = [Class::Zero, Class::Subnormal, Class::Normal, Class::Infinite, Class::Nan];
 
-/// The chunks of a sweep: `first`, `first + step`, ..., each of [`CHUNK`] inputs (the last one of the space may have fewer).
+/// The chunks `first`, `first + step`, ... of a sweep, each of [`CHUNK`] inputs.
+/// The last one of the space may have fewer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chunks {
-    /// Number of the first.
+    /// Number of the first chunk.
     pub first: u64,
-    /// From one to the next, at least 1.
+    /// Distance between chunks, at least 1.
     pub step: u64,
-    /// How many.
+    /// Number of chunks.
     pub count: u64,
 }
 
 impl Chunks {
-    /// `count` chunks at equal distances, or all if there are not as many.
+    /// Spreads `count` chunks evenly, or takes all if there are fewer.
     pub fn spread(size: u64, count: u64) -> Chunks {
         let all = size.div_ceil(CHUNK);
         let count = count.clamp(1, all);
         Chunks { first: 0, step: all / count, count }
     }
 
-    /// The numbers of the chunks.
+    /// Numbers of the chunks.
     pub fn numbers(&self) -> impl ExactSizeIterator<Item = u64> + use<> {
         let Chunks { first, step, count } = *self;
         (0..count as usize).map(move |at| first + at as u64 * step)
     }
 
-    /// How many of `size` inputs they have.
+    /// Inputs in the chunks, of `size` inputs in all.
     pub fn inputs(&self, size: u64) -> u64 {
         self.numbers().map(|number| CHUNK.min(size.saturating_sub(number * CHUNK))).sum()
     }
 }
 
-/// Results that differ from the rule alike: operands and both results are of the same classes.
+/// Results that differ from the rule with the same classes of operands and results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DifferenceGroup {
-    /// The number of the classes: what differs alike in two parts of a sweep has the same.
+    /// Number of the combination of classes; the same in every part of a sweep.
     pub kind: usize,
-    /// How many.
+    /// Results in the group.
     pub count: u64,
-    /// The number of the first input.
+    /// Number of the first input.
     pub index: u64,
-    /// The first lane of it.
+    /// First differing lane of that input.
     pub lane: usize,
 }
 
-/// What a sweep found.
+/// The result of a sweep.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Swept {
-    /// Results that were compared, by the class of the first operand, in the order of [`CLASSES`].
+    /// Results compared, by the class of the first operand, in the order of [`CLASSES`].
     pub compared: [u64; 5],
-    /// Those that differ, by the classes of the operands and of both results, the first input first.
+    /// Differing results, grouped by classes, in the order of their first inputs.
     pub differences: Vec<DifferenceGroup>,
-    /// For each chunk the sum of [`crate::inputs::space::digest_term`] over its inputs and the registers they give.
+    /// Digest of each chunk: the sum of [`crate::inputs::space::digest_term`] over inputs and results.
     pub digests: Vec<u64>,
-    /// How long the work took, without compilation, in seconds.
+    /// Duration in seconds, without compilation.
     pub seconds: f64,
 }
 
 impl Swept {
-    /// Nothing yet.
+    /// An empty result.
     pub fn nothing() -> Swept {
         Swept { compared: [0; 5], differences: Vec::new(), digests: Vec::new(), seconds: 0.0 }
     }
 
-    /// Adds what was found in later chunks.
+    /// Adds the result of later chunks.
     pub fn add(&mut self, later: Swept) {
         self.compared.iter_mut().zip(later.compared).for_each(|(own, more)| *own += more);
         self.digests.extend(later.digests);
@@ -89,30 +90,30 @@ impl Swept {
         }
     }
 
-    /// How many results differ.
+    /// Results that differ.
     pub fn differing(&self) -> u64 {
         self.differences.iter().map(|difference| difference.count).sum()
     }
 }
 
-/// What is found in one chunk.
+/// The result of one chunk.
 #[derive(Debug)]
 pub struct ChunkTally {
     form: &'static Form,
     compared: [u64; 5],
-    /// Results that differ, by the classes of the operands and of both results.
+    /// Differing results, by the classes of operands and results.
     kinds: BTreeMap<usize, DifferenceGroup>,
     digest: u64,
-    /// Of formats with infinities and without padding, the bit of the sign, and the magnitudes of normal numbers.
+    /// Sign bit, and magnitudes of normal numbers, for formats with infinities and without padding.
     sign: u64,
     normal: Range<u64>,
 }
 
-/// The place of normal numbers among [`CLASSES`].
+/// Place of normal numbers in [`CLASSES`].
 const NORMAL: usize = 2;
 
 impl ChunkTally {
-    /// Nothing yet of a form.
+    /// An empty result for a form.
     pub fn new(form: &'static Form) -> ChunkTally {
         let (sign, normal) = match (form.source.float(), form.source.infinity(false)) {
             (Some(float), Some(infinity)) if float.signed && float.padding_bits == 0 => {
@@ -123,14 +124,14 @@ impl ChunkTally {
         ChunkTally { form, compared: [0; 5], kinds: BTreeMap::new(), digest: 0, sign, normal }
     }
 
-    /// Counts a result in a lane of an input, and what it should be.
+    /// Counts the result in one lane of an input.
     pub fn add(&mut self, index: u64, lane: usize, operands: [u64; 3], expected: u64, result: u64) {
         let class = |format: &Format, code: u64| {
             let class = format.decode(code).class;
             CLASSES.iter().position(|other| *other == class).expect("every class is listed")
         };
         let (source, target) = (self.form.source, self.form.result);
-        // Most are normal, and to decode one costs more than the rest.
+        // Most operands are normal, and decoding one costs more than everything else.
         let magnitude = operands[0] & !self.sign;
         let normal = self.normal.contains(&magnitude);
         self.compared[if normal { NORMAL } else { class(source, operands[0]) }] += 1;
@@ -142,12 +143,12 @@ impl ChunkTally {
         }
     }
 
-    /// Adds an input and its register to the digest.
+    /// Adds an input and its result register to the digest.
     pub fn digest(&mut self, index: u64, register: u64) {
         self.digest = self.digest.wrapping_add(digest_term(index, register));
     }
 
-    /// What several chunks, in their order, have together.
+    /// Joins the results of chunks, in their order.
     pub fn swept(parts: impl IntoIterator<Item = ChunkTally>, seconds: f64) -> Swept {
         let mut swept = Swept { seconds, ..Swept::nothing() };
         for part in parts {
@@ -159,33 +160,33 @@ impl ChunkTally {
     }
 }
 
-/// Sweeps of scalar instructions. A device without it executes matrix instructions only.
+/// Sweeps as a capability of a device. Other devices execute matrix instructions only.
 pub trait Sweeps {
-    /// Prepares the sweeps of the `forms` that the device has, all at once where that is faster. Returns the forms that it
-    /// should have and cannot get ready, each with the reason.
+    /// Prepares the sweeps of `forms` together.
+    /// Returns the forms that the device should have but cannot prepare, each with the error.
     fn prepare(&mut self, _forms: &[&'static Form]) -> Vec<(&'static Form, Error)> {
         Vec::new()
     }
 
-    /// What executes `form` on inputs by their numbers. `seed` varies inputs that are sampled.
+    /// Prepares the sweep of `form`; `seed` varies sampled inputs.
     ///
     /// # Errors
     /// As [`super::Device::prepare`].
     fn sweeper(&mut self, form: &'static Form, seed: u64) -> Result<Box<dyn Sweeper>>;
 }
 
-/// A device's own way to sweep one scalar instruction.
+/// A device's sweep of one scalar instruction.
 pub trait Sweeper {
-    /// How the device executes the instruction.
+    /// The execution that reports show.
     fn execution(&self) -> &Execution;
 
-    /// Executes the instruction on the inputs of `chunks`, and compares each result with the rule.
+    /// Executes the inputs of `chunks`, and compares each result with the rule.
     ///
     /// # Errors
     /// A device error.
     fn sweep(&mut self, chunks: Chunks) -> Result<Swept>;
 
-    /// The registers that one chunk's inputs give, in their order.
+    /// Result registers of one chunk's inputs, in order.
     ///
     /// # Errors
     /// A device error.

@@ -1,4 +1,4 @@
-//! The device `trace:FILE`: answers recorded tiles with their recorded outputs.
+//! The device `trace:FILE`, which answers recorded tiles with their recorded outputs.
 
 use std::{
     collections::hash_map::DefaultHasher,
@@ -13,16 +13,16 @@ use crate::{
     trace::{OPCODES, Trace},
 };
 
-/// A recording that replays only its recorded tiles.
+/// A recording that replays its recorded tiles.
 pub struct TraceDevice {
     identity: Identity,
     trace: Trace,
-    /// Digest and number of each recorded tile, sorted; empty until the first execution.
+    /// Digest and number of each recorded tile, sorted; empty before the first execution.
     index: Vec<(u64, usize)>,
 }
 
 impl TraceDevice {
-    /// The recording in `file`.
+    /// Opens the recording in `file`.
     ///
     /// # Errors
     /// As [`Trace::read`].
@@ -30,7 +30,7 @@ impl TraceDevice {
         Ok(TraceDevice::new(Trace::read(Path::new(file))?, file))
     }
 
-    /// A device that replays `trace`, known as `trace:{file}`.
+    /// Makes the device that replays `trace`, named `trace:{file}`.
     pub fn new(trace: Trace, file: &str) -> TraceDevice {
         let device = trace.metadata.get("device").map_or("an unnamed device", String::as_str);
         let description = format!(
@@ -50,7 +50,7 @@ impl TraceDevice {
         &self.trace
     }
 
-    /// The number of the recorded tile that equals tile `at` of `request`, both at the recorded shape.
+    /// Finds the recorded tile that equals tile `at` of `request`, both at the recorded shape.
     fn recorded(&self, request: &Tiles, at: usize) -> Result<usize> {
         let wanted = digest(request, at);
         let first = self.index.partition_point(|(digest, _)| *digest < wanted);
@@ -66,7 +66,7 @@ impl TraceDevice {
                 Some(earlier) => {
                     return Err(Error::request(format!(
                         "{}: tiles {earlier} and {number} have the same inputs and different recorded outputs, \
-                         so there is no one answer to tile {at} of the request",
+                         so tile {at} of the request has no unique answer",
                         self.identity.name
                     )));
                 }
@@ -77,8 +77,8 @@ impl TraceDevice {
 
     fn not_recorded(&self, at: usize) -> Error {
         Error::request(format!(
-            "{}: tile {at} of the request was not recorded; a trace replays only its recorded tiles ({} of them). \
-             `tcnum verify --device {0}` compares those with a model; for other inputs choose a device that computes",
+            "{}: tile {at} of the request was not recorded; a trace answers only its {} recorded tiles. \
+             Use `tcnum verify --device {0}` to compare them with a model, or a device that computes for other inputs",
             self.identity.name,
             self.trace.count()
         ))
@@ -123,7 +123,7 @@ impl Device for TraceDevice {
         let each = part.m * part.n;
         let mut d = Codes::zeros(instruction.d, 0);
         for at in 0..tiles.count {
-            // Beyond the recorded k a request must be zero, as the recording was.
+            // Beyond the recorded k a request must be zero, as in the recording.
             if !same(&whole, at, tiles, at) {
                 return Err(self.not_recorded(at));
             }
@@ -134,7 +134,7 @@ impl Device for TraceDevice {
     }
 }
 
-/// Whether one tile of `x` has the operands of one of `y`.
+/// Compares the operands of two tiles.
 fn same(x: &Tiles, in_x: usize, y: &Tiles, in_y: usize) -> bool {
     let mut pairs = x.arrays().zip(y.arrays());
     pairs.all(|((_, a), (_, b))| chunk(a, x.count, in_x) == chunk(b, y.count, in_y))
@@ -146,7 +146,7 @@ fn chunk(codes: &Codes, count: usize, at: usize) -> &[u8] {
     &codes.as_bytes()[at * each..(at + 1) * each]
 }
 
-/// A digest of one tile.
+/// Digest of one tile.
 fn digest(tiles: &Tiles, at: usize) -> u64 {
     let mut hasher = DefaultHasher::new();
     tiles.arrays().for_each(|(_, codes)| chunk(codes, tiles.count, at).hash(&mut hasher));

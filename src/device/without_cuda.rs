@@ -1,4 +1,4 @@
-//! The module `cuda` of a build without the feature `cuda`: it reads the names of GPUs, and says why none answers.
+//! The module `cuda` without the feature `cuda`: it names GPUs and explains their absence.
 
 #[path = "cuda/architecture.rs"]
 pub(crate) mod architecture;
@@ -11,25 +11,25 @@ use crate::{
 };
 use architecture::Architecture;
 
-/// Why there is none of this.
+/// The error of every function here.
 fn absent<T>() -> Result<T> {
-    Err(Error::device("this build of tcnum has no GPUs: it was made without the feature `cuda` of the package"))
+    Err(Error::device("this build of tcnum has no GPU support; rebuild it with the feature `cuda`"))
 }
 
-/// Number of GPUs that this build sees.
+/// Number of GPUs: none.
 pub(crate) fn count() -> usize {
     0
 }
 
-/// What a GPU is.
+/// Fails: there are no GPUs.
 ///
 /// # Errors
-/// Always: there is none.
+/// Always.
 pub(crate) fn identify(_gpu: &Gpu) -> Result<(Identity, &'static Architecture)> {
     absent()
 }
 
-/// The GPUs of this machine.
+/// GPUs of this machine.
 pub(crate) mod gpu {
     use crate::{Result, device::Gpu};
 
@@ -46,7 +46,7 @@ pub(crate) mod gpu {
     }
 }
 
-/// The compiler of kernels.
+/// Compiler of kernels.
 pub(crate) mod compile {
     pub(crate) fn version() -> crate::Result<String> {
         super::absent()
@@ -58,7 +58,7 @@ pub enum CudaDevice {}
 
 impl CudaDevice {
     /// # Errors
-    /// Always: this build has no GPUs.
+    /// Always.
     pub(crate) fn open(_ordinal: usize) -> Result<CudaDevice> {
         absent()
     }

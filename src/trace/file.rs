@@ -1,4 +1,4 @@
-//! Trace files: reading them without trust, writing them whole or not at all.
+//! Trace files: read without trust, written whole or not at all.
 
 use std::{
     collections::BTreeMap,
@@ -26,39 +26,39 @@ use crate::{
 };
 
 impl Trace {
-    /// Reads a trace file: safetensors, the tensors and metadata of [`Trace`], written by any program.
+    /// Reads a trace file, written by any program: safetensors with the tensors and metadata of [`Trace`].
     ///
-    /// The operands may stand in another trace file, which metadata `tcnum.inputs` names. No more memory is asked for
-    /// than the files have bytes, whatever they declare.
+    /// Metadata `tcnum.inputs` may name another trace file that has the operands. Memory is bounded by the sizes of the
+    /// files, whatever they declare.
     ///
     /// # Errors
-    /// A request error that names the file and the field that is missing, malformed or contradicts another.
+    /// A request error that names the file and the missing, malformed or contradictory field.
     pub fn read(path: &Path) -> Result<Trace> {
         read(path).map_err(|message| Error::request(format!("trace {}: {message}", path.display())))
     }
 
-    /// Writes the trace as a safetensors file, whole or not at all: the same trace gives the same bytes.
+    /// Writes the trace as a safetensors file, whole or not at all; the same trace gives the same bytes.
     ///
     /// # Errors
-    /// A request error that names the path and the cause; metadata that are too long to be read again.
+    /// A request error that names the path and the cause; metadata too long to be read again.
     pub fn write(&self, path: &Path) -> Result<()> {
         let bytes = self.to_bytes().map_err(|error| error.within(path.display()))?;
         atomic::write(path, &bytes)
     }
 
-    /// Writes the trace as [`Trace::write`] to a path that the user did not name: nothing but a trace of this kind is replaced.
+    /// Writes the trace to a path that the user did not name; it replaces only traces of its kind.
     ///
     /// # Errors
-    /// As [`Trace::write`]; something else at the path.
+    /// As [`Trace::write`]; another file at the path.
     pub(crate) fn write_derived(&self, path: &Path, kind: TraceKind) -> Result<()> {
         let bytes = self.to_bytes().map_err(|error| error.within(path.display()))?;
         atomic::write_derived(path, &kind, &bytes)
     }
 
-    /// The bytes of the trace's file.
+    /// Encodes the trace as the bytes of its file.
     ///
     /// # Errors
-    /// Metadata that are too long to be read again.
+    /// Metadata too long to be read again.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let i = &self.instruction;
         let derived = [
@@ -77,7 +77,7 @@ impl Trace {
 
         header.metadata.extend(isa::description(i).map(|text| (DESCRIPTION.to_string(), text)));
 
-        // Widest codes first, so that every array is aligned to its codes.
+        // Widest codes come first, so that every array is aligned to its codes.
         let mut arrays = tensors(&self.part());
         arrays.sort_by_key(|(_, format, _)| std::cmp::Reverse(format.bytes()));
         let codes = |name: &str| {
@@ -99,7 +99,7 @@ impl Trace {
     }
 }
 
-/// Name, format, and rows and columns of a tile, of each tensor of a trace whose recorded shape is the instruction's.
+/// Name, format, rows and columns of each tensor of a trace whose recorded shape is the instruction's.
 fn tensors(part: &Instruction) -> Vec<(&'static str, &'static Format, [usize; 2])> {
     let d = ("d", part.d, [part.m, part.n]);
     operands(part).into_iter().map(|o| (o.name, o.format, [o.rows, o.columns])).chain([d]).collect()
@@ -133,11 +133,11 @@ impl DerivedKind for TraceKind {
     }
 }
 
-/// An open trace file whose header is checked.
+/// An open trace file with a checked header.
 struct TraceFile {
     file: File,
     header: Header,
-    /// Where the data start, in bytes.
+    /// First byte of the data.
     data_start: u64,
 }
 
@@ -152,26 +152,24 @@ impl TraceFile {
         Ok(TraceFile { file, header, data_start })
     }
 
-    /// The file with the operands of the recording at `path`, if this is the recording and another file has them.
+    /// Opens the file with the operands of the recording at `path`, if another file has them.
     fn shared_inputs(&self, path: &Path) -> std::result::Result<Option<TraceFile>, String> {
         let Some(name) = self.header.metadata.get(INPUTS) else { return Ok(None) };
         if let Some(own) = self.header.tensors.keys().find(|own| *own != "d") {
             return Err(format!(
-                "tensor '{own}': the operands are those of '{name}' (metadata '{INPUTS}'), or its own"
+                "tensor '{own}': the recording has operands and also names those of '{name}' (metadata '{INPUTS}')"
             ));
         }
         let inputs = inputs_path(path, name)
             .and_then(|path| TraceFile::open(&path))
             .map_err(|message| format!("metadata '{INPUTS}': '{name}': {message}"))?;
         match inputs.header.metadata.contains_key(INPUTS) {
-            true => {
-                Err(format!("metadata '{INPUTS}': '{name}' has no operands of its own; name the file that has them"))
-            }
+            true => Err(format!("metadata '{INPUTS}': '{name}' has no operands; name the file that has them")),
             false => Ok(Some(inputs)),
         }
     }
 
-    /// Number of tiles, by the tensor `a`.
+    /// Number of tiles, from the tensor `a`.
     fn count(&self) -> std::result::Result<usize, String> {
         match self.header.tensors.get("a").ok_or("tensor 'a' is missing")?.shape[0] {
             0 => Err("tensor 'a': there are no tiles (its first dimension is 0)".into()),
@@ -179,7 +177,7 @@ impl TraceFile {
         }
     }
 
-    /// The codes of one tensor, which has to be of this format and shape.
+    /// Reads the codes of one tensor, which must have this format and shape.
     fn codes(&mut self, name: &str, format: &Format, shape: [usize; 3]) -> std::result::Result<Codes, String> {
         let declared = self.header.tensors.get(name).ok_or(format!("tensor '{name}' is missing"))?;
         check_declaration(name, declared, format, shape)?;
@@ -191,7 +189,7 @@ impl TraceFile {
     }
 }
 
-/// The path of the file that the recording at `path` calls `name`: in the recording's folder, or below it.
+/// Resolves the file `name` of the recording at `path`: in the recording's folder or below.
 fn inputs_path(path: &Path, name: &str) -> std::result::Result<PathBuf, String> {
     let unreadable = |error: std::io::Error| format!("cannot be read: {error}");
     let recording = path.canonicalize().map_err(unreadable)?;
@@ -248,7 +246,7 @@ fn read(path: &Path) -> std::result::Result<Trace, String> {
     Ok(Trace { m, n, k, inputs, d, metadata, instruction })
 }
 
-/// The header's declared length, checked against the file's.
+/// Reads the header's declared length, and checks it against the file's.
 fn header_length(file: &mut File, file_bytes: u64) -> std::result::Result<u64, String> {
     if file_bytes < 8 {
         return Err(format!("header: the file has {file_bytes} bytes, too few for a safetensors file"));
@@ -267,7 +265,7 @@ fn header_length(file: &mut File, file_bytes: u64) -> std::result::Result<u64, S
     Ok(declared)
 }
 
-/// `length` bytes from `start`, both known to lie within the file.
+/// Reads `length` bytes from `start`, both within the file.
 fn read_bytes(file: &mut File, start: u64, length: u64) -> std::result::Result<Vec<u8>, String> {
     let io = |error: std::io::Error| format!("cannot be read: {error}");
     let length = usize::try_from(length).map_err(|_| "is larger than the address space".to_string())?;
@@ -283,7 +281,7 @@ fn entry<'a>(metadata: &'a BTreeMap<String, String>, key: &str) -> std::result::
     metadata.get(key).map(String::as_str).ok_or_else(|| format!("metadata '{key}' is missing"))
 }
 
-/// The instruction that the metadata names, its formats checked against those that the metadata names too.
+/// Finds the instruction that the metadata names, and checks its formats against the named ones.
 fn described_instruction(metadata: &BTreeMap<String, String>) -> std::result::Result<Instruction, String> {
     let version = entry(metadata, "tcnum.trace")?;
     if version != "1" {
@@ -298,7 +296,7 @@ fn described_instruction(metadata: &BTreeMap<String, String>) -> std::result::Re
         return Err(format!("metadata '{DESCRIPTION}' describes {i}, which is not the instruction"));
     }
     for (key, expected) in [("a", i.a), ("b", i.b), ("c", i.c), ("d", i.d)] {
-        // A user's own format is not one of the table.
+        // A user's own format is not in the table.
         let name = entry(metadata, key)?;
         if name == expected.name {
             continue;
@@ -311,7 +309,7 @@ fn described_instruction(metadata: &BTreeMap<String, String>) -> std::result::Re
     Ok(i)
 }
 
-/// The recorded m, n and k: between 1 and the instruction's.
+/// The recorded m, n and k, from 1 to the instruction's.
 fn described_shape(
     metadata: &BTreeMap<String, String>,
     instruction: &Instruction,

@@ -1,7 +1,7 @@
-//! The header of a trace file: strict parsing, and deterministic writing.
+//! Headers of trace files: strict parsing and deterministic writing.
 //!
-//! safetensors' own header type keeps the last of duplicate keys and any number of tensors; this one refuses
-//! both while it reads, and so never holds more than the arrays of a trace.
+//! The header type of safetensors keeps the last of duplicate keys and any number of tensors. This one refuses both
+//! while it reads, and so never holds more than a trace's arrays.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -14,32 +14,32 @@ use serde::{
     de::{Error as _, MapAccess, Visitor},
 };
 
-/// Names of the tensors of a trace: the operands that an instruction can have, and D.
+/// Names of a trace's tensors: the possible operands, and D.
 pub(super) const TENSORS: [&str; 7] = ["a", "b", "c", "d", "positions", "scale_a", "scale_b"];
 
-/// What the header of a trace file declares.
+/// The header of a trace file.
 #[derive(Debug, Default)]
 pub(super) struct Header {
     /// The `__metadata__` strings.
     pub metadata: BTreeMap<String, String>,
-    /// The declared tensors, each of three dimensions.
+    /// The declared tensors, of three dimensions each.
     pub tensors: BTreeMap<String, Declared>,
 }
 
-/// One declared tensor.
+/// A declared tensor.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Declared {
-    /// The element type.
+    /// Element type.
     pub dtype: Dtype,
     /// Tiles, rows, columns.
     pub shape: [usize; 3],
-    /// First byte, and first byte after, counted from the end of the header.
+    /// First byte, and the byte after the last, counted from the end of the header.
     pub data_offsets: (usize, usize),
 }
 
 impl Declared {
-    /// Bytes of an array of this type and shape; `None` if they are not a whole number, or too many to count.
+    /// Bytes of the array; `None` if they are not a whole number, or overflow.
     fn bytes(&self) -> Option<usize> {
         let bits = self.shape.iter().try_fold(self.dtype.bitsize(), |bits, n| bits.checked_mul(*n))?;
         bits.is_multiple_of(8).then_some(bits / 8)
@@ -47,8 +47,8 @@ impl Declared {
 }
 
 impl Header {
-    /// Parses the JSON of a header, and checks the declared tensors against `data_bytes`, the number of bytes
-    /// after it: every array the size of its shape, side by side, no overlap, no gap, nothing left.
+    /// Parses a header's JSON, and checks the tensors against the `data_bytes` after it.
+    /// Every array has the size of its shape; arrays are adjacent, without overlap or gap, and fill the file.
     pub(super) fn parse(json: &[u8], data_bytes: u64) -> Result<Header, String> {
         let header: Header = serde_json::from_slice(json).map_err(|error| format!("header: {error}"))?;
         if let Some((name, t)) =
@@ -78,11 +78,10 @@ impl Header {
         Ok(header)
     }
 
-    /// The header's bytes, its length before it and spaces up to a multiple of 8 after it: the same bytes for
-    /// the same header.
+    /// Encodes the header with its length before it and spaces up to a multiple of 8.
     ///
     /// # Errors
-    /// More bytes than can be read.
+    /// A header longer than readers accept.
     pub(super) fn to_bytes(&self) -> Result<Vec<u8>, String> {
         let tensors = self.tensors.iter().map(|(name, t)| (name.as_str(), t.dtype, &t.shape[..], t.data_offsets));
         crate::array::header(&self.metadata, tensors)

@@ -1,4 +1,4 @@
-//! Traces: recorded tiles of one instruction with the outputs that a device returned.
+//! Traces: recorded tiles of one instruction, with a device's outputs.
 
 mod file;
 mod header;
@@ -10,45 +10,45 @@ use crate::{
     isa::{Codes, Instruction, Tiles, operands},
 };
 
-/// Metadata keys that a trace file derives from the other fields, so no caller may set them.
+/// Metadata keys that a trace file derives from other fields; callers may not set them.
 const RESERVED: [&str; 12] =
     ["tcnum.trace", "instruction", "a", "b", "c", "d", "m", "n", "k", DESCRIPTION, INPUTS, INPUTS_DIGEST];
 
-/// The metadata key of the description of an instruction that is not of the tables, which a trace file derives, too.
+/// Metadata key of the description of an instruction outside the tables; derived, too.
 const DESCRIPTION: &str = "tcnum.instruction";
 
-/// The metadata key that names the recording whose operands this file has too and does not repeat.
+/// Metadata key that names the recording with the operands, which this file does not repeat.
 const INPUTS: &str = "tcnum.inputs";
 
-/// The metadata key of the digest of these operands ([`Tiles::digest`]), 16 hexadecimal digits.
+/// Metadata key of the operands' digest ([`Tiles::digest`]), 16 hexadecimal digits.
 const INPUTS_DIGEST: &str = "tcnum.inputs.digest";
 
-/// The metadata key of the arithmetic machine instructions that ran, in order, separated by `; `.
+/// Metadata key of the arithmetic machine instructions that ran, in order, separated by `; `.
 pub const OPCODES: &str = "sass";
 
-/// The metadata key that says what kind of trace it is, if not a recording: `counterexamples`.
+/// Metadata key of the kind of trace, if it is not a recording: `counterexamples`.
 pub(crate) const CONTENTS: &str = "contents";
 
-/// The metadata key of a recording that ended before its last tile, with what ended it.
+/// Metadata key of a recording that ended before its last tile; its value says why.
 pub(crate) const INCOMPLETE: &str = "incomplete";
 
-/// What a trace file is to whoever would replace it.
+/// The kind of a trace file, for those who would replace it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TraceKind {
-    /// What a device answered to operands that `tcnum record`, or another program, chose.
+    /// A device's answers to operands that `tcnum record` or another program chose.
     Recording,
-    /// Outputs that differ from a model's, found by `tcnum verify`.
+    /// Outputs that differ from a model's, from `tcnum verify`.
     Counterexamples,
 }
 
 /// Recorded tiles and outputs of one instruction.
 ///
-/// m, n and k may be smaller than the instruction's: the rest of A and B (and of C, whose outputs are not
-/// recorded) was zero, and only the first m rows and n columns of D were recorded. In sparse forms k is a whole number
-/// of chunks, and the rest had the first positions of each chunk; in block-scaled forms it is one of blocks.
+/// m, n and k may be smaller than the instruction's. The rest of A and B was then zero, and only the first m rows and n
+/// columns of C and D were recorded. Sparse forms have whole chunks along k, the rest with first positions;
+/// block-scaled forms have whole blocks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trace {
-    /// The instruction that was executed.
+    /// Executed instruction.
     pub instruction: Instruction,
     /// Recorded rows of A, C and D.
     pub m: usize,
@@ -56,20 +56,20 @@ pub struct Trace {
     pub n: usize,
     /// Recorded columns of A (logical ones, for sparse forms) and rows of B.
     pub k: usize,
-    /// The recorded operands: tiles, at least one, of the recorded m, n and k.
+    /// Recorded operands: at least one tile of the recorded m, n and k.
     pub inputs: Tiles,
     /// D codes as the device returned them, `[count][m][n]`.
     pub d: Codes,
-    /// What else is known: `device`, `source`, driver, seed, date.
+    /// Further metadata: `device`, `source`, driver, seed, date.
     pub metadata: BTreeMap<String, String>,
 }
 
 impl Trace {
-    /// The trace of one run: `tiles` of `instruction` and the device's D codes `[count][m][n]`.
+    /// Makes the trace of one run: `tiles` of `instruction` and the device's D codes `[count][m][n]`.
     ///
     /// # Errors
-    /// No tiles; arrays whose length is not that of the tiles (a device that answered short); a metadata key that the
-    /// file derives itself (`m`, `instruction`).
+    /// No tiles; arrays of the wrong length (a device that answered short); a metadata key that the file derives (`m`,
+    /// `instruction`).
     pub fn from_run(
         instruction: &Instruction,
         tiles: &Tiles,
@@ -104,7 +104,7 @@ impl Trace {
         self.inputs.count
     }
 
-    /// Whether every output of the instruction was recorded.
+    /// Returns true if every output of the instruction was recorded.
     pub fn is_whole(&self) -> bool {
         (self.m, self.n) == (self.instruction.m, self.instruction.n)
     }
@@ -114,21 +114,21 @@ impl Trace {
         part(&self.instruction, [self.m, self.n, self.k])
     }
 
-    /// The recorded tiles `from..to` at the instruction's full k: what was not recorded is as it was executed.
+    /// The recorded tiles `from..to` at the instruction's full k, as they were executed.
     /// Panics if the range is not within the trace.
     pub fn tiles(&self, from: usize, to: usize) -> Tiles {
         let whole = part(&self.instruction, [self.m, self.n, self.instruction.k]);
         self.inputs.slice(from, to).resized(&self.part(), &whole)
     }
 
-    /// The recorded tiles `from..to` at the instruction's full shape, zero where nothing was recorded.
+    /// The recorded tiles `from..to` at the instruction's full shape, zero outside the recorded part.
     /// Panics if the range is not within the trace.
     pub fn padded(&self, from: usize, to: usize) -> Tiles {
         self.inputs.slice(from, to).resized(&self.part(), &self.instruction)
     }
 }
 
-/// An instruction with these m, n and k in place of its own.
+/// The instruction with other m, n and k.
 fn part(instruction: &Instruction, [m, n, k]: [usize; 3]) -> Instruction {
     Instruction { m, n, k, ..instruction.clone() }
 }

@@ -8,14 +8,19 @@ use clap_complete::Shell;
 use super::{OutputDestination, Verb, options::stdout_failed};
 use crate::{Result, report::Report};
 
-/// Prints what lets a shell complete the words of a command line.
-///
-/// Example: tcnum completions bash > ~/.local/share/bash-completion/completions/tcnum
-///
-/// zsh: tcnum completions zsh > FOLDER/_tcnum, in a folder of $fpath. fish: tcnum completions fish > ~/.config/fish/completions/tcnum.fish.
+const HELP: &str = "\
+Examples:
+  tcnum completions bash > ~/.local/share/bash-completion/completions/tcnum
+  tcnum completions zsh > FOLDER/_tcnum
+      FOLDER is a folder of $fpath
+  tcnum completions fish > ~/.config/fish/completions/tcnum.fish
+More: docs/devices-and-results.md";
+
+/// Prints a script by which a shell completes command lines.
 #[derive(Args, Debug)]
+#[command(after_help = HELP, next_help_heading = "What")]
 pub(super) struct Arguments {
-    /// The shell.
+    /// Shell
     #[arg(value_enum, value_name = "SHELL")]
     shell: Shell,
 }

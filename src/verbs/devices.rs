@@ -1,16 +1,19 @@
-//! `tcnum devices`: what can execute instructions here.
+//! `tcnum devices`: the devices of this machine.
 
 use clap::Args;
 
 use super::{OutputDestination, Verb};
 use crate::{Result, catalogue, report::Report};
 
-/// Lists what can execute matrix instructions: GPUs, shipped models, and the other kinds of device.
-///
-/// Example: tcnum devices
-///
-/// Where there is no GPU driver, it says which libraries it looked for; this is not a failure.
+const HELP: &str = "\
+Examples:
+  tcnum devices
+  tcnum devices --brief
+More: docs/devices-and-results.md";
+
+/// Lists the devices: GPUs, this processor, shipped models, and the names that --device takes.
 #[derive(Args, Debug)]
+#[command(after_help = HELP)]
 pub(super) struct Arguments {
     /// Output flags.
     #[command(flatten)]

@@ -10,23 +10,25 @@ use super::{
 };
 use crate::{Result, catalogue, device::DeviceName, report::Report};
 
-/// Lists the instructions, matrix and scalar ones: where each exists, and whether a GPU executes it here.
-///
-/// Example: tcnum instructions bf16 --device model:hopper
-///
-/// NVIDIA's rows were measured by assembling the instruction for every architecture: native means that one machine
-/// instruction does it, emulated that a sequence does. wgmma and tcgen05 are listed with their smallest n; any other
-/// can be written in its place. Instructions without a GPU kernel are executed by models and by exec: programs.
+const HELP: &str = "\
+Examples:
+  tcnum instructions bf16
+  tcnum instructions mma.m16n8k16 --device hopper
+      how one device executes them
+More: docs/devices-and-results.md";
+
+/// Lists matrix and scalar instructions: where each is native or emulated, and what runs it here.
 #[derive(Args, Debug)]
+#[command(after_help = HELP, next_help_heading = "What")]
 pub(super) struct Arguments {
-    /// Only instructions whose name, or vendor's spelling, contains this (in any letter case).
+    /// Part of the name or of the vendor's spelling, in any letter case
     #[arg(value_name = "PATTERN")]
     pub pattern: Option<String>,
-    /// Only instructions that this device executes, and how; of a GPU: all that it has.
-    #[arg(long, value_name = "DEVICE", value_parser = device_name)]
+    /// Device whose instructions are listed, with their execution
+    #[arg(long, value_name = "DEVICE", value_parser = device_name, help_heading = "Device")]
     pub device: Option<DeviceName>,
-    /// Seconds that an exec: device may take for one answer.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
+    /// Seconds for one answer of an exec: device
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT), help_heading = "Device")]
     pub timeout: u64,
     /// Output flags.
     #[command(flatten)]
@@ -39,10 +41,10 @@ impl Verb for Arguments {
     }
 }
 
-/// The instructions that the arguments select.
+/// Lists the selected instructions.
 ///
 /// # Errors
-/// A request error if no instruction matches, or the device executes none of them; the errors of the device.
+/// A request error: no instruction matches, or the device executes none of them. Errors of the device.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let pattern = arguments.pattern.as_deref().unwrap_or("").to_lowercase();
     let timeout = Duration::from_secs(arguments.timeout);

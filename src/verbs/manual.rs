@@ -12,16 +12,19 @@ use crate::{
     report::Report,
 };
 
-/// The name of the program.
+/// Name of the program.
 const PROGRAM: &str = env!("CARGO_PKG_NAME");
 
-/// Writes the manual pages of all commands: tcnum.1, tcnum-probe.1 and so on.
-///
-/// Example: tcnum manual ~/.local/share/man/man1
+const HELP: &str = "\
+Examples:
+  tcnum manual ~/.local/share/man/man1
+More: docs/devices-and-results.md";
+
+/// Writes a manual page for every command: tcnum.1, tcnum-probe.1 and so on.
 #[derive(Args, Debug)]
-#[command(hide = true)]
+#[command(hide = true, after_help = HELP, next_help_heading = "Output")]
 pub(super) struct Arguments {
-    /// The folder, which is made if it is not there.
+    /// Folder of the pages, created if missing
     #[arg(value_name = "FOLDER", value_parser = file_or_folder)]
     folder: PathBuf,
 }
@@ -35,18 +38,18 @@ impl Verb for Arguments {
 /// Writes the pages.
 ///
 /// # Errors
-/// The folder cannot be made; a file of another kind has the name of a page, or a page cannot be written.
+/// The folder cannot be made, another file has the name of a page, or a page cannot be written.
 pub(super) fn run(arguments: &Arguments, _: &mut Report) -> Result<()> {
     let folder = &arguments.folder;
     std::fs::create_dir_all(folder)
         .map_err(|error| Error::request(format!("the folder {} cannot be made: {error}", folder.display())))?;
     let pages: Vec<(PathBuf, Vec<u8>)> = pages().map(|(name, text)| (folder.join(name), text)).collect();
-    // No page is replaced where another one cannot be.
+    // No page is written if one cannot be replaced.
     pages.iter().try_for_each(|(path, _)| atomic::derivable(path, &ManualPage))?;
     pages.iter().try_for_each(|(path, text)| atomic::write_derived(path, &ManualPage, text))
 }
 
-/// The pages by the names of their files: that of the program, and that of each command that its help lists.
+/// File names and texts of the pages: the program's, and one for each listed command.
 fn pages() -> impl Iterator<Item = (String, Vec<u8>)> {
     let mut program = super::command().disable_help_subcommand(true);
     program.build();

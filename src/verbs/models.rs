@@ -1,4 +1,4 @@
-//! `tcnum models`: the models of arithmetic, and one of them rule by rule.
+//! `tcnum models`: the models of arithmetic, and the rules of one.
 
 use clap::Args;
 
@@ -10,21 +10,28 @@ use crate::{
     report::Report,
 };
 
-/// Lists the models of arithmetic, or prints one of them rule by rule.
-///
-/// Example: tcnum models hopper
-///
-/// Example: tcnum models hopper --instr mma.m16n8k32.f32.e4m3.e4m3.f32
+const HELP: &str = "\
+Examples:
+  tcnum models
+  tcnum models hopper
+      the rules of one model, with their evidence
+  tcnum models hopper --instr mma.m16n8k32.f32.e4m3.e4m3.f32
+      the operations of one instruction
+  tcnum models --keys
+      the keys of model files
+More: models/README.md";
+
+/// Lists the models of arithmetic, or prints the rules of one of them.
 #[derive(Args, Debug)]
+#[command(after_help = HELP, next_help_heading = "What")]
 pub(super) struct Arguments {
-    /// The model to print: its name, a GPU's (H100), a target's (sm_90), or the path of a model file.
+    /// Model: its name, a GPU (H100), a target (sm_90) or a model file
     #[arg(value_name = "MODEL", value_parser = model_name)]
     pub model: Option<String>,
-    /// Print the operations of this instruction's arithmetic instead of the rules: a name, or a TOML file that describes one of your
-    /// own (docs/exec.md); may be repeated.
+    /// Instruction whose operations are printed: a name or file; repeatable
     #[arg(long = "instr", value_name = "NAME", requires = "model")]
     pub instructions: Vec<String>,
-    /// Explain the keys of model files instead.
+    /// Explain the keys of model files
     #[arg(long, conflicts_with = "model")]
     pub keys: bool,
     /// Output flags.
@@ -38,10 +45,10 @@ impl Verb for Arguments {
     }
 }
 
-/// The report of `tcnum models`.
+/// Lists the models, or prints one of them.
 ///
 /// # Errors
-/// An unknown model; a file that is not one (with file, line, key and what is allowed).
+/// An unknown model, or a malformed model file (with file, line, key and the allowed values).
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     if arguments.keys {
         report.answer = Some(catalogue::answer_of_keys());

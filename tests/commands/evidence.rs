@@ -59,7 +59,7 @@ fn every_view_of_every_shipped_model_says_what_its_cells_rest_on() {
             // A cell without anything in it has no mark.
             let seen = rules.iter().filter(|kind| text.contains(kind.as_str())).cloned().collect();
             explains(&text, &seen, &format!("models {name} as {view}"));
-            assert!(text.contains("What rules rest on"), "{name} as {view}");
+            assert!(text.contains("Evidence of the rules"), "{name} as {view}");
         }
         let csv = shown(&["models", name, "--output", "csv"]);
         assert!(csv.contains("floor_evidence") && rules.iter().all(|kind| csv.contains(kind.as_str())), "{name}");

@@ -128,7 +128,7 @@ fn the_d_of_a_device_stands_beside_the_steps_of_each_model() {
     let by: Vec<&str> =
         same["tables"]["results"].as_array().unwrap().iter().map(|row| row["by"].as_str().unwrap()).collect();
     assert_eq!(by, [EXACT, "model hopper"]);
-    assert!(same["notes"].to_string().contains("does not say which generation"), "{}", same["notes"]);
+    assert!(same["notes"].to_string().contains("reports no generation"), "{}", same["notes"]);
     // The sum 1 + 3*2^-24 is rounded up by the program and toward zero by the models.
     let operands =
         ["--instr", HALF, "--a", "1,0x1.8p-12", "--b", "1,0x1p-11", "--model", "hopper", "--against", "A100"];

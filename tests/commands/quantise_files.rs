@@ -120,7 +120,7 @@ fn of_a_file_that_was_cut_short_the_whole_tensors_are_reported() {
     let rows = validate_report(&run.stdout)["tables"]["quantisation"].clone();
     assert_eq!(rows[0]["values"], 64 + 640, "{rows}");
     fs::write(&cut, &bytes[..20]).unwrap();
-    refused(&[path, "--to", "e4m3"], &["cut.safetensors", "its header is cut off"]);
+    refused(&[path, "--to", "e4m3"], &["cut.safetensors", "its header is truncated"]);
 }
 
 #[test]

@@ -80,7 +80,7 @@ fn what_does_not_say_of_which_generation_it_is_is_compared_with_hopper_which_is_
     let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/python_trace.safetensors");
     let verify = report(0, &["verify", fixture]);
     let notes = verify["notes"].to_string();
-    assert!(notes.contains("does not say which generation it is") && notes.contains("the model 'hopper'"), "{notes}");
+    assert!(notes.contains("reports no generation") && notes.contains("the model 'hopper'"), "{notes}");
     let named = report(0, &["verify", fixture, "--model", "hopper"]);
     assert!(!named["notes"].to_string().contains("generation"));
 }

@@ -246,7 +246,7 @@ fn a_program_that_answers_too_much_is_a_failure() {
     }
     let message = failure("--surplus");
     assert!(message.contains("answered 10 of 10 tiles"), "{message}");
-    assert!(message.contains("wrote bytes where the protocol has none"), "{message}");
+    assert!(message.contains("wrote more bytes than the protocol allows"), "{message}");
 }
 
 #[test]

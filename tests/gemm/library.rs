@@ -314,7 +314,7 @@ fn an_algorithm_is_given_by_its_numbers() {
     let parsed = ChosenAlgorithm::parse("66,tile=20,stages=35,splitk=4,reduction=2,swizzle=0").unwrap();
     assert_eq!((parsed.id, parsed.tile, parsed.split_k, parsed.cluster), (66, Some(20), Some(4), None));
     for (text, words) in
-        [("x", "the algorithm is 'x'"), ("1,tiles=3", "'tiles' is no attribute"), ("1,tile=a", "tile is 'a'")]
+        [("x", "the algorithm is 'x'"), ("1,tiles=3", "'tiles' is not an attribute"), ("1,tile=a", "tile is 'a'")]
     {
         assert!(ChosenAlgorithm::parse(text).unwrap_err().contains(words), "{text}");
     }

@@ -1,4 +1,4 @@
-//! The scalar instructions in the list of instructions.
+//! The table of scalar instructions.
 
 use super::{SupportRow, how, supported};
 use crate::{
@@ -10,46 +10,46 @@ use crate::{
 crate::rows! {
     /// A scalar instruction.
     pub(crate) struct ScalarRow in "scalar_instructions" {
-        /// Its spelling.
+        /// Spelling.
         ptx: String => shown("instruction").essential(),
-        /// What it does.
+        /// Operation.
         op: &'static str => shown("operation").essential(),
-        /// The format of its operands.
+        /// Format of the operands.
         source: &'static str => shown("operands").essential(),
-        /// The format of its results.
+        /// Format of the results.
         result: &'static str => shown("results").essential(),
-        /// How many results one execution has.
+        /// Results of one execution.
         lanes: usize => hidden(),
-        /// How it rounds.
+        /// Rounding direction.
         rounding: &'static str => hidden(),
-        /// What becomes of values that are too large.
+        /// Treatment of values that are too large.
         overflow: &'static str => hidden(),
-        /// Who has it.
+        /// Support.
         support: SupportRow => hidden(),
-        /// On what its rule was measured.
+        /// Device of the measurements behind its rule.
         evidence: Option<String> => shown("measured on"),
-        /// What else is to be known of it.
+        /// Remark.
         note: Option<String> => hidden(),
-        /// Why nothing executes it here.
-        missing: Option<&'static str> => shown("what is missing"),
+        /// Reason that nothing executes it here.
+        missing: Option<&'static str> => shown("missing"),
     }
 }
 
-/// A scalar instruction, and how the device at hand executes it, if there is one.
+/// A scalar instruction, and how the chosen device executes it.
 pub(super) type ListedForm = (&'static Form, Option<String>);
 
-/// The scalar instructions whose spelling contains `wanted`, which is in lower case.
+/// Scalar instructions whose spelling contains `wanted` (lower case).
 pub(super) fn matching(wanted: &str) -> Vec<&'static Form> {
     scalar::all().iter().filter(|form| form.ptx.to_lowercase().contains(wanted)).collect()
 }
 
-/// Those that a target has.
+/// Scalar instructions of a target.
 pub(super) fn on_target(target: &str, matching: &[&'static Form]) -> Vec<ListedForm> {
     matching.iter().filter_map(|form| Some((*form, Some(how(form.support_on(target)?))))).collect()
 }
 
-/// Those that a device other than a GPU executes: a processor those that it has; a model simulates those of its generation whose rule
-/// is known; others execute none.
+/// Scalar instructions that a device other than a GPU executes.
+/// A processor has some; a model simulates its generation's instructions with a known rule; other devices have none.
 pub(super) fn on_device(device: &dyn Device, matching: &[&'static Form]) -> Vec<ListedForm> {
     let simulated =
         |form: &Form| device.model().is_some_and(|model| model.has(form.support)) && form.missing().is_none();
@@ -62,7 +62,7 @@ pub(super) fn on_device(device: &dyn Device, matching: &[&'static Form]) -> Vec<
     matching.iter().filter_map(|form| Some((*form, Some(how(form)?.to_string())))).collect()
 }
 
-/// The table.
+/// Makes the table.
 pub(super) fn table(rows: &[ListedForm]) -> Table {
     Table::of("Scalar instructions", rows.iter().map(|(form, here)| row(form, here.as_deref())))
 }

@@ -1,4 +1,4 @@
-//! The matrix instructions in the list of instructions.
+//! The table of matrix instructions.
 
 use super::{SupportRow, how, supported};
 use crate::{
@@ -12,9 +12,9 @@ use crate::{
 crate::rows! {
     /// A matrix instruction.
     pub(crate) struct MatrixRow in "instructions" {
-        /// The canonical name.
+        /// Canonical name.
         instruction: String => shown("instruction").essential(),
-        /// The vendor's spelling.
+        /// Vendor's spelling.
         ptx: String => shown("vendor's spelling"),
         /// Rows of A, C and D.
         m: usize => hidden(),
@@ -22,40 +22,40 @@ crate::rows! {
         n: usize => hidden(),
         /// Columns of A, rows of B.
         k: usize => hidden(),
-        /// The format of A.
+        /// Format of A.
         a: &'static str => hidden(),
-        /// The format of B.
+        /// Format of B.
         b: &'static str => hidden(),
-        /// The format of C.
+        /// Format of C.
         c: &'static str => hidden(),
-        /// The format of D.
+        /// Format of D.
         d: &'static str => hidden(),
-        /// The format of block scales, and how many elements share one.
+        /// Format of block scales, and elements that share one.
         scale: Option<String> => hidden(),
-        /// Who has it.
+        /// Support.
         support: SupportRow => hidden(),
-        /// Whether a GPU executes it here.
+        /// True if a GPU executes it here.
         executed: bool => shown("executed"),
-        /// Why no GPU does.
-        missing: Option<&'static str> => shown("what is missing"),
+        /// Reason that no GPU does.
+        missing: Option<&'static str> => shown("missing"),
     }
 }
 
-/// An instruction, and how the device at hand executes it, if there is one.
+/// An instruction, and how the chosen device executes it.
 pub(super) type ListedInstruction = (&'static Instruction, Option<String>);
 
-/// The instructions whose name or vendor's spelling contains `wanted`, which is in lower case.
+/// Instructions whose name or vendor's spelling contains `wanted` (lower case).
 pub(super) fn matching(wanted: &str) -> Vec<&'static Instruction> {
     let matches = |i: &&Instruction| [&i.name, &i.ptx].iter().any(|name| name.to_lowercase().contains(wanted));
     isa::all().iter().filter(matches).collect()
 }
 
-/// Those that a target has.
+/// Instructions of a target.
 pub(super) fn on_target(target: &str, matching: &[&'static Instruction]) -> Vec<ListedInstruction> {
     matching.iter().filter_map(|i| Some((*i, Some(how(i.support_on(target)?))))).collect()
 }
 
-/// Adds those that the device does not refuse to `present`; what it said of the first one that it did refuse.
+/// Adds the instructions that the device accepts to `present`; returns its first refusal.
 ///
 /// # Errors
 /// The device fails; an interruption.
@@ -75,15 +75,13 @@ pub(super) fn on_device(
     Ok(refusal)
 }
 
-/// What is to be said of the table.
+/// Note about listed shapes.
 pub(super) fn note(rows: &[ListedInstruction]) -> Option<String> {
     let sized = rows.iter().any(|(i, _)| i.family().starts_with("wgmma") || i.family() == "tcgen05");
-    sized.then(|| {
-        "wgmma and tcgen05 are listed with their smallest n; any other allowed n can stand in its place.".into()
-    })
+    sized.then(|| "wgmma and tcgen05 are listed with their smallest n; every other allowed n works too.".into())
 }
 
-/// The table.
+/// Makes the table.
 pub(super) fn table(rows: &[ListedInstruction]) -> Table {
     Table::of("Matrix instructions", rows.iter().map(|(i, here)| row(i, here.as_deref())))
 }

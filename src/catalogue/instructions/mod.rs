@@ -1,4 +1,4 @@
-//! The instruction tables: matrix and scalar instructions, where each exists, and what a device at hand executes of them.
+//! Tables of matrix and scalar instructions: where each exists, and what a device executes.
 
 mod forms;
 mod matrix;
@@ -19,11 +19,10 @@ use crate::{
     report::{Report, counted},
 };
 
-/// Adds to `report` the instructions whose name or spelling contains `wanted` (in lower case), and that are on `device` if one is
-/// given.
+/// Adds to `report` the instructions whose name contains `wanted` (lower case) and that `device` has.
 ///
 /// # Errors
-/// A request error if no instruction matches, or the device executes none of them; the errors of the device.
+/// A request error: no instruction matches, or the device executes none of them. Errors of the device.
 pub(crate) fn instructions(
     wanted: &str,
     device: Option<&DeviceName>,
@@ -42,7 +41,7 @@ pub(crate) fn instructions(
             let matrix = matrix.into_iter().map(|i| (i, None)).collect();
             (None, matrix, scalar.into_iter().map(|form| (form, None)).collect())
         }
-        // What the GPU has, by the tables: nothing is compiled.
+        // A GPU's instructions come from the tables: nothing is compiled.
         Some(DeviceName::Cuda(ordinal)) => {
             let (identity, architecture) = cuda::identify(&cuda::gpu::get(*ordinal)?)?;
             let target = architecture.table;
@@ -59,7 +58,7 @@ pub(crate) fn instructions(
     if let (Some(identity), true, true) = (&identity, matrix.is_empty(), scalar.is_empty()) {
         return Err(outcome?.unwrap_or_else(|| {
             Error::request(format!(
-                "{} ({}) has no such instruction; without --device the list says which architectures do",
+                "{} ({}) has no such instruction; omit --device to see which architectures do",
                 identity.name, identity.description
             ))
         }));
@@ -77,7 +76,7 @@ pub(crate) fn instructions(
     outcome.map(drop)
 }
 
-/// How many instructions there are, in a sentence.
+/// Counts the instructions in a sentence.
 fn answer(wanted: &str, device: Option<&str>, matrix: &[ListedInstruction], scalar: &[ListedForm]) -> String {
     let has_kernel = matrix.iter().filter(|(i, _)| i.missing().is_none()).count()
         + scalar.iter().filter(|(form, _)| form.missing().is_none()).count();
@@ -94,18 +93,18 @@ fn answer(wanted: &str, device: Option<&str>, matrix: &[ListedInstruction], scal
 }
 
 crate::rows! {
-    /// Who has an instruction, or how the device at hand executes it.
+    /// The support of an instruction.
     pub(crate) struct SupportRow in "support" {
-        /// How the device executes it, where one was asked for.
+        /// Execution on the chosen device.
         here: Option<String> => shown("on this device").if_filled().essential(),
-        /// The targets on which one machine instruction does it, without a device.
+        /// Targets where it is one machine instruction, without a device.
         native: Vec<String> => shown("native on").if_filled().essential(),
-        /// The targets on which a sequence does it, and which.
+        /// Targets where it is a sequence, with the sequence.
         emulated: Vec<String> => shown("emulated on").if_filled().essential(),
     }
 }
 
-/// The entry for an instruction that these targets support, or that the device at hand executes in this way.
+/// Makes the entry of an instruction for its targets, or for the chosen device.
 fn supported(support: &[Support], here: Option<&str>) -> SupportRow {
     let list = |emulated: bool, name: fn(&Support) -> String| match here {
         Some(_) => Vec::new(),
@@ -122,7 +121,7 @@ fn supported(support: &[Support], here: Option<&str>) -> SupportRow {
     }
 }
 
-/// How an architecture has an instruction.
+/// Describes an architecture's support.
 fn how(support: &Support) -> String {
     support.emulation.map_or("native".into(), |emulation| format!("emulated ({emulation})"))
 }
@@ -157,7 +156,7 @@ mod tests {
             let error = list(pattern, None).unwrap_err();
             assert!(error.exit_status() == 2 && error.to_string().contains(near), "{error}");
         }
-        // The model simulates what the table has rules for; a device that executes nothing of it says so.
+        // The model simulates what has a rule; a device that executes none of the matches says so.
         let error = list("cvt.rs.", Some("model:hopper")).unwrap_err();
         assert!(error.exit_status() == 2 && error.to_string().contains("no such instruction"), "{error}");
         assert_eq!(list("", Some("mode:x")).unwrap_err().exit_status(), 2);

@@ -1,8 +1,8 @@
-//! Reducing a case that has a property (two devices differ on it) to a minimal one that still has it.
+//! Reduction of a case with a property (two devices differ on it) to a minimal one that keeps it.
 //!
-//! PropertyTest the fewest terms: every choice of up to three of them, and where there are too many, blocks left out as long as the
-//! property remains. Then change by change to the simplest of the neighbouring cases that still has it, until none does
-//! ([`Complexity`] says what is simpler). The same case gives the same result, after a bounded number of questions.
+//! The reduction first seeks the fewest terms: every choice of up to three, or blocks left out while the property
+//! remains. Then it goes to the simplest neighbouring case with the property, change by change, until none is simpler
+//! ([`Complexity`]). The same case gives the same result, after a bounded number of questions.
 
 mod moves;
 mod terms;
@@ -16,27 +16,27 @@ use crate::{
     isa::{Case, Instruction},
 };
 
-/// The most cases that are asked about for one reduction, where nobody says less.
+/// Cases asked about for one reduction, at most, by default.
 pub const BUDGET: usize = 60_000;
-/// The most cases of one choice of terms.
+/// Cases of one choice of terms, at most.
 const MOST_SUBSETS: usize = 10_000;
-/// Cases that are asked about at a time.
+/// Cases asked about at a time.
 const BATCH: usize = 256;
 
-/// The place of the first of some cases that has the property.
+/// A test that returns the place of the first case with the property.
 pub type PropertyTest<'a> = &'a mut dyn FnMut(&[Case]) -> Result<Option<usize>>;
 
-/// How much may be asked for a reduction.
+/// The budget of a reduction.
 #[derive(Debug, Clone, Copy)]
 pub struct Budget {
-    /// Cases.
+    /// Number of cases.
     pub cases: usize,
-    /// When the time is over, after which nothing more is asked; `None`: never.
+    /// Deadline, after which nothing is asked; `None` for none.
     pub until: Option<Instant>,
 }
 
 impl Budget {
-    /// Whether the time is over.
+    /// Returns true if the deadline has passed.
     pub fn is_over(&self) -> bool {
         self.until.is_some_and(|until| Instant::now() >= until)
     }
@@ -48,11 +48,11 @@ impl From<usize> for Budget {
     }
 }
 
-/// The minimal case that `case` of an instruction is reduced to within a budget; `None` if it does not have the property, or nothing
-/// could be asked.
+/// Reduces `case` of an instruction within a budget.
+/// Returns `None` if the case lacks the property, or nothing could be asked.
 ///
 /// # Errors
-/// Those of `first`; a signal.
+/// Errors of `first`; a signal.
 pub fn shrink(i: &Instruction, case: &Case, budget: impl Into<Budget>, first: PropertyTest) -> Result<Option<Case>> {
     let mut search = Reduction { i, first, left: budget.into() };
     let Some(start) = search.first(vec![case.clone()])? else { return Ok(None) };
@@ -60,16 +60,16 @@ pub fn shrink(i: &Instruction, case: &Case, budget: impl Into<Budget>, first: Pr
     search.simplest(fewest).map(Some)
 }
 
-/// A search under way.
+/// A running reduction.
 struct Reduction<'a> {
     i: &'a Instruction,
     first: PropertyTest<'a>,
-    /// What may still be asked.
+    /// Remaining budget.
     left: Budget,
 }
 
 impl Reduction<'_> {
-    /// The first of `cases` that has the property.
+    /// Finds the first of `cases` with the property.
     fn first(&mut self, mut cases: Vec<Case>) -> Result<Option<Case>> {
         let mut from = 0;
         while from < cases.len() {
@@ -87,7 +87,7 @@ impl Reduction<'_> {
         Ok(None)
     }
 
-    /// A case with as few of the terms of `case` as are found to be enough.
+    /// Finds a case with as few terms of `case` as suffice.
     fn fewest_terms(&mut self, mut case: Case) -> Result<Case> {
         let mut tried = 0;
         loop {
@@ -105,7 +105,7 @@ impl Reduction<'_> {
         }
     }
 
-    /// A case without some of the terms: the largest block that can be left out, of halves down to single terms.
+    /// Removes the largest possible block of terms, from halves down to single terms.
     fn fewer_terms(&mut self, case: &Case) -> Result<Option<Case>> {
         let all = terms::terms(self.i, case);
         let mut block = all.len().div_ceil(2);
@@ -119,7 +119,7 @@ impl Reduction<'_> {
         Ok(None)
     }
 
-    /// From neighbour to simplest neighbour until no simpler one has the property.
+    /// Moves to the simplest neighbour with the property until none is simpler.
     fn simplest(&mut self, mut case: Case) -> Result<Case> {
         loop {
             let cost = Complexity::of(self.i, &case);

@@ -2,15 +2,15 @@
 
 use super::terms::{CaseTerm, terms, without};
 use crate::{
-    comparison::cost::leading,
+    comparison::complexity::leading,
     format::{Class, Decoded, Finite, Format, Overflow, Real, Rounding},
     isa::{Case, Instruction},
 };
 
-/// Terms up to which pairs of them are changed together.
+/// Number of terms up to which pairs of them are changed together.
 const FEW: usize = 6;
 
-/// Cases that differ from `case` by one change: the simpler ones among them are worth a try.
+/// Makes the cases that differ from `case` by one change; some of them are simpler.
 pub(super) fn neighbours(i: &Instruction, case: &Case) -> Vec<Case> {
     let present = terms(i, case);
     let mut found: Vec<Case> = present.iter().map(|term| without(i, case, [*term])).collect();
@@ -24,7 +24,7 @@ pub(super) fn neighbours(i: &Instruction, case: &Case) -> Vec<Case> {
     if present.len() <= FEW {
         for term in &present {
             lower_position(i, case, *term, &mut found);
-            // Without one term, but another larger or smaller.
+            // One term removed, another one larger or smaller.
             for other in present.iter().filter(|other| *other != term) {
                 let less = without(i, case, [*term]);
                 found.extend([-2, -1, 1, 2, 3].into_iter().filter_map(|by| scaled(i, &less, &[*other], by)));
@@ -38,7 +38,7 @@ pub(super) fn neighbours(i: &Instruction, case: &Case) -> Vec<Case> {
     found
 }
 
-/// Each operand of a term replaced by simpler ones.
+/// Replaces each operand of a term by simpler ones.
 fn simpler_operands(i: &Instruction, case: &Case, term: CaseTerm, found: &mut Vec<Case>) {
     let slots: &[OperandSlot] = match term {
         CaseTerm::Product(at) => &[OperandSlot::A(at), OperandSlot::B(case.logical(i, at))],
@@ -87,7 +87,8 @@ impl OperandSlot {
     }
 }
 
-/// Simpler codes than `code`: without ignored bits, of the other sign, of fewer significant bits, of an exponent nearer to 0.
+/// Simpler codes than `code`.
+/// They lack ignored bits or the sign, or have fewer significant bits or an exponent nearer to 0.
 fn simpler_codes(format: &Format, code: u64) -> Vec<u64> {
     let datum = format.decode(code);
     let exact = |negative, significand, exponent| exact_code(format, negative, significand, exponent);
@@ -118,7 +119,7 @@ fn simpler_codes(format: &Format, code: u64) -> Vec<u64> {
     codes
 }
 
-/// A product with its factors' exponents or significands brought to one side.
+/// Moves the exponents or significands of a product's factors to one side.
 fn within_product(i: &Instruction, case: &Case, at: usize, found: &mut Vec<Case>) {
     let k = case.logical(i, at);
     let (a, b) = (i.a.decode(case.a[at]), i.b.decode(case.b[k]));
@@ -135,7 +136,7 @@ fn within_product(i: &Instruction, case: &Case, at: usize, found: &mut Vec<Case>
     };
     let negative = a.negative != b.negative;
     let leading = |odd: u64, quantum: i32| quantum + 63 - odd.leading_zeros() as i32;
-    // The exponent of one to the other.
+    // The exponent moves to the other factor.
     for (to_a, to_b) in [(leading(b_odd, b_quantum), 0), (0, leading(a_odd, a_quantum))] {
         let shift = if to_b == 0 { to_a } else { -to_b };
         push(
@@ -143,15 +144,15 @@ fn within_product(i: &Instruction, case: &Case, at: usize, found: &mut Vec<Case>
             exact_code(i.b, b.negative, b_odd, b_quantum - shift),
         );
     }
-    // The whole product on one side, and 1 on the other.
+    // The whole product moves to one side, and 1 to the other.
     if let Some(product) = a_odd.checked_mul(b_odd) {
         let quantum = a_quantum + b_quantum;
         push(exact_code(i.a, negative, product, quantum), exact_code(i.b, false, 1, 0));
         push(exact_code(i.a, false, 1, 0), exact_code(i.b, negative, product, quantum));
     }
-    // The sign to one side.
+    // The sign moves to one side.
     push(exact_code(i.a, negative, a_odd, a_quantum), exact_code(i.b, false, b_odd, b_quantum));
-    // The product as c.
+    // The product moves to c.
     let product =
         a_odd.checked_mul(b_odd).and_then(|product| exact_code(i.c, negative, product, a_quantum + b_quantum));
     if let (Some(c), 0) = (product, case.c) {
@@ -159,7 +160,7 @@ fn within_product(i: &Instruction, case: &Case, at: usize, found: &mut Vec<Case>
     }
 }
 
-/// All terms larger or smaller by the same power of two: the largest or the smallest then has exponent 0, or a step nearer.
+/// Scales all terms by a power of two that takes the largest or smallest exponent to 0, or nearer.
 fn all_exponents(i: &Instruction, case: &Case, present: &[CaseTerm], found: &mut Vec<Case>) {
     let exponents: Vec<i32> = present.iter().filter_map(|term| exponent(i, case, *term)).collect();
     let (Some(low), Some(high)) = (exponents.iter().min(), exponents.iter().max()) else { return };
@@ -170,7 +171,7 @@ fn all_exponents(i: &Instruction, case: &Case, present: &[CaseTerm], found: &mut
     }
 }
 
-/// The exponent of the leading bit of a term, about; `None` for zeros, infinities and NaN.
+/// The exponent of a term's leading bit (about); `None` for zeros, infinities and NaN.
 fn exponent(i: &Instruction, case: &Case, term: CaseTerm) -> Option<i32> {
     match term {
         CaseTerm::Product(at) => Some(leading(i.a, case.a[at])? + leading(i.b, case.b[case.logical(i, at)])?),
@@ -179,7 +180,7 @@ fn exponent(i: &Instruction, case: &Case, term: CaseTerm) -> Option<i32> {
     }
 }
 
-/// `case` with some terms multiplied by `2^by`, exactly; of products the first factor that can be.
+/// Multiplies some terms of `case` by `2^by`, exactly; in products, the first factor that allows it.
 fn scaled(i: &Instruction, case: &Case, some: &[CaseTerm], by: i32) -> Option<Case> {
     let mut changed = case.clone();
     let shifted = |format: &Format, code: u64| {
@@ -205,7 +206,7 @@ fn scaled(i: &Instruction, case: &Case, some: &[CaseTerm], by: i32) -> Option<Ca
     Some(changed)
 }
 
-/// A product moved to each lower position that is free.
+/// Moves a product to each lower free position.
 fn lower_position(i: &Instruction, case: &Case, term: CaseTerm, found: &mut Vec<Case>) {
     let CaseTerm::Product(at) = term else { return };
     let from = case.logical(i, at);
@@ -220,7 +221,8 @@ fn lower_position(i: &Instruction, case: &Case, term: CaseTerm, found: &mut Vec<
     }
 }
 
-/// Of sparse forms, each chunk (and all of them) with the first positions, its elements of B moved along.
+/// Sets the first positions in each chunk of a sparse form, and in all of them.
+/// The elements of B move along.
 fn plain_positions(i: &Instruction, case: &Case, found: &mut Vec<Case>) {
     let Some(chunk) = i.chunk() else { return };
     let plain = |case: &Case, number: usize| {
@@ -241,7 +243,7 @@ fn plain_positions(i: &Instruction, case: &Case, found: &mut Vec<Case>) {
     found.push((0..chunks).fold(case.clone(), |case, number| plain(&case, number)));
 }
 
-/// Of block-scaled forms, each scale, and all of them, simpler.
+/// Simplifies each scale of a block-scaled form, and all of them.
 fn plain_scales(i: &Instruction, case: &Case, found: &mut Vec<Case>) {
     let Some(scale) = i.scale else { return };
     let one = exact_code(scale.format, false, 1, 0).unwrap_or(0);
@@ -263,7 +265,7 @@ fn plain_scales(i: &Instruction, case: &Case, found: &mut Vec<Case>) {
     }
 }
 
-/// The significand without zeros at its end, and its quantum exponent.
+/// The significand without trailing zeros, and its quantum exponent.
 fn odd(datum: &Decoded) -> (u64, i32) {
     let zeros = datum.significand.trailing_zeros();
     (datum.significand >> zeros, datum.exponent + zeros as i32)

@@ -2,18 +2,18 @@
 
 use crate::isa::{Case, Instruction};
 
-/// Something of a case that can be made zero.
+/// A part of a case that can be made zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CaseTerm {
-    /// The factors at a stored k.
+    /// The factors at this stored k.
     Product(usize),
-    /// An element of B that no element of A meets, of sparse forms.
+    /// An element of B that no element of a sparse A meets.
     Lone(usize),
     /// c.
     C,
 }
 
-/// What of `case` is not code 0: products in order, lone elements of B, c.
+/// Lists the nonzero parts of `case`: products in order, lone elements of B, c.
 pub(super) fn terms(i: &Instruction, case: &Case) -> Vec<CaseTerm> {
     let mut met = vec![false; i.k];
     let mut found = Vec::new();
@@ -29,7 +29,7 @@ pub(super) fn terms(i: &Instruction, case: &Case) -> Vec<CaseTerm> {
     found
 }
 
-/// `case` without some terms.
+/// Removes some terms from `case`.
 pub(super) fn without(i: &Instruction, case: &Case, terms: impl IntoIterator<Item = CaseTerm>) -> Case {
     let mut less = case.clone();
     for term in terms {
@@ -45,7 +45,7 @@ pub(super) fn without(i: &Instruction, case: &Case, terms: impl IntoIterator<Ite
     less
 }
 
-/// The cases with `size` of the terms of `case` and nothing else.
+/// The cases with exactly `size` of the terms of `case`.
 pub(super) fn subsets(i: &Instruction, case: &Case, size: usize) -> Vec<Case> {
     let all = terms(i, case);
     let mut chosen: Vec<Vec<usize>> = vec![Vec::new()];
@@ -64,7 +64,7 @@ pub(super) fn subsets(i: &Instruction, case: &Case, size: usize) -> Vec<Case> {
     chosen.iter().map(|set| rest(set)).collect()
 }
 
-/// How many cases [`subsets`] gives for a number of terms.
+/// Counts the cases that [`subsets`] makes for `terms` terms.
 pub(super) fn subset_count(terms: usize, size: usize) -> usize {
     (0..size).fold(1, |count, at| count * terms.saturating_sub(at) / (at + 1))
 }

@@ -1,62 +1,62 @@
-//! CpuFeatures of a processor: what CPUID answers, and what the operating system allows of it.
+//! Features of a processor, by CPUID and by the register state that the operating system saves.
 
-/// The registers that an operating system keeps for a program, as bits of XCR0.
+/// Register state that an operating system saves for a program, as bits of XCR0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StateComponents(u64);
 
 impl StateComponents {
-    /// Vectors of 256 bits.
+    /// 256-bit vectors.
     pub const AVX: StateComponents = StateComponents(0x6);
-    /// Vectors of 512 bits and masks.
+    /// 512-bit vectors and masks.
     pub const AVX512: StateComponents = StateComponents(0xe6);
-    /// Tiles.
+    /// Tile registers.
     pub const TILES: StateComponents = StateComponents(0x6_0006);
 }
 
-/// What a processor says of one feature, in the answer of CPUID.
+/// The place of one feature in the answers of CPUID.
 #[derive(Debug, PartialEq, Eq)]
 pub struct CpuFeature {
-    /// The vendor's name.
+    /// Vendor's name.
     pub name: &'static str,
-    /// The leaf and subleaf.
+    /// CPUID leaf and subleaf.
     pub leaf: (u32, u32),
-    /// The register of the answer: 0 to 3 for EAX to EDX.
+    /// Register of the answer: 0 to 3 for EAX to EDX.
     pub register: usize,
-    /// The bit of it.
+    /// Bit of the register.
     pub bit: u32,
-    /// The registers that the operating system has to keep for it.
+    /// Register state that the operating system must save for it.
     pub state: StateComponents,
 }
 
-/// What a processor and its operating system answer.
+/// The answers of a processor and its operating system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CpuFeatures {
-    /// The registers of each leaf and subleaf of CPUID that was asked for.
+    /// Registers of each queried CPUID leaf and subleaf.
     pub leaves: Vec<((u32, u32), [u32; 4])>,
-    /// The registers that the operating system keeps: XCR0.
+    /// Register state that the operating system saves: XCR0.
     pub state: u64,
-    /// Whether the operating system grants tiles to this process; else its error number.
+    /// Permission to use tile registers, or the error number of its refusal.
     pub tiles: Result<(), i64>,
 }
 
-/// Set where a hypervisor runs the machine.
+/// The feature that a hypervisor sets.
 const HYPERVISOR: CpuFeature =
     CpuFeature { name: "hypervisor", leaf: (1, 0), register: 2, bit: 31, state: StateComponents(0) };
 
 impl CpuFeatures {
-    /// Whether the machine is a virtual one, which may give the processor any family and model.
+    /// Returns true in a virtual machine, which may report any family and model.
     pub fn is_virtual(&self) -> bool {
         self.has(&HYPERVISOR)
     }
 
-    /// Whether the processor has a feature.
+    /// Returns true if the processor has a feature.
     pub fn has(&self, feature: &CpuFeature) -> bool {
         let of_leaf = |(leaf, _): &&((u32, u32), [u32; 4])| *leaf == feature.leaf;
         let found = self.leaves.iter().find(of_leaf);
         found.is_some_and(|(_, registers)| registers[feature.register] >> feature.bit & 1 == 1)
     }
 
-    /// Whether the operating system keeps these registers.
+    /// Returns true if the operating system saves this register state.
     pub fn keeps(&self, state: StateComponents) -> bool {
         self.state & state.0 == state.0
     }

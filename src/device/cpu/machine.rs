@@ -1,24 +1,24 @@
-//! The machine instructions of matrix units, one function each.
+//! Machine instructions of matrix units, one function each.
 //!
-//! They are assembly, not intrinsics: a compiler may exchange the factors of a product, or compute one itself, and which operand is
-//! which decides which NaN comes out.
+//! They are assembly, not intrinsics. A compiler may swap the factors of a product or compute one itself, and the order
+//! of the operands decides which NaN results.
 
 use std::arch::asm;
 
 use super::vector::{ROWS, Vector, tile_configuration};
 
-/// Functions that execute one instruction on registers of 512 bits: C, A and B are its operands.
+/// Functions that execute one instruction on 512-bit registers; C, A and B are its operands.
 macro_rules! wide {
     ($($name:ident: $text:literal;)*) => {$(
         #[doc = concat!("`", $text, "` on each C, A and B.")]
         ///
         /// # Safety
-        /// The machine has the unit of the instruction, which has AVX-512.
+        /// The machine has the instruction's unit, which implies AVX-512.
         #[allow(unsafe_code)]
         #[target_feature(enable = "avx512f")]
         pub unsafe fn $name(a: &[Vector], b: &[Vector], c: &mut [Vector]) {
             for ((a, b), c) in a.iter().zip(b).zip(c) {
-                // SAFETY: each pointer is to 64 bytes, of which those of C are written; the machine has the instruction.
+                // SAFETY: each pointer is to 64 bytes; only C's bytes are written; the machine has the instruction.
                 unsafe {
                     asm!(
                         "vmovdqu64 zmm0, [{c}]",
@@ -47,18 +47,18 @@ wide! {
     vfmadd231ph: "vfmadd231ph";
 }
 
-/// Functions that execute one instruction on both halves of registers.
+/// Functions that execute one instruction on both 256-bit halves of registers.
 macro_rules! halves {
     ($($name:ident: $text:literal;)*) => {$(
         #[doc = concat!("`", $text, "` on both halves of each C, A and B.")]
         ///
         /// # Safety
-        /// The machine has the unit of the instruction, which has AVX.
+        /// The machine has the instruction's unit, which implies AVX.
         #[allow(unsafe_code)]
         #[target_feature(enable = "avx")]
         pub unsafe fn $name(a: &[Vector], b: &[Vector], c: &mut [Vector]) {
             for ((a, b), c) in a.iter().zip(b).zip(c) {
-                // SAFETY: each pointer is to 64 bytes, of which those of C are written; the machine has the instruction.
+                // SAFETY: each pointer is to 64 bytes; only C's bytes are written; the machine has the instruction.
                 unsafe {
                     asm!(
                         "vmovdqu ymm0, [{c}]",
@@ -90,7 +90,7 @@ halves! {
     vfmadd231pd_256: "vfmadd231pd";
 }
 
-/// The tiles of A, B and C.
+/// The configuration of the tiles of A, B and C.
 const THREE_TILES: Vector = tile_configuration(3);
 
 /// Functions that execute one instruction on tile registers.
@@ -99,14 +99,14 @@ macro_rules! tiles {
         #[doc = concat!("`", $text, "` on each sixteen rows of C, A and B.")]
         ///
         /// # Safety
-        /// The machine has the unit of the instruction, and the process the permission to use tiles.
+        /// The machine has the instruction's unit, and the process may use tiles.
         #[allow(unsafe_code)]
         pub unsafe fn $name(a: &[Vector], b: &[Vector], c: &mut [Vector]) {
             let (a, b, c) = (a.as_chunks::<ROWS>().0, b.as_chunks::<ROWS>().0, c.as_chunks_mut::<ROWS>().0);
             // SAFETY: the pointer is to the 64 bytes of a configuration; nothing else in this thread uses tiles.
             unsafe { asm!("ldtilecfg [{}]", in(reg) &THREE_TILES, options(nostack, preserves_flags, readonly)) };
             for ((a, b), c) in a.iter().zip(b).zip(c) {
-                // SAFETY: each pointer is to 16 rows of 64 bytes, as the tiles are configured; those of C are written; the machine
+                // SAFETY: each pointer is to 16 rows of 64 bytes, as configured; only C's rows are written; the machine
                 // has the instruction.
                 unsafe {
                     asm!(
@@ -121,7 +121,7 @@ macro_rules! tiles {
                     );
                 }
             }
-            // SAFETY: ends the use of tiles in this thread, which began above.
+            // SAFETY: ends the use of tiles that began above in this thread.
             unsafe { asm!("tilerelease", options(nostack, preserves_flags, nomem)) };
         }
     )*};

@@ -1,7 +1,7 @@
-//! Timing an instruction on this processor.
+//! Timing of an instruction on this processor.
 //!
-//! A core counts its clocks itself only for the operating system. Here they follow from the time that a chain of additions takes, of one
-//! clock each, before and after what is timed.
+//! A core's own clock counter is reserved to the operating system. Clocks are derived instead: a chain of additions,
+//! one clock each, is timed before and after each measurement.
 
 use std::{
     io,
@@ -23,14 +23,14 @@ use crate::{
     isa::Instruction,
 };
 
-/// Additions by which the clock is found, in bodies of 24: some 25 microseconds.
+/// Bodies of 24 additions by which the clock is measured: about 25 microseconds.
 const CLOCK_BODIES: u64 = 4096;
-/// A measurement is the shortest of so many.
+/// Trials of a measurement; the shortest counts.
 const TRIALS: usize = 5;
-/// The seed of random operands.
+/// Seed of random operands.
 const SEED: u64 = 1;
 
-/// The loops of an instruction.
+/// The timing loops of one instruction.
 pub(super) struct CpuMeter {
     pub repetitions: &'static [Repetition],
     pub ways: Vec<TimedLoop>,
@@ -38,7 +38,7 @@ pub(super) struct CpuMeter {
     pub cores: u32,
 }
 
-/// The ways that these loops are; a run is `times` machine instructions of this name.
+/// Describes the loops `repetitions`; one run is `times` machine instructions named `opcode`.
 pub(super) fn ways(repetitions: &[Repetition], opcode: &str, times: usize) -> Vec<TimedLoop> {
     let way = |repetition: &Repetition| TimedLoop {
         independent: repetition.independent,
@@ -114,7 +114,7 @@ impl Meter for CpuMeter {
 }
 
 impl CpuMeter {
-    /// A and B, sixteen registers of each.
+    /// Sixteen registers each of A and B.
     fn operands(&self, values: TimedOperands) -> [[Vector; ROWS]; 2] {
         let mut rng = ChaCha8Rng::seed_from_u64(SEED);
         [self.instruction.a, self.instruction.b].map(|format| {
@@ -124,19 +124,19 @@ impl CpuMeter {
     }
 }
 
-/// How long so many bodies take.
+/// Times `bodies` bodies.
 #[allow(unsafe_code)]
 fn timed(run: Repeated, [a, b]: &[[Vector; ROWS]; 2], bodies: u64) -> Timing {
     let before = clock();
     let begun = Instant::now();
-    // SAFETY: the unit was found before the meter was made; there are sixteen rows, and at least one body.
+    // SAFETY: the unit was checked before the meter was made; there are sixteen rows and at least one body.
     unsafe { run(a, b, bodies.max(1)) };
     let seconds = begun.elapsed().as_secs_f64();
     let hertz = before.max(clock());
     Timing { clocks: (seconds * hertz).round() as u64, seconds, whole: seconds }
 }
 
-/// Clocks of this core in a second, now.
+/// Current clock rate of this core, in Hz.
 fn clock() -> f64 {
     let once = || {
         let begun = Instant::now();

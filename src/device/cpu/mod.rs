@@ -1,8 +1,8 @@
-//! The device `cpu`: the matrix and dot-product instructions of the processor that runs this program.
+//! The device `cpu`: the matrix and dot-product instructions of this processor.
 //!
-//! What the processor has is found at run time ([`processor`], [`mod@unit`]); nothing is executed that it lacks or that the operating
-//! system refuses. [`route`] says which machine instruction ([`machine`]) executes which matrix instruction on operands that lie in
-//! registers as [`vector`] has them.
+//! Units are found at run time ([`processor`], [`mod@unit`]); an instruction runs only if the processor has it and the
+//! operating system permits it. [`route`] maps matrix instructions to machine instructions ([`machine`]), whose
+//! operands lie in registers as [`vector`] lays them out.
 
 pub mod features;
 #[cfg(target_arch = "x86_64")]
@@ -47,7 +47,7 @@ impl CpuDevice {
     }
 }
 
-/// What the processor is, for reports.
+/// Describes the processor for reports.
 pub fn identity() -> Identity {
     let Some(processor) = Processor::here() else {
         let description = format!("a processor of the architecture {}", std::env::consts::ARCH);
@@ -66,18 +66,19 @@ pub fn identity() -> Identity {
     }
 }
 
-/// Whether the processor executes a matrix instruction.
+/// Checks that the processor executes a matrix instruction.
 ///
 /// # Errors
-/// A request error that says what is missing, why, and what would give it.
+/// A request error: the missing unit, why it is missing, and what would provide it.
 pub fn has(instruction: &Instruction) -> Result<()> {
     route(&instruction.name).map(drop)
 }
 
-/// How the processor executes a matrix instruction.
+/// Finds how the processor executes a matrix instruction.
 ///
 /// # Errors
-/// A request error: no unit of processors has the instruction, this one lacks the unit, or the operating system refuses it.
+/// A request error: no processor unit has the instruction, this processor lacks the unit, or the operating system
+/// refuses it.
 fn route(instruction: &str) -> Result<&'static Route> {
     let Some(processor) = Processor::here() else {
         return Err(foreign(instruction));
@@ -85,7 +86,7 @@ fn route(instruction: &str) -> Result<&'static Route> {
     Route::choose(instruction, |unit| unit.check(&processor.features)).map_err(|missing| {
         Error::unavailable(match missing {
             Some((unit, absence)) => format!("cpu does not have {instruction}: {}", unit.explain(&absence)),
-            None => format!("cpu does not have {instruction}: no unit of a processor executes it"),
+            None => format!("cpu does not have {instruction}: no unit of x86 processors executes it"),
         })
     })
 }
@@ -98,7 +99,7 @@ fn foreign(instruction: &str) -> Error {
     ))
 }
 
-/// What sweeps a scalar instruction.
+/// Prepares the sweeps of a scalar instruction.
 ///
 /// # Errors
 /// A request error, as [`has`].
@@ -117,22 +118,22 @@ fn form_sweeper(form: &'static Form, _: u64) -> Result<Box<dyn Sweeper>> {
     Err(foreign(&form.ptx))
 }
 
-/// Whether the processor executes a scalar instruction.
+/// Returns true if the processor executes a scalar instruction.
 pub fn sweeps(form: &'static Form) -> bool {
     form_sweeper(form, 0).is_ok()
 }
 
-/// Executes some tiles on the calling thread: the D codes of all of them.
+/// Executes tiles on the calling thread and returns their D codes.
 #[allow(unsafe_code)]
 fn execute(machine: MachineInstruction, i: &Instruction, tiles: &Tiles, first: usize, count: usize) -> Vec<Vector> {
     let mut registers = Registers::default();
     registers.load(i, tiles, first, count);
-    // SAFETY: `route` gave the machine instruction, having found that the machine has its unit and the process may use it.
+    // SAFETY: `route` returns a machine instruction only if the machine has its unit and the process may use it.
     unsafe { machine(&registers.a, &registers.b, &mut registers.c) };
     registers.c
 }
 
-/// The codes of D in registers.
+/// Collects the codes of D from registers.
 fn codes(i: &Instruction, registers: &[Vector]) -> Codes {
     let mut bytes = Vec::with_capacity(registers.len() * BYTES);
     registers.iter().for_each(|register| bytes.extend_from_slice(&register.0));
@@ -182,7 +183,10 @@ impl LocalThreads for CpuDevice {
 impl Meters for CpuDevice {
     fn meter(&mut self, metered: &Metered) -> Result<Box<dyn Meter>> {
         let Metered::Matrix(instruction) = metered else {
-            return Err(Error::unavailable(format!("{}: nothing times it on a processor", metered.name())));
+            return Err(Error::unavailable(format!(
+                "{} cannot be timed on cpu; only matrix instructions can",
+                metered.name()
+            )));
         };
         let Route { opcode, times, repeated, .. } = *route(&instruction.name)?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from) as u32;

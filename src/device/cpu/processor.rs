@@ -1,4 +1,4 @@
-//! What processor this is: by CPUID, and what the operating system says of it.
+//! Identification of this processor, by CPUID and by the operating system.
 
 use super::{
     features::CpuFeatures,
@@ -10,36 +10,36 @@ use crate::isa::{Target, targets};
 /// A processor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Processor {
-    /// The name that it gives itself.
+    /// Brand string.
     pub name: String,
     /// Vendor, family, model and stepping: `AuthenticAMD 26.2.1`.
     pub signature: String,
-    /// The version of its microcode, where the operating system tells it.
+    /// Microcode version, where the operating system reports it.
     pub microcode: Option<String>,
-    /// Its units' features.
+    /// Features by which units are found.
     pub features: CpuFeatures,
 }
 
 impl Processor {
-    /// The processor that runs this program; `None` if its instructions are not known to the program.
+    /// Returns the processor that runs this program; `None` if its architecture is not supported.
     pub fn here() -> Option<&'static Processor> {
         static HERE: std::sync::OnceLock<Option<Processor>> = std::sync::OnceLock::new();
         HERE.get_or_init(identify).as_ref()
     }
 
-    /// The units that it has and the program may use.
+    /// Units that the processor has and the program may use.
     pub fn units(&self) -> impl Iterator<Item = &'static CpuUnit> + '_ {
         UNITS.into_iter().filter(|unit| unit.check(&self.features).is_ok())
     }
 
-    /// The architecture that its family and model name, where that is certain: in no virtual machine, and in none that has more than
-    /// the architecture.
+    /// The architecture by family and model, where it is certain.
+    /// It is not in a virtual machine, nor in a machine with units that the architecture lacks.
     pub fn architecture(&self) -> Option<&'static Target> {
         let named = || targets::named_processor(&self.signature, |instruction| self.has(instruction));
         if self.features.is_virtual() { None } else { named() }
     }
 
-    /// The target with the most matrix instructions, all of which it has.
+    /// The target with the most matrix instructions among those whose instructions the processor has.
     pub fn instructions(&self) -> Option<&'static Target> {
         targets::of_instructions(|instruction| self.has(instruction))
     }
@@ -69,7 +69,7 @@ fn identify() -> Option<Processor> {
         }
         false => vendor.clone(),
     };
-    // A subleaf that is not there answers zeros.
+    // A missing subleaf answers zeros.
     let answer = |(leaf, subleaf): (u32, u32)| {
         let there = leaf <= basic.eax && (subleaf == 0 || subleaf <= __cpuid_count(leaf, 0).eax);
         let registers = if there { Some(__cpuid_count(leaf, subleaf)) } else { None };
@@ -79,7 +79,7 @@ fn identify() -> Option<Processor> {
     let leaves = leaves().into_iter().map(|leaf| (leaf, answer(leaf))).collect();
     let state = if version.ecx >> 27 & 1 == 1 { kept_registers() } else { 0 };
     let mut features = CpuFeatures { leaves, state, tiles: Ok(()) };
-    // Nobody is asked for what is not there.
+    // Permission is not requested without tiles.
     if UNITS.iter().any(|unit| unit.has_tiles() && unit.check(&features).is_ok()) {
         features.tiles = ask_for_tiles();
     }
@@ -87,7 +87,7 @@ fn identify() -> Option<Processor> {
     Some(Processor { name, signature, microcode: microcode(), features })
 }
 
-/// Characters in registers, without padding.
+/// Decodes the characters in registers, without padding.
 #[cfg(target_arch = "x86_64")]
 fn text(registers: &[u32]) -> String {
     let bytes: Vec<u8> = registers.iter().flat_map(|register| register.to_le_bytes()).collect();
@@ -95,7 +95,7 @@ fn text(registers: &[u32]) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Family, model and stepping of a version word, with points between them.
+/// Decodes family, model and stepping from a version word, separated by points.
 #[cfg(any(target_arch = "x86_64", test))]
 fn family_model_stepping(version: u32) -> String {
     let field = |shift: u32, bits: u32| version >> shift & ((1 << bits) - 1);
@@ -105,19 +105,19 @@ fn family_model_stepping(version: u32) -> String {
     format!("{family}.{model}.{}", field(0, 4))
 }
 
-/// XCR0.
+/// Reads XCR0.
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 fn kept_registers() -> u64 {
     let (low, high): (u32, u32);
-    // SAFETY: the caller has seen that the operating system has enabled XGETBV, which reads register 0 into EDX:EAX.
+    // SAFETY: the caller has checked that the operating system enables XGETBV, which reads register 0 into EDX:EAX.
     unsafe {
         std::arch::asm!("xgetbv", in("ecx") 0, out("eax") low, out("edx") high, options(nomem, nostack, preserves_flags));
     }
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// Asks the kernel for tiles, which it grants to the whole process.
+/// Requests tiles from the kernel, which grants them to the whole process.
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 #[allow(unsafe_code)]
 fn ask_for_tiles() -> Result<(), i64> {
@@ -125,7 +125,7 @@ fn ask_for_tiles() -> Result<(), i64> {
     const ARCH_REQ_XCOMP_PERM: i64 = 0x1023;
     const XFEATURE_XTILEDATA: i64 = 18;
     let answer: i64;
-    // SAFETY: this system call takes two numbers and changes nothing but the registers that the process may use.
+    // SAFETY: this system call takes two numbers and changes only the registers that the process may use.
     unsafe {
         std::arch::asm!(
             "syscall",
@@ -140,13 +140,13 @@ fn ask_for_tiles() -> Result<(), i64> {
     if answer == 0 { Ok(()) } else { Err(answer) }
 }
 
-/// Other systems grant what they keep.
+/// Grants tiles: other systems grant the register state that they save.
 #[cfg(all(target_arch = "x86_64", not(target_os = "linux")))]
 fn ask_for_tiles() -> Result<(), i64> {
     Ok(())
 }
 
-/// The version of the microcode, as Linux tells it.
+/// Microcode version, from Linux.
 #[cfg(target_arch = "x86_64")]
 fn microcode() -> Option<String> {
     let told = std::fs::read_to_string("/proc/cpuinfo").ok()?;
@@ -187,10 +187,10 @@ mod tests {
         let cascade_lake: &[&CpuUnit] = &[&FMA, &AVX512_VNNI];
         for (signature, units, is_virtual, architecture, instructions) in [
             ("GenuineIntel 6.85.7", cascade_lake, false, Some("cascadelake"), Some("cascadelake")),
-            // Bits of a virtual machine that has the model of one processor and the tiles of another.
+            // A virtual machine that reports one processor's model and another's tiles.
             ("GenuineIntel 6.85.7", &[&FMA, &AVX512_VNNI, &AMX_BF16], false, None, Some("cascadelake")),
             ("GenuineIntel 6.85.7", cascade_lake, true, None, Some("cascadelake")),
-            // What firmware or the kernel takes away leaves the name.
+            // Units that firmware or the kernel disables do not change the name.
             ("GenuineIntel 6.143.8", cascade_lake, false, Some("sapphirerapids"), Some("cascadelake")),
             ("SomeoneElse 1.2.3", cascade_lake, false, None, Some("cascadelake")),
             ("SomeoneElse 1.2.3", &[], false, None, None),
@@ -210,7 +210,7 @@ mod tests {
         }
     }
 
-    /// The standard library's own detection knows most of the features.
+    /// The standard library's own detection covers most features.
     #[cfg(target_arch = "x86_64")]
     #[test]
     fn units_are_those_that_the_standard_library_finds() {

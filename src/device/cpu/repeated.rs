@@ -1,7 +1,7 @@
-//! The machine instructions of matrix units in loops, to be timed: a body of [`BODY`] runs, of which so many are independent of one
-//! another, and each of those adds to what the one before it has summed.
+//! Machine instructions of matrix units in timing loops.
+//! A body has [`BODY`] runs on a number of independent sums; each run adds to the previous result of its sum.
 //!
-//! They are assembly, so that nothing but the instruction, a decrement and a branch is in a loop.
+//! They are assembly, so that a loop has only the instruction, a decrement and a branch.
 
 use std::arch::asm;
 
@@ -10,29 +10,29 @@ use super::vector::{ROWS, Vector, tile_configuration};
 /// Runs in the body of a loop.
 pub const BODY: u32 = 24;
 
-/// Executes so many bodies on A and B, with sums that begin at zero.
+/// Executes a number of bodies on A and B; the sums begin at zero.
 ///
 /// # Safety
-/// The machine has the unit, and the process the permission to use it; A and B have 16 rows of 64 bytes; there is at least one body.
+/// The machine has the unit, and the process may use it. A and B have 16 rows of 64 bytes. `bodies` is at least 1.
 pub type Repeated = unsafe fn(a: &[Vector; ROWS], b: &[Vector; ROWS], bodies: u64);
 
-/// One way to repeat a machine instruction.
+/// One loop of a machine instruction.
 #[derive(Debug, Clone, Copy)]
 pub struct Repetition {
-    /// Runs that are independent of one another.
+    /// Independent sums.
     pub independent: u32,
     /// The loop.
     pub run: Repeated,
 }
 
-/// `text` in front of the operands of each of these sums, so often.
+/// Repeats `text` with each of the sums as its destination.
 macro_rules! body {
     ($times:literal, $text:literal, $factors:literal, [$($sum:literal)+]) => {
         concat!("2:\n.rept ", $times, "\n", $($text, " ", $sum, $factors, "\n",)+ ".endr\ndec {n}\njnz 2b")
     };
 }
 
-/// Loops on registers of 512 bits.
+/// Loops on 512-bit registers.
 macro_rules! wide {
     ($($name:ident: $text:literal;)*) => {$(
         #[doc = concat!("`", $text, "` on 512 bits.")]
@@ -42,7 +42,8 @@ macro_rules! wide {
                     #[allow(unsafe_code)]
                     #[target_feature(enable = "avx512f")]
                     unsafe fn $function(a: &[Vector; ROWS], b: &[Vector; ROWS], bodies: u64) {
-                        // SAFETY: the pointers are to 64 bytes, which are read; the machine has the instruction; the count is not 0.
+                        // SAFETY: the pointers are to 64 bytes, which are only read; the machine has the instruction;
+                        // the count is not 0.
                         unsafe {
                             asm!(
                                 "vmovdqu64 zmm16, [{a}]",
@@ -92,7 +93,7 @@ wide! {
     VFMADD231PH: "vfmadd231ph";
 }
 
-/// Loops on registers of 256 bits: a run is two of them, on two sums.
+/// Loops on 256-bit registers; a run is two instructions on two sums.
 macro_rules! halves {
     ($($name:ident: $text:literal;)*) => {$(
         #[doc = concat!("`", $text, "` on two times 256 bits.")]
@@ -102,7 +103,8 @@ macro_rules! halves {
                     #[allow(unsafe_code)]
                     #[target_feature(enable = "avx")]
                     unsafe fn $function(a: &[Vector; ROWS], b: &[Vector; ROWS], bodies: u64) {
-                        // SAFETY: the pointers are to 64 bytes, which are read; the machine has the instruction; the count is not 0.
+                        // SAFETY: the pointers are to 64 bytes, which are only read; the machine has the instruction;
+                        // the count is not 0.
                         unsafe {
                             asm!(
                                 "vmovdqu ymm14, [{a}]",
@@ -146,7 +148,7 @@ halves! {
     VFMADD231PD_256: "vfmadd231pd";
 }
 
-/// Four sums, and the tiles of A and B.
+/// The configuration of four sums and the tiles of A and B (numbers 6 and 7).
 const EIGHT_TILES: Vector = tile_configuration(8);
 
 /// Loops on tile registers.
@@ -158,8 +160,8 @@ macro_rules! tiles {
                 ($function:ident, $times:literal, [$sums:tt]) => {
                     #[allow(unsafe_code)]
                     unsafe fn $function(a: &[Vector; ROWS], b: &[Vector; ROWS], bodies: u64) {
-                        // SAFETY: the pointers are to a configuration and to 16 rows of 64 bytes, which are read; the machine has the
-                        // instruction; the count is not 0; nothing else in this thread uses tiles.
+                        // SAFETY: the pointers are to a configuration and to 16 rows of 64 bytes, which are only read;
+                        // the machine has the instruction; the count is not 0; nothing else in this thread uses tiles.
                         unsafe {
                             asm!(
                                 "ldtilecfg [{tiles}]",
@@ -200,10 +202,10 @@ tiles! {
     TDPBUUD: "tdpbuud";
 }
 
-/// So many additions, each of which waits for the one before it: one clock each on every x86-64 processor.
+/// Executes dependent additions, 24 a body: one clock each on every x86-64 processor.
 #[allow(unsafe_code)]
 pub fn additions(bodies: u64) {
-    // SAFETY: registers alone are changed.
+    // SAFETY: only registers change.
     unsafe {
         asm!(
             "2:",

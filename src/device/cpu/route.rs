@@ -1,4 +1,4 @@
-//! Which unit executes which matrix instruction, and with which machine instruction.
+//! Routes from matrix instructions to units and machine instructions.
 
 #[cfg(target_arch = "x86_64")]
 use super::{machine, repeated, unit};
@@ -8,27 +8,27 @@ use super::{
 };
 use crate::device::{Execution, ExecutionKind};
 
-/// A machine instruction: adds to each row of C what the rows of A and B at its place give. Of tile registers sixteen rows go
-/// together.
+/// A machine instruction: adds the products of each row of A and B to the same row of C.
+/// Tile registers take sixteen rows together.
 ///
 /// # Safety
-/// The machine has the unit, and the process the permission to use it.
+/// The machine has the unit, and the process may use it.
 pub type MachineInstruction = unsafe fn(a: &[Vector], b: &[Vector], c: &mut [Vector]);
 
-/// A way to execute a matrix instruction.
+/// One way to execute a matrix instruction.
 #[derive(Debug, Clone, Copy)]
 pub struct Route {
-    /// The matrix instruction's name.
+    /// Name of the matrix instruction.
     pub instruction: &'static str,
-    /// What executes it.
+    /// Unit that executes it.
     pub unit: &'static CpuUnit,
-    /// The vendor's name of the machine instruction.
+    /// Vendor's name of the machine instruction.
     pub opcode: &'static str,
-    /// How often it is executed for a tile.
+    /// Machine instructions per tile.
     pub times: usize,
     /// The machine instruction.
     pub machine: MachineInstruction,
-    /// Loops of it, to be timed.
+    /// Timing loops of the machine instruction.
     #[cfg(target_arch = "x86_64")]
     pub repeated: &'static [repeated::Repetition],
 }
@@ -47,7 +47,7 @@ macro_rules! routes {
     };
 }
 
-/// Every way, those with one machine instruction before those with two.
+/// All routes; those with one machine instruction come before those with two.
 #[cfg(target_arch = "x86_64")]
 #[rustfmt::skip]
 pub static ROUTES: &[Route] = routes! {
@@ -73,17 +73,17 @@ pub static ROUTES: &[Route] = routes! {
     "vfmadd.m1n8k1.f64.f64.f64.f64": FMA, "VFMADD231PD" x 2, vfmadd231pd_256, VFMADD231PD_256;
 };
 
-/// Processors of other kinds have none that the program knows.
+/// Other architectures have no routes.
 #[cfg(not(target_arch = "x86_64"))]
 pub static ROUTES: &[Route] = &[];
 
 impl Route {
-    /// The ways to execute the instruction of this name.
+    /// Routes for the instruction of this name.
     pub fn of(instruction: &str) -> impl Iterator<Item = &'static Route> {
         ROUTES.iter().filter(move |route| route.instruction == instruction)
     }
 
-    /// What runs.
+    /// The execution that reports show.
     pub fn execution(&self) -> Execution {
         let (kind, opcode) = match self.times {
             1 => (ExecutionKind::Native, self.opcode.to_string()),
@@ -92,10 +92,10 @@ impl Route {
         Execution { kind, opcodes: vec![opcode] }
     }
 
-    /// The first way to execute an instruction of which `check` finds nothing missing.
+    /// Returns the first route whose unit passes `check`.
     ///
     /// # Errors
-    /// What is missing for the first way; nothing, if there is none.
+    /// The unit that the first route lacks and why; `None` if there is no route.
     pub fn choose(
         instruction: &str,
         check: impl Fn(&CpuUnit) -> Result<(), Absence>,

@@ -1,6 +1,6 @@
-//! The machine instructions of scalar forms, each on as many inputs as registers have lanes.
+//! Machine instructions of scalar forms, each on as many inputs as its registers have lanes.
 //!
-//! Each is executed with the rounding direction that its form has in MXCSR, and otherwise with the usual one there.
+//! Each runs with its form's rounding direction in MXCSR; the usual direction is restored afterwards.
 
 use std::arch::asm;
 
@@ -9,33 +9,33 @@ use super::{
     vector::Vector,
 };
 
-/// A machine instruction: from registers with operands registers with results, with these roundings in MXCSR.
+/// A machine instruction: reads operand registers and writes result registers, with `mxcsr` as MXCSR.
 ///
 /// # Safety
 /// The machine has the unit.
 pub type ScalarMachine = unsafe fn(mxcsr: u32, operands: [&[Vector]; 3], results: &mut [Vector]);
 
-/// How a form is executed.
+/// The route of a scalar form.
 #[derive(Debug, Clone, Copy)]
 pub struct ScalarRoute {
-    /// The form's spelling.
+    /// Spelling of the form.
     pub ptx: &'static str,
-    /// What executes it.
+    /// Unit that executes it.
     pub unit: &'static CpuUnit,
-    /// What MXCSR is meanwhile.
+    /// MXCSR during execution.
     pub mxcsr: u32,
     /// The machine instruction.
     pub machine: ScalarMachine,
 }
 
-/// MXCSR with all exceptions masked, and nothing flushed; bits 13 and 14 are the rounding direction.
+/// MXCSR with all exceptions masked and no flushing; bits 13 and 14 are the rounding direction.
 const NEAREST: u32 = 0x1f80;
 const DOWN: u32 = NEAREST | 1 << 13;
 const UP: u32 = NEAREST | 2 << 13;
 const TOWARD_ZERO: u32 = NEAREST | 3 << 13;
 
-/// A form whose instructions turn three operands in registers 1 to 3 into a result in register 0; what is loaded and stored is of
-/// whole registers, or in the parts that are given.
+/// A form whose instructions turn operands in registers 1 to 3 into a result in register 0.
+/// Whole registers are loaded and stored unless `load` and `store` say otherwise.
 macro_rules! route {
     ($ptx:expr, $unit:ident, $mxcsr:expr, [$($line:expr),*]) => {
         route!($ptx, $unit, $mxcsr, load [
@@ -54,8 +54,8 @@ macro_rules! route {
                 unsafe fn run(mxcsr: u32, [a, b, c]: [&[Vector]; 3], results: &mut [Vector]) {
                     let mut kept = 0u32;
                     for (((a, b), c), d) in a.iter().zip(b).zip(c).zip(results) {
-                        // SAFETY: the pointers are to 64 bytes each, of which those of the results are written, and to two words for
-                        // MXCSR, which is what it was afterwards; the machine has the instructions.
+                        // SAFETY: the pointers are to 64 bytes each (only the results are written) and to two words for
+                        // MXCSR, which is restored; the machine has the instructions.
                         unsafe {
                             asm!(
                                 "stmxcsr [{kept}]",
@@ -79,7 +79,7 @@ macro_rules! route {
     };
 }
 
-/// The four roundings of an instruction that has them in itself.
+/// The four directions of an instruction with embedded rounding.
 macro_rules! rounded {
     ($name:literal, $unit:ident, [$($before:literal),*], $text:literal) => {
         [
@@ -91,7 +91,7 @@ macro_rules! rounded {
     };
 }
 
-/// A conversion to f16, with the rounding of the instruction.
+/// A conversion to f16 with the instruction's own rounding.
 macro_rules! to_half {
     ($ptx:literal, $mxcsr:expr, $rounding:literal) => {
         route!($ptx, F16C, $mxcsr, load ["vmovdqu ymm1, [{a}]", "vmovdqu ymm2, [{a} + 32]"], [
@@ -101,7 +101,7 @@ macro_rules! to_half {
     };
 }
 
-/// Every form, by instruction.
+/// All forms, by instruction.
 #[rustfmt::skip]
 static ROUTES: &[&[ScalarRoute]] = &[
     &[
@@ -134,7 +134,7 @@ static ROUTES: &[&[ScalarRoute]] = &[
 ];
 
 impl ScalarRoute {
-    /// How the form of this spelling is executed, if a processor has it.
+    /// Finds the route of the form with this spelling.
     pub fn of(ptx: &str) -> Option<&'static ScalarRoute> {
         ROUTES.iter().copied().flatten().find(|route| route.ptx == ptx)
     }

@@ -1,4 +1,4 @@
-//! Scalar instructions on the processor: every input executed, and compared with the rule.
+//! Sweeps of scalar instructions on the processor: every input is executed and compared with the rule.
 
 use std::time::Instant;
 
@@ -16,10 +16,10 @@ use crate::{
     isa::scalar::{Form, ScalarOperation},
 };
 
-/// Registers that are filled at a time.
+/// Registers filled at a time.
 const BATCH: usize = 64;
 
-/// A form on the processor.
+/// The sweeper of one form.
 pub struct CpuSweeper {
     form: &'static Form,
     seed: u64,
@@ -27,7 +27,7 @@ pub struct CpuSweeper {
     execution: Execution,
 }
 
-/// Inputs that are executed together, and what they gave.
+/// Inputs that are executed together, and their results.
 #[derive(Default)]
 struct SweepBatch {
     operands: Vec<[u64; 3]>,
@@ -35,13 +35,13 @@ struct SweepBatch {
 }
 
 impl CpuSweeper {
-    /// The sweeper of a form whose unit the machine has and the process may use.
+    /// Makes the sweeper of a form whose unit the machine has and the process may use.
     pub(super) fn new(form: &'static Form, seed: u64, route: &'static ScalarRoute) -> CpuSweeper {
         let execution = Execution { kind: ExecutionKind::Native, opcodes: vec![form.opcode.clone()] };
         CpuSweeper { form, seed, route, execution }
     }
 
-    /// Executes the inputs of a chunk in batches, and hands each to `take` with the number of its first input.
+    /// Executes a chunk in batches, and hands each to `take` with the number of its first input.
     fn chunk(&self, space: &Space<'_>, number: u64, mut take: impl FnMut(u64, &SweepBatch)) {
         let (from, to) = (self.form.source.bytes(), self.form.result.bytes());
         let lanes = BYTES / from.max(to);
@@ -72,20 +72,20 @@ impl CpuSweeper {
     }
 }
 
-/// Executes a machine instruction on some registers.
+/// Executes a machine instruction on full registers.
 #[allow(unsafe_code)]
 fn execute(machine: ScalarMachine, mxcsr: u32, operands: &[[Vector; BATCH]; 3], results: &mut [Vector; BATCH]) {
     let [a, b, c] = operands;
-    // SAFETY: a sweeper is made only where the machine has the unit.
+    // SAFETY: a sweeper exists only if the machine has the unit.
     unsafe { machine(mxcsr, [a, b, c], results) };
 }
 
-/// The rule on many inputs: by the vectorised conversion of slices where the form is one, else by the soft-float.
+/// The rule on many inputs: by slice conversion where the form is one, else by the soft-float.
 struct BatchRule<'a> {
     rule: &'a ScalarRule<'static>,
     fast: Option<FastRule<'a>>,
     encoder: Option<Encoder<u16>>,
-    /// Codes that are not converted as slices are: those that are flushed, and NaNs.
+    /// Magnitudes that slices convert: below are flushed ones, above are NaNs.
     smallest: u64,
     infinity: u64,
     values: Vec<f32>,
@@ -114,7 +114,7 @@ impl<'a> BatchRule<'a> {
         self.fast.as_ref().map_or_else(|| self.rule.result(operands), |fast| fast.result(operands))
     }
 
-    /// What each input of a batch should give.
+    /// Expected results of a batch.
     fn expected(&mut self, operands: &[[u64; 3]]) -> &[u64] {
         let mut expected = std::mem::take(&mut self.expected);
         expected.clear();

@@ -1,26 +1,26 @@
-//! The units of x86 processors: which there are, and how this machine is found to have one.
+//! Units of x86 processors, and the checks for them.
 
 use super::features::{CpuFeature, CpuFeatures, StateComponents};
 
 /// A unit that executes matrix or dot-product instructions, or scalar ones in vectors.
 #[derive(Debug, PartialEq, Eq)]
 pub struct CpuUnit {
-    /// Its name, as the vendor's manual has it.
+    /// Name in the vendor's manual.
     pub name: &'static str,
-    /// The features that it needs, its own last.
+    /// Features that it needs, its own last.
     pub features: &'static [CpuFeature],
-    /// Which processors have it, for messages.
+    /// Processors that have it, for messages.
     pub where_found: &'static str,
 }
 
-/// Why a unit cannot be used.
+/// The reason that a unit cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Absence {
-    /// The processor does not have this feature.
+    /// The processor lacks this feature.
     Processor(&'static str),
-    /// The operating system does not keep the registers of this feature.
+    /// The operating system does not save the registers of this feature.
     State(&'static str),
-    /// The operating system refuses the use of tiles, with this error number.
+    /// The operating system refuses tiles with this error number.
     Permission(i64),
 }
 
@@ -49,7 +49,7 @@ pub static FMA: CpuUnit =
 /// Conversions to and from f16.
 pub static F16C: CpuUnit =
     CpuUnit { name: "F16C", features: &[F16C_BIT], where_found: "Intel Ivy Bridge, AMD Piledriver and later" };
-/// 512-bit arithmetic with a rounding in the instruction.
+/// 512-bit arithmetic with embedded rounding.
 pub static AVX512F: CpuUnit = CpuUnit {
     name: "AVX512F",
     features: &[AVX512F_BIT],
@@ -61,7 +61,7 @@ pub static AVX512_VNNI: CpuUnit = CpuUnit {
     features: &[AVX512F_BIT, feature("AVX512_VNNI", (7, 0), 2, 11, AVX512)],
     where_found: "Intel's server processors since Cascade Lake, AMD Zen 4 and later",
 };
-/// The same with 256 bits.
+/// 256-bit dot products of integers.
 pub static AVX_VNNI: CpuUnit = CpuUnit {
     name: "AVX-VNNI",
     features: &[feature("AVX_VNNI", (7, 1), 0, 4, AVX)],
@@ -79,30 +79,30 @@ pub static AVX512_FP16: CpuUnit = CpuUnit {
     features: &[AVX512F_BIT, feature("AVX512_FP16", (7, 0), 3, 23, AVX512)],
     where_found: "Intel Sapphire Rapids and later",
 };
-/// Tiles of bf16.
+/// Tile products of bf16.
 pub static AMX_BF16: CpuUnit = CpuUnit {
     name: "AMX-BF16",
     features: &[TILE_BIT, feature("AMX-BF16", (7, 0), 3, 22, TILES)],
     where_found: "Intel Sapphire Rapids and later",
 };
-/// Tiles of 8-bit integers.
+/// Tile products of 8-bit integers.
 pub static AMX_INT8: CpuUnit = CpuUnit {
     name: "AMX-INT8",
     features: &[TILE_BIT, feature("AMX-INT8", (7, 0), 3, 25, TILES)],
     where_found: "Intel Sapphire Rapids and later",
 };
-/// Tiles of f16.
+/// Tile products of f16.
 pub static AMX_FP16: CpuUnit = CpuUnit {
     name: "AMX-FP16",
     features: &[TILE_BIT, feature("AMX-FP16", (7, 1), 0, 21, TILES)],
     where_found: "Intel Granite Rapids and later",
 };
 
-/// Every unit, the oldest first.
+/// All units, the oldest first.
 pub static UNITS: [&CpuUnit; 10] =
     [&F16C, &FMA, &AVX512F, &AVX512_VNNI, &AVX_VNNI, &AVX512_BF16, &AVX512_FP16, &AMX_BF16, &AMX_INT8, &AMX_FP16];
 
-/// The leaves and subleaves of CPUID that units ask about.
+/// CPUID leaves and subleaves that units need.
 pub fn leaves() -> Vec<(u32, u32)> {
     let mut leaves: Vec<_> = UNITS.iter().flat_map(|unit| unit.features).map(|feature| feature.leaf).collect();
     leaves.sort_unstable();
@@ -111,15 +111,15 @@ pub fn leaves() -> Vec<(u32, u32)> {
 }
 
 impl CpuUnit {
-    /// Whether its registers are tiles, which the operating system grants only to those who ask.
+    /// Returns true if its registers are tiles, which the operating system grants on request only.
     pub fn has_tiles(&self) -> bool {
         self.features.iter().any(|feature| feature.state == TILES)
     }
 
-    /// Whether a processor with these features has it.
+    /// Checks that a processor with these features can use the unit.
     ///
     /// # Errors
-    /// What is missing.
+    /// The missing feature or permission.
     pub fn check(&self, features: &CpuFeatures) -> Result<(), Absence> {
         if let Some(missing) = self.features.iter().find(|feature| !features.has(feature)) {
             return Err(Absence::Processor(missing.name));
@@ -131,7 +131,7 @@ impl CpuUnit {
         }
     }
 
-    /// Why it cannot be used, and what would give it.
+    /// Explains why the unit cannot be used and what would provide it.
     pub fn explain(&self, absence: &Absence) -> String {
         let CpuUnit { name, where_found, .. } = self;
         match absence {
@@ -139,8 +139,8 @@ impl CpuUnit {
                 format!("this processor does not have {name} (its CPUID lacks {feature}); {where_found} have it")
             }
             Absence::State(feature) => format!(
-                "the operating system does not keep the registers of {feature}, so {name} cannot be used; a newer kernel, or a \
-                 virtual machine that is given them, has it"
+                "the operating system does not save the registers of {feature}, which {name} needs; use a newer kernel, or \
+                 enable them for the virtual machine"
             ),
             Absence::Permission(error) => format!(
                 "the kernel refuses {name}: arch_prctl(ARCH_REQ_XCOMP_PERM) answers error {error}; Linux 5.16 or later grants it, \
@@ -154,7 +154,7 @@ impl CpuUnit {
 mod tests {
     use super::*;
 
-    /// A processor that answers 1 to everything, but for what `change` makes of it.
+    /// A processor that answers 1 to everything, after `change`.
     fn fabricated(change: impl FnOnce(&mut CpuFeatures)) -> CpuFeatures {
         let leaves = leaves().into_iter().map(|leaf| (leaf, [u32::MAX; 4])).collect();
         let mut features = CpuFeatures { leaves, state: u64::MAX, tiles: Ok(()) };
@@ -162,7 +162,7 @@ mod tests {
         features
     }
 
-    /// Takes a feature away.
+    /// Removes a feature.
     fn remove(features: &mut CpuFeatures, feature: &CpuFeature) {
         let (_, registers) = features.leaves.iter_mut().find(|(leaf, _)| *leaf == feature.leaf).unwrap();
         registers[feature.register] &= !(1 << feature.bit);
@@ -187,7 +187,7 @@ mod tests {
     fn an_absence_says_which_unit_why_and_what_would_give_it() {
         for (absence, why, what) in [
             (Absence::Processor("AMX-TILE"), "does not have AMX-BF16 (its CPUID lacks AMX-TILE)", "Sapphire Rapids"),
-            (Absence::State("AMX-TILE"), "does not keep the registers of AMX-TILE", "a newer kernel"),
+            (Absence::State("AMX-TILE"), "does not save the registers of AMX-TILE", "a newer kernel"),
             (Absence::Permission(-95), "the kernel refuses AMX-BF16", "Linux 5.16"),
         ] {
             let said = AMX_BF16.explain(&absence);

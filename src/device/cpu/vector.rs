@@ -1,11 +1,11 @@
-//! The registers of a tile: how A, B and C lie in them.
+//! Register layout of the operands A, B and C of tiles.
 
 use crate::isa::{Codes, Instruction, Tiles};
 
 /// Bytes of a register.
 pub const BYTES: usize = 64;
 
-/// The content of a register of 512 bits, or of a row of a tile register.
+/// The content of a 512-bit register, or of a row of a tile register.
 #[repr(C, align(64))]
 #[derive(Debug, Clone, Copy)]
 pub struct Vector(pub [u8; BYTES]);
@@ -18,7 +18,7 @@ pub const ROWS: usize = 16;
 /// The configuration of `tiles` tile registers of 16 rows of 64 bytes, as LDTILECFG reads it.
 pub const fn tile_configuration(tiles: usize) -> Vector {
     let mut bytes = [0; BYTES];
-    // The palette; from byte 16 the bytes of a row of each tile, from byte 48 its rows.
+    // Palette; from byte 16, bytes of a row of each tile; from byte 48, rows of each tile.
     bytes[0] = 1;
     let mut tile = 0;
     while tile < tiles {
@@ -29,21 +29,22 @@ pub const fn tile_configuration(tiles: usize) -> Vector {
     Vector(bytes)
 }
 
-/// The operands of some tiles, each as many registers as it has rows.
+/// Operands of tiles, one register per row.
 #[derive(Debug, Default)]
 pub struct Registers {
-    /// Rows of A; of instructions that work lane by lane, the one row of A in every lane.
+    /// Rows of A. Instructions that work lane by lane have their one row of A in every lane.
     pub a: Vec<Vector>,
-    /// Rows of B in which the codes that one lane multiplies stand side by side.
+    /// Rows of B; the codes that one lane multiplies are adjacent.
     pub b: Vec<Vector>,
     /// Rows of C.
     pub c: Vec<Vector>,
 }
 
 impl Registers {
-    /// The operands of the tiles `first..first + count`.
+    /// Loads the operands of the tiles `first..first + count`.
     ///
-    /// Panics unless a row of C is a register.
+    /// # Panics
+    /// If a row of C is not a register.
     pub fn load(&mut self, i: &Instruction, tiles: &Tiles, first: usize, count: usize) {
         assert!(i.n * i.c.bytes() == BYTES && i.c.bytes() == i.d.bytes(), "a row of C of {i} is a register");
         let codes = |codes: &Codes, each: usize| {
@@ -59,7 +60,7 @@ impl Registers {
             4 => self.a.extend(a.as_chunks().0.iter().map(repeated::<4>)),
             _ => self.a.extend(a.as_chunks().0.iter().map(repeated::<2>)),
         }
-        // As many codes of B as one lane multiplies by those of a row of A.
+        // Codes of B that one lane multiplies with a row of A.
         let together = i.c.bytes() / i.b.bytes();
         let b = &tiles.b.as_bytes()[codes(&tiles.b, i.k * i.n)];
         self.b.clear();
@@ -74,14 +75,14 @@ impl Registers {
     }
 }
 
-/// A row in every lane.
+/// Repeats a row in every lane.
 fn repeated<const WIDTH: usize>(row: &[u8; WIDTH]) -> Vector {
     let mut vector = ZERO;
     vector.0.as_chunks_mut().0.fill(*row);
     vector
 }
 
-/// The codes of so many rows, of `WIDTH` bytes each, column by column.
+/// Interleaves `count` rows of codes of `WIDTH` bytes, column by column.
 fn interleaved<const WIDTH: usize>(rows: &[u8], count: usize) -> Vector {
     let mut vector = ZERO;
     let places = vector.0.as_chunks_mut::<WIDTH>().0;
@@ -98,7 +99,7 @@ mod tests {
     use super::*;
     use crate::isa;
 
-    /// Tiles whose codes are their own numbers.
+    /// Tiles whose codes are their positions.
     fn numbered(i: &Instruction, count: usize) -> Tiles {
         let mut tiles = Tiles::zeros(i, count);
         for codes in [&mut tiles.a, &mut tiles.b, &mut tiles.c] {
@@ -127,7 +128,7 @@ mod tests {
                 let case = tiles.case(i, tile + 1, row, column);
                 for k in 0..i.k {
                     let (step, part) = (k / together, k % together);
-                    // One row of A stands in every lane.
+                    // Every lane has the one row of A.
                     let lane = if i.m == 1 { column } else { step };
                     let in_a = ((tile * i.m + row) * BYTES / width + lane * together + part) * width;
                     let in_b = ((tile * steps + step) * BYTES / width + column * together + part) * width;

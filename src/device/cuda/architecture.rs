@@ -1,21 +1,21 @@
-//! Compute capabilities and the assembler targets that go with them.
+//! Compute capabilities and their assembler targets.
 
 use std::sync::LazyLock;
 
 use crate::isa::{Target, targets};
 
-/// What a GPU's kernels are compiled for, and which target's instructions it has.
+/// The compilation target of a GPU, and the target whose instructions it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Architecture {
     /// Compute capability, major and minor.
     pub capability: (i32, i32),
-    /// The assembler target of exactly this GPU, `sm_90a`.
+    /// Assembler target of exactly this GPU: `sm_90a`.
     pub target: &'static str,
-    /// The target of `targets/` whose instructions it has, with the same lowerings.
+    /// Target in `targets/` with the same instructions and lowerings.
     pub table: &'static str,
 }
 
-/// Every compute capability with matrix instructions that the program knows: those of the targets.
+/// Known compute capabilities with matrix instructions, from the targets.
 pub static ARCHITECTURES: LazyLock<Vec<Architecture>> = LazyLock::new(|| {
     let of = |table: &'static Target| {
         let own = table.capabilities.iter();
@@ -24,7 +24,7 @@ pub static ARCHITECTURES: LazyLock<Vec<Architecture>> = LazyLock::new(|| {
     targets::all().iter().flat_map(of).collect()
 });
 
-/// The architecture of a compute capability, or `None` if it has no matrix instructions or is not known.
+/// Finds the architecture of a compute capability; `None` if unknown or without matrix instructions.
 pub fn of_capability(capability: (i32, i32)) -> Option<&'static Architecture> {
     ARCHITECTURES.iter().find(|a| a.capability == capability)
 }

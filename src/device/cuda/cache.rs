@@ -1,9 +1,8 @@
 //! Compiled kernels on disk.
 //!
-//! For each kernel there are two files, `NAME.cubin` (machine code, as nvdisasm takes it) and `NAME.json` (by what it
-//! was compiled, and what it contains). NAME has a digest of everything that goes into the compilation. An entry is
-//! used if the machine code is whole and the compiler's file is unchanged, or if there is no compiler any
-//! more. Reading and writing never fail: without a cache, kernels are compiled each time.
+//! Each kernel has two files: `NAME.cubin` (machine code) and `NAME.json` (its compiler and its opcodes). NAME has a
+//! digest of all inputs of the compilation. An entry is valid if the machine code is whole and the compiler's file is
+//! unchanged or gone. Reading and writing never fail: without a cache, kernels are compiled each time.
 
 use std::{
     path::{Path, PathBuf},
@@ -18,11 +17,11 @@ use crate::base::{atomic, digest::fnv1a};
 /// A compiled kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Compiled {
-    /// The machine code, as the driver loads it.
+    /// Machine code, as the driver loads it.
     pub cubin: Vec<u8>,
-    /// The compiler: `NVRTC 13.0`.
+    /// Compiler: `NVRTC 13.0`.
     pub compiler: String,
-    /// Its arithmetic opcodes; `None` if there was no disassembler.
+    /// Arithmetic opcodes; `None` without a disassembler.
     pub opcodes: Option<Vec<String>>,
 }
 
@@ -34,8 +33,8 @@ struct CacheRecord {
     cubin_fnv1a: u64,
 }
 
-/// The folder of compiled kernels: `$TCNUM_CACHE`, else `$XDG_CACHE_HOME/tcnum`, else `~/.cache/tcnum`.
-/// `None` where none of these variables is set.
+/// The folder of compiled kernels: `$TCNUM_CACHE`, `$XDG_CACHE_HOME/tcnum` or `~/.cache/tcnum`.
+/// `None` if none of these variables is set.
 pub(super) fn folder() -> Option<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     variable("TCNUM_CACHE")
@@ -43,7 +42,7 @@ pub(super) fn folder() -> Option<PathBuf> {
         .or_else(|| variable("HOME").map(|home| home.join(".cache").join("tcnum")))
 }
 
-/// The place of one kernel in the cache.
+/// The files of one kernel.
 #[derive(Debug, Clone)]
 pub(super) struct CacheEntry {
     cubin: PathBuf,
@@ -52,7 +51,7 @@ pub(super) struct CacheEntry {
 }
 
 impl CacheEntry {
-    /// The entry of `source` compiled for `target`, in `folder`. `label` makes the file's name readable.
+    /// The entry in `folder` for `source` compiled for `target`; `label` makes the file name readable.
     pub(super) fn new(folder: &Path, label: &str, source: &str, target: &str) -> CacheEntry {
         let input = [source, target, &compile::options(target).join(" ")].join("\0");
         let name = format!("{label}-{target}-{:016x}", fnv1a(input.as_bytes()));
@@ -63,7 +62,7 @@ impl CacheEntry {
         }
     }
 
-    /// The compiled kernel, if it is there, whole, and by the compiler that is there now.
+    /// Reads the kernel if it is whole and from the present compiler.
     pub(super) fn read(&self) -> Option<Compiled> {
         let record: CacheRecord = serde_json::from_slice(&std::fs::read(&self.record).ok()?).ok()?;
         let cubin = std::fs::read(&self.cubin).ok()?;
@@ -75,7 +74,7 @@ impl CacheEntry {
         })
     }
 
-    /// Keeps a compiled kernel, if the folder can be written.
+    /// Writes a compiled kernel if the folder is writable.
     pub(super) fn write(&self, compiled: &Compiled) {
         let record = CacheRecord {
             compiler: compiled.compiler.clone(),
@@ -94,7 +93,7 @@ impl CacheEntry {
     }
 }
 
-/// What tells one version of a file from another: its real path, size and time of change.
+/// Identifies a version of a file: its real path, size and modification time.
 fn identity(path: &Path) -> Option<String> {
     let real = path.canonicalize().ok()?;
     let metadata = real.metadata().ok()?;

@@ -23,18 +23,19 @@ use crate::{
     kernels::source,
 };
 
-/// Rows and columns of the elements that a block sums: a warp has one row.
+/// Rows and columns of the elements that a block sums; a warp has one row.
 const TILE: (usize, usize) = (8, 32);
-/// Threads of a block that lays out operands, and the most such blocks.
+/// Threads of a block that lays out operands.
 const THREADS: u32 = 256;
+/// Blocks that lay out operands, at most.
 const MOST_BLOCKS: usize = 1 << 16;
-/// The widest operand of a step (`kernels/model_operands.cuh`), in bytes.
+/// Bytes of the widest operand of a step (`kernels/model_operands.cuh`).
 const FACTOR_BYTES: usize = 8;
 
-/// The entries of the kernel.
+/// Entry names of the kernel.
 pub(super) const ENTRIES: [&str; 3] = ["pack_a", "pack_b", "chains"];
 
-/// The kernel that sums the steps of `program`: CUDA C++, complete. `None` for sparse and block-scaled forms.
+/// Generates the kernel that sums the steps of `program`; `None` for sparse and block-scaled forms.
 pub fn kernel(program: &Program) -> Option<String> {
     let i = &program.instruction;
     if i.is_sparse() || i.scale.is_some() {
@@ -53,11 +54,11 @@ pub fn kernel(program: &Program) -> Option<String> {
     Some([text.as_str(), &arithmetic(program), source("chains.cu")].join("\n"))
 }
 
-/// The operands of a product in the memory of a GPU, and the kernel that sums its steps.
+/// The operands of a product in GPU memory, and the kernel that sums its steps.
 pub(super) struct ProductOperands {
-    /// The stream that everything runs on.
+    /// Stream of all work.
     pub stream: Arc<CudaStream>,
-    /// The entries of the kernel: two that lay out A and B, one that sums.
+    /// Entries of the kernel: two that lay out A and B, one that sums.
     pub functions: [CudaFunction; 3],
     /// m, n and k.
     pub shape: (usize, usize, usize),
@@ -73,9 +74,9 @@ pub(super) struct CudaChains {
     pub operands: ProductOperands,
     /// The k of a step.
     pub step: usize,
-    /// The bytes of a code of A and of B.
+    /// Bytes of a code of A and of B.
     pub widths: (usize, usize),
-    /// The format of D.
+    /// Format of D.
     pub d: &'static Format,
     /// Seconds that the sums have taken.
     pub seconds: f64,
@@ -83,9 +84,9 @@ pub(super) struct CudaChains {
 
 /// The steps of runs, as kernels take them.
 pub(super) struct StepList {
-    /// The first k of each step, and how many it takes.
+    /// First k of each step, and its length.
     pub taken: Vec<i32>,
-    /// The steps before the end of each run.
+    /// Steps before the end of each run.
     pub ends: Vec<u64>,
 }
 
@@ -102,13 +103,13 @@ impl StepList {
     }
 }
 
-/// The launch of a kernel that lays out so many elements.
+/// The launch of a kernel that lays out `elements` elements.
 pub(super) fn packing(elements: usize) -> LaunchConfig {
     grid(elements.div_ceil(THREADS as usize).clamp(1, MOST_BLOCKS) as u32, THREADS)
 }
 
 impl ProductOperands {
-    /// The error of a product that `what` could not compute.
+    /// The error of a product that `what` failed to compute.
     pub(super) fn failure(&self, what: &dyn Display, error: &DriverError) -> Error {
         let (m, n, k) = self.shape;
         Error::device(format!("a product of {m} x {n} x {k} by {what} failed on the GPU: {error}"))
@@ -127,7 +128,7 @@ impl Chains for CudaChains {
 }
 
 impl CudaChains {
-    /// The bytes of the sums.
+    /// Launches the kernels and returns the bytes of the sums.
     #[allow(unsafe_code)]
     fn launch(&mut self, runs: &[Vec<Range<usize>>], promoted: bool) -> std::result::Result<Vec<u8>, DriverError> {
         let ProductOperands { stream, functions: [pack_a, pack_b, chains], shape: (m, n, k), a, b } = &self.operands;
@@ -149,19 +150,20 @@ impl CudaChains {
         let begun = Instant::now();
         let mut launch = stream.launch_builder(pack_a);
         launch.arg(a).arg(&steps).arg(&count).arg(&rows).arg(&terms).arg(&mut a_codes).arg(&mut a_factors);
-        // SAFETY: the kernel reads m x k codes, within what each step takes, and writes a code and a factor of at most FACTOR_BYTES
-        // for each row, filled up to whole tiles, and place of the steps.
+        // SAFETY: the kernel reads m x k codes, within each step's range. It writes a code and a factor of at most
+        // FACTOR_BYTES for each place of the steps and each row, padded to whole tiles.
         unsafe { launch.launch(packing(of_a))? };
         let mut launch = stream.launch_builder(pack_b);
         launch.arg(b).arg(&steps).arg(&count).arg(&columns).arg(&mut b_codes).arg(&mut b_factors);
-        // SAFETY: as above, of k x n codes and of columns.
+        // SAFETY: as above, with k x n codes and columns.
         unsafe { launch.launch(packing(of_b))? };
         let (count_of_runs, promotes) = (runs.len() as u64, u64::from(promoted));
         let shape = grid((tiles_down * tiles_across) as u32, (TILE.0 * TILE.1) as u32);
         let mut launch = stream.launch_builder(chains);
         launch.arg(&a_codes).arg(&a_factors).arg(&b_codes).arg(&b_factors).arg(&ends).arg(&count_of_runs);
         launch.arg(&rows).arg(&columns).arg(&promotes).arg(&mut d).arg(&mut sums);
-        // SAFETY: the kernel reads what was laid out for whole tiles, and writes m x n sums or codes of D, of which there is as much.
+        // SAFETY: the kernel reads whole tiles as laid out, and writes m x n sums or codes of D; the memory has that
+        // size.
         unsafe { launch.launch(shape)? };
         stream.synchronize()?;
         self.seconds += begun.elapsed().as_secs_f64();

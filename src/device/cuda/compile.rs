@@ -1,4 +1,4 @@
-//! Compiling a kernel to machine code with NVRTC.
+//! Compilation of kernels to machine code with NVRTC.
 
 use std::ffi::CString;
 
@@ -10,7 +10,7 @@ use crate::{Error, Result};
 /// Compiles CUDA C++ for exactly one architecture (`sm_90a`) and returns the CUBIN.
 ///
 /// # Errors
-/// A device error: NVRTC is not there, does not know the architecture, or refuses the source (with its log).
+/// A device error: NVRTC is missing, does not know the architecture, or refuses the source (with its log).
 pub fn compile(source: &str, target: &str) -> Result<Vec<u8>> {
     loader::nvrtc()?;
     let program = NvrtcProgram::new(source)?;
@@ -18,7 +18,7 @@ pub fn compile(source: &str, target: &str) -> Result<Vec<u8>> {
         let version = version().map_or_else(|_| "NVRTC".into(), |v| format!("NVRTC {v}"));
         match targets() {
             Ok(known) if !known.contains(&target.trim_end_matches('a').to_string()) => Error::device(format!(
-                "{version} does not compile for {target}; it does for {}. Another CUDA version does",
+                "{version} does not compile for {target}, only for {}; install another CUDA version",
                 known.join(", ")
             )),
             _ => Error::device(format!("{version} cannot compile the kernel for {target}: {cause}")),
@@ -27,15 +27,15 @@ pub fn compile(source: &str, target: &str) -> Result<Vec<u8>> {
     program.cubin()
 }
 
-/// What NVRTC is asked for, besides the source.
+/// Options for NVRTC.
 pub fn options(target: &str) -> Vec<String> {
     vec![format!("--gpu-architecture={target}"), "--std=c++17".into(), "--device-int128".into()]
 }
 
-/// The version of the NVRTC at hand, `13.0`.
+/// Version of NVRTC: `13.0`.
 ///
 /// # Errors
-/// A device error if there is none.
+/// A device error without NVRTC.
 #[allow(unsafe_code)]
 pub fn version() -> Result<String> {
     loader::nvrtc()?;
@@ -45,10 +45,10 @@ pub fn version() -> Result<String> {
     Ok(format!("{major}.{minor}"))
 }
 
-/// The architectures that the NVRTC at hand compiles for, without suffix: `sm_75`, `sm_80`, ...
+/// Architectures that NVRTC compiles for, without suffix: `sm_75`, `sm_80`, ...
 ///
 /// # Errors
-/// A device error if there is no NVRTC.
+/// A device error without NVRTC.
 #[allow(unsafe_code)]
 pub fn targets() -> Result<Vec<String>> {
     loader::nvrtc()?;
@@ -58,7 +58,7 @@ pub fn targets() -> Result<Vec<String>> {
         .result()
         .map_err(|e| failure("nvrtcGetNumSupportedArchs", e))?;
     let mut numbers = vec![0; usize::try_from(count).unwrap_or(0)];
-    // SAFETY: the array has as many elements as NVRTC has just said that it writes.
+    // SAFETY: the array has the length that NVRTC returned.
     unsafe { sys::nvrtcGetSupportedArchs(numbers.as_mut_ptr()) }
         .result()
         .map_err(|e| failure("nvrtcGetSupportedArchs", e))?;
@@ -99,7 +99,7 @@ impl NvrtcProgram {
         // SAFETY: the program is live and compiled for a real architecture.
         unsafe { sys::nvrtcGetCUBINSize(self.0, &mut size) }.result().map_err(|e| failure("nvrtcGetCUBINSize", e))?;
         let mut bytes = vec![0_u8; size];
-        // SAFETY: the buffer has the size that NVRTC has just asked for.
+        // SAFETY: the buffer has the size that NVRTC returned.
         unsafe { sys::nvrtcGetCUBIN(self.0, bytes.as_mut_ptr().cast()) }
             .result()
             .map_err(|e| failure("nvrtcGetCUBIN", e))?;
@@ -110,7 +110,7 @@ impl NvrtcProgram {
 impl Drop for NvrtcProgram {
     #[allow(unsafe_code)]
     fn drop(&mut self) {
-        // SAFETY: created by NVRTC, destroyed once. Nothing can be done about a failure.
+        // SAFETY: created by NVRTC, destroyed once. A failure has no remedy.
         let _ = unsafe { result::destroy_program(self.0) };
     }
 }

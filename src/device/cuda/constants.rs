@@ -1,11 +1,12 @@
-//! A format record as CUDA C++: a struct of constants, so that device code is specialised by formats as by shapes.
+//! Format records as CUDA C++: structs of constants that specialise device code by formats.
 
 use crate::format::{Encoding, Format, Specials, Zeros};
 
-/// `struct NAME { ... };` with the fields of `format`'s record.
+/// Generates `struct NAME { ... };` with the fields of `format`'s record.
 ///
-/// Integers have `INTEGER` true, `SIGNED`, and every other field 0. Codes of data that the format does not have are 0.
-/// `SPECIALS` is 0 if every code is finite, 1 for IEEE 754, 2 if only all ones is NaN, 3 if only the code of -0 is.
+/// For integers, `INTEGER` is true and all other fields except `SIGNED` and `BITS` are 0. Codes that the format lacks
+/// are 0. `SPECIALS` is 0 if every code is finite, 1 for IEEE 754, 2 if only all ones is NaN, 3 if only the code of -0
+/// is.
 pub fn constants(name: &str, format: &Format) -> String {
     let (integer, signed) = match format.encoding {
         Encoding::Integer { signed } => (true, signed),

@@ -19,24 +19,25 @@ use crate::{
     kernels::source,
 };
 
-/// [`inputs::stream`](crate::inputs::stream) in CUDA C++: to be put after the definitions that specialise a kernel (M, N, K, STORED_K,
-/// the format records FormatA, FormatB, FormatC and FormatD; of block-scaled forms FormatScale and SCALE_BLOCK).
+/// [`inputs::stream`](crate::inputs::stream) in CUDA C++.
+/// It follows the definitions that specialise a kernel: M, N, K, STORED_K and the format records FormatA, FormatB,
+/// FormatC and FormatD; for block-scaled forms also FormatScale and SCALE_BLOCK.
 pub const STREAM: &[&str] = &[source("stream_tile.cuh"), source("stream_regimes.cuh"), source("stream.cuh")];
 
-/// Regimes that the kernel counts apart.
+/// Regimes that the kernel counts separately.
 const REGIMES: usize = 16;
 
-/// Differing outputs that a launch lists; a tile has fewer (m64n256 has 16384).
+/// Differing outputs that a launch lists, at most; a tile has at most as many (m64n256 has 16384).
 const PLACES: usize = 1 << 14;
 
-/// Words in front of the list.
+/// Words before the list.
 const COUNTS: usize = 2 * REGIMES + 1;
 
-/// Shared memory that a kernel can have without asking for more, less what counts and alignment may take.
+/// Shared memory of a kernel by default, less room for counts and alignment.
 const SHARED_BYTES: usize = (48 << 10) - (2 << 10);
 
-/// The kernel that verifies `program` on the operands of `sequence`; `None` if no kernel executes the
-/// instruction, or if its tiles are too large for shared memory.
+/// Generates the kernel that verifies `program` on the operands of `sequence`.
+/// `None` if no kernel executes the instruction, or if its tiles exceed shared memory.
 pub fn verifier(program: &Program, sequence: Sequence) -> Option<Specialised> {
     let i = &program.instruction;
     let arithmetic = arithmetic(program);
@@ -49,14 +50,14 @@ pub fn verifier(program: &Program, sequence: Sequence) -> Option<Specialised> {
         .filter(|kernel| kernel.tiles_per_block as usize * workspace_bytes(i) <= SHARED_BYTES)
 }
 
-/// Shared memory for one tile: its codes and factors, and the scratch memory of families that have some.
+/// Shared memory for one tile: codes, factors, and the scratch memory of some families.
 fn workspace_bytes(i: &Instruction) -> usize {
     let scratch = match i.kernel {
         Some(Kernel::Wgmma) => (i.m * i.stored_k() * packed(i.a) + i.k * i.n * packed(i.b)) / 8,
         Some(Kernel::Wmma) => i.tile_bytes(),
         _ => 0,
     };
-    // As `kernels/model_operands.cuh` has them: bits have none beside their codes.
+    // As in `kernels/model_operands.cuh`: single bits need no factors.
     let factor = match (i.a.bits, i.b.bits) {
         (1, 1) => 0,
         _ if i.d.is_integer() => 2,
@@ -65,7 +66,7 @@ fn workspace_bytes(i: &Instruction) -> usize {
     i.tile_bytes() + scratch + factor * (i.m * i.stored_k() + i.k * i.n)
 }
 
-/// Bits that a code takes in the shared memory of `wgmma`.
+/// Bits of a code in the shared memory of `wgmma`.
 fn packed(format: &Format) -> usize {
     if format.bits == 1 { 1 } else { 8 * format.bytes() }
 }
@@ -89,13 +90,13 @@ fn padding(format: &Format) -> u32 {
 
 /// A loaded verifier.
 pub(super) struct CudaEngine {
-    /// The stream that everything runs on.
+    /// Stream of all work.
     pub stream: Arc<CudaStream>,
-    /// The kernel's entry.
+    /// Entry of the kernel.
     pub function: CudaFunction,
-    /// Its block.
+    /// Block of the kernel.
     pub kernel: Specialised,
-    /// The most blocks that a launch has.
+    /// Blocks of a launch, at most.
     pub blocks: u32,
     /// The instruction.
     pub instruction: Instruction,
@@ -123,7 +124,7 @@ impl Engine for CudaEngine {
 }
 
 impl CudaEngine {
-    /// One launch: what it found, as the kernel lays it out.
+    /// Launches the kernel, and returns the words of its result.
     #[allow(unsafe_code)]
     fn launch(&self, first: u64, tiles: u64) -> std::result::Result<Vec<u64>, DriverError> {
         let seed = match self.sequence {
@@ -132,7 +133,7 @@ impl CudaEngine {
         };
         let mut found = self.stream.alloc_zeros::<u64>(COUNTS + PLACES)?;
         let blocks = tiles.div_ceil(self.kernel.tiles_per_block.into()).clamp(1, self.blocks.into()) as u32;
-        // SAFETY: the kernel takes three words and a pointer to COUNTS + PLACES words, which is what `found` has.
+        // SAFETY: the kernel takes three words and a pointer to COUNTS + PLACES words, the length of `found`.
         unsafe {
             self.stream
                 .launch_builder(&self.function)

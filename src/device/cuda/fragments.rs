@@ -1,11 +1,11 @@
-//! The registers in which the threads of a kernel hold an instruction's operands.
+//! Registers in which a kernel's threads hold an instruction's operands.
 
 use crate::{
     format::Format,
     isa::{Instruction, Kernel},
 };
 
-/// The threads that issue the instruction together, and the tiles that they work on.
+/// The threads that issue the instruction together, and their tiles.
 pub(super) fn run(kernel: Kernel) -> (u32, u32) {
     match kernel {
         Kernel::Mma | Kernel::Wmma => (32, 1),
@@ -14,16 +14,16 @@ pub(super) fn run(kernel: Kernel) -> (u32, u32) {
     }
 }
 
-/// Registers in which a thread holds its part of an operand.
+/// The registers of one thread's part of an operand.
 pub(super) struct Fragment {
     /// Format of the codes.
     pub format: &'static Format,
-    /// Registers of a thread: of 32 bits each, of 64 bits for 64-bit codes.
+    /// Registers of a thread: 32-bit ones, or 64-bit ones for 64-bit codes.
     pub registers: usize,
 }
 
 impl Fragment {
-    /// Bits that a code takes in a register: integers of 1 and 4 bits are packed, every other code is as in memory.
+    /// Bits of a code in a register: integers of 1 and 4 bits are packed, other codes are as in memory.
     pub(super) fn bits(&self) -> usize {
         match self.format.bits {
             bits @ (1 | 4) if self.format.is_integer() => bits as usize,
@@ -32,9 +32,9 @@ impl Fragment {
     }
 }
 
-/// The fragments of an instruction's operands.
+/// Fragments of an instruction's operands.
 pub(super) struct Fragments {
-    /// A: of sparse forms, its stored elements.
+    /// A; for sparse forms, its stored elements.
     pub a: Fragment,
     /// B.
     pub b: Fragment,
@@ -50,7 +50,7 @@ impl Fragments {
         let fragment = |format: &'static Format, elements: usize| {
             let mut fragment = Fragment { format, registers: 0 };
             let bits = tiles as usize * elements * fragment.bits();
-            // Of a small B not every thread of a warpgroup would get one: it is never in registers there.
+            // Small operands B leave some threads of a warpgroup without a register; there, B is never in registers.
             fragment.registers = (bits / (threads as usize * fragment.bits().max(32))).max(1);
             fragment
         };
@@ -60,7 +60,7 @@ impl Fragments {
             c: fragment(i.c, i.m * i.n),
             d: fragment(i.d, i.m * i.n),
         };
-        // Of f16, wmma has the registers of its first architecture in every shape: there, lanes hold elements twice.
+        // With f16, wmma keeps the registers of its first architecture in every shape, and lanes hold elements twice.
         if kernel == Kernel::Wmma && i.a.name == "f16" {
             (fragments.a.registers, fragments.b.registers) = (8, 8);
         }

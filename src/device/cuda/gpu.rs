@@ -5,24 +5,24 @@ use cudarc::driver::{CudaContext, result, sys};
 use super::loader;
 use crate::{Error, Result, device::Gpu};
 
-/// Number of GPUs; 0 where there is no driver, or none that works.
+/// Number of GPUs; 0 without a working driver.
 pub fn count() -> usize {
     initialised().and_then(|()| device_count()).unwrap_or(0)
 }
 
-/// Every GPU, in the order of their ordinals.
+/// All GPUs, in the order of their ordinals.
 ///
 /// # Errors
-/// A device error: there is no driver (it says which library was looked for), or it failed.
+/// A device error: no driver (which library was looked for), or its failure.
 pub fn all() -> Result<Vec<Gpu>> {
     initialised()?;
     (0..device_count()?).map(describe).collect()
 }
 
-/// The GPU with this ordinal.
+/// Finds the GPU with this ordinal.
 ///
 /// # Errors
-/// As [`all`]; a device error that says which GPUs there are if this is none of them.
+/// As [`all`]; a device error that names the existing GPUs.
 pub fn get(ordinal: usize) -> Result<Gpu> {
     initialised()?;
     let count = device_count()?;
@@ -37,10 +37,10 @@ pub fn get(ordinal: usize) -> Result<Gpu> {
     describe(ordinal)
 }
 
-/// The version of CUDA that the driver supports (`13.0`), and its own version where the system tells it (`580.95.05`).
+/// The CUDA version that the driver supports (`13.0`), and the driver's own (`580.95.05`) if known.
 ///
 /// # Errors
-/// A device error if there is no driver.
+/// A device error without a driver.
 #[allow(unsafe_code)]
 pub fn driver_version() -> Result<(String, Option<String>)> {
     loader::driver()?;
@@ -51,7 +51,7 @@ pub fn driver_version() -> Result<(String, Option<String>)> {
     Ok((format!("{}.{}", version / 1000, version % 1000 / 10), own.or_else(proc_version)))
 }
 
-/// The version in `NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  ...`.
+/// Reads the version in `NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  ...`.
 fn proc_version() -> Option<String> {
     let text = std::fs::read_to_string("/proc/driver/nvidia/version").ok()?;
     let number = |word: &&str| word.contains('.') && word.bytes().all(|b| b.is_ascii_digit() || b == b'.');
@@ -97,7 +97,7 @@ fn describe(ordinal: usize) -> Result<Gpu> {
     })
 }
 
-/// A device error for a failed call of the driver.
+/// The device error of a failed driver call.
 pub(super) fn failure(function: &str, error: cudarc::driver::DriverError) -> Error {
     Error::device(format!("{function} failed: {error}"))
 }

@@ -1,4 +1,4 @@
-//! Running a compiled kernel over tiles.
+//! Execution of a compiled kernel over tiles.
 
 use std::sync::Arc;
 
@@ -13,24 +13,24 @@ use crate::{
     isa::{Codes, Instruction, Tiles, operands},
 };
 
-/// GPU memory that one launch may take for its tiles.
+/// GPU memory of one launch's tiles, at most, in bytes.
 const CHUNK_BYTES: usize = 256 << 20;
 
-/// What the output holds before a launch, so that an element that no thread wrote does not pass for a result.
+/// Bytes of the output before a launch, so that an unwritten element does not pass for a result.
 const POISON: u8 = 0xa5;
 
-/// A pointer to nothing, as a kernel's argument.
+/// A null pointer, as a kernel's argument.
 const NULL: u64 = 0;
 
-/// A kernel, loaded, and how to launch it.
+/// A loaded kernel and its launch parameters.
 pub(super) struct Launcher {
-    /// The stream that everything runs on.
+    /// Stream of all work.
     pub stream: Arc<CudaStream>,
-    /// The kernel's entry.
+    /// Entry of the kernel.
     pub function: CudaFunction,
-    /// Its block.
+    /// Block of the kernel.
     pub kernel: Specialised,
-    /// The most blocks that a launch has.
+    /// Blocks of a launch, at most.
     pub blocks: u32,
 }
 
@@ -38,8 +38,8 @@ impl Launcher {
     /// Executes `instruction` once per tile, in chunks of bounded memory.
     ///
     /// # Errors
-    /// A request error if the tiles are not this instruction's; a device error that says how many tiles were
-    /// answered before the GPU failed.
+    /// A request error if the tiles are another instruction's; a device error says how many tiles were answered before
+    /// the GPU failed.
     pub(super) fn run(&self, instruction: &Instruction, tiles: &Tiles) -> Result<Codes> {
         check(instruction, tiles)?;
         let arrays = [Some(&tiles.a), Some(&tiles.b), Some(&tiles.c), tiles.positions.as_ref()];
@@ -59,7 +59,7 @@ impl Launcher {
         codes(instruction.d, answered)
     }
 
-    /// One launch: the bytes of D for the bytes of A, B, C and the positions (none for dense forms).
+    /// Launches the kernel on the bytes of A, B, C and positions (none for dense forms); returns D's.
     #[allow(unsafe_code)]
     fn launch(&self, inputs: [&[u8]; 4], count: usize, d_bytes: usize) -> std::result::Result<Vec<u8>, DriverError> {
         let [a, b, c] = [inputs[0], inputs[1], inputs[2]].map(|bytes| self.stream.clone_htod(bytes));
@@ -75,23 +75,22 @@ impl Launcher {
             None => launch.arg(&NULL),
         };
         launch.arg(&mut d).arg(&tiles);
-        // SAFETY: the kernel takes five pointers and a count; it reads and writes `tiles` whole tiles of each (of
-        // the positions only in sparse forms), and `check` has made sure that the operands hold as many, as D does
-        // by its length here.
+        // SAFETY: the kernel takes five pointers and a count. It accesses `tiles` whole tiles of each operand
+        // (positions in sparse forms only); `check` ensures that the operands hold as many, and D has that length.
         unsafe { launch.launch(grid(blocks, self.kernel.threads))? };
         let bytes = self.stream.clone_dtoh(&d)?;
         self.stream.synchronize()?;
         Ok(bytes)
     }
 
-    /// `bytes` of GPU memory, filled with poison.
+    /// Allocates `bytes` of GPU memory, filled with poison.
     #[allow(unsafe_code)]
     fn poisoned(&self, bytes: usize) -> std::result::Result<CudaSlice<u8>, DriverError> {
         // SAFETY: the memory is written in full before anything reads it.
         let mut memory = unsafe { self.stream.alloc::<u8>(bytes)? };
         {
             let (pointer, _guard) = memory.device_ptr_mut(&self.stream);
-            // SAFETY: the pointer and the length are those of the allocation above, on the same stream.
+            // SAFETY: the pointer and the length come from the allocation above, on the same stream.
             unsafe { result::memset_d8_async(pointer, POISON, bytes, self.stream.cu_stream())? };
         }
         Ok(memory)
@@ -103,15 +102,15 @@ pub(super) fn grid(blocks: u32, threads: u32) -> LaunchConfig {
     LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (threads, 1, 1), shared_mem_bytes: 0 }
 }
 
-/// D from the bytes that the GPU returned.
+/// Makes D from the bytes that the GPU returned.
 ///
 /// # Errors
-/// A device error: the last code is incomplete.
+/// A device error if the last code is incomplete.
 pub(super) fn codes(format: &'static Format, bytes: Vec<u8>) -> Result<Codes> {
     Codes::from_bytes(format, bytes).ok_or_else(|| Error::device("the GPU answered a part of a code"))
 }
 
-/// Makes sure that the operands have the lengths and code sizes that the kernel will read.
+/// Checks that the operands have the lengths and code sizes that the kernel reads.
 fn check(i: &Instruction, tiles: &Tiles) -> Result<()> {
     for operand in operands(i) {
         let (each, width) = (operand.len(), operand.format.bytes());

@@ -1,9 +1,9 @@
-//! Finding the CUDA driver, NVRTC and cuBLASLt at run time.
+//! Run-time loading of the CUDA driver, NVRTC and cuBLASLt.
 //!
-//! cudarc opens both by name through the system's loader, and panics where they do not exist: nothing of it may be
-//! called before [`driver()`] or [`nvrtc()`] has returned `Ok`. Where the loader does not know a library, the usual
-//! folders are searched, and the file is opened by its full path; the loader then finds it by name. cuBLASLt is opened here, for a
-//! user may name the file.
+//! cudarc opens the driver and NVRTC by name through the system's loader, and panics without them: [`driver()`] or
+//! [`nvrtc()`] must return `Ok` before any call. If the loader does not find a library, the usual folders are searched
+//! and the file is opened by its full path; the loader then finds it by name. cuBLASLt is opened here, because a user
+//! may name its file.
 
 use std::{
     borrow::Borrow,
@@ -16,7 +16,7 @@ use libloading::Library;
 
 use crate::{Error, Result};
 
-/// The folders of the driver's library beyond the loader's own: containers, WSL, NixOS.
+/// Folders of the driver's library beyond the loader's own: containers, WSL, NixOS.
 const DRIVER_FOLDERS: &[&str] = &[
     "/usr/local/nvidia/lib64",
     "/usr/lib/x86_64-linux-gnu",
@@ -26,10 +26,10 @@ const DRIVER_FOLDERS: &[&str] = &[
     "/run/opengl-driver/lib",
 ];
 
-/// The system's library folders, in which a distribution's NVRTC lies.
+/// System folders in which a distribution installs NVRTC.
 const SYSTEM_FOLDERS: &[&str] = &["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"];
 
-/// What a driver must have: cudarc panics where a function that it calls is missing.
+/// Functions that the driver must have: cudarc panics where one is missing.
 const DRIVER_FUNCTIONS: &[&str] = &[
     "cuInit",
     "cuDriverGetVersion",
@@ -59,7 +59,7 @@ const DRIVER_FUNCTIONS: &[&str] = &[
     "cuLaunchKernel",
 ];
 
-/// What NVRTC must have, for the same reason.
+/// Functions that NVRTC must have, for the same reason.
 const NVRTC_FUNCTIONS: &[&str] = &[
     "nvrtcVersion",
     "nvrtcGetErrorString",
@@ -74,16 +74,16 @@ const NVRTC_FUNCTIONS: &[&str] = &[
     "nvrtcDestroyProgram",
 ];
 
-/// Makes sure that the driver is loaded.
+/// Loads the driver.
 ///
 /// # Errors
-/// A device error that says under which names and where it was looked for, or which function it lacks.
+/// A device error: the names and places that were searched, or the missing function.
 pub fn driver() -> Result<()> {
     static DRIVER: OnceLock<Result<()>> = OnceLock::new();
     DRIVER.get_or_init(load_driver).clone()
 }
 
-/// Makes sure that NVRTC, the run-time compiler, is loaded.
+/// Loads NVRTC, the run-time compiler.
 ///
 /// # Errors
 /// As [`driver()`].
@@ -135,22 +135,22 @@ fn lacking(library: &Library, functions: &[&'static str]) -> Option<&'static str
     functions.iter().find(absent).copied()
 }
 
-/// The message for a library that was not found, and where it comes from.
+/// The message for a missing library, with its `source`.
 fn not_found(what: &str, names: &[impl Borrow<str>], folders: &[PathBuf], source: &str) -> String {
     let searched: String = folders.iter().map(|folder| format!(", {}", folder.display())).collect();
     format!("no {what}: looked for {} on the loader's path{searched}. {source}", names.join(", "))
 }
 
-/// The names of cuBLASLt, the newest first.
+/// Names of cuBLASLt, the newest first.
 const CUBLASLT_NAMES: &[&str] = &["libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"];
-/// The variable that names the file of cuBLASLt.
+/// Variable that names the file of cuBLASLt.
 const CUBLASLT_FILE: &str = "TCNUM_CUBLASLT";
 
-/// cuBLASLt, and the file or name that it was opened by: the file that `TCNUM_CUBLASLT` names, else what the loader finds, else that of
-/// a toolkit.
+/// Loads cuBLASLt: the file that `TCNUM_CUBLASLT` names, else the loader's library, else a toolkit's.
+/// Returns its file or name, too.
 ///
 /// # Errors
-/// A request error that says what was looked for, where, and what would give it.
+/// A request error: what was looked for, where, and what would provide it.
 pub fn cublaslt() -> Result<&'static (Library, String)> {
     static CUBLASLT: OnceLock<Result<(Library, String)>> = OnceLock::new();
     CUBLASLT.get_or_init(load_cublaslt).as_ref().map_err(Clone::clone)
@@ -182,7 +182,7 @@ fn load_cublaslt() -> Result<(Library, String)> {
     })
 }
 
-/// The NVRTC file that would be loaded, as far as that can be told without loading it.
+/// The NVRTC file that the loader would open, guessed without loading it.
 pub fn nvrtc_file() -> Option<PathBuf> {
     let path = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
     let loader: Vec<PathBuf> = std::env::split_paths(&path).filter(|p| !p.as_os_str().is_empty()).collect();
@@ -190,7 +190,7 @@ pub fn nvrtc_file() -> Option<PathBuf> {
     [loader, system, toolkit_folders()].iter().find_map(|folders| find_in("nvrtc", folders))
 }
 
-/// The roots of CUDA toolkits: what the environment names first, then the usual places, the newest first.
+/// Roots of CUDA toolkits: the environment's first, then the usual places, the newest first.
 pub fn toolkits() -> Vec<PathBuf> {
     let named = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(std::env::var_os).map(PathBuf::from);
     let mut installed: Vec<PathBuf> = std::fs::read_dir("/usr/local")
@@ -204,7 +204,7 @@ pub fn toolkits() -> Vec<PathBuf> {
     named.chain(installed).chain([PathBuf::from("/opt/cuda")]).filter(|root| root.is_dir()).collect()
 }
 
-/// The numbers in a folder's name; the plain name (`cuda`, the installation's choice) is above all.
+/// The numbers in a folder's name; the plain name (`cuda`, the installation's choice) ranks highest.
 fn version_of(path: &Path) -> Vec<u32> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let numbers: Vec<u32> = name.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect();
@@ -216,7 +216,7 @@ fn toolkit_folders() -> Vec<PathBuf> {
     toolkits().iter().flat_map(|root| below.map(|folder| root.join(folder))).filter(|f| f.is_dir()).collect()
 }
 
-/// The names of a library, as the loader is asked for them.
+/// The file names of a library on this system.
 pub fn names(stem: &str) -> Vec<String> {
     let all = get_lib_name_candidates(stem);
     let plain: Vec<String> = all.iter().filter(|name| !name.contains("64")).cloned().collect();
@@ -230,7 +230,7 @@ fn find_in(stem: &str, folders: &[PathBuf]) -> Option<PathBuf> {
 /// Opens the library from the first folder that has it, and keeps it open.
 fn open_from(stem: &str, folders: &[PathBuf]) -> bool {
     let Some(path) = find_in(stem, folders) else { return false };
-    // NVRTC opens its own builtins by name, which the loader knows no better.
+    // NVRTC opens its builtins by name, which the loader would not find either.
     let builtins = format!("lib{stem}-builtins.so");
     for entry in path.parent().and_then(|folder| std::fs::read_dir(folder).ok()).into_iter().flatten().flatten() {
         if entry.file_name().to_string_lossy().starts_with(&builtins) {

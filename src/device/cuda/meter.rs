@@ -1,4 +1,4 @@
-//! Timing an instruction on the GPU.
+//! Timing of instructions on the GPU.
 
 use std::{
     sync::Arc,
@@ -31,29 +31,29 @@ use crate::{
     kernels::source,
 };
 
-/// Threads of a warp, and the most of a block.
+/// Threads of a warp.
 const LANES: u32 = 32;
+/// Threads of a block, at most.
 const MOST_THREADS: u32 = 1024;
-/// Words that a warp writes: clocks at the beginning and at the end, nanoseconds at both.
+/// Words that a warp writes: start and end in clocks, start and end in nanoseconds.
 const WORDS: usize = 4;
-/// Registers of a thread that sums of warpgroups may take.
+/// Registers of a thread for the sums of warpgroups, at most.
 const SUMS: usize = 128;
-/// The body of the loops (`kernels/cost_loop.cuh`).
+/// Runs in the body of a loop (`kernels/cost_loop.cuh`).
 const BODY: u32 = 16;
-/// The most independent runs of instructions of warps.
+/// Independent sums of a warp's instruction, at most.
 const MOST_CHAINS: u32 = 8;
-/// Operands between which the runs of a scalar instruction alternate (`kernels/cost_scalar.cu`).
+/// Operand sets between which the runs of a scalar instruction alternate (`kernels/cost_scalar.cu`).
 const SETS: usize = 2;
-/// What is added to operands from run to run.
+/// Increment of operands from run to run.
 const STEP: u32 = 0;
-/// The seed of random operands: time depends on how numbers are distributed, not on which ones are drawn.
+/// Seed of random operands: times depend on their distribution, not on the seed.
 const SEED: u64 = 1;
 
-/// What precedes the loop of every kernel.
+/// Common source before the loop of every kernel.
 const LOOP: &str = source("cost_loop.cuh");
 
-/// The kernel that repeats `instruction`, which may be `emulated`, and how many independent runs each of its entries has: CUDA C++,
-/// complete.
+/// Generates the kernel that repeats `instruction`, and lists the independent sums of its entries.
 pub(super) fn kernel(instruction: &Instruction, emulated: bool) -> Option<(String, Vec<u32>)> {
     let i = instruction;
     let kind = i.kernel?;
@@ -73,12 +73,12 @@ pub(super) fn kernel(instruction: &Instruction, emulated: bool) -> Option<(Strin
     with_entry(i, "cost_1", &text).map(|kernel| (kernel.source, independent))
 }
 
-/// The entry with so many independent runs.
+/// The name of the entry with `independent` sums.
 pub(super) fn entry(independent: u32) -> String {
     format!("cost_{independent}")
 }
 
-/// The ways that these entries are.
+/// Describes the loops of these entries.
 pub(super) fn ways(chained: bool, independent: &[u32], functions: &[CudaFunction]) -> Result<Vec<TimedLoop>> {
     let threads = |function: &CudaFunction| {
         function.max_threads_per_block().map_err(|error| super::gpu::failure("cuFuncGetAttribute", error))
@@ -95,9 +95,9 @@ pub(super) fn ways(chained: bool, independent: &[u32], functions: &[CudaFunction
     independent.iter().zip(functions).map(way).collect()
 }
 
-/// What the machine instructions of the loop of `metered` do there.
+/// Assigns roles to the machine instructions in a loop of `metered`.
 pub(super) fn counted(metered: &Metered, body: Vec<(String, u32)>) -> Vec<MachineCount> {
-    // Beside conversions, HFMA2 puts a constant into a register.
+    // HFMA2 also loads constants, apart from conversions.
     let scalar =
         |opcode: &str| matches!(metered, Metered::Scalar(_)) && sass::is_listed(opcode) && !opcode.starts_with("HFMA2");
     let role = |opcode: &str| match opcode.split_once(".STEP") {
@@ -109,31 +109,32 @@ pub(super) fn counted(metered: &Metered, body: Vec<(String, u32)>) -> Vec<Machin
     body.into_iter().map(|(opcode, count)| MachineCount { role: role(&opcode), opcode, count }).collect()
 }
 
-/// The kernel that repeats a load, and how many independent runs each of its entries has.
+/// Generates the kernel that repeats a load, and lists the independent sums of its entries.
 pub(super) fn load_kernel(load: &SharedLoad) -> (String, Vec<u32>) {
     let sizes = [("MATRICES", load.matrices), ("WORDS", load.words), ("WAYS", load.ways)];
     let defined: String = sizes.map(|(name, value)| format!("#define {name} {value}\n")).concat();
     (defined + LOOP + source("cost_loads.cu"), (1..=MOST_CHAINS).collect())
 }
 
-/// The kernel that repeats a scalar instruction, and how many independent runs each of its entries has; `None` where none executes it, and of
-/// arithmetic: two chains of 16-bit operations become one of packed ones, and the smallest of a number and twice the same one is taken once.
+/// Generates the kernel that repeats a scalar instruction; lists the independent sums of its entries.
+/// `None` if no kernel executes it, and for arithmetic: compilers pack two chains of 16-bit operations, and drop
+/// repeated minima.
 pub(super) fn scalar_kernel(form: &Form) -> Option<(String, Vec<u32>)> {
     let conversion = form.operation == ScalarOperation::Convert;
     let source = || [&sweeper::repeat(form), LOOP, source("cost_scalar.cu")].concat();
     (form.missing().is_none() && conversion).then(|| (source(), (1..=MOST_CHAINS).collect()))
 }
 
-/// A kernel that repeats an instruction, its operands, and how to launch it.
+/// The loaded loops of one subject, with its operands.
 pub(super) struct CudaMeter {
     pub stream: Arc<CudaStream>,
-    /// One for each way.
+    /// One entry per loop.
     pub functions: Vec<CudaFunction>,
     pub ways: Vec<TimedLoop>,
     pub metered: Metered,
     pub multiprocessors: u32,
     pub nvml: Option<Nvml>,
-    /// A, B and C by what they hold.
+    /// A, B and C, by their values.
     pub operands: Vec<(TimedOperands, [CudaSlice<u8>; 3])>,
 }
 
@@ -171,7 +172,7 @@ impl Meter for CudaMeter {
         loop {
             interrupt::check()?;
             let times = self.launch(load).map_err(|error| self.failed(&error))?;
-            // While the GPU works.
+            // The state is read while the GPU works.
             std::thread::sleep(Duration::from_millis(5));
             let state = self.state();
             let timing = times.words(&self.stream).map(|words| timing(&words, load));
@@ -187,7 +188,7 @@ impl Meter for CudaMeter {
     }
 }
 
-/// What the warps write, in the memory of the GPU.
+/// The words of all warps, in GPU memory.
 struct WarpTimes(CudaSlice<u64>);
 
 impl WarpTimes {
@@ -203,7 +204,7 @@ impl CudaMeter {
         Error::device(format!("timing {} failed: {error}", self.metered.name()))
     }
 
-    /// One launch, which may still be under way.
+    /// Launches a loop, without waiting for its end.
     #[allow(unsafe_code)]
     fn launch(&mut self, load: &Load) -> std::result::Result<WarpTimes, DriverError> {
         if !self.operands.iter().any(|(values, _)| *values == load.values) {
@@ -218,14 +219,14 @@ impl CudaMeter {
         let mut sink = self.stream.alloc_zeros::<u64>((load.blocks * threads) as usize)?;
         let mut launch = self.stream.launch_builder(&self.functions[load.way]);
         launch.arg(a).arg(b).arg(c).arg(&load.rounds).arg(&STEP).arg(&mut times).arg(&mut sink);
-        // SAFETY: the kernel reads the registers of a warp, or the bytes of a tile, of each operand, which `operands` has made; it writes
-        // WORDS words for each warp and at most one for each thread.
+        // SAFETY: the kernel reads a warp's registers or a tile's bytes of each operand, as made by `operands`. It
+        // writes WORDS words per warp and at most one per thread.
         unsafe { launch.launch(grid(load.blocks, threads))? };
         Ok(WarpTimes(times))
     }
 }
 
-/// What the words of all warps say.
+/// Evaluates the words of all warps.
 fn timing(words: &[u64], load: &Load) -> Timing {
     let of = |words: &[u64], begin: usize, end: usize| {
         let (first, last) = words
@@ -238,7 +239,7 @@ fn timing(words: &[u64], load: &Load) -> Timing {
     Timing { clocks, seconds: nanoseconds as f64 * 1e-9, whole: of(words, 2, 3) as f64 * 1e-9 }
 }
 
-/// The bytes of A, B and C as the kernels take them: of a scalar instruction the operands are A, and a load has none.
+/// The bytes of A, B and C for the kernels. A scalar instruction's operands are A; a load has none.
 fn operands(metered: &Metered, values: TimedOperands) -> [Vec<u8>; 3] {
     match metered {
         Metered::Matrix(i) => matrices(i, values),

@@ -1,8 +1,8 @@
 //! The device `cuda:N`: an NVIDIA GPU.
 //!
-//! Nothing of CUDA is needed to build. The driver is found at run time ([`loader`]); kernels are made from the
+//! Building needs nothing of CUDA. The driver is found at run time ([`loader`]). Kernels are generated from the
 //! instruction record ([`specialise`]), compiled for exactly this GPU by NVRTC ([`compile`]) on all cores (`pool`) and
-//! kept on disk (`cache`); what they contain is read back from their machine code ([`sass`]).
+//! cached on disk (`cache`). Their machine code shows what actually runs ([`sass`]).
 
 pub mod architecture;
 pub mod arithmetic;
@@ -55,7 +55,7 @@ use pool::{Job, KernelPool, KernelTimes, SassListing};
 use products::CudaProducts;
 use specialise::Specialised;
 
-/// Blocks of a launch for each multiprocessor of the GPU: enough to fill it, the rest is a loop.
+/// Blocks of a launch per multiprocessor: they fill the GPU, and a loop does the rest.
 const BLOCKS_PER_MULTIPROCESSOR: u32 = 32;
 
 /// An NVIDIA GPU.
@@ -63,14 +63,14 @@ pub struct CudaDevice {
     context: Arc<CudaContext>,
     architecture: &'static Architecture,
     blocks: u32,
-    /// Its place on the PCI bus.
+    /// Address on the PCI bus.
     place: String,
     identity: Identity,
     pool: Arc<KernelPool>,
     launchers: HashMap<String, Launcher>,
-    /// The entries of the kernels that sum steps.
+    /// Entries of the kernels that sum steps.
     chained: HashMap<String, [CudaFunction; 3]>,
-    /// Seconds that loading kernels took.
+    /// Seconds spent loading kernels.
     loading: f64,
 }
 
@@ -78,8 +78,8 @@ impl CudaDevice {
     /// Opens the GPU `cuda:ordinal`.
     ///
     /// # Errors
-    /// A device error: no driver (it says which library was looked for under which names), no such GPU, or one
-    /// without matrix instructions that the program knows.
+    /// A device error: no driver (with the names that were looked for), no such GPU, or one without known matrix
+    /// instructions.
     pub fn open(ordinal: usize) -> Result<CudaDevice> {
         let gpu = gpu::get(ordinal)?;
         let (identity, architecture) = identify(&gpu)?;
@@ -97,7 +97,7 @@ impl CudaDevice {
         })
     }
 
-    /// What launches `instruction`'s kernel, which is loaded.
+    /// Returns the loaded kernel of `instruction`.
     fn launcher(&mut self, instruction: &Instruction) -> Result<&Launcher> {
         if !self.launchers.contains_key(&instruction.name) {
             let (kernel, _) = self.executable(instruction)?;
@@ -114,14 +114,13 @@ impl CudaDevice {
         executable(instruction, self.architecture).map_err(|e| e.within(&self.identity.name))
     }
 
-    /// What sums the steps of `program` on this GPU, for all elements of a product of m x k codes of A and k x n codes of B; `None` if no
-    /// kernel does.
+    /// Prepares the product of A (m x k) and B (k x n) by `program`; `None` if no kernel does it.
     ///
     /// # Errors
-    /// A device error: the kernel cannot be compiled or loaded, or the operands do not fit into the GPU's memory.
+    /// A device error: the kernel cannot be compiled or loaded, or the operands do not fit into GPU memory.
     ///
     /// # Panics
-    /// Unless there are as many codes.
+    /// Panics if A or B has another number of codes.
     pub fn chains(
         &mut self,
         program: &Program,
@@ -140,7 +139,7 @@ impl CudaDevice {
         })))
     }
 
-    /// The operands of a product in the memory of the GPU, and the kernel that sums its steps.
+    /// Copies the operands of a product to GPU memory, and loads the kernel that sums its steps.
     fn operands(
         &mut self,
         instruction: &Instruction,
@@ -157,7 +156,7 @@ impl CudaDevice {
         Ok(ProductOperands { functions, shape: (m, n, k), a: a?, b: b?, stream })
     }
 
-    /// The entries of a kernel that sums the steps of `instruction`, which is loaded.
+    /// Loads the entries of a kernel that sums the steps of `instruction`.
     fn summing(&mut self, instruction: &Instruction, source: String, entries: [&str; 3]) -> Result<[CudaFunction; 3]> {
         let key = format!("{instruction} {:016x}", fnv1a(source.as_bytes()));
         if !self.chained.contains_key(&key) {
@@ -170,14 +169,14 @@ impl CudaDevice {
         Ok(self.chained[&key].clone())
     }
 
-    /// The compiled kernel, once it is there.
+    /// Waits for a compiled kernel.
     fn compiled(&mut self, job: Job) -> Result<Arc<Compiled>> {
         let compiled = self.pool.get(job)?;
         self.note_compiler(&compiled.compiler);
         Ok(compiled)
     }
 
-    /// What times `metered` by a kernel whose entries have so many independent runs.
+    /// Loads the timing loops of `metered`, one entry per number of independent sums.
     fn timed(&mut self, metered: &Metered, job: Job, independent: &[u32]) -> Result<Box<dyn Meter>> {
         let chained = !matches!(metered, Metered::Matrix(i) if i.c != i.d);
         let label = job.label.clone();
@@ -222,7 +221,7 @@ impl CudaDevice {
         functions
     }
 
-    /// Keeps the compiler's version among the details of the device.
+    /// Adds the compiler's version to the details of the device.
     fn note_compiler(&mut self, compiler: &str) {
         let detail = ("compiler".to_string(), compiler.to_string());
         if !self.identity.details.contains(&detail) {
@@ -288,8 +287,8 @@ impl Preparation for CudaDevice {
     fn times(&self) -> String {
         let KernelTimes { compiled, cached, compiling, disassembling, waiting } = self.pool.times();
         format!(
-            "kernels: {compiled} compiled, {cached} from the cache; seconds of all threads together: {compiling:.1} compiling, \
-             {disassembling:.1} disassembling; seconds that the GPU's thread waited for kernels: {waiting:.1}, loaded them: {:.1}",
+            "kernels: {compiled} compiled, {cached} cached; all threads: {compiling:.1} s compiling, {disassembling:.1} s \
+             disassembling; GPU thread: {waiting:.1} s waiting for kernels, {:.1} s loading them",
             self.loading
         )
     }
@@ -298,7 +297,7 @@ impl Preparation for CudaDevice {
 impl Campaigns for CudaDevice {
     fn announce(&mut self, work: &[CampaignWork]) {
         let architecture = self.architecture;
-        // What cannot be had is reported when it is asked for.
+        // Errors are reported when the work is requested.
         let jobs = |work: &CampaignWork| {
             let (kernel, _) = executable(work.instruction, architecture).ok()?;
             let verifier = verify(work, architecture).ok()?.map(|(_, job)| job);
@@ -382,13 +381,13 @@ impl Meters for CudaDevice {
     }
 }
 
-/// The kernel that executes `instruction`, to be compiled: its machine code tells what ran.
+/// The job to compile the kernel that executes `instruction` and list its arithmetic.
 fn execute(instruction: &Instruction, kernel: &Specialised, architecture: &Architecture) -> Job {
     let (label, source) = (instruction.name.clone(), kernel.source.clone());
     Job { label, source, target: architecture.target, listing: SassListing::Arithmetic }
 }
 
-/// The kernel that repeats `metered`, to be compiled, and how many independent runs each of its entries has.
+/// The job to compile the kernel that repeats `metered`, and the independent sums of its entries.
 fn repeat(metered: &Metered, architecture: &Architecture) -> Result<(Job, Vec<u32>)> {
     let (source, independent) = repeating(metered, architecture)?;
     let label = format!("{}-cost", metered.name().replace(", ", "-").replace(' ', "-"));
@@ -396,11 +395,12 @@ fn repeat(metered: &Metered, architecture: &Architecture) -> Result<(Job, Vec<u3
     Ok((Job { label, source, target: architecture.target, listing }, independent))
 }
 
-/// The kernel that repeats `metered` on `architecture`, and how many independent runs each of its entries has: 0, one that is waited for.
-/// The entry of N runs is `cost_N`, whose loop has as many runs as fit into 16, the same number on each sum.
+/// Generates the kernel that repeats `metered`, and lists the independent sums of its entries.
+/// 0 stands for a run that is waited for. The entry `cost_N` has N sums and a loop of about 16 runs, equally many on
+/// each sum.
 ///
 /// # Errors
-/// A request error: the architecture does not have it (the message says which do), or no kernel executes it.
+/// A request error: the architecture lacks it (the message names others), or no kernel executes it.
 pub fn repeating(metered: &Metered, architecture: &Architecture) -> Result<(String, Vec<u32>)> {
     let kernel = match metered {
         Metered::Matrix(instruction) => {
@@ -413,10 +413,10 @@ pub fn repeating(metered: &Metered, architecture: &Architecture) -> Result<(Stri
         }
         Metered::Load(load) => Some(meter::load_kernel(load)),
     };
-    kernel.ok_or_else(|| Error::unavailable(format!("{}: no kernel times it", metered.name())))
+    kernel.ok_or_else(|| Error::unavailable(format!("{} cannot be timed: no kernel does it", metered.name())))
 }
 
-/// The kernel that does `work`, to be compiled; `None` if there is none.
+/// The job to compile the kernel that does `work`; `None` if there is none.
 fn verify(work: &CampaignWork, architecture: &Architecture) -> Result<Option<(Specialised, Job)>> {
     let program = work.model.program(work.instruction)?;
     let label = format!("{}-verify", work.instruction);
@@ -427,7 +427,7 @@ fn verify(work: &CampaignWork, architecture: &Architecture) -> Result<Option<(Sp
     }))
 }
 
-/// The kernel that sweeps `form`, to be compiled, and how the architecture has it.
+/// The job to compile the kernel that sweeps `form`, and how the architecture supports it.
 fn sweep(form: &'static Form, architecture: &Architecture) -> Result<(Job, &'static Support)> {
     let (source, support) = executable_scalar(form, architecture)?;
     Ok((
@@ -436,17 +436,17 @@ fn sweep(form: &'static Form, architecture: &Architecture) -> Result<(Job, &'sta
     ))
 }
 
-/// What a GPU is, for reports, and its architecture.
+/// Describes a GPU for reports, and finds its architecture.
 ///
 /// # Errors
-/// A device error if its compute capability is not known.
+/// A device error if its compute capability is unknown.
 pub fn identify(gpu: &Gpu) -> Result<(Identity, &'static Architecture)> {
     let name = DeviceName::Cuda(gpu.ordinal);
     let (major, minor) = gpu.capability;
     let architecture = architecture::of_capability(gpu.capability).ok_or_else(|| {
         Error::device(format!(
-            "{name} ({}) has compute capability {major}.{minor}, whose matrix instructions, if any, are not known to \
-             this version",
+            "{name} ({}) has compute capability {major}.{minor}, whose matrix instructions, if any, this version does not \
+             know",
             gpu.name
         ))
     })?;
@@ -461,10 +461,10 @@ pub fn identify(gpu: &Gpu) -> Result<(Identity, &'static Architecture)> {
     Ok((Identity { name, description: gpu.name.clone(), details, generation }, architecture))
 }
 
-/// The kernel of `instruction`, and how `architecture` has it.
+/// Generates the kernel of `instruction`, and finds how `architecture` supports it.
 ///
 /// # Errors
-/// A request error: the architecture does not have it (the message says which do), or no kernel executes it.
+/// A request error: the architecture lacks it (the message names others), or no kernel executes it.
 pub fn executable(instruction: &Instruction, architecture: &Architecture) -> Result<(Specialised, &'static Support)> {
     let support = instruction.support_on(architecture.table).ok_or_else(|| {
         Error::unavailable(format!(
@@ -482,10 +482,10 @@ pub fn executable(instruction: &Instruction, architecture: &Architecture) -> Res
     Ok((kernel, support))
 }
 
-/// The kernel that sweeps a scalar instruction, and how `architecture` has it.
+/// Generates the kernel that sweeps a scalar instruction, and finds how `architecture` supports it.
 ///
 /// # Errors
-/// A request error: the architecture does not have it (the message says which do), or no kernel executes it.
+/// A request error: the architecture lacks it (the message names others), or no kernel executes it.
 pub fn executable_scalar(form: &Form, architecture: &Architecture) -> Result<(String, &'static Support)> {
     let support = supported(form, architecture)?;
     let source = sweeper::kernel(form).ok_or_else(|| {
@@ -494,14 +494,14 @@ pub fn executable_scalar(form: &Form, architecture: &Architecture) -> Result<(St
     Ok((source, support))
 }
 
-/// How `architecture` has a scalar instruction.
+/// Finds how `architecture` supports a scalar instruction.
 fn supported(form: &Form, architecture: &Architecture) -> Result<&'static Support> {
     form.support_on(architecture.table).ok_or_else(|| {
         Error::unavailable(format!("{} does not have {form}; {} do", architecture.target, form.architectures()))
     })
 }
 
-/// What runs: by the machine code where it was disassembled, else by the instruction table.
+/// The execution by the machine code if it was disassembled, else by the instruction table.
 fn execution(support: &Support, opcodes: Option<Vec<String>>) -> Execution {
     let native = opcodes.as_ref().map_or(support.emulation.is_none(), |opcodes| sass::is_native(opcodes));
     let kind = if native { ExecutionKind::Native } else { ExecutionKind::Emulated };

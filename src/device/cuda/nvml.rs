@@ -1,4 +1,4 @@
-//! The state of a GPU while it works, by NVIDIA's management library, which comes with the driver.
+//! The state of a GPU under load, from NVIDIA's management library, which comes with the driver.
 //!
 //! Signatures, values and names: NVML API reference, "Device Queries" and "nvmlClocksEventReasons".
 
@@ -12,15 +12,16 @@ use libloading::Library;
 
 use crate::device::DeviceState;
 
-/// The library's names.
+/// File names of the library.
 const NAMES: &[&str] = &["libnvidia-ml.so.1", "libnvidia-ml.so"];
-/// The clock of multiprocessors.
+/// Number of the multiprocessors' clock.
 const CLOCK_SM: c_uint = 1;
-/// The status of success, and that of room that does not suffice.
+/// Status of success.
 const SUCCESS: c_int = 0;
+/// Status of insufficient room for the answer.
 const INSUFFICIENT_SIZE: c_int = 7;
 
-/// Why clocks are lower than the highest: the bits, and the vendor's words.
+/// Reasons for lower clocks: bits, and the vendor's words.
 const REASONS: &[(c_ulonglong, &str)] = &[
     (0x2, "application clocks setting"),
     (0x4, "software power cap"),
@@ -35,7 +36,7 @@ const REASONS: &[(c_ulonglong, &str)] = &[
 /// A handle of the library.
 type NvmlHandle = *mut c_void;
 
-/// One GPU, as the library knows it.
+/// One GPU in the library.
 #[derive(Clone)]
 pub(super) struct Nvml {
     library: Arc<Library>,
@@ -44,14 +45,15 @@ pub(super) struct Nvml {
 }
 
 impl Nvml {
-    /// The GPU on this place of the PCI bus (`00000000:1b:00.0`); `None` where the library is not there, or does not know it.
+    /// Opens the GPU at this PCI address (`00000000:1b:00.0`).
+    /// Returns `None` without the library, or if it does not know the GPU.
     #[allow(unsafe_code)]
     pub(super) fn open(place: &str) -> Option<Nvml> {
         // SAFETY: the vendor's library, loaded as the loader itself would.
         let library = NAMES.iter().find_map(|name| unsafe { Library::new(*name) }.ok())?;
         let place = CString::new(place).ok()?;
         let mut handle: NvmlHandle = null_mut();
-        // SAFETY: the signatures are those of the reference; the pointers are to live values.
+        // SAFETY: the signatures are as in the reference; the pointers are to live values.
         let known = unsafe {
             let init = library.get::<unsafe extern "C" fn() -> c_int>(b"nvmlInit_v2").ok()?;
             let find = library
@@ -64,7 +66,7 @@ impl Nvml {
         known.then(|| Nvml { library: Arc::new(library), handle: handle as usize })
     }
 
-    /// What the GPU does now.
+    /// Reads the current state.
     pub(super) fn state(&self) -> DeviceState {
         let milliwatts = |name: &[u8]| self.number(name).map(|power| f64::from(power) / 1000.0);
         let reasons = self.reasons().unwrap_or(0);
@@ -78,7 +80,7 @@ impl Nvml {
         }
     }
 
-    /// What a function with one number as its result says.
+    /// Calls a function that returns one number.
     #[allow(unsafe_code)]
     fn number(&self, name: &[u8]) -> Option<c_uint> {
         let mut number = 0;
@@ -115,11 +117,11 @@ impl Nvml {
         (status == SUCCESS).then_some(reasons)
     }
 
-    /// Processes that compute on the GPU.
+    /// Counts the processes that compute on the GPU.
     #[allow(unsafe_code)]
     fn processes(&self) -> Option<u32> {
         let mut count = 0;
-        // SAFETY: without room for any, only their number is written.
+        // SAFETY: without room for any, the library writes only their number.
         let status = unsafe {
             let name = b"nvmlDeviceGetComputeRunningProcesses_v3";
             let function =

@@ -1,7 +1,7 @@
-//! Kernels, compiled on all cores in the order in which they will be needed.
+//! A pool that compiles kernels on all cores, in the order in which they will be needed.
 //!
-//! [`KernelPool::announce`] starts threads that compile what is announced; [`KernelPool::get`] hands a kernel out as soon as it is
-//! ready. Whoever asks for one that no thread has begun compiles it himself. Each kernel is compiled once.
+//! [`KernelPool::announce`] starts threads that compile announced kernels; [`KernelPool::get`] returns a kernel once it
+//! is ready. A caller compiles a kernel that no thread has begun. Each kernel is compiled once.
 
 use std::{
     collections::{HashMap, VecDeque, hash_map::Entry},
@@ -20,24 +20,24 @@ use crate::{Error, Result, base::digest::fnv1a};
 /// A kernel to compile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Job {
-    /// The instruction's name: for messages, and for the file in the cache.
+    /// Instruction's name, for messages and for the file in the cache.
     pub label: String,
-    /// CUDA C++, complete.
+    /// Complete CUDA C++ source.
     pub source: String,
-    /// The architecture, `sm_90a`.
+    /// Architecture: `sm_90a`.
     pub target: &'static str,
-    /// What is wanted of its machine code, where there is a disassembler.
+    /// Listing of the machine code, if there is a disassembler.
     pub listing: SassListing,
 }
 
-/// What is listed of the machine code of a kernel.
+/// The part of a kernel's machine code that is listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SassListing {
     /// Nothing.
     Nothing,
-    /// Its arithmetic ([`sass::arithmetic`]).
+    /// Arithmetic ([`sass::arithmetic`]).
     Arithmetic,
-    /// The bodies of its loops ([`sass::loops`]).
+    /// Bodies of loops ([`sass::loops`]).
     Loops,
 }
 
@@ -47,18 +47,18 @@ impl Job {
     }
 }
 
-/// Where the time went, in seconds of all threads together.
+/// Counts and durations (in seconds of all threads together).
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct KernelTimes {
-    /// Kernels that were compiled.
+    /// Kernels compiled.
     pub compiled: usize,
-    /// Kernels that the cache had.
+    /// Kernels read from the cache.
     pub cached: usize,
-    /// What compiling took.
+    /// Seconds of compilation.
     pub compiling: f64,
-    /// What disassembling took.
+    /// Seconds of disassembly.
     pub disassembling: f64,
-    /// How long those who asked for kernels waited for them.
+    /// Seconds that callers waited.
     pub waiting: f64,
 }
 
@@ -72,10 +72,10 @@ impl KernelTimes {
     }
 }
 
-/// What makes a job a kernel.
+/// The function that turns a job into a kernel.
 type Making = fn(&Job) -> (Result<Compiled>, KernelTimes);
 
-/// Kernels that are compiled, being compiled, and waiting to be.
+/// Kernels that are compiled, being compiled, or queued.
 pub(super) struct KernelPool {
     shared: Arc<Shared>,
     workers: Mutex<Vec<JoinHandle<()>>>,
@@ -83,7 +83,7 @@ pub(super) struct KernelPool {
 
 struct Shared {
     state: Mutex<PoolState>,
-    /// A kernel is done.
+    /// Signals that a kernel is done.
     done: Condvar,
     work: Making,
 }
@@ -102,7 +102,7 @@ enum KernelState {
 }
 
 impl KernelPool {
-    /// The pool of this process: one for all GPUs, for as long as one is open.
+    /// The pool of this process, shared by all open GPUs.
     pub(super) fn shared() -> Arc<KernelPool> {
         static POOL: Mutex<Weak<KernelPool>> = Mutex::new(Weak::new());
         let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
@@ -137,16 +137,16 @@ impl KernelPool {
         let cores = available_parallelism().map_or(1, usize::from);
         while workers.len() < cores.min(waiting) {
             let shared = Arc::clone(&self.shared);
-            // Where no more threads can be had, fewer do the work, or whoever asks for it.
+            // With fewer threads than wanted, these threads or the callers do the work.
             let Ok(worker) = Builder::new().name("compiler".into()).spawn(move || shared.work_off()) else { break };
             workers.push(worker);
         }
     }
 
-    /// The kernel, as soon as it is compiled.
+    /// Returns the kernel once it is compiled.
     ///
     /// # Errors
-    /// A device error: there is no compiler, or it refuses the source.
+    /// A device error: no compiler, or a refused source.
     pub(super) fn get(&self, job: Job) -> Result<Arc<Compiled>> {
         let (key, start) = (job.key(), Instant::now());
         let mut state = self.shared.lock();
@@ -168,20 +168,20 @@ impl KernelPool {
         found
     }
 
-    /// How many kernels are compiled, and how many were announced or asked for.
+    /// Compiled kernels, and all kernels announced or requested.
     pub(super) fn kernels(&self) -> (usize, usize) {
         let state = self.shared.lock();
         (state.kernels.values().filter(|slot| matches!(slot, KernelState::Done(_))).count(), state.kernels.len())
     }
 
-    /// Where the time went until now.
+    /// Durations so far.
     pub(super) fn times(&self) -> KernelTimes {
         self.shared.lock().times
     }
 }
 
 impl Drop for KernelPool {
-    /// Waits for what is being compiled: the compiler must not be at work when the process ends.
+    /// Waits for running compilations: the compiler must not run when the process ends.
     fn drop(&mut self) {
         self.shared.lock().queue.clear();
         for worker in self.workers.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
@@ -195,13 +195,13 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Compiles what is queued until nothing is.
+    /// Compiles until the queue is empty.
     fn work_off(&self) {
         loop {
             let (key, job) = {
                 let mut state = self.lock();
                 let Some(key) = state.queue.pop_front() else { return };
-                // Whoever asked for it meanwhile has begun it.
+                // A caller has begun it meanwhile.
                 let Some(KernelState::Queued(job)) = state.kernels.get(&key) else { continue };
                 let job = job.clone();
                 state.kernels.insert(key, KernelState::Begun);
@@ -211,8 +211,8 @@ impl Shared {
         }
     }
 
-    /// Makes a kernel of a job and hands it to all who wait. Where panics unwind (in tests, and in programs that use the library),
-    /// one reaches them as an error: they would wait for ever.
+    /// Compiles a job, and hands the kernel to all who wait.
+    /// Where panics unwind (tests, other programs), a panic becomes an error: waiters would otherwise wait forever.
     fn finish(&self, key: u64, job: &Job) {
         let panicked = |_| (Err(Error::device(format!("compiling {} panicked", job.label))), KernelTimes::default());
         let (compiled, times) = catch_unwind(AssertUnwindSafe(|| (self.work)(job))).unwrap_or_else(panicked);
@@ -223,7 +223,7 @@ impl Shared {
     }
 }
 
-/// The compiled kernel, from the cache or else from the compiler.
+/// Reads the kernel from the cache, or compiles it.
 fn compiled(job: &Job) -> (Result<Compiled>, KernelTimes) {
     let mut times = KernelTimes::default();
     let found = compile_or_read(job, &mut times);
@@ -263,7 +263,7 @@ fn compile_or_read(job: &Job, times: &mut KernelTimes) -> Result<Compiled> {
     Ok(compiled)
 }
 
-/// What `work` returns; its duration is added to `seconds`.
+/// Does `work`, and adds its duration to `seconds`.
 fn timed<T>(seconds: &mut f64, work: impl FnOnce() -> T) -> T {
     let start = Instant::now();
     let result = work();
@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn a_kernel_that_is_wanted_now_does_not_wait_for_those_before_it() {
-        // All others wait for its end.
+        // All other kernels wait for this one's end.
         static DONE: OnceLock<()> = OnceLock::new();
         let pool = KernelPool::new(|job| {
             if job.label == "slow" {

@@ -1,4 +1,4 @@
-//! Whole matrix products by an instruction of the GPU: all elements at once, step by step along k.
+//! Whole matrix products by a GPU instruction: all elements at once, step by step along k.
 
 use std::{ops::Range, time::Instant};
 
@@ -25,11 +25,11 @@ const WARPS: (usize, usize) = (2, 4);
 /// Threads of a warp.
 const LANES: usize = 32;
 
-/// The entries of the kernel.
+/// Entry names of the kernel.
 pub(super) const ENTRIES: [&str; 3] = ["pack_a", "pack_b", "products"];
 
-/// The kernel that sums the steps of `instruction`: CUDA C++, complete. `None` if it is not a dense `mma.sync` whose C and D have one
-/// format, or what it sums cannot be promoted to f32 as it is.
+/// Generates the kernel that sums the steps of `instruction`.
+/// `None` unless it is a dense `mma.sync` whose C and D have one format; promotion also needs f32.
 pub fn kernel(instruction: &Instruction, promoted: bool) -> Option<String> {
     let i = instruction;
     if i.kernel != Some(Kernel::Mma)
@@ -52,7 +52,7 @@ pub(super) struct CudaProducts {
     pub operands: ProductOperands,
     /// The instruction.
     pub instruction: Instruction,
-    /// Whether runs are promoted.
+    /// True if runs are promoted.
     pub promoted: bool,
     /// Seconds that the sums have taken.
     pub seconds: f64,
@@ -71,14 +71,14 @@ impl Chains for CudaProducts {
 }
 
 impl CudaProducts {
-    /// The bytes of the sums.
+    /// Launches the kernels and returns the bytes of the sums.
     #[allow(unsafe_code)]
     fn launch(&mut self, runs: &[Vec<Range<usize>>]) -> std::result::Result<Vec<u8>, DriverError> {
         let ProductOperands { stream, functions: [pack_a, pack_b, products], shape: (m, n, k), a, b } = &self.operands;
         let (m, n, k, i) = (*m, *n, *k, &self.instruction);
         let StepList { taken, ends } = StepList::of(runs);
         let count = taken.len() as u64 / 2;
-        // Whole blocks of tiles.
+        // Tiles are padded to whole blocks.
         let (tiles_down, tiles_across) = (WARPS.0 * TILES.0, WARPS.1 * TILES.1);
         let (blocks_down, blocks_across) = (m.div_ceil(tiles_down * i.m), n.div_ceil(tiles_across * i.n));
         let fragments = Fragments::new(i, Kernel::Mma);
@@ -97,18 +97,19 @@ impl CudaProducts {
         let begun = Instant::now();
         let mut launch = stream.launch_builder(pack_a);
         launch.arg(a).arg(&taken).arg(&count).arg(&rows).arg(&terms).arg(&mut packed_a).arg(&registers_of_a);
-        // SAFETY: the kernel reads m x k codes, within what each step takes, and writes the registers of each lane, step and tile of whole
-        // blocks, for which there is memory.
+        // SAFETY: the kernel reads m x k codes, within each step's range, and writes the registers of each lane, step
+        // and tile of whole blocks; the memory has that size.
         unsafe { launch.launch(packing(registers_of_a as usize))? };
         let mut launch = stream.launch_builder(pack_b);
         launch.arg(b).arg(&taken).arg(&count).arg(&columns).arg(&mut packed_b).arg(&registers_of_b);
-        // SAFETY: as above, of k x n codes and of columns.
+        // SAFETY: as above, with k x n codes and columns.
         unsafe { launch.launch(packing(registers_of_b as usize))? };
         let count_of_runs = runs.len() as u64;
         let shape = grid((blocks_down * blocks_across) as u32, (WARPS.0 * WARPS.1 * LANES) as u32);
         let mut launch = stream.launch_builder(products);
         launch.arg(&packed_a).arg(&packed_b).arg(&ends).arg(&count_of_runs).arg(&rows).arg(&columns).arg(&mut d);
-        // SAFETY: the kernel reads the registers of whole blocks that were packed, and writes m x n codes of D, of which there is as much.
+        // SAFETY: the kernel reads the packed registers of whole blocks, and writes m x n codes of D; the memory has
+        // that size.
         unsafe { launch.launch(shape)? };
         stream.synchronize()?;
         self.seconds += begun.elapsed().as_secs_f64();

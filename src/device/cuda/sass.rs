@@ -1,7 +1,7 @@
-//! What actually runs: the arithmetic machine instructions of a compiled kernel.
+//! The arithmetic machine instructions of a compiled kernel, which show what actually runs.
 //!
-//! The disassembly is nvdisasm's or cuobjdump's. Loads, stores, address arithmetic, moves and control are left out;
-//! matrix instructions and floating-point arithmetic and conversions remain, for nothing else in a kernel has any.
+//! The disassembly is nvdisasm's or cuobjdump's. Matrix instructions, floating-point arithmetic and conversions are
+//! kept, because only the tested instruction has any. Loads, stores, address arithmetic, moves and control are dropped.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -14,7 +14,7 @@ use std::{
 
 use super::loader;
 
-/// Floating-point arithmetic and conversions, by the opcode up to its first point.
+/// Floating-point arithmetic and conversions, by the opcode before its first point.
 const ARITHMETIC: &[&str] = &[
     "FADD",
     "FADD2",
@@ -46,7 +46,7 @@ const ARITHMETIC: &[&str] = &[
     "I2FP",
 ];
 
-/// The disassembler that [`disassemble`] uses: nvdisasm or else cuobjdump, on PATH or in a CUDA toolkit.
+/// Finds the disassembler: nvdisasm or else cuobjdump, on PATH or in a CUDA toolkit.
 pub fn disassembler() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> =
@@ -57,7 +57,7 @@ pub fn disassembler() -> Option<PathBuf> {
         .find_map(|stem| folders.iter().map(|f| f.join(program(stem))).find(|path| path.is_file()))
 }
 
-/// The disassembly of a CUBIN by `program`, or `None` if it cannot (one that is older than the compiler, say).
+/// Disassembles a CUBIN; `None` if `program` cannot (it may be older than the compiler).
 pub fn disassemble(program: &Path, cubin: &[u8]) -> Option<String> {
     let mut file = tempfile::Builder::new().suffix(".cubin").tempfile().ok()?;
     file.write_all(cubin).ok()?;
@@ -67,10 +67,10 @@ pub fn disassemble(program: &Path, cubin: &[u8]) -> Option<String> {
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The arithmetic opcodes of a disassembly, each different one once, in the order of first appearance, with its
-/// count in front when that is not 1 (`12x F2FP.F16.E4M3.UNPACK_B`).
+/// Lists the distinct arithmetic opcodes of a disassembly, in the order of first appearance.
+/// A count above 1 stands before the opcode: `12x F2FP.F16.E4M3.UNPACK_B`.
 ///
-/// `(C=0)` marks a matrix instruction that adds nothing, `(C=prev)` one that adds to an earlier one's result.
+/// `(C=0)` marks a matrix instruction without addend, `(C=prev)` one that adds to an earlier result.
 pub fn arithmetic(disassembly: &str) -> Vec<String> {
     let mut counted: Vec<(String, usize)> = Vec::new();
     let mut results = HashSet::new();
@@ -93,8 +93,8 @@ pub fn arithmetic(disassembly: &str) -> Vec<String> {
     counted.into_iter().map(|(name, count)| if count == 1 { name } else { format!("{count}x {name}") }).collect()
 }
 
-/// The machine instructions in the innermost loop of each kernel of a disassembly that has arithmetic, one line for each opcode:
-/// `ENTRY COUNT OPCODE`, in the order of first appearance.
+/// Lists the machine instructions in the innermost loop of each kernel: lines of `ENTRY COUNT OPCODE`.
+/// Opcodes stand in the order of first appearance.
 pub fn loops(disassembly: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for (entry, text) in functions(disassembly) {
@@ -105,7 +105,7 @@ pub fn loops(disassembly: &str) -> Vec<String> {
     lines
 }
 
-/// The opcodes of `entry` among the lines of [`loops`], each with its count.
+/// The opcodes of `entry` among the lines of [`loops`], with counts.
 pub fn body(lines: &[String], entry: &str) -> Vec<(String, u32)> {
     let of = |line: &String| {
         let mut words = line.split(' ');
@@ -116,7 +116,8 @@ pub fn body(lines: &[String], entry: &str) -> Vec<(String, u32)> {
     lines.iter().filter_map(of).collect()
 }
 
-/// The functions of a disassembly: nvdisasm heads them `.text.NAME:`, cuobjdump `Function : NAME`.
+/// Splits a disassembly into functions, headed `.text.NAME:` by nvdisasm, `Function :
+/// NAME` by cuobjdump.
 fn functions(disassembly: &str) -> Vec<(&str, Vec<&str>)> {
     let mut functions: Vec<(&str, Vec<&str>)> = Vec::new();
     for line in disassembly.lines() {
@@ -131,9 +132,10 @@ fn functions(disassembly: &str) -> Vec<(&str, Vec<&str>)> {
     functions
 }
 
-/// The opcodes of the shortest loop that has a matrix instruction, or else a call, or else other arithmetic, each with its count.
+/// The opcodes of the shortest loop with a matrix instruction, with counts.
+/// Without one, the shortest loop with a call counts, then one with other arithmetic.
 fn innermost(lines: Vec<&str>) -> Vec<(String, u32)> {
-    // What a branch may name: a label, or an address.
+    // Targets of branches: labels or addresses.
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut instructions: Vec<SassLine> = Vec::new();
     let [mut shortest, mut calling, mut scalar]: [Option<Range<usize>>; 3] = [None, None, None];
@@ -150,7 +152,7 @@ fn innermost(lines: Vec<&str>) -> Vec<(String, u32)> {
         instructions.push(instruction);
         let Some(&first) = target.as_ref().and_then(|name| places.get(name)) else { continue };
         let range = first..instructions.len();
-        // The branch to itself behind the end of a kernel is no loop of its.
+        // The branch to itself after the end of a kernel is not a loop.
         let own = &instructions[range.clone()];
         let kinds: [(&mut Option<Range<usize>>, bool); 3] = [
             (&mut shortest, own.iter().any(SassLine::is_matrix)),
@@ -173,39 +175,39 @@ fn innermost(lines: Vec<&str>) -> Vec<(String, u32)> {
     counted
 }
 
-/// Whether these opcodes are one matrix instruction and nothing else.
+/// Returns true for exactly one matrix instruction.
 ///
-/// Volta and Turing issue one instruction in steps (`HMMA.884.F32.F32.STEP0`, `STEP1`...): those count as one.
+/// Volta and Turing issue one instruction in steps (`HMMA.884.F32.F32.STEP0`, `STEP1`...), which count as one.
 pub fn is_native(opcodes: &[String]) -> bool {
     let whole: HashSet<&str> = opcodes.iter().map(|o| o.split(".STEP").next().unwrap_or(o)).collect();
     whole.len() == 1 && whole.iter().all(|o| is_matrix(o) && !o.contains(' ') && !o.contains('('))
 }
 
-/// Whether an opcode calls a routine, in which an emulated instruction may lie.
+/// Returns true if an opcode calls a routine, which may emulate an instruction.
 pub fn is_call(opcode: &str) -> bool {
     opcode.starts_with("CALL")
 }
 
-/// Whether an opcode is a matrix instruction.
+/// Returns true if an opcode is a matrix instruction.
 pub fn is_matrix(opcode: &str) -> bool {
     opcode.split('.').next().is_some_and(|base| base.ends_with("MMA"))
 }
 
-/// Whether [`arithmetic`] lists this opcode: a matrix instruction, or floating-point arithmetic or a conversion.
+/// Returns true if [`arithmetic`] lists this opcode.
 pub fn is_listed(opcode: &str) -> bool {
     let base = opcode.split(['.', '(']).next().unwrap_or(opcode);
     base.ends_with("MMA") || ARITHMETIC.contains(&base)
 }
 
-/// One line of a disassembly: an opcode with its modifiers, and its operands.
+/// One line of a disassembly: the opcode with its modifiers, and the operands.
 struct SassLine<'a> {
     opcode: &'a str,
     operands: Vec<&'a str>,
 }
 
 impl<'a> SassLine<'a> {
-    /// From `/*06c0*/ @P0 HMMA.16816.F32.BF16 R8, R12, R18, R8 ;`; `None` for other lines and for instructions
-    /// that never execute.
+    /// Parses `/*06c0*/ @P0 HMMA.16816.F32.BF16 R8, R12, R18, R8 ;`.
+    /// Returns `None` for other lines, and for instructions that never execute.
     fn parse(line: &'a str) -> Option<Self> {
         let rest = line.trim_start().strip_prefix("/*")?;
         let (address, rest) = rest.split_once("*/")?;
@@ -231,12 +233,12 @@ impl<'a> SassLine<'a> {
 
     fn is_arithmetic(&self) -> bool {
         let base = self.opcode.split('.').next().unwrap_or(self.opcode);
-        // Compilers also use a half-precision unit to put a constant into a register: 0 * 0 + constant.
+        // Compilers also load constants with a half-precision unit: 0 * 0 + constant.
         let constant = base == "HFMA2" && self.operands.iter().skip(1).take(2).all(|o| o.trim_matches('-') == "RZ");
         is_listed(self.opcode) && !constant
     }
 
-    /// The opcode and, for a matrix instruction, what its C is.
+    /// The opcode, with a mark of a matrix instruction's C.
     fn described(&self, results: &HashSet<&str>) -> String {
         let c = if self.opcode.contains("GMMA") { self.warpgroup_addend() } else { self.operands.get(3).copied() };
         let addend = match c {
@@ -248,7 +250,7 @@ impl<'a> SassLine<'a> {
         format!("{}{addend}", self.opcode)
     }
 
-    /// `!UPT` among the operands of a warpgroup instruction says that it does not add C.
+    /// `!UPT` among the operands of a warpgroup instruction means that it does not add C.
     fn warpgroup_addend(&self) -> Option<&'a str> {
         self.operands.iter().copied().find(|o| *o == "!UPT")
     }

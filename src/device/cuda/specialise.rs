@@ -1,8 +1,8 @@
 //! Kernel sources, specialised for one instruction.
 //!
-//! A kernel is a prelude of definitions (shape, formats, register counts, and the instruction itself as an inline
-//! assembly statement), `kernels/fragment.cuh`, `kernels/sparse.cuh` where A is sparse, the source of the instruction's
-//! family, which holds the register layouts, and an entry. All that is written here comes from the instruction record.
+//! A kernel is a prelude of definitions (shape, formats, register counts, and the instruction as inline assembly),
+//! `kernels/fragment.cuh`, `kernels/sparse.cuh` for a sparse A, the source of the instruction's family with its
+//! register layouts, and an entry. Everything generated here comes from the instruction record.
 
 use std::fmt::Write;
 
@@ -19,29 +19,29 @@ use crate::{
 const FRAGMENT: &str = source("fragment.cuh");
 const SPARSE: &str = source("sparse.cuh");
 
-/// Threads of a block: of every family a multiple of the threads that issue an instruction together.
+/// Threads of a block: a multiple of the threads that issue an instruction together, in every family.
 const BLOCK_THREADS: u32 = 128;
 
 /// A kernel for one instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Specialised {
-    /// CUDA C++, complete: nothing is included.
+    /// Complete CUDA C++ source, without includes.
     pub source: String,
-    /// The name of its entry.
+    /// Name of the entry.
     pub entry: &'static str,
-    /// Threads of a block: required by the kernel, not a choice.
+    /// Threads of a block, as the kernel requires.
     pub threads: u32,
-    /// Tiles that a block works on at a time.
+    /// Tiles of a block at a time.
     pub tiles_per_block: u32,
 }
 
-/// The kernel that executes `instruction` on tiles in memory, `execute(a, b, c, positions, d, tiles)`, or `None` if no kernel
-/// does (see [`Instruction::missing`]). `positions` is null for dense forms.
+/// Generates the kernel `execute(a, b, c, positions, d, tiles)`, which executes `instruction` on tiles.
+/// `None` if no kernel does (see [`Instruction::missing`]). `positions` is null for dense forms.
 pub fn specialise(instruction: &Instruction) -> Option<Specialised> {
     with_entry(instruction, "execute", source("execute.cu"))
 }
 
-/// The family's source for `instruction` with `behind` it, which has the entry called `entry`.
+/// Generates the family's source for `instruction`, followed by `behind`, which has the entry `entry`.
 pub fn with_entry(instruction: &Instruction, entry: &'static str, behind: &str) -> Option<Specialised> {
     let kernel = instruction.kernel?;
     let family = source(&format!("{}.cu", kernel.name()));
@@ -55,7 +55,7 @@ pub fn with_entry(instruction: &Instruction, entry: &'static str, behind: &str) 
     })
 }
 
-/// The definitions in front of the source.
+/// The definitions before the source.
 fn prelude(i: &Instruction, kernel: Kernel) -> String {
     let fragments = Fragments::new(i, kernel);
     let mut text = String::new();
@@ -92,7 +92,7 @@ fn prelude(i: &Instruction, kernel: Kernel) -> String {
     [text, formats.concat(), scale, statements(i, kernel, &fragments)].concat()
 }
 
-/// Whether A and B are column-major in registers, by the vendor's spelling.
+/// Finds in the vendor's spelling if A and B are column-major in registers.
 fn column_major(i: &Instruction) -> [bool; 2] {
     let mut layouts = i.ptx.split('.').filter(|part| matches!(*part, "row" | "col")).map(|part| part == "col");
     [layouts.next().unwrap_or(false), layouts.next().unwrap_or(true)]

@@ -1,9 +1,9 @@
-//! The inline assembly statements of an instruction, as macros for its kernel.
+//! Inline assembly statements of an instruction, as macros for its kernel.
 
 use super::fragments::{Fragment, Fragments};
 use crate::isa::{Instruction, Kernel};
 
-/// The macros through which the kernel source uses the instruction.
+/// The macros by which the kernel source uses the instruction.
 pub(super) fn statements(i: &Instruction, kernel: Kernel, fragments: &Fragments) -> String {
     match kernel {
         Kernel::Mma | Kernel::Mma884 => mma(i, fragments),
@@ -12,7 +12,7 @@ pub(super) fn statements(i: &Instruction, kernel: Kernel, fragments: &Fragments)
     }
 }
 
-/// A statement under construction: the number of its operands so far.
+/// A statement under construction, with its number of operands so far.
 #[derive(Default)]
 struct Statement {
     count: usize,
@@ -37,7 +37,8 @@ impl Statement {
     }
 }
 
-/// `EXECUTE(d, a, b, c)`; of sparse forms `EXECUTE(d, a, b, c, e)` with the metadata, at sparsity selector 0.
+/// `EXECUTE(d, a, b, c)`.
+/// For sparse forms it is `EXECUTE(d, a, b, c, e)` with the metadata, at sparsity selector 0.
 fn mma(i: &Instruction, fragments: &Fragments) -> String {
     let mut statement = Statement::default();
     let (d, d_operands) = statement.vector("d", &fragments.d, "=");
@@ -57,8 +58,8 @@ fn mma(i: &Instruction, fragments: &Fragments) -> String {
     )
 }
 
-/// `LOAD_A(fragment, memory)`, `LOAD_B`, `LOAD_C`, `STORE_D(memory, fragment)` and `EXECUTE(d, a, b, c)`: A, C and D are
-/// row-major in memory and B is column-major, each without gaps.
+/// `LOAD_A(fragment, memory)`, `LOAD_B`, `LOAD_C`, `STORE_D(memory, fragment)`, `EXECUTE(d, a, b, c)`.
+/// A, C and D are row-major in memory and B is column-major, each without gaps.
 fn wmma(i: &Instruction, fragments: &Fragments) -> String {
     let shape = format!("m{}n{}k{}", i.m, i.n, i.k);
     let load = |operand: &str, layout: &str, fragment: &Fragment, stride: usize| {
@@ -90,8 +91,8 @@ fn wmma(i: &Instruction, fragments: &Fragments) -> String {
     .concat()
 }
 
-/// `EXECUTE(d, a, b)`; of sparse forms `EXECUTE(d, a, b, e)` with the metadata, at sparsity selector 0. `ISSUE` is the same without the
-/// fence before it, its commit and its wait.
+/// `EXECUTE(d, a, b)`, and `ISSUE`, the same without the fence, the commit and the wait.
+/// Sparse forms have `e` with the metadata, at sparsity selector 0.
 fn wgmma(i: &Instruction, fragments: &Fragments) -> String {
     let mut statement = Statement::default();
     let (d, d_operands) = statement.vector("d", &fragments.d, "+");
@@ -105,7 +106,7 @@ fn wgmma(i: &Instruction, fragments: &Fragments) -> String {
     } else {
         ("d, a, b", String::new(), String::new())
     };
-    // After scale-d: the signs of A and B (floating-point), then their transpositions (16-bit, in shared memory).
+    // After scale-d come the signs of A and B (floating-point), then their transpositions (16-bit, in shared memory).
     let immediates = match (i.a.is_integer(), i.a.bits, a_in_registers) {
         (true, ..) => "",
         (_, 16, false) => ", 1, 1, 0, 0",

@@ -1,4 +1,4 @@
-//! Scalar instructions on the GPU: operands, instruction, rule and comparison in one kernel.
+//! Sweeps of scalar instructions on the GPU: operands, instruction, rule and comparison in one kernel.
 
 use std::{fmt::Write, sync::Arc, time::Instant};
 
@@ -19,12 +19,14 @@ use crate::{
 /// Threads of a block.
 const THREADS: u32 = 256;
 
-/// Classes of data, and combinations of those of three operands and two results.
+/// Classes of data.
 const CLASSES: usize = 5;
+/// Combinations of the classes of three operands and two results.
 const BUCKETS: usize = CLASSES.pow(5);
 
-/// The device functions of a form: `operands_of`, `model` and what they need, with nothing of the instruction itself.
-/// Plain C++17 where `__device__` and the intrinsics are defined. `None` where random bits decide, and for instructions of processors.
+/// Generates the device functions `operands_of` and `model` of a form, without the instruction itself.
+/// They are plain C++17 where `__device__` and the intrinsics are defined. `None` for random rounding and for
+/// processors.
 pub fn rule(form: &Form, seed: u64) -> Option<String> {
     let rule = ScalarRule::new(form).filter(|_| !form.is_of_processors())?;
     let result =
@@ -63,7 +65,7 @@ pub fn rule(form: &Form, seed: u64) -> Option<String> {
     Some(text)
 }
 
-/// The complete kernel of a form; `None` where random bits decide.
+/// Generates the complete kernel of a form; `None` for random rounding.
 pub fn kernel(form: &Form) -> Option<String> {
     Some([rule(form, 0)?.as_str(), &issue(form), source("sweep.cu")].join("\n"))
 }
@@ -75,7 +77,7 @@ fn nan(form: &Form) -> u64 {
     }
 }
 
-/// The target that tells tiny results, and the code of the smallest normal number in it.
+/// The target that detects tiny results, and the code of its smallest normal number.
 fn unbounded(form: &Form, rule: &ScalarRule<'_>) -> String {
     let Some((format, rounding)) = rule.unbounded() else {
         return "typedef TargetResult TargetUnbounded;\n#define UNBOUNDED_SMALLEST_NORMAL 0ull\n".into();
@@ -87,7 +89,7 @@ fn unbounded(form: &Form, rule: &ScalarRule<'_>) -> String {
     arithmetic::record("Unbounded", &target) + &format!("#define UNBOUNDED_SMALLEST_NORMAL {code:#x}ull\n")
 }
 
-/// Formats of targets live as long as the program; there are at most two of these.
+/// Targets keep their formats as long as the program runs; there are at most two of these.
 fn leaked(format: &Format) -> &'static Format {
     use std::sync::Mutex;
     static LEAKED: Mutex<Vec<&'static Format>> = Mutex::new(Vec::new());
@@ -100,7 +102,7 @@ fn leaked(format: &Format) -> &'static Format {
     copy
 }
 
-/// Bytes of a register with operands, as C++ has it.
+/// Bytes of an operand register in C++.
 pub(super) fn source_bytes(form: &Form) -> usize {
     match source_bits(form) {
         16 => 2,
@@ -109,12 +111,12 @@ pub(super) fn source_bytes(form: &Form) -> usize {
     }
 }
 
-/// Bits of a register with operands.
+/// Bits of an operand register.
 fn source_bits(form: &Form) -> u32 {
     container_bits(form.source) * if form.packed { form.lanes as u32 } else { 1 }
 }
 
-/// Registers with operands.
+/// Number of operand registers.
 pub(super) fn sources(form: &Form) -> usize {
     if form.packed || form.lanes == 1 { form.operation.operands() } else { form.lanes }
 }
@@ -123,12 +125,13 @@ fn result_bits(form: &Form) -> u32 {
     container_bits(form.result) * form.lanes as u32
 }
 
-/// `Word issue(const Operands (&x)[LANES])`: packs the operands, executes the instruction, and returns its register.
+/// `Word issue(const Operands (&x)[LANES])`.
+/// It packs the operands, executes the instruction, and returns its register.
 fn issue(form: &Form) -> String {
     let (from, lanes) = (container_bits(form.source), form.lanes);
     let code = |lane: usize, operand: usize| format!("x[{lane}].code[{operand}]");
     let inputs: Vec<String> = match form.packed {
-        // The first operand is that of the highest lane.
+        // The first operand belongs to the highest lane.
         false if lanes > 1 => (0..lanes).rev().map(|lane| code(lane, 0)).collect(),
         false => (0..form.operation.operands()).map(|operand| code(0, operand)).collect(),
         true => (0..form.operation.operands())
@@ -147,8 +150,8 @@ fn issue(form: &Form) -> String {
     )
 }
 
-/// `Result repeat(Result, const Source (&)[SOURCES])`, which executes the instruction on a register that it has given before and on the
-/// others of the operands; and what that needs.
+/// `Result repeat(Result, const Source (&)[SOURCES])`, with its types.
+/// It executes the instruction on its previous result and on the other operands.
 pub(super) fn repeat(form: &Form) -> String {
     let inputs: Vec<String> =
         (0..sources(form)).map(|at| if at == 0 { "before".into() } else { format!("x[{at}]") }).collect();
@@ -162,7 +165,7 @@ pub(super) fn repeat(form: &Form) -> String {
     )
 }
 
-/// The inline assembly statement that executes the instruction on `inputs`, a register each, and writes its register to `d`.
+/// The inline assembly that executes the instruction on the registers `inputs` and writes `d`.
 fn statement(form: &Form, inputs: &[String]) -> String {
     let (source_bits, result_bits) = (source_bits(form), result_bits(form));
     let mut statement = String::from("{ ");
@@ -180,7 +183,7 @@ fn statement(form: &Form, inputs: &[String]) -> String {
     format!("asm volatile(\"{statement}\" : \"={letter}\"(d) : {})", operands.join(", "))
 }
 
-/// The C++ type and the letter of inline assembly of a register that holds so many bits.
+/// The C++ type and the assembly constraint of a register with `bits` bits.
 fn register(bits: u32) -> (&'static str, char) {
     match bits {
         64 => ("unsigned long long", 'l'),
@@ -189,7 +192,8 @@ fn register(bits: u32) -> (&'static str, char) {
     }
 }
 
-/// PTX that declares the source register `sN` and sets it from argument N + 1. Untyped registers go with every type.
+/// PTX that declares the source register `sN` and sets it from argument N + 1.
+/// Untyped registers go with every type.
 fn read(number: usize, bits: u32, integer: bool) -> String {
     let argument = number + 1;
     match bits {
@@ -207,25 +211,25 @@ fn written(bits: u32, integer: bool) -> (String, String) {
     match bits {
         8 if integer => (".reg .b32 d; ".into(), "mov.b32 %0, d;".into()),
         8 => (".reg .b8 d; .reg .b16 w; ".into(), "mov.b16 w, {d, d}; cvt.u32.u16 %0, w;".into()),
-        // Asked for as a half of a register, assemblers may take the slower conversion to a whole one (F2F for F2FP).
+        // Asked for half a register, assemblers may use the slower conversion to a whole one (F2F for F2FP).
         16 => (".reg .b16 d; ".into(), "mov.b32 %0, {d, d};".into()),
         _ => (format!(".reg .b{bits} d; "), format!("mov.b{bits} %0, d;")),
     }
 }
 
-/// A form's kernel, loaded.
+/// The loaded kernel of a form.
 pub struct CudaSweeper {
-    /// The stream that everything runs on.
+    /// Stream of all work.
     pub stream: Arc<CudaStream>,
-    /// The kernel's entry.
+    /// Entry of the kernel.
     pub function: CudaFunction,
-    /// The most blocks that a launch has.
+    /// Blocks of a launch, at most.
     pub blocks: u32,
     /// The instruction.
     pub form: &'static Form,
     /// Seed of sampled inputs.
     pub seed: u64,
-    /// How the GPU executes it.
+    /// Execution that reports show.
     pub execution: Execution,
 }
 
@@ -258,7 +262,7 @@ impl Sweeper for CudaSweeper {
 type Launched = (Vec<u64>, Vec<u64>, Vec<u64>, f64);
 
 impl CudaSweeper {
-    /// One launch: what it found, the digests of the chunks, and with `keep` the result of every input.
+    /// Launches the kernel; with `keep`, it also stores the result of every input.
     #[allow(unsafe_code)]
     fn launch(&self, chunks: Chunks, keep: bool) -> std::result::Result<Launched, DriverError> {
         let mut found = self.stream.alloc_zeros::<u64>(CLASSES + 2 * BUCKETS)?;
@@ -276,8 +280,8 @@ impl CudaSweeper {
             Some(codes) => launch.arg(codes),
             None => launch.arg(&none),
         };
-        // SAFETY: the kernel takes five words and three pointers: to CLASSES + 2 * BUCKETS words, to a word for each chunk, and
-        // to a word for each input of the chunks or to nothing; that is what these have.
+        // SAFETY: the kernel takes five words and three pointers: to CLASSES + 2 * BUCKETS words, to a word per chunk,
+        // and to a word per input of the chunks or to nothing. The arguments match.
         unsafe { launch.launch(grid(blocks, THREADS))? };
         self.stream.synchronize()?;
         let seconds = start.elapsed().as_secs_f64();

@@ -1,4 +1,4 @@
-//! Whether a program keeps to the exec protocol.
+//! Conformance checks of a program that speaks the exec protocol.
 
 use std::time::Duration;
 
@@ -17,33 +17,32 @@ use crate::{
 };
 
 crate::rows! {
-    /// A check of a program that speaks the exec protocol.
+    /// One check of a program that speaks the exec protocol.
     pub struct ExecCheckRow in "exec_checks" {
-        /// The instruction that was offered.
+        /// Offered instruction.
         instruction: String => shown("instruction").essential(),
-        /// What was checked.
+        /// Name of the check.
         check: &'static str => shown("check").essential(),
-        /// Whether the program passed.
+        /// True if the program passed.
         passed: bool => shown("passed").essential(),
-        /// What the program did.
+        /// Behaviour of the program.
         found: String => shown("found").essential(),
     }
 }
 
-/// How many tiles the batches of the checks have, in this order.
+/// Tiles in each batch of the checks, in order.
 const BATCHES: [usize; 5] = [1, 3, 2, 17, 1];
-/// Elements of D that have to be rounded, of all tiles together, where so many can be drawn: enough for a program that rounds at random
-/// to round one of them otherwise.
+/// Inexact elements of D wanted in all tiles together, to notice a program that rounds at random.
 const INEXACT: usize = 256;
-/// Tiles that are drawn for the sake of those, at most.
+/// Tiles drawn to reach [`INEXACT`], at most.
 const MOST_DRAWN: u64 = 16;
 /// The name of an instruction that no program has.
 const UNKNOWN: &str = "tcnum.unknown.m3n5k2";
 
-/// Checks the program and arguments in `command` on each of `instructions`, whose tiles are drawn from `seed`: what it answers to
-/// the greeting, to batches of several sizes and to zeros; that it answers alike whatever the order, batches and sessions; that it ends
-/// at a tile count of 0 and at the end of its input; and that it declines an instruction that it cannot know. It may decline others
-/// of `instructions`, but not all; where `all` is set, none. Each check adds a row to `rows`.
+/// Checks the program in `command` on each of `instructions`, and adds a row per check to `rows`.
+/// Tiles are drawn from `seed`. The checks cover the greeting, batches of several sizes, zeros, repeatability in
+/// another order, batch and session, both ways to end, and an unknown instruction. The program may decline instructions
+/// unless `all` is set, but not all of them.
 ///
 /// # Errors
 /// A request error: no program, or one that cannot be started; [`Error::Interrupted`].
@@ -77,12 +76,12 @@ pub fn check(
     match accepted {
         Some(instruction) => check.unknown(instruction)?,
         None if all => {}
-        None => check.row("any", "accepts", Err("it accepts none of the instructions; --instr offers others".into())),
+        None => check.row("any", "accepts", Err("accepts none of the instructions; offer others by --instr".into())),
     }
     Ok(())
 }
 
-/// Whether the program passes the checks, in one sentence; `None` before there is one.
+/// Sums up the checks in one sentence; `None` before the first check.
 pub fn answer(rows: &[ExecCheckRow], whole: bool) -> Option<String> {
     let failed: Vec<&ExecCheckRow> = rows.iter().filter(|row| !row.passed).collect();
     let (count, so_far) = (rows.len(), if whole { "" } else { " so far" });
@@ -98,17 +97,17 @@ pub fn answer(rows: &[ExecCheckRow], whole: bool) -> Option<String> {
     })
 }
 
-/// A program that is checked.
+/// A program under check.
 struct ProgramCheck<'a> {
     words: &'a [String],
     timeout: Duration,
     seed: u64,
-    /// The version of the protocol in which it has accepted an instruction.
+    /// Protocol version by which it accepted an instruction.
     protocol: Option<u32>,
     rows: &'a mut Vec<ExecCheckRow>,
 }
 
-/// What a check found: what the program did, right or wrong.
+/// The program's conduct, right or wrong.
 type Conduct = std::result::Result<String, String>;
 
 impl ProgramCheck<'_> {
@@ -127,7 +126,7 @@ impl ProgramCheck<'_> {
         }
     }
 
-    /// Whether the program accepts the instruction, on which it is then checked.
+    /// Checks the program on one instruction; returns true if it accepts it.
     fn instruction(&mut self, i: &Instruction, must: bool) -> Result<bool> {
         let mut session = match self.open(i)? {
             Ok(session) => session,
@@ -173,7 +172,7 @@ impl ProgramCheck<'_> {
         Ok(true)
     }
 
-    /// Offers an instruction that no program has, like `i` in all but name and shape.
+    /// Offers an unknown instruction that differs from `i` in name and shape only.
     fn unknown(&mut self, i: &Instruction) -> Result<()> {
         let (name, ptx) = (UNKNOWN.to_string(), UNKNOWN.to_string());
         let (m, n, k) = (3, 5, 2);
@@ -188,7 +187,7 @@ impl ProgramCheck<'_> {
     }
 }
 
-/// The answers to the tiles in batches of these sizes.
+/// Answers to the tiles, in batches of these sizes.
 fn in_batches(session: &mut Session, tiles: &Tiles, sizes: &[usize]) -> Result<std::result::Result<Codes, String>> {
     let mut d: Option<Codes> = None;
     let mut from = 0;
@@ -215,7 +214,7 @@ fn zero(i: &Instruction, d: &Codes) -> Conduct {
     }
 }
 
-/// Tiles for the batches, and for enough elements that have to be rounded; with how many have to be.
+/// Draws tiles for the batches, and counts their inexact elements.
 fn drawn(i: &Instruction, seed: u64) -> (Tiles, usize) {
     let count = |tiles: &Tiles| {
         let places = (0..tiles.count * i.m * i.n).map(|at| (at / (i.m * i.n), at / i.n % i.m, at % i.n));
@@ -240,7 +239,7 @@ fn joined(i: &Instruction, parts: impl Iterator<Item = Tiles>) -> Tiles {
     all
 }
 
-/// Whether tiles have the same outputs as in the opposite order.
+/// Compares outputs with the outputs of the same tiles in reverse order.
 fn alike(i: &Instruction, once: &Codes, backward: &Codes, inexact: usize) -> Conduct {
     let each = i.m * i.n;
     let last = once.len() / each - 1;
@@ -255,7 +254,7 @@ fn alike(i: &Instruction, once: &Codes, backward: &Codes, inexact: usize) -> Con
         Some(at) => {
             let (tile, row, column) = (at / each, at / i.n % i.m, at % i.n);
             Err(format!(
-                "tile {tile}, row {row}, column {column}: {:#x}, and in another session, after other tiles, {:#x}",
+                "tile {tile}, row {row}, column {column}: {:#x}, but {:#x} in another session, after other tiles",
                 once.get(at),
                 again(at)
             ))

@@ -1,7 +1,7 @@
-//! The device `exec:PROGRAM ARGS`: any program that computes tiles, over its standard input and output.
+//! The device `exec:PROGRAM ARGS`: any program that computes tiles over standard input and output.
 //!
-//! `docs/exec.md` describes the protocol. Whatever the program does (ends, hangs, never reads, writes too much), it is stopped with
-//! all that it has started, and reaped, and the error says how far it got.
+//! `docs/exec.md` describes the protocol. A program that ends, hangs, never reads or writes too much is stopped with
+//! its children, and the error says how many tiles it answered.
 
 mod check;
 mod process;
@@ -25,36 +25,38 @@ use process::Process;
 use session::{Failure, Refusal, Session};
 pub(crate) use words::split;
 
-/// The most tiles, and about the most bytes of input, in one batch.
+/// Tiles of a batch, at most.
 const BATCH_TILES: usize = 4096;
+/// Bytes of a batch's input, at most (about).
 const BATCH_BYTES: usize = 8 << 20;
-/// The tiles of the first batch; later ones are as large as a program answers in about a second, so that a slow one is never asked
-/// for more than it can do before the timeout.
+/// Tiles of the first batch.
+/// Later batches take about a second, so that a slow program stays within its timeout.
 const FIRST_TILES: usize = 16;
 
-/// The longest that a program may take to end after its session.
+/// Longest time that a program may take to end after its session.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// A program that computes tiles. It is started for the first instruction, and again for each further one.
+/// A program that computes tiles. It is started once for each instruction.
 pub struct ExecDevice {
     identity: Identity,
     words: Vec<String>,
     timeout: Duration,
     session: Option<Session>,
-    /// How many tiles the next batch has at most.
+    /// Size of the next batch.
     pace: Pace,
-    /// How many tiles of the session were asked for and answered before.
+    /// Tiles answered in this session, before the current request.
     answered: usize,
-    /// The version of the protocol that it has answered to.
+    /// Protocol version of the program's answers.
     protocol: Option<u32>,
 }
 
 impl ExecDevice {
-    /// The program and arguments in `command`, split into words as a shell does but run without one; `timeout`
-    /// is how long it may take for one answer, from the first byte of the request to the last one of the answer. It starts when it is first asked for something.
+    /// Makes the device from a command line, split into words as by a shell.
+    /// The program starts at the first request.
+    /// `timeout` limits one answer, from the first byte of the request to the last byte of the answer.
     ///
     /// # Errors
-    /// A request error for an empty command or a quote that is not closed.
+    /// A request error: an empty command, or an open quote.
     pub fn new(command: &str, timeout: Duration) -> Result<ExecDevice> {
         let wrong = |what: &str| Error::request(format!("exec:{command}: {what}; write exec:'PROGRAM ARGS'"));
         let words = words::split(command).map_err(|what| wrong(&what))?;
@@ -65,7 +67,7 @@ impl ExecDevice {
         Ok(ExecDevice { identity, words, timeout, session: None, pace: first_pace(), answered: 0, protocol: None })
     }
 
-    /// The session for `instruction`: the running one, or a new one in place of one for another instruction.
+    /// Returns the session for `instruction`, and starts it if another or none is running.
     fn session(&mut self, instruction: &Instruction) -> Result<&mut Session> {
         if self.session.as_ref().is_some_and(|s| s.instruction() != instruction) {
             self.close()?;
@@ -82,7 +84,7 @@ impl ExecDevice {
         let session =
             Session::open(&start, instruction, self.timeout, self.protocol).map_err(|refusal| match refusal {
                 Refusal::NotStarted(error) => not_started(device, &self.words[0], &error),
-                // The program works and says no: as with any device that lacks an instruction, the request is wrong.
+                // The program works and declines: as with any device that lacks an instruction, the request is wrong.
                 Refusal::Declined(why) => Error::unavailable(format!("{device} does not execute {instruction}: {why}")),
                 Refusal::Failed(what) => Error::device(format!("{device} answered no tile: {what}")),
                 Refusal::Interrupted(by) => Error::Interrupted { by },
@@ -90,7 +92,7 @@ impl ExecDevice {
         if let Some(name) = &session.name {
             self.identity.description.clone_from(name);
         }
-        // The program may name the model that it wants to be compared with.
+        // The program may name the model to compare it with.
         self.identity.generation = session.model.clone().map_or(Generation::Unknown, Generation::Named);
         self.protocol = Some(session.protocol);
         self.pace = first_pace();
@@ -164,7 +166,7 @@ impl Device for ExecDevice {
 
 impl Drop for ExecDevice {
     fn drop(&mut self) {
-        // Nobody is left to hear of a program that ends badly after all its answers.
+        // Nobody would read the error of a bad exit.
         let _ = self.close();
     }
 }

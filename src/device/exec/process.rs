@@ -1,4 +1,4 @@
-//! A running program with threads at its pipes, so that nothing it does, or fails to do, blocks the caller.
+//! A running program, with a thread at each pipe so that it cannot block the caller.
 
 use std::{
     io::{self, Read, Write},
@@ -13,19 +13,19 @@ use std::{
 
 use crate::{Interruption, base::interrupt};
 
-/// Bytes read from the program at a time, and how many such pieces may wait: what a program that never stops
-/// writing can make this one hold.
+/// Bytes read from the program at a time.
 const PIECE: usize = 1 << 16;
+/// Pieces that may wait: they bound what an endless writer makes this program hold.
 const PIECES: usize = 16;
-/// Bytes of standard error that are kept: its end.
+/// Bytes kept of the end of standard error.
 const ERRORS_KEPT: usize = 4096;
-/// How long the end of its standard error is waited for after a program has ended. One that it has started may keep it open.
+/// Longest wait for the end of standard error after the program's end; its children may keep it open.
 const ERRORS_PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long a wait lasts at most before a signal that has arrived is noticed.
+/// Longest wait before a signal is noticed.
 const NOTICE: Duration = Duration::from_millis(50);
 
-/// A running program. Dropping it kills the program, with all that it has started, and reaps it.
+/// A running program. Drop kills and reaps it with all its children.
 pub(super) struct Process {
     child: Child,
     input: Option<Sender<Vec<u8>>>,
@@ -35,15 +35,15 @@ pub(super) struct Process {
     stopped: bool,
 }
 
-/// What arrived from the program.
+/// An event from the program.
 pub(super) enum Arrival {
-    /// Some bytes.
+    /// Bytes of standard output.
     Bytes(Vec<u8>),
-    /// The program has closed its standard output, usually by ending.
+    /// The program closed its standard output, usually by ending.
     End,
-    /// Nothing, for as long as was waited.
+    /// Nothing before the deadline.
     Nothing,
-    /// A signal to this program, which wants to stop.
+    /// A signal to this program to stop.
     Signal(Interruption),
 }
 
@@ -52,7 +52,7 @@ impl Process {
     pub(super) fn start(words: &[String]) -> io::Result<Process> {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A group of its own, so that it can be ended with all that it starts.
+        // A separate process group, to end it with all its children.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut child = command.spawn()?;
@@ -62,29 +62,29 @@ impl Process {
         let (errors_ended, errors_end) = channel();
         let errors = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&errors);
-        // Where a thread cannot be made, the program is ended as the process is dropped.
+        // If a thread cannot be made, dropping the process ends the program.
         let process = Process { child, input: Some(input), output, errors, errors_end, stopped: false };
-        // A thread ends when its pipe does; none is waited for, because a grandchild may keep a pipe open.
+        // A thread ends with its pipe. None is joined, because a grandchild may keep a pipe open.
         let start = |work: Box<dyn FnOnce() + Send>| thread::Builder::new().spawn(work).map(drop);
         start(Box::new(move || write_all(stdin.expect("standard input is piped"), &to_write)))?;
         start(Box::new(move || read_all(stdout.expect("standard output is piped"), &read)))?;
         start(Box::new(move || {
             keep_end(stderr.expect("standard error is piped"), &kept);
-            // Nobody may be waiting.
+            // The receiver may be gone.
             let _ = errors_ended.send(());
         }))?;
         Ok(process)
     }
 
-    /// Queues bytes for the program's standard input. That they cannot be written shows as missing output.
+    /// Queues bytes for standard input. A failed write shows as missing output.
     pub(super) fn send(&self, bytes: Vec<u8>) {
         if let Some(input) = &self.input {
-            // The writer has ended: so has the program's interest.
+            // A closed queue means that the program no longer reads.
             let _ = input.send(bytes);
         }
     }
 
-    /// The next bytes of the program's standard output, if they come until `deadline`.
+    /// The next bytes of standard output before `deadline`.
     pub(super) fn receive(&self, deadline: Instant) -> Arrival {
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -98,8 +98,8 @@ impl Process {
         }
     }
 
-    /// Closes standard input after what is queued, and waits for the program to end: whether it did by itself, or `None` if it
-    /// wrote something meanwhile.
+    /// Closes standard input after the queue is written, and waits for the program to end.
+    /// Returns true if it ended by itself, `None` if it wrote something meanwhile.
     pub(super) fn finish(&mut self, patience: Duration) -> Option<bool> {
         self.input = None;
         let ended = match self.receive(Instant::now() + patience) {
@@ -111,8 +111,7 @@ impl Process {
         ended
     }
 
-    /// How the program ended, in words for a message, after it has closed its output; it is killed if it
-    /// does not end before `patience` does.
+    /// Describes how a program that closed its output ended; kills it if it still runs after `patience`.
     pub(super) fn ending(&mut self, patience: Duration) -> String {
         let how = match self.exit_within(patience) {
             Some(status) => status.to_string(),
@@ -122,9 +121,9 @@ impl Process {
         format!("{how}{}", self.complaint())
     }
 
-    /// The last line of the program's standard error, introduced for a message; empty if there is none.
+    /// The last line of standard error, as the end of a message; empty if there is none.
     pub(super) fn complaint(&self) -> String {
-        // Whether or not the end came in time, what is there is shown.
+        // The text is shown even if its end did not come in time.
         let _ = self.errors_end.recv_timeout(ERRORS_PATIENCE);
         let kept = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
         let text = String::from_utf8_lossy(&kept);
@@ -134,14 +133,14 @@ impl Process {
         }
     }
 
-    /// Kills the program if it runs, with all that it has started, and reaps it.
+    /// Kills the program and its children if it runs, and reaps it.
     pub(super) fn stop(&mut self) {
         self.input = None;
         if self.stopped {
             return;
         }
         self.stopped = true;
-        // What fails finds nothing left. The group has the program's number, and keeps it as long as any of it runs.
+        // Failures mean that nothing runs any more. The group keeps the program's number while any member runs.
         #[cfg(unix)]
         if let Some(group) = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw) {
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);

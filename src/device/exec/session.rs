@@ -1,4 +1,4 @@
-//! One session with a program: the protocol, for one instruction.
+//! One session with a program: the protocol for one instruction.
 
 use std::{
     fmt, io,
@@ -14,12 +14,13 @@ use crate::{
     isa::{Codes, Instruction, Tiles},
 };
 
-/// The versions of the protocol.
+/// Protocol without saturation, exclusive ors and orders of sparse positions.
 const FIRST: u32 = 1;
+/// Protocol that says everything that decides results.
 const SECOND: u32 = 2;
-/// The longest first line that is read from a program.
+/// Longest first line that is read, in bytes.
 const LONGEST_GREETING: usize = 1 << 16;
-/// How long bytes after a complete answer are listened for.
+/// Time to wait for bytes after a complete answer.
 const SURPLUS: Duration = Duration::from_millis(1);
 
 /// A program that has agreed to execute one instruction.
@@ -27,23 +28,23 @@ pub(super) struct Session {
     process: Process,
     instruction: Instruction,
     timeout: Duration,
-    /// What the program calls itself.
+    /// Name that the program gives itself.
     pub name: Option<String>,
-    /// The model that it wants to be compared with.
+    /// Model that the program names for comparison.
     pub model: Option<String>,
-    /// The version of the protocol that it answered to.
+    /// Protocol version of its answer.
     pub protocol: u32,
 }
 
-/// Why a session could not start.
+/// The reason that a session could not start.
 pub(super) enum Refusal {
-    /// The program says that it cannot do the instruction, in these words.
+    /// The program declined the instruction, in these words.
     Declined(String),
-    /// The program did not keep to the protocol, did not answer or did not start.
+    /// The program broke the protocol or did not answer.
     Failed(String),
-    /// It could not be started at all.
+    /// The program could not be started.
     NotStarted(io::Error),
-    /// A signal came first.
+    /// A signal arrived first.
     Interrupted(Interruption),
 }
 
@@ -58,16 +59,16 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// A batch that was not answered.
+/// The reason that a batch was not answered.
 pub(super) enum Failure {
-    /// The program did not keep to the protocol.
+    /// The program broke the protocol.
     Program {
         /// Tiles of the batch that were answered.
         answered: usize,
-        /// What happened, to stand after "answered 3 of 10 tiles, then".
+        /// End of the sentence "answered 3 of 10 tiles, then ...".
         what: String,
     },
-    /// A signal came first.
+    /// A signal arrived first.
     Interrupted(Interruption),
 }
 
@@ -81,9 +82,9 @@ struct Greeting {
 }
 
 impl Session {
-    /// Offers `instruction` to a program that `start` starts: by the second version of the protocol, and once more by the first
-    /// one, where that says all that decides results, to a program that does not know the second. `known` is the version that it has
-    /// answered to before.
+    /// Offers `instruction` to a program started by `start`, by protocol 2.
+    /// A program that does not know protocol 2 gets a second offer by protocol 1, if that covers the instruction.
+    /// `known` is the version of its earlier answers.
     pub(super) fn open(
         start: &dyn Fn() -> io::Result<Process>,
         instruction: &Instruction,
@@ -112,7 +113,7 @@ impl Session {
             Some(spoken @ (FIRST | SECOND)) => spoken,
             Some(other) => {
                 return Err(Refusal::Failed(format!(
-                    "it answers by protocol {other}; {FIRST} and {SECOND} are spoken here"
+                    "it answers by protocol {other}; tcnum knows protocols {FIRST} and {SECOND}"
                 )));
             }
         };
@@ -130,7 +131,7 @@ impl Session {
         &self.instruction
     }
 
-    /// The program's D codes `[count][m][n]` for one batch, all of which have to come before the timeout ends.
+    /// Sends one batch and returns its D codes `[count][m][n]`, which must arrive before the timeout.
     pub(super) fn answer(&mut self, batch: &Tiles) -> Result<Codes, Failure> {
         let i = &self.instruction;
         let tile_bytes = i.m * i.n * i.d.bytes();
@@ -160,8 +161,9 @@ impl Session {
         Ok(Codes::from_bytes(self.instruction.d, answer).expect("a whole number of codes"))
     }
 
-    /// Ends the session, with a tile count of 0 or by closing the program's input alone, and waits for the program to end: whether
-    /// it did by itself before `patience` ended, or what it did wrong meanwhile.
+    /// Ends the session and waits for the program to end.
+    /// A `farewell` is a tile count of 0; without it, only the input is closed. Returns true if the program ended by
+    /// itself within `patience`.
     pub(super) fn close(&mut self, farewell: bool, patience: Duration) -> Result<bool, String> {
         if farewell {
             self.process.send(0u32.to_le_bytes().to_vec());
@@ -170,7 +172,7 @@ impl Session {
         ended.ok_or_else(|| self.too_much())
     }
 
-    /// Offers the instruction, and reads the program's first line: its answer, or how the program ended before it.
+    /// Offers the instruction and reads the first line: the answer, or how the program ended without one.
     fn greet(&mut self, protocol: u32) -> Result<Result<Greeting, String>, Refusal> {
         self.process.send(offer(&self.instruction, protocol));
         let Some(line) = self.line()? else { return Ok(Err(self.process.ending(self.timeout))) };
@@ -184,7 +186,7 @@ impl Session {
         Ok(Ok(greeting))
     }
 
-    /// The program's first line, without its end; `None` if it ended before that.
+    /// Reads the program's first line, without its line feed; `None` if the program ended first.
     fn line(&mut self) -> Result<Option<Vec<u8>>, Refusal> {
         let deadline = Instant::now() + self.timeout;
         let enough = |line: &[u8]| line.contains(&b'\n') || line.len() > LONGEST_GREETING;
@@ -222,21 +224,21 @@ impl Session {
 
     fn too_much(&mut self) -> String {
         self.process.stop();
-        format!("wrote bytes where the protocol has none and was stopped{}", self.process.complaint())
+        format!("wrote more bytes than the protocol allows and was stopped{}", self.process.complaint())
     }
 }
 
-/// Why no more bytes come.
+/// The reason that no more bytes come.
 enum Silence {
-    /// The program has closed its output.
+    /// The program closed its output.
     End,
-    /// The deadline is over.
+    /// The deadline passed.
     Late,
-    /// A signal came first.
+    /// A signal arrived first.
     Signal(Interruption),
 }
 
-/// The bytes that arrive until there are `enough`, all of them before one deadline; and why there are not enough.
+/// Gathers bytes until there are `enough` or a deadline passes, and says why there are not enough.
 fn gathered(
     deadline: Instant,
     mut receive: impl FnMut(Instant) -> Arrival,
@@ -281,7 +283,7 @@ fn offer(i: &Instruction, protocol: u32) -> Vec<u8> {
     format!("{offer}\n").into_bytes()
 }
 
-/// What decides results and the first version of the protocol does not say of an instruction.
+/// The property of an instruction that decides results and that protocol 1 cannot say.
 fn unsaid(i: &Instruction) -> Option<&'static str> {
     let unsaid = [
         (i.saturate && !i.ptx.contains("satfinite"), "that the instruction saturates"),
@@ -322,7 +324,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_program_that_does_not_answer_or_never_reads_is_stopped_after_the_timeout() {
-        // Of the second, there is more input than a pipe holds.
+        // The second has more input than a pipe holds.
         for (name, count) in [("mma.m8n8k16.s32.s8.s8.s32", 10), ("wgmma.m64n256k16.f32.f16.f16", 40)] {
             let instruction = isa::find(name).unwrap();
             let mut session = idle(&instruction);
@@ -343,7 +345,7 @@ mod tests {
         }
     }
 
-    /// Instructions that differ in where A lies (`.rs`) are told apart by `name` alone, which no arithmetic depends on.
+    /// Instructions that differ in the place of A (`.rs`) differ in `name` alone, which decides nothing.
     #[test]
     fn what_decides_results_is_in_the_greeting() {
         let mut seen: HashMap<Vec<u8>, &Instruction> = HashMap::new();

@@ -1,9 +1,10 @@
-//! Splitting `PROGRAM ARGS` into words as a shell would, without a shell.
+//! Splitting of `PROGRAM ARGS` into words, as by a shell but without one.
 
-/// The words of `line`, by the rules of POSIX shells for blanks, quotes, backslashes and comments; nothing is expanded.
+/// Splits `line` by the rules of POSIX shells for blanks, quotes, backslashes and comments.
+/// Nothing is expanded.
 ///
 /// # Errors
-/// A quote that is not closed, or a backslash at the end.
+/// An open quote, or a backslash at the end.
 pub(crate) fn split(line: &str) -> Result<Vec<String>, String> {
     shlex::split(line).ok_or_else(|| "a quote is not closed, or it ends with a backslash".into())
 }

@@ -106,8 +106,8 @@ mod tests {
     #[test]
     fn a_wrong_line_is_refused_with_what_is_expected() {
         for (line, words) in [
-            ("f16.f16.f16.64f,nn,normal,1,1,1", "product 1: 'f16.f16.f16.64f': '64f' is nothing to compute in"),
-            ("f16.f16.f16.32f.fast,nn,normal,1,1,1", "fast accumulation is of FP8 alone"),
+            ("f16.f16.f16.64f,nn,normal,1,1,1", "product 1: 'f16.f16.f16.64f': '64f' is not a compute type"),
+            ("f16.f16.f16.32f.fast,nn,normal,1,1,1", "only FP8 has fast accumulation"),
             ("f16.f16.f16,nn,normal,1,1,1", "it has 3 parts"),
             ("f16.f16.f16.32f,tn,normal,1,1,1", "layout is 'tn': it is one of nn, nt"),
             ("f16.f16.f16.32f,nn,odd,1,1,1", "values is 'odd'"),

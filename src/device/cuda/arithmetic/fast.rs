@@ -1,4 +1,4 @@
-//! Programs whose operations have fast steps: sums that fit into 64 bits, and chains that f32 or f64 has instructions for.
+//! Programs with fast steps: sums that fit into 64 bits, and chains of f32 or f64 operations.
 //! Values are codes.
 
 use std::fmt::Write;
@@ -15,7 +15,7 @@ use crate::{
 const FUSED: &str = crate::kernels::source("model_fused.cuh");
 const CHAIN: &str = crate::kernels::source("model_chain.cuh");
 
-/// What operands become before the steps.
+/// The form of operands before the steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OperandForm {
     /// Integers with exponents, for sums.
@@ -26,7 +26,7 @@ pub(super) enum OperandForm {
     F64,
     /// Integers.
     Integer,
-    /// They stay codes: the steps are general.
+    /// Codes, for general steps.
     None,
 }
 
@@ -45,7 +45,7 @@ impl OperandForm {
     }
 }
 
-/// The kind of factors of a program.
+/// Chooses the form of a program's factors.
 pub(super) fn factor(program: &Program) -> OperandForm {
     if let Some(ElementaryOperation::Integer(_)) = program.operations().next() {
         return OperandForm::Integer;
@@ -53,7 +53,7 @@ pub(super) fn factor(program: &Program) -> OperandForm {
     if program.instruction.scale.is_some() || !program.operations().all(has_fast_destination) {
         return OperandForm::None;
     }
-    // The fast steps settle the operands of A, B and C alike.
+    // The fast steps treat subnormals of A, B and C alike.
     let alike = program.unpack.iter().all(|unpack| unpack.subnormals == program.unpack[0].subnormals);
     if alike && narrow_sums(program) {
         return OperandForm::Term;
@@ -64,7 +64,7 @@ pub(super) fn factor(program: &Program) -> OperandForm {
     })
 }
 
-/// Whether subnormal results are kept, or are those that are so after rounding.
+/// Returns true if subnormal results are kept, or are detected after rounding.
 fn has_fast_destination(operation: &ElementaryOperation) -> bool {
     operation.destination().is_none_or(|to| to.subnormals == Subnormals::Keep || to.tininess == ResultTininess::After)
 }
@@ -78,7 +78,8 @@ fn is_plain(multiply: &Multiply) -> bool {
     factors.iter().all(is_whole) && *scaling == Scaling::None && limit.is_none() && rounded.is_none() && nans.is_empty()
 }
 
-/// Whether a program has operations of f32 or f64 alone: fused multiply-adds, and conversions and additions around them.
+/// Returns true if a program has only f32 or only f64 operations.
+/// These are fused multiply-adds, and conversions and additions around them.
 fn is_chain(program: &Program, name: &str) -> bool {
     let format = format::find(name).expect("the format table has f32 and f64");
     let binary = |rounding| matches!(rounding, Rounding::Rne | Rounding::Rz | Rounding::Ru | Rounding::Rd);
@@ -102,7 +103,7 @@ fn is_chain(program: &Program, name: &str) -> bool {
     let small = wide || is_small(program.output.target.format);
     let operations = program.operations().all(|operation| match operation {
         ElementaryOperation::Fma { factors, to, nans, .. } => is_whole(factors) && own(to) && same_nans(nans),
-        // A product that a chain starts from.
+        // A product at the start of a chain.
         ElementaryOperation::Multiply(multiply) => is_plain(multiply) && multiply.len() == 1,
         ElementaryOperation::Round { value, to, passes_nan } => {
             matches!(value, Source::Product(..)) && own(to) && !passes_nan
@@ -121,7 +122,7 @@ fn is_chain(program: &Program, name: &str) -> bool {
         && program.steps.iter().any(|step| matches!(step.operation, ElementaryOperation::Fma { .. }))
 }
 
-/// Whether every operation is a sum that fits into 64 bits, its rounding, or an addition of codes.
+/// Returns true if every operation is a sum within 64 bits, its rounding, or an addition of codes.
 fn narrow_sums(program: &Program) -> bool {
     let [a, b] = program.factors();
     let formats = [a, b, program.instruction.c, program.addend(), program.output.target.format];
@@ -158,12 +159,12 @@ fn narrow_sums(program: &Program) -> bool {
         }
         ElementaryOperation::Fma { .. } | ElementaryOperation::Integer(_) => false,
     });
-    // One alignment for all, for which operands are made ready.
+    // Operands are prepared for one alignment.
     let alike = kinds.windows(2).all(|pair| pair[0] == pair[1]) && !kinds.is_empty();
     operations && alike && formats.into_iter().chain(destinations).all(is_small) && !program.output.passes_nan
 }
 
-/// Whether a value is a sum that was not rounded, or a product.
+/// Returns true if a value is an unrounded sum or a product.
 fn is_open(program: &Program, source: Source) -> bool {
     match source {
         Source::Value(step) => matches!(program.steps[step].operation, ElementaryOperation::Sum(_)),
@@ -172,18 +173,18 @@ fn is_open(program: &Program, source: Source) -> bool {
     }
 }
 
-/// Whether the terms and the sum fit into 64 bits.
+/// Returns true if the terms and the sum fit into 64 bits.
 fn fits(program: &Program, sum: &Sum, multiply: &Multiply) -> bool {
     let Some(alignment) = sum.alignment else { return false };
     let bits = term_bits(program, alignment.bits) + (multiply.len() + 1).next_power_of_two().trailing_zeros() as i32;
     matches!(alignment.bits, 0..=50)
         && !alignment.sticky
-        // The kernel's own marks are beyond.
+        // The kernel marks special exponents beyond these.
         && alignment.floor.is_none_or(|floor| floor.abs() < 4000)
         && bits < 62
 }
 
-/// Whether the kernel's fast steps take numbers of the format.
+/// Returns true if the kernel's fast steps accept the format.
 fn is_small(format: &Format) -> bool {
     format.fraction_bits() < 24
 }
@@ -194,13 +195,13 @@ fn term_bits(program: &Program, alignment: i32) -> i32 {
     fraction + 2 + (alignment - fraction).max(0)
 }
 
-/// Bits of an exact product after the binary point.
+/// Fraction bits of an exact product.
 fn fraction(program: &Program) -> i32 {
     let [a, b] = program.factors();
     (a.fraction_bits() + b.fraction_bits()) as i32
 }
 
-/// The one alignment of the sums, and whether products are normalised.
+/// The common alignment of the sums, and true if products are normalised.
 fn alignment(program: &Program) -> Option<(Alignment, bool)> {
     program.operations().find_map(|operation| match operation {
         ElementaryOperation::Sum(sum) => Some((sum.alignment?, program.products(*sum.products.first()?)?.normalised)),
@@ -208,7 +209,7 @@ fn alignment(program: &Program) -> Option<(Alignment, bool)> {
     })
 }
 
-/// Bits by which the significands of A are shifted left before they are multiplied.
+/// Left shift of A's significands before multiplication, in bits.
 pub(super) fn factor_lift(program: &Program) -> i32 {
     match alignment(program).filter(|_| factor(program) == OperandForm::Term) {
         None => 0,
@@ -219,7 +220,7 @@ pub(super) fn factor_lift(program: &Program) -> i32 {
     }
 }
 
-/// What comes behind the records, the common definitions and `model_value.cuh`.
+/// The text after the records, the common definitions and `model_value.cuh`.
 pub(super) fn steps(program: &Program, factor: OperandForm, destinations: &Destinations) -> String {
     let mut text = String::new();
     if let Some((alignment, normalised)) = alignment(program).filter(|_| factor == OperandForm::Term) {
@@ -257,7 +258,7 @@ pub(super) fn steps(program: &Program, factor: OperandForm, destinations: &Desti
     text + &model(program, destinations)
 }
 
-/// The operands in the order in which a NaN among them becomes the result.
+/// The operands, in the order in which a NaN among them becomes the result.
 pub(super) fn nan_order(nans: &[NanOperand]) -> String {
     let order: Vec<String> = nans
         .iter()
@@ -270,7 +271,7 @@ pub(super) fn nan_order(nans: &[NanOperand]) -> String {
     format!("    static constexpr int COUNT = {};\n{}", order.len(), lookup("int", "operand", &order))
 }
 
-/// A code: the variable that holds it, its format, and what becomes of its subnormal numbers.
+/// A code: its variable, its format, and the treatment of its subnormals.
 struct HeldCode(String, String, &'static str);
 
 /// The function `model`: the operations in order, and the conversion to D.

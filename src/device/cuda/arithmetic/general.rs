@@ -1,4 +1,4 @@
-//! Programs that the fast steps do not cover: the function `model` over the general steps, which hold values of 128 bits.
+//! Programs without fast steps: the function `model` over general steps with 128-bit values.
 
 use std::fmt::Write;
 
@@ -16,10 +16,10 @@ const ACCUMULATOR: &str = crate::kernels::source("model_accumulator.cuh");
 const SUM: &str = crate::kernels::source("model_sum.cuh");
 const SCALAR: &str = crate::kernels::source("model_scalar.cuh");
 
-/// More than any exponent of a term.
+/// An exponent beyond any term's.
 const FAR: i32 = 1 << 20;
 
-/// What comes behind the records, the common definitions and `model_value.cuh`.
+/// The text after the records, the common definitions and `model_value.cuh`.
 pub(super) fn steps(program: &Program, destinations: &Destinations) -> String {
     let mut text = String::new();
     let [a, b] = program.factors();
@@ -65,7 +65,7 @@ fn order(name: &str, nans: &[NanOperand]) -> String {
 fn products(name: &str, multiply: &Multiply, destinations: &Destinations) -> String {
     let list = |value: fn(&Factors) -> String| multiply.factors.iter().map(value).collect::<Vec<_>>();
     let rounded = multiply.rounded.as_ref();
-    // A type that is not used where products are exact.
+    // Unused where products are exact.
     let to = rounded.map_or("TargetOutput".to_string(), |to: &Destination| destinations.name(to));
     let scale_sums = match multiply.scaling {
         Scaling::Sums(run) => run,
@@ -112,7 +112,7 @@ fn quantum(format: &Format) -> i32 {
     format.float().map_or(0, |float| float.emin() - float.trailing_bits as i32)
 }
 
-/// The weight of the last bit of any exact sum of the program, and its words of 64 bits.
+/// The lowest bit of any exact sum of the program, as an exponent, and the sum's 64-bit words.
 fn accumulator(program: &Program) -> (i32, i32) {
     let top = |format: &Format| format.float().map_or(0, |float| float.emax() + 1);
     let [a, b] = program.factors();
@@ -123,7 +123,7 @@ fn accumulator(program: &Program) -> (i32, i32) {
     let destinations = program.operations().filter_map(ElementaryOperation::destination).map(|to| to.target.format);
     let all = held.chain(destinations).map(of).chain([product]);
     let (low, high) = all.fold((i32::MAX, i32::MIN), |(low, high), (x, y)| (low.min(x), high.max(y)));
-    // Sums that are not rounded have bits below those of their terms, and carries.
+    // Unrounded sums have lower bits than their terms, and carries.
     let open = program.operations().any(|operation| match operation {
         ElementaryOperation::Sum(sum) => sum.addends.iter().any(|addend| matches!(addend.source, Source::Value(_))),
         _ => false,
@@ -140,7 +140,7 @@ fn model(program: &Program, destinations: &Destinations) -> String {
          nothing(false);\n",
     );
     for (step, operation) in program.operations().enumerate() {
-        // Products that are terms of additions are values of their own.
+        // Products that are terms of additions are separate values.
         let singles: Vec<(usize, usize)> = operation
             .sources()
             .into_iter()

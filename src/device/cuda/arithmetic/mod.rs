@@ -1,8 +1,7 @@
-//! A program as CUDA C++: the definitions that specialise `kernels/model_*.cuh`, and the function `model`, which runs its
-//! operations in order.
+//! A program as CUDA C++: definitions that specialise `kernels/model_*.cuh`, and the function `model`.
 //!
-//! Most programs of hardware have sums that fit into 64 bits, or chains in f32 and f64: those are fast. The others have
-//! the general steps (see `general`), which compute whatever a model file can say.
+//! Programs of hardware mostly have sums that fit into 64 bits, or chains in f32 and f64; these are fast. Other
+//! programs use the general steps (see `general`), which compute anything that a model file can say.
 
 mod fast;
 mod general;
@@ -21,10 +20,10 @@ const VALUE: &str = crate::kernels::source("model_value.cuh");
 const OPERANDS: &str = crate::kernels::source("model_operands.cuh");
 const INTEGER: &str = crate::kernels::source("model_integer.cuh");
 
-/// The device function `Word model(const Operands&, Word c)` of a program, with all it needs.
+/// Generates the device function `Word model(const Operands&, Word c)` of a program.
 ///
-/// It goes behind the prelude of the instruction, whose macros and records it uses. Of every program it is what the
-/// evaluator computes, bit for bit.
+/// The text follows the instruction's prelude, whose macros and records it uses. It computes what the evaluator
+/// computes, bit for bit.
 pub fn arithmetic(program: &Program) -> String {
     let factor = fast::factor(program);
     let mut text: String =
@@ -54,12 +53,12 @@ pub fn arithmetic(program: &Program) -> String {
     }
 }
 
-/// Whether `arithmetic` of a program has the fast steps.
+/// Returns true if [`arithmetic()`] generates fast steps for the program.
 pub fn is_fast(program: &Program) -> bool {
     fast::factor(program) != OperandForm::None
 }
 
-/// The different destinations of a program, by number.
+/// The distinct destinations of a program, numbered.
 struct Destinations(Vec<Destination>);
 
 impl Destinations {
@@ -73,13 +72,13 @@ impl Destinations {
         Destinations(all)
     }
 
-    /// The name of the record of one of them.
+    /// The name of a destination's record.
     fn name(&self, to: &Destination) -> String {
         let number = self.0.iter().position(|other| other == to).expect("a destination of the program");
         format!("To{number}")
     }
 
-    /// The records: a target with what becomes of subnormal numbers and zeros.
+    /// The records: targets with the treatment of subnormals and zeros.
     fn text(&self) -> String {
         let one = |(number, to): (usize, &Destination)| {
             let zero = match to.zero {
@@ -104,7 +103,7 @@ impl Destinations {
     }
 }
 
-/// The format of a target and its codes beyond the largest number.
+/// The record of a target: its format, and its codes beyond the largest number.
 pub(super) fn record(name: &str, target: &ResultTarget) -> String {
     let pair = |value: &dyn Fn(bool) -> Real| [false, true].map(|negative| target.round(&value(negative)));
     let beyond = pair(&|negative| Real::Finite(Finite::exact(negative, 1, 50_000)));
@@ -126,7 +125,7 @@ pub(super) fn record(name: &str, target: &ResultTarget) -> String {
     )
 }
 
-/// The number of a rounding direction in the kernels.
+/// The kernels' number of a rounding direction.
 fn direction(rounding: Rounding) -> usize {
     Rounding::DETERMINISTIC.iter().position(|other| *other == rounding).expect("models name deterministic directions")
 }
@@ -139,7 +138,7 @@ fn subnormals(subnormals: Subnormals) -> &'static str {
     }
 }
 
-/// The constants of operands and of integers.
+/// The constants of operands and integers.
 fn definitions(program: &Program) -> String {
     let mut text = String::new();
     let mut define = |name: &str, value: i64| {
@@ -169,7 +168,7 @@ fn lookup(kind: &str, name: &str, list: &[String]) -> String {
     )
 }
 
-/// The name of the variable that holds the value of a step.
+/// The variable that holds the value of a step.
 fn variable(source: &Source) -> String {
     match source {
         Source::C => "c".into(),

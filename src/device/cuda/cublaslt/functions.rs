@@ -1,6 +1,6 @@
-//! The functions of cuBLASLt, as its header (`cublasLt.h` of CUDA 12 and 13) declares them, found at run time.
+//! The functions of cuBLASLt, found at run time, as `cublasLt.h` of CUDA 12 and 13 declares them.
 //!
-//! Numbers of the header's enumerations stay numbers: a newer library may answer others than are known here.
+//! Enumerations of the header stay numbers, because a newer library may return unknown ones.
 
 use std::{
     ffi::{c_int, c_void},
@@ -9,13 +9,13 @@ use std::{
 
 use crate::{Error, Result, device::cuda::loader};
 
-/// A pointer to something of the library's, or to memory of the GPU.
+/// A pointer to an object of the library, or to GPU memory.
 pub(super) type Opaque = *mut c_void;
 
-/// What an algorithm is to the library.
+/// The library's opaque algorithm.
 pub(super) type Algo = [u64; 8];
 
-/// What the heuristic answers.
+/// An answer of the heuristic.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct HeuristicResult {
@@ -26,7 +26,7 @@ pub(super) struct HeuristicResult {
     pub reserved: [c_int; 4],
 }
 
-/// A struct of functions, each found by its name.
+/// Defines a struct of functions, each found by its name.
 macro_rules! functions {
     ($($field:ident = $name:literal: fn($($type:ty),*) -> $result:ty;)+) => {
         /// The functions.
@@ -83,10 +83,10 @@ functions! {
     preference_set = "cublasLtMatmulPreferenceSetAttribute": fn(Opaque, c_int, *const c_void, usize) -> c_int;
 }
 
-/// The functions of the library that is found first, and its file or name.
+/// The functions of the first library found, and its file or name.
 ///
 /// # Errors
-/// A request error: there is none; it says what was looked for, where, and what would give it. Or it lacks a function.
+/// A request error: no library (what was looked for, where, and what would provide it), or one that lacks a function.
 pub(super) fn functions() -> Result<&'static (Functions, String)> {
     static FOUND: OnceLock<Result<(Functions, String)>> = OnceLock::new();
     let found = FOUND.get_or_init(|| {

@@ -1,8 +1,9 @@
-//! The device `cublaslt:N`: NVIDIA's library for matrix products, on a GPU, called as PyTorch calls it.
+//! The device `cublaslt:N`: NVIDIA's library for matrix products on a GPU, called as PyTorch calls it.
 //!
-//! Matrices are row by row here and column by column there: D of m x n is a D of n x m, whose first factor is B. Where B has the layout of
-//! weights, that factor is transposed (the TN of the library), which FP8 needs. The library gets 32 MiB of scratch memory
-//! and pointers that are multiples of 256, and the first algorithm that its heuristic names is run.
+//! The program's matrices are row-major, the library's column-major: an m x n D is the library's n x m D, whose first
+//! factor is B. If B has the layout of weights, that factor is transposed (the library's TN), which FP8 needs. The
+//! library gets 32 MiB of scratch memory and pointers aligned to 256 bytes, and runs the first algorithm of its
+//! heuristic.
 
 mod functions;
 mod objects;
@@ -29,23 +30,25 @@ use crate::{
 use functions::{Algo, Functions, HeuristicResult, Opaque, functions};
 use objects::{LibraryHandle, MatmulDescription, MatrixLayout, Preference, status_name};
 
-/// Scratch memory, as PyTorch gives on Hopper.
+/// Scratch memory in bytes, as PyTorch gives on Hopper.
 const WORKSPACE: usize = 32 << 20;
-/// What pointers are multiples of, as those of PyTorch's allocator are.
+/// Alignment of pointers in bytes, as of PyTorch's allocator.
 const ALIGNMENT: u32 = 256;
-/// What D holds before a product, so that an element that was not written does not pass for a result.
+/// Bytes of D before a product, so that an unwritten element does not pass for a result.
 const POISON: u8 = 0xa5;
 
-/// The numbers of formats as the library has them.
+/// The library's numbers of formats.
 const TYPES: [(&str, c_int); 8] =
     [("f32", 0), ("tf32", 0), ("f16", 2), ("s8", 3), ("s32", 10), ("bf16", 14), ("e4m3", 28), ("e5m2", 29)];
-/// The numbers of an algorithm's attributes, in the order of [`Attributes`].
+/// Attribute numbers of an algorithm, in the order of [`Attributes`].
 const ATTRIBUTES: [c_int; 9] = [0, 1, 6, 2, 3, 4, 5, 7, 8];
-/// Attributes of 16 bits: the shapes within a tile and of clusters.
+/// The 16-bit attributes: shapes within a tile, and of clusters.
 const SHORT: [c_int; 2] = [7, 8];
-/// Attributes of a description.
+/// Attribute numbers of a description: transpositions of A and B.
 const TRANSPOSED: [c_int; 2] = [3, 4];
+/// Attribute numbers of a description: pointers to the scales of A, B and D.
 const SCALES: [c_int; 3] = [17, 18, 20];
+/// Attribute number of a description: fast accumulation.
 const FAST_ACCUMULATION: c_int = 25;
 
 /// The library on a GPU.
@@ -55,7 +58,7 @@ pub struct CublasLt {
     handle: LibraryHandle,
     identity: Identity,
     workspace: CudaSlice<u8>,
-    /// 1 in f32, which the scales of FP8 point to.
+    /// 1 in f32, to which the scales of FP8 point.
     one: CudaSlice<f32>,
 }
 
@@ -63,7 +66,8 @@ impl CublasLt {
     /// Opens the library on the GPU `cuda:ordinal`.
     ///
     /// # Errors
-    /// A request error: there is no library (it says what would give it). A device error: no GPU, or the library fails.
+    /// A request error without the library (what would provide it); a device error without the GPU, or if the library
+    /// fails.
     pub fn open(ordinal: usize) -> Result<CublasLt> {
         let (functions, file) = functions()?;
         let gpu = gpu::get(ordinal)?;
@@ -91,7 +95,7 @@ impl CublasLt {
         })
     }
 
-    /// The algorithm to run, and the scratch memory that it takes.
+    /// Chooses the algorithm, and returns the scratch memory that it needs.
     fn algorithm(&self, problem: &Problem, call: &Call, chosen: Option<&ChosenAlgorithm>) -> Result<(Algo, usize)> {
         let refused = |what: &str, status: c_int| {
             Error::unavailable(format!(
@@ -107,7 +111,7 @@ impl CublasLt {
             None => {
                 let preference = Preference::new(self.functions, WORKSPACE, ALIGNMENT)?;
                 let mut count = 0;
-                // SAFETY: all are live objects of the library; one result is asked for, and there is room for it.
+                // SAFETY: all are live objects of the library; one result is requested, and there is room for it.
                 #[allow(unsafe_code)]
                 let status = unsafe {
                     let (handle, description) = (self.handle.raw(), call.description.raw());
@@ -193,13 +197,14 @@ impl CublasLt {
         unsafe { (self.functions.algo_set)(algo, number, pointer, size) }
     }
 
-    /// What an algorithm is configured to; 0 where an older library does not have an attribute.
+    /// Reads the configuration of an algorithm; 0 for attributes that an older library lacks.
     #[allow(unsafe_code)]
     fn attributes(&self, algo: &Algo) -> Attributes {
         let get = |number: c_int| -> u32 {
             let (mut value, mut written) = (0_u32, 0);
             let size = if SHORT.contains(&number) { 2 } else { 4 };
-            // SAFETY: the value has room for an attribute of this size; on little-endian machines its low half is the short one.
+            // SAFETY: the value has room for an attribute of this size; little-endian machines keep a short one in its
+            // low half.
             unsafe { (self.functions.algo_get)(algo, number, (&raw mut value).cast(), size, &mut written) };
             value
         };
@@ -207,7 +212,7 @@ impl CublasLt {
         Attributes { id, tile, stages, split_k, reduction, swizzle, custom, inner, cluster }
     }
 
-    /// The call that computes a problem.
+    /// Describes the call that computes a problem.
     fn call(&self, problem: &Problem) -> Result<Call> {
         let Problem { m, n, k, layout, compute, .. } = problem;
         let [compute, scale] = numbers_of(*compute);
@@ -234,7 +239,7 @@ impl CublasLt {
         })
     }
 
-    /// The bytes of D.
+    /// Computes a product, and returns the bytes of D and the status.
     #[allow(unsafe_code)]
     fn run(
         &self,
@@ -258,10 +263,11 @@ impl CublasLt {
             let (workspace, _workspace) = self.workspace.device_ptr(stream);
             let c = c.as_ref().map(|c| c.device_ptr(stream));
             let (d, _d) = d.device_ptr_mut(stream);
-            // Without C none is read; where it would have another format than D, it cannot have its place.
+            // Without C, the library reads none; D's memory stands in unless C's format differs from D's.
             let c = c.as_ref().map_or(if is_fp8(problem.d) { 0 } else { d }, |(c, _)| *c);
-            // SAFETY: the layouts say of each matrix what its memory holds; the factors have the type that the description names; the
-            // scratch memory is as large as is said; the stream is the context's, and nothing is freed before it is done.
+            // SAFETY: the layouts describe each matrix's memory; the factors have the type that the description names;
+            // the scratch memory has the given size; the stream is the context's, and nothing is freed before it is
+            // done.
             unsafe {
                 (self.functions.matmul)(
                     self.handle.raw(),
@@ -363,7 +369,7 @@ impl ScalarFactor {
     }
 }
 
-/// The numbers of what is computed in, and of the type of alpha and beta.
+/// The library's numbers of a compute type, and of the type of alpha and beta.
 fn numbers_of(compute: Compute) -> [c_int; 2] {
     match compute {
         Compute::Single => [68, 0],
@@ -378,13 +384,13 @@ fn type_of(format: &Format) -> Result<c_int> {
     found.ok_or_else(|| {
         let known: Vec<&str> = TYPES.iter().map(|(name, _)| *name).collect();
         Error::unavailable(format!(
-            "cuBLASLt is not asked for products of {format}; it is for those of {}",
+            "cuBLASLt products of {format} are not supported; supported formats: {}",
             known.join(", ")
         ))
     })
 }
 
-/// Refuses operands of another size than the problem's.
+/// Refuses operands whose sizes are not the problem's.
 fn check(problem: &Problem, a: &Codes, b: &Codes, c: Option<&Codes>) -> Result<()> {
     let Problem { m, n, k, .. } = *problem;
     if m == 0 || n == 0 || k == 0 {
@@ -393,12 +399,12 @@ fn check(problem: &Problem, a: &Codes, b: &Codes, c: Option<&Codes>) -> Result<(
     let fits = |codes: &Codes, count: usize, format: &Format| codes.len() == count && codes.width() == format.bytes();
     if !fits(a, m * k, problem.a) || !fits(b, k * n, problem.b) || !c.is_none_or(|c| fits(c, m * n, problem.c_format()))
     {
-        return Err(Error::request(format!("{}: the operands are of another size", problem.name())));
+        return Err(Error::request(format!("{}: the operands have the wrong size", problem.name())));
     }
     Ok(())
 }
 
-/// A matrix of rows x columns codes of so many bytes, column by column.
+/// Transposes a matrix of rows x columns codes of `width` bytes.
 fn transposed(bytes: &[u8], rows: usize, columns: usize, width: usize) -> Vec<u8> {
     let mut turned = vec![0; bytes.len()];
     parallel::each(turned.chunks_exact_mut(rows * width).enumerate(), |(column, line)| {

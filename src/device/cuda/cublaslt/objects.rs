@@ -13,7 +13,7 @@ const PREFERRED_WORKSPACE: c_int = 1;
 /// The attributes of preferences that promise the alignment of A, B, C and D.
 const ALIGNMENTS: [c_int; 4] = [5, 6, 7, 8];
 
-/// The names of statuses.
+/// Names of statuses.
 const STATUSES: [(c_int, &str); 10] = [
     (0, "CUBLAS_STATUS_SUCCESS"),
     (1, "CUBLAS_STATUS_NOT_INITIALIZED"),
@@ -27,7 +27,7 @@ const STATUSES: [(c_int, &str); 10] = [
     (16, "CUBLAS_STATUS_LICENSE_ERROR"),
 ];
 
-/// The name of a status.
+/// Names a status.
 pub(super) fn status_name(status: c_int) -> String {
     let known = STATUSES.iter().find(|(number, _)| *number == status);
     known.map_or_else(|| format!("status {status}"), |(_, name)| (*name).to_string())
@@ -40,23 +40,23 @@ fn succeeded(function: &str, status: c_int) -> Result<()> {
     }
 }
 
-/// The version, `13.0.2`.
+/// Version of the library: `13.0.2`.
 #[allow(unsafe_code)]
 pub(super) fn version(functions: &Functions) -> String {
     // SAFETY: the function takes nothing.
     let number = unsafe { (functions.version)() };
-    // Of 11 and later; 130002 is 13.0.2.
+    // Since version 11; 130002 is 13.0.2.
     format!("{}.{}.{}", number / 10_000, number / 100 % 100, number % 100)
 }
 
-/// An object, and what destroys it.
+/// An object, and the function that destroys it.
 struct Owned {
     raw: Opaque,
     destroy: unsafe extern "C" fn(Opaque) -> c_int,
 }
 
 impl Owned {
-    /// What `create` makes.
+    /// Creates an object.
     fn new(
         function: &str,
         destroy: unsafe extern "C" fn(Opaque) -> c_int,
@@ -71,7 +71,7 @@ impl Owned {
 impl Drop for Owned {
     #[allow(unsafe_code)]
     fn drop(&mut self) {
-        // SAFETY: made by the library, destroyed once. Nothing can be done about a failure.
+        // SAFETY: made by the library, destroyed once. A failure has no remedy.
         unsafe { (self.destroy)(self.raw) };
     }
 }
@@ -91,7 +91,7 @@ impl LibraryHandle {
     }
 }
 
-/// What is computed.
+/// The description of a product.
 pub(super) struct MatmulDescription {
     own: Owned,
     set: unsafe extern "C" fn(Opaque, c_int, *const c_void, usize) -> c_int,
@@ -119,7 +119,7 @@ impl MatmulDescription {
     }
 }
 
-/// How a matrix lies in memory: column by column, without gaps.
+/// The memory layout of a matrix: column by column, without gaps.
 pub(super) struct MatrixLayout(Owned);
 
 impl MatrixLayout {
@@ -135,11 +135,11 @@ impl MatrixLayout {
     }
 }
 
-/// What the heuristic may use.
+/// The limits for the heuristic.
 pub(super) struct Preference(Owned);
 
 impl Preference {
-    /// So much scratch memory, and pointers that are multiples of `alignment`.
+    /// Allows `workspace` bytes of scratch memory, and promises pointers aligned to `alignment` bytes.
     #[allow(unsafe_code)]
     pub(super) fn new(functions: &Functions, workspace: usize, alignment: u32) -> Result<Preference> {
         // SAFETY: the pointer is to a live pointer.

@@ -1,35 +1,35 @@
-//! How simple a case is.
+//! Complexity of cases.
 
 use crate::{
     format::{Class, Format},
     isa::{Case, Instruction},
 };
 
-/// The cost of a case, compared member by member: the smaller, the simpler.
+/// The complexity of a case, compared member by member in this order.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Complexity {
-    /// Non-zero terms: products that are not zero (or not finite), and c.
+    /// Nonzero terms: products that are not zero (or not finite), and c.
     pub terms: usize,
     /// Infinities and NaNs among the operands.
     pub specials: usize,
     /// Codes other than 0, and codes with ignored bits set.
     pub codes: usize,
-    /// Bits of all significands, from the leading to the last one that is set.
+    /// Bits of all significands, from the leading to the last set bit.
     pub bits: u32,
-    /// The magnitude of the exponent of the largest term.
+    /// Magnitude of the exponent of the largest term.
     pub largest: u32,
-    /// Sum of the magnitudes of all exponents (those of the leading bits).
+    /// Sum of the magnitudes of all leading bits' exponents.
     pub exponents: u32,
     /// Negative operands.
     pub negatives: usize,
-    /// Sum of the positions along k of all codes other than 0, and of sparse elements in their chunks.
+    /// Sum of the positions along k of all nonzero codes, and of sparse elements in their chunks.
     pub positions: usize,
-    /// The codes, so that no two cases cost the same.
+    /// The codes, so that different cases never compare equal.
     codes_in_order: Vec<u64>,
 }
 
 impl Complexity {
-    /// The cost of `case`.
+    /// Computes the complexity of `case`.
     pub fn of(i: &Instruction, case: &Case) -> Complexity {
         let products = (0..case.a.len()).filter(|at| is_term(i, case.a[*at], case.b[case.logical(i, *at)])).count();
         let mut cost = Complexity {
@@ -70,7 +70,7 @@ impl Complexity {
     }
 }
 
-/// The exponent of the largest finite term, about: of products the sum of the factors' exponents.
+/// The exponent of the largest finite term; for products, the sum of the factors' exponents.
 fn largest(i: &Instruction, case: &Case) -> Option<i32> {
     let product = |at: usize| Some(leading(i.a, case.a[at])? + leading(i.b, case.b[case.logical(i, at)])?);
     (0..case.a.len()).filter_map(product).chain(leading(i.c, case.c)).max()
@@ -83,12 +83,12 @@ pub(crate) fn leading(format: &Format, code: u64) -> Option<i32> {
         .then(|| datum.exponent + 63 - datum.significand.leading_zeros() as i32)
 }
 
-/// Whether a code is not zero.
+/// Returns true if a code is not zero.
 fn is_nonzero(format: &Format, code: u64) -> bool {
     format.decode(code).class != Class::Zero
 }
 
-/// Whether the product of two codes is not zero.
+/// Returns true if the product of two codes is not zero.
 fn is_term(i: &Instruction, a: u64, b: u64) -> bool {
     let (a, b) = (i.a.decode(a), i.b.decode(b));
     (a.class != Class::Zero && b.class != Class::Zero) || !a.is_finite() || !b.is_finite()
