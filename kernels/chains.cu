@@ -1,9 +1,9 @@
-// Every element of a matrix product by the model: the steps of an instruction, each of which adds to the one before it.
+// Matrix products by the model: every element is a chain of the instruction's steps.
 //
-// Put behind the definitions of an instruction of M rows and N columns, the width of its codes, and the arithmetic. `pack_a` and
-// `pack_b` lay the operands of the steps out in the order of the steps, filled with zeros; `chains` sums them.
+// Follows the definitions of an instruction of M rows and N columns, the width of its codes, and the arithmetic.
+// `pack_a` and `pack_b` lay out the operands in the order of the steps, padded with zeros; `chains` sums them.
 
-// What a step takes of k: zeros follow where it is fewer than K.
+// A step's range of k; zeros fill it up to K.
 struct Step {
     int from;
     int count;
@@ -36,13 +36,14 @@ extern "C" __global__ void pack_b(const B::Code* b, const Step* steps, Word coun
 }
 
 #if FACTOR != FACTOR_INTEGER
-// The number of f32 that a code of D is.
+// The value of a code of D in f32.
 MODEL float single_of(Word code) {
     return __uint_as_float((unsigned)convert<FormatD, KEEP, TargetF32>(code));
 }
 #endif
 
-// The steps of run r end before `ends[r]`. A block has the elements of one tile. `promoted`: f32; else codes of D.
+// The steps of run r end before `ends[r]`. A block has the elements of one tile. With `promoted`, results are f32, else
+// codes of D.
 extern "C" __global__ void __launch_bounds__(M * N)
     chains(const A::Code* a_codes, const Factor* a_factors, const B::Code* b_codes, const Factor* b_factors, const Word* ends, Word runs,
            Word rows, Word columns, Word promoted, D::Code* d, unsigned* sums) {

@@ -1,11 +1,11 @@
-// What a matrix instruction takes of whole warps: rounds of so many independent runs of it, each on its own sums.
+// Cost of a matrix instruction of whole warps: rounds of runs on independent sums.
 //
-// Put behind mma.cu, mma884.cu and wmma.cu, and cost_loop.cuh. Sums are C of the next run where C and D have one format (CHAINED); else C is
-// made of their bits. Where conversions of operands belong to the instruction (FRESH), every run has an A and a B of its own, so that the
-// compiler cannot convert them once for several runs: `step`, which is 0, is added to their words. Operands are registers: word r of lane l
-// at r * 32 + l.
+// Follows mma.cu, mma884.cu or wmma.cu, and cost_loop.cuh. If C and D have one format (CHAINED), a sum is C of the next
+// run; else C is made of the sum's bits. If the instruction includes conversions of its operands (FRESH), every run
+// gets new words of A and B, by adding `step`, which is 0: the compiler cannot convert them once for several runs.
+// Operands are registers: word r of lane l at r * 32 + l.
 
-// What of A is stored: the first two of every four elements.
+// Stored elements of A: the first two of every four.
 const unsigned METADATA = 0x44444444;
 
 template <int REGISTERS, class Register>
@@ -39,7 +39,7 @@ __device__ __forceinline__ void rounds(const void* a, const void* b, const void*
 #elif CHAINED
                 EXECUTE(sums[i], fa, fb, sums[i]);
 #else
-                // Whatever the bits of the sums are in the format of C: the runs wait for one another, and none is left out.
+                // The bits of the sums as C, in any format: runs wait for each other, and none is optimised away.
                 C::Register own[C_REGISTERS];
 #pragma unroll
                 for (int r = 0; r < C_REGISTERS; ++r) own[r] = fc[r];

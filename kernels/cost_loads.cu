@@ -1,10 +1,10 @@
-// What loads from shared memory take: rounds of so many independent chains of them. What is loaded is the address of the next load of the
-// chain, which is the same one.
+// Cost of loads from shared memory: rounds of independent chains. Each load returns the address of its chain's next
+// load, which is its own.
 //
-// Behind cost_loop.cuh. Specialised by WAYS (threads of a warp, or of those that are served together, that want the same bank), MATRICES (of
-// ldmatrix; 0: ld.shared) and WORDS that ld.shared loads.
+// Follows cost_loop.cuh. Specialised by WAYS (threads served together that want the same bank), MATRICES (of ldmatrix;
+// 0: ld.shared) and WORDS per ld.shared.
 
-// The first word that a thread loads from `at`.
+// Loads from `at`, and returns the thread's first word.
 __device__ __forceinline__ unsigned load(unsigned at) {
     unsigned first;
 #if MATRICES == 1
@@ -32,7 +32,7 @@ __device__ __forceinline__ void rounds(const void*, const void*, const void*, Wo
     const unsigned lane = threadIdx.x % 32;
     const unsigned base = (unsigned)__cvta_generic_to_shared(memory);
 #if MATRICES
-    // Thread t gives the address of row t, and gets word t.
+    // Thread t gives the address of row t and gets word t.
     const unsigned own = base + 16 * lane;
     if (threadIdx.x < 32) memory[lane] = own;
 #else

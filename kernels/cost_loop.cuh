@@ -1,9 +1,9 @@
-// How costs are measured: rounds of so many runs, back to back, between two looks at the clocks. Put before cost.cu, cost_wgmma.cu,
-// cost_loads.cu and cost_scalar.cu.
+// Measurement of costs: rounds of runs, back to back, between two readings of the clocks. Precedes cost.cu,
+// cost_wgmma.cu, cost_loads.cu and cost_scalar.cu.
 
 typedef unsigned long long Word;
 
-// Runs in the body of the loop, about.
+// Runs in the body of the loop (about).
 const int BODY = 16;
 
 __device__ __forceinline__ Word nanoseconds() {
@@ -12,12 +12,12 @@ __device__ __forceinline__ Word nanoseconds() {
     return now;
 }
 
-// `round` so many times, then `finish`. `times` of this warp: clocks at the beginning and at the end, nanoseconds at the beginning and at
-// the end.
+// Does `round` `count` times, then `finish`. Writes this warp's `times`: start and end in clocks, start and end in
+// nanoseconds.
 template <class Round, class Finish>
 __device__ __forceinline__ void timed(Word count, Word* times, Round round, Finish finish) {
     Word* const own = times + ((Word)blockIdx.x * blockDim.x + threadIdx.x) / 32 * 4;
-    // The first time, one round brings the code near.
+    // A first round warms the instruction cache.
 #pragma unroll 1
     for (int time = 0; time < 2; ++time) {
         const Word last = time == 0 ? 1 : count;
@@ -38,7 +38,7 @@ __device__ __forceinline__ void timed(Word count, Word* times, Round round, Fini
     }
 }
 
-// What all runs have come to, so that none is left out.
+// Combines the results of all runs, so that none is optimised away.
 template <int COUNT, int REGISTERS, class Register>
 __device__ __forceinline__ void keep(const Register (&sums)[COUNT][REGISTERS], Register* sink) {
     Register all = 0;
@@ -50,7 +50,7 @@ __device__ __forceinline__ void keep(const Register (&sums)[COUNT][REGISTERS], R
     sink[(Word)blockIdx.x * blockDim.x + threadIdx.x] = all;
 }
 
-// The entry cost_N, which calls rounds<N> with its arguments.
+// The entry cost_N calls rounds<N> with its arguments.
 #define COST(INDEPENDENT)                                                                                                       \
     extern "C" __global__ void cost_##INDEPENDENT(const void* a, const void* b, const void* c, Word count, unsigned step, Word* times, \
                                                   void* sink) {                                                                 \

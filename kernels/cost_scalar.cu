@@ -1,8 +1,9 @@
-// What a scalar instruction takes of whole warps, each of whose threads executes it: rounds of so many independent chains of it, where a
-// result is the first operand of the next run.
+// Cost of a scalar instruction of whole warps, executed by every thread: rounds of independent chains, whose results
+// are the first operands of the next runs.
 //
-// Behind cost_loop.cuh, and Source, Result and `repeat`, which executes the instruction on a result and SOURCES - 1 operands. The chains
-// begin with results of their own, and turns alternate between SETS of operands: else the compiler executes once what is alike. Operands are registers: word r of lane l at r * 32 + l; INDEPENDENT + SOURCES * SETS of them.
+// Follows cost_loop.cuh, Source, Result and `repeat`, which executes the instruction on a result and SOURCES - 1
+// operands. Chains begin with different results, and turns alternate between SETS of operands; else the compiler would
+// merge equal work. Operands are registers: word r of lane l at r * 32 + l; INDEPENDENT + SOURCES * SETS of them.
 
 const int SETS = 2;
 

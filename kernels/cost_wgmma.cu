@@ -1,11 +1,11 @@
-// What an instruction takes of warpgroups: rounds of so many independent runs of it, each on its own sums, issued back to back; and
-// runs each of which is waited for.
+// Cost of a warpgroup instruction: rounds of runs on independent sums, issued back to back, and runs that are waited
+// for one by one.
 //
-// Put behind wgmma.cu, with ISSUE, which is EXECUTE without fence, commit and wait, and cost_loop.cuh. MOST_INDEPENDENT: 1, 2 or 4. All
-// warpgroups of a block read the same A (unless it is in registers) and the same B. Operands: A in registers as word r of thread t at
-// r * 128 + t, in shared memory as its bytes; B as its bytes.
+// Follows wgmma.cu, with ISSUE (EXECUTE without fence, commit and wait), and cost_loop.cuh. MOST_INDEPENDENT is 1, 2 or
+// 4. All warpgroups of a block read the same A (unless it is in registers) and the same B. Operands: A in registers as
+// word r of thread t at r * 128 + t, in shared memory as bytes; B as bytes.
 
-// What of A is stored: the first two of every four elements.
+// Stored elements of A: the first two of every four.
 const unsigned METADATA = 0x44444444;
 const int THREADS = 128;
 
@@ -23,7 +23,7 @@ __device__ __forceinline__ void issue(D::Register (&sums)[D_REGISTERS], FactorA 
 #endif
 }
 
-// INDEPENDENT 0: one sum, and each run is waited for.
+// INDEPENDENT 0 is one sum whose runs are waited for one by one.
 template <int INDEPENDENT>
 __device__ __forceinline__ void rounds(const void* a, const void* b, const void*, Word count, unsigned, Word* times, void* sink) {
     const int SUMS = INDEPENDENT > 0 ? INDEPENDENT : 1;

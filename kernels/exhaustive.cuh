@@ -1,10 +1,10 @@
 // Operands of `verify`: all pairs of codes of A and B in one position (core/src/inputs/exhaustive.rs has the formula).
 //
-// Specialised by POSITION, A_CODES and B_CODES (the bits of a code that carry information) and A_PADDING and B_PADDING; of
+// Specialised by POSITION, A_CODES and B_CODES (the significant bits of a code), A_PADDING and B_PADDING, and for
 // block-scaled forms by SCALE_ONE, the code of 1.
 
 struct MadeTile {
-    unsigned long long a, b;  // the numbers of the first row's and the first column's code
+    unsigned long long a, b;  // numbers of the first row's and the first column's code
 };
 
 __device__ __forceinline__ MadeTile make_tile(unsigned long long, unsigned long long number) {

@@ -1,10 +1,9 @@
-// Codes, the registers that hold them, and moving codes between a tile in memory and a fragment.
+// Codes, the registers that hold them, and copies of codes between a tile in memory and a fragment.
 //
-// Put in front of every kernel source, after the definitions that specialise it. A code is 1, 4, 8, 16, 32 or 64 bits
-// wide; in memory a code of 1 or 4 bits has a byte to itself. A register is 32 bits and holds 32 / BITS codes, the first in its
-// lowest bits; a 64-bit code has a register of its own.
-// Everything is moved as unsigned integers: no bit of a code is looked at, so tf32 containers, NaN payloads and
-// negative zeros arrive as they were.
+// Precedes every kernel source, after the definitions that specialise it. A code has 1, 4, 8, 16, 32 or 64 bits; in
+// memory, a code of 1 or 4 bits takes a byte. A register has 32 bits and holds 32 / BITS codes, the first in its lowest
+// bits; a 64-bit code has a 64-bit register. Codes are copied as unsigned integers, so tf32 containers, NaN payloads
+// and negative zeros arrive unchanged.
 
 template <int BITS> struct Width;
 template <> struct Width<1> { typedef unsigned char Code; typedef unsigned Register; static const int CODES = 32; };

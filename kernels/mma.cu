@@ -1,9 +1,9 @@
 // mma.sync and mma.sp of the shapes m16n8kK and m8n8kK: one tile to a warp.
 //
-// Specialised by M, N, K, STORED_K, A_BITS .. D_BITS, A_REGISTERS .. D_REGISTERS and EXECUTE(d, a, b, c), of sparse forms
-// EXECUTE(d, a, b, c, metadata). The stored elements of a sparse A lie as those of a dense one with STORED_K columns.
+// Specialised by M, N, K, STORED_K, A_BITS .. D_BITS, A_REGISTERS .. D_REGISTERS and EXECUTE(d, a, b, c), for sparse
+// forms EXECUTE(d, a, b, c, metadata). The stored elements of a sparse A lie like a dense A with STORED_K columns.
 // Register layouts: PTX ISA, "Matrix Fragments for mma". With g = lane / 4 and t = lane % 4, one formula for each
-// operand covers every shape and width: eight rows (columns of B) are spread over g, codes along k over t.
+// operand covers every shape and width: g counts eight rows (columns of B), t counts codes along k.
 
 const int THREADS_PER_RUN = 32;
 const int TILES_PER_RUN = 1;
@@ -22,7 +22,7 @@ __device__ constexpr int b_place(int lane, int r, int i) {
     return k * N + column;
 }
 
-// `e` counts the elements of C or D that a lane holds.
+// `e` counts a lane's elements of C or D.
 __device__ constexpr int cd_place(int lane, int e) {
     const int row = lane / 4 + 8 * (e / 2);
     const int column = 2 * (lane % 4) + e % 2;

@@ -1,6 +1,6 @@
-// Exact sums of any terms of a rule, as wide as its formats need. Behind model_wide.cuh.
+// Exact sums of any terms of a rule, as wide as its formats need. Follows model_wide.cuh.
 
-// An exact sum of any terms of the rule: two's complement in units of 2^ACCUMULATOR_LOW.
+// An exact sum of any terms of the rule, in two's complement with units of 2^ACCUMULATOR_LOW.
 struct Accumulator {
     Word limbs[ACCUMULATOR_LIMBS];
 
@@ -30,7 +30,7 @@ struct Accumulator {
         }
     }
 
-    // The sum: of more than 128 bits the leading 65 or more, and sticky.
+    // The sum; beyond 128 bits, its leading 65 or more bits and the sticky bit.
     MODEL Held sum() {
         const bool negative = limbs[ACCUMULATOR_LIMBS - 1] >> 63;
         Word carry = 1;

@@ -1,4 +1,4 @@
-// Chains of fused multiply-adds in f32 and f64, by the instructions for them.
+// Chains of fused multiply-adds in f32 and f64, by their own instructions.
 
 #if FACTOR == FACTOR_F32
 typedef float Number;
@@ -26,7 +26,7 @@ template <int DIRECTION> MODEL double multiply(double a, double b) {
 }
 #endif
 
-// A number as a code. A NaN has the target's code.
+// A number as a code; a NaN has the target's code.
 template <class TARGET> MODEL Word canonical(Number x) { return x != x ? TARGET::NAN_CODE : code_of(x); }
 
 // The product at a stored k, rounded once.
@@ -34,7 +34,7 @@ template <class TARGET> MODEL Word product_code(const Operands& x, int k) {
     return canonical<TARGET>(multiply<TARGET::ROUNDING>(x.a(k).number, x.b(k).number));
 }
 
-// A fused multiply-add. A NaN result has the target's code, or is the first NaN operand in the order of the rule, made quiet.
+// A fused multiply-add. A NaN result has the target's code, or is the rule's first NaN operand, made quiet.
 template <class NANS, class FROM, class TARGET> MODEL Word fma_code(const Operands& x, int k, Word from) {
     typedef typename TARGET::Format F;
     const Number operands[3] = {x.a(k).number, x.b(k).number, number_of<FROM>(from)};
@@ -49,7 +49,7 @@ template <class NANS, class FROM, class TARGET> MODEL Word fma_code(const Operan
     return nan;
 }
 
-// A code whose NaN is quiet.
+// A code, with its NaN made quiet.
 template <class F> MODEL Word quiet(Word code) {
     return decode<F, KEEP>(code).kind == NOT_A_NUMBER ? code | 1ull << (F::TRAILING_BITS - 1) : code;
 }

@@ -1,6 +1,6 @@
-// Fused steps whose terms fit into 64 bits: the fast case. Terms of at most 31 bits are kept in 32.
+// Fused steps whose terms fit into 64 bits (the fast case). Terms of at most 31 bits take 32.
 
-// The code of a sum with an infinity or a NaN among its terms.
+// The code of a sum with infinite or NaN terms.
 template <class GROUP, class FROM, int SUBNORMALS, class TARGET> __device__ __noinline__ Word special_sum(const Operands& x, Word from) {
     bool nan = false, infinite[2] = {false, false};
     const Value c = decode<FROM, SUBNORMALS>(from);
@@ -17,7 +17,7 @@ template <class GROUP, class FROM, int SUBNORMALS, class TARGET> __device__ __no
     return TARGET::infinite(infinite[1]);
 }
 
-// A product, or a sum of aligned terms, where it fits.
+// A product, or a sum of aligned terms, in 32 or 64 bits.
 template <bool WIDE> struct Sized { typedef int Signed; typedef unsigned Magnitude; static const int BITS = 32; };
 template <> struct Sized<true> { typedef long long Signed; typedef Word Magnitude; static const int BITS = 64; };
 
@@ -35,7 +35,7 @@ template <bool WIDE> MODEL typename Sized<WIDE>::Signed cut(typename Sized<WIDE>
     const typename S::Magnitude magnitude = magnitude_of(x);
     typename S::Magnitude kept = magnitude >> down;
     if (ALIGNMENT_ROUNDING != RZ && magnitude != 0) {
-        // What is cut off, in units of 2^-64 of the last bit.
+        // The dropped bits, in units of 2^-64 of the last kept bit.
         const Word wide = magnitude;
         const Word rest = shift == 0 ? 0 : shift < 64 ? wide << (64 - shift) : shift == 64 ? wide : 1;
         if (rounds_up<ALIGNMENT_ROUNDING>(x < 0, kept & 1, rest, false)) ++kept;
@@ -43,13 +43,14 @@ template <bool WIDE> MODEL typename Sized<WIDE>::Signed cut(typename Sized<WIDE>
     return x < 0 ? -(typename S::Signed)kept : (typename S::Signed)kept;
 }
 
-// One fused step: the terms are aligned to the largest exponent, cut, added exactly, and the sum is rounded once.
+// One fused step: terms are aligned to the largest exponent, truncated or rounded, and added exactly; the sum is
+// rounded once.
 template <class GROUP, class FROM, int SUBNORMALS, class TARGET> MODEL Word fused(const Operands& x, Word from) {
     constexpr int COUNT = GROUP::COUNT;
     constexpr bool WIDE = TERM_BITS > 31;
     typedef typename Sized<WIDE>::Signed Signed;
     const Value c = decode<FROM, SUBNORMALS>(from);
-    // Exponents of units digits, less the fraction bits of a product.
+    // Exponents of units digits, minus the fraction bits of a product.
     Signed terms[COUNT > 0 ? COUNT : 1];
     int exponents[COUNT > 0 ? COUNT : 1];
     int largest = c.kind != FINITE ? SPECIAL_TERM

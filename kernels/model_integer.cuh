@@ -1,13 +1,13 @@
 // Exact integers.
 
-// A sum brought into its range.
+// Wraps or saturates a sum.
 MODEL long long within(long long sum) {
     const long long high = (1ll << (SUM_BITS - 1)) - 1, low = -high - 1;
     if (SATURATES) return sum > high ? high : sum < low ? low : sum;
     return (long long)((unsigned long long)sum << (64 - SUM_BITS)) >> (64 - SUM_BITS);
 }
 
-// The exact sum of c and products (or exclusive ors), brought into its range after every group.
+// The exact sum of c and products (or exclusive ors), wrapped or saturated after every group.
 MODEL Word integer(const Operands& x, Word c) {
     long long sum = (int)(unsigned)c;
 #pragma unroll

@@ -1,6 +1,6 @@
 // Operands of the model: codes and factors of one element of D, by stored k.
 
-// An operand of A or B, ready for the steps.
+// An operand of A or B, prepared for the steps.
 struct Factor {
 #if FACTOR == FACTOR_F64
     double number;
@@ -11,17 +11,17 @@ struct Factor {
 #elif FACTOR == FACTOR_INTEGER
     short number;
 #else
-    int significand;  // signed, and of A lifted by FACTOR_LIFT bits
-    int exponent;     // of the last bit, before lifting; NOWHERE of a zero, SPECIAL of an infinity or NaN
+    int significand;  // signed; A's lifted by FACTOR_LIFT bits
+    int exponent;     // of the last bit, before lifting; NOWHERE for a zero, SPECIAL for an infinity or NaN
 #endif
 };
 
 const int NOWHERE = -8192, SPECIAL = 24576, SPECIAL_TERM = 8192;
 
-// Bits are integers as they are: there are no factors of them beside their codes.
+// Single bits are their own integers and need no factors.
 const bool BITS_ALONE = FormatA::BITS == 1 && FormatB::BITS == 1;
 
-// A value as TO holds it. Unpacking is exact; a subnormal number of FROM can become a normal one.
+// A value in the format TO. Unpacking is exact; a subnormal number of FROM may become normal.
 template <class FROM, class TO> MODEL Value unpacked(Word code) {
     Value value = decode<FROM, OPERAND_SUBNORMALS>(code);
     if (value.significand != 0) {
@@ -34,7 +34,7 @@ template <class FROM, class TO> MODEL Value unpacked(Word code) {
 }
 
 #if FACTOR == FACTOR_F32
-// The code in f32, which holds every number of F; NaNs of f32 itself keep their payloads.
+// The code in f32, which holds every number of F; NaNs of f32 keep their payloads.
 template <class F> MODEL unsigned f32_code(Word code) {
     return F::TRAILING_BITS == 23 ? (unsigned)code : (unsigned)convert<F, KEEP, TargetF32>(code);
 }
@@ -61,13 +61,13 @@ template <class FROM, class TO, bool LIFTED> MODEL Factor factor(Word code) {
 
 // The operands of one element of D: factors and codes by stored k.
 struct Operands {
-    const Factor* row;            // of A: row[k * M]
-    const Factor* column;         // of B: column[k * N]
+    const Factor* row;            // A: row[k * M]
+    const Factor* column;         // B: column[k * N]
     const A::Code* row_codes;     // row_codes[k]
     const B::Code* column_codes;  // column_codes[k * N]
     const unsigned char* positions;
 #ifdef SCALE_BLOCK
-    const unsigned char* row_scales;     // of blocks: row_scales[block]
+    const unsigned char* row_scales;     // per block: row_scales[block]
     const unsigned char* column_scales;  // column_scales[block * N]
 #endif
 

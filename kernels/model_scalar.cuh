@@ -1,4 +1,4 @@
-// Ordinary operations in any formats: additions and fused multiply-adds. Behind model_terms.cuh.
+// Ordinary additions and fused multiply-adds in any formats. Follows model_terms.cuh.
 
 // x + y, rounded.
 template <class NANS, class TO> __device__ __noinline__ Held add_held(const Held& x, const Held& y) {

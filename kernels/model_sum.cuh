@@ -1,9 +1,9 @@
-// Sums of any program: aligned or exact, of products and of other values. Behind model_terms.cuh and model_accumulator.cuh.
-// Terms are made again in every pass, for there is no room to keep them.
+// Sums of any program, aligned or exact, of products and other values. Follows model_terms.cuh and
+// model_accumulator.cuh. Each pass makes the terms again, because registers cannot hold them.
 
 MODEL int larger(int x, int y) { return x > y ? x : y; }
 
-// Value `at` of a sum: its products, then its addends.
+// Value `at` of a sum: products first, then addends.
 template <class P, class S> MODEL Held summand(const Operands& x, const Held* addends, int at) {
     if constexpr (P::COUNT > 0) {
         if (at < P::COUNT) return term<P>(x, at);
@@ -11,7 +11,7 @@ template <class P, class S> MODEL Held summand(const Operands& x, const Held* ad
     return addends[at - P::COUNT];
 }
 
-// The NaN of a sum: the first of its operands in the order of the rule, if that keeps payloads.
+// The NaN of a sum: its first operand in the rule's order, if that keeps payloads.
 template <class P, class S> __device__ __noinline__ Held nan_of(const Operands& x, const Held* addends) {
     typedef typename S::Nans Nans;
     Held nan = nothing(false);
@@ -45,10 +45,10 @@ template <class P, class S> __device__ __noinline__ Held nan_of(const Operands& 
     return nan;
 }
 
-// A sum that is not rounded.
+// An unrounded sum.
 template <class P, class S> __device__ __noinline__ Held sum(const Operands& x, const Held* addends) {
     constexpr int COUNT = P::COUNT + S::ADDENDS;
-    // What is not finite; the largest exponent; whether every value is a zero, and with which signs.
+    // Infinities and NaN; the largest exponent; zeros and their signs.
     bool nan = false, infinite[2] = {false, false}, zeros = true, signs[2] = {false, false}, there = false;
     int largest = 0;
 #pragma unroll 1
@@ -94,7 +94,7 @@ template <class P, class S> __device__ __noinline__ Held sum(const Operands& x, 
         }
         total = finite(units, largest - S::MOST_BITS);
         if (lost && units != 0) {
-            // The least of 110 bits stands for all that was cut off: it is far behind whatever the sum is rounded to.
+            // One unit of 2^-110 stands for all dropped bits: it lies far below the last bit of any rounding.
             const int left = larger(leading_zeros(total.significand) - 18, 0);
             const bool down = S::ROUNDING == RU || (S::ROUNDING != RD && units < 0);
             total = finite(units * ((SignedWide)1 << left) + (down ? -1 : 1), largest - S::MOST_BITS - left);

@@ -1,6 +1,6 @@
-// The terms of general steps, made from codes when they are needed. Behind model_wide.cuh and model_operands.cuh.
+// Terms of general steps, made from codes on demand. Follows model_wide.cuh and model_operands.cuh.
 
-// The same value, unless it is a NaN: then that of the code itself, whose payload may be passed on.
+// The same value; a NaN is decoded from the code itself, whose payload may be passed on.
 template <class F> MODEL Held with_payload(const Held& held, Word code) {
     if (held.kind != NOT_A_NUMBER) return held;
     Held nan = widened(decode<F, KEEP>(code), F::TRAILING_BITS);
@@ -8,7 +8,7 @@ template <class F> MODEL Held with_payload(const Held& held, Word code) {
     return nan;
 }
 
-// The factors of a product, as the rule unpacks them; `bits` of their significands are taken.
+// A factor of a product, as the rule unpacks it, with only `bits` of its significand.
 template <class FROM, class TO> MODEL Held factor_held(Word code, Word bits) {
     Held held = UNPACKED ? widened(unpacked<FROM, TO>(code), TO::TRAILING_BITS)
                          : widened(decode<FROM, OPERAND_SUBNORMALS>(code), FROM::TRAILING_BITS);
@@ -23,14 +23,14 @@ MODEL Held c_held(Word code) {
     return with_payload<FormatC>(held, code);
 }
 
-// What a sum has that has no products.
+// The products of a sum without products.
 struct NoProducts {
     static constexpr int COUNT = 0;
     static constexpr bool SCALED = false;
     static constexpr int SCALE_SUMS = 0;
 };
 
-// The first NaN among operands, in the order of the rule; `otherwise` if there is none.
+// The first NaN operand in the rule's order, or `otherwise`.
 template <class NANS> MODEL Held first_nan(const Held* operands, int count, const Held& otherwise) {
     Held found = otherwise;
 #pragma unroll 1
@@ -49,7 +49,7 @@ template <int LIMIT> MODEL Held limited(Held p) {
     return p;
 }
 
-// The exact product at a place of a list, without scales. What is not finite has no pieces.
+// The exact product at a place of a list, without scales. Infinities and NaNs are not split into bits.
 template <class P> MODEL Held exact_product(const Operands& x, int at) {
     const int k = P::k(at);
     Held a = factor_held<FormatA, FactorA>(x.a_code(k), P::a_bits(at));
@@ -60,14 +60,14 @@ template <class P> MODEL Held exact_product(const Operands& x, int at) {
 }
 
 #ifdef SCALE_BLOCK
-// The product of the scales of a stored k.
+// The product of the scales at a stored k.
 MODEL Held scale_at(const Operands& x, int k) {
     const int block = x.logical(k) / SCALE_BLOCK;
     return times(widened(decode<FormatScale, KEEP>(x.row_scales[block]), FormatScale::TRAILING_BITS),
                  widened(decode<FormatScale, KEEP>(x.column_scales[block * N]), FormatScale::TRAILING_BITS));
 }
 
-// The exact sum of a run of products, times their scales; the exponent is that of the scales.
+// The exact sum of a run of products, times their scales; its exponent is the scales'.
 template <class P> __device__ __noinline__ Held scaled_sum(const Operands& x, int run) {
     SignedWide total = 0;
     bool nan = false, infinite[2] = {false, false};

@@ -1,8 +1,8 @@
-// Values of the model: decoding and rounding codes, products and ordinary additions, in integers of 64 bits.
+// Values of the model in 64-bit integers: decoding, rounding, products and ordinary additions.
 //
-// Put behind definitions that specialise it (src/device/cuda/arithmetic): the format records FormatA .. FormatD, FactorA
-// and FactorB (A and B after unpacking), the targets of the rule (records with Format, ROUNDING and the codes of what lies
-// beyond the largest number), and constants of its steps. Plain C++17 where __device__ and the intrinsics are defined.
+// Follows definitions that specialise it (src/device/cuda/arithmetic): the format records FormatA .. FormatD, FactorA
+// and FactorB (A and B after unpacking), the targets of the rule (Format, ROUNDING and the codes beyond the largest
+// number), and constants of its steps. Plain C++17 where __device__ and the intrinsics are defined.
 
 
 #define MODEL __device__ __forceinline__
@@ -143,7 +143,7 @@ template <class TARGET> MODEL Word sum_of(Value x, Value y) {
     }
     if (x.significand == 0) return encode<TARGET>(y.negative, y.significand, y.exponent, false);
     if (y.significand == 0) return encode<TARGET>(x.negative, x.significand, x.exponent, false);
-    // Both with their leading bit at 61: the smaller in magnitude is cut, and what is lost is remembered.
+    // Both have their leading bit at 61; the smaller magnitude is truncated, with a sticky bit.
     const int x_up = __clzll((long long)x.significand) - 2, y_up = __clzll((long long)y.significand) - 2;
     x.significand <<= x_up; x.exponent -= x_up;
     y.significand <<= y_up; y.exponent -= y_up;
@@ -156,7 +156,7 @@ template <class TARGET> MODEL Word sum_of(Value x, Value y) {
     const Word cut = down < 64 ? y.significand >> down : 0;
     const bool sticky = down < 64 ? cut << down != y.significand : true;
     if (x.negative == y.negative) return encode<TARGET>(x.negative, x.significand + cut, x.exponent, sticky);
-    // Below an exact difference by less than one: one less, and something more.
+    // The exact difference is smaller by less than one: subtract one and set the sticky bit.
     const Word difference = x.significand - cut - (sticky ? 1 : 0);
     if (difference == 0 && !sticky) return zero_code<TARGET>(disagree);
     return encode<TARGET>(x.negative, difference, x.exponent, sticky);

@@ -1,18 +1,17 @@
-// Values of the general steps: significands of 128 bits, exact or with a little more than they say. Behind model_value.cuh.
+// Values of the general steps: 128-bit significands, exact or with a sticky bit. Follows model_value.cuh.
 
 typedef unsigned __int128 Wide;
 typedef __int128 SignedWide;
 
-// (-1)^negative * (significand + something below 1 where `sticky`) * 2^exponent. In an alignment, `units` is the exponent that
-// counts: that of the significand's units digit.
-// Of a NaN the significand is the payload, and `units` - `exponent` its bits.
+// (-1)^negative * (significand + something below 1 if `sticky`) * 2^exponent. Alignment uses `units`, the exponent of
+// the significand's units digit. For a NaN, the significand is the payload, of `units` - `exponent` bits.
 struct Held {
     Wide significand;
     int exponent, units;
     bool negative, sticky;
-    bool counts;   // of a zero, whether its exponent counts in an alignment all the same
-    bool agreed;   // of a zero, whether its sign is that of all its terms
-    bool payload;  // of a NaN, whether its payload is passed on
+    bool counts;   // for a zero, true if its exponent counts in an alignment
+    bool agreed;   // for a zero, true if all its terms have its sign
+    bool payload;  // for a NaN, true if its payload is passed on
     int kind;
 };
 
@@ -29,7 +28,7 @@ MODEL Held finite(SignedWide units, int exponent) {
 
 MODEL Held nothing(bool negative) { return Held{0, 0, 0, negative, false, false, true, false, FINITE}; }
 
-// A value of a format with `fraction` bits after the binary point.
+// A value of a format with `fraction` fraction bits.
 MODEL Held widened(const Value& value, int fraction) {
     return Held{value.significand, value.exponent, value.exponent + fraction, value.negative, false, false, true, false,
                 value.kind};
@@ -46,7 +45,7 @@ template <class TARGET> __device__ __noinline__ Word round_held(const Held& x) {
     return encode<TARGET>(x.negative, kept, x.exponent + cut, sticky);
 }
 
-// x in units of 2^quantum, cut. A value that reaches 2^127 units has no use.
+// x in units of 2^quantum, rounded. A value of 2^127 units or more has no use.
 template <int DIRECTION> __device__ __noinline__ SignedWide cut_wide(const Held& x, int quantum) {
     const int shift = quantum - x.exponent;
     Wide kept;
@@ -54,14 +53,14 @@ template <int DIRECTION> __device__ __noinline__ SignedWide cut_wide(const Held&
         kept = shift > -128 ? x.significand << -shift : 0;
     } else {
         kept = shift < 128 ? x.significand >> shift : 0;
-        // What is cut off, in units of 2^-128 of the last bit; below half of it where nothing near is left.
+        // The dropped bits, in units of 2^-128 of the last kept bit; below half of it if x is far smaller.
         const Wide rest = shift < 128 ? x.significand << (128 - shift) : shift == 128 ? x.significand : x.significand != 0;
         if (rounds_up<DIRECTION>(x.negative, kept & 1, (Word)(rest >> 64), (Word)rest != 0)) ++kept;
     }
     return x.negative ? -(SignedWide)kept : (SignedWide)kept;
 }
 
-// Whether x is no multiple of 2^quantum.
+// True if x is not a multiple of 2^quantum.
 MODEL bool loses(const Held& x, int quantum) {
     const int shift = quantum - x.exponent;
     return shift > 0 && x.significand != 0 && (shift > 127 || x.significand << (128 - shift) != 0);
@@ -79,7 +78,7 @@ template <class TARGET> MODEL Word quiet_nan(const Held& nan) {
     return (((Word)nan.negative << F::EXPONENT_BITS | biased) << T | trailing) << F::PADDING_BITS;
 }
 
-// Whether a finite result with this code is subnormal, by the rule of the destination.
+// True if a finite result with this code is subnormal, by the rule of the destination.
 template <class TO> MODEL bool is_tiny(const Held& x, Word code) {
     typedef typename TO::Format F;
     constexpr int T = F::TRAILING_BITS;
@@ -91,14 +90,14 @@ template <class TO> MODEL bool is_tiny(const Held& x, Word code) {
     const int leading = x.exponent + 127 - leading_zeros(x.significand);
     if (leading >= smallest_quantum<F>() + T) return false;
     if (TO::TININESS == TINY_BEFORE || leading < smallest_quantum<F>() + T - 1) return true;
-    // Half of the smallest normal number or more: does it round up to that with any exponent?
+    // At least half of the smallest normal number: does it round up to that number with an unbounded exponent?
     Held same = x;
     const SignedWide units = cut_wide<TO::ROUNDING>(same, leading - T);
     const Wide magnitude = units < 0 ? -(Wide)units : (Wide)units;
     return magnitude >> (T + 1) == 0;
 }
 
-// A value rounded to where it goes, as the next operation finds it.
+// A value rounded to its destination, as the next operation reads it.
 template <class TO, bool PASSES_NAN> __device__ __noinline__ Held deliver(const Held& x) {
     typedef typename TO::Format F;
     Word code;
@@ -123,7 +122,7 @@ template <class TO, bool PASSES_NAN> __device__ __noinline__ Held deliver(const 
     return held;
 }
 
-// x * y, exactly, for significands that have at most 128 bits together. Its units digit is that of both.
+// x * y, exactly, for significands of at most 128 bits together. Its units digit is the product of theirs.
 MODEL Held times(const Held& x, const Held& y) {
     Held p = {x.significand * y.significand, x.exponent + y.exponent, x.units + y.units, x.negative != y.negative,
               false, false, true, false, FINITE};
@@ -132,15 +131,15 @@ MODEL Held times(const Held& x, const Held& y) {
     return p;
 }
 
-// x + y, exact or sticky with more than 120 bits, for exact x and y of at most 110. A sum of zero has the sign on which
-// both agree, else `disagree`.
+// x + y, exact or sticky with more than 120 bits, for exact x and y of at most 110. A zero sum has the common sign,
+// else `disagree`.
 __device__ __noinline__ Held plus(Held x, Held y, bool disagree) {
     if (x.kind == NOT_A_NUMBER || y.kind == INFINITE || y.kind == NOT_A_NUMBER) {
         const Held swap = x;
         x = y;
         y = swap;
     }
-    // What is not finite is x now, if anything.
+    // Any infinity or NaN is x now.
     if (y.kind == NOT_A_NUMBER) return y;
     if (x.kind == NOT_A_NUMBER) return x;
     if (y.kind == INFINITE) {
@@ -158,7 +157,7 @@ __device__ __noinline__ Held plus(Held x, Held y, bool disagree) {
     }
     if (x.significand == 0) return y;
     if (y.significand == 0) return x;
-    // Both with their leading bit at 125: the smaller in magnitude is cut, and what is lost is remembered.
+    // Both have their leading bit at 125; the smaller magnitude is truncated, with a sticky bit.
     const int x_up = leading_zeros(x.significand) - 2, y_up = leading_zeros(y.significand) - 2;
     x.significand <<= x_up; x.exponent -= x_up;
     y.significand <<= y_up; y.exponent -= y_up;
@@ -173,7 +172,7 @@ __device__ __noinline__ Held plus(Held x, Held y, bool disagree) {
     if (x.negative == y.negative) {
         x.significand += cut;
     } else {
-        // Below an exact difference by less than one: one less, and something more.
+        // The exact difference is smaller by less than one: subtract one and set the sticky bit.
         x.significand -= cut + (x.sticky ? 1 : 0);
         if (x.significand == 0) x.negative = disagree;
     }

@@ -1,17 +1,18 @@
-// Every element of a matrix product by the instruction itself: its steps, each of which adds to the one before it.
+// Matrix products by the instruction itself: every element is a chain of its steps.
 //
-// Put behind mma.cu, of a dense instruction whose C and D have one format. `pack_a` and `pack_b` lay the operands out as the registers
-// of the steps, filled with zeros; `products` sums them. A warp has DOWN x ACROSS tiles of D, a block WARPS_DOWN x WARPS_ACROSS warps.
+// Follows mma.cu for a dense instruction whose C and D have one format. `pack_a` and `pack_b` lay out the operands as
+// the registers of the steps, padded with zeros; `products` sums them. A warp has DOWN x ACROSS tiles of D, a block
+// WARPS_DOWN x WARPS_ACROSS warps.
 
 typedef unsigned long long Word;
 
-// What a step takes of k: zeros follow where it is fewer than K.
+// A step's range of k; zeros fill it up to K.
 struct Step {
     int from;
     int count;
 };
 
-// Registers by tile, step, lane and place. `total`: registers of all tiles, filled up to whole blocks.
+// Registers by tile, step, lane and place. `total` is the number of registers of all tiles, padded to whole blocks.
 extern "C" __global__ void pack_a(const A::Code* a, const Step* steps, Word count, Word rows, Word k, A::Register* packed, Word total) {
     for (Word at = (Word)blockIdx.x * blockDim.x + threadIdx.x; at < total; at += (Word)gridDim.x * blockDim.x) {
         const int r = (int)(at % A_REGISTERS), lane = (int)(at / A_REGISTERS % 32);
@@ -44,7 +45,7 @@ extern "C" __global__ void pack_b(const B::Code* b, const Step* steps, Word coun
     }
 }
 
-// The registers of a warp's tiles for a step.
+// Loads the registers of a warp's tiles for a step.
 template <int TILES, int REGISTERS, class Register>
 __device__ __forceinline__ void load(Register (&fragments)[TILES][REGISTERS], const Register* own, Word tile_stride) {
 #pragma unroll
@@ -54,7 +55,8 @@ __device__ __forceinline__ void load(Register (&fragments)[TILES][REGISTERS], co
     }
 }
 
-// The steps of run r end before `ends[r]`. PROMOTED: what each run has summed is added, in f32, to a register; else codes of D.
+// The steps of run r end before `ends[r]`. With PROMOTED, each run's sum is added to an f32 register; else results are
+// codes of D.
 extern "C" __global__ void __launch_bounds__(WARPS_DOWN * WARPS_ACROSS * 32)
     products(const A::Register* a, const B::Register* b, const Word* ends, Word runs, Word rows, Word columns, D::Code* d) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -91,7 +93,7 @@ extern "C" __global__ void __launch_bounds__(WARPS_DOWN * WARPS_ACROSS * 32)
 #pragma unroll
                 for (int r = 0; r < B_REGISTERS; ++r) fb[j][r] = next_b[j][r];
             }
-            // The last step is read once more instead of what does not exist.
+            // The last step is read twice: nothing follows it.
             const Word following = step + 1 < steps ? step + 1 : step;
             load(next_a, own_a + following * of_a, steps * of_a);
             load(next_b, own_b + following * of_b, steps * of_b);

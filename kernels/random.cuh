@@ -1,4 +1,4 @@
-// Operands of `verify`: the endless adversarial sequence. Behind `stream.cuh`.
+// Operands of `verify`: the endless adversarial sequence. Follows `stream.cuh`.
 
 typedef StreamTile MadeTile;
 

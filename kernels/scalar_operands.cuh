@@ -1,5 +1,5 @@
-// The operands of a scalar instruction by the number of an input, as core/src/inputs/space.rs has them. Behind model_value.cuh
-// and definitions of LANES, OPERANDS, SWEPT_BITS, SPREAD, LOW_EXPONENT, HIGH_EXPONENT and SPECIAL_CODES.
+// The operands of a scalar instruction by input number, as in core/src/inputs/space.rs. Follows model_value.cuh and
+// definitions of LANES, OPERANDS, SWEPT_BITS, SPREAD, LOW_EXPONENT, HIGH_EXPONENT and SPECIAL_CODES.
 
 MODEL Word permuted(unsigned word) {
     word = (word ^ word >> 16) * 0x85ebca6bu;
@@ -18,7 +18,7 @@ __constant__ const Word special_codes[16] = {SPECIAL_CODES};
 
 MODEL Word special_code(int at) { return special_codes[at]; }
 
-// What one input adds to the digest of its chunk.
+// The contribution of one input to its chunk's digest.
 MODEL Word digest_term(Word index, Word code) {
     Word word = index * 0x9e3779b97f4a7c15ull ^ code;
     word = (word ^ word >> 32) * 0xd6e8feb86659fd93ull;
@@ -26,7 +26,7 @@ MODEL Word digest_term(Word index, Word code) {
     return word ^ word >> 32;
 }
 
-// The positive code with this biased exponent and significand (with its leading bit), confined to finite numbers.
+// The positive code with this biased exponent and significand (with its leading bit), limited to finite numbers.
 template <class F> MODEL Word assembled(int biased, Word significand) {
     constexpr int T = F::TRAILING_BITS, MOST = (1 << F::EXPONENT_BITS) - 2;
     if (biased <= 0) return significand >> (1 - biased < 63 ? 1 - biased : 63);
@@ -41,7 +41,7 @@ template <class F> MODEL Word factor_fields(Word code, int& biased) {
     return field == 0 ? trailing : trailing | 1ull << T;
 }
 
-// An addend that meets the product of a and b.
+// An addend near the product of a and b.
 template <class F> MODEL Word addend_of(Word a, Word b, Word hash) {
     constexpr int T = F::TRAILING_BITS;
     constexpr Word SIGN = 1ull << (F::BITS - 1);
@@ -65,7 +65,7 @@ template <class F> MODEL Word addend_of(Word a, Word b, Word hash) {
     return assembled<F>(biased + T + 1, 1ull << T | random) | (h << 10 & SIGN);
 }
 
-// A sample of a source of 64 bits.
+// A sample of a 64-bit source.
 MODEL Word wide_sample(Word seed, Word number) {
     const Word h = hashed(seed, 2 * number), g = hashed(seed, 2 * number + 1);
     if ((h & 7) == 0) return g;
@@ -84,7 +84,7 @@ struct Operands {
     Word code[3];
 };
 
-// The operands of one lane. PERMUTED is the number after as many permutations as the lane has predecessors.
+// The operands of one lane. `permuted_index` is the number after one permutation per preceding lane.
 MODEL Operands operands_of(Word seed, Word index, int lane, Word permuted_index) {
     Operands x = {{0, 0, 0}};
     if (SPREAD == 2) {

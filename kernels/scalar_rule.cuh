@@ -1,11 +1,12 @@
-// What a scalar instruction computes in a lane. Behind model_value.cuh and definitions that specialise it
-// (src/device/cuda/sweeper.rs): FormatA, TargetResult, TargetUnbounded, OPERATION, FLUSH_INPUTS, FLUSH_RESULTS, CLAMP, NAN_RULE...
+// The rule of a scalar instruction in one lane. Follows model_value.cuh and definitions that specialise it
+// (src/device/cuda/sweeper.rs): FormatA, TargetResult, TargetUnbounded, OPERATION, FLUSH_INPUTS, FLUSH_RESULTS, CLAMP,
+// NAN_RULE...
 
 enum Operation { CONVERT, ROUND, ADD, SUB, MUL, FMA, MIN, MAX, NEG, ABS };
 enum Clamp { UNCLAMPED, RELU, UNIT };
 enum NanRule { NAN_CODE_RULE, NAN_COPY, NAN_QUIET, NAN_CUT, NAN_BELOW };
 
-// Classes of data, as counts have them.
+// Classes of data, in the order of the counts.
 enum Class { ZERO_CLASS, SUBNORMAL_CLASS, NORMAL_CLASS, INFINITE_CLASS, NAN_CLASS };
 
 template <class F> MODEL Value integer_value(Word code) {
@@ -45,7 +46,7 @@ template <int DIRECTION> MODEL Value integral(Value value) {
     return value;
 }
 
-// An integral value as a code of an integer format; what is beyond it saturates.
+// An integral value as a code of an integer format; values beyond it saturate.
 template <class TARGET> MODEL Word encode_integer(const Value& value) {
     typedef typename TARGET::Format F;
     if (value.kind == NOT_A_NUMBER) return not_a_number<TARGET>();
@@ -61,7 +62,7 @@ template <class TARGET> MODEL Word encode_integer(const Value& value) {
 
 template <class TARGET, bool INTEGER = TARGET::Format::INTEGER> struct Result {
     static MODEL Word of(const Value& value) {
-        // Nothing but NaN stands for a negative number where there are none.
+        // In an unsigned format, only NaN can stand for a negative number.
         if (!TARGET::Format::SIGNED && value.negative && value.kind == FINITE && value.significand != 0) {
             return TARGET::beyond(true);
         }
@@ -74,7 +75,7 @@ template <class TARGET> struct Result<TARGET, true> {
     static MODEL Word sum(const Value&, const Value&) { return 0; }
 };
 
-// The rounded result of the operations that round.
+// The rounded result of operations that round.
 template <class TARGET> MODEL Word rounded(const Value& a, Value b, const Value& c) {
     if (OPERATION == CONVERT) return Result<TARGET>::of(a);
     if (OPERATION == ROUND) return Result<TARGET>::of(integral<TARGET::ROUNDING>(a));
@@ -84,7 +85,7 @@ template <class TARGET> MODEL Word rounded(const Value& a, Value b, const Value&
     return Result<TARGET>::sum(a, b);
 }
 
-// Whether a magnitude of the result, rounded as if exponents had no bounds, is below every normal number, and is not zero.
+// True if a nonzero magnitude, rounded with unbounded exponent, is below every normal number.
 template <class F> MODEL bool is_tiny(Word code) {
     const Word magnitude = code & ~(1ull << (F::BITS - 1));
     return magnitude != 0 && magnitude < UNBOUNDED_SMALLEST_NORMAL;
@@ -101,7 +102,7 @@ MODEL Word selected(const Value& a, const Value& b, Word a_code, Word b_code) {
         a_code &= ~SIGN;
         b_code &= ~SIGN;
     }
-    // Codes in the order of their values.
+    // Keys in the order of values.
     const Word a_key = a_code & SIGN ? ~a_code & (SIGN | (SIGN - 1)) : a_code | SIGN;
     const Word b_key = b_code & SIGN ? ~b_code & (SIGN | (SIGN - 1)) : b_code | SIGN;
     const bool first = b_nan || (!a_nan && (OPERATION == MIN ? a_key < b_key : a_key > b_key));
@@ -117,7 +118,7 @@ MODEL Word clamped(Word code) {
     return nan || negative ? 0 : code > ONE_CODE ? ONE_CODE : code;
 }
 
-// The code that a zero of a format with signs has instead of a subnormal number.
+// The signed zero that replaces a subnormal number, if inputs are flushed.
 template <class F> MODEL Word flushed(Word code) {
     return FLUSH_INPUTS && class_of<F>(code) == SUBNORMAL_CLASS ? code & 1ull << (F::BITS - 1) : code;
 }

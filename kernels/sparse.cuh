@@ -1,13 +1,13 @@
-// The metadata register of structured sparse A: which elements of each chunk along k are stored.
+// The metadata register of a structured sparse A: the stored elements of each chunk along k.
 //
-// Specialised by CHUNK_LENGTH, CHUNK_KEPT and CHUNK_TOGETHER (of every CHUNK_LENGTH elements CHUNK_KEPT are stored, in
-// groups of CHUNK_TOGETHER neighbours). Layouts: PTX ISA, "Sparse matrix storage", with sparsity selector 0.
+// Specialised by CHUNK_LENGTH, CHUNK_KEPT and CHUNK_TOGETHER: CHUNK_KEPT of every CHUNK_LENGTH elements are stored, in
+// groups of CHUNK_TOGETHER neighbours. Layouts: PTX ISA, "Sparse matrix storage", with sparsity selector 0.
 
 // Chunks in a row of A.
 const int CHUNKS = K / CHUNK_LENGTH;
 
-// The four bits of one chunk: the place of the first group that is kept, and that of the second above it. Of tf32 one
-// element is kept, which is a group of two halves.
+// The four bits of one chunk: the first kept group's place, then the second's. With tf32, one element is kept: a group
+// of two halves.
 __device__ __forceinline__ unsigned nibble(const unsigned char* kept) {
 #if CHUNK_KEPT == 1
     return kept[0] == 0 ? 0x4 : 0xe;
@@ -16,8 +16,8 @@ __device__ __forceinline__ unsigned nibble(const unsigned char* kept) {
 #endif
 }
 
-// Nibble `j` of `lane`, as the index of a chunk in the 16 rows of a warp. Where a row has fewer than 16 chunks, only
-// the lower lanes of four are read by the unit.
+// The chunk of nibble `j` of `lane`, among the 16 rows of a warp. If a row has fewer than 16 chunks, the unit reads
+// only the lower lanes of four.
 __device__ constexpr int chunk_place(int lane, int j) {
     const int g = lane / 4, t = lane % 4;
     const bool rows_in_register = A_BITS >= 16;
@@ -28,7 +28,7 @@ __device__ constexpr int chunk_place(int lane, int j) {
     return row * CHUNKS + chunk;
 }
 
-// The metadata that `lane` gives, for the 16 rows whose positions these are.
+// The metadata of `lane` for the 16 rows with these positions.
 __device__ __forceinline__ unsigned metadata(const unsigned char* positions, int lane) {
     unsigned word = 0;
 #pragma unroll

@@ -1,10 +1,10 @@
 // Operands of `tcnum verify`, third part, after stream_regimes.cuh: the codes.
 //
-// stream_tile is computed once for a tile; stream_a, stream_b, stream_c, stream_position, stream_scale_a and stream_scale_b
-// give any of its elements. Elements of A with one index along k, and of B, share a StreamLine, which a loop over rows or
-// columns can keep (stream_a_of, stream_b_of).
+// stream_tile is computed once per tile; stream_a, stream_b, stream_c, stream_position, stream_scale_a and
+// stream_scale_b give its elements. Elements of A and B with one index along k share a StreamLine, which a loop over
+// rows or columns can keep (stream_a_of, stream_b_of).
 
-// The other slots' factors of a product that is zero: the hash `choice` has which.
+// A slot whose product is zero: the hash `choice` decides which factors are zero.
 STREAM void stream_no_term(StreamLine& line, unsigned choice) {
     line.zero_a = choice >> 30 != 1;
     line.zero_b = choice >> 30 == 1 || choice >> 30 == 2;
@@ -12,7 +12,7 @@ STREAM void stream_no_term(StreamLine& line, unsigned choice) {
     line.any_b = true;
 }
 
-// The line of a role: of an index along k of dense forms, of a stored index of sparse ones.
+// The line of a role: an index along k for dense forms, a stored index for sparse ones.
 STREAM StreamLine stream_line(const StreamTile& t, unsigned role) {
     typedef StreamShape S;
     StreamLine line = {};
@@ -62,7 +62,7 @@ template <class F> STREAM StreamWord stream_fraction(unsigned kind, unsigned has
     return random & Format::FULL;
 }
 
-// The magnitude of 1.fraction * 2^exponent, brought into the range.
+// The magnitude of 1.fraction * 2^exponent, limited to the range.
 template <class F> STREAM StreamWord stream_number(int exponent, StreamWord fraction) {
     typedef StreamFormat<F> Format;
     const int e = stream_clamp(exponent, Format::LOW, Format::HIGH);
@@ -79,7 +79,7 @@ template <class F> STREAM StreamWord stream_any(unsigned hash) {
     return magnitude <= Format::LARGEST ? magnitude : magnitude ^ 1ull << (Format::MAGNITUDE - 1);
 }
 
-// A magnitude at a special place of the format, of NaN for `hash` 0 and 1.
+// A special magnitude of the format; NaN for the values 0 and 1 of the top bits.
 template <class F> STREAM StreamWord stream_special(unsigned hash) {
     typedef StreamFormat<F> Format;
     const StreamWord infinity = F::INFINITY_CODE >> F::PADDING_BITS, nan = F::NAN_CODE >> F::PADDING_BITS;
@@ -95,7 +95,7 @@ template <class F> STREAM StreamWord stream_special(unsigned hash) {
     }
 }
 
-// The code of a magnitude and a sign, with or without random padding.
+// The code of a magnitude and a sign, with random padding or none.
 template <class F> STREAM StreamWord stream_code(const StreamTile& t, StreamWord magnitude, unsigned negative, unsigned hash) {
     StreamWord code = magnitude << F::PADDING_BITS;
     if (F::SPECIALS == 3 ? magnitude != 0 && !(magnitude & StreamFormat<F>::SIGN) : F::SIGNED) {
@@ -105,7 +105,7 @@ template <class F> STREAM StreamWord stream_code(const StreamTile& t, StreamWord
     return code;
 }
 
-// An integer: the ends of the range, small numbers, or any; `minus` its negative where there is one.
+// An integer: an end of the range, a small number, or any; with `minus`, its negative if there is one.
 template <class F> STREAM StreamWord stream_integer(const StreamTile& t, unsigned hash, unsigned minus) {
     const unsigned mask = (unsigned)(~0ull >> (64 - F::BITS)), most = F::SIGNED ? mask >> 1 : mask;
     const unsigned random = hash & mask, pick = t.integers < 4 ? hash >> 29 : t.integers < 6 ? hash >> 31 : 7;
@@ -126,7 +126,7 @@ STREAM StreamWord stream_element(const StreamTile& t, unsigned hash, bool zero, 
     return stream_code<F>(t, magnitude, negative, hash);
 }
 
-// How a row or a column changes its elements: sign, a shift of all exponents, and one of the spread slots'.
+// A row's or column's changes to its elements: sign, shift of all exponents, shift of the spread slots' exponents.
 struct StreamSide {
     unsigned sign, spread;
     int shift;
@@ -142,7 +142,7 @@ STREAM StreamSide stream_column(const StreamTile& t, int column) {
     return {hash >> 31, hash >> 24 & t.spread_columns, (int)(hash >> 28 & t.shift)};
 }
 
-// Structured sparsity: of each CHUNK indices KEPT are stored, in units of TOGETHER.
+// Structured sparsity: KEPT of each CHUNK indices are stored, in units of TOGETHER.
 const int STREAM_CHUNK = CHUNK_LENGTH;
 const int STREAM_KEPT = CHUNK_KEPT;
 const int STREAM_TOGETHER = CHUNK_TOGETHER;
@@ -153,7 +153,7 @@ STREAM unsigned stream_pattern(const StreamTile& t, int row, int chunk) {
     if (STREAM_KEPT == 1) return hash >> 31;
     // {0,1} {0,3} {1,2} {2,3}, which keep each role once, {0,2} {1,3}.
     const unsigned pattern = 0xd8e9c4u >> 4 * stream_scaled(hash, t.patterns ? 4 : 6) & 15;
-    // Where any order is allowed, half the chunks have the larger one first.
+    // If any order is allowed, half the chunks have the larger position first.
     return CHUNK_ANY_ORDER && hash & 1 ? pattern >> 2 | (pattern & 3) << 2 : pattern;
 }
 
@@ -171,7 +171,7 @@ STREAM int stream_logical(const StreamTile& t, int row, int stored) {
     return STORED_K == K ? stored : stored / STREAM_KEPT * STREAM_CHUNK + stream_position(t, row, stored);
 }
 
-// The role of an index along k: two of a chunk's indices have each.
+// The role of an index along k; two indices of a chunk share each role.
 STREAM unsigned stream_role(int k) { return k / STREAM_CHUNK * STREAM_KEPT + (k % STREAM_CHUNK & (STREAM_KEPT - 1)); }
 
 STREAM StreamWord stream_a_of(const StreamTile& t, const StreamLine& line, const StreamSide& row, int index) {
@@ -195,14 +195,14 @@ STREAM StreamWord stream_a(const StreamTile& t, int row, int stored) {
     return stream_a_of(t, line, stream_row(t, row), row);
 }
 
-// Whether no row of A has the index among its stored ones, in tiles where all rows have the same.
+// True if no row of A stores the index, in tiles whose rows share one pattern.
 STREAM bool stream_unused(const StreamTile& t, int k) {
     if (STORED_K == K || t.patterns != 2) return false;
     const unsigned pattern = stream_pattern(t, 0, k / STREAM_CHUNK), unit = k % STREAM_CHUNK / STREAM_TOGETHER;
     return STREAM_KEPT == 1 ? unit != pattern : unit != (pattern & 3) && unit != pattern >> 2;
 }
 
-// The code of B at an index along k and a column. What no row multiplies is often infinite or NaN.
+// The code of B at an index along k and a column. An element that no row multiplies is often infinite or NaN.
 STREAM StreamWord stream_b(const StreamTile& t, int k, int column) {
     const StreamLine line = stream_line(t, stream_role(k));
     if (!FormatB::INTEGER && stream_unused(t, k)) {
@@ -244,7 +244,7 @@ STREAM StreamWord stream_c_below(StreamWord sum, int exponent) {
     return leading + exponent < C::LOW ? 0 : stream_number<FormatC>(leading + exponent, significand & C::FULL);
 }
 
-// Minus the product of the slot that c cancels, give or take a few units.
+// Minus the product of the slot that c cancels, within a few units.
 STREAM StreamWord stream_c_cancels(const StreamTile& t, int row, int column, unsigned hash) {
     typedef StreamShape S;
     const unsigned m = t.multiply, inverse = m * (2 - m * m), finer = inverse * (2 - m * inverse);
@@ -297,7 +297,7 @@ STREAM StreamWord stream_c(const StreamTile& t, int row, int column) {
 }
 
 #ifdef SCALE_BLOCK
-// Scales are about 2^exponent; where exponents are anywhere, anything; among non-finite operands sometimes NaN.
+// Scales are about 2^exponent. They are arbitrary where exponents are, and sometimes NaN among non-finite operands.
 STREAM StreamWord stream_scale(const StreamTile& t, int exponent, unsigned hash) {
     typedef StreamFormat<FormatScale> Format;
     if (t.regime == STREAM_NON_FINITE && hash >> 27 == 0) return FormatScale::NAN_CODE;

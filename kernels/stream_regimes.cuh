@@ -1,6 +1,6 @@
-// Operands of `tcnum verify`, second part, after stream_tile.cuh: how each regime draws the parameters of a tile.
+// Operands of `tcnum verify`, second part, after stream_tile.cuh: the parameters of a tile in each regime.
 
-// What regimes need to know of the formats.
+// Properties of the formats for the regimes.
 struct StreamShape {
     typedef StreamFormat<FormatA> A;
     typedef StreamFormat<FormatB> B;
@@ -8,12 +8,13 @@ struct StreamShape {
     typedef StreamFormat<FormatD> D;
     static constexpr int LOW = A::LOW + B::LOW, HIGH = A::HIGH + B::HIGH;  // exponents of products
     static constexpr int PRECISION = D::T + 1;
-    // Exponents that products and results share, and whether the smallest results are among them.
+    // Exponents common to products and results; REACHES is true if they include the smallest results.
     static constexpr int BOTTOM = LOW > D::LOW ? LOW : D::LOW;
     static constexpr int TOP = HIGH < D::HIGH ? HIGH : D::HIGH;
     static constexpr bool REACHES = LOW <= D::LOW + 6;
     static constexpr bool NARROW = HIGH - LOW < 60;
-    // Whether scales, of exponents alone, take products to both ends of the results' range, where they are not by themselves.
+    // True if scales of exponents alone can take products to both ends of the results' range, and products cannot reach
+    // them otherwise.
 #ifdef SCALE_BLOCK
     static constexpr bool SCALABLE = StreamFormat<FormatScale>::T == 0 && !REACHES;
 #else
@@ -30,7 +31,7 @@ STREAM void stream_slot(StreamTile& t, int slot, int gap, unsigned flags) {
     t.leads = stream_max(t.leads, slot + 1);
 }
 
-// The exponent of a leading term: moderate or anywhere; where the range is narrow, at its upper end.
+// The exponent of a leading term: moderate or arbitrary; in a narrow range, at its upper end.
 STREAM int stream_anchor(StreamDraw& d) {
     typedef StreamShape S;
     const unsigned moderate = d.below(2);
@@ -53,7 +54,7 @@ STREAM void stream_spread(StreamTile& t, StreamDraw& d) {
     t.spread_columns = 0x7310u >> 4 * d.below(4) & 15;
 }
 
-// Gives the scales exponents that add up to `total`, and lets them lie apart.
+// Splits `total` into the scales' exponents, and spreads the scales.
 STREAM void stream_scales(StreamTile& t, int total, StreamDraw& d) {
     t.scale_a = total / 2;
     t.scale_b = total - t.scale_a;
@@ -96,7 +97,7 @@ STREAM void stream_cancellation(StreamTile& t, StreamDraw& d) {
     const int gap = d.below(26);
     const int span = 1 << d.below(5);
     switch (d.below(4)) {
-    case 0:  // nothing but pairs that cancel
+    case 0:  // only cancelling pairs
         stream_rest(t, kinds | STREAM_PAIR, 0, span);
         t.dropout = d.below(3);
         if (d.below(2)) stream_c_number(t, gap, STREAM_RANDOM);
@@ -128,13 +129,13 @@ STREAM void stream_alignment_gap(StreamTile& t, StreamDraw& d) {
     const int span = d.below(4);
     t.flips = d.below(8) == 0;
     switch (d.below(6)) {
-    case 0:  // a pair that cancels, and two smaller terms
+    case 0:  // a cancelling pair, and two smaller terms
         stream_slot(t, 0, 0, large | STREAM_PAIR);
         stream_slot(t, 1, 0, large | STREAM_PAIR);
         stream_slot(t, 2, gap, small);
         stream_slot(t, 3, d.below(2) ? STREAM_NO_TERM : gap + (int)d.below(4), small);
         break;
-    case 1:  // a pair that cancels, and many
+    case 1:  // a cancelling pair, and many smaller terms
         stream_slot(t, 0, 0, large | STREAM_PAIR);
         stream_slot(t, 1, 0, large | STREAM_PAIR);
         stream_rest(t, small, gap, span + 1);
@@ -208,7 +209,7 @@ STREAM void stream_floor(StreamTile& t, StreamDraw& d) {
     int second = d.from(-24, 45);
     const int pair = d.below(31);
     if (d.below(2)) {
-        // The last bits that units keep whose floor is 7 below D's smallest exponent.
+        // The last bits kept with a floor 7 below D's smallest exponent.
         second = S::D::T - 32 + d.from(-2, 9);
         t.spread_rows = t.spread_columns = 3;
     } else {
@@ -228,7 +229,7 @@ STREAM void stream_floor(StreamTile& t, StreamDraw& d) {
         const int above = d.below(alone ? 40 : 4);
         stream_c_number(t, t.base - S::C::LOW - above, d.below(2) ? STREAM_RANDOM : STREAM_POWER);
     }
-    // The scales take the products to the floor, from above it to below.
+    // The scales move products across the floor.
     if (S::SCALABLE && d.below(4)) stream_scales(t, S::D::LOW - S::LOW + d.from(-16, 40), d);
 }
 
@@ -266,13 +267,13 @@ STREAM void stream_overflow(StreamTile& t, StreamDraw& d) {
     t.c_sign = d.below(2);
     t.signs = d.below(4) == 0;
     switch (d.below(4)) {
-    case 0:  // many terms whose sum is about the end of the range
+    case 0:  // many terms with a sum near the end of the range
         t.base = S::TOP - (int)d.below(S::SLOTS_BITS + 3);
         stream_rest(t, kinds, 0, span);
         t.dropout = d.below(4);
         if (d.below(2)) stream_c_number(t, t.base - S::D::HIGH + little, STREAM_RANDOM);
         break;
-    case 1:  // huge products that cancel
+    case 1:  // huge cancelling products
         t.base = S::HIGH - little;
         t.flips = d.below(4) == 0;
         stream_slot(t, 0, 0, kinds | STREAM_PAIR);
@@ -280,13 +281,13 @@ STREAM void stream_overflow(StreamTile& t, StreamDraw& d) {
         stream_slot(t, 2, t.base - S::TOP + (int)d.below(30), kinds);
         if (d.below(2)) stream_c_number(t, t.base - S::D::HIGH + little, STREAM_RANDOM);
         break;
-    case 2:  // c at the largest number, and about half its unit
+    case 2:  // c at the largest number, and terms near half its unit
         t.c_mode = STREAM_C_LARGEST;
         t.base = S::D::HIGH;
         stream_slot(t, 0, S::PRECISION + 2 - little, d.below(2) ? kinds : 0);
         stream_slot(t, 1, d.below(2) ? STREAM_NO_TERM : S::PRECISION + (int)d.below(16), STREAM_MINUS);
         break;
-    default:  // beyond the range and back
+    default:  // out of the range and back
         t.base = S::TOP;
         stream_slot(t, 0, little >> 1, kinds);
         stream_slot(t, 1, little & 1, kinds);
@@ -294,7 +295,7 @@ STREAM void stream_overflow(StreamTile& t, StreamDraw& d) {
         stream_slot(t, 3, d.below(2) ? STREAM_NO_TERM : little, kinds | STREAM_MINUS);
         if (d.below(2)) stream_c_number(t, t.base - S::D::HIGH + little, STREAM_RANDOM);
     }
-    // The scales take the products to the end of the range.
+    // The scales move products to the end of the range.
     if (S::SCALABLE && d.below(4)) stream_scales(t, S::D::HIGH - S::HIGH + d.from(-3, 8), d);
 }
 
@@ -314,17 +315,17 @@ STREAM void stream_zeros(StreamTile& t, StreamDraw& d) {
     t.base = stream_anchor(d);
     t.c_sign = d.below(2);
     switch (d.below(5)) {
-    case 0:  // nothing but zeros
+    case 0:  // only zeros
         break;
     case 1:  // c alone
         t.c_mode = STREAM_C_NUMBER;
         t.c_gap = d.below(40);
         t.c_kind = d.below(2) ? STREAM_RANDOM : STREAM_POWER;
         break;
-    case 2:  // pairs that leave nothing
+    case 2:  // pairs with a zero sum
         stream_rest(t, kinds | STREAM_PAIR, 0, 1 + d.below(10));
         break;
-    case 3:  // zeros beside large factors, with terms that would lose bits if the zeros took part
+    case 3:  // zeros with large factors, and terms that would lose bits if the zeros took part in the alignment
         t.base = d.from(S::BOTTOM, stream_max(-S::BOTTOM, 1));
         stream_slot(t, 0, 0, kinds);
         stream_slot(t, 1, gap, kinds);
@@ -349,7 +350,7 @@ STREAM void stream_non_finite(StreamTile& t, StreamDraw& d) {
     t.special_c = d.below(2) ? 1 + d.below(64) : 0;
 }
 
-// Regimes change from tile to tile so that each run of 10 tiles has every one once.
+// Each run of 10 tiles has every regime once.
 STREAM int stream_regime(StreamWord tile) {
     const StreamWord block = tile / STREAM_REGIMES;
     const unsigned first = stream_scaled((unsigned)block * STREAM_GOLDEN, STREAM_REGIMES);

@@ -1,9 +1,10 @@
-// Operands of `tcnum verify`, first part: what all elements of a tile share. Every code is a function of seed, tile number
-// and position alone, in integers, and the same on a CPU (core/src/inputs/stream, which documents the construction; the two
-// are compared code by code).
+// Operands of `tcnum verify`, first part: the common parameters of a tile. Every code is an integer function of seed,
+// tile number and position, and the same on a CPU (core/src/inputs/stream documents the construction; tests compare the
+// two code by code).
 //
-// Specialised by M, N, K, STORED_K (K / 2 of sparse forms), CHUNK_LENGTH, CHUNK_KEPT, CHUNK_TOGETHER, CHUNK_ANY_ORDER and the format records FormatA, FormatB, FormatC, FormatD, and
-// of block-scaled forms FormatScale and SCALE_BLOCK. Plain C++17 where __device__ and __forceinline__ are defined away.
+// Specialised by M, N, K, STORED_K (K / 2 for sparse forms), CHUNK_LENGTH, CHUNK_KEPT, CHUNK_TOGETHER, CHUNK_ANY_ORDER
+// and the format records FormatA, FormatB, FormatC, FormatD; for block-scaled forms also FormatScale and SCALE_BLOCK.
+// Plain C++17 where __device__ and __forceinline__ are defined away.
 
 #define STREAM __device__ __forceinline__
 
@@ -23,16 +24,16 @@ enum StreamRegime {
     STREAM_REGIMES
 };
 
-// How c is made.
+// Kinds of c.
 enum StreamC { STREAM_C_ZERO, STREAM_C_NUMBER, STREAM_C_CANCELS, STREAM_C_LARGEST, STREAM_C_ANY };
 
-// How the exponent of a product is split between its factors.
+// Splits of a product's exponent between its factors.
 enum StreamSplit { STREAM_ANYHOW, STREAM_A_LOW, STREAM_B_LOW, STREAM_EVENLY };
 
-// Fractions of significands.
+// Kinds of fractions of significands.
 enum StreamKind { STREAM_POWER, STREAM_RANDOM, STREAM_FEW, STREAM_ONES, STREAM_LAST, STREAM_HALF };
 
-// Properties of a slot: bits 0 to 2 the kind of A, 3 and 4 that of B, and these.
+// Properties of a slot: bits 0 to 2 are the kind of A, bits 3 and 4 the kind of B, and these.
 const unsigned STREAM_SPREAD = 32, STREAM_PAIR = 64, STREAM_MINUS = 128;
 
 // The gap of a slot whose products are zero.
@@ -45,31 +46,31 @@ const unsigned STREAM_A = 0, STREAM_B = 0x10000, STREAM_CS = 0x40000, STREAM_LIN
 const unsigned STREAM_GOLDEN = 0x9e3779b9u;
 const StreamWord STREAM_GOLDEN_WORD = 0x9e3779b97f4a7c15ull;
 
-// What all elements of a tile share.
+// Common parameters of a tile's elements.
 struct StreamTile {
     unsigned key, rows, columns;  // hash keys of elements, rows and columns
     int regime;                   // index into Regime::ALL
-    unsigned rotate, multiply, add;  // from an index along k to a slot
-    int base;                     // the exponent from which gaps count down
+    unsigned rotate, multiply, add;  // map from an index along k to a slot
+    int base;                     // exponent from which gaps count down
     StreamWord gaps, flags;       // of the first slots, 8 bits each
-    int leads;                    // how many those are
+    int leads;                    // number of those slots
     unsigned rest;                // properties of the other slots
     int rest_gap;                 // their smallest gap
-    unsigned rest_span;           // how many gaps they have; 0: their products are zero
-    unsigned dropout;             // of 4 of their elements of A, how many are zero
+    unsigned rest_span;           // number of their gaps; 0: their products are zero
+    unsigned dropout;             // zeros among 4 of their elements of A
     unsigned split;
     unsigned shift, spread_rows, spread_columns;  // masks
     unsigned any, signs, flips, padding;          // 0 or 1
-    unsigned special_a, special_b, special_c;     // of 128 elements, how many are special
+    unsigned special_a, special_b, special_c;     // special elements among 128
     unsigned c_mode, c_slot, c_kind, c_sign, c_spread;
     int c_gap;
-    unsigned patterns;  // of sparse forms: 0 any, 1 those that keep each role, 2 one for all rows
+    unsigned patterns;  // for sparse forms: 0 any, 1 those that keep each role, 2 one for all rows
     unsigned integers;
-    int scale_a, scale_b;   // exponents about which the scales lie
-    unsigned scale_spread;  // a mask: how far they lie apart
+    int scale_a, scale_b;   // exponents of the scales (about)
+    unsigned scale_spread;  // mask: spread of the scales
 };
 
-// What the elements of one index along k share: A's column and B's row.
+// Common parameters of the elements at one index along k: A's column and B's row.
 struct StreamLine {
     int a, b;           // exponents
     unsigned kind_a, kind_b, source, spread, sign, odd, dropout;
@@ -111,7 +112,7 @@ STREAM int stream_min(int x, int y) { return x < y ? x : y; }
 
 STREAM int stream_max(int x, int y) { return x > y ? x : y; }
 
-// The random numbers that the parameters of a tile are made from, in order.
+// The random numbers behind the parameters of a tile, in order.
 struct StreamDraw {
     StreamWord state;
 
@@ -122,7 +123,7 @@ struct StreamDraw {
 
     STREAM int from(int low, int count) { return low + (int)below(count); }
 
-    // Mostly random bits.
+    // Kinds of A and B, mostly random bits.
     STREAM unsigned kinds() {
         const unsigned a = 0x53241110u >> 4 * below(8) & 7;
         const unsigned b = 0x32101110u >> 4 * below(8) & 3;

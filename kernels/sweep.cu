@@ -1,11 +1,12 @@
-// Sweeps the inputs of a scalar instruction: operands by number, the instruction, its rule, comparison and digest. Behind
-// scalar_rule.cuh, scalar_operands.cuh and the function `issue`, which executes the instruction on the operands of all lanes.
+// Sweeps the inputs of a scalar instruction: operands by number, instruction, rule, comparison and digest. Follows
+// scalar_rule.cuh, scalar_operands.cuh and the function `issue`, which executes the instruction on the operands of all
+// lanes.
 
 #define CLASSES 5
 #define BUCKETS (CLASSES * CLASSES * CLASSES * CLASSES * CLASSES)
 
-// found: compared results by the class of the first operand, then differing ones by the classes of the operands, of the
-// device's and of the expected result, then of each of those the complement of the smallest number of input and lane.
+// Layout of `found`: compared results by the class of the first operand; differing results by the classes of operands,
+// device's result and expected result; for each of these, the complement of its smallest number of input and lane.
 __device__ __noinline__ void differs(Word* found, Word a, Word b, Word c, Word key, Word device, Word expected) {
     typedef TargetResult::Format F;
     int bucket = class_of<FormatA>(a);
@@ -21,14 +22,15 @@ MODEL Word sum_of_warp(Word x) {
     return x;
 }
 
-// Chunks of 2^16 inputs: number `first`, `first + step`, ... The results of all inputs are kept where `codes` is not null.
+// Sweeps chunks of 2^16 inputs: numbers `first`, `first + step`, ... If `codes` is not null, it gets the results of all
+// inputs.
 extern "C" __global__ void __launch_bounds__(256)
 sweep(Word seed, Word first, Word step, Word chunks, Word size, Word* found, Word* digests, Word* codes) {
     constexpr Word MASK = RESULT_BITS == 64 ? ~0ull : (1ull << (RESULT_BITS & 63)) - 1;
     Word compared[CLASSES] = {0, 0, 0, 0, 0};
     for (Word at = blockIdx.x; at < chunks; at += gridDim.x) {
         const Word base = (first + at * step) << 16;
-        // Twelve bits for each class: at most 256 inputs of four lanes.
+        // Twelve bits per class: at most 256 inputs of four lanes.
         Word counts = 0, digest = 0;
 #pragma unroll 1
         for (unsigned i = threadIdx.x; i < 1u << 16; i += 256) {

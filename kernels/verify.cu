@@ -1,14 +1,13 @@
-// The entry `verify`: operands are made, the instruction is executed on them, its arithmetic is evaluated, and every code of D
-// is compared; only counts and the places of differences leave the GPU.
+// The entry `verify` makes operands, executes the instruction, evaluates its arithmetic, and compares every code of D.
+// Only counts and the places of differences leave the GPU.
 //
-// Put behind a family, the arithmetic with its definitions and the function `model`, and what makes operands (`random.cuh` or
-// `exhaustive.cuh`): `make_tile(seed, number)`, `regime_of(tile)`, and `make_a`, `make_b`, `make_c`,
-// `make_position` of a tile, of block-scaled forms `make_scale_a` and `make_scale_b`.
+// Follows a family, the arithmetic with its function `model`, and the operands (`random.cuh` or `exhaustive.cuh`):
+// `make_tile(seed, number)`, `regime_of(tile)`, `make_a`, `make_b`, `make_c`, `make_position`, and for block-scaled
+// forms `make_scale_a` and `make_scale_b`.
 
 const int REGIMES = 16;
 
-// What a launch found. `places` holds tile * (M * N) + element of the
-// first differences to be found, of which there are `listed`.
+// The result of a launch. `places` holds tile * (M * N) + element of the first differences found; `listed` counts them.
 struct Found {
     Word compared[REGIMES];
     Word differing[REGIMES];
@@ -16,7 +15,7 @@ struct Found {
     Word places[PLACES];
 };
 
-// Shared memory of one run: codes as the instruction reads them, factors as the model does.
+// Shared memory of one run: codes for the instruction, factors for the model.
 struct Workspace {
     A::Code a[TILES_PER_RUN][M * STORED_K];
     B::Code b[TILES_PER_RUN][K * N];
@@ -36,7 +35,8 @@ __device__ __forceinline__ void run_barrier() {
     else __syncthreads();
 }
 
-// The codes and factors of one tile. A thread keeps to few indices along k: what depends on them alone is made once.
+// Makes the codes and factors of one tile. A thread keeps to few indices along k, so that values of an index are made
+// once.
 __device__ __forceinline__ void make_operands(Workspace& w, int t, const MadeTile& tile, int lane) {
     constexpr int A_LANES = STORED_K < THREADS_PER_RUN ? STORED_K : THREADS_PER_RUN;
 #pragma unroll 1
@@ -89,7 +89,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
     __syncthreads();
     const int lane = threadIdx.x % THREADS_PER_RUN;
     Workspace& w = workspaces[threadIdx.x / THREADS_PER_RUN];
-    // All runs of a block go round as often, for wide ones meet at barriers; tiles beyond the last are not counted.
+    // All runs of a block iterate equally often, because wide ones meet at barriers; tiles beyond the last are not
+    // counted.
     const Word stride = (Word)gridDim.x * runs * TILES_PER_RUN;
 #pragma unroll 1
     for (Word base = (Word)blockIdx.x * runs * TILES_PER_RUN; base < tiles; base += stride) {
@@ -124,7 +125,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
             if (differences != 0) atomicAdd(&differing[regimes[t]], (Word)differences);
             if (lane == 0) atomicAdd(&compared[regimes[t]], (Word)(M * N));
         }
-        // The next tiles overwrite what slower threads still read.
+        // The next tiles would overwrite what slower threads still read.
         run_barrier();
     }
     __syncthreads();

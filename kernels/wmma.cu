@@ -1,8 +1,8 @@
-// wmma.mma of every shape: one tile to a warp, through shared memory.
+// wmma.mma of every shape: one tile per warp, through shared memory.
 //
 // Specialised by M, N, K, A_BITS .. D_BITS, A_REGISTERS .. D_REGISTERS, and the statements LOAD_A(fragment, memory),
-// LOAD_B, LOAD_C, STORE_D(memory, fragment) and EXECUTE(d, a, b, c). Which lane holds which element is the hardware's
-// own affair: wmma.load and wmma.store know it. A, C and D are row-major in the scratch memory, B is column-major.
+// LOAD_B, LOAD_C, STORE_D(memory, fragment) and EXECUTE(d, a, b, c). Only wmma.load and wmma.store know which lane
+// holds which element. In scratch memory, A, C and D are row-major and B is column-major.
 
 const int THREADS_PER_RUN = 32;
 const int TILES_PER_RUN = 1;
@@ -54,6 +54,6 @@ __device__ __forceinline__ void run_tile(const A::Code* a, const B::Code* b, con
     __syncwarp();
 #pragma unroll
     for (int e = lane; e < M * N; e += THREADS_PER_RUN) d[e] = ((const D::Code*)memory_cd)[e];
-    // The next tile overwrites what other lanes have yet to read.
+    // The next tile would overwrite what other lanes still read.
     __syncwarp();
 }

@@ -1,7 +1,7 @@
-//! The rates of the library alone, for `rates.py`, which sets those of Python beside them.
+//! Rates of the library alone, which `rates.py` compares with rates from Python.
 //!
-//! Each line of standard input says what to do, on the operands in which files, and for how many seconds; the answer is the least time
-//! in seconds that it took.
+//! Each line of standard input names the work, the files of operands, and the seconds to measure. The answer is the
+//! shortest time in seconds.
 
 use std::{
     error::Error,
@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The least time that the work takes, in so many seconds.
+/// The shortest time of the work within the given seconds.
 fn least(seconds: &str, mut work: impl FnMut()) -> Answer {
     let (begin, long) = (Instant::now(), Duration::try_from_secs_f64(seconds.parse()?)?);
     let mut least = Duration::MAX;

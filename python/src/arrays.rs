@@ -33,12 +33,12 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(dequantise_blocks, module)?)
 }
 
-/// A block format by its name.
+/// Finds a block format by name.
 fn block_format(name: &str) -> PyResult<&'static BlockFormat> {
     block::find(name).ok_or_else(|| PyValueError::new_err(format!("'{name}' is not a block format")))
 }
 
-/// Codes of this format from the bytes of an array.
+/// Makes codes of a format from the bytes of an array.
 pub(crate) fn codes(format: &'static Format, bytes: &PyReadonlyArray1<'_, u8>) -> PyResult<Codes> {
     let own = Codes::from_bytes(format, bytes.as_slice()?.to_vec())
         .ok_or_else(|| PyValueError::new_err(format!("codes of {format} have {} bytes each", format.bytes())))?;
@@ -52,15 +52,15 @@ pub(crate) fn codes(format: &'static Format, bytes: &PyReadonlyArray1<'_, u8>) -
     Ok(own)
 }
 
-/// An error for values that have no code.
+/// The error for values without a code.
 fn missing(count: usize, of: usize, format: &Format) -> tcnum::Result<()> {
     match count {
         0 => Ok(()),
-        _ => Err(Error::request(format!("{count} of {of} values have no code in {format} (NaN, which it lacks)"))),
+        _ => Err(Error::request(format!("{count} of {of} values have no code in {format}, which lacks NaN"))),
     }
 }
 
-/// Writes the codes of f32 values, of a format of at most 16 bits, to an array of unsigned integers of 8 or 16 bits.
+/// Writes the codes of f32 values to an array of 8-bit or 16-bit unsigned integers.
 #[pyfunction]
 fn encode_narrow(
     py: Python<'_>,
@@ -89,7 +89,11 @@ fn encoded<C: Code + numpy::Element>(
 ) -> PyResult<()> {
     let (values, out) = (values.as_slice()?, out.as_slice_mut()?);
     if values.len() != out.len() {
-        return Err(PyValueError::new_err(format!("there are {} values, and room for {}", values.len(), out.len())));
+        return Err(PyValueError::new_err(format!(
+            "{} values do not fit an array of {} codes",
+            values.len(),
+            out.len()
+        )));
     }
     call(py, || {
         let encoder = Encoder::<C>::new(format, rounding, overflow)?;
@@ -97,7 +101,7 @@ fn encoded<C: Code + numpy::Element>(
     })
 }
 
-/// The same, rounded stochastically: by so many bits of the random number of each value.
+/// Writes codes, rounded stochastically by the low `bits` bits of one random number per value.
 #[pyfunction]
 fn encode_random(
     py: Python<'_>,
@@ -110,7 +114,7 @@ fn encode_random(
 ) -> PyResult<()> {
     let (format, overflow) = (resolve(py, format)?, self::overflow(overflow)?);
     if !(1..=64).contains(&bits) {
-        return Err(PyValueError::new_err(format!("random_bits is {bits}; it can be 1 to 64")));
+        return Err(PyValueError::new_err(format!("random_bits is {bits}; it must be 1 to 64")));
     }
     if format.bytes() == 1 {
         randomly::<u8>(py, &values, &random, bits, out.extract()?, format, overflow)
@@ -130,7 +134,7 @@ fn randomly<C: Code + numpy::Element>(
 ) -> PyResult<()> {
     let (values, random, out) = (values.as_slice()?, random.as_slice()?, out.as_slice_mut()?);
     if values.len() != out.len() || values.len() != random.len() {
-        return Err(PyValueError::new_err("as many random numbers and as much room as there are values"));
+        return Err(PyValueError::new_err("values, random and out must have the same length"));
     }
     call(py, || {
         let encoder = Encoder::<C>::new(format, Rounding::Sr { random: 0, bits }, overflow)?;
@@ -138,7 +142,7 @@ fn randomly<C: Code + numpy::Element>(
     })
 }
 
-/// The bytes of codes of one format, from those of another: each value rounded once.
+/// Converts codes of one format to the bytes of codes of another, each value rounded once.
 #[pyfunction]
 fn encode_any<'py>(
     py: Python<'py>,
@@ -155,7 +159,7 @@ fn encode_any<'py>(
     Ok(PyArray1::from_slice(py, result.as_bytes()))
 }
 
-/// The same to nearest, what is too large saturating; and how many values changed.
+/// Converts codes with rounding to nearest and saturation, and counts the changed values.
 #[pyfunction]
 fn convert_exactly<'py>(
     py: Python<'py>,
@@ -171,7 +175,7 @@ fn convert_exactly<'py>(
     Ok((PyArray1::from_slice(py, result.as_bytes()), changes.values - changes.exact))
 }
 
-/// Writes the values of codes of a format of at most 16 bits, exact or to nearest, to an array of f32.
+/// Writes the values of codes with at most 16 bits to an array of f32, exact or to nearest.
 #[pyfunction]
 fn decode_narrow(
     py: Python<'_>,
@@ -195,12 +199,16 @@ fn decoded<C: Code + numpy::Element + BitOr<Output = C>>(
 ) -> PyResult<()> {
     let (codes, out) = (codes.as_slice()?, out.as_slice_mut()?);
     if codes.len() != out.len() {
-        return Err(PyValueError::new_err(format!("there are {} codes, and room for {}", codes.len(), out.len())));
+        return Err(PyValueError::new_err(format!(
+            "{} codes do not fit an array of {} values",
+            codes.len(),
+            out.len()
+        )));
     }
     let wide = |code: C| Into::<u64>::into(code) > format.code_mask();
     let unused = format.bits as usize != 8 * format.bytes();
     call(py, || {
-        // All bits that any code has: searching for the one comes after.
+        // The union of all bits; the search for a wide code comes only after it.
         if unused && wide(codes.iter().fold(C::default(), |all, code| all | *code)) {
             let at = codes.iter().position(|code| wide(*code)).unwrap_or_default();
             let code: u64 = codes[at].into();
@@ -214,7 +222,7 @@ fn decoded<C: Code + numpy::Element + BitOr<Output = C>>(
     })
 }
 
-/// Rows of `row` values as blocks: element codes, scale codes, and the tensor's scale where there is one.
+/// Quantises rows of `row` values to blocks: element codes, scale codes, and the tensor's scale.
 #[pyfunction]
 #[pyo3(signature = (values, row, format, rule, rounding, tensor_scale))]
 fn quantise_blocks<'py>(
@@ -225,7 +233,7 @@ fn quantise_blocks<'py>(
     rule: Option<&str>,
     rounding: &str,
     tensor_scale: Option<f32>,
-) -> PyResult<Parts<'py>> {
+) -> PyResult<PythonBlocks<'py>> {
     let quantizer = quantizer(py, format, rule, rounding, tensor_scale)?;
     let values = values.as_slice()?;
     whole_rows(values.len(), row)?;
@@ -233,7 +241,7 @@ fn quantise_blocks<'py>(
     Ok(parts(py, blocks))
 }
 
-/// The same of the bytes of codes of any format.
+/// Quantises the bytes of codes of any format to blocks.
 #[pyfunction]
 #[pyo3(signature = (bytes, from, row, format, rule, rounding, tensor_scale))]
 #[expect(clippy::too_many_arguments, reason = "the package calls it by position, and people call the package")]
@@ -246,7 +254,7 @@ fn quantise_any<'py>(
     rule: Option<&str>,
     rounding: &str,
     tensor_scale: Option<f32>,
-) -> PyResult<Parts<'py>> {
+) -> PyResult<PythonBlocks<'py>> {
     let quantizer = quantizer(py, format, rule, rounding, tensor_scale)?;
     let from = resolve(py, from)?;
     let source = Tensor::Scalar(from, codes(from, &bytes)?);
@@ -257,9 +265,9 @@ fn quantise_any<'py>(
 }
 
 /// Element codes, scale codes and the tensor's scale.
-type Parts<'py> = (Bound<'py, PyArray1<u8>>, Bound<'py, PyArray1<u8>>, Option<f32>);
+type PythonBlocks<'py> = (Bound<'py, PyArray1<u8>>, Bound<'py, PyArray1<u8>>, Option<f32>);
 
-fn parts(py: Python<'_>, blocks: Blocks) -> Parts<'_> {
+fn parts(py: Python<'_>, blocks: Blocks) -> PythonBlocks<'_> {
     let scale = blocks.tensor_scale.map(|code| f32::from_bits(code as u32));
     (PyArray1::from_vec(py, blocks.elements), PyArray1::from_vec(py, blocks.scales), scale)
 }
@@ -283,11 +291,11 @@ fn quantizer(
 fn whole_rows(count: usize, row: usize) -> PyResult<()> {
     match count == 0 || row > 0 && count.is_multiple_of(row) {
         true => Ok(()),
-        false => Err(PyValueError::new_err(format!("{count} values are no whole rows of {row}"))),
+        false => Err(PyValueError::new_err(format!("{count} values are not whole rows of {row}"))),
     }
 }
 
-/// The values of blocks, each rounded once to f32.
+/// Computes the values of blocks, each rounded once to f32.
 #[pyfunction]
 #[pyo3(signature = (elements, scales, row, format, tensor_scale))]
 fn dequantise_blocks<'py>(
@@ -305,7 +313,7 @@ fn dequantise_blocks<'py>(
     let rows = elements.len().checked_div(row).unwrap_or(0);
     if scales.len() != rows * row.div_ceil(format.length) {
         let wanted = rows * row.div_ceil(format.length);
-        return Err(PyValueError::new_err(format!("there are {} scales, and {wanted} blocks", scales.len())));
+        return Err(PyValueError::new_err(format!("{} scales do not match {wanted} blocks", scales.len())));
     }
     let f32 = find("f32").map_err(|error| PyValueError::new_err(error.to_string()))?;
     let one = || f32.encode_f64(1.0, Rounding::Rne, Overflow::Standard);

@@ -1,4 +1,4 @@
-//! Calls into the library: without the lock of Python, stopped by its signals, and with its exceptions.
+//! Calls into the library: without Python's lock, stopped by its signals, with its exceptions.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,7 +10,7 @@ use pyo3::{
 };
 use tcnum::{Error, Interruption};
 
-create_exception!(tcnum, BaseError, PyException, "What tcnum raises.");
+create_exception!(tcnum, BaseError, PyException, "An error of tcnum.");
 
 /// Adds the exceptions.
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -30,10 +30,10 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
         "The request, or its input, is wrong: the message says what, where, and what to do.",
         py.get_type::<pyo3::exceptions::PyValueError>().into_any(),
     )?;
-    derived("DeviceError", "A device could not be reached, or failed.", py.get_type::<PyRuntimeError>().into_any())
+    derived("DeviceError", "A device cannot be reached, or failed.", py.get_type::<PyRuntimeError>().into_any())
 }
 
-/// What Python raised while the library was at work: in a signal's handler, or in a function that is a device.
+/// Exceptions that Python raised during a call: in a signal handler, or in a function as a device.
 #[derive(Clone, Default)]
 pub(crate) struct Raised(Arc<Mutex<Option<PyErr>>>);
 
@@ -48,15 +48,15 @@ impl Raised {
     }
 }
 
-/// Does `work` without the lock of Python.
+/// Does `work` without Python's lock.
 ///
 /// # Errors
-/// Those of the work; what a handler of signals raised.
+/// Errors of the work; exceptions of signal handlers.
 pub(crate) fn call<R: Send>(py: Python<'_>, work: impl Send + FnOnce() -> tcnum::Result<R>) -> PyResult<R> {
     call_with(py, &Raised::default(), work)
 }
 
-/// The same, where `raised` gets what Python raises meanwhile.
+/// Does `work` without Python's lock; `raised` collects Python's exceptions.
 ///
 /// # Errors
 /// As [`call`].
@@ -72,7 +72,7 @@ pub(crate) fn call_with<R: Send>(
     }
 }
 
-/// The same: what came of the work, and what Python raised meanwhile.
+/// Does `work` without Python's lock; returns its outcome, and the exception that Python raised.
 pub(crate) fn outcome_and_cause<R: Send>(
     py: Python<'_>,
     raised: &Raised,
@@ -92,9 +92,9 @@ pub(crate) fn outcome_and_cause<R: Send>(
     (outcome, raised.take())
 }
 
-/// The exception for an error, and for what Python raised that caused it.
+/// Makes the exception for an error, with the Python exception that caused it.
 pub(crate) fn exception(py: Python<'_>, error: &Error, cause: Option<PyErr>) -> PyErr {
-    // What is no fault (KeyboardInterrupt, SystemExit) goes on as it is.
+    // KeyboardInterrupt and SystemExit pass unchanged.
     if let Some(other) = cause.as_ref().filter(|cause| !cause.is_instance_of::<PyException>(py)) {
         return other.clone_ref(py);
     }

@@ -1,4 +1,4 @@
-//! Commands, and their reports.
+//! Commands and their reports.
 
 use std::ffi::OsString;
 
@@ -9,9 +9,9 @@ use pyo3::{
 use tcnum::verbs;
 
 use crate::{
-    calls::{Raised, exception, outcome_and_cause},
+    calls::{Raised, outcome_and_cause},
     device::{self, Function},
-    reports::python_report,
+    reports::python_outcome,
 };
 
 /// Adds the functions of this file.
@@ -20,8 +20,8 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(main, module)?)
 }
 
-/// The report of a command, whose words come without the program's name; `functions` are devices that its words name. With it the
-/// exception that ended the command in the middle, if one did.
+/// Runs a command, given without the program's name, in which `functions` are devices.
+/// Returns its report, and the exception that ended it early, if any.
 #[pyfunction]
 fn report<'py>(
     py: Python<'py>,
@@ -34,15 +34,10 @@ fn report<'py>(
         let raised = raised.clone();
         move || device::with(functions, &raised, || verbs::report(words))
     };
-    match outcome_and_cause(py, &raised, work) {
-        (Err(error), cause) => Err(exception(py, &error, cause)),
-        (Ok((report, Some(error))), cause) => Ok((python_report(py, &report)?, Some(exception(py, &error, cause)))),
-        (Ok((_, None)), Some(error)) => Err(error),
-        (Ok((report, None)), None) => Ok((python_report(py, &report)?, None)),
-    }
+    python_outcome(py, outcome_and_cause(py, &raised, work))
 }
 
-/// Runs the command line, the program's name first, and returns its exit status.
+/// Runs the command line, with the program's name first, and returns its exit status.
 #[pyfunction]
 fn main(py: Python<'_>, words: Vec<OsString>) -> u8 {
     py.detach(|| verbs::status(words))

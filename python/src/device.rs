@@ -1,4 +1,4 @@
-//! Functions of Python as devices.
+//! Python functions as devices.
 
 use std::{rc::Rc, sync::Arc};
 
@@ -15,20 +15,21 @@ use tcnum::{
 
 use crate::{calls::Raised, instruction};
 
-/// A function that computes tiles, under the name by which a command asks for it.
+/// A function that computes tiles, with its name in commands.
 #[derive(FromPyObject)]
 pub(crate) struct Function {
-    /// The name, such as `python:matmul`.
+    /// Name, such as `python:matmul`.
     name: String,
-    /// What it is, for reports.
+    /// Description for reports.
     description: String,
-    /// Called with the instruction and the bytes of the codes of each operand, by name; gives an array of the bytes of D.
+    /// The callable: it takes the instruction, the tile count and the bytes of operands by name, and returns the bytes
+    /// of D.
     answer: Py<PyAny>,
-    /// The name of the only instruction that it executes, if there is but one.
+    /// Name of the only instruction that it executes, if any.
     only: Option<String>,
 }
 
-/// Does `work` on this thread, where each function is the device of its name.
+/// Does `work` on this thread, during which each function is a device.
 pub(crate) fn with<R>(functions: Vec<Function>, raised: &Raised, work: impl FnOnce() -> R) -> R {
     let maker = |function: Function| -> (DeviceName, DeviceMaker) {
         let (function, raised) = (Arc::new(function), raised.clone());
@@ -50,7 +51,7 @@ impl FunctionDevice {
         FunctionDevice { identity, function, raised }
     }
 
-    /// The bytes of D, as the function gives them.
+    /// Calls the function, and returns the bytes of D.
     fn answer(&self, py: Python<'_>, i: &Instruction, tiles: &Tiles) -> PyResult<Vec<u8>> {
         let arrays = PyDict::new(py);
         for (name, codes) in tiles.arrays() {
@@ -94,7 +95,7 @@ impl Device for FunctionDevice {
         let wanted = tiles.count * i.m * i.n * i.d.bytes();
         match (bytes.len() == wanted).then(|| Codes::from_bytes(i.d, bytes)).flatten() {
             Some(codes) => Ok(codes),
-            None => Err(wrong(format!("it did not give {} codes of {}", tiles.count * i.m * i.n, i.d))),
+            None => Err(wrong(format!("it did not return {} codes of {}", tiles.count * i.m * i.n, i.d))),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Formats, as Python sees them.
+//! Formats as Python classes.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -20,7 +20,7 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(find_format, module)?)
 }
 
-/// The format of this name, or in this TOML file; a block format where one has the name.
+/// Finds a format or block format by name, or a format in a TOML file.
 #[pyfunction]
 fn find_format(py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
     if let Some(format) = block::find(name) {
@@ -29,9 +29,9 @@ fn find_format(py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
     Ok(Py::new(py, ElementFormat(resolve(py, name)?))?.into_any())
 }
 
-/// The format of this name, or in this file; from then on also by the name that the file gives it.
+/// Finds a format by name or in a file; a file's format is then known by its name.
 pub(crate) fn resolve(py: Python<'_>, name: &str) -> PyResult<&'static Format> {
-    /// Formats of files, the one that was named last at the end.
+    /// Formats of files, the latest last.
     static OWN: Mutex<Vec<&'static Format>> = Mutex::new(Vec::new());
     let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(format) = own.iter().rev().find(|format| format.name == name) {
@@ -45,20 +45,20 @@ pub(crate) fn resolve(py: Python<'_>, name: &str) -> PyResult<&'static Format> {
     Ok(format)
 }
 
-/// The rounding of this name.
+/// Finds a rounding by name.
 pub(crate) fn rounding(name: &str) -> PyResult<Rounding> {
     Rounding::parse(name).ok_or_else(|| {
         let known = Rounding::DETERMINISTIC.map(|rounding| rounding.name()).join(", ");
-        PyValueError::new_err(format!("unknown rounding '{name}'; there are {known}"))
+        PyValueError::new_err(format!("unknown rounding '{name}'; known are {known}"))
     })
 }
 
-/// The overflow rule of this name.
+/// Finds an overflow rule by name.
 pub(crate) fn overflow(name: &str) -> PyResult<Overflow> {
     let all = [Overflow::Standard, Overflow::Infinity, Overflow::Nan, Overflow::Saturate];
     all.into_iter().find(|overflow| overflow.name() == name).ok_or_else(|| {
         let known = all.map(|overflow| overflow.name()).join(", ");
-        PyValueError::new_err(format!("unknown overflow '{name}'; there are {known}"))
+        PyValueError::new_err(format!("unknown overflow '{name}'; known are {known}"))
     })
 }
 
@@ -85,7 +85,7 @@ impl ElementFormat {
 
 #[pymethods]
 impl ElementFormat {
-    /// The name that reports print.
+    /// Name in reports.
     #[getter]
     fn name(&self) -> &'static str {
         self.0.name
@@ -109,19 +109,19 @@ impl ElementFormat {
         self.0.bytes()
     }
 
-    /// The document that defines the format.
+    /// Document that defines the format.
     #[getter]
     fn source(&self) -> &'static str {
         self.0.source
     }
 
-    /// Whether it is an integer format.
+    /// True for an integer format.
     #[getter]
     fn is_integer(&self) -> bool {
         self.0.is_integer()
     }
 
-    /// Whether numbers have a sign.
+    /// True if numbers have a sign.
     #[getter]
     fn signed(&self) -> bool {
         match self.0.encoding {
@@ -130,61 +130,62 @@ impl ElementFormat {
         }
     }
 
-    /// Bits of the exponent; None of integers.
+    /// Bits of the exponent; None for integers.
     #[getter]
     fn exponent_bits(&self) -> Option<u32> {
         self.0.float().map(|float| float.exponent_bits)
     }
 
-    /// Stored bits of the significand; None of integers.
+    /// Stored bits of the significand; None for integers.
     #[getter]
     fn trailing_bits(&self) -> Option<u32> {
         self.0.float().map(|float| float.trailing_bits)
     }
 
-    /// What is subtracted from the biased exponent; None of integers.
+    /// Bias of the exponent; None for integers.
     #[getter]
     fn bias(&self) -> Option<i32> {
         self.0.float().map(|float| float.bias)
     }
 
-    /// The largest number.
+    /// Largest number.
     #[getter]
     fn max(&self) -> f64 {
         self.0.to_f64(self.0.largest(false))
     }
 
-    /// The most negative number.
+    /// Most negative number.
     #[getter]
     fn min(&self) -> f64 {
         self.0.to_f64(self.0.largest(true))
     }
 
-    /// The smallest positive normal number; None of integers.
+    /// Smallest positive normal number; None for integers.
     #[getter]
     fn smallest_normal(&self) -> Option<f64> {
         self.landmark("smallest normal")
     }
 
-    /// The smallest positive subnormal number; None where there is none.
+    /// Smallest positive subnormal number; None without subnormals.
     #[getter]
     fn smallest_subnormal(&self) -> Option<f64> {
         self.landmark("smallest subnormal")
     }
 
-    /// Whether there are infinities.
+    /// True if there are infinities.
     #[getter]
     fn has_infinity(&self) -> bool {
         self.0.has_infinity()
     }
 
-    /// Whether there is a NaN.
+    /// True if there is a NaN.
     #[getter]
     fn has_nan(&self) -> bool {
         self.0.has_nan()
     }
 
-    /// The value of one code, as a float (to nearest, where it is none).
+    /// Decodes one code to a float (to nearest if inexact).
+    /// Raises ValueError for a code with too many bits.
     fn value_of(&self, code: u64) -> PyResult<f64> {
         match code <= self.0.code_mask() {
             true => Ok(self.0.to_f64(code)),
@@ -195,7 +196,7 @@ impl ElementFormat {
         }
     }
 
-    /// The code of one value; None where the format has none for it.
+    /// Encodes one value; returns None if the format has no code for it.
     #[pyo3(signature = (value, rounding = "RNE", overflow = "standard"))]
     fn code_of(&self, value: f64, rounding: &str, overflow: &str) -> PyResult<Option<u64>> {
         let (direction, beyond) = (crate::formats::rounding(rounding)?, crate::formats::overflow(overflow)?);
@@ -206,7 +207,7 @@ impl ElementFormat {
         format!("tcnum.formats['{}']", self.0)
     }
 
-    /// The numbers that say what the format holds, as a table of a notebook.
+    /// The landmarks of the format, as a table for notebooks.
     fn _repr_html_(&self) -> String {
         let row = |(name, code): (&str, u64)| {
             format!("<tr><td>{name}</td><td>{}</td><td>{:e}</td></tr>", self.0.hex(code), self.0.to_f64(code))
@@ -229,7 +230,7 @@ pub(crate) struct BlockFormatRecord(pub(crate) &'static BlockFormat);
 
 #[pymethods]
 impl BlockFormatRecord {
-    /// The name that reports print.
+    /// Name in reports.
     #[getter]
     fn name(&self) -> &'static str {
         self.0.name
@@ -241,43 +242,43 @@ impl BlockFormatRecord {
         self.0.aliases.to_vec()
     }
 
-    /// The format of the element codes.
+    /// Format of the elements.
     #[getter]
     fn element(&self) -> ElementFormat {
         ElementFormat(self.0.element.format)
     }
 
-    /// The power of two that elements are multiplied by (mxint8: -6, others: 0).
+    /// Power of two that multiplies elements (mxint8: -6, others: 0).
     #[getter]
     fn element_exponent(&self) -> i32 {
         self.0.element.exponent
     }
 
-    /// Elements of a block.
+    /// Elements in a block.
     #[getter]
     fn length(&self) -> usize {
         self.0.length
     }
 
-    /// The format of the scale that a block's elements share.
+    /// Format of a block's scale.
     #[getter]
     fn scale(&self) -> ElementFormat {
         ElementFormat(self.0.scale)
     }
 
-    /// The format of the scale that all blocks of a tensor share; None where there is none.
+    /// Format of the tensor's scale; None without one.
     #[getter]
     fn tensor_scale(&self) -> Option<ElementFormat> {
         self.0.tensor_scale.map(ElementFormat)
     }
 
-    /// The rule for scales in the format's own specification.
+    /// Scale rule of the format's own specification.
     #[getter]
     fn default_rule(&self) -> &'static str {
         self.0.default_rule
     }
 
-    /// The document that defines the format.
+    /// Document that defines the format.
     #[getter]
     fn source(&self) -> &'static str {
         self.0.source

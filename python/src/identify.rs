@@ -1,4 +1,4 @@
-//! Working out the arithmetic of an instruction.
+//! Identification of an instruction's arithmetic.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use tcnum::{
 };
 
 use crate::{
-    calls::{Raised, exception, outcome_and_cause},
+    calls::{Raised, outcome_and_cause},
     device::Function,
     instruction::Instruction,
-    reports::python_report,
+    reports::python_outcome,
 };
 
 /// Adds the function of this file.
@@ -26,9 +26,9 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(identify, module)?)
 }
 
-/// What is asked, and how much of it.
+/// The arguments of `identify`.
 #[derive(FromPyObject)]
-struct Asked {
+struct IdentifyArguments {
     device: String,
     instruction: Py<Instruction>,
     seed: u64,
@@ -39,11 +39,11 @@ struct Asked {
     timeout: u64,
 }
 
-/// The report of a search, and the model file of what was found; with it the exception that ended the search in the middle, if one did.
+/// Runs a search, and returns its report with the model found, and the exception that ended it early, if any.
 #[pyfunction]
 fn identify<'py>(
     py: Python<'py>,
-    asked: Asked,
+    asked: IdentifyArguments,
     functions: Vec<Function>,
 ) -> PyResult<(Bound<'py, PyDict>, Option<PyErr>)> {
     let raised = Raised::default();
@@ -51,15 +51,10 @@ fn identify<'py>(
         let raised = raised.clone();
         move || crate::device::with(functions, &raised, || studied(&asked))
     };
-    match outcome_and_cause(py, &raised, work) {
-        (Err(error), cause) => Err(exception(py, &error, cause)),
-        (Ok((report, Some(error))), cause) => Ok((python_report(py, &report)?, Some(exception(py, &error, cause)))),
-        (Ok((_, None)), Some(error)) => Err(error),
-        (Ok((report, None)), None) => Ok((python_report(py, &report)?, None)),
-    }
+    python_outcome(py, outcome_and_cause(py, &raised, work))
 }
 
-fn studied(asked: &Asked) -> Result<(Report, Option<Error>)> {
+fn studied(asked: &IdentifyArguments) -> Result<(Report, Option<Error>)> {
     let mut device = device::open(Some(&DeviceName::asked(&asked.device)), Duration::from_secs(asked.timeout))?;
     let nans = Nans::from(asked.any_nan);
     if nans == Nans::Alike {

@@ -1,4 +1,4 @@
-//! Instructions, as Python sees them.
+//! Instructions as a Python class.
 
 use pyo3::{prelude::*, types::PyModule};
 use tcnum::{gemm, isa};
@@ -12,13 +12,13 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(described, module)?)
 }
 
-/// The instruction of this name, or in this TOML file; or the matrix product of this name.
+/// Finds the instruction or matrix product of this name, or the instruction in a TOML file.
 #[pyfunction]
 fn instruction(py: Python<'_>, name: &str) -> PyResult<Instruction> {
     Ok(Instruction(gemm::instruction(name).map_err(|error| exception(py, &error, None))?))
 }
 
-/// The instruction that a TOML document describes, from then on found by its name.
+/// Makes the instruction that a TOML document describes; it is then known by its name.
 #[pyfunction]
 fn described(py: Python<'_>, text: &str) -> PyResult<Instruction> {
     Ok(Instruction(call(py, || isa::described(text, "instruction", false))?))
@@ -31,13 +31,13 @@ pub(crate) struct Instruction(pub(crate) isa::Instruction);
 
 #[pymethods]
 impl Instruction {
-    /// The name.
+    /// Name.
     #[getter]
     fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// The vendor's full spelling.
+    /// Vendor's full spelling.
     #[getter]
     fn spelling(&self) -> &str {
         &self.0.ptx
@@ -61,67 +61,67 @@ impl Instruction {
         self.0.k
     }
 
-    /// The name of A's format.
+    /// Name of A's format.
     #[getter]
     fn a(&self) -> &'static str {
         self.0.a.name
     }
 
-    /// The name of B's format.
+    /// Name of B's format.
     #[getter]
     fn b(&self) -> &'static str {
         self.0.b.name
     }
 
-    /// The name of C's format.
+    /// Name of C's format.
     #[getter]
     fn c(&self) -> &'static str {
         self.0.c.name
     }
 
-    /// The name of D's format.
+    /// Name of D's format.
     #[getter]
     fn d(&self) -> &'static str {
         self.0.d.name
     }
 
-    /// Stored elements of a row of A: k, of sparse forms fewer.
+    /// Stored elements of a row of A: k, or fewer for sparse forms.
     #[getter]
     fn stored_k(&self) -> usize {
         self.0.stored_k()
     }
 
-    /// Whether A is stored without some of its elements.
+    /// True if A is stored without some of its elements.
     #[getter]
     fn is_sparse(&self) -> bool {
         self.0.chunk().is_some()
     }
 
-    /// Of block-scaled forms, the name of the scales' format; else None.
+    /// Name of the scales' format for block-scaled forms; else None.
     #[getter]
     fn scale(&self) -> Option<&'static str> {
         self.0.scale.map(|scale| scale.format.name)
     }
 
-    /// Of block-scaled forms, the elements along k that share a scale; else None.
+    /// Elements along k that share a scale, for block-scaled forms; else None.
     #[getter]
     fn scale_block(&self) -> Option<usize> {
         self.0.scale.map(|scale| scale.block)
     }
 
-    /// Whether it is a whole matrix product.
+    /// True for a whole matrix product.
     #[getter]
     fn is_product(&self) -> bool {
         isa::gemm(&self.0.name).is_some()
     }
 
-    /// The targets that have it (`sm_90a`).
+    /// Targets that have it (`sm_90a`).
     #[getter]
     fn targets(&self) -> Vec<&'static str> {
         self.0.support.iter().map(|support| support.architecture).collect()
     }
 
-    /// The arrays of a tile, in order: name, name of the format, rows and columns.
+    /// Arrays of a tile, in order: name, name of the format, rows, columns.
     #[getter]
     fn operands(&self) -> Vec<(&'static str, &'static str, usize, usize)> {
         isa::operands(&self.0).into_iter().map(|own| (own.name, own.format.name, own.rows, own.columns)).collect()

@@ -1,6 +1,6 @@
-//! The Python module `tcnum._tcnum`: what the package `tcnum` (`python/tcnum`) is made of.
+//! The Python module `tcnum._tcnum`, the compiled part of the package `tcnum` (`python/tcnum`).
 //!
-//! Arrays arrive here flat, contiguous and of the types that are expected: the package sees to that, and to what people are told.
+//! Arrays arrive flat, contiguous and with the expected types; the package ensures this and explains errors.
 
 mod arrays;
 mod calls;

@@ -1,4 +1,4 @@
-//! Models: the arithmetic of an instruction, evaluated on arrays.
+//! Models: the arithmetic of instructions, evaluated on arrays.
 
 use numpy::{PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::{
@@ -7,8 +7,7 @@ use pyo3::{
     types::{PyDict, PyModule},
 };
 use tcnum::{
-    arithmetic::{self, Evaluator},
-    explain,
+    arithmetic, explain,
     isa::{self, Operand, Tiles, operands},
     report::Report,
 };
@@ -17,33 +16,33 @@ use crate::{arrays::codes, calls::call, instruction::Instruction, reports::pytho
 
 /// Adds the classes and the functions of this file.
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Model>()?;
-    module.add_class::<Arithmetic>()?;
+    module.add_class::<ModelFile>()?;
+    module.add_class::<Evaluator>()?;
     module.add("MODEL_NAMES", arithmetic::shipped().collect::<Vec<_>>())?;
     module.add_function(wrap_pyfunction!(explained, module)?)
 }
 
-/// A model of arithmetic: one that is shipped, or of a file.
+/// A model of arithmetic, shipped or from a file.
 #[pyclass(name = "ModelFile", module = "tcnum._tcnum", frozen)]
-pub(crate) struct Model {
+pub(crate) struct ModelFile {
     model: arithmetic::Model,
-    /// The name or the file that it was asked for by.
+    /// Requested name or file.
     #[pyo3(get)]
     given: String,
 }
 
 #[pymethods]
-impl Model {
+impl ModelFile {
     #[new]
-    fn new(py: Python<'_>, name: String) -> PyResult<Model> {
-        Ok(Model { model: call(py, || arithmetic::Model::load(&name))?, given: name })
+    fn new(py: Python<'_>, name: String) -> PyResult<ModelFile> {
+        Ok(ModelFile { model: call(py, || arithmetic::Model::load(&name))?, given: name })
     }
 
-    /// The model that a TOML document describes.
+    /// Makes the model that a TOML document describes.
     #[staticmethod]
-    fn parse(py: Python<'_>, text: &str) -> PyResult<Model> {
+    fn parse(py: Python<'_>, text: &str) -> PyResult<ModelFile> {
         let model = call(py, || arithmetic::Model::parse(text, "model"))?;
-        Ok(Model { given: model.name.clone(), model })
+        Ok(ModelFile { given: model.name.clone(), model })
     }
 
     #[getter]
@@ -72,7 +71,7 @@ impl Model {
         self.model.text()
     }
 
-    /// The names of the listed instructions that it covers.
+    /// Names of the listed instructions that it covers.
     fn instructions(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         call(py, || {
             let covered = isa::all().iter().filter(|i| self.model.rule(i).is_some());
@@ -80,37 +79,37 @@ impl Model {
         })
     }
 
-    /// The arithmetic of an instruction, evaluated on tiles of `m` rows and `n` columns: its own where they are 0.
-    fn arithmetic(&self, py: Python<'_>, instruction: &Instruction, m: usize, n: usize) -> PyResult<Arithmetic> {
+    /// The arithmetic of an instruction on tiles of `m` rows and `n` columns; 0 means the instruction's own.
+    fn arithmetic(&self, py: Python<'_>, instruction: &Instruction, m: usize, n: usize) -> PyResult<Evaluator> {
         let own = &instruction.0;
         let or = |given: usize, usual: usize| if given == 0 { usual } else { given };
         let tile = isa::Instruction { m: or(m, own.m), n: or(n, own.n), ..own.clone() };
         let evaluator = call(py, || self.model.evaluator(&tile))?;
-        Ok(Arithmetic { evaluator, tile })
+        Ok(Evaluator { evaluator, tile })
     }
 }
 
 /// The arithmetic of one instruction.
 #[pyclass(name = "Evaluator", module = "tcnum._tcnum", frozen)]
-pub(crate) struct Arithmetic {
-    evaluator: Evaluator,
+pub(crate) struct Evaluator {
+    evaluator: arithmetic::Evaluator,
     tile: isa::Instruction,
 }
 
-/// The operands of tiles as Python gives them.
+/// The operands of tiles from Python.
 struct GivenTiles<'py> {
     count: usize,
     own: Vec<(&'static str, PyReadonlyArray1<'py, u8>)>,
 }
 
 impl GivenTiles<'_> {
-    /// The bytes of the codes of each operand.
+    /// Bytes of the codes of each operand.
     fn arrays(&self) -> PyResult<Vec<(&'static str, &[u8])>> {
         self.own.iter().map(|(name, array)| Ok((*name, array.as_slice()?))).collect()
     }
 }
 
-/// The arrays by name that make up tiles of an instruction.
+/// Checks the arrays that make up tiles of an instruction.
 fn arrays_of<'py>(i: &isa::Instruction, arrays: &Bound<'py, PyDict>) -> PyResult<GivenTiles<'py>> {
     let (mut count, mut own) = (None, Vec::new());
     for Operand { name, format, rows, columns } in operands(i) {
@@ -119,7 +118,7 @@ fn arrays_of<'py>(i: &isa::Instruction, arrays: &Bound<'py, PyDict>) -> PyResult
         let read: PyReadonlyArray1<'py, u8> = array.extract()?;
         let (bytes, each) = (read.as_slice()?, rows * columns * format.bytes());
         if !bytes.len().is_multiple_of(each) || count.is_some_and(|count| count != bytes.len() / each) {
-            return Err(wrong(format!("{} bytes, and a tile has {each}", bytes.len())));
+            return Err(wrong(format!("{} bytes are not whole tiles of {each}", bytes.len())));
         }
         count = Some(bytes.len() / each);
         if format.bits as usize != 8 * format.bytes() {
@@ -133,7 +132,7 @@ fn arrays_of<'py>(i: &isa::Instruction, arrays: &Bound<'py, PyDict>) -> PyResult
     Ok(GivenTiles { count: count.unwrap_or(0), own })
 }
 
-/// Refuses positions of stored elements that are none.
+/// Refuses invalid positions of stored elements.
 fn checked_positions(i: &isa::Instruction, positions: &[u8]) -> PyResult<()> {
     let (Some(chunk), stored) = (i.chunk(), i.stored_k()) else { return Ok(()) };
     for (row, own) in positions.chunks(stored.max(1)).enumerate() {
@@ -146,8 +145,8 @@ fn checked_positions(i: &isa::Instruction, positions: &[u8]) -> PyResult<()> {
 }
 
 #[pymethods]
-impl Arithmetic {
-    /// Writes the bytes of the codes of D of tiles: `arrays` has the bytes of the codes of each operand.
+impl Evaluator {
+    /// Computes the bytes of D of tiles from the bytes of each operand in `arrays`.
     fn execute<'py>(
         &self,
         py: Python<'py>,
@@ -158,7 +157,7 @@ impl Arithmetic {
         let (given, d) = (read.arrays()?, out.as_slice_mut()?);
         let wanted = read.count * self.tile.m * self.tile.n * self.tile.d.bytes();
         if d.len() != wanted {
-            return Err(PyValueError::new_err(format!("D has {wanted} bytes, and there is room for {}", d.len())));
+            return Err(PyValueError::new_err(format!("D has {wanted} bytes, but out has {}", d.len())));
         }
         call(py, || {
             self.evaluator.execute_into(&given, d);
@@ -166,37 +165,37 @@ impl Arithmetic {
         })
     }
 
-    /// The arithmetic, one operation a line.
+    /// The operations of the arithmetic, one per line.
     fn program(&self) -> String {
         self.evaluator.program().to_string()
     }
 
-    /// Whether it is evaluated many elements at a time.
+    /// True if many elements are evaluated at a time.
     #[getter]
     fn is_fast(&self) -> bool {
         self.evaluator.is_fast()
     }
 }
 
-/// One case step by step, in the arithmetic of each of the models: their names, and evaluators of tiles of one element.
+/// Explains one case step by step by each of the models, given with evaluators of one-element tiles.
 #[pyfunction]
 fn explained<'py>(
     py: Python<'py>,
-    models: Vec<(String, Py<Arithmetic>)>,
+    models: Vec<(String, Py<Evaluator>)>,
     arrays: &Bound<'py, PyDict>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let Some((_, first)) = models.first() else { return Err(PyValueError::new_err("no model")) };
     let i = &first.get().tile;
     let read = arrays_of(i, arrays)?;
     if read.count != 1 {
-        return Err(PyValueError::new_err(format!("one case is explained, and {} are given", read.count)));
+        return Err(PyValueError::new_err(format!("only one case can be explained, not {}", read.count)));
     }
     let own = operands(i)
         .into_iter()
         .zip(&read.own)
         .map(|(operand, (name, array))| Ok((*name, codes(operand.format, array)?)));
     let own = own.collect::<PyResult<Vec<_>>>()?;
-    let tiles = Tiles::from_arrays(1, own).ok_or_else(|| PyValueError::new_err("a, b and c"))?;
+    let tiles = Tiles::from_arrays(1, own).ok_or_else(|| PyValueError::new_err("a, b and c are needed"))?;
     let case = tiles.case(i, 0, 0, 0);
     let said: Vec<_> = models.iter().map(|(_, own)| own.get().evaluator.explain(&case)).collect();
     let titles: Vec<String> = models.iter().map(|(name, _)| format!("model {name}")).collect();

@@ -1,4 +1,4 @@
-//! Whole matrix products, and which schedule made one.
+//! Whole matrix products, and the schedules that make them.
 
 use std::{borrow::Cow, time::Duration};
 
@@ -33,9 +33,9 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(matches, module)?)
 }
 
-/// A matrix of Python: its elements' bytes, rows and columns, and its format; without one, its elements are codes.
+/// A matrix from Python; without a format, its elements are codes.
 #[derive(FromPyObject)]
-struct Given<'py> {
+struct PythonMatrix<'py> {
     bytes: PyReadonlyArray1<'py, u8>,
     rows: usize,
     columns: usize,
@@ -43,29 +43,29 @@ struct Given<'py> {
     width: usize,
 }
 
-/// The arrays of a call, by name.
-fn arrays<'a>(py: Python<'_>, given: &'a [(String, Given<'_>)]) -> PyResult<Vec<Array<'a>>> {
-    let array = |(name, own): &'a (String, Given<'_>)| {
+/// Makes the arrays of a call, by name.
+fn arrays<'a>(py: Python<'_>, given: &'a [(String, PythonMatrix<'_>)]) -> PyResult<Vec<Array<'a>>> {
+    let array = |(name, own): &'a (String, PythonMatrix<'_>)| {
         let kind = match &own.format {
             Some(format) => Content::Format(resolve(py, format)?),
             None => Content::Unsigned(own.width),
         };
         let bytes = own.bytes.as_slice()?;
         if own.rows.checked_mul(own.columns).and_then(|count| count.checked_mul(own.width)) != Some(bytes.len()) {
-            return Err(PyValueError::new_err(format!("{name}: its bytes are not those of its shape")));
+            return Err(PyValueError::new_err(format!("{name}: its bytes do not match its shape")));
         }
         Ok(Array { name: name.clone(), shape: vec![own.rows, own.columns], kind, bytes: Cow::Borrowed(bytes) })
     };
     given.iter().map(array).collect()
 }
 
-/// Matrices by name, as [`Factors`] has them.
-struct Named<'a, 'n> {
+/// The matrices of a call by name, for [`Factors`].
+struct NamedMatrices<'a, 'n> {
     arrays: &'a [Array<'a>],
     notes: &'n mut Vec<String>,
 }
 
-impl Named<'_, '_> {
+impl NamedMatrices<'_, '_> {
     fn optional(
         &mut self,
         name: &str,
@@ -80,23 +80,22 @@ impl Named<'_, '_> {
 }
 
 /// The bytes of the codes of a product, the name of their format, and the report.
-type Computed<'py> = (Bound<'py, PyArray1<u8>>, &'static str, Bound<'py, PyDict>);
+type PythonProduct<'py> = (Bound<'py, PyArray1<u8>>, &'static str, Bound<'py, PyDict>);
 
-/// The codes of a product that a device makes as a schedule (a TOML document) says: their bytes, the name of their format, and the
-/// report.
+/// Computes a product on a device by a schedule (a TOML document).
 #[pyfunction]
 #[pyo3(signature = (schedule, given, device_name, functions, quantise, accuracy, timeout))]
 #[expect(clippy::too_many_arguments, reason = "the package calls it by position, and people call the package")]
 fn product<'py>(
     py: Python<'py>,
     schedule: &str,
-    given: Vec<(String, Given<'py>)>,
+    given: Vec<(String, PythonMatrix<'py>)>,
     device_name: Option<String>,
     functions: Vec<Function>,
     quantise: bool,
     accuracy: bool,
     timeout: u64,
-) -> PyResult<Computed<'py>> {
+) -> PyResult<PythonProduct<'py>> {
     let raised = Raised::default();
     let arrays = arrays(py, &given)?;
     let (d, report) = call_with(py, &raised.clone(), || {
@@ -117,7 +116,7 @@ fn computed(
 ) -> Result<(Matrix, Report)> {
     let mut report = Report::new("gemm", String::new());
     let conversion = if quantise { Conversion::Quantise } else { Conversion::Exact };
-    let mut named = Named { arrays, notes: &mut report.notes };
+    let mut named = NamedMatrices { arrays, notes: &mut report.notes };
     let factors = Factors::of_schedule(schedule, conversion, &mut |name, format, conversion| {
         named.optional(name, format, conversion)
     })?;
@@ -132,11 +131,11 @@ fn computed(
     Ok((product.d, report))
 }
 
-/// Which schedules, of the instructions of models, give `d` of the given arrays.
+/// Finds the schedules by which instructions of the models give `d`.
 #[pyfunction]
 fn matches<'py>(
     py: Python<'py>,
-    given: Vec<(String, Given<'py>)>,
+    given: Vec<(String, PythonMatrix<'py>)>,
     models: Vec<String>,
     instructions: Vec<String>,
     factors: (f64, f64),
@@ -154,7 +153,7 @@ fn matches<'py>(
 fn matched(suspects: &Suspects, arrays: &[Array], quantise: bool) -> Result<Report> {
     let mut report = Report::new("gemm", String::new());
     let conversion = if quantise { Conversion::Quantise } else { Conversion::Exact };
-    let mut named = Named { arrays, notes: &mut report.notes };
+    let mut named = NamedMatrices { arrays, notes: &mut report.notes };
     let d = named.optional("d", None, conversion)?.ok_or_else(|| Error::request("d is missing"))?;
     let factors =
         Factors::of_instruction(suspects.instructions.first(), conversion, &mut |name, format, conversion| {

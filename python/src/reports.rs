@@ -1,12 +1,33 @@
-//! Reports as Python's own values.
+//! Reports as Python values.
 
 use pyo3::{
     prelude::*,
     types::{PyDict, PyList},
 };
-use tcnum::report::{self, Cell, Report, Table, Verdict, View, ViewLayout, Where};
+use tcnum::{
+    Error, Result,
+    report::{self, Cell, Report, Table, Verdict, View, ViewLayout, Where},
+};
 
-/// A report: what it says beside the tables, each table with its columns and rows, and its rendering for a terminal.
+use crate::calls::exception;
+
+/// Converts the outcome of a command: its report, and the exception that ended it early, if any.
+///
+/// # Errors
+/// An error without a report; what Python raised after a command without errors.
+pub(crate) fn python_outcome<'py>(
+    py: Python<'py>,
+    (outcome, cause): (Result<(Report, Option<Error>)>, Option<PyErr>),
+) -> PyResult<(Bound<'py, PyDict>, Option<PyErr>)> {
+    match (outcome, cause) {
+        (Err(error), cause) => Err(exception(py, &error, cause)),
+        (Ok((report, Some(error))), cause) => Ok((python_report(py, &report)?, Some(exception(py, &error, cause)))),
+        (Ok((_, None)), Some(error)) => Err(error),
+        (Ok((report, None)), None) => Ok((python_report(py, &report)?, None)),
+    }
+}
+
+/// Converts a report, with its tables and its text for a terminal.
 pub(crate) fn python_report<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyDict>> {
     let own = PyDict::new(py);
     own.set_item("command", report.command.as_ref())?;
@@ -59,7 +80,7 @@ fn python_table<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyDi
     Ok(own)
 }
 
-/// The value of a cell.
+/// Converts a cell.
 fn value<'py>(py: Python<'py>, cell: &Cell) -> PyResult<Bound<'py, PyAny>> {
     Ok(match cell {
         Cell::Empty => py.None().into_bound(py),

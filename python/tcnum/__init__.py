@@ -1,4 +1,4 @@
-"""The numeric behaviour of low-precision formats and of the matrix instructions of GPUs, on arrays.
+"""Numeric behaviour of low-precision formats and of GPU matrix instructions, on arrays.
 
 >>> import tcnum
 >>> tcnum.formats["e4m3"].max
@@ -9,8 +9,10 @@ array([ 29, 194, 126], dtype=uint8)
 >>> float(m.dot([256, 1], [256, 1], 0))
 65536.0
 
-Everything that the command does is here: `tcnum.command("probe", fmt="bf16", op="accumulate")`. Whatever fails raises `tcnum.Error`
-(`RequestError`, a ValueError: the request is wrong; `DeviceError`, a RuntimeError: a device failed), or TypeError.
+`tcnum.command("probe", fmt="bf16", op="accumulate")` runs any command of the program.
+
+Errors are `tcnum.RequestError` (a ValueError: the request is wrong), `tcnum.DeviceError` (a RuntimeError: a device failed), both
+subclasses of `tcnum.Error`, and TypeError.
 """
 
 from typing import TYPE_CHECKING
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from ._quantise import Quantised, quantise
     from ._reports import Report, Table
 
-# Where each name is: what needs NumPy is imported when it is first used.
+# The module of each name. Modules that need NumPy are imported at first use.
 _HOMES = {
     "_commands": ["command", "devices", "distinguish", "identify", "instructions", "tree", "verify"],
     "_convert": ["decode", "encode"],
@@ -63,12 +65,12 @@ def __dir__():
 
 
 def main() -> int:
-    """The command `tcnum`: runs the command line of this process, and returns its exit status."""
+    """Runs the command line of this process as `tcnum`, and returns its exit status."""
     import signal
     import sys
 
     from ._tcnum import main as run
 
-    # The program deals with signals itself.
+    # The program handles signals itself.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     return run(["tcnum", *sys.argv[1:]])

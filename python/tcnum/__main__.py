@@ -1,4 +1,4 @@
-"""`python -m tcnum` is the command `tcnum`."""
+"""`python -m tcnum`: the command `tcnum`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Arrays of other libraries as NumPy's, as values or as codes of formats."""
+"""Arrays of other libraries as NumPy arrays of values or of codes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from ._formats import DTYPES
 from ._tcnum import Format, RequestError, convert_exactly, encode_any, find_format
 
-# Formats whose values NumPy has a type for.
+# Formats with a NumPy type.
 NATIVE = {
     "f64": "float64",
     "f32": "float32",
@@ -25,19 +25,23 @@ NATIVE = {
     "s64": "int64",
     "u64": "uint64",
 }
-# Where an array lies, by the numbers of DLPack: the memory of the host, also where a GPU reaches it.
+# DLPack numbers of memory that the host can read.
 _HOST = {1: "CPU", 3: "CUDA's host memory", 13: "CUDA's managed memory", 11: "ROCm's host memory"}
 
 
 class Operand(NamedTuple):
-    """An array of NumPy's, in the byte order of the machine, and the format that it is of; None: it holds codes of any."""
+    """A NumPy array in native byte order, and the format of its elements (None: codes of any format)."""
 
     array: np.ndarray
     format: str | None
 
 
 def operand(given: Any, name: str) -> Operand:
-    """The array that is given: of NumPy (with ml_dtypes), PyTorch, or anything with __array__ or __dlpack__; or lists of numbers."""
+    """Converts an argument to an array of values or codes.
+
+    Accepts NumPy arrays (with ml_dtypes), CPU tensors of PyTorch, objects with __array__ or __dlpack__, and lists of numbers.
+    Raises TypeError for other types of elements, RequestError for an array on another device.
+    """
     if isinstance(given, Operand):
         return given
     torch = _of_torch(given, name)
@@ -50,7 +54,7 @@ def operand(given: Any, name: str) -> Operand:
         kind = array.dtype
     own = DTYPES.get(kind.name)
     if own is not None and kind.name not in ("float64", "float32", "float16") and kind.kind != "i":
-        # A type of ml_dtypes: its bits are the codes. (Of types of fewer bits than a byte they are the low ones.)
+        # A type of ml_dtypes: its bits are the codes, in the low bits for types narrower than a byte.
         codes = array.view(f"u{kind.itemsize}")
         bits = find_format(own).bits
         return Operand(codes if bits >= 8 * kind.itemsize else codes & np.uint8((1 << bits) - 1), own)
@@ -76,7 +80,7 @@ def _array(given: Any, name: str) -> np.ndarray:
         try:
             return np.from_dlpack(given)
         except (BufferError, RuntimeError, TypeError, ValueError):
-            # A type that NumPy's DLPack does not have.
+            # NumPy's DLPack lacks this type.
             pass
     try:
         array = np.asarray(given)
@@ -86,7 +90,7 @@ def _array(given: Any, name: str) -> np.ndarray:
 
 
 def _of_torch(given: Any, name: str) -> Operand | None:
-    """A tensor of PyTorch; None for anything else."""
+    """Converts a PyTorch tensor; returns None for anything else."""
     if type(given).__module__.partition(".")[0] != "torch" or not hasattr(given, "detach"):
         return None
     import torch
@@ -107,7 +111,7 @@ def _of_torch(given: Any, name: str) -> Operand | None:
 
 
 def flat(array: np.ndarray) -> np.ndarray:
-    """The elements in order, side by side: without a copy where they are."""
+    """The elements as a contiguous one-dimensional array, without a copy if possible."""
     return np.ascontiguousarray(array).reshape(-1)
 
 
@@ -117,12 +121,16 @@ def raw(array: np.ndarray) -> np.ndarray:
 
 
 def unsigned(own: Format) -> np.dtype:
-    """The type of codes."""
+    """The NumPy type of a format's codes."""
     return np.dtype(f"u{own.bytes}")
 
 
 def codes_of(given: Any, own: Format, name: str, *, quantise: bool = False) -> np.ndarray:
-    """The codes that are given, or those of the values: exactly, or rounded to nearest where they may be."""
+    """Returns codes of the format `own`, from codes or from values.
+
+    Values must be exact unless `quantise` rounds them. Raises TypeError for codes of another size, RequestError for codes or values that
+    the format does not have.
+    """
     array, source = operand(given, name)
     if source is None:
         if array.dtype != unsigned(own):
@@ -133,7 +141,7 @@ def codes_of(given: Any, own: Format, name: str, *, quantise: bool = False) -> n
         if array.size and own.bits < 8 * own.bytes and int(array.max()) >> own.bits:
             raise RequestError(f"{name}: code {int(array.max()):#x} has more than the {own.bits} bits of {own.name}")
         return array
-    # The unit ignores the low bits of f32.
+    # The unit ignores the low 13 bits of f32.
     if source == own.name or (source, own.name) == ("f32", "tf32"):
         return array.view(unsigned(own)) if array.dtype.itemsize == own.bytes else array.astype(unsigned(own))
     if quantise:

@@ -1,4 +1,4 @@
-"""Commands: what `tcnum COMMAND` does, with devices that may be functions of Python."""
+"""The commands of `tcnum`, with Python functions as possible devices."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ InstructionLike = Union[str, Instruction]
 
 
 def command(name: str, *words: Any, **options: Any) -> Report:
-    """The report of `tcnum NAME WORDS --OPTIONS`: every command, with every option, an underscore for each hyphen.
+    """Runs `tcnum NAME WORDS --OPTIONS` and returns its report.
 
-    A value of True gives an option without a value, a list gives it several times; None and False leave it out. Where a device is named,
-    a function can stand. What a command writes to files (out, plot, model_out) it writes here, too.
+    Every command has every option, with an underscore for each hyphen. True gives an option without a value, a list repeats it, and
+    None or False leave it out. A function can stand for a device. Options that write files (out, plot, model_out) work here, too.
+    Raises RequestError for a wrong request and DeviceError for a failed device; their `report` has the results until then, if any.
 
     >>> import tcnum
     >>> tcnum.command("convert", 464, to="e4m3", round="RZ").tables["conversions"][0]["code"]
@@ -47,7 +48,7 @@ def command(name: str, *words: Any, **options: Any) -> Report:
 
 
 def _word(given: Any, taken: list[FunctionDevice]) -> str:
-    """A word of a command line."""
+    """Converts an argument to a word of a command line."""
     if isinstance(given, str):
         return given
     if isinstance(given, (int, float, os.PathLike)) and not isinstance(given, bool):
@@ -62,16 +63,16 @@ def _word(given: Any, taken: list[FunctionDevice]) -> str:
 
 
 def _given(f: Any, instr: InstructionLike | None, shape: dict[str, Any], what: str) -> InstructionLike | None:
-    """The instruction that is asked of a device: the one that is given, described, or the function's own."""
+    """The instruction of a request: given, described by shape and formats, or the function's only one."""
     described = {key: value for key, value in shape.items() if value is not None}
     if described:
         if instr is not None:
-            raise TypeError(f"instr says what {', '.join(described)} would; give one of them")
+            raise TypeError(f"give instr or {', '.join(described)}, not both")
         return _described(described)
     if instr is None and isinstance(f, FunctionDevice):
         instr = f.instruction
     if instr is None and callable(f):
-        raise TypeError(f"{what} of a function: give instr (an instruction that it computes), or m, n, k, and format")
+        raise TypeError(f"{what} of a function needs instr (an instruction that it computes), or m, n, k and format")
     return instr
 
 
@@ -93,10 +94,19 @@ def verify(
     seed: int | None = None,
     **options: Any,
 ) -> Report:
-    """Compares a device with a model in every bit, on adversarial operands; what differs is reduced to the simplest that still does.
+    """Compares a device with a model in every bit, on adversarial operands.
 
-    device: "cuda:0", "cpu", "model:NAME", "exec:PROGRAM", "trace:FILE", or a function (see `tcnum.device`). model: without it, that of the
-    device's generation. `holds` of the report says whether all agree.
+    Each mismatch is reduced to the simplest case that still differs.
+
+    Args:
+        device: "cuda:0", "cpu", "model:NAME", "exec:PROGRAM", "trace:FILE", or a function (see `tcnum.device`).
+        model: a model or its name; by default, the model of the device's generation.
+        instr: one instruction or a list; by default, all that the command chooses.
+        cases: dot-product-adds to compare.
+        seed: seed of the operands.
+        options: further options of `tcnum verify`.
+
+    Returns a Report whose `holds` is True if all outputs agree.
 
     >>> import tcnum
     >>> r = tcnum.verify("model:hopper", "ampere", instr="mma.m16n8k8.f32.f16.f16.f32", cases=10_000)
@@ -127,12 +137,20 @@ def identify(
     timeout: int = 60,
     **options: Any,
 ) -> Identified:
-    """Works out the arithmetic of an instruction from the answers of a device, and compares the device with it.
+    """Finds the arithmetic of an instruction from a device's answers, and verifies it on held-out cases.
 
-    Of a function, m, n, k, format (of A and B) and out (of C and D) say what it multiplies, or instr does. budget: tiles that the device may
-    execute; cases: held-out cases; from_nothing: without the arithmetics of shipped models; any_nan: whether all NaN codes are equal;
-    timeout: seconds for one answer of a program. `report.model` is what was found, a `tcnum.Model`. Other options are those of the command
-    (quick, features, fmt).
+    Args:
+        device: as for `verify`.
+        instr: the instruction. A function may instead have a shape and formats:
+        m, n, k: rows, columns and terms of its product; format: format of A and B; out: format of C and D.
+        cases: held-out cases.
+        budget: tiles that the device may execute.
+        from_nothing: search without the arithmetics of shipped models.
+        any_nan: treat all NaN codes as equal.
+        timeout: seconds for one answer of a program.
+        options: options of the command (quick, features, fmt).
+
+    Returns a Report whose `model` is the arithmetic found, a `tcnum.Model`.
 
     >>> import tcnum
     >>> volta = tcnum.model("volta")["mma.m8n8k4.f32.f16.f16.f32"]
@@ -159,25 +177,25 @@ def identify(
 
 
 def _whole(name: str, given: Any) -> int | None:
-    """A count that is given as a whole number."""
+    """Checks a count, which must be a whole number."""
     if given is None:
         return None
     if isinstance(given, bool) or not isinstance(given, (int, float)) or given != int(given):
         raise TypeError(f"{name} is a whole number, not {given!r}")
     if not 0 <= given < 2**64 or (given == 0 and name != "seed"):
-        raise RequestError(f"{name} is {given}; it has to be from {0 if name == 'seed' else 1} to 2**64 - 1")
+        raise RequestError(f"{name} is {given}; it must be from {0 if name == 'seed' else 1} to 2**64 - 1")
     return int(given)
 
 
 class Identified(Report):
-    """What `identify` found."""
+    """The report of `identify`."""
 
     @property
     def model(self) -> Model:
-        """The arithmetic that was found, as a model; RequestError where there is none."""
+        """The arithmetic found, as a model. Raises RequestError if there is none."""
         text = self._made["model"]
         if text is None:
-            raise RequestError("the report has no model: no rule was found, or quick and features were asked for, which make none")
+            raise RequestError("the report has no model: no rule was found, or quick or features was given, which make none")
         return model(text)
 
 
@@ -190,7 +208,9 @@ def distinguish(
     seed: int | None = None,
     **options: Any,
 ) -> Report:
-    """The smallest inputs on which two models, devices or instructions (DEVICE/INSTRUCTION) differ, or the proof that there is none.
+    """Finds the smallest inputs on which two sides differ, or proves that there are none.
+
+    x and y are models, devices, or DEVICE/INSTRUCTION. Returns a Report whose `holds` is False if they differ.
 
     >>> import tcnum
     >>> r = tcnum.distinguish("model:hopper", "model:ampere", instr="mma.m16n8k16.f32.bf16.bf16.f32")
@@ -214,10 +234,10 @@ def tree(
     element: tuple[int, int] | None = None,
     **options: Any,
 ) -> Report:
-    """The order of a sum: which terms are summed together, one after the other or at once, and where c enters.
+    """Finds the order of a sum: which terms are summed together, in sequence or at once, and where c enters.
 
-    Of a function, m, n, k and format say which matrix product it is asked for (4 x 4 and k = 64 in f32, where nothing says so): a function
-    of two such as numpy.matmul.
+    A function of two arrays (numpy.matmul) computes a matrix product of m x n elements with k terms in `format`; the default is
+    4 x 4 with k = 64 in f32. element: row and column of the element that is tested.
 
     >>> import numpy as np, tcnum
     >>> tcnum.tree(lambda a, b: a[:, :1] * b[:1] + a[:, 1:2] * b[1:2], m=1, n=1, k=2)["trees"][0]["terms"]
@@ -230,7 +250,7 @@ def tree(
             raise TypeError("m, n and k are whole numbers")
         instr = "gemm.m{}n{}k{}.".format(*extents) + own
     elif any(value is not None for value in (m, n, k, format)):
-        raise TypeError("m, n, k and format are for functions; instr names an instruction")
+        raise TypeError("m, n, k and format are for functions; use instr for an instruction")
     else:
         instr = _given(device, instr, {}, "tree")
     place = None if element is None else "{},{}".format(*element)
@@ -238,12 +258,12 @@ def tree(
 
 
 def devices() -> Report:
-    """The devices of this machine, and the models."""
+    """Lists the devices of this machine, and the models."""
     return command("devices")
 
 
 def instructions(pattern: str | None = None, *, device: DeviceLike | None = None, **options: Any) -> Report:
-    """The instructions: those whose name contains the pattern, or that a device executes.
+    """Lists instructions: those whose names contain `pattern`, or those that a device executes.
 
     >>> import tcnum
     >>> len(tcnum.instructions("wgmma")["instructions"]) > 10

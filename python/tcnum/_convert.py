@@ -1,4 +1,4 @@
-"""Values to codes, and codes to values."""
+"""Conversion of values to codes, and of codes to values."""
 
 from __future__ import annotations
 
@@ -21,12 +21,18 @@ def encode(
     random_bits: int = 32,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """The codes of values, each rounded once: unsigned integers of the shape of `x`.
+    """Encodes values as codes, each rounded once.
 
-    x: floats (NumPy's, those of ml_dtypes, PyTorch on the CPU, anything with __dlpack__) or signed integers. rounding: RNE, RNA, RZ, RU,
-    RD, RO (to odd), or SR, stochastic: by the low `random_bits` bits of `random`, unsigned integers of 64 bits, one for each value.
-    overflow: what becomes of values that are too large: "standard" (as the format's own document says), "infinity", "nan" or
-    "saturate". out: the array that the codes are written to. Raises RequestError for NaN where the format has none.
+    Args:
+        x: floats (NumPy, ml_dtypes, PyTorch on the CPU, anything with __dlpack__) or signed integers, of any shape.
+        format: a format, its name, or a type of NumPy or ml_dtypes.
+        rounding: RNE, RNA, RZ, RU, RD, RO (to odd) or SR (stochastic).
+        overflow: result for values that are too large: "standard" (the format's own document), "infinity", "nan" or "saturate".
+        random: for SR, one uint64 per value, in the shape of `x`.
+        random_bits: low bits of `random` that SR uses, 1 to 64.
+        out: array for the codes.
+
+    Returns unsigned integers in the shape of `x`. Raises RequestError for NaN if the format has none, TypeError for codes as `x`.
 
     >>> import numpy as np, tcnum
     >>> tcnum.encode(np.float32([1.0, 464.0, 1e6]), "e4m3")
@@ -43,14 +49,14 @@ def encode(
     _is_text("rounding", rounding)
     _is_text("overflow", overflow)
     if (rounding.upper() == "SR") != (random is not None):
-        raise TypeError("rounding='SR' needs random, and random is for rounding='SR'")
+        raise TypeError("rounding='SR' and random need each other")
     narrow = own.bits <= 16
     if random is not None:
         numbers, _ = operand(random, "random")
         if numbers.dtype != np.uint64 or numbers.shape != array.shape:
             raise TypeError(f"random is {numbers.dtype.name} of shape {numbers.shape}; expected uint64 of shape {array.shape}")
         if not narrow or source not in ("f32", "f64") or (source == "f64" and not _in_f32(array)):
-            raise RequestError("SR rounds numbers of float32 to formats of 16 bits or fewer")
+            raise RequestError("SR rounds float32 values to formats of at most 16 bits")
         codes = _room(out, array.shape, own)
         encode_random(flat(array.astype(np.float32, copy=False)), flat(numbers), random_bits, codes.reshape(-1), own.name, overflow)
         return codes
@@ -67,10 +73,15 @@ def encode(
 
 
 def decode(codes: Any, format: FormatLike, *, out: np.ndarray | None = None) -> np.ndarray:
-    """The values of codes: in the type that NumPy has for the format (f16, f32, f64, integers), else in float32, which holds them all.
+    """Decodes codes to values.
 
-    codes: unsigned integers of the format's size, or an array of the type of ml_dtypes or PyTorch that is the format. (bf16, FP8 and the
-    others have no type in NumPy itself.)
+    Args:
+        codes: unsigned integers of the format's size, or an array of the format's type in ml_dtypes or PyTorch, of any shape.
+        format: a format, its name, or a type of NumPy or ml_dtypes.
+        out: array for the values.
+
+    Returns values in the format's NumPy type (f16, f32, f64, integers), else in float32, which holds them all.
+    Raises RequestError for codes with more bits than the format, TypeError for codes of another size.
 
     >>> import numpy as np, tcnum
     >>> tcnum.decode(np.uint8([0x7e, 0x01, 0x7f]), "e4m3")
@@ -88,7 +99,7 @@ def decode(codes: Any, format: FormatLike, *, out: np.ndarray | None = None) -> 
     native = NATIVE.get(own.name)
     kind = np.dtype(native or "float32")
     if out is not None and (not isinstance(out, np.ndarray) or out.dtype != kind or out.shape != array.shape):
-        raise TypeError(f"out is to be an array of {kind.name} of shape {array.shape}")
+        raise TypeError(f"out must be an array of {kind.name} of shape {array.shape}")
     if native is not None:
         values = _native(array, own, kind)
         if out is None:
@@ -107,7 +118,7 @@ def decode(codes: Any, format: FormatLike, *, out: np.ndarray | None = None) -> 
 
 
 def _native(array: np.ndarray, own: Format, kind: np.dtype) -> np.ndarray:
-    """The values of codes whose format NumPy has a type for."""
+    """Values of codes whose format has a NumPy type."""
     if own.bits == 8 * own.bytes:
         return array.view(kind)
     if array.size and int(array.max()) >> own.bits:
@@ -119,13 +130,13 @@ def _native(array: np.ndarray, own: Format, kind: np.dtype) -> np.ndarray:
 
 
 def _room(out: np.ndarray | None, shape: tuple[int, ...], own: Format) -> np.ndarray:
-    """An array for codes."""
+    """The array for the codes: `out` if it fits, else a new one."""
     if out is None:
         return np.empty(shape, unsigned(own))
     if not isinstance(out, np.ndarray) or out.dtype != unsigned(own) or out.shape != shape:
-        raise TypeError(f"out is to be an array of {unsigned(own).name} of shape {shape}")
+        raise TypeError(f"out must be an array of {unsigned(own).name} of shape {shape}")
     if not out.flags.c_contiguous or not out.flags.writeable:
-        raise RequestError("out is to be contiguous, and writeable")
+        raise RequestError("out must be contiguous and writeable")
     return out
 
 
@@ -140,5 +151,5 @@ def _is_text(name: str, given: object) -> None:
 
 
 def values_of(codes: np.ndarray, own: Format) -> np.ndarray:
-    """The values of codes in the type that NumPy has for the format; where it has none, in float32."""
+    """Values of codes in the format's NumPy type, else in float32."""
     return decode(codes, own)

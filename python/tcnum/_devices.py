@@ -1,4 +1,4 @@
-"""Devices: names that the command knows, and functions of Python."""
+"""Devices: names for the command, and Python functions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._convert import values_of
 from ._instructions import any_instruction
 from ._tcnum import Instruction, find_format
 
-# The names that functions have in one command, so that no two are alike.
+# The prefix of functions' names in commands.
 _PREFIX = "python:"
 
 
@@ -26,15 +26,20 @@ def device(
     batched: bool | None = None,
     name: str | None = None,
 ) -> FunctionDevice:
-    """A function as a device, wherever one is asked for; a bare function means `device(f)`.
+    """Makes a device of a function. A bare function means `device(f)` wherever a device is expected.
 
-    f: a function of three arrays, D = f(A, B, C), or of two, as numpy.matmul, to whose result C is added in D's format. instr: the only
-    instruction that it executes. codes: whether it takes and gives codes, unsigned integers. Without it, values: float16, float32 and
-    float64 for f16, f32 and f64, integers for integer formats, float32, which holds them all, for bf16, tf32, FP8 and the others; what it
-    gives has to be numbers of D's format (of two operands it is rounded to it); of an instruction of your own and of matrix products, every
-    NaN counts as the canonical one. operands: 2 or 3; without it, as many as f takes.
-    batched: whether arrays are (tiles, rows, columns), as a function of three gets them unless this says otherwise, or (rows, columns).
-    Of sparse and block-scaled forms f gets `positions`, `scale_a` and `scale_b` by name.
+    Args:
+        f: computes D = f(A, B, C), or a product f(A, B) such as numpy.matmul, to which C is added in D's format.
+        instr: the only instruction that it executes.
+        codes: True if it takes and returns codes (unsigned integers), False for values. Values are float16, float32 and float64 for f16,
+            f32 and f64, integers for integer formats, and float32 for bf16, tf32, FP8 and other formats.
+        operands: 2 or 3; by default, the number of parameters of f.
+        batched: True if arrays have the shape (tiles, rows, columns), False for (rows, columns). The default is True with three operands.
+        name: name in reports.
+
+    Sparse and block-scaled forms also pass `positions`, `scale_a` and `scale_b` by name. With three operands, f must return values of
+    D's format; with two, its result is rounded to it. For instructions of your own and for matrix products, every NaN counts as the
+    canonical one. Raises TypeError if f cannot be called or `operands` is not 2 or 3.
 
     >>> import numpy as np, tcnum
     >>> fma = tcnum.device(lambda a, b, c: a @ b + c, name="numpy")
@@ -45,22 +50,22 @@ def device(
     if isinstance(f, FunctionDevice):
         return f
     if not callable(f):
-        raise TypeError(f"a device is named by a string, or is a function; not {type(f).__name__}")
+        raise TypeError(f"a device is a name or a function, not {type(f).__name__}")
     count = _operands(f) if operands is None else operands
     if count not in (2, 3):
-        raise TypeError(f"operands is {count!r}; a function takes 2 (A and B) or 3 (A, B and C)")
+        raise TypeError(f"operands is {count!r}; expected 2 (A and B) or 3 (A, B and C)")
     only = None if instr is None else any_instruction(instr)
     return FunctionDevice(f, only, bool(codes), count, count == 3 if batched is None else bool(batched), name)
 
 
 def _operands(f: Callable[..., Any]) -> int:
-    """How many arrays a function takes: three, unless it has to have two or can have no more."""
+    """Number of arrays that a function takes: 3, unless its signature requires 2 or allows no more."""
     if isinstance(f, np.ufunc):
         return 2 if f.nin == 2 else 3
     try:
         own = inspect.signature(f).parameters.values()
     except (TypeError, ValueError):
-        # Functions of other languages, such as torch.matmul, mostly do not say.
+        # Functions of other languages, such as torch.matmul, mostly have no signature.
         return 2
     if any(parameter.kind == parameter.VAR_POSITIONAL for parameter in own):
         return 3
@@ -70,7 +75,7 @@ def _operands(f: Callable[..., Any]) -> int:
 
 
 class FunctionDevice:
-    """A function as a device: see `tcnum.device`."""
+    """A Python function as a device; `tcnum.device` makes it."""
 
     def __init__(
         self, f: Callable[..., Any], only: Instruction | None, codes: bool, operands: int, batched: bool, name: str | None
@@ -81,7 +86,7 @@ class FunctionDevice:
         self.operands = operands
         self.batched = batched
         given = str(name or getattr(f, "__name__", type(f).__name__))
-        # What stands in command lines and reports.
+        # Name in command lines and reports.
         self.name = _PREFIX + "".join(c if c.isascii() and (c.isalnum() or c in "_.-") else "-" for c in given)
 
     def __repr__(self) -> str:
@@ -95,8 +100,8 @@ class FunctionDevice:
         return f"a function of Python, {module}" if module else "a function of Python"
 
     def answer(self, i: Instruction, count: int, arrays: dict[str, np.ndarray]) -> np.ndarray:
-        """The bytes of the codes of D of tiles, from those of the operands."""
-        # The operands that are asked for overflow, and hold NaN.
+        """Computes the bytes of D of `count` tiles from the bytes of their operands."""
+        # Tested operands overflow and hold NaN.
         with np.errstate(all="ignore"):
             return self._answer(i, count, arrays)
 
@@ -111,17 +116,17 @@ class FunctionDevice:
 
     def _made(self, i: Instruction, codes: dict[str, np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
         """The codes of D of one call."""
-        own, what = find_format(i.d), "what it gives"
+        own, what = find_format(i.d), "its result"
         formats = {name: find_format(of) for name, of, _, _ in i.operands}
         kept = codes if self.codes else {name: values_of(array, formats[name]) for name, array in codes.items()}
         others = {name: array for name, array in kept.items() if name not in ("a", "b", "c")}
         taken = [kept[name] for name in ("a", "b", "c")[: self.operands]]
         array, source = operand(self.function(*taken, **others), what)
         if array.shape != shape:
-            raise ValueError(f"{what} has the shape {array.shape}, and D has {shape}")
+            raise ValueError(f"{what} has the shape {array.shape}, but D has {shape}")
         if source is None and not self.codes:
             if not own.is_integer:
-                raise TypeError(f"{what} is an array of {array.dtype.name}, which are codes; codes=True says that it gives them")
+                raise TypeError(f"{what} is an array of {array.dtype.name}, which are codes; say so by codes=True")
             array, source = array.astype(np.int64), "s64"
         elif source is not None and self.codes:
             raise TypeError(f"{what} is an array of {array.dtype.name}; codes of {own.name} are {unsigned(own).name}")
@@ -130,18 +135,18 @@ class FunctionDevice:
             values = values_of(d, own)
             total = values + values_of(codes["c"], formats["c"]).astype(values.dtype)
             d = codes_of(total, own, what, quantise=True)
-        # Which of two NaNs a sum of this machine's is depends on how it was compiled.
+        # Which of two NaNs a sum returns depends on the compiler of this machine's code.
         if not (self.codes or i.targets) and own.has_nan:
             d = np.where(np.isnan(values_of(d, own)), np.array(own.code_of(np.nan), d.dtype), d)
         return d
 
 
 def resolved(given: Any, taken: list[FunctionDevice]) -> str:
-    """The name by which a command knows a device; functions are added to those that are taken, each with a name of its own."""
+    """The name of a device in a command; functions are added to `taken`, under distinct names."""
     if isinstance(given, str):
         return given
     if given is None:
-        raise TypeError("a device is named by a string, or is a function; not None")
+        raise TypeError("a device is a name or a function, not None")
     own = device(given)
     if all(other is not own for other in taken):
         names = {other.name for other in taken}
@@ -152,7 +157,7 @@ def resolved(given: Any, taken: list[FunctionDevice]) -> str:
 
 
 class Lent:
-    """What the compiled part is told of a function."""
+    """A function, as the compiled part takes it."""
 
     def __init__(self, own: FunctionDevice) -> None:
         self.name = own.name

@@ -1,4 +1,4 @@
-"""Formats by their names."""
+"""Formats by name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ._reports import shown
 from ._tcnum import BLOCK_FORMAT_NAMES, FORMAT_NAMES, BlockFormat, Format, find_format
 
 FormatLike = Union[str, Format]
-# The types of NumPy and of ml_dtypes that are formats, by their names.
+# Formats of the types of NumPy and ml_dtypes, by name.
 DTYPES = {
     "float64": "f64",
     "float32": "f32",
@@ -33,7 +33,7 @@ DTYPES = {
 
 
 class Formats(Mapping):
-    """All formats and block formats, by name, alias, or the TOML file (NAME.toml) that describes one.
+    """The formats and block formats, by name, by alias, or by the TOML file (NAME.toml) that describes one.
 
     >>> import tcnum
     >>> tcnum.formats["e5m2"].smallest_subnormal == 2.0**-16
@@ -46,7 +46,7 @@ class Formats(Mapping):
 
     def __getitem__(self, name: str) -> Format | BlockFormat:
         if not isinstance(name, str):
-            raise TypeError(f"a format is named by a string, not by {type(name).__name__}")
+            raise TypeError(f"the name of a format is a string, not {type(name).__name__}")
         return find_format(name)
 
     def __contains__(self, name: object) -> bool:
@@ -69,7 +69,7 @@ formats = Formats()
 
 
 def any_format(given: object) -> Format | BlockFormat:
-    """The format that is given: itself, its name, or a type of NumPy, ml_dtypes or PyTorch."""
+    """Resolves a format, its name, or a type of NumPy, ml_dtypes or PyTorch."""
     if isinstance(given, (Format, BlockFormat)):
         return given
     if isinstance(given, str):
@@ -81,7 +81,7 @@ def any_format(given: object) -> Format | BlockFormat:
 
 
 def element_format(given: object) -> Format:
-    """The same, which is no block format."""
+    """Resolves a format that is not a block format."""
     own = any_format(given)
     if isinstance(own, BlockFormat):
         raise TypeError(f"{own.name} is a block format; tcnum.quantise makes blocks")

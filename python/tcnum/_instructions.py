@@ -1,4 +1,4 @@
-"""Instructions."""
+"""Instructions by name or description."""
 
 from __future__ import annotations
 
@@ -18,9 +18,14 @@ def instruction(
     c: FormatLike | None = None,
     d: FormatLike | None = None,
 ) -> Instruction:
-    """The instruction of this name: a listed one, that of a TOML file (NAME.toml), or a matrix product (gemm.mMnNkK.D.A.B.C).
+    """Finds an instruction by name, or describes one of your own.
 
-    With m, n, k and formats (b is as a, c as d, unless they are given) it describes one of your own, from then on known by its name.
+    Args:
+        name: a listed instruction, a TOML file (NAME.toml), or a matrix product (gemm.mMnNkK.D.A.B.C).
+        m, n, k: rows, columns and terms of your own instruction.
+        a, b, c, d: its formats; b defaults to a, and c to d.
+
+    Your own instruction is then known by its name. Raises RequestError for an unknown name, TypeError for an incomplete description.
 
     >>> import tcnum
     >>> i = tcnum.instruction("mma.m16n8k16.f32.bf16.bf16.f32")
@@ -30,7 +35,7 @@ def instruction(
     'e4m3'
     """
     if not isinstance(name, str):
-        raise TypeError(f"an instruction is named by a string, not by {type(name).__name__}")
+        raise TypeError(f"the name of an instruction is a string, not {type(name).__name__}")
     extents = {"m": m, "n": n, "k": k}
     if all(given is None for given in [*extents.values(), a, b, c, d]):
         return found(name)
@@ -46,10 +51,10 @@ def instruction(
 
 
 def _plain(name: str) -> str:
-    """A name as it stands between quotes in TOML; which names there can be, the program says."""
+    """A name between quotes in TOML; the program checks which names are allowed."""
     return "".join(c if c.isprintable() and c not in '"\\' else "?" for c in name)
 
 
 def any_instruction(given: object) -> Instruction:
-    """The instruction that is given, or that its name names."""
+    """Resolves an instruction or its name."""
     return given if isinstance(given, Instruction) else instruction(given)  # type: ignore[arg-type]

@@ -13,20 +13,20 @@ from ._instructions import any_instruction
 from ._reports import Report, shown
 from ._tcnum import MODEL_NAMES, Instruction, ModelFile, RequestError, explained, find_format
 
-# Codes of an operand that are made at a time, where operands are repeated for many cases.
+# Codes of an operand made at a time, if operands are repeated for many cases.
 _PIECE = 1 << 22
-# The operands whose terms lie along the columns of a tile, and not along its rows.
+# Operands whose terms lie along the columns of a tile.
 _IN_COLUMNS = ("b", "scale_b")
-# What an instruction without an operand is.
+# Reasons for a missing operand.
 _WITHOUT = {
-    "positions": "is not sparse: it has no positions",
+    "positions": "is not sparse and has no positions",
     "scale_a": "has no block scales",
     "scale_b": "has no block scales",
 }
 
 
 def models() -> list[str]:
-    """The names of the models that are shipped.
+    """Names of the shipped models.
 
     >>> import tcnum
     >>> "hopper" in tcnum.models()
@@ -36,7 +36,9 @@ def models() -> list[str]:
 
 
 def model(name: str) -> Model:
-    """The model of this name (a shipped one, with or without "model:"), or of this TOML file, or the document itself.
+    """Loads a model: a shipped one (with or without "model:"), a TOML file, or a TOML document.
+
+    Raises RequestError for an unknown or malformed model.
 
     >>> import tcnum
     >>> tcnum.model("hopper").title
@@ -45,25 +47,25 @@ def model(name: str) -> Model:
     if isinstance(name, Model):
         return name
     if not isinstance(name, str):
-        raise TypeError(f"a model is named by a string, not by {type(name).__name__}")
+        raise TypeError(f"the name of a model is a string, not {type(name).__name__}")
     return Model(ModelFile.parse(name) if "\n" in name else ModelFile(name.removeprefix("model:")))
 
 
 def _of_the_file(name: str, about: str) -> Any:
-    """A property of a model that its file has."""
+    """A property that the model file has."""
     return property(lambda model: getattr(model._own, name), doc=about)
 
 
 class Model:
-    """A model of arithmetic: `model[instruction]` is the arithmetic of an instruction."""
+    """A model of arithmetic. `model[instruction]` is the arithmetic of an instruction."""
 
     def __init__(self, own: ModelFile) -> None:
         self._own = own
 
-    name: str = _of_the_file("name", "The name.")
-    title: str = _of_the_file("title", "What it describes.")
-    version: int = _of_the_file("version", "The version of the description.")
-    targets: list[str] = _of_the_file("targets", "The targets whose GPUs it describes (`sm_90a`).")
+    name: str = _of_the_file("name", "Name.")
+    title: str = _of_the_file("title", "Generation that it describes.")
+    version: int = _of_the_file("version", "Version of the model.")
+    targets: list[str] = _of_the_file("targets", "Targets that it describes (`sm_90a`).")
     text: str = _of_the_file("text", "The model as a TOML document.")
 
     def __getitem__(self, name: str | Instruction) -> Arithmetic:
@@ -92,8 +94,8 @@ class Model:
 class Arithmetic:
     """The arithmetic of one instruction, by a model.
 
-    Operands are values (floats, signed integers, types of ml_dtypes), which have to be numbers of the instruction's formats, or codes
-    (unsigned integers of a code's size). The formats of `instruction` say which.
+    Operands are values (floats, signed integers, types of ml_dtypes) that the instruction's formats have, or codes (unsigned integers
+    of the code's size). `instruction` has the formats.
     """
 
     def __init__(self, model: Model, instruction: Instruction) -> None:
@@ -103,14 +105,14 @@ class Arithmetic:
         self._evaluator(0, 0)
 
     def _evaluator(self, m: int, n: int) -> Any:
-        """The evaluator of tiles of so many rows and columns; of the instruction's own where they are 0."""
+        """The evaluator of tiles of m rows and n columns; 0 means the instruction's own."""
         if (m, n) not in self._shapes:
             self._shapes[m, n] = self.model._own.arithmetic(self.instruction, m, n)
         return self._shapes[m, n]
 
     @property
     def program(self) -> str:
-        """The arithmetic, operation by operation."""
+        """The operations of the arithmetic, one per line."""
         return self._evaluator(0, 0).program().rstrip("\n")
 
     def dot(
@@ -125,12 +127,18 @@ class Arithmetic:
         quantise: bool = False,
         codes: bool = False,
     ) -> np.ndarray:
-        """One dot-product-add for each case: d = c + sum over k of a*b, as the instruction computes it.
+        """Computes d = c + sum over k of a*b, one dot-product-add per case, as the instruction does.
 
-        a, b: rows of A and columns of B, k along the last axis (of sparse forms, a has the stored ones and `positions` their places); what
-        is shorter than k is filled with zeros. c: one number for each case; 0 where it is left out. scale_a, scale_b: of block-scaled
-        forms, a scale for each block along the last axis; 1 where they are left out. The other axes are broadcast. quantise: round values
-        to the formats, instead of refusing others. codes: give codes of D, and not its values.
+        Args:
+            a, b: rows of A and columns of B, with k along the last axis; shorter ones are padded with zeros.
+            c: one number per case; 0 by default.
+            positions: positions of a sparse form's stored elements, in the shape of a.
+            scale_a, scale_b: for block-scaled forms, a scale per block along the last axis; 1 by default.
+            quantise: round values to the formats instead of refusing inexact ones.
+            codes: return codes of D instead of values.
+
+        The other axes are broadcast, and are the shape of the result. Raises RequestError for values that the formats do not have, and for
+        wrong shapes.
 
         >>> import numpy as np, tcnum
         >>> m = tcnum.model("ampere")["mma.m16n8k8.f32.f16.f16.f32"]
@@ -157,7 +165,7 @@ class Arithmetic:
         return d
 
     def _values(self, d: np.ndarray, shape: tuple[int, ...], codes: bool) -> np.ndarray:
-        """D of this shape, as codes or as values, from the bytes of its codes."""
+        """D in this shape, as codes or values, from the bytes of its codes."""
         own = find_format(self.instruction.d)
         made = d.reshape(-1).view(unsigned(own)).reshape(shape)
         return made if codes else values_of(made, own)
@@ -174,9 +182,10 @@ class Arithmetic:
         quantise: bool = False,
         codes: bool = False,
     ) -> np.ndarray:
-        """D of whole tiles: a is (..., rows, k), b is (..., k, columns), c is (..., rows, columns); any numbers of rows and columns.
+        """Computes D of whole tiles, with any numbers of rows and columns.
 
-        The rest is as in `dot`; scale_a is (..., rows, k / block) and scale_b (..., k / block, columns).
+        a is (..., rows, k), b is (..., k, columns), c and D are (..., rows, columns); scale_a is (..., rows, k / block) and scale_b is
+        (..., k / block, columns). Everything else is as in `dot`.
 
         >>> import numpy as np, tcnum
         >>> m = tcnum.model("hopper")["mma.m16n8k16.f32.bf16.bf16.f32"]
@@ -216,7 +225,7 @@ class Arithmetic:
         scale_b: Any = None,
         quantise: bool = False,
     ) -> Report:
-        """One case step by step; beside it, with `against`, what another model makes of it.
+        """Explains one case step by step; `against` adds the steps of another model.
 
         >>> import tcnum
         >>> m = tcnum.model("hopper")["mma.m16n8k8.f32.f16.f16.f32"]
@@ -227,13 +236,13 @@ class Arithmetic:
         given = self._lines({"a": a, "b": b, "c": c, "positions": positions, "scale_a": scale_a, "scale_b": scale_b}, quantise)
         for name, own in given.items():
             if own.size != own.shape[-1]:
-                raise RequestError(f"{name} has the shape {own.shape}, and one case is explained")
+                raise RequestError(f"{name} has the shape {own.shape}, but only one case can be explained")
         models = [self.model] if against is None else [self.model, model(against)]
         each = [(own.name, own[self.instruction]._evaluator(1, 1)) for own in models]
         return Report(explained(each, {name: raw(own) for name, own in given.items()}))
 
     def _lines(self, given: dict[str, Any], quantise: bool) -> dict[str, np.ndarray]:
-        """The codes of the operands by name, each with its terms along the last axis; c, if it is asked for, with one."""
+        """The codes of the operands by name, with terms along the last axis; c, if requested, has one."""
         i = self.instruction
         operands = {name: (find_format(of), rows if name in _IN_COLUMNS else columns) for name, of, rows, columns in i.operands}
         for name, what in _WITHOUT.items():
@@ -267,23 +276,23 @@ class Arithmetic:
 
 
 def _with_rows(array: np.ndarray, name: str) -> np.ndarray:
-    """The same, which has to have rows and columns."""
+    """Checks that an array has rows and columns."""
     if array.ndim < 2:
         raise RequestError(f"{name} has the shape {array.shape}; a tile has rows and columns")
     return array
 
 
 def _exactly(array: np.ndarray, length: int, name: str) -> np.ndarray:
-    """The same, which has to be so long along its last axis."""
+    """Checks the length of the last axis."""
     if array.ndim == 0 or array.shape[-1] != length:
-        raise RequestError(f"{name} has the shape {array.shape}; its last axis is to have {length}")
+        raise RequestError(f"{name} has the shape {array.shape}; its last axis must have {length}")
     return array
 
 
 def _places(given: Any, i: Instruction) -> np.ndarray:
     """Positions as bytes."""
     if given is None:
-        raise RequestError(f"{i.name} is sparse: positions says where the stored elements of a are")
+        raise RequestError(f"{i.name} is sparse and needs positions, the places of the stored elements of a")
     places, _ = operand(given, "positions")
     if places.dtype.kind not in "iu" or (places.size and not 0 <= int(places.min()) <= int(places.max()) < 256):
         raise RequestError("positions are small whole numbers")
@@ -291,12 +300,12 @@ def _places(given: Any, i: Instruction) -> np.ndarray:
 
 
 def _filled(codes: np.ndarray, k: int, name: str, i: Instruction) -> np.ndarray:
-    """The same with zeros behind, up to k along the last axis."""
+    """Pads the last axis with zeros up to k."""
     if codes.ndim == 0:
-        raise RequestError(f"{name} is a single number; along its last axis lie the {k} terms of {i.name}")
+        raise RequestError(f"{name} is a single number; its last axis must have the {k} terms of {i.name}")
     given = codes.shape[-1]
     if given > k:
-        raise RequestError(f"{name} has the shape {codes.shape}, and its last axis is to have {k}, the terms of {i.name}")
+        raise RequestError(f"{name} has the shape {codes.shape}; its last axis has at most {k}, the terms of {i.name}")
     if given == k:
         return codes
     whole = np.zeros((*codes.shape[:-1], k), codes.dtype)

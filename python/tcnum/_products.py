@@ -1,4 +1,4 @@
-"""Whole matrix products, bit for bit, and which schedule made one."""
+"""Matrix products, bit for bit, and the schedules that make them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ._models import Model
 from ._reports import Report
 from ._tcnum import MODEL_NAMES, RequestError, find_format, matches, product
 
-# The keyword of each key of a schedule that stands in a table of it.
+# Keywords of the keys in tables of a schedule.
 _TABLES = {
     "split_k": ("split", "count"),
     "granule": ("split", "granule"),
@@ -46,7 +46,7 @@ _PLAIN = {
 class Product:
     """A matrix product.
 
-    codes: the codes of D; format: their format; report: how it was made, and, if that was asked for, how far it is from other sums.
+    codes: codes of D; format: their format; report: how D was made and, if requested, how far it is from other sums.
     """
 
     def __init__(self, codes: np.ndarray, format: str, report: Report) -> None:
@@ -56,12 +56,12 @@ class Product:
 
     @property
     def values(self) -> np.ndarray:
-        """The values of D, in the type that NumPy has for them, else in float32."""
+        """Values of D, in its format's NumPy type, else in float32."""
         return values_of(self.codes, self.format)
 
     @property
     def schedule(self) -> str:
-        """The schedule that was followed, as a TOML document."""
+        """The schedule as a TOML document."""
         return self.report["products"][0]["schedule_file"]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -90,12 +90,21 @@ def gemm(
     timeout: int = 60,
     **keys: Any,
 ) -> Product:
-    """The product D = alpha*A*B + beta*C + bias, as a kernel makes it of instructions.
+    """Computes D = alpha*A*B + beta*C + bias by instructions, as a kernel does.
 
-    a: m x k, b: k x n. How it is made: instr and keys of a schedule (order, slab, residue, split_k, granule, join, promote, promote_halves,
-    accumulators, accumulator_join, c_enters, bias_enters, alpha, beta, round_operands, output_format), or schedule, a TOML document or its
-    file. device: what executes the instruction; without it, as the command chooses. Values that the instruction's formats do not have are
-    refused, or rounded with quantise. accuracy: report how far D is from plain sums in f32 and f64 and from the exact one.
+    Args:
+        a, b: matrices of m x k and k x n elements, as values or codes.
+        c, bias: addends of m x n and n elements.
+        device: executes the instruction; by default, the command's choice.
+        instr: the instruction, with the keys of a schedule: order, slab, residue, split_k, granule, join, promote, promote_halves,
+            accumulators, accumulator_join, c_enters, bias_enters, alpha, beta, round_operands, output_format, scale_blocks.
+        schedule: a TOML document or its file, instead of instr and keys.
+        scale_a, scale_b: block scales.
+        quantise: round values to the formats instead of refusing inexact ones.
+        accuracy: report the distances of D from plain sums in f32 and f64 and from the exact sum.
+        timeout: seconds for one answer of a program.
+
+    Raises RequestError for values that the formats do not have, TypeError for unknown keys.
 
     >>> import numpy as np, tcnum
     >>> x = np.full((2, 256), 1 + 2.0**-3, np.float32)
@@ -133,10 +142,21 @@ def match(
     beta: float = 1.0,
     quantise: bool = False,
 ) -> Report:
-    """The schedules that give D in every bit: split-k, ways of joining, promotion and order, for every arithmetic of the models.
+    """Finds the schedules that give D in every bit, with the arithmetic of every model.
 
-    d: the matrix, or a function of a and b that makes it, such as numpy.matmul. models: names of the models to look at, one or several;
-    without them, all that are shipped. format, out: of what format the codes of a and b, and of d, are, where they are given as codes.
+    They vary split-k, joins, promotion and order.
+
+    Args:
+        a, b: matrices of m x k and k x n elements, as values or codes.
+        d: the matrix of m x n elements, or a function of a and b that makes it (numpy.matmul).
+        c, bias, scale_a, scale_b: as for `gemm`.
+        models: one model or a list; by default, all shipped ones.
+        instr: the only instruction to try.
+        format, out: formats of a and b, and of d, if they are codes.
+        alpha, beta: factors of the product and of C.
+        quantise: round values to the formats instead of refusing inexact ones.
+
+    Returns a Report whose `holds` is True if a schedule gives D.
 
     >>> import numpy as np, tcnum
     >>> rng = np.random.default_rng(0)
@@ -163,12 +183,12 @@ def _model(given: Any) -> str:
     if isinstance(given, Model):
         return given._own.given
     if not isinstance(given, str):
-        raise TypeError(f"a model is named by a string, not by {type(given).__name__}")
+        raise TypeError(f"the name of a model is a string, not {type(given).__name__}")
     return given.removeprefix("model:")
 
 
 class _Matrix:
-    """What the compiled part is told of a matrix."""
+    """A matrix, as the compiled part takes it."""
 
     def __init__(self, given: Any, name: str) -> None:
         array, self.format = operand(given, name)
@@ -180,17 +200,17 @@ class _Matrix:
 
 
 def _given(**matrices: Any) -> list[tuple[str, _Matrix]]:
-    """The matrices that are given."""
+    """The matrices of a call."""
     return [(name, _Matrix(own, name)) for name, own in matrices.items() if own is not None or name in ("a", "b", "d")]
 
 
 def _schedule(instr: Any, schedule: Any, keys: dict[str, Any]) -> str:
     """The schedule as a TOML document."""
     if (instr is None) == (schedule is None):
-        raise TypeError("give instr, the instruction that the product is made of, or schedule")
+        raise TypeError("give either instr (the instruction of the product) or schedule")
     if schedule is not None:
         if keys:
-            raise TypeError(f"the schedule says what {', '.join(keys)} would")
+            raise TypeError(f"give schedule or {', '.join(keys)}, not both")
         if not isinstance(schedule, (str, os.PathLike)):
             raise TypeError(f"schedule is a TOML document or the path of one, not {type(schedule).__name__}")
         if isinstance(schedule, str) and ("\n" in schedule or "=" in schedule):
@@ -210,7 +230,7 @@ def _schedule(instr: Any, schedule: Any, keys: dict[str, Any]) -> str:
             table, inner = _TABLES[key]
             tables.setdefault(table, {})[inner] = value
         else:
-            raise TypeError(f"gemm has no key {key!r}; there are {', '.join([*_PLAIN, *_TABLES])}")
+            raise TypeError(f"gemm has no key {key!r}; the keys are {', '.join([*_PLAIN, *_TABLES])}")
     for table, own in tables.items():
         if table == "scales":
             own = dict(zip(("a", "b"), own[""]))
@@ -222,13 +242,13 @@ def _schedule(instr: Any, schedule: Any, keys: dict[str, Any]) -> str:
 
 
 def _toml(value: Any) -> str:
-    """A value as TOML has it."""
+    """A value in TOML."""
     if isinstance(value, str):
         import json
 
         return json.dumps(value)
     if isinstance(value, bool):
-        raise TypeError("a key of a schedule is a name or a number, not a truth value")
+        raise TypeError("a key of a schedule is a name or a number, not a bool")
     if isinstance(value, (int, np.integer)):
         return str(int(value))
     if isinstance(value, (float, np.floating)):

@@ -1,4 +1,4 @@
-"""Quantisation: to a format, or to blocks that share scales."""
+"""Quantisation to a format, or to blocks that share scales."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from ._tcnum import BlockFormat, Format, RequestError, dequantise_blocks, encode
 class Quantised:
     """Values as codes of a format, or as blocks that share scales.
 
-    format: what they are quantised to; codes: the codes of the elements, in the shape of the values; scales: the codes of the scales,
-    of a block format, in that shape but for the axis, along which there is one for each block; tensor_scale: of formats that have
-    one; axis: along which blocks lie.
+    format: target format; codes: codes of the elements, in the shape of the values; scales: codes of the block scales, one per block along
+    `axis` (None without blocks); tensor_scale: scale of the whole tensor, if the format has one; axis: axis of the blocks.
     """
 
     def __init__(
@@ -38,7 +37,7 @@ class Quantised:
 
     @property
     def values(self) -> np.ndarray:
-        """What is left of the values: elements times scales, each rounded once to float32."""
+        """The quantised values, elements times scales, each rounded once to float32."""
         if self._values is None:
             if isinstance(self.format, Format) or self.scales is None:
                 plain = self.format if isinstance(self.format, Format) else self.format.element
@@ -54,14 +53,14 @@ class Quantised:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the values."""
+        """Shape of the values."""
         return self.codes.shape
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return self.values if dtype is None else self.values.astype(dtype)
 
     def to_dict(self) -> dict[str, Any]:
-        """The parts by their names."""
+        """The parts by name."""
         return {
             "format": self.format.name,
             "codes": self.codes,
@@ -87,10 +86,17 @@ def quantise(
     rounding: str = "RNE",
     tensor_scale: float | None = None,
 ) -> Quantised:
-    """Values in a format, or in blocks that share scales; what is too large saturates.
+    """Quantises values to a format, or to blocks that share scales; values that are too large saturate.
 
-    rule: how a block's scale follows from its largest magnitude: floor, ceil, even, up or nearest; without it, as the format's own
-    specification says. axis: along which blocks lie. tensor_scale: of nvfp4, that of all blocks; without it, from the largest magnitude.
+    Args:
+        x: values of any shape, as for `encode`.
+        format: a format or block format.
+        rule: derives a block's scale from its largest magnitude: floor, ceil, even, up or nearest; by default, the format's own rule.
+        axis: axis of the blocks.
+        rounding: as for `encode`, without SR.
+        tensor_scale: nvfp4's scale of the whole tensor; by default, from the largest magnitude.
+
+    Returns a Quantised. Raises RequestError for a wrong axis, TypeError for codes as `x` or scales without blocks.
 
     >>> import numpy as np, tcnum
     >>> q = tcnum.quantise(np.float32([0.1, -2.5, 1000.0]), "mxfp4", rule="floor")
@@ -104,7 +110,7 @@ def quantise(
     own = any_format(format)
     if isinstance(own, Format):
         if rule is not None or tensor_scale is not None:
-            raise TypeError(f"{own.name} has no scales: rule and tensor_scale are for block formats")
+            raise TypeError(f"{own.name} has no scales; rule and tensor_scale are for block formats")
         return Quantised(own, encode(x, format, rounding=rounding, overflow="saturate"))
     array, source = operand(x, "x")
     if source is None:
@@ -112,7 +118,7 @@ def quantise(
     if isinstance(axis, bool) or not isinstance(axis, (int, np.integer)):
         raise TypeError(f"axis is a whole number, not {type(axis).__name__}")
     if array.ndim and not -array.ndim <= axis < array.ndim:
-        raise RequestError(f"x has {array.ndim} dimensions, and no axis {axis}")
+        raise RequestError(f"x has no axis {axis}, only {array.ndim} dimensions")
     last = np.moveaxis(array, axis, -1) if array.ndim else array
     row = last.shape[-1] if last.ndim else 1
     if source in ("f16", "bf16") or (source not in ("f32", "f64") and array.dtype.itemsize == 1):

@@ -1,4 +1,4 @@
-"""Reports: what commands find, as tables."""
+"""Reports of commands, with their tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._tcnum import report as run
 class Table(Sequence):
     """A table: rows as dictionaries, by the keys of its columns.
 
-    key: its name; title: its heading; columns: for each its key, what it means, its heading and its unit.
+    key: name; title: heading; columns: key, meaning, heading and unit of each. `table["key"]` is a column, `table[0]` a row.
     """
 
     def __init__(self, made: dict[str, Any]) -> None:
@@ -29,7 +29,7 @@ class Table(Sequence):
     def __getitem__(self, at: Any) -> Any:
         if isinstance(at, str):
             if at not in self._keys:
-                raise KeyError(f"the table {self.key} has no column {at!r}; there are {', '.join(self._keys)}")
+                raise KeyError(f"the table {self.key} has no column {at!r}; its columns are {', '.join(self._keys)}")
             return [row[self._keys.index(at)] for row in self._rows]
         if isinstance(at, slice):
             return [dict(zip(self._keys, row)) for row in self._rows[at]]
@@ -39,7 +39,7 @@ class Table(Sequence):
         return (dict(zip(self._keys, row)) for row in self._rows)
 
     def to_pandas(self) -> Any:
-        """The table as a DataFrame of pandas."""
+        """Converts the table to a pandas DataFrame."""
         import pandas
 
         return pandas.DataFrame(self._rows, columns=self._keys)
@@ -48,7 +48,7 @@ class Table(Sequence):
         return f"<tcnum.Table {self.key!r}: {len(self)} rows of {', '.join(self._keys)}>"
 
     def _shown(self) -> list[int]:
-        """The columns that people are shown."""
+        """Numbers of the columns for people."""
 
         def shows(at: int) -> bool:
             column, cells = self.columns[at], [row[at] for row in self._rows]
@@ -73,11 +73,11 @@ class Table(Sequence):
 
 
 class Report:
-    """What a command found.
+    """The result of a command.
 
-    command: its name; invocation: its command line; device: what ran it; answer: what was found, in a sentence, if there is one; seed: of
-    its random inputs; notes: what the reader of the numbers must know; holds: whether what the command claims holds (a mismatch that was
-    found makes it False); verdict: what was found where it does not ("they differ"); tables: by their keys.
+    command: its name; invocation: its command line; device: the device that ran it; answer: the result in a sentence; seed: seed of random
+    inputs; notes: remarks on the numbers; holds: False if a mismatch was found or the run was interrupted; verdict: the finding where it
+    does not hold ("they differ"); tables: tables by key.
     """
 
     def __init__(self, made: dict[str, Any]) -> None:
@@ -97,7 +97,7 @@ class Report:
         return self.tables[key]
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain values."""
+        """Converts the report to plain values."""
         return {
             "command": self.command,
             "invocation": self.invocation,
@@ -110,7 +110,7 @@ class Report:
         }
 
     def to_pandas(self, key: str | None = None) -> Any:
-        """The table of this key as a DataFrame of pandas; without a key the first one."""
+        """Converts the table of this key, by default the first, to a pandas DataFrame."""
         if not self.tables:
             raise ValueError(f"the report of {self.command} has no table")
         return (next(iter(self.tables.values())) if key is None else self.tables[key]).to_pandas()
@@ -136,7 +136,7 @@ def _heading(column: dict[str, Any]) -> str:
 
 
 def _cell(value: Any) -> str:
-    """A cell as people read it."""
+    """A cell for people."""
     if value is None:
         return "-"
     if isinstance(value, bool):
@@ -151,7 +151,7 @@ def _cell(value: Any) -> str:
 
 
 def shown(*words: str) -> str:
-    """The HTML of the report of `tcnum WORDS`, for notebooks."""
+    """HTML of the report of `tcnum WORDS`, for notebooks."""
     made, failure = run(list(words), [])
     if failure is not None:
         raise failure

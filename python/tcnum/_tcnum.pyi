@@ -1,4 +1,4 @@
-"""The compiled part of tcnum. Arrays are flat and contiguous; those of codes are given as bytes."""
+"""The compiled part of tcnum. Arrays are flat and contiguous; codes are given as bytes."""
 
 from typing import Any
 
