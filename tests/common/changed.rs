@@ -1,4 +1,4 @@
-//! Wrong models: the shipped one of Hopper with a one-step change of the rule of an instruction, as `power` makes them.
+//! Wrong models: the shipped model of Hopper with a one-step change of an instruction's rule, as `power` makes them.
 
 // Every test program compiles this file and uses a part of it.
 #![allow(dead_code)]
@@ -10,17 +10,17 @@ use tcnum::{
 };
 use toml::Value;
 
-/// Some one-step changes of the rule of an instruction.
+/// Selections of one-step changes of a rule.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Changes {
-    /// Of this key all neighbours that some operands can show.
+    /// All neighbours of this key that operands can show.
     Every(&'static str),
-    /// Of this key those to these values, as `power` prints them.
+    /// Changes of this key to these values, as `power` prints them.
     To(&'static str, &'static [&'static str]),
 }
 
 impl Changes {
-    /// The changes of the rule for `i`.
+    /// Makes the changes of the rule for `i`.
     ///
     /// # Panics
     /// If there are none, or none to one of the values.
@@ -45,10 +45,10 @@ fn rule(i: &Instruction) -> Changed {
     Changed::of(&hopper(), i).expect("Hopper has the instruction")
 }
 
-/// The change of a key to a value, as `power` prints it, of those that `power` makes.
+/// Finds the change of a key to a value among the changes that `power` makes; `value` is as `power` prints it.
 ///
 /// # Panics
-/// If it makes no such change.
+/// If `power` makes no such change.
 pub(crate) fn change(i: &Instruction, key: &str, to: &str) -> Change {
     let all = changes(&rule(i).table, i);
     let found = all.iter().find(|change| change.key == key && change.to() == to);
@@ -56,21 +56,21 @@ pub(crate) fn change(i: &Instruction, key: &str, to: &str) -> Change {
     found.cloned().unwrap_or_else(|| panic!("{i}: no change of {key} to {to} among {:?}", others()))
 }
 
-/// The change of a number that the rule has to any other.
+/// Changes a number of the rule to another one.
 pub(crate) fn change_to_number(i: &Instruction, key: &str, to: i64) -> Change {
     let all = changes(&rule(i).table, i);
     let near = all.into_iter().find(|change| change.key == key).unwrap_or_else(|| panic!("{i}: no change of {key}"));
     Change { to: Some(Value::Integer(to)), ..near }
 }
 
-/// The change of a number by a step up or down.
+/// Changes a number by one step up or down.
 pub(crate) fn step(i: &Instruction, key: &str, by: i64) -> Change {
     let all = changes(&rule(i).table, i);
     let now = all.iter().find(|change| change.key == key).and_then(|change| change.from.as_ref()?.as_integer());
     change(i, key, &(now.unwrap_or_else(|| panic!("{i}: {key} is no number")) + by).to_string())
 }
 
-/// The neighbours of the rule that the language accepts and that are not proved to be unobservable.
+/// Neighbours of the rule that the language accepts and that are not provably unobservable.
 pub(crate) fn observable(i: &Instruction) -> Vec<Change> {
     let (model, rule) = (hopper(), rule(i));
     let can_show = |change: &Change| {
@@ -85,7 +85,7 @@ pub(crate) fn changed_model(i: &Instruction, change: &Change) -> Model {
     rule(i).model(Some(change)).unwrap_or_else(|| panic!("{i}: {change:?} makes no model"))
 }
 
-/// Its arithmetic of `i`.
+/// The changed arithmetic of `i`.
 pub(crate) fn changed(i: &Instruction, change: &Change) -> Evaluator {
     changed_model(i, change).evaluator(i).unwrap()
 }

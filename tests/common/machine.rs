@@ -1,4 +1,4 @@
-//! What the machine of a test run has, and how thorough the run is.
+//! The equipment of the test machine, and the thoroughness of the run.
 
 // Every test program compiles this file and uses a part of it.
 #![allow(dead_code)]
@@ -13,16 +13,17 @@ use std::{
     sync::Mutex,
 };
 
-/// What a test may need of a machine that has passed the build. `TCNUM_REQUIRE` takes these names, with commas between.
+/// Equipment that a test may need beyond the build.
+/// `TCNUM_REQUIRE` takes these names, separated by commas.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Need {
     /// A C++ compiler.
     Cpp,
-    /// A GPU, of the generation that the test is for.
+    /// A GPU of the test's generation.
     Gpu,
     /// NVRTC.
     Nvrtc,
-    /// No NVRTC, where a test is about its absence.
+    /// The absence of NVRTC, for tests of its absence.
     NoNvrtc,
     /// A disassembler of machine code.
     Nvdisasm,
@@ -32,11 +33,11 @@ pub(crate) enum Need {
     Numpy,
     /// A cross compiler for aarch64 and QEMU's user mode emulation of it.
     Qemu,
-    /// A user whom permissions of files stop.
+    /// A user who is bound by file permissions.
     User,
     /// Bash.
     Bash,
-    /// groff, which formats manual pages.
+    /// groff, to format manual pages.
     Groff,
 }
 
@@ -72,7 +73,7 @@ impl Need {
     }
 }
 
-/// Why what needs NVRTC is skipped.
+/// The reason to skip tests of NVRTC.
 pub(crate) const NO_NVRTC: &str = "there is no NVRTC (tools/nvrtc installs it)";
 
 fn required() -> Vec<String> {
@@ -80,10 +81,10 @@ fn required() -> Vec<String> {
     names.split(',').filter(|name| !name.is_empty()).map(String::from).collect()
 }
 
-/// Says that what needs this is skipped: once for each reason, past the capture of a test's output.
+/// Reports a skipped test once per reason, past the capture of its output.
 ///
 /// # Panics
-/// If `TCNUM_REQUIRE` names what is missing.
+/// If `TCNUM_REQUIRE` names the missing equipment.
 pub(crate) fn skip(need: Need, why: &str) {
     assert!(!required().iter().any(|name| name == need.name()), "{why}, and TCNUM_REQUIRE names {}", need.name());
     static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
@@ -93,7 +94,7 @@ pub(crate) fn skip(need: Need, why: &str) {
     note_what_is_left_out();
 }
 
-/// Notes the test of this thread in the file that `TCNUM_LEFT_OUT` names, for `tools/test --rest`.
+/// Notes this thread's test in the file that `TCNUM_LEFT_OUT` names, for `tools/test --rest`.
 fn note_what_is_left_out() {
     thread_local!(static NOTED: Cell<bool> = const { Cell::new(false) });
     let Some(path) = env::var_os("TCNUM_LEFT_OUT").filter(|_| !NOTED.replace(true)) else { return };
@@ -113,12 +114,12 @@ pub(crate) fn cpp_compiler() -> Option<&'static str> {
     found
 }
 
-/// Whether there is a Python 3; if not, a line is printed.
+/// Returns true if there is a Python 3; else prints a line.
 pub(crate) fn has_python() -> bool {
     has_tool("python3", Need::Python)
 }
 
-/// Whether `tool` can be started, as its `--version` shows; if not, a line is printed.
+/// Returns true if `tool --version` runs; else prints a line.
 pub(crate) fn has_tool(tool: &str, need: Need) -> bool {
     let found = Command::new(tool).arg("--version").output().is_ok();
     if !found {
@@ -140,7 +141,7 @@ pub(crate) fn aarch64_tools() -> Option<[&'static str; 2]> {
     missing.is_none().then_some(tools)
 }
 
-/// Whether everything is asked for (`TCNUM_ALL`, which `tools/test --all` sets), not a sample of what takes long.
+/// Returns true for a complete run (`TCNUM_ALL`, set by `tools/test --all`), false for samples of long tests.
 pub(crate) fn thorough() -> bool {
     let thorough = env::var_os("TCNUM_ALL").is_some();
     if !thorough {
@@ -149,7 +150,7 @@ pub(crate) fn thorough() -> bool {
     thorough
 }
 
-/// How much of something to test: `sample`, or `all` in a thorough run.
+/// The amount to test: `sample`, or `all` in a complete run.
 pub(crate) fn amount<T>(sample: T, all: T) -> T {
     if thorough() { all } else { sample }
 }

@@ -1,4 +1,4 @@
-//! Running the program, and the checks that the JSON of every command has to pass.
+//! Runs of the program, and the checks that every command's JSON must pass.
 
 // Every test program compiles this file and uses a part of it.
 #![allow(dead_code)]
@@ -13,9 +13,9 @@ use std::{
 use jsonschema::Validator;
 use serde_json::Value;
 
-/// What a run of the program left.
+/// The outcome of a run.
 pub(crate) struct Run {
-    /// The exit status.
+    /// Exit status.
     pub status: i32,
     /// Standard output.
     pub stdout: String,
@@ -23,7 +23,7 @@ pub(crate) struct Run {
     pub stderr: String,
 }
 
-/// The program: `TCNUM_BINARY`, for tests that were copied to another machine; else the one that was built with them.
+/// The program: `TCNUM_BINARY` for tests copied to another machine, else the program built with them.
 fn binary() -> OsString {
     std::env::var_os("TCNUM_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_tcnum").into())
 }
@@ -37,7 +37,7 @@ pub(crate) fn tcnum_with_input(arguments: &[&str], input: &[u8]) -> Run {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the program starts");
-    // A program that does not read its input may have gone already.
+    // A program that reads no input may have ended already.
     let _ = child.stdin.take().expect("piped").write_all(input);
     let output = child.wait_with_output().expect("the program ends");
     Run {
@@ -47,12 +47,12 @@ pub(crate) fn tcnum_with_input(arguments: &[&str], input: &[u8]) -> Run {
     }
 }
 
-/// Runs `tcnum` with `arguments` and nothing to read.
+/// Runs `tcnum` with `arguments` and empty input.
 pub(crate) fn tcnum(arguments: &[&str]) -> Run {
     tcnum_with_input(arguments, b"")
 }
 
-/// The errors of a document against `schemas/report.schema.json`, each with where it is.
+/// The errors of a document against `schemas/report.schema.json`, each with its place.
 pub(crate) fn schema_errors(document: &Value) -> Vec<String> {
     static VALIDATOR: LazyLock<Validator> = LazyLock::new(|| {
         let schema: Value = serde_json::from_str(include_str!("../../schemas/report.schema.json")).expect("JSON");
@@ -61,11 +61,10 @@ pub(crate) fn schema_errors(document: &Value) -> Vec<String> {
     VALIDATOR.iter_errors(document).map(|error| format!("{}: {error}", error.instance_path())).collect()
 }
 
-/// Parses the JSON view of a report, with the checks that every one has to pass: the schema, and rows of one table that
-/// have the same members.
+/// Parses the JSON view of a report, and checks the schema and that the rows of a table have the same members.
 ///
 /// # Panics
-/// With all that is wrong.
+/// With all errors.
 pub(crate) fn validate_report(json: &str) -> Value {
     let document: Value = serde_json::from_str(json).unwrap_or_else(|error| panic!("{error} in:\n{json}"));
     let errors = schema_errors(&document);

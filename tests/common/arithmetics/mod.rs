@@ -1,6 +1,7 @@
-//! Random arithmetics: rules with every key of a model file, for every kind of instruction; and random operands for them.
+//! Random arithmetics: rules with every key of a model file, for every kind of instruction; and random operands for
+//! them.
 //!
-//! Every rule is one that the program accepts. Most are the arithmetic of no hardware.
+//! The program accepts every rule. Most are the arithmetic of no hardware.
 
 pub(crate) mod trees;
 
@@ -19,7 +20,7 @@ use tcnum::{
     isa::{self, Case, Instruction},
 };
 
-/// An instruction, and a model file with one rule, for it.
+/// An instruction, and a model file with one rule for it.
 #[derive(Clone)]
 pub(crate) struct Arithmetic {
     /// The instruction.
@@ -45,8 +46,9 @@ impl fmt::Debug for Arithmetic {
     }
 }
 
-/// A random arithmetic of a random instruction. Small tables draw often what large ones do: sparse, block-scaled,
-/// integer and every other instruction are drawn in fixed shares.
+/// Draws an arithmetic of a random instruction.
+/// Sparse, block-scaled, integer and other instructions have fixed shares, so that small tables are drawn as often as
+/// large ones.
 pub(crate) fn arithmetics() -> impl Strategy<Value = Arithmetic> {
     let kind = |wanted: fn(&Instruction) -> bool| isa::all().iter().filter(|i| wanted(i)).collect::<Vec<_>>();
     fn dense(i: &Instruction) -> bool {
@@ -62,7 +64,7 @@ pub(crate) fn arithmetics() -> impl Strategy<Value = Arithmetic> {
     instruction.prop_flat_map(arithmetics_of)
 }
 
-/// A random arithmetic of one instruction.
+/// Draws an arithmetic of one instruction.
 pub(crate) fn arithmetics_of(instruction: &'static Instruction) -> impl Strategy<Value = Arithmetic> {
     let steps: &[&str] = match instruction {
         i if i.d.is_integer() => &["integer"],
@@ -73,11 +75,11 @@ pub(crate) fn arithmetics_of(instruction: &'static Instruction) -> impl Strategy
         if lines.iter().any(|line| line.contains("scale-sums")) {
             lines.retain(|line| !line.starts_with("normalised"));
         }
-        // Only a sum that is rounded can have a sticky bit.
+        // Only a rounded sum can have a sticky bit.
         if lines.iter().any(|line| line.starts_with("lanes") || line.starts_with("late")) {
             lines.iter_mut().for_each(|line| *line = line.replace(", sticky = true", ""));
         }
-        // c has to enter somewhere.
+        // c must enter somewhere.
         let has = |text| lines.iter().any(|line| line.contains(text));
         if !has("step = \"tree\"") && has("start = \"product\"") && !has("join = \"add\"") {
             lines.retain(|line| !line.starts_with("c = "));
@@ -93,7 +95,7 @@ pub(crate) fn arithmetics_of(instruction: &'static Instruction) -> impl Strategy
     })
 }
 
-/// The line of a key, or none.
+/// The line of a key, if it is drawn.
 type Line = BoxedStrategy<String>;
 
 fn always(key: &'static str, value: impl Strategy<Value = String> + 'static) -> Line {
@@ -163,12 +165,12 @@ fn lines(i: &'static Instruction, step: &'static str) -> Vec<Line> {
     lines
 }
 
-/// Keys that generators of their own draw, in an order on which the seeds of tests depend.
+/// Keys with generators of their own, in an order on which the seeds of tests depend.
 const DRAWN: &str = "instructions evidence unpack unpack-c operand-subnormals result-subnormals result-tininess split parts group step node \
                      product product-limit normalised scale-sums alignment lanes late zero start join c result between addition output \
                      wrap accumulator nan-operands nan";
 
-/// The keys of the language that no generator draws: those near to their absence.
+/// Keys without generators: values near their absence.
 fn others(i: &Instruction, step: &str) -> Vec<Line> {
     let place = Place::of(i);
     let others = KEYS.iter().filter(|key| !DRAWN.split(' ').any(|drawn| drawn == key.name));
@@ -182,7 +184,7 @@ fn others(i: &Instruction, step: &str) -> Vec<Line> {
     values.collect()
 }
 
-/// Sub-sums of block-scaled forms, and groups that consist of them; whether there can be any.
+/// Sub-sums of block-scaled forms, and groups of them, where possible.
 fn scale_sums(i: &'static Instruction, step: &str, lines: &mut Vec<Line>) -> bool {
     let Some(scale) = i.scale.filter(|_| step == "fused" || step == "exact") else { return false };
     let stored = scale.block * i.stored_k() / i.k;
@@ -204,7 +206,7 @@ fn fma(i: &'static Instruction, lines: &mut Vec<Line>) {
         lines.push(prop_oneof![start, always("nan-operands", nan_operands())].boxed());
         return;
     }
-    // Programs of one format have instructions of their own.
+    // Programs of one format have their own instructions.
     let handed_on =
         (target(Just(i.d)), nan_operands()).prop_map(|(to, order)| format!("result = {to}\nnan-operands = {order}\n"));
     let same = (targets(), option::of(word(&["c", "product"]))).prop_map(|(targets, start)| {
@@ -217,7 +219,7 @@ fn nan_operands() -> impl Strategy<Value = String> {
     vec(word(&["a", "b", "c"]), 1..=3).prop_map(|order| format!("[{}]", order.join(", ")))
 }
 
-/// Where results of steps, results between groups and additions are rounded to.
+/// Targets of step results, of results between groups, and of additions.
 fn targets() -> Vec<Line> {
     vec![
         always("result", target(any_result())),
@@ -226,7 +228,7 @@ fn targets() -> Vec<Line> {
     ]
 }
 
-/// A format that sums can be rounded to.
+/// A format for rounded sums.
 fn any_result() -> impl Strategy<Value = &'static Format> {
     let holds_sums = |f: &&Format| f.has_nan() && f.float().is_some_and(|f| f.signed && f.zeros != Zeros::None);
     let usual: Vec<&Format> = ["f32", "f16"].map(|name| tcnum::format::find(name).unwrap()).to_vec();
@@ -260,7 +262,7 @@ fn conversion() -> impl Strategy<Value = String> {
     (rounding(), overflow()).prop_map(|(rounding, overflow)| format!("{{ rounding = \"{rounding}\"{overflow} }}"))
 }
 
-/// Bits kept in an alignment: often as many as hardware keeps.
+/// Bits kept in an alignment, often as many as hardware keeps.
 fn bits() -> impl Strategy<Value = i32> {
     prop_oneof![10..=36i32, 0..=60i32]
 }
@@ -290,7 +292,7 @@ fn late() -> impl Strategy<Value = String> {
     })
 }
 
-/// Every remainder below a period, dealt out to up to three parts (of which some may stay empty).
+/// Every remainder below a period, distributed over up to three parts (some may stay empty).
 fn parts() -> impl Strategy<Value = String> {
     let dealt = |period: usize| vec(0..3usize, period).prop_map(move |parts| (period, parts));
     (1..=8usize).prop_flat_map(dealt).prop_map(|(period, parts)| {
@@ -299,7 +301,7 @@ fn parts() -> impl Strategy<Value = String> {
     })
 }
 
-/// A format that holds every number of the given ones.
+/// A format that holds every number of the given formats.
 fn unpack(formats: &[&Format]) -> impl Strategy<Value = String> + use<> {
     let wider: Vec<&Format> = FORMATS.iter().filter(|wider| formats.iter().all(|f| wider.holds(f))).collect();
     select(wider).prop_map(|format| format!("\"{format}\""))
@@ -314,8 +316,8 @@ fn nan(format: &'static Format) -> impl Strategy<Value = String> {
     })
 }
 
-/// Random operands of one dot-product-add: any codes; or finite ones of few exponents, zeros and neighbours of zero, whose
-/// terms meet.
+/// Random operands of one dot-product-add: any codes, or finite ones of few exponents with zeros and neighbours of
+/// zero, whose terms overlap.
 pub(crate) fn cases(i: &'static Instruction) -> impl Strategy<Value = Case> {
     let blocks = i.scale.map_or(0, |scale| i.k / scale.block);
     let scale = move || i.scale.map_or(Just(0u64).boxed(), |scale| codes(scale.format));
@@ -346,7 +348,7 @@ fn codes(format: &'static Format) -> BoxedStrategy<u64> {
     prop_oneof![6 => near_one, 2 => near_zero, 2 => any_code].boxed()
 }
 
-/// The positions of the stored elements of sparse forms.
+/// The positions of stored elements of sparse forms.
 fn positions(i: &Instruction, picks: &[Index]) -> Vec<u64> {
     let Some(chunk) = i.chunk() else { return Vec::new() };
     let units = chunk.length / chunk.together;

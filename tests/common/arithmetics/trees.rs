@@ -9,7 +9,7 @@ use tcnum::{
     isa::Instruction,
 };
 
-/// The lines of a rule with nodes, but for its head, for one instruction.
+/// The lines of a rule with nodes, without its head, for one instruction.
 pub(crate) fn lines(i: &Instruction, seed: u64) -> String {
     let mut draw = Draw(ChaCha8Rng::seed_from_u64(seed));
     let mut tree = Tree { draw: &mut draw, i, pieces: Vec::new(), nodes: Vec::new(), pool: vec![("c".into(), false)] };
@@ -31,7 +31,7 @@ pub(crate) fn lines(i: &Instruction, seed: u64) -> String {
     flush(&mut draw, "operand-subnormals") + &flush(&mut draw, "result-subnormals") + &tininess + &split + &nan + &nodes
 }
 
-/// The definitions of tininess, as model files write them.
+/// Definitions of tininess in model files.
 pub(crate) const TININESS: &[&str] = &["before", "after", "after, unbounded exponent"];
 
 struct Draw(ChaCha8Rng);
@@ -79,7 +79,7 @@ impl Draw {
         format!("{{ format = \"{format}\", rounding = \"{}\"{overflow}{flush} }}", self.rounding())
     }
 
-    /// An alignment, of a sum that is rounded or not.
+    /// An alignment of a rounded or unrounded sum.
     fn alignment(&mut self, rounded: bool) -> String {
         let floor = match self.below(3) {
             0 => format!(", floor = {}", self.below(320) as i64 - 300),
@@ -100,15 +100,15 @@ impl Draw {
 struct Tree<'a> {
     draw: &'a mut Draw,
     i: &'a Instruction,
-    /// How many pieces A and B have.
+    /// Numbers of pieces of A and B.
     pieces: Vec<(usize, usize)>,
     nodes: Vec<String>,
-    /// What is not used yet: its name, and whether it is a sum that is not rounded.
+    /// Unused values: names, and true for unrounded sums.
     pool: Vec<(String, bool)>,
 }
 
 impl Tree<'_> {
-    /// Sometimes significands are cut into pieces.
+    /// Significands are sometimes cut into pieces.
     fn split(&mut self) -> String {
         let precision = |format: &Format| format.float().expect("a float").precision();
         let (a, b) = (precision(self.i.a), precision(self.i.b));
@@ -123,7 +123,7 @@ impl Tree<'_> {
         format!("split = {{ a = [{high}, {}]{b} }}\n", a - high)
     }
 
-    /// Nodes that share out all k, and all pairs of pieces.
+    /// Nodes that share all k, and all pairs of pieces.
     fn leaves(&mut self) {
         let k = self.i.stored_k();
         if let Some(scale) = self.i.scale.filter(|_| self.draw.chance(2)) {
@@ -151,7 +151,7 @@ impl Tree<'_> {
         }
     }
 
-    /// A node that sums up to three of what is not used yet.
+    /// A node that sums up to three unused values.
     fn join(&mut self) {
         let count = (1 + self.draw.below(3)).max(usize::from(self.pool.len() > 1) + 1).min(self.pool.len());
         let terms: Vec<(String, bool)> =
