@@ -4,38 +4,37 @@ use std::{env, fs, path::PathBuf};
 
 /// A data file.
 pub(crate) struct File {
-    /// Its path from the root of the package, for messages: `models/hopper.toml`.
+    /// Path from the root of the package, for messages: `models/hopper.toml`.
     pub path: String,
-    /// The name it has in the program: of a TOML file without the extension.
+    /// Name in the program: the file's name without its extension.
     pub name: String,
-    /// What it says.
     pub text: String,
 }
 
 impl File {
-    /// The error `what` at the byte `at` of the file: `models/hopper.toml:12: what`.
+    /// Error `what` at the byte `at` of the file: `models/hopper.toml:12: what`.
     pub(crate) fn error(&self, at: usize, what: &str) -> String {
         self.error_in(1 + self.text[..at.min(self.text.len())].matches('\n').count(), what)
     }
 
-    /// The error `what` in a line of the file.
+    /// Error `what` in a line of the file.
     pub(crate) fn error_in(&self, line: usize, what: &str) -> String {
         format!("{}:{line}: {what}", self.path)
     }
 
-    /// The Rust expression of its text. It names no folder of this machine: a package that is moved with what was built of it
-    /// finds its files where it is now.
+    /// Rust expression of the file's text.
+    /// It names no folder of this machine, so that a package moved together with its build finds its files.
     pub(crate) fn included(&self) -> String {
         format!("include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), {:?}))", format!("/{}", self.path))
     }
 
-    /// The error of a file that is not what its reader expects.
+    /// Error of a file that its reader refuses.
     pub(crate) fn refused(&self, error: &toml::de::Error) -> String {
         self.error(error.span().map_or(0, |span| span.start), &error.message().replace('\n', " "))
     }
 }
 
-/// The files of a folder with one of the extensions, by name; none where there is no such folder.
+/// Files of a folder with one of the extensions, by name; none if the folder does not exist.
 pub(crate) fn files(folder: &str, extensions: &[&str]) -> Result<Vec<File>, String> {
     if !root().join(folder).is_dir() {
         return Ok(Vec::new());
@@ -51,7 +50,7 @@ pub(crate) fn files(folder: &str, extensions: &[&str]) -> Result<Vec<File>, Stri
         else {
             continue;
         };
-        // What an editor keeps beside a file is hidden.
+        // Hidden files are backups and locks of editors.
         if extensions.contains(&extension.as_str()) && !file.starts_with('.') {
             let text = fs::read_to_string(&path).map_err(|error| format!("{folder}/{file}: {error}"))?;
             let name = if extension == "toml" { stem } else { file.clone() };
@@ -62,23 +61,23 @@ pub(crate) fn files(folder: &str, extensions: &[&str]) -> Result<Vec<File>, Stri
     Ok(found)
 }
 
-/// Writes a table where the program includes it from.
+/// Writes a table to the place from which the program includes it.
 pub(crate) fn write(name: &str, text: &str) -> Result<(), String> {
     let path = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?).join(name);
     fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// The text of a file of the package.
+/// Text of a file of the package.
 pub(crate) fn read(path: &str) -> Result<String, String> {
     fs::read_to_string(root().join(path)).map_err(|error| format!("{path}: {error}"))
 }
 
-/// Builds again when one of these files or folders changes.
+/// Rebuilds when one of these files or folders changes.
 pub(crate) fn watch<'a>(paths: impl IntoIterator<Item = &'a str>) {
     paths.into_iter().for_each(|path| println!("cargo::rerun-if-changed={path}"));
 }
 
-/// The root of the package as it is now: a build script that was compiled before the package was moved is not compiled again.
+/// Current root of the package: a compiled build script is reused after the package moves.
 fn root() -> PathBuf {
     env::var_os("CARGO_MANIFEST_DIR").map_or_else(PathBuf::new, PathBuf::from)
 }

@@ -1,5 +1,5 @@
-//! Collects the models and targets into tables, so that adding a file is all there is to it. A file that is wrong fails the build,
-//! with its name and the line.
+//! Collects the models and targets into tables, so that a new file needs no other change.
+//! A file that is wrong fails the build, with its name and the line.
 
 #[path = "build/collect.rs"]
 mod collect;

@@ -1,7 +1,6 @@
-//! The language of model files, for the build: the very sources that the program reads them with, so that the build refuses
-//! what the program would.
+//! Language of model files, for the build: the program's own sources, so that both refuse the same files.
 //!
-//! Their paths begin at the crate, so the root of a crate that has this module uses what is in it.
+//! Their paths begin at the crate, so the root of a crate with this module imports its items.
 
 #![allow(dead_code, reason = "a check calls a part of what the program does")]
 #![allow(unreachable_pub, reason = "what is public is so in the library")]

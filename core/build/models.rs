@@ -11,7 +11,7 @@ use crate::{
     targets::Target,
 };
 
-/// What the build needs of a model file, with its places.
+/// Head of a model file, with the places of its values.
 #[derive(Deserialize)]
 struct Head {
     name: Spanned<String>,
@@ -19,10 +19,11 @@ struct Head {
     architectures: Vec<Spanned<String>>,
 }
 
-/// The Rust expression of the models: name, targets and text, in the order of the targets, those of none last.
+/// Rust expression of the models: name, targets and text, in the order of the targets, models without targets last.
 ///
-/// A file is refused if it does not have the name that it says, describes a target that is not there or that another model
-/// describes (the model of a GPU is found by its target), or is none that the program would take.
+/// A file is refused if its name differs from the one it states, if it describes a target that does not exist or has a
+/// model already
+/// (the model of a GPU is found by its target), or if the program would refuse it.
 pub(crate) fn table(files: &[File], targets: &[Target]) -> Result<String, String> {
     let mut owners: HashMap<String, &str> = HashMap::new();
     let mut rows = Vec::new();
@@ -50,7 +51,7 @@ pub(crate) fn table(files: &[File], targets: &[Target]) -> Result<String, String
     Ok(format!("&[\n{}]\n", rows.into_iter().map(|(_, row)| row).collect::<String>()))
 }
 
-/// Checks a file as the program does.
+/// Checks a file by the program's rules.
 fn rules(file: &File) -> Result<(), String> {
     let model = Model::read(&file.text, &file.path).map_err(|error| file.refused(&error))?;
     let Some(Defect { rule, line, what }) = model.defect() else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! The files of `targets/`: which instructions each target has, and how.
+//! The files of `targets/`: the instructions of each target, native or emulated.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,7 +10,6 @@ use crate::{
     isa::pattern,
 };
 
-/// A file of `targets/`, read.
 pub(crate) struct Target<'a> {
     file: &'a File,
     content: Content,
@@ -43,7 +42,7 @@ struct Instructions {
     emulated: BTreeMap<String, Vec<Spanned<String>>>,
 }
 
-/// A kind of instruction, which has tables and a section of its own.
+/// Kind of instruction, with tables and a section of its own.
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
     /// Matrix instructions.
@@ -53,18 +52,18 @@ pub(crate) enum Kind {
 }
 
 impl Target<'_> {
-    /// The name: that of the file.
+    /// Name of the target, equal to its file's.
     pub(crate) fn name(&self) -> &str {
         &self.file.name
     }
 
-    /// By vendor, then by generation: names that are longer are later (`sm_100a`).
+    /// Sort key: vendor, then generation; longer names are later (`sm_100a`).
     pub(crate) fn order(&self) -> (usize, usize, String) {
         let letters = self.name().chars().take_while(char::is_ascii_alphabetic).count();
         (letters, self.name().len(), self.name().to_string())
     }
 
-    /// Every pattern of a section, with how the target has what it matches: `None` for natively.
+    /// All patterns of a section, each with its emulation; `None` for native.
     fn patterns(&self, kind: Kind) -> impl Iterator<Item = (Option<&str>, &Spanned<String>)> {
         let section = match kind {
             Kind::Matrix => &self.content.matrix,
@@ -76,7 +75,6 @@ impl Target<'_> {
     }
 }
 
-/// Reads the files.
 pub(crate) fn read(files: &[File]) -> Result<Vec<Target<'_>>, String> {
     let mut owners = HashMap::new();
     let mut targets = Vec::new();
@@ -93,7 +91,7 @@ pub(crate) fn read(files: &[File]) -> Result<Vec<Target<'_>>, String> {
             if let Some(other) = owners.insert((major, minor), &file.path) {
                 return Err(error(&format!("is a compute capability of {other} already")));
             }
-            // `a`: with the instructions of this architecture alone.
+            // Suffix `a`: includes the instructions of this architecture alone.
             let suffix = if file.name.ends_with('a') { "a" } else { "" };
             capabilities.push(((major, minor), format!("sm_{major}{minor}{suffix}")));
         }
@@ -108,7 +106,7 @@ pub(crate) fn read(files: &[File]) -> Result<Vec<Target<'_>>, String> {
     Ok(targets)
 }
 
-/// The Rust expression of the targets and what they are.
+/// Rust expression of the targets and their descriptions.
 pub(crate) fn table(targets: &[Target]) -> String {
     let row = |target: &Target| {
         let Content { title, gpus, processors, .. } = &target.content;
@@ -122,7 +120,7 @@ pub(crate) fn table(targets: &[Target]) -> String {
     format!("&[\n{}]\n", targets.iter().map(row).collect::<String>())
 }
 
-/// The Rust expression of which targets have each instruction of the tables, and how: by name, ascending.
+/// Rust expression of the targets of each instruction of the tables, by name, ascending.
 pub(crate) fn relation(targets: &[Target], kind: Kind, tables: &[&str]) -> Result<String, String> {
     let mut names = Vec::new();
     for table in tables {
@@ -145,7 +143,7 @@ pub(crate) fn relation(targets: &[Target], kind: Kind, tables: &[&str]) -> Resul
     Ok(format!("&[\n{rows}]\n"))
 }
 
-/// Adds what one target has to `support`, an entry for each of `names`.
+/// Appends one target's entries to `support`, for each name in `names` that it has.
 fn expand(target: &Target, kind: Kind, names: &[(String, String)], support: &mut [String]) -> Result<(), String> {
     let mut first: HashMap<usize, &str> = HashMap::new();
     for (how, pattern) in target.patterns(kind) {

@@ -1,39 +1,39 @@
-//! The one error type of the crate and the exit status that each kind of error maps to.
+//! The error type of the crate and the exit status of each kind of error.
 
 use std::fmt;
 
 use crate::base::visible::{visible, without_middle};
 
-/// Why a command could not do what was asked.
+/// Error of a request, a device or an interruption.
 ///
-/// The kinds mirror the exit statuses of the command line: a wrong request or input is status 2,
-/// a device that failed is status 3. (A mismatch that was found is not an error: it is a result, status 1.)
+/// The kinds mirror the exit statuses of the command line: 2 for a wrong request or input, 3 for a device that failed.
+/// (A mismatch is not an error but a result: status 1.)
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Error {
-    /// The request, or the input that it names, is wrong. Exit status 2.
+    /// The request, or the input that it names, is wrong (exit status 2).
     Request {
-        /// What is wrong, where, and what to do about it: one or two sentences.
+        /// Problem, its place and its remedy, in one or two sentences.
         message: String,
     },
-    /// The device, or the model that it is compared with, does not have the instruction: the one error that `--available`
-    /// forgives. Exit status 2.
+    /// The device, or the model it is compared with, lacks the instruction (exit status 2).
+    /// `--available` forgives this error only.
     Unavailable {
-        /// What lacks what, and what has it: one or two sentences.
+        /// What lacks the instruction and what has it, in one or two sentences.
         message: String,
     },
-    /// The device could not be reached, or failed while it worked. Exit status 3.
+    /// The device could not be reached or failed at work (exit status 3).
     Device {
-        /// What failed, how far it got, and what to do about it: one or two sentences.
+        /// Failure, progress until then and remedy, in one or two sentences.
         message: String,
     },
-    /// The work was stopped before its end. Exit status 130, 143 or 1.
+    /// The work was stopped before its end (exit status 130, 143 or 1).
     Interrupted {
-        /// What stopped it.
+        /// Cause of the interruption.
         by: Interruption,
     },
 }
 
-/// What asks the program to stop: a signal, or the limit of time that the user gave.
+/// Cause of an interruption: a signal, or the user's time limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interruption {
     /// SIGINT: Ctrl-C.
@@ -45,10 +45,10 @@ pub enum Interruption {
 }
 
 impl Interruption {
-    /// Every interruption.
+    /// All interruptions.
     pub const ALL: [Interruption; 3] = [Interruption::Int, Interruption::Term, Interruption::TimeLimit];
 
-    /// The signal's name, or `--time-limit`.
+    /// Name of the signal, or `--time-limit`.
     pub fn name(self) -> &'static str {
         match self {
             Interruption::Int => "SIGINT",
@@ -57,12 +57,12 @@ impl Interruption {
         }
     }
 
-    /// The exit status of a run that was stopped: 128 plus the signal's number; 1 at the limit of time.
+    /// Exit status of an interrupted run: 128 plus the signal's number; 1 at the time limit.
     pub fn exit_status(self) -> u8 {
         self.signal().map_or(1, |number| 128 + number as u8)
     }
 
-    /// The signal's number.
+    /// Number of the signal.
     pub fn signal(self) -> Option<usize> {
         match self {
             Interruption::Int => Some(2),
@@ -72,36 +72,36 @@ impl Interruption {
     }
 }
 
-/// The result of everything in this crate that can fail.
+/// Result of a fallible function of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// An error in the request or its input (exit status 2).
+    /// Error in the request or its input (exit status 2).
     pub fn request(message: impl Into<String>) -> Self {
         Error::Request { message: message.into() }
     }
 
-    /// A device or a model lacks an instruction (exit status 2).
+    /// Error of a device or a model that lacks an instruction (exit status 2).
     pub fn unavailable(message: impl Into<String>) -> Self {
         Error::Unavailable { message: message.into() }
     }
 
-    /// Whether a device or a model lacks the instruction, and nothing else is wrong.
+    /// True if the only error is that a device or a model lacks the instruction.
     pub fn is_unavailable(&self) -> bool {
         matches!(self, Error::Unavailable { .. })
     }
 
-    /// A failure of a device (exit status 3).
+    /// Failure of a device (exit status 3).
     pub fn device(message: impl Into<String>) -> Self {
         Error::Device { message: message.into() }
     }
 
-    /// The meaning of a failure to read what is at `place`: where a reader was interrupted, the interruption.
+    /// Error of reading the file or stream at `place`; an interruption of the reader stays an interruption.
     pub fn reading(error: std::io::Error, place: impl fmt::Display) -> Self {
         error.downcast().unwrap_or_else(|error| Error::request(format!("{place}: {error}")))
     }
 
-    /// The exit status of the command line: 2 for a wrong request, 3 for a failed device, that of the interruption otherwise.
+    /// Exit status of the command line: 2 for a request, 3 for a device, else the interruption's.
     pub fn exit_status(&self) -> u8 {
         match self {
             Error::Request { .. } | Error::Unavailable { .. } => 2,
@@ -110,7 +110,7 @@ impl Error {
         }
     }
 
-    /// The same error with `context` and a colon before its message.
+    /// Prefixes the message with `context` and a colon.
     pub fn within(self, context: impl fmt::Display) -> Self {
         match self {
             Error::Request { message } => Error::Request { message: format!("{context}: {message}") },

@@ -1,5 +1,6 @@
-//! What every room uses: errors, threads, files read whole, words for people, digests, and functions compiled for several instruction
-//! sets. Shared with the program `tcnum` of the same version; no promise is made about it.
+//! Foundations of every module: errors, threads, reading of files, names, digests, functions for several instruction
+//! sets.
+//! Shared with the program `tcnum` of the same version; no promise is made about them.
 
 pub mod digest;
 pub mod error;

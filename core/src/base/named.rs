@@ -1,18 +1,19 @@
-//! Values that have names, in options and in files: one row for each.
+//! Values with names, in options and in files: one row each.
 
-/// A value of a fixed list, by the name that options, files and reports give it.
+/// Value of a fixed list, with its name in options, files and reports.
 pub trait Named: Copy + 'static {
-    /// Every value, in the order of lists.
+    /// All values, in the order of lists.
     fn all() -> &'static [Self];
 
-    /// The name.
+    /// Name of the value.
     fn name(self) -> &'static str;
 
-    /// What it is, in words.
+    /// Meaning of the value, in words.
     fn meaning(self) -> &'static str;
 }
 
-/// An enumeration whose rows are `Variant = "name": "what it is, in words";`. The words are the variant's documentation, too.
+/// Enumeration with rows `Variant = "name": "meaning";`.
+/// The meaning is the variant's documentation, too.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! named {
@@ -27,10 +28,10 @@ macro_rules! named {
         }
 
         impl $type {
-            /// Every value, in the order of lists.
+            /// All values, in the order of lists.
             pub const ALL: [$type; [$($name),+].len()] = [$($type::$variant),+];
 
-            /// The name, as in options and reports.
+            /// Name in options and reports.
             pub fn name(self) -> &'static str {
                 match self { $($type::$variant => $name),+ }
             }

@@ -1,7 +1,6 @@
-//! Suggestions for a name that was not found.
+//! Suggestions for a name that does not exist.
 
-/// The `count` names among `known` that are most like `wanted`, quoted, the most similar first.
-///
+/// The `count` names among `known` most similar to `wanted`, quoted, the most similar first.
 /// Ties keep the order of `known`.
 pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>, count: usize) -> Vec<String> {
     among(wanted, &known.into_iter().collect::<Vec<_>>(), count)

@@ -1,7 +1,8 @@
-//! Work shared among the threads of rayon's pool, item by item, with the results in the order of the items.
+//! Work shared among the threads of rayon's pool, with the results in the order of the items.
 //!
-//! The code that divides the work is compiled once. With the same functions written as `par_iter().map(work).collect()`, rayon's code is
-//! compiled for each caller, and the program's library in a debug build has 200 MB instead of 171 MB
+//! The code that divides the work is compiled once. With `par_iter().map(work).collect()` instead, rayon's code is
+//! compiled for each
+//! caller, and the debug build of the program's library has 200 MB instead of 171 MB
 //! (`CARGO_INCREMENTAL=0 cargo build -p tcnum --lib`, then `ls -l target/debug/libtcnum.rlib`).
 
 use std::{
@@ -16,7 +17,7 @@ use rayon::prelude::*;
 
 use super::{error::Result, threads};
 
-/// Calls `work` with ranges that make up `0..count`, one for each thread, and smaller ones as threads run out of work.
+/// Calls `work` with ranges that make up `0..count`: one per thread, and smaller ones as threads run out of work.
 fn ranges(count: usize, work: &(dyn Fn(Range<usize>) + Sync)) {
     if count == 1 {
         return work(0..1);
@@ -26,7 +27,7 @@ fn ranges(count: usize, work: &(dyn Fn(Range<usize>) + Sync)) {
     (0..count).into_par_iter().fold(|| 0..0, longer).filter(|range| !range.is_empty()).for_each(work);
 }
 
-/// An item, until there is a result of it.
+/// An item, until its result replaces it.
 struct Slot<T, R>(Mutex<(Option<T>, Option<R>)>);
 
 impl<T, R> Slot<T, R> {
@@ -41,7 +42,7 @@ impl<T, R> Slot<T, R> {
     }
 }
 
-/// What `work` makes of each item, with something to write on that `start` makes for each stretch of them.
+/// Results of `work` on each item, with a scratch value that `start` makes for each run of items.
 pub fn map_with<T: Send, R: Send, S>(
     items: impl IntoIterator<Item = T>,
     start: impl Fn() -> S + Sync,
@@ -55,15 +56,15 @@ pub fn map_with<T: Send, R: Send, S>(
     slots.into_iter().filter_map(Slot::result).collect()
 }
 
-/// What `work` makes of each item.
+/// Results of `work` on each item.
 pub fn map<T: Send, R: Send>(items: impl IntoIterator<Item = T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     map_with(items, || (), |(), item| work(item))
 }
 
-/// What `work` makes of each item, or one of its errors, after which no further item is begun.
+/// Results of `work` on each item, or one of its errors, after which no further item is begun.
 ///
 /// # Errors
-/// Those of `work`.
+/// An error of `work`.
 pub fn try_map<T: Send, R: Send>(
     items: impl IntoIterator<Item = T>,
     work: impl Fn(T) -> Result<R> + Sync,
@@ -82,7 +83,7 @@ pub fn try_map<T: Send, R: Send>(
     error.map_or(Ok(done), Err)
 }
 
-/// Calls `work` with each item, and with something to write on that `start` makes for each stretch of them.
+/// Calls `work` with each item and a scratch value that `start` makes for each run of items.
 pub fn each_with<T: Send, S>(
     items: impl IntoIterator<Item = T>,
     start: impl Fn() -> S + Sync,
@@ -96,7 +97,7 @@ pub fn each<T: Send>(items: impl IntoIterator<Item = T>, work: impl Fn(T) + Sync
     map(items, work);
 }
 
-/// Whether `holds` of an item; once it is known, no further item is looked at.
+/// True if `holds` is true of an item; after the first such item no further one is tested.
 pub fn any<T: Send>(items: impl IntoIterator<Item = T>, holds: impl Fn(T) -> bool + Sync) -> bool {
     let found = AtomicBool::new(false);
     each(items, |item| {
@@ -107,7 +108,7 @@ pub fn any<T: Send>(items: impl IntoIterator<Item = T>, holds: impl Fn(T) -> boo
     found.into_inner()
 }
 
-/// What is gathered from the numbers below `count`: one for each stretch of them, in their order.
+/// Gathers the numbers below `count`: one result per run of numbers, in their order.
 pub fn fold<S: Send>(
     count: usize,
     start: impl Fn() -> S + Sync,

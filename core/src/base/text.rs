@@ -1,22 +1,22 @@
-//! Reading whole files that users give: regular files only, up to the size that their kind may have.
+//! Reading of whole files that users name: regular files only, up to the size that their kind may have.
 
 use std::{fs::File, io::Read, path::Path};
 
 use crate::{Error, Result};
 
-/// The longest model, experiment, format or table, in bytes: those that are shipped have some thousand.
+/// Size limit of a model, experiment, format or table, in bytes; shipped ones have a few thousand.
 const LONGEST: u64 = 16 << 20;
-/// The longest report or checkpoint that is read, in bytes. Those that are written are shorter: a command lists up to
-/// `MOST_LISTED` counterexamples (`verify`).
+/// Size limit of a report or checkpoint, in bytes.
+/// Reports list at most `MOST_LISTED` counterexamples (`verify`) and stay below it.
 pub const LONGEST_RESULT: u64 = 1 << 30;
 
-/// Opens a regular file, and says how many bytes it has: opening a pipe would wait for a writer, and a device has no end.
+/// Opens a regular file and returns its size in bytes; a pipe would block, and a device has no end.
 ///
 /// # Errors
-/// What is wrong, without the name of the file.
+/// The cause, without the name of the file.
 pub fn open(path: &Path) -> std::result::Result<(File, u64), String> {
     let unreadable = |error: std::io::Error| format!("cannot be read: {error}");
-    // Asked before it is opened.
+    // Tested before opening: opening a pipe waits for a writer.
     if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
         return Err("is not a regular file".into());
     }
@@ -25,10 +25,10 @@ pub fn open(path: &Path) -> std::result::Result<(File, u64), String> {
     Ok((file, length))
 }
 
-/// The bytes of a regular file, of which there may be `most`.
+/// Bytes of a regular file of at most `most` bytes.
 ///
 /// # Errors
-/// What is wrong, without the name of the file.
+/// The cause, without the name of the file.
 pub fn bytes(path: &Path, most: u64) -> std::result::Result<Vec<u8>, String> {
     let (file, length) = open(path)?;
     let too_long = || Err(format!("has more than {} MiB", most >> 20));
@@ -40,7 +40,7 @@ pub fn bytes(path: &Path, most: u64) -> std::result::Result<Vec<u8>, String> {
     if !matches!(reserved, Some(Ok(()))) {
         return Err(format!("does not fit into memory ({length} bytes)"));
     }
-    // Some files (under /proc) say that they have no bytes.
+    // Some files (under /proc) report a size of zero.
     file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| format!("cannot be read: {error}"))?;
     match bytes.len() as u64 > most {
         true => too_long(),
@@ -48,18 +48,18 @@ pub fn bytes(path: &Path, most: u64) -> std::result::Result<Vec<u8>, String> {
     }
 }
 
-/// The text of the small file at `path`, which `what` describes in messages: `the model file`.
+/// Text of the small file at `path`; `what` describes it in messages: `the model file`.
 ///
 /// # Errors
-/// A request error that names the file and the cause; files of more than 16 MiB, and anything but regular files, are refused.
+/// A request error with the file and the cause: more than 16 MiB, or not a regular file.
 pub fn read(path: &Path, what: &str) -> Result<String> {
     read_most(path, what, LONGEST)
 }
 
-/// The text of a report or a checkpoint, as [`read`].
+/// Text of a report or a checkpoint, of at most [`LONGEST_RESULT`] bytes.
 ///
 /// # Errors
-/// As [`read`], of more than [`LONGEST_RESULT`] bytes.
+/// Like [`read`].
 pub fn read_result(path: &Path, what: &str) -> Result<String> {
     read_most(path, what, LONGEST_RESULT)
 }

@@ -1,4 +1,4 @@
-//! The threads that share the work, where a machine may not give as many as it has cores.
+//! The threads that share the work, also on machines that limit their number.
 
 use std::{
     hint::black_box,
@@ -12,24 +12,27 @@ use std::{
 
 use rayon::{ThreadBuilder, ThreadPoolBuilder};
 
-/// Bytes of addresses that the threads of the pool leave to the rest.
+/// Address space that the threads of the pool leave free, in bytes.
 const ROOM: usize = 256 << 20;
-/// Bytes of a block of memory that, once it has been freed, has the GNU allocator keep others up to this size for what is allocated
-/// next: at first it gives those of 128 KiB back to the system, which then has to provide and clear them again.
+/// Size of a block, in bytes, whose release raises the GNU allocator's threshold for returning memory to the system.
+/// The initial threshold is 128 KiB: larger blocks would be mapped and cleared again each time.
 const KEPT: usize = 16 << 20;
-/// Threads of the pool, at most, on a machine that has no more cores.
+/// Most threads of the pool on a machine with fewer cores.
 const MOST: usize = 256;
 
-/// The number of threads that share the work on this thread.
+/// Number of threads that share the work of this thread.
 pub fn count() -> usize {
     start_pool();
     rayon::current_num_threads()
 }
 
-/// Makes the pool of threads, unless there is one: one thread for each core, or as many as `RAYON_NUM_THREADS` says, up to 256 (or the
-/// cores that there are, if more). Where so many cannot be had (a limit on processes or on memory), it has half of those that can, so
-/// that there is room for others; where none can, the thread that calls does all of the work. Whatever uses rayon calls this first: a
-/// command that shares no work starts no thread.
+/// Starts the pool of threads, unless there is one.
+///
+/// It has one thread per core, or `RAYON_NUM_THREADS`, at most 256 or the number of cores. Where processes or memory
+/// are limited, it has
+/// half of the threads that can be started, so that others have room; where none can, the calling thread does all the
+/// work. Everything
+/// that uses rayon calls this first: a command that shares no work starts no thread.
 pub fn start_pool() {
     static ONCE: Once = Once::new();
     if rayon::current_thread_index().is_none() {
@@ -43,12 +46,12 @@ fn make_pool() {
     drop(black_box(kept));
     let asked = std::env::var("RAYON_NUM_THREADS").ok();
     let wanted = wanted(asked.as_deref(), available_parallelism().map_or(1, usize::from));
-    // Every thread reserves addresses for what it allocates; where they are limited, this is kept free of that. Without it they do.
+    // Each thread reserves address space for its allocations. This block keeps some of it free where it is limited.
     let mut room: Vec<u8> = Vec::new();
     let _ = black_box(&mut room).try_reserve_exact(ROOM);
     let workers = workers(wanted, |work| Builder::new().spawn(work));
     let pool = ThreadPoolBuilder::new();
-    // An error means that a program around this one has made the pool.
+    // An error means that an embedding program has already made the pool.
     let _ = match workers.len() {
         0 => pool.num_threads(1).use_current_thread().build_global(),
         count => {
@@ -63,16 +66,16 @@ fn make_pool() {
     drop(black_box(room));
 }
 
-/// The number of threads to start where `RAYON_NUM_THREADS` says `asked`, on so many cores.
+/// Number of threads to start for a value `asked` of `RAYON_NUM_THREADS` on `cores` cores.
 fn wanted(asked: Option<&str>, cores: usize) -> usize {
     let asked = asked.and_then(|text| text.parse().ok()).filter(|count| *count > 0);
     asked.unwrap_or(cores).min(MOST.max(cores))
 }
 
-/// A thread that waits for what it is to do.
+/// A thread that waits for its builder.
 type Worker = Sender<ThreadBuilder>;
 
-/// Waiting threads, made by `spawn`: as many as are wanted, or half of those that it makes, when the others have ended.
+/// Waiting threads made by `spawn`: `wanted` of them, or half of those that could be started, once the rest have ended.
 fn workers(
     wanted: usize,
     mut spawn: impl FnMut(Box<dyn FnOnce() + Send>) -> io::Result<JoinHandle<()>>,
@@ -81,21 +84,22 @@ fn workers(
     while workers.len() < wanted {
         let (sender, receiver) = channel::<ThreadBuilder>();
         let (ready, is_ready) = channel();
-        // A thread reserves addresses when it first allocates something, which this message is; one whose sender is dropped ends.
+        // A thread reserves addresses at its first allocation, which this message is. It ends when its sender is
+        // dropped.
         let work = move || {
             let _ = ready.send(());
             receiver.recv().map_or((), ThreadBuilder::run)
         };
         match spawn(Box::new(work)) {
             Ok(thread) => {
-                // One that ends at once is not waited for.
+                // A thread that ends at once sends nothing.
                 let _ = is_ready.recv();
                 workers.push(sender);
                 threads.push(thread);
             }
             Err(_) => {
                 workers.truncate(workers.len() / 2);
-                // A thread that only waited has nothing to say.
+                // Threads that only waited return nothing.
                 threads.drain(workers.len()..).for_each(|thread| drop(thread.join()));
                 break;
             }

@@ -1,6 +1,6 @@
 //! Functions compiled for several instruction sets.
 
-/// Vector instructions that functions are compiled for.
+/// Sets of vector instructions that functions are compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Vectors {
     /// AVX-512 with 8-bit to 64-bit integers and leading zeros.
@@ -9,12 +9,12 @@ pub enum Vectors {
     /// AVX2 and fused multiply-adds.
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// Those of every machine of the target.
+    /// The instructions of every machine of the target.
     Portable,
 }
 
 impl Vectors {
-    /// The widest that this machine has.
+    /// The widest set of this machine.
     #[inline]
     pub fn here() -> Vectors {
         #[cfg(debug_assertions)]
@@ -25,7 +25,7 @@ impl Vectors {
         *WIDEST.get_or_init(Vectors::widest)
     }
 
-    /// Whether fused multiply-adds are instructions of theirs.
+    /// True if the set has fused multiply-adds.
     #[inline]
     pub fn have_fma(self) -> bool {
         self != Vectors::Portable || cfg!(target_arch = "aarch64")
@@ -56,7 +56,7 @@ impl Vectors {
 
 #[cfg(debug_assertions)]
 impl Vectors {
-    /// All that this machine has.
+    /// All sets of this machine.
     pub fn all() -> Vec<Vectors> {
         match Vectors::here() {
             Vectors::Portable => vec![Vectors::Portable],
@@ -70,13 +70,14 @@ impl Vectors {
 
 #[cfg(debug_assertions)]
 thread_local! {
-    /// What a test wants instead of the widest; the machine has to have it.
+    /// Set that a test forces; the machine must have it.
     pub static FORCED: std::cell::Cell<Option<Vectors>> = const { std::cell::Cell::new(None) };
 }
 
-/// A function that is compiled for each of [`Vectors`], and runs as the one for this machine. What it calls has to be inlined
-/// into it, so as to be compiled for the same instructions. On x86-64, where few machines lack all of them, a second body may
-/// stand for one that is large.
+/// Defines a function compiled for each set of [`Vectors`]; a call runs the widest one of this machine.
+/// Its callees must be inlined to be compiled for the same instructions. On x86-64 a second, smaller body may be given
+/// for the machines
+/// that have none of the sets.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! vectorised {

@@ -1,14 +1,14 @@
-//! Text from files of other people, as a terminal may show it.
+//! Text from foreign files, made safe for a terminal.
 
 use std::borrow::Cow;
 
-/// Whether a terminal or an editor obeys or hides the character: control characters, those that turn the direction of the text after
-/// them, and the mark that begins some files (U+FEFF).
+/// True if a terminal or an editor obeys or hides the character.
+/// These are control characters, marks of text direction and the byte order mark (U+FEFF).
 pub fn is_hidden(c: char) -> bool {
     c.is_control() || matches!(c, '\u{feff}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// `text` with its hidden characters as escapes (`\\u{1b}`). Ends of lines stay.
+/// `text` with hidden characters escaped (`\\u{1b}`); line ends stay.
 pub fn visible(text: &str) -> Cow<'_, str> {
     let hidden = |c: char| c != '\n' && is_hidden(c);
     if !text.contains(hidden) {
@@ -21,22 +21,22 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     shown.into()
 }
 
-/// The most characters of a text that is shown to people.
+/// Longest foreign text shown in full, in characters.
 const MOST: usize = 2000;
 
-/// A text that may have come from elsewhere, such as metadata or another program's message, without the middle of a very long one.
+/// Foreign text, such as metadata or another program's message, without the middle if it is very long.
 pub fn without_middle(text: &str) -> Cow<'_, str> {
     let count = if text.len() <= MOST { 0 } else { text.chars().count() };
     if count <= MOST {
         return text.into();
     }
-    // What is wrong stands first, and what to do about it last.
+    // Messages begin with the problem and end with the remedy.
     let place = |characters: usize| text.char_indices().nth(characters).map_or(text.len(), |(at, _)| at);
     let (first, last) = (place(MOST * 3 / 4), place(count - MOST / 4));
     format!("{} [... {} characters ...] {}", &text[..first], count - MOST, &text[last..]).into()
 }
 
-/// The beginning of a word from elsewhere, for a message.
+/// Beginning of a foreign word, for a message.
 pub fn shortened(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(60) {
         Some((end, _)) => format!("{}...", &text[..end]).into(),

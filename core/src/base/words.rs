@@ -1,6 +1,7 @@
 //! Enumerations that files name by words.
 
-/// Lets files name the values of an enumeration by words. The word is read as text, whose reader is compiled once, and not by one of its own.
+/// Lets files name the values of an enumeration by words.
+/// The word is read as a string, because a reader of its own for each enumeration would be compiled each time.
 macro_rules! words {
     ($type:ident: $($name:literal = $variant:ident),+ $(,)?) => {
         impl<'de> ::serde::Deserialize<'de> for $type {

@@ -21,34 +21,34 @@ pub struct Dot {
     accumulator: Accumulator,
 }
 
-/// The exact value of a dot-product-add, under the rules of IEEE 754 for NaN, infinities and zeros.
+/// Exact value of a dot-product-add, with NaN, infinities and zeros as in IEEE 754.
 #[derive(Debug)]
 pub enum ExactSum<'a> {
-    /// An operand is NaN, or there is an infinity times zero, or infinities of both signs.
+    /// NaN: an operand is NaN, or there is infinity times zero, or infinities of both signs.
     Nan,
-    /// Some term is infinite, all infinite terms with this sign.
+    /// Infinity: some term is infinite, and all infinite terms have this sign.
     Infinity {
         /// The sign.
         negative: bool,
     },
-    /// Every term is finite.
+    /// A finite sum: every term is finite.
     Finite {
-        /// The sum. (Measuring an error subtracts the result from it and adds it back.)
+        /// The sum. (An error measurement subtracts the result and adds it back.)
         accumulator: &'a mut Accumulator,
-        /// Whether every term, c included, is -0, so that the sum is -0; every other sum of zero is +0.
+        /// True if every term, c included, is -0, so that the sum is -0; every other zero sum is +0.
         negative_zero: bool,
     },
 }
 
 impl Dot {
-    /// A buffer for up to `terms` products of `a` and `b` codes and one `c` code, whose sums are compared with codes of `d`.
+    /// Buffer for `terms` products of `a` and `b` codes and one `c` code, for comparison with codes of `d`.
     pub fn new(a: &'static Format, b: &'static Format, c: &'static Format, d: &Format, terms: usize) -> Self {
         Dot { a, b, c, accumulator: Accumulator::for_dot(a, b, c, d, terms) }
     }
 
-    /// The exact sum for the (a, b) code pairs and the c code. Bits above a format's width and padding bits are ignored.
-    ///
-    /// With no pairs it is c. More pairs than the buffer was made for may wrap around.
+    /// Exact sum of the products of (a, b) code pairs and of the c code; c alone without pairs.
+    /// Bits above a format's width and padding bits are ignored. More pairs than the buffer was made for may wrap
+    /// around.
     #[inline]
     pub fn sum(&mut self, pairs: impl IntoIterator<Item = (u64, u64)>, c: u64) -> ExactSum<'_> {
         self.accumulator.clear();
@@ -71,11 +71,11 @@ impl Dot {
     }
 }
 
-/// What kinds of terms there were.
+/// Kinds of terms that occurred.
 #[derive(Default)]
 struct Seen {
     nan: bool,
-    /// Positive, negative.
+    /// Infinities that occurred: positive, negative.
     infinities: [bool; 2],
     negative_zeros_only: bool,
 }
@@ -89,7 +89,7 @@ impl Seen {
     }
 }
 
-/// The class of a product, every non-zero finite one being called normal.
+/// Class of a product; every non-zero finite product counts as normal.
 #[inline]
 fn product_class(x: Class, y: Class) -> Class {
     match (x, y) {
@@ -102,7 +102,7 @@ fn product_class(x: Class, y: Class) -> Class {
 }
 
 impl ExactSum<'_> {
-    /// The sum as encoding takes it: exact up to 128 bits, sticky below.
+    /// The sum as input of encoding: exact up to 128 bits, else sticky.
     pub fn real(&self) -> Real {
         match self {
             ExactSum::Nan => Real::Nan,
@@ -114,15 +114,15 @@ impl ExactSum<'_> {
         }
     }
 
-    /// The sum correctly rounded to a code of `format`; `None` for NaN in a format without NaN. Integer formats saturate.
-    ///
-    /// A sum of exactly zero keeps its sign under every rounding (IEEE 754 leaves it open for reductions).
+    /// The sum correctly rounded to a code of `format`; `None` for NaN in a format without NaN.
+    /// Integer formats saturate. A sum of exactly zero keeps its sign under every rounding (IEEE 754 leaves it open for
+    /// reductions).
     pub fn round(&self, format: &Format, rounding: Rounding, overflow: Overflow) -> Option<u64> {
         format.encode(&self.real(), rounding, overflow)
     }
 
-    /// The sum's integer part (toward minus infinity) modulo `2^bits`, as the code of an integer format: what
-    /// accumulating in that width leaves. `None` for a NaN or infinite sum and for floating-point formats.
+    /// The sum, rounded toward minus infinity, modulo `2^bits`: the result of accumulation in an integer format.
+    /// `None` for a NaN or infinite sum and for floating-point formats.
     pub fn wrapped(&self, format: &Format) -> Option<u64> {
         match self {
             ExactSum::Finite { accumulator, .. } if format.is_integer() => {

@@ -1,4 +1,4 @@
-//! The error of a result against the exact sum.
+//! Errors of results against the exact sum.
 
 use super::ExactSum;
 use crate::{
@@ -6,21 +6,22 @@ use crate::{
     number::{Finite, ldexp},
 };
 
-/// How far a result `d` lies from the exact value `x`. Each number is within a few ulp (of a host double) of the true one.
+/// Distance of a result `d` from the exact value `x`, each number within a few ulp (of a host double).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Deviation {
     /// `|d - x|`; infinity above the range of a host double.
     pub absolute: f64,
     /// `|d - x| / |x|`: 0 if `d = x`, `None` if only `x` is zero.
     pub relative: Option<f64>,
-    /// `|d - x| / ulp(x)` with `ulp(x) = 2^(max(e, emin) - p + 1)` for `2^e <= |x| < 2^(e+1)`: the spacing that the output
-    /// format has, or beyond its largest number would have, at the exact value. For integer formats `ulp(x) = 1`.
+    /// `|d - x| / ulp(x)`; 1 is the spacing of the output format at the exact value.
+    /// For `2^e <= |x| < 2^(e+1)`, `ulp(x) = 2^(max(e, emin) - p + 1)`, also beyond the largest number; `ulp(x) = 1`
+    /// for integer formats.
     /// Source: Muller et al., *Handbook of Floating-Point Arithmetic* (2018), definition 2.6 (Goldberg's ulp).
     pub ulps: f64,
 }
 
 impl ExactSum<'_> {
-    /// The error of `code`, in format `d`, against this sum; `None` if either is infinite or NaN.
+    /// Error of `code`, in format `d`, against this sum; `None` if either is infinite or NaN.
     ///
     /// # Panics
     /// May panic for another `d` than the one that the buffer was made for.
@@ -57,13 +58,13 @@ pub fn ulp_exponent(format: &Format, x: &Finite) -> i32 {
     }
 }
 
-/// How many steps from one number of the format to the next lead from code `x` to code `y`, the two zeros being one
-/// number; `None` if either is infinite or NaN.
+/// Steps between neighbouring numbers that lead from code `x` to code `y`; `None` for infinity or NaN.
+/// The two zeros are one number.
 pub fn distance(format: &Format, x: u64, y: u64) -> Option<u64> {
     Some(rank(format, x)?.abs_diff(rank(format, y)?))
 }
 
-/// The number of steps from the number of code 0 to that of `code`.
+/// Steps from the number of code 0 to that of `code`.
 fn rank(format: &Format, code: u64) -> Option<i64> {
     let datum = format.decode(code);
     let magnitude = match &format.encoding {
@@ -81,7 +82,7 @@ mod tests {
         format::{FORMATS, Overflow, Real, Rounding, find},
     };
 
-    /// The error in `d` of the number `result` against `x + 2^-20 * y`, all f64.
+    /// Error in `d` of the number `result` against `x + 2^-20 * y`, all f64.
     fn deviation(d: &str, result: f64, x: f64, y: f64) -> Option<Deviation> {
         let [f64, d] = ["f64", d].map(|name| find(name).unwrap());
         let code = d.encode_f64(result, Rounding::Rne, Overflow::Standard).unwrap();
@@ -98,7 +99,7 @@ mod tests {
     fn errors_have_their_textbook_values() {
         let exactly = |absolute, relative, ulps| Some(Deviation { absolute, relative, ulps });
         assert_eq!(deviation("f16", 1.0, 1.0, 0.0), exactly(0.0, Some(0.0), 0.0));
-        // ulp(1 + 2^-20) = 2^-10; the next smaller number is measured with the same one.
+        // ulp(1 + 2^-20) = 2^-10; the next smaller number is measured with the same ulp.
         assert_eq!(deviation("f16", 1.0, 1.0, 1.0).unwrap().ulps, 2f64.powi(-10));
         assert_eq!(
             deviation("f16", 1.0 - 2f64.powi(-11), 1.0, 0.0),
@@ -109,7 +110,7 @@ mod tests {
         assert_eq!(deviation("f16", 2f64.powi(-24), 0.0, 0.0), exactly(2f64.powi(-24), None, 1.0));
         assert_eq!(deviation("f16", 0.0, 2f64.powi(-26), 0.0), exactly(2f64.powi(-26), Some(1.0), 0.25));
         assert_eq!(deviation("f16", 0.0, -0.0, 0.0), exactly(0.0, Some(0.0), 0.0));
-        // Beyond the largest number: as if the exponent range went on.
+        // Beyond the largest number the exponent range continues.
         assert_eq!(deviation("e4m3", 448.0, 1024.0, 0.0), exactly(576.0, Some(0.5625), 4.5));
         assert_eq!(deviation("s8", 127.0, 1000.5, 0.0).unwrap().ulps, 873.5);
         assert_eq!(deviation("f64", 0.0, f64::MIN_POSITIVE, 0.0).unwrap().ulps, 2f64.powi(52));

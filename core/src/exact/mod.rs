@@ -1,5 +1,5 @@
-//! Exact references: the dot-product-add as a dyadic integer and, independently, by MPFR; and the error of a result against
-//! the exact value.
+//! Exact references: the dot-product-add as a dyadic integer and, independently, by MPFR; errors against the exact
+//! value.
 
 mod dot;
 mod error;

@@ -1,7 +1,8 @@
-//! The exact dot-product-add a second time, by MPFR (crate `rug`).
+//! Judge of the exact dot-product-add, by MPFR (crate `rug`).
 //!
-//! This module shares no computation with the rest of the crate: MPFR adds, multiplies and treats NaN, infinities and zeros;
-//! codes are read and sums rounded by [`format::mpfr`].
+//! This module shares no computation with the rest of the crate. MPFR adds, multiplies and treats NaN, infinities and
+//! zeros;
+//! [`format::mpfr`] reads codes and rounds sums.
 
 use std::cmp::Ordering;
 
@@ -12,7 +13,7 @@ use crate::format::{
     mpfr::{self, OPERAND_BITS, Rounder},
 };
 
-/// Computes `c + sum over i of a_i * b_i` exactly and rounds it, again and again in the same buffers.
+/// Computes `c + sum over i of a_i * b_i` exactly and rounds it, repeatedly in the same buffers.
 #[derive(Debug, Clone)]
 pub struct MpfrDot {
     a: &'static Format,
@@ -26,7 +27,6 @@ pub struct MpfrDot {
 
 impl MpfrDot {
     /// Buffers for up to `terms` products of `a` and `b` codes and one `c` code.
-    ///
     /// The precision spans from the smallest quantum of a term to the largest sum, so that no addition rounds.
     pub fn new(a: &'static Format, b: &'static Format, c: &'static Format, terms: usize) -> Self {
         let ((a_low, a_high), (b_low, b_high), (c_low, c_high)) = (reach(a), reach(b), reach(c));
@@ -44,10 +44,10 @@ impl MpfrDot {
         }
     }
 
-    /// The exact sum: infinities and NaN by IEEE 754; a sum of exactly zero is +0 unless every term is -0.
+    /// Exact sum: infinities and NaN by IEEE 754; a sum of exactly zero is +0 unless every term is -0.
     ///
     /// # Panics
-    /// If more terms than the buffers were made for make an addition inexact.
+    /// If an addition is inexact, because there are more terms than the buffers were made for.
     pub fn sum(&mut self, pairs: impl IntoIterator<Item = (u64, u64)>, c: u64) -> &Float {
         let [x, y] = &mut self.factors;
         mpfr::decode_into(x, self.c, c);
@@ -62,17 +62,17 @@ impl MpfrDot {
         &self.sum
     }
 
-    /// The last sum rounded to a code of `format`, by the same rules as [`ExactSum::round`](super::ExactSum::round).
+    /// The last sum rounded to a code of `format`, by the rules of [`ExactSum::round`](super::ExactSum::round).
     pub fn round(&mut self, format: &Format, rounding: Rounding, overflow: Overflow) -> Option<u64> {
         self.rounder.round(&self.sum, format, rounding, overflow)
     }
 }
 
-/// Exponents of a format's lowest bit and, exclusively, of its highest one.
+/// Exponents of a format's lowest bit and, exclusively, of its highest bit.
 fn reach(format: &Format) -> (i32, i32) {
     match format.encoding {
         Encoding::Integer { .. } => (0, format.bits as i32),
-        // One more either way than any format needs, whatever its codes of exponent zero and all ones mean.
+        // One exponent more on both sides than any format needs, whatever its codes of exponent zero and all ones mean.
         Encoding::Float(format::Float { bias, exponent_bits, trailing_bits, .. }) => {
             (-bias - trailing_bits as i32, (1 << exponent_bits) - bias)
         }

@@ -1,4 +1,4 @@
-//! Codes in an accumulator: room for a dot-product-add, and its terms.
+//! Accumulators of dot-product-adds, and their terms as codes.
 
 use crate::{
     format::{Decoded, Encoding, Format},
@@ -6,39 +6,40 @@ use crate::{
 };
 
 impl Accumulator {
-    /// Zero, with room for `terms` products of an `a` and a `b`, a `c`, and one number of `d` (so that a result can be
-    /// subtracted). Example: f16 products and f32 c and d need six limbs and two spare ones.
+    /// Accumulator of zero for `terms` products of an `a` and a `b`, one `c` and one number of `d`.
+    /// The number of `d` is for subtracting a result. Example: f16 products with f32 c and d need six limbs and two
+    /// spare ones.
     pub(crate) fn for_dot(a: &Format, b: &Format, c: &Format, d: &Format, terms: usize) -> Self {
         let ((a_low, a_high), (b_low, b_high)) = (exponents(a), exponents(b));
         let ((c_low, c_high), (d_low, d_high)) = (exponents(c), exponents(d));
         let lowest = (a_low + b_low).min(c_low).min(d_low);
         let highest = (a_high + b_high).max(c_high).max(d_high);
-        // terms + 2 magnitudes below 2^highest, and a sign.
+        // Room for terms + 2 magnitudes below 2^highest, and a sign.
         Self::with_carry_bits(lowest, highest, (usize::BITS - terms.leading_zeros()) as i32 + 3)
     }
 
-    /// Adds a finite datum; a zero, an infinity or a NaN adds nothing.
+    /// Adds a finite datum; zeros, infinities and NaN add nothing.
     ///
     /// # Panics
-    /// As [`Accumulator::add`].
+    /// Like [`Accumulator::add`].
     #[inline]
     pub(crate) fn add_decoded(&mut self, datum: &Decoded) {
         self.add(datum.negative, datum.significand.into(), datum.exponent);
     }
 
-    /// Subtracts a finite datum; a zero, an infinity or a NaN subtracts nothing.
+    /// Subtracts a finite datum; zeros, infinities and NaN subtract nothing.
     ///
     /// # Panics
-    /// As [`Accumulator::add`].
+    /// Like [`Accumulator::add`].
     #[inline]
     pub(crate) fn subtract_decoded(&mut self, datum: &Decoded) {
         self.add(!datum.negative, datum.significand.into(), datum.exponent);
     }
 
-    /// Adds the exact product of two finite data; a zero, an infinity or a NaN factor adds nothing.
+    /// Adds the exact product of two finite data; a zero, infinite or NaN factor adds nothing.
     ///
     /// # Panics
-    /// As [`Accumulator::add`].
+    /// Like [`Accumulator::add`].
     #[inline]
     pub(crate) fn add_product(&mut self, x: &Decoded, y: &Decoded) {
         let significand = u128::from(x.significand) * u128::from(y.significand);
@@ -46,7 +47,7 @@ impl Accumulator {
     }
 }
 
-/// The quantum exponent of a format's smallest magnitude, and the least power of two above its largest one.
+/// Quantum exponent of a format's smallest magnitude, and the least power of two above its largest one.
 fn exponents(format: &Format) -> (i32, i32) {
     match &format.encoding {
         Encoding::Float(float) => (float.emin() - float.trailing_bits as i32, float.emax() + 1),

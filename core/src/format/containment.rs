@@ -1,10 +1,10 @@
-//! Whether a format holds the numbers of another one.
+//! Formats whose numbers include those of another format.
 
 use super::{Float, Format, Overflow, Rounding};
 
 impl Format {
-    /// Whether every finite number of the floating-point format `other`, each zero included, is one of this format's too;
-    /// `false` if one of the two is an integer format.
+    /// True if every finite number of `other`, each zero included, is a number of this format.
+    /// Integer formats hold none and are held by none.
     pub fn holds(&self, other: &Format) -> bool {
         let (Some(float), Some(inner)) = (self.float(), other.float()) else { return false };
         let quantum = |float: &Float| float.emin() - float.trailing_bits as i32;

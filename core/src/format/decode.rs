@@ -1,4 +1,4 @@
-//! Decoding: from a code to class, sign, significand and exponent, exactly.
+//! Exact decoding: from a code to class, sign, significand and exponent.
 
 use super::{Encoding, Float, Format, Specials, Zeros};
 use crate::number::{Finite, Real, ldexp};
@@ -18,26 +18,24 @@ pub enum Class {
     Normal,
 }
 
-/// A decoded code: `(-1)^negative * significand * 2^exponent` for finite classes.
+/// Decoded code; finite classes are `(-1)^negative * significand * 2^exponent`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decoded {
-    /// The class of the datum.
+    /// Class of the datum.
     pub class: Class,
-    /// The sign (of a zero, infinity or NaN too).
+    /// Sign, also of a zero, infinity or NaN.
     pub negative: bool,
-    /// The integer significand, with the hidden bit; 0 for zero and infinity; the trailing significand (the payload and
-    /// the quiet bit) of a NaN.
+    /// Integer significand with the hidden bit; 0 for zero and infinity.
+    /// For a NaN, the trailing significand: payload and quiet bit.
     pub significand: u64,
-    /// The weight of the significand's last bit, as a power of two (quantum exponent). It is the one of the
-    /// smallest normal number for subnormal numbers and zeros.
+    /// Quantum exponent: the weight of the significand's last bit, as a power of two.
+    /// Subnormals and zeros have that of the smallest normal number.
     pub exponent: i32,
 }
 
 impl Format {
     /// Decodes a code exactly: class, sign, integer significand and quantum exponent.
-    ///
-    /// Bits above the format's width and padding bits are ignored. Example: e4m3 code `0x38` is
-    /// `8 * 2^-3 = 1`.
+    /// Bits above the format's width and padding bits are ignored. Example: e4m3 code `0x38` is `8 * 2^-3 = 1`.
     #[inline]
     pub fn decode(&self, code: u64) -> Decoded {
         match &self.encoding {
@@ -53,13 +51,13 @@ impl Format {
         }
     }
 
-    /// The exact value of a code.
+    /// Exact value of a code.
     pub fn value(&self, code: u64) -> Real {
         self.decode(code).real()
     }
 
-    /// The value of a code as a host double: exact for every format but the integers of 64 bits, which
-    /// are rounded to nearest, ties to even.
+    /// Value of a code as a host double.
+    /// It is exact but for 64-bit integers, which are rounded to nearest, ties to even.
     pub fn to_f64(&self, code: u64) -> f64 {
         self.decode(code).to_f64()
     }
@@ -101,12 +99,12 @@ impl Float {
 }
 
 impl Decoded {
-    /// Whether the datum is a zero, subnormal or normal number.
+    /// True if the datum is a zero, subnormal or normal number.
     pub fn is_finite(&self) -> bool {
         !matches!(self.class, Class::Nan | Class::Infinite)
     }
 
-    /// The exact value.
+    /// Exact value.
     pub fn real(&self) -> Real {
         match self.class {
             Class::Nan => Real::Nan,
@@ -115,7 +113,7 @@ impl Decoded {
         }
     }
 
-    /// The value as a host double, exact for significands of at most 53 bits in the range of binary64.
+    /// Value as a host double, exact for significands of at most 53 bits in the range of binary64.
     pub fn to_f64(&self) -> f64 {
         let magnitude = match self.class {
             Class::Nan => f64::NAN,
@@ -127,7 +125,7 @@ impl Decoded {
 }
 
 impl Class {
-    /// The name of the class as reports print it.
+    /// Name in reports.
     pub fn name(&self) -> &'static str {
         match self {
             Class::Nan => "NaN",

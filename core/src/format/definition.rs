@@ -1,60 +1,60 @@
-//! What a format is: its record, and what follows from the record alone.
+//! Formats: the record of a format, and properties that follow from the record alone.
 
 use super::Overflow;
 
-/// One number format: a width, a name and what its codes mean.
+/// Number format: a width, a name and the meaning of its codes.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Format {
-    /// The canonical name, as reports print it.
+    /// Canonical name in reports.
     pub name: &'static str,
     /// Other accepted spellings, in lower case.
     pub aliases: &'static [&'static str],
     /// Width of a code in bits, padding included (tf32: 32, because its codes are 32-bit containers).
     pub bits: u32,
-    /// What the bits mean.
+    /// Meaning of the bits.
     pub encoding: Encoding,
-    /// The document that defines the format.
+    /// Document that defines the format.
     pub source: &'static str,
 }
 
-/// What the bits of a code mean.
+/// Meaning of the bits of a code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
     /// A binary floating-point format.
     Float(Float),
-    /// A two's complement (`signed`) or plain binary integer of the full width.
+    /// Integer of the full width: two's complement (`signed`) or plain binary.
     Integer {
-        /// Whether codes are two's complement.
+        /// True for two's complement.
         signed: bool,
     },
 }
 
-/// The fields of a binary floating-point format, from the most significant bit down: sign (if signed),
-/// biased exponent, trailing significand, padding.
+/// Fields of a binary floating-point format.
+/// From the most significant bit down: sign (if signed), biased exponent, trailing significand, padding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Float {
-    /// Whether the top bit is a sign.
+    /// True if the top bit is a sign.
     pub signed: bool,
     /// Width of the biased exponent field in bits.
     pub exponent_bits: u32,
     /// Width of the trailing significand field in bits; the precision is one more.
     pub trailing_bits: u32,
-    /// Low bits of the container that carry no information: ignored on decoding, zero on encoding.
+    /// Low bits of the container without information: ignored on decoding, zero on encoding.
     pub padding_bits: u32,
-    /// What is subtracted from the biased exponent of a normal number.
+    /// Bias: subtracted from the biased exponent of a normal number.
     pub bias: i32,
-    /// Which zeros exist.
+    /// Zeros that exist.
     pub zeros: Zeros,
-    /// Whether a biased exponent of zero means a subnormal number (else it is an ordinary exponent; only in a format
-    /// without zero).
+    /// True if a biased exponent of zero means a subnormal number.
+    /// Only a format without zero may have false: there it is an ordinary exponent.
     pub subnormals: bool,
-    /// Which codes are infinities and NaNs.
+    /// Codes of infinities and NaNs.
     pub specials: Specials,
-    /// What the format's own standard does with a value too large for it.
+    /// Result of overflow in the format's own standard.
     pub overflow: Overflow,
 }
 
-/// Which zeros a floating-point format has.
+/// Zeros of a floating-point format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Zeros {
     /// No code is zero (e8m0).
@@ -65,14 +65,14 @@ pub enum Zeros {
     Both,
 }
 
-/// Which codes of a floating-point format are infinities and NaNs.
+/// Codes of infinities and NaNs of a floating-point format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Specials {
-    /// IEEE 754: the largest biased exponent holds the infinities (trailing significand zero) and the NaNs.
+    /// IEEE 754: the largest biased exponent has the infinities (trailing significand zero) and NaNs.
     Ieee,
-    /// Only the code with all bits of exponent and trailing significand set (of either sign) is NaN; no infinity.
+    /// One NaN of either sign, all bits of exponent and trailing significand set; no infinity.
     AllOnesNan,
-    /// Only the code of -0 is NaN; no infinity (FNUZ: finite, unsigned zero).
+    /// One NaN, the code of -0; no infinity (FNUZ: finite, unsigned zero).
     NegativeZeroNan,
     /// Every code is a finite number.
     None,
@@ -84,12 +84,12 @@ impl Format {
         self.bits.next_power_of_two().max(8) as usize / 8
     }
 
-    /// The mask of the bits that a code may use: `2^bits - 1`.
+    /// Mask of the bits of a code: `2^bits - 1`.
     pub fn code_mask(&self) -> u64 {
         if self.bits == 64 { u64::MAX } else { (1 << self.bits) - 1 }
     }
 
-    /// The floating-point record, or `None` for an integer format.
+    /// Floating-point record; `None` for an integer format.
     pub fn float(&self) -> Option<&Float> {
         match &self.encoding {
             Encoding::Float(float) => Some(float),
@@ -97,23 +97,23 @@ impl Format {
         }
     }
 
-    /// Whether this is an integer format.
+    /// True for an integer format.
     pub fn is_integer(&self) -> bool {
         matches!(self.encoding, Encoding::Integer { .. })
     }
 
-    /// Fraction bits of a decoded significand: the trailing significand width; 0 for integers.
-    /// A decoded number's significand divided by `2^fraction_bits` lies in [0, 2) for floating-point formats.
+    /// Width of the trailing significand in bits; 0 for integers.
+    /// A decoded significand divided by `2^fraction_bits` lies in [0, 2) for floating-point formats.
     pub fn fraction_bits(&self) -> u32 {
         self.float().map_or(0, |f| f.trailing_bits)
     }
 
-    /// Whether the format has at least one NaN code.
+    /// True if the format has at least one NaN code.
     pub fn has_nan(&self) -> bool {
         self.float().is_some_and(|f| f.specials != Specials::None)
     }
 
-    /// Whether the format has infinities.
+    /// True if the format has infinities.
     pub fn has_infinity(&self) -> bool {
         self.float().is_some_and(|f| f.specials == Specials::Ieee)
     }
@@ -126,13 +126,13 @@ impl std::fmt::Display for Format {
 }
 
 impl Float {
-    /// Bits of the significand, the leading bit included (IEEE 754: p).
+    /// Significand bits, the leading bit included (IEEE 754: p).
     pub const fn precision(&self) -> u32 {
         self.trailing_bits + 1
     }
 
-    /// Exponent of the smallest normal number (IEEE 754: emin). Without subnormals a biased exponent of
-    /// zero is an ordinary one, except where that code is the only zero.
+    /// Exponent of the smallest normal number (IEEE 754: emin).
+    /// Without subnormals a biased exponent of zero is an ordinary one, except where that code is the only zero.
     pub const fn emin(&self) -> i32 {
         if self.subnormals || !matches!(self.zeros, Zeros::None) { 1 - self.bias } else { -self.bias }
     }

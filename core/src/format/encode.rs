@@ -4,13 +4,13 @@ use super::{Encoding, Float, Format, Overflow, Specials, Zeros, layout::Layout};
 use crate::number::{Finite, Real, Rounding};
 
 impl Format {
-    /// The code of `value`, rounded once; `None` where the format has no code for it (NaN in a format
-    /// without NaN).
+    /// Code of `value`, rounded once; `None` if the format has no code for it (NaN in a format without NaN).
     ///
-    /// - A value that rounds beyond the largest finite magnitude is treated as `overflow` says.
+    /// - A value that rounds beyond the largest finite magnitude follows `overflow`.
     /// - A zero keeps its sign where the format has both zeros. A format without zero (e8m0) gets its smallest number.
     /// - A negative value, minus infinity included, in an unsigned format is NaN (zero for integers, by saturation).
-    /// - NaN gives the canonical NaN: positive with only the leading trailing bit set (IEEE 754), or the format's only NaN.
+    /// - NaN gives the canonical NaN: positive with only the leading trailing bit set (IEEE 754), or the format's only
+    ///   NaN.
     ///
     /// Example: 464 lies half-way between 448 and 480 in e4m3, whose largest number is 448 = `0x7e`: RNE gives `0x7e`.
     pub fn encode(&self, value: &Real, rounding: Rounding, overflow: Overflow) -> Option<u64> {
@@ -24,18 +24,18 @@ impl Format {
         }
     }
 
-    /// The code of a host double; see [`Format::encode`].
+    /// Code of a host double; see [`Format::encode`].
     pub fn encode_f64(&self, value: f64, rounding: Rounding, overflow: Overflow) -> Option<u64> {
         self.encode(&Real::from(value), rounding, overflow)
     }
 
-    /// The canonical NaN, if the format has NaN.
+    /// Canonical NaN; `None` in a format without NaN.
     pub fn nan(&self) -> Option<u64> {
         self.float().and_then(Float::nan)
     }
 
-    /// The quiet NaN with this sign and trailing significand (its leading bit is set): how IEEE 754 operations pass a NaN
-    /// operand on. The format's only NaN where it has but one; `None` in a format without NaN.
+    /// Quiet NaN with this sign and trailing significand, its leading bit set; `None` without NaN.
+    /// This is how IEEE 754 operations propagate a NaN operand. A format with a single NaN gives that one.
     pub fn quiet_nan(&self, negative: bool, trailing: u64) -> Option<u64> {
         let float = self.float()?;
         match float.specials {
@@ -47,12 +47,12 @@ impl Format {
         }
     }
 
-    /// Infinity of the given sign, if the format has infinities.
+    /// Infinity of the given sign; `None` in a format without infinities.
     pub fn infinity(&self, negative: bool) -> Option<u64> {
         self.float().and_then(|f| f.infinity(negative))
     }
 
-    /// The largest finite number of the given sign (for unsigned formats and a negative sign: the smallest one).
+    /// Largest finite number of the given sign; for unsigned formats and a negative sign, the smallest number.
     pub fn largest(&self, negative: bool) -> u64 {
         match &self.encoding {
             Encoding::Float(float) => float.largest_code(negative),
@@ -114,7 +114,7 @@ impl Float {
         ((sign << self.exponent_bits | biased) << self.trailing_bits | trailing) << self.padding_bits
     }
 
-    /// The code of what lies beyond the largest number: a finite value that was rounded, or an infinity (`None`).
+    /// Code of an overflow: of a rounded finite value, or of an infinity (`None`).
     pub(crate) fn overflowed(&self, negative: bool, rounding: Option<Rounding>, overflow: Overflow) -> Option<u64> {
         if negative && !self.signed {
             return self.nan().or_else(|| self.zero(false));

@@ -1,23 +1,24 @@
-//! Where the fields of a code lie, and the one place where a significand is rounded to a code.
+//! Positions of a code's fields, and the only rounding of a significand to a code.
 //!
-//! The *magnitude* of a code is its bits without sign and padding: biased exponent and trailing significand. Magnitudes of
-//! numbers ascend by one from each number to the next, so that a carry of the significand moves into the exponent.
+//! The *magnitude* of a code is its bits without sign and padding: biased exponent and trailing significand. Magnitudes
+//! ascend by one
+//! from each number to the next, so that a carry of the significand moves into the exponent.
 
 use super::{Float, Zeros};
 use crate::number::{Rounding, Word};
 
-/// What decoding and rounding need of a format's record, computed once.
+/// Constants of decoding and rounding, computed once from a format's record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Layout {
-    /// Bits of the significand, the leading one included.
+    /// Significand bits, the leading bit included.
     pub precision: u32,
     /// Width of the trailing significand.
     pub trailing_bits: u32,
-    /// Where the magnitude begins in a code.
+    /// Position of the magnitude in a code.
     pub padding_bits: u32,
-    /// Where the sign stands in a code (if there is one).
+    /// Position of the sign in a code (if there is one).
     pub sign_shift: u32,
-    /// 1 where there is a sign, else 0.
+    /// 1 with a sign, else 0.
     pub sign_mask: u64,
     /// The magnitude's bits, right-aligned.
     pub magnitude_mask: u64,
@@ -31,20 +32,19 @@ pub(crate) struct Layout {
     pub smallest_normal: u64,
     /// Magnitude of the largest number. Infinity, where there is one, comes next.
     pub largest: u64,
-    /// Whether there is a zero: else magnitude 0 is the smallest number.
+    /// True if there is a zero; else magnitude 0 is the smallest number.
     pub has_zero: bool,
 }
 
-/// A magnitude rounded to a format's precision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RoundedMagnitude {
     /// The magnitude; above [`Layout::largest`] if the value overflows.
     pub magnitude: u64,
-    /// Whether the rounded number differs from the value.
+    /// True if the rounded number differs from the value.
     pub inexact: bool,
-    /// Whether the value lies strictly below the smallest normal number.
+    /// True if the value lies strictly below the smallest normal number.
     pub tiny_before: bool,
-    /// Whether it does when rounded to the precision with an unbounded exponent.
+    /// True if it does so after rounding to the precision with an unbounded exponent.
     pub tiny_after: bool,
 }
 
@@ -69,47 +69,45 @@ impl Layout {
         }
     }
 
-    /// Whether there is a sign.
     #[inline(always)]
     pub(crate) fn signed(&self) -> bool {
         self.sign_mask != 0
     }
 
-    /// The code of a sign and a magnitude; an unsigned format has no place for the sign.
+    /// Code of a sign and a magnitude; an unsigned format drops the sign.
     #[inline(always)]
     pub(crate) fn assemble(&self, negative: bool, magnitude: u64) -> u64 {
         (u64::from(negative) & self.sign_mask) << self.sign_shift | magnitude << self.padding_bits
     }
 
-    /// The sign of a code.
     #[inline(always)]
     pub(crate) fn negative(&self, code: u64) -> bool {
         code >> self.sign_shift & self.sign_mask != 0
     }
 
-    /// The magnitude of a code.
     #[inline(always)]
     pub(crate) fn magnitude(&self, code: u64) -> u64 {
         code >> self.padding_bits & self.magnitude_mask
     }
 
-    /// Whether a magnitude is a normal number's.
+    /// True for the magnitude of a normal number.
     #[inline(always)]
     pub(crate) fn is_normal(&self, magnitude: u64) -> bool {
         magnitude.wrapping_sub(self.smallest_normal) <= self.largest - self.smallest_normal
     }
 
-    /// The significand with its leading bit, and the exponent of that bit, of a normal number's magnitude.
+    /// Significand with its leading bit, and that bit's exponent, of a normal number's magnitude.
     #[inline(always)]
     pub(crate) fn normal(&self, magnitude: u64) -> (u64, i32) {
         let hidden = 1 << self.trailing_bits;
         (magnitude & (hidden - 1) | hidden, (magnitude >> self.trailing_bits) as i32 - self.bias)
     }
 
-    /// Rounds `significand * 2^(leading + 1 - BITS)`, a left-justified, non-zero and possibly jammed significand whose
-    /// leading bit weighs `2^leading`, once.
+    /// Rounds `significand * 2^(leading + 1 - BITS)` once.
     ///
-    /// The word must be at least 2 bits wider than the precision, for stochastic rounding wider by one more than the random bits.
+    /// The significand is left-justified, not zero and may be jammed; its leading bit weighs `2^leading`. The word must
+    /// be at least 2 bits
+    /// wider than the precision; for stochastic rounding, wider by one more than the random bits.
     #[inline]
     pub(crate) fn round<W: Word>(
         &self,
@@ -127,13 +125,13 @@ impl Layout {
         }
     }
 
-    /// Whether numbers with this leading exponent are normal, but for the largest ones, which may be too large.
+    /// True if numbers with this leading exponent are normal; the largest may still overflow.
     #[inline(always)]
     pub(crate) fn is_inside(&self, leading: i32) -> bool {
         (self.emin..=self.emax).contains(&leading)
     }
 
-    /// [`Layout::round`] of a value whose leading exponent [is inside](Layout::is_inside): the magnitude, and whether it is inexact.
+    /// [`Layout::round`] of a value whose leading exponent [is inside](Layout::is_inside), and true if inexact.
     #[inline(always)]
     pub(crate) fn round_inside<W: Word>(
         &self,
@@ -149,7 +147,7 @@ impl Layout {
         (below.wrapping_add(kept.low()).wrapping_add(up.into()), rest != W::ZERO)
     }
 
-    /// [`Layout::round`] of a value that has no normal number at or below it, or none above.
+    /// [`Layout::round`] of a value outside the range of normal numbers, or at its ends.
     #[cold]
     fn round_outside<W: Word>(
         &self,
@@ -169,7 +167,7 @@ impl Layout {
         let normal_places = W::BITS - self.precision;
         let (units, inexact) = round(normal_places.saturating_add(self.emin.abs_diff(leading)));
         let carries = leading == self.emin - 1 && round(normal_places).0 >> self.precision != 0;
-        // Without a zero, whatever is below the smallest number becomes it.
+        // Without a zero, everything below the smallest number rounds to it.
         let (magnitude, inexact) = match self.has_zero {
             true => (units, inexact),
             false => (units.saturating_sub(1 << self.trailing_bits), true),

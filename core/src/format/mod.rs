@@ -1,8 +1,8 @@
 //! Number formats as data: one record each, exact decoding, correctly rounded encoding.
 //!
-//! A [`Format`] is a finite set of codes with values. Nothing in this module asks for a format by name:
-//! every property that decoding or encoding depends on is a field of its record, so adding a format is
-//! adding a record to the table in `table.rs`.
+//! A [`Format`] is a finite set of codes with values. Nothing in this module asks for a format by name: decoding and
+//! encoding depend only
+//! on the fields of the record. A new format is a new record in `table.rs`.
 
 pub mod block;
 mod containment;

@@ -1,7 +1,8 @@
-//! The judge of decoding and encoding: the same by MPFR (crate `rug`).
+//! Judge of decoding and encoding, by MPFR (crate `rug`).
 //!
-//! This module shares no computation with the rest of the crate: it reads the fields of a format's record, builds the numbers
-//! itself, and rounds by comparing scaled integers. (MPFR's own rounding to a precision would round subnormal numbers twice.)
+//! This module shares no computation with the rest of the crate: it reads the fields of a format's record, builds the
+//! numbers itself, and
+//! rounds by comparing scaled integers. (MPFR's own rounding to a precision would round subnormal numbers twice.)
 
 use std::cmp::Ordering;
 
@@ -16,10 +17,10 @@ use super::{Encoding, Format, Overflow, Rounding, Specials, Zeros};
 /// Bits of an operand: any code's significand.
 pub(crate) const OPERAND_BITS: u32 = 64;
 
-/// Bits that rounding needs beside the significand: 64 random bits and a carry.
+/// Bits that rounding needs in addition to the significand: 64 random bits and a carry.
 const SPARE_BITS: u32 = 66;
 
-/// The value of a code, exactly, at 64 bits of precision; the sign of a zero is kept.
+/// Exact value of a code at 64 bits of precision; the sign of a zero is kept.
 pub fn decode(format: &Format, code: u64) -> Float {
     let mut value = Float::new(OPERAND_BITS);
     decode_into(&mut value, format, code);
@@ -79,7 +80,7 @@ impl Rounder {
         Rounder { units: Float::new(precision), fraction: Float::new(precision), whole: Integer::new() }
     }
 
-    /// The code of `value`, by the rules of [`Format::encode`].
+    /// Code of `value`, by the rules of [`Format::encode`].
     ///
     /// # Panics
     /// If `value` has more bits than the buffers were made for.
@@ -116,10 +117,11 @@ impl Rounder {
         }
     }
 
-    /// The code of `|value|` rounded as if there were no largest exponent: codes of positive numbers ascend by one from
-    /// each number to the next, so it is the quantum's rank times the numbers in a binade, plus units of the quantum.
+    /// Code of `|value|` rounded with an unbounded exponent, and true if it differs from `|value|`.
     ///
-    /// Also whether it differs from `|value|`.
+    /// Codes of positive numbers ascend by one from each number to the next: the code is the quantum's rank times the
+    /// numbers in a binade,
+    /// plus units of the quantum.
     pub(crate) fn magnitude(&mut self, value: &Float, format: &super::Float, rounding: Rounding) -> (u128, bool) {
         let width = format.trailing_bits as i32;
         let hidden_at_zero = format.zeros == Zeros::None;
@@ -132,7 +134,7 @@ impl Rounder {
         if !hidden_at_zero {
             return (code, inexact);
         }
-        // Without a zero, what lies below the smallest number becomes that.
+        // Without a zero, everything below the smallest number rounds to it.
         code.checked_sub(1 << width).map_or((0, true), |code| (code, inexact))
     }
 
@@ -143,13 +145,13 @@ impl Rounder {
         let (modulus, negative) = (1u128 << bits, value.is_sign_negative());
         let (above, below) = if signed { (modulus / 2 - 1, modulus / 2) } else { (modulus - 1, 0) };
         let limit = if negative { below } else { above };
-        // Far beyond every limit nothing needs to be counted.
+        // Numbers far beyond every limit are not counted.
         let huge = value.is_infinite() || value.get_exp().is_some_and(|exponent| exponent > bits as i32 + 1);
         let units = if huge { limit } else { self.units_of(value, 0, rounding).0.min(limit) };
         Some(if negative { (modulus - units) % modulus } else { units } as u64)
     }
 
-    /// `|value| / 2^quantum` rounded to an integer (far below 2^128 by the choice of the quantum), and whether that is inexact.
+    /// `|value| / 2^quantum` rounded to an integer (far below 2^128), and true if that is inexact.
     pub(crate) fn units_of(&mut self, value: &Float, quantum: i32, rounding: Rounding) -> (u128, bool) {
         let (units, fraction) = (&mut self.units, &mut self.fraction);
         let ternary = units.assign_round(value, Round::Nearest);
@@ -171,7 +173,7 @@ impl Rounder {
             Rounding::Rd => inexact && negative,
             Rounding::Ro => inexact && whole.is_multiple_of(2),
             Rounding::Sr { random, bits } => {
-                // floor(fraction * 2^bits) + random >= 2^bits, random being cut to its bits.
+                // floor(fraction * 2^bits) + random >= 2^bits, with random cut to its bits.
                 *fraction <<= bits;
                 fraction.floor_mut();
                 *fraction += u128::from(random) % (1 << bits);
@@ -182,7 +184,7 @@ impl Rounder {
     }
 }
 
-/// The magnitude code of the largest number: what comes before the first infinity or NaN, or else the last code.
+/// Magnitude code of the largest number: the one before the first infinity or NaN, else the last code.
 pub(crate) fn largest(format: &super::Float) -> u64 {
     let codes = 1u64 << (format.exponent_bits + format.trailing_bits);
     match format.specials {
@@ -192,7 +194,7 @@ pub(crate) fn largest(format: &super::Float) -> u64 {
     }
 }
 
-/// The canonical NaN without padding.
+/// Canonical NaN without padding.
 pub(crate) fn nan(format: &super::Float) -> Option<u64> {
     let codes = 1u64 << (format.exponent_bits + format.trailing_bits);
     match format.specials {
@@ -203,7 +205,7 @@ pub(crate) fn nan(format: &super::Float) -> Option<u64> {
     }
 }
 
-/// What an infinity, or a finite number rounded beyond the largest one, becomes; without padding.
+/// Result of an infinity, or of a finite number rounded beyond the largest one; without padding.
 pub(crate) fn overflowed(
     format: &super::Float,
     sign: u64,

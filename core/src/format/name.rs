@@ -6,11 +6,11 @@ use crate::base::{
     nearest::nearest,
 };
 
-/// The format with this canonical name or alias, in any letter case, with or without `_` and `-`: `fp8-e4m3` is also
-/// `FP8_E4M3` and `fp8e4m3`.
+/// Format with this canonical name or alias, in any letter case, with or without `_` and `-`.
+/// `fp8-e4m3` is also `FP8_E4M3` and `fp8e4m3`.
 ///
 /// # Errors
-/// A name that no format has: the message gives the nearest valid names.
+/// A name that no format has; the message suggests similar ones.
 pub fn find(name: &str) -> Result<&'static Format> {
     let wanted = name.to_ascii_lowercase().replace('_', "-");
     let plain = |name: &str| name.replace('-', "");

@@ -11,23 +11,23 @@ use crate::{
     base::{text, words::words},
 };
 
-/// The format that a command line names: as [`find`] knows it, or described by the file of this name, which ends in `.toml`.
+/// Format of a command line: a name that [`find`] knows, or a file that ends in `.toml`.
 ///
-/// The file is a record (see [`Format::from_toml`]). What is read from files of other people (recordings, models) goes to
-/// [`find`], so that a name in them opens no file.
+/// The file is a record (see [`Format::from_toml`]). Names inside foreign files (recordings, models) go to [`find`], so
+/// that they open no
+/// file.
 ///
 /// # Errors
-/// As [`find`]; a file that cannot be read, or is not a record of a format: with file, line, key and what is allowed.
+/// Like [`find`]; a file that cannot be read or is not a record of a format, with file, line, key and allowed values.
 pub fn resolve(name: &str) -> Result<&'static Format> {
     if !name.to_ascii_lowercase().ends_with(".toml") {
         return find(name);
     }
     let text = text::read(Path::new(name), "the format file")?;
-    // A command names a few formats and uses them to its end, as it does those of the table.
+    // Leaked: a command names few formats and uses them to its end, like those of the table.
     Ok(Box::leak(Box::new(Format::from_toml(&text, name)?)))
 }
 
-/// The keys of a record.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Record {
@@ -82,7 +82,7 @@ fn none() -> Spanned<i64> {
     Spanned::new(0..0, 0)
 }
 
-/// Something impossible: the key, where its value stands, what is wrong and what is allowed.
+/// Impossible value: the key, its place, the problem and the allowed values.
 struct RecordDefect {
     key: &'static str,
     at: usize,
@@ -94,20 +94,20 @@ fn defect<T>(key: &'static str, value: &Spanned<T>, what: impl Into<String>) -> 
 }
 
 impl Format {
-    /// The floating-point format that `text` describes, a TOML document; `origin` names it in messages.
+    /// Floating-point format that `text` describes, a TOML document; `origin` names it in messages.
     ///
-    /// Every number of the format is one of binary64, and a code has at most 64 bits. Keys:
+    /// Every number of the format must be one of binary64, and a code has at most 64 bits. Keys:
     ///
     /// - `name`;
     /// - `exponent_bits` (1 to 11), `trailing_bits` (0 to 52), `bias`;
-    /// - `zeros`: `"both"` in a signed format (`"positive"` where the code of -0 is the NaN), `"positive"` or `"none"` in an
-    ///   unsigned one;
+    /// - `zeros`: `"both"` in a signed format (`"positive"` where the code of -0 is the NaN), `"positive"` or `"none"`
+    ///   in an unsigned one;
     /// - `specials`: `"ieee"`, `"all-ones-nan"`, `"negative-zero-nan"` or `"none"`, as [`Specials`] describes them;
-    /// - optionally `signed` (true), `padding_bits` (0), `overflow` (`"infinity"`, `"nan"` or `"saturate"`: the first that the
-    ///   format has), `source` (a document), and `subnormals`, which can only say whether there is a zero.
+    /// - optionally `signed` (true), `padding_bits` (0), `overflow` (`"infinity"`, `"nan"` or `"saturate"`: the first
+    ///   that the format has), `source` (a document), and `subnormals`, which can only say whether there is a zero.
     ///
     /// # Errors
-    /// Unknown or missing keys, impossible values and combinations: with line, key and what is allowed.
+    /// Unknown or missing keys, impossible values and combinations: with line, key and allowed values.
     pub fn from_toml(text: &str, origin: &str) -> Result<Format> {
         let record: Record = toml::from_str(text)
             .map_err(|error| Error::request(format!("{origin}: {}", error.to_string().trim_end())))?;
@@ -119,7 +119,7 @@ impl Format {
 }
 
 impl Format {
-    /// The record of a floating-point format, as [`Format::from_toml`] reads it; `None` for integers.
+    /// Record of a floating-point format, as read by [`Format::from_toml`]; `None` for integers.
     pub fn to_toml(&self) -> Option<String> {
         let Encoding::Float(float) = &self.encoding else { return None };
         let zeros = match float.zeros {
@@ -164,7 +164,7 @@ impl Record {
         let bits = u32::from(float.signed) + float.exponent_bits + float.trailing_bits + float.padding_bits;
         let source = self.source.clone().unwrap_or_else(|| "a description by the user".to_string());
         Ok(Format {
-            // Leaked as the format itself is: see `resolve`.
+            // Leaked like the format itself: see `resolve`.
             name: Box::leak(name.into_boxed_str()),
             aliases: &[],
             bits,
@@ -185,7 +185,6 @@ impl Record {
         }
     }
 
-    /// The fields, each within its own range.
     fn fields(&self) -> std::result::Result<Float, RecordDefect> {
         let within = |key, value: &Spanned<i64>, least: i64, most: i64| {
             let number = *value.get_ref();
@@ -230,7 +229,7 @@ impl Record {
         })
     }
 
-    /// Whether zeros, subnormal numbers, infinities and NaNs leave one another room.
+    /// Checks that zeros, subnormals, infinities and NaNs leave room for one another.
     fn specials_fit(&self, float: &Float) -> std::result::Result<(), RecordDefect> {
         if let Some(subnormals) = self.subnormals.as_ref().filter(|given| *given.get_ref() != float.subnormals) {
             let only = "must be true in a format with a zero, and false in one without";
@@ -273,7 +272,7 @@ impl Record {
         }
     }
 
-    /// Whether every number is one of binary64.
+    /// Checks that every number is one of binary64.
     fn range_fits(&self, float: &Float) -> std::result::Result<(), RecordDefect> {
         let (lowest, highest) = (float.emin() - float.trailing_bits as i32, float.emax());
         if lowest >= -1074 && highest <= 1023 {
@@ -301,7 +300,7 @@ mod tests {
     use super::*;
     use crate::format::{Class, FORMATS, Rounding};
 
-    /// The record of a format of the table as a document.
+    /// Record of a format of the table, as a document.
     fn document(format: &Format, float: &Float) -> String {
         let zeros = match float.zeros {
             Zeros::None => "none",
@@ -334,7 +333,7 @@ mod tests {
             let text = document(format, float);
             let described = Format::from_toml(&text, "f.toml").unwrap();
             assert_eq!((described.bits, described.encoding), (format.bits, format.encoding), "{format}");
-            // What can be left out is the same without.
+            // Optional keys at their defaults change nothing.
             let optional = ["signed = true", "padding_bits = 0", "subnormals", "overflow"];
             let short: Vec<&str> = text.lines().filter(|line| !optional.iter().any(|o| line.starts_with(o))).collect();
             assert_eq!(Format::from_toml(&short.join("\n"), "f.toml").unwrap().encoding, format.encoding, "{format}");

@@ -1,21 +1,21 @@
-//! The landmarks of a format, and the codes of its zeros, infinities and NaNs as patterns of bits.
+//! Landmarks of a format, and the codes of its zeros, infinities and NaNs as bit patterns.
 
 use super::{Float, Format, Specials, Zeros};
 
-/// A set of codes that differ in some bits only: `code` where `free` is 0, anything where it is 1, less those with a
-/// trailing significand of zero where `trailing_nonzero` is set.
+/// Set of codes that equal `code` where `free` is 0; bits where `free` is 1 are arbitrary.
+/// Where `trailing_nonzero` is set, trailing significands of zero are excluded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pattern {
-    /// The fixed bits; zero where `free` is 1.
+    /// Fixed bits; zero where `free` is 1.
     pub code: u64,
-    /// The bits that may be anything.
+    /// Mask of the arbitrary bits.
     pub free: u64,
-    /// Trailing significands of zero do not belong to the set (IEEE 754: they are the infinities).
+    /// True if trailing significands of zero are excluded (IEEE 754: they are the infinities).
     pub trailing_nonzero: bool,
 }
 
 impl Format {
-    /// The codes of zero; `None` where there are none.
+    /// Codes of zero; `None` without one.
     pub fn zero_pattern(&self) -> Option<Pattern> {
         let free = match self.float().map(|float| float.zeros) {
             Some(Zeros::None) => return None,
@@ -25,13 +25,13 @@ impl Format {
         Some(Pattern { code: 0, free: free | self.padding_mask(), trailing_nonzero: false })
     }
 
-    /// The codes of the infinities; `None` where there are none.
+    /// Codes of the infinities; `None` without any.
     pub fn infinity_pattern(&self) -> Option<Pattern> {
         let code = self.infinity(false)?;
         Some(Pattern { code, free: self.sign_bit() | self.padding_mask(), trailing_nonzero: false })
     }
 
-    /// The codes of NaN; `None` where there are none.
+    /// Codes of NaN; `None` without any.
     pub fn nan_pattern(&self) -> Option<Pattern> {
         let float = self.float()?;
         let padding = self.padding_mask();
@@ -47,8 +47,7 @@ impl Format {
         })
     }
 
-    /// A pattern as [`Format::split`] writes a code, with `S` for a sign, `p` for a bit of padding and `x` for another bit
-    /// that may be anything.
+    /// Pattern as [`Format::split`] writes a code: `S` for a sign, `p` for padding, `x` for another free bit.
     pub fn split_pattern(&self, pattern: &Pattern) -> String {
         let (fixed, free) = (self.split(pattern.code), self.split(pattern.free));
         let sign = if self.sign_bit() == 0 { usize::MAX } else { 0 };
@@ -69,18 +68,18 @@ impl Format {
             .collect()
     }
 
-    /// Whether `code` belongs to `pattern`.
+    /// True if `code` belongs to `pattern`.
     pub fn matches(&self, pattern: &Pattern, code: u64) -> bool {
         code & !pattern.free == pattern.code && !(pattern.trailing_nonzero && code & self.trailing_mask() == 0)
     }
 
-    /// How many codes belong to `pattern`.
+    /// Number of codes that belong to `pattern`.
     pub fn count(&self, pattern: &Pattern) -> u64 {
         let all = 1u64 << pattern.free.count_ones();
         all - if pattern.trailing_nonzero { all >> self.trailing_mask().count_ones() } else { 0 }
     }
 
-    /// The smallest positive normal number; 1 for integers.
+    /// Smallest positive normal number; 1 for integers.
     pub fn smallest_normal(&self) -> u64 {
         match self.float() {
             None => 1,
@@ -91,13 +90,13 @@ impl Format {
         }
     }
 
-    /// The smallest and the largest positive subnormal number; `None` in a format without any.
+    /// Smallest and largest positive subnormal number; `None` in a format without any.
     pub fn subnormals(&self) -> Option<(u64, u64)> {
         let float = self.float().filter(|float| float.subnormals && float.trailing_bits > 0)?;
         Some((1 << float.padding_bits, self.trailing_mask()))
     }
 
-    /// The codes that describe a format, each with its name, in ascending order of value for the positive ones.
+    /// Codes that describe a format, each with its name, the positive ones in ascending order of value.
     pub fn landmarks(&self) -> Vec<(&'static str, u64)> {
         let one = self.encode_f64(1.0, super::Rounding::Rne, super::Overflow::Standard);
         let minus_zero = self.zero(true).filter(|&code| self.decode(code).negative);
@@ -122,7 +121,6 @@ impl Format {
         self.float().map_or(0, |float| (1 << float.padding_bits) - 1)
     }
 
-    /// The bits of the trailing significand.
     fn trailing_mask(&self) -> u64 {
         self.float().map_or(0, |float: &Float| ((1 << float.trailing_bits) - 1) << float.padding_bits)
     }
@@ -133,7 +131,7 @@ mod tests {
     use super::*;
     use crate::format::{Class, FORMATS, find};
 
-    /// Every code of 16 bits and fewer; of wider formats those near the ends of each field.
+    /// Every code of 16 bits and fewer; in wider formats those near the ends of each field.
     fn codes(format: &Format) -> Vec<u64> {
         if format.bits <= 16 {
             return (0..=format.code_mask()).collect();

@@ -1,4 +1,4 @@
-//! The formats themselves: one record each.
+//! The formats: one record each.
 
 use super::{Encoding, Float, Format, Overflow, Specials, Zeros};
 
@@ -9,8 +9,7 @@ const FNUZ: &str = "Noune et al., 8-bit Numerical Formats for Deep Neural Networ
 const PTX: &str = "NVIDIA PTX ISA 9.0";
 const SDM: &str = "Intel 64 and IA-32 Architectures Software Developer's Manual 2";
 
-/// A signed floating-point format with both zeros, subnormal numbers and IEEE 754 infinities and NaNs:
-/// what the records below vary from.
+/// Signed format with both zeros, subnormals and IEEE 754 infinities and NaNs: basis of the records below.
 const IEEE: Float = Float {
     signed: true,
     exponent_bits: 0,
@@ -41,7 +40,7 @@ const fn integer(name: &'static str, aliases: &'static [&'static str], bits: u32
     Format { name, aliases, bits, encoding: Encoding::Integer { signed }, source: PTX }
 }
 
-/// Every format, in the order in which tables print them.
+/// All formats, in the order of tables.
 #[rustfmt::skip]
 pub static FORMATS: &[Format] = &[
     float("f64", &["fp64", "double", "binary64", "float64"], 64, Float { exponent_bits: 11, trailing_bits: 52, bias: 1023, ..IEEE }, IEEE_754),

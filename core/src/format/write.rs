@@ -1,24 +1,24 @@
-//! Writing codes and their values: hexadecimal, fields of bits, exact decimal, integer times a power of two.
+//! Codes and their values as text: hexadecimal, bit fields, exact decimal, integer times a power of two.
 
 use num_bigint::BigUint;
 
 use super::{Class, Decoded, Encoding, Format};
 
-/// Significant digits up to which a decimal is written out exactly. All values of f16 and of the formats of 8 bits and
-/// fewer, e8m0 aside, need at most these.
+/// Significant digits up to which a decimal is written exactly.
+/// All values of f16 and of the formats of 8 bits and fewer, except e8m0, need at most these.
 const EXACT_DIGITS: usize = 21;
 
-/// Powers of ten of the leading digit for which a decimal is written without an exponent.
+/// Decimal exponents for which a decimal is written without an exponent.
 const PLAIN: std::ops::RangeInclusive<i32> = -5..=15;
 
 impl Format {
-    /// A code in hexadecimal, with the leading zeros of its width: `0x3f80`.
+    /// Code in hexadecimal, with the leading zeros of its width: `0x3f80`.
     pub fn hex(&self, code: u64) -> String {
         format!("0x{code:0width$x}", width = self.bits.div_ceil(4) as usize)
     }
 
-    /// The bits of a code, its fields (sign, biased exponent, trailing significand, padding) set apart by spaces:
-    /// `0 0111 000`. Fields of no bits are left out; an integer is one field.
+    /// Bits of a code, with spaces between sign, exponent, trailing significand and padding: `0 0111 000`.
+    /// Fields of no bits are omitted; an integer is one field.
     pub fn split(&self, code: u64) -> String {
         let mut below = self.bits;
         let mut fields = Vec::new();
@@ -30,7 +30,7 @@ impl Format {
         fields.join(" ")
     }
 
-    /// Bits of the sign, biased exponent, trailing significand and padding; an integer has only the third.
+    /// Widths of sign, biased exponent, trailing significand and padding; an integer has only the third.
     pub(super) fn field_widths(&self) -> [u32; 4] {
         match &self.encoding {
             Encoding::Float(f) => [u32::from(f.signed), f.exponent_bits, f.trailing_bits, f.padding_bits],
@@ -40,10 +40,7 @@ impl Format {
 }
 
 impl Decoded {
-    /// The value in decimal: exactly where 21 significant digits suffice, else rounded to 17 (which read back as the same
-    /// double), after a `~`. `inf`, `NaN`; a zero has its sign.
-    ///
-    /// Example: the smallest e4m3 number is `0.001953125`, the smallest bf16 number `~9.1835496157991212e-41`.
+    /// Value in decimal: exact within 21 significant digits, else rounded to 17 after a `~`.
     pub fn decimal(&self) -> String {
         if !matches!(self.class, Class::Subnormal | Class::Normal) {
             return self.signed(String::new());
@@ -59,7 +56,8 @@ impl Decoded {
         format!("~{}", self.signed(placed(digits.trim_end_matches('0'), exponent)))
     }
 
-    /// The value as `M*2^E`, integer significand times quantum: `8*2^-3` for the e4m3 number 1. `0`, `inf`, `NaN`.
+    /// Value as `M*2^E`, integer significand times quantum: `8*2^-3` for the e4m3 number 1.
+    /// `0`, `inf`, `NaN`.
     pub fn scaled(&self) -> String {
         self.signed(format!("{}*2^{}", self.significand, self.exponent))
     }
@@ -75,7 +73,7 @@ impl Decoded {
         }
     }
 
-    /// The significant decimal digits of the magnitude, without zeros at the end, and the power of ten of the first.
+    /// Significant decimal digits of the magnitude, and the power of ten of the first.
     fn digits(&self) -> (String, i32) {
         let significand = BigUint::from(self.significand);
         let (integer, places) = match self.exponent {
@@ -176,7 +174,7 @@ mod tests {
                     let (Real::Finite(read), Real::Finite(true_value)) = (text.parse().unwrap(), datum.real()) else {
                         panic!("{text} is not finite")
                     };
-                    // A decimal fraction without remainder in binary has no sticky part, and its bits are the value's.
+                    // A terminating binary fraction has no sticky part, and its bits are the value's.
                     assert!(!read.sticky, "{format} {code:#x} {text}");
                     assert_eq!(reduced(read), reduced(true_value), "{format} {code:#x} {text}");
                 }

@@ -1,4 +1,4 @@
-//! A fixed-point accumulator that is wide enough to add every term exactly (Kulisch).
+//! Fixed-point accumulator wide enough to add every term exactly (Kulisch).
 
 use super::Finite;
 
@@ -7,25 +7,25 @@ const LIMB: usize = u64::BITS as usize;
 /// Limbs that one addition writes before carries: a 128-bit significand shifted by up to 63 bits.
 const SPAN: usize = 3;
 
-/// Bits kept above the largest term where the number of terms is not given.
+/// Bits kept above the largest term where the number of terms is unknown.
 const CARRY_BITS: i32 = 64;
 
-/// An exact sum of terms `(-1)^negative * significand * 2^exponent`: a two's complement integer of fixed width in
-/// units of `2^lowest`.
+/// Exact sum of terms `(-1)^negative * significand * 2^exponent`; it never rounds.
 ///
-/// Nothing is allocated after construction; [`clear`](Accumulator::clear) makes it zero again. It never rounds.
-/// Source: Kulisch, *Computer Arithmetic and Validity* (2008), chapter 8.
+/// It is a two's complement integer of fixed width in units of `2^lowest`. Nothing is allocated after construction;
+/// [`clear`](Accumulator::clear) makes it zero again. Source: Kulisch, *Computer Arithmetic and Validity* (2008),
+/// chapter 8.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Accumulator {
     /// The integer, least significant limb first.
     limbs: Vec<u64>,
-    /// The weight of its last bit, as a power of two.
+    /// Weight of the integer's last bit, as a power of two.
     lowest: i32,
 }
 
 impl Accumulator {
-    /// Zero, with room for the sum of fewer than `2^63` terms that are multiples of `2^lowest_exponent` and smaller in
-    /// magnitude than `2^highest_exponent`.
+    /// Accumulator of zero for fewer than `2^63` terms.
+    /// Terms are multiples of `2^lowest_exponent` and smaller in magnitude than `2^highest_exponent`.
     ///
     /// # Panics
     /// If `lowest_exponent > highest_exponent`.
@@ -33,14 +33,14 @@ impl Accumulator {
         Self::with_carry_bits(lowest_exponent, highest_exponent, CARRY_BITS)
     }
 
-    /// The same with this many bits above `2^highest`: of the number of terms, and one for the sign.
+    /// Accumulator with `carry` bits above `2^highest`, for the number of terms and the sign.
     pub(crate) fn with_carry_bits(lowest: i32, highest: i32, carry: i32) -> Self {
         assert!(lowest <= highest, "the exponents {lowest}..{highest} of an accumulator are in descending order");
         let limbs = (highest - lowest + carry) as usize / LIMB + 1;
         Accumulator { limbs: vec![0; limbs + SPAN - 1], lowest }
     }
 
-    /// Bits of the integer.
+    /// Width of the integer in bits.
     #[cfg(test)]
     pub(crate) fn width(&self) -> usize {
         (self.limbs.len() + 1 - SPAN) * LIMB
@@ -52,10 +52,10 @@ impl Accumulator {
         self.limbs.fill(0);
     }
 
-    /// Adds an exact number; of a sticky one, what its significand holds.
+    /// Adds the significand of a number; the sticky bit is ignored.
     ///
     /// # Panics
-    /// As [`Accumulator::add`].
+    /// Like [`Accumulator::add`].
     #[inline]
     pub fn add_finite(&mut self, number: &Finite) {
         self.add(number.negative, number.significand, number.exponent);
@@ -64,8 +64,8 @@ impl Accumulator {
     /// Adds `(-1)^negative * significand * 2^exponent`.
     ///
     /// # Panics
-    /// If the term lies outside the range that the accumulator was made for (a significand may reach below the lowest
-    /// exponent with zero bits only).
+    /// If the term lies outside the range of the accumulator. (Zero bits of a significand may lie below the lowest
+    /// exponent.)
     #[inline]
     pub fn add(&mut self, negative: bool, significand: u128, exponent: i32) {
         if significand == 0 {
@@ -77,7 +77,7 @@ impl Accumulator {
         let shift = offset % LIMB;
         let low = significand << shift;
         let words = [low as u64, (low >> LIMB) as u64, (significand >> 1 >> (127 - shift)) as u64];
-        // Subtraction adds the complement and one: no branch on signs, which are random.
+        // Subtraction adds the complement and one: signs are random, so a branch would be mispredicted.
         let mask = if negative { u64::MAX } else { 0 };
         let mut carry = negative;
         let (limbs, above) = self.limbs[offset / LIMB..].split_at_mut(SPAN);
@@ -86,7 +86,7 @@ impl Accumulator {
             let (sum, second) = sum.overflowing_add(carry.into());
             (*limb, carry) = (sum, first | second);
         }
-        // Above, the complement is all ones, which with a carry changes nothing.
+        // The complement is all ones above, which a carry leaves unchanged.
         let mut above = above.iter_mut();
         while let (true, Some(limb)) = (carry != negative, above.next()) {
             (*limb, carry) = limb.overflowing_add(mask | 1);
@@ -116,14 +116,15 @@ impl Accumulator {
         self.limbs.last().is_some_and(|limb| limb >> (LIMB - 1) == 1)
     }
 
-    /// The sum as sign, leading 128 bits (the first of them set) and whether anything non-zero follows; zero is +0.
+    /// The sum as sign and leading 128 bits, sticky if anything non-zero follows; zero is +0.
     ///
-    /// [`Format::encode`](crate::format::Format::encode) rounds it correctly to every format here under every rounding, stochastic rounding with 64
-    /// bits included.
+    /// [`Format::encode`](crate::format::Format::encode) rounds it correctly to every format of this crate under every
+    /// rounding, stochastic
+    /// rounding with 64 bits included.
     pub fn to_finite(&self) -> Finite {
         let negative = self.is_negative();
         let Some(last) = self.limbs.iter().position(|limb| *limb != 0) else { return Finite::zero(false) };
-        // Negation keeps the zeros below the last limb in use, negates that one and flips all above it.
+        // Negation keeps the zeros below the last limb in use, negates that limb and flips all limbs above.
         let magnitude = |index: usize| match self.limbs[index] {
             limb if !negative || index < last => limb,
             limb if index == last => limb.wrapping_neg(),
@@ -142,7 +143,7 @@ impl Accumulator {
         }
     }
 
-    /// The largest integer that does not exceed the sum, modulo `2^64`.
+    /// Largest integer that does not exceed the sum, modulo `2^64`.
     pub fn floor_modulo(&self) -> u64 {
         let fill = if self.is_negative() { u64::MAX } else { 0 };
         let limb = |index: usize| u128::from(self.limbs.get(index).copied().unwrap_or(fill));
@@ -158,7 +159,7 @@ impl Accumulator {
 mod tests {
     use super::*;
 
-    /// The value of a narrow accumulator, by plain 128-bit arithmetic: all limbs above hold the sign.
+    /// Value of a narrow accumulator, by plain 128-bit arithmetic: all limbs above hold the sign.
     fn narrow(accumulator: &Accumulator) -> i128 {
         let [low, high, above @ ..] = accumulator.limbs.as_slice() else { panic!("two limbs at least") };
         assert!(above.iter().all(|limb| *limb == ((*high as i64) >> 63) as u64));

@@ -1,19 +1,19 @@
-//! Finite numbers: a sign, an integer significand and a power of two, exact or known to lie inside a unit.
+//! Finite numbers: a sign, an integer significand and a power of two, exact or sticky.
 
-/// The finite number `(-1)^negative * (significand + f) * 2^exponent` with `f = 0`, or with some unknown
-/// `0 < f < 1` when `sticky` is set.
+/// Finite number `(-1)^negative * (significand + f) * 2^exponent`; `f = 0`, or `0 < f < 1` if sticky.
 ///
-/// Rounding a sticky value is correct as long as its last bit weighs at most half the quantum that it is rounded to, or
-/// for stochastic rounding with `n` bits at most `2^-n` of that quantum.
+/// Rounding a sticky number is correct if its last bit weighs at most half the quantum that it is rounded to; for
+/// stochastic rounding
+/// with `n` bits, at most `2^-n` of that quantum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Finite {
-    /// The sign, of a zero too.
+    /// Sign, of a zero too.
     pub negative: bool,
-    /// The integer significand.
+    /// Integer significand.
     pub significand: u128,
-    /// The weight of the significand's last bit, as a power of two.
+    /// Weight of the significand's last bit, as a power of two.
     pub exponent: i32,
-    /// Whether something non-zero was cut off below the last bit.
+    /// Sticky bit: true if something non-zero was cut off below the last bit.
     pub sticky: bool,
 }
 
@@ -39,8 +39,9 @@ impl Finite {
         (self.significand != 0).then(|| self.exponent.saturating_add(127 - self.significand.leading_zeros() as i32))
     }
 
-    /// The host double nearest to this number, ties to even, for reports: below the smallest normal double the error may
-    /// reach one quantum, and a sticky value of fewer than 54 bits is taken as if it were exact.
+    /// Host double nearest to this number, ties to even, for reports.
+    /// Below the smallest normal double the error may reach one quantum; a sticky bit below fewer than 54 bits is
+    /// ignored.
     pub fn to_f64(&self) -> f64 {
         let sticky = u128::from(self.sticky && self.significand.leading_zeros() < 128 - 54);
         let magnitude = ldexp((self.significand | sticky) as f64, self.exponent);
@@ -62,7 +63,7 @@ impl Finite {
         Finite { exponent: self.exponent.saturating_add(exponent), ..*self }
     }
 
-    /// The same number with an odd significand, the shortest there is; zero is `0 * 2^0`, and a sticky number stays as it is.
+    /// The same number with an odd significand, the shortest one; zero is `0 * 2^0`, a sticky number is unchanged.
     pub fn odd(&self) -> Finite {
         match self.significand {
             _ if self.sticky => *self,
@@ -77,7 +78,7 @@ impl Finite {
 
 /// `x * 2^exponent`, rounded once unless it is subnormal; 0 or infinity out of range.
 pub(crate) fn ldexp(x: f64, exponent: i32) -> f64 {
-    // Two factors: a single power of two could leave the range where the product does not.
+    // Two factors: a single power of two could overflow or underflow where the product does not.
     let exponent = exponent.clamp(-4000, 4000);
     let half = exponent / 2;
     x * 2f64.powi(half) * 2f64.powi(exponent - half)

@@ -1,5 +1,6 @@
-//! Exact numbers: finite ones as a sign, an integer significand and a power of two, their sums, products and quotients, and
-//! how they are rounded. The only place with such arithmetic; formats, operations and instructions are built of it.
+//! Exact numbers: sums, products and quotients of finite numbers, and their rounding.
+//! A number is a sign, an integer significand and a power of two. Formats, operations and instructions use this
+//! arithmetic and no other.
 
 mod accumulator;
 mod finite;

@@ -5,7 +5,8 @@ use std::cmp::Ordering;
 use super::{Accumulator, Finite};
 
 impl Finite {
-    /// `self * other`, exactly. Their significands together may have at most 128 bits (see [`Finite::odd`]); neither is sticky.
+    /// `self * other`, exactly.
+    /// Both are exact, with at most 128 bits of significand in total (see [`Finite::odd`]).
     pub fn times(&self, other: &Finite) -> Finite {
         debug_assert!(!self.sticky && !other.sticky, "products of exact numbers");
         Finite::exact(
@@ -16,15 +17,15 @@ impl Finite {
     }
 
     /// `self + other`: exact, or sticky with at least 100 significant bits, for operands of at most 110 bits.
-    ///
-    /// A zero operand leaves the other unchanged; operands that cancel give +0 (the caller knows the rule for signs of zero).
+    /// A zero operand leaves the other one unchanged. Operands that cancel give +0; the caller applies the rule for
+    /// signs of zero.
     pub fn plus(&self, other: &Finite) -> Finite {
         debug_assert!(!self.sticky && !other.sticky, "sums of exact numbers");
         let (Some(x_leading), Some(y_leading)) = (self.leading_exponent(), other.leading_exponent()) else {
             return if self.significand == 0 { *other } else { *self };
         };
         let (large, small) = if x_leading >= y_leading { (self, other) } else { (other, self) };
-        // The larger operand's leading bit goes to bit 125: room for a carry, and a sign.
+        // The larger operand's leading bit goes to bit 125, below a carry and a sign.
         let quantum = x_leading.max(y_leading) - 125;
         let large_units = (large.significand << (large.exponent - quantum)) as i128;
         let shift = small.exponent - quantum;
@@ -37,7 +38,7 @@ impl Finite {
         };
         let small_units = small_units as i128;
         let same_sign = large.negative == small.negative;
-        // What was cut off the smaller operand adds a fraction of a unit, or borrows one.
+        // The bits cut off the smaller operand add a fraction of a unit, or borrow one.
         let units = if same_sign { large_units + small_units } else { large_units - small_units - i128::from(lost) };
         let negative = if units < 0 { !large.negative } else { large.negative };
         Finite {
@@ -48,9 +49,8 @@ impl Finite {
         }
     }
 
-    /// `self / divisor`: exact, or sticky with at least 64 significant bits where `self` is exact or has 128 bits.
-    ///
-    /// The divisor is exact, not zero, and its significand has at most 64 bits.
+    /// `self / divisor`: exact, or sticky with at least 64 significant bits.
+    /// `self` is exact or has 128 bits. The divisor is exact, not zero, and has at most 64 bits.
     pub fn over(&self, divisor: &Finite) -> Finite {
         debug_assert!(!divisor.sticky, "division by an exact number");
         let shift = if self.sticky || self.significand == 0 { 0 } else { self.significand.leading_zeros() };
@@ -63,12 +63,13 @@ impl Finite {
         }
     }
 
-    /// `self - other`, as [`exact_sum`].
+    /// `self - other`, by the rules of [`exact_sum`].
     pub fn minus(&self, other: &Finite) -> Finite {
         exact_sum([*self, other.negated()])
     }
 
-    /// Compares `|self|` with `|other|`. (A sticky number counts as greater than the exact one of its significand.)
+    /// Compares `|self|` with `|other|`.
+    /// A sticky number is greater than the exact one with its significand.
     pub fn compare_magnitudes(&self, other: &Finite) -> Ordering {
         let key = |x: &Finite| {
             let leading = x.leading_exponent().unwrap_or(i32::MIN);
@@ -78,10 +79,12 @@ impl Finite {
     }
 }
 
-/// The sum of finite numbers of any size: exact where 128 bits hold it, else its leading 128 bits, sticky. A sum of zero is +0.
+/// Sum of finite numbers of any size: exact if 128 bits hold it, else its leading 128 bits, sticky.
+/// A zero sum is +0.
 ///
-/// What a sticky term has beyond its last bit is taken as half of that bit: it has so many more bits than any format
-/// that only the sign of a difference depends on it.
+/// The unknown part of a sticky term counts as half of its last bit: that bit lies so far below every format's that
+/// only the sign of a
+/// difference depends on it.
 pub fn exact_sum(terms: impl IntoIterator<Item = Finite>) -> Finite {
     let terms: Vec<Finite> = terms.into_iter().filter(|term| !term.is_zero()).collect();
     let lowest = terms.iter().map(|term| term.exponent - i32::from(term.sticky)).min();
@@ -151,7 +154,7 @@ mod tests {
             let (quick, general) = (x.plus(&y), exact_sum([x, y]));
             prop_assert_eq!(quick.is_zero(), general.is_zero());
             prop_assert!(quick.sticky || quick.odd() == general.odd() || quick.is_zero());
-            // A sticky sum has 100 bits at least, and those are the leading ones.
+            // A sticky sum has at least 100 bits, and those are the leading ones.
             let cut = quick.leading_exponent().unwrap_or(0) - 99;
             if !quick.is_zero() {
                 let rounded = |sum: &Finite| sum.round_to_quantum(cut, crate::number::Rounding::Ro);

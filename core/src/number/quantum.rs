@@ -1,10 +1,10 @@
-//! Numbers as multiples of a quantum: where a value is rounded to an integer number of units.
+//! Numbers as multiples of a quantum: rounding to an integer number of units.
 
 use super::{Finite, Rounding, Word};
 
 impl Finite {
-    /// Integer nearest to this number divided by `2^quantum` under `rounding`: the magnitude, saturated at
-    /// `2^128 - 1`, and whether the division was exact.
+    /// Magnitude of this number divided by `2^quantum`, rounded to an integer, and true if that was exact.
+    /// It saturates at `2^128 - 1`.
     #[inline]
     pub fn round_to_quantum(&self, quantum: i32, rounding: Rounding) -> (u128, bool) {
         let shift = quantum.saturating_sub(self.exponent);
@@ -26,26 +26,26 @@ impl Finite {
         (integer + u128::from(rounding.rounds_up(self.negative, integer & 1 == 1, rest)), rest == 0)
     }
 
-    /// The significand left-justified and jammed, and the exponent of its leading bit; `None` for zero.
+    /// Significand, left-justified and jammed, and the exponent of its leading bit; `None` for zero.
     #[inline]
     pub(crate) fn left_justified(&self) -> Option<(u128, i32)> {
         match self.leading_exponent() {
             Some(leading) => {
                 Some((self.significand << self.significand.leading_zeros() | u128::from(self.sticky), leading))
             }
-            // Something below the last bit, which weighs no more than half of what it is rounded to: less than a tie.
+            // A sticky zero: its last bit weighs at most half the quantum, so that it is less than a tie.
             None => self.sticky.then(|| (u128::TOP | 1, self.exponent.saturating_sub(1))),
         }
     }
 
-    /// This number rounded to a multiple of `2^quantum`: of up to 128 bits, and +0 where nothing is left.
+    /// This number rounded to a multiple of `2^quantum` of at most 128 bits; a zero result is +0.
     #[inline]
     pub fn rounded_to_quantum(&self, quantum: i32, rounding: Rounding) -> Finite {
         let (units, _) = self.round_to_quantum(quantum, rounding);
         Finite::exact(self.negative && units != 0, units, quantum)
     }
 
-    /// This number rounded to `precision` bits as if the exponent were unbounded, zero left as it is.
+    /// This number rounded to `precision` bits with an unbounded exponent; zero is unchanged.
     pub fn rounded_to_precision(&self, precision: u32, rounding: Rounding) -> Finite {
         let Some(leading) = self.leading_exponent() else { return *self };
         let quantum = leading - (precision as i32 - 1);

@@ -1,4 +1,4 @@
-//! Reading a number exactly: from text to a value that nothing was rounded off.
+//! Exact reading of numbers from text, without rounding.
 
 use std::str::FromStr;
 
@@ -7,18 +7,21 @@ use num_bigint::BigUint;
 use super::{Finite, Real};
 use crate::Error;
 
-/// Bound on the magnitude of a written exponent, and on the length of a number: far outside of every format, and still
-/// quick to read exactly.
+/// Largest exponent, and longest number in characters, that is read: far outside every format, and quick.
 const LIMIT: usize = 100_000;
 
-/// Bits kept of a number; the rest becomes the sticky mark. More than any format's precision by enough for 64 random bits.
+/// Bits kept of a number; the rest becomes the sticky bit.
+/// Any format's precision and 64 random bits fit.
 const KEPT_BITS: u32 = 128;
 
 impl FromStr for Real {
     type Err = Error;
 
-    /// Reads a decimal (`-1.5e-3`), a hexadecimal number with a binary exponent (`0x1.8p-3`), an integer times a power of
-    /// two (`12*2^-3`), `inf`, `infinity` or `nan`, in any letter case, exactly: what 128 bits cannot hold is marked sticky.
+    /// Reads a number exactly; digits beyond 128 bits become the sticky bit.
+    ///
+    /// The text is a decimal (`-1.5e-3`), a hexadecimal number with a binary exponent (`0x1.8p-3`), an integer times a
+    /// power of two
+    /// (`12*2^-3`), `inf`, `infinity` or `nan`, in any letter case.
     ///
     /// # Errors
     /// Text of another form, longer than 100,000 characters, or with an exponent beyond +-100,000.
@@ -55,7 +58,7 @@ impl FromStr for Real {
     }
 }
 
-/// A magnitude: `significand * 2^exponent`, and a little more if the last member is set.
+/// Magnitude `significand * 2^exponent`, sticky if the last member is set.
 type Magnitude = (BigUint, i32, bool);
 
 fn read_decimal(text: &str) -> Option<Magnitude> {
@@ -93,7 +96,7 @@ fn read_scaled(significand: &str, exponent: &str) -> Option<Magnitude> {
     }
 }
 
-/// The digits of `text` as one integer, and how many of them stand after the point.
+/// Digits of `text` as one integer, and how many of them follow the point.
 fn read_digits(text: &str, base: u32) -> Option<(BigUint, i32)> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits = format!("{whole}{fraction}");
@@ -109,8 +112,7 @@ fn read_exponent(text: &str) -> Option<i32> {
     (exponent.unsigned_abs() as usize <= LIMIT).then_some(exponent)
 }
 
-/// `(-1)^negative * significand * 2^exponent`, and a little more in magnitude if `sticky`: the leading 128 bits, the others
-/// noted as sticky.
+/// Leading 128 bits of `(-1)^negative * significand * 2^exponent`; dropped bits become sticky.
 fn leading(negative: bool, significand: BigUint, exponent: i32, sticky: bool) -> Finite {
     let excess = significand.bits().saturating_sub(KEPT_BITS.into());
     let sticky = sticky || significand.trailing_zeros().is_some_and(|lowest| lowest < excess);

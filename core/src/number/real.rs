@@ -2,7 +2,7 @@
 
 use super::Finite;
 
-/// An extended real number, or not a number.
+/// Extended real number or NaN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Real {
     /// Not a number.
@@ -17,7 +17,7 @@ pub enum Real {
 }
 
 impl Real {
-    /// The host double of [`Finite::to_f64`], an infinity or NaN.
+    /// Host double nearest to the number ([`Finite::to_f64`]), an infinity or NaN.
     pub fn to_f64(&self) -> f64 {
         match self {
             Real::Nan => f64::NAN,
@@ -29,7 +29,7 @@ impl Real {
 }
 
 impl From<f64> for Real {
-    /// The exact value of a host double; conversion loses nothing.
+    /// Exact value of a host double.
     fn from(value: f64) -> Self {
         let bits = value.to_bits();
         let negative = bits >> 63 == 1;
@@ -62,7 +62,7 @@ pub fn product(x: &Real, y: &Real) -> Real {
     }
 }
 
-/// `x + y`, exact or sticky; what cancels is -0 if `negative_zero`.
+/// `x + y`, exact or sticky; operands that cancel give -0 if `negative_zero`.
 pub fn sum(x: &Real, y: &Real, negative_zero: bool) -> Real {
     match (x, y) {
         (Real::Nan, _) | (_, Real::Nan) => Real::Nan,
@@ -80,8 +80,8 @@ pub fn sum(x: &Real, y: &Real, negative_zero: bool) -> Real {
     }
 }
 
-/// The sum of terms of which at least one is not finite: NaN, or the infinity that all infinite terms agree on. `None` if
-/// all are finite.
+/// Sum of terms if at least one is not finite: NaN, or the infinity that all infinite terms agree on.
+/// `None` if all are finite.
 pub fn special_sum<'a>(terms: impl IntoIterator<Item = &'a Real>) -> Option<Real> {
     let mut found = None;
     for term in terms {

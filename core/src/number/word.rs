@@ -1,9 +1,12 @@
-//! Unsigned words that hold significands: 64 bits where they suffice, 128 where they do not.
+//! Unsigned words that hold significands: 64 bits where they suffice, else 128.
 
 use std::ops::{Add, BitAnd, BitOr, Div, Mul, Shl, Shr, Sub};
 
-/// An unsigned word. A significand is *left-justified* if it is zero or its leading bit is the word's top bit, and *jammed* if
-/// its last bit also stands for everything non-zero that was cut off below it.
+/// Unsigned word that holds a significand.
+///
+/// *Left-justified*: it is zero or its leading bit is the word's top bit. *Jammed*: its last bit also stands for
+/// everything non-zero
+/// that was dropped below it.
 pub(crate) trait Word:
     Copy
     + Ord
@@ -17,7 +20,7 @@ pub(crate) trait Word:
     + Shl<u32, Output = Self>
     + Shr<u32, Output = Self>
 {
-    /// Its width.
+    /// Width in bits.
     const BITS: u32;
     /// Nothing.
     const ZERO: Self;
@@ -26,22 +29,22 @@ pub(crate) trait Word:
     /// The top bit.
     const TOP: Self;
 
-    /// How many bits above the leading one are zero.
+    /// Number of zero bits above the leading one.
     fn leading_zeros(self) -> u32;
 
     /// The low 64 bits.
     fn low(self) -> u64;
 
-    /// The high 64 bits, jammed: enough to round to any precision without random bits.
+    /// High 64 bits, jammed: enough to round to any precision without random bits.
     fn high_jammed(self) -> u64;
 
-    /// How many bits above the leading one are zero, and the high 64 bits, jammed, when it is shifted there: of a word that is not zero.
+    /// Number of leading zeros, and the high 64 bits after that shift, jammed. The word is not zero.
     fn normalised(self) -> (u32, u64);
 
-    /// How many bits below the last one are zero.
+    /// Number of zero bits below the lowest one.
     fn trailing_zeros(self) -> u32;
 
-    /// `condition` in the last bit.
+    /// `condition` as the last bit.
     fn bit(condition: bool) -> Self;
 
     /// `self >> places`, jammed, for any number of places.
@@ -52,7 +55,7 @@ pub(crate) trait Word:
         shifted | Self::bit(self.trailing_zeros() < places)
     }
 
-    /// The bits that `self >> places` drops, left-justified: `self << (BITS - places)` for up to BITS places, jammed beyond.
+    /// Bits that `self >> places` drops, left-justified: `self << (BITS - places)`, jammed beyond BITS places.
     #[inline(always)]
     fn rest(self, places: u32) -> Self {
         match places {

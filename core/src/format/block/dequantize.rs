@@ -1,4 +1,4 @@
-//! Dequantisation to `f32`, vectorised: elements times the scale of their block, and times the tensor's.
+//! Dequantisation to `f32`, vectorised: element times block scale times tensor scale.
 
 use super::{BlockFormat, Blocks, Element};
 use crate::{
@@ -7,18 +7,18 @@ use crate::{
     format::{Float, Format, Overflow, Real, Rounding, find},
 };
 
-/// What the values of blocks of one tensor depend on.
+/// Dequantisation of the blocks of one tensor.
 #[derive(Debug)]
 pub struct Dequantizer {
     elements: Decoder<u8>,
-    /// What a block's elements are multiplied by, by scale code: exactly.
+    /// Exact factor of a block's elements, by scale code.
     factors: Vec<f32>,
-    /// What all are then multiplied by, the one product that may round.
+    /// Factor of all elements afterwards; only this product may round.
     common: f32,
 }
 
 impl Dequantizer {
-    /// Of blocks with this code of the tensor's scale; `None` where more than the last product may round.
+    /// Dequantizer for a code of the tensor's scale; `None` where more than the last product may round.
     pub fn new(format: &BlockFormat, tensor_scale: Option<u64>) -> Option<Dequantizer> {
         let (scale, element) = (format.scale, &format.element);
         let tensor_scale = tensor_scale.zip(format.tensor_scale);
@@ -40,12 +40,12 @@ impl Dequantizer {
         })
     }
 
-    /// What the element codes of a block are multiplied by, their own power of two and the tensor's scale included.
+    /// Factor of the elements of a block with this scale code, all scales included.
     pub fn scale(&self, code: u8) -> f32 {
         self.factors[usize::from(code) & (self.factors.len() - 1)] * self.common
     }
 
-    /// The values of the elements, rounded to f32.
+    /// Values of the elements, rounded to f32.
     pub fn values(&self, blocks: &Blocks) -> Vec<f32> {
         let (length, row) = (blocks.format.length, blocks.row);
         let (stretch, per_stretch) = slices::stretch(length, row);
@@ -57,7 +57,7 @@ impl Dequantizer {
             for ((values, elements), scales) in stretches.zip(scales.chunks(per_stretch)) {
                 let mut decoded = vec![0.0; values.len()];
                 self.elements.decode(elements, &mut decoded);
-                // A power of two: what the mask leaves is in the table.
+                // The table's length is a power of two: masking stays inside.
                 let mask = self.factors.len() - 1;
                 let factors: Vec<f32> = scales.iter().map(|code| self.factors[usize::from(*code) & mask]).collect();
                 slices::scale(&decoded, slices::BlockedSlice { length, each: &factors }, self.common, values);
@@ -73,7 +73,7 @@ fn exact(f32: &Format, value: &Real) -> Option<f32> {
     down.filter(|_| down == up).map(|bits| f32::from_bits(bits as u32))
 }
 
-/// Whether every product of an element and a scale is an `f32`.
+/// True if every product of an element and a scale is an `f32`.
 fn products_are_exact(element: &Element, scale: &Format) -> bool {
     let (Some(x), Some(y)) = (element.format.float(), scale.float()) else { return false };
     let quantum = |float: &Float| float.emin() - float.trailing_bits as i32;

@@ -1,20 +1,20 @@
-//! The elements of a block: codes of a format, and the power of two that multiplies them.
+//! Elements of a block: codes of a format, and the power of two that multiplies them.
 
 use crate::format::{Encoding, Finite, Format, Overflow, Real, Rounding};
 
-/// How the element codes of a block format are read: a code's value is that of `format`, times `2^exponent`.
+/// Element of a block format: its value is the code's value in `format`, times `2^exponent`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Element {
     /// Format of the codes, of at most 8 bits.
     pub format: &'static Format,
-    /// The implied scale, as a power of two (MXINT8: -6; 0 elsewhere).
+    /// Implied scale, as a power of two (MXINT8: -6; 0 elsewhere).
     pub exponent: i32,
-    /// Whether rounding leaves out a most negative code that has no positive counterpart (two's complement).
+    /// True if rounding avoids a most negative code without a positive counterpart (two's complement).
     pub symmetric: bool,
 }
 
 impl Element {
-    /// The exact value of a code.
+    /// Exact value of a code.
     pub fn value(&self, code: u64) -> Real {
         match self.format.value(code) {
             Real::Finite(finite) => Real::Finite(finite.scaled(self.exponent)),
@@ -22,7 +22,7 @@ impl Element {
         }
     }
 
-    /// The code of `value`, rounded once; a magnitude that is too large becomes the largest one (MX 1.0, 6.3).
+    /// Code of `value`, rounded once; too large a magnitude becomes the largest one (MX 1.0, 6.3).
     pub fn encode(&self, value: &Finite, rounding: Rounding) -> u64 {
         let value = Real::Finite(value.scaled(-self.exponent));
         let code = self.format.encode(&value, rounding, Overflow::Saturate).expect("every format has codes of numbers");
@@ -32,7 +32,7 @@ impl Element {
         code
     }
 
-    /// The largest magnitude.
+    /// Largest magnitude.
     pub fn largest(&self) -> Finite {
         match self.value(self.format.largest(false)) {
             Real::Finite(finite) => finite,
@@ -45,7 +45,7 @@ impl Element {
         self.largest().leading_exponent().expect("the largest number is not zero")
     }
 
-    /// Bits of the significand of the largest numbers, the leading bit included.
+    /// Significand bits of the largest numbers, the leading bit included.
     pub fn precision(&self) -> u32 {
         match self.format.encoding {
             Encoding::Float(float) => float.precision(),

@@ -1,9 +1,10 @@
-//! Quantisation of `f32` values, vectorised.
+//! Vectorised quantisation of `f32` values.
 //!
-//! The scale of a block is looked up by its largest magnitude. Where scales are powers of two, elements are rounded with the
-//! exponent of the block added to that of their format, so that nothing is lost; elsewhere they are counted by the steps
-//! that their magnitudes reach. What neither covers (blocks of numbers so small that the element format reaches below
-//! `f32`) is left to the exact computation.
+//! The scale of a block is looked up by its largest magnitude. Where scales are powers of two, elements are rounded
+//! with the exponents of
+//! block and format added, so that nothing is lost; elsewhere an element's code is the number of steps that its
+//! magnitude reaches. The
+//! exact computation handles the rest: blocks of numbers so small that the element format reaches below `f32`.
 
 use std::sync::OnceLock;
 
@@ -19,31 +20,31 @@ use crate::{
 
 const INFINITY: u32 = 0x7f80_0000;
 
-/// A quantizer for one tensor.
+/// Vectorised quantizer for one tensor.
 #[derive(Debug)]
 pub struct VectorQuantizer<'a> {
     quantizer: &'a Quantizer,
     tensor_scale: Option<u64>,
-    /// The value of the tensor's scale; 1 where there is none.
+    /// Value of the tensor's scale; 1 without one.
     factor: Finite,
     scales: ScaleSteps,
     elements: Elements,
-    /// The scale code of blocks with infinities or NaN, and their element codes.
+    /// Scale code and element codes of blocks with infinities or NaN.
     special: (u8, u8),
 }
 
 #[derive(Debug)]
 enum Elements {
-    /// Scales are powers of two: their exponents by scale code, and the smallest one that the encoder takes.
+    /// Scales that are powers of two: exponents by scale code, and the smallest one that the encoder takes.
     Shifted { encoder: Encoder<u8>, exponents: Vec<i32>, smallest: i32 },
-    /// Elements are few: their steps by scale code, each found when it is needed first.
+    /// Elements of few magnitudes: their steps by scale code, each computed at its first use.
     Counted { steps: Vec<OnceLock<Steps>>, sign_bit: u32 },
 }
 
 impl<'a> VectorQuantizer<'a> {
-    /// For a tensor of these values; `None` for what is left to the exact computation altogether.
+    /// Quantizer for a tensor of these values; `None` if only the exact computation can convert it.
     pub(super) fn of(quantizer: &'a Quantizer, values: &[f32]) -> Option<VectorQuantizer<'a>> {
-        // The largest magnitude, where it is asked for, stands for all values.
+        // Every value is within the largest magnitude.
         let largest = match quantizer.format.tensor_scale {
             Some(_) => parallel::map(values.chunks(1 << 16), largest_finite).into_iter().max().unwrap_or(0),
             None => 0,
@@ -51,7 +52,8 @@ impl<'a> VectorQuantizer<'a> {
         VectorQuantizer::new(quantizer, largest)
     }
 
-    /// For a tensor of this largest finite magnitude, as the bits of an `f32`, which counts where the tensor has a scale of its own.
+    /// Quantizer for a tensor with this largest finite magnitude, as bits of an `f32`.
+    /// The magnitude matters only if the format has a tensor scale.
     pub fn new(quantizer: &'a Quantizer, largest: u32) -> Option<VectorQuantizer<'a>> {
         let BlockFormat { scale, element, .. } = quantizer.format;
         if scale.bits > 8 || scale.float()?.signed || element.format.bits > 8 {
@@ -72,12 +74,12 @@ impl<'a> VectorQuantizer<'a> {
         })
     }
 
-    /// The code of the tensor's scale, where the format has one.
+    /// Code of the tensor's scale, if the format has one.
     pub fn tensor_scale(&self) -> Option<u64> {
         self.tensor_scale
     }
 
-    /// Rows of `row` values as blocks.
+    /// Quantises rows of `row` values.
     pub fn quantize(&self, values: &[f32], row: usize) -> Blocks {
         let format = self.quantizer.format;
         let (stretch, per_stretch) = slices::stretch(format.length, row);
@@ -94,7 +96,7 @@ impl<'a> VectorQuantizer<'a> {
         Blocks { format, row, tensor_scale: self.tensor_scale, scales, elements }
     }
 
-    /// Converts blocks that follow one another, of which the last may be short.
+    /// Converts consecutive blocks; the last one may be short.
     fn stretch(&self, values: &[f32], scales: &mut [u8], elements: &mut [u8]) {
         let length = self.quantizer.format.length;
         let mut amax = vec![0; scales.len()];
@@ -122,13 +124,13 @@ impl<'a> VectorQuantizer<'a> {
         }
     }
 
-    /// The steps of elements under a scale.
+    /// Steps of elements under a scale.
     #[inline]
     fn steps<'s>(&self, all: &'s [OnceLock<Steps>], code: u8) -> &'s Steps {
         all[usize::from(code)].get().unwrap_or_else(|| self.find_steps(all, code))
     }
 
-    /// Finds the steps under a scale. Those under twice the scale are the same, an octave further.
+    /// Computes the steps under a scale. Under twice the scale they are the same, an octave higher.
     #[cold]
     fn find_steps<'s>(&self, all: &'s [OnceLock<Steps>], code: u8) -> &'s Steps {
         all[usize::from(code)].get_or_init(|| {
@@ -140,7 +142,7 @@ impl<'a> VectorQuantizer<'a> {
         })
     }
 
-    /// Replaces the elements of blocks that are not finite, or that are to be computed exactly.
+    /// Replaces the elements of non-finite blocks and of blocks that need the exact computation.
     fn amend(&self, values: &[f32], scales: &[u8], elements: &mut [u8], exactly: impl Fn(usize) -> bool) {
         let length = self.quantizer.format.length;
         for (block, scale) in scales.iter().enumerate() {
@@ -171,7 +173,7 @@ impl Elements {
     }
 }
 
-/// The sign bit of an element format whose codes are a sign and one of few magnitudes, all of them numbers.
+/// Sign bit of an element format of few magnitudes, all of them numbers; `None` for another format.
 fn few(element: &Element) -> Option<u32> {
     let float = element.format.float()?;
     let plain = float.zeros == Zeros::Both && float.signed && float.padding_bits == 0;
@@ -191,8 +193,7 @@ mod tests {
         format::block::{BLOCK_FORMATS, SCALE_RULES},
     };
 
-    /// Blocks of every kind: normal numbers, wide and narrow ranges of exponents at every height, few bits, values near
-    /// thresholds, zeros, subnormal numbers, NaN and infinities.
+    /// Blocks of every kind: ranges of exponents, few bits, near thresholds, zeros, subnormals, NaN and infinities.
     fn tensor(random: &mut ChaCha8Rng, count: usize, length: usize) -> Vec<f32> {
         let mut values = Vec::new();
         while values.len() < count {
@@ -203,7 +204,7 @@ mod tests {
             for _ in 0..length {
                 let exponent = top.saturating_sub(random.random_range(0..=spread));
                 let trailing = random.random::<u32>() >> 9 & (u32::MAX << (23 - kept));
-                // Now and then one unit off: on either side of a tie or of a step of the scale.
+                // Sometimes one unit off: both sides of a tie or of a step of the scale.
                 let off = [0, 0, 0, 1, u32::MAX][random.random_range(0..5)];
                 let bits = (exponent << 23 | trailing).wrapping_add(off) & 0x7fff_ffff | random.random::<u32>() << 31;
                 let value = f32::from_bits(bits);
@@ -277,7 +278,7 @@ mod tests {
         for vectors in Vectors::all() {
             for format in BLOCK_FORMATS {
                 let values = tensor(&mut random, format.length * 40, format.length);
-                // One thread: the choice is its own.
+                // Only a pool of one thread is sure to take the serial path.
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
                 pool.install(|| {
                     FORCED.set(Some(vectors));

@@ -1,26 +1,30 @@
-//! Block formats as data: elements of a narrow format that share a scale; quantisation and dequantisation, exactly.
+//! Block formats as data: elements of a narrow format that share a scale; exact quantisation and dequantisation.
 //!
-//! A tensor is cut along its last dimension into blocks of [`BlockFormat::length`] elements, the last block of a row being
-//! short where the row is no multiple of that. A block is a scale code and its element codes; an element's value is
-//! `element * 2^exponent * scale`, times the tensor's own scale where the format has one.
+//! A tensor is cut along its last dimension into blocks of [`BlockFormat::length`] elements; the last block of a row
+//! may be short. A
+//! block is a scale code and its element codes. An element's value is `element * 2^exponent * scale`, times the
+//! tensor's scale if the
+//! format has one.
 //!
-//! Everything here is computed on exact values, and each scale and each element is rounded once: `amax / largest`,
-//! `x / scale` are exact quotients. (Implementations that divide in binary32, or multiply by a rounded reciprocal, may pick
-//! a neighbouring code where the rounded quotient falls on the other side of a tie or of a power of two.)
+//! Everything is computed on exact values, and each scale and each element is rounded once: `amax / largest` and `x /
+//! scale` are exact
+//! quotients. (Implementations that divide in binary32 or multiply by a rounded reciprocal may pick a neighbouring code
+//! where the rounded
+//! quotient falls on the other side of a tie or of a power of two.)
 //!
-//! What the specifications leave open, and what is done here:
-//! - **NaN and infinities among the values of a block** (MX 1.0 leaves conversion of them to the implementation): the scale
-//!   is NaN, so that every value of the block is NaN (MX 1.0, 5.1), and the element codes are zero. The OCP reference
-//!   implementation (microxcaling) does the same, and so does torchao (0.18 for NaN alone). A block of NVFP4 likewise; the tensor's scale then comes from the
-//!   finite values alone.
-//! - **A block of zeros**: the smallest scale (e8m0 `0x00`, 2^-127; ue4m3 `0x00`, 0), as torchao, gfloat and cuBLAS have it
-//!   for e8m0. The zeros keep their signs.
-//! - **A scale outside the range of its format** is the nearest number inside it: 2^-127 and 2^127; 0 and 448.
-//! - **A scale that is zero** (NVFP4, where `amax` is below half of the smallest scale): the elements are zeros with the
-//!   signs of the values.
+//! The specifications leave some cases open. This crate decides them so:
+//! - **NaN and infinities in a block** (MX 1.0 leaves their conversion to the implementation): the scale is NaN, so
+//!   that every value of the block is NaN (MX 1.0, 5.1), and the element codes are zero. The OCP reference
+//!   implementation (microxcaling) does the same, and so does torchao (0.18 for NaN alone). So it is for a block of
+//!   NVFP4, whose tensor scale then comes from the finite values alone.
+//! - **A block of zeros**: the smallest scale (e8m0 `0x00`, 2^-127; ue4m3 `0x00`, 0), as torchao, gfloat and cuBLAS
+//!   have it for e8m0. The zeros keep their signs.
+//! - **A scale outside the range of its format** becomes the nearest number inside: 2^-127 and 2^127; 0 and 448.
+//! - **A zero scale** (NVFP4, where `amax` is below half of the smallest scale): the elements are zeros with the signs
+//!   of the values.
 //! - **Elements saturate** in every rounding direction (MX 1.0, 6.3).
-//! - **MXINT8's code of -2** (`0x80`), which MX 1.0 allows to be left unused to keep the range symmetric, is read but never
-//!   written, as in microxcaling: the largest magnitude is 1 + 63/64 on both sides.
+//! - **MXINT8's code of -2** (`0x80`), which MX 1.0 allows to be left unused to keep the range symmetric, is read but
+//!   never written, as in microxcaling: the largest magnitude is 1 + 63/64 on both sides.
 
 mod dequantize;
 mod element;
@@ -43,24 +47,24 @@ pub use table::BLOCK_FORMATS;
 
 use crate::format::Format;
 
-/// One block format.
+/// Block format: element format, block length and scales.
 #[derive(Debug, PartialEq)]
 pub struct BlockFormat {
-    /// The canonical name, as reports print it.
+    /// Canonical name in reports.
     pub name: &'static str,
     /// Other accepted spellings, in lower case.
     pub aliases: &'static [&'static str],
-    /// What the element codes mean.
+    /// Meaning of the element codes.
     pub element: Element,
-    /// Elements of a block.
+    /// Number of elements of a block.
     pub length: usize,
-    /// Format of the scale that a block's elements share.
+    /// Format of the scale of a block.
     pub scale: &'static Format,
-    /// Format of the scale that all blocks of a tensor share, if there is one.
+    /// Format of the tensor's scale; `None` without one.
     pub tensor_scale: Option<&'static Format>,
-    /// Name of the rule for the scale in the format's own specification, or in its vendor's description.
+    /// Name of the scale rule in the format's specification, or in its vendor's description.
     pub default_rule: &'static str,
-    /// The document that defines the format.
+    /// Document that defines the format.
     pub source: &'static str,
 }
 

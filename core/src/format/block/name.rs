@@ -7,17 +7,17 @@ fn bare(name: &str) -> String {
     name.to_ascii_lowercase().replace(['_', '-'], "")
 }
 
-/// The block format with this name or alias, in any letter case, with or without `_` and `-`; `None` if there is none.
-/// `mxfp8` is `mxfp8-e4m3`, and `mxfp6` is `mxfp6-e2m3`: of each two the one with more precision.
+/// Block format with this name or alias, in any letter case, with or without `_` and `-`; `None` if none has it.
+/// `mxfp8` is `mxfp8-e4m3` and `mxfp6` is `mxfp6-e2m3`: the formats with more precision.
 pub fn find(name: &str) -> Option<&'static BlockFormat> {
     let wanted = bare(name);
     BLOCK_FORMATS.iter().find(|f| bare(f.name) == wanted || f.aliases.iter().any(|alias| bare(alias) == wanted))
 }
 
-/// The scale rule with this name or alias.
+/// Scale rule with this name or alias.
 ///
 /// # Errors
-/// A name that no rule has: the message gives the nearest ones.
+/// A name that no rule has; the message suggests similar ones.
 pub fn find_rule(name: &str) -> Result<&'static ScaleRule> {
     let wanted = bare(name);
     let found = SCALE_RULES.iter().find(|r| r.name == wanted || r.aliases.iter().any(|alias| bare(alias) == wanted));
@@ -27,7 +27,6 @@ pub fn find_rule(name: &str) -> Result<&'static ScaleRule> {
     })
 }
 
-/// The names of the scale rules.
 fn known_rules() -> String {
     SCALE_RULES.iter().map(|rule| rule.name).collect::<Vec<_>>().join(", ")
 }

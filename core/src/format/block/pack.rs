@@ -1,13 +1,13 @@
 //! Two 4-bit codes in a byte, as tensors of 4-bit elements are stored.
 
-/// Packs each row of `row` codes of 4 bits into `row.div_ceil(2)` bytes: the code with the even index in the low four bits
-/// (as PyTorch's `float4_e2m1fn_x2` has it), and zero above the last code of an odd row.
+/// Packs each row of `row` codes of 4 bits into `row.div_ceil(2)` bytes.
+/// The code with the even index is in the low four bits (as in PyTorch's `float4_e2m1fn_x2`); zero pads an odd row.
 pub fn pack_pairs(codes: &[u8], row: usize) -> Vec<u8> {
     let pair = |pair: &[u8; 2]| {
         let both = u16::from_le_bytes(*pair);
         (both & 0xf | both >> 4 & 0xf0) as u8
     };
-    // Rows of even length are one, all the same.
+    // Rows of even length have no padding: one long row packs alike.
     let row = if row.is_multiple_of(2) { codes.len() } else { row };
     let mut packed = Vec::with_capacity(codes.len().div_ceil(2));
     for row in codes.chunks(row.max(1)) {
@@ -18,7 +18,7 @@ pub fn pack_pairs(codes: &[u8], row: usize) -> Vec<u8> {
     packed
 }
 
-/// The codes that [`pack_pairs`] packed into rows of `row` codes; `None` if the bytes are not a whole number of rows.
+/// Codes that [`pack_pairs`] packed into rows of `row` codes; `None` if the last row is incomplete.
 pub fn unpack_pairs(bytes: &[u8], row: usize) -> Option<Vec<u8>> {
     let width = row.div_ceil(2);
     if width == 0 {

@@ -7,33 +7,34 @@ use crate::{
     number::{Finite, Real, Rounding, product},
 };
 
-/// As many values as the vectorised conversion must have to make up for its preparation.
+/// Values from which on the vectorised conversion outweighs its preparation.
 const WORTH_IT: usize = 1 << 13;
-/// Values that are converted one by one on one thread.
+/// Values that a thread converts at a time, one by one.
 const PIECE: usize = 1 << 10;
 
-/// How values become blocks.
+/// Rules that turn values into blocks.
 #[derive(Debug, Clone, Copy)]
 pub struct Quantizer {
-    /// The format of the result.
+    /// Format of the result.
     pub format: &'static BlockFormat,
-    /// The rule for the scale.
+    /// Rule for the scale.
     pub rule: &'static ScaleRule,
-    /// How an element, `x / scale`, is rounded.
+    /// Rounding of an element, `x / scale`.
     pub rounding: Rounding,
-    /// The tensor's scale, for formats that have one; `None`: `amax / (largest scale * largest element)` of the tensor, to
-    /// nearest, and 1 for a tensor without finite numbers other than zero.
+    /// Scale of the tensor, for formats that have one; `None`: it follows from the values.
+    /// The default is the tensor's `amax / (largest scale * largest element)`, to nearest, and 1 without finite numbers
+    /// other than zero.
     pub tensor_scale: Option<f32>,
 }
 
-/// A tensor in a block format: rows of `row` elements, each row cut into blocks.
+/// Tensor in a block format: rows of `row` elements, each row cut into blocks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Blocks {
-    /// The format.
+    /// Format of the blocks.
     pub format: &'static BlockFormat,
-    /// Elements of a row.
+    /// Number of elements of a row.
     pub row: usize,
-    /// Code of the tensor's scale, where the format has one.
+    /// Code of the tensor's scale, if the format has one.
     pub tensor_scale: Option<u64>,
     /// Scale codes, `[rows][row.div_ceil(length)]`.
     pub scales: Vec<u8>,
@@ -42,14 +43,14 @@ pub struct Blocks {
 }
 
 impl Quantizer {
-    /// The quantizer of `format` by the rule of its own specification, to nearest.
+    /// Quantizer of `format` by its specification's scale rule, to nearest.
     pub fn new(format: &'static BlockFormat) -> Self {
         let rule = super::find_rule(format.default_rule).expect("records name rules");
         Quantizer { format, rule, rounding: Rounding::Rne, tensor_scale: None }
     }
 
-    /// Rows of `row` values as blocks: vectorised where that is worth it, and the same in every bit as
-    /// [`Quantizer::quantize_with`] of the same values.
+    /// Quantises rows of `row` values, vectorised where that pays.
+    /// The result equals [`Quantizer::quantize_with`] in every bit.
     ///
     /// # Panics
     /// If the number of values is not a multiple of `row`.
@@ -62,7 +63,7 @@ impl Quantizer {
         }
     }
 
-    /// The same of `count` values of any kind, the exact one at index `i` being `value(i)`.
+    /// Quantises `count` exact values, `value(i)` at index `i`, in rows of `row`.
     ///
     /// # Panics
     /// If `count` is not a multiple of `row`.
@@ -83,7 +84,7 @@ impl Quantizer {
         Blocks { format: self.format, row, tensor_scale, scales, elements }
     }
 
-    /// The code of the tensor's scale, where the format has one, and its value, where it is a number (else 1).
+    /// Code of the tensor's scale, if the format has one, and its value; 1 if it is not a number.
     pub fn tensor_scale(&self, count: usize, value: &(impl Fn(usize) -> Real + Sync)) -> (Option<u64>, Finite) {
         let code = self.format.tensor_scale.map(|format| {
             let given = self.tensor_scale.map(|scale| Real::from(f64::from(scale)));
@@ -114,26 +115,26 @@ impl Quantizer {
         code
     }
 
-    /// The scale code of a block with this largest magnitude.
+    /// Scale code of a block with this largest magnitude.
     pub(super) fn scale_code(&self, amax: &Finite, tensor_scale: &Finite) -> u8 {
         let ratio = Real::Finite(self.rule.ratio(amax, &self.format.element, tensor_scale));
         let code = self.format.scale.encode(&ratio, self.rule.rounding, Overflow::Saturate);
         code.expect("a number has a code") as u8
     }
 
-    /// What the elements of a block with this scale code are multiplied by.
+    /// Factor of the elements of a block with this scale code.
     pub(super) fn scale_value(&self, code: u8, tensor_scale: &Finite) -> Finite {
         let Real::Finite(scale) = self.format.scale.value(code.into()) else { unreachable!("scales saturate") };
         scale.times(tensor_scale)
     }
 
-    /// The element code of `value` in a block with this scale.
+    /// Element code of `value` in a block with this scale.
     pub fn element_code(&self, value: &Finite, scale: &Finite) -> u8 {
         let scaled = if scale.is_zero() { Finite::zero(value.negative) } else { value.over(scale) };
         self.format.element.encode(&scaled, self.rounding) as u8
     }
 
-    /// `amax / (largest scale * largest element)`, at least the smallest positive number of `format`, and 1 if `amax` is 0.
+    /// `amax / (largest scale * largest element)`, at least the smallest positive number of `format`; 1 if `amax` is 0.
     fn scale_of_tensor(&self, count: usize, format: &Format, value: &(impl Fn(usize) -> Real + Sync)) -> Real {
         let part = |start: usize| {
             let range = start..count.min(start + PIECE);
@@ -158,7 +159,7 @@ impl Blocks {
         self.elements.len()
     }
 
-    /// Whether there are none.
+    /// True if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.elements.is_empty()
     }
@@ -168,7 +169,7 @@ impl Blocks {
         index / self.row * self.row.div_ceil(self.format.length) + index % self.row / self.format.length
     }
 
-    /// The exact scale of a block, the tensor's included: NaN where the scale code is.
+    /// Exact scale of a block, the tensor's included; NaN if the scale code is.
     pub fn scale(&self, block: usize) -> Real {
         let scale = self.format.scale.value(self.scales[block].into());
         match self.tensor_scale.zip(self.format.tensor_scale) {
@@ -177,13 +178,14 @@ impl Blocks {
         }
     }
 
-    /// The exact value of the element at `index`: `element * scale`; NaN if one of them is.
+    /// Exact value of the element at `index`: `element * scale`; NaN if one of them is.
     pub fn value(&self, index: usize) -> Real {
         product(&self.format.element.value(self.elements[index].into()), &self.scale(self.block_of(index)))
     }
 
-    /// The values as binary32, each rounded once, to nearest: exact but beyond or below its range, and where a tensor has a scale,
-    /// whose 24 bits make products of up to 30.
+    /// Values as binary32, each rounded once, to nearest.
+    /// A value is inexact only outside the normal range, or under a tensor scale, whose 24 bits make products of up to
+    /// 30 bits.
     pub fn dequantize(&self) -> Vec<f32> {
         match Dequantizer::new(self.format, self.tensor_scale) {
             Some(dequantizer) => dequantizer.values(self),
@@ -191,7 +193,7 @@ impl Blocks {
         }
     }
 
-    /// [`Blocks::dequantize`] by way of the exact values.
+    /// [`Blocks::dequantize`] by exact values.
     pub(super) fn dequantize_exactly(&self) -> Vec<f32> {
         let f32 = find("f32").expect("there is f32");
         let code = |i| f32.encode(&self.value(i), Rounding::Rne, Overflow::Standard).expect("f32 holds every value");
@@ -203,7 +205,7 @@ impl Blocks {
     }
 }
 
-/// Blocks in `count` elements in rows of `row`.
+/// Number of blocks in `count` elements in rows of `row`.
 fn blocks(count: usize, row: usize, length: usize) -> usize {
     count / row.max(1) * row.div_ceil(length)
 }

@@ -1,38 +1,42 @@
-//! How the scale of a block follows from its largest magnitude.
+//! Rules by which the scale of a block follows from its largest magnitude.
 
 use super::Element;
 use crate::number::{Finite, Rounding};
 
-/// A rule for the scale: `amax`, the largest magnitude of the block, is divided by a number of the element format (and by the
-/// tensor's scale), and the quotient is rounded to the format of the scale.
+/// Rule for the scale: `amax` divided by a number of the element format, rounded to a scale.
+/// `amax` is the largest magnitude of the block. The quotient is also divided by the tensor's scale.
 #[derive(Debug, PartialEq)]
 pub struct ScaleRule {
-    /// The canonical name.
+    /// Canonical name.
     pub name: &'static str,
     /// Other accepted spellings, in lower case.
     pub aliases: &'static [&'static str],
-    /// Whether `amax` is first rounded to the element's precision, its exponent unbounded, ties away from zero.
+    /// True if `amax` is first rounded to the element's precision, unbounded exponent, ties away from zero.
     pub rounds_amax: bool,
-    /// What `amax` is divided by.
+    /// Divisor of `amax`.
     pub divisor: Divisor,
-    /// How the quotient is rounded to the format of the scale.
+    /// Rounding of the quotient to the format of the scale.
     pub rounding: Rounding,
-    /// The published definition that it restates.
+    /// Published definition of the rule.
     pub source: &'static str,
 }
 
-/// What the largest magnitude of a block is divided by.
+/// Divisor of the largest magnitude of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Divisor {
-    /// The largest power of two among the element's values: `2^emax`.
+    /// Largest power of two among the element's values: `2^emax`.
     LargestPower,
-    /// The largest element.
+    /// Largest element.
     Largest,
 }
 
-/// Every rule, with powers of two as scales: `floor` is `2^(floor(log2 amax) - emax)`, `ceil` is
-/// `2^(ceil(log2 amax) - emax)`, `even` is `floor` of the rounded `amax`, `up` is the smallest `2^k` under which no element
-/// saturates (`amax <= largest * 2^k`), and `nearest` is the one nearest to `amax / largest`, half-way cases up.
+/// All scale rules.
+///
+/// With powers of two as scales, `floor` is `2^(floor(log2 amax) - emax)`, `ceil` is `2^(ceil(log2 amax) - emax)`,
+/// `even` is `floor` of
+/// the rounded `amax`, `up` is the smallest scale under which no element saturates, and `nearest` is the scale nearest
+/// to
+/// `amax / largest`, ties up.
 #[rustfmt::skip]
 pub static SCALE_RULES: &[ScaleRule] = &[
     ScaleRule { name: "floor", aliases: &["ocp"], rounds_amax: false, divisor: Divisor::LargestPower, rounding: Rounding::Rz,
@@ -48,7 +52,7 @@ pub static SCALE_RULES: &[ScaleRule] = &[
 ];
 
 impl ScaleRule {
-    /// The quotient that is rounded to the format of the scale: exact, or sticky.
+    /// Quotient that is rounded to the format of the scale: exact, or sticky.
     pub(super) fn ratio(&self, amax: &Finite, element: &Element, tensor_scale: &Finite) -> Finite {
         let amax = if self.rounds_amax { amax.rounded_to_precision(element.precision(), Rounding::Rna) } else { *amax };
         let divisor = match self.divisor {

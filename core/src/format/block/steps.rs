@@ -1,6 +1,7 @@
-//! Codes as step functions of the bits of an `f32` magnitude: where the exact computation changes its answer.
+//! Codes as step functions of the bits of an `f32` magnitude.
 //!
-//! Magnitudes ascend with their bits, and codes with magnitudes: a code is reached at one place, which is found by asking the
+//! Magnitudes ascend with their bits, and codes with magnitudes: a code begins at one place. That place is found by
+//! questions to the
 //! exact computation, from a guess outward.
 
 use super::Quantizer;
@@ -9,10 +10,10 @@ use crate::{
     format::{Finite, Real, Rounding},
 };
 
-/// The bits of infinity: no finite magnitude reaches them.
+/// Bits of infinity, above those of every finite magnitude.
 const INFINITY: u32 = 0x7f80_0000;
 
-/// The finite number with these bits.
+/// Finite number with these bits.
 pub(super) fn number(bits: u32) -> Finite {
     match Real::from(f64::from(f32::from_bits(bits))) {
         Real::Finite(finite) => finite,
@@ -20,7 +21,7 @@ pub(super) fn number(bits: u32) -> Finite {
     }
 }
 
-/// The smallest bits below those of infinity for which `reached` holds, as it does for all above; infinity's if it never does.
+/// Smallest bits for which `reached` is true, as it is for all larger ones; infinity's if it never is.
 fn first(guess: f64, reached: impl Fn(u32) -> bool) -> u32 {
     let guess = (guess.abs().min(f64::from(f32::MAX)) as f32).to_bits();
     let reached = |bits: u32| bits >= INFINITY || reached(bits);
@@ -57,13 +58,15 @@ fn first(guess: f64, reached: impl Fn(u32) -> bool) -> u32 {
     high
 }
 
-/// The scale codes of blocks by their largest magnitude.
+/// Scale codes of blocks by their largest magnitude.
 #[derive(Debug)]
 pub(super) struct ScaleSteps {
-    /// The bits of the smallest magnitude that has a code of at least this, and one that no magnitude reaches.
+    /// Bits of the smallest magnitude of each code, and a last entry above every magnitude.
     starts: Vec<u32>,
-    /// The code of the smallest magnitude with these bits above the lowest ones. A code has at least an eighth of an octave
-    /// (of a scale with a precision of 4 bits), and such bits a sixteenth: there is rarely more than one start among them.
+    /// Code of the smallest magnitude with these leading bits.
+    /// A code spans at least an eighth of an octave (for scales with a precision of 4 bits) and an entry a sixteenth:
+    /// few entries hold more
+    /// than one start.
     codes: Vec<u8>,
 }
 
@@ -84,8 +87,7 @@ impl ScaleSteps {
             };
             first(quotient * divisor, |bits| u64::from(quantizer.scale_code(&number(bits), tensor_scale)) >= code)
         };
-        // Above the subnormal numbers codes repeat with the exponent, and so does where they are reached. (Of formats with a
-        // precision of 1 bit ties alternate.)
+        // Above the subnormals, starts and codes repeat with the exponent. (At a precision of 1 bit ties alternate.)
         let octaves = 1 + u32::from(float.precision() == 1);
         let period = (octaves << (float.precision() - 1)) as usize;
         let normal = 1 + scale.smallest_normal() as usize;
@@ -110,11 +112,11 @@ impl ScaleSteps {
         ScaleSteps { codes: codes.collect(), starts }
     }
 
-    /// The code of a block whose largest magnitude, a finite one, has these bits.
+    /// Scale code of a block whose largest magnitude, a finite one, has these bits.
     #[inline]
     pub(super) fn code(&self, amax: u32) -> u8 {
         let mut code = self.codes[(amax >> Self::BELOW) as usize];
-        // Without a branch, which would follow no pattern.
+        // No branch: it would be mispredicted.
         code += u8::from(self.starts[usize::from(code) + 1] <= amax);
         while self.starts[usize::from(code) + 1] <= amax {
             code += 1;
@@ -123,7 +125,7 @@ impl ScaleSteps {
     }
 }
 
-/// The element codes in blocks with this scale; the element format has at most [`STEPS`] positive numbers.
+/// Element codes in blocks with this scale; the element format has at most [`STEPS`] positive numbers.
 pub(super) fn element_steps(quantizer: &Quantizer, scale: &Finite) -> Steps {
     let format = quantizer.format.element.format;
     let largest = format.largest(false);
@@ -148,7 +150,7 @@ pub(super) fn element_steps(quantizer: &Quantizer, scale: &Finite) -> Steps {
     Steps([positive, if asks_for_sign(quantizer.rounding) { side(true) } else { positive }])
 }
 
-/// The steps under twice the scale; `None` where they would leave the normal numbers.
+/// Steps under twice the scale; `None` if they would leave the normal numbers.
 pub(super) fn doubled(steps: &Steps) -> Option<Steps> {
     const OCTAVE: i32 = 1 << 23;
     let normal = 2 * OCTAVE..INFINITY as i32 - OCTAVE;
@@ -157,7 +159,7 @@ pub(super) fn doubled(steps: &Steps) -> Option<Steps> {
     all().all(|start| normal.contains(start)).then(|| Steps(steps.0.map(|side| side.map(next))))
 }
 
-/// Whether a magnitude may be rounded differently in a negative number.
+/// True if a magnitude may round differently in a negative number.
 pub(super) fn asks_for_sign(rounding: Rounding) -> bool {
     matches!(rounding, Rounding::Ru | Rounding::Rd)
 }

@@ -1,4 +1,4 @@
-//! The block formats themselves: one record each.
+//! The block formats: one record each.
 
 use super::{BlockFormat, Element};
 use crate::format::{FORMATS, Format};
@@ -6,7 +6,7 @@ use crate::format::{FORMATS, Format};
 const MX: &str = "OCP Microscaling Formats (MX) Specification 1.0";
 const NVFP4: &str = "NVIDIA, Pretraining Large Language Models with NVFP4 (2025)";
 
-/// The record with this name, looked up by the compiler.
+/// Record with this name, looked up by the compiler.
 const fn named(name: &str) -> &'static Format {
     let mut i = 0;
     while i < FORMATS.len() {
@@ -43,7 +43,7 @@ const fn mx(name: &'static str, aliases: &'static [&'static str], element: Eleme
     }
 }
 
-/// Every block format, in the order in which tables print them.
+/// All block formats, in the order of tables.
 #[rustfmt::skip]
 pub static BLOCK_FORMATS: &[BlockFormat] = &[
     mx("mxfp8-e4m3", &["mxfp8", "mxfp8e4m3fn"], floating("e4m3")),

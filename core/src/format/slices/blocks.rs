@@ -1,26 +1,26 @@
-//! Slices cut into blocks, each of which has a scale of its own.
+//! Slices cut into blocks, each with a scale of its own.
 
 use std::hint::black_box;
 
 use super::{Code, constants::INFINITY, parallel::PIECE};
 use crate::base::vectors::vectorised;
 
-/// Elements in blocks of `length`, the last of them possibly short, and what each block's conversion depends on.
+/// Blocks of `length` elements (the last one may be short), with one value for each.
 #[derive(Debug, Clone, Copy)]
 pub struct BlockedSlice<'a, T> {
-    /// Elements of a block.
+    /// Number of elements of a block.
     pub length: usize,
-    /// One value for each block.
+    /// Value of each block, such as a factor.
     pub each: &'a [T],
 }
 
-/// What is done to one block. A trait, and not a closure: it has to be inlined wherever it is called (see [`vectorised`]).
+/// Step of one block. A trait, not a closure: it must be inlined at each call (see [`vectorised`]).
 pub(super) trait PerBlock<T, A, B> {
     fn block(&self, own: T, inputs: &[A], outputs: &mut [B]);
 }
 
 impl<T: Copy> BlockedSlice<'_, T> {
-    /// Does `step` to each block. The common lengths are constants, for the sake of what the compiler makes of it.
+    /// Runs `step` on each block. Common lengths are constants, so that the compiler unrolls.
     #[inline(always)]
     pub(super) fn run<A, B>(&self, inputs: &[A], outputs: &mut [B], step: &impl PerBlock<T, A, B>) {
         let whole = match self.length {
@@ -35,7 +35,7 @@ impl<T: Copy> BlockedSlice<'_, T> {
         }
     }
 
-    /// Does `step` to the blocks of full length, and returns how many they are.
+    /// Runs `step` on the blocks of full length and returns their number.
     #[inline(always)]
     fn run_whole<const LENGTH: usize, A, B>(
         &self,
@@ -47,14 +47,14 @@ impl<T: Copy> BlockedSlice<'_, T> {
         let count = self.each.len().min(inputs.len()).min(outputs.len());
         let (each, inputs, outputs) = (&self.each[..count], &inputs[..count], &mut outputs[..count]);
         for (block, outputs) in outputs.iter_mut().enumerate() {
-            // Something that the compiler does not know: it is to make vectors of elements, not of blocks.
+            // Opaque to the compiler, so that it vectorises over elements, not over blocks.
             step.block(black_box(each[block]), &inputs[block], outputs);
         }
         count
     }
 }
 
-/// The largest magnitude, as the bits of an `f32`: above those of infinity if there is a NaN.
+/// Largest magnitude, as bits of an `f32`; above those of infinity if there is a NaN.
 #[inline(always)]
 fn largest_magnitude(values: &[f32]) -> u32 {
     let mut most = 0;
@@ -69,7 +69,7 @@ fn largest_of_whole<const LENGTH: usize>(values: &[f32], largest: &mut [u32]) ->
     let blocks = values.as_chunks::<LENGTH>().0;
     let largest = &mut largest[..blocks.len()];
     for (at, largest) in largest.iter_mut().enumerate() {
-        // As above; and lanes, which are brought together at the end.
+        // Opaque as above; lanes are combined at the end.
         let block = black_box(&blocks[at]);
         let mut lanes = [0; 16];
         for values in block.as_chunks::<16>().0 {
@@ -87,8 +87,7 @@ fn largest_of_whole<const LENGTH: usize>(values: &[f32], largest: &mut [u32]) ->
 }
 
 vectorised! {
-    /// The largest magnitude of each block of `length` values, as the bits of an `f32`: above those of infinity if there
-    /// is a NaN.
+    /// Largest magnitude of each block of `length` values, as bits of an `f32`; above infinity's for a NaN.
     pub fn largest_magnitudes(values: &[f32], length: usize, largest: &mut [u32]) {
         let whole = match length {
             16 => largest_of_whole::<16>(values, largest),
@@ -102,7 +101,7 @@ vectorised! {
 }
 
 vectorised! {
-    /// The largest finite magnitude, as the bits of an `f32`.
+    /// Largest finite magnitude, as bits of an `f32`.
     pub fn largest_finite(values: &[f32]) -> u32 {
         let mut most = 0;
         for value in values {
@@ -114,18 +113,17 @@ vectorised! {
     }
 }
 
-/// Most codes other than zero that [`Steps`] has room for.
+/// Most non-zero codes in [`Steps`].
 pub(crate) const STEPS: usize = 7;
 
-/// Codes as a step function of the magnitude: the bits of the smallest magnitudes whose code is at least 1, 2, ..., by sign;
-/// [`NEVER`] where there is none.
+/// Smallest magnitudes with a code of at least 1, 2, ..., as bits, by sign; [`NEVER`] fills up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Steps(pub(crate) [[i32; STEPS]; 2]);
 
-/// Beyond the bits of every magnitude.
+/// Above the bits of every magnitude.
 pub(crate) const NEVER: i32 = i32::MAX;
 
-/// Counts steps; `SIGNED` where those of negative numbers are others.
+/// Counts steps; `SIGNED` if negative numbers have other steps.
 struct StepCounter<const SIGNED: bool> {
     sign_bit: u32,
 }
@@ -149,7 +147,7 @@ impl<C: Code, const SIGNED: bool> PerBlock<&Steps, f32, C> for StepCounter<SIGNE
 }
 
 vectorised! {
-    /// The code of each value: how many steps of its block and sign its magnitude reaches, and `sign_bit` if it is negative.
+    /// Code of each value: steps of its block and sign that its magnitude reaches, plus `sign_bit` if negative.
     /// Unless `signed`, the steps of positive numbers hold for all.
     pub(crate) fn encode_steps<C: Code>(
         values: &[f32], blocks: BlockedSlice<&Steps>, signed: bool, sign_bit: u32, codes: &mut [C],
@@ -161,7 +159,7 @@ vectorised! {
     }
 }
 
-/// Multiplies by a block's factor, and then by this.
+/// Multiplies by a block's factor, then by this one.
 struct MultiplyTwice(f32);
 
 impl PerBlock<f32, f32, f32> for MultiplyTwice {
@@ -177,19 +175,20 @@ impl PerBlock<f32, f32, f32> for MultiplyTwice {
 }
 
 vectorised! {
-    /// Each value times its block's factor, and then times `common`; every NaN is the canonical one.
+    /// Each value times its block's factor, then times `common`; every NaN becomes the canonical one.
     pub fn scale(values: &[f32], factors: BlockedSlice<f32>, common: f32, products: &mut [f32]) {
         factors.run(values, products, &MultiplyTwice(common));
     }
 }
 
-/// How many stretches of this length make a piece for one thread.
+/// Number of runs of this length in a thread's piece.
 pub(crate) fn stretches(stretch: usize) -> usize {
     (PIECE / stretch).max(1)
 }
 
-/// How many values, and how many blocks, to convert at a time: whole blocks, so few that what one step leaves for the next
-/// stays in the nearest cache; or a row, where rows end in short blocks.
+/// Number of values, and of blocks, to convert at a time.
+/// They are whole blocks, few enough that intermediate results stay in the nearest cache; or a row, where rows end in
+/// short blocks.
 pub(crate) fn stretch(length: usize, row: usize) -> (usize, usize) {
     if row.is_multiple_of(length) {
         let blocks = (PIECE / 16 / length).max(1);

@@ -1,52 +1,52 @@
-//! What the conversion of `f32` to a floating-point format depends on, as constants.
+//! Constants of the conversion of `f32` to a floating-point format.
 
 use crate::format::{Finite, Float, Format, Overflow, Real, Rounding};
 
-/// Exponents beyond the range of every `f32`: what lies further out makes no difference.
+/// Exponent beyond the range of every `f32`; larger ones make no difference.
 const FAR: i32 = 1 << 20;
 
 /// Trailing significand bits of an `f32`.
 pub(super) const TRAILING_BITS: u32 = 23;
 
-/// The bits of an infinite `f32`; of its NaNs, the magnitudes above.
+/// Bits of infinity in `f32`; its NaNs have larger magnitudes.
 pub(super) const INFINITY: u32 = 0x7f80_0000;
 
-/// How the codes of a floating-point format come about.
+/// Constants that determine the codes of a floating-point format.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FloatConstants {
     /// Trailing significand bits of the format.
     pub(super) trailing_bits: u32,
-    /// Bits of a normal significand of `f32` that the format lacks.
+    /// Bits of a normal `f32` significand that the format lacks.
     pub(super) dropped: u32,
     pub(super) padding_bits: u32,
-    /// The biased exponent in `f32` of the format's smallest normal number: the quantum is that of this exponent below.
+    /// Biased exponent in `f32` of the format's smallest normal number; the quantum is this exponent's, below.
     pub(super) lowest: i32,
-    /// Exponents above `lowest` from which on every number lies beyond the range.
+    /// Exponents above `lowest` from which on every number overflows.
     pub(super) highest: u32,
-    /// What the fields of the smallest normal number lack for being `1 << trailing_bits`: smaller results, which a format
-    /// without zero and subnormal numbers lacks, become that number.
+    /// Difference between `1 << trailing_bits` and the fields of the smallest normal number.
+    /// Smaller results become that number in a format without zero and subnormals.
     pub(super) floor: u32,
-    /// The fields (exponent and trailing significand) of the largest finite number.
+    /// Fields (exponent and trailing significand) of the largest finite number.
     pub(super) largest: u32,
     pub(super) sign_bit: u32,
-    /// The codes of zeros, by sign.
+    /// Codes of zeros, by sign.
     pub(super) zeros: [u32; 2],
-    /// The codes of what rounds to a number beyond the largest, by sign.
+    /// Codes of overflows, by sign.
     pub(super) overflowed: [u32; 2],
-    /// The codes of infinities, by sign.
+    /// Codes of infinities, by sign.
     pub(super) infinities: [u32; 2],
-    /// The code of every NaN.
+    /// Code of every NaN.
     pub(super) nan: u32,
-    /// In an unsigned format, the code of every negative number.
+    /// Code of every negative number, in an unsigned format.
     pub(super) negative: Option<u32>,
-    /// Whether the format has no code for NaNs, and none for negative numbers.
+    /// True if the format has no code for NaN; true if it has none for negative numbers.
     pub(super) lacks: [bool; 2],
 }
 
-/// How the smallest normal numbers of the two formats compare, and with it how much there is to do.
+/// Order of the smallest normal numbers of the two formats, which decides the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Overlap {
-    /// They are the same number: every significand loses the same bits.
+    /// The same number: every significand loses the same bits.
     Aligned,
     /// That of `f32` is smaller: numbers between the two become subnormal.
     Narrower,
@@ -55,9 +55,9 @@ pub(super) enum Overlap {
 }
 
 impl FloatConstants {
-    /// For a format of at most 16 bits.
+    /// Constants of a format of at most 16 bits.
     pub(super) fn new(format: &Format, float: &Float, rounding: Rounding, overflow: Overflow) -> FloatConstants {
-        // What has no code becomes the largest number, and is counted.
+        // Values without a code become the largest number, and are counted.
         let substitute = format.largest(false);
         let code = |value: Real| format.encode(&value, rounding, overflow);
         let or_substitute = |value| code(value).unwrap_or(substitute) as u32;
@@ -83,7 +83,7 @@ impl FloatConstants {
         }
     }
 
-    /// The plan for values that are to be divided by `2^exponent`.
+    /// Constants for values that are to be divided by `2^exponent`.
     #[inline(always)]
     pub(super) fn divided(&self, exponent: i32) -> FloatConstants {
         FloatConstants { lowest: self.lowest + exponent, ..*self }

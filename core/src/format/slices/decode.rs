@@ -11,8 +11,9 @@ const HIDDEN: u32 = 1 << TRAILING_BITS;
 
 /// Conversion of slices of codes of one format to `f32`.
 ///
-/// The value is exact, or rounded to nearest, ties to even, in formats that reach beyond `f32`. NaNs become the canonical
-/// `f32` NaN, 0x7fc00000. Bits above the format's width and padding are ignored.
+/// The value is exact, or rounded to nearest, ties to even, in formats that reach beyond `f32`. NaNs become the
+/// canonical `f32` NaN,
+/// 0x7fc00000. Bits above the format's width and padding are ignored.
 #[derive(Debug, Clone)]
 pub struct Decoder<E> {
     kind: Method,
@@ -21,30 +22,30 @@ pub struct Decoder<E> {
 
 #[derive(Debug, Clone)]
 enum Method {
-    /// Every number is a normal `f32`, or the two formats' subnormal numbers begin below the same one.
+    /// Every number is a normal `f32`, or both formats have the same smallest normal number.
     FieldMap(FieldMap),
-    /// The value of every code.
+    /// Value of every code.
     Table(Vec<f32>),
 }
 
-/// How the fields of a code become those of an `f32`.
+/// Map from the fields of a code to those of an `f32`.
 #[derive(Debug, Clone, Copy)]
 struct FieldMap {
     padding_bits: u32,
     /// Zero bits below the trailing significand in that of an `f32`.
     dropped: u32,
-    /// The largest exponent and trailing significand.
+    /// Mask of exponent and trailing significand.
     magnitudes: u32,
-    /// The largest ones of a subnormal number; 0 if those are not a special case.
+    /// Largest magnitude of a subnormal number; 0 if those are no special case.
     subnormals: u32,
-    /// The smallest subnormal number.
+    /// Smallest subnormal number.
     unit: f32,
-    /// What is added to the bits of a normal number.
+    /// Increment of the bits of a normal number.
     rebias: u32,
-    /// From the place of the sign, if there is one, to that of `f32`.
+    /// Shift from the place of the sign, if there is one, to that of `f32`.
     sign_bit: u32,
     sign_shift: u32,
-    /// NaNs are the codes of which this mask leaves `nan` or up to `more_nans` more.
+    /// NaN codes: this mask leaves `nan`, or up to `more_nans` more.
     special: u32,
     nan: u32,
     more_nans: u32,
@@ -52,10 +53,10 @@ struct FieldMap {
 }
 
 impl<E: SliceElement> Decoder<E> {
-    /// Of codes of `format`.
+    /// Decoder of codes of `format`.
     ///
     /// # Errors
-    /// The format's codes are wider than an element, or not those that it represents.
+    /// The format's codes are wider than an element, or of another format than the element's.
     pub fn new(format: &Format) -> Result<Decoder<E>> {
         fits::<E>(format)?;
         let fields = match &format.encoding {
@@ -72,7 +73,7 @@ impl<E: SliceElement> Decoder<E> {
     /// Writes the value of every code to its place in `values`.
     ///
     /// # Panics
-    /// The two slices differ in length.
+    /// If the two slices differ in length.
     pub fn decode(&self, codes: &[E], values: &mut [f32]) {
         assert_eq!(codes.len(), values.len(), "as many values as codes");
         let codes = E::codes(codes);
@@ -83,10 +84,10 @@ impl<E: SliceElement> Decoder<E> {
         }
     }
 
-    /// As [`Decoder::decode`], by the threads of rayon's pool.
+    /// [`Decoder::decode`] by the threads of rayon's pool.
     ///
     /// # Panics
-    /// The two slices differ in length.
+    /// If the two slices differ in length.
     pub fn decode_parallel(&self, codes: &[E], values: &mut [f32]) {
         assert_eq!(codes.len(), values.len(), "as many values as codes");
         parallel::chunks(codes, values, |codes, values| {
@@ -97,14 +98,14 @@ impl<E: SliceElement> Decoder<E> {
 }
 
 fn looked_up<C: Code>(table: &[f32], codes: &[C], values: &mut [f32]) {
-    // A power of two: what the mask leaves is in the table.
+    // The table's length is a power of two: masking stays inside.
     let mask = table.len() - 1;
     for (value, code) in values.iter_mut().zip(codes) {
         *value = table[code.widen() as usize & mask];
     }
 }
 
-/// The `f32` nearest to the value of a code.
+/// `f32` nearest to the value of a code.
 pub fn nearest_f32(format: &Format, code: u64) -> f32 {
     let f32_format = format::find("f32").expect("the table of formats has it");
     let bits = f32_format.encode(&format.value(code), Rounding::Rne, Overflow::Standard);
@@ -112,7 +113,7 @@ pub fn nearest_f32(format: &Format, code: u64) -> f32 {
 }
 
 impl FieldMap {
-    /// `None` for formats whose numbers are not all `f32` ones, or whose smallest ones need more than a shift.
+    /// `None` if a number is not an `f32`, or the smallest ones need more than a shift.
     fn new(format: &Format, float: &Float) -> Option<FieldMap> {
         let emin = 1 - float.bias;
         let smallest = emin.checked_sub(float.trailing_bits as i32)?;
@@ -147,7 +148,7 @@ impl FieldMap {
         })
     }
 
-    /// The value of a code, given how that of its magnitude comes about.
+    /// Value of a code, by a function from its magnitude to bits.
     #[inline(always)]
     fn value(&self, code: u32, bits: impl Fn(u32) -> u32) -> f32 {
         let fields = code >> self.padding_bits;
@@ -161,7 +162,7 @@ impl FieldMap {
 
 vectorised! {
     fn aligned<C: Code>(fields: &FieldMap, codes: &[C], values: &mut [f32]) {
-        // A copy: what the loop reads of it stays in registers.
+        // A copy, so that the loop keeps its fields in registers.
         let own = *fields;
         for (value, code) in values.iter_mut().zip(codes) {
             *value = own.value(code.widen(), |magnitude| magnitude << own.dropped);

@@ -1,21 +1,21 @@
-//! What slices hold: codes, or numbers whose bits are codes.
+//! Elements of slices: codes, or numbers whose bits are codes.
 
 use half::{bf16, f16, slice::HalfFloatSliceExt};
 
 use super::Code;
 
-/// An element of a slice: a code (`u8`, `u16`), or a number of the crate `half`, whose bits are the code of one format.
+/// Element of a slice: a code (`u8`, `u16`), or a number of the crate `half`.
 pub trait SliceElement: Copy + Default + Send + Sync + 'static {
-    /// The integer that holds its code.
+    /// Integer that holds the code.
     type Code: Code;
 
-    /// The only format whose codes it holds, by name; `None`: every format that is narrow enough.
+    /// Name of the only format of its codes; `None`: every format that is narrow enough.
     const FORMAT: Option<&'static str>;
 
     /// The same slice as codes.
     fn codes(elements: &[Self]) -> &[Self::Code];
 
-    /// The same slice as codes to be written.
+    /// The same slice as writable codes.
     fn codes_mut(elements: &mut [Self]) -> &mut [Self::Code];
 }
 

@@ -19,9 +19,11 @@ use crate::{
 
 /// Conversion of `f32` slices to codes of one format, under one rounding.
 ///
-/// The codes are those of [`Format::encode`], for every input and every rounding. What that has no code for (NaN in a
-/// format without NaN, a negative number in an unsigned one without NaN and zero) becomes the largest positive number,
-/// as NVIDIA's saturating conversions have it, in an integer format zero; and it is counted.
+/// The codes are those of [`Format::encode`], for every input and every rounding. A value without a code (NaN in a
+/// format without NaN, a
+/// negative number in an unsigned one without NaN and zero) is counted. It becomes the largest positive number, as in
+/// NVIDIA's saturating
+/// conversions; in an integer format zero.
 #[derive(Debug, Clone, Copy)]
 pub struct Encoder<E> {
     rounding: Rounding,
@@ -36,11 +38,12 @@ enum Constants {
 }
 
 impl<E: SliceElement> Encoder<E> {
-    /// To codes of `format`. A stochastic rounding holds for every element, with the same random bits; for others, see
+    /// Encoder to codes of `format`.
+    /// A stochastic rounding uses the same random bits for every element; for different ones, see
     /// [`Encoder::encode_randomly`].
     ///
     /// # Errors
-    /// The format's codes are wider than an element, or not those that it represents.
+    /// The format's codes are wider than an element, or of another format than the element's.
     pub fn new(format: &Format, rounding: Rounding, overflow: Overflow) -> Result<Encoder<E>> {
         fits::<E>(format)?;
         let kind = match &format.encoding {
@@ -53,17 +56,17 @@ impl<E: SliceElement> Encoder<E> {
         Ok(Encoder { rounding, kind, elements: PhantomData })
     }
 
-    /// Writes the code of every value to its place in `codes`, and returns how many had none.
+    /// Writes the code of every value to its place in `codes`; returns the number of values without one.
     ///
     /// # Panics
-    /// The two slices differ in length.
+    /// If the two slices differ in length.
     pub fn encode(&self, values: &[f32], codes: &mut [E]) -> usize {
         assert_eq!(values.len(), codes.len(), "as many codes as values");
         run(&self.kind, self.rounding, values, None, E::codes_mut(codes));
         self.missing(values)
     }
 
-    /// The encoder of a two's complement format without its most negative number.
+    /// The same encoder without the most negative number, for a two's complement format.
     pub fn symmetric(mut self) -> Encoder<E> {
         if let Constants::Integer(plan) = &mut self.kind {
             plan.make_symmetric();
@@ -71,7 +74,7 @@ impl<E: SliceElement> Encoder<E> {
         self
     }
 
-    /// The smallest exponent that [`Encoder::encode_blocks`] takes; `None` where it is not for this conversion.
+    /// Smallest exponent for [`Encoder::encode_blocks`]; `None` if it cannot do this conversion.
     pub(crate) fn smallest_exponent(&self) -> Option<i32> {
         match &self.kind {
             _ if matches!(self.rounding, Rounding::Sr { .. }) => None,
@@ -81,30 +84,30 @@ impl<E: SliceElement> Encoder<E> {
         }
     }
 
-    /// Writes the codes of values divided by 2 to the exponent of their block: exactly, however small the quotient is. The
-    /// codes of blocks with a smaller exponent than [`Encoder::smallest_exponent`] are void, and what has no code is
-    /// not counted.
+    /// Writes the codes of values divided by `2^exponent` of their block, with exact quotients.
+    /// Codes of blocks with an exponent below [`Encoder::smallest_exponent`] are invalid. Values without a code are not
+    /// counted.
     pub(crate) fn encode_blocks(&self, values: &[f32], exponents: BlockedSlice<i32>, codes: &mut [E]) {
         assert!(self.smallest_exponent().is_some(), "a conversion that scales");
         run(&self.kind, self.rounding, values, Some(exponents), E::codes_mut(codes));
     }
 
-    /// As [`Encoder::encode`], by the threads of rayon's pool.
+    /// [`Encoder::encode`] by the threads of rayon's pool.
     ///
     /// # Panics
-    /// The two slices differ in length.
+    /// If the two slices differ in length.
     pub fn encode_parallel(&self, values: &[f32], codes: &mut [E]) -> usize {
         assert_eq!(values.len(), codes.len(), "as many codes as values");
         parallel::chunks(values, codes, |values, codes| self.encode(values, codes))
     }
 
-    /// As [`Encoder::encode`], with random bits of its own for each value, of which the rounding says how many count.
+    /// [`Encoder::encode`] with separate random bits for each value; the rounding says how many count.
     ///
     /// # Errors
     /// The rounding is not stochastic.
     ///
     /// # Panics
-    /// The slices differ in length.
+    /// If the slices differ in length.
     pub fn encode_randomly(&self, values: &[f32], random: &[u64], codes: &mut [E]) -> Result<usize> {
         let Rounding::Sr { bits, .. } = self.rounding else {
             let name = self.rounding.name();
@@ -116,21 +119,21 @@ impl<E: SliceElement> Encoder<E> {
         Ok(self.missing(values))
     }
 
-    /// How many of the values have no code.
+    /// Number of values without a code.
     fn missing(&self, values: &[f32]) -> usize {
         let [nan, negative] = match &self.kind {
             Constants::Float(plan, _) => plan.lacks,
             Constants::Integer(_) => [true, false],
         };
         let nans = if nan { count(values, INFINITY + 1, u32::MAX >> 1) } else { 0 };
-        // As magnitudes above the sign: from the smallest negative number to minus infinity.
+        // Magnitudes above the sign: from the smallest negative number to minus infinity.
         let negatives = if negative { count(values, 0x8000_0001, 0x8000_0000 | INFINITY) } else { 0 };
         nans + negatives
     }
 }
 
 vectorised! {
-    /// How many values' bits, without the sign if the limits have none, lie from `low` to `high`.
+    /// Number of values whose bits lie from `low` to `high`, without the sign if the limits have none.
     fn count(values: &[f32], low: u32, high: u32) -> usize {
         let mask = high >> 31 << 31 | u32::MAX >> 1;
         let mut all = 0;
@@ -174,8 +177,8 @@ vectorised! {
     }
 }
 
-/// What each rounding adds to a significand before its low bits are cut off: of the last bit that stays, the weight of the first
-/// that goes, and the sign as a mask.
+/// Increment of a significand before its low bits are cut off, by rounding.
+/// Arguments: the last bit that stays, the weight of the first that goes, and the sign as a mask.
 #[rustfmt::skip]
 mod increment {
     #[inline(always)] pub(super) fn rne(odd: u32, half: u32, _: u32) -> u32 { half - 1 + odd }
@@ -223,7 +226,7 @@ struct Shaped<I, S>(FloatConstants, I, PhantomData<S>);
 impl<C: Code, S: Placement, I: Fn(u32, u32, u32) -> u32> PerBlock<i32, f32, C> for Shaped<I, S> {
     #[inline(always)]
     fn block(&self, exponent: i32, values: &[f32], codes: &mut [C]) {
-        // A copy: what the loop reads of it stays in registers.
+        // A copy, so that the loop keeps its fields in registers.
         let plan = self.0.divided(exponent);
         let values = &values[..codes.len()];
         for (at, code) in codes.iter_mut().enumerate() {
@@ -265,7 +268,7 @@ fn rounded(lane: &Unrounded, bits: u32, increment: &impl Fn(u32, u32, u32) -> u3
     (lane.significand + increment(odd, half, negative(bits))) >> lane.shift
 }
 
-/// The random bits of stochastic rounding.
+/// Random bits of stochastic rounding.
 #[derive(Clone, Copy)]
 enum Random<'a> {
     Same(u64),
@@ -294,7 +297,7 @@ fn stochastic<C: Code>(kind: &Constants, values: &[f32], random: Random, bits: u
     }
 }
 
-/// `lane` rounded: the fraction that is cut off, itself cut to `bits` bits, and the random bits may carry.
+/// Rounds `lane`: the dropped fraction, cut to `bits` bits, and the random bits may carry.
 #[inline(always)]
 fn randomly(lane: &Unrounded, random: u64, bits: u32) -> u32 {
     let significand = u64::from(lane.significand);

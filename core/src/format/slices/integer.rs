@@ -1,4 +1,4 @@
-//! The conversion of `f32` to integers, as constants and one lane.
+//! Conversion of `f32` to integers: constants and one lane.
 
 use super::{
     constants::{INFINITY, TRAILING_BITS},
@@ -8,10 +8,10 @@ use crate::format::Format;
 
 const HIDDEN: u32 = 1 << TRAILING_BITS;
 
-/// How the codes of an integer format of at most 16 bits come about.
+/// Constants that determine the codes of an integer format of at most 16 bits.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct IntegerConstants {
-    /// The largest magnitudes, by sign.
+    /// Largest magnitudes, by sign.
     limits: [u32; 2],
     mask: u32,
 }
@@ -23,12 +23,12 @@ impl IntegerConstants {
         IntegerConstants { limits, mask }
     }
 
-    /// Leaves out the most negative number.
+    /// Excludes the most negative number.
     pub(super) fn make_symmetric(&mut self) {
         self.limits[1] = self.limits[1].min(self.limits[0]);
     }
 
-    /// The code of the `f32` with these bits whose magnitude rounds to this: saturated; zero for NaN.
+    /// Code of the `f32` with these bits whose magnitude rounds to this one: saturated; zero for NaN.
     #[inline(always)]
     pub(super) fn code(&self, bits: u32, magnitude: u32) -> u32 {
         let minus = bits >> 31 != 0;
@@ -39,11 +39,11 @@ impl IntegerConstants {
     }
 }
 
-/// From which on [`lane`] is exact: there is nothing below the last bit of the smallest numbers.
+/// Exponent from which on [`lane`] is exact: the smallest numbers have no bits below.
 pub(super) const SMALLEST_EXPONENT: i32 = -149;
 
-/// The magnitude of an `f32` divided by `2^exponent` as an integer to be rounded; that of one of 2^23 or more, which
-/// saturates, is some number as great.
+/// Magnitude of an `f32` divided by `2^exponent`, as an integer to be rounded.
+/// A magnitude of 2^23 or more, which saturates, becomes some number as great.
 #[inline(always)]
 pub(super) fn lane(bits: u32, exponent: i32) -> Unrounded {
     let biased = (bits >> TRAILING_BITS & 0xff) as i32;

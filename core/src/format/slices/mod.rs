@@ -1,9 +1,10 @@
-//! Conversions of slices between `f32` and every format of 16 bits or fewer, vectorised.
+//! Vectorised conversions of slices between `f32` and every format of 16 bits or fewer.
 //!
-//! One implementation for all formats: what a conversion depends on is a handful of constants that are derived from the
-//! format's record, by asking [`Format::encode`](crate::format::Format::encode) for the codes of what is not an ordinary number. On
-//! every input it gives what [`Format::encode`](crate::format::Format::encode) and [`Format::decode`](crate::format::Format::decode)
-//! give.
+//! One implementation serves all formats. It depends on a handful of constants derived from the format's record, by
+//! asking
+//! [`Format::encode`](crate::format::Format::encode) for the codes of zeros, infinities, NaN and overflows. On every
+//! input it agrees with
+//! [`Format::encode`](crate::format::Format::encode) and [`Format::decode`](crate::format::Format::decode).
 //!
 //! Elements are plain codes, or the types of the crate `half`, whose slices are written and read in place:
 //!
@@ -40,22 +41,22 @@ pub use encode::Encoder;
 
 use crate::{Error, Result, format::Format};
 
-/// The integers that hold codes: `u8` for formats of 8 bits or fewer, `u16` for those of 16 or fewer.
+/// Integer that holds codes: `u8` for formats of 8 bits or fewer, `u16` for those of 16 or fewer.
 pub trait Code: SliceElement<Code = Self> + sealed::Narrow + Into<u64> {}
 
 impl Code for u8 {}
 impl Code for u16 {}
 
 mod sealed {
-    /// Cutting and widening, for lanes of 32 bits.
+    /// Narrowing and widening of 32-bit lanes.
     pub trait Narrow: Copy + Default + Send + Sync + 'static {
         /// Width in bits.
         const BITS: u32;
 
-        /// The low bits of `lane`.
+        /// Low bits of `lane`.
         fn cut(lane: u32) -> Self;
 
-        /// With zeros above.
+        /// The value with zeros above.
         fn widen(self) -> u32;
     }
 

@@ -2,10 +2,10 @@
 
 use crate::base::parallel;
 
-/// Elements of a piece: enough that starting it costs nothing beside it.
+/// Elements of a piece: so many that starting its thread costs nothing in comparison.
 pub(super) const PIECE: usize = 1 << 16;
 
-/// Calls `convert` on pieces of both slices, which have the same length, and returns the sum of what it returns.
+/// Calls `convert` on pieces of two slices of equal length and sums its results.
 pub(super) fn chunks<A: Sync, B: Send>(
     inputs: &[A],
     outputs: &mut [B],

@@ -4,29 +4,29 @@ use super::constants::{FloatConstants, INFINITY, TRAILING_BITS};
 
 const HIDDEN: u32 = 1 << TRAILING_BITS;
 
-/// A magnitude about to be rounded: `significand / 2^shift`, to be put above `base`.
+/// Magnitude to be rounded: `significand / 2^shift`, placed above `base`.
 #[derive(Clone, Copy)]
 pub(super) struct Unrounded {
     pub(super) significand: u32,
-    /// From 1 to 31, and 31 for all that is greater.
+    /// Shift from 1 to 31; 31 stands for all greater ones.
     pub(super) shift: u32,
-    /// What shifting comes to without that limit.
+    /// Shift without the limit of 31.
     pub(super) full_shift: u32,
-    /// The biased exponent of a normal number less one, in its place.
+    /// Biased exponent of a normal number less one, in its place.
     pub(super) base: u32,
 }
 
-/// A layout, as code: how `f32` magnitudes are put into lanes, and rounded ones into codes.
+/// Layout as code: places `f32` magnitudes in lanes, and rounded ones in codes.
 pub(super) trait Placement {
     fn lane(plan: &FloatConstants, magnitude: u32) -> Unrounded;
 
-    /// The code of exponent and trailing significand `fields`; `negative` is a mask.
+    /// Code of exponent and trailing significand `fields`; `negative` is a mask.
     fn code(plan: &FloatConstants, fields: u32, magnitude: u32, negative: u32) -> u32;
 }
 
-/// The format's smallest normal number is that of `f32`.
+/// Formats with the smallest normal number of `f32`.
 pub(super) struct Aligned;
-/// It is greater, and the format has a sign and a zero.
+/// Formats with a greater smallest normal number, a sign and a zero.
 pub(super) struct Narrower;
 /// All formats.
 pub(super) struct Other;
@@ -68,7 +68,7 @@ impl Placement for Narrower {
 impl Placement for Other {
     #[inline(always)]
     fn lane(plan: &FloatConstants, magnitude: u32) -> Unrounded {
-        // Every significand but that of zero has its leading bit in the place of the hidden one.
+        // Every significand but zero's has its leading bit in the place of the hidden one.
         let biased = (magnitude >> TRAILING_BITS) as i32;
         let trailing = magnitude & (HIDDEN - 1);
         let left = (trailing | 1).leading_zeros() - (31 - TRAILING_BITS);
@@ -96,7 +96,7 @@ impl Placement for Other {
     }
 }
 
-/// One of two by sign.
+/// One of two codes, by sign.
 #[inline(always)]
 fn either(codes: [u32; 2], negative: u32) -> u32 {
     codes[0] ^ negative & (codes[0] ^ codes[1])

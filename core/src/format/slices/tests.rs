@@ -8,7 +8,7 @@ use crate::{
 
 const OVERFLOWS: [Overflow; 4] = [Overflow::Standard, Overflow::Infinity, Overflow::Nan, Overflow::Saturate];
 
-/// Records that the table does not have: every layout, kind of zero and of special code, with and without padding and sign.
+/// Records that the table lacks: every layout, kind of zero and of special code, with and without padding and sign.
 fn users() -> Vec<Format> {
     let float = |name, bits, float| Format { name, aliases: &[], bits, encoding: Encoding::Float(float), source: "" };
     let base = Float {
@@ -59,7 +59,7 @@ fn formats() -> impl Iterator<Item = &'static Format> {
     FORMATS.iter().filter(|format| format.bits <= 16).chain(users)
 }
 
-/// Values with every exponent and sign, and trailing significands near every place where a format may round.
+/// Values with every exponent and sign, and trailing significands near every rounding boundary.
 fn adversarial() -> Vec<f32> {
     let mut trailing = vec![0u32, 0x7f_ffff, 0x55_5555, 0x2a_aaaa];
     for place in 0..23 {
@@ -76,13 +76,13 @@ fn adversarial() -> Vec<f32> {
     exponents.flat_map(|top| trailing.iter().map(move |low| f32::from_bits(top | low))).collect()
 }
 
-/// The code of `value` by the formats' own encoding, `None` for what has none.
+/// Code of `value` by the formats' own encoding; `None` for a value without one.
 fn expected(format: &Format, value: f32, rounding: Rounding, overflow: Overflow) -> Option<u16> {
     // A host double holds every f32, and a NaN stays one.
     format.encode(&Real::from(f64::from(value)), rounding, overflow).map(|code| code as u16)
 }
 
-/// The documented code of what has none.
+/// Documented code of a value without one.
 fn substitute(format: &Format) -> u16 {
     if format.is_integer() { 0 } else { format.largest(false) as u16 }
 }
@@ -110,7 +110,7 @@ fn adversarial_values_get_the_codes_that_the_formats_give() {
     let values = adversarial();
     for format in formats() {
         for rounding in Rounding::DETERMINISTIC {
-            // What overflow means does not depend on the value: all values once, then those at the ends.
+            // Overflow does not depend on the value: all values once, then those at the ends.
             check(format, rounding, Overflow::Standard, &values);
             let some: Vec<f32> = values.iter().copied().step_by(29).collect();
             OVERFLOWS.into_iter().for_each(|overflow| check(format, rounding, overflow, &some));
@@ -227,7 +227,7 @@ fn slices_of_half_are_slices_of_codes() {
     for (half, back) in halves.iter().zip(&back) {
         assert!(half.to_f32() == *back || half.is_nan() && back.is_nan(), "{half:?}");
     }
-    // Every other format is refused, as wide as it may be.
+    // Every other format is refused, however wide.
     assert!(Encoder::<half::f16>::new(bf16, Rounding::Rne, Overflow::Standard).is_err());
     assert!(Decoder::<half::bf16>::new(f16).is_err());
     assert!(Decoder::<half::bf16>::new(format::find("e4m3").unwrap()).is_err());
