@@ -41,6 +41,9 @@ impl Format {
 
 impl Decoded {
     /// Value in decimal: exact within 21 significant digits, else rounded to 17 after a `~`.
+    ///
+    /// The 17 digits read back as the same double. `inf`, `NaN`; a zero has its sign. Example: the smallest e4m3 number is
+    /// `0.001953125`, the smallest bf16 number `~9.1835496157991212e-41`.
     pub fn decimal(&self) -> String {
         if !matches!(self.class, Class::Subnormal | Class::Normal) {
             return self.signed(String::new());

@@ -25,7 +25,7 @@ named! {
 }
 
 impl Op {
-    /// How many products are not zero, of those that an element of D sums (k; of sparse forms the stored ones).
+    /// Number of non-zero products in the sum of an element of D, at most the stored elements of a row.
     pub fn terms(self, instruction: &Instruction) -> usize {
         match self {
             Op::Multiply | Op::Accumulate => 1,
@@ -34,7 +34,7 @@ impl Op {
         }
     }
 
-    /// How many elements of one tile's D are samples.
+    /// Number of elements of one tile's D that are samples.
     pub fn samples_per_tile(self, instruction: &Instruction) -> usize {
         match self {
             Op::Dot => instruction.m * instruction.n,
@@ -42,16 +42,16 @@ impl Op {
         }
     }
 
-    /// Whether c takes part.
+    /// True if c takes part.
     pub fn has_c(self) -> bool {
         matches!(self, Op::Accumulate | Op::Dot)
     }
 }
 
-/// The operands before they were rounded to the operand formats, in the layout of the tiles.
+/// Operands before rounding to the operand formats, in the layout of the tiles.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wide {
-    /// A, `[count][m][k]` (of sparse forms its stored elements).
+    /// A, `[count][m][k]` (the stored elements of sparse forms).
     pub a: Vec<f64>,
     /// B, `[count][k][n]`.
     pub b: Vec<f64>,
@@ -59,23 +59,23 @@ pub struct Wide {
     pub c: Vec<f64>,
 }
 
-/// The inputs of a probe.
+/// Inputs of a probe.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Batch {
-    /// What the instruction consumes.
+    /// Operands of the instruction.
     pub tiles: Tiles,
-    /// The unrounded operands, for references that keep them (`Init::Fp32`).
+    /// Unrounded operands, for references that keep them (`Init::Fp32`).
     pub wide: Option<Wide>,
-    /// The elements of D that count as samples.
+    /// Elements of D that count as samples.
     pub samples: Vec<Position>,
 }
 
-/// Where random numbers come from: one of 2^64 independent streams of a seed.
+/// Source of random numbers: one of 2^64 independent streams of a seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RandomStream {
-    /// The seed.
+    /// Seed of the streams.
     pub seed: u64,
-    /// The stream: long runs use one for each chunk.
+    /// Number of the stream; long runs use one per chunk.
     pub stream: u64,
 }
 
@@ -87,18 +87,21 @@ impl RandomStream {
     }
 }
 
-/// Bits of the numbers of the adversarial tiles that belong to one stream.
+/// Adversarial tiles that belong to one stream, as a binary logarithm.
 const STREAM_TILES: u32 = 32;
 
 /// Draws operands for `samples` samples of `op`.
 ///
-/// For the three isolated operations the samples lie on the diagonals of the tiles, so every one has operands of
-/// its own, drawn in the order a0, b0, a1, b1, c0: the same sequence of values for every instruction. For
-/// [`Op::Dot`] every element of D is a sample, and the first stream of [`Distribution::Corners`] begins with the named
-/// corners ([`Corners`]), after which come tiles of the [adversarial stream](stream).
+/// The samples of the three isolated operations lie on the diagonals of the tiles, so that each has operands of its
+/// own, drawn in the order
+/// a0, b0, a1, b1, c0: the same sequence of values for every instruction. For [`Op::Dot`] every element of D is a
+/// sample, and the first
+/// stream of [`Distribution::Corners`] begins with the named corners ([`Corners`]), followed by tiles of the
+/// [adversarial stream](stream).
 ///
-/// Of sparse forms the isolated operations have the first elements of the first chunks, and dots random positions. Block
-/// scales are 1, but powers of two about 1 in dots, and the stream's own.
+/// In sparse forms the isolated operations use the first elements of the first chunks, and dots random positions. Block
+/// scales are 1; in
+/// dots they are powers of two about 1, or the stream's.
 pub fn draw(
     instruction: &Instruction,
     op: Op,
@@ -190,8 +193,7 @@ impl Batch {
         }
     }
 
-    /// Puts the operands of `case` where element (r, r) of a tile takes them from, as far as the tile goes, and its c all
-    /// along the row.
+    /// Places the operands of `case` for element (r, r) of a tile, as far as the tile goes, and its c along the row.
     fn place(&mut self, i: &Instruction, tile: usize, r: usize, case: &Case) {
         let (row, column) = (r.min(i.m - 1), r.min(i.n - 1));
         let there = self.tiles.case(i, tile, row, column);
@@ -207,7 +209,7 @@ impl Batch {
         }
     }
 
-    /// Takes the values of a tile's codes for the unrounded operands.
+    /// Copies the values of a tile's codes to the unrounded operands.
     fn widen(&mut self, i: &Instruction, tile: usize) {
         let Some(wide) = &mut self.wide else { return };
         let arrays = [
@@ -224,7 +226,7 @@ impl Batch {
     }
 }
 
-/// The element of B that a stored element of A is multiplied by where the first positions of every chunk are stored.
+/// Row of B that a stored element of A meets if the first positions of every chunk are stored.
 fn first_k(i: &Instruction, stored: usize) -> usize {
     i.chunk().map_or(stored, |chunk| stored / chunk.kept * chunk.length + stored % chunk.kept)
 }
@@ -291,7 +293,7 @@ fn random_positions<R: Rng>(rng: &mut R, i: &Instruction) -> Vec<u64> {
     positions
 }
 
-/// Zeroes what does not take part in `op`; the terms of sparse forms move to the first positions of their chunks.
+/// Zeroes the operands that `op` does not use; terms of sparse forms move to the first positions of their chunks.
 fn isolate(tiles: &mut Tiles, i: &Instruction, op: Op) {
     let (stored, terms) = (i.stored_k(), op.terms(i));
     if terms < stored {

@@ -6,22 +6,23 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution as _, StandardNormal};
 
-/// What random numbers are drawn from.
+/// Distribution with parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Draw {
-    /// Uniform in an interval, without its end.
+    /// Uniform in an interval, its end excluded.
     Uniform(f64, f64),
     /// Normal, with this mean and deviation.
     Normal(f64, f64),
-    /// A random sign, and a magnitude of which the binary logarithm is uniform between these two.
+    /// Random sign, and a magnitude whose binary logarithm is uniform between two numbers.
     Magnitudes(f64, f64),
 }
 
 impl Draw {
-    /// Parses `uniform(-1,1)`, `normal(0,1)`, `magnitudes(-20,4)`, or `log-uniform(1e-6,1)`, which is magnitudes between two numbers.
+    /// Reads `uniform(-1,1)`, `normal(0,1)`, `magnitudes(-20,4)` or `log-uniform(1e-6,1)`.
+    /// The last one is magnitudes between two numbers.
     ///
     /// # Errors
-    /// What is expected.
+    /// The expected forms.
     pub fn parse(text: &str) -> std::result::Result<Draw, String> {
         let parsed = || {
             let (name, rest) = text.trim().strip_suffix(')')?.split_once('(')?;
@@ -45,7 +46,7 @@ impl Draw {
         })
     }
 
-    /// The next number.
+    /// Draws the next number.
     pub fn next(self, random: &mut ChaCha8Rng) -> f64 {
         match self {
             Draw::Uniform(low, high) => low + (high - low) * random.random::<f64>(),
@@ -56,7 +57,7 @@ impl Draw {
             Draw::Magnitudes(low, high) => {
                 let exponent = low + (high - low) * random.random::<f64>();
                 let whole = exponent.floor();
-                // A significand between the powers of two, without a logarithm, which machines may round in their own ways.
+                // A significand between the powers of two, without a logarithm, which machines may round differently.
                 let magnitude = (1.0 + (exponent - whole)) * 2f64.powi(whole as i32);
                 if random.random_bool(0.5) { -magnitude } else { magnitude }
             }
@@ -74,7 +75,7 @@ impl fmt::Display for Draw {
     }
 }
 
-/// The binary exponent of a positive number as [`Draw::Magnitudes`] counts: whole at powers of two, linear between them.
+/// Binary exponent of a positive number for [`Draw::Magnitudes`]: whole at powers of two, linear in between.
 fn exponent(x: f64) -> f64 {
     let whole = ((x.to_bits() >> 52) as i32 - 1023).max(-1022);
     f64::from(whole) + (x / 2f64.powi(whole) - 1.0)

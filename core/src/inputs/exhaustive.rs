@@ -8,9 +8,11 @@
 //! B[k(p)][column] = ((t mod columns * n + column) mod 2^bits(b)) << padding(b)
 //! ```
 //!
-//! with `k(p) = p` (of sparse forms `p / kept * length + p mod kept`: the first positions of every chunk). Every
-//! other operand and c are zero; block scales are 1. `ceil(2^bits(a) / m) * columns` tiles hold every pair: once each where m
-//! and n divide the numbers of codes, some of them more than once elsewhere.
+//! with `k(p) = p` (in sparse forms `p / kept * length + p mod kept`: the first positions of every chunk). Every other
+//! operand and c are
+//! zero; block scales are 1. `ceil(2^bits(a) / m) * columns` tiles hold every pair: once each if m and n divide the
+//! numbers of codes,
+//! otherwise some pairs more than once.
 
 use crate::{
     Error, Result,
@@ -18,7 +20,7 @@ use crate::{
     isa::{Codes, Instruction, Tiles},
 };
 
-/// The most bits of a pair of codes: 2^40 pairs take hours on a GPU.
+/// Most bits of a pair of codes: 2^40 pairs take hours on a GPU.
 const MOST_BITS: u32 = 40;
 
 /// Bits of a code that carry information, and padding below them.
@@ -27,10 +29,10 @@ fn bits(format: &Format) -> (u32, u32) {
     (format.bits - padding, padding)
 }
 
-/// The number of pairs of codes of A and B.
+/// Number of pairs of codes of A and B.
 ///
 /// # Errors
-/// [`Error::Unavailable`]: there are more than 2^40, or A has no such position.
+/// [`Error::Unavailable`]: there are more than 2^40 pairs, or A has no such position.
 pub fn pairs(i: &Instruction, position: usize) -> Result<u64> {
     let total = bits(i.a).0 + bits(i.b).0;
     if total > MOST_BITS {
@@ -49,19 +51,19 @@ pub fn pairs(i: &Instruction, position: usize) -> Result<u64> {
     Ok(1 << total)
 }
 
-/// How many blocks of m rows of A, and of n columns of B, hold all codes.
+/// Number of blocks of m rows of A, and of n columns of B, that hold all codes.
 fn blocks(i: &Instruction) -> (u64, u64) {
     let blocks = |format, each: usize| (1u64 << bits(format).0).div_ceil(each as u64);
     (blocks(i.a, i.m), blocks(i.b, i.n))
 }
 
-/// The number of tiles that hold every pair.
+/// Number of tiles that hold every pair.
 pub fn tile_count(i: &Instruction) -> u64 {
     let (rows, columns) = blocks(i);
     rows * columns
 }
 
-/// The tiles `first..first + count`, all with the pairs in `position`.
+/// Tiles `first..first + count`, with the pairs in `position`.
 pub fn tiles(i: &Instruction, position: usize, first: u64, count: usize) -> Tiles {
     let mut tiles = Tiles::zeros(i, count);
     let code = |format: &'static Format| {

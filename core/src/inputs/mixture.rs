@@ -1,4 +1,4 @@
-//! The mixture of inputs that a recording holds.
+//! Mixture of inputs in a recording.
 
 use super::{
     batch::{Batch, Op, RandomStream, draw},
@@ -7,19 +7,23 @@ use super::{
 };
 use crate::isa::{Instruction, Tiles};
 
-/// Bytes of random tiles, inputs and outputs, in a recording of the usual size; at least [`RANDOM_TILES`].
+/// Size of the random tiles, inputs and outputs, of a usual recording, in bytes; at least [`RANDOM_TILES`] tiles.
 const RANDOM_BYTES: usize = 32 << 10;
-/// The fewest random tiles in a recording of the usual size.
+/// Fewest random tiles in a usual recording.
 const RANDOM_TILES: usize = 4;
 
-/// Tiles of a recording of the usual size: every corner, and about 32 KiB of random tiles.
+/// Number of tiles of a usual recording: every corner, and about 32 KiB of random tiles.
 pub fn record_tiles(instruction: &Instruction) -> usize {
     Corners::of(instruction).tiles.count + (RANDOM_BYTES / instruction.tile_bytes()).max(RANDOM_TILES)
 }
 
-/// `count` tiles for a recording of `instruction`: the named corners ([`Corners`], the same for every seed; the
-/// first of them if they are more), then random tiles: of eight one of Normal(0, 1) values, one of log-uniform ones, two
-/// of special values, and four of directed cases of every regime, with all k products and c.
+/// Tiles of a recording of `instruction`, `count` of them: the named corners, then random tiles.
+///
+/// The corners ([`Corners`]) are the same for every seed; there may be more of them than `count`. Eight random tiles
+/// are one of
+/// Normal(0, 1) values, one of log-uniform ones, two of special values, and four of directed cases of every regime,
+/// with all k products
+/// and c.
 pub fn record_batch(instruction: &Instruction, seed: u64, count: usize) -> Tiles {
     let corners = Corners::of(instruction).tiles;
     let mut tiles = corners.slice(0, corners.count.min(count));
@@ -30,7 +34,7 @@ pub fn record_batch(instruction: &Instruction, seed: u64, count: usize) -> Tiles
         (Distribution::Special, random.div_ceil(4)),
         (Distribution::Corners, random),
     ];
-    // Streams other than the first, which begins with the corners again.
+    // Other streams than the first, which begins with the corners.
     for (stream, (distribution, share)) in (1..).zip(shares) {
         let samples = share.min(count - tiles.count) * instruction.m * instruction.n;
         let source = RandomStream { seed, stream };

@@ -1,5 +1,5 @@
-//! Operands for experiments: random values, special values, and directed cases for the corners that random
-//! values never visit. The same seed gives the same operands on any machine.
+//! Operands for experiments: random values, special values, and directed cases that random values never reach.
+//! The same seed gives the same operands on any machine.
 
 mod batch;
 mod corners;
@@ -23,7 +23,7 @@ pub use sequence::Sequence;
 pub use stream::Regime;
 pub use values::{Distribution, Init};
 
-/// The random bits, `bits` of them, with which the elements at these places are rounded stochastically: each its own.
+/// Random bits, `bits` per element, for the stochastic rounding of the elements at these places.
 pub fn rounding_bits(seed: u64, bits: u32, places: std::ops::Range<u64>) -> impl Iterator<Item = u64> {
     places.map(move |place| random(seed, place) >> (64 - bits))
 }

@@ -1,8 +1,8 @@
-//! Where a sample is in the tiles.
+//! Position of a sample in the tiles.
 
 use crate::isa::Instruction;
 
-/// The element of D that one sample is.
+/// Position of the element of D of one sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
     /// Index of the tile.
@@ -14,7 +14,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// The index of this element in D codes `[count][m][n]`.
+    /// Index of this element in D codes `[count][m][n]`.
     pub fn index(&self, instruction: &Instruction) -> usize {
         (self.tile * instruction.m + self.row) * instruction.n + self.column
     }

@@ -1,9 +1,9 @@
-//! Numbered sequences of tiles: the operands of a run of any length, each tile a function of its number alone.
+//! Numbered sequences of tiles, each tile a function of its number, for runs of any length.
 
 use super::{Regime, exhaustive, stream};
 use crate::isa::{Instruction, Tiles};
 
-/// A sequence of tiles of an instruction.
+/// Sequence of tiles of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sequence {
     /// Adversarial operands, without end (see [`stream`]).
@@ -13,13 +13,13 @@ pub enum Sequence {
     },
     /// All pairs of codes of A and B (see [`exhaustive`]).
     Multiply {
-        /// The position among the stored elements of a row of A.
+        /// Position among the stored elements of a row of A.
         position: usize,
     },
 }
 
 impl Sequence {
-    /// The names of the regimes of its tiles: what [`Sequence::regime`] counts through.
+    /// Names of the regimes of its tiles, in the order of [`Sequence::regime`].
     pub fn regimes(self) -> Vec<&'static str> {
         match self {
             Sequence::Random { .. } => Regime::ALL.iter().map(|regime| regime.name()).collect(),
@@ -27,7 +27,7 @@ impl Sequence {
         }
     }
 
-    /// The regime of a tile, as an index into [`Sequence::regimes`]: one for all its dot-product-adds.
+    /// Regime of a tile, as an index into [`Sequence::regimes`]: one for all its dot-product-adds.
     pub fn regime(self, i: &Instruction, tile: u64) -> usize {
         match self {
             Sequence::Random { seed } => {
@@ -38,7 +38,7 @@ impl Sequence {
         }
     }
 
-    /// The tiles `first..first + count`.
+    /// Tiles `first..first + count`.
     pub fn tiles(self, i: &Instruction, first: u64, count: usize) -> Tiles {
         match self {
             Sequence::Random { seed } => stream::tiles(i, seed, first, count),

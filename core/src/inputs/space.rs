@@ -1,7 +1,7 @@
-//! The inputs of a scalar instruction, numbered: every one of them where there are at most 2^32, else adversarial samples.
+//! Numbered inputs of a scalar instruction: all inputs if there are at most 2^32, else adversarial samples.
 //!
-//! The same numbers give the same operands here and in `kernels/scalar_operands.cuh`: a sweep on a GPU is replayed on
-//! the CPU from its numbers.
+//! The same numbers give the same operands here and in `kernels/scalar_operands.cuh`: the CPU replays a sweep of a GPU
+//! from its numbers.
 
 use std::fmt::Write;
 
@@ -11,10 +11,10 @@ use crate::{
     isa::scalar::{Form, ScalarOperation},
 };
 
-/// Inputs that are counted and digested together.
+/// Number of inputs that are counted and digested together.
 pub const CHUNK: u64 = 1 << 16;
 
-/// The numbered inputs of one instruction.
+/// Numbered inputs of one instruction.
 #[derive(Debug, Clone)]
 pub struct Space<'a> {
     form: &'a Form,
@@ -23,24 +23,24 @@ pub struct Space<'a> {
     exponents: (i32, i32),
 }
 
-/// How the number of an input becomes operands.
+/// Mapping from the number of an input to operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Spread {
-    /// Its bits are those of the operands of every lane: each combination of lanes.
+    /// Bits of the number are the operands of every lane: each combination of lanes.
     Lanes,
-    /// Its bits are those of the operands of lane 0; the others get them permuted: each lane sees everything.
+    /// Bits of the number are the operands of lane 0, permuted for the other lanes: each lane sees every input.
     Permuted,
-    /// Its hash decides.
+    /// A hash of the number decides.
     Sampled,
 }
 
 impl<'a> Space<'a> {
-    /// The inputs of `form`; `seed` varies what is sampled.
+    /// Inputs of `form`; `seed` varies the samples.
     pub fn new(form: &'a Form, seed: u64) -> Space<'a> {
         Space { form, seed, special: specials(form.source), exponents: exponents(form) }
     }
 
-    /// Bits that the swept operands of a lane have together: all but the addend of a fused multiply-add.
+    /// Total bits of the swept operands of a lane: all but the addend of a fused multiply-add.
     fn bits(&self) -> u32 {
         self.form.source.bits * self.form.operation.operands().min(2) as u32
     }
@@ -53,7 +53,7 @@ impl<'a> Space<'a> {
         }
     }
 
-    /// How many inputs there are; 2^32 where they are samples.
+    /// Number of inputs; 2^32 for samples.
     pub fn size(&self) -> u64 {
         match self.spread() {
             Spread::Lanes => 1 << (self.bits() * self.form.lanes as u32),
@@ -61,7 +61,7 @@ impl<'a> Space<'a> {
         }
     }
 
-    /// What the inputs are, for reports.
+    /// Description of the inputs, for reports.
     pub fn description(&self) -> &'static str {
         match (self.spread(), self.form.operation.operands()) {
             (Spread::Sampled, _) => "samples",
@@ -72,7 +72,7 @@ impl<'a> Space<'a> {
         }
     }
 
-    /// The codes of the operands of one lane; those that the operation does not have are 0.
+    /// Codes of the operands of one lane; unused operands are 0.
     pub fn operands(&self, index: u64, lane: usize) -> [u64; 3] {
         let bits = self.bits();
         let word = match self.spread() {
@@ -90,7 +90,7 @@ impl<'a> Space<'a> {
         }
     }
 
-    /// An addend that meets the product of `a` and `b`: near its negative, a tie, of another magnitude, special, any.
+    /// Addend for the product of `a` and `b`: near its negative, a tie, of another magnitude, special, any.
     fn addend(&self, a: u64, b: u64, hash: u64) -> u64 {
         let format = self.form.source;
         let float = format.float().expect("scalar arithmetic is on floating-point formats");
@@ -121,8 +121,10 @@ impl<'a> Space<'a> {
         }
     }
 
-    /// Sampled operands of an operation on two or three: alone any codes; or of exponents that meet, with few bits, special. (What a GPU
-    /// sweeps has operands of 16 bits, all pairs of which are inputs.)
+    /// Sampled operands of an operation on two or three.
+    /// They are any codes, or codes of exponents that meet, with few bits, or special. (A GPU sweeps operands of 16
+    /// bits, all pairs of which
+    /// are inputs.)
     fn sampled(&self, index: u64) -> [u64; 3] {
         let format = self.form.source;
         let float = format.float().expect("scalar arithmetic is on floating-point formats");
@@ -141,7 +143,7 @@ impl<'a> Space<'a> {
             0 | 1 => (a, any),
             2 => (a, self.special[(g >> 40 & 15) as usize]),
             3 => (self.special[(g >> 44 & 15) as usize], any),
-            // Sums that cancel or are cut, quotients near one.
+            // Sums that cancel or lose bits, quotients near one.
             4 | 5 => (a, with_exponent(biased + near, trailing)),
             // Products at both ends of the range.
             6 => (a, with_exponent(if g >> 47 & 1 == 0 { 1 } else { top } + float.bias - biased + near / 4, trailing)),
@@ -153,7 +155,7 @@ impl<'a> Space<'a> {
         }
     }
 
-    /// A sample of a source of 64 bits: with a significand that is cut anywhere near the target's exponents, special, any.
+    /// Sample of a 64-bit source: a significand cut anywhere near the target's exponents, special, or any.
     fn wide(&self, number: u64) -> u64 {
         let (h, g) = (mix::output(self.seed, 2 * number), mix::output(self.seed, 2 * number + 1));
         match h & 7 {
@@ -171,7 +173,7 @@ impl<'a> Space<'a> {
         (h >> 20 & 1) << 63 | ((exponent + 1023) as u64) << 52 | trailing & ((1 << 52) - 1)
     }
 
-    /// The definitions that specialise `kernels/scalar_operands.cuh`.
+    /// Definitions that specialise `kernels/scalar_operands.cuh`.
     pub fn definitions(&self) -> String {
         let mut text = String::new();
         let spread = match self.spread() {
@@ -196,7 +198,7 @@ impl<'a> Space<'a> {
     }
 }
 
-/// Biased exponent, as of the value, and significand; of infinities and NaNs as if they were numbers.
+/// Biased exponent of the value, and significand; infinities and NaNs are taken as numbers.
 fn fields(float: &Float, code: u64) -> (i32, u64) {
     let t = float.trailing_bits;
     let biased = (code >> t & ((1 << float.exponent_bits) - 1)) as i32;
@@ -204,7 +206,7 @@ fn fields(float: &Float, code: u64) -> (i32, u64) {
     (biased.max(1), if biased == 0 { trailing } else { trailing | 1 << t })
 }
 
-/// The positive code with this biased exponent and significand (with its leading bit), confined to finite numbers.
+/// Positive code with this biased exponent and significand (with its leading bit), confined to finite numbers.
 fn assembled(float: &Float, biased: i32, significand: u64) -> u64 {
     let t = float.trailing_bits;
     if biased <= 0 {
@@ -213,14 +215,14 @@ fn assembled(float: &Float, biased: i32, significand: u64) -> u64 {
     (biased.min((1 << float.exponent_bits) - 2) as u64) << t | significand & ((1 << t) - 1)
 }
 
-/// A permutation of the 32-bit words.
+/// Permutation of the 32-bit words.
 fn permuted(word: u32) -> u32 {
     let word = (word ^ word >> 16).wrapping_mul(0x85eb_ca6b);
     let word = (word ^ word >> 13).wrapping_mul(0xc2b2_ae35);
     word ^ word >> 16
 }
 
-/// What one input adds to the digest of its chunk: sums do not depend on the order of threads.
+/// Contribution of one input to the digest of its chunk; the sum does not depend on the order of threads.
 pub fn digest_term(index: u64, register: u64) -> u64 {
     let word = index.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ register;
     let word = (word ^ word >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
@@ -253,7 +255,7 @@ fn specials(format: &Format) -> [u64; 16] {
     ]
 }
 
-/// The exponents around which the target of a source of 64 bits rounds.
+/// Exponents around which the target of a 64-bit source rounds.
 fn exponents(form: &Form) -> (i32, i32) {
     match form.result.float() {
         Some(_) if form.operation == ScalarOperation::Round => (-2, 54),
@@ -269,8 +271,8 @@ mod tests {
 
     #[test]
     fn the_permutation_has_an_inverse() {
-        // Each step is undone: a shift of at least half a word by itself, one of 13 by shifts of 13 and 26, a product by the
-        // inverse of its odd factor.
+        // Each step is invertible: a shift of at least half a word by itself, one of 13 by shifts of 13 and 26, a
+        // product by the inverse of its odd factor.
         let inverse =
             |factor: u32| (0..5).fold(factor, |x, _| x.wrapping_mul(2u32.wrapping_sub(factor.wrapping_mul(x))));
         let undone = |word: u32| {

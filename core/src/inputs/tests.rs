@@ -14,7 +14,7 @@ fn instruction(name: &str) -> Instruction {
     isa::find(name).unwrap()
 }
 
-/// The wide values of a0, b0 and c0 of each sample.
+/// Wide values of a0, b0 and c0 of each sample.
 fn drawn(name: &str, distribution: Distribution, samples: usize) -> Vec<[f64; 3]> {
     let i = instruction(name);
     let batch = draw(&i, Op::Accumulate, distribution, Init::Fp32, RandomStream { seed: 7, stream: 0 }, samples);
@@ -160,7 +160,7 @@ fn integers_are_drawn_over_their_range() {
 
 #[test]
 fn forms_without_kernels_have_corners_and_tiles_of_every_distribution() {
-    // Of the many that differ in a format only, a sample.
+    // A sample of the many instructions that differ in a format only.
     let without = isa::all().iter().filter(|i| i.kernel.is_none()).enumerate();
     for (_, i) in without.filter(|(at, i)| at % amount(if i.k < 8 { 3 } else { 30 }, if i.k < 8 { 1 } else { 9 }) == 0)
     {

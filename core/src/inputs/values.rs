@@ -9,7 +9,7 @@ use crate::{
 };
 
 named! {
-    /// Where random operands come from.
+    /// Distribution of random operands.
     pub enum Distribution {
         Normal = "normal": "Normal(0, 1); for integers scaled to a quarter of their range (of 24 bits at most), without sign where they have none";
         Uniform = "uniform": "Uniform in [-1, 1); for integers over their whole range (of 24 bits at most)";
@@ -20,16 +20,15 @@ named! {
 }
 
 named! {
-    /// Whether references see the operands before or after they are rounded to the operand formats.
+    /// Operands that references see: before or after rounding to the operand formats.
     pub enum Init {
         Low = "low": "Values are rounded to the operand formats first: a comparison shows the arithmetic alone";
         Fp32 = "fp32": "References keep the f32 values: a comparison shows the loss of conversion too";
     }
 }
 
-/// A random value for an operand of `format`, as an f32 in a double (an exact integer for integer formats).
-///
-/// `Special` and `Corners` have no values of their own kind here: they are drawn as codes.
+/// Random value for an operand of `format`, as an f32 in a double (an exact integer for integer formats).
+/// `Special` and `Corners` are drawn as codes and have no values here.
 pub(super) fn draw_value<R: Rng>(rng: &mut R, distribution: Distribution, format: &Format) -> f64 {
     let range = match format.encoding {
         Encoding::Integer { signed } => 2f64.powi(format.bits.min(24) as i32 - i32::from(signed)),
@@ -52,7 +51,7 @@ fn normal<R: Rng>(rng: &mut R) -> f64 {
     StandardNormal.sample(rng)
 }
 
-/// A code with uniform sign, exponent and significand bits.
+/// Code with uniform sign, exponent and significand bits.
 fn log_uniform<R: Rng>(rng: &mut R, format: &Format) -> u64 {
     let (low, high) = exponents(format);
     let exponent = rng.random_range(low..=high);
@@ -66,8 +65,7 @@ fn log_uniform<R: Rng>(rng: &mut R, format: &Format) -> u64 {
     format.encode(&Real::Finite(value), Rounding::Rz, Overflow::Saturate).expect("a finite value saturates to a code")
 }
 
-/// The nearest code of `format` to `value` (RNE; beyond the range as the format's standard says, saturated
-/// for integers).
+/// Code of `format` nearest to `value` (RNE); overflow by the format's standard, saturated for integers.
 pub(super) fn nearest_code(format: &Format, value: f64) -> u64 {
     format.encode_f64(value, Rounding::Rne, Overflow::Standard).unwrap_or_else(|| format.largest(value < 0.0))
 }
@@ -80,8 +78,8 @@ pub(super) fn exponents(format: &Format) -> (i32, i32) {
     }
 }
 
-/// The codes where formats do something special: zeros, smallest and largest subnormal and normal numbers, one,
-/// infinities, NaN; of both signs.
+/// Special codes of a format, of both signs.
+/// They are zeros, smallest and largest subnormal and normal numbers, one, infinities, NaN.
 pub(super) fn special_codes(format: &Format) -> Vec<u64> {
     let mut codes: Vec<u64> = [false, true].map(|negative| format.largest(negative)).to_vec();
     codes.extend([false, true].into_iter().filter_map(|negative| format.zero(negative)));

@@ -1,4 +1,4 @@
-//! The operands of one element of D.
+//! Operands of one element of D.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,31 +8,31 @@ use crate::{
     format::{Format, Overflow, Rounding, find},
 };
 
-/// The operands of one dot-product-add, as codes.
+/// Operands of one dot-product-add, as codes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    /// The row of A: k codes; of sparse forms the k / 2 stored ones.
+    /// Row of A: k codes; only the stored ones in sparse forms.
     pub a: Vec<u64>,
-    /// The column of B: k codes.
+    /// Column of B: k codes.
     pub b: Vec<u64>,
-    /// The element of C.
+    /// Element of C.
     pub c: u64,
-    /// Of sparse forms, the position of each stored element of A in its chunk; else empty.
+    /// Position of each stored element of A in its chunk, in sparse forms; else empty.
     pub positions: Vec<u64>,
-    /// Of block-scaled forms, the scales of the row of A, one for each block; else empty.
+    /// Scales of the row of A, one per block, in block-scaled forms; else empty.
     pub scale_a: Vec<u64>,
-    /// Of block-scaled forms, the scales of the column of B; else empty.
+    /// Scales of the column of B in block-scaled forms; else empty.
     pub scale_b: Vec<u64>,
 }
 
 impl Case {
-    /// The case of a form that is neither sparse nor scaled.
+    /// Case of a form that is neither sparse nor scaled.
     pub fn dense(a: Vec<u64>, b: Vec<u64>, c: u64) -> Case {
         Case { a, b, c, positions: Vec::new(), scale_a: Vec::new(), scale_b: Vec::new() }
     }
 
-    /// The case whose every code is 0: of sparse forms with the first positions of every chunk.
+    /// Case whose every code is 0; sparse forms have the first positions of every chunk.
     pub fn zeros(i: &Instruction) -> Case {
         let stored = i.stored_k();
         let blocks = i.scale.map_or(0, |scale| i.k / scale.block);
@@ -48,7 +48,7 @@ impl Case {
         }
     }
 
-    /// The logical k of the stored element `at` of A: the element of B that it is multiplied by.
+    /// Index along k of the stored element `at` of A: the element of B that it multiplies.
     pub fn logical(&self, i: &Instruction, at: usize) -> usize {
         // Only sparse forms have positions; to ask the instruction costs more than the rest.
         if self.positions.is_empty() {
@@ -60,8 +60,8 @@ impl Case {
         }
     }
 
-    /// The code of the correctly rounded exact result, integers wrapped or saturated as the instruction does; `None` where D has no such
-    /// code.
+    /// Code of the correctly rounded exact result; `None` where D has no such code.
+    /// Integers wrap or saturate as in the instruction.
     pub fn exact(&self, i: &Instruction, rounding: Rounding) -> Option<u64> {
         let f64 = find("f64").expect("f64 is a format");
         // An operand times its scale is an f64 number.
@@ -82,7 +82,7 @@ impl Case {
         }
     }
 
-    /// Whether the exact result lies between two numbers of D, so that it has to be rounded.
+    /// True if the exact result lies between two numbers of D.
     pub fn is_inexact(&self, i: &Instruction) -> bool {
         let [below, above] = [Rounding::Rd, Rounding::Ru].map(|rounding| self.exact(i, rounding));
         let value = |code: Option<u64>| code.map_or(f64::NAN, |code| i.d.to_f64(code));

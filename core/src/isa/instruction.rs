@@ -1,14 +1,14 @@
-//! One matrix instruction.
+//! Matrix instructions.
 
 use std::fmt;
 
 use super::{Support, operands, targets};
 use crate::format::Format;
 
-/// One matrix instruction: `D[m,n] = A[m,k] * B[k,n] + C[m,n]` with the formats of its operands.
+/// Matrix instruction: `D[m,n] = A[m,k] * B[k,n] + C[m,n]` with the formats of its operands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Instruction {
-    /// The canonical name, `FAMILY.SHAPE.D.A.B.C` and qualifiers: `mma.m16n8k16.f32.bf16.bf16.f32`.
+    /// Canonical name, `FAMILY.SHAPE.D.A.B.C` and qualifiers: `mma.m16n8k16.f32.bf16.bf16.f32`.
     /// wgmma names omit C, whose format is D's; `.rs` marks the form with A in registers. Shapes of mfma are `32x32x8`.
     pub name: String,
     /// The vendor's full spelling.
@@ -17,7 +17,7 @@ pub struct Instruction {
     pub m: usize,
     /// Columns of B, C and D.
     pub n: usize,
-    /// Columns of A and rows of B (logical ones, for sparse forms).
+    /// Columns of A and rows of B (logical ones in sparse forms).
     pub k: usize,
     /// Format of A.
     pub a: &'static Format,
@@ -27,34 +27,34 @@ pub struct Instruction {
     pub c: &'static Format,
     /// Format of D.
     pub d: &'static Format,
-    /// The block scale that A and B carry, if any.
+    /// Block scale of A and B; `None` without one.
     pub scale: Option<Scale>,
-    /// How A is stored, if not every element is.
+    /// Structured sparsity of A; `None` if every element is stored.
     pub sparse: Option<Chunk>,
-    /// Whether integer results that are too large become the largest number, and not what is left of their low bits.
+    /// True if integer overflow gives the largest number; else results wrap around.
     pub saturate: bool,
-    /// Whether the term of an element of A and one of B, each a bit, is their exclusive or, and not their product.
+    /// True if the term of two bits is their exclusive or instead of their product.
     pub xor: bool,
-    /// The kernel source that executes it on an NVIDIA GPU; `None` if none does.
+    /// Kernel source that executes it on an NVIDIA GPU; `None` without one.
     pub kernel: Option<Kernel>,
-    /// The targets that have it (none of an instruction that a user describes), in the order of [`targets::all`](super::targets::all).
+    /// Targets that have it, in the order of [`targets::all`](super::targets::all); none for a user's instruction.
     pub support: &'static [Support],
 }
 
-/// A block scale: one code of `format` for each `block` consecutive elements along k.
+/// Block scale: one code of `format` for `block` consecutive elements along k.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scale {
     /// Format of the scale codes.
     pub format: &'static Format,
-    /// Elements along k that share a scale; of sparse forms, logical ones: half as many of A are stored.
+    /// Elements along k that share a scale: logical ones in sparse forms, which store half as many of A.
     pub block: usize,
 }
 
-/// Structured sparsity of A: of every `length` consecutive elements along k, `kept` are stored, in groups of `together`
-/// neighbours; in ascending order, unless the instruction takes any.
+/// Structured sparsity of A: `kept` of `length` consecutive elements along k are stored.
 ///
-/// 16-bit and 8-bit formats keep two of four, tf32 one of two, packed 4-bit formats two pairs of four pairs (PTX ISA,
-/// "Sparse matrix storage").
+/// They are stored in groups of `together` neighbours, in ascending order unless the instruction takes any. 16-bit and
+/// 8-bit formats keep
+/// two of four, tf32 one of two, packed 4-bit formats two pairs of four pairs (PTX ISA, "Sparse matrix storage").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chunk {
     /// Logical elements in a chunk.
@@ -63,13 +63,15 @@ pub struct Chunk {
     pub kept: usize,
     /// Neighbours that are kept or dropped together.
     pub together: usize,
-    /// Whether the groups of a chunk may be stored in any order: of `mma.sp` without `::ordered_metadata`.
+    /// True if the groups of a chunk may be in any order: `mma.sp` without `::ordered_metadata`.
     pub any_order: bool,
 }
 
 impl Chunk {
-    /// Whether these are positions of the stored elements of whole chunks: in each chunk different and below its length,
-    /// ascending unless any order is allowed, those of neighbours that are kept together consecutive.
+    /// True if these are valid positions of the stored elements of whole chunks.
+    /// In each chunk they are different and below its length, ascending unless any order is allowed, and consecutive
+    /// for neighbours that are
+    /// kept together.
     pub fn allows(&self, positions: impl IntoIterator<Item = u64>) -> bool {
         let (mut chunk, mut before): (Vec<u64>, Option<u64>) = (Vec::new(), None);
         positions.into_iter().enumerate().all(|(at, position)| {
@@ -95,7 +97,7 @@ impl Chunk {
         })
     }
 
-    /// What [`Chunk::allows`], in words.
+    /// Rule of [`Chunk::allows`], in words.
     pub fn rule(&self) -> String {
         let order = if self.any_order { "different" } else { "ascending" };
         let pairs = if self.together > 1 { ", in neighbouring pairs" } else { "" };
@@ -103,80 +105,80 @@ impl Chunk {
     }
 }
 
-/// An instruction family with one kernel source (`kernels/*.cu`).
+/// Instruction family with one kernel source (`kernels/*.cu`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kernel {
     /// `mma.sync` and `mma.sp` with one fragment layout per operand: m16n8kK, m8n8kK.
     Mma,
     /// `mma.sync.m8n8k4` on f16: four independent tiles in a warp.
     Mma884,
-    /// `wmma.mma`, its operands through shared memory.
+    /// `wmma.mma`, with operands from shared memory.
     Wmma,
     /// `wgmma.mma_async`, dense and sparse.
     Wgmma,
 }
 
 impl Instruction {
-    /// The family: the name up to the shape (`mma`, `mma.sp`, `wgmma`, `wmma`, `tcgen05`, `mfma`, ...).
+    /// Family: the name up to the shape (`mma`, `mma.sp`, `wgmma`, `wmma`, `tcgen05`, `mfma`, ...).
     pub fn family(&self) -> &str {
         let is_shape = |part: &str| part.strip_prefix('m').unwrap_or(part).starts_with(|c: char| c.is_ascii_digit());
         let length = self.name.split('.').take_while(|part| !is_shape(part)).map(|part| part.len() + 1).sum::<usize>();
         &self.name[..length.saturating_sub(1)]
     }
 
-    /// Bytes of the codes of one tile: A, B, C and D.
+    /// Size of the codes of one tile, A, B, C and D, in bytes.
     pub fn tile_bytes(&self) -> usize {
         operands(self).iter().map(|o| o.len() * o.format.bytes()).sum::<usize>() + self.m * self.n * self.d.bytes()
     }
 
-    /// Two codes of A and B whose product is the term of these: themselves, or their exclusive or and 1.
+    /// Two codes whose product is the term of `a` and `b`: themselves, or their exclusive or and 1.
     pub fn factors(&self, a: u64, b: u64) -> (u64, u64) {
         if self.xor { (a ^ b, 1) } else { (a, b) }
     }
 
-    /// Whether A is structured sparse.
+    /// True if A is structured sparse.
     pub fn is_sparse(&self) -> bool {
         self.sparse.is_some()
     }
 
-    /// How A is stored in sparse forms; `None` if every element is.
+    /// Structured sparsity of A; `None` if every element is stored.
     pub fn chunk(&self) -> Option<Chunk> {
         self.sparse
     }
 
-    /// Elements in a row of A: k, of sparse forms the half of it that is stored.
+    /// Elements in a row of A: k, or the stored part in sparse forms.
     pub fn stored_k(&self) -> usize {
         self.chunk().map_or(self.k, |chunk| self.k / chunk.length * chunk.kept)
     }
 
-    /// Whether the name carries this qualifier (`satfinite`, `rz`, `rs`, `col`, ...).
+    /// True if the name has this qualifier (`satfinite`, `rz`, `rs`, `col`, ...).
     pub fn has_qualifier(&self, qualifier: &str) -> bool {
         self.qualifiers().any(|q| q == qualifier)
     }
 
-    /// What follows the operand formats in the name.
+    /// Parts of the name after the operand formats.
     pub fn qualifiers(&self) -> impl Iterator<Item = &str> {
         let formats = if self.family().starts_with("wgmma") { 3 } else { 4 };
         self.name[self.family().len()..].trim_start_matches('.').split('.').skip(1 + formats)
     }
 
-    /// How an architecture (`sm_90a`, `gfx942`) has this instruction, or `None` if it does not.
+    /// Native or emulated support on an architecture (`sm_90a`, `gfx942`); `None` without any.
     pub fn support_on(&self, architecture: &str) -> Option<&'static Support> {
         self.support.iter().find(|s| s.architecture == architecture)
     }
 
-    /// The architectures that have it, comma-separated.
+    /// Architectures that have it, comma-separated.
     pub fn architectures(&self) -> String {
         self.support.iter().map(|s| s.architecture).collect::<Vec<_>>().join(", ")
     }
 
-    /// Whether it is an instruction of processors, which GPUs do not have.
+    /// True for an instruction of processors, which GPUs lack.
     pub fn is_of_processors(&self) -> bool {
         let of = |support: &Support| targets::find(support.architecture);
         self.support.iter().filter_map(of).any(|target| !target.processors.is_empty())
     }
 
-    /// Why no GPU of this program executes the instruction; `None` if one does that has it.
+    /// Reason why no GPU of this program executes the instruction; `None` if one that has it does.
     pub fn missing(&self) -> Option<&'static str> {
         match (self.kernel, self.scale) {
             (Some(_), _) => None,
@@ -194,7 +196,7 @@ impl fmt::Display for Instruction {
 }
 
 impl Kernel {
-    /// The name in the instruction table, which is the stem of the source file in `kernels/`.
+    /// Name in the instruction table: the stem of the source file in `kernels/`.
     pub fn name(self) -> &'static str {
         match self {
             Kernel::Mma => "mma",
@@ -204,7 +206,7 @@ impl Kernel {
         }
     }
 
-    /// The kernel with this name.
+    /// Kernel with this name.
     pub fn parse(name: &str) -> Option<Kernel> {
         [Kernel::Mma, Kernel::Mma884, Kernel::Wmma, Kernel::Wgmma].into_iter().find(|k| k.name() == name)
     }

@@ -1,26 +1,28 @@
-//! Instructions by the names of their machine code (`machine_code.csv`), as disassemblers print them: `HMMA.16816.F32`.
+//! Instructions by the names of their machine code (`machine_code.csv`), as in disassemblies: `HMMA.16816.F32`.
 //!
-//! Each instruction of NVIDIA's that is one machine instruction was assembled and disassembled with ptxas 13.0.88 (sm_70: 12.9.86).
-//! Where several have one machine instruction, they stand in order of preference: those of its shape first, `wmma` last.
+//! Each NVIDIA instruction that is one machine instruction was assembled and disassembled with ptxas 13.0.88 (sm_70:
+//! 12.9.86).
+//! Instructions with the same machine code are in order of preference: the shape of the name first, `wmma` last.
 
 use super::{Instruction, table};
 use crate::{Error, Result, base::nearest::nearest};
 
 const TABLE: &str = include_str!("machine_code.csv");
 
-/// The first part of the names.
+/// First parts of the names.
 const FAMILIES: &[&str] = &["hmma", "imma", "dmma", "bmma", "qmma", "omma", "hgmma", "igmma", "qgmma", "bgmma"];
 
-/// The name of a machine instruction, and the instructions that are it.
+/// Names of machine instructions, each with the instructions that compile to it.
 fn rows() -> impl Iterator<Item = (&'static str, impl Iterator<Item = &'static str>)> {
     TABLE.lines().skip(1).filter_map(|line| line.split_once(',')).map(|(name, those)| (name, those.split(' ')))
 }
 
-/// The instruction whose machine code has this name; `None` if it is not such a name.
+/// Instruction whose machine code has this name; `None` if it is no such name.
 ///
 /// # Errors
-/// A request error: a name of the kind that no instruction here has, with the nearest; one that several have that compute
-/// different things, with which.
+/// A request error: an unknown name of this kind, with similar ones; a name of several instructions that compute
+/// different things, with
+/// their names.
 pub(super) fn find(name: &str) -> Result<Option<Instruction>> {
     let of_kind = |family: &&str| name.split('.').next().is_some_and(|first| first.eq_ignore_ascii_case(family));
     let found = rows().find(|(known, _)| known.eq_ignore_ascii_case(name));
@@ -68,7 +70,7 @@ mod tests {
         }
     }
 
-    /// The measured names (`tests/facts`) of what is one machine instruction.
+    /// Every measured name (`tests/facts`) of a single machine instruction is a row.
     #[test]
     fn every_measured_name_is_a_row() {
         let facts = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/facts/ptx_instructions.csv");
@@ -78,7 +80,7 @@ mod tests {
             let fact: std::collections::HashMap<String, String> = fact.unwrap();
             let code = fact["sass"].as_str();
             let Some(listed) = table::listed(&fact["ptx"]) else { continue };
-            // What stands for the operand formats of tcgen05 does not tell them.
+            // Machine code of tcgen05 does not determine the operand formats.
             if fact["native"] != "yes"
                 || code.contains(';')
                 || code.is_empty()

@@ -1,4 +1,4 @@
-//! Matrix instructions as data: names, shapes, operand formats, which targets have them, and the tiles they consume.
+//! Matrix instructions as data: names, shapes, operand formats, targets, and the tiles they consume.
 
 mod case;
 mod instruction;

@@ -33,14 +33,14 @@ use crate::{
     format::{self, Format},
 };
 
-/// The most rows, columns and terms of a tile.
+/// Most rows, columns and terms of a tile.
 const LARGEST: usize = 1024;
-/// The most stored elements of a row of A.
+/// Most stored elements of a row of A.
 const MOST_STORED: usize = 128;
-/// The longest name.
+/// Longest name, in characters.
 const LONGEST_NAME: usize = 100;
 
-/// The keys of a description.
+/// Keys of a description.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Description {
@@ -86,14 +86,15 @@ fn one() -> usize {
     1
 }
 
-/// Instructions that were read, which the table's [`find`](super::find) knows by their names.
+/// Instructions that were read; [`find`](super::find) knows them by their names.
 static OWN: Mutex<Vec<Instruction>> = Mutex::new(Vec::new());
 
-/// The instruction that a command line names: as [`find`](super::find) knows it, or described by the file of this name, which ends
-/// in `.toml`; from then on it is found by its name.
+/// Instruction of a command line: a name that [`find`](super::find) knows, or a file that ends in `.toml`.
+/// After that the instruction is found by its name.
 ///
 /// # Errors
-/// As [`find`](super::find); a file that cannot be read or describes no instruction; a name that another one has.
+/// Like [`find`](super::find); a file that cannot be read or describes no instruction; a name that another instruction
+/// has.
 pub fn resolve(name: &str) -> Result<Instruction> {
     if !name.to_ascii_lowercase().ends_with(".toml") {
         return match gemm(name) {
@@ -107,19 +108,20 @@ pub fn resolve(name: &str) -> Result<Instruction> {
     described(&text::read(Path::new(name), "the instruction file")?, name, true)
 }
 
-/// What the names of matrix products begin with.
+/// Prefix of the names of matrix products.
 const PRODUCT: &str = "gemm";
-/// The most rows and columns of a matrix product, and the most terms of one of its sums.
+/// Most rows and columns of a matrix product, and most terms of one of its sums.
 const MOST_ROWS: usize = 1 << 12;
 const MOST_TERMS: usize = (1 << 16) - 1;
-/// The most elements of all its operands.
+/// Most elements of all its operands.
 const MOST_ELEMENTS: usize = 1 << 26;
 
-/// The matrix product of this name, a device's whole D = A*B + C, of any shape: `gemm.m4n8k1000.f32.bf16.bf16.f32` (the formats of
-/// D, A, B and C), or `gemm.m4n8k1000.f32` where all are the same. `None` for the name of an instruction.
+/// Matrix product of this name, a device's whole D = A*B + C of any shape; `None` for an instruction's name.
+/// Names are `gemm.m4n8k1000.f32.bf16.bf16.f32` (the formats of D, A, B and C), or `gemm.m4n8k1000.f32` if all formats
+/// are the same.
 ///
 /// # Errors
-/// A name that does not say that, a shape that is too large, a format that there is not.
+/// A name of another form, too large a shape, an unknown format.
 pub fn gemm(name: &str) -> Option<Result<Instruction>> {
     let name = name.trim().to_ascii_lowercase();
     name.strip_prefix(PRODUCT)?.starts_with('.').then(|| product(&name))
@@ -172,16 +174,16 @@ fn product(name: &str) -> Result<Instruction> {
     })
 }
 
-/// Whether a row of A has as many stored elements as random operands can be drawn for.
+/// True if random operands can be drawn for the stored elements of a row of A.
 pub fn can_be_drawn(i: &Instruction) -> bool {
     i.stored_k() <= MOST_STORED && i.stored_k().is_power_of_two()
 }
 
-/// The instruction that `text` describes, from then on found by its name; `origin` names the text in messages. Only where `files` is
-/// set may the text name files of formats.
+/// Instruction that `text` describes, then found by its name; `origin` names the text in messages.
+/// The text may name files of formats only if `files` is set.
 ///
 /// # Errors
-/// As [`resolve`].
+/// Like [`resolve`].
 pub fn described(text: &str, origin: &str, files: bool) -> Result<Instruction> {
     let description: Description =
         toml::from_str(text).map_err(|error| Error::request(format!("{origin}: {}", error.to_string().trim_end())))?;
@@ -198,7 +200,7 @@ pub fn described(text: &str, origin: &str, files: bool) -> Result<Instruction> {
     Ok(instruction)
 }
 
-/// The description of an instruction that is not of the tables, with all of its formats: what [`described`] reads.
+/// Description of a user's instruction with all of its formats, for [`described`]; `None` for one of the tables.
 pub fn text(i: &Instruction) -> Option<String> {
     if !i.support.is_empty() {
         return None;
@@ -227,13 +229,13 @@ pub fn text(i: &Instruction) -> Option<String> {
     Some(text)
 }
 
-/// The instruction of this name that was described before.
+/// Instruction of this name that was described before.
 pub(super) fn known(name: &str) -> Option<Instruction> {
     OWN.lock().unwrap_or_else(PoisonError::into_inner).iter().find(|own| own.name.eq_ignore_ascii_case(name)).cloned()
 }
 
 impl Description {
-    /// The instruction; files of formats are looked for beside `file`.
+    /// The instruction; files of formats are relative to `file`.
     fn instruction(&self, file: Option<&Path>) -> Result<Instruction> {
         let wrong = |what: String| Err(Error::request(what));
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
@@ -254,7 +256,7 @@ impl Description {
         }
         let own = self.formats.iter().map(|record| {
             let format = Format::from_toml(&record.to_string(), "'formats'")?;
-            // As those of files: used to the end of the program.
+            // Leaked like formats of files: used to the end of the program.
             Ok(&*Box::leak(Box::new(format)))
         });
         let own = own.collect::<Result<Vec<&'static Format>>>()?;
@@ -288,7 +290,7 @@ impl Description {
                 Some(Scale { format: format("scale", name)?, block: *block })
             }
         };
-        // As random operands are drawn.
+        // Random operands need a power of two.
         let stored = sparse.map_or(self.k, |chunk| self.k / chunk.length * chunk.kept);
         if stored > MOST_STORED || !stored.is_power_of_two() {
             return wrong(format!(
@@ -319,7 +321,7 @@ impl Description {
     }
 }
 
-/// The format of an operand; a file of one is looked for beside that of the instruction.
+/// Format of an operand; its file is relative to that of the instruction.
 fn operand(file: Option<&Path>, name: &str) -> Result<&'static Format> {
     match file.filter(|_| name.to_ascii_lowercase().ends_with(".toml")) {
         None => format::find(name),

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-/// Whether `name` matches `pattern`, in which `*` stands for any characters and `{x,y,z}` for one of the
-/// alternatives (which may be empty, and contain no braces).
+/// True if `name` matches `pattern`: `*` is any characters, `{x,y,z}` one of the alternatives.
 ///
-/// The time is at most proportional to the product of the lengths, squared: no pattern takes long.
+/// An alternative may be empty, and contains no braces. The time is at most proportional to the product of the lengths,
+/// squared: no pattern
+/// takes long.
 pub fn matches(pattern: &str, name: &str) -> bool {
-    // Where in `name` the part of the pattern that has been read can end.
+    // Places in `name` where the part of the pattern read so far can end.
     let mut ends = BTreeSet::from([0]);
     let mut rest = pattern;
     while !rest.is_empty() && !ends.is_empty() {
@@ -32,7 +33,7 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     ends.contains(&name.len())
 }
 
-/// What is wrong with `pattern`, if anything: no characters, or braces that do not pair up.
+/// Defect of `pattern`: no characters, or braces that do not pair up; `None` without any.
 pub fn defect(pattern: &str) -> Option<&'static str> {
     if pattern.is_empty() {
         return Some("empty");

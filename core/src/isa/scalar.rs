@@ -1,11 +1,14 @@
-//! Scalar instructions as data: conversions, and arithmetic on f16 and bf16, alone or packed into a register.
+//! Scalar instructions as data: conversions, and arithmetic on f16 and bf16, alone or packed.
 //!
-//! One row of `scalar.csv` is one spelling of PTX, one of `scalar-x86.csv` a machine instruction of x86 processors and its rounding; `targets/` says who has it, by what was disassembled: one arithmetic
-//! machine instruction, or a sequence. `opcode` is the machine code on sm_90a. `evidence` names the
-//! GPU that gave the rule's result for every input that was swept; where it is empty, the rule is that of similar
-//! instructions, and of the vendor's documentation. `note` is what a reader would not expect.
+//! One row of `scalar.csv` is one spelling of PTX; one of `scalar-x86.csv` is a machine instruction of x86 processors
+//! and its rounding.
+//! `targets/` lists the targets of each, by disassembly: one arithmetic machine instruction, or a sequence. `opcode` is
+//! the machine code on
+//! sm_90a. `evidence` names the GPU that gave the rule's result for every swept input; if it is empty, the rule is that
+//! of similar
+//! instructions and of the vendor's documentation. `note` is something a reader would not expect.
 //!
-//! What is not in the table, and why, says `docs/devices-and-results.md`.
+//! `docs/devices-and-results.md` lists the instructions that are missing, with reasons.
 
 use std::sync::OnceLock;
 
@@ -19,51 +22,51 @@ use crate::{
     softfloat::Tininess,
 };
 
-/// A scalar instruction: what it computes in each lane, and who has it.
+/// Scalar instruction: the operation of each lane, and the targets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Form {
-    /// The spelling of PTX, which is its name: `cvt.rn.satfinite.e4m3x2.f32`.
+    /// Spelling of PTX, which is its name: `cvt.rn.satfinite.e4m3x2.f32`.
     pub ptx: String,
-    /// What it computes.
+    /// Operation of each lane.
     pub operation: ScalarOperation,
     /// Format of the operands.
     pub source: &'static Format,
-    /// Whether an operand's lanes share a register; else there is a register for each lane.
+    /// True if an operand's lanes share a register; else each lane has a register.
     pub packed: bool,
     /// Format of the results.
     pub result: &'static Format,
-    /// Results in the register of the destination: 1, 2 or 4.
+    /// Results in the destination register: 1, 2 or 4.
     pub lanes: usize,
     /// Rounding direction; `None` where random bits decide (`.rs`).
     pub rounding: Option<Rounding>,
-    /// What becomes of results beyond the largest finite number.
+    /// Treatment of results beyond the largest finite number.
     pub overflow: Overflow,
-    /// What results are confined to.
+    /// Range to which results are confined.
     pub clamp: Clamp,
-    /// Subnormal operands are zeros of their sign.
+    /// Flush of subnormal operands to zeros of their sign.
     pub flush_inputs: bool,
-    /// Subnormal results become zeros of their sign, by this tininess.
+    /// Flush of subnormal results to zeros of their sign, by this tininess.
     pub flush_results: Option<Tininess>,
-    /// The result for NaN operands and invalid operations.
+    /// Result for NaN operands and invalid operations.
     pub nan: NanResult,
-    /// Minimum and maximum: NaN if an operand is NaN, instead of the other operand.
+    /// Rule of minimum and maximum for a NaN operand: true gives NaN, false the other operand.
     pub nan_operands: bool,
-    /// Minimum and maximum: of the magnitudes, with the exclusive or of the signs.
+    /// Minimum and maximum of magnitudes, with the exclusive or of the signs.
     pub xor_sign: bool,
-    /// The code that makes the result zero when a factor has it with either sign (`.oob`).
+    /// Code of a factor, with either sign, that makes the result zero (`.oob`).
     pub out_of_bounds: Option<u64>,
-    /// The targets that assemble it, in the order of [`targets::all`].
+    /// Targets that assemble it, in the order of [`targets::all`].
     pub support: &'static [Support],
-    /// The arithmetic opcodes on sm_90a, joined by `;`, or the processor's; empty where it has none, or no such instruction.
+    /// Arithmetic opcodes on sm_90a, joined by `;`, or the processor's; empty without any.
     pub opcode: String,
-    /// The GPU or processor on which the rule was measured; empty where it is assumed.
+    /// GPU or processor on which the rule was measured; empty if it is assumed.
     pub evidence: String,
-    /// What is peculiar about it; often empty.
+    /// Peculiarity; often empty.
     pub note: String,
 }
 
 named! {
-    /// What a scalar instruction computes.
+    /// Operation of a scalar instruction.
     pub enum ScalarOperation {
         Convert = "convert": "conversion to another format";
         Round = "round": "rounding to an integral value of the same format";
@@ -80,7 +83,7 @@ named! {
     }
 }
 
-/// What results are confined to, after rounding.
+/// Range to which results are confined after rounding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clamp {
     /// Nothing.
@@ -91,25 +94,25 @@ pub enum Clamp {
     Unit,
 }
 
-/// The result where the exact one is not a number.
+/// Result where the exact one is not a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NanResult {
     /// Always this code.
     Code(u64),
-    /// The operand's sign and payload, aligned at the top, as it is.
+    /// The operand's sign and payload, aligned at the top, unchanged.
     Copy,
     /// The operand's sign and payload, aligned at the top, made quiet.
     Quiet,
-    /// The first operand that is NaN, made quiet; of operands that are none, this code.
+    /// The first NaN operand, made quiet; without one, this code.
     First(u64),
-    /// The operand's code, cut to the width of the result: an infinity if nothing of the payload is left.
+    /// The operand's code, cut to the width of the result: an infinity if the payload is lost.
     Cut,
-    /// One unit in the code's last place below `Cut` in magnitude, the largest number instead of the infinity.
+    /// One unit in the code's last place below `Cut` in magnitude; the largest number instead of infinity.
     Below,
 }
 
 impl ScalarOperation {
-    /// How many operands it has.
+    /// Number of operands.
     pub fn operands(self) -> usize {
         match self {
             ScalarOperation::Convert
@@ -123,7 +126,7 @@ impl ScalarOperation {
     }
 }
 
-/// Bits that a code takes in a register with several of them: 4, or those of the smallest integer that holds it.
+/// Bits of a code in a register with several codes: 4, or those of the smallest integer that holds it.
 pub fn container_bits(format: &Format) -> u32 {
     if format.bits == 4 { 4 } else { 8 * format.bytes() as u32 }
 }
@@ -146,7 +149,7 @@ struct FormRow<'a> {
     note: &'a str,
 }
 
-/// Every scalar instruction of the table, in its order.
+/// All scalar instructions, in the order of the table.
 pub fn all() -> &'static [Form] {
     static FORMS: OnceLock<Vec<Form>> = OnceLock::new();
     FORMS.get_or_init(|| {
@@ -173,7 +176,6 @@ fn form(row: &FormRow<'_>) -> std::result::Result<Form, String> {
     }
     let rounding = match row.rounding {
         "SR" => None,
-        // Exact.
         "" => Some(Rounding::Rne),
         name => Some(Rounding::parse(name).ok_or_else(|| format!("no rounding is called {name}"))?),
     };
@@ -236,7 +238,7 @@ fn form(row: &FormRow<'_>) -> std::result::Result<Form, String> {
     })
 }
 
-/// `e4m3x2`: the format and the lanes. In PTX unsigned formats start with a `u`.
+/// Format and lanes of `e4m3x2`. In PTX unsigned formats start with a `u`.
 fn packed(name: &str) -> std::result::Result<(&'static Format, usize), String> {
     let (base, lanes) = match name.split_at_checked(name.len().saturating_sub(2)) {
         Some((base, "x2")) => (base, 2),
@@ -252,10 +254,10 @@ fn code(text: &str) -> std::result::Result<u64, String> {
         .ok_or_else(|| format!("'{text}' is not a code in hexadecimal"))
 }
 
-/// The scalar instruction with this spelling, in any letter case.
+/// Scalar instruction with this spelling, in any letter case.
 ///
 /// # Errors
-/// There is none: the message gives the nearest.
+/// An unknown spelling; the message suggests similar ones.
 pub fn find(ptx: &str) -> Result<&'static Form> {
     all().iter().find(|form| form.ptx.eq_ignore_ascii_case(ptx.trim())).ok_or_else(|| {
         let shown: String = ptx.chars().take(100).collect();
@@ -266,7 +268,7 @@ pub fn find(ptx: &str) -> Result<&'static Form> {
     })
 }
 
-/// Whether a name begins as that of some scalar instruction does, up to its first point: `cvt`, `fma`.
+/// True if a name begins like a scalar instruction's, up to its first point: `cvt`, `fma`.
 pub fn begins_alike(name: &str) -> bool {
     let first = |name: &str| name.trim().split('.').next().unwrap_or("").to_ascii_lowercase();
     let wanted = first(name);
@@ -274,36 +276,36 @@ pub fn begins_alike(name: &str) -> bool {
 }
 
 impl Form {
-    /// How a target has it, or `None`.
+    /// Native or emulated support on a target; `None` without any.
     pub fn support_on(&self, target: &str) -> Option<&'static Support> {
         self.support.iter().find(|support| support.architecture == target)
     }
 
-    /// Whether it is an instruction of processors, which GPUs do not have.
+    /// True for an instruction of processors, which GPUs lack.
     pub fn is_of_processors(&self) -> bool {
         let of = |support: &Support| targets::find(support.architecture);
         self.support.iter().filter_map(of).any(|target| !target.processors.is_empty())
     }
 
-    /// What the program lacks to execute it.
+    /// Reason why the program cannot execute it; `None` if it can.
     pub fn missing(&self) -> Option<&'static str> {
         self.rounding
             .is_none()
             .then_some("it is not known which random bits go to which lane, so nothing executes it yet")
     }
 
-    /// Whether an operand or the result has this format.
+    /// True if an operand or the result has this format.
     pub fn concerns(&self, format: &Format) -> bool {
         self.source == format || self.result == format
     }
 
-    /// The targets that have it.
+    /// Targets that have it.
     pub fn architectures(&self) -> String {
         let names: Vec<&str> = self.support.iter().map(|support| support.architecture).collect();
         names.join(", ")
     }
 
-    /// Whether the result is an integer.
+    /// True if the result is an integer.
     pub fn is_to_integer(&self) -> bool {
         matches!(self.result.encoding, Encoding::Integer { .. })
     }

@@ -1,20 +1,30 @@
-//! The instruction tables (`nvidia.csv`, `amd.csv`, `arm.csv`, `x86.csv`) and finding an instruction in them.
+//! Instruction tables (`nvidia.csv`, `amd.csv`, `arm.csv`, `x86.csv`) and look-up in them.
 //!
-//! A row says what an instruction is; `targets/` says who has it. Each row of NVIDIA's was assembled and disassembled, with
-//! ptxas 13.0.88 (sm_70: 12.9.86; four ue8m0 scales: 13.5.37). Of tcgen05, whose operand formats are in a
-//! descriptor, the kinds were assembled; the formats are those of the PTX ISA. `scale_vec::NX` is N scales for the whole k
-//! of an instruction, so that one of a sparse form is for twice as many elements along k as that of the dense form of half
-//! the k; `.block16` and `.block32` in names are the vendor's words, and count stored elements. AMD's rows are the MFMA instructions of
-//! the instruction set references of CDNA 1 (gfx908) to CDNA 4 (gfx950), in their first spelling. Of the forms that
-//! compute several blocks at a time (`.2b`, `.4b`, `.16b`) a tile is one block. The rows of x86 are the instructions of AMX,
-//! AVX-512 and FMA with their widest registers, by their mnemonics; of those that work lane by lane a tile has one row of A,
-//! which all lanes share.
+//! A row describes an instruction; `targets/` lists its targets. Each NVIDIA row was assembled and disassembled, with
+//! ptxas 13.0.88
+//! (sm_70: 12.9.86; four ue8m0 scales: 13.5.37). For tcgen05, whose operand formats are in a descriptor, the kinds were
+//! assembled; the
+//! formats are those of the PTX ISA. `scale_vec::NX` is N scales for the whole k of an instruction: a scale of a sparse
+//! form covers twice
+//! as many elements along k as in the dense form with half the k. `.block16` and `.block32` in names are the vendor's
+//! words, and count
+//! stored elements.
 //!
-//! Arm's rows are forms of Advanced SIMD on registers of 128 bits (Arm Architecture Reference Manual, DDI 0487 M.a.a, C7.2). Of a matrix
-//! multiplication A is in Vn and B, by columns, in Vm. Of a form by element A is the element of Vm that every lane
-//! multiplies, and the columns of B are in Vn: the lanes of `bfdot` and `fdot`, the bottom or top elements (`b`, `t`) of the
-//! long multiply-adds, the lower or upper half of Vn of `fmlal` and `fmlal2`. FPMR says which FP8 formats are read. `ummla`
-//! adds to numbers without signs, whose codes are those of s32.
+//! AMD's rows are the MFMA instructions of the instruction set references of CDNA 1 (gfx908) to CDNA 4 (gfx950), in
+//! their first spelling.
+//! A tile of a form that computes several blocks (`.2b`, `.4b`, `.16b`) is one block. The x86 rows are the instructions
+//! of AMX, AVX-512
+//! and FMA with their widest registers, by their mnemonics; a tile of a lane-wise instruction has one row of A, which
+//! all lanes share.
+//!
+//! Arm's rows are forms of Advanced SIMD on registers of 128 bits (Arm Architecture Reference Manual, DDI 0487 M.a.a,
+//! C7.2). In a matrix
+//! multiplication A is in Vn and B, by columns, in Vm. In a form by element A is the element of Vm that every lane
+//! multiplies, and the
+//! columns of B are in Vn: the lanes of `bfdot` and `fdot`, the bottom or top elements (`b`, `t`) of the long
+//! multiply-adds, the lower or
+//! upper half of Vn of `fmlal` and `fmlal2`. FPMR selects the FP8 formats. `ummla` adds to unsigned numbers, whose
+//! codes are those of s32.
 
 use std::sync::OnceLock;
 
@@ -49,12 +59,12 @@ struct InstructionRow<'a> {
     d: &'a str,
     scale: &'a str,
     kernel: &'a str,
-    /// Whether too large integers become the largest, where the name does not say it (`.satfinite`).
+    /// Overflow of integers where the name does not say it (`.satfinite`): true saturates.
     #[serde(default)]
     saturate: Option<bool>,
 }
 
-/// Every instruction of the tables, in their order. wgmma and tcgen05 forms stand with their smallest n.
+/// All instructions of the tables, in their order; wgmma and tcgen05 forms have their smallest n.
 pub fn all() -> &'static [Instruction] {
     static INSTRUCTIONS: OnceLock<Vec<Instruction>> = OnceLock::new();
     INSTRUCTIONS.get_or_init(|| TABLES.iter().flat_map(|table| rows(table)).collect())
@@ -94,7 +104,7 @@ fn instruction(row: InstructionRow<'_>) -> Instruction {
     }
 }
 
-/// How the sparse instructions with this format of A store it.
+/// Structured sparsity of the sparse instructions with this format of A.
 fn chunk(a: &Format, ptx: &str) -> Chunk {
     let any_order = ptx.starts_with("mma.sp.");
     match a.bits {
@@ -105,19 +115,21 @@ fn chunk(a: &Format, ptx: &str) -> Chunk {
     }
 }
 
-/// The instruction of the tables with this canonical name or vendor's full spelling, in any letter case.
+/// Instruction of the tables with this canonical name or vendor's full spelling, in any letter case.
 pub(super) fn listed(name: &str) -> Option<&'static Instruction> {
     all().iter().find(|i| i.name.eq_ignore_ascii_case(name) || i.ptx.eq_ignore_ascii_case(name))
 }
 
-/// The instruction with this canonical name or vendor's full spelling, in any letter case.
+/// Instruction with this canonical name or vendor's full spelling, in any letter case.
 ///
 /// For `wgmma` and `tcgen05` n is a parameter: the listed one, any other multiple of 8 up to 256 (integer operands of
-/// wgmma: 8, 16, 24, then multiples of 16; tcgen05: multiples of 16), or `nN` for the smallest. Instructions that
-/// [`resolve`](super::resolve) has read are found, too.
+/// wgmma: 8, 16, 24,
+/// then multiples of 16; tcgen05: multiples of 16), or `nN` for the smallest. Instructions read by
+/// [`resolve`](super::resolve) are found,
+/// too.
 ///
 /// # Errors
-/// A name that no instruction has (the message gives the nearest), or an n that the form does not allow.
+/// A name that no instruction has (the message suggests similar ones), or an n that the form does not allow.
 pub fn find(name: &str) -> Result<Instruction> {
     if let Some(found) = search(name)? {
         return Ok(found);
@@ -131,7 +143,7 @@ pub fn find(name: &str) -> Result<Instruction> {
     )))
 }
 
-/// As [`find`], for those who have nothing to say of a name that no instruction has: `None`.
+/// Instruction with this name, like [`find`]; `None` if there is none.
 pub fn known(name: &str) -> Option<Instruction> {
     search(name).ok().flatten()
 }

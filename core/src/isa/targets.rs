@@ -1,38 +1,39 @@
-//! The targets: which architectures there are, and which instructions each of them has (`targets/*.toml`).
+//! Targets: the architectures, and the instructions that each of them has (`targets/*.toml`).
 //!
-//! The files are expanded when the program is built: a pattern that matches nothing, an instruction that no target has, and
-//! one that a target has twice fail the build.
+//! The files are expanded when the program is built. A pattern that matches nothing, an instruction that no target has,
+//! and one that a
+//! target has twice fail the build.
 
 use std::collections::HashSet;
 
 use super::pattern;
 
-/// A target: what instructions are assembled for, and GPUs are known by.
+/// Target: an architecture that instructions are assembled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Target {
-    /// The assembler's name: `sm_90a`, `gfx942`, `znver5`.
+    /// Assembler's name: `sm_90a`, `gfx942`, `znver5`.
     pub name: &'static str,
-    /// The generation: `NVIDIA Hopper`.
+    /// Generation: `NVIDIA Hopper`.
     pub title: &'static str,
-    /// Names of GPUs or processors of the generation, as they stand in recordings and as users name its model: `H200`.
+    /// Names of GPUs or processors of the generation, in recordings and as names of its model: `H200`.
     pub gpus: &'static [&'static str],
-    /// Of NVIDIA's, the compute capabilities that have its instructions, each with the assembler's name of exactly that one.
+    /// Compute capabilities that have its instructions, each with the assembler's exact name; NVIDIA only.
     pub capabilities: &'static [((i32, i32), &'static str)],
-    /// Of processors, patterns of their vendor, family, model and stepping, as CPUID has them: `AuthenticAMD 26.*`.
+    /// Patterns of vendor, family, model and stepping by CPUID, for processors: `AuthenticAMD 26.*`.
     pub processors: &'static [&'static str],
 }
 
-/// How one target has an instruction.
+/// Support of an instruction by one target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Support {
-    /// The target's name, `sm_90a`, `gfx942`.
+    /// Name of the target: `sm_90a`, `gfx942`.
     pub architecture: &'static str,
-    /// How the assembler emulates it (`convert`, `split-k`, `software`, ...); `None` if one machine instruction does it.
+    /// Emulation by the assembler (`convert`, `split-k`, `software`, ...); `None` for one machine instruction.
     pub emulation: Option<&'static str>,
 }
 
 impl Target {
-    /// Every name of it and of its GPUs: `H100`, `sm_90a`, `sm_90`.
+    /// All names of it and of its GPUs: `H100`, `sm_90a`, `sm_90`.
     pub fn aliases(&self) -> Vec<String> {
         let mut names: Vec<String> = self.gpus.iter().map(|gpu| gpu.to_string()).collect();
         for own in [self.name].into_iter().chain(self.capabilities.iter().map(|(_, own)| *own)) {
@@ -42,7 +43,7 @@ impl Target {
         distinct(names)
     }
 
-    /// Whether a text names one of its GPUs, as a word of its own: `NVIDIA A100-SXM4-80GB`.
+    /// True if a text names one of its GPUs, as a separate word: `NVIDIA A100-SXM4-80GB`.
     pub fn is_named_in(&self, text: &str) -> bool {
         let named = |gpu: &&str| {
             let ends = |before: Option<char>, after: Option<char>| {
@@ -55,7 +56,7 @@ impl Target {
     }
 }
 
-/// These names, each once, where it comes first.
+/// The names without repetitions, in the order of their first places.
 pub(crate) fn distinct(names: impl IntoIterator<Item = String>) -> Vec<String> {
     let mut seen = HashSet::new();
     names.into_iter().filter(|name| seen.insert(name.clone())).collect()
@@ -67,18 +68,19 @@ static TARGETS: &[Target] = include!(concat!(env!("OUT_DIR"), "/targets.rs"));
 static MATRIX: Relation = include!(concat!(env!("OUT_DIR"), "/matrix_support.rs"));
 static SCALAR: Relation = include!(concat!(env!("OUT_DIR"), "/scalar_support.rs"));
 
-/// Every target, NVIDIA's first, ascending.
+/// All targets, NVIDIA's first, ascending.
 pub fn all() -> &'static [Target] {
     TARGETS
 }
 
-/// The target whose instructions the GPUs of this assembler's name have: `sm_86` for `sm_87`.
+/// Target whose instructions the GPUs with this assembler's name have: `sm_86` for `sm_87`.
 pub fn find(name: &str) -> Option<&'static Target> {
     all().iter().find(|target| target.name == name || target.capabilities.iter().any(|(_, own)| *own == name))
 }
 
-/// The target that names a processor by its vendor, family, model and stepping (`AuthenticAMD 26.2.1`), unless the processor has a
-/// matrix instruction that the target lacks, as `has` says: then something else gave it that name.
+/// Target of a processor by its vendor, family, model and stepping (`AuthenticAMD 26.2.1`).
+/// `None` if the processor has, by `has`, a matrix instruction that the target lacks: then a hypervisor gave it that
+/// name.
 pub fn named_processor(signature: &str, has: impl Fn(&str) -> bool) -> Option<&'static Target> {
     let named = |target: &&Target| target.processors.iter().any(|known| pattern::matches(known, signature));
     let target = all().iter().find(named)?;
@@ -87,7 +89,7 @@ pub fn named_processor(signature: &str, has: impl Fn(&str) -> bool) -> Option<&'
     (!more).then_some(target)
 }
 
-/// The target of processors with the most matrix instructions, all of which `has` says are there.
+/// Processor target with the most matrix instructions, all of which the machine has by `has`.
 pub fn of_instructions(has: impl Fn(&str) -> bool) -> Option<&'static Target> {
     let own = |target: &Target| {
         let of = |(name, support): &(&'static str, &'static [Support])| {
@@ -99,12 +101,12 @@ pub fn of_instructions(has: impl Fn(&str) -> bool) -> Option<&'static Target> {
     processors.filter(|target| own(target).into_iter().all(&has)).max_by_key(|target| own(target).len())
 }
 
-/// The targets that have the matrix instruction of this canonical name, in the order of [`all`].
+/// Targets of the matrix instruction with this canonical name, in the order of [`all`].
 pub(super) fn matrix(name: &str) -> &'static [Support] {
     support(MATRIX, name)
 }
 
-/// The targets that have the scalar instruction of this spelling, in the order of [`all`].
+/// Targets of the scalar instruction with this spelling, in the order of [`all`].
 pub(super) fn scalar(ptx: &str) -> &'static [Support] {
     support(SCALAR, ptx)
 }

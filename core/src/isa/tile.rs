@@ -6,8 +6,8 @@ use crate::{
     format::{self, Format},
 };
 
-/// An array of codes, each in the smallest unsigned integer (1, 2, 4 or 8 bytes) that holds its format,
-/// little-endian: the layout of trace files, of the `exec:` protocol and of GPU memory.
+/// Array of codes, each in the smallest unsigned integer (1, 2, 4 or 8 bytes) of its format, little-endian.
+/// This is the layout of trace files, of the `exec:` protocol and of GPU memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Codes {
     width: usize,
@@ -40,7 +40,7 @@ impl Codes {
         self.bytes.len() / self.width
     }
 
-    /// Whether there are none.
+    /// True if there are no codes.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
@@ -50,22 +50,22 @@ impl Codes {
         self.width
     }
 
-    /// The little-endian bytes.
+    /// Little-endian bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The same bytes, for other uses of their memory.
+    /// The same bytes as an owned vector.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
 
-    /// The same codes, lent.
+    /// Borrowed view of the codes.
     pub fn view(&self) -> CodesView<'_> {
         CodesView { width: self.width, bytes: &self.bytes }
     }
 
-    /// The code at `index`. Panics if out of range.
+    /// Code at `index`. Panics if out of range.
     #[inline]
     pub fn get(&self, index: usize) -> u64 {
         self.view().get(index)
@@ -82,7 +82,7 @@ impl Codes {
         }
     }
 
-    /// The codes in order.
+    /// Codes in order.
     pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
         (0..self.len()).map(|i| self.get(i))
     }
@@ -93,8 +93,8 @@ impl Codes {
         self.bytes.extend_from_slice(&other.bytes);
     }
 
-    /// Matrices of `from.0` rows and `from.1` columns at `to.0` rows and `to.1` columns: cut, or continued with
-    /// codes of value 0, in each direction. Panics if `from` is empty.
+    /// Resizes matrices of `from.0` rows and `from.1` columns to `to.0` rows and `to.1` columns.
+    /// Each direction is cut, or continued with codes of value 0. Panics if `from` is empty.
     pub fn resized(&self, from: (usize, usize), to: (usize, usize)) -> Codes {
         if from == to {
             return self.clone();
@@ -112,13 +112,13 @@ impl Codes {
         Codes { width: self.width, bytes }
     }
 
-    /// The codes `from..to` as a new array.
+    /// Codes `from..to` as a new array.
     pub fn slice(&self, from: usize, to: usize) -> Codes {
         Codes { width: self.width, bytes: self.bytes[from * self.width..to * self.width].to_vec() }
     }
 }
 
-/// Codes as [`Codes`] has them, of an array elsewhere.
+/// Borrowed codes in the layout of [`Codes`].
 #[derive(Debug, Clone, Copy)]
 pub struct CodesView<'a> {
     width: usize,
@@ -126,7 +126,7 @@ pub struct CodesView<'a> {
 }
 
 impl<'a> CodesView<'a> {
-    /// The codes of these bytes, which are whole codes.
+    /// View of these bytes, which are whole codes.
     pub fn new(format: &Format, bytes: &'a [u8]) -> CodesView<'a> {
         CodesView { width: format.bytes(), bytes }
     }
@@ -136,12 +136,12 @@ impl<'a> CodesView<'a> {
         self.width
     }
 
-    /// The little-endian bytes.
+    /// Little-endian bytes.
     pub fn as_bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// The code at `index`. Panics if out of range.
+    /// Code at `index`. Panics if out of range.
     #[inline]
     pub fn get(&self, index: usize) -> u64 {
         match self.width {
@@ -153,27 +153,27 @@ impl<'a> CodesView<'a> {
     }
 }
 
-/// `count` tiles: the inputs of that many executions of one instruction.
+/// Tiles of operands: inputs of `count` executions of one instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tiles {
     /// Number of tiles.
     pub count: usize,
-    /// A codes, `[count][m][k]`; of sparse forms only the stored ones, `[count][m][k / 2]`.
+    /// A codes, `[count][m][k]`; only the stored ones in sparse forms, `[count][m][k / 2]`.
     pub a: Codes,
     /// B codes, `[count][k][n]`.
     pub b: Codes,
     /// C codes, `[count][m][n]`.
     pub c: Codes,
-    /// Of sparse forms, the position of each stored element of A in its chunk along k (see [`Chunk`](super::Chunk)): bytes
-    /// `[count][m][k / 2]`.
+    /// Position of each stored element of A in its chunk, in sparse forms: bytes `[count][m][k / 2]`.
+    /// See [`Chunk`](super::Chunk).
     pub positions: Option<Codes>,
-    /// Of block-scaled forms, the scale codes of A, `[count][m][k / block]`.
+    /// Scale codes of A in block-scaled forms, `[count][m][k / block]`.
     pub scale_a: Option<Codes>,
-    /// Of block-scaled forms, the scale codes of B, `[count][k / block][n]`.
+    /// Scale codes of B in block-scaled forms, `[count][k / block][n]`.
     pub scale_b: Option<Codes>,
 }
 
-/// One array of a tile: its name in trace files, the format of its codes and its two dimensions.
+/// Array of a tile: its name in trace files, the format of its codes and its two dimensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Operand {
     /// `a`, `b`, `c`, `positions`, `scale_a` or `scale_b`.
@@ -187,18 +187,18 @@ pub struct Operand {
 }
 
 impl Operand {
-    /// Codes in one tile.
+    /// Number of codes in one tile.
     pub fn len(&self) -> usize {
         self.rows * self.columns
     }
 
-    /// Whether there are none.
+    /// True if there are no codes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// The arrays that a tile of `instruction` consists of, in the order of the `exec:` protocol.
+/// Arrays of a tile of `instruction`, in the order of the `exec:` protocol.
 pub fn operands(i: &Instruction) -> Vec<Operand> {
     let operand = |name, format, rows, columns| Operand { name, format, rows, columns };
     let mut all = vec![operand("a", i.a, i.m, i.stored_k()), operand("b", i.b, i.k, i.n), operand("c", i.c, i.m, i.n)];
@@ -213,7 +213,7 @@ pub fn operands(i: &Instruction) -> Vec<Operand> {
 }
 
 impl Tiles {
-    /// `count` tiles of an instruction with every code 0; of sparse forms with the first positions of every chunk.
+    /// Tiles of an instruction with every code 0; sparse forms have the first positions of every chunk.
     pub fn zeros(instruction: &Instruction, count: usize) -> Self {
         let mut tiles = Tiles::from_arrays(
             count,
@@ -243,7 +243,7 @@ impl Tiles {
         Some(Tiles { count, a: a?, b: b?, c: c?, positions, scale_a, scale_b })
     }
 
-    /// The arrays that are there, by name, in the order of [`operands`].
+    /// Arrays that exist, by name, in the order of [`operands`].
     pub fn arrays(&self) -> impl Iterator<Item = (&'static str, &Codes)> {
         let always = [("a", &self.a), ("b", &self.b), ("c", &self.c)];
         let sometimes = [("positions", &self.positions), ("scale_a", &self.scale_a), ("scale_b", &self.scale_b)];
@@ -256,7 +256,7 @@ impl Tiles {
             .expect("A, B and C stay")
     }
 
-    /// Tiles `from..to` of these.
+    /// Tiles `from..to`.
     pub fn slice(&self, from: usize, to: usize) -> Tiles {
         self.map(to - from, |_, codes| {
             let each = codes.len() / self.count.max(1);
@@ -264,7 +264,7 @@ impl Tiles {
         })
     }
 
-    /// The operands of one element of D.
+    /// Operands of one element of D.
     pub fn case(&self, i: &Instruction, tile: usize, row: usize, column: usize) -> Case {
         let stored = i.stored_k();
         let line = |codes: &Codes, each: usize| -> Vec<u64> {
@@ -284,7 +284,7 @@ impl Tiles {
         }
     }
 
-    /// Puts the operands of `case` where element (`row`, `column`) of D of a tile takes them from.
+    /// Places the operands of `case` for element (`row`, `column`) of D of a tile.
     pub fn place(&mut self, i: &Instruction, tile: usize, row: usize, column: usize, case: &Case) {
         let (m, n) = (i.m, i.n);
         let line = |codes: &mut Codes, values: &[u64]| {
@@ -327,14 +327,14 @@ impl Tiles {
         }
     }
 
-    /// Tiles in which these are the first `m` rows of A and C and the first `n` columns of B and C, at the
-    /// instruction's full shape; the rest is as in [`Tiles::zeros`].
+    /// Tiles of the full shape whose first `m` rows of A and C and first `n` columns of B and C are these.
+    /// The rest is as in [`Tiles::zeros`].
     pub fn padded(&self, instruction: &Instruction, m: usize, n: usize) -> Tiles {
         self.resized(&Instruction { m, n, ..instruction.clone() }, instruction)
     }
 
-    /// Tiles of the shape of `from` at the shape of `to`, which have the same formats: cut, or continued as in
-    /// [`Tiles::zeros`], along m, n and k.
+    /// Tiles of the shape of `from` at the shape of `to`, which has the same formats.
+    /// They are cut, or continued as in [`Tiles::zeros`], along m, n and k.
     pub fn resized(&self, from: &Instruction, to: &Instruction) -> Tiles {
         let shapes: Vec<_> = operands(from).into_iter().zip(operands(to)).collect();
         self.map(self.count, |name, codes| {
@@ -348,7 +348,7 @@ impl Tiles {
         })
     }
 
-    /// A 64-bit FNV-1a digest of all input bytes: two runs with equal digests had the same inputs.
+    /// 64-bit FNV-1a digest of all input bytes: two runs with equal digests had the same inputs.
     pub fn digest(&self) -> u64 {
         fnv1a(self.arrays().flat_map(|(_, codes)| codes.as_bytes()))
     }

@@ -16,8 +16,8 @@ impl<F: FormatFields> Datapath<'_, F> {
         Some(self.rank(x)?.cmp(&self.rank(y)?))
     }
 
-    /// One of the comparison predicates: code 1 if it holds, else 0. Signalling ones are invalid for every NaN, quiet ones for
-    /// signalling NaNs only (IEEE 754, clause 5.11).
+    /// Comparison predicate: code 1 if it is true, else 0.
+    /// Signalling ones are invalid for every NaN, quiet ones for signalling NaNs only (IEEE 754, clause 5.11).
     pub(super) fn predicate(&self, operation: Operation, x: u64, y: u64) -> Outcome {
         use Operation::*;
         let order = self.compare(x, y);
@@ -38,7 +38,7 @@ impl<F: FormatFields> Datapath<'_, F> {
             match self.float.specials {
                 // The NaN has the code of -0: above everything.
                 Specials::NegativeZeroNan if self.kind(code) == OperandClass::Nan => i64::MAX,
-                // One lower than the magnitude's negative: -0 is below +0.
+                // One below the magnitude's negative: -0 is below +0.
                 _ => {
                     if self.layout().negative(code) {
                         -magnitude - 1
@@ -67,7 +67,7 @@ impl<F: FormatFields> Datapath<'_, F> {
         Outcome { code: Some(code), flags: Flags::NONE }
     }
 
-    /// Where a number or infinity stands among all of them: zeros share a place; `None` for NaN.
+    /// Rank of a number or infinity among all of them, equal for both zeros; `None` for NaN.
     #[inline]
     fn rank(&self, code: u64) -> Option<i64> {
         let operand = self.operand::<u64>(code);

@@ -1,4 +1,4 @@
-//! Conversion between formats, to and from integers too.
+//! Conversion between formats, integer formats included.
 
 use super::{
     Environment, Flags, NanRule, Outcome, Unit,
@@ -12,12 +12,13 @@ use crate::{
     number::{Rounding, Word},
 };
 
-/// Conversion from any format, integer formats included, to any other, in one environment.
+/// Conversion from any format to any other, integer formats included, in one environment.
 ///
-/// - To a floating-point format: rounded once. A signalling NaN is invalid; so is every NaN where the target has none. An infinity
-///   that the target lacks, or that the environment replaces, overflows.
-/// - To an integer format: rounded to an integral value in the environment's direction, and inexact if that changed it. What then lies
-///   beyond the range, an infinity, or NaN, is invalid and nothing else, and gives the integer of the rule for NaNs.
+/// - To a floating-point format: rounded once. A signalling NaN is invalid; so is every NaN where the target has none.
+///   An infinity that the target lacks, or that the environment replaces, overflows.
+/// - To an integer format: rounded to an integral value in the environment's direction, and inexact if that changed it.
+///   A value then out of range, an infinity or a NaN is invalid and raises no other flag; it gives the integer of the
+///   rule for NaNs.
 #[derive(Debug, Clone, Copy)]
 pub struct Converter<'a> {
     from: Side<'a>,
@@ -41,7 +42,7 @@ impl<'a> Side<'a> {
 }
 
 impl<'a> Converter<'a> {
-    /// Conversion of codes of `from` to codes of `to`.
+    /// Converter from codes of `from` to codes of `to`.
     pub fn new(from: &'a Format, to: &'a Format, environment: Environment) -> Converter<'a> {
         Converter { from: Side::new(from, environment), to: Side::new(to, environment), environment }
     }
@@ -122,13 +123,13 @@ impl<'a> Converter<'a> {
         Outcome { code: Some(code), flags: Flags::INVALID }
     }
 
-    /// Whether the operand or the result has 64 bits.
+    /// True if the operand or the result has 64 bits.
     fn is_wide(&self, to: &Format) -> bool {
         to.bits == 64 || matches!(&self.from, Side::Float(unit) if unit.format.bits == 64)
     }
 }
 
-/// The operand that an integer's code stands for.
+/// Operand of an integer's code.
 #[inline(always)]
 fn integer_operand<W: Word>(format: &Format, code: u64) -> Unpacked<W> {
     let datum = format.decode(code);

@@ -1,4 +1,4 @@
-//! The datapath: what every operation shares, first of all how a result is rounded and flagged.
+//! Datapath shared by all operations: rounding and flags of results.
 
 use super::{Environment, Flags, Operation, Outcome, Tininess};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     number::{Rounding, Word},
 };
 
-/// Where the datapath takes its constants from: a value, or a type, for code that is compiled for one format.
+/// Source of the datapath's constants: a value, or a type for code compiled for one format.
 pub(super) trait FormatFields: Copy {
     fn layout(&self) -> &Layout;
 }
@@ -19,16 +19,16 @@ impl FormatFields for Layout {
     }
 }
 
-/// The arithmetic of one floating-point format in one environment.
+/// Arithmetic of one floating-point format in one environment.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Datapath<'a, F> {
     pub format: &'a Format,
     pub float: Float,
     pub fields: F,
     pub environment: Environment,
-    /// Whether rounding takes random bits, which stand for places below those of the precision: then all words have 128 bits.
+    /// True if rounding takes random bits below the precision: then all words have 128 bits.
     pub random: bool,
-    /// Whether products, quotients and roots need 128 bits.
+    /// True if products, quotients and roots need 128 bits.
     pub wide: bool,
 }
 
@@ -58,7 +58,7 @@ impl<F: FormatFields> Datapath<'_, F> {
         )))
     }
 
-    /// The same with its constants as a value: what is rare, or slow anyway, is compiled once for all formats.
+    /// The same datapath with constants as a value: rare or slow code is compiled once for all formats.
     #[cold]
     #[inline(never)]
     pub(super) fn untyped(&self) -> Datapath<'_, Layout> {
@@ -90,7 +90,7 @@ impl<F: FormatFields> Datapath<'_, F> {
         self.round_unusual(negative, leading, significand)
     }
 
-    /// [`Datapath::round_word`] of what may be tiny, too large, or negative in an unsigned format.
+    /// [`Datapath::round_word`] of results that may be tiny, too large, or negative in an unsigned format.
     #[cold]
     #[inline(never)]
     fn round_unusual<W: Word>(&self, negative: bool, leading: i32, significand: W) -> Outcome {
@@ -117,18 +117,19 @@ impl<F: FormatFields> Datapath<'_, F> {
         }
     }
 
-    /// An exact zero of this sign: +0 without a -0; without a zero the smallest number, which is not an exact result.
+    /// Exact zero of this sign: +0 without a -0.
+    /// Without a zero it is the smallest number, an inexact result.
     pub(super) fn zero(&self, negative: bool) -> Outcome {
         let flags = (Flags::UNDERFLOW | Flags::INEXACT).when(!self.layout().has_zero);
         Outcome { code: Some(self.format.zero(negative).unwrap_or(self.layout().assemble(negative, 0))), flags }
     }
 
-    /// A sum of zero of terms that do not agree on a sign (IEEE 754, clause 6.3).
+    /// Zero sum of terms that do not agree on a sign (IEEE 754, clause 6.3).
     pub(super) fn cancelled(&self) -> Outcome {
         self.zero(self.environment.rounding == Rounding::Rd)
     }
 
-    /// An infinity of this sign: an exact result, where it is given as such; else too large, as a finite number is.
+    /// Infinity of this sign: exact if the environment gives infinities, else an overflow.
     pub(super) fn infinity(&self, negative: bool) -> Outcome {
         if negative && !self.layout().signed() {
             return self.without_sign();
@@ -138,7 +139,7 @@ impl<F: FormatFields> Datapath<'_, F> {
         Outcome { code, flags: (Flags::OVERFLOW | Flags::INEXACT).when(replaced) }
     }
 
-    /// A negative result in an unsigned format.
+    /// Negative result in an unsigned format.
     fn without_sign(&self) -> Outcome {
         let outcome = self.invalid();
         Outcome { code: outcome.code.or_else(|| self.format.zero(false)), ..outcome }

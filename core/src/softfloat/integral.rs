@@ -41,7 +41,7 @@ impl<F: FormatFields> Datapath<'_, F> {
     }
 }
 
-/// The magnitude of a finite number below 2^63 rounded to an integer, and whether that is inexact.
+/// Magnitude of a finite number below 2^63 rounded to an integer, and true if that is inexact.
 pub(super) fn units<W: Word>(a: &Unpacked<W>, rounding: Rounding) -> (u64, bool) {
     let places = (W::BITS as i32 - 1 - a.leading) as u32;
     let (kept, rest) = (a.significand.shift_right(places), a.significand.rest(places));

@@ -1,5 +1,7 @@
-//! One operation on many operands, by code that is compiled for each floating-point format of the table where that makes it faster:
-//! in the program that calls it (`#[inline]`), since it is long and few do.
+//! One operation on many operands.
+//! Code is compiled for each floating-point format of the table where that is faster: in the calling program
+//! (`#[inline]`), since it is
+//! long and has few callers.
 
 use super::{
     Flags, Operation, Outcome, Unit,
@@ -11,21 +13,21 @@ use crate::{
     number::Word,
 };
 
-/// The operations whose loops are compiled for each format.
+/// Operations with loops compiled for each format.
 const OWN_LOOPS: [Operation; 6] =
     [Operation::Add, Operation::Sub, Operation::Mul, Operation::Div, Operation::Fma, Operation::Sqrt];
 
-/// What an operation on many operands came to.
+/// Summary of an operation on many operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[must_use]
 pub struct Mapped {
-    /// The exceptions raised by any of them.
+    /// Exceptions raised by any of the operations.
     pub flags: Flags,
-    /// How many results have no code (NaN in a format without NaN); 0 stands in their places.
+    /// Number of results without a code (NaN in a format without NaN), replaced by 0.
     pub without_code: usize,
 }
 
-/// The constants of the table's format at this place.
+/// Constants of the table's format at this place.
 #[derive(Debug, Clone, Copy)]
 struct Tabled<const PLACE: usize>;
 
@@ -48,7 +50,7 @@ impl<const PLACE: usize> FormatFields for Tabled<PLACE> {
 }
 
 impl Unit<'_> {
-    /// `operation` on operands side by side: the results go to `codes`, as far as the shortest of the four slices reaches.
+    /// Applies `operation` elementwise and writes the codes, up to the length of the shortest slice.
     #[inline]
     pub fn map(&self, operation: Operation, operands: [&[u64]; 3], codes: &mut [u64]) -> Mapped {
         let mut mapped = Mapped::default();
@@ -60,7 +62,7 @@ impl Unit<'_> {
         mapped
     }
 
-    /// `operation` on operands side by side, with the flags of each result: as far as the shortest of the four slices reaches.
+    /// Applies `operation` elementwise and writes codes and flags, up to the length of the shortest slice.
     #[inline]
     pub fn outcomes(&self, operation: Operation, operands: [&[u64]; 3], outcomes: &mut [Outcome]) {
         self.each(operation, operands, outcomes, |place, outcome| *place = outcome);
@@ -102,7 +104,7 @@ impl Unit<'_> {
 }
 
 impl<F: FormatFields> Datapath<'_, F> {
-    /// With sums in words of one kind, products and quotients in those of another.
+    /// Uses words of one kind for sums, of another for products and quotients.
     #[inline(always)]
     fn each<S: Word, P: Word, T>(
         &self,

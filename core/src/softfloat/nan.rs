@@ -1,4 +1,4 @@
-//! Which NaN an operation gives, by named rule.
+//! Rules for NaN results, by name.
 
 use super::{
     Flags, Outcome,
@@ -7,33 +7,39 @@ use super::{
 };
 use crate::format::{Class, Decoded, Float, Format, Specials};
 
-/// Which NaN an operation gives, and which integer an invalid conversion to integers gives.
+/// Rule for the NaN that an operation gives, and the integer that an invalid conversion gives.
 ///
-/// In a format with one NaN, that one, whatever the rule; where two codes differ in the sign only (e4m3), rules that
-/// give or pass on a sign keep it.
+/// A format with one NaN gives that one under every rule. Where two NaN codes differ only in the sign (e4m3), rules
+/// that set or propagate
+/// a sign keep it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NanRule {
-    /// Always the format's canonical NaN (RISC-V): positive, quiet, no payload. Invalid conversions to integers saturate, NaN
-    /// to the largest.
+    /// The format's canonical NaN always (RISC-V): positive, quiet, no payload.
+    /// Invalid conversions to integers saturate, NaN to the largest.
     Canonical,
-    /// SSE: the first operand that is NaN, made quiet (of fma: of the two factors and the addend in this order); without one, the
-    /// negative canonical NaN. Zero times infinity plus a quiet NaN is that NaN, without a flag (measured on an AMD EPYC; Berkeley SoftFloat's
-    /// 8086-SSE variant flags it). Invalid conversions to integers give the most negative integer (unsigned: the largest).
+    /// SSE: the first operand that is NaN, made quiet; without one, the negative canonical NaN.
+    /// The order for fma is the two factors, then the addend. Zero times infinity plus a quiet NaN is that NaN, without
+    /// a flag (measured on an
+    /// AMD EPYC; Berkeley SoftFloat's 8086-SSE variant flags it). Invalid conversions to integers give the most
+    /// negative integer (unsigned:
+    /// the largest).
     X86,
-    /// ARM with default NaN off: the first signalling NaN, made quiet, else the first quiet one (of fma: the addend comes
-    /// first); without one, the positive canonical NaN. Invalid conversions to integers saturate, NaN to zero.
+    /// ARM with default NaN off: the first signalling NaN, made quiet, else the first quiet NaN.
+    /// For fma the addend comes first. Without a NaN operand, the positive canonical NaN. Invalid conversions to
+    /// integers saturate, NaN to zero.
     Arm,
-    /// NVIDIA GPUs: always the positive NaN with every bit of the significand set (0x7fffffff, 0x7fff). Invalid conversions to integers
-    /// saturate; NaN becomes zero, but from 64 bits or to 64 bits the code of which the highest bit alone is set (the PTX manual; from
-    /// f64 to integers of 8 and 32 bits measured on an H200).
+    /// NVIDIA GPUs: the positive NaN with every significand bit set always (0x7fffffff, 0x7fff).
+    /// Invalid conversions to integers saturate. NaN becomes zero; from 64 bits or to 64 bits it becomes the code with
+    /// only the highest bit
+    /// set (the PTX manual; from f64 to integers of 8 and 32 bits measured on an H200).
     Nvidia,
 }
 
 impl NanRule {
-    /// Every rule, in the order of the documentation.
+    /// All rules, in the order of the documentation.
     pub const ALL: [NanRule; 4] = [NanRule::Canonical, NanRule::X86, NanRule::Arm, NanRule::Nvidia];
 
-    /// The name that options and reports use: `canonical`, `x86`, `arm`, `nvidia`.
+    /// Name in options and reports: `canonical`, `x86`, `arm`, `nvidia`.
     pub fn name(self) -> &'static str {
         match self {
             NanRule::Canonical => "canonical",
@@ -43,7 +49,7 @@ impl NanRule {
         }
     }
 
-    /// The NaN of an invalid operation on numbers; `None` in a format without NaN.
+    /// NaN of an invalid operation on numbers; `None` in a format without NaN.
     pub(super) fn fresh(self, format: &Format) -> Option<u64> {
         let float = format.float()?;
         let trailing = 1u64 << float.trailing_bits;
@@ -54,7 +60,7 @@ impl NanRule {
         }
     }
 
-    /// The NaN that `operand`, a NaN of a format with `trailing_bits`, becomes in `format`: the leading bits of its payload are kept.
+    /// NaN in `format` of a NaN operand with `trailing_bits`; the leading bits of its payload are kept.
     pub(super) fn passed_on(self, operand: &Decoded, trailing_bits: u32, format: &Format) -> Option<u64> {
         let float = format.float()?;
         match self {
@@ -70,7 +76,7 @@ impl NanRule {
     }
 }
 
-/// The quiet NaN of this sign and payload, as far as the format tells NaNs apart.
+/// Quiet NaN of this sign and payload, as far as the format distinguishes NaNs.
 fn nan(format: &Format, float: &Float, negative: bool, payload: u64) -> Option<u64> {
     match float.specials {
         Specials::Ieee => format.quiet_nan(negative && float.signed, payload),
@@ -79,24 +85,23 @@ fn nan(format: &Format, float: &Float, negative: bool, payload: u64) -> Option<u
     }
 }
 
-/// Whether a NaN of a format is signalling: IEEE 754 formats tell by the leading bit of the trailing significand.
+/// True for a signalling NaN: in IEEE 754 formats the leading bit of the trailing significand is clear.
 pub(super) fn is_signalling(nan: &Decoded, float: &Float) -> bool {
     float.specials == Specials::Ieee && nan.class == Class::Nan && nan.significand >> (float.trailing_bits - 1) & 1 == 0
 }
 
 impl<F: FormatFields> Datapath<'_, F> {
-    /// An invalid operation on numbers.
+    /// Outcome of an invalid operation on numbers.
     #[cold]
     pub(super) fn invalid(&self) -> Outcome {
         Outcome { code: self.environment.nan.fresh(self.format), flags: Flags::INVALID }
     }
 
-    /// Whether a code is a signalling NaN.
     pub(super) fn signals(&self, code: u64) -> bool {
         is_signalling(&self.format.decode(code), &self.float)
     }
 
-    /// The result of an operation on `operands`, at least one of which is NaN.
+    /// Result of an operation on `operands`, at least one of which is NaN.
     #[cold]
     pub(super) fn nan_of(&self, operands: &[u64]) -> Outcome {
         let nans = || operands.iter().copied().filter(|&code| self.kind(code) == OperandClass::Nan);

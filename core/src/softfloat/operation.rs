@@ -1,6 +1,6 @@
 //! The operations, as data.
 
-/// An operation on codes of one format.
+/// Operation on codes of one format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operation {
     /// `x + y`.
@@ -17,13 +17,13 @@ pub enum Operation {
     Fma,
     /// IEEE 754 remainder: `x - n * y`, n the integer nearest to `x / y`, ties to even.
     Rem,
-    /// Round to an integral value, without the inexact flag (IEEE 754: roundToIntegral...).
+    /// Rounding to an integral value, without the inexact flag (IEEE 754: roundToIntegral...).
     Rint,
-    /// Round to an integral value, with the inexact flag (IEEE 754: roundToIntegralExact).
+    /// Rounding to an integral value, with the inexact flag (IEEE 754: roundToIntegralExact).
     RintExact,
-    /// The least number that is greater than x (IEEE 754: nextUp).
+    /// Least number greater than x (IEEE 754: nextUp).
     NextUp,
-    /// The greatest number that is less than x (IEEE 754: nextDown).
+    /// Greatest number less than x (IEEE 754: nextDown).
     NextDown,
     /// IEEE 754-2019 minimum: NaN if an operand is NaN; -0 below +0.
     Minimum,
@@ -33,7 +33,7 @@ pub enum Operation {
     MinimumNumber,
     /// IEEE 754-2019 maximumNumber.
     MaximumNumber,
-    /// IEEE 754-2008 minNum: as minimumNumber, but a signalling NaN gives a quiet NaN.
+    /// IEEE 754-2008 minNum: minimumNumber, except that a signalling NaN gives a quiet NaN.
     MinNum,
     /// IEEE 754-2008 maxNum.
     MaxNum,
@@ -53,22 +53,22 @@ pub enum Operation {
     Unordered,
     /// IEEE 754 totalOrder(x, y).
     TotalOrder,
-    /// The IEEE 754 class, as its place in [`CLASSES`].
+    /// IEEE 754 class, as an index into [`CLASSES`].
     Classify,
 }
 
-/// What the code of an outcome means.
+/// Meaning of the code of an outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ResultKind {
-    /// A code of the format.
+    /// Code of the format.
     Number,
     /// 0 or 1.
     Truth,
-    /// A place in [`CLASSES`].
+    /// Index into [`CLASSES`].
     Class,
 }
 
-/// The classes of IEEE 754 (clause 5.7.2).
+/// Classes of IEEE 754 (clause 5.7.2).
 pub const CLASSES: [&str; 10] = [
     "signalingNaN",
     "quietNaN",
@@ -83,7 +83,7 @@ pub const CLASSES: [&str; 10] = [
 ];
 
 impl Operation {
-    /// Every operation with its name in options and reports, how many operands it has and what its result is.
+    /// All operations: name in options and reports, number of operands, kind of result.
     #[rustfmt::skip]
     pub const TABLE: &[(Operation, &'static str, usize, ResultKind)] = &[
         (Operation::Add, "add", 2, ResultKind::Number),
@@ -114,38 +114,38 @@ impl Operation {
         (Operation::Classify, "classify", 1, ResultKind::Class),
     ];
 
-    /// Every operation.
+    /// All operations.
     pub fn all() -> impl Iterator<Item = Operation> {
         Self::TABLE.iter().map(|row| row.0)
     }
 
-    /// Whether the result can be zero though no operand is (or, of the square root, needs more than powers of two).
+    /// True if the result can be zero though no operand is; for the square root, if it needs more than powers of two.
     pub(super) fn needs_zero(self) -> bool {
         use Operation::*;
         matches!(self, Add | Sub | Sqrt | Fma | Rem | Rint | RintExact)
     }
 
-    /// Whether the result can be negative though no operand is.
+    /// True if the result can be negative though no operand is.
     pub(super) fn needs_sign(self) -> bool {
         matches!(self, Operation::Sub | Operation::Rem)
     }
 
     fn row(self) -> &'static (Operation, &'static str, usize, ResultKind) {
-        // The table is in the order of the variants: a test.
+        // A test checks that the table is in the order of the variants.
         &Self::TABLE[self as usize]
     }
 
-    /// The name in options and reports.
+    /// Name in options and reports.
     pub fn name(self) -> &'static str {
         self.row().1
     }
 
-    /// How many operands it has.
+    /// Number of operands.
     pub fn operands(self) -> usize {
         self.row().2
     }
 
-    /// What its result is.
+    /// Kind of result.
     pub fn result(self) -> ResultKind {
         self.row().3
     }

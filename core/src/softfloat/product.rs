@@ -24,10 +24,10 @@ impl<F: FormatFields> Datapath<'_, F> {
         self.untyped().multiply_unusual::<W>(x, y)
     }
 
-    /// The exact product of two finite non-zero numbers.
+    /// Exact product of two finite non-zero numbers.
     #[inline(always)]
     pub(super) fn product<W: Word>(&self, a: &Unpacked<W>, b: &Unpacked<W>) -> Unpacked<W> {
-        // Significands fit half a word. The product of their leading bits is the bit below the top, which a carry may pass.
+        // Significands fit half a word. Their leading bits' product is the bit below the top, with room for a carry.
         let half = W::BITS / 2;
         let product = (a.significand >> half) * (b.significand >> half);
         let carry = product >= W::TOP;

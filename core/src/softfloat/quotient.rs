@@ -29,7 +29,7 @@ impl<F: FormatFields> Datapath<'_, F> {
             return self.round(negative, a.leading - b.leading - i32::from(below), quotient);
         }
         let divisor = b.significand >> (W::BITS - self.layout().precision);
-        // As if the divisor were an integer: its leading bit weighs one less than its precision.
+        // The divisor as an integer: its leading bit weighs one less than its precision.
         let leading = a.leading - b.leading + self.layout().trailing_bits as i32;
         let (quotient, zeros) = quotient(a.significand, divisor);
         self.round(negative, leading - zeros as i32, quotient)
@@ -70,7 +70,7 @@ impl Datapath<'_, Layout> {
 
     fn remainder(&self, a: &Unpacked<u128>, b: &Unpacked<u128>) -> Outcome {
         if a.leading < b.leading - 1 {
-            // Less than half of the divisor.
+            // The dividend is less than half of the divisor.
             return self.round(a.negative, a.leading, a.significand);
         }
         let unused = 128 - self.layout().precision;
@@ -84,7 +84,7 @@ impl Datapath<'_, Layout> {
         let mut odd = (rest / divisor) & 1 == 1;
         rest %= divisor;
         while distance > 0 {
-            // The rest has at most 54 bits.
+            // The remainder has at most 54 bits.
             let step = distance.min(64);
             rest <<= step;
             odd = (rest / divisor) & 1 == 1;
@@ -101,7 +101,7 @@ impl Datapath<'_, Layout> {
     }
 }
 
-/// `x / y` of two left-justified numbers, left-justified and jammed, and whether it is below 1.
+/// `x / y` of two left-justified numbers, left-justified and jammed, and true if it is below 1.
 #[inline(always)]
 fn ratio(x: u64, y: u64) -> (u64, bool) {
     let below = x < y;
@@ -110,18 +110,18 @@ fn ratio(x: u64, y: u64) -> (u64, bool) {
     (quotient.low() | u64::bit(quotient * divisor != dividend), below)
 }
 
-/// `dividend / divisor`, left-justified and jammed, and by how many places it was shifted for that. The dividend is left-justified,
-/// the divisor has a normal number's precision.
+/// `dividend / divisor`, left-justified and jammed, and the number of places it was shifted for that.
+/// The dividend is left-justified, the divisor has a normal number's precision.
 #[inline(always)]
 fn quotient<W: Word>(dividend: W, divisor: W) -> (W, u32) {
     let whole = dividend / divisor;
     let rest = dividend - whole * divisor;
     let zeros = whole.leading_zeros();
     if W::BITS == 64 {
-        // At least 33 bits: two more than the precision, which is enough without random bits.
+        // At least 33 bits: two more than the precision, enough without random bits.
         return (whole << zeros | W::bit(rest != W::ZERO), zeros);
     }
-    // The rest is less than the divisor, so that it can be shifted as far.
+    // The remainder is less than the divisor and can be shifted as far.
     let rest = rest << zeros;
     let fraction = rest / divisor;
     (whole << zeros | fraction | W::bit(fraction * divisor != rest), zeros)

@@ -21,7 +21,7 @@ impl<F: FormatFields> Datapath<'_, F> {
 
     #[inline(always)]
     fn rounded_root(&self, a: &Unpacked<u64>) -> Outcome {
-        // The significand as m in [1, 4) times an even power of two: its root has its leading bit at 1.
+        // The significand as m in [1, 4) times an even power of two: the root's leading bit is at 1.
         let (odd, leading) = (a.leading & 1, a.leading >> 1);
         match self.layout().precision {
             _ if self.random => self.round(false, leading, long_root(a.significand, odd)),
@@ -45,12 +45,15 @@ impl<F: FormatFields> Datapath<'_, F> {
     }
 }
 
-/// The double nearest to the root of `significand * 2^odd / 2^63`, left-justified, for a significand of 53 bits or fewer: the host's
-/// root, which IEEE 754 rounds correctly.
+/// Double nearest to the root of `significand * 2^odd / 2^63`, left-justified, for 53 bits or fewer.
 ///
-/// For one of p bits, p at most 25, it is as good as the root jammed. Let t be a number of p + 1 bits from 1 to 2, where the
-/// rounding to p bits or its exactness changes. Its square and the operand m are multiples of 2^-2p, so that a root r other
-/// than t is at least 2^-2p / (r + t) > 2^-(2p + 2) away from it: by more than half a double's last place there, 2^-53.
+/// It is the host's root, which IEEE 754 rounds correctly. For a significand of p bits, p at most 25, it rounds like
+/// the jammed root.
+/// Let t be a number of p + 1 bits from 1 to 2, where the rounding to p bits or its exactness changes. Its square and
+/// the operand m are
+/// multiples of 2^-2p, so that a root r other than t is at least 2^-2p / (r + t) > 2^-(2p + 2) away from it: by more
+/// than half a double's
+/// last place there, 2^-53.
 #[inline(always)]
 fn nearest_root(significand: u64, odd: i32) -> u64 {
     // The leading bit of the significand adds one to the exponent.
@@ -59,28 +62,29 @@ fn nearest_root(significand: u64, odd: i32) -> u64 {
     operand.sqrt().to_bits() << BELOW | 1 << 63
 }
 
-/// The same root, left-justified and jammed: the remainder tells on which side of the nearest double it lies, nearer than half-way
-/// to the next.
+/// The same root, left-justified and jammed, from the sign of the remainder.
+/// The nearest double is nearer than half-way to the next, so the remainder decides the side.
 #[inline(always)]
 fn jammed_root(significand: u64, odd: i32) -> u64 {
     let root = nearest_root(significand, odd);
     let (integer, m) = (root >> BELOW, significand >> BELOW << odd);
-    // The remainder of the integers has at most 54 bits: their low words have it.
+    // The remainder of the integers has at most 54 bits, so low words suffice.
     let rest = (m << (f64::MANTISSA_DIGITS - 1)).wrapping_sub(integer.wrapping_mul(integer)) as i64;
     root.wrapping_add_signed(rest.signum())
 }
 
-/// The root of `significand * 2^odd / 2^63`, left-justified and jammed, to 128 bits.
+/// Root of `significand * 2^odd / 2^63`, left-justified and jammed, to 128 bits.
 ///
-/// Of N = M * 2^128, M = `significand * 2^(63 + odd)`: where r is the root of M and m - r^2 what that leaves, r * 2^64 + q with
-/// q = (m - r^2) * 2^128 / (2 * r * 2^64), cut, is the root of N or one more than it (Zimmermann, Karatsuba Square Root).
+/// Let M = `significand * 2^(63 + odd)`, N = M * 2^128, and r the root of M. With q = (m - r^2) * 2^128 / (2 * r *
+/// 2^64), truncated,
+/// r * 2^64 + q is the root of N or one more than it (Zimmermann, Karatsuba Square Root).
 fn long_root(significand: u64, odd: i32) -> u128 {
     let high = u128::from(significand) << (63 + odd);
     let root = high.isqrt();
     // At most 2 * root, which is less than 2^65.
     let rest = high - root * root;
     let (quotient, remainder) = ((rest << 63) / root, (rest << 63) % root);
-    // What is left of N is remainder * 2^65 - quotient^2.
+    // The remainder of N is remainder * 2^65 - quotient^2.
     let too_large = quotient.checked_mul(quotient).is_none_or(|square| square.div_ceil(1 << 65) > remainder);
     let lower = (root << 64).wrapping_add(quotient).wrapping_sub(u128::from(too_large));
     // A number of 64 bits and even powers of two is a square only if its leading half is one.
@@ -93,15 +97,15 @@ mod tests {
     use num_bigint::BigUint;
     use proptest::prelude::*;
 
-    /// The root of a significand and an odd power of two, left-justified and jammed, by integers alone.
+    /// Root of a significand and an odd power of two, left-justified and jammed, by integers alone.
     fn integer_root(significand: u64, odd: i32) -> u64 {
         let m = u128::from(significand) << 64 >> (1 - odd);
         let root = m.isqrt();
         root as u64 | u64::bit(root * root != m)
     }
 
-    /// Checks that roots of the integer m have the same bits as those by integers in a precision and the half-way bit, and
-    /// the same below them: zeros or not.
+    /// Checks the root of the integer m against the root by integers.
+    /// Both have the same bits up to the precision and the half-way bit, and the same zero or non-zero rest.
     fn agrees(m: u64, precision: u32, root: fn(u64, i32) -> u64) -> Result<(), TestCaseError> {
         let significand = m << m.leading_zeros();
         for odd in [0, 1] {
@@ -115,7 +119,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2_000))]
 
-        /// Near squares is where the sides are hard to tell.
+        /// Near squares the sides are hard to distinguish.
         #[test]
         fn roots_of_doubles_are_those_of_integers(m in 1u64 << 52..1 << 53, near in 1u64 << 26..1 << 27, offset in -3i64..=3) {
             // Squares of 27 bits in 53 or 54, and their neighbours.
@@ -144,7 +148,7 @@ mod tests {
         fn nearest_doubles_tell_the_roots_of_narrow_formats(
             precision in 1u32..=25, random: u64, near in 1u64 << 25..1 << 26, offset in -3i64..=3
         ) {
-            // Half-way between numbers of the precision, squared, is where a root is nearest to where it would be rounded otherwise.
+            // The square of a half-way number has a root nearest to a rounding boundary.
             let half_way = near >> (25 - precision);
             let square = (half_way * half_way) as i64;
             let width = u64::BITS - square.leading_zeros();

@@ -9,7 +9,7 @@ use super::{
 };
 
 impl<F: FormatFields> Datapath<'_, F> {
-    /// One of the six minimum and maximum operations: an operand, exactly. -0 is below +0.
+    /// Minimum or maximum by one of the six operations: an operand, exactly. -0 is below +0.
     pub(super) fn select(&self, operation: Operation, x: u64, y: u64) -> Outcome {
         use Operation::*;
         let [x_kind, y_kind] = [x, y].map(|code| self.kind(code));
@@ -31,7 +31,7 @@ impl<F: FormatFields> Datapath<'_, F> {
         let first = match self.compare(x, y) {
             Some(Ordering::Less) => !largest,
             Some(Ordering::Greater) => largest,
-            // Equal numbers differ in the sign of a zero at most.
+            // Equal numbers differ at most in the sign of a zero.
             _ => self.layout().negative(x) != largest,
         };
         self.itself(if first { x } else { y })
@@ -51,20 +51,20 @@ impl<F: FormatFields> Datapath<'_, F> {
         let magnitude = self.layout().magnitude(x);
         match operand.kind {
             OperandClass::Nan => self.nan_of(&[x]),
-            // The smallest number beyond zero, whatever the sign of the zero; nothing is below it in an unsigned format.
+            // The smallest number beyond zero, for either sign of the zero; an unsigned format has nothing below.
             OperandClass::Zero => exact(if up || self.layout().signed() { self.layout().assemble(!up, 1) } else { 0 }),
             _ if operand.negative != up => {
                 let last = self.layout().largest + u64::from(self.format.has_infinity());
                 exact(self.layout().assemble(operand.negative, (magnitude + 1).min(last)))
             }
-            // Without a zero the smallest number of the other sign, if there is one, is next.
+            // Without a zero the smallest number of the other sign is next, if there is one.
             _ if magnitude == 0 => exact(self.layout().assemble(!operand.negative, 0)),
             _ if magnitude == 1 && self.layout().has_zero => self.zero(operand.negative),
             _ => exact(self.layout().assemble(operand.negative, magnitude - 1)),
         }
     }
 
-    /// x as the result of an operation: without padding, and a zero where subnormal operands are flushed.
+    /// x as the result of an operation: without padding, flushed if subnormal operands are.
     fn itself(&self, x: u64) -> Outcome {
         let negative = self.layout().negative(x);
         match self.kind(x) {

@@ -28,7 +28,7 @@ impl<F: FormatFields> Datapath<'_, F> {
     #[inline(always)]
     pub(super) fn add_or_sub<W: Word>(&self, x: u64, y: u64, negate: bool) -> Outcome {
         if self.is_normal(x) & self.is_normal(y) {
-            // Magnitudes ascend with the numbers. Which is larger follows no pattern: selections, not branches.
+            // Magnitudes ascend with the numbers. The larger one is random: selections, not branches.
             let layout = self.layout();
             let swap = layout.magnitude(y) > layout.magnitude(x);
             let large = self.normal::<W>(select_unpredictable(swap, y, x));
@@ -52,7 +52,7 @@ impl<F: FormatFields> Datapath<'_, F> {
         self.untyped().multiply_add_unusual::<W>(x, y, z)
     }
 
-    /// The sum of two finite non-zero numbers. Their significands have at least two zeros at the end.
+    /// Sum of two finite non-zero numbers. Their significands have at least two zeros at the end.
     #[inline(always)]
     fn rounded_sum<W: Word>(&self, a: &Unpacked<W>, b: &Unpacked<W>) -> Outcome {
         let swap = (b.leading > a.leading) | ((b.leading == a.leading) & (b.significand > a.significand));
@@ -66,8 +66,7 @@ impl<F: FormatFields> Datapath<'_, F> {
         self.ordered_sum(large.negative, &large, &small, large.negative != small.negative)
     }
 
-    /// The sum of two finite non-zero numbers, the larger one first: their difference, if they are opposite, with the sign
-    /// `negative`.
+    /// Sum of two finite non-zero numbers, the larger one first; opposite ones give a difference of sign `negative`.
     ///
     /// Where more than one leading bit cancels, the exponents differ by at most one and nothing was cut off.
     #[inline(always)]
@@ -137,7 +136,7 @@ impl Datapath<'_, Layout> {
         self.special_sum(&product, &c)
     }
 
-    /// The sum of two operands that are not NaN.
+    /// Sum of two operands that are not NaN.
     fn special_sum<W: Word>(&self, a: &Unpacked<W>, b: &Unpacked<W>) -> Outcome {
         match (a.kind, b.kind) {
             (OperandClass::Infinite, OperandClass::Infinite) if a.negative != b.negative => self.invalid(),

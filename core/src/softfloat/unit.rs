@@ -1,4 +1,4 @@
-//! A floating-point unit: the arithmetic of one format in one environment.
+//! Floating-point unit: the arithmetic of one format in one environment.
 
 use std::cmp::Ordering;
 
@@ -8,8 +8,9 @@ use crate::{
     format::{Encoding, Format, Layout, Rounding},
 };
 
-/// Widest precision for which products fit 64 bits: they take twice as many, and their sums with other numbers two more for a
-/// carry and for what is cut off. Sums of two numbers fit 64 bits in every format.
+/// Widest precision for which products fit 64 bits; sums of two numbers fit in every format.
+/// Products need twice the precision, and their sums with other numbers two bits more, for a carry and for dropped
+/// bits.
 pub(super) const NARROW_PRECISION: u32 = 31;
 
 /// The arithmetic of one floating-point format in one environment: every operation on its codes.
@@ -27,7 +28,7 @@ pub(super) const NARROW_PRECISION: u32 = 31;
 pub struct Unit<'a>(pub(super) Datapath<'a, Layout>);
 
 impl<'a> Unit<'a> {
-    /// The unit of `format`.
+    /// Unit of `format`.
     ///
     /// # Errors
     /// An integer format.
@@ -42,36 +43,37 @@ impl<'a> Unit<'a> {
         Ok(Unit(Datapath { format, float, fields: Layout::of(&float), environment, random, wide }))
     }
 
-    /// The format.
+    /// Format of the codes.
     pub fn format(&self) -> &'a Format {
         self.0.format
     }
 
-    /// The environment.
+    /// Environment of the operations.
     pub fn environment(&self) -> &Environment {
         &self.0.environment
     }
 
-    /// Whether the format can carry `operation`: one whose result may be zero needs a zero, one whose result may
-    /// be negative though its operands are not needs a sign.
+    /// Checks that the format can represent the results of `operation`.
+    /// A result that may be zero needs a zero; one that may be negative though its operands are not needs a sign.
     ///
     /// # Errors
-    /// It cannot: the message says why, and which operations the format carries.
+    /// The reason, and the operations that the format can represent.
     pub fn carries(&self, operation: Operation) -> Result<()> {
         self.0.carries(operation)
     }
 
-    /// `operation` on `operands` (as many as it has; the others are ignored). See [`Operation::result`] for what the code means.
+    /// Applies `operation` to as many `operands` as it has; see [`Operation::result`] for the code's meaning.
     ///
-    /// What an operation gives that the format cannot carry ([`Unit::carries`]) is rounded as any value: a result of zero without a zero
-    /// to the smallest number, a negative one without a sign to NaN.
+    /// A result that the format cannot represent ([`Unit::carries`]) is rounded like any value: zero without a zero to
+    /// the smallest number, a
+    /// negative one without a sign to NaN.
     #[inline]
     pub fn apply(&self, operation: Operation, operands: [u64; 3]) -> Outcome {
         self.0.apply(operation, operands)
     }
 
-    /// `x + y` (IEEE 754 addition). Infinities of opposite signs are invalid. An exact sum of zero has the sign of its terms
-    /// where they agree, else +0 (-0 under RD).
+    /// `x + y` (IEEE 754 addition). Infinities of opposite signs are invalid.
+    /// A zero sum has the sign of its terms where they agree, else +0 (-0 under RD).
     #[inline]
     pub fn add(&self, x: u64, y: u64) -> Outcome {
         self.0.add(x, y)
@@ -89,8 +91,9 @@ impl<'a> Unit<'a> {
         self.0.mul(x, y)
     }
 
-    /// `x / y` (IEEE 754 division). 0/0 and infinity/infinity are invalid; another number divided by zero is an infinity, with the
-    /// flag for it (and overflows where that becomes something else).
+    /// `x / y` (IEEE 754 division). 0/0 and infinity/infinity are invalid.
+    /// Another number divided by zero is an infinity, with its flag (and overflows where the environment replaces
+    /// infinities).
     #[inline]
     pub fn div(&self, x: u64, y: u64) -> Outcome {
         self.0.div(x, y)
@@ -102,60 +105,63 @@ impl<'a> Unit<'a> {
         self.0.sqrt(x)
     }
 
-    /// `x * y + z`, rounded once (IEEE 754 fusedMultiplyAdd). Zero times infinity is invalid, and so are
-    /// infinities of opposite signs. Where z is a quiet NaN besides, [`NanRule::X86`](super::NanRule::X86) passes it on without a flag; the other rules
-    /// have the invalid operation.
+    /// `x * y + z`, rounded once (IEEE 754 fusedMultiplyAdd).
+    /// Zero times infinity is invalid, and so are infinities of opposite signs. If z is a quiet NaN then,
+    /// [`NanRule::X86`](super::NanRule::X86) propagates it without a flag; the other rules raise invalid.
     #[inline]
     pub fn fma(&self, x: u64, y: u64, z: u64) -> Outcome {
         self.0.fma(x, y, z)
     }
 
-    /// IEEE 754 remainder: `x - n * y` with n the integer nearest to `x / y`, ties to even: always exact. A zero has the sign of x.
-    /// An infinite x, and y = 0, are invalid.
+    /// `x - n * y` with n the integer nearest to `x / y`, ties to even: always exact (IEEE 754 remainder).
+    /// A zero has the sign of x. An infinite x, and y = 0, are invalid.
     #[inline]
     pub fn rem(&self, x: u64, y: u64) -> Outcome {
         self.0.rem(x, y)
     }
 
-    /// x rounded to an integral value of the same format, in the environment's direction (IEEE 754 roundToIntegral): never inexact.
+    /// x rounded to an integral value, in the environment's direction, never inexact (roundToIntegral).
     #[inline]
     pub fn rint(&self, x: u64) -> Outcome {
         self.0.rint(x)
     }
 
-    /// As [`Unit::rint`], and inexact where the result differs from x (IEEE 754 roundToIntegralExact).
+    /// Like [`Unit::rint`], but inexact where the result differs from x (IEEE 754 roundToIntegralExact).
     #[inline]
     pub fn rint_exact(&self, x: u64) -> Outcome {
         self.0.rint_exact(x)
     }
 
-    /// The least number or infinity that is greater than x (IEEE 754 nextUp); the largest one, and an infinity, is its own.
-    /// Above the negative number next to zero comes -0 (+0 in a format without -0).
+    /// Least number or infinity greater than x (IEEE 754 nextUp).
+    /// The largest number of a format without infinities, and an infinity, give themselves. The negative number next to
+    /// zero gives -0 (+0 in
+    /// a format without -0).
     #[inline]
     pub fn next_up(&self, x: u64) -> Outcome {
         self.0.next_up(x)
     }
 
-    /// The greatest number or infinity that is less than x (IEEE 754 nextDown): as [`Unit::next_up`], downward.
+    /// Greatest number or infinity less than x (IEEE 754 nextDown): [`Unit::next_up`], downward.
     #[inline]
     pub fn next_down(&self, x: u64) -> Outcome {
         self.0.next_down(x)
     }
 
-    /// How two numbers or infinities compare; `None` if one is NaN. Zeros are equal whatever their signs.
+    /// Order of two numbers or infinities; `None` if one is NaN. Zeros are equal regardless of sign.
     #[inline]
     pub fn compare(&self, x: u64, y: u64) -> Option<Ordering> {
         self.0.compare(x, y)
     }
 
-    /// IEEE 754 totalOrder: code 1 if x is below y or the same datum, else 0. -0 is below +0; NaNs lie beyond the infinities, by sign, then
-    /// signalling before quiet seen from zero, then by payload.
+    /// IEEE 754 totalOrder: code 1 if x is below y or the same datum, else 0.
+    /// -0 is below +0; NaNs lie beyond the infinities, by sign, then signalling before quiet seen from zero, then by
+    /// payload.
     #[inline]
     pub fn total_order(&self, x: u64, y: u64) -> Outcome {
         self.0.total_order(x, y)
     }
 
-    /// The IEEE 754 class (clause 5.7.2) of x, as its place in [`CLASSES`](super::CLASSES). The environment does not matter.
+    /// IEEE 754 class of x (clause 5.7.2), as an index into [`CLASSES`](super::CLASSES).
     #[inline]
     pub fn classify(&self, x: u64) -> Outcome {
         self.0.classify(x)

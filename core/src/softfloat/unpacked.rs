@@ -6,7 +6,6 @@ use crate::{
     number::Word,
 };
 
-/// What an operand is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OperandClass {
     Zero,
@@ -16,25 +15,25 @@ pub(super) enum OperandClass {
     Nan,
 }
 
-/// A number, infinity or NaN: `(-1)^negative * significand * 2^(leading + 1 - BITS)` if it is finite.
+/// Number, infinity or NaN: `(-1)^negative * significand * 2^(leading + 1 - BITS)` if it is finite.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Unpacked<W> {
     pub kind: OperandClass,
     pub negative: bool,
     /// The significand, left-justified.
     pub significand: W,
-    /// Exponent of its leading bit.
+    /// Exponent of the significand's leading bit.
     pub leading: i32,
 }
 
 impl<F: FormatFields> Datapath<'_, F> {
-    /// Whether the code is a normal number's.
+    /// True for the code of a normal number.
     #[inline(always)]
     pub(super) fn is_normal(&self, code: u64) -> bool {
         self.layout().is_normal(self.layout().magnitude(code))
     }
 
-    /// The operand with this code of a normal number.
+    /// Operand with this code of a normal number.
     #[inline(always)]
     pub(super) fn normal<W: Word>(&self, code: u64) -> Unpacked<W> {
         let (significand, leading) = self.layout().normal(self.layout().magnitude(code));
@@ -42,7 +41,7 @@ impl<F: FormatFields> Datapath<'_, F> {
         Unpacked { kind: OperandClass::Finite, negative: self.layout().negative(code), significand, leading }
     }
 
-    /// The operand with this code, subnormal numbers flushed where the environment says so.
+    /// Operand with this code, subnormals flushed if the environment says so.
     #[inline]
     pub(super) fn operand<W: Word>(&self, code: u64) -> Unpacked<W> {
         match self.is_normal(code) {
@@ -51,7 +50,7 @@ impl<F: FormatFields> Datapath<'_, F> {
         }
     }
 
-    /// An operand that is not a normal number.
+    /// Operand that is not a normal number.
     fn unusual<W: Word>(&self, negative: bool, magnitude: u64) -> Unpacked<W> {
         let is = |kind| Unpacked { kind, negative, significand: W::ZERO, leading: 0 };
         if magnitude > self.layout().largest {
@@ -75,7 +74,7 @@ impl<F: FormatFields> Datapath<'_, F> {
         }
     }
 
-    /// What the operand with this code is.
+    /// Class of the operand with this code.
     #[inline]
     pub(super) fn kind(&self, code: u64) -> OperandClass {
         self.operand::<u64>(code).kind

@@ -5,16 +5,16 @@ use crate::{
     number::{Real, Rounding, product, sum},
 };
 
-/// Where an operation's result goes and how it is rounded.
+/// Target of an operation's result: format, rounding, overflow and NaN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResultTarget {
     /// Format of the result.
     pub format: &'static Format,
     /// Rounding direction.
     pub rounding: Rounding,
-    /// What happens to a result beyond the largest finite number.
+    /// Treatment of results beyond the largest finite number.
     pub overflow: Overflow,
-    /// The code of every NaN result.
+    /// Code of every NaN result.
     pub nan: u64,
 }
 
@@ -28,7 +28,7 @@ impl ResultTarget {
         }
     }
 
-    /// Whether an exact sum of zero is -0 when its terms do not agree on a sign (IEEE 754, clause 6.3).
+    /// True if an exact zero sum of terms without a common sign is -0 (IEEE 754, clause 6.3).
     fn cancels_to_negative(&self) -> bool {
         self.rounding == Rounding::Rd
     }
@@ -36,16 +36,15 @@ impl ResultTarget {
 
 /// `x + y`, rounded once (IEEE 754 addition).
 ///
-/// Infinities of opposite signs give NaN. A sum of zero has the sign of its terms where they agree, else +0
-/// (-0 under RD).
+/// Infinities of opposite signs give NaN. A zero sum has the sign of its terms where they agree, else +0 (-0 under RD).
 pub fn add(x: &Real, y: &Real, target: &ResultTarget) -> u64 {
     target.round(&sum(x, y, target.cancels_to_negative()))
 }
 
 /// `x * y + z`, rounded once (IEEE 754 fusedMultiplyAdd).
 ///
-/// Zero times infinity, and infinities of opposite signs, give NaN. Significands of x and y together may have
-/// at most 110 bits.
+/// Zero times infinity, and infinities of opposite signs, give NaN. Significands of x and y have at most 110 bits in
+/// total.
 pub fn fma(x: &Real, y: &Real, z: &Real, target: &ResultTarget) -> u64 {
     target.round(&sum(&product(x, y), z, target.cancels_to_negative()))
 }

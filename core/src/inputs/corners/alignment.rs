@@ -1,4 +1,4 @@
-//! How wide the alignment of terms is, what it does with the rest, and how the sum is rounded.
+//! Corners of the alignment: its width, its treatment of dropped bits, and the rounding of the sum.
 
 use super::sketch::{FactorCodes, SWEEP, Sketch, code};
 use crate::format::Format;
@@ -23,7 +23,7 @@ pub(super) fn add(s: &mut Sketch<'_>) {
     cancellation(s);
 }
 
-/// A pair that cancels shows which bits of a smaller term were kept.
+/// A pair that cancels and a smaller term: the sum shows which bits were kept.
 fn width(s: &mut Sketch<'_>, q: i32, from: i32) {
     let (e, [x, y, z, _], zero) = (s.top(), s.slots(), s.c_zero(false));
     let pair = [s.power(x, false, e), s.power(y, true, e)];
@@ -50,7 +50,7 @@ fn width_with_c(s: &mut Sketch<'_>, q: i32, from: i32) {
     }
 }
 
-/// Many equal small terms, which show only together.
+/// Many equal small terms, visible only together.
 fn many(s: &mut Sketch<'_>, q: i32, from: i32) {
     let (e, [x, y, ..], zero) = (s.top(), s.slots(), s.c_zero(false));
     let others = |taken: &[usize]| -> Vec<_> {
@@ -64,8 +64,8 @@ fn many(s: &mut Sketch<'_>, q: i32, from: i32) {
     s.add(format!("width/many-pair-{q}"), &cancelling, zero);
 }
 
-/// Two equal terms, whose sum has a leading bit above both, and a smaller one: of the bits that alignment keeps the
-/// result may lose one more.
+/// Two equal terms, whose sum has a leading bit above both, and a smaller one.
+/// The result may lose one of the bits that the alignment keeps.
 fn carry(s: &mut Sketch<'_>, q: i32, from: i32) {
     let (e, [x, y, z, _]) = (s.top(), s.slots());
     let pair = [s.power(x, false, e), s.power(y, false, e)];
@@ -75,8 +75,8 @@ fn carry(s: &mut Sketch<'_>, q: i32, from: i32) {
     }
 }
 
-/// Ties in the last of `precision` places of a sum whose leading bit is one or two above all terms: the bits that decide are
-/// within reach of the alignment.
+/// Ties in the last of `precision` places of a sum whose leading bit is one or two above all terms.
+/// The deciding bits are within reach of the alignment.
 fn ties_after_carry(s: &mut Sketch<'_>, precision: i32) {
     let (e, [x, y, z, w], zero) = (s.top() - 2, s.slots(), s.c_zero(false));
     for (sign, negative) in [("", false), ("minus-", true)] {
@@ -94,7 +94,7 @@ fn ties_after_carry(s: &mut Sketch<'_>, precision: i32) {
     }
 }
 
-/// Half a unit in the last of `precision` places beside an even or odd last place, alone and with a term that decides.
+/// Half a unit in the last of `precision` places, after an even or odd digit, alone and with a deciding term.
 fn ties(s: &mut Sketch<'_>, precision: i32) {
     let (e, [x, y, z, w], zero) = (s.top(), s.slots(), s.c_zero(false));
     // Three blocks of eight distances, and two for negative sums.
@@ -114,7 +114,7 @@ fn ties(s: &mut Sketch<'_>, precision: i32) {
     }
 }
 
-/// Sums that cancel to the last bit of a product, with u = one unit in the last place of 1.
+/// Sums that cancel to the last bit of a product; u is one unit in the last place of 1.
 fn cancellation(s: &mut Sketch<'_>) {
     let [x, y, z, _] = s.slots();
     let near_one = |format: &Format, units: i32| {

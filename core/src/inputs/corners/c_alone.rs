@@ -1,4 +1,4 @@
-//! c with no product beside it: what the accumulator does to a number that it only has to pass through.
+//! Corners with c and no product: effect of the accumulator on a number that passes through.
 
 use super::sketch::Sketch;
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     isa::Case,
 };
 
-/// Formats with more exponents than this are stepped through in their middle.
+/// Exponents of a format above which only the middle ones are tried.
 const EXPONENTS: i32 = 320;
 
 pub(super) fn add(s: &mut Sketch<'_>) {
@@ -19,7 +19,7 @@ pub(super) fn add(s: &mut Sketch<'_>) {
         if sparse && !near_an_end && e % 29 != 0 {
             continue;
         }
-        // Every bit of the significand set, signs by turns.
+        // Every bit of the significand set, with alternating signs.
         push(s, format!("c/ones-2^{e}"), ones(format, e % 2 != 0, e));
     }
     for bit in 1..=format.fraction_bits() as i32 {
@@ -39,7 +39,7 @@ fn push(s: &mut Sketch<'_>, name: String, c: Option<u64>) {
     }
 }
 
-/// The largest number below 2^(e+1).
+/// Largest number below 2^(e+1).
 fn ones(format: &Format, negative: bool, e: i32) -> Option<u64> {
     let value = Finite::exact(negative, u128::MAX >> 1, e - 126);
     format.encode(&Real::Finite(value), Rounding::Rz, Overflow::Saturate)

@@ -1,8 +1,8 @@
-//! Which positions of k are summed together, and in which order groups follow.
+//! Corners of grouping: positions of k that are summed together, and the order of groups.
 
 use super::sketch::Sketch;
 
-/// A distance below the leading term at which no known alignment keeps a bit.
+/// Distance below the leading term at which no known alignment keeps a bit.
 const LOST: i32 = 30;
 
 pub(super) fn add(s: &mut Sketch<'_>) {
@@ -13,7 +13,7 @@ pub(super) fn add(s: &mut Sketch<'_>) {
     }
 }
 
-/// A small term is lost beside a pair that cancels, unless another step sums it.
+/// A small term and a pair that cancels: it is lost unless another step sums it.
 fn pair_and_small(s: &mut Sketch<'_>, at: usize) {
     let (e, k, zero) = (s.top(), s.i.k, s.c_zero(false));
     let small = s.power(at, false, e - LOST);
@@ -30,7 +30,7 @@ fn pair_and_small(s: &mut Sketch<'_>, at: usize) {
     }
 }
 
-/// 2^e at 0 and -2^e at `at`: a term beside the first is rounded away between two steps, and kept within one.
+/// 2^e at 0 and -2^e at `at`: a third term is rounded away between two steps, and kept within one.
 fn split_pair(s: &mut Sketch<'_>, at: usize) {
     let (e, zero) = (s.top(), s.c_zero(false));
     let precision = s.precision();
@@ -47,7 +47,7 @@ fn split_pair(s: &mut Sketch<'_>, at: usize) {
     }
 }
 
-/// The same four products in other positions: within a group their order is nothing.
+/// The same four products in other positions: within a group their order does not matter.
 fn permuted(s: &mut Sketch<'_>, by: usize) {
     let (e, k, precision) = (s.top(), s.i.k, s.precision());
     let terms = [(false, 0), (true, 0), (false, precision + 1), (false, 9)];

@@ -1,4 +1,4 @@
-//! Integers: accumulators at both ends of the range, and operands all extreme.
+//! Corners of integers: accumulators at both ends of the range, and extreme operands.
 
 use super::sketch::Sketch;
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     isa::{Case, Instruction},
 };
 
-/// Positions of a row that a term of its own is tried in.
+/// Most positions of a row in which a single term is tried.
 const MOST_POSITIONS: usize = 64;
 
 pub(super) fn add(s: &mut Sketch<'_>) {
@@ -18,7 +18,7 @@ pub(super) fn add(s: &mut Sketch<'_>) {
             }
         }
     }
-    // One term tips c over: in each position, of long rows in as many as keep recordings small, of every remainder.
+    // One term tips c over, in each position; long rows skip some of each remainder, to keep recordings small.
     let other = u64::from(!i.xor);
     let step = i.k.div_ceil(MOST_POSITIONS);
     for at in (0..i.k / step).map(|turn| turn * step + turn % step) {
@@ -30,7 +30,7 @@ pub(super) fn add(s: &mut Sketch<'_>) {
     }
 }
 
-/// Operands: alike, and alternating between the ends.
+/// Operands: all equal, and alternating between the ends.
 fn fills(format: &Format, k: usize) -> Vec<(&'static str, Vec<u64>)> {
     let (low, high) = (format.largest(true), format.largest(false));
     let minus_one = format.code_mask();

@@ -1,4 +1,4 @@
-//! Infinities and NaN in every position of A and B, and in c.
+//! Corners of infinities and NaN, in every position of A and B, and in c.
 
 use super::sketch::{Sketch, code};
 use crate::{
@@ -65,7 +65,7 @@ fn beside_finite(s: &mut Sketch<'_>, name: &str, case: &Case, zero: Option<u64>,
     }
 }
 
-/// Special values of c beside ones and zeros.
+/// Special values of c with products of ones and zeros.
 fn of_c(s: &mut Sketch<'_>, ones: &Case) {
     for (name, c) in specials(s.i.c, 5) {
         s.push(format!("non-finite/c-{name}"), Case { c, ..ones.clone() });
@@ -95,7 +95,7 @@ fn pairs(s: &mut Sketch<'_>, ones: &Case) {
     }
 }
 
-/// The infinities and NaNs of a format; NaNs have a payload, where the format has room, that tells them apart.
+/// Infinities and NaNs of a format; payloads distinguish the NaNs where the format has room.
 fn specials(format: &Format, payload: u64) -> Vec<(&'static str, u64)> {
     let mut found = Vec::new();
     found.extend(format.infinity(false).map(|code| ("infinity", code)));

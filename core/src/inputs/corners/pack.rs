@@ -1,4 +1,4 @@
-//! Packing cases into few tiles: every element of D is a case of its own where its row of A and column of B allow.
+//! Packing of cases into few tiles: each element of D is a case where its row of A and column of B allow.
 
 use std::{cmp::Reverse, collections::HashMap};
 
@@ -8,7 +8,7 @@ use crate::{
     isa::{Case, Instruction, Tiles},
 };
 
-/// One tile under way: which row of A and column of B each line holds (by number), and which elements are taken.
+/// Tile under construction: the contents of each row and column, by number, and the elements in use.
 struct Open {
     rows: Vec<Option<usize>>,
     columns: Vec<Option<usize>>,
@@ -20,8 +20,8 @@ impl Open {
         Open { rows: vec![None; i.m], columns: vec![None; i.n], taken: vec![false; i.m * i.n] }
     }
 
-    /// The free element for row `a` and column `b` that costs the fewest new lines, and the cost (a new row
-    /// costs n, a new column m: the share of the tile that it uses up).
+    /// Free element for row `a` and column `b` with the fewest new lines, and its cost.
+    /// A new row costs n, a new column m: the share of the tile that it uses up.
     fn best(&self, a: usize, b: usize) -> Option<(usize, usize, usize)> {
         let (m, n) = (self.rows.len(), self.columns.len());
         let rows = candidates(&self.rows, a, n);
@@ -33,21 +33,21 @@ impl Open {
     }
 }
 
-/// The lines that hold `content`, at no cost, and the first empty one.
+/// Lines that hold `content`, at no cost, and the first empty one.
 fn candidates(lines: &[Option<usize>], content: usize, cost: usize) -> Vec<(usize, usize)> {
     let holding = (0..lines.len()).filter(|&line| lines[line] == Some(content)).map(|line| (line, 0));
     let empty = lines.iter().position(Option::is_none).map(|line| (line, cost));
     holding.chain(empty).collect()
 }
 
-/// Numbers equal sequences of codes alike.
+/// Gives equal sequences of codes the same number.
 fn number<'a>(known: &mut HashMap<[&'a [u64]; 3], usize>, codes: [&'a [u64]; 3]) -> usize {
     let next = known.len();
     *known.entry(codes).or_insert(next)
 }
 
-/// Packs the cases, each into the tile where it costs the fewest new lines; those whose column is common go first, so
-/// that the rare ones fill the gaps.
+/// Packs the cases, each into the tile where it costs the fewest new lines.
+/// Cases with common columns go first, so that the rare ones fill the gaps.
 pub(super) fn pack(i: &Instruction, cases: &[NamedCase]) -> Corners {
     let (mut rows, mut columns) = (HashMap::new(), HashMap::new());
     let mut lines = Vec::with_capacity(cases.len());
@@ -83,7 +83,7 @@ pub(super) fn pack(i: &Instruction, cases: &[NamedCase]) -> Corners {
     Corners { tiles, list }
 }
 
-/// Writes a case's row, column and c; elements of its row that are nobody's case take its c too.
+/// Writes a case's row, column and c; unused elements of its row get its c too.
 fn write(tiles: &mut Tiles, i: &Instruction, case: &Case, at: Position, open: &Open) {
     let Position { tile, row, column } = at;
     tiles.place(i, tile, row, column, case);

@@ -1,4 +1,4 @@
-//! Containers with bits that carry no information: what they hold must change nothing.
+//! Corners of padding: bits without information in containers must change nothing.
 
 use super::sketch::{Sketch, code};
 use crate::{format::Format, isa::Case};
@@ -26,7 +26,7 @@ pub(super) fn add(s: &mut Sketch<'_>) {
     }
 }
 
-/// Codes with padding set: alone (a subnormal number, or a NaN, of the container only), and under ordinary numbers.
+/// Codes with padding set: alone (a subnormal or a NaN of the container only), and under ordinary numbers.
 fn padded(format: &Format) -> Vec<(String, u64)> {
     let Some(float) = format.float().filter(|float| float.padding_bits > 0) else { return Vec::new() };
     let all = (1u64 << float.padding_bits) - 1;
@@ -50,7 +50,7 @@ fn padded(format: &Format) -> Vec<(String, u64)> {
     codes
 }
 
-/// What the padded codes are multiplied by: the largest power of two makes the smallest difference show.
+/// Other factors of padded codes: the largest power of two makes the smallest difference visible.
 fn others(format: &Format) -> Vec<(&'static str, u64)> {
     let largest = format.float().and_then(|float| code(format, false, 1, float.emax()));
     let named = [

@@ -1,4 +1,4 @@
-//! The ends of D's range: the floor of the alignment, underflow and overflow.
+//! Corners at the ends of D's range: floor of the alignment, underflow and overflow.
 
 use super::sketch::{SWEEP, Sketch};
 use crate::inputs::values::exponents;
@@ -14,8 +14,9 @@ pub(super) fn add(s: &mut Sketch<'_>) {
     beyond(s);
 }
 
-/// A power of two about the smallest number of D, and a smaller one: with RZ 2^-149 - 2^-q is cut to zero exactly
-/// when alignment keeps 2^-q; with RNE the tie 2^-25 + 2^-q is rounded up exactly when it does.
+/// A power of two about the smallest number of D, and a smaller one.
+/// With RZ 2^-149 - 2^-q becomes zero exactly if the alignment keeps 2^-q; with RNE the tie 2^-25 + 2^-q rounds up
+/// exactly if it does.
 fn floor(s: &mut Sketch<'_>, above: i32) {
     let ([x, y, ..], zero) = (s.slots(), s.c_zero(false));
     let low = exponents(s.i.d).0;
@@ -29,7 +30,7 @@ fn floor(s: &mut Sketch<'_>, above: i32) {
     }
 }
 
-/// The same beside a larger pair that cancels, and with c for the larger term.
+/// The same with a larger pair that cancels, and with c for the larger term.
 fn floor_with_others(s: &mut Sketch<'_>) {
     let ([x, y, z, w], zero) = (s.slots(), s.c_zero(false));
     let low = exponents(s.i.d).0;
@@ -118,7 +119,7 @@ fn overflow_and_back(s: &mut Sketch<'_>) {
     }
 }
 
-/// Products beyond the range of D, where the operands have them, alone and cancelling.
+/// Products beyond the range of D, if the operands have them, alone and cancelling.
 fn beyond(s: &mut Sketch<'_>) {
     let ([x, _, z, _], zero) = (s.slots(), s.c_zero(false));
     let top = exponents(s.i.a).1 + exponents(s.i.b).1;

@@ -1,4 +1,4 @@
-//! Sketching cases from powers of two, whatever the formats; those that a format cannot express are left out.
+//! Construction of cases from powers of two, in any format; a case without codes in a format is omitted.
 
 use std::collections::HashSet;
 
@@ -8,14 +8,13 @@ use crate::{
     isa::{Case, Instruction},
 };
 
-/// A case and its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NamedCase {
     pub(super) name: String,
     pub(super) case: Case,
 }
 
-/// The codes of the two factors at one position of k.
+/// Codes of the two factors at one position of k.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FactorCodes {
     pub(super) k: usize,
@@ -26,7 +25,7 @@ pub(super) struct FactorCodes {
 /// Exponents that one sweep of a product covers: B steps over eight of them, A over four blocks of eight.
 pub(super) const SWEEP: i32 = 32;
 
-/// The cases of one instruction under way.
+/// Cases of one instruction under construction.
 pub(super) struct Sketch<'a> {
     pub(super) i: &'a Instruction,
     names: HashSet<String>,
@@ -42,8 +41,8 @@ impl<'a> Sketch<'a> {
         self.cases
     }
 
-    /// Adds a case of these products and c; leaves it out if one of them has no code or lies beyond k. Elsewhere A is +0
-    /// and B has the first product's factor, so that cases share columns.
+    /// Adds a case of these products and c, unless one of them has no code or lies beyond k.
+    /// Elsewhere A is +0 and B has the first product's factor, so that cases share columns.
     pub(super) fn add(&mut self, name: impl Into<String>, products: &[Option<FactorCodes>], c: Option<u64>) {
         let there = |product: &Option<FactorCodes>| product.is_some_and(|product| product.k < self.i.k);
         let (Some(c), true) = (c, products.iter().all(there)) else { return };
@@ -64,20 +63,21 @@ impl<'a> Sketch<'a> {
         self.cases.push(NamedCase { name, case });
     }
 
-    /// Four positions that one group holds wherever groups have at least four elements: 0, 1, 4, 5, which the
-    /// halves of 32-bit words of four 8-bit elements do not part; 0 to 3 where k is 4.
+    /// Four positions that one group holds wherever groups have at least four elements.
+    /// They are 0, 1, 4, 5, which the halves of 32-bit words of four 8-bit elements do not separate; 0 to 3 where k is
+    /// 4.
     pub(super) fn slots(&self) -> [usize; 4] {
         if self.i.k >= 8 { [0, 1, 4, 5] } else { [0, 1, 2, 3] }
     }
 
-    /// An exponent that leaves room for a sweep below it: the products', and D's, smallest exponents lie at least 32 and
-    /// 38 below.
+    /// Exponent with room for a sweep below it.
+    /// The smallest exponents of products and of D lie at least 32 and 38 below.
     pub(super) fn top(&self) -> i32 {
         let products = exponents(self.i.a).0 + exponents(self.i.b).0;
         0.max(products + SWEEP).max(exponents(self.i.d).0 + SWEEP + 6)
     }
 
-    /// The largest distance of a sweep below a leading term: beyond the precision of D, and beyond the alignments known.
+    /// Largest distance of a sweep below a leading term: beyond D's precision and all known alignments.
     pub(super) fn reach(&self) -> i32 {
         36.max(self.precision() + 8)
     }
@@ -87,12 +87,12 @@ impl<'a> Sketch<'a> {
         self.i.d.fraction_bits() as i32 + 1
     }
 
-    /// The product (-1)^negative * 2^e at position k, of normal operands where that is possible.
+    /// Product (-1)^negative * 2^e at position k, of normal operands if possible.
     pub(super) fn power(&self, k: usize, negative: bool, e: i32) -> Option<FactorCodes> {
         self.scaled(k, negative, e, (1, 1))
     }
 
-    /// The product (-1)^negative * (x/2)*(y/2) * 2^e for odd factors (x, y) = (3, 3), (3, 1), or 2^e for (1, 1).
+    /// Product (-1)^negative * (x/2)*(y/2) * 2^e for odd factors (x, y) = (3, 3), (3, 1), or 2^e for (1, 1).
     pub(super) fn scaled(&self, k: usize, negative: bool, e: i32, factors: (u128, u128)) -> Option<FactorCodes> {
         let (a, b) = (self.i.a.float()?, self.i.b.float()?);
         let b_low = exponents(self.i.b).0;
@@ -101,13 +101,13 @@ impl<'a> Sketch<'a> {
         self.factors(k, negative, (e - eb, eb), factors)
     }
 
-    /// The product (-1)^negative * 2^e at position k, where e sweeps the 32 exponents from `from`: eight cases share a
-    /// row of A, and four a column of B.
+    /// Product (-1)^negative * 2^e at position k, where e sweeps the 32 exponents from `from`.
+    /// Eight cases share a row of A, and four a column of B.
     pub(super) fn swept(&self, k: usize, negative: bool, e: i32, from: i32) -> Option<FactorCodes> {
         self.swept_scaled(k, negative, e, from, 1)
     }
 
-    /// As `swept`, times 3/2 for the factor 3.
+    /// [`Sketch::swept`] times 3/2 for the factor 3.
     pub(super) fn swept_scaled(
         &self,
         k: usize,
@@ -123,7 +123,7 @@ impl<'a> Sketch<'a> {
         swept.or_else(|| self.scaled(k, negative, e, (factor, 1)))
     }
 
-    /// A product of given exponents of the factors.
+    /// Product of factors with given exponents.
     pub(super) fn factors(
         &self,
         k: usize,
@@ -150,7 +150,7 @@ impl<'a> Sketch<'a> {
     }
 }
 
-/// The code of exactly (-1)^negative * significand * 2^exponent, if there is one.
+/// Code of exactly (-1)^negative * significand * 2^exponent; `None` without one.
 pub(super) fn code(format: &Format, negative: bool, significand: u128, exponent: i32) -> Option<u64> {
     let value = Finite::exact(negative, significand, exponent);
     let code = format.encode(&Real::Finite(value), Rounding::Rz, Overflow::Saturate)?;

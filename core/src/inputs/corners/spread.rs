@@ -1,4 +1,4 @@
-//! Cases of sparse and block-scaled forms: dense ones spread over their operands, and what only they decide.
+//! Corners of sparse and block-scaled forms: dense ones spread over their operands, and some more.
 
 use super::sketch::{NamedCase, code};
 use crate::{
@@ -6,8 +6,8 @@ use crate::{
     isa::{Case, Chunk, Instruction},
 };
 
-/// A case of the plain form as one of `i`: the stored elements have the first positions of their chunks, B is zero where
-/// none is stored, and scales are 1.
+/// Case of the plain form as a case of `i`.
+/// The stored elements have the first positions of their chunks, B is zero where none is stored, and scales are 1.
 pub(super) fn spread(i: &Instruction, plain: &Case) -> Case {
     let mut case = Case { a: plain.a.clone(), c: plain.c, ..blank(i) };
     plain.b.iter().enumerate().for_each(|(at, code)| {
@@ -28,7 +28,7 @@ fn blank(i: &Instruction) -> Case {
     case
 }
 
-/// Which elements are stored, by sums that tell the elements of B apart, and what the others hold: it must not count.
+/// Choices of stored elements, by sums that distinguish the elements of B; the content of unstored ones must not count.
 pub(super) fn sparse(i: &Instruction) -> Vec<NamedCase> {
     let Some(chunk) = i.chunk() else { return Vec::new() };
     let mut named = Vec::new();
@@ -53,7 +53,7 @@ pub(super) fn sparse(i: &Instruction) -> Vec<NamedCase> {
             (0..i.k).filter(|k| !stored.contains(k)).for_each(|k| case.b[k] = value);
             named.push(NamedCase { name: format!("sparse/{name}-beside-{other}"), case });
         }
-        // A stored zero of A takes part in a product: with an infinity it gives NaN. One that is not stored does not.
+        // A stored zero of A takes part in a product: with an infinity it gives NaN. An unstored one does not.
         if let (Some(infinity), Some(zero)) = (i.b.infinity(false), i.a.zero(false)) {
             let mut case = case.clone();
             (case.a[0], case.b[stored[0]]) = (zero, infinity);
@@ -101,7 +101,7 @@ pub(super) fn scaled(i: &Instruction) -> Vec<NamedCase> {
     named
 }
 
-/// Every choice of the elements that a chunk stores, as positions.
+/// All choices of the elements that a chunk stores, as positions.
 fn patterns(chunk: Chunk) -> Vec<Vec<u64>> {
     let groups = chunk.length / chunk.together;
     let spread = |groups: &[usize]| -> Vec<u64> {
@@ -114,7 +114,7 @@ fn patterns(chunk: Chunk) -> Vec<Vec<u64>> {
     (0..groups).flat_map(|first| (first + 1..groups).map(move |second| [first, second])).map(|p| spread(&p)).collect()
 }
 
-/// A code of B that tells k from its neighbours: small powers of two, or small integers.
+/// Code of B that distinguishes k from its neighbours: small powers of two, or small integers.
 fn marker(i: &Instruction, k: usize) -> u64 {
     let small = (k % 4) as i32;
     if i.b.is_integer() {
@@ -124,7 +124,7 @@ fn marker(i: &Instruction, k: usize) -> u64 {
     }
 }
 
-/// What elements of B hold that nothing is multiplied by.
+/// Contents of elements of B that nothing multiplies.
 fn unstored(format: &Format) -> Vec<(&'static str, u64)> {
     let mut found = vec![("largest", format.largest(false)), ("lowest", format.largest(true))];
     found.extend(format.infinity(true).map(|code| ("minus-infinity", code)));
@@ -136,7 +136,7 @@ fn one(format: &Format) -> Option<u64> {
     if format.is_integer() { Some(1) } else { code(format, false, 1, 0) }
 }
 
-/// The code of 2^e, if there is one; of formats without zero too.
+/// Code of 2^e, if there is one; also in formats without zero.
 fn power(format: &Format, e: i32) -> Option<u64> {
     let value = Finite::exact(false, 1, e);
     let code = format.encode(&Real::Finite(value), Rounding::Rz, Overflow::Saturate)?;

@@ -1,14 +1,14 @@
-//! Subnormal operands: the exponent that their products count with.
+//! Corners of subnormal operands: the exponent with which their products are aligned.
 
 use super::sketch::{FactorCodes, SWEEP, Sketch};
 use crate::inputs::values::exponents;
 
-/// Which operand is subnormal.
+/// Operand that is subnormal.
 const SIDES: [&str; 3] = ["a", "b", "both"];
 
-/// The product of the smallest subnormal number and the largest power of two (or of two subnormals) has a
-/// leading bit far below the exponent that it counts with: a smaller term beside it, or beside a cancelling pair of it,
-/// shows which of the two aligns.
+/// Products of the smallest subnormal and the largest power of two (or of two subnormals), with a smaller term.
+/// Their leading bit lies far below the nominal exponent: the smaller term, also with a cancelling pair, shows which of
+/// the two aligns.
 pub(super) fn add(s: &mut Sketch<'_>) {
     let ([x, y, z, w], zero) = (s.slots(), s.c_zero(false));
     let ((a_low, a_high), (b_low, b_high)) = (exponents(s.i.a), exponents(s.i.b));

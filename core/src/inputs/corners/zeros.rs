@@ -1,4 +1,4 @@
-//! Zero operands, zero products and sums of zero.
+//! Corners of zero operands, zero products and zero sums.
 
 use super::sketch::{FactorCodes, SWEEP, Sketch};
 use crate::{inputs::values::exponents, isa::Case};
@@ -9,7 +9,7 @@ pub(super) fn add(s: &mut Sketch<'_>) {
     cancelled(s);
 }
 
-/// Zero times the largest number beside a small product or a small c: it must not widen the alignment.
+/// Zero times the largest number, with a small product or a small c: it must not widen the alignment.
 fn beside_small_terms(s: &mut Sketch<'_>) {
     let ([x, y, ..], none) = (s.slots(), s.c_zero(false));
     let (a, b) = (s.i.a, s.i.b);

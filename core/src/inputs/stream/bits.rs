@@ -1,6 +1,6 @@
-//! The sequence from which a tile's parameters are drawn.
+//! Pseudorandom sequence for a tile's parameters.
 
-/// `2^32` divided by the golden ratio, odd: multiples of it are spread evenly.
+/// `2^32` divided by the golden ratio, odd: its multiples are spread evenly.
 pub(super) const GOLDEN: u32 = 0x9e37_79b9;
 
 /// `x / 2^32` of `n`, rounded down: below `n`.
@@ -9,8 +9,8 @@ pub(super) fn scaled(x: u32, n: u32) -> u32 {
     ((u64::from(x) * u64::from(n)) >> 32) as u32
 }
 
-/// The numbers that the parameters of a tile are made from, in order: the upper half of a 64-bit linear congruential
-/// sequence (multiplier: Knuth, The Art of Computer Programming 2, 3.3.4).
+/// Sequence of numbers for the parameters of a tile: the upper half of a 64-bit linear congruential generator.
+/// Multiplier: Knuth, The Art of Computer Programming 2, 3.3.4.
 pub(super) struct ParameterBits {
     pub(super) state: u64,
 }

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::format::Specials;
 
-/// The trailing significands of one kind: random where `random` has ones, few bits where `few` has them, and those of `set`.
+/// Trailing significands of one kind: random where `random` has ones, few bits where `few` has, plus `set`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fraction {
     random: u64,
@@ -38,7 +38,7 @@ impl Fraction {
     }
 }
 
-/// The magnitude of `1.fraction * 2^exponent`, brought into the range.
+/// Magnitude of `1.fraction * 2^exponent`, clamped to the range.
 #[inline(always)]
 pub(super) fn number<W: CodeWord>(fields: &Fields, exponent: i32, fraction: W) -> W {
     let e = exponent.max(fields.low).min(fields.high);
@@ -56,7 +56,7 @@ pub(super) fn any<W: CodeWord>(fields: &Fields, hash: u32) -> W {
     if magnitude <= W::of(fields.largest) { magnitude } else { lower }
 }
 
-/// A magnitude at a special place of the format.
+/// Magnitude at a special place of the format.
 pub(super) fn special(fields: &Fields, hash: u32) -> u64 {
     let ieee = fields.specials == Some(Specials::Ieee);
     match hash >> 29 {
@@ -69,11 +69,11 @@ pub(super) fn special(fields: &Fields, hash: u32) -> u64 {
     }
 }
 
-/// The code of a magnitude and a sign, with or without random padding. Masks, not conditions: all elements of a line have the
-/// same format, and are made without branches.
+/// Code of a magnitude and a sign, with or without random padding.
+/// Masks, not conditions: all elements of a line have the same format, and are made without branches.
 #[inline(always)]
 pub(super) fn code<W: CodeWord>(plan: &Parameters, fields: &Fields, magnitude: W, negative: u32, hash: u32) -> W {
-    // Where zero has no sign; what looks like its negative is NaN, which is the same with either sign.
+    // Where zero has no sign, the code of -0 is NaN, of either sign.
     let bare = fields.specials == Some(Specials::NegativeZeroNan);
     let (signed, bare) =
         (W::of(mask(fields.signed)), if magnitude == W::from(0) { W::of(mask(bare)) } else { W::from(0) });
@@ -83,7 +83,7 @@ pub(super) fn code<W: CodeWord>(plan: &Parameters, fields: &Fields, magnitude: W
         | W::from(hash.rotate_left(16) & padding)
 }
 
-/// An integer: the ends of the range, small numbers, or any; `minus` its negative where there is one.
+/// Integer: the ends of the range, small numbers, or any; with `minus` its negative if there is one.
 #[inline(always)]
 pub(super) fn integer(plan: &Parameters, fields: &Fields, hash: u32, minus: bool) -> u64 {
     let all = u32::MAX >> (32 - fields.bits);
@@ -101,7 +101,7 @@ pub(super) fn integer(plan: &Parameters, fields: &Fields, hash: u32, minus: bool
     u64::from(if minus && fields.signed { code.wrapping_neg() & all } else { code })
 }
 
-/// The integer significand of a code and the weight of its last bit.
+/// Integer significand of a code and the weight of its last bit.
 pub(super) fn significand(fields: &Fields, code: u64) -> (u64, i32) {
     let magnitude = code >> fields.padding & ((1 << fields.magnitude) - 1);
     let field = (magnitude >> fields.trailing) as i32;

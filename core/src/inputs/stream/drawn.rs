@@ -1,4 +1,4 @@
-//! The parameters of a tile, drawn: its regime, what every tile draws, and what its regime does.
+//! Drawing of a tile's parameters: its regime, the parameters of every tile, and those of its regime.
 
 use super::{
     Regime,
@@ -9,14 +9,14 @@ use super::{
 };
 use crate::inputs::mix::{GOLDEN_WORD, mix};
 
-/// The regime of a tile: of ten that follow one another from a multiple of ten, each has its own.
+/// Regime of a tile: ten consecutive tiles from a multiple of ten have ten different regimes.
 pub(super) fn regime(tile: u64) -> Regime {
     let count = Regime::ALL.len() as u64;
     let first = scaled(((tile / count) as u32).wrapping_mul(GOLDEN), count as u32);
     Regime::ALL[((u64::from(first) + tile % count) % count) as usize]
 }
 
-/// The parameters of a tile.
+/// Parameters of a tile.
 pub(super) fn draw(shape: &Ranges, seed: u64, tile: u64) -> Parameters {
     let seed = mix(seed.wrapping_add(GOLDEN_WORD));
     let key = mix(seed.wrapping_add(tile.wrapping_mul(GOLDEN_WORD)));

@@ -1,17 +1,17 @@
-//! What the stream needs to know of a format and of an instruction.
+//! Properties of formats and instructions that the stream uses.
 
 use crate::{
     format::{Format, Specials, Zeros},
     isa::{Chunk, Instruction},
 };
 
-/// A format's fields; magnitudes are codes without sign and padding.
+/// Fields of a format; magnitudes are codes without sign and padding.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fields {
     pub(super) bits: u32,
     pub(super) integer: bool,
     pub(super) signed: bool,
-    /// Trailing significand bits.
+    /// Number of trailing significand bits.
     pub(super) trailing: i32,
     pub(super) padding: u32,
     pub(super) bias: i32,
@@ -20,9 +20,9 @@ pub(super) struct Fields {
     pub(super) emin: i32,
     pub(super) low: i32,
     pub(super) high: i32,
-    /// All trailing significand bits.
+    /// Mask of all trailing significand bits.
     pub(super) full: u64,
-    /// Bits of a magnitude.
+    /// Number of bits of a magnitude.
     pub(super) magnitude: u32,
     pub(super) largest: u64,
     pub(super) infinity: u64,
@@ -59,13 +59,13 @@ impl Fields {
     }
 }
 
-/// An instruction: its operands' fields, its shape along k, and the exponents of its products.
+/// Ranges of an instruction: fields of its operands, its shape along k, exponents of its products.
 #[derive(Debug, Clone)]
 pub(super) struct Ranges {
     pub(super) m: usize,
     pub(super) n: usize,
     pub(super) k: usize,
-    /// Elements of a row of A, a power of two: as many as there are slots.
+    /// Elements of a row of A, a power of two; the number of slots.
     pub(super) stored: u32,
     pub(super) chunk: Option<Chunk>,
     pub(super) a: Fields,
@@ -76,16 +76,16 @@ pub(super) struct Ranges {
     /// Exponents of the smallest and the largest product.
     pub(super) low: i32,
     pub(super) high: i32,
-    /// Exponents that products and results share.
+    /// Exponents common to products and results.
     pub(super) bottom: i32,
     pub(super) top: i32,
-    /// Bits of D's significand.
+    /// Significand bits of D.
     pub(super) precision: i32,
-    /// Whether products are as small as the smallest results.
+    /// True if products are as small as the smallest results.
     pub(super) reaches: bool,
-    /// Whether scales, of exponents alone, take products to both ends of the results' range, where they are not by themselves.
+    /// True if only scales, of exponents alone, take products to both ends of the results' range.
     pub(super) scalable: bool,
-    /// Whether the range of products is narrow beside the width of an alignment.
+    /// True if the range of products is narrow compared with the width of an alignment.
     pub(super) narrow: bool,
 }
 
@@ -118,7 +118,7 @@ impl Ranges {
         }
     }
 
-    /// Bits of a slot's number.
+    /// Number of bits of a slot's number.
     pub(super) fn slot_bits(&self) -> u32 {
         self.stored.ilog2()
     }

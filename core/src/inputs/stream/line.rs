@@ -1,4 +1,4 @@
-//! What elements share along k, along rows and along columns.
+//! Properties that elements share along k, along rows and along columns.
 
 use super::{
     bits::{GOLDEN, scaled},
@@ -7,19 +7,19 @@ use super::{
     parameters::{ExponentSplit, MINUS, NO_TERM, PAIR, Parameters, SPREAD},
 };
 
-/// Numbers of lines begin here among those of elements.
+/// First number of lines among the numbers of elements.
 const LINES: u32 = 0x60000;
 
-/// What the elements of one index along k share: A's column and B's row.
+/// Properties of the elements with one index along k: A's column and B's row.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line {
     pub(super) a: Factor,
     pub(super) b: Factor,
-    /// The slot whose random bits the elements have: the first of a pair.
+    /// Slot whose random bits the elements have: the first of a pair.
     pub(super) source: u32,
     /// Mask of the gaps that rows and columns add.
     pub(super) spread: u32,
-    /// The sign of A's elements.
+    /// Sign of A's elements.
     pub(super) sign: u32,
     /// 1 for the second of a pair.
     pub(super) odd: u32,
@@ -38,7 +38,7 @@ pub(super) struct Factor {
 }
 
 impl Line {
-    /// The line of a role: of an index along k of dense forms, of a stored index of sparse ones.
+    /// Line of a role: an index along k of dense forms, a stored index of sparse ones.
     #[inline]
     pub(super) fn new(plan: &Parameters, shape: &Ranges, role: u32) -> Line {
         let turned = role << plan.rotate | role >> (shape.slot_bits() - plan.rotate);
@@ -53,7 +53,7 @@ impl Line {
         let gap = if lead { byte(plan.gaps) as i32 } else { plan.rest_gap + scaled(hash, plan.rest_span) as i32 };
         let no_term = if lead { gap == NO_TERM } else { plan.rest_span == 0 };
         let (a, b) = split(plan, shape, plan.base - gap, choice);
-        // Of a product that is zero A, B or both are; the other factor is anything.
+        // In a zero product A, B or both are zero; the other factor is arbitrary.
         let (zero_a, zero_b) = (no_term && choice >> 30 != 1, no_term && matches!(choice >> 30, 1 | 2));
         let any = plan.any || no_term;
         let factor =
@@ -91,18 +91,18 @@ fn split(plan: &Parameters, shape: &Ranges, product: i32, choice: u32) -> (i32, 
     (low + above, product - low - above)
 }
 
-/// How rows or columns change their elements: each array has an entry for every one.
+/// Variation of elements by rows or columns, with an entry for each.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sides {
     pub(super) sign: Vec<u32>,
-    /// What is taken from the exponents of spread slots.
+    /// Decrements of the exponents of spread slots.
     pub(super) spread: Vec<u32>,
-    /// What is added to all exponents.
+    /// Increments of all exponents.
     pub(super) shift: Vec<i32>,
 }
 
 impl Sides {
-    /// The sides of `count` rows or columns; `key` and `spread` are the plan's for them.
+    /// Sets the sides of `count` rows or columns; `key` and `spread` are the plan's.
     pub(super) fn set(&mut self, plan: &Parameters, count: usize, key: u32, spread: u32) {
         let hash = |at: usize| (2 * at as u32 + 1).wrapping_mul(key);
         self.sign.clear();

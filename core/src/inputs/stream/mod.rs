@@ -1,12 +1,16 @@
-//! The endless stream of adversarial tiles of an instruction: the operands of `tcnum verify`.
+//! Endless stream of adversarial tiles of an instruction: the operands of `tcnum verify`.
 //!
 //! Every code is a function of instruction, seed, tile number and position, computed in integers, here and on a GPU
-//! (`kernels/stream.cuh`): any tile can be made again anywhere from its number.
+//! (`kernels/stream.cuh`):
+//! any tile can be reproduced anywhere from its number.
 //!
 //! A tile has one [`Regime`], and each of its dot-product-adds is a case of it. That is possible because exponents of
-//! products separate: a profile of exponents along k is drawn for the tile, each is split between the factors, so that
-//! A and B agree on it in every row and column; rows and columns shift exponents and signs on top of that. Pairs of
-//! slots that cancel have the same random bits, and a c that cancels a product is computed from its factors.
+//! products separate: a
+//! profile of exponents along k is drawn for the tile, and each exponent is split between the factors, so that A and B
+//! agree on it in every
+//! row and column. Rows and columns then shift exponents and signs. Pairs of slots that cancel have the same random
+//! bits, and a c that
+//! cancels a product is computed from its factors.
 
 mod bits;
 mod code;
@@ -26,9 +30,10 @@ use crate::isa::{Codes, Instruction, Tiles, operands};
 use fields::Ranges;
 use operand::StreamedTile;
 
-/// The tiles `first..first + count` of the stream of `i` and `seed`.
+/// Tiles `first..first + count` of the stream of `i` and `seed`.
 ///
-/// Panics if a row of A does not have 1, 2, 4, .. 256 stored elements, which no instruction of the table has.
+/// # Panics
+/// If a row of A does not have 1, 2, 4, .. 256 stored elements; every instruction of the table does.
 pub fn tiles(i: &Instruction, seed: u64, first: u64, count: usize) -> Tiles {
     let shape = Ranges::of(i);
     let operands = operands(i);
@@ -59,12 +64,12 @@ pub fn tiles(i: &Instruction, seed: u64, first: u64, count: usize) -> Tiles {
     Tiles::from_arrays(count, codes).expect("an instruction has A, B and C")
 }
 
-/// The regime of a tile.
+/// Regime of a tile.
 pub fn regime(_: &Instruction, _: u64, tile: u64) -> Regime {
     drawn::regime(tile)
 }
 
-/// The bytes of one array of a tile.
+/// Bytes of one array of a tile.
 struct Matrix<'a> {
     columns: usize,
     width: usize,
@@ -90,7 +95,7 @@ impl Matrix<'_> {
         }
     }
 
-    /// Sets the codes to those of a matrix row by row.
+    /// Copies the codes of a matrix row by row.
     fn copy(self, codes: &[u64]) {
         match self.width {
             1 => copy_wide::<1>(codes, self.bytes),
@@ -107,7 +112,7 @@ fn copy_wide<const WIDTH: usize>(codes: &[u64], bytes: &mut [u8]) {
     }
 }
 
-/// The lower bytes of a code.
+/// Lower bytes of a code.
 #[inline]
 fn low_bytes<const WIDTH: usize>(code: u64) -> [u8; WIDTH] {
     let mut bytes = [0; WIDTH];

@@ -1,4 +1,4 @@
-//! The codes of a tile's A, B and C, and of its scales.
+//! Codes of a tile's A, B and C, and of its scales.
 
 use super::{
     Regime,
@@ -12,27 +12,27 @@ use super::{
     word::CodeWord,
 };
 
-/// Where the numbers of elements begin: those of A at 0. They have 256 for each row of A, column of B and row of C.
+/// First numbers of elements; A's is 0. Each row of A, column of B and row of C has 256 numbers.
 const B: u32 = 0x10000;
 const C: u32 = 0x40000;
 const SCALES_A: u32 = 0x80000;
 const SCALES_B: u32 = 0x90000;
 
-/// One tile at a time of an instruction's stream.
+/// Tile of an instruction's stream, reused for one after another.
 pub(super) struct StreamedTile<'a> {
     shape: &'a Ranges,
     plan: Parameters,
     lines: Vec<Line>,
     rows: Sides,
     columns: Sides,
-    /// Codes of A by role, `[stored][m]`; of B, `[k][n]`; of C, `[m][n]`.
+    /// Codes by role: A `[stored][m]`, B `[k][n]`, C `[m][n]`.
     a: Vec<u64>,
     b: Vec<u64>,
     c: Vec<u64>,
 }
 
 impl<'a> StreamedTile<'a> {
-    /// The tile `number` of the stream of `seed`.
+    /// Tile `number` of the stream of `seed`.
     pub(super) fn new(shape: &'a Ranges, seed: u64, number: u64) -> StreamedTile<'a> {
         let mut tile = StreamedTile {
             shape,
@@ -60,29 +60,29 @@ impl<'a> StreamedTile<'a> {
         self.sometimes();
     }
 
-    /// The code of A at a row and a stored index.
+    /// Code of A at a row and a stored index.
     #[inline]
     pub(super) fn a(&self, row: usize, stored: usize) -> u64 {
         let role = sparse::role(self.shape, sparse::logical(&self.plan, self.shape, row, stored));
         self.a[role * self.shape.m + row]
     }
 
-    /// The codes of B, `[k][n]`.
+    /// Codes of B, `[k][n]`.
     pub(super) fn b(&self) -> &[u64] {
         &self.b
     }
 
-    /// The codes of C, `[m][n]`.
+    /// Codes of C, `[m][n]`.
     pub(super) fn c(&self) -> &[u64] {
         &self.c
     }
 
-    /// The position of the stored element `stored` of a row of A in its chunk.
+    /// Position of the stored element `stored` of a row of A in its chunk.
     pub(super) fn position(&self, row: usize, stored: usize) -> usize {
         sparse::position(&self.plan, self.shape, row, stored)
     }
 
-    /// Fills A, B and C with the codes that elements mostly have.
+    /// Fills A, B and C with the codes that most elements have.
     #[inline(always)]
     fn mostly(&mut self) {
         let Ranges { m, n, a, b, c, .. } = self.shape;
@@ -105,7 +105,7 @@ impl<'a> StreamedTile<'a> {
         }
     }
 
-    /// The codes that some elements of some tiles have instead.
+    /// Replaces some elements of some tiles by other codes.
     fn sometimes(&mut self) {
         let Ranges { m, n, a, b, c, .. } = *self.shape;
         let plan = &self.plan;
@@ -116,7 +116,7 @@ impl<'a> StreamedTile<'a> {
         }
         for (k, out) in self.b.chunks_exact_mut(n).enumerate() {
             if sparse::unused(plan, self.shape, k) && !b.integer {
-                // What no row multiplies is often infinite or NaN.
+                // Elements that no row multiplies are often infinite or NaN.
                 for (column, code) in out.iter_mut().enumerate() {
                     let hash = plan.hash(B + (column * 256 + 128 + k % 128) as u32).wrapping_mul(GOLDEN);
                     *code = code::code(plan, &b, code::special(&b, hash), hash, hash);
@@ -141,7 +141,7 @@ impl<'a> StreamedTile<'a> {
         }
     }
 
-    /// Minus the product of the slot that c cancels, give or take a few units.
+    /// Minus the product of the slot that c cancels, plus or minus a few units.
     fn c_cancels(&self, row: usize, column: usize, hash: u32) -> u64 {
         let (plan, shape) = (&self.plan, self.shape);
         let (a, b, c) = (&shape.a, &shape.b, &shape.c);
@@ -149,7 +149,7 @@ impl<'a> StreamedTile<'a> {
         let (a_code, b_code) = (self.a(row, stored), self.b[k * shape.n + column]);
         let ((x, a_exponent), (y, b_exponent)) = (code::significand(a, a_code), code::significand(b, b_code));
         let exponent = a_exponent + b_exponent;
-        // Of a product of two doubles the upper word.
+        // The upper word of a product of two doubles.
         let magnitude = if a.trailing + b.trailing > 60 {
             below(c, ((u128::from(x << 11) * u128::from(y << 11)) >> 64) as u64, exponent + 42)
         } else {
@@ -161,7 +161,7 @@ impl<'a> StreamedTile<'a> {
         code::code(plan, c, moved, negative.into(), hash)
     }
 
-    /// The stored index and the index along k of the slot that c cancels.
+    /// Stored index and index along k of the slot that c cancels.
     fn cancelled(&self, row: usize) -> (usize, usize) {
         let (plan, shape) = (&self.plan, self.shape);
         let multiply = plan.multiply;
@@ -180,17 +180,17 @@ impl<'a> StreamedTile<'a> {
         }
     }
 
-    /// The code of the scale of a row of A and a block along k.
+    /// Code of the scale of a row of A and a block along k.
     pub(super) fn scale_a(&self, scale: &Fields, row: usize, block: usize) -> u64 {
         self.scale(scale, self.plan.scale_a, SCALES_A + (row * 256 + block) as u32)
     }
 
-    /// The code of the scale of a block along k and a column of B.
+    /// Code of the scale of a block along k and a column of B.
     pub(super) fn scale_b(&self, scale: &Fields, block: usize, column: usize) -> u64 {
         self.scale(scale, self.plan.scale_b, SCALES_B + (column * 256 + block) as u32)
     }
 
-    /// Scales are about `2^exponent`; where exponents are anywhere, anything; among non-finite operands sometimes NaN.
+    /// Code of a scale: about `2^exponent`, anything where exponents are, sometimes NaN among non-finite operands.
     fn scale(&self, scale: &Fields, exponent: i32, index: u32) -> u64 {
         let (plan, hash) = (&self.plan, self.plan.hash(index));
         if plan.regime == Regime::NonFinite && hash >> 27 == 0 {
@@ -235,14 +235,14 @@ fn vectorised(tile: &mut StreamedTile<'_>) {
     tile.mostly();
 }
 
-/// The elements of a line in all rows of A, or all columns of B.
+/// Elements of a line in all rows of A, or all columns of B.
 struct Across<'a> {
     plan: &'a Parameters,
     fields: &'a Fields,
     line: &'a Line,
     factor: &'a Factor,
     sides: &'a Sides,
-    /// Where the numbers of elements begin.
+    /// First number of the elements.
     first: u32,
 }
 
@@ -281,7 +281,7 @@ impl Across<'_> {
     }
 }
 
-/// The elements of a row of C, unless they cancel a product.
+/// Elements of a row of C, unless they cancel a product.
 #[inline(always)]
 fn addends<W: CodeWord>(
     plan: &Parameters,
@@ -295,7 +295,8 @@ fn addends<W: CodeWord>(
     let first = C + row as u32 * 256;
     if fields.integer {
         let most = fields.largest as u32;
-        // Which bits are those of a small number, which of them are inverted, and which are any. Inverted in all, it is `most` less it.
+        // Masks: bits of a small number, inverted bits, arbitrary bits. With all inverted, it is `most` minus the
+        // number.
         let (kept, turned, any) = match plan.c {
             AddendKind::Zero => (0, 0, 0),
             AddendKind::Number => (most, 0, 0),
@@ -330,7 +331,7 @@ fn addends<W: CodeWord>(
     }
 }
 
-/// Puts special codes in place of `share` of 128 elements of a line.
+/// Replaces `share` of 128 elements of a line by special codes.
 fn specials(plan: &Parameters, fields: &Fields, share: u32, first: u32, sign: impl Fn(usize) -> u32, out: &mut [u64]) {
     for (at, code) in out.iter_mut().enumerate() {
         let hash = plan.hash(first + at as u32 * 256);

@@ -1,4 +1,4 @@
-//! What all elements of a tile share: its regime, the profile of its products along k, and how elements vary about it.
+//! Parameters that all elements of a tile share: regime, profile along k, and variation of elements.
 
 use super::{
     Regime,
@@ -15,23 +15,23 @@ pub(super) mod kind {
     pub(in super::super) const HALF: u32 = 5;
 }
 
-/// Properties of a slot: bits 0 to 2 are the kind of A's fractions, 3 and 4 that of B's, and these.
-/// The gap varies by row and column.
+/// Property of a slot: its gap varies by row and column.
+/// Bits 0 to 2 of the properties are the kind of A's fractions, 3 and 4 that of B's.
 pub(super) const SPREAD: u32 = 32;
-/// The slot and its neighbour (another lowest bit) have products of one magnitude and opposite sign.
+/// Property: the slot and its neighbour (another lowest bit) have products of one magnitude and opposite sign.
 pub(super) const PAIR: u32 = 64;
-/// The sign is the opposite of the other slots'.
+/// Property: the sign is the opposite of the other slots'.
 pub(super) const MINUS: u32 = 128;
-/// The gap of a slot whose products are zero.
+/// Gap of a slot whose products are zero.
 pub(super) const NO_TERM: i32 = 255;
 
-/// How c is made.
+/// Kind of c.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AddendKind {
     Zero,
-    /// Of an exponent `c_gap` below the tile's.
+    /// A number with an exponent `c_gap` below the tile's.
     Number,
-    /// Minus the product of slot `c_slot`, give or take a few units.
+    /// Minus the product of slot `c_slot`, plus or minus a few units.
     Cancels,
     Largest,
     Any,
@@ -42,7 +42,7 @@ impl AddendKind {
         [AddendKind::Zero, AddendKind::Number, AddendKind::Cancels, AddendKind::Largest, AddendKind::Any];
 }
 
-/// How the exponent of a product is split between its factors.
+/// Split of the exponent of a product between its factors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ExponentSplit {
     Anyhow,
@@ -56,10 +56,11 @@ impl ExponentSplit {
         [ExponentSplit::Anyhow, ExponentSplit::ALow, ExponentSplit::BLow, ExponentSplit::Evenly];
 }
 
-/// The parameters of a tile.
+/// Parameters of a tile.
 ///
-/// Indices along k are permuted into slots. The first slots have a gap (how far the exponent of their products lies below
-/// `base`) and properties of their own, 8 bits of `gaps` and `flags` each; the others share theirs.
+/// Indices along k are permuted into slots. The first slots have a gap (the distance of the exponent of their products
+/// below `base`) and
+/// properties of their own, 8 bits of `gaps` and `flags` each; all other slots share theirs.
 #[derive(Debug, Clone)]
 pub(super) struct Parameters {
     pub(super) key: u32,
@@ -72,28 +73,28 @@ pub(super) struct Parameters {
     pub(super) base: i32,
     pub(super) gaps: u64,
     pub(super) flags: u64,
-    /// How many first slots there are.
+    /// Number of first slots.
     pub(super) leads: u32,
-    /// Properties, smallest gap and number of gaps of the others; without a gap their products are zero.
+    /// Properties, smallest gap and number of gaps of the other slots; without a gap their products are zero.
     pub(super) rest: u32,
     pub(super) rest_gap: i32,
     pub(super) rest_span: u32,
-    /// Of 4 of their elements of A, how many are zero.
+    /// Zeros among 4 elements of A in the other slots.
     pub(super) dropout: u32,
     pub(super) split: ExponentSplit,
-    /// Masks: how much rows and columns shift all exponents, and lower those of spread slots.
+    /// Masks: shift of all exponents, and decrement of those of spread slots, by rows and columns.
     pub(super) shift: u32,
     pub(super) spread_rows: u32,
     pub(super) spread_columns: u32,
-    /// Whether A and B are any finite codes.
+    /// True if A and B are any finite codes.
     pub(super) any: bool,
     /// 1 if signs are random by element, else 0.
     pub(super) signs: u32,
     /// 1 if half the pairs differ in the last bit.
     pub(super) flips: u32,
-    /// Whether bits that the format ignores are random.
+    /// True if bits that the format ignores are random.
     pub(super) padding: bool,
-    /// Of 128 elements, how many are special.
+    /// Special elements among 128.
     pub(super) special_a: u32,
     pub(super) special_b: u32,
     pub(super) special_c: u32,
@@ -103,11 +104,11 @@ pub(super) struct Parameters {
     pub(super) c_kind: u32,
     pub(super) c_sign: u32,
     pub(super) c_spread: bool,
-    /// Of sparse forms: 0 any positions, 1 those that keep each role once, 2 such for all rows alike.
+    /// Patterns of sparse forms: 0 any positions, 1 those that keep each role once, 2 such for all rows alike.
     pub(super) patterns: u32,
-    /// How often integers are at the ends of their range.
+    /// Frequency of integers at the ends of their range.
     pub(super) integers: u32,
-    /// Exponents about which the scales of A and of B lie, and a mask: how far they lie apart.
+    /// Exponents about which the scales of A and of B lie, and a mask of their variation.
     pub(super) scale_a: i32,
     pub(super) scale_b: i32,
     pub(super) scale_spread: u32,
@@ -135,7 +136,7 @@ impl Parameters {
         (self.c, self.c_slot) = (AddendKind::Cancels, slot);
     }
 
-    /// Gives the scales exponents that add up to `total`, and lets them lie apart.
+    /// Gives the scales exponents with the sum `total`, and lets them vary.
     pub(super) fn scales(&mut self, total: i32, draw: &mut ParameterBits) {
         self.scale_a = total / 2;
         self.scale_b = total - self.scale_a;
@@ -147,7 +148,7 @@ impl Parameters {
         self.spread_columns = 0x7310 >> (4 * draw.below(4)) & 15;
     }
 
-    /// The random bits of the element `index`.
+    /// Random bits of the element `index`.
     #[inline]
     pub(super) fn hash(&self, index: u32) -> u32 {
         let x = self.key.wrapping_add(index.wrapping_mul(GOLDEN));

@@ -3,7 +3,7 @@
 use crate::base::named::named;
 
 named! {
-    /// A family of tiles aimed at one decision of an arithmetic. (Tiles of integer instructions do not differ by regime.)
+    /// Family of tiles aimed at one decision of an arithmetic; irrelevant for integer instructions.
     pub enum Regime {
         AllExponents = "all-exponents": "Every operand's exponent anywhere in its format's range, or every product's in the range of results";
         Cancellation = "cancellation": "Products that cancel in pairs, and a c that cancels a product to a few units in the last place";

@@ -1,4 +1,4 @@
-//! How each regime draws the parameters of a tile.
+//! Parameters of a tile, by regime.
 
 use super::{
     Regime,
@@ -7,7 +7,7 @@ use super::{
     parameters::{AddendKind, ExponentSplit, MINUS, NO_TERM, PAIR, Parameters, SPREAD, kind},
 };
 
-/// Widths of alignments, and of results, that are known of matrix units; and those of double precision.
+/// Widths of alignments and results of known matrix units; and those of double precision.
 const WIDTHS: [i32; 8] = [13, 14, 23, 24, 25, 26, 35, 36];
 const WIDTHS_F64: [i32; 8] = [52, 53, 54, 55, 104, 105, 106, 107];
 
@@ -26,7 +26,7 @@ pub(super) fn fill(plan: &mut Parameters, shape: &Ranges, draw: &mut ParameterBi
     }
 }
 
-/// The exponent of a leading term: moderate or anywhere; where the range is narrow, at its upper end.
+/// Exponent of a leading term: moderate or anywhere; where the range is narrow, at its upper end.
 fn anchor(shape: &Ranges, draw: &mut ParameterBits) -> i32 {
     let moderate = draw.below(2) != 0;
     let count = shape.top - shape.bottom + 1;
@@ -39,7 +39,7 @@ fn anchor(shape: &Ranges, draw: &mut ParameterBits) -> i32 {
     }
 }
 
-/// A distance about the width of an alignment.
+/// Distance about the width of an alignment.
 fn window(shape: &Ranges, draw: &mut ParameterBits) -> i32 {
     if draw.one_in(4) {
         return draw.from(8, 32);
@@ -209,7 +209,7 @@ fn floor(plan: &mut Parameters, shape: &Ranges, draw: &mut ParameterBits) {
     let anywhere = draw.from(-24, 45);
     let pair = draw.below(31);
     let second = if draw.below(2) != 0 {
-        // The last bits that units keep whose floor is 7 below D's smallest exponent.
+        // The last bits kept by units with a floor 7 below D's smallest exponent.
         (plan.spread_rows, plan.spread_columns) = (3, 3);
         shape.d.trailing - 32 + draw.from(-2, 9)
     } else {
@@ -233,7 +233,7 @@ fn floor(plan: &mut Parameters, shape: &Ranges, draw: &mut ParameterBits) {
         plan.c_number(plan.base - shape.c.low - above, kind);
     }
     if shape.scalable && draw.below(4) != 0 {
-        // The scales take the products to the floor, from above it to below.
+        // Scales take the products to the floor, from above it to below.
         plan.scales(shape.d.low - shape.low + draw.from(-16, 40), draw);
     }
 }
@@ -290,7 +290,7 @@ fn overflow(plan: &mut Parameters, shape: &Ranges, draw: &mut ParameterBits) {
             let gap = plan.base - shape.top + draw.below(30);
             plan.slot(2, gap, kinds);
         }
-        // c at the largest number, and about half its unit.
+        // c at the largest number, and products about half its unit.
         2 => {
             plan.c = AddendKind::Largest;
             plan.base = shape.d.high;
@@ -313,7 +313,7 @@ fn overflow(plan: &mut Parameters, shape: &Ranges, draw: &mut ParameterBits) {
         plan.c_number(plan.base - shape.d.high + little, kind::RANDOM);
     }
     if shape.scalable && draw.below(4) != 0 {
-        // The scales take the products to the end of the range.
+        // Scales take the products to the end of the range.
         plan.scales(shape.d.high - shape.high + draw.from(-3, 8), draw);
     }
 }
@@ -344,12 +344,12 @@ fn zeros(plan: &mut Parameters, shape: &Ranges, draw: &mut ParameterBits) {
             let kind = if draw.below(2) != 0 { kind::RANDOM } else { kind::POWER };
             plan.c_number(gap, kind);
         }
-        // Pairs that leave nothing.
+        // Pairs that cancel completely.
         2 => {
             let span = 1 + draw.below(10);
             plan.others(kinds | PAIR, 0, span);
         }
-        // Zeros beside large factors, with terms that would lose bits if the zeros took part.
+        // Zeros of large factors, with terms that would lose bits if the zeros took part.
         3 => {
             plan.base = draw.from(shape.bottom, (-shape.bottom).max(1));
             plan.slot(0, 0, kinds);

@@ -1,17 +1,17 @@
-//! Which elements of a row of A are stored in sparse forms.
+//! Stored elements of a row of A in sparse forms.
 
 use super::{bits::scaled, fields::Ranges, parameters::Parameters};
 use crate::isa::Chunk;
 
-/// Numbers of patterns begin here among those of elements.
+/// First number of patterns among the numbers of elements.
 const POSITIONS: u32 = 0x70000;
 
-/// The two units that are kept of four: {0,1} {0,3} {1,2} {2,3}, which keep each role once, {0,2} {1,3}. Bits 0 and 1 of
-/// an entry are the first, bits 2 and 3 the second.
+/// Pairs of units kept among four: {0,1} {0,3} {1,2} {2,3}, which keep each role once, {0,2} {1,3}.
+/// Bits 0 and 1 of an entry are the first, bits 2 and 3 the second.
 const PATTERNS: [u32; 6] = [0b0100, 0b1100, 0b1001, 0b1110, 0b1000, 0b1101];
 
-/// The units of a chunk that a row stores: bits 0 to 1 and 2 to 3; of one unit bit 0. Where any order is allowed, half the
-/// chunks have the larger one first.
+/// Units of a chunk that a row stores: bits 0 to 1 and 2 to 3; a single unit in bit 0.
+/// Where any order is allowed, half the chunks have the larger one first.
 fn pattern(plan: &Parameters, form: Chunk, row: usize, chunk: usize) -> u32 {
     let row = if plan.patterns == 2 { 0 } else { row };
     let hash = plan.hash(POSITIONS + (row * 256 + chunk) as u32);
@@ -22,7 +22,7 @@ fn pattern(plan: &Parameters, form: Chunk, row: usize, chunk: usize) -> u32 {
     if form.any_order && hash & 1 != 0 { pattern >> 2 | (pattern & 3) << 2 } else { pattern }
 }
 
-/// The position of a stored element of A in its chunk; 0 of dense forms.
+/// Position of a stored element of A in its chunk; 0 for dense forms.
 #[inline]
 pub(super) fn position(plan: &Parameters, shape: &Ranges, row: usize, stored: usize) -> usize {
     let Some(chunk) = shape.chunk else { return 0 };
@@ -35,7 +35,7 @@ pub(super) fn position(plan: &Parameters, shape: &Ranges, row: usize, stored: us
     unit as usize * chunk.together + within % chunk.together
 }
 
-/// The index along k of a stored element.
+/// Index along k of a stored element.
 #[inline]
 pub(super) fn logical(plan: &Parameters, shape: &Ranges, row: usize, stored: usize) -> usize {
     match shape.chunk {
@@ -44,7 +44,7 @@ pub(super) fn logical(plan: &Parameters, shape: &Ranges, row: usize, stored: usi
     }
 }
 
-/// The role of an index along k: two indices of a chunk have each.
+/// Role of an index along k: two indices of a chunk have each.
 #[inline]
 pub(super) fn role(shape: &Ranges, k: usize) -> usize {
     match shape.chunk {
@@ -53,7 +53,7 @@ pub(super) fn role(shape: &Ranges, k: usize) -> usize {
     }
 }
 
-/// Whether no row of A has the index among its stored ones, in tiles where all rows have the same.
+/// True if no row of A stores the index, in tiles where all rows store the same.
 pub(super) fn unused(plan: &Parameters, shape: &Ranges, k: usize) -> bool {
     let Some(chunk) = shape.chunk.filter(|_| plan.patterns == 2) else { return false };
     let pattern = pattern(plan, chunk, 0, k / chunk.length);

@@ -11,7 +11,7 @@ fn instruction(name: &str) -> Instruction {
     isa::find(name).unwrap()
 }
 
-/// Dense and sparse, wide and narrow, floating-point, integer and block-scaled.
+/// Dense and sparse, wide and narrow, floating-point, integer and block-scaled instructions.
 fn various() -> Vec<Instruction> {
     let forms: BTreeMap<_, _> =
         isa::all().iter().map(|i| ((i.a.name, i.d.name, i.is_sparse(), i.scale.is_some()), i)).collect();
@@ -69,7 +69,7 @@ fn codes_fit_their_formats_and_positions_are_allowed() {
     }
 }
 
-/// The cases of the first tiles of a regime.
+/// Cases of the first tiles of a regime.
 fn cases(i: &Instruction, wanted: Regime) -> Vec<Case> {
     let numbers = (0..2000).filter(|tile| regime(i, 1, *tile) == wanted);
     let of_tile = |tile: u64| {
@@ -79,13 +79,13 @@ fn cases(i: &Instruction, wanted: Regime) -> Vec<Case> {
     numbers.flat_map(of_tile).collect()
 }
 
-/// The factors of each product, as values.
+/// Factors of each product, as values.
 fn products(i: &Instruction, case: &Case) -> Vec<(f64, f64)> {
     let factors = |at: usize| (i.a.to_f64(case.a[at]), i.b.to_f64(case.b[case.logical(i, at)]));
     (0..case.a.len()).map(factors).collect()
 }
 
-/// The sum of a case of finite operands, rounded once.
+/// Sum of a case of finite operands, rounded once.
 fn rounded(i: &Instruction, case: &Case, rounding: Rounding, format: &'static Format) -> Option<u64> {
     let pairs = case.a.iter().enumerate().map(|(at, a)| (*a, case.b[case.logical(i, at)]));
     Dot::new(i.a, i.b, i.c, i.d, i.k).sum(pairs, case.c).round(format, rounding, Overflow::Infinity)
@@ -102,7 +102,7 @@ const FLOATS: [&str; 8] = [
     "mma.m16n8k8.f64.f64.f64.f64",
 ];
 
-/// Checks that the share of a regime's cases with a property is at least `percent`.
+/// Checks that at least `percent` of a regime's cases have a property.
 fn at_least(percent: usize, name: &str, regime: Regime, has: impl Fn(&Instruction, &Case) -> bool) {
     let i = instruction(name);
     let cases = cases(&i, regime);
@@ -123,12 +123,12 @@ fn cancellation_leaves_little_of_large_products() {
 #[test]
 fn ties_and_what_decides_them_are_exact() {
     for name in FLOATS {
-        // In exact arithmetic rounding to nearest ties away and to even differ at a tie only.
+        // In exact arithmetic the two roundings to nearest differ at ties only.
         at_least(5, name, Regime::Tie, |i, case| {
             let [even, away, down] = [Rounding::Rne, Rounding::Rna, Rounding::Rz].map(|r| rounded(i, case, r, i.d));
             even != away && away != down
         });
-        // With what decides it: nearest is up where truncation is down.
+        // A tie with a deciding term: nearest is up where truncation is down.
         at_least(30, name, Regime::Tie, |i, case| {
             let [nearest, down] = [Rounding::Rne, Rounding::Rz].map(|r| rounded(i, case, r, i.d));
             nearest != down

@@ -1,4 +1,4 @@
-//! Unsigned integers that hold a code: 32 bits for the formats that fit, so that a vector holds more of them.
+//! Unsigned integers that hold a code: 32 bits where they suffice, so that a vector holds more of them.
 
 use std::ops::{Add, BitAnd, BitOr, BitXor, Not};
 
@@ -18,11 +18,11 @@ pub(super) trait CodeWord:
 {
     /// `value` cut to the word.
     fn of(value: u64) -> Self;
-    /// The word shifted left; what leaves it is lost.
+    /// The word shifted left, without overflowing bits.
     fn left(self, by: u32) -> Self;
     /// The word shifted right.
     fn right(self, by: u32) -> Self;
-    /// The random bits of a hash for a format of `bits` bits: 32, or 64 where it needs them.
+    /// Random bits of a hash for a format of `bits` bits: 32, or 64 if it needs them.
     fn random(hash: u32, bits: u32) -> Self;
 }
 

@@ -10,7 +10,7 @@ use crate::{
 };
 
 impl Reference {
-    /// One code of `from` as a code of `to`, by the contract of [`Converter`](crate::softfloat::Converter).
+    /// Converts one code of `from` to `to`, by the contract of [`Converter`](crate::softfloat::Converter).
     ///
     /// # Panics
     /// If `to` has more than 62 bits of precision.
@@ -38,13 +38,13 @@ impl Reference {
         Outcome { code: outcome.code.map(|code| code << record.padding_bits), ..outcome }
     }
 
-    /// convertToInteger of the number in `exact` (clause 5.8), inexact where it was.
+    /// Result of convertToInteger of the number in `exact` (clause 5.8), with the flag for inexact.
     fn finish_integer(&mut self, from_bits: u32, bits: u32, signed: bool, environment: &Environment) -> Outcome {
         let value = &self.exact;
         let modulus = 1i128 << bits;
         let (lowest, highest) = if signed { (-modulus / 2, modulus / 2 - 1) } else { (0, modulus - 1) };
         let code = |integer: i128| Some(integer.rem_euclid(modulus) as u64);
-        // Two bits more than the format has are out of range in any direction.
+        // A number two bits wider than the format is out of range in any direction.
         let countable = value.is_finite() && value.get_exp().is_none_or(|exponent| exponent <= bits as i32 + 1);
         if countable {
             let (units, inexact) = self.rounder.units_of(value, 0, environment.rounding);
@@ -62,7 +62,7 @@ impl Reference {
                 }
             }
             NanRule::Canonical if value.is_nan() => highest,
-            // The manual of PTX, at cvt, for .f64, .s64 and .u64.
+            // The PTX manual, at cvt, for .f64, .s64 and .u64.
             NanRule::Nvidia if value.is_nan() && from_bits.max(bits) == 64 => modulus / 2,
             NanRule::Arm | NanRule::Nvidia if value.is_nan() => 0,
             _ if value.is_sign_negative() => lowest,

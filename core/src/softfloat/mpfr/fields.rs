@@ -1,14 +1,11 @@
-//! What is read off a code's fields: signs, NaNs, and which NaN an operation gives.
-//!
-//! Codes in this module have no padding.
+//! Fields of codes without padding: signs, NaNs, and rules for NaN results.
 
 use crate::{
     format::{Float, Specials, Zeros},
     softfloat::{Flags, NanRule, Outcome},
 };
 
-/// An operand's code without padding, and without the bits above it; a subnormal one is a zero of its sign if it
-/// is to be flushed.
+/// Operand's code without padding and higher bits; with `flushes`, a subnormal becomes a zero of its sign.
 pub(super) fn operand(record: &Float, flushes: bool, code: u64) -> u64 {
     let width = 1 + record.exponent_bits + record.trailing_bits - u32::from(!record.signed);
     let code = u128::from(code >> record.padding_bits) % (1 << width);
@@ -17,22 +14,20 @@ pub(super) fn operand(record: &Float, flushes: bool, code: u64) -> u64 {
     if flushes && subnormal { zero(record, negative(record, code)) } else { code }
 }
 
-/// The trailing significand.
 pub(super) fn trailing(record: &Float, code: u64) -> u64 {
     code % (1 << record.trailing_bits)
 }
 
-/// The biased exponent.
 fn exponent(record: &Float, code: u64) -> u64 {
     code >> record.trailing_bits & ((1 << record.exponent_bits) - 1)
 }
 
-/// The sign bit, where there is one.
+/// Sign bit; false in unsigned formats.
 pub(super) fn negative(record: &Float, code: u64) -> bool {
     code & sign(record, true) != 0
 }
 
-/// The sign bit of a negative number; 0 in unsigned formats.
+/// Sign bit of a negative number; 0 in unsigned formats.
 pub(super) fn sign(record: &Float, negative: bool) -> u64 {
     u64::from(negative && record.signed) << (record.exponent_bits + record.trailing_bits)
 }
@@ -42,22 +37,20 @@ pub(super) fn zero(record: &Float, negative: bool) -> u64 {
     sign(record, negative && record.zeros == Zeros::Both)
 }
 
-/// The exponent of the smallest normal number: biased exponents of normal numbers begin at 1 where 0 is that of zero.
+/// Exponent of the smallest normal number: biased exponents of normals begin at 1 where 0 is zero's.
 pub(super) fn smallest_normal(record: &Float) -> i32 {
     i32::from(record.zeros != Zeros::None) - record.bias
 }
 
-/// The leading bit of the trailing significand, set in quiet NaNs, where there are NaNs of both kinds.
+/// Leading bit of the trailing significand, set in quiet NaNs; 0 unless there are NaNs of both kinds.
 fn quiet_bit(record: &Float) -> u64 {
     if record.specials == Specials::Ieee { 1 << record.trailing_bits >> 1 } else { 0 }
 }
 
-/// Whether a NaN is signalling.
 pub(super) fn is_signaling(record: &Float, nan: u64) -> bool {
     record.specials == Specials::Ieee && nan & quiet_bit(record) == 0
 }
 
-/// Whether a code is NaN.
 fn is_nan(record: &Float, code: u64) -> bool {
     let last = exponent(record, code) + 1 == 1 << record.exponent_bits;
     match record.specials {
@@ -68,12 +61,11 @@ fn is_nan(record: &Float, code: u64) -> bool {
     }
 }
 
-/// Whether one of the codes is a signalling NaN.
 pub(super) fn any_signaling(record: &Float, codes: &[u64]) -> bool {
     codes.iter().any(|&code| is_nan(record, code) && is_signaling(record, code))
 }
 
-/// The NaN of an invalid operation on numbers; `None` in a format without NaN.
+/// NaN of an invalid operation on numbers; `None` in a format without NaN.
 pub(super) fn default_nan(record: &Float, rule: NanRule) -> Option<u64> {
     let ones = (1 << (record.exponent_bits + record.trailing_bits)) - 1;
     let positive = match record.specials {
@@ -87,8 +79,7 @@ pub(super) fn default_nan(record: &Float, rule: NanRule) -> Option<u64> {
     Some(positive | sign(record, rule == NanRule::X86))
 }
 
-/// The NaN that an operation gives whose operands, in the order in which the rule looks at them, hold a NaN at least:
-/// invalid if one is signalling.
+/// NaN result for operands with at least one NaN, in the order of the rule; invalid if one is signalling.
 pub(super) fn nan_of(record: &Float, rule: NanRule, codes: &[u64]) -> Outcome {
     let flags = Flags::INVALID.when(any_signaling(record, codes));
     let mut nans = codes.iter().copied().filter(|&code| is_nan(record, code));
@@ -102,14 +93,14 @@ pub(super) fn nan_of(record: &Float, rule: NanRule, codes: &[u64]) -> Outcome {
     Outcome { code, flags }
 }
 
-/// The NaN that the conversion of a NaN to another format gives, padding not included; `None` in a format without NaN.
+/// NaN result of converting a NaN to another format, without padding; `None` in a format without NaN.
 pub(super) fn converted_nan(from: &Float, to: &Float, rule: NanRule, nan: u64) -> Option<u64> {
     let default = default_nan(to, rule)?;
     let negative = negative(from, nan);
     match (rule, to.specials) {
         (NanRule::Canonical | NanRule::Nvidia, _) | (_, Specials::NegativeZeroNan) => Some(default),
         (_, Specials::Ieee) => {
-            // Aligned at the top: cut at the bottom, or filled up with zeros.
+            // Aligned at the top: cut at the bottom, or filled with zeros.
             let payload = u128::from(trailing(from, nan)) << to.trailing_bits >> from.trailing_bits;
             let infinity = ((1 << to.exponent_bits) - 1) << to.trailing_bits;
             Some(sign(to, negative) | infinity | payload as u64 | quiet_bit(to))

@@ -1,8 +1,10 @@
-//! Scalar operations with their exception flags, by MPFR (crate `rug`): the judge of [`softfloat`](crate::softfloat).
+//! Judge of [`softfloat`](crate::softfloat): scalar operations with exception flags, by MPFR (crate `rug`).
 //!
 //! This module shares no computation with the soft-float nor with the encoding of formats: it reads the fields of a
-//! format's record, lets MPFR add, multiply, divide, extract roots and compare, and rounds what MPFR found by scaling it to
-//! units of the result's last place. It follows the wording of IEEE 754-2019 and is not made for speed.
+//! format's record, lets
+//! MPFR add, multiply, divide, extract roots and compare, and rounds the result by scaling it to units of its last
+//! place. It follows the
+//! wording of IEEE 754-2019 and is not made for speed.
 
 mod convert;
 mod fields;
@@ -25,17 +27,21 @@ use crate::{
     softfloat::{Environment, Flags, NanRule, Operation, Outcome, ResultKind},
 };
 
-/// Bits to which MPFR cuts a result.
+/// Bits to which MPFR truncates a result.
 ///
-/// Let v be the magnitude of an exact result. MPFR truncates it to 127 significant bits and says whether that was exact; where it
-/// was not, half a unit of the last bit is appended as a 128th bit, which gives w. Let u be the unit of the 127th bit: v and w
-/// coincide, or lie strictly between the same two neighbouring multiples of u, and so compare alike with every multiple of u.
-/// Rounding compares v with nothing else: with multiples of the result's last place q, of q/2 (to nearest) and of q/2^64 (with 64
-/// random bits); and q is at least 2^(127 - p) u for p bits of precision, more for a subnormal result, so that q/2^64 is a multiple of u
-/// for all p up to 63.
+/// Let v be the magnitude of an exact result. MPFR truncates it to 127 significant bits and says if that was exact;
+/// where it was not,
+/// half a unit of the last bit is appended as a 128th bit, which gives w. Let u be the unit of the 127th bit: v and w
+/// coincide, or lie
+/// strictly between the same two neighbouring multiples of u, and so compare alike with every multiple of u. Rounding
+/// compares v with
+/// nothing else: with multiples of the result's last place q, of q/2 (to nearest) and of q/2^64 (with 64 random bits);
+/// and q is at least
+/// 2^(127 - p) u for p bits of precision, more for a subnormal result, so that q/2^64 is a multiple of u for all p up
+/// to 63.
 const CUT_BITS: u32 = 127;
 
-/// Computes operations on codes, again and again in the same buffers.
+/// Computes operations on codes, repeatedly in the same buffers.
 #[derive(Debug, Clone)]
 pub struct Reference {
     operands: [Float; 3],
@@ -61,7 +67,7 @@ impl Reference {
         }
     }
 
-    /// `operation` on codes of `format`, by the contract of [`Unit::apply`](crate::softfloat::Unit::apply).
+    /// Applies `operation` to codes of `format`, by the contract of [`Unit::apply`](crate::softfloat::Unit::apply).
     ///
     /// # Panics
     /// If `format` is an integer format or has more than 62 bits of precision.
@@ -74,7 +80,7 @@ impl Reference {
     ) -> Outcome {
         let record = format.float().expect("scalar operations are those of floating-point formats");
         assert!(record.precision() < CUT_BITS - OPERAND_BITS, "{format}: too precise for this reference");
-        // The total order and classes are about codes as they are.
+        // The total order and classes concern codes as they are.
         let flushes = environment.flush_inputs && !matches!(operation, Operation::TotalOrder | Operation::Classify);
         let codes = operands.map(|code| fields::operand(record, flushes, code));
         let codes = &codes[..operation.operands()];
@@ -108,7 +114,7 @@ impl Reference {
         }
     }
 
-    /// The operations that round an exact real result.
+    /// Operations that round an exact real result.
     fn arithmetic(
         &mut self,
         record: &format::Float,
@@ -152,7 +158,7 @@ impl Reference {
         Outcome { flags: outcome.flags | Flags::DIVIDE_BY_ZERO.when(pole), ..outcome }
     }
 
-    /// The result of an operation with a NaN operand.
+    /// Result of an operation with a NaN operand.
     fn passed_nan(
         &self,
         record: &format::Float,
@@ -162,13 +168,13 @@ impl Reference {
     ) -> Outcome {
         let [x, y, _] = &self.operands;
         let no_product = x.is_zero() && y.is_infinite() || x.is_infinite() && y.is_zero();
-        // Clause 7.2 c leaves it to the implementation whether 0 * inf + quiet NaN is invalid: for SSE it is not.
+        // Clause 7.2 c leaves open if 0 * inf + quiet NaN is invalid: for SSE it is not.
         let invalid = operation == Operation::Fma && no_product && environment.nan != NanRule::X86;
         if invalid && !fields::any_signaling(record, codes) {
             return Outcome { code: fields::default_nan(record, environment.nan), flags: Flags::INVALID };
         }
         match codes {
-            // ARM looks at the addend first.
+            // ARM examines the addend first.
             &[x, y, z] if environment.nan == NanRule::Arm => fields::nan_of(record, environment.nan, &[z, x, y]),
             _ => fields::nan_of(record, environment.nan, codes),
         }
@@ -188,7 +194,7 @@ impl Reference {
         }
         let mut inexact = false;
         self.exact.assign(x);
-        // Beyond its precision every number is an integer.
+        // At or above its precision every number is an integer.
         if x.is_finite() && !x.is_integer() {
             let units;
             (units, inexact) = self.rounder.units_of(x, 0, environment.rounding);
@@ -223,8 +229,8 @@ impl Reference {
         if x.is_infinite() {
             return quiet(fields::sign(record, x.is_sign_negative()) | mpfr::largest(record));
         }
-        // The next number is what a number a little beyond x rounds to in that direction. Next to zero, half of the smallest
-        // number is little enough.
+        // The neighbour is the rounded value, in that direction, of a number slightly beyond x. Next to zero, half of
+        // the smallest number is slight enough.
         self.exact.assign(x);
         match (x.is_zero(), up) {
             (true, _) => {
@@ -246,7 +252,7 @@ fn away_from_zero(number: &mut Float) {
     if number.is_sign_negative() { number.next_down() } else { number.next_up() }
 }
 
-/// The outcome of a predicate.
+/// Outcome of a predicate.
 fn truth(holds: bool, flags: Flags) -> Outcome {
     Outcome { code: Some(holds.into()), flags }
 }

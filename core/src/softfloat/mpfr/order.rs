@@ -9,10 +9,10 @@ use crate::{
 };
 
 impl Reference {
-    /// The comparison predicates of clause 5.11.
+    /// Comparison predicates of clause 5.11.
     pub(super) fn compare(&self, record: &format::Float, operation: Operation, codes: &[u64]) -> Outcome {
         let [x, y, _] = &self.operands;
-        // No order: one is NaN. MPFR has -0 equal to +0.
+        // NaN has no order. MPFR's -0 equals +0.
         let order = x.partial_cmp(y);
         let signaling = matches!(operation, Operation::EqualSignaling | Operation::Less | Operation::LessEqual);
         let invalid = order.is_none() && (signaling || fields::any_signaling(record, codes));
@@ -26,7 +26,7 @@ impl Reference {
         truth(holds, Flags::INVALID.when(invalid))
     }
 
-    /// The minima and maxima of IEEE 754-2019 (clause 9.6) and IEEE 754-2008 (clause 5.3.1).
+    /// Minima and maxima of IEEE 754-2019 (clause 9.6) and IEEE 754-2008 (clause 5.3.1).
     pub(super) fn extremum(
         &self,
         record: &format::Float,

@@ -10,7 +10,7 @@ use crate::{
 };
 
 impl Reference {
-    /// The code, without padding, of the number or infinity in `exact`.
+    /// Code, without padding, of the number or infinity in `exact`.
     pub(super) fn finish(&mut self, record: &format::Float, environment: &Environment) -> Outcome {
         let value = &self.exact;
         let negative = value.is_sign_negative();
@@ -21,7 +21,7 @@ impl Reference {
         let sign = fields::sign(record, negative);
         if value.is_infinite() {
             let code = mpfr::overflowed(record, sign, None, environment.overflow);
-            // One that something else stands for is too large, as a number beyond the largest is.
+            // An infinity that the format or the environment replaces overflows, as a number beyond the largest does.
             let kept = record.specials == Specials::Ieee && code == sign | (mpfr::largest(record) + 1);
             return Outcome { code: Some(code), flags: (Flags::OVERFLOW | Flags::INEXACT).when(!kept) };
         }
@@ -45,7 +45,7 @@ impl Reference {
     }
 }
 
-/// Whether a result that is not zero is tiny (clause 7.5); a zero is where the format has none.
+/// True if a non-zero result is tiny (clause 7.5); zero is tiny where the format has none.
 fn is_tiny(rounder: &mut Rounder, value: &Float, record: &format::Float, environment: &Environment) -> bool {
     // MPFR's exponents belong to significands in [1/2, 1).
     let Some(exponent) = value.get_exp().map(|exponent| exponent - 1) else { return record.zeros == Zeros::None };
@@ -58,7 +58,7 @@ fn is_tiny(rounder: &mut Rounder, value: &Float, record: &format::Float, environ
     }
 }
 
-/// Whether a number rounded to the format's precision, its exponent unbounded, reaches the next power of two.
+/// True if a number rounded to the format's precision, with unbounded exponent, reaches the next power of two.
 fn carries_over(rounder: &mut Rounder, value: &Float, record: &format::Float, rounding: Rounding) -> bool {
     let width = record.trailing_bits as i32;
     let quantum = value.get_exp().map_or(0, |exponent| exponent - 1 - width);
