@@ -1,5 +1,4 @@
-//! The arithmetic of one instruction, ready to be evaluated: by the reference, or many elements at a time by the fast
-//! evaluator.
+//! Evaluator of one instruction's arithmetic: the reference for one element, the fast evaluator for many.
 
 use super::{
     Program, Rule,
@@ -12,12 +11,12 @@ use crate::{
     isa::{Case, Codes, CodesView, Instruction, Tiles, operands},
 };
 
-/// Outputs that a thread takes at a time, where tiles have fewer.
+/// Outputs that a thread takes at a time, if tiles have fewer.
 const PIECE: usize = 1 << 9;
-/// Outputs for which a thread copies the operands at a time: few enough to stay in the nearest caches.
+/// Outputs whose operands a thread copies at a time; few enough for the nearest caches.
 const COPIED: usize = 1 << 10;
 
-/// The arithmetic of one instruction, ready to be evaluated.
+/// Arithmetic of one instruction, ready to be evaluated.
 #[derive(Debug, Clone)]
 pub struct Evaluator {
     program: Program,
@@ -25,24 +24,24 @@ pub struct Evaluator {
 }
 
 impl Program {
-    /// The code of D for the operands of one dot-product-add, by the reference.
+    /// Code of D for the operands of one dot-product-add, by the reference.
     ///
-    /// Panics if their number is not what the instruction takes.
+    /// # Panics
+    /// If their number is not the instruction's.
     pub fn dot(&self, case: &Case) -> u64 {
         reference::run(self, case, &mut Silent)
     }
 }
 
 impl Evaluator {
-    /// Prepares a program.
     pub(super) fn new(program: Program) -> Evaluator {
         Evaluator { fast: FastArithmetic::new(&program), program }
     }
 
-    /// The evaluator of a rule for an instruction, whatever instructions the rule says that it covers.
+    /// Evaluator of a rule for an instruction, whether or not the rule's patterns match it.
     ///
     /// # Errors
-    /// What is wrong with the rule, or keeps it from holding for the instruction, with the key.
+    /// The defect of the rule, or its conflict with the instruction, with the key.
     pub fn of(rule: &Rule, instruction: &Instruction) -> Result<Evaluator, String> {
         Program::new(rule, instruction).map(Evaluator::new)
     }
@@ -52,29 +51,30 @@ impl Evaluator {
         &self.program
     }
 
-    /// Whether the fast evaluator has the program (else [`Evaluator::execute`] runs the reference).
+    /// True if the fast evaluator supports the program; else [`Evaluator::execute`] runs the reference.
     pub fn is_fast(&self) -> bool {
         self.fast.is_some()
     }
 
-    /// The code of D for the operands of one dot-product-add.
+    /// Code of D for the operands of one dot-product-add.
     ///
-    /// Panics if their number is not what the instruction takes.
+    /// # Panics
+    /// If their number is not the instruction's.
     pub fn dot(&self, case: &Case) -> u64 {
         self.program.dot(case)
     }
 
-    /// The same, step by step.
+    /// Explains one dot-product-add step by step.
     ///
-    /// Panics as [`Evaluator::dot`].
+    /// # Panics
+    /// Like [`Evaluator::dot`].
     pub fn explain(&self, case: &Case) -> Explanation {
         let mut lines = Vec::new();
         let d = reference::run(&self.program, case, &mut lines);
         Explanation { lines, d }
     }
 
-    /// D codes `[count][m][n]` of `tiles`, computed on all cores by the fast evaluator; equal to [`Evaluator::dot`] of each
-    /// element.
+    /// D codes `[count][m][n]` of `tiles`, computed on all cores; equal to [`Evaluator::dot`] of each element.
     pub fn execute(&self, tiles: &Tiles) -> Codes {
         let mut bytes = self.room(tiles);
         let (each, i) = (self.tile_bytes(), &self.program.instruction);
@@ -86,8 +86,8 @@ impl Evaluator {
         self.codes(bytes)
     }
 
-    /// The same on the calling thread alone, for callers that have shared their work among the cores already. (On a thread that
-    /// waits for a share of its own, the pool would begin other shares, one on top of the other, until its stack is full.)
+    /// [`Evaluator::execute`] on the calling thread alone, for callers that share their work among the cores.
+    /// (A thread that waits for its own share would begin other shares of the pool, nested until its stack overflows.)
     pub fn execute_here(&self, tiles: &Tiles) -> Codes {
         let mut bytes = self.room(tiles);
         let mut scratch = Scratch::default();
@@ -95,11 +95,14 @@ impl Evaluator {
         self.codes(bytes)
     }
 
-    /// Writes the bytes of the D codes of tiles whose operands' codes are given by name, as [`operands`] has them, each as little-endian
-    /// bytes: as [`Evaluator::execute`], without copies of all of them; of tiles of one element mostly without any.
+    /// Computes the bytes of the D codes of tiles, from operands given by name (see [`operands`]) as little-endian
+    /// bytes.
+    ///
+    /// It equals [`Evaluator::execute`] but copies only parts of the operands, and for tiles of one element mostly
+    /// nothing.
     ///
     /// # Panics
-    /// An operand is missing, or has not as many codes as the tiles need.
+    /// If an operand is missing or its number of codes does not fit the tiles.
     pub fn execute_into(&self, arrays: &[(&'static str, &[u8])], d: &mut [u8]) {
         let i = &self.program.instruction;
         let each = self.tile_bytes();
@@ -131,13 +134,13 @@ impl Evaluator {
         });
     }
 
-    /// The bytes of D of one tile.
+    /// Number of bytes of D of one tile.
     fn tile_bytes(&self) -> usize {
         let i = &self.program.instruction;
         i.m * i.n * i.d.bytes()
     }
 
-    /// The bytes of D of all tiles.
+    /// Zeroed bytes of D of all tiles.
     fn room(&self, tiles: &Tiles) -> Vec<u8> {
         vec![0; tiles.count * self.tile_bytes()]
     }
@@ -146,7 +149,7 @@ impl Evaluator {
         Codes::from_bytes(self.program.instruction.d, bytes).expect("whole codes")
     }
 
-    /// The codes of D of the tiles from `first` on.
+    /// Codes of D of the tiles from `first` on.
     fn tiles(&self, tiles: &Tiles, first: usize, scratch: &mut Scratch, d: &mut [u8]) {
         let each = self.tile_bytes();
         match self.fast.as_ref().map(|fast| (fast, fast.together())) {
@@ -161,7 +164,7 @@ impl Evaluator {
         }
     }
 
-    /// The codes of D of one tile.
+    /// Codes of D of one tile.
     fn tile(&self, tiles: &Tiles, tile: usize, scratch: &mut Scratch, d: &mut [u8]) {
         let i = &self.program.instruction;
         let dot = |at: usize| self.dot(&tiles.case(i, tile, at / i.n, at % i.n));

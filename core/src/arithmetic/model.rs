@@ -14,11 +14,11 @@ use crate::{
 };
 
 impl Model {
-    /// The model with this name or alias, or in this file; as of a device, `model:` may stand before it.
+    /// Model with this name or alias, or in this file; `model:` may precede it, as for a device.
     ///
     /// # Errors
-    /// A name that is neither shipped nor a readable file; a file that is not a model (the message gives file,
-    /// line, key and what is allowed).
+    /// A name that is neither shipped nor a readable file; a file that is not a model (with file, line, key and allowed
+    /// values).
     pub fn load(name: &str) -> Result<Model> {
         let name = name.strip_prefix("model:").unwrap_or(name);
         if let Some((name, text)) = shipped::named(name).and_then(|name| Some((name, shipped::text(name)?))) {
@@ -36,7 +36,7 @@ impl Model {
         Model::parse(&text, name)
     }
 
-    /// The model that `text` describes; `origin` names it in messages.
+    /// Model that `text` describes; `origin` names it in messages.
     ///
     /// # Errors
     /// Unknown keys, missing rules, impossible values: with line and key.
@@ -59,25 +59,25 @@ impl Model {
         }
     }
 
-    /// The error for a defect of a rule.
+    /// Error for a defect of a rule.
     fn refused(&self, Defect { rule, line, what }: &Defect) -> Error {
         let line = line.map_or_else(String::new, |line| format!(", line {line}"));
         Error::request(format!("{}: {rule}{line}: {what}", self.origin()))
     }
 
-    /// Whether an instruction's name matches a pattern of the model files.
+    /// True if an instruction's name matches a pattern of the model files.
     pub fn matches(pattern: &str, name: &str) -> bool {
         pattern::matches(pattern, name)
     }
 
-    /// Whether one of the targets of `support` is of the generation that the model describes; every one is for a model that
-    /// describes none, and an instruction that no target has (one that a user describes) is of every generation.
+    /// True if the model covers one of the targets of `support`.
+    /// A model without targets covers all. An instruction without targets (a user's) belongs to all.
     pub fn has(&self, support: &[Support]) -> bool {
         let own = |support: &Support| self.architectures.iter().any(|name| name == support.architecture);
         self.architectures.is_empty() || support.is_empty() || support.iter().any(own)
     }
 
-    /// The rule that covers `instruction`, if one does: its generation has it, and a pattern matches.
+    /// Rule that covers `instruction`: the model has its target, and a pattern matches.
     pub fn rule(&self, instruction: &Instruction) -> Option<&Rule> {
         self.position(instruction).map(|index| &self.rules[index])
     }
@@ -87,26 +87,27 @@ impl Model {
         self.has(instruction.support).then(|| self.rules.iter().position(covers)).flatten()
     }
 
-    /// The evaluator of `instruction`.
+    /// Evaluator of `instruction`.
     ///
     /// # Errors
-    /// A request error: the model does not cover the instruction (with who has it), or its rule cannot hold for the
-    /// instruction's formats (with file, rule and key).
+    /// A request error: the model does not cover the instruction (with the models that do), or its rule does not fit
+    /// the instruction's formats
+    /// (with file, rule and key).
     pub fn evaluator(&self, instruction: &Instruction) -> Result<Evaluator> {
         self.program(instruction).map(Evaluator::new)
     }
 
-    /// The arithmetic of `instruction`, operation by operation: what its evaluator runs.
+    /// Program of `instruction`, which its evaluator runs.
     ///
     /// # Errors
-    /// As [`Model::evaluator`].
+    /// Like [`Model::evaluator`].
     pub fn program(&self, instruction: &Instruction) -> Result<Program> {
         let index = self.position(instruction).ok_or_else(|| self.lacks(&instruction.name, instruction.support))?;
         Program::new(&self.rules[index], instruction)
             .map_err(|defect| self.refused(&self.located(index, format!("for {instruction}: {defect}"))))
     }
 
-    /// The error for an instruction that it does not cover, or that its generation lacks.
+    /// Error for an instruction that it does not cover, or that its generation lacks.
     pub fn lacks(&self, name: &str, support: &[Support]) -> Error {
         if self.has(support) {
             return Error::unavailable(format!("the model '{}' does not cover {name}; {}", self.name, self.listed()));
@@ -124,7 +125,7 @@ impl Model {
         ))
     }
 
-    /// Where its rules are listed, for messages.
+    /// Command or place that lists its rules, for messages.
     pub fn listed(&self) -> String {
         let name = if shipped::text(&self.name) == Some(self.text()) { &self.name } else { self.origin() };
         format!("`tcnum models {name}` lists what it covers")

@@ -1,4 +1,4 @@
-//! What the near values of keys depend on of an instruction.
+//! Properties of an instruction on which near values of keys depend.
 
 use super::language::setting::Place;
 use crate::{
@@ -7,16 +7,16 @@ use crate::{
 };
 
 impl Place {
-    /// The arithmetic of a rule for `instruction`.
+    /// Place of a rule for `instruction`.
     pub fn of(instruction: &Instruction) -> Place {
         Place { d: instruction.d, stored_k: instruction.stored_k(), nans: nans(instruction.d) }
     }
 }
 
-/// Some NaNs of a format, each once: of either sign, with all bits set and with only the first.
+/// Some NaNs of a format without repetition: both signs, all bits set and only the first set.
 fn nans(d: &Format) -> Vec<String> {
     let (all, sign) = (d.code_mask(), 1u64 << (d.bits - 1));
-    // The code of exponent all ones and fraction zero.
+    // Code of exponent all ones and fraction zero.
     let infinity = (all >> 1) & !((1 << d.fraction_bits()) - 1);
     let quiet = d.float().map_or(0, |_| infinity | 1 << d.fraction_bits().saturating_sub(1));
     let mut named: Vec<String> = Vec::new();

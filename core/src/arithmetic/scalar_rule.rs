@@ -1,4 +1,4 @@
-//! The arithmetic of scalar instructions: what each computes in a lane, exactly, and rounded once.
+//! Arithmetic of scalar instructions: the exact result of each lane, rounded once.
 
 use crate::{
     format::{Class, Encoding, Finite, Float, Format, Overflow, Real, Rounding},
@@ -6,22 +6,22 @@ use crate::{
     softfloat::{self, Converter, Environment, NanRule, Operation, Tininess, Unit},
 };
 
-/// The rule of a scalar instruction.
+/// Rule of a scalar instruction.
 #[derive(Debug)]
 pub struct ScalarRule<'a> {
     form: &'a Form,
     rounding: Rounding,
-    /// The format of the result with exponents that no result exceeds, and how results are rounded to see if they are tiny.
+    /// Format of the result with unreachable exponents, and the rounding that decides tininess.
     unbounded: Option<(Format, Rounding)>,
     one: u64,
 }
 
 impl<'a> ScalarRule<'a> {
-    /// The rule of `form`; `None` where random bits decide.
+    /// Rule of `form`; `None` if random bits decide.
     pub fn new(form: &'a Form) -> Option<ScalarRule<'a>> {
         let rounding = form.rounding?;
         let unbounded = form.flush_results.zip(form.result.float()).map(|(tininess, float)| {
-            // Rounded to odd, no result reaches a number beyond it, and none that is not zero becomes zero.
+            // Rounded to odd, no result reaches a number beyond it, and only zero becomes zero.
             let rounding = if tininess == Tininess::After { rounding } else { Rounding::Ro };
             (unbounded(form.result, float), rounding)
         });
@@ -34,22 +34,21 @@ impl<'a> ScalarRule<'a> {
         self.form
     }
 
-    /// Rounding direction.
     pub fn rounding(&self) -> Rounding {
         self.rounding
     }
 
-    /// The format of the result with two more bits for exponents, and the direction in which tininess is seen.
+    /// Format of the result with two more exponent bits, and the rounding that decides tininess.
     pub fn unbounded(&self) -> Option<&(Format, Rounding)> {
         self.unbounded.as_ref()
     }
 
-    /// The code of 1 in the format of the result; 0 where there is none.
+    /// Code of 1 in the format of the result; 0 if there is none.
     pub fn one(&self) -> u64 {
         self.one
     }
 
-    /// The code of the result for operands in one lane; operands that the operation does not have are ignored.
+    /// Code of the result for operands in one lane; surplus operands are ignored.
     pub fn result(&self, operands: [u64; 3]) -> u64 {
         let form = self.form;
         if self.out_of_bounds(operands) {
@@ -86,13 +85,13 @@ impl<'a> ScalarRule<'a> {
         })
     }
 
-    /// Whether a factor has the code that means out of bounds, with either sign.
+    /// True if a factor has the out-of-bounds code, with either sign.
     fn out_of_bounds(&self, [a, b, _]: [u64; 3]) -> bool {
         let magnitude = self.form.source.code_mask() >> 1;
         self.form.out_of_bounds.is_some_and(|code| [a, b].iter().any(|factor| factor & magnitude == code))
     }
 
-    /// An operand, a zero of its sign if it is flushed.
+    /// Operand, or a zero of its sign if it is flushed.
     fn flushed(&self, code: u64) -> u64 {
         if !self.form.flush_inputs {
             return code;
@@ -125,7 +124,7 @@ impl<'a> ScalarRule<'a> {
         code(format, self.rounding, self.form.overflow)
     }
 
-    /// The result where it is not a number, for operands with these codes.
+    /// Result where it is not a number, for operands with these codes.
     fn nan(&self, codes: [u64; 3]) -> u64 {
         let (from, to) = (self.form.source, self.form.result);
         let code = match self.form.nan {
@@ -188,7 +187,8 @@ impl<'a> ScalarRule<'a> {
     }
 }
 
-/// The rule of a scalar instruction on the engine for every format: independent of [`ScalarRule::result`] but for NaNs and clamps.
+/// Rule of a scalar instruction on the engine for every format.
+/// It is independent of [`ScalarRule::result`] except for NaNs and clamps.
 #[derive(Debug)]
 pub struct FastRule<'a> {
     rule: &'a ScalarRule<'a>,
@@ -202,7 +202,7 @@ enum RuleEngine<'a> {
 }
 
 impl<'a> FastRule<'a> {
-    /// The rule on the engine; `None` for what the engine has no operation for (signs, and minima of magnitudes).
+    /// The rule on the engine; `None` if the engine lacks the operation (signs, and minima of magnitudes).
     pub fn new(rule: &'a ScalarRule<'a>) -> Option<FastRule<'a>> {
         let form = rule.form;
         let environment = Environment {
@@ -235,7 +235,7 @@ impl<'a> FastRule<'a> {
         Some(FastRule { rule, unit: RuleEngine::Unit(Unit::new(form.source, environment).ok()?, operation) })
     }
 
-    /// The code of the result, as [`ScalarRule::result`] has it.
+    /// Code of the result, equal to [`ScalarRule::result`].
     pub fn result(&self, operands: [u64; 3]) -> u64 {
         let (rule, form) = (self.rule, self.rule.form);
         if rule.out_of_bounds(operands) {
@@ -292,7 +292,7 @@ fn root(a: &Real) -> Real {
     }
 }
 
-/// The format with two more bits for exponents: no result of one operation on the narrower is beyond it.
+/// Format with two more exponent bits: no result of one operation on the narrower one exceeds it.
 fn unbounded(format: &Format, float: &Float) -> Format {
     let bias = float.bias + 3 * (1 << (float.exponent_bits - 1));
     let wide = Float { exponent_bits: float.exponent_bits + 2, bias, ..*float };

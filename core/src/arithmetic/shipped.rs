@@ -1,38 +1,38 @@
-//! The models inside the program: the files of `models/`, collected when it is built, and the names that they go by.
+//! Models inside the program: the files of `models/`, collected by the build, and their names.
 
 use crate::isa::targets;
 
 /// Name, targets and text, in the order of the targets.
 const SHIPPED: &[(&str, &[&str], &str)] = include!(concat!(env!("OUT_DIR"), "/models.rs"));
-/// How many models, and names of each, a suggestion has.
+/// Most models, and names of each, in a suggestion.
 const MOST_SUGGESTED: usize = 4;
 
-/// The names of the models inside the program.
+/// Names of the models inside the program.
 pub fn shipped() -> impl Iterator<Item = &'static str> {
     SHIPPED.iter().map(|(name, ..)| *name)
 }
 
-/// The name of the model that describes a target (`sm_90a`), if one does: no two do.
+/// Name of the model that describes a target (`sm_90a`); `None` without one.
 pub fn of_target(target: &str) -> Option<&'static str> {
     SHIPPED.iter().find(|(_, targets, _)| targets.contains(&target)).map(|(name, ..)| *name)
 }
 
-/// The shipped model that `name` means: its own name, or an alias, in any letter case (`Hopper`, `h100`, `SM_90`).
+/// Shipped model with this name or alias, in any letter case (`Hopper`, `h100`, `SM_90`).
 pub fn named(name: &str) -> Option<&'static str> {
     let wanted = plain(name);
     let own = shipped().find(|model| plain(model) == wanted);
     own.or_else(|| shipped().find(|model| aliases(model).iter().any(|alias| plain(alias) == wanted)))
 }
 
-/// The other names of a shipped model: the GPUs and the targets that it describes.
+/// Other names of a shipped model: the GPUs and the targets that it describes.
 pub fn aliases(model: &str) -> Vec<String> {
     let own = SHIPPED.iter().find(|(name, ..)| *name == model).map_or(&[][..], |(_, targets, _)| targets);
     let targets = targets::all().iter().filter(|target| own.contains(&target.name));
     targets::distinct(targets.flat_map(|target| target.aliases()))
 }
 
-/// What an unknown name may mean: the models, each with the aliases that are like it (`'ada' (RTX 6000 Ada) or 'turing' (Quadro RTX 6000)`),
-/// or others that are no models.
+/// Likely meanings of an unknown name, among models and the names `others`.
+/// Each model is listed with similar aliases: `'ada' (RTX 6000 Ada) or 'turing' (Quadro RTX 6000)`.
 pub fn suggested(name: &str, others: &[&'static str]) -> String {
     let models = shipped()
         .flat_map(|model| std::iter::once(model.to_string()).chain(aliases(model)).map(move |alias| (model, alias)));
@@ -48,7 +48,7 @@ pub fn suggested(name: &str, others: &[&'static str]) -> String {
     }
     if like.is_empty() {
         let score = |own: &str| strsim::normalized_damerau_levenshtein(&start, &plain(own));
-        // The first of those that are equally like it.
+        // The first of equally similar ones.
         like.extend(known.iter().rev().max_by(|(_, x), (_, y)| score(x).total_cmp(&score(y))));
     }
     let mut models: Vec<&str> = like.iter().map(|(model, _)| *model).collect();
@@ -62,7 +62,7 @@ pub fn suggested(name: &str, others: &[&'static str]) -> String {
     models.iter().take(MOST_SUGGESTED).map(shown).collect::<Vec<_>>().join(" or ")
 }
 
-/// The text of the model with this name.
+/// Text of the model with this name.
 pub(super) fn text(name: &str) -> Option<&'static str> {
     SHIPPED.iter().find(|(shipped, ..)| *shipped == name).map(|(.., text)| *text)
 }

@@ -1,4 +1,4 @@
-//! Rows of codes brought side by side: the words at one place of [`LANES`] rows are those of the lanes.
+//! Transposition of rows of codes: word i of [`LANES`] rows becomes one lane vector.
 
 use super::{
     elements::resize,
@@ -6,20 +6,20 @@ use super::{
 };
 use crate::isa::CodesView;
 
-/// Words with the codes of the factors of products, for each row as many, those at one place of [`LANES`] rows side by side.
+/// Words with the codes of the factors of products, transposed; all rows have equally many.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FactorWords<'a> {
     pub(super) a: &'a [Lane<u32>],
     /// The same words, if codes are paired.
     pub(super) b: &'a [Lane<u32>],
-    /// Words of a row.
+    /// Number of words of a row.
     pub(super) words: usize,
-    /// Of paired codes, those of A and B in turn in one word, the bits of each; else 0: there is one in a word.
+    /// Width of paired codes, those of A and B alternating in a word; 0 if a word holds one code.
     pub(super) bits: u32,
 }
 
 impl FactorWords<'_> {
-    /// Which word of a row has the codes at `k`, and at which bits those of A and of B begin.
+    /// Word of a row with the codes at `k`, and the first bits of A's and B's.
     #[inline(always)]
     pub(super) fn places(&self, k: usize) -> (usize, [u32; 2]) {
         match self.bits {
@@ -33,13 +33,13 @@ impl FactorWords<'_> {
     }
 }
 
-/// Whether the codes of rows of A and B can be paired in words.
+/// True if the codes of rows of A and B can be paired in words.
 pub(super) fn pairs(a: CodesView, b: CodesView, length: usize) -> bool {
     let width = a.width();
     width == b.width() && (width == 2 || width == 1 && length.is_multiple_of(2))
 }
 
-/// Rows of so many words each, so many at a time side by side; rows that are not there are zeros.
+/// Transposes rows of `length` words, [`LANES`] at a time; missing rows are zeros.
 pub(super) fn words_across(words: &[u32], length: usize, out: &mut Vec<u32>) {
     resize(out, words.len().div_ceil(length).next_multiple_of(LANES) * length);
     for (words, out) in words.chunks(LANES * length).zip(out.chunks_exact_mut(LANES * length)) {
@@ -52,8 +52,8 @@ pub(super) fn words_across(words: &[u32], length: usize, out: &mut Vec<u32>) {
     }
 }
 
-/// Rows of `length` codes of A and of B from the row `first` on, paired in words, so many rows at a time side by side; rows that are
-/// not there are zeros.
+/// Transposes rows of `length` codes of A and of B, from row `first` on, paired in words.
+/// [`LANES`] rows are taken at a time; missing rows are zeros.
 pub(super) fn pairs_across(a: CodesView, b: CodesView, first: usize, count: usize, length: usize, out: &mut Vec<u32>) {
     let bytes = length * a.width();
     let [a_bytes, b_bytes] = [a, b].map(|codes| &codes.as_bytes()[first * bytes..][..count * bytes]);
@@ -78,7 +78,7 @@ pub(super) fn pairs_across(a: CodesView, b: CodesView, first: usize, count: usiz
     }
 }
 
-/// Brings rows that are soon needed, as far as they are there, nearer to the processor.
+/// Prefetches rows that are needed soon.
 pub(super) fn prefetch(codes: CodesView, first: usize, count: usize, length: usize) {
     let bytes = length * codes.width();
     let rows = codes.as_bytes().get(first * bytes..).unwrap_or_default();
@@ -86,7 +86,7 @@ pub(super) fn prefetch(codes: CodesView, first: usize, count: usize, length: usi
     x86::prefetch(&rows[..rows.len().min(count * bytes)]);
 }
 
-/// Rows side by side, one word at a time.
+/// Transposes one word at a time.
 fn one_by_one(rows: impl Iterator<Item = impl Iterator<Item = u32>>, out: &mut [Lane<u32>]) {
     let mut lanes = 0;
     for (lane, row) in rows.enumerate() {
@@ -96,7 +96,7 @@ fn one_by_one(rows: impl Iterator<Item = impl Iterator<Item = u32>>, out: &mut [
     out.iter_mut().for_each(|out| out[lanes..].fill(0));
 }
 
-/// The same by the shuffles of AVX2, eight rows of eight words at a time.
+/// Transposition by the shuffles of AVX2, eight rows of eight words at a time.
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 mod x86 {
@@ -109,13 +109,13 @@ mod x86 {
     use super::{LANES, Lane};
     use crate::base::vectors::Vectors;
 
-    /// Rows and words that are brought side by side together.
+    /// Rows and words that are transposed together.
     const EIGHT: usize = 8;
-    /// What one part of a register holds: bytes, or words.
+    /// Bytes, or words, of one part of a register.
     const BYTES: usize = 16;
     const WORDS: usize = 4;
 
-    /// What the processor brings from memory together, in bytes.
+    /// Size of a cache line, in bytes.
     const LINE: usize = 64;
 
     pub(super) fn prefetch(bytes: &[u8]) {
@@ -129,7 +129,7 @@ mod x86 {
         matches!(Vectors::here(), Vectors::Avx2 | Vectors::Avx512)
     }
 
-    /// [`LANES`] rows of so many words; whether that was possible.
+    /// Transposes [`LANES`] rows of `length` words; false if that was impossible.
     pub(super) fn words(words: &[u32], length: usize, out: &mut [Lane<u32>]) -> bool {
         let possible = has_avx2() && words.len() == LANES * length && length.is_multiple_of(EIGHT);
         if possible {
@@ -139,7 +139,7 @@ mod x86 {
         possible
     }
 
-    /// Pairs of the codes of [`LANES`] rows of so many bytes; whether that was possible.
+    /// Transposes pairs of the codes of [`LANES`] rows of `bytes` bytes; false if that was impossible.
     pub(super) fn pairs(a: &[u8], b: &[u8], bytes: usize, width: usize, out: &mut [Lane<u32>]) -> bool {
         let possible = has_avx2() && a.len() == LANES * bytes && bytes.is_multiple_of(BYTES);
         if possible {
@@ -185,8 +185,10 @@ mod x86 {
         unsafe { _mm256_loadu2_m128i(std::ptr::from_ref(high).cast(), std::ptr::from_ref(low).cast()) }
     }
 
-    /// The words of [`LANES`] rows side by side; `load` gives eight words of each of two rows from the place `at * 8` on, four of both
-    /// and then four of both. (Without closures inside: they would not be compiled into it.)
+    /// Transposes the words of [`LANES`] rows.
+    /// `load` gives eight words of each of two rows from the place `at * 8` on, four of both and then four of both. (No
+    /// closures inside: the
+    /// compiler would not inline them.)
     #[inline]
     #[target_feature(enable = "avx2")]
     fn eight_by_eight(out: &mut [Lane<u32>], load: impl Fn(usize, usize, usize) -> [__m256i; 2]) {
@@ -204,7 +206,7 @@ mod x86 {
         }
     }
 
-    /// Four words of eight rows side by side, those of a row and of the fourth after it in each register.
+    /// Transposes four words of eight rows; a register has those of a row and of the fourth row after it.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn four(out: &mut [Lane<u32>], half: usize, [r0, r1, r2, r3]: [__m256i; 4]) {
@@ -216,7 +218,6 @@ mod x86 {
         store(&mut out[3], half, _mm256_unpackhi_epi64(z, w));
     }
 
-    /// Sets one half of some lanes.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn store(out: &mut Lane<u32>, half: usize, lanes: __m256i) {

@@ -1,6 +1,6 @@
-//! Cases with operands of their own, as tiles of one element have them: a lane for each case.
+//! Tiles of one element, each a case with operands of its own: a lane for each case.
 //!
-//! Lanes share the elements of A that they are multiplied by. So the products of a case are formed before its sums: as elements of B,
+//! Lanes share the elements of A. So the products of a case are formed before its sums, as elements of B, and
 //! multiplied by a row of ones.
 
 use super::{
@@ -16,14 +16,14 @@ use super::{
 };
 use crate::{base::vectors::vectorised, isa::CodesView};
 
-/// Cases that are computed together.
+/// Number of cases that are computed together.
 pub(super) const TOGETHER: usize = PIECES * LANES;
 
-/// Bits that the product of two significands may have.
+/// Most bits of the product of two significands.
 const MOST_BITS: u32 = 30;
 
 impl FastKernel {
-    /// Whether products are all that operands are needed for, so that they can be formed first.
+    /// True if operands are needed for products only, so that products can be formed first.
     pub(super) fn takes_cases(&self, i: &Shape) -> bool {
         let narrow = self.a.integer.is_some() || self.a.precision + self.b.precision <= MOST_BITS;
         i.is_single() && i.chunk.is_none() && self.masks.is_none() && self.scales.is_none() && narrow && !self.is_xor()
@@ -31,8 +31,8 @@ impl FastKernel {
 }
 
 impl DecodedTile {
-    /// Computes the bytes of the D codes of up to [`TOGETHER`] tiles of one element from `first` on, from the codes of A, B and C of all,
-    /// and notes those that are unknown.
+    /// Computes the bytes of the D codes of up to [`TOGETHER`] tiles of one element, from `first` on.
+    /// Operands are the codes of A, B and C of all tiles. Unknown elements are noted.
     pub(super) fn run_cases(
         &mut self,
         kernel: &FastKernel,
@@ -70,7 +70,7 @@ impl DecodedTile {
         count: usize,
     ) -> bool {
         let Some(direct) = &kernel.direct else { return false };
-        // Several codes in a word are brought across at once.
+        // Several codes in a word are transposed at once.
         let paired = pairs(a, b, i.k);
         if paired {
             pairs_across(a, b, first, count, i.k, &mut self.a_codes);
@@ -94,7 +94,7 @@ impl DecodedTile {
         !self.b.any_special && (!direct.ranged || kernel.serves(&range))
     }
 
-    /// Products.
+    /// Products in integers.
     fn decode_cases(&mut self, kernel: &FastKernel) {
         if let (Some((a, a_signed)), Some((b, b_signed))) = (kernel.a.integer, kernel.b.integer) {
             decode_integers(&mut self.chosen, a, a_signed, &self.a_codes, false);
@@ -119,7 +119,7 @@ impl DecodedTile {
     }
 }
 
-/// Rows of `length` lanes each in this order.
+/// Reorders rows of `length` lanes each.
 fn reorder_rows(lanes: &[u32], length: usize, order: &[usize], out: &mut Vec<u32>) {
     resize(out, lanes.len() / length * order.len());
     for (own, out) in lanes.chunks_exact(LANES * length).zip(out.chunks_exact_mut(LANES * order.len())) {

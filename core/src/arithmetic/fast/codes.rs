@@ -1,4 +1,4 @@
-//! The codes of a tile as 32-bit words, in the order of the lanes.
+//! Codes of a tile as 32-bit words, in the order of the lanes.
 
 use std::hint::black_box;
 
@@ -8,14 +8,14 @@ use super::{
 };
 use crate::{base::vectors::vectorised, isa::CodesView};
 
-/// The bytes of `count` codes from `first` on.
+/// Bytes of `count` codes from `first` on.
 #[inline(always)]
 fn bytes(codes: CodesView<'_>, first: usize, count: usize) -> &[u8] {
     &codes.as_bytes()[first * codes.width()..][..count * codes.width()]
 }
 
 vectorised! {
-    /// `count` codes from `first` on.
+    /// Widens `count` codes from `first` on.
     pub(super) fn widen(codes: CodesView<'_>, first: usize, count: usize, out: &mut Vec<u32>) {
         let bytes = bytes(codes, first, count);
         resize(out, count);
@@ -27,11 +27,11 @@ vectorised! {
     }
 }
 
-/// The codes of so many bytes each.
+/// Widens codes of N bytes.
 #[inline(always)]
 fn widen_all<const N: usize>(codes: &[[u8; N]], out: &mut [u32], widen: impl Fn([u8; N]) -> u32) {
     let (lanes, wide) = (codes.as_chunks::<LANES>().0, out.as_chunks_mut::<LANES>().0);
-    // A step that the compiler does not know: it is to make vectors of lanes, not of these.
+    // A step opaque to the compiler, so that it vectorises over lanes, not over iterations.
     let (next, mut at) = (black_box(1), 0);
     while at < wide.len() {
         let codes = &lanes[at];
@@ -45,8 +45,8 @@ fn widen_all<const N: usize>(codes: &[[u8; N]], out: &mut [u32], widen: impl Fn(
 }
 
 vectorised! {
-    /// `count` codes from `first` on, in rows of `length`: those of so many rows at a time in turn; a row without a second one
-    /// counts twice.
+    /// Widens `count` codes from `first` on in rows of `length`; [`TURNS`] rows alternate.
+    /// A row without a second one counts twice.
     pub(super) fn widen_in_turn(
         codes: CodesView<'_>,
         first: usize,
@@ -67,7 +67,7 @@ vectorised! {
 /// Columns of a piece of [`TURNS`] rows.
 pub(super) const HALF: usize = LANES / TURNS;
 
-/// The codes of two rows in turn. (Interleaved as they are, which are few instructions, and not as words.)
+/// Alternating codes of two rows. (Interleaved before widening, which takes few instructions.)
 #[inline(always)]
 pub(super) fn lanes_in_turn<const N: usize>(
     x: &[[u8; N]; HALF],
@@ -81,7 +81,7 @@ pub(super) fn lanes_in_turn<const N: usize>(
     each(|l| widen(both[l]))
 }
 
-/// The codes of so many bytes each, in turn.
+/// Widens codes of N bytes, alternating between rows.
 #[inline(always)]
 fn in_turn<const N: usize>(
     codes: &[[u8; N]],
@@ -90,7 +90,7 @@ fn in_turn<const N: usize>(
     out: &mut [[u32; TURNS]],
     widen: impl Fn([u8; N]) -> u32,
 ) {
-    // A step that the compiler does not know: it is to make vectors of elements, not of these.
+    // A step opaque to the compiler, so that it vectorises over elements, not over iterations.
     let next = black_box(1);
     let last = codes.len() / length - 1;
     let (mut first, mut begin) = (0, 0);

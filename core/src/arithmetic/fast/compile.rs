@@ -1,4 +1,4 @@
-//! The compilation of a program: which fast operation each of its operations becomes, and where values are held.
+//! Compilation of a program: the fast operation for each of its operations, and the slots of values.
 
 use super::{
     decoder::NumberDecoder,
@@ -17,32 +17,32 @@ use crate::{
     format::Rounding,
 };
 
-/// How long exact values are, and the exponents of the first bits of those that are normal.
+/// Length of exact values, and the exponents of the leading bits of the normal ones.
 #[derive(Debug, Clone, Copy)]
 struct Extent {
     precision: u32,
     exponents: (i32, i32),
 }
 
-/// Makes the steps of a program.
+/// Compiler of the steps of a program.
 struct Compiler<'a> {
     program: &'a Program,
     factors: [&'a NumberDecoder; 2],
     scales: Option<&'a Scales>,
     c: NumberDecoder,
-    /// Where the factors of each operation begin in the order of the kernel.
+    /// First factor of each operation in the order of the kernel.
     begins: &'a [usize],
-    /// For each operation the one that uses its value last.
+    /// Operation that uses the value of each operation last.
     last_uses: Vec<usize>,
-    /// The slots of values, and those that are free.
+    /// Slots of values, and free slots.
     held: Vec<usize>,
     free: Vec<usize>,
     slots: usize,
 }
 
 impl Floating {
-    /// `None` if the program needs what the fast evaluator does not have. `begins`: where the factors of each operation
-    /// begin in the order of the kernel.
+    /// `None` if the fast evaluator does not support the program.
+    /// `begins` are the first factors of each operation in the order of the kernel.
     pub(super) fn new(
         program: &Program,
         factors: [&NumberDecoder; 2],
@@ -60,7 +60,7 @@ impl Floating {
                 }
             }
         }
-        // The value that D is made of is that of the last operation.
+        // D is made of the value of the last operation.
         let last = Source::Value(count.checked_sub(1)?);
         let (held, free) = (vec![usize::MAX; count], Vec::new());
         let mut compiler = Compiler { program, factors, scales, c, begins, last_uses, held, free, slots: 0 };
@@ -101,7 +101,7 @@ impl Compiler<'_> {
         Some(steps)
     }
 
-    /// The rounding behind a sum, where nothing else uses the sum.
+    /// The rounding after a sum, if nothing else uses the sum.
     fn rounding_of(&self, at: usize) -> Option<&Destination> {
         let ElementaryOperation::Sum(_) = &self.program.steps[at].operation else { return None };
         match &self.program.steps.get(at + 1)?.operation {
@@ -138,7 +138,7 @@ impl Compiler<'_> {
         Stage::new(to, &self.program.output.target)
     }
 
-    /// What a step computes; `None` inside for lists of products, which are formed where they are used.
+    /// Compiles a step; an inner `None` is a list of products, which are formed where they are used.
     #[allow(clippy::option_option)]
     fn step(&self, at: usize) -> Option<Option<(FastOperation, Option<Stage>)>> {
         let down = |to: &Destination| to.target.rounding == Rounding::Rd;
@@ -187,7 +187,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// A sum, for its factors and addends.
+    /// Compiles a sum, for its factors and addends.
     fn sum(&self, own: &ProgramSum, to: Option<&Destination>) -> Option<SumStep> {
         let nothing = Multiply {
             factors: Vec::new(),
@@ -225,13 +225,13 @@ impl Compiler<'_> {
         let ieee = to.is_none_or(|to| to.zero == ZeroSign::Ieee);
         let rounding = to.map_or(Rounding::Rne, |to| to.target.rounding);
         let addends = own.addends.iter().map(|addend| self.addend(addend)).collect::<Option<Vec<_>>>()?;
-        // A sum that cancelled has no sign of zero, which counts under RD only.
+        // A cancelled sum has no sign of zero; the sign matters under RD only.
         if ieee && rounding == Rounding::Rd && addends.iter().any(|addend| addend.is_sum) {
             return None;
         }
         let sum = FusedSum { alignment: own.alignment, addends, fraction_bits, term_bits, terms: multiply.len() };
         let width = sum.width()?;
-        // What is not rounded has to reach the next operation as it is.
+        // A sum that is not rounded must reach the next operation unchanged.
         let bits = own
             .addends
             .iter()
@@ -258,7 +258,7 @@ impl Compiler<'_> {
         Some(step)
     }
 
-    /// Whether a sum fits 32 bits, and is rounded there.
+    /// True if a sum fits 32 bits, and is rounded there.
     fn is_narrow(&self, step: &SumStep, own: &ProgramSum, to: Option<&Destination>) -> bool {
         let (Some(alignment), Some(bits)) = (step.sum.alignment, step.sum.short_bits()) else { return false };
         if !step.is_simple() || step.limit.is_some() {
@@ -281,12 +281,12 @@ impl Compiler<'_> {
         let low = parts().map(|part| part.0).min().unwrap_or(0);
         let high = parts().map(|part| part.1).max().unwrap_or(0);
         let (low, high) = alignment.floor.map_or((low, high), |floor| (low.max(floor), high.max(floor)));
-        // Exponents of the first bit that a sum may have, if it has `bits`.
+        // Exponents of the leading bit of a sum with `bits`.
         let first = bits as i32 - alignment.bits;
         encoder.rounds_short(bits, (low + first, high + first))
     }
 
-    /// The bits and the exponents of an exact value; `None` of sums that are not rounded.
+    /// Bits and exponents of an exact value; `None` for unrounded sums.
     fn extent(&self, source: Source) -> Option<Extent> {
         let of = |decoder: &NumberDecoder| Extent { precision: decoder.precision, exponents: decoder.exponents() };
         let rounded = |to: &Destination| NumberDecoder::plain(to.target.format).as_ref().map(of);
@@ -304,14 +304,14 @@ impl Compiler<'_> {
         }
     }
 
-    /// That of exact products of the factors.
+    /// Bits and exponents of exact products of the factors.
     fn product_extent(&self) -> Extent {
         let [a, b] = self.factors;
         let (low, high) = (a.exponents().0 + b.exponents().0, a.exponents().1 + b.exponents().1);
         Extent { precision: a.precision + b.precision, exponents: (low, high + 1) }
     }
 
-    /// Whether the sum of two values fits 32 bits, and is rounded there.
+    /// True if the sum of two values fits 32 bits, and is rounded there.
     fn adds_short(&self, terms: [Option<Extent>; 2], to: &Destination) -> bool {
         let ([Some(x), Some(y)], Some(encoder)) = (terms, NumberEncoder::new(to)) else { return false };
         let exponents = (x.exponents.0.min(y.exponents.0), x.exponents.1.max(y.exponents.1) + 1);
@@ -319,7 +319,7 @@ impl Compiler<'_> {
             && encoder.rounds_short(<u32 as SumWord>::BITS, exponents)
     }
 
-    /// Bits that a sum may have before the binary point of the exponent that it is aligned to.
+    /// Integer bits of a sum, in units of the exponent that it is aligned to.
     fn headroom(&self, sum: &ProgramSum) -> i32 {
         let of_products = |step: &usize| match self.program.products(*step) {
             Some(multiply) if multiply.scaling == Scaling::None => (2, multiply.len()),
@@ -339,7 +339,7 @@ impl Compiler<'_> {
         most + 1 + (usize::BITS - usize::leading_zeros(count)) as i32
     }
 
-    /// An addend of a sum: how wide it is.
+    /// Widths of an addend of a sum.
     fn addend(&self, addend: &Addend) -> Option<FusedAddend> {
         let of = |decoder: &NumberDecoder| (decoder.fraction_bits as i32, decoder.precision, false);
         let (fraction_bits, precision, is_sum) = match addend.source {

@@ -12,19 +12,19 @@ use crate::{
     format::{Encoding, Float, Format, Specials, Zeros},
 };
 
-/// A decoded code: `(-1)^negative * significand * 2^(exponent - fraction bits)`.
+/// Decoded code: `(-1)^negative * significand * 2^(exponent - fraction bits)`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct DecodedCode {
     pub(super) significand: u32,
-    /// A mask.
+    /// Sign, as a mask.
     pub(super) negative: u32,
-    /// Exponent of the significand's units digit; [`ZERO`] of a zero.
+    /// Exponent of the significand's units digit; [`ZERO`] for a zero.
     pub(super) exponent: i32,
     /// [`INFINITY`] (of either sign), [`NAN`] or 0.
     pub(super) special: u32,
 }
 
-/// Decoded codes side by side.
+/// Decoded codes of the lanes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DecodedLanes {
     pub(super) significand: Lane<u32>,
@@ -49,10 +49,10 @@ impl DecodedLanes {
     }
 }
 
-/// How the codes of a format of at most 32 bits decode.
+/// Constants that decode codes of a format of at most 32 bits.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct NumberDecoder {
-    /// Of an integer format, the unused bits of 32, and whether codes have a sign.
+    /// Unused bits of 32, and true if codes are signed, for an integer format.
     pub(super) integer: Option<(u32, bool)>,
     padding_bits: u32,
     trailing_bits: u32,
@@ -64,23 +64,23 @@ pub(super) struct NumberDecoder {
     special_mask: u32,
     special_offset: u32,
     special_low: u32,
-    /// And infinite if it is this.
+    /// Value of that difference for infinity.
     infinity: u32,
-    /// The trailing bits that subnormal numbers keep.
+    /// Mask of the trailing bits that subnormals keep.
     subnormal_mask: u32,
-    /// Whether subnormal numbers lose their sign: a mask.
+    /// Mask that is set if subnormals lose their sign.
     unsigned_subnormals: u32,
-    /// Bits after the binary point of significands.
+    /// Fraction bits of significands.
     pub(super) fraction_bits: u32,
-    /// Of significands.
+    /// Precision of significands.
     pub(super) precision: u32,
-    /// The smallest exponent of the format that numbers are converted to.
+    /// Smallest exponent of the format that numbers are converted to.
     unpacked_emin: Option<i32>,
     emax: i32,
 }
 
 impl NumberDecoder {
-    /// `None` for formats that the kernel does not have: those of more than 32 bits, those without subnormal numbers.
+    /// `None` for formats of more than 32 bits and for those without subnormals.
     pub(super) fn new(
         format: &Format,
         subnormals: Subnormals,
@@ -107,7 +107,7 @@ impl NumberDecoder {
         let (special_mask, special_offset, special_low, infinity) = match f.specials {
             Specials::Ieee => (kept, 0, top, top),
             Specials::AllOnesNan => (kept, 0, all_ones, u32::MAX),
-            // Of 8 bits: 2^30 is out of reach.
+            // 8-bit codes: 2^30 is out of reach.
             Specials::NegativeZeroNan => (magnitude_mask | sign_mask, sign_mask + 1, u32::MAX, 1 << 30),
             Specials::None => (0, 0, 1, u32::MAX),
         };
@@ -133,22 +133,21 @@ impl NumberDecoder {
         })
     }
 
-    /// The decoder of a format whose numbers stay as they are.
+    /// Decoder of a format whose numbers are not converted.
     pub(super) fn plain(format: &Format) -> Option<NumberDecoder> {
         NumberDecoder::new(format, Subnormals::Keep, None)
     }
 
-    /// The smallest exponent.
+    /// Smallest exponent.
     pub(super) fn lowest(&self) -> i32 {
         self.emin
     }
 
-    /// Bits between the last bit of the smallest and the first of the largest number.
+    /// Bits between the last bit of the smallest and the first bit of the largest number.
     pub(super) fn span(&self) -> u32 {
         (self.emax - self.emin) as u32 + self.precision
     }
 
-    /// The datum of a code.
     #[inline(always)]
     pub(super) fn decode(&self, code: u32) -> DecodedCode {
         let key = (code & self.special_mask).wrapping_sub(self.special_offset);
@@ -171,7 +170,6 @@ impl NumberDecoder {
         }
     }
 
-    /// The data of codes.
     #[inline(always)]
     pub(super) fn lanes(&self, codes: &Lane<u32>) -> DecodedLanes {
         match self.unpacked_emin {
@@ -180,12 +178,12 @@ impl NumberDecoder {
         }
     }
 
-    /// The smallest and the largest exponent of unpacked numbers.
+    /// Smallest and largest exponent of unpacked numbers.
     pub(super) fn exponents(&self) -> (i32, i32) {
         (self.unpacked_emin.unwrap_or(self.emin), self.emax)
     }
 
-    /// The datum as a format with this smallest exponent has it.
+    /// Datum in a format with this smallest exponent.
     #[inline(always)]
     fn unpacked(&self, code: u32, emin: i32) -> DecodedCode {
         let element = self.decode(code);
@@ -203,11 +201,11 @@ impl NumberDecoder {
 }
 
 vectorised! {
-    /// The numbers of codes.
+    /// Numbers of codes.
     pub(super) fn numbers(decoder: &NumberDecoder, codes: &PieceLanes<u32>, number: &mut Number) {
-        // A copy: what the loop reads of it stays in registers.
+        // A copy, so that the loop keeps its fields in registers.
         let decoder = *decoder;
-        // A step that the compiler does not know: it is to make vectors of lanes, not of these.
+        // A step opaque to the compiler, so that it vectorises over lanes, not over iterations.
         let (next, mut at) = (black_box(1), 0);
         while at < PIECES {
             let own = decoder.lanes(&piece(codes, at));
@@ -221,7 +219,7 @@ vectorised! {
     }
 }
 
-/// The record of a format that the kernel has.
+/// Record of a format that the kernel supports.
 pub(super) fn supported(format: &Format) -> Option<&Float> {
     format.float().filter(|f| format.bits <= 32 && f.subnormals && f.zeros != Zeros::None)
 }

@@ -12,7 +12,7 @@ use crate::{
 /// Columns of D that are computed together.
 const LANES: usize = 8;
 
-/// Fused multiply-adds over k, from c.
+/// Chain of fused multiply-adds over k, from c.
 #[derive(Debug, Clone)]
 pub(super) struct Double {
     m: usize,
@@ -23,7 +23,7 @@ pub(super) struct Double {
 }
 
 impl Double {
-    /// `None` for a program that is anything else.
+    /// `None` for any other program.
     pub(super) fn new(program: &Program) -> Option<Double> {
         let i = &program.instruction;
         let double = format::find("f64").ok()?;
@@ -45,7 +45,7 @@ impl Double {
         let last = program.output.value == Source::Value(order.len() - 1);
         let double_only = [i.a, i.b, i.c, i.d, target.format].iter().all(|format| *format == double);
         let keep = program.unpack.iter().all(|unpack| unpack.subnormals == Subnormals::Keep && unpack.wider.is_none());
-        // D takes the result as it is, infinities included.
+        // D takes the result unchanged, infinities included.
         let overflow = [target.overflow, program.output.target.overflow];
         let simple = overflow.iter().all(|overflow| *overflow == Overflow::Standard) && i.chunk().is_none();
         (last && double_only && keep && simple).then_some(Double { m: i.m, n: i.n, k: i.k, order, target })
@@ -53,7 +53,7 @@ impl Double {
 }
 
 vectorised! {
-    /// The bytes of the D codes of a tile; notes the elements that are left to the reference evaluator.
+    /// Computes the bytes of the D codes of a tile; notes the elements left to the reference evaluator.
     pub(super) fn chains(double: &Double, tiles: &Tiles, tile: usize, d: &mut [u8], unknown: &mut Vec<usize>) {
         unknown.clear();
         let Double { m, n, k, .. } = *double;
@@ -68,7 +68,7 @@ vectorised! {
                     let a = f64::from_bits(tiles.a.get((tile * m + row) * k + at));
                     let b = take(&tiles.b, (tile * k + at) * n);
                     sum = if double.target.rounding == Rounding::Rne {
-                        // The host's is the same operation, but for the NaN that it gives.
+                        // The host's operation is the same, except for its NaN.
                         array(|l| a.mul_add(b[l], sum[l]))
                     } else {
                         let value = |x: f64| double.target.format.value(x.to_bits());

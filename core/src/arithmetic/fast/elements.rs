@@ -1,4 +1,4 @@
-//! The decoded elements of an operand, and how they are decoded.
+//! Decoded elements of an operand.
 
 use std::{hint::black_box, ops::Range};
 
@@ -15,13 +15,13 @@ use crate::base::vectors::vectorised;
 pub(super) struct Elements {
     pub(super) significands: Vec<i32>,
     pub(super) exponents: Vec<i32>,
-    /// The numbers in binary32, where it holds them and all their products; else as if exponents were 0.
+    /// Numbers in binary32, if it holds them and all their products; else with exponents taken as 0.
     pub(super) values: Vec<f32>,
     pub(super) negative: Vec<u32>,
     pub(super) special: Vec<u32>,
-    /// Whether one of them is infinite or NaN.
+    /// True if an element is infinite or NaN.
     pub(super) any_special: bool,
-    /// The exponents of those that are not zero.
+    /// Exponents of the elements that are not zero.
     pub(super) range: (i32, i32),
 }
 
@@ -34,7 +34,7 @@ impl Elements {
         resize(&mut self.special, count);
     }
 
-    /// Makes room for so many values and exponents, and for nothing else.
+    /// Makes room for `count` values and exponents only.
     pub(super) fn keep_values(&mut self, count: usize) {
         self.significands.clear();
         resize(&mut self.exponents, count);
@@ -43,7 +43,7 @@ impl Elements {
         self.special.clear();
     }
 
-    /// Makes room for so many integers, and for nothing else.
+    /// Makes room for `count` integers only.
     fn keep_integers(&mut self, count: usize) {
         resize(&mut self.significands, count);
         self.exponents.clear();
@@ -53,13 +53,13 @@ impl Elements {
         self.any_special = false;
     }
 
-    /// Makes room for so many scales, which [`Elements::fill`] sets: they have no sign, and no value in binary32.
+    /// Makes room for `count` scales, set by [`Elements::fill`]: without sign, and without value in binary32.
     pub(super) fn begin_scales(&mut self, count: usize) {
         self.resize(count);
         self.any_special = false;
     }
 
-    /// Sets rows of `N` scales, in places that are counted from the row `first` on.
+    /// Sets rows of `N` scales; places are counted from the row `first` on.
     pub(super) fn fill<const N: usize>(&mut self, first: usize, places: Range<usize>, scales: &[DecodedCode; N]) {
         let rows = first + places.start..first + places.end;
         self.significands.as_chunks_mut().0[rows.clone()].fill(scales.map(|scale| scale.significand as i32));
@@ -68,7 +68,7 @@ impl Elements {
         self.any_special |= scales.iter().any(|scale| scale.special != 0);
     }
 
-    /// Keeps the masked bits of the significands; each mask serves so many elements.
+    /// Keeps the masked bits of the significands; each mask serves equally many elements.
     pub(super) fn take_pieces(&mut self, masks: impl Iterator<Item = (u32, usize)>) {
         let masks = masks.flat_map(|(mask, times)| std::iter::repeat_n(mask, times));
         for ((significand, exponent), mask) in self.significands.iter_mut().zip(&mut self.exponents).zip(masks) {
@@ -88,7 +88,7 @@ impl Elements {
 }
 
 vectorised! {
-    /// Multiplies elements by the scale of each.
+    /// Multiplies each element by its scale.
     pub(super) fn scale(elements: &mut Elements, scales: &Elements) {
         let count = scales.significands.len();
         let (factors, shifts, marks) = (&scales.significands[..count], &scales.exponents[..count], &scales.special[..count]);
@@ -97,7 +97,7 @@ vectorised! {
         for at in 0..count {
             significands[at] *= factors[at];
             exponents[at] = if significands[at] == 0 { ZERO } else { exponents[at] + shifts[at] };
-            // A scale of zero makes an infinity NaN.
+            // A zero scale makes an infinity NaN.
             let nan = (special[at] != 0) & (factors[at] == 0) | (marks[at] != 0);
             special[at] = if nan { NAN } else { special[at] };
         }
@@ -106,7 +106,7 @@ vectorised! {
 }
 
 vectorised! {
-    /// The data of codes, whole [`LANES`] of them, that `decoder` decodes; each [`TURNS`] times if it is for `turns`.
+    /// Decodes codes, whole [`LANES`] of them; each one [`TURNS`] times with `turns`.
     pub(super) fn decode(elements: &mut Elements, decoder: &NumberDecoder, codes: &[u32], turns: bool) {
         elements.resize(if turns { codes.len() * TURNS } else { codes.len() });
         let Elements { significands, exponents, negative, special, .. } = elements;
@@ -130,8 +130,8 @@ vectorised! {
 }
 
 vectorised! {
-    /// Elements of `other`, as far as it has them, and values only where it has no significands: for each place of the turns, of
-    /// those for [`LANES`] lanes that begin there.
+    /// Copies elements of `other` for [`LANES`] lanes from each place of the turns on.
+    /// Only arrays that `other` has are copied, and values only if it has no significands.
     pub(super) fn choose(elements: &mut Elements, other: &Elements, places: &[[usize; TURNS]]) {
         take(&mut elements.significands, &other.significands, places);
         take(&mut elements.exponents, &other.exponents, places);
@@ -143,7 +143,7 @@ vectorised! {
     }
 }
 
-/// What begins at each place of the turns, if there is anything.
+/// Copies the elements at each place of the turns, if there are any.
 #[inline(always)]
 fn take<T: Copy + Default>(out: &mut Vec<T>, other: &[T], places: &[[usize; TURNS]]) {
     if other.is_empty() {
@@ -151,7 +151,7 @@ fn take<T: Copy + Default>(out: &mut Vec<T>, other: &[T], places: &[[usize; TURN
     }
     resize(out, places.len() * LANES);
     let (out, other) = (out.as_chunks_mut::<LANES>().0, other.as_chunks::<LANES>().0);
-    // A step that the compiler does not know: it is to make vectors of lanes, not of these.
+    // A step opaque to the compiler, so that it vectorises over lanes, not over iterations.
     let (next, mut at) = (black_box(1), 0);
     while at < places.len() {
         let [x, y] = places[at];
@@ -162,8 +162,8 @@ fn take<T: Copy + Default>(out: &mut Vec<T>, other: &[T], places: &[[usize; TURN
 }
 
 vectorised! {
-    /// The integers of codes, whole [`LANES`] of them, of which `unused` upper bits of 32 are unused; each [`TURNS`] times if it
-    /// is for `turns`.
+    /// Decodes integers, whole [`LANES`] of them, with `unused` upper bits of 32; each one [`TURNS`] times with
+    /// `turns`.
     pub(super) fn decode_integers(elements: &mut Elements, unused: u32, signed: bool, codes: &[u32], turns: bool) {
         elements.keep_integers(if turns { codes.len() * TURNS } else { codes.len() });
         let codes = codes.as_chunks().0;
@@ -177,7 +177,7 @@ vectorised! {
     }
 }
 
-/// Sets the elements of one place; each [`TURNS`] times if it is for `turns`.
+/// Sets the elements of one place; each one [`TURNS`] times with `turns`.
 #[inline(always)]
 pub(super) fn put<T: Copy + Default>(out: &mut [T], at: usize, lanes: &Lane<T>, turns: bool) {
     if turns {
@@ -190,7 +190,7 @@ pub(super) fn put<T: Copy + Default>(out: &mut [T], at: usize, lanes: &Lane<T>, 
     }
 }
 
-/// Makes a vector as long as `count`, which it mostly is.
+/// Sets the length of a vector, which mostly has it already.
 #[inline(always)]
 pub(super) fn resize<T: Copy + Default>(vector: &mut Vec<T>, count: usize) {
     if vector.len() != count {

@@ -12,18 +12,18 @@ use crate::{
     softfloat::ResultTarget,
 };
 
-/// A rounding as masks of what is added to the bits that are cut off, so that a carry rounds up.
+/// A rounding, as masks of the increment of the dropped bits, so that a carry rounds up.
 #[derive(Debug, Clone, Copy)]
 struct Carries {
-    /// Of all ones but the first.
+    /// Mask of all ones but the first.
     half: u32,
-    /// Of the last bit that is kept, and ...
+    /// Mask of the last kept bit, added with `one`.
     odd: u32,
-    /// ... of one always.
+    /// Mask of a constant one.
     one: u32,
-    /// Of all ones, by sign.
+    /// Mask of all ones, by sign.
     any: [u32; 2],
-    /// Of the last bit that is kept, where it takes no carry.
+    /// Mask of the last kept bit, set without a carry.
     sticky: u32,
 }
 
@@ -41,9 +41,9 @@ impl Carries {
     }
 }
 
-/// A magnitude's word.
+/// Word of a magnitude.
 pub(super) trait Magnitude: Copy + Into<u64> {
-    /// The codes of numbers, but for those of infinities and NaN; if they are `CUT`, of a rounding that adds nothing.
+    /// Codes of numbers, except infinities and NaN; `CUT` for a rounding that adds nothing.
     fn round<const CUT: bool>(encoder: &NumberEncoder, number: &Number<Self>, codes: &mut PieceLanes<u32>);
 }
 
@@ -53,7 +53,7 @@ macro_rules! magnitude {
             #[inline(always)]
             fn round<const CUT: bool>(encoder: &NumberEncoder, number: &Number<$word>, codes: &mut PieceLanes<u32>) {
                 const LAST: i32 = <$word>::BITS as i32 - 1;
-                // A copy: what the loop reads of it stays in registers.
+                // A copy, so that the loop keeps its fields in registers.
                 let own = *encoder;
                 let trailing_bits = own.trailing_bits as i32;
                 let smallest = own.emin - trailing_bits;
@@ -92,7 +92,7 @@ macro_rules! magnitude {
 magnitude!(u32, i32, leading_bit);
 magnitude!(u64, i64, |magnitude: u64| 63 - (magnitude | 1).leading_zeros() as i32);
 
-/// How numbers are rounded to a target.
+/// Constants that round numbers to a target.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NumberEncoder {
     rounding: Rounding,
@@ -102,21 +102,21 @@ pub(super) struct NumberEncoder {
     emin: i32,
     /// Exponent and trailing significand of the largest finite number.
     largest: u64,
-    /// What becomes of numbers beyond, by sign.
+    /// Codes of overflows, by sign.
     overflowed: [u32; 2],
     sign_bit: u32,
-    /// The codes of plus and minus infinity and NaN.
+    /// Codes of plus and minus infinity and NaN.
     specials: [u32; 3],
-    /// The codes of zero results, by sign.
+    /// Codes of zero results, by sign.
     zeros: [u32; 2],
-    /// The codes that subnormal results become, by sign.
+    /// Codes of flushed subnormal results, by sign.
     flushed: Option<[u32; 2]>,
-    /// Which those are.
+    /// Definition of the subnormal results.
     tininess: ResultTininess,
 }
 
 impl NumberEncoder {
-    /// `None` for formats that the kernel does not have.
+    /// `None` for formats that the kernel does not support.
     pub(super) fn new(to: &Destination) -> Option<NumberEncoder> {
         let Destination { target, subnormals, tininess, zero } = to;
         let subnormals = *subnormals;
@@ -152,28 +152,28 @@ impl NumberEncoder {
         })
     }
 
-    /// Whether what is below the last bit is cut off.
+    /// True if bits below the last one are dropped.
     fn cuts(&self) -> bool {
         matches!(self.rounding, Rounding::Rz | Rounding::Sr { .. })
     }
 
-    /// The conversion of a last value to D, which flushes nothing.
+    /// Encoder of the last value to D, without flushing.
     pub(super) fn to_output(target: &ResultTarget) -> Option<NumberEncoder> {
         let (subnormals, tininess, zero) = (Subnormals::Keep, ResultTininess::After, ZeroSign::Ieee);
         NumberEncoder::new(&Destination { target: *target, subnormals, tininess, zero })
     }
 
-    /// Whether it rounds sums of so many bits in 32, the first of which has an exponent from `low` to `high`.
+    /// True if it rounds, in 32 bits, sums of `bits` bits whose leading bit has an exponent in this range.
     pub(super) fn rounds_short(&self, bits: u32, (low, high): (i32, i32)) -> bool {
         let smallest = self.emin - self.trailing_bits as i32;
-        // The last bit of a sum may be cut off as far as a shift reaches, beyond which half a unit is more than the sum.
+        // The last bit of a sum may be dropped within the reach of a shift; further, half a unit exceeds the sum.
         let cut = bits <= u32::BITS - 2 || smallest - (low - bits as i32) < u32::BITS as i32;
         // Exponent and significand have to fit.
         let exponents = i64::from(high) - i64::from(self.emin) + 2;
         cut && exponents < 1 << (u32::BITS - self.trailing_bits)
     }
 
-    /// Flushes what is tiny before rounding, or after it with any exponent.
+    /// Flushes tiny results, before rounding or after rounding with an unbounded exponent.
     #[cold]
     fn flush_tiny<M: Magnitude>(&self, number: &Number<M>, flushed: [u32; 2], codes: &mut PieceLanes<u32>) {
         for (l, code) in codes.iter_mut().enumerate() {
@@ -193,8 +193,8 @@ impl NumberEncoder {
         }
     }
 
-    /// This encoder followed by the conversion of its codes from `from` to the format of `to`; `None` unless finite codes
-    /// stay as they are.
+    /// This encoder followed by the conversion of its codes from `from` to the format of `to`.
+    /// `None` unless finite codes stay the same.
     pub(super) fn then(&self, from: &ResultTarget, to: &ResultTarget) -> Option<NumberEncoder> {
         let (f, t) = (from.format.float()?, to.format.float()?);
         let layout =
@@ -224,7 +224,7 @@ impl NumberEncoder {
 }
 
 vectorised! {
-    /// The codes of numbers; those of unknown ones are void.
+    /// Codes of numbers; invalid for unknown ones.
     pub(super) fn encode<M: Magnitude>(encoder: &NumberEncoder, number: &Number<M>, codes: &mut PieceLanes<u32>) {
         if encoder.cuts() {
             M::round::<true>(encoder, number, codes);

@@ -1,4 +1,4 @@
-//! Floating-point programs compiled for many elements of D at a time: the interpreter of their operations.
+//! Interpreter of floating-point programs compiled for many elements of D at a time.
 
 use super::{
     decoder::{NumberDecoder, numbers},
@@ -14,26 +14,26 @@ use super::{
     word::{PieceLanes, over, set_piece},
 };
 
-/// The floating-point arithmetic of one instruction.
+/// Floating-point arithmetic of one instruction.
 #[derive(Debug, Clone)]
 pub(super) struct Floating {
     pub(super) c: NumberDecoder,
-    /// The operations, in order; the last one gives D.
+    /// Operations in order; the last one gives D.
     pub(super) steps: Vec<FloatingStep>,
-    /// Values that are held at the same time.
+    /// Number of values held at the same time.
     pub(super) slots: usize,
     pub(super) output: NumberEncoder,
-    /// Whether a NaN keeps its payload in D.
+    /// True if a NaN keeps its payload in D.
     pub(super) passes_nan: bool,
 }
 
-/// An operation, and what becomes of its value.
+/// Operation, and the destination of its value.
 #[derive(Debug, Clone)]
 pub(super) struct FloatingStep {
     pub(super) operation: FastOperation,
-    /// The rounding of the value; `None`: it stays as it is.
+    /// Rounding of the value; `None` leaves it exact.
     pub(super) stage: Option<Stage>,
-    /// Where it is held.
+    /// Slot of the value.
     pub(super) slot: usize,
 }
 
@@ -44,17 +44,17 @@ pub(super) enum FastOperation {
     Add(Addition),
 }
 
-/// A sum of two exact values.
+/// Sum of two exact values.
 #[derive(Debug, Clone)]
 pub(super) struct Addition {
     pub(super) terms: [Input; 2],
-    /// Whether terms that cancel give -0.
+    /// True if terms that cancel give -0.
     pub(super) negative_zero: bool,
-    /// Whether 32 bits are enough.
+    /// True if 32 bits suffice.
     pub(super) short: bool,
 }
 
-/// A value that an operation takes.
+/// Operand of an operation.
 #[derive(Debug, Clone)]
 pub(super) enum Input {
     C,
@@ -67,17 +67,17 @@ pub(super) enum Input {
 #[derive(Debug, Clone)]
 pub(super) struct OrderedProduct {
     pub(super) at: usize,
-    /// Its rounding.
+    /// Rounding of the product.
     pub(super) stage: Option<Stage>,
-    /// It is infinite from this exponent on.
+    /// Exponent from which on the product is infinite.
     pub(super) limit: Option<i32>,
 }
 
-/// Codes of D, and which of them are unknown.
+/// Codes of D, and marks of the unknown ones.
 #[derive(Debug)]
 pub(super) struct RoundedCodes {
     pub(super) codes: PieceLanes<u32>,
-    /// Bits, among them [`UNKNOWN`].
+    /// Marks, [`UNKNOWN`] among them.
     pub(super) special: PieceLanes<u32>,
 }
 
@@ -88,31 +88,30 @@ impl Default for RoundedCodes {
 }
 
 /// Storage for values between operations and the terms of a sum.
-///
-/// Numbers are written where they stay: they are too large to be moved.
+/// Numbers are written in place: they are too large to be moved.
 #[derive(Debug, Default)]
 pub(super) struct Workspace {
     stored: Stored,
     slots: Vec<Number>,
     c: Number,
-    /// The value of an operation before it is rounded, of 64 bits or of 32.
+    /// Value of an operation before rounding, in 64 bits or in 32.
     value: Number,
     short: ShortNumber,
     /// Operands that are not held in a slot.
     operands: [Number; 2],
-    /// An operand before it is rounded, and the last value after it.
+    /// Operand before rounding, and last value after it.
     rounding: Number,
 }
 
 impl Floating {
-    /// Whether a sum takes its factors in binary32.
+    /// True if a sum takes its factors in binary32.
     pub(super) fn takes_values(&self) -> bool {
         let narrow =
             |step: &FloatingStep| matches!(&step.operation, FastOperation::Sum(sum, _) if sum.width == Width::Narrow);
         self.steps.iter().any(narrow)
     }
 
-    /// Whether all products are taken by sums that take their factors in binary32.
+    /// True if only sums with factors in binary32 take products.
     pub(super) fn takes_only_values(&self) -> bool {
         let free = |inputs: &[Input]| !inputs.iter().any(|input| matches!(input, Input::Product(_)));
         self.steps.iter().all(|step| match &step.operation {
@@ -122,7 +121,7 @@ impl Floating {
         })
     }
 
-    /// Whether sums that take their factors in binary32 serve those of this range as they are.
+    /// True if sums with factors in binary32 can use those of this range unchanged.
     pub(super) fn serves(&self, range: &FactorRange) -> bool {
         self.steps.iter().all(|step| match &step.operation {
             FastOperation::Sum(sum, _) if sum.width == Width::Narrow => sum.sum.unit_scale(range).is_some(),
@@ -130,7 +129,7 @@ impl Floating {
         })
     }
 
-    /// D for some pieces, with the elements of C.
+    /// D of some pieces, with the elements of C.
     pub(super) fn run(&self, pieces: &Pieces, c: &PieceLanes<u32>, workspace: &mut Workspace, d: &mut RoundedCodes) {
         numbers(&self.c, c, &mut workspace.c);
         workspace.slots.resize(self.slots, Number::ZERO);
@@ -173,7 +172,7 @@ impl Floating {
     }
 }
 
-/// Where an operation has left its value: with magnitudes of 32 bits, or of 64.
+/// Place of an operation's value: magnitudes of 32 bits, or of 64.
 #[derive(Debug, Clone, Copy)]
 enum Computed {
     Short,
@@ -190,7 +189,7 @@ fn nan_is_unknown(special: &mut PieceLanes<u32>) {
 }
 
 impl FastOperation {
-    /// Computes the value, not yet rounded.
+    /// Computes the unrounded value.
     fn run(&self, pieces: &Pieces, workspace: &mut Workspace) -> Computed {
         let Workspace { stored, slots, c, value, short, operands: [x_own, y_own], rounding } = workspace;
         match self {
@@ -245,7 +244,7 @@ impl FastOperation {
 }
 
 impl Input {
-    /// The number, which is `own` if it has to be computed.
+    /// The number; `own` is room for computing it.
     fn number<'a>(
         &self,
         pieces: &Pieces,
@@ -267,7 +266,7 @@ impl Input {
 }
 
 impl OrderedProduct {
-    /// Computes the products; `unrounded` is room for them before they are rounded.
+    /// Computes the products; `unrounded` is room for them before rounding.
     fn number(&self, pieces: &Pieces, unrounded: &mut Number, number: &mut Number) {
         let pieces = Pieces { group: (self.at, self.at + 1), ..*pieces };
         let first = if self.stage.is_some() { &mut *unrounded } else { &mut *number };
@@ -281,7 +280,7 @@ impl OrderedProduct {
     }
 }
 
-/// Marks as unknown the elements that have a product whose size may make it infinite.
+/// Marks as unknown the elements with a product that may be large enough to be infinite.
 fn mark_limit(number: &mut Number, pieces: &Pieces, limit: i32) {
     // Products are below 2^(e + 2).
     let beyond = |e| if e >= limit.saturating_sub(2) { UNKNOWN } else { 0 };

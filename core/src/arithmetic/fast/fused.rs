@@ -1,4 +1,4 @@
-//! Fused sums: aligned, cut, added in integers.
+//! Fused sums: terms aligned, truncated and added in integers.
 
 use std::hint::black_box;
 
@@ -9,13 +9,13 @@ use super::{
 };
 use crate::{arithmetic::Alignment, format::Rounding};
 
-/// The alignment of a sum with everything that its integers depend on.
+/// Alignment of a sum, and the widths of its integers.
 #[derive(Debug, Clone)]
 pub(super) struct FusedSum {
     pub(super) alignment: Option<Alignment>,
-    /// What is added to the products.
+    /// Addends besides the products.
     pub(super) addends: Vec<FusedAddend>,
-    /// Bits after the binary point of the products.
+    /// Fraction bits of the products.
     pub(super) fraction_bits: i32,
     /// Bits of the largest product.
     pub(super) term_bits: u32,
@@ -23,25 +23,25 @@ pub(super) struct FusedSum {
     pub(super) terms: usize,
 }
 
-/// What is known of an addend before its value.
+/// Properties of an addend that do not depend on its value.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FusedAddend {
-    /// Bits after the binary point of its significand.
+    /// Fraction bits of its significand.
     pub(super) fraction_bits: i32,
     /// Bits of its significand.
     pub(super) precision: u32,
-    /// Whether it is a sum that was not rounded.
+    /// True if it is an unrounded sum.
     pub(super) is_sum: bool,
-    /// Whether its exponent is that of its leading bit.
+    /// True if its exponent is that of its leading bit.
     pub(super) normalises: bool,
-    /// Bits kept of it, where they are not those of the alignment.
+    /// Bits kept of it; `None` for those of the alignment.
     pub(super) bits: Option<i32>,
-    /// It is left out if its exponent is more than this below the largest.
+    /// Largest distance of its exponent below the largest one; beyond, it is ignored.
     pub(super) drop: Option<i32>,
 }
 
 impl FusedAddend {
-    /// Its value in a piece.
+    /// Value of the addend in a piece.
     #[inline(always)]
     pub(super) fn value(&self, number: &Number, at: usize) -> AddendValue {
         let value = AddendValue::new(number, at, if self.normalises { 0 } else { self.fraction_bits });
@@ -49,7 +49,7 @@ impl FusedAddend {
     }
 }
 
-/// A finite part of a sum: units of `2^(exponent - bits)`; the exponent is below [`NONE`] if all terms are zero.
+/// Finite part of a sum in units of `2^(exponent - bits)`; exponent below [`NONE`] if all terms are zero.
 #[derive(Clone, Copy)]
 struct FinitePart<S> {
     units: Lane<S>,
@@ -57,7 +57,7 @@ struct FinitePart<S> {
     bits: i32,
 }
 
-/// An addend's value, in units of `2^(exponent - fraction bits)`.
+/// Value of an addend, in units of `2^(exponent - fraction bits)`.
 #[derive(Clone, Copy)]
 pub(super) struct AddendValue {
     pub(super) units: Lane<i64>,
@@ -66,7 +66,7 @@ pub(super) struct AddendValue {
 }
 
 impl AddendValue {
-    /// The elements of a piece of numbers that were decoded from a format with these fraction bits.
+    /// Elements of a piece of numbers with these fraction bits.
     #[inline(always)]
     pub(super) fn new(number: &Number, at: usize, fraction_bits: i32) -> AddendValue {
         let magnitude = piece(&number.magnitude, at);
@@ -76,13 +76,13 @@ impl AddendValue {
                 let flip = negative[l] as i32 as i64;
                 (magnitude[l] as i64 ^ flip) - flip
             }),
-            // A zero's is as far below every other with these bits as without.
+            // A zero's exponent is below every other one with these bits as well as without.
             exponent: over(&exponent, |e| e + fraction_bits),
             fraction_bits,
         }
     }
 
-    /// The same with the exponents of the leading bits, of which 60 others are behind the binary point.
+    /// The same value with the exponents of the leading bits, followed by 60 fraction bits.
     #[inline(always)]
     fn normalised(self) -> AddendValue {
         let left = over(&self.units, |units| (units.unsigned_abs() | 1).leading_zeros() as i32 - 3);
@@ -97,16 +97,16 @@ impl AddendValue {
     }
 }
 
-/// A sum before it is rounded: `units * 2^exponent`.
+/// Sum before rounding: `units * 2^exponent`.
 #[derive(Clone, Copy)]
 pub(super) struct UnroundedSum {
     pub(super) units: Lane<i64>,
     pub(super) exponent: Lane<i32>,
-    /// Whether it is left to the reference evaluator: [`UNKNOWN`] or 0.
+    /// Mark of an element left to the reference evaluator: [`UNKNOWN`] or 0.
     pub(super) unknown: Lane<u32>,
 }
 
-/// The widths that serve: of terms and of sums.
+/// Widths of terms and of sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Width {
     /// 32 bits, products in binary32.
@@ -117,16 +117,16 @@ pub(super) enum Width {
     Wide,
 }
 
-/// Bits of a sum to which something is added that stands for all that was cut off.
+/// Length of a sum with a sticky bit, in bits.
 const STICKY_BITS: i32 = 110;
 
 impl FusedSum {
-    /// The bits after the binary point of the sum.
+    /// Fraction bits of the sum.
     fn bits(&self, alignment: &Alignment) -> i32 {
         self.addends.iter().filter_map(|addend| addend.bits).fold(alignment.bits, i32::max)
     }
 
-    /// The narrowest width that serves all operands; `None` if none is wide enough.
+    /// Narrowest width that holds all operands; `None` if none does.
     pub(super) fn width(&self) -> Option<Width> {
         let count = |terms: usize| usize::BITS - terms.leading_zeros();
         let Some(alignment) = &self.alignment else { return Some(Width::Wide) };
@@ -146,7 +146,7 @@ impl FusedSum {
         }
     }
 
-    /// The sum of products and addends, before it is rounded.
+    /// Unrounded sum of products and addends.
     #[inline(always)]
     pub(super) fn of_factors(&self, width: Width, terms: &GroupFactors, addends: &[AddendValue]) -> UnroundedSum {
         match (width, &self.alignment) {
@@ -157,7 +157,7 @@ impl FusedSum {
         }
     }
 
-    /// The sum of stored terms and addends, before it is rounded.
+    /// Unrounded sum of stored terms and addends.
     #[inline(always)]
     pub(super) fn of_stored(&self, width: Width, terms: &Stored, addends: &[AddendValue]) -> UnroundedSum {
         match (width, &self.alignment) {
@@ -181,7 +181,7 @@ impl FusedSum {
         })
     }
 
-    /// Which lanes lose bits of a term or an addend where they are aligned.
+    /// Lanes that lose bits of a term or an addend in the alignment.
     fn lost<T: FusedTerms<i128>>(
         &self,
         terms: &T,
@@ -189,7 +189,7 @@ impl FusedSum {
         alignment: &Alignment,
         largest: &Lane<i32>,
     ) -> Lane<bool> {
-        // Bits of a value that has these fraction bits are lost where it is shifted by more than its trailing zeros.
+        // A value with these fraction bits loses bits where it is shifted by more than its trailing zeros.
         let shift = |exponent: i32, fraction_bits: i32, kept: i32, largest: i32| {
             largest.saturating_sub(exponent).saturating_add(fraction_bits - kept)
         };
@@ -210,7 +210,7 @@ impl FusedSum {
         lost
     }
 
-    /// The terms and addends aligned to the largest of their exponents, cut and added.
+    /// Aligns terms and addends to the largest of their exponents, truncates and adds them.
     #[inline(always)]
     fn aligned<S: SignedWord, T: FusedTerms<S>>(
         &self,
@@ -239,7 +239,7 @@ impl FusedSum {
         self.with_addends(&products, &largest, addends, alignment, rounding)
     }
 
-    /// A sum of products, and addends cut as they are aligned to the largest exponents.
+    /// Sum of products, and of addends truncated in the alignment to the largest exponents.
     #[inline(always)]
     fn with_addends<S: SignedWord>(
         &self,
@@ -265,7 +265,7 @@ impl FusedSum {
         FinitePart { units, exponent: *largest, bits }
     }
 
-    /// The exact sum; unknown where its terms lie too far apart.
+    /// Exact sum; unknown if its terms lie too far apart.
     #[inline(always)]
     fn exact<T: FusedTerms<i128>>(&self, terms: &T, addends: &[AddendValue]) -> UnroundedSum {
         let fraction_bits = self.fraction_bits;
@@ -310,7 +310,7 @@ impl FusedSum {
     }
 }
 
-/// Sums of 128 bits, for which there are no vector instructions: compiled once.
+/// Sums of 128 bits, without vector instructions: compiled once.
 #[inline(never)]
 fn wide<T: FusedTerms<i128>>(
     sum: &FusedSum,
@@ -321,7 +321,7 @@ fn wide<T: FusedTerms<i128>>(
     sum.run::<i128, _>(terms, addends, alignment)
 }
 
-/// Sums that count as a little more where anything was cut off, the same.
+/// Sums with a sticky bit, compiled once.
 #[inline(never)]
 fn sticky<T: FusedTerms<i128>>(
     sum: &FusedSum,
@@ -331,7 +331,7 @@ fn sticky<T: FusedTerms<i128>>(
 ) -> UnroundedSum {
     let FinitePart { units, exponent, bits } = sum.aligned::<i128, T>(terms, addends, alignment, alignment.rounding);
     let lost = sum.lost(terms, addends, alignment, &exponent);
-    // The least of so many bits is far behind whatever a sum is rounded to.
+    // The last bit of such a length is far below every rounding.
     let left: Lane<i32> = over(&units, |units| (STICKY_BITS - units.length()).max(0));
     let rest = |units: i128| if alignment.rest_is_negative(units < 0) { -1 } else { 1 };
     let stuck = each(|l| {
@@ -341,18 +341,18 @@ fn sticky<T: FusedTerms<i128>>(
     narrowed(&FinitePart { units: stuck, exponent: each(|l| exponent[l] - left[l]), bits })
 }
 
-/// Exact sums, the same.
+/// Exact sums, compiled once.
 #[inline(never)]
 fn exact<T: FusedTerms<i128>>(sum: &FusedSum, terms: &T, addends: &[AddendValue]) -> UnroundedSum {
     sum.exact(terms, addends)
 }
 
-/// The largest exponents of terms and addends, to which they are aligned.
+/// Largest exponents of terms and addends, to which they are aligned.
 #[inline(always)]
 fn largest<S: SignedWord, T: FusedTerms<S>>(terms: &T, addends: &[AddendValue], alignment: &Alignment) -> Lane<i32> {
     let terms = &terms.trimmed();
     let count = terms.len();
-    // A step that the compiler does not know: it is to make vectors of lanes, not of terms.
+    // A step opaque to the compiler, so that it vectorises over lanes, not over terms.
     let step = black_box(1);
     let mut largest = [ZERO; LANES];
     for addend in addends {
@@ -371,7 +371,7 @@ fn largest<S: SignedWord, T: FusedTerms<S>>(terms: &T, addends: &[AddendValue], 
     }
 }
 
-/// A part in units of `2^(largest - bits)`, cut.
+/// A part in units of `2^(largest - bits)`, truncated.
 #[inline(always)]
 fn cut<S: SignedWord>(part: &FinitePart<S>, largest: &Lane<i32>, bits: i32, rounding: Rounding) -> Lane<S> {
     let excess = part.bits - bits;

@@ -15,23 +15,23 @@ use crate::{
     isa::Instruction,
 };
 
-/// Sums of products of 16 bits and fewer, and c and D of 32 bits with a sign.
+/// Sums of products of 16 bits or fewer, with c and D of 32 signed bits.
 #[derive(Debug, Clone)]
 pub(super) struct Integer {
     wrap: Wrap,
-    /// Whether sums of products need more than 32 bits.
+    /// True if sums of products need more than 32 bits.
     wide: bool,
-    /// Whether terms are exclusive ors of bits.
+    /// True if terms are exclusive ors of bits.
     pub(super) xor: bool,
 }
 
 impl Integer {
-    /// `None` for other formats, more products than 64 bits hold, sums of groups, and narrower ranges.
+    /// `None` for other formats, products that overflow 64 bits, sums of groups, and narrower ranges.
     pub(super) fn new(i: &Instruction, sum: &IntegerSum) -> Option<Integer> {
         let IntegerSum { wrap, group, bits } = *sum;
         let signed = |format: &Format| format.is_integer() && format.largest(true) != 0;
         let word = |format: &Format| signed(format) && format.bits == 32;
-        // The product of two numbers has 31 bits and a sign at most.
+        // The product of two numbers has at most 31 bits and a sign.
         let factor = |format: &Format| format.bits <= 8 || format.bits <= 16 && signed(format);
         let whole = bits == i.d.bits && (wrap == Wrap::Wrap || group >= i.stored_k());
         let serves = whole && factor(i.a) && factor(i.b) && word(i.c) && word(i.d) && i.k < 1 << 15;
@@ -41,11 +41,11 @@ impl Integer {
 }
 
 vectorised! {
-    /// D for some pieces, with the elements of C.
+    /// D of some pieces, with the elements of C.
     pub(super) fn integers(integer: &Integer, pieces: &Pieces<'_>, c: &PieceLanes<u32>, d: &mut RoundedCodes) {
         let RoundedCodes { codes, special } = d;
         *special = [0; COUNT];
-        // A step that the compiler does not know: it is to make vectors of lanes, not of terms.
+        // A step opaque to the compiler, so that it vectorises over lanes, not over terms.
         let (next, count) = (black_box(1), pieces.terms());
         for at in 0..pieces.count {
             let factors = pieces.of_group(at, pieces.a.significands, pieces.b.significands);

@@ -1,4 +1,4 @@
-//! A program compiled for many elements of D at a time.
+//! Programs compiled for many elements of D at a time.
 
 use super::{
     decoder::NumberDecoder,
@@ -13,30 +13,30 @@ use super::{
 };
 use crate::arithmetic::{ElementaryOperation, Factors, Program, Scaling};
 
-/// The arithmetic of one instruction, compiled.
+/// Compiled arithmetic of one instruction.
 #[derive(Debug, Clone)]
 pub(super) struct FastKernel {
     pub(super) a: NumberDecoder,
     pub(super) b: NumberDecoder,
-    /// The stored k of the factors in the order in which they are summed.
+    /// Stored k of the factors in the order of their sum.
     pub(super) order: Vec<usize>,
-    /// Whether that is the order in which they are stored.
+    /// True if that is the order in which they are stored.
     pub(super) ordered: bool,
-    /// The bits of their significands that are taken, of A and of B, in that order; `None`: all.
+    /// Bits taken of the significands of A and B, in that order; `None` for all bits.
     pub(super) masks: Option<[Vec<u32>; 2]>,
-    /// Bits after the binary point of the factors of products, where a sum takes them in binary32.
+    /// Fraction bits of the factors that a sum takes in binary32.
     pub(super) values: Option<[i32; 2]>,
-    /// How codes become those values, where all operations take them so, as they are.
+    /// Conversion of codes to those values, if all operations take them, and unchanged.
     pub(super) direct: Option<Direct>,
     pub(super) scales: Option<Scales>,
     arithmetic: Arithmetic,
 }
 
-/// How the codes of A and B become values in binary32.
+/// Conversion of the codes of A and B to values in binary32.
 #[derive(Debug, Clone)]
 pub(super) struct Direct {
     pub(super) decoders: [ValueDecoder; 2],
-    /// Whether it depends on the range of the factors if operations take those as they are; else all of the formats serve.
+    /// True if only some ranges of factors can be used unchanged; else all values of the formats can.
     pub(super) ranged: bool,
 }
 
@@ -47,7 +47,7 @@ enum Arithmetic {
 }
 
 impl FastKernel {
-    /// `None` if the program needs what the kernel does not have.
+    /// `None` if the kernel does not support the program.
     pub(super) fn new(program: &Program) -> Option<FastKernel> {
         let i = &program.instruction;
         let [a, b, _] = &program.unpack;
@@ -99,17 +99,17 @@ impl FastKernel {
         Some(FastKernel { ordered, order, masks, values, direct: direct.flatten(), scales, arithmetic, a, b })
     }
 
-    /// Whether terms are exclusive ors.
+    /// True if terms are exclusive ors.
     pub(super) fn is_xor(&self) -> bool {
         matches!(&self.arithmetic, Arithmetic::Integer(integer) if integer.xor)
     }
 
-    /// Rows of B that are decoded: of sparse forms all of them, from which those of A choose.
+    /// Rows of B to decode; in sparse forms all of them, from which those of A choose.
     pub(super) fn rows_of_b(&self, i: &Shape) -> usize {
         if i.chunk.is_some() { i.k } else { self.order.len() }
     }
 
-    /// Whether operations that take their factors in binary32 serve those of this range as they are.
+    /// True if operations with factors in binary32 can use those of this range unchanged.
     pub(super) fn serves(&self, range: &FactorRange) -> bool {
         match &self.arithmetic {
             Arithmetic::Integer(_) => false,
@@ -117,7 +117,7 @@ impl FastKernel {
         }
     }
 
-    /// D for some pieces, with the elements of C.
+    /// D of some pieces, with the elements of C.
     pub(super) fn run(&self, pieces: &Pieces, c: &PieceLanes<u32>, workspace: &mut Workspace, d: &mut RoundedCodes) {
         match &self.arithmetic {
             Arithmetic::Integer(integer) => integers(integer, pieces, c, d),
@@ -126,7 +126,7 @@ impl FastKernel {
     }
 }
 
-/// The factors of all products in the order of the operations, and where those of each operation begin.
+/// Factors of all products in the order of the operations, and the first factor of each operation.
 fn factors(program: &Program) -> (Vec<Factors>, Vec<usize>) {
     let (mut all, mut begins) = (Vec::new(), Vec::new());
     for operation in program.operations() {
@@ -140,7 +140,7 @@ fn factors(program: &Program) -> (Vec<Factors>, Vec<usize>) {
     (all, begins)
 }
 
-/// Whether scales take part in all products in one way.
+/// True if scales take part in all products in one way.
 fn scaled_alike(program: &Program) -> bool {
     let mut scalings = program.operations().filter_map(|operation| match operation {
         ElementaryOperation::Multiply(multiply) => Some(multiply.scaling),

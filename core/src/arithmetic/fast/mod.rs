@@ -1,13 +1,18 @@
-//! The fast evaluator: a program compiled into integer operations on many elements of D at a time.
+//! Fast evaluator: a program compiled into integer operations on many elements of D at a time.
 //!
-//! A tile's operands are decoded once. Pieces of D (eight columns of two rows, or sixteen of one) are summed with one vector lane
-//! for each element; eight pieces are then rounded, and decoded for the next step, together. Sums take the narrowest of 32, 64 and
-//! 128 bits that holds them; those of 32 bits, products in binary32, which holds them exactly.
+//! A tile's operands are decoded once. Pieces of D (eight columns of two rows, or sixteen of one) are summed with one
+//! vector lane for each
+//! element. Eight pieces are then rounded, and decoded for the next step, together. Sums take the narrowest of 32, 64
+//! and 128 bits that
+//! holds them; 32-bit sums use products in binary32, which holds them exactly.
 //!
-//! It agrees with the reference evaluator in every bit. It falls back to it for single elements where a product comes near the
-//! limit beyond which it is infinite, exact sums over more than 120 bits, NaNs that keep their payload; and for programs with
-//! binary64 other than chains of fused multiply-adds, or sums of more than 128 bits. Programs of fused multiply-adds and additions in
-//! binary32 alone are computed in the host's binary64.
+//! It agrees with the reference evaluator in every bit. The reference computes single elements with a product near the
+//! limit beyond which
+//! it is infinite, exact sums over more than 120 bits and NaNs that keep their payload. It also runs programs with
+//! binary64 other than
+//! chains of fused multiply-adds, and sums of more than 128 bits. Programs of fused multiply-adds and additions in
+//! binary32 alone are
+//! computed in the host's binary64.
 
 mod across;
 mod cases;
@@ -42,7 +47,7 @@ use tile::{DecodedTile, Shape};
 use super::Program;
 use crate::isa::{CodesView, Tiles};
 
-/// The arithmetic of one instruction, compiled.
+/// Compiled arithmetic of one instruction.
 #[derive(Debug, Clone)]
 pub(super) struct FastArithmetic {
     shape: Shape,
@@ -56,12 +61,12 @@ enum Lowered {
     Single(Single),
 }
 
-/// Storage that one thread needs for its tiles.
+/// Storage of one thread for its tiles.
 #[derive(Debug, Default)]
 pub(super) struct Scratch(DecodedTile, SingleTile);
 
 impl FastArithmetic {
-    /// `None` if the program needs something that the fast evaluator does not support.
+    /// `None` if the fast evaluator does not support the program.
     pub(super) fn new(program: &Program) -> Option<FastArithmetic> {
         let compiled = match (Double::new(program), Single::new(program)) {
             (Some(double), _) => Lowered::Double(double),
@@ -71,7 +76,7 @@ impl FastArithmetic {
         Some(FastArithmetic { shape: Shape::new(&program.instruction), compiled })
     }
 
-    /// How many tiles are computed together.
+    /// Number of tiles that are computed together.
     pub(super) fn together(&self) -> usize {
         match &self.compiled {
             Lowered::Kernel(kernel) if kernel.takes_cases(&self.shape) => cases::TOGETHER,
@@ -79,8 +84,9 @@ impl FastArithmetic {
         }
     }
 
-    /// The bytes of the D codes of tiles of one element, up to [`FastArithmetic::together`] of them from `first` on, from the codes of
-    /// A, B and C of all; `reference` gives the code of a tile that this evaluator leaves out.
+    /// Computes the bytes of the D codes of up to [`FastArithmetic::together`] tiles of one element, from `first` on.
+    /// Operands are the codes of A, B and C of all tiles. `reference` gives the code of a tile that this evaluator does
+    /// not compute.
     pub(super) fn cases(
         &self,
         operands: [CodesView; 3],
@@ -97,7 +103,8 @@ impl FastArithmetic {
         }
     }
 
-    /// The bytes of the D codes `[m][n]` of a tile; `reference` gives the code of an element that this evaluator leaves out.
+    /// Computes the bytes of the D codes `[m][n]` of a tile.
+    /// `reference` gives the code of an element that this evaluator does not compute.
     pub(super) fn tile(
         &self,
         tiles: &Tiles,
@@ -109,7 +116,7 @@ impl FastArithmetic {
         match &self.compiled {
             Lowered::Kernel(kernel) => scratch.0.run(kernel, &self.shape, tiles, tile, d),
             Lowered::Double(double) => chains(double, tiles, tile, d, &mut scratch.0.unknown),
-            // It leaves out nothing.
+            // It computes every element.
             Lowered::Single(single) => return singles(single, tiles, tile, &mut scratch.1, d),
         }
         let width = self.shape.width;

@@ -1,4 +1,4 @@
-//! Sums in 32 bits: products in binary32, which holds them exactly, cut to integers.
+//! Sums in 32 bits: exact products in binary32, truncated to integers.
 
 use std::hint::black_box;
 
@@ -12,25 +12,25 @@ use super::{
 };
 use crate::{base::vectors::vectorised, format::Rounding};
 
-/// The exponents of the factors that are not zero, of A and of B.
+/// Exponents of the non-zero factors, of A and of B.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FactorRange {
     pub(super) low: [i32; 2],
     pub(super) high: [i32; 2],
 }
 
-/// What scales products in binary32 to the units of a sum.
+/// Scale from products in binary32 to the units of a sum.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct UnitScale {
-    /// The exponent field of the scale, and the largest exponent of a term, together.
+    /// Exponent field of the scale plus the largest exponent of a term.
     unit: i32,
-    /// The least field: with it every product is cut to zero.
+    /// Least field: it truncates every product to zero.
     least: i32,
-    /// Whether values are the factors, so that one scale serves all terms of a sum; else they are as if exponents were 0.
+    /// True if values are the factors, so that one scale serves a sum; else their exponents are taken as 0.
     common: bool,
 }
 
-/// The exponents of the normal numbers of binary32, and its bias.
+/// Exponents of the normal numbers of binary32, and its bias.
 const NORMAL: (i32, i32) = (-126, 127);
 
 impl FactorRange {
@@ -40,7 +40,7 @@ impl FactorRange {
 }
 
 impl FusedSum {
-    /// The bits of the sum, if it fits 32 bits, and its products and its addend 31.
+    /// Bits of the sum, if it fits 32 bits, and its products and its addend 31.
     pub(super) fn short_bits(&self) -> Option<u32> {
         let alignment = self.alignment.filter(|own| own.rounding == Rounding::Rz && !own.sticky)?;
         let term = (self.term_bits as i32 + alignment.bits - self.fraction_bits).max(0) as u32;
@@ -56,13 +56,13 @@ impl FusedSum {
         (self.term_bits <= f32::MANTISSA_DIGITS && bits < i32::BITS).then_some(bits + 1)
     }
 
-    /// What scales all products of these factors alike; `None` where a factor, a product, scaled or not, or a scale might not be a
-    /// normal number of binary32.
+    /// Common scale of all products of these factors.
+    /// `None` where a factor, a product, scaled or not, or a scale might not be a normal number of binary32.
     pub(super) fn unit_scale(&self, range: &FactorRange) -> Option<UnitScale> {
         let bits = self.alignment?.bits;
         let (smallest, bias) = NORMAL;
         let FactorRange { low, high } = range;
-        // Magnitudes of products are below 2^(e + headroom), and those of factors.
+        // Magnitudes of products are below 2^(e + headroom), and so are those of factors.
         let headroom = self.headroom();
         let (lowest, highest) = (low[0] + low[1], high[0] + high[1] + headroom);
         let least = -1 - highest;
@@ -73,23 +73,23 @@ impl FusedSum {
         (fits && scales).then_some(UnitScale { unit: bias + bits, least: bias + least, common: true })
     }
 
-    /// What scales each product of any factors.
+    /// Separate scales for products of any factors.
     pub(super) fn own_scale(&self) -> Option<UnitScale> {
         let (_, bias) = NORMAL;
         Some(UnitScale { unit: bias + self.alignment?.bits, least: bias - 1 - self.headroom(), common: false })
     }
 
-    /// Bits before the binary point of products as if exponents were 0.
+    /// Integer bits of products with exponents taken as 0.
     fn headroom(&self) -> i32 {
         self.term_bits as i32 - self.fraction_bits
     }
 }
 
-/// Pieces that are computed side by side, where there are any: one waits for the sums of the others.
+/// Pieces computed side by side, to hide the latency of sums.
 const SIDE: usize = 4;
 
 vectorised! {
-    /// The sums of a group and its addend (zero where there is none), not yet rounded. Of pieces that are not there nothing is said.
+    /// Unrounded sums of a group and its addend (zero without one). Missing pieces have arbitrary values.
     pub(super) fn narrow_sums(
         step: &SumStep,
         scale: &UnitScale,
@@ -102,7 +102,8 @@ vectorised! {
         let fraction_bits = step.sum.addends.first().map_or(alignment.bits, |own| own.fraction_bits);
         let excess = fraction_bits - alignment.bits;
         let (left, right) = ((-excess).max(0) as u32, excess.max(0));
-        // Stage by stage on all pieces. A step that the compiler does not know: it is to make vectors of lanes, not of terms.
+        // Stage by stage on all pieces. A step opaque to the compiler, so that it vectorises over lanes, not over
+        // terms.
         let (next, count) = (black_box(1), pieces.terms());
         let mut at = 0;
         while at < pieces.count {
@@ -132,7 +133,7 @@ vectorised! {
             at += SIDE;
         }
         for l in 0..COUNT {
-            // A zero's exponent is as far below every other with these bits as without.
+            // A zero's exponent is below every other one with these bits as well as without.
             let largest = sum.exponent[l].max(addend.exponent[l] + fraction_bits);
             // Without any term there is nothing to align.
             sum.exponent[l] = if largest > NONE { largest.max(floor) } else { largest };
@@ -149,7 +150,7 @@ vectorised! {
             let cut = ((addend.magnitude[l] as u32) << left).checked_shr(shift).unwrap_or(0);
             let own = (cut ^ addend.negative[l]).wrapping_sub(addend.negative[l]) as i32;
             let total = products.wrapping_add(own);
-            // Where both have one sign it is that of the sum, which may have 32 bits besides.
+            // If both have one sign, it is the sum's, whose magnitude may need all 32 bits.
             let sign = products & own | (products | own) & total;
             let minus = (sign >> 31) as u32;
             let magnitude = (total as u32 ^ minus).wrapping_sub(minus);
@@ -173,12 +174,12 @@ vectorised! {
     }
 }
 
-/// The products in units of the exponents of the sums, cut and added; with one scale for all products of a sum, or one for each.
+/// Truncates and adds the products in units of the sums' exponents, with `COMMON` scales or one each.
 #[allow(unsafe_code)]
 #[inline(always)]
 fn cut_products<const COMMON: bool>(scale: &UnitScale, pieces: &Pieces, next: usize, sum: &mut ShortNumber) {
     let UnitScale { unit, least, .. } = *scale;
-    // Without any product that is not zero, every scale serves.
+    // If every product is zero, every scale serves.
     let scale = |field: i32| f32::from_bits((field.max(least).min(254) as u32) << 23);
     let count = pieces.terms();
     let mut at = 0;
@@ -214,7 +215,8 @@ fn cut_products<const COMMON: bool>(scale: &UnitScale, pieces: &Pieces, next: us
                     let exponent = each(|l| x[l % TURNS].wrapping_add(y[l]));
                     each(|l| value[l] * scale(unit.wrapping_sub(largest[l]).wrapping_add(exponent[l])))
                 };
-                // SAFETY: finite, and of fewer than 32 bits by `short_bits`: no exponent of a product is above the largest.
+                // SAFETY: finite, and of fewer than 32 bits by `short_bits`: no exponent of a product is above the
+                // largest.
                 let units: Lane<i32> = each(|l| unsafe { scaled[l].to_int_unchecked() });
                 products[side] = each(|l| products[side][l].wrapping_add(units[l]));
             }
@@ -227,7 +229,7 @@ fn cut_products<const COMMON: bool>(scale: &UnitScale, pieces: &Pieces, next: us
     }
 }
 
-/// The signs of zero sums by IEEE 754, as masks. Such sums are rare: compiled once.
+/// Signs of zero sums by IEEE 754, as masks. Such sums are rare: compiled once.
 #[inline(never)]
 fn zero_signs(step: &SumStep, pieces: &Pieces, addend: &Number, at: usize) -> Lane<u32> {
     let mut zeros = ZeroSigns::default();
@@ -236,7 +238,7 @@ fn zero_signs(step: &SumStep, pieces: &Pieces, addend: &Number, at: usize) -> La
     }
     let (a, b) = pieces.of_group(at, pieces.a_values, pieces.b_values);
     for (x, y) in a.iter().zip(b) {
-        // No product of factors that are not zero is: it is a normal number.
+        // A product of non-zero factors is a normal number, not zero.
         let product = each(|l| x[l % TURNS] * y[l]);
         zeros.add(&over(&product, |product| product == 0.0), &over(&product, |product| product.to_bits() >> 31));
     }

@@ -3,50 +3,50 @@
 use super::word::{LANES, PIECES, PieceLanes};
 use crate::base::vectors::vectorised;
 
-/// The exponent of zeros: below every other, and two of them may be added.
+/// Exponent of zeros: below every other one, even after the addition of two.
 pub(super) const ZERO: i32 = -(1 << 20);
 
-/// What is below every sum of exponents of non-zero factors, and above every one with a zero.
+/// Bound between sums of exponents of non-zero factors (above) and those with a zero (below).
 pub(super) const NONE: i32 = ZERO / 2;
 
-/// Of a mask, that something holds.
+/// Mask for true.
 pub(super) const TRUE: u32 = u32::MAX;
 
-/// The mark of plus infinity.
+/// Mark of plus infinity.
 pub(super) const INFINITY: u32 = 1;
-/// Minus infinity; with plus infinity NaN.
+/// Mark of minus infinity; together with plus infinity, NaN.
 pub(super) const MINUS_INFINITY: u32 = 2;
-/// NaN.
+/// Mark of NaN.
 pub(super) const NAN: u32 = 4;
-/// Left to the reference evaluator.
+/// Mark of an element left to the reference evaluator.
 pub(super) const UNKNOWN: u32 = 8;
 
 /// Elements of a batch.
 pub(super) const COUNT: usize = PIECES * LANES;
 
-/// `(-1)^negative * magnitude * 2^exponent`, where a last bit of 1 may stand for a fraction. Magnitudes of 64 bits are below 2^62.
+/// Numbers `(-1)^negative * magnitude * 2^exponent`; a last bit of 1 may stand for a fraction.
+/// Magnitudes of 64 bits are below 2^62.
 #[derive(Debug, Clone)]
 pub(super) struct Number<M = u64> {
     pub(super) magnitude: PieceLanes<M>,
     /// Masks: [`TRUE`] or 0.
     pub(super) negative: PieceLanes<u32>,
     pub(super) exponent: PieceLanes<i32>,
-    /// The marks of infinities and NaN; a sum has those of all of its terms.
+    /// Marks of infinities and NaN; a sum has those of all of its terms.
     pub(super) special: PieceLanes<u32>,
 }
 
-/// A number whose magnitudes have 32 bits.
+/// Number with magnitudes of 32 bits.
 pub(super) type ShortNumber = Number<u32>;
 
 impl<M> Number<M> {
-    /// Adds the marks of infinities and NaN.
     pub(super) fn add_special(&mut self, special: &PieceLanes<u32>) {
         for (at, own) in self.special.iter_mut().enumerate() {
             *own |= special[at];
         }
     }
 
-    /// Adds what is unknown in another number.
+    /// Adds the unknown marks of another number.
     pub(super) fn add_unknown<N>(&mut self, other: &Number<N>) {
         for (at, own) in self.special.iter_mut().enumerate() {
             *own |= other.special[at] & UNKNOWN;
@@ -55,11 +55,10 @@ impl<M> Number<M> {
 }
 
 impl Number {
-    /// Exact zeros.
     pub(super) const ZERO: Number =
         Number { magnitude: [0; COUNT], negative: [0; COUNT], exponent: [ZERO; COUNT], special: [0; COUNT] };
 
-    /// The same number.
+    /// Widens the magnitudes to 64 bits.
     pub(super) fn widen(&mut self, short: &ShortNumber) {
         self.magnitude = short.magnitude.map(u64::from);
         (self.negative, self.exponent, self.special) = (short.negative, short.exponent, short.special);
@@ -72,15 +71,15 @@ impl<M: Copy + Default> Default for Number<M> {
     }
 }
 
-/// A magnitude's word, in which numbers are added.
+/// Word of magnitudes, in which numbers are added.
 pub(super) trait SumWord: Copy {
-    /// Bits that the numbers may have.
+    /// Most bits of the numbers.
     const PRECISION: u32;
-    /// Bits that their sum may have.
+    /// Most bits of their sum.
     const BITS: u32;
 
-    /// The sum of two numbers, each a magnitude, the mask of its sign and its exponent; `cancelled` is the sign of zeros whose terms
-    /// differ in theirs. A last bit of 1 may stand for a fraction.
+    /// Sum of two numbers, each a magnitude, the mask of its sign and its exponent.
+    /// `cancelled` is the sign of zeros whose terms differ in theirs. A last bit of 1 may stand for a fraction.
     fn sum(x: (u64, u32, i32), y: (u64, u32, i32), cancelled: u32) -> (Self, u32, i32);
 }
 
@@ -92,7 +91,7 @@ macro_rules! sum_word {
 
             #[inline(always)]
             fn sum(x: (u64, u32, i32), y: (u64, u32, i32), cancelled: u32) -> ($word, u32, i32) {
-                // Leading bits are brought to one place; a zero's exponent is `ZERO`.
+                // Aligns leading bits; a zero's exponent is `ZERO`.
                 let led = |(magnitude, _, exponent): (u64, u32, i32)| {
                     let magnitude = magnitude as $word;
                     let left = (<Self as SumWord>::BITS as i32 - 2) - $leading(magnitude);
@@ -119,23 +118,23 @@ macro_rules! sum_word {
     };
 }
 
-// A sum has a bit before those of its terms. Below them some are spare: what the smaller term loses sets the last, which must
-// stay below the bits that a rounding looks at, also after a subtraction.
+// A sum has one bit above those of its terms. Spare bits below them hold the jammed rest of the smaller term, which
+// must stay below the bits that a rounding uses, also after a subtraction.
 sum_word!(u32, i32, 5, leading_bit);
 sum_word!(u64, i64, 6, |magnitude: u64| 63 - (magnitude | 1).leading_zeros() as i32);
 
-/// The leading bit of a number, of zero the last: by a conversion to binary32, for which there are vector instructions everywhere.
+/// Leading bit of a number; 0 for zero. Conversion to binary32 has vector instructions everywhere.
 #[inline(always)]
 pub(super) fn leading_bit(magnitude: u32) -> i32 {
     let half = magnitude >> 1;
-    // Without the bits that the conversion might round up.
+    // Clears the bits that the conversion might round up.
     let field = ((half & !(half >> 1)) as i32 as f32).to_bits() >> 23;
     (field as i32 - 126).max(0)
 }
 
 vectorised! {
-    /// The sum of two numbers; a last bit of 1 may stand for a fraction. Both are exact, of at most [`SumWord::PRECISION`] bits;
-    /// `negative_zero`: whether numbers that cancel give -0.
+    /// Sum of two exact numbers of at most [`SumWord::PRECISION`] bits; cancelling ones give -0 if `negative_zero`.
+    /// A last bit of 1 may stand for a fraction.
     pub(super) fn add<M: SumWord>(x: &Number, y: &Number, negative_zero: bool, sum: &mut Number<M>) {
         let cancelled = if negative_zero { TRUE } else { 0 };
         for l in 0..COUNT {

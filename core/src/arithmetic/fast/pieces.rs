@@ -1,4 +1,4 @@
-//! The operands of pieces of D that are computed together.
+//! Operands of pieces of D that are computed together.
 
 use super::{
     narrow::FactorRange,
@@ -6,38 +6,38 @@ use super::{
     word::{LANES, PIECES, TURNS},
 };
 
-/// Decoded elements of A and of B, and which of them each piece takes.
+/// Decoded elements of A and of B, and those that each piece takes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pieces<'a> {
     pub(super) a: DecodedRow<'a, TURNS>,
     pub(super) b: DecodedRow<'a, LANES>,
-    /// Their values in binary32, where sums take them.
+    /// Values in binary32, if sums take them.
     pub(super) a_values: &'a [[f32; TURNS]],
     pub(super) b_values: &'a [[f32; LANES]],
-    /// The exponents of those elements, where values in binary32 serve as they are.
+    /// Exponents of those elements, if values in binary32 can be used unchanged.
     pub(super) range: Option<FactorRange>,
-    /// Scales of the same elements, where those are not scaled already.
+    /// Scales of the same elements, unless those are scaled already.
     pub(super) scales: Option<GroupFactors<'a>>,
-    /// Where the elements of A and of B begin that a piece takes.
+    /// First elements of A and of B of each piece.
     pub(super) starts: &'a [(usize, usize); PIECES],
-    /// Whether an element may be infinite or NaN.
+    /// True if an element may be infinite or NaN.
     pub(super) special: bool,
-    /// How many pieces there are.
+    /// Number of pieces.
     pub(super) count: usize,
-    /// The elements of the group, from there.
+    /// Elements of the group, from there.
     pub(super) group: (usize, usize),
-    /// Bits after the binary point of exact products.
+    /// Fraction bits of exact products.
     pub(super) fraction_bits: i32,
 }
 
 impl<'a> Pieces<'a> {
-    /// Products of the group.
+    /// Number of products of the group.
     #[inline(always)]
     pub(super) fn terms(&self) -> usize {
         self.group.1 - self.group.0
     }
 
-    /// What the group takes of A and of B for one piece; for one that is not there, anything.
+    /// Elements of A and of B of the group for one piece; arbitrary for a missing piece.
     #[inline(always)]
     pub(super) fn of_group<'b, T>(
         &self,
@@ -49,19 +49,19 @@ impl<'a> Pieces<'a> {
         (&a[a_start + from..][..count], &b[b_start + from..][..count])
     }
 
-    /// Whether `N` pieces from one on take the same elements of B, so that those are loaded once.
+    /// True if `N` pieces from `first` on take the same elements of B, so that those are loaded once.
     #[inline(always)]
     pub(super) fn share_columns<const N: usize>(&self, first: usize) -> bool {
         self.starts[first..][..N].iter().all(|(_, start)| *start == self.starts[first].1)
     }
 
-    /// The factors of the group for one piece.
+    /// Factors of the group for one piece.
     #[inline(always)]
     pub(super) fn factors(&self, piece: usize) -> GroupFactors<'a> {
         self.part(self.a, self.b, piece)
     }
 
-    /// Their scales.
+    /// Scales of the group for one piece.
     #[inline(always)]
     pub(super) fn scales(&self, piece: usize) -> Option<GroupFactors<'a>> {
         self.scales.map(|scales| self.part(scales.a, scales.b, piece))

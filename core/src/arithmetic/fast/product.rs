@@ -9,7 +9,7 @@ use super::{
 use crate::base::vectors::vectorised;
 
 vectorised! {
-    /// The exact products of the only term of the group. Of pieces that are not there nothing is said.
+    /// Exact products of the only term of the group; arbitrary for missing pieces.
     pub(super) fn exact(pieces: &Pieces<'_>, number: &mut Number) {
         number.special = [0; COUNT];
         for at in 0..pieces.count {

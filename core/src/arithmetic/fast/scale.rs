@@ -8,20 +8,20 @@ use super::{
 };
 use crate::{format::Class, isa::Scale};
 
-/// How the scale codes of an instruction decode.
+/// Decoding of the scale codes of an instruction.
 #[derive(Debug, Clone)]
 pub(super) struct Scales {
     /// Consecutive logical k with one scale.
     pub(super) block: usize,
-    /// Products summed exactly before they are scaled; 0: none, the factors are scaled.
+    /// Products summed exactly before they are scaled; 0: the factors are scaled instead.
     pub(super) run: usize,
-    /// By code.
+    /// Decoded scales, by code.
     table: Vec<DecodedCode>,
     precision: u32,
     fraction_bits: i32,
-    /// The smallest exponents of A and B: of the fixed-point numbers that hold the factors of exact sums.
+    /// Smallest exponents of A and B: units of the fixed-point factors of exact sums.
     pub(super) lowest: [i32; 2],
-    /// Bits of those numbers.
+    /// Bits of those factors.
     widths: [u32; 2],
 }
 
@@ -53,19 +53,18 @@ impl Scales {
         })
     }
 
-    /// The smallest and the largest exponent of a scale that is not zero.
+    /// Smallest and largest exponent of a scale that is not zero.
     pub(super) fn exponents(&self) -> (i32, i32) {
         let exponents = || self.table.iter().filter(|scale| scale.significand != 0).map(|scale| scale.exponent);
         (exponents().min().unwrap_or(0), exponents().max().unwrap_or(0))
     }
 
-    /// The scale with this code.
     #[inline(always)]
     pub(super) fn decode(&self, code: u32) -> DecodedCode {
         self.table[code as usize & (self.table.len() - 1)]
     }
 
-    /// The logical k of these places by runs with one scale: the block, and the places.
+    /// Logical k of these places, by runs with one scale: the block, and the places.
     pub(super) fn runs(&self, order: &[usize]) -> impl Iterator<Item = (usize, Range<usize>)> {
         let mut end = 0;
         order.chunk_by(|x, y| x / self.block == y / self.block).map(move |run| {
@@ -75,12 +74,12 @@ impl Scales {
         })
     }
 
-    /// Bits that scaling adds behind the binary point of a factor.
+    /// Fraction bits that scaling adds to a factor.
     pub(super) fn factor_fraction_bits(&self) -> i32 {
         if self.run == 0 { self.fraction_bits } else { 0 }
     }
 
-    /// Bits after the binary point, and in all, of terms whose unscaled products have `fraction_bits` and `bits`. `None`: too
+    /// Fraction bits, and all bits, of terms whose unscaled products have `fraction_bits` and `bits`; `None` if too
     /// many.
     pub(super) fn terms(&self, fraction_bits: i32, bits: u32) -> Option<(i32, u32)> {
         let (fraction_bits, bits) = match self.run {

@@ -1,8 +1,10 @@
 //! Fused multiply-adds and additions in binary32, to nearest.
 //!
-//! Where the host has fused multiply-adds, and what is flushed is known by its rounded value, those of its binary32 are the same
-//! operations. Elsewhere its binary64 computes them: products of operands are exact there; the error of a sum is known exactly (Knuth's
-//! two-sum), and makes its last bit odd, so that the conversion to binary32 rounds the exact sum once.
+//! The host's binary32 operations are used if it has fused multiply-adds and flushing depends on rounded values only.
+//! Otherwise its
+//! binary64 computes the same: products of operands are exact there. The error of a sum is known exactly (Knuth's
+//! two-sum) and makes its
+//! last bit odd, so that the conversion to binary32 rounds the exact sum once.
 
 use super::{elements::resize, word::array};
 use crate::{
@@ -17,15 +19,15 @@ const LANES: usize = 8;
 
 type Lane<T> = [T; LANES];
 
-/// Pieces of rows of D that are computed side by side: one waits for the sums of the others.
+/// Pieces of rows of D that are computed side by side, to hide the latency of sums.
 const SIDE: usize = 8;
 
-/// The sign of a code of binary32, and what makes a NaN quiet.
+/// Sign of a code of binary32; below it, the bit that makes a NaN quiet.
 const SIGN: u32 = 1 << 31;
 const QUIET: u32 = 1 << 22;
 const INFINITY: u32 = 0x7f80_0000;
 
-/// A program of fused multiply-adds and additions.
+/// Program of fused multiply-adds and additions.
 #[derive(Debug, Clone)]
 pub(super) struct Single {
     m: usize,
@@ -33,17 +35,17 @@ pub(super) struct Single {
     k: usize,
     operands: [SingleOperand; 3],
     links: Vec<Link>,
-    /// Whether the rounded value of every operation says whether it is flushed.
+    /// True if flushing depends on the rounded value of every operation only.
     by_rounded: bool,
-    /// Where the value of D is held, and how many values are at the same time.
+    /// Slot of the value of D, and the number of slots.
     last: usize,
     slots: usize,
-    /// Whether a NaN keeps its payload in D; else the code of every one.
+    /// True if a NaN keeps its payload in D; else the code of every NaN.
     passes_nan: bool,
     nan: u32,
 }
 
-/// How the codes of an operand become binary32.
+/// Conversion of an operand's codes to binary32.
 #[derive(Debug, Clone, Copy)]
 struct SingleOperand {
     width: usize,
@@ -51,23 +53,22 @@ struct SingleOperand {
     flush: bool,
 }
 
-/// An operation.
 #[derive(Debug, Clone)]
 struct Link {
     terms: Terms,
     to: usize,
     flush: Flush,
-    /// The order in which operands that are NaN become the result.
+    /// Order in which NaN operands become the result.
     nans: Vec<NanOperand>,
-    /// The NaN of an invalid operation.
+    /// NaN of an invalid operation.
     nan: u32,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Terms {
-    /// The product of the elements at a k, and an addend.
+    /// Product of the elements at a k, plus an addend.
     Product(usize, Term),
-    /// Two values.
+    /// Sum of two values.
     Sum(Term, Term),
 }
 
@@ -78,20 +79,20 @@ enum Term {
     Slot(usize),
 }
 
-/// Which results become zeros of their sign.
+/// Results that become zeros of their sign.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Flush {
     /// Sums below this magnitude.
     Below(f64),
-    /// Results that are subnormal once they are rounded.
+    /// Results that are subnormal after rounding.
     Rounded,
 }
 
-/// Numbers of binary32 as the host computes with them.
+/// Numbers of binary32 in the host's computation.
 trait HostNumber: Copy + Default {
-    /// The number with a code.
+    /// Number with a code.
     fn of(code: u32) -> Self;
-    /// Its code.
+    /// Code of the number.
     fn code(self) -> u32;
     fn is_nan(self) -> bool;
     /// `a * b + c`, rounded and flushed.
@@ -100,14 +101,14 @@ trait HostNumber: Copy + Default {
     fn sum(x: &Lane<Self>, y: &Lane<Self>, flush: Flush) -> Lane<Self>;
 }
 
-/// The values of some pieces: numbers, and for each NaN its code.
+/// Values of some pieces: numbers, and for each NaN its code.
 #[derive(Debug, Clone, Copy, Default)]
 struct SingleValue<N> {
     number: [Lane<N>; SIDE],
     nan: [Lane<u32>; SIDE],
 }
 
-/// The operands of a tile as numbers and as codes of NaNs, and the values of operations.
+/// Operands of a tile as numbers and as codes of NaNs, and values of operations.
 #[derive(Debug, Default)]
 struct HostTile<N> {
     numbers: [Vec<N>; 3],
@@ -123,7 +124,7 @@ pub(super) struct SingleTile {
 }
 
 impl Single {
-    /// `None` for a program that has anything else.
+    /// `None` for any other program.
     pub(super) fn new(program: &Program) -> Option<Single> {
         let i = &program.instruction;
         let single = format::find("f32").ok()?;
@@ -170,7 +171,7 @@ impl Single {
             links.push(Link { terms, to: held[at], flush, nans: nans.clone(), nan });
         }
         let Source::Value(value) = output.value else { return None };
-        // A value that is not used after D's would be in its place.
+        // An unused value after D's would take its place.
         if value + 1 != count {
             return None;
         }
@@ -181,7 +182,7 @@ impl Single {
     }
 }
 
-/// How an operand is read; `None` if it is not of a format that binary32 holds by a shift or a product.
+/// Reading of an operand; `None` unless binary32 holds its format by a shift or a product.
 fn operand(format: &Format, unpack: &Unpack) -> Option<SingleOperand> {
     let flush = match unpack.subnormals {
         Subnormals::Keep => false,
@@ -196,7 +197,7 @@ fn operand(format: &Format, unpack: &Unpack) -> Option<SingleOperand> {
     }
 }
 
-/// Which results are flushed; `None` if the destination is not binary32 to nearest.
+/// Flushed results; `None` if the destination is not binary32 to nearest.
 fn flush(to: &Destination) -> Option<Flush> {
     let target = &to.target;
     if target.format.name != "f32" || target.rounding != Rounding::Rne || target.overflow != Overflow::Standard {
@@ -206,7 +207,7 @@ fn flush(to: &Destination) -> Option<Flush> {
     match (to.subnormals, to.tininess) {
         (Subnormals::Keep, _) => Some(Flush::Below(0.0)),
         (Subnormals::SignedZero, ResultTininess::Before) => Some(Flush::Below(smallest)),
-        // A sum half a unit of 24 bits below the smallest normal number is rounded to it, as the even one of two.
+        // A sum half a unit of 24 bits below the smallest normal number is rounded to it, the even one of two.
         (Subnormals::SignedZero, ResultTininess::AfterUnbounded) => {
             Some(Flush::Below(smallest - smallest * f64::from(f32::EPSILON) / 4.0))
         }
@@ -215,28 +216,28 @@ fn flush(to: &Destination) -> Option<Flush> {
     }
 }
 
-/// The value of each lane.
+/// Value of each lane.
 #[inline(always)]
 fn each<T: Copy + Default>(value: impl FnMut(usize) -> T) -> Lane<T> {
     array(value)
 }
 
-/// The sums of numbers of at most 49 bits, with the last bit odd where a sum is not exact.
+/// Sums of numbers of at most 49 bits, with the last bit odd where a sum is inexact.
 #[inline(always)]
 fn odd_sums(x: &Lane<f64>, y: &Lane<f64>) -> Lane<f64> {
-    // One operation at a time on all lanes is what compilers turn into vector instructions.
+    // One operation at a time on all lanes, so that the compiler vectorises.
     let sum = each(|l| x[l] + y[l]);
     let part = each(|l| sum[l] - x[l]);
     let error = each(|l| (x[l] - (sum[l] - part[l])) + (y[l] - part[l]));
     let bits = each(|l| sum[l].to_bits());
     // All ones where the exact sum is nearer to zero.
     let inward = each(|l| ((error[l].to_bits() ^ bits[l]) as i64 >> 63) as u64);
-    // Of an infinity the error is NaN, and nothing is changed.
+    // The error of an infinity is NaN, which changes nothing.
     let even = each(|l| u64::from(error[l].abs() > 0.0) & !bits[l]);
     each(|l| f64::from_bits(bits[l].wrapping_add((inward[l] | 1) & (even[l] & 1).wrapping_neg())))
 }
 
-/// Sums as binary32; zeros of their sign, if they are below a magnitude.
+/// Sums as binary32, or zeros of their sign below a magnitude.
 #[inline(always)]
 fn above(sum: &Lane<f64>, least: f64) -> Lane<f64> {
     let kept = each(|l| if sum[l].abs() < least { 1 << 63 } else { u64::MAX });
@@ -244,7 +245,7 @@ fn above(sum: &Lane<f64>, least: f64) -> Lane<f64> {
     each(|l| f64::from(rounded[l]))
 }
 
-/// Numbers; zeros of their sign, if those are subnormal.
+/// Numbers, or zeros of their sign for subnormals.
 #[inline(always)]
 fn normal(rounded: &Lane<f32>) -> Lane<f32> {
     let kept = each(|l| if rounded[l].abs() < f32::MIN_POSITIVE { SIGN } else { u32::MAX });
@@ -312,14 +313,14 @@ impl HostNumber for f32 {
     }
 }
 
-/// Rounded values, of which subnormal ones become zeros where they are to.
+/// Rounded values; subnormals become zeros if they are flushed.
 #[inline(always)]
 fn settled(rounded: Lane<f32>, flush: Flush) -> Lane<f32> {
     if flush == Flush::Rounded { normal(&rounded) } else { rounded }
 }
 
 impl SingleOperand {
-    /// Reads codes: their numbers, and for each NaN its quiet code in binary32. Whether there is one.
+    /// Reads codes: their numbers, and for each NaN its quiet code in binary32. True if there is a NaN.
     #[inline(always)]
     fn read<N: HostNumber>(
         &self,
@@ -355,7 +356,7 @@ impl SingleOperand {
     }
 }
 
-/// The codes of [`LANES`] elements from a place on; beyond the last they are zero.
+/// Codes of [`LANES`] elements from a place on; zero after the last.
 #[inline(always)]
 fn codes_of<const BYTES: usize>(all: &[[u8; BYTES]], at: usize, code: impl Fn([u8; BYTES]) -> u32) -> Lane<u32> {
     match all[at..].first_chunk::<LANES>() {
@@ -364,10 +365,10 @@ fn codes_of<const BYTES: usize>(all: &[[u8; BYTES]], at: usize, code: impl Fn([u
     }
 }
 
-/// The code in binary32 of a code of binary16, with subnormal numbers as zeros if they are flushed.
+/// Code in binary32 of a code of binary16; subnormals become zeros with `flush`.
 #[inline(always)]
 fn half(code: u32, flush: bool) -> u32 {
-    /// 2^-24, a unit of subnormal numbers.
+    /// 2^-24, the unit of binary16 subnormals.
     const UNIT: f32 = 1.0 / (1 << 24) as f32;
     let (sign, magnitude) = ((code >> 15) << 31, code & 0x7fff);
     let subnormal = if flush { 0 } else { (magnitude as i32 as f32 * UNIT).to_bits() };
@@ -377,20 +378,20 @@ fn half(code: u32, flush: bool) -> u32 {
     sign | if magnitude >= 0x7c00 { special } else { finite }
 }
 
-/// The lanes of an array that begin at a place.
+/// Lanes of an array from a place on.
 #[inline(always)]
 fn lanes<T: Copy>(values: &[T], at: usize) -> &Lane<T> {
     values[at..].first_chunk().expect("arrays have lanes to spare")
 }
 
-/// The same, to be set.
+/// Mutable lanes of an array from a place on.
 #[inline(always)]
 fn lanes_mut<T>(values: &mut [T], at: usize) -> &mut Lane<T> {
     values[at..].first_chunk_mut().expect("arrays have lanes to spare")
 }
 
 impl<N: HostNumber> HostTile<N> {
-    /// A term in the piece `at`, which begins at a row and a column: its numbers, and the codes of those that are NaN.
+    /// Term in the piece `at`, from a row and a column on: its numbers, and the codes of NaNs.
     #[inline(always)]
     fn term(&self, single: &Single, term: Term, at: usize, (row, column): (usize, usize)) -> (Lane<N>, Lane<u32>) {
         match term {
@@ -402,7 +403,7 @@ impl<N: HostNumber> HostTile<N> {
         }
     }
 
-    /// An operation in one piece, and the codes of those of its operands that are NaN in the order of [`NanOperand`], only with `NANS`.
+    /// Operation in one piece, and, with `NANS`, the codes of its NaN operands in the order of [`NanOperand`].
     #[inline(always)]
     fn link<const NANS: bool>(
         &self,
@@ -429,7 +430,7 @@ impl<N: HostNumber> HostTile<N> {
         }
     }
 
-    /// The operations on some pieces.
+    /// Runs the operations on some pieces.
     #[inline(always)]
     fn run<const NANS: bool>(&mut self, single: &Single, places: &[(usize, usize)]) {
         for link in &single.links {
@@ -449,7 +450,7 @@ impl<N: HostNumber> HostTile<N> {
         }
     }
 
-    /// The bytes of the D codes of some pieces.
+    /// Writes the bytes of the D codes of some pieces.
     #[inline(always)]
     fn write<const NANS: bool>(&self, single: &Single, places: &[(usize, usize)], d: &mut [u8]) {
         let value = &self.values[single.last];
@@ -471,7 +472,7 @@ impl<N: HostNumber> HostTile<N> {
 }
 
 impl<N: HostNumber> HostTile<N> {
-    /// The bytes of the D codes of a tile.
+    /// Computes the bytes of the D codes of a tile.
     #[inline(always)]
     fn all(&mut self, single: &Single, tiles: &Tiles, tile: usize, d: &mut [u8]) {
         let Single { m, n, k, .. } = *single;
@@ -501,7 +502,7 @@ impl<N: HostNumber> HostTile<N> {
 }
 
 vectorised! {
-    /// The bytes of the D codes of a tile.
+    /// Computes the bytes of the D codes of a tile.
     pub(super) fn singles(single: &Single, tiles: &Tiles, tile: usize, scratch: &mut SingleTile, d: &mut [u8]) {
         if single.by_rounded && Vectors::here().have_fma() {
             scratch.own.all(single, tiles, tile, d);

@@ -1,4 +1,4 @@
-//! A rounding between two operations.
+//! Rounding between two operations.
 
 use super::{
     decoder::{NumberDecoder, numbers},
@@ -11,17 +11,17 @@ use crate::{
     softfloat::ResultTarget,
 };
 
-/// The rounding of a value to a format, in which the next operation finds it.
+/// Rounding of a value to a format, from which the next operation decodes it.
 #[derive(Debug, Clone)]
 pub(super) struct Stage {
     pub(super) encoder: NumberEncoder,
     pub(super) decoder: NumberDecoder,
-    /// Encodes straight to D, where every finite code stays as it is.
+    /// Encoder straight to D, where every finite code stays the same.
     pub(super) last: Option<NumberEncoder>,
 }
 
 impl Stage {
-    /// `None` for a format that the kernel does not have.
+    /// `None` for a format that the kernel does not support.
     pub(super) fn new(to: &Destination, output: &ResultTarget) -> Option<Stage> {
         let encoder = NumberEncoder::new(to)?;
         let decoder = NumberDecoder::plain(to.target.format)?;
@@ -29,13 +29,13 @@ impl Stage {
         Some(Stage { encoder, decoder, last })
     }
 
-    /// Whether finite values become NaN.
+    /// True if finite values become NaN.
     pub(super) fn makes_nan(target: &ResultTarget) -> bool {
         let beyond = |negative| target.round(&Real::Finite(Finite::exact(negative, 1, 1 << 20)));
         [false, true].into_iter().any(|negative| target.format.value(beyond(negative)) == Real::Nan)
     }
 
-    /// The value as the next operation finds it.
+    /// Rounds a value for the next operation.
     pub(super) fn hold<M: Magnitude>(&self, number: &Number<M>, held: &mut Number) {
         let mut codes = [0; COUNT];
         encode(&self.encoder, number, &mut codes);

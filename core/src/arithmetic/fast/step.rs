@@ -1,4 +1,4 @@
-//! A sum: its terms, and what they add up to, many elements at a time.
+//! Sums of terms, many elements at a time.
 
 use super::{
     fused::{AddendValue, FusedSum, Width},
@@ -11,36 +11,36 @@ use super::{
 };
 use crate::{base::vectors::vectorised, format::Rounding};
 
-/// A sum, and how its terms are made.
+/// Sum, and the making of its terms.
 #[derive(Debug, Clone)]
 pub(super) struct SumStep {
     pub(super) sum: FusedSum,
     pub(super) width: Width,
-    /// The places of its factors in the order of the kernel.
+    /// Places of its factors in the order of the kernel.
     pub(super) group: (usize, usize),
-    /// Bits after the binary point of exact products.
+    /// Fraction bits of exact products.
     pub(super) fraction_bits: i32,
-    /// The rounding of each product.
+    /// Rounding of each product.
     pub(super) product: Option<Stage>,
-    /// Of normalised terms, the bits after the binary point before.
+    /// Fraction bits of terms before normalisation, if they are normalised.
     pub(super) normalised: Option<i32>,
-    /// Products may be infinite from this exponent on.
+    /// Exponent from which on products may be infinite.
     pub(super) limit: Option<i32>,
     /// Products summed exactly before they are scaled.
     pub(super) runs: Option<Scales>,
-    /// Whether the sign of zero sums is that of IEEE 754.
+    /// True if zero sums have the sign of IEEE 754.
     pub(super) ieee: bool,
-    /// The rounding of the sum.
+    /// Rounding of the sum.
     pub(super) rounding: Rounding,
 }
 
 impl SumStep {
-    /// Whether the terms are the products.
+    /// True if the terms are the products.
     pub(super) fn is_simple(&self) -> bool {
         self.product.is_none() && self.normalised.is_none() && self.runs.is_none()
     }
 
-    /// Computes the terms; what a sum of them is if one is not finite by its rounding or its scales.
+    /// Computes the terms; returns the special marks of their sum caused by rounding or scales.
     #[inline(always)]
     fn store(&self, factors: &GroupFactors, pieces: &Pieces, at: usize, stored: &mut Stored) -> Lane<u32> {
         stored.values.clear();
@@ -95,7 +95,7 @@ impl SumStep {
         special
     }
 
-    /// Stores a term, normalised where terms are.
+    /// Stores a term, normalised if terms are.
     #[inline(always)]
     fn push(&self, stored: &mut Stored, (mut values, mut exponents): (Lane<i64>, Lane<i32>), negative: Lane<u32>) {
         if let Some(fraction_bits) = self.normalised {
@@ -111,7 +111,7 @@ impl SumStep {
         stored.negative.push(negative);
     }
 
-    /// The signs of zero sums by IEEE 754, as masks; of stored terms, if there are. Such sums are rare: compiled once.
+    /// Signs of zero sums by IEEE 754, as masks; of stored terms, if there are any. Rare: compiled once.
     #[inline(never)]
     fn zero_signs(&self, factors: &GroupFactors, addends: &[&Number], at: usize, stored: Option<&Stored>) -> Lane<u32> {
         let mut zeros = ZeroSigns::default();
@@ -133,11 +133,11 @@ impl SumStep {
 }
 
 vectorised! {
-    /// The sums of a group and its addends, not yet rounded. Of pieces that are not there nothing is said.
+    /// Unrounded sums of a group and its addends; arbitrary for missing pieces.
     pub(super) fn sums(step: &SumStep, pieces: &Pieces<'_>, addends: &[&Number], stored: &mut Stored, number: &mut Number) {
         for at in 0..pieces.count {
             let factors = pieces.factors(at);
-            // One addend, as hardware has it, needs no room elsewhere.
+            // One addend, the case of hardware, needs no allocation.
             let (one, many): ([AddendValue; 1], Vec<AddendValue>);
             let values = match (addends, &step.sum.addends[..]) {
                 ([addend], [own]) => {
@@ -186,7 +186,7 @@ vectorised! {
     }
 }
 
-/// Whether all terms are negative zeros, or positive ones.
+/// State of zero sums: true if all terms are negative zeros, and if all are positive zeros.
 pub(super) struct ZeroSigns {
     minus: Lane<bool>,
     plus: Lane<bool>,
@@ -199,7 +199,7 @@ impl Default for ZeroSigns {
 }
 
 impl ZeroSigns {
-    /// Adds a term, by whether it is zero and whether it has a sign.
+    /// Adds a term by its zero and sign flags.
     pub(super) fn add(&mut self, zero: &Lane<bool>, negative: &Lane<u32>) {
         for l in 0..LANES {
             self.minus[l] &= zero[l] && negative[l] != 0;
@@ -207,7 +207,7 @@ impl ZeroSigns {
         }
     }
 
-    /// The signs of the sums, as masks.
+    /// Signs of the sums, as masks.
     pub(super) fn signs(&self, rounding: Rounding) -> Lane<u32> {
         each(|l| {
             let negative = self.minus[l] || rounding == Rounding::Rd && !self.plus[l];
@@ -216,7 +216,7 @@ impl ZeroSigns {
     }
 }
 
-/// The exact sum of products times their common scales.
+/// Exact sum of products times their common scales.
 #[inline(always)]
 fn scaled_sum(runs: &Scales, run: &GroupFactors, scales: &GroupFactors, first: usize) -> (Lane<i64>, Lane<i32>) {
     let fixed =

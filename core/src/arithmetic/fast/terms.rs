@@ -1,31 +1,31 @@
-//! The terms of a group: products formed where they are needed, or stored because they were changed on the way.
+//! Terms of a group: products formed where they are needed, or stored after changes.
 
 use super::{
     number::{INFINITY, MINUS_INFINITY, NAN},
     word::{LANES, Lane, SignedWord, TURNS, Turn, array, each, over},
 };
 
-/// The factors of the products of one group, in order: of A for each row that lanes take in turn, and of B for each lane.
+/// Factors of the products of one group, in order: of A for each alternating row, of B for each lane.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct GroupFactors<'a> {
     pub(super) a: DecodedRow<'a, TURNS>,
     pub(super) b: DecodedRow<'a, LANES>,
 }
 
-/// Decoded elements, so many side by side, one after the other.
+/// Decoded elements, `N` side by side.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DecodedRow<'a, const N: usize> {
-    /// With their signs.
+    /// Significands with their signs.
     pub(super) significands: &'a [[i32; N]],
     pub(super) exponents: &'a [[i32; N]],
-    /// Masks.
+    /// Signs, as masks.
     pub(super) negative: &'a [[u32; N]],
-    /// What elements are that are not finite: [`INFINITY`] of either sign, or [`NAN`].
+    /// Marks of non-finite elements: [`INFINITY`] of either sign, or [`NAN`].
     pub(super) special: &'a [[u32; N]],
 }
 
 impl<'a, const N: usize> DecodedRow<'a, N> {
-    /// The elements `from..to`.
+    /// Elements `from..to`.
     #[inline(always)]
     pub(super) fn part(&self, from: usize, to: usize) -> DecodedRow<'a, N> {
         DecodedRow {
@@ -39,7 +39,7 @@ impl<'a, const N: usize> DecodedRow<'a, N> {
 
 /// Terms of a sum: values in units of `2^(exponent - fraction bits)`.
 pub(super) trait FusedTerms<P: SignedWord>: Sized {
-    /// The same, without elements that are not terms.
+    /// The same terms, without elements that are no terms.
     fn trimmed(&self) -> Self;
     fn len(&self) -> usize;
     fn exponent(&self, term: usize) -> Lane<i32>;
@@ -71,27 +71,27 @@ impl<P: SignedWord> FusedTerms<P> for GroupFactors<'_> {
 }
 
 impl<'a> GroupFactors<'a> {
-    /// The products `from..to`.
+    /// Products `from..to`.
     #[inline(always)]
     pub(super) fn part(&self, from: usize, to: usize) -> GroupFactors<'a> {
         GroupFactors { a: self.a.part(from, to), b: self.b.part(from, to) }
     }
 
-    /// The exponents of a product.
+    /// Exponents of a product.
     #[inline(always)]
     pub(super) fn exponent_sum(&self, term: usize) -> Lane<i32> {
         let (x, y) = (&self.a.exponents[term], &self.b.exponents[term]);
         each(|l| x[l % TURNS].wrapping_add(y[l]))
     }
 
-    /// The signs of a product, as masks.
+    /// Signs of a product, as masks.
     #[inline(always)]
     pub(super) fn negative(&self, term: usize) -> Lane<u32> {
         let (x, y) = (&self.a.negative[term], &self.b.negative[term]);
         each(|l| x[l % TURNS] ^ y[l])
     }
 
-    /// What a product is if it is not finite.
+    /// Marks of a non-finite product.
     #[inline(always)]
     pub(super) fn special(&self, term: usize) -> Lane<u32> {
         let (x, x_significands) = (&self.a.special[term], &self.a.significands[term]);
@@ -113,7 +113,7 @@ impl<'a> GroupFactors<'a> {
         })
     }
 
-    /// What the sum of all products is if it is not finite.
+    /// Marks of a non-finite sum of all products.
     #[inline(always)]
     pub(super) fn specials(&self) -> Lane<u32> {
         let mut all = [0; LANES];
@@ -124,7 +124,7 @@ impl<'a> GroupFactors<'a> {
         all
     }
 
-    /// The largest exponent of a product.
+    /// Largest exponent of a product.
     #[inline(always)]
     pub(super) fn largest(&self) -> Lane<i32> {
         let mut largest = [i32::MIN; LANES];
@@ -141,7 +141,7 @@ impl<'a> GroupFactors<'a> {
 pub(super) struct Stored {
     pub(super) values: Vec<Lane<i64>>,
     pub(super) exponents: Vec<Lane<i32>>,
-    /// The signs, of zeros too: masks.
+    /// Signs, also of zeros, as masks.
     pub(super) negative: Vec<Lane<u32>>,
 }
 

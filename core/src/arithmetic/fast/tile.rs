@@ -1,4 +1,4 @@
-//! One tile: its operands decoded once, and the kernel run over its rows and columns.
+//! One tile: operands decoded once, and the kernel run over its rows and columns.
 
 use super::{
     codes::{HALF, lanes_in_turn, widen, widen_in_turn},
@@ -19,7 +19,6 @@ use crate::{
     isa::{Chunk, CodesView, Instruction, Tiles},
 };
 
-/// The shape of an instruction.
 #[derive(Debug, Clone)]
 pub(super) struct Shape {
     m: usize,
@@ -28,7 +27,7 @@ pub(super) struct Shape {
     /// Elements in a row of A.
     stored: usize,
     pub(super) chunk: Option<Chunk>,
-    /// Rows of a piece: [`TURNS`], or one that has more columns.
+    /// Rows of a piece: [`TURNS`], or one row with more columns.
     rows: usize,
     /// Bytes of a code of D.
     pub(super) width: usize,
@@ -40,39 +39,39 @@ impl Shape {
         Shape { m: i.m, n: i.n, k: i.k, stored: i.stored_k(), chunk: i.chunk(), rows, width: i.d.bytes() }
     }
 
-    /// Whether tiles have one element.
+    /// True if tiles have one element.
     pub(super) fn is_single(&self) -> bool {
         self.m * self.n == 1
     }
 
-    /// Columns of a piece.
+    /// Number of columns of a piece.
     #[inline(always)]
     fn columns(&self) -> usize {
         LANES / self.rows
     }
 
-    /// The logical k of the stored element `at` of a row with these positions.
+    /// Logical k of the stored element `at` of a row with these positions.
     #[inline(always)]
     fn logical(&self, positions: &[u32], at: usize) -> usize {
         self.chunk.map_or(at, |chunk| at / chunk.kept * chunk.length + positions[at] as usize)
     }
 }
 
-/// A piece of D: lanes take its rows in turn, column by column; some lanes may be beyond the last row or column.
+/// Piece of D: lanes alternate between its rows, column by column, some beyond the last row or column.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Piece {
-    /// Its first row, and which of the pieces that begin there it is.
+    /// First row of the piece, and its number among the pieces of that row.
     pub(super) row: usize,
     pub(super) block: usize,
-    /// Rows and columns that there are.
+    /// Existing rows and columns.
     pub(super) rows: usize,
     pub(super) columns: usize,
-    /// Its first element.
+    /// First element of the piece.
     pub(super) element: usize,
 }
 
 impl Piece {
-    /// The element of D of each lane that has one.
+    /// Element of D of each lane that has one.
     fn elements(&self, i: &Shape) -> impl Iterator<Item = (usize, usize)> {
         let (own, turns, n) = (*self, i.rows, i.n);
         let of = move |lane: usize| {
@@ -83,42 +82,42 @@ impl Piece {
     }
 }
 
-/// The decoded operands of a tile.
+/// Decoded operands of a tile.
 #[derive(Debug, Default)]
 pub(super) struct DecodedTile {
     pub(super) codes: Vec<u32>,
-    /// The codes of A and B in the order of their elements.
+    /// Codes of A and B in the order of their elements.
     pub(super) a_codes: Vec<u32>,
     pub(super) b_codes: Vec<u32>,
-    /// Those of C in the order of the lanes of some pieces; of pieces that are not there, anything.
+    /// Codes of C in the order of the lanes of some pieces; arbitrary for missing pieces.
     c_codes: Vec<u32>,
-    /// Words of cases, side by side, and where the codes of the products are in those of one.
+    /// Words of cases, side by side, and the places of the products' codes in a word.
     pub(super) words: Vec<u32>,
     pub(super) places: Vec<(usize, [u32; 2])>,
     positions: Vec<u32>,
-    /// The scales of A and B.
+    /// Scales of A and B.
     scales: [Vec<u32>; 2],
     /// A by the rows of pieces, k and row: [`TURNS`] rows, or one of them twice, in the order of the kernel.
     pub(super) a: Elements,
-    /// B by the columns of pieces, k and lane: dense in the order of the kernel.
+    /// B by the columns of pieces, k and lane; dense forms in the order of the kernel.
     pub(super) b: Elements,
-    /// The scales of those elements, where they are not scaled already.
+    /// Scales of those elements, unless they are scaled already.
     a_scales: Elements,
     b_scales: Elements,
-    /// The range of A and B, where values in binary32 serve as they are.
+    /// Range of A and B, if values in binary32 can be used unchanged.
     pub(super) range: Option<FactorRange>,
-    /// The places of the elements of B that the rows of a sparse A choose, and those elements.
+    /// Places of the elements of B that the rows of a sparse A choose, and those elements.
     chosen_places: Vec<[usize; TURNS]>,
     pub(super) chosen: Elements,
     chosen_scales: Elements,
     workspace: Workspace,
     outcome: RoundedCodes,
-    /// The elements of D that are left to the reference evaluator.
+    /// Elements of D left to the reference evaluator.
     pub(super) unknown: Vec<usize>,
 }
 
 impl DecodedTile {
-    /// Computes the bytes of the D codes `[m][n]` of a tile, and notes the elements that are unknown.
+    /// Computes the bytes of the D codes `[m][n]` of a tile, and notes the unknown elements.
     pub(super) fn run(&mut self, kernel: &FastKernel, i: &Shape, tiles: &Tiles, tile: usize, d: &mut [u8]) {
         self.unknown.clear();
         if let Some(positions) = &tiles.positions {
@@ -148,7 +147,7 @@ impl DecodedTile {
         }
     }
 
-    /// Brings the codes of A into the order of its elements.
+    /// Reorders the codes of A to the order of its elements.
     fn order_a(&mut self, kernel: &FastKernel, i: &Shape, tiles: &Tiles, tile: usize) {
         let (codes, elements) = (tile * i.m * i.stored, i.m * i.stored);
         let (stored, pairs) = (i.stored, i.m.div_ceil(i.rows));
@@ -166,7 +165,7 @@ impl DecodedTile {
         }
     }
 
-    /// Brings the codes of B into the order of its elements.
+    /// Reorders the codes of B to the order of its elements.
     fn order_b(&mut self, kernel: &FastKernel, i: &Shape, tiles: &Tiles, tile: usize) {
         let (width, count) = (i.columns(), kernel.rows_of_b(i));
         let ordered = kernel.ordered || i.chunk.is_some();
@@ -190,7 +189,7 @@ impl DecodedTile {
         }
     }
 
-    /// Decodes A and B as far as sums in binary32 need them; whether those serve.
+    /// Decodes A and B for sums in binary32; true if those can be used.
     fn decode_values(&mut self, kernel: &FastKernel, i: &Shape) -> bool {
         let Some(Direct { decoders: [a, b], ranged }) = &kernel.direct else { return false };
         decode_values(&mut self.a, a, &self.a_codes, false, *ranged);
@@ -229,7 +228,7 @@ impl DecodedTile {
         }
     }
 
-    /// Decodes the scales, and scales A and B where their sums are not.
+    /// Decodes the scales, and scales A and B unless their sums are scaled.
     fn load_scales(&mut self, kernel: &FastKernel, scales: &Scales, i: &Shape, tiles: &Tiles, tile: usize) {
         let blocks = i.k / scales.block;
         let [a, b] = &mut self.scales;
@@ -270,7 +269,7 @@ impl DecodedTile {
         }
     }
 
-    /// The elements of D in some pieces; those of C begin at a place in its codes.
+    /// Elements of D in some pieces; those of C begin at a place in its codes.
     pub(super) fn batch(
         &mut self,
         kernel: &FastKernel,
@@ -321,7 +320,7 @@ impl DecodedTile {
         }
     }
 
-    /// Collects the elements of B that the rows of a sparse A are multiplied by.
+    /// Gathers the elements of B that the rows of a sparse A meet.
     fn choose(&mut self, kernel: &FastKernel, i: &Shape, places: &[Piece], scales: bool) {
         self.chosen_places.clear();
         for &Piece { row, block, rows, .. } in places {
@@ -337,14 +336,14 @@ impl DecodedTile {
         if let Some([_, masks]) = &kernel.masks {
             self.chosen.take_pieces(masks.iter().cycle().map(|mask| (*mask, LANES)));
         }
-        // What was decoded to values alone has them already.
+        // Elements decoded to values alone have them already.
         if let Some([_, b]) = kernel.values.filter(|_| !self.b.significands.is_empty()) {
             values(&mut self.chosen, b, self.range.is_none());
         }
     }
 }
 
-/// Codes that belong together, in another order.
+/// Reorders groups of codes.
 pub(super) fn reorder<const N: usize>(codes: &[[u32; N]], order: &[usize], out: &mut [[u32; N]]) {
     // Two at a time: neighbours mostly stay together.
     let (pairs, rest) = order.as_chunks::<2>();
@@ -360,7 +359,6 @@ pub(super) fn reorder<const N: usize>(codes: &[[u32; N]], order: &[usize], out: 
     }
 }
 
-/// Notes the elements that are unknown.
 #[cold]
 fn note_unknown(notes: &mut Vec<usize>, special: &[u32; COUNT], places: &[Piece], i: &Shape) {
     for (at, place) in places.iter().enumerate() {
@@ -370,12 +368,12 @@ fn note_unknown(notes: &mut Vec<usize>, special: &[u32; COUNT], places: &[Piece]
 }
 
 vectorised! {
-    /// The codes of each lane of some pieces, of those that begin at `first`; void for lanes without an element.
+    /// Codes of each lane of some pieces, from `first` on; arbitrary for lanes without an element.
     fn gather(codes: CodesView<'_>, first: usize, places: &[Piece], i: &Shape, out: &mut PieceLanes<u32>) {
         let (width, bytes) = (codes.width(), codes.as_bytes());
         for (at, place) in places.iter().enumerate() {
             let row = |row: usize| &bytes[(first + place.element + row * i.n) * width..];
-            // Each writes where the lanes belong: what they have in common would go by way of the stack.
+            // Each branch writes in place: a common buffer would go through the stack.
             match (place.rows, place.columns, width) {
                 (_, LANES, 4) => set_piece(out, at, &over(codes_of(row(0)), u32::from_le_bytes)),
                 (_, LANES, 2) => set_piece(out, at, &over(codes_of(row(0)), |code| u16::from_le_bytes(code).into())),
@@ -398,7 +396,7 @@ vectorised! {
     }
 }
 
-/// Codes of so many bytes each.
+/// Codes of N bytes each.
 #[inline(always)]
 fn codes_of<const N: usize, const M: usize>(bytes: &[u8]) -> &[[u8; N]; M] {
     bytes.as_chunks().0.first_chunk().expect("a piece is not beyond its codes")
@@ -431,20 +429,20 @@ vectorised! {
     }
 }
 
-/// The lanes of one of the rows that they have in turn.
+/// Lanes of one of the alternating rows.
 #[inline(always)]
 fn of_turn(lanes: &[u32; LANES], turn: usize) -> [u32; HALF] {
     array(|l| lanes[l * TURNS + turn])
 }
 
 vectorised! {
-    /// The marks of all elements together.
+    /// Union of the marks of all elements.
     fn all_marks(marks: &PieceLanes<u32>) -> u32 {
         marks.iter().fold(0, |all, own| all | own)
     }
 }
 
-/// Writes codes of so many bytes each.
+/// Writes codes of N bytes each.
 #[inline(always)]
 fn write<const N: usize, const M: usize>(bytes: &mut [u8], codes: &[u32; M], code: impl Fn(u32) -> [u8; N]) {
     let out = &mut bytes.as_chunks_mut().0[..M];

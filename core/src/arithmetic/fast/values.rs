@@ -1,4 +1,4 @@
-//! Elements in binary32: their values, and the exponents by which sums of their products are aligned.
+//! Elements in binary32: their values, and the exponents that align sums of their products.
 
 use std::hint::black_box;
 
@@ -17,32 +17,31 @@ use crate::{
     format::{Float, Format, Specials},
 };
 
-/// How the codes of a format that binary32 holds become values of binary32.
+/// Conversion of codes to binary32, for a format that it holds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ValueDecoder {
     /// Bits of a word above a code.
     unused: u32,
-    /// How far exponent and trailing significand of a code without bits above it are from their place in binary32; which bits those
-    /// are there, and what is added to the exponent.
+    /// Shift from the exponent and trailing significand of a left-aligned code to those of binary32; then their mask
+    /// there, and the increment of the exponent.
     right: u32,
     fields: u32,
     bias: u32,
-    /// Whether subnormal numbers become zeros.
+    /// True if subnormals become zeros.
     flushes: bool,
-    /// The smallest and the largest exponent, of the format that numbers are converted to.
+    /// Smallest and largest exponent, of the format that numbers are converted to.
     exponents: (i32, i32),
-    /// The fields of a code that is not finite are at least this.
+    /// Least fields of a non-finite code.
     special: u32,
 }
 
-/// The trailing bits of binary32, its sign, and its bias.
+/// Trailing bits of binary32, its sign, and its bias.
 const TRAILING: u32 = f32::MANTISSA_DIGITS - 1;
 const SIGN: u32 = 1 << 31;
 const BIAS: i32 = f32::MAX_EXP - 1;
 
 impl ValueDecoder {
-    /// `None` for formats whose normal numbers are not all normal in binary32, that have no sign, whose NaN is the negative zero, or
-    /// whose subnormal numbers lose their sign.
+    /// `None` unless all normal numbers of the format are normal in binary32 and its zeros and subnormals have signs.
     pub(super) fn new(format: &Format, unpack: &Unpack) -> Option<ValueDecoder> {
         let f = supported(format).filter(|f| f.signed && f.trailing_bits <= TRAILING)?;
         let emin = unpack.wider.and_then(Format::float).map_or(f.emin(), Float::emin);
@@ -68,31 +67,31 @@ impl ValueDecoder {
         })
     }
 
-    /// The exponents that numbers have which are not zero, of factors that `decoders` decode.
+    /// Exponents of non-zero numbers, of factors that `decoders` decode.
     pub(super) fn range(decoders: &[ValueDecoder; 2]) -> FactorRange {
         let [a, b] = decoders.map(|decoder| decoder.exponents);
         FactorRange { low: [a.0, b.0], high: [a.1, b.1] }
     }
 
-    /// The magnitude in binary32 of a number with these fields.
+    /// Magnitude in binary32 of a number with these fields.
     #[inline(always)]
     fn magnitude(&self, fields: u32) -> u32 {
         let normal = f32::from_bits(fields.wrapping_add(self.bias));
-        // A subnormal number has the smallest exponent, and no leading bit: so it is less. Others are as they are, or more.
+        // A subnormal has the smallest exponent and no leading bit, so it becomes smaller; other numbers do not.
         let leading = f32::from_bits(self.bias.wrapping_add(1 << TRAILING));
         let subnormal = f32::from_bits(fields.wrapping_add(self.bias).wrapping_add(1 << TRAILING)) - leading;
         let least = if subnormal < normal { subnormal } else { normal };
         least.to_bits()
     }
 
-    /// The exponent of a magnitude that is not zero, with the bias.
+    /// Biased exponent of a magnitude that is not zero.
     #[inline(always)]
     fn biased_exponent(&self, magnitude: u32) -> u32 {
         magnitude.max(((self.exponents.0 + BIAS) as u32) << TRAILING) >> TRAILING
     }
 }
 
-/// What the codes of elements have shown so far, lane by lane: the largest fields, and one less than the least that are not zero.
+/// Fields seen so far, lane by lane: the largest, and the least that are not zero, minus one.
 struct Seen {
     largest: Lane<u32>,
     least: Lane<u32>,
@@ -104,7 +103,7 @@ impl Seen {
         Seen { largest: [0; LANES], least: [u32::MAX; LANES] }
     }
 
-    /// The range of the exponents, and whether an element is infinite or NaN.
+    /// Range of the exponents, and true if an element is infinite or NaN.
     #[inline(always)]
     fn all(&self, decoder: &ValueDecoder) -> ((i32, i32), bool) {
         let (least, largest) = limits(self);
@@ -115,11 +114,11 @@ impl Seen {
 }
 
 vectorised! {
-    /// Of all lanes, what is one less than the least, and the largest. (Not compiled into the loops before it, whose lanes it would take
-    /// apart.)
+    /// Over all lanes, the least minus one, and the largest.
+    /// (Not inlined into the loops before it, whose lanes it would split.)
     #[inline(never)]
     fn limits(seen: &Seen) -> (u32, u32) {
-        // Half of the lanes at a time, as loops may have written them: what is read as it was written has not to wait.
+        // Half of the lanes at a time, as loops may have written them: loads of the same size do not stall.
         let (mut least, mut largest) = (u32::MAX, 0);
         for l in 0..HALF {
             least = least.min(seen.least[l].min(seen.least[HALF + l]));
@@ -130,8 +129,8 @@ vectorised! {
 }
 
 impl ValueDecoder {
-    /// The magnitudes of some codes without bits above them, whatever is below. Without `RANGE`, what is seen of them is not the least;
-    /// with `FLUSH`, subnormal numbers become zeros.
+    /// Magnitudes of some left-aligned codes; bits below are ignored.
+    /// Without `RANGE` the least fields seen are wrong. With `FLUSH` subnormals become zeros.
     #[inline(always)]
     fn magnitudes<const RANGE: bool, const FLUSH: bool>(&self, codes: &Lane<u32>, seen: &mut Seen) -> Lane<u32> {
         let mut fields = over(codes, |code| code >> self.right & self.fields);
@@ -147,8 +146,9 @@ impl ValueDecoder {
 }
 
 vectorised! {
-    /// The values and exponents of codes, whole [`LANES`] of them, and nothing else; each [`TURNS`] times if it is for `turns`. The
-    /// range is that of the codes if it is `ranged`, else that of the format.
+    /// Decodes values and exponents, and nothing else, of whole [`LANES`] of codes; each one [`TURNS`] times with
+    /// `turns`.
+    /// The range is that of the codes with `ranged`, else that of the format.
     pub(super) fn decode_values(elements: &mut Elements, decoder: &ValueDecoder, codes: &[u32], turns: bool, ranged: bool) {
         elements.keep_values(if turns { codes.len() * TURNS } else { codes.len() });
         match (ranged, decoder.flushes) {
@@ -171,7 +171,7 @@ fn decode_all<const RANGE: bool, const FLUSH: bool>(
 ) {
     let Elements { exponents, values, .. } = elements;
     let mut seen = Seen::nothing();
-    // A step that the compiler does not know: it is to make vectors of lanes, not of these.
+    // A step opaque to the compiler, so that it vectorises over lanes, not over iterations.
     let (next, mut at) = (black_box(1), 0);
     while at < codes.len() {
         let aligned = over(&codes[at], |code| code << decoder.unused);
@@ -185,9 +185,10 @@ fn decode_all<const RANGE: bool, const FLUSH: bool>(
 }
 
 vectorised! {
-    /// The values and exponents of products, and nothing else, of rows of words with the codes of two factors; `order` has the places of
-    /// those ([`FactorWords::places`]). Gives the ranges of the factors: those of the codes if it is `ranged`, else those of their
-    /// formats.
+    /// Values and exponents of products, and nothing else, from rows of words with the codes of two factors.
+    /// `order` has their places ([`FactorWords::places`]). Returns the ranges of the factors: those of the codes with
+    /// `ranged`, else those of
+    /// their formats.
     pub(super) fn decode_products(
         products: &mut Elements,
         decoders: &[ValueDecoder; 2],
@@ -253,8 +254,7 @@ vectorised! {
 }
 
 vectorised! {
-    /// Sets the values of decoded elements of which so many bits are behind the binary point; of `spread` ones, as if their exponents
-    /// were 0.
+    /// Sets the values of decoded elements with `fraction_bits`; of `spread` ones with exponents taken as 0.
     pub(super) fn values(elements: &mut Elements, fraction_bits: i32, spread: bool) {
         let count = elements.significands.len();
         resize(&mut elements.values, count);

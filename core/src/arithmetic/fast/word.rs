@@ -1,20 +1,20 @@
-//! Lanes: many elements of D side by side; and integers of two widths under one name, so that one kernel serves both.
+//! Lanes of elements of D, and integers of two widths under one name, so that one kernel serves both.
 
 use crate::format::Rounding;
 
 /// Elements of D whose products are formed together: one vector register of 32-bit words, or two of 64-bit words.
 pub(super) const LANES: usize = 16;
 
-/// Rows of A that lanes take in turn: two neighbouring rows of D, or one of them twice.
+/// Rows of A between which lanes alternate: two neighbouring rows of D, or one of them twice.
 pub(super) const TURNS: usize = 2;
 
 /// One value for each of those elements.
 pub(super) type Lane<T> = [T; LANES];
 
-/// One value for each row that lanes take in turn.
+/// One value for each alternating row.
 pub(super) type Turn<T> = [T; TURNS];
 
-/// The values of an array. (A plain loop: what it calls is compiled for the same instruction set as the caller.)
+/// Array of values. (A plain loop: its callees are compiled for the caller's instruction set.)
 #[inline(always)]
 pub(super) fn array<T: Copy + Default, const N: usize>(mut value: impl FnMut(usize) -> T) -> [T; N] {
     let mut all = [T::default(); N];
@@ -24,58 +24,56 @@ pub(super) fn array<T: Copy + Default, const N: usize>(mut value: impl FnMut(usi
     all
 }
 
-/// The value of each lane.
+/// Value of each lane.
 #[inline(always)]
 pub(super) fn each<T: Copy + Default>(value: impl FnMut(usize) -> T) -> Lane<T> {
     array(value)
 }
 
-/// A function of each lane.
+/// Function of each lane.
 #[inline(always)]
 pub(super) fn over<T: Copy, U: Copy + Default>(lanes: &Lane<T>, mut value: impl FnMut(T) -> U) -> Lane<U> {
     each(|lane| value(lanes[lane]))
 }
 
-/// Pieces of D, of [`LANES`] elements each, that are rounded together: long loops are what compilers turn into vector
-/// instructions.
+/// Pieces of D, of [`LANES`] elements each, that are rounded together: compilers vectorise long loops.
 pub(super) const PIECES: usize = 8;
 
 /// One value for each element of those pieces.
 pub(super) type PieceLanes<T> = [T; PIECES * LANES];
 
-/// The lanes of one piece.
+/// Lanes of one piece.
 #[inline(always)]
 pub(super) fn piece<T: Copy>(batch: &PieceLanes<T>, piece: usize) -> Lane<T> {
     batch.as_chunks().0[piece]
 }
 
-/// Sets the lanes of one piece.
 #[inline(always)]
 pub(super) fn set_piece<T: Copy>(batch: &mut PieceLanes<T>, piece: usize, lanes: &Lane<T>) {
     batch.as_chunks_mut::<LANES>().0[piece] = *lanes;
 }
 
-/// A signed integer of some width.
+/// Signed integer of some width.
 pub(super) trait SignedWord: Copy + Default {
-    /// Bits that a term may have, and a sum of terms: two fewer than the width, so that the largest shift leaves less
-    /// than half a unit of any term.
+    /// Most bits of a term, and of a sum of terms: two fewer than the width.
+    /// So the largest shift leaves less than half a unit of any term.
     const CAPACITY: u32;
 
-    /// The value of a 64-bit integer that fits.
+    /// Value of a 64-bit integer that fits.
     fn of(value: i64) -> Self;
-    /// The exact product of two significands that fits.
+    /// Exact product of two significands that fits.
     fn product(x: i32, y: i32) -> Self;
     /// `self + other`.
     fn plus(self, other: Self) -> Self;
     /// `self * 2^left`; `left` below the width.
     fn lifted(self, left: u32) -> Self;
-    /// `self / 2^right` under `rounding`; `right` of any size from 0 on.
+    /// `self / 2^right` under `rounding`; `right` is any number from 0 on.
     fn cut(self, right: i32, rounding: Rounding) -> Self;
-    /// Whether that cuts anything off.
+    /// True if that shift loses bits.
     fn loses(self, right: i32) -> bool;
-    /// The magnitude's bits.
+    /// Bits of the magnitude.
     fn length(self) -> i32;
-    /// A number of at most 62 bits and the exponent that it is to be multiplied with: what is beyond sets the last bit.
+    /// Number of at most 62 bits, jammed, and the exponent of its unit.
     fn narrowed(self) -> (i64, i32);
 }
 

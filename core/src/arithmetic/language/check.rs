@@ -1,4 +1,4 @@
-//! What is wrong with a rule that its types cannot say: missing keys, keys without effect, impossible values.
+//! Defects of a rule beyond its types: missing keys, keys without effect, impossible values.
 
 use super::{
     keys::{KEYS, Key, NODE_KEYS, Rule},
@@ -7,7 +7,7 @@ use super::{
     tree,
 };
 
-/// What is wrong with a rule, in words, with the node, the key and what is allowed.
+/// Defect of a rule, in words, with the node, the key and the allowed values; `None` without one.
 pub(super) fn defect(rule: &Rule) -> Option<String> {
     if rule.step == Step::Tree && rule.nodes.is_empty() {
         return Some("the key 'step' is missing; without it a rule needs nodes (node.NAME = { kind, ... })".into());
@@ -25,11 +25,11 @@ pub(super) fn defect(rule: &Rule) -> Option<String> {
         .or_else(|| (rule.step == Step::Tree).then(|| tree::defect(rule)).flatten())
 }
 
-/// What the keys of a table differ by: the step of a rule, the kind of a node.
+/// Variant of a table that decides its keys: the step of a rule, the kind of a node.
 trait Variant: Copy + PartialEq {
     fn name(self) -> &'static str;
 
-    /// Where a key has no effect, or is needed.
+    /// Place where a key has no effect, or is needed.
     fn place(self) -> String;
 }
 
@@ -53,7 +53,7 @@ impl Variant for NodeKind {
     }
 }
 
-/// What is wrong with the keys of a table: one is missing, or has no effect, or a value that it cannot have.
+/// Defect of the keys of a table: a key is missing or has no effect, or its value is impossible.
 fn of_keys<Table, V: Variant>(keys: &[Key<Table, V>], table: &Table, variant: V) -> Option<String> {
     let misplaced = |key: &Key<Table, V>| {
         let (name, belongs, present) = (key.name, key.variants.contains(&variant), (key.present)(table));
@@ -66,13 +66,13 @@ fn of_keys<Table, V: Variant>(keys: &[Key<Table, V>], table: &Table, variant: V)
     keys.iter().find_map(misplaced).or_else(|| keys.iter().find_map(|key| (key.check)(table)))
 }
 
-/// What is wrong between the pieces of nodes and the rule's `split`.
+/// Defect between the pieces of nodes and the rule's `split`.
 fn pieces(rule: &Rule) -> Option<String> {
     let (name, _) = rule.nodes.iter().find(|(_, node)| node.pieces.is_some() && rule.split.is_none())?;
     Some(format!("node '{name}': 'pieces' has no effect without the rule's 'split'"))
 }
 
-/// What is wrong where a chain starts without c, which nothing else adds.
+/// Defect of a chain that starts without c if nothing else adds c.
 fn start(rule: &Rule) -> Option<String> {
     let lost = rule.start == Start::Product && rule.join == Join::Chain && rule.c == CPosition::First;
     lost.then(|| {

@@ -1,4 +1,4 @@
-//! The evidence of a rule: its sources, and what each key rests on.
+//! Evidence of a rule: its sources, and the source of each key.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -14,7 +14,7 @@ use super::{
     rule::Step,
 };
 
-/// The kind of a source, the strongest first.
+/// Kind of a source, from the strongest to the weakest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EvidenceKind {
     /// Measured for this project.
@@ -25,12 +25,12 @@ pub enum EvidenceKind {
     Specification,
     /// A paper, a published program, or the vendor's machine code.
     Literature,
-    /// Nobody has said so in public.
+    /// No public source exists.
     Assumed,
 }
 
 impl EvidenceKind {
-    /// Every kind, the strongest first.
+    /// All kinds, the strongest first.
     pub const ALL: [EvidenceKind; 5] = [
         EvidenceKind::Measured,
         EvidenceKind::Recorded,
@@ -39,7 +39,7 @@ impl EvidenceKind {
         EvidenceKind::Assumed,
     ];
 
-    /// The name in model files and results.
+    /// Name in model files and results.
     pub fn name(self) -> &'static str {
         match self {
             EvidenceKind::Measured => "measured",
@@ -50,12 +50,12 @@ impl EvidenceKind {
         }
     }
 
-    /// The kind with this name.
+    /// Kind with this name.
     pub fn named(name: &str) -> Option<EvidenceKind> {
         EvidenceKind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// The mark behind a cell of a table: `[m]`.
+    /// Mark after a table cell: `[m]`.
     pub fn mark(self) -> &'static str {
         match self {
             EvidenceKind::Measured => "[m]",
@@ -67,43 +67,43 @@ impl EvidenceKind {
     }
 }
 
-/// A source that a rule rests on. Of several that cover a key, the first holds.
+/// Source of a rule; the first of several sources that cover a key holds.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "Entry")]
 pub struct Evidence {
     /// The source.
     pub source: EvidenceSource,
-    /// A remark on the source: which forms it names, what it says.
+    /// Remark on the source, such as the forms that it names.
     pub note: Option<String>,
-    /// The keys that it covers, with those below them; none: all keys.
+    /// Keys that it covers, with those below them; empty for all keys.
     pub keys: Vec<String>,
-    /// Patterns of the instructions that it covers; none: all of the rule.
+    /// Patterns of the instructions that it covers; empty for all of the rule.
     pub instructions: Vec<String>,
     /// Keys that the source leaves open, each with the values that agree with it.
     pub leaves: BTreeMap<String, String>,
 }
 
-/// Where evidence comes from.
+/// Source of evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EvidenceSource {
     /// Measured for this project.
     Measured {
-        /// The device.
+        /// Name of the device.
         device: String,
-        /// The day, as `2026-11-21`.
+        /// Day, as `2026-11-21`.
         date: Option<String>,
-        /// Cases of each instruction that were compared, or outputs that were asked for.
+        /// Compared cases of each instruction, or requested outputs.
         cases: Option<u64>,
-        /// The folder of the reports.
+        /// Folder of the reports.
         files: Option<String>,
     },
     /// Outputs of a device that somebody recorded.
     Recorded {
-        /// Who recorded them.
+        /// Authors of the recordings.
         by: String,
-        /// The device.
+        /// Name of the device.
         device: Option<String>,
-        /// The folder of the recordings.
+        /// Folder of the recordings.
         files: Option<String>,
     },
     /// A specification.
@@ -115,17 +115,17 @@ pub enum EvidenceSource {
     },
     /// A paper, a published program, or machine code.
     Literature {
-        /// Which.
+        /// Reference.
         which: String,
     },
-    /// Nobody has said so in public.
+    /// No public source exists.
     Assumed {
-        /// Why it is assumed.
+        /// Reason of the assumption.
         why: String,
     },
 }
 
-/// A source as a model file writes it: `{ literature = "Xie et al.", keys = ["group"] }`.
+/// Source as written in a model file: `{ literature = "Xie et al.", keys = ["group"] }`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
@@ -148,7 +148,7 @@ struct Entry {
     leaves: BTreeMap<String, String>,
 }
 
-/// How a source begins, for messages.
+/// Keys of sources, for messages.
 const KINDS: &str = "measured, recorded, specification, literature or assumed";
 
 impl TryFrom<Entry> for Evidence {
@@ -187,7 +187,7 @@ impl TryFrom<Entry> for Evidence {
     }
 }
 
-/// The sources of a rule.
+/// Sources of a rule.
 pub(super) fn sources<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Evidence>, D::Error> {
     struct Sources;
     impl<'de> Visitor<'de> for Sources {
@@ -205,7 +205,7 @@ pub(super) fn sources<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<
 }
 
 impl EvidenceSource {
-    /// Its kind.
+    /// Kind of the source.
     pub fn kind(&self) -> EvidenceKind {
         match self {
             EvidenceSource::Measured { .. } => EvidenceKind::Measured,
@@ -216,7 +216,7 @@ impl EvidenceSource {
         }
     }
 
-    /// The source in words, without its kind: `NVIDIA H200, 2026-11-21, 1e10 cases of each instruction`.
+    /// Source in words, without its kind: `NVIDIA H200, 2026-11-21, 1e10 cases of each instruction`.
     pub fn words(&self) -> String {
         let (first, rest) = match self {
             EvidenceSource::Measured { device, date, cases, .. } => {
@@ -230,7 +230,7 @@ impl EvidenceSource {
         std::iter::once(first.clone()).chain(rest.into_iter().flatten()).collect::<Vec<_>>().join(", ")
     }
 
-    /// The folder of reports or recordings.
+    /// Folder of reports or recordings.
     pub fn files(&self) -> Option<&str> {
         match self {
             EvidenceSource::Measured { files, .. } | EvidenceSource::Recorded { files, .. } => files.as_deref(),
@@ -248,7 +248,7 @@ impl fmt::Display for Evidence {
 }
 
 impl Evidence {
-    /// Whether it covers a key for an instruction; without an instruction, whether it does for the rule as a whole.
+    /// True if it covers a key for an instruction, or without one for the rule as a whole.
     fn covers(&self, instruction: Option<&str>, key: &str) -> bool {
         let below =
             |own: &String| key.strip_prefix(own.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
@@ -256,12 +256,12 @@ impl Evidence {
             && (self.instructions.is_empty() || instruction.is_some_and(|name| self.concerns(name)))
     }
 
-    /// Whether it covers an instruction.
+    /// True if it covers an instruction.
     pub fn concerns(&self, instruction: &str) -> bool {
         self.instructions.is_empty() || self.instructions.iter().any(|own| pattern::matches(own, instruction))
     }
 
-    /// The source as a model file writes it.
+    /// Source as written in a model file.
     pub fn table(&self) -> Table {
         let mut table = Table::new();
         let mut text = |key: &str, value: &Option<String>| {
@@ -304,18 +304,18 @@ impl Evidence {
         table
     }
 
-    /// Whether it covers every key of every instruction.
+    /// True if it covers every key of every instruction.
     fn is_general(&self) -> bool {
         self.keys.is_empty() && self.instructions.is_empty()
     }
 }
 
-/// What some keys of a rule rest on.
+/// Evidence for some keys of a rule.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Grounds<'a> {
     /// The kind.
     pub kind: EvidenceKind,
-    /// The source; `None` where no source of the rule covers the key, which is then assumed.
+    /// Source; `None` if no source covers the key, which is then assumed.
     pub evidence: Option<&'a Evidence>,
 }
 
@@ -329,25 +329,25 @@ impl fmt::Display for Grounds<'_> {
 }
 
 impl Rule {
-    /// What `keys` rest on for an instruction (without one, for the rule as a whole): the weakest of the first key and of those others
-    /// that the rule has.
+    /// Evidence for `keys` and an instruction: the weakest of the first key's and of the other existing keys'.
+    /// Without an instruction, the evidence for the rule as a whole.
     pub fn grounds(&self, instruction: Option<&str>, keys: &[&str]) -> Grounds<'_> {
         let has = |key: &str| known(key).is_some_and(|known| (known.present)(self));
         let own = keys.iter().enumerate().filter(|(at, key)| *at == 0 || has(key)).flat_map(|(_, key)| self.paths(key));
         let grounds = own.map(|key| {
-            // What a step has no key for, it does by itself.
+            // A property without a key in a step follows from the step.
             let by_step = known(&key).is_some_and(|known| !known.variants.contains(&self.step));
             let covers = |own: &&Evidence| own.covers(instruction, &key) || by_step && own.covers(instruction, "step");
             let evidence = self.evidence.iter().find(covers);
             Grounds { kind: evidence.map_or(EvidenceKind::Assumed, |evidence| evidence.source.kind()), evidence }
         });
-        // Of several of one kind the first names the source.
+        // Among equals the first one names the source.
         let weaker = |x: Grounds<'_>, y: Grounds<'_>| y.kind > x.kind;
         let weakest = grounds.reduce(|x, y| if weaker(x, y) { y } else { x });
         weakest.unwrap_or(Grounds { kind: EvidenceKind::Assumed, evidence: None })
     }
 
-    /// Where a key stands: of a tree, whose nodes have it, in each of them.
+    /// Paths of a key; in a tree, one in each node that has it.
     fn paths(&self, key: &str) -> Vec<String> {
         let of_tree = known(key).is_some_and(|known| known.variants.contains(&Step::Tree));
         match self.step == Step::Tree && !of_tree {
@@ -357,16 +357,16 @@ impl Rule {
     }
 }
 
-/// The key of a rule that `key` is, or is below.
+/// Key of a rule that `key` is, or is below.
 fn known(key: &str) -> Option<&'static RuleKey> {
     KEYS.iter().find(|known| Some(known.name) == key.split('.').next())
 }
 
-/// What is wrong with the evidence of a rule: keys that it does not have, patterns that are none, an assumption without effect.
+/// Defect of the evidence: missing keys, patterns without meaning, an assumption without effect.
 pub(super) fn defect(rule: &Rule) -> Option<String> {
     let mut general: Option<&Evidence> = None;
     for own in &rule.evidence {
-        // A key that its step does not have stands for what the step does instead.
+        // A key that the step does not have means the step's own behaviour.
         if let Some(key) = own.keys.iter().chain(own.leaves.keys()).find(|key| known(key).is_none()) {
             return Some(format!("'evidence' ({own}): '{key}' is no key of a rule"));
         }

@@ -1,46 +1,46 @@
-//! A model file as a whole: its keys, and which of its rules is wrong, with the line.
+//! Model files: their keys, and the line of a defective rule.
 
 use serde::{Deserialize, Deserializer, de::Error as _};
 
 use super::{check, keys::Rule};
 
-/// The arithmetic of a family of matrix instructions, as a model file describes it.
+/// Arithmetic of a family of matrix instructions, as described by a model file.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
-    /// The name: `hopper`.
+    /// Name: `hopper`.
     pub name: String,
-    /// What it describes, in a few words.
+    /// Short description.
     pub title: String,
-    /// Version of this description; it grows with every change of a rule.
+    /// Version of the description, incremented with every change of a rule.
     pub version: u32,
-    /// The targets whose GPUs it describes (`sm_90a`): it covers what they have. One that names none covers all that its
-    /// patterns match.
+    /// Targets that it describes (`sm_90a`), whose instructions it covers.
+    /// A model without targets covers all instructions that its patterns match.
     #[serde(default)]
     pub architectures: Vec<String>,
-    /// The rules; the first whose pattern matches an instruction holds.
+    /// Rules; the first one whose pattern matches an instruction holds.
     #[serde(rename = "rule", deserialize_with = "rules")]
     pub rules: Vec<Rule>,
-    /// Where it was read from, for messages.
+    /// Place of the file, for messages.
     #[serde(skip)]
     origin: String,
-    /// The file, for messages.
+    /// Text of the file, for messages.
     #[serde(skip)]
     text: String,
 }
 
-/// What is wrong with a rule of a model file, and where.
+/// Defect of a rule of a model file, and its place.
 pub(crate) struct Defect {
     /// The rule, by its number and first pattern.
     pub rule: String,
-    /// The line of the key, else of the rule; `None` where the rule has no `[[rule]]` of its own.
+    /// Line of the key, else of the rule; `None` if the rule has no `[[rule]]` of its own.
     pub line: Option<usize>,
-    /// What is wrong, with the key and what is allowed.
+    /// The defect, with the key and the allowed values.
     pub what: String,
 }
 
 impl Model {
-    /// The model that `text` describes, its rules not checked yet; `origin` names it in messages.
+    /// Model that `text` describes, its rules unchecked; `origin` names it in messages.
     ///
     /// # Errors
     /// Text that is not TOML; unknown and missing keys; values of the wrong type.
@@ -49,29 +49,29 @@ impl Model {
         Ok(Model { origin: origin.into(), text: text.into(), ..model })
     }
 
-    /// The file.
+    /// Text of the file.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Where it was read from.
+    /// Place of the file.
     pub fn origin(&self) -> &str {
         &self.origin
     }
 
-    /// What is wrong with the first rule that is.
+    /// Defect of the first defective rule.
     pub(crate) fn defect(&self) -> Option<Defect> {
         let (index, what) = self.rules.iter().enumerate().find_map(|(at, rule)| Some((at, check::defect(rule)?)))?;
         Some(self.located(index, what))
     }
 
-    /// The defect `what` of the rule at `index`.
+    /// Defect `what` of the rule at `index`.
     pub(crate) fn located(&self, index: usize, what: String) -> Defect {
         let named = self.rules[index].instructions.first().map_or("", String::as_str);
         Defect { rule: format!("rule {} ('{named}')", index + 1), line: self.line(index, &what), what }
     }
 
-    /// The line of the key of the rule at `index` that a defect names first, else that of the rule.
+    /// Line of the key that a defect of the rule at `index` names first, else that of the rule.
     fn line(&self, index: usize, defect: &str) -> Option<usize> {
         let lines = || (1..).zip(self.text.lines().map(str::trim));
         let (start, _) = lines().filter(|(_, line)| line.starts_with("[[rule]]")).nth(index)?;
@@ -90,7 +90,7 @@ impl Model {
     }
 }
 
-/// The rules, at least one.
+/// Rules, at least one.
 fn rules<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Rule>, D::Error> {
     let rules = Vec::deserialize(deserializer)?;
     if rules.is_empty() {

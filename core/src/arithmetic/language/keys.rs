@@ -1,7 +1,9 @@
-//! The keys of a rule and of a node, a row each: the field that is read, what the key means, what it may be, which steps it belongs
-//! to, what readers call it, what it is changed to, and what it makes of a draft.
+//! Keys of a rule and of a node, a row each.
 //!
-//! Whoever reads, checks, prints, lowers, changes or compares rules goes through these rows: a key is added here.
+//! A row has the field, the meaning, the allowed values, the steps with the key, its words for readers, its near
+//! values, and its effect on
+//! a draft. All code that reads, checks, prints, lowers, changes or compares rules uses these rows: a new key is a new
+//! row.
 
 use std::collections::BTreeMap;
 
@@ -28,39 +30,39 @@ use super::{
 };
 use crate::format::Format;
 
-/// A key of a table of a model file: of a rule, whose steps differ in the keys that they have, or of a node, whose kinds do.
+/// Key of a table of a model file: of a rule, whose steps decide its keys, or of a node, whose kind does.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Key<Table: 'static, Variant: 'static> {
-    /// The key as model files write it.
+    /// Key in model files.
     pub name: &'static str,
-    /// What it says, and what holds where it is absent.
+    /// Meaning, and the meaning of its absence.
     pub meaning: &'static str,
-    /// The allowed values.
+    /// Allowed values.
     pub values: &'static str,
-    /// The steps or kinds of node for which it says something.
+    /// Steps or kinds of node in which it has an effect.
     pub variants: &'static [Variant],
-    /// Whether those need it.
+    /// True if those need it.
     pub required: bool,
-    /// Whether a table has it (and not with the value that is meant where it is absent).
+    /// True if a table has it, with another value than the one meant by its absence.
     pub(super) present: fn(&Table) -> bool,
-    /// What is wrong with its value, with the key and what is allowed; nothing where the types of the language say it.
+    /// Defect of its value, with the key and the allowed values; `None` if the types of the language exclude defects.
     pub(super) check: fn(&Table) -> Option<String>,
-    /// What it makes of a draft, in the steps or kinds of node for which it says something; of a key of a node, of the newest one.
+    /// Effect on a draft in the steps or kinds of node that have it; a node's key changes the newest node.
     pub(super) lower: fn(&Table, &mut Draft),
-    /// What it sets. A key of a node that rules have too is as theirs.
+    /// Setting of its value. A key of nodes that rules have too has theirs.
     pub(super) own: Setting,
-    /// Where its value is a table, what each key of that sets.
+    /// Settings of the keys within, if its value is a table.
     pub(super) within: &'static [(&'static str, Setting)],
 }
 
-/// A key of a rule.
+/// Key of a rule.
 pub type RuleKey = Key<Rule, Step>;
-/// A key of a node.
+/// Key of a node.
 pub type NodeKey = Key<Node, NodeKind>;
 
 impl<Table, Variant> Key<Table, Variant> {
-    /// A row that says nothing.
+    /// Row without content.
     const NONE: Key<Table, Variant> = Key {
         name: "",
         meaning: "",
@@ -74,14 +76,14 @@ impl<Table, Variant> Key<Table, Variant> {
         within: &[],
     };
 
-    /// What the key sets, and where its value is a table what each key of that does, with their paths: `group`; `alignment.bits`.
+    /// Settings of the key and of the keys within, with their paths: `group`; `alignment.bits`.
     pub fn settings(&self) -> impl Iterator<Item = (String, &Setting)> {
         let within = self.within.iter().map(|(name, setting)| (format!("{}.{name}", self.name), setting));
         std::iter::once((self.name.to_string(), &self.own)).chain(within)
     }
 }
 
-/// What the key at a path of a rule sets: `group`, `alignment.bits`, `node.even.alignment.bits`.
+/// Setting at a path of a rule: `group`, `alignment.bits`, `node.even.alignment.bits`.
 pub fn setting(path: &str) -> Option<&'static Setting> {
     let of_node = path.strip_prefix("node.").and_then(|rest| Some(rest.split_once('.')?.1));
     let (name, below) = match of_node.unwrap_or(path).split_once('.') {
@@ -97,8 +99,7 @@ pub fn setting(path: &str) -> Option<&'static Setting> {
     }
 }
 
-/// Declares a table of a model file and the rows of its keys: of each key the field that reads it, its name and what else there is to
-/// say.
+/// Declares a table of a model file and the rows of its keys: field, key and the rest of each row.
 macro_rules! keys {
     (
         $(#[$about:meta])* $table:ident, $(#[$list:meta])* $keys:ident: $key:ident {
@@ -140,14 +141,17 @@ const TERMS: &[NodeKind] = &[NodeKind::Sum, NodeKind::Add];
 const TO: &str = "{ format, rounding, overflow, subnormals, tininess }: a format with signs, zero and NaN; RNE, RNA, RZ, RU, RD or RO; standard (the default), infinity, nan or saturate, for what is beyond the largest number, infinities included; as result-subnormals and result-tininess (the default)";
 
 keys! {
-/// How a set of instructions computes `d = c + sum over k of a*b`.
+/// Computation of `d = c + sum over k of a*b` by a set of instructions.
 ///
-/// Most of its keys are a shorthand for common shapes: the k indices (of sparse forms the stored ones) are split into
-/// `parts` (by default one, all of them, ascending) and each part into groups of `group` consecutive indices. Each group is
-/// summed in one `step`. By default the result of one group is the c of the next; `start`, `join` and `c` say where it is not.
-/// Any other shape is spelled as a tree of named nodes (`node`). The last value is rounded to the format of D.
+/// Most keys are a shorthand for common shapes: the k indices (the stored ones in sparse forms) are split into `parts`
+/// (by default one, all
+/// of them, ascending) and each part into groups of `group` consecutive indices. Each group is summed in one `step`. By
+/// default the result
+/// of one group is the c of the next; `start`, `join` and `c` say otherwise. Any other shape is written as a tree of
+/// named nodes (`node`).
+/// The last value is rounded to the format of D.
 Rule,
-/// Every key of a rule, in the order of the computation, in which they are lowered.
+/// All keys of a rule, in the order of the computation, in which they are lowered.
 KEYS: RuleKey {
     instructions: Vec<String> = "instructions" {
         meaning: "the instructions that the rule covers, by name; of several rules the first holds",
@@ -483,9 +487,9 @@ KEYS: RuleKey {
 }
 
 keys! {
-/// One node. A node sums products of a and b, c, and the results of other nodes; the node that no other one uses gives D.
+/// Node: sums products of a and b, c, and results of other nodes; the node that no other uses gives D.
 Node,
-/// Every key of a node, in the order of the computation, in which they are lowered.
+/// All keys of a node, in the order of the computation, in which they are lowered.
 NODE_KEYS: NodeKey {
     kind: NodeKind = "kind" {
         meaning: "how the node sums. sum: products and terms are aligned, cut, added exactly, and the sum is rounded once; fma: a chain of fused multiply-adds; add: ordinary additions of the terms, then of the products, in order",

@@ -1,4 +1,4 @@
-//! What the values of keys may be, where their types do not say it: ranges, formats, and keys that exclude each other.
+//! Limits of the values of keys beyond their types: ranges, formats, and keys that exclude each other.
 
 use std::ops::RangeInclusive;
 
@@ -9,11 +9,11 @@ use super::{
 };
 use crate::format::Zeros;
 
-/// What `alignment.bits` and the other widths may be: with them the exact sum of a group fits into 128 bits.
+/// Range of `alignment.bits` and the other widths: the exact sum of a group fits into 128 bits.
 const BITS: RangeInclusive<i32> = 0..=60;
-/// How many lanes there may be: no group is longer.
+/// Range of the number of lanes, at most that of the products in a group.
 const LANES: RangeInclusive<i32> = 1..=1024;
-/// What exponents may be. The terms of formats here have exponents above -3000.
+/// Range of exponents. The terms of this crate's formats have exponents above -3000.
 const EXPONENTS: RangeInclusive<i32> = -100_000..=100_000;
 
 fn outside(key: &str, value: Option<i32>, range: RangeInclusive<i32>) -> Option<String> {
@@ -22,22 +22,22 @@ fn outside(key: &str, value: Option<i32>, range: RangeInclusive<i32>) -> Option<
     Some(format!("'{key}' is {value}; allowed are {low} to {high}"))
 }
 
-/// Of a number of bits.
+/// Checks a number of bits.
 pub(super) fn width(key: &str, value: Option<i32>) -> Option<String> {
     outside(key, value, BITS)
 }
 
-/// Of an exponent.
+/// Checks an exponent.
 pub(super) fn exponent(key: &str, value: Option<i32>) -> Option<String> {
     outside(key, value, EXPONENTS)
 }
 
-/// Of a count.
+/// Checks a count.
 pub(super) fn at_least_one(key: &str, value: Option<usize>) -> Option<String> {
     (value == Some(0)).then(|| format!("'{key}' must be at least 1"))
 }
 
-/// Of the number of products in a group.
+/// Checks the number of products in a group.
 pub(super) fn group(rule: &Rule) -> Option<String> {
     let no_effect = || {
         (rule.group.is_some() && rule.wrap == Some(Wrap::Wrap)).then(|| "'group' has no effect with wrap 'wrap'".into())
@@ -45,26 +45,26 @@ pub(super) fn group(rule: &Rule) -> Option<String> {
     at_least_one("group", rule.group).or_else(no_effect)
 }
 
-/// Of an alignment.
+/// Checks an alignment.
 pub(super) fn alignment(alignment: Option<Alignment>) -> Option<String> {
     let Alignment { bits, floor, .. } = alignment?;
     width("alignment.bits", Some(bits)).or_else(|| exponent("alignment.floor", floor))
 }
 
-/// Of what something is rounded to: sums need both signs, zero and NaN.
+/// Checks the target of a rounding: sums need both signs, zero and NaN.
 pub(super) fn sum_format(key: &str, to: Option<Rounded>) -> Option<String> {
     let format = to?.format;
     let holds_sums = format.has_nan() && format.float().is_some_and(|float| float.signed && float.zeros != Zeros::None);
     (!holds_sums).then(|| format!("'{key}.format' is {format}; sums need a signed format with zero and NaN"))
 }
 
-/// Of `normalised` beside `scale-sums`.
+/// Checks `normalised` together with `scale-sums`.
 pub(super) fn normalised(normalised: Option<bool>, scale_sums: Option<usize>) -> Option<String> {
     (normalised == Some(true) && scale_sums.is_some())
         .then(|| "'normalised' has no effect with 'scale-sums', whose terms have the exponents of the scales".into())
 }
 
-/// Of the patterns of instructions.
+/// Checks the patterns of instructions.
 pub(super) fn patterns(rule: &Rule) -> Option<String> {
     if rule.instructions.is_empty() {
         return Some("'instructions' names no pattern".into());
@@ -73,7 +73,7 @@ pub(super) fn patterns(rule: &Rule) -> Option<String> {
     Some(format!("pattern '{pattern}': {defect}"))
 }
 
-/// Of the pieces that significands are cut into.
+/// Checks the pieces that significands are cut into.
 pub(super) fn split(rule: &Rule) -> Option<String> {
     let Split { a, b } = rule.split.as_ref()?;
     if rule.step == Step::Fma {
@@ -82,7 +82,7 @@ pub(super) fn split(rule: &Rule) -> Option<String> {
     a.iter().chain(b).any(|width| *width == 0).then(|| "'split' has a piece of 0 bits".into())
 }
 
-/// Of the parts of k.
+/// Checks the parts of k.
 pub(super) fn parts(rule: &Rule) -> Option<String> {
     let Parts { period, residues } = rule.parts.as_ref()?;
     let mut seen: Vec<usize> = residues.concat();
@@ -91,7 +91,7 @@ pub(super) fn parts(rule: &Rule) -> Option<String> {
         .then(|| "'parts.residues' must hold every remainder below 'period' (at least 1) exactly once".into())
 }
 
-/// Of lanes.
+/// Checks lanes.
 pub(super) fn lanes(rule: &Rule) -> Option<String> {
     let lanes = rule.lanes.as_ref()?;
     if rule.alignment.is_some_and(|alignment| alignment.sticky) {
@@ -101,7 +101,7 @@ pub(super) fn lanes(rule: &Rule) -> Option<String> {
     outside("lanes.period", Some(period), LANES).or_else(|| width("lanes.bits", Some(lanes.bits)))
 }
 
-/// Of a late c.
+/// Checks a late c.
 pub(super) fn late(rule: &Rule) -> Option<String> {
     let late = rule.late.as_ref()?;
     if rule.alignment.is_some_and(|alignment| alignment.sticky) {
@@ -113,20 +113,20 @@ pub(super) fn late(rule: &Rule) -> Option<String> {
         .or_else(|| exponent("late.floor", late.floor))
 }
 
-/// Of the operands whose NaN is propagated.
+/// Checks the operands whose NaN is propagated.
 pub(super) fn nan_operands(rule: &Rule) -> Option<String> {
     (rule.nan_operands.is_some() && rule.start == Start::Product)
         .then(|| "'nan-operands' has no effect with start 'product'".into())
 }
 
-/// The same of the keys of nodes.
+/// Limits of the keys of nodes.
 pub(super) mod nodes {
     use super::super::{
         keys::Node,
         node::{NodeKind, NodeResult},
     };
 
-    /// Of a node that sums nothing.
+    /// Checks that a node sums something.
     pub(in super::super) fn kind(node: &Node) -> Option<String> {
         let nothing = match node.kind {
             NodeKind::Fma => node.products.is_none(),
@@ -135,7 +135,7 @@ pub(super) mod nodes {
         nothing.then(|| "it sums nothing; give it products (or, of other kinds than fma, terms)".into())
     }
 
-    /// Of terms with bits or a drop of their own.
+    /// Checks terms with bits or a drop of their own.
     pub(in super::super) fn terms(node: &Node) -> Option<String> {
         node.terms.iter().find_map(|term| {
             let own = term.bits.is_some() || term.drop.is_some();
@@ -146,7 +146,7 @@ pub(super) mod nodes {
         })
     }
 
-    /// Of the exponents of products.
+    /// Checks the exponents of products.
     pub(in super::super) fn normalised(node: &Node) -> Option<String> {
         if node.normalised.is_some() && node.alignment.is_none() {
             return Some("'normalised' has no effect without 'alignment'".into());
@@ -154,7 +154,7 @@ pub(super) mod nodes {
         super::normalised(node.normalised, node.scale_sums)
     }
 
-    /// Of where a result goes.
+    /// Checks the destination of a result.
     pub(in super::super) fn result(node: &Node) -> Option<String> {
         if node.alignment.is_some_and(|alignment| alignment.sticky)
             && matches!(node.result, Some(NodeResult::Aligned | NodeResult::Normalised))
@@ -175,7 +175,7 @@ pub(super) mod nodes {
         }
     }
 
-    /// Of the sign of a zero.
+    /// Checks the sign of a zero.
     pub(in super::super) fn zero(node: &Node) -> Option<String> {
         let rounded = matches!(node.result, Some(NodeResult::Rounded(_)));
         (node.zero.is_some() && !rounded).then(|| "'zero' has no effect on a sum that is not rounded".into())

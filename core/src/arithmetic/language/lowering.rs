@@ -1,7 +1,7 @@
-//! A rule as a tree of nodes, and what its keys make of that where it is more than a setting: groups of k, the nodes that sum
-//! them, and how they come together.
+//! Lowering of a rule to a tree of nodes: groups of k, the nodes that sum them, and their combination.
 //!
-//! Each function belongs to one row of the tables of keys, and finds what the rows before it have written. A group takes c until
+//! Each function belongs to one row of the tables of keys, and changes the draft that the rows before it have written.
+//! A group takes c until
 //! a key gives it something else.
 
 use std::mem;
@@ -16,10 +16,10 @@ use super::{
 };
 
 impl Rule {
-    /// The rule as a tree of nodes for so many stored k.
+    /// The rule as a tree of nodes for `stored_k` stored k.
     ///
     /// # Errors
-    /// What is wrong with the rule.
+    /// The defect of the rule.
     pub(crate) fn draft(&self, stored_k: usize) -> Result<Draft, String> {
         if let Some(defect) = check::defect(self) {
             return Err(defect);
@@ -75,7 +75,7 @@ pub(super) fn node(rule: &Rule, draft: &mut Draft) {
     }
 }
 
-/// Makes a sum for each lane of a group, which the group's node then adds.
+/// Makes a sum for each lane of a group; the group's node adds them.
 pub(super) fn lanes(rule: &Rule, draft: &mut Draft) {
     let Some(lanes) = &rule.lanes else { return };
     for mut node in mem::take(&mut draft.nodes) {
@@ -94,7 +94,7 @@ pub(super) fn lanes(rule: &Rule, draft: &mut Draft) {
     }
 }
 
-/// Makes a sum of what a group has besides c, to which the group's node then adds c.
+/// Makes a sum of a group without c; the group's node adds c to it.
 pub(super) fn late(rule: &Rule, draft: &mut Draft) {
     let Some(late) = &rule.late else { return };
     for mut node in mem::take(&mut draft.nodes) {
@@ -111,7 +111,7 @@ pub(super) fn late(rule: &Rule, draft: &mut Draft) {
     }
 }
 
-/// Takes c away from groups that start from a product: all that are summed apart, or the first of a chain.
+/// Removes c from groups that start from a product: all with separate sums, or the first of a chain.
 pub(super) fn start(rule: &Rule, draft: &mut Draft) {
     if rule.start == Start::Product {
         draft.each(|node| {
@@ -122,8 +122,7 @@ pub(super) fn start(rule: &Rule, draft: &mut Draft) {
     }
 }
 
-/// Gives each group the result of the one before it in the place of c; or gives all of them +0, and leaves their results to be
-/// added.
+/// Gives each group the previous group's result in place of c; or gives all +0, and their results to additions.
 pub(super) fn join(rule: &Rule, draft: &mut Draft) {
     let sum_of = |number| draft.nodes.iter().rev().find(|node| node.group == Some(number));
     let results: Vec<Input> = (0..draft.groups.len()).filter_map(sum_of).map(|node| Input::Node(node.number)).collect();
@@ -141,7 +140,7 @@ pub(super) fn join(rule: &Rule, draft: &mut Draft) {
     };
 }
 
-/// Puts c before or behind what is to be added, where the first group does not have it.
+/// Puts c before or after the values to be added, unless the first group has it.
 pub(super) fn c(rule: &Rule, draft: &mut Draft) {
     match (rule.c, rule.join) {
         (CPosition::First, Join::Chain) => {}
@@ -162,7 +161,7 @@ pub(super) fn result(rule: &Rule, draft: &mut Draft) {
     draft.each(|node| node.result = node.result.or(rule.result.map(NodeResult::Rounded)));
 }
 
-/// Rounds otherwise where another group continues.
+/// Changes the rounding where another group continues.
 pub(super) fn between(rule: &Rule, draft: &mut Draft) {
     let Some(to) = rule.between.filter(|_| rule.join == Join::Chain) else { return };
     let last = draft.groups.len().checked_sub(1);
@@ -173,7 +172,7 @@ pub(super) fn between(rule: &Rule, draft: &mut Draft) {
     });
 }
 
-/// Makes the ordinary additions of what is to be added.
+/// Makes the ordinary additions of the values to be added.
 pub(super) fn addition(rule: &Rule, draft: &mut Draft) {
     let result = rule.addition.or(rule.result).map(NodeResult::Rounded);
     draft.results = mem::take(&mut draft.results)
@@ -205,14 +204,13 @@ pub(super) fn accumulator(rule: &Rule, draft: &mut Draft) {
     }
 }
 
-/// The same of the keys of nodes: each rewrites the node that was begun last.
+/// Lowering of the keys of nodes: each rewrites the newest node.
 pub(super) mod nodes {
     use super::{
         super::node::{NodeKind, Term},
         {Draft, DraftKind, DraftTerm, Node},
     };
 
-    /// How it sums.
     pub(in super::super) fn kind(node: &Node, draft: &mut Draft) {
         draft.newest().kind = match node.kind {
             NodeKind::Sum => DraftKind::Sum,
@@ -221,27 +219,26 @@ pub(super) mod nodes {
         };
     }
 
-    /// Its k; a list without any is none.
+    /// Sets the k; an empty list means none.
     pub(in super::super) fn products(node: &Node, draft: &mut Draft) {
         let listed = node.products.as_ref().map(|list| list.of(draft.stored_k));
         draft.newest().products = listed.filter(|list| !list.is_empty());
     }
 
-    /// Which pairs of pieces of theirs are multiplied.
+    /// Sets the pairs of pieces that are multiplied.
     pub(in super::super) fn pieces(node: &Node, draft: &mut Draft) {
         if let Some(pieces) = &node.pieces {
             draft.newest().pieces.clone_from(pieces);
         }
     }
 
-    /// Its terms.
     pub(in super::super) fn terms(node: &Node, draft: &mut Draft) {
         let own = |term: &Term| DraftTerm { input: draft.input(&term.name), bits: term.bits, drop: term.drop };
         let terms = node.terms.iter().map(own).collect();
         draft.newest().terms = terms;
     }
 
-    /// What a chain starts from: its only term, none for its first product.
+    /// Sets the start of a chain as its only term; none stands for its first product.
     pub(in super::super) fn start(node: &Node, draft: &mut Draft) {
         let start = node.start.as_deref().unwrap_or("+0");
         let term = (start != "product").then(|| draft.input(start).into());

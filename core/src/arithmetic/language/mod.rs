@@ -1,7 +1,8 @@
-//! The language of model files: what a rule can say, what its keys mean, and what is wrong with a file.
+//! Language of model files: the keys of a rule, their meaning, and the defects of a file.
 //!
-//! [`keys`] is the table of it: a key is a row. Row by row the keys of a rule are lowered to a [`draft`], a tree of nodes, which for an
-//! instruction becomes the [`Program`](super::Program) that all evaluators run.
+//! [`keys`] is its table: a key is a row. The keys of a rule are lowered, row by row, to a [`draft`], a tree of nodes.
+//! For an instruction
+//! the draft becomes the [`Program`](super::Program) that all evaluators run.
 
 mod check;
 pub(super) mod draft;

@@ -5,10 +5,10 @@ use serde::{Deserialize, Deserializer, de::Error as _};
 use super::{rule::Rounded, values::format_and_rounding};
 use crate::base::words::words;
 
-/// How a node sums.
+/// Kind of sum of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeKind {
-    /// All products and terms are aligned (or not, where `alignment` is absent), added exactly, and the sum is rounded once.
+    /// Products and terms are aligned (unless `alignment` is absent), added exactly and rounded once.
     Sum,
     /// A chain of fused multiply-adds over the products, in their order.
     Fma,
@@ -19,10 +19,10 @@ pub enum NodeKind {
 words!(NodeKind: "sum" = Sum, "fma" = Fma, "add" = Add);
 
 impl NodeKind {
-    /// Every kind.
+    /// All kinds.
     pub const ALL: &'static [NodeKind] = &[NodeKind::Sum, NodeKind::Fma, NodeKind::Add];
 
-    /// The name in model files.
+    /// Name in model files.
     pub fn name(self) -> &'static str {
         match self {
             NodeKind::Sum => "sum",
@@ -32,14 +32,14 @@ impl NodeKind {
     }
 }
 
-/// Where the result of a node goes.
+/// Destination of the result of a node.
 #[derive(Debug, Clone, Copy)]
 pub enum NodeResult {
-    /// It is rounded to a format.
+    /// Rounded to a format.
     Rounded(Rounded),
-    /// It stays a sum that is not rounded, a term of another sum with the exponent that it was aligned to.
+    /// Unrounded: a term of another sum, with the exponent that it was aligned to.
     Aligned,
-    /// The same with the exponent of its leading bit.
+    /// Unrounded, with the exponent of its leading bit.
     Normalised,
 }
 
@@ -62,14 +62,15 @@ impl<'de> Deserialize<'de> for NodeResult {
     }
 }
 
-/// What a node sums besides products.
+/// Term of a node besides products.
 #[derive(Debug, Clone)]
 pub struct Term {
     /// `c`, or the name of a node.
     pub name: String,
-    /// In a sum, the bits kept of it after the binary point; absent: as the alignment has it.
+    /// Fraction bits kept of it in a sum; absent: those of the alignment.
     pub bits: Option<i32>,
-    /// In a sum, it is left out if its exponent is more than this below the one that is aligned to; absent: it never is.
+    /// Largest distance of its exponent below the aligned one in a sum; beyond, it is ignored.
+    /// Absent: no limit.
     pub drop: Option<i32>,
 }
 
@@ -96,7 +97,7 @@ impl<'de> Deserialize<'de> for Term {
     }
 }
 
-/// A list of k indices: slices `START:STOP:STEP` (each part may be absent), separated by commas, or plain indices.
+/// List of k indices: slices `START:STOP:STEP` (each part optional) or plain indices, comma-separated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Indices(Vec<Slice>);
 
@@ -108,7 +109,7 @@ struct Slice {
 }
 
 impl Indices {
-    /// The indices, in order, where an instruction has `k`; not all need be below it.
+    /// Indices in order for an instruction with `k`; they may exceed it.
     pub fn of(&self, k: usize) -> Vec<usize> {
         self.0.iter().flat_map(|slice| (slice.start..slice.stop.unwrap_or(k)).step_by(slice.step)).collect()
     }
@@ -128,7 +129,7 @@ impl Indices {
                 [start, stop] | [start, stop, _] => {
                     let step = part(parts.get(2).copied().unwrap_or(""), 1)?;
                     let stop = if stop.trim().is_empty() { None } else { Some(number(stop)?) };
-                    // No instruction has as many k as would make a long list.
+                    // No instruction has so many k that the list is long.
                     let far = stop.is_some_and(|stop| stop > 1 << 16);
                     if step == 0 || far { Err(bad()) } else { Ok(Slice { start: part(start, 0)?, stop, step }) }
                 }

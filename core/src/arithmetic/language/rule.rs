@@ -8,21 +8,21 @@ use crate::{
     format::{Format, Overflow, Rounding},
 };
 
-/// An operand whose NaN may become the result.
+/// Operand whose NaN may become the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NanOperand {
-    /// The first factor of a product; of an addition its first term.
+    /// First factor of a product, or first term of an addition.
     A,
-    /// The second factor; of an addition its second term.
+    /// Second factor, or second term of an addition.
     B,
-    /// The addend of a fused multiply-add, or the addends of a sum.
+    /// Addend of a fused multiply-add, or the addends of a sum.
     C,
 }
 
 words!(NanOperand: "a" = A, "b" = B, "c" = C);
 
 impl NanOperand {
-    /// The name in model files.
+    /// Name in model files.
     pub fn name(self) -> &'static str {
         match self {
             NanOperand::A => "a",
@@ -32,22 +32,22 @@ impl NanOperand {
     }
 }
 
-/// How one group is summed.
+/// Step: the way in which one group is summed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Step {
-    /// The nodes say how, for all k at once.
+    /// The nodes define it, for all k at once.
     #[default]
     Tree,
-    /// All terms are aligned to the largest exponent, cut, added exactly, and the sum is rounded once.
+    /// All terms are aligned to the largest exponent, truncated, added exactly, and rounded once.
     Fused,
-    /// All terms are added exactly, and the sum is rounded once.
+    /// All terms are added exactly and rounded once.
     Exact,
-    /// A chain of IEEE 754 fused multiply-adds over ascending indices.
+    /// Chain of IEEE 754 fused multiply-adds over ascending indices.
     Fma,
-    /// Products are added one after the other by ordinary additions.
+    /// Ordinary additions of the products, one after the other.
     Sequential,
-    /// Products are added by ordinary additions in a binary tree: the sum of the first half of a group plus the sum of the
-    /// second half; the group's sum is then added to what the group starts from.
+    /// Binary tree of ordinary additions: first half of a group plus second half.
+    /// The group's sum is then added to its start.
     Pairwise,
     /// Exact integers.
     Integer,
@@ -56,11 +56,11 @@ pub enum Step {
 words!(Step: "tree" = Tree, "fused" = Fused, "exact" = Exact, "fma" = Fma, "sequential" = Sequential, "pairwise" = Pairwise, "integer" = Integer);
 
 impl Step {
-    /// Every step.
+    /// All steps.
     pub const ALL: &'static [Step] =
         &[Step::Fused, Step::Exact, Step::Fma, Step::Sequential, Step::Pairwise, Step::Integer, Step::Tree];
 
-    /// The name in model files.
+    /// Name in model files.
     pub fn name(self) -> &'static str {
         match self {
             Step::Tree => "tree",
@@ -74,22 +74,22 @@ impl Step {
     }
 }
 
-/// What becomes of subnormal numbers.
+/// Treatment of subnormal numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Subnormals {
-    /// They are kept.
+    /// Kept.
     #[default]
     Keep,
-    /// They become the zero of their sign.
+    /// Replaced by zeros of their sign.
     SignedZero,
-    /// They become +0.
+    /// Replaced by +0.
     PositiveZero,
 }
 
 words!(Subnormals: "keep" = Keep, "signed-zero" = SignedZero, "positive-zero" = PositiveZero);
 
 impl Subnormals {
-    /// The name in model files.
+    /// Name in model files.
     pub fn name(self) -> &'static str {
         match self {
             Subnormals::Keep => "keep",
@@ -99,25 +99,24 @@ impl Subnormals {
     }
 }
 
-/// When a result counts as subnormal, where subnormal results are flushed.
+/// Definition of subnormal results, for flushing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ResultTininess {
     /// The exact result lies below the smallest normal number.
     Before,
-    /// The result, rounded to the format, does.
+    /// The result, rounded to the format, lies below it.
     #[default]
     After,
-    /// The result does when it is rounded to the format's precision as if exponents had no limit (IEEE 754, 7.5, "after
-    /// rounding").
+    /// The result, rounded with an unbounded exponent, lies below it (IEEE 754, 7.5, "after rounding").
     AfterUnbounded,
 }
 
 impl ResultTininess {
-    /// Every definition.
+    /// All definitions.
     pub const ALL: &'static [ResultTininess] =
         &[ResultTininess::Before, ResultTininess::After, ResultTininess::AfterUnbounded];
 
-    /// The name in model files.
+    /// Name in model files.
     pub fn name(self) -> &'static str {
         match self {
             ResultTininess::Before => "before",
@@ -127,19 +126,19 @@ impl ResultTininess {
     }
 }
 
-/// The significands of A and B cut into pieces, from the leading bit down: as many bits in each.
+/// Significands of A and B cut into pieces, from the leading bit down, by numbers of bits.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Split {
-    /// The widths of the pieces of A; absent: one piece.
+    /// Widths of the pieces of A; absent: one piece.
     #[serde(default)]
     pub a: Vec<u32>,
-    /// The widths of the pieces of B; absent: one piece.
+    /// Widths of the pieces of B; absent: one piece.
     #[serde(default)]
     pub b: Vec<u32>,
 }
 
-/// The sign of a zero result.
+/// Sign of a zero result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ZeroSign {
     /// Always +0.
@@ -147,17 +146,17 @@ pub enum ZeroSign {
     Positive,
     /// Always -0.
     Negative,
-    /// IEEE 754: the sign of a sum that underflows is kept; an exact sum of zero is -0 where every term is a
-    /// negative zero (under RD, where not every term is a positive one), else +0.
+    /// IEEE 754: the sign of a sum that underflows; an exact zero sum is -0 if every term is -0, else +0.
+    /// Under RD an exact zero sum is -0 unless every term is +0.
     Ieee,
-    /// +0 for a sum that is exactly zero, the sign of one that underflows.
+    /// +0 for an exact zero sum, else the sign of the sum that underflows.
     ExactPositive,
 }
 
 words!(ZeroSign: "positive" = Positive, "negative" = Negative, "ieee" = Ieee, "exact-positive" = ExactPositive);
 
 impl ZeroSign {
-    /// The name in model files.
+    /// Name in model files.
     pub fn name(self) -> &'static str {
         match self {
             ZeroSign::Positive => "positive",
@@ -168,73 +167,72 @@ impl ZeroSign {
     }
 }
 
-/// k split by residue: part i takes, in ascending order, the indices whose remainder modulo `period` is in `residues[i]`.
+/// Split of k by residue: part i has, ascending, the indices whose residue is in `residues[i]`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parts {
-    /// The modulus.
+    /// Modulus of the residues.
     pub period: usize,
-    /// The remainders of each part.
+    /// Residues of each part.
     pub residues: Vec<Vec<usize>>,
 }
 
-/// What a chain starts from: the first of several groups, or each where they are summed apart.
+/// Start of a chain: of the first of several groups, or of each if they are summed separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Start {
-    /// c, or +0 where c enters last.
+    /// c, or +0 if c enters last.
     #[default]
     C,
-    /// The first product itself, rounded to the result's format (no addition).
+    /// The first product, rounded to the result's format (no addition).
     Product,
 }
 
 words!(Start: "c" = C, "product" = Product);
 
-/// How the results of groups come together.
+/// Combination of the results of groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Join {
     /// The result of one group is the c of the next.
     #[default]
     Chain,
-    /// Each group is summed apart, and the results are added in order by ordinary additions, to c where that
-    /// enters first.
+    /// Separate sums of the groups, added in order by ordinary additions, after c if c enters first.
     Add,
 }
 
 words!(Join: "chain" = Chain, "add" = Add);
 
-/// When c enters.
+/// Place of c in the order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CPosition {
-    /// Before everything else: as a term of the first group, or as the first term of the additions of `join`.
+    /// First: as a term of the first group, or as the first term of the additions of `join`.
     #[default]
     First,
-    /// After everything else, by an ordinary addition.
+    /// Last, by an ordinary addition.
     Last,
 }
 
 words!(CPosition: "first" = First, "last" = Last);
 
-/// The alignment of a fused step's terms.
+/// Alignment of a fused step's terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Alignment {
-    /// Bits kept after the binary point of a significand whose units digit weighs 2^e_max (F).
+    /// Fraction bits kept, relative to the largest exponent among the terms (never below `floor`).
     pub bits: i32,
-    /// How the bits beyond are cut off (RO: their presence sets the last bit, "sticky").
+    /// Rounding of the dropped bits (RO: a non-zero rest sets the last bit).
     #[serde(deserialize_with = "rounding")]
     pub rounding: Rounding,
-    /// The smallest e_max: the largest term exponent counts as at least this. Absent: none.
+    /// Smallest exponent of the alignment. Absent: none.
     pub floor: Option<i32>,
-    /// Whether a sum of which anything was cut off counts as a little more where it is rounded (a sticky bit): more in magnitude, with
-    /// RD larger, with RU smaller.
+    /// Sticky bit: a non-zero dropped part makes the sum a little larger before rounding.
+    /// Larger in magnitude; with RD larger, with RU smaller.
     #[serde(default)]
     pub sticky: bool,
 }
 
 impl Alignment {
-    /// Where sums are sticky, the sign of what a sum that is not zero counts as more: what is cut off downwards (RD) is positive, upwards
-    /// (RU) negative; otherwise the bit belongs to the magnitude.
+    /// Sign of the sticky part of a non-zero sum: positive if truncated downwards (RD), negative upwards (RU).
+    /// For every other rounding it has the sign of the sum.
     pub(crate) fn rest_is_negative(self, negative: bool) -> bool {
         match self.rounding {
             Rounding::Rd => false,
@@ -244,76 +242,76 @@ impl Alignment {
     }
 }
 
-/// Positions of a group by remainder: each lane is aligned to its own largest exponent and summed, then the lanes' sums
-/// are aligned to the largest of those exponents, cut, and added exactly.
+/// Lanes: positions of a group by residue, each with an alignment of its own.
+/// Each lane is aligned to its own largest exponent and summed; then the lanes' sums are aligned to the largest of
+/// those exponents,
+/// truncated, and added exactly.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lanes {
-    /// Lane i takes the positions whose remainder modulo this is i.
+    /// Modulus of the positions: lane i has the positions with residue i.
     pub period: usize,
-    /// Bits kept after the binary point where the lanes' sums are joined.
+    /// Fraction bits kept where the lanes' sums are joined.
     pub bits: i32,
-    /// How the bits beyond are cut off.
+    /// Rounding of the dropped bits.
     #[serde(deserialize_with = "rounding")]
     pub rounding: Rounding,
 }
 
-/// A late c: the aligned sum of the products and c are aligned to the larger of their exponents, each cut to its own
-/// width, and added exactly.
+/// Late c: aligned with the sum of the products to the larger of their exponents, and added exactly.
+/// Each is truncated to its own width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Late {
-    /// Bits kept of the sum after the binary point.
+    /// Fraction bits kept of the sum.
     pub sum_bits: i32,
-    /// Bits kept of c after the binary point.
+    /// Fraction bits kept of c.
     pub c_bits: i32,
-    /// How the bits beyond are cut off.
+    /// Rounding of the dropped bits.
     #[serde(deserialize_with = "rounding")]
     pub rounding: Rounding,
-    /// A c whose exponent is more than this below the larger one is left out. Absent: none is.
+    /// Largest distance of c's exponent below the larger one; beyond, c is ignored. Absent: no limit.
     pub drop: Option<i32>,
-    /// The larger exponent counts as at least this. Absent: no floor.
+    /// Smallest value of the larger exponent. Absent: none.
     pub floor: Option<i32>,
 }
 
-/// How the last value becomes a code of D.
+/// Conversion of the last value to a code of D.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Conversion {
-    /// The rounding direction.
     #[serde(deserialize_with = "rounding")]
     pub rounding: Rounding,
-    /// What happens beyond the largest finite number.
+    /// Treatment of results beyond the largest finite number.
     #[serde(default = "standard", deserialize_with = "overflow")]
     pub overflow: Overflow,
 }
 
-/// A format to round to, and how.
+/// Rounding to a format.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rounded {
-    /// The format.
+    /// Target format.
     #[serde(deserialize_with = "format_name")]
     pub format: &'static Format,
-    /// The rounding direction.
     #[serde(deserialize_with = "rounding")]
     pub rounding: Rounding,
-    /// What happens beyond the largest finite number.
+    /// Treatment of results beyond the largest finite number.
     #[serde(default = "standard", deserialize_with = "overflow")]
     pub overflow: Overflow,
-    /// What becomes of a subnormal result; absent: as the rule's `result-subnormals` says.
+    /// Treatment of a subnormal result; absent: the rule's `result-subnormals`.
     pub subnormals: Option<Subnormals>,
-    /// When a result counts as subnormal; absent: as the rule's `result-tininess` says.
+    /// Definition of a subnormal result; absent: the rule's `result-tininess`.
     #[serde(default, deserialize_with = "some_tininess")]
     pub tininess: Option<ResultTininess>,
 }
 
-/// What an integer sum beyond the range of D becomes.
+/// Treatment of an integer sum beyond the range of D.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wrap {
     /// Reduced modulo 2^32.
     Wrap,
-    /// The nearest end of the range.
+    /// Replaced by the nearest end of the range.
     Saturate,
 }
 

@@ -1,4 +1,4 @@
-//! What a key sets: its words for readers, and the values that are near to one.
+//! Settings of keys: their words for readers, and near values.
 
 use std::ops::RangeInclusive;
 
@@ -6,76 +6,76 @@ use toml::{Table, Value};
 
 use crate::format::Format;
 
-/// What a key of a rule, or a key of the table that is its value, sets.
+/// Setting of a key of a rule, or of a key within its table.
 #[derive(Debug, Clone, Copy)]
 pub struct Setting {
     words: &'static str,
     absent: Option<&'static str>,
-    /// Whether the words for its absence are the value that is meant then.
+    /// True if the words for its absence are the value meant then.
     usual: bool,
     rare: bool,
     near: Option<fn(&Site) -> Values>,
     range: Option<fn(i64) -> RangeInclusive<i64>>,
 }
 
-/// A setting that is called `words`, without near values.
+/// Setting with the name `words`, without near values.
 pub(super) const fn says(words: &'static str) -> Setting {
     Setting { words, absent: None, usual: false, rare: false, near: None, range: None }
 }
 
 impl Setting {
-    /// What its absence is called.
+    /// Sets the words for its absence.
     pub(super) const fn or(self, absent: &'static str) -> Setting {
         Setting { absent: Some(absent), ..self }
     }
 
-    /// The word that is meant where it is absent.
+    /// Sets the word meant by its absence.
     pub(super) const fn usual(self, word: &'static str) -> Setting {
         Setting { absent: Some(word), usual: true, ..self }
     }
 
-    /// The values that are near to one.
+    /// Sets its near values.
     pub(super) const fn near(self, near: fn(&Site) -> Values) -> Setting {
         Setting { near: Some(near), ..self }
     }
 
-    /// The numbers that are looked through, and those that are near to one.
+    /// Sets the range of numbers to search, and the near ones.
     pub(super) const fn ranged(self, range: fn(i64) -> RangeInclusive<i64>, near: fn(&Site) -> Values) -> Setting {
         Setting { range: Some(range), near: Some(near), ..self }
     }
 
-    /// It decides the results of special operands, or few of the others.
+    /// Marks a setting that decides special operands, or few of the others.
     pub(super) const fn rare(self) -> Setting {
         Setting { rare: true, ..self }
     }
 
-    /// What it is, in a few words.
+    /// Name in a few words.
     pub fn words(&self) -> &'static str {
         self.words
     }
 
-    /// What its absence means, where that is not "none".
+    /// Meaning of its absence, if that is not "none".
     pub fn absent(&self) -> Option<&'static str> {
         self.absent
     }
 
-    /// The value that is meant where it is absent.
+    /// Value meant by its absence.
     pub fn usual_value(&self) -> Option<Value> {
         self.absent.filter(|_| self.usual).map(Value::from)
     }
 
-    /// Whether it decides the results of special operands alone, or few of the others.
+    /// True if it decides the results of special operands alone, or few of the others.
     pub fn is_rare(&self) -> bool {
         self.rare
     }
 
-    /// Whether values have others that are near.
+    /// True if its values have near ones.
     pub fn has_near_values(&self) -> bool {
         self.near.is_some()
     }
 
-    /// The values near to `value`, which a rule or a node has at `place`: its neighbours, and numbers of a range that is looked through (`true`).
-    /// `None` among them is the absence of the key.
+    /// Values near to `value` of a rule or a node at `place`; `None` among them is the absence of the key.
+    /// They are its neighbours, and numbers of a range to search (`true`).
     pub fn near_values(&self, table: &Table, place: &Place, value: Option<&Value>) -> Vec<(Option<Value>, bool)> {
         let near = self.near.map_or_else(Vec::new, |near| near(&Site { table, place, value }));
         let range = self.range.zip(value.and_then(Value::as_integer)).map(|(range, now)| range(now));
@@ -85,34 +85,34 @@ impl Setting {
     }
 }
 
-/// What near values depend on of the instruction that a rule is for.
+/// Properties of a rule's instruction on which near values depend.
 #[derive(Debug, Clone)]
 pub struct Place {
-    /// The format of D.
+    /// Format of D.
     pub(in super::super) d: &'static Format,
-    /// How many k are stored.
+    /// Number of stored k.
     pub(in super::super) stored_k: usize,
-    /// Some codes of NaN that D has.
+    /// Some NaN codes of D.
     pub(in super::super) nans: Vec<String>,
 }
 
-/// Where a value stands.
+/// Place of a value.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Site<'a> {
     /// The rule, or the node.
     table: &'a Table,
-    /// The instruction that it is for.
+    /// The instruction.
     place: &'a Place,
-    /// The value, also where it is the one that is meant without the key; `None`: there is none.
+    /// The value, also if it is the one meant by the key's absence; `None` without one.
     value: Option<&'a Value>,
 }
 
-/// Other values; `None`: the key is left out.
+/// Other values; `None` is the absence of the key.
 pub(super) type Values = Vec<Option<Value>>;
 
-/// Widths that the language has.
+/// Widths of the language.
 pub(super) const WIDTHS: fn(i64) -> RangeInclusive<i64> = |_| 0..=60;
-/// Exponents around the one at hand.
+/// Exponents around the current one.
 pub(super) const EXPONENTS: fn(i64) -> RangeInclusive<i64> = |now| now - 24..=now + 24;
 
 impl Site<'_> {
@@ -124,7 +124,7 @@ impl Site<'_> {
         self.value.and_then(Value::as_integer)
     }
 
-    /// What a table of the rule has at a key.
+    /// Value at a key of a table of the rule.
     fn beside(&self, table: &str, key: &str) -> Option<&Value> {
         self.table.get(table)?.get(key)
     }
@@ -142,7 +142,7 @@ fn parsed(text: &str) -> Option<Value> {
     format!("value = {text}").parse::<Table>().ok()?.remove("value")
 }
 
-/// The other words of a list.
+/// Other words of a list.
 pub(super) fn words(site: &Site, words: &[&str]) -> Values {
     words.iter().filter(|word| Some(**word) != site.word()).map(|word| text(word)).collect()
 }
@@ -164,7 +164,7 @@ pub(super) fn results(site: &Site) -> Values {
     words(site, &["f16", "bf16", "tf32", "e8m13", "f32", "f64"])
 }
 
-/// Other values of a key that may be left out, and that it is.
+/// Other values of an optional key, and its absence.
 pub(super) fn or_none(site: &Site, others: Values) -> Values {
     others.into_iter().chain(site.value.map(|_| None)).collect()
 }
@@ -173,14 +173,14 @@ pub(super) fn flag(site: &Site) -> Values {
     vec![Some(Value::Boolean(!site.value.and_then(Value::as_bool).unwrap_or(false)))]
 }
 
-/// The other way, where the sum is not rounded so that what stands for all that was cut off is cut off too.
+/// The opposite, unless the sum is not rounded: then the sticky bit is dropped.
 pub(super) fn sticky(site: &Site) -> Values {
     let rounding = |table: &str| site.beside(table, "rounding").and_then(Value::as_str);
     let directed = matches!(rounding("alignment"), Some("RD" | "RU"));
     if directed || rounding("result").is_some_and(|rounding| rounding != "RZ") { flag(site) } else { Vec::new() }
 }
 
-/// The other definitions of tininess, where anything is flushed.
+/// Other definitions of tininess, if anything is flushed.
 pub(super) fn tininess(site: &Site) -> Values {
     match site.table.get("result-subnormals").and_then(Value::as_str) {
         None | Some("keep") => Vec::new(),
@@ -202,25 +202,25 @@ pub(super) fn exponents(site: &Site) -> Values {
     }
 }
 
-/// Neighbours of a number of bits, and a bit less than D where there is none.
+/// Neighbours of a number of bits; without one, one bit less than D.
 pub(super) fn accumulators(site: &Site) -> Values {
     let d = i64::from(site.place.d.bits);
     let near = site.number().map_or(vec![d - 1], |now| vec![now - 1, now + 1]);
     or_none(site, numbers(near.into_iter().filter(|bits| (1..=d).contains(bits))))
 }
 
-/// Half of a number, and twice as much.
+/// Half and twice the number.
 pub(super) fn counts(site: &Site) -> Values {
     site.number().map_or_else(Vec::new, |now| numbers([now / 2, now * 2]))
 }
 
-/// The other divisors of k, and a step twice as long where k has it.
+/// Other divisors of k, and a step twice as long if k has it.
 pub(super) fn groups(site: &Site) -> Values {
     let k = site.place.stored_k as i64;
     numbers((1..=k).filter(|size| k % size == 0 && Some(*size) != site.number()))
 }
 
-/// A target of a step that has none: to nearest; and none where there is one.
+/// Rounding to nearest for a step without a target; none for a step with one.
 pub(super) fn targets(site: &Site, formats: &[&str]) -> Values {
     if site.value.is_some() {
         return vec![None];
@@ -229,7 +229,7 @@ pub(super) fn targets(site: &Site, formats: &[&str]) -> Values {
     formats.iter().map(target).collect()
 }
 
-/// Other ways to split k: in the other order, in none, by the last bit, and by the last bit but one.
+/// Other splits of k: in the other order, none, by the last bit, and by the last bit but one.
 pub(super) fn parts(site: &Site) -> Values {
     let mut others = vec![
         parsed("{ period = 2, residues = [[0], [1]] }"),
@@ -240,7 +240,7 @@ pub(super) fn parts(site: &Site) -> Values {
     or_none(site, others)
 }
 
-/// None where there is a value; else what `begin` makes of the bits of the alignment, if there is one.
+/// None if there is a value; else `begin` of the bits of the alignment, if there is one.
 fn as_aligned(site: &Site, begin: fn(&Value) -> String) -> Values {
     match (site.value, site.beside("alignment", "bits")) {
         (Some(_), _) => vec![None],
@@ -259,7 +259,7 @@ pub(super) fn late(site: &Site) -> Values {
     as_aligned(site, |bits| format!("{{ sum-bits = {bits}, c-bits = {bits}, rounding = 'RZ' }}"))
 }
 
-/// The other orders of a, b and c, and none.
+/// Other orders of a, b and c, and none.
 pub(super) fn nan_operands(site: &Site) -> Values {
     let Some(now) = site.value else { return Vec::new() };
     let orders = ["abc", "acb", "bac", "bca", "cab", "cba"];

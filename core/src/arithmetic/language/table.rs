@@ -1,4 +1,4 @@
-//! Rules from tables whose values can be changed, read by what reads files, so that there is one reader of the language.
+//! Rules from tables with changeable values, read by the reader of files: one reader of the language.
 
 use serde::Deserialize;
 use toml::{
@@ -9,7 +9,7 @@ use toml::{
 use super::keys::Rule;
 
 impl Rule {
-    /// The rule that `table` writes, not checked yet.
+    /// Rule written in `table`, unchecked.
     ///
     /// # Errors
     /// Unknown and missing keys; values of the wrong type.
@@ -21,7 +21,7 @@ impl Rule {
     }
 }
 
-/// Adds the numbers (and times) in `value` as files write them: what reads files takes them as text.
+/// Appends the numbers (and times) in `value` as text, the form in which the reader of files takes them.
 fn write_numbers(value: &Value, written: &mut Vec<String>) {
     match value {
         Value::String(_) | Value::Boolean(_) => {}
@@ -31,7 +31,7 @@ fn write_numbers(value: &Value, written: &mut Vec<String>) {
     }
 }
 
-/// The keys and values of a table as a file has them; of its numbers the text.
+/// Keys and values of a table as in a file; numbers as text.
 fn entries<'t>(table: &'t Table, numbers: &mut dyn Iterator<Item = &'t str>) -> Result<DeTable<'t>, Error> {
     table.iter().map(|(key, value)| Ok((placed(key.as_str().into()), written(value, numbers)?))).collect()
 }
@@ -50,7 +50,7 @@ fn written<'t>(value: &'t Value, numbers: &mut dyn Iterator<Item = &'t str>) -> 
     }))
 }
 
-/// What has no place in a file.
+/// Value without a place in a file.
 fn placed<T>(value: T) -> Spanned<T> {
     Spanned::new(0..0, value)
 }

@@ -1,4 +1,4 @@
-//! The shape of a tree of nodes: what is wrong with it, and the order in which its nodes are computed.
+//! Shape of a tree of nodes: its defects, and the order of computation.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use super::{
     node::{NodeKind, NodeResult},
 };
 
-/// Names that mean something else where a node is named.
+/// Names with another meaning in place of a node's.
 const RESERVED: &[&str] = &["c", "+0", "product"];
 
-/// The nodes of a rule, each behind those that it uses; the last one gives D.
+/// Nodes of a rule, each after those that it uses; the last one gives D.
 ///
 /// # Errors
-/// What is wrong with the tree, with the node.
+/// The defect of the tree, with the node.
 pub(super) fn ordered(rule: &Rule) -> Result<Vec<(&str, &Node)>, String> {
     let mut order = Vec::new();
     let mut states = BTreeMap::new();
@@ -31,20 +31,20 @@ pub(super) fn ordered(rule: &Rule) -> Result<Vec<(&str, &Node)>, String> {
         }
     }
     match rule.nodes.keys().find(|name| !states.contains_key(name.as_str())) {
-        // Nodes that only use each other hang on no root.
+        // Nodes that only use each other are reached from no root.
         Some(name) => Err(format!("node '{name}': it is part of a circle, in which every node waits for another one")),
         None => Ok(order),
     }
 }
 
-/// The names that a node uses.
+/// Names that a node uses.
 fn uses(node: &Node) -> impl Iterator<Item = &str> {
     let terms = node.terms.iter().map(|term| term.name.as_str());
     let start = node.start.as_deref().filter(|start| *start != "product");
     terms.chain(start).filter(|name| !["c", "+0"].contains(name))
 }
 
-/// Puts a node behind those that it uses; a node's state is whether it is done.
+/// Puts a node after those that it uses; a node's state is true if it is done.
 fn visit<'a>(
     rule: &'a Rule,
     name: &'a str,
@@ -70,19 +70,19 @@ fn visit<'a>(
     Ok(())
 }
 
-/// What is wrong with the shape of a tree, in words, with the node.
+/// Defect of the shape of a tree, in words, with the node.
 pub(super) fn defect(rule: &Rule) -> Option<String> {
     ordered(rule).err().or_else(|| unrounded(rule)).or_else(|| c_uses(rule))
 }
 
-/// What is wrong with the name of a node.
+/// Defect of the name of a node.
 pub(super) fn name_defect(name: &str) -> Option<String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     (RESERVED.contains(&name) || name.is_empty() || !name.chars().all(plain))
         .then(|| "a node's name has letters, digits, - and _, and is not c or product".into())
 }
 
-/// A sum that is not rounded can only be a term of another sum.
+/// Checks that an unrounded sum is only a term of another sum.
 fn unrounded(rule: &Rule) -> Option<String> {
     let open =
         |name: &str| !matches!(rule.nodes.get(name).and_then(|node| node.result), None | Some(NodeResult::Rounded(_)));
@@ -95,7 +95,7 @@ fn unrounded(rule: &Rule) -> Option<String> {
     })
 }
 
-/// c is used once.
+/// Checks that c is used once.
 fn c_uses(rule: &Rule) -> Option<String> {
     let uses = |node: &Node| {
         node.terms.iter().filter(|term| term.name == "c").count() + usize::from(node.start.as_deref() == Some("c"))

@@ -1,4 +1,4 @@
-//! Values of keys as model files write them: names of formats, roundings and rules, and codes.
+//! Values of keys in model files: names of formats, roundings and rules, and codes.
 
 use serde::{Deserialize, Deserializer, de::Error as _};
 
@@ -55,7 +55,7 @@ pub(super) fn some_tininess<'de, D: Deserializer<'de>>(deserializer: D) -> Resul
     tininess(deserializer).map(Some)
 }
 
-/// A format to round to, from a table that may have been something else.
+/// Format and rounding from a table that could have been something else.
 pub(super) fn format_and_rounding(table: toml::Table) -> Result<Rounded, String> {
     Rounded::deserialize(table).map_err(|error| error.message().to_string())
 }

@@ -1,4 +1,4 @@
-//! What a program begins and ends with: what a rule says of every step of an instruction, and whether it can hold for it.
+//! Beginning and end of a program: settings of the whole instruction, and conflicts with it.
 
 use super::{
     super::{Rounded, Step, ZeroSign, language::draft::Draft},
@@ -10,13 +10,13 @@ use crate::{
     softfloat::ResultTarget,
 };
 
-/// What a rule says of every step of an instruction.
+/// Settings of a rule for every step of an instruction.
 pub(super) struct Frame<'a> {
     pub(super) draft: &'a Draft,
     pub(super) instruction: &'a Instruction,
-    /// The code of every NaN of D.
+    /// Code of every NaN of D.
     pub(super) nan: u64,
-    /// Which bits of the significands each pair of pieces has, by the numbers of the pieces.
+    /// Bits of the significands of each pair of pieces, by the numbers of the pieces.
     pub(super) pieces: Vec<((usize, usize), (u64, u64))>,
 }
 
@@ -41,7 +41,7 @@ impl<'a> Frame<'a> {
         Ok(Frame { draft, instruction: i, nan, pieces })
     }
 
-    /// Whether block scales take part one by one or as sums of products with these factors.
+    /// Part of block scales: one by one, or as sums of products with these factors.
     pub(super) fn scaling(&self, scale_sums: Option<usize>, indices: &[usize]) -> Result<Scaling, String> {
         let i = self.instruction;
         let Some(scale) = i.scale else {
@@ -73,7 +73,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// What is wrong with block scales in what is not one sum.
+    /// Error of block scales outside a single sum.
     pub(super) fn unscaled(&self) -> String {
         match self.draft.step {
             Step::Tree => "block scales need a node of kind 'sum'".into(),
@@ -81,7 +81,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// The destination that a key names; `zero` is the sign of zero results.
+    /// Destination that a key names; `zero` is the sign of zero results.
     pub(super) fn destination(&self, to: &Rounded, zero: ZeroSign) -> Destination {
         let nan = if to.format == self.instruction.d { self.nan } else { to.format.nan().unwrap_or(0) };
         Destination {
@@ -92,7 +92,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// The program with these steps, whose last value is `value`.
+    /// Program with these steps, whose last value is `value`.
     pub(super) fn program(&self, steps: Vec<OperationStep>, value: Source, passes_nan: bool) -> Program {
         let (i, draft) = (self.instruction, self.draft);
         let unpack = |wider| Unpack { subnormals: draft.operand_subnormals, wider };
@@ -111,7 +111,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// The bits of a significand that pieces of these widths have, from the leading one down.
+/// Bits of a significand in pieces of these widths, from the leading one down.
 fn pieces(which: &str, widths: &[u32], format: &Format) -> Result<Vec<u64>, String> {
     let precision = format.float().map_or(0, |float| float.precision());
     if widths.iter().map(|width| u64::from(*width)).sum::<u64>() != u64::from(precision) {
@@ -129,7 +129,7 @@ fn pieces(which: &str, widths: &[u32], format: &Format) -> Result<Vec<u64>, Stri
         .collect())
 }
 
-/// The code of every NaN of D, 0 for integers.
+/// Code of every NaN of D; 0 for integers.
 fn nan(draft: &Draft, instruction: &Instruction) -> Result<u64, String> {
     let Instruction { a, b, c, d, .. } = instruction;
     let integers = draft.step == Step::Integer;

@@ -1,5 +1,5 @@
-//! A program in words: one line for each operation. The text is canonical: equal programs have equal texts, and digests are
-//! made of it.
+//! Programs in words, one line per operation.
+//! The text is canonical: equal programs have equal texts, and digests are computed from it.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ impl fmt::Display for Program {
 }
 
 impl Program {
-    /// The name of each value and how it is made: A, B and C, the operations by number, D.
+    /// Name and definition of each value: A, B and C, the operations by number, D.
     pub fn lines(&self) -> Vec<(String, String)> {
         let i = &self.instruction;
         let operands = [("a", i.a, 0), ("b", i.b, 1), ("c", i.c, 2)];
@@ -104,7 +104,7 @@ fn products(multiply: &Multiply) -> String {
     words.join("; ") + &nans(&multiply.nans)
 }
 
-/// Products one after the other, those of ascending k with equal steps and the same bits as one: `a[0:16:2]*b[0:16:2]`.
+/// Products in order, with runs of ascending k, equal steps and equal bits joined: `a[0:16:2]*b[0:16:2]`.
 fn runs(factors: &[Factors]) -> Vec<String> {
     let mut runs = Vec::new();
     let mut rest = factors;

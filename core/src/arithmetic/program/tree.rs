@@ -1,4 +1,4 @@
-//! A tree of nodes as a program: the steps of each node in turn.
+//! Lowering of a tree of nodes to a program: the steps of each node in turn.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use super::{
 };
 use crate::isa::Instruction;
 
-/// The program of a draft.
+/// Program of a draft.
 ///
 /// # Errors
-/// What keeps the rule from holding for this instruction, with the key or the node.
+/// The conflict of the rule with this instruction, with the key or the node.
 pub(super) fn program(draft: &Draft, instruction: &Instruction) -> Result<Program, String> {
     let frame = Frame::new(draft, instruction)?;
     let factors = factors(&frame)?;
@@ -33,7 +33,7 @@ pub(super) fn program(draft: &Draft, instruction: &Instruction) -> Result<Progra
     Ok(frame.program(tree.steps, value, passes_nan))
 }
 
-/// The factors of the products of each node.
+/// Factors of the products of each node.
 ///
 /// # Errors
 /// A k, or a pair of pieces of one, that is named twice or never, or does not exist.
@@ -62,7 +62,7 @@ fn factors(frame: &Frame<'_>) -> Result<Vec<Vec<Factors>>, String> {
         }
         all.push(factors);
     }
-    // Pieces may be left out, but no k.
+    // Pieces may be missing, but no k.
     match (0..k).find(|k| owners.range((*k, (0, 0))..=(*k, (usize::MAX, usize::MAX))).next().is_none()) {
         None => Ok(all),
         Some(k) => {
@@ -75,7 +75,7 @@ fn factors(frame: &Frame<'_>) -> Result<Vec<Vec<Factors>>, String> {
 struct Tree<'a> {
     frame: &'a Frame<'a>,
     steps: Vec<OperationStep>,
-    /// The values of nodes, by their numbers.
+    /// Values of nodes, by their numbers.
     values: BTreeMap<usize, Source>,
 }
 
@@ -85,7 +85,7 @@ impl Tree<'_> {
         self.steps.len() - 1
     }
 
-    /// A step that gives the value of a node, or leads to it.
+    /// Appends a step for the value of a node, or on the way to it.
     fn value(&mut self, node: &DraftNode, operation: ElementaryOperation) -> Source {
         Source::Value(self.push(node.group, &node.name, operation))
     }
@@ -98,7 +98,7 @@ impl Tree<'_> {
         }
     }
 
-    /// The steps of one node; its value.
+    /// Appends the steps of one node and returns its value.
     fn node(&mut self, node: &DraftNode, factors: &[Factors]) -> Result<Source, String> {
         let scaling = self.frame.scaling(node.scale_sums, node.products.as_deref().unwrap_or_default())?;
         let to = match node.result {
@@ -130,7 +130,7 @@ impl Tree<'_> {
         })
     }
 
-    /// The step that makes the products of a node.
+    /// Appends the step that makes the products of a node.
     fn multiply(&mut self, node: &DraftNode, factors: &[Factors], scaling: Scaling) -> usize {
         let multiply = Multiply {
             factors: factors.to_vec(),
@@ -141,13 +141,13 @@ impl Tree<'_> {
                 .filter(|_| node.scale_sums.is_none())
                 .map(|to| self.frame.destination(&to, ZeroSign::Ieee)),
             normalised: node.normalised,
-            // A sum settles the NaNs of its products itself.
+            // A sum handles the NaNs of its products itself.
             nans: if node.kind == DraftKind::Sum { Vec::new() } else { node.nan_operands.clone() },
         };
         self.push(node.group, &node.product_name, ElementaryOperation::Multiply(multiply))
     }
 
-    /// Products and terms in one sum, which is rounded or stays a sum.
+    /// Appends products and terms in one sum, which is rounded or stays a sum.
     fn sum(&mut self, node: &DraftNode, factors: &[Factors], scaling: Scaling, to: Option<Destination>) -> Source {
         let products = node.products.as_ref().map(|_| self.multiply(node, factors, scaling));
         let addends =
@@ -171,7 +171,7 @@ impl Tree<'_> {
         Source::Value(self.push(node.group, name, ElementaryOperation::Round { value, to, passes_nan }))
     }
 
-    /// Fused multiply-adds one after the other, from the term or the first product.
+    /// Appends a chain of fused multiply-adds, from the term or the first product.
     fn chain(&mut self, node: &DraftNode, factors: &[Factors], to: Destination) -> Source {
         let (mut sum, rest) = match (&node.terms[..], factors) {
             ([start, ..], _) => (self.source(start.input), factors),
@@ -188,7 +188,7 @@ impl Tree<'_> {
         sum
     }
 
-    /// Terms and products in ordinary additions.
+    /// Appends ordinary additions of terms and products.
     fn additions(&mut self, node: &DraftNode, factors: &[Factors], to: Destination) -> Source {
         let mut values: Vec<Source> = node.terms.iter().map(|term| self.source(term.input)).collect();
         if !factors.is_empty() {
@@ -212,7 +212,7 @@ impl Tree<'_> {
         self.value(node, ElementaryOperation::Add { terms: [x, y], to, nans })
     }
 
-    /// The sum of the first half plus the sum of the second half.
+    /// Appends the sum of the first half plus the sum of the second half.
     fn pairwise(&mut self, node: &DraftNode, values: &[Source], to: Destination) -> Source {
         match *values {
             [] => Source::Zero,

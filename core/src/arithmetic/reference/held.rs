@@ -1,22 +1,21 @@
-//! A value between two operations: exact, with what alignments and NaNs need to know of it.
+//! Values between two operations: exact, with properties for alignments and NaNs.
 
 use super::super::{Destination, NanOperand, ResultTininess, Subnormals, Unpack, ZeroSign};
 use crate::format::{Class, Decoded, Finite, Format, Overflow, Real, Rounding};
 
-/// A value between two operations.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Held {
-    /// The value; of a sum of zero the sign is that of its terms where they agree, else plus.
+    /// The value; a zero sum has the sign of its terms if they agree, else plus.
     pub(super) value: Real,
-    /// The exponent that counts in an alignment; `None` if it does not count there.
+    /// Exponent that counts in an alignment; `None` if the value does not count there.
     pub(super) exponent: Option<i32>,
-    /// Whether a zero has the sign of all its terms.
+    /// True if a zero has the sign of all its terms.
     pub(super) signed_zero: bool,
-    /// Of a NaN, its sign and payload, where that may be passed on.
+    /// Sign and payload of a NaN that may be propagated.
     payload: Option<Payload>,
 }
 
-/// The sign of a NaN and its trailing significand, of so many bits.
+/// Sign of a NaN, and its trailing significand with its width.
 #[derive(Debug, Clone, Copy)]
 struct Payload {
     negative: bool,
@@ -25,7 +24,6 @@ struct Payload {
 }
 
 impl Held {
-    /// +0.
     pub(super) const ZERO: Held = Held {
         value: Real::Finite(Finite { negative: false, significand: 0, exponent: 0, sticky: false }),
         exponent: None,
@@ -33,23 +31,23 @@ impl Held {
         payload: None,
     };
 
-    /// An exact value whose units digit has this exponent.
+    /// Exact value whose units digit has this exponent.
     pub(super) fn exact(value: Real, exponent: i32) -> Held {
         let counts = matches!(value, Real::Finite(finite) if !finite.is_zero());
         Held { value, exponent: counts.then_some(exponent), signed_zero: true, payload: None }
     }
 
-    /// A sum with the exponent that counts; of a zero, whether it has the sign of all its terms.
+    /// Sum with the exponent that counts; `signed_zero` if a zero has the sign of all its terms.
     pub(super) fn sum(value: Finite, exponent: Option<i32>, signed_zero: bool) -> Held {
         Held { exponent, signed_zero, ..Held::exact(Real::Finite(value), 0) }
     }
 
-    /// The same with another exponent.
+    /// The same value with another exponent.
     pub(super) fn with_exponent(self, exponent: Option<i32>) -> Held {
         Held { exponent, ..self }
     }
 
-    /// The datum of a format.
+    /// Datum of a format.
     pub(super) fn datum(datum: Decoded, format: &Format) -> Held {
         let held = Held::exact(datum.real(), datum.exponent + format.fraction_bits() as i32);
         let payload = Payload { negative: datum.negative, trailing: datum.significand, bits: format.fraction_bits() };
@@ -65,12 +63,12 @@ impl Held {
         self.value == Real::Nan
     }
 
-    /// The value as it leaves an operation whose NaNs are all the same.
+    /// The value after an operation whose NaNs are all the same.
     pub(super) fn without_payload(self) -> Held {
         Held { payload: None, ..self }
     }
 
-    /// The code of the value, where it goes.
+    /// Code of the value at its destination.
     pub(super) fn code(&self, to: &Destination) -> u64 {
         if let (Real::Nan, Some(payload)) = (&self.value, self.payload) {
             return payload.quiet(to.target.format).unwrap_or(to.target.nan);
@@ -93,13 +91,13 @@ impl Held {
         })
     }
 
-    /// The value as the next operation finds it.
+    /// The value for the next operation, and its code.
     pub(super) fn rounded(&self, to: &Destination) -> (Held, u64) {
         let code = self.code(to);
         (Held::datum(to.target.format.decode(code), to.target.format), code)
     }
 
-    /// The quiet NaN of this one's payload as a code of a format; `None` if it has no payload or the format has no NaN.
+    /// Quiet NaN with this payload in a format; `None` without a payload or without NaN.
     pub(super) fn quiet_nan(&self, format: &Format) -> Option<u64> {
         self.payload?.quiet(format)
     }
@@ -117,7 +115,7 @@ impl Payload {
     }
 }
 
-/// Whether a finite result with this code is subnormal, and flushed.
+/// True if a finite result with this code is subnormal and flushed.
 fn is_flushed(value: &Finite, code: u64, to: &Destination) -> bool {
     let Some(float) = to.target.format.float().filter(|_| to.subnormals != Subnormals::Keep) else { return false };
     let tiny = || {
@@ -127,7 +125,8 @@ fn is_flushed(value: &Finite, code: u64, to: &Destination) -> bool {
         ResultTininess::Before => tiny(),
         ResultTininess::After => to.target.format.decode(code).class == Class::Subnormal,
         ResultTininess::AfterUnbounded => {
-            // Below the smallest normal number by less than half (or all) of a unit of the precision, it is rounded up to it.
+            // A number below the smallest normal one by less than half (or all) of a unit of the precision rounds up to
+            // it.
             let quantum = value.leading_exponent().map(|leading| leading - float.trailing_bits as i32);
             let rounded = quantum.map(|quantum| value.round_to_quantum(quantum, to.target.rounding).0);
             let carries = rounded.is_some_and(|units| units >> (float.trailing_bits + 1) != 0);
@@ -137,7 +136,7 @@ fn is_flushed(value: &Finite, code: u64, to: &Destination) -> bool {
     }
 }
 
-/// The value of a code of an operand.
+/// Value of an operand's code.
 pub(super) fn unpacked(format: &'static Format, code: u64, unpack: &Unpack) -> Held {
     let datum = settled(format.decode(code), unpack.subnormals);
     let Some(wider) = unpack.wider else { return Held::datum(datum, format) };
@@ -152,7 +151,7 @@ pub(super) fn unpacked(format: &'static Format, code: u64, unpack: &Unpack) -> H
     Held { payload, ..held }
 }
 
-/// A datum after the treatment of subnormal numbers.
+/// Datum after the treatment of subnormals.
 fn settled(value: Decoded, subnormals: Subnormals) -> Decoded {
     if value.class != Class::Subnormal || subnormals == Subnormals::Keep {
         return value;
@@ -161,7 +160,7 @@ fn settled(value: Decoded, subnormals: Subnormals) -> Decoded {
     Decoded { class: Class::Zero, negative, significand: 0, ..value }
 }
 
-/// The first NaN among the operands `a`, `b` and `c` of an operation, in the given order.
+/// First NaN among the operands `a`, `b` and `c` of an operation, in the given order.
 pub(super) fn first_nan(order: &[NanOperand], [a, b, c]: [Option<&Held>; 3]) -> Option<Held> {
     let operand = |which: &NanOperand| match which {
         NanOperand::A => a,

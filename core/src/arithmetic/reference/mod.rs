@@ -1,4 +1,4 @@
-//! The reference evaluator: runs a program one operation at a time, on one dot-product-add, in exact integers.
+//! Reference evaluator: runs a program one operation at a time, on one dot-product-add, in exact integers.
 
 mod held;
 mod observer;
@@ -16,9 +16,10 @@ pub use observer::{Explanation, ExplanationLine};
 pub(super) use observer::{Observer, Silent};
 use sum::{Summand, sum};
 
-/// The code of D.
+/// Code of D.
 ///
-/// Panics if the operands are not as many as the instruction takes.
+/// # Panics
+/// If the number of operands is not the instruction's.
 pub(super) fn run<O: Observer>(program: &Program, case: &Case, observer: &mut O) -> u64 {
     let i = &program.instruction;
     assert!(case.a.len() == i.stored_k() && case.b.len() == i.k, "the operands of {i}");
@@ -33,13 +34,13 @@ pub(super) fn run<O: Observer>(program: &Program, case: &Case, observer: &mut O)
     machine.output()
 }
 
-/// The decoded operands of one dot-product-add, by stored k.
+/// Decoded operands of one dot-product-add, by stored k.
 struct Inputs {
     a: Vec<Held>,
     b: Vec<Held>,
-    /// The significands of A and B, of which pieces are taken.
+    /// Significands of A and B, for pieces of them.
     significands: [Vec<u64>; 2],
-    /// The product of the scales of A and B, and the exponent of its units digit, for each stored k; or nothing.
+    /// Product of the scales of A and B for each stored k, and the exponent of its units digit; empty without scales.
     scales: Vec<(Real, i32)>,
     c: Held,
 }
@@ -79,7 +80,7 @@ fn significand(held: &Held) -> u64 {
 struct Machine<'a, O> {
     program: &'a Program,
     inputs: Inputs,
-    /// The values of every step so far: one, or one for each product.
+    /// Values of every step so far: one, or one for each product.
     values: Vec<Vec<Held>>,
     observer: &'a mut O,
 }
@@ -94,7 +95,6 @@ impl<O: Observer> Machine<'_, O> {
         }
     }
 
-    /// The values of a step.
     fn step(&mut self, number: usize) -> Vec<Held> {
         let program = self.program;
         let step = &program.steps[number];
@@ -149,7 +149,7 @@ impl<O: Observer> Machine<'_, O> {
         }
     }
 
-    /// A value rounded, as the next operation finds it.
+    /// Rounds a value for the next operation.
     fn deliver(&mut self, number: usize, name: &str, value: Held, to: &Destination) -> Held {
         let (held, code) = value.rounded(to);
         let group = self.program.steps[number].group;
@@ -157,7 +157,7 @@ impl<O: Observer> Machine<'_, O> {
         held
     }
 
-    /// The exact product of two factors, or of pieces of them.
+    /// Exact product of two factors, or of pieces of them.
     fn product(&self, factors: &Factors) -> Real {
         let (a, b) = (&self.inputs.a[factors.k].value, &self.inputs.b[factors.k].value);
         match (a, b) {
@@ -169,7 +169,7 @@ impl<O: Observer> Machine<'_, O> {
                 let (a, b) = (piece(a, x[factors.k], factors.a), piece(b, y[factors.k], factors.b));
                 softfloat::product(&Real::Finite(a), &Real::Finite(b))
             }
-            // Every piece of a product that is not finite is that product.
+            // Every piece of a non-finite product is that product.
             _ => softfloat::product(a, b),
         }
     }
@@ -180,7 +180,7 @@ impl<O: Observer> Machine<'_, O> {
             _ => {
                 let products: Vec<Held> = multiply.factors.iter().map(|factors| self.term(multiply, factors)).collect();
                 let summed = |operation: &ElementaryOperation| matches!(operation, ElementaryOperation::Sum(sum) if sum.products.contains(&number));
-                // The products of a sum are explained there, with what is kept of them.
+                // The products of a sum are explained there, with their kept bits.
                 if !self.program.operations().any(summed) {
                     let group = self.program.steps[number].group;
                     for (at, held) in products.iter().enumerate() {
@@ -192,13 +192,13 @@ impl<O: Observer> Machine<'_, O> {
         }
     }
 
-    /// One product, with its scales.
+    /// One product with its scales.
     fn term(&self, multiply: &Multiply, factors: &Factors) -> Held {
         let (a, b) = (&self.inputs.a[factors.k], &self.inputs.b[factors.k]);
         if let Some(nan) = first_nan(&multiply.nans, [Some(a), Some(b), None]) {
             return nan;
         }
-        // A zero has no exponent that counts, and so has its product.
+        // A zero has no exponent that counts, and neither has its product.
         let exponent = a.exponent.zip(b.exponent).map_or(0, |(a, b)| a + b);
         let mut held = Held::exact(limited(self.product(factors), multiply.limit), exponent);
         if let Some(to) = &multiply.rounded {
@@ -214,7 +214,7 @@ impl<O: Observer> Machine<'_, O> {
         }
     }
 
-    /// The exact sum of a run of products times their common scales.
+    /// Exact sum of a run of products, times their common scales.
     fn scaled_sum(&self, multiply: &Multiply, run: &[Factors]) -> Held {
         let products: Vec<Real> = run.iter().map(|factors| limited(self.product(factors), multiply.limit)).collect();
         let sum = special_sum(products.iter()).unwrap_or_else(|| {
@@ -240,12 +240,12 @@ impl<O: Observer> Machine<'_, O> {
     }
 }
 
-/// `x + y`, not yet rounded.
+/// Unrounded `x + y`.
 fn added(x: &Held, y: &Held, to: &Destination) -> Held {
     Held::exact(softfloat::sum(&x.value, &y.value, to.target.rounding == Rounding::Rd), 0)
 }
 
-/// A product at or above the limit is infinite.
+/// Makes a product at or above the limit infinite.
 fn limited(product: Real, limit: Option<i32>) -> Real {
     match (product, limit) {
         (Real::Finite(finite), Some(limit)) if finite.leading_exponent().is_some_and(|e| e >= limit) => {
@@ -255,7 +255,7 @@ fn limited(product: Real, limit: Option<i32>) -> Real {
     }
 }
 
-/// The exact integer sum, brought into its range.
+/// Exact integer sum, brought into its range.
 fn integer<O: Observer>(program: &Program, own: &IntegerSum, case: &Case, observer: &mut O) -> u64 {
     let i = &program.instruction;
     let signed = |format: &Format, code: u64| {
@@ -281,13 +281,13 @@ fn integer<O: Observer>(program: &Program, own: &IntegerSum, case: &Case, observ
     code
 }
 
-/// The name of a product in explanations.
+/// Name of a product in explanations.
 fn factors_name(factors: &Factors) -> String {
     let bits = |mask: u64| if mask == u64::MAX { String::new() } else { format!("&{mask:#x}") };
     format!("a[{k}]{}*b[{k}]{}", bits(factors.a), bits(factors.b), k = factors.k)
 }
 
-/// The name of an addend of a sum: what a chain of groups goes on from counts as its c.
+/// Name of a sum's addend; the value that a chain of groups continues from is its c.
 fn addend_name(program: &Program, source: Source) -> String {
     match source {
         Source::C => "c".into(),
@@ -297,7 +297,7 @@ fn addend_name(program: &Program, source: Source) -> String {
     }
 }
 
-/// The name of a value of a list of products.
+/// Name of a value of a list of products.
 fn product_name(multiply: &Multiply, at: usize) -> String {
     match multiply.scaling {
         Scaling::Sums(run) => {
@@ -308,7 +308,7 @@ fn product_name(multiply: &Multiply, at: usize) -> String {
     }
 }
 
-/// The line of a rounding to `code`.
+/// Line of a rounding to `code`.
 fn rounding(group: Option<usize>, what: &str, target: &ResultTarget, code: u64) -> ExplanationLine {
     let what = match target.format.is_integer() {
         true => what.to_string(),

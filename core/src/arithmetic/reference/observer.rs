@@ -1,47 +1,47 @@
-//! One dot-product-add, step by step: what the reference says about its work.
+//! Explanation of one dot-product-add, step by step, by the reference.
 
 use crate::format::{Finite, Format, Real};
 
-/// The steps of one dot-product-add, and its result.
+/// Steps of one dot-product-add, and its result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explanation {
-    /// What happened, in order.
+    /// Steps, in order.
     pub lines: Vec<ExplanationLine>,
-    /// The code of D.
+    /// Code of D.
     pub d: u64,
 }
 
-/// One line of an explanation.
+/// Line of an explanation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExplanationLine {
-    /// The group that it belongs to, counted from 0; `None` for what happens outside of groups.
+    /// Group, counted from 0; `None` outside of groups.
     pub group: Option<usize>,
-    /// What it is about: `a[3]*b[3]`, `c`, `sum`, `rounded to f32 RZ`.
+    /// Subject: `a[3]*b[3]`, `c`, `sum`, `rounded to f32 RZ`.
     pub what: String,
-    /// Its exact value (of a rounding: after it).
+    /// Exact value; for a rounding, the rounded one.
     pub value: Real,
-    /// The exponent that counts in an alignment; of an alignment, the largest.
+    /// Exponent that counts in an alignment; for an alignment, the largest one.
     pub exponent: Option<i32>,
-    /// Of a term, what alignment keeps of it.
+    /// Part of a term that the alignment keeps.
     pub kept: Option<Finite>,
-    /// Of a rounding, the format and the code.
+    /// Format and code of a rounding.
     pub code: Option<(&'static Format, u64)>,
 }
 
 impl ExplanationLine {
-    /// A line without exponent, kept part and code.
+    /// Line without exponent, kept part and code.
     pub(super) fn new(group: Option<usize>, what: impl Into<String>, value: Real) -> ExplanationLine {
         ExplanationLine { group, what: what.into(), value, exponent: None, kept: None, code: None }
     }
 }
 
-/// Observes an evaluation.
+/// Observer of an evaluation.
 pub(in crate::arithmetic) trait Observer {
-    /// Takes a line; it is only made where somebody observes.
+    /// Takes a line; lines are made only for an observer.
     fn line(&mut self, line: impl FnOnce() -> ExplanationLine);
 }
 
-/// Observes nothing.
+/// Observer that ignores everything.
 pub(in crate::arithmetic) struct Silent;
 
 impl Observer for Silent {

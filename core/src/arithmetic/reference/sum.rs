@@ -1,4 +1,4 @@
-//! The sum of the reference: values aligned, cut, and added exactly.
+//! Sums of the reference: values aligned, truncated, and added exactly.
 
 use super::{
     super::{NanOperand, Sum},
@@ -7,20 +7,20 @@ use super::{
 };
 use crate::number::{Finite, Real, exact_sum, special_sum};
 
-/// A value of a sum.
+/// Value of a sum.
 pub(super) struct Summand {
     pub(super) held: Held,
-    /// Bits kept of it, where they are its own; how far below the largest exponent it is left out.
+    /// Bits kept of it, if they are its own, and the distance below the largest exponent beyond which it is ignored.
     pub(super) bits: Option<i32>,
     pub(super) drop: Option<i32>,
-    /// Of a product, its factors.
+    /// Factors of a product.
     pub(super) factors: Option<[Held; 2]>,
 }
 
-/// How far behind its leading bit a sum has what stands for all that was cut off: behind whatever it is rounded to.
+/// Distance of the sticky bit below a sum's leading bit: below every rounding.
 const FAR_BEHIND: i32 = 110;
 
-/// The sum of `products`, then `addends`; `name` names each, by its place.
+/// Sum of `products`, then `addends`; `name` names each, by its place.
 pub(super) fn sum<O: Observer>(
     sum: &Sum,
     products: &[Summand],
@@ -87,7 +87,7 @@ fn line(group: Option<usize>, name: String, held: &Held, kept: Option<Finite>) -
     }
 }
 
-/// The sign that all terms have if all are zeros that have one.
+/// Common sign of terms that are all signed zeros; `None` otherwise.
 fn zero_sign<'a>(mut terms: impl Iterator<Item = &'a Held>) -> Option<bool> {
     let sign = |held: &Held| match held.value {
         Real::Finite(value) if value.is_zero() && held.signed_zero && held.exponent.is_none() => Some(value.negative),
@@ -97,7 +97,7 @@ fn zero_sign<'a>(mut terms: impl Iterator<Item = &'a Held>) -> Option<bool> {
     terms.all(|held| sign(held) == Some(first)).then_some(first)
 }
 
-/// The NaN of a sum: the first of its operands in the order, or one without payload.
+/// NaN of a sum: the first of its operands in the order, or one without payload.
 fn passed_on(order: &[NanOperand], products: &[Summand], addends: &[Summand]) -> Held {
     let of_products = || {
         let of = |term: &Summand| term.factors.as_ref().and_then(|[a, b]| first_nan(order, [Some(a), Some(b), None]));
