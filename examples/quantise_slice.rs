@@ -1,4 +1,4 @@
-//! A slice in e4m3, in f16 (as numbers of the crate `half`) and in blocks, and the largest error of each.
+//! A slice in e4m3, in f16 (numbers of the crate `half`) and in blocks, with the largest errors.
 
 use tcnum::format::{
     self, Overflow, Rounding,
@@ -17,7 +17,7 @@ fn main() -> tcnum::Result<()> {
     Ok(())
 }
 
-/// `values` rounded to a format, and read again.
+/// `values` rounded to a format and back.
 fn there_and_back<E: SliceElement>(name: &str, values: &[f32]) -> tcnum::Result<Vec<f32>> {
     let format = format::find(name)?;
     let mut codes = vec![E::default(); values.len()];
@@ -27,7 +27,7 @@ fn there_and_back<E: SliceElement>(name: &str, values: &[f32]) -> tcnum::Result<
     Ok(back)
 }
 
-/// The largest absolute error.
+/// Largest absolute error.
 fn error(values: &[f32], rounded: &[f32]) -> f32 {
     values.iter().zip(rounded).map(|(x, y)| (x - y).abs()).fold(0.0, f32::max)
 }

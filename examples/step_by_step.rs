@@ -1,4 +1,4 @@
-//! What an arithmetic does with one case, step by step.
+//! Explanation of one case in an arithmetic, step by step.
 
 use tcnum::{
     arithmetic::Model,

@@ -1,4 +1,4 @@
-//! A device of one's own against a model: one that adds in f32, one product after the other.
+//! Comparison of a user's device, which adds in f32 one product after another, with a model.
 
 use tcnum::{
     Result,

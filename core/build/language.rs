@@ -1,4 +1,4 @@
-//! Language of model files, for the build: the program's own sources, so that both refuse the same files.
+//! Language of model files, for the build: the program's own sources, so that both refuse alike.
 //!
 //! Their paths begin at the crate, so the root of a crate with this module imports its items.
 

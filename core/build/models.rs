@@ -19,11 +19,11 @@ struct Head {
     architectures: Vec<Spanned<String>>,
 }
 
-/// Rust expression of the models: name, targets and text, in the order of the targets, models without targets last.
+/// Rust expression of the models: name, targets and text, in the order of the targets.
+/// Models without targets are last.
 ///
 /// A file is refused if its name differs from the one it states, if it describes a target that does not exist or has a
-/// model already
-/// (the model of a GPU is found by its target), or if the program would refuse it.
+/// model already (the model of a GPU is found by its target), or if the program would refuse it.
 pub(crate) fn table(files: &[File], targets: &[Target]) -> Result<String, String> {
     let mut owners: HashMap<String, &str> = HashMap::new();
     let mut rows = Vec::new();

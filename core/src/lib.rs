@@ -1,7 +1,7 @@
-//! Low-precision floating-point formats, soft-float arithmetic, and the arithmetic of matrix instructions as data.
+//! Low-precision formats, soft-float arithmetic, and the arithmetic of matrix instructions as data.
 //!
-//! This is the part of `tcnum` to depend on: formats, blocks and slices; scalar operations and exact sums, each with a judge by
-//! MPFR; instructions and models; programs and their evaluators. It has no command line and needs no GPU.
+//! This is the part of `tcnum` to depend on: formats, blocks and slices; scalar operations and exact sums, each with a
+//! judge by MPFR; instructions and models; programs and their evaluators. It has no command line and needs no GPU.
 //!
 //! Encode a value: 464 lies half-way between 448, the largest e4m3 number, and where the next one would be.
 //!
@@ -27,7 +27,8 @@
 //! # }
 //! ```
 //!
-//! One dot-product-add as a tensor core computes it: Hopper cuts products of e4m3 off 13 bits below the point of the largest.
+//! One dot-product-add as a tensor core computes it: Hopper cuts products of e4m3 off 13 bits below the point of the
+//! largest.
 //!
 //! ```
 //! use tcnum_core::{arithmetic::Model, isa::{self, Case}};

@@ -1,4 +1,4 @@
-//! The files that the build collects: a wrong target or model file is refused with its name and the line.
+//! Files that the build collects: a wrong target or model file is refused with its name and the line.
 
 // The modules of build.rs, of which the tests call a part.
 #![allow(dead_code)]
@@ -20,7 +20,7 @@ fn file(folder: &str, name: &str, text: &str) -> File {
     File { path: format!("{folder}/{name}.toml"), name: name.into(), text: text.into() }
 }
 
-/// What is said of the target file `sm_95a` with this text, beside one that has everything of AMD's table.
+/// Error of the target file `sm_95a` with this text, next to a target with everything of AMD's table.
 fn refused(text: &str) -> String {
     let all = file("targets", "gfx000", "title = \"everything\"\n[matrix]\nnative = [\"mfma.*\"]\n");
     let files = [all, file("targets", "sm_95a", text)];
@@ -82,7 +82,7 @@ node.odd = { kind = "sum", products = "1::2", terms = ["even", "c"], result = { 
 nan = "0x7fffffff"
 "#;
 
-/// What is said of the model file `new` with this text, beside one of Hopper.
+/// Error of the model file `new` with this text, next to a model of Hopper.
 fn model_refused(text: &str) -> Option<String> {
     let targets = [file("targets", "sm_90a", "title = \"Hopper\"\n")];
     let targets = targets::read(&targets).unwrap();

@@ -1,8 +1,8 @@
-//! The public items of the core are those that were agreed on: a change of the API is a deliberate act.
+//! Snapshot of the public items of the core: a change of the API is a deliberate act.
 //!
-//! What is public is read from the sources. (Every `pub` item can be reached from outside: the compiler warns of any other, `unreachable_pub`.)
-//! An item stands under the module that declares it, and under every `pub use` that gives it another path. Implementations of traits are
-//! not listed.
+//! The sources say what is public. (Every `pub` item can be reached from outside: the compiler warns of any other,
+//! `unreachable_pub`.) An item stands under the module that declares it, and under every `pub use` that gives it
+//! another path. Implementations of traits are not listed.
 
 use std::{
     collections::BTreeSet,
@@ -22,21 +22,21 @@ fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// Rust as people space it, of tokens with a space between any two.
+/// Rust with usual spaces, from tokens with a space between any two.
 fn spaced(tokens: impl ToTokens) -> String {
     let tight = ["::", "<", ">", "(", ")", "[", "]", ",", ":", "&", ";", "'", "?", "!"];
     let mut text = tokens.to_token_stream().to_string();
     for mark in tight {
         text = text.replace(&format!(" {mark}"), mark).replace(&format!("{mark} "), mark);
     }
-    // What has a space behind it or on both sides.
+    // Marks with a space after them or on both sides.
     for (from, to) in [(",", ", "), (":", ": "), (": : ", "::"), (";", "; "), ("->", " -> "), ("> {", ">{")] {
         text = text.replace(from, to);
     }
     text.replace("  ", " ").replace(" - > ", " -> ")
 }
 
-/// Whether an item is hidden from the documentation, or there only in builds of tests or of fewer features.
+/// True if an item is hidden from the documentation, or only in builds of tests or of fewer features.
 fn left_out(attributes: &[Attribute]) -> bool {
     if attributes.iter().any(|a| a.path().is_ident("doc") && a.meta.to_token_stream().to_string().contains("hidden")) {
         return true;
@@ -50,7 +50,7 @@ fn is_public(visibility: &Visibility) -> bool {
     matches!(visibility, Visibility::Public(_))
 }
 
-/// What `keys!` declares: a table of a model file and the rows of its keys.
+/// Declaration by `keys!`: a table of a model file and the rows of its keys.
 struct KeyTable {
     name: String,
     rows: Ident,
@@ -58,7 +58,7 @@ struct KeyTable {
     fields: Vec<(Ident, Type)>,
 }
 
-/// Reads what `keys!` is given.
+/// Reads the argument of `keys!`.
 fn keys(input: ParseStream) -> syn::Result<KeyTable> {
     input.call(Attribute::parse_outer)?;
     let name: Ident = input.parse()?;
@@ -90,7 +90,7 @@ fn keys(input: ParseStream) -> syn::Result<KeyTable> {
     Ok(KeyTable { name: name.to_string(), rows, key, fields })
 }
 
-/// The public items that were found, each a line.
+/// Public items found, one per line.
 #[derive(Default)]
 struct Api {
     lines: BTreeSet<String>,
@@ -102,7 +102,7 @@ impl Api {
         self.lines.insert(format!("{module}: {kind} {rest}"));
     }
 
-    /// The items of a file, whose own modules are below `folder`.
+    /// Adds the items of a file, whose own modules are below `folder`.
     fn file(&mut self, file: &Path, folder: &Path, module: &str) {
         let text = fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         let parsed = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
@@ -192,7 +192,7 @@ impl Api {
     }
 }
 
-/// A variant and the types of what belongs to it: `Found { at: usize }`.
+/// Variant with the types of its fields: `Found { at: usize }`.
 fn variant(variant: &syn::Variant) -> String {
     let type_of = |field: &syn::Field| match &field.ident {
         Some(name) => format!("{name}: {}", spaced(&field.ty)),
@@ -206,7 +206,7 @@ fn variant(variant: &syn::Variant) -> String {
     }
 }
 
-/// A function without the word: `name(x: u8) -> u8`.
+/// Function without the keyword: `name(x: u8) -> u8`.
 fn function(signature: &syn::Signature) -> String {
     let text = spaced(signature);
     text.strip_prefix("fn ").map_or(text.clone(), String::from)

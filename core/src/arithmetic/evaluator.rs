@@ -1,4 +1,4 @@
-//! Evaluator of one instruction's arithmetic: the reference for one element, the fast evaluator for many.
+//! Evaluator of one instruction: the reference for one element, the fast evaluator for many.
 
 use super::{
     Program, Rule,
@@ -74,7 +74,7 @@ impl Evaluator {
         Explanation { lines, d }
     }
 
-    /// D codes `[count][m][n]` of `tiles`, computed on all cores; equal to [`Evaluator::dot`] of each element.
+    /// D codes `[count][m][n]` of `tiles`, computed on all cores; equal to [`Evaluator::dot`].
     pub fn execute(&self, tiles: &Tiles) -> Codes {
         let mut bytes = self.room(tiles);
         let (each, i) = (self.tile_bytes(), &self.program.instruction);
@@ -86,7 +86,7 @@ impl Evaluator {
         self.codes(bytes)
     }
 
-    /// [`Evaluator::execute`] on the calling thread alone, for callers that share their work among the cores.
+    /// [`Evaluator::execute`] on the calling thread, for callers that share their work among the cores.
     /// (A thread that waits for its own share would begin other shares of the pool, nested until its stack overflows.)
     pub fn execute_here(&self, tiles: &Tiles) -> Codes {
         let mut bytes = self.room(tiles);
@@ -95,8 +95,8 @@ impl Evaluator {
         self.codes(bytes)
     }
 
-    /// Computes the bytes of the D codes of tiles, from operands given by name (see [`operands`]) as little-endian
-    /// bytes.
+    /// Computes the bytes of the D codes of tiles, from operands given by name (see [`operands`]).
+    /// Bytes are little-endian.
     ///
     /// It equals [`Evaluator::execute`] but copies only parts of the operands, and for tiles of one element mostly
     /// nothing.

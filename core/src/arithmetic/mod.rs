@@ -1,10 +1,8 @@
 //! Arithmetic of matrix instructions as data (`models/*.toml`), and its evaluation.
 //!
 //! A [`Model`] is a list of rules. Each rule covers instructions by name pattern and describes their dot-product-add.
-//! For an instruction a
-//! rule is lowered to a [`Program`], which the [`Evaluator`] runs: one element at a time by the reference, many at a
-//! time by the fast
-//! evaluator. Nothing here asks for a GPU by name.
+//! For an instruction a rule is lowered to a [`Program`], which the [`Evaluator`] runs: one element at a time by the
+//! reference, many at a time by the fast evaluator. Nothing here asks for a GPU by name.
 
 mod evaluator;
 mod fast;

@@ -91,8 +91,7 @@ impl Model {
     ///
     /// # Errors
     /// A request error: the model does not cover the instruction (with the models that do), or its rule does not fit
-    /// the instruction's formats
-    /// (with file, rule and key).
+    /// the instruction's formats (with file, rule and key).
     pub fn evaluator(&self, instruction: &Instruction) -> Result<Evaluator> {
         self.program(instruction).map(Evaluator::new)
     }

@@ -34,6 +34,7 @@ impl<'a> ScalarRule<'a> {
         self.form
     }
 
+    /// Rounding direction.
     pub fn rounding(&self) -> Rounding {
         self.rounding
     }

@@ -1,5 +1,4 @@
-//! Foundations of every module: errors, threads, reading of files, names, digests, functions for several instruction
-//! sets.
+//! Foundations: errors, threads, file reading, names, digests, functions for several instruction sets.
 //! Shared with the program `tcnum` of the same version; no promise is made about them.
 
 pub mod digest;

@@ -1,8 +1,7 @@
 //! Work shared among the threads of rayon's pool, with the results in the order of the items.
 //!
 //! The code that divides the work is compiled once. With `par_iter().map(work).collect()` instead, rayon's code is
-//! compiled for each
-//! caller, and the debug build of the program's library has 200 MB instead of 171 MB
+//! compiled for each caller, and the debug build of the program's library has 200 MB instead of 171 MB
 //! (`CARGO_INCREMENTAL=0 cargo build -p tcnum --lib`, then `ls -l target/debug/libtcnum.rlib`).
 
 use std::{
@@ -17,7 +16,7 @@ use rayon::prelude::*;
 
 use super::{error::Result, threads};
 
-/// Calls `work` with ranges that make up `0..count`: one per thread, and smaller ones as threads run out of work.
+/// Calls `work` with ranges that make up `0..count`, smaller ones as threads run out of work.
 fn ranges(count: usize, work: &(dyn Fn(Range<usize>) + Sync)) {
     if count == 1 {
         return work(0..1);

@@ -14,7 +14,7 @@ use rayon::{ThreadBuilder, ThreadPoolBuilder};
 
 /// Address space that the threads of the pool leave free, in bytes.
 const ROOM: usize = 256 << 20;
-/// Size of a block, in bytes, whose release raises the GNU allocator's threshold for returning memory to the system.
+/// Size in bytes of a freed block that raises the GNU allocator's threshold for returning memory.
 /// The initial threshold is 128 KiB: larger blocks would be mapped and cleared again each time.
 const KEPT: usize = 16 << 20;
 /// Most threads of the pool on a machine with fewer cores.
@@ -29,10 +29,9 @@ pub fn count() -> usize {
 /// Starts the pool of threads, unless there is one.
 ///
 /// It has one thread per core, or `RAYON_NUM_THREADS`, at most 256 or the number of cores. Where processes or memory
-/// are limited, it has
-/// half of the threads that can be started, so that others have room; where none can, the calling thread does all the
-/// work. Everything
-/// that uses rayon calls this first: a command that shares no work starts no thread.
+/// are limited, it has half of the threads that can be started, so that others have room; where none can, the calling
+/// thread does all the work. Everything that uses rayon calls this first: a command that shares no work starts no
+/// thread.
 pub fn start_pool() {
     static ONCE: Once = Once::new();
     if rayon::current_thread_index().is_none() {
@@ -75,7 +74,7 @@ fn wanted(asked: Option<&str>, cores: usize) -> usize {
 /// A thread that waits for its builder.
 type Worker = Sender<ThreadBuilder>;
 
-/// Waiting threads made by `spawn`: `wanted` of them, or half of those that could be started, once the rest have ended.
+/// Waiting threads made by `spawn`: `wanted`, or half of those that could start, once the rest ended.
 fn workers(
     wanted: usize,
     mut spawn: impl FnMut(Box<dyn FnOnce() + Send>) -> io::Result<JoinHandle<()>>,

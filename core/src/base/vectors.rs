@@ -76,8 +76,7 @@ thread_local! {
 
 /// Defines a function compiled for each set of [`Vectors`]; a call runs the widest one of this machine.
 /// Its callees must be inlined to be compiled for the same instructions. On x86-64 a second, smaller body may be given
-/// for the machines
-/// that have none of the sets.
+/// for the machines that have none of the sets.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! vectorised {

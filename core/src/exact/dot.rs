@@ -33,7 +33,7 @@ pub enum ExactSum<'a> {
     },
     /// A finite sum: every term is finite.
     Finite {
-        /// The sum. (An error measurement subtracts the result and adds it back.)
+        /// The sum; mutable because a measurement subtracts the result and adds it back.
         accumulator: &'a mut Accumulator,
         /// True if every term, c included, is -0, so that the sum is -0; every other zero sum is +0.
         negative_zero: bool,
@@ -121,7 +121,7 @@ impl ExactSum<'_> {
         format.encode(&self.real(), rounding, overflow)
     }
 
-    /// The sum, rounded toward minus infinity, modulo `2^bits`: the result of accumulation in an integer format.
+    /// The sum, rounded toward minus infinity, modulo `2^bits`, as accumulated in an integer format.
     /// `None` for a NaN or infinite sum and for floating-point formats.
     pub fn wrapped(&self, format: &Format) -> Option<u64> {
         match self {

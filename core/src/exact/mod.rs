@@ -1,5 +1,4 @@
-//! Exact references: the dot-product-add as a dyadic integer and, independently, by MPFR; errors against the exact
-//! value.
+//! Exact dot-product-adds, in integers and independently by MPFR, and errors against them.
 
 mod dot;
 mod error;

@@ -1,8 +1,7 @@
 //! Judge of the exact dot-product-add, by MPFR (crate `rug`).
 //!
 //! This module shares no computation with the rest of the crate. MPFR adds, multiplies and treats NaN, infinities and
-//! zeros;
-//! [`format::mpfr`] reads codes and rounds sums.
+//! zeros; [`format::mpfr`] reads codes and rounds sums.
 
 use std::cmp::Ordering;
 
@@ -62,7 +61,7 @@ impl MpfrDot {
         &self.sum
     }
 
-    /// The last sum rounded to a code of `format`, by the rules of [`ExactSum::round`](super::ExactSum::round).
+    /// The last sum rounded to a code of `format`, as by [`ExactSum::round`](super::ExactSum::round).
     pub fn round(&mut self, format: &Format, rounding: Rounding, overflow: Overflow) -> Option<u64> {
         self.rounder.round(&self.sum, format, rounding, overflow)
     }

@@ -4,7 +4,7 @@ use super::{Encoding, Float, Format, Overflow, Specials, Zeros, layout::Layout};
 use crate::number::{Finite, Real, Rounding};
 
 impl Format {
-    /// Code of `value`, rounded once; `None` if the format has no code for it (NaN in a format without NaN).
+    /// Code of `value`, rounded once; `None` for NaN in a format without NaN.
     ///
     /// - A value that rounds beyond the largest finite magnitude follows `overflow`.
     /// - A zero keeps its sign where the format has both zeros. A format without zero (e8m0) gets its smallest number.
@@ -52,7 +52,7 @@ impl Format {
         self.float().and_then(|f| f.infinity(negative))
     }
 
-    /// Largest finite number of the given sign; for unsigned formats and a negative sign, the smallest number.
+    /// Largest finite number of the given sign; the smallest number for -, in unsigned formats.
     pub fn largest(&self, negative: bool) -> u64 {
         match &self.encoding {
             Encoding::Float(float) => float.largest_code(negative),

@@ -1,8 +1,7 @@
 //! Positions of a code's fields, and the only rounding of a significand to a code.
 //!
 //! The *magnitude* of a code is its bits without sign and padding: biased exponent and trailing significand. Magnitudes
-//! ascend by one
-//! from each number to the next, so that a carry of the significand moves into the exponent.
+//! ascend by one from each number to the next, so that a carry of the significand moves into the exponent.
 
 use super::{Float, Zeros};
 use crate::number::{Rounding, Word};
@@ -106,8 +105,7 @@ impl Layout {
     /// Rounds `significand * 2^(leading + 1 - BITS)` once.
     ///
     /// The significand is left-justified, not zero and may be jammed; its leading bit weighs `2^leading`. The word must
-    /// be at least 2 bits
-    /// wider than the precision; for stochastic rounding, wider by one more than the random bits.
+    /// be at least 2 bits wider than the precision; for stochastic rounding, wider by one more than the random bits.
     #[inline]
     pub(crate) fn round<W: Word>(
         &self,
@@ -131,7 +129,8 @@ impl Layout {
         (self.emin..=self.emax).contains(&leading)
     }
 
-    /// [`Layout::round`] of a value whose leading exponent [is inside](Layout::is_inside), and true if inexact.
+    /// [`Layout::round`] for leading exponents that [are inside](Layout::is_inside).
+    /// Returns the magnitude, and true if inexact.
     #[inline(always)]
     pub(crate) fn round_inside<W: Word>(
         &self,

@@ -1,8 +1,7 @@
 //! Number formats as data: one record each, exact decoding, correctly rounded encoding.
 //!
 //! A [`Format`] is a finite set of codes with values. Nothing in this module asks for a format by name: decoding and
-//! encoding depend only
-//! on the fields of the record. A new format is a new record in `table.rs`.
+//! encoding depend only on the fields of the record. A new format is a new record in `table.rs`.
 
 pub mod block;
 mod containment;

@@ -1,8 +1,8 @@
 //! Judge of decoding and encoding, by MPFR (crate `rug`).
 //!
 //! This module shares no computation with the rest of the crate: it reads the fields of a format's record, builds the
-//! numbers itself, and
-//! rounds by comparing scaled integers. (MPFR's own rounding to a precision would round subnormal numbers twice.)
+//! numbers itself, and rounds by comparing scaled integers. (MPFR's own rounding to a precision would round subnormal
+//! numbers twice.)
 
 use std::cmp::Ordering;
 
@@ -120,8 +120,7 @@ impl Rounder {
     /// Code of `|value|` rounded with an unbounded exponent, and true if it differs from `|value|`.
     ///
     /// Codes of positive numbers ascend by one from each number to the next: the code is the quantum's rank times the
-    /// numbers in a binade,
-    /// plus units of the quantum.
+    /// numbers in a binade, plus units of the quantum.
     pub(crate) fn magnitude(&mut self, value: &Float, format: &super::Float, rounding: Rounding) -> (u128, bool) {
         let width = format.trailing_bits as i32;
         let hidden_at_zero = format.zeros == Zeros::None;

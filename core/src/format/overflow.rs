@@ -3,8 +3,7 @@
 /// Result of a value whose rounded magnitude exceeds the largest finite one, and of an infinity.
 ///
 /// An infinity counts as a value beyond the range, so that saturation makes it finite even where the format has
-/// infinities (as OFP8 1.0
-/// has it for saturating conversion to e5m2). Integer formats always saturate.
+/// infinities (as OFP8 1.0 has it for saturating conversion to e5m2). Integer formats always saturate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Overflow {
     /// The rule of the format's own standard (`overflow` in its record).

@@ -14,8 +14,7 @@ use crate::{
 /// Format of a command line: a name that [`find`] knows, or a file that ends in `.toml`.
 ///
 /// The file is a record (see [`Format::from_toml`]). Names inside foreign files (recordings, models) go to [`find`], so
-/// that they open no
-/// file.
+/// that they open no file.
 ///
 /// # Errors
 /// Like [`find`]; a file that cannot be read or is not a record of a format, with file, line, key and allowed values.

@@ -47,7 +47,7 @@ impl Format {
         })
     }
 
-    /// Pattern as [`Format::split`] writes a code: `S` for a sign, `p` for padding, `x` for another free bit.
+    /// Pattern in the form of [`Format::split`]: `S` for a sign, `p` for padding, `x` for another free bit.
     pub fn split_pattern(&self, pattern: &Pattern) -> String {
         let (fixed, free) = (self.split(pattern.code), self.split(pattern.free));
         let sign = if self.sign_bit() == 0 { usize::MAX } else { 0 };

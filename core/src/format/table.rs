@@ -9,7 +9,7 @@ const FNUZ: &str = "Noune et al., 8-bit Numerical Formats for Deep Neural Networ
 const PTX: &str = "NVIDIA PTX ISA 9.0";
 const SDM: &str = "Intel 64 and IA-32 Architectures Software Developer's Manual 2";
 
-/// Signed format with both zeros, subnormals and IEEE 754 infinities and NaNs: basis of the records below.
+/// Signed format with both zeros, subnormals, IEEE 754 infinities and NaNs: basis of the records below.
 const IEEE: Float = Float {
     signed: true,
     exponent_bits: 0,

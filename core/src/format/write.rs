@@ -1,4 +1,4 @@
-//! Codes and their values as text: hexadecimal, bit fields, exact decimal, integer times a power of two.
+//! Codes and values as text: hexadecimal, bit fields, exact decimal, integer times a power of two.
 
 use num_bigint::BigUint;
 
@@ -42,8 +42,8 @@ impl Format {
 impl Decoded {
     /// Value in decimal: exact within 21 significant digits, else rounded to 17 after a `~`.
     ///
-    /// The 17 digits read back as the same double. `inf`, `NaN`; a zero has its sign. Example: the smallest e4m3 number is
-    /// `0.001953125`, the smallest bf16 number `~9.1835496157991212e-41`.
+    /// The 17 digits read back as the same double. `inf`, `NaN`; a zero has its sign. Example: the smallest e4m3 number
+    /// is `0.001953125`, the smallest bf16 number `~9.1835496157991212e-41`.
     pub fn decimal(&self) -> String {
         if !matches!(self.class, Class::Subnormal | Class::Normal) {
             return self.signed(String::new());
@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(find("bf16").unwrap().decode(0x8001).scaled(), "-1*2^-133");
     }
 
-    /// Every code of 16 bits and fewer, and every 65,521st of the others.
+    /// Every code of formats of at most 16 bits, and every 65,521st of wider formats.
     fn codes(format: &Format) -> impl Iterator<Item = u64> {
         let step = if format.bits <= 16 { 1 } else { (format.code_mask() / 65_521) | 1 };
         (0..=65_535u64).map(move |i| i.wrapping_mul(step)).take_while(|&code| code <= format.code_mask())

@@ -93,15 +93,12 @@ const STREAM_TILES: u32 = 32;
 /// Draws operands for `samples` samples of `op`.
 ///
 /// The samples of the three isolated operations lie on the diagonals of the tiles, so that each has operands of its
-/// own, drawn in the order
-/// a0, b0, a1, b1, c0: the same sequence of values for every instruction. For [`Op::Dot`] every element of D is a
-/// sample, and the first
-/// stream of [`Distribution::Corners`] begins with the named corners ([`Corners`]), followed by tiles of the
-/// [adversarial stream](stream).
+/// own, drawn in the order a0, b0, a1, b1, c0: the same sequence of values for every instruction. For [`Op::Dot`] every
+/// element of D is a sample, and the first stream of [`Distribution::Corners`] begins with the named corners
+/// ([`Corners`]), followed by tiles of the [adversarial stream](stream).
 ///
 /// In sparse forms the isolated operations use the first elements of the first chunks, and dots random positions. Block
-/// scales are 1; in
-/// dots they are powers of two about 1, or the stream's.
+/// scales are 1; in dots they are powers of two about 1, or the stream's.
 pub fn draw(
     instruction: &Instruction,
     op: Op,
@@ -193,7 +190,7 @@ impl Batch {
         }
     }
 
-    /// Places the operands of `case` for element (r, r) of a tile, as far as the tile goes, and its c along the row.
+    /// Places the operands of `case` for element (r, r) of a tile, and its c along the row.
     fn place(&mut self, i: &Instruction, tile: usize, r: usize, case: &Case) {
         let (row, column) = (r.min(i.m - 1), r.min(i.n - 1));
         let there = self.tiles.case(i, tile, row, column);
@@ -293,7 +290,7 @@ fn random_positions<R: Rng>(rng: &mut R, i: &Instruction) -> Vec<u64> {
     positions
 }
 
-/// Zeroes the operands that `op` does not use; terms of sparse forms move to the first positions of their chunks.
+/// Zeroes operands that `op` does not use; terms of sparse forms move to the chunks' first positions.
 fn isolate(tiles: &mut Tiles, i: &Instruction, op: Op) {
     let (stored, terms) = (i.stored_k(), op.terms(i));
     if terms < stored {

@@ -75,7 +75,7 @@ impl fmt::Display for Draw {
     }
 }
 
-/// Binary exponent of a positive number for [`Draw::Magnitudes`]: whole at powers of two, linear in between.
+/// Binary exponent of a positive number in [`Draw::Magnitudes`], linear between powers of two.
 fn exponent(x: f64) -> f64 {
     let whole = ((x.to_bits() >> 52) as i32 - 1023).max(-1022);
     f64::from(whole) + (x / 2f64.powi(whole) - 1.0)

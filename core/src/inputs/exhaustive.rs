@@ -1,7 +1,7 @@
 //! All pairs of codes of A and B in one position of k: the operands of an exhaustive multiplication.
 //!
-//! Let `bits(f)` be the width of format f without ignored padding, `a` and `b` the formats of A and B, and
-//! `columns = ceil(2^bits(b) / n)`. Tile t multiplies, in the stored position p of A and the row of B that it meets,
+//! Let `bits(f)` be the width of format f without ignored padding, `a` and `b` the formats of A and B, and `columns =
+//! ceil(2^bits(b) / n)`. Tile t multiplies, in the stored position p of A and the row of B that it meets,
 //!
 //! ```text
 //! A[row][p]      = ((t / columns * m + row)    mod 2^bits(a)) << padding(a)
@@ -9,10 +9,8 @@
 //! ```
 //!
 //! with `k(p) = p` (in sparse forms `p / kept * length + p mod kept`: the first positions of every chunk). Every other
-//! operand and c are
-//! zero; block scales are 1. `ceil(2^bits(a) / m) * columns` tiles hold every pair: once each if m and n divide the
-//! numbers of codes,
-//! otherwise some pairs more than once.
+//! operand and c are zero; block scales are 1. `ceil(2^bits(a) / m) * columns` tiles hold every pair: once each if m
+//! and n divide the numbers of codes, otherwise some pairs more than once.
 
 use crate::{
     Error, Result,

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::isa::{Instruction, Tiles};
 
-/// Size of the random tiles, inputs and outputs, of a usual recording, in bytes; at least [`RANDOM_TILES`] tiles.
+/// Size in bytes of the random tiles of a usual recording; at least [`RANDOM_TILES`] tiles.
 const RANDOM_BYTES: usize = 32 << 10;
 /// Fewest random tiles in a usual recording.
 const RANDOM_TILES: usize = 4;
@@ -20,10 +20,8 @@ pub fn record_tiles(instruction: &Instruction) -> usize {
 /// Tiles of a recording of `instruction`, `count` of them: the named corners, then random tiles.
 ///
 /// The corners ([`Corners`]) are the same for every seed; there may be more of them than `count`. Eight random tiles
-/// are one of
-/// Normal(0, 1) values, one of log-uniform ones, two of special values, and four of directed cases of every regime,
-/// with all k products
-/// and c.
+/// are one of Normal(0, 1) values, one of log-uniform ones, two of special values, and four of directed cases of every
+/// regime, with all k products and c.
 pub fn record_batch(instruction: &Instruction, seed: u64, count: usize) -> Tiles {
     let corners = Corners::of(instruction).tiles;
     let mut tiles = corners.slice(0, corners.count.min(count));

@@ -1,4 +1,4 @@
-//! Operands for experiments: random values, special values, and directed cases that random values never reach.
+//! Operands for experiments: random and special values, and directed cases that random values miss.
 //! The same seed gives the same operands on any machine.
 
 mod batch;

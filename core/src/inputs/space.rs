@@ -1,4 +1,4 @@
-//! Numbered inputs of a scalar instruction: all inputs if there are at most 2^32, else adversarial samples.
+//! Numbered inputs of a scalar instruction: all if there are at most 2^32, else adversarial samples.
 //!
 //! The same numbers give the same operands here and in `kernels/scalar_operands.cuh`: the CPU replays a sweep of a GPU
 //! from its numbers.
@@ -28,7 +28,7 @@ pub struct Space<'a> {
 enum Spread {
     /// Bits of the number are the operands of every lane: each combination of lanes.
     Lanes,
-    /// Bits of the number are the operands of lane 0, permuted for the other lanes: each lane sees every input.
+    /// Bits of the number are the operands of lane 0, permuted for the other lanes: each sees every input.
     Permuted,
     /// A hash of the number decides.
     Sampled,
@@ -123,8 +123,7 @@ impl<'a> Space<'a> {
 
     /// Sampled operands of an operation on two or three.
     /// They are any codes, or codes of exponents that meet, with few bits, or special. (A GPU sweeps operands of 16
-    /// bits, all pairs of which
-    /// are inputs.)
+    /// bits, all pairs of which are inputs.)
     fn sampled(&self, index: u64) -> [u64; 3] {
         let format = self.form.source;
         let float = format.float().expect("scalar arithmetic is on floating-point formats");
@@ -206,7 +205,7 @@ fn fields(float: &Float, code: u64) -> (i32, u64) {
     (biased.max(1), if biased == 0 { trailing } else { trailing | 1 << t })
 }
 
-/// Positive code with this biased exponent and significand (with its leading bit), confined to finite numbers.
+/// Positive code with this biased exponent and full significand, confined to finite numbers.
 fn assembled(float: &Float, biased: i32, significand: u64) -> u64 {
     let t = float.trailing_bits;
     if biased <= 0 {
@@ -222,7 +221,7 @@ fn permuted(word: u32) -> u32 {
     word ^ word >> 16
 }
 
-/// Contribution of one input to the digest of its chunk; the sum does not depend on the order of threads.
+/// Contribution of one input to the digest of its chunk; the order of inputs does not matter.
 pub fn digest_term(index: u64, register: u64) -> u64 {
     let word = index.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ register;
     let word = (word ^ word >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);

@@ -27,7 +27,7 @@ named! {
     }
 }
 
-/// Random value for an operand of `format`, as an f32 in a double (an exact integer for integer formats).
+/// Random value for an operand of `format`: an f32 in a double, or an integer for integer formats.
 /// `Special` and `Corners` are drawn as codes and have no values here.
 pub(super) fn draw_value<R: Rng>(rng: &mut R, distribution: Distribution, format: &Format) -> f64 {
     let range = match format.encoding {
@@ -65,7 +65,7 @@ fn log_uniform<R: Rng>(rng: &mut R, format: &Format) -> u64 {
     format.encode(&Real::Finite(value), Rounding::Rz, Overflow::Saturate).expect("a finite value saturates to a code")
 }
 
-/// Code of `format` nearest to `value` (RNE); overflow by the format's standard, saturated for integers.
+/// Code of `format` nearest to `value` (RNE); overflow by the format's standard, integers saturated.
 pub(super) fn nearest_code(format: &Format, value: f64) -> u64 {
     format.encode_f64(value, Rounding::Rne, Overflow::Standard).unwrap_or_else(|| format.largest(value < 0.0))
 }

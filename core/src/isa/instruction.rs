@@ -37,7 +37,8 @@ pub struct Instruction {
     pub xor: bool,
     /// Kernel source that executes it on an NVIDIA GPU; `None` without one.
     pub kernel: Option<Kernel>,
-    /// Targets that have it, in the order of [`targets::all`](super::targets::all); none for a user's instruction.
+    /// Targets that have it, in the order of [`targets::all`](super::targets::all).
+    /// A user's instruction has none.
     pub support: &'static [Support],
 }
 
@@ -53,8 +54,8 @@ pub struct Scale {
 /// Structured sparsity of A: `kept` of `length` consecutive elements along k are stored.
 ///
 /// They are stored in groups of `together` neighbours, in ascending order unless the instruction takes any. 16-bit and
-/// 8-bit formats keep
-/// two of four, tf32 one of two, packed 4-bit formats two pairs of four pairs (PTX ISA, "Sparse matrix storage").
+/// 8-bit formats keep two of four, tf32 one of two, packed 4-bit formats two pairs of four pairs (PTX ISA, "Sparse
+/// matrix storage").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chunk {
     /// Logical elements in a chunk.
@@ -70,8 +71,7 @@ pub struct Chunk {
 impl Chunk {
     /// True if these are valid positions of the stored elements of whole chunks.
     /// In each chunk they are different and below its length, ascending unless any order is allowed, and consecutive
-    /// for neighbours that are
-    /// kept together.
+    /// for neighbours that are kept together.
     pub fn allows(&self, positions: impl IntoIterator<Item = u64>) -> bool {
         let (mut chunk, mut before): (Vec<u64>, Option<u64>) = (Vec::new(), None);
         positions.into_iter().enumerate().all(|(at, position)| {

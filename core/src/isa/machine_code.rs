@@ -1,4 +1,4 @@
-//! Instructions by the names of their machine code (`machine_code.csv`), as in disassemblies: `HMMA.16816.F32`.
+//! Instructions by the names of their machine code (`machine_code.csv`): `HMMA.16816.F32`.
 //!
 //! Each NVIDIA instruction that is one machine instruction was assembled and disassembled with ptxas 13.0.88 (sm_70:
 //! 12.9.86).
@@ -21,8 +21,7 @@ fn rows() -> impl Iterator<Item = (&'static str, impl Iterator<Item = &'static s
 ///
 /// # Errors
 /// A request error: an unknown name of this kind, with similar ones; a name of several instructions that compute
-/// different things, with
-/// their names.
+/// different things, with their names.
 pub(super) fn find(name: &str) -> Result<Option<Instruction>> {
     let of_kind = |family: &&str| name.split('.').next().is_some_and(|first| first.eq_ignore_ascii_case(family));
     let found = rows().find(|(known, _)| known.eq_ignore_ascii_case(name));

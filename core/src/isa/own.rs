@@ -89,7 +89,7 @@ fn one() -> usize {
 /// Instructions that were read; [`find`](super::find) knows them by their names.
 static OWN: Mutex<Vec<Instruction>> = Mutex::new(Vec::new());
 
-/// Instruction of a command line: a name that [`find`](super::find) knows, or a file that ends in `.toml`.
+/// Instruction of a command line: a name that [`find`](super::find) knows, or a `.toml` file.
 /// After that the instruction is found by its name.
 ///
 /// # Errors
@@ -116,7 +116,7 @@ const MOST_TERMS: usize = (1 << 16) - 1;
 /// Most elements of all its operands.
 const MOST_ELEMENTS: usize = 1 << 26;
 
-/// Matrix product of this name, a device's whole D = A*B + C of any shape; `None` for an instruction's name.
+/// Matrix product of this name, a whole D = A*B + C of any shape; `None` for an instruction's name.
 /// Names are `gemm.m4n8k1000.f32.bf16.bf16.f32` (the formats of D, A, B and C), or `gemm.m4n8k1000.f32` if all formats
 /// are the same.
 ///
@@ -200,7 +200,7 @@ pub fn described(text: &str, origin: &str, files: bool) -> Result<Instruction> {
     Ok(instruction)
 }
 
-/// Description of a user's instruction with all of its formats, for [`described`]; `None` for one of the tables.
+/// Description of a user's instruction with its formats, for [`described`]; `None` for a table's.
 pub fn text(i: &Instruction) -> Option<String> {
     if !i.support.is_empty() {
         return None;

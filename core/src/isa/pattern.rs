@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 /// True if `name` matches `pattern`: `*` is any characters, `{x,y,z}` one of the alternatives.
 ///
 /// An alternative may be empty, and contains no braces. The time is at most proportional to the product of the lengths,
-/// squared: no pattern
-/// takes long.
+/// squared: no pattern takes long.
 pub fn matches(pattern: &str, name: &str) -> bool {
     // Places in `name` where the part of the pattern read so far can end.
     let mut ends = BTreeSet::from([0]);

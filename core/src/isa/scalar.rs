@@ -1,12 +1,10 @@
 //! Scalar instructions as data: conversions, and arithmetic on f16 and bf16, alone or packed.
 //!
 //! One row of `scalar.csv` is one spelling of PTX; one of `scalar-x86.csv` is a machine instruction of x86 processors
-//! and its rounding.
-//! `targets/` lists the targets of each, by disassembly: one arithmetic machine instruction, or a sequence. `opcode` is
-//! the machine code on
-//! sm_90a. `evidence` names the GPU that gave the rule's result for every swept input; if it is empty, the rule is that
-//! of similar
-//! instructions and of the vendor's documentation. `note` is something a reader would not expect.
+//! and its rounding. `targets/` lists the targets of each, by disassembly: one arithmetic machine instruction, or a
+//! sequence. `opcode` is the machine code on sm_90a. `evidence` names the GPU that gave the rule's result for every
+//! swept input; if it is empty, the rule is that of similar instructions and of the vendor's documentation. `note` is
+//! something a reader would not expect.
 //!
 //! `docs/devices-and-results.md` lists the instructions that are missing, with reasons.
 

@@ -1,30 +1,21 @@
 //! Instruction tables (`nvidia.csv`, `amd.csv`, `arm.csv`, `x86.csv`) and look-up in them.
 //!
 //! A row describes an instruction; `targets/` lists its targets. Each NVIDIA row was assembled and disassembled, with
-//! ptxas 13.0.88
-//! (sm_70: 12.9.86; four ue8m0 scales: 13.5.37). For tcgen05, whose operand formats are in a descriptor, the kinds were
-//! assembled; the
-//! formats are those of the PTX ISA. `scale_vec::NX` is N scales for the whole k of an instruction: a scale of a sparse
-//! form covers twice
-//! as many elements along k as in the dense form with half the k. `.block16` and `.block32` in names are the vendor's
-//! words, and count
-//! stored elements.
+//! ptxas 13.0.88 (sm_70: 12.9.86; four ue8m0 scales: 13.5.37). For tcgen05, whose operand formats are in a descriptor,
+//! the kinds were assembled; the formats are those of the PTX ISA. `scale_vec::NX` is N scales for the whole k of an
+//! instruction: a scale of a sparse form covers twice as many elements along k as in the dense form with half the k.
+//! `.block16` and `.block32` in names are the vendor's words, and count stored elements.
 //!
 //! AMD's rows are the MFMA instructions of the instruction set references of CDNA 1 (gfx908) to CDNA 4 (gfx950), in
-//! their first spelling.
-//! A tile of a form that computes several blocks (`.2b`, `.4b`, `.16b`) is one block. The x86 rows are the instructions
-//! of AMX, AVX-512
-//! and FMA with their widest registers, by their mnemonics; a tile of a lane-wise instruction has one row of A, which
-//! all lanes share.
+//! their first spelling. A tile of a form that computes several blocks (`.2b`, `.4b`, `.16b`) is one block. The x86
+//! rows are the instructions of AMX, AVX-512 and FMA with their widest registers, by their mnemonics; a tile of a
+//! lane-wise instruction has one row of A, which all lanes share.
 //!
 //! Arm's rows are forms of Advanced SIMD on registers of 128 bits (Arm Architecture Reference Manual, DDI 0487 M.a.a,
-//! C7.2). In a matrix
-//! multiplication A is in Vn and B, by columns, in Vm. In a form by element A is the element of Vm that every lane
-//! multiplies, and the
-//! columns of B are in Vn: the lanes of `bfdot` and `fdot`, the bottom or top elements (`b`, `t`) of the long
-//! multiply-adds, the lower or
-//! upper half of Vn of `fmlal` and `fmlal2`. FPMR selects the FP8 formats. `ummla` adds to unsigned numbers, whose
-//! codes are those of s32.
+//! C7.2). In a matrix multiplication A is in Vn and B, by columns, in Vm. In a form by element A is the element of Vm
+//! that every lane multiplies, and the columns of B are in Vn: the lanes of `bfdot` and `fdot`, the bottom or top
+//! elements (`b`, `t`) of the long multiply-adds, the lower or upper half of Vn of `fmlal` and `fmlal2`. FPMR selects
+//! the FP8 formats. `ummla` adds to unsigned numbers, whose codes are those of s32.
 
 use std::sync::OnceLock;
 
@@ -123,10 +114,8 @@ pub(super) fn listed(name: &str) -> Option<&'static Instruction> {
 /// Instruction with this canonical name or vendor's full spelling, in any letter case.
 ///
 /// For `wgmma` and `tcgen05` n is a parameter: the listed one, any other multiple of 8 up to 256 (integer operands of
-/// wgmma: 8, 16, 24,
-/// then multiples of 16; tcgen05: multiples of 16), or `nN` for the smallest. Instructions read by
-/// [`resolve`](super::resolve) are found,
-/// too.
+/// wgmma: 8, 16, 24, then multiples of 16; tcgen05: multiples of 16), or `nN` for the smallest. Instructions read by
+/// [`resolve`](super::resolve) are found, too.
 ///
 /// # Errors
 /// A name that no instruction has (the message suggests similar ones), or an n that the form does not allow.

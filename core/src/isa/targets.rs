@@ -1,8 +1,7 @@
 //! Targets: the architectures, and the instructions that each of them has (`targets/*.toml`).
 //!
 //! The files are expanded when the program is built. A pattern that matches nothing, an instruction that no target has,
-//! and one that a
-//! target has twice fail the build.
+//! and one that a target has twice fail the build.
 
 use std::collections::HashSet;
 
@@ -28,7 +27,7 @@ pub struct Target {
 pub struct Support {
     /// Name of the target: `sm_90a`, `gfx942`.
     pub architecture: &'static str,
-    /// Emulation by the assembler (`convert`, `split-k`, `software`, ...); `None` for one machine instruction.
+    /// Emulation by the assembler (`convert`, `split-k`, `software`, ...); `None` for native support.
     pub emulation: Option<&'static str>,
 }
 

@@ -6,7 +6,7 @@ use crate::{
     format::{self, Format},
 };
 
-/// Array of codes, each in the smallest unsigned integer (1, 2, 4 or 8 bytes) of its format, little-endian.
+/// Array of little-endian codes, each in the smallest unsigned integer of its format (1 to 8 bytes).
 /// This is the layout of trace files, of the `exec:` protocol and of GPU memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Codes {

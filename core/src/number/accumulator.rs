@@ -105,12 +105,12 @@ impl Accumulator {
         (significand >> below, self.lowest)
     }
 
-    /// Whether the sum is zero.
+    /// True if the sum is zero.
     pub fn is_zero(&self) -> bool {
         self.limbs.iter().all(|limb| *limb == 0)
     }
 
-    /// Whether the sum is below zero.
+    /// True if the sum is below zero.
     #[inline]
     pub fn is_negative(&self) -> bool {
         self.limbs.last().is_some_and(|limb| limb >> (LIMB - 1) == 1)
@@ -119,8 +119,7 @@ impl Accumulator {
     /// The sum as sign and leading 128 bits, sticky if anything non-zero follows; zero is +0.
     ///
     /// [`Format::encode`](crate::format::Format::encode) rounds it correctly to every format of this crate under every
-    /// rounding, stochastic
-    /// rounding with 64 bits included.
+    /// rounding, stochastic rounding with 64 bits included.
     pub fn to_finite(&self) -> Finite {
         let negative = self.is_negative();
         let Some(last) = self.limbs.iter().position(|limb| *limb != 0) else { return Finite::zero(false) };

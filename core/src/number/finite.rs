@@ -3,8 +3,7 @@
 /// Finite number `(-1)^negative * (significand + f) * 2^exponent`; `f = 0`, or `0 < f < 1` if sticky.
 ///
 /// Rounding a sticky number is correct if its last bit weighs at most half the quantum that it is rounded to; for
-/// stochastic rounding
-/// with `n` bits, at most `2^-n` of that quantum.
+/// stochastic rounding with `n` bits, at most `2^-n` of that quantum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Finite {
     /// Sign, of a zero too.
@@ -28,7 +27,7 @@ impl Finite {
         Self::exact(negative, 0, 0)
     }
 
-    /// Whether the number is exactly zero.
+    /// True if the number is exactly zero.
     pub fn is_zero(&self) -> bool {
         self.significand == 0 && !self.sticky
     }
@@ -63,7 +62,7 @@ impl Finite {
         Finite { exponent: self.exponent.saturating_add(exponent), ..*self }
     }
 
-    /// The same number with an odd significand, the shortest one; zero is `0 * 2^0`, a sticky number is unchanged.
+    /// The same number with an odd significand; zero is `0 * 2^0`, a sticky number is unchanged.
     pub fn odd(&self) -> Finite {
         match self.significand {
             _ if self.sticky => *self,

@@ -16,9 +16,9 @@ impl Finite {
         )
     }
 
-    /// `self + other`: exact, or sticky with at least 100 significant bits, for operands of at most 110 bits.
-    /// A zero operand leaves the other one unchanged. Operands that cancel give +0; the caller applies the rule for
-    /// signs of zero.
+    /// `self + other`: exact, or sticky with at least 100 significant bits.
+    /// Operands have at most 110 bits. A zero operand leaves the other one unchanged. Operands that cancel give +0; the
+    /// caller applies the rule for signs of zero.
     pub fn plus(&self, other: &Finite) -> Finite {
         debug_assert!(!self.sticky && !other.sticky, "sums of exact numbers");
         let (Some(x_leading), Some(y_leading)) = (self.leading_exponent(), other.leading_exponent()) else {
@@ -83,8 +83,7 @@ impl Finite {
 /// A zero sum is +0.
 ///
 /// The unknown part of a sticky term counts as half of its last bit: that bit lies so far below every format's that
-/// only the sign of a
-/// difference depends on it.
+/// only the sign of a difference depends on it.
 pub fn exact_sum(terms: impl IntoIterator<Item = Finite>) -> Finite {
     let terms: Vec<Finite> = terms.into_iter().filter(|term| !term.is_zero()).collect();
     let lowest = terms.iter().map(|term| term.exponent - i32::from(term.sticky)).min();

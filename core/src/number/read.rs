@@ -7,7 +7,7 @@ use num_bigint::BigUint;
 use super::{Finite, Real};
 use crate::Error;
 
-/// Largest exponent, and longest number in characters, that is read: far outside every format, and quick.
+/// Largest exponent, and longest number in characters: far outside every format, and quick to read.
 const LIMIT: usize = 100_000;
 
 /// Bits kept of a number; the rest becomes the sticky bit.
@@ -20,8 +20,7 @@ impl FromStr for Real {
     /// Reads a number exactly; digits beyond 128 bits become the sticky bit.
     ///
     /// The text is a decimal (`-1.5e-3`), a hexadecimal number with a binary exponent (`0x1.8p-3`), an integer times a
-    /// power of two
-    /// (`12*2^-3`), `inf`, `infinity` or `nan`, in any letter case.
+    /// power of two (`12*2^-3`), `inf`, `infinity` or `nan`, in any letter case.
     ///
     /// # Errors
     /// Text of another form, longer than 100,000 characters, or with an exponent beyond +-100,000.

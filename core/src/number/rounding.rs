@@ -17,7 +17,7 @@ pub enum Rounding {
     Rd,
     /// To odd: an inexact result gets an odd significand.
     Ro,
-    /// Stochastic: the magnitude rounds up if the dropped fraction, cut to `bits` bits, plus `random` carries out.
+    /// Stochastic: rounds the magnitude up if the first `bits` dropped bits plus `random` carry out.
     Sr {
         /// Random bits, right-aligned; bits above `bits` are ignored.
         random: u64,

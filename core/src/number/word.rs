@@ -5,8 +5,7 @@ use std::ops::{Add, BitAnd, BitOr, Div, Mul, Shl, Shr, Sub};
 /// Unsigned word that holds a significand.
 ///
 /// *Left-justified*: it is zero or its leading bit is the word's top bit. *Jammed*: its last bit also stands for
-/// everything non-zero
-/// that was dropped below it.
+/// everything non-zero that was dropped below it.
 pub(crate) trait Word:
     Copy
     + Ord
@@ -55,7 +54,7 @@ pub(crate) trait Word:
         shifted | Self::bit(self.trailing_zeros() < places)
     }
 
-    /// Bits that `self >> places` drops, left-justified: `self << (BITS - places)`, jammed beyond BITS places.
+    /// Bits that `self >> places` drops, left-justified, and jammed beyond BITS places.
     #[inline(always)]
     fn rest(self, places: u32) -> Self {
         match places {

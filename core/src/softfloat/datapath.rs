@@ -66,7 +66,8 @@ impl<F: FormatFields> Datapath<'_, F> {
         Datapath { format, float, fields: *self.layout(), environment, random, wide }
     }
 
-    /// Rounds `(-1)^negative * significand * 2^(leading + 1 - BITS)`, a left-justified and possibly jammed significand.
+    /// Rounds `(-1)^negative * significand * 2^(leading + 1 - BITS)`.
+    /// The significand is left-justified and may be jammed.
     #[inline(always)]
     pub(super) fn round<W: Word>(&self, negative: bool, leading: i32, significand: W) -> Outcome {
         match self.random {

@@ -1,7 +1,6 @@
 //! One operation on many operands.
 //! Code is compiled for each floating-point format of the table where that is faster: in the calling program
-//! (`#[inline]`), since it is
-//! long and has few callers.
+//! (`#[inline]`), since it is long and has few callers.
 
 use super::{
     Flags, Operation, Outcome, Unit,

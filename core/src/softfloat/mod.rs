@@ -1,14 +1,12 @@
 //! Scalar arithmetic in any format, in integers: each operation rounds once.
 //!
 //! [`Unit`] works on codes: every operation of IEEE 754 on the codes of one format in one [`Environment`], with the
-//! exception flags;
-//! [`Converter`] converts codes of one format to another. One datapath serves every format: it reads the format's
-//! record, never its name.
-//! [`Unit::map`] is the same datapath on many operands, compiled for each format of the table.
+//! exception flags; [`Converter`] converts codes of one format to another. One datapath serves every format: it reads
+//! the format's record, never its name. [`Unit::map`] is the same datapath on many operands, compiled for each format
+//! of the table.
 //!
 //! [`add`], [`fma`] and [`product`] work on exact values ([`Real`](crate::format::Real)) inside an instruction, whose
-//! steps need no
-//! flags. Both use the rounding of [`format`](mod@crate::format).
+//! steps need no flags. Both use the rounding of [`format`](mod@crate::format).
 
 mod compare;
 mod converter;

@@ -10,8 +10,7 @@ use crate::format::{Class, Decoded, Float, Format, Specials};
 /// Rule for the NaN that an operation gives, and the integer that an invalid conversion gives.
 ///
 /// A format with one NaN gives that one under every rule. Where two NaN codes differ only in the sign (e4m3), rules
-/// that set or propagate
-/// a sign keep it.
+/// that set or propagate a sign keep it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NanRule {
     /// The format's canonical NaN always (RISC-V): positive, quiet, no payload.
@@ -19,10 +18,8 @@ pub enum NanRule {
     Canonical,
     /// SSE: the first operand that is NaN, made quiet; without one, the negative canonical NaN.
     /// The order for fma is the two factors, then the addend. Zero times infinity plus a quiet NaN is that NaN, without
-    /// a flag (measured on an
-    /// AMD EPYC; Berkeley SoftFloat's 8086-SSE variant flags it). Invalid conversions to integers give the most
-    /// negative integer (unsigned:
-    /// the largest).
+    /// a flag (measured on an AMD EPYC; Berkeley SoftFloat's 8086-SSE variant flags it). Invalid conversions to
+    /// integers give the most negative integer (unsigned: the largest).
     X86,
     /// ARM with default NaN off: the first signalling NaN, made quiet, else the first quiet NaN.
     /// For fma the addend comes first. Without a NaN operand, the positive canonical NaN. Invalid conversions to
@@ -30,8 +27,7 @@ pub enum NanRule {
     Arm,
     /// NVIDIA GPUs: the positive NaN with every significand bit set always (0x7fffffff, 0x7fff).
     /// Invalid conversions to integers saturate. NaN becomes zero; from 64 bits or to 64 bits it becomes the code with
-    /// only the highest bit
-    /// set (the PTX manual; from f64 to integers of 8 and 32 bits measured on an H200).
+    /// only the highest bit set (the PTX manual; from f64 to integers of 8 and 32 bits measured on an H200).
     Nvidia,
 }
 

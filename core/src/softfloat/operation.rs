@@ -119,7 +119,7 @@ impl Operation {
         Self::TABLE.iter().map(|row| row.0)
     }
 
-    /// True if the result can be zero though no operand is; for the square root, if it needs more than powers of two.
+    /// True if the result can be zero though no operand is, or is a root of more than powers of two.
     pub(super) fn needs_zero(self) -> bool {
         use Operation::*;
         matches!(self, Add | Sub | Sqrt | Fma | Rem | Rint | RintExact)

@@ -48,12 +48,9 @@ impl<F: FormatFields> Datapath<'_, F> {
 /// Double nearest to the root of `significand * 2^odd / 2^63`, left-justified, for 53 bits or fewer.
 ///
 /// It is the host's root, which IEEE 754 rounds correctly. For a significand of p bits, p at most 25, it rounds like
-/// the jammed root.
-/// Let t be a number of p + 1 bits from 1 to 2, where the rounding to p bits or its exactness changes. Its square and
-/// the operand m are
-/// multiples of 2^-2p, so that a root r other than t is at least 2^-2p / (r + t) > 2^-(2p + 2) away from it: by more
-/// than half a double's
-/// last place there, 2^-53.
+/// the jammed root. Let t be a number of p + 1 bits from 1 to 2, where the rounding to p bits or its exactness changes.
+/// Its square and the operand m are multiples of 2^-2p, so that a root r other than t is at least 2^-2p / (r + t) >
+/// 2^-(2p + 2) away from it: by more than half a double's last place there, 2^-53.
 #[inline(always)]
 fn nearest_root(significand: u64, odd: i32) -> u64 {
     // The leading bit of the significand adds one to the exponent.
@@ -76,8 +73,7 @@ fn jammed_root(significand: u64, odd: i32) -> u64 {
 /// Root of `significand * 2^odd / 2^63`, left-justified and jammed, to 128 bits.
 ///
 /// Let M = `significand * 2^(63 + odd)`, N = M * 2^128, and r the root of M. With q = (m - r^2) * 2^128 / (2 * r *
-/// 2^64), truncated,
-/// r * 2^64 + q is the root of N or one more than it (Zimmermann, Karatsuba Square Root).
+/// 2^64), truncated, r * 2^64 + q is the root of N or one more than it (Zimmermann, Karatsuba Square Root).
 fn long_root(significand: u64, odd: i32) -> u128 {
     let high = u128::from(significand) << (63 + odd);
     let root = high.isqrt();

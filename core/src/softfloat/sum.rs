@@ -66,7 +66,8 @@ impl<F: FormatFields> Datapath<'_, F> {
         self.ordered_sum(large.negative, &large, &small, large.negative != small.negative)
     }
 
-    /// Sum of two finite non-zero numbers, the larger one first; opposite ones give a difference of sign `negative`.
+    /// Sum of two finite non-zero numbers, the larger one first.
+    /// Opposite numbers give a difference of sign `negative`.
     ///
     /// Where more than one leading bit cancels, the exponents differ by at most one and nothing was cut off.
     #[inline(always)]

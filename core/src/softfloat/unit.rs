@@ -62,11 +62,11 @@ impl<'a> Unit<'a> {
         self.0.carries(operation)
     }
 
-    /// Applies `operation` to as many `operands` as it has; see [`Operation::result`] for the code's meaning.
+    /// Applies `operation` to as many `operands` as it has.
+    /// [`Operation::result`] gives the code's meaning.
     ///
     /// A result that the format cannot represent ([`Unit::carries`]) is rounded like any value: zero without a zero to
-    /// the smallest number, a
-    /// negative one without a sign to NaN.
+    /// the smallest number, a negative one without a sign to NaN.
     #[inline]
     pub fn apply(&self, operation: Operation, operands: [u64; 3]) -> Outcome {
         self.0.apply(operation, operands)
@@ -134,8 +134,7 @@ impl<'a> Unit<'a> {
 
     /// Least number or infinity greater than x (IEEE 754 nextUp).
     /// The largest number of a format without infinities, and an infinity, give themselves. The negative number next to
-    /// zero gives -0 (+0 in
-    /// a format without -0).
+    /// zero gives -0 (+0 in a format without -0).
     #[inline]
     pub fn next_up(&self, x: u64) -> Outcome {
         self.0.next_up(x)

@@ -1,4 +1,4 @@
-//! Block formats: every scale and element against rational arithmetic, exhaustively on small blocks, at random on large ones.
+//! Block formats against rational arithmetic: every scale and element of small blocks, random large ones.
 
 use std::cmp::Ordering;
 
@@ -9,7 +9,7 @@ use tcnum_core::{
     format::{Format, Real, Rounding},
 };
 
-/// The exact value of a code, read from the fields of its format by this file alone: none of NaN and infinity.
+/// Exact value of a code, read from its format's fields by this file; `None` for NaN and infinity.
 fn code_value(format: &Format, code: u64) -> Option<Rational> {
     let Some(float) = format.float() else {
         let value = (code << (64 - format.bits)) as i64 >> (64 - format.bits);
@@ -35,7 +35,7 @@ fn rational(value: f32) -> Rational {
     Rational::from_f64(f64::from(value)).expect("finite")
 }
 
-/// Every finite number of a block format's elements that rounding may give, in ascending order, each with its code.
+/// Finite results of rounding to a block format's elements, in ascending order, with their codes.
 fn numbers(block: &BlockFormat) -> Vec<(Rational, u64)> {
     let format = block.element.format;
     let mut numbers: Vec<(Rational, u64)> = (0..=format.code_mask())
@@ -46,7 +46,7 @@ fn numbers(block: &BlockFormat) -> Vec<(Rational, u64)> {
     numbers
 }
 
-/// `x` rounded to one of `numbers` by looking at its two neighbours: saturating, the value alone.
+/// `x` rounded to one of its two neighbours among `numbers`, saturating: the value alone.
 fn rounded(x: &Rational, numbers: &[(Rational, u64)], rounding: Rounding) -> Rational {
     let above = numbers.partition_point(|(number, _)| number < x);
     let Some((high, _)) = numbers.get(above) else { return numbers.last().unwrap().0.clone() };
@@ -78,7 +78,7 @@ fn rounded(x: &Rational, numbers: &[(Rational, u64)], rounding: Rounding) -> Rat
     result.clone()
 }
 
-/// The scale as its rule's published formula has it, for power-of-two scales: the exponent.
+/// Exponent of a power-of-two scale by its rule's published formula.
 fn scale_exponent(amax: &Rational, largest: &Rational, block: &BlockFormat, rule: &ScaleRule) -> i32 {
     if *amax == 0 {
         return -127;
@@ -94,7 +94,7 @@ fn scale_exponent(amax: &Rational, largest: &Rational, block: &BlockFormat, rule
         "ceil" => k - emax + i32::from(power(k) != *amax),
         "up" => (k - emax - 1..).find(|e| *amax <= largest * power(*e)).unwrap(),
         "even" => {
-            // Half a unit in the last place of the element is added, and the carry looked at.
+            // Half a unit in the last place of the element is added; a carry decides.
             let bits = match block.name {
                 "mxfp8-e4m3" | "mxfp6-e2m3" => 3,
                 "mxfp8-e5m2" | "mxfp6-e3m2" => 2,
@@ -132,7 +132,7 @@ fn check_mx(quantizer: &Quantizer, values: &[f32], numbers: &[(Rational, u64)]) 
     }
 }
 
-/// The value of an element, and its rounding to f32, against the product in rational arithmetic.
+/// Checks the value of an element, and its rounding to f32, against the product in rational arithmetic.
 fn assert_exact(blocks: &Blocks, i: usize, expected: &Rational) {
     let Real::Finite(value) = blocks.value(i) else { panic!("{} is finite", expected) };
     let magnitude = power(value.exponent) * Integer::from(value.significand);
@@ -170,8 +170,8 @@ fn the_table_holds_the_formats_of_the_specification() {
     assert_eq!(find("mxfp5"), None);
 }
 
-/// Every pair of values out of those where something changes: half units of every element format around a binade, ties and
-/// their neighbours, zeros.
+/// Pairs of values at the boundaries of rounding.
+/// They are half units of every element format around a binade, ties and their neighbours, and zeros.
 #[test]
 fn every_pair_of_short_significands_is_quantised_as_the_formulas_say() {
     let magnitudes: Vec<f32> = (0..=64).map(|i| i as f32 / 16.0).chain([1.0f32.next_up(), 6.0f32.next_up()]).collect();
@@ -191,7 +191,7 @@ fn every_pair_of_short_significands_is_quantised_as_the_formulas_say() {
     }
 }
 
-/// Every magnitude of bf16, subnormal ones included: scales over their whole range, and where they meet its ends.
+/// Every magnitude of bf16, subnormals included: scales over their whole range and at its ends.
 #[test]
 fn every_bf16_number_alone_in_its_block_is_quantised_as_the_formulas_say() {
     for format in mx() {
@@ -252,7 +252,7 @@ proptest! {
             let quantizer = Quantizer::new(format);
             let first = quantizer.quantize(&values, 64);
             let again = quantizer.quantize(&first.dequantize(), 64);
-            // A block may get another scale where its largest element became smaller; its values stay unless it is NVFP4.
+            // A block may get another scale if its largest element became smaller; its values stay unless it is NVFP4.
             let same = first.dequantize().iter().map(|x| x.to_bits()).eq(again.dequantize().iter().map(|x| x.to_bits()));
             prop_assert!(same || format.tensor_scale.is_some(), "{}", format);
         }
@@ -334,7 +334,7 @@ fn mxint8_never_writes_minus_two_and_reads_it() {
     assert_eq!(given.dequantize(), [-2.0]);
 }
 
-/// Rows are cut on their own: a short last block is as if zeros followed.
+/// Rows are cut separately: a short last block is as if zeros followed.
 #[test]
 fn a_short_block_is_the_same_as_one_padded_with_zeros() {
     let values: Vec<f32> = (0..3 * 45).map(|i| ((i * 37 % 101) as f32 - 50.0) / 7.0).collect();
@@ -349,7 +349,7 @@ fn a_short_block_is_the_same_as_one_padded_with_zeros() {
     }
 }
 
-/// The documented examples of the rules on MXFP4, whose largest element is 6 = 1.5 * 2^2.
+/// Documented examples of the rules on MXFP4, whose largest element is 6 = 1.5 * 2^2.
 #[test]
 fn rules_differ_where_their_definitions_do() {
     let format = find("mxfp4").unwrap();

@@ -1,18 +1,18 @@
-//! What the tests of formats share.
+//! Cases shared by the tests of formats.
 
 use tcnum_core::format::{FORMATS, Format, Overflow, Rounding};
 
-/// Every treatment of overflow.
+/// All treatments of overflow.
 pub(crate) const OVERFLOWS: [Overflow; 4] = [Overflow::Standard, Overflow::Infinity, Overflow::Nan, Overflow::Saturate];
 
-/// Every deterministic rounding, and stochastic ones at the ends and in the middle of their range.
+/// All deterministic roundings, and stochastic ones at the ends and in the middle of their range.
 pub(crate) fn roundings() -> Vec<Rounding> {
     let stochastic = [(0, 1), (1, 1), (3, 2), (0x80, 8), (0x7ff, 11), (u64::MAX, 64), (1 << 63, 64), (0, 64)];
     let stochastic = stochastic.map(|(random, bits)| Rounding::Sr { random, bits });
     Rounding::DETERMINISTIC.into_iter().chain(stochastic).collect()
 }
 
-/// The formats whose codes can all be visited.
+/// Formats narrow enough to visit every code.
 pub(crate) fn narrow() -> impl Iterator<Item = &'static Format> {
     FORMATS.iter().filter(|format| format.bits <= 16)
 }

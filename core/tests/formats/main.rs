@@ -1,4 +1,5 @@
-//! Number formats and block formats: codes, conversions and blocks, against standards, MPFR, packages of Python, and public bug reports.
+//! Number formats and block formats: codes, conversions and blocks.
+//! Judges are standards, MPFR, packages of Python, and public bug reports.
 
 mod blocks;
 mod cases;

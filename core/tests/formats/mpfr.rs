@@ -1,4 +1,4 @@
-//! Decoding and encoding against MPFR: every code and midpoint of narrow formats, random numbers for all.
+//! Decoding and encoding against MPFR: all codes and midpoints of narrow formats, else random numbers.
 
 use crate::{
     cases::{OVERFLOWS, narrow, roundings},
@@ -17,7 +17,7 @@ fn magnitudes(format: &Format) -> std::ops::RangeInclusive<u64> {
     0..=format.largest(false)
 }
 
-/// The number as MPFR has it; a sticky part as the given fraction of the last unit.
+/// The number in MPFR; a sticky part becomes the given fraction of the last unit.
 fn mpfr_value(real: &Real, sticky: f64) -> Float {
     let mut value = Float::new(256);
     match real {
@@ -85,7 +85,7 @@ fn encoding_agrees_with_mpfr_around_every_code_and_midpoint_of_16_bits_or_fewer(
         let last = format.largest(false);
         magnitudes(format).collect::<Vec<_>>().par_chunks(256).for_each(|codes| {
             let (mut rounder, roundings) = (Rounder::new(256), roundings());
-            // Where a sample is enough: the smallest, the largest, and one in three between.
+            // A sample: the smallest, the largest, and one in three between.
             let looked_at = |code: &&u64| all || **code < 300 || last - **code < 8 || code.is_multiple_of(3);
             for code in codes.iter().filter(looked_at) {
                 let datum = format.decode(*code);
@@ -160,7 +160,7 @@ fn any_format() -> impl Strategy<Value = &'static Format> {
     (0..FORMATS.len()).prop_map(|index| &FORMATS[index])
 }
 
-/// Finite numbers in and around the range of a format: few bits or many, runs of ones and zeros, sticky or not.
+/// Finite numbers in and around the range of a format: few bits or many, runs of bits, sticky or not.
 fn near(format: &'static Format) -> impl Strategy<Value = Finite> {
     let (low, high) = format.float().map_or((-3, 40), |f| (f.emin() - f.trailing_bits as i32 - 4, f.emax() + 3));
     let significand = prop_oneof![
@@ -211,7 +211,7 @@ proptest! {
     fn results_bracket_the_value((format, finite) in format_and_number()) {
         let value = mpfr_value(&Real::Finite(finite), 0.5);
         let [bottom, top] = [true, false].map(|negative| mpfr::decode(format, format.largest(negative)));
-        // Below the smallest number of a format without zero nothing is near.
+        // A format without zero has no neighbours below its smallest number.
         let floor = format.float().filter(|float| !float.signed).map(|float| 2f64.powi(float.emin()));
         prop_assume!(bottom <= value && value <= top && floor.is_none_or(|floor| value >= floor));
         let rounded = |rounding| format.encode(&Real::Finite(finite), rounding, Overflow::Standard).unwrap();

@@ -1,4 +1,4 @@
-//! Public questions and bug reports whose right answer is known by exact arithmetic.
+//! Public questions and bug reports with a right answer by exact arithmetic.
 
 use tcnum_core::{
     arithmetic::Model,
@@ -14,25 +14,25 @@ use tcnum_core::{
 use Overflow::{Infinity, Saturate, Standard};
 use Rounding::{Rne, Ru, Rz};
 
-/// A question, and the form of its answer.
+/// Question, and the form of its answer.
 enum Asked {
-    /// One operation on codes, rounded to nearest: the code of the result and its flags.
+    /// One operation on codes, rounded to nearest: code of the result, and flags.
     Operation(&'static str, Operation, [u64; 3], Overflow),
-    /// The number of ordered pairs of finite codes whose sum overflows.
+    /// Number of ordered pairs of finite codes whose sum overflows.
     OverflowingSums(&'static str),
-    /// Numbers converted to a format: their codes.
+    /// Codes of numbers converted to a format.
     Numbers(&'static str, Rounding, Overflow, &'static [f64]),
-    /// Codes of the first format converted to the second: their codes.
+    /// Codes of the first format converted to the second.
     Codes(&'static str, &'static str, Rounding, Overflow, &'static [u64]),
-    /// One block, of a block format and a rule for its scale; the numbers are first rounded to the third name, a format. The code of
-    /// the scale, and the values of the elements.
+    /// Block of a block format by a scale rule: code of the scale, and values of the elements.
+    /// The numbers are first rounded to the third name, a format.
     Blocks(&'static str, &'static str, &'static str, &'static [f32]),
-    /// An instruction of a model, whose A and B are zero: the code of D for this code of C.
+    /// Code of D for this code of C in an instruction of a model, with A and B zero.
     Zeros(&'static str, &'static str, u64),
 }
 use Asked::{Blocks, Codes, Numbers, OverflowingSums, Zeros};
 
-/// Each thread, its question and the right answer.
+/// Threads, their questions and the right answers.
 #[rustfmt::skip]
 const CASES: &[(&str, Asked, &str)] = &[
     // Rounding to f32 first gives 0x3000.
@@ -46,7 +46,8 @@ const CASES: &[(&str, Asked, &str)] = &[
     ("rocm-systems#9556", Asked::Operation("e5m2", Operation::Add, [0x7b, 0x6c, 0], Standard), "0x7c overflow inexact"),
     ("rocm-systems#9556", Asked::Operation("e5m2", Operation::Add, [0x7b, 0x6c, 0], Saturate), "0x7b overflow inexact"),
     ("rocm-systems#9556", OverflowingSums("e4m3"), "436"),
-    // With one digit of precision a tie goes to the larger magnitude (IEEE 754-2019, 4.3.1). PR#398 takes the even code, 0x80 and 0x7e.
+    // With one digit of precision a tie goes to the larger magnitude (IEEE 754-2019, 4.3.1). PR#398 takes the even
+    // code, 0x80 and 0x7e.
     ("ml_dtypes PR#398, onnxruntime PR#28435", Numbers("e8m0", Rne, Standard, &[3.0, 0.75]), "0x81 0x7f"),
     ("ml_dtypes PR#398, onnxruntime PR#28435", Numbers("e8m0", Ru, Standard, &[1.125, 1.25, 5.0]), "0x80 0x80 0x82"),
     ("llvm PR#214919, TransformerEngine#2408", Codes("e8m0", "f32", Rne, Standard, &[0xff, 0x00]), "0x7fc00000 0x00400000"),

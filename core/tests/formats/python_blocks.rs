@@ -1,5 +1,6 @@
-//! Quantised blocks against the recorded results of torchao, microxcaling and gfloat: equal, or the difference follows a rule
-//! of theirs that is named here, and occurs as often as is said here. `tests/tables/make.py` made the tables.
+//! Quantised blocks against the recorded results of torchao, microxcaling and gfloat.
+//! They are equal, or the difference follows a named rule of the package, as often as stated here.
+//! `tests/tables/make.py` made the tables.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use tcnum_core::{
 
 type Counts = BTreeMap<(String, &'static str), u64>;
 
-/// The recorded blocks of 32 values.
+/// Recorded blocks of 32 values.
 fn inputs(tables: &Tables) -> Vec<f32> {
     tables.get("inputs").iter().map(|bits| f32::from_bits(*bits as u32)).collect()
 }
@@ -29,14 +30,14 @@ fn amax(values: &[f32]) -> f32 {
     values.iter().fold(0.0, |amax: f32, x| amax.max(x.abs()))
 }
 
-/// The code of the element nearest to `x * 2^exponent`.
+/// Code of the element nearest to `x * 2^exponent`.
 fn element(format: &BlockFormat, x: f32, exponent: i32) -> u8 {
     let Real::Finite(x) = Real::from(f64::from(x)) else { panic!("{x} is finite") };
     format.element.encode(&Finite { exponent: x.exponent + exponent, ..x }, Rounding::Rne) as u8
 }
 
-/// Whether torchao's "rceil", the ceiling of a binary32 logarithm of `amax / largest`, may be `scale`: the true quotient lies above
-/// it by less than the rounding errors of the quotient and of its logarithm.
+/// True if torchao's "rceil" may give `scale`: a binary32 logarithm of `amax / largest`, rounded up.
+/// The true quotient then lies above it by less than the rounding errors of the quotient and of its logarithm.
 fn rceil_rounds_down_to(scale: u8, amax: f32, format: &BlockFormat) -> bool {
     let excess = f64::from(amax) / format.element.largest().to_f64() / 2f64.powi(i32::from(scale) - 127);
     excess > 1.0 && excess < 1.0 + 24.0 * f64::from(f32::EPSILON)
@@ -122,7 +123,7 @@ fn torchao_quantises_to_nvfp4_alike_or_by_its_own_rules() {
     check_counts(&counts, &[("nvfp4", "scales are at least the smallest normal number", 4)]);
 }
 
-/// The blocks' values against those of a package that gives no codes.
+/// Compares the blocks' values with those of a package that gives no codes.
 fn compare_values(
     name: &str,
     ours: &Blocks,
@@ -173,8 +174,8 @@ fn microxcaling_quantises_alike_or_by_its_own_rules() {
     check_counts(&counts, &expected);
 }
 
-/// Whether `log2 |x|`, times any power of two within binary32's range, may round to a whole number that it does not reach:
-/// within 24 units in the last place below a power of two.
+/// True if `log2 |x|`, times any power of two within binary32's range, may round up to a whole number.
+/// `x` is then within 24 units in the last place below a power of two.
 fn log2_may_round_up(x: f32) -> bool {
     x.to_bits() & 0x7f_ffff >= 0x7f_ffff - 24
 }

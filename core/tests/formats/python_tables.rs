@@ -1,12 +1,13 @@
-//! Conversions against the recorded results of the Python packages ml_dtypes and gfloat: equal, or the difference follows a
-//! rule of theirs that is named here, and occurs as often as is said here. `tests/tables/make.py` made the tables.
+//! Conversions against the recorded results of the Python packages ml_dtypes and gfloat.
+//! They are equal, or the difference follows a named rule of the package, as often as stated here.
+//! `tests/tables/make.py` made the tables.
 
 use std::collections::BTreeMap;
 
 use crate::tables::{self, Tables, check_counts};
 use tcnum_core::format::{Class, Encoding, Float, Format, Overflow, Real, Rounding, Specials, Zeros, block, find};
 
-/// The formats of the packages by the names of the tables; those that the table of formats lacks are described here.
+/// Formats of the packages by the names of the tables; those that the crate lacks are described here.
 fn format(name: &str) -> &'static Format {
     let float = |exponent_bits, trailing_bits, bias, ieee: bool| {
         let (zeros, specials) =
@@ -35,7 +36,7 @@ fn format(name: &str) -> &'static Format {
     }
 }
 
-/// What a package's result is beside ours.
+/// A package's result and this program's.
 struct Case<'a> {
     target: &'a str,
     to: &'static Format,
@@ -62,7 +63,7 @@ impl Case<'_> {
         self.value == Real::Infinity { negative: true }
     }
 
-    /// Half-way between two powers of two.
+    /// True half-way between two powers of two.
     fn is_tie(&self) -> bool {
         matches!(self.value, Real::Finite(finite) if finite.significand.checked_shr(finite.significand.trailing_zeros()) == Some(3))
     }
@@ -146,8 +147,8 @@ fn ml_dtypes_converts_alike_or_by_its_own_rules() {
     check_counts(&counts, &expected);
 }
 
-/// Where the specifications say nothing (a NaN without a code, zero in e8m0), the package has its own way; that it rounds
-/// numbers between 2^-127 and 1.5 * 2^-127 up to 2^-126 is an error of it.
+/// Rule of ml_dtypes where the specifications are silent: a NaN without a code, zero in e8m0.
+/// Its rounding of numbers between 2^-127 and 1.5 * 2^-127 up to 2^-126 is an error.
 fn ml_dtypes_rule(case: &Case) -> Option<&'static str> {
     let zero = case.to.decode(case.theirs).class == Class::Zero;
     match case.value {
@@ -201,9 +202,9 @@ fn gfloat_converts_alike_or_by_its_own_rules() {
     check_counts(&counts, &expected);
 }
 
-/// Of the package's own: it refuses where OCP saturates, gives NaN for zero in e8m0, resolves a tie between powers of two by the
-/// parity of the code (where here the larger one wins, the significand 1 being odd, as in ml_dtypes), and writes -2 in MXINT8.
-/// That -infinity saturates to +2^127 in e8m0 is an error of it.
+/// Rule of gfloat: it refuses where OCP saturates, gives NaN for zero in e8m0, and writes -2 in MXINT8.
+/// It resolves a tie between powers of two by the parity of the code. (Here the larger one wins, the significand 1
+/// being odd, as in ml_dtypes.) The saturation of -infinity to +2^127 in e8m0 is an error.
 fn gfloat_rule(case: &Case) -> Option<&'static str> {
     let refused = case.refused();
     match (case.target, case.ours) {

@@ -1,10 +1,10 @@
-//! Conversions of slices on all 2^32 `f32` values, against the formats' own encoding of the exact values.
+//! Slice conversions of all 2^32 `f32` values, against the formats' own encoding.
 //!
 //!     cargo test --release -p tcnum-core --features mpfr --test formats slices_exhaustive -- --ignored --nocapture
 //!
-//! Rounding is monotone: where both ends of a run of values have the same code, so has every value between them. One test
-//! for each rounding direction asks for the exact codes at the ends of each run of equal codes, and at some places between;
-//! one more, which takes an hour of a core, for every value.
+//! Rounding is monotone: if both ends of a run of values have the same code, so has every value between them. One test
+//! for each rounding direction asks for the exact codes at the ends of each run of equal codes, and at some places
+//! between; another one, which takes an hour of a core, asks for every value.
 
 use std::time::Instant;
 
@@ -16,21 +16,21 @@ use tcnum_core::{
 
 const PIECE: usize = 1 << 18;
 
-/// The format's own code of the `f32` with these bits, or the documented one where it has none.
+/// The format's own code of the `f32` with these bits, or the documented substitute.
 fn exact(format: &Format, rounding: Rounding, bits: u32) -> u64 {
     let value = Real::from(f64::from(f32::from_bits(bits)));
     let substitute = || if format.is_integer() { 0 } else { format.largest(false) };
     format.encode(&value, rounding, Overflow::Standard).unwrap_or_else(substitute)
 }
 
-/// How much the exact codes are asked for.
+/// Density of the questions for exact codes.
 #[derive(Clone, Copy, PartialEq)]
 enum Ask {
     Ends,
     Everywhere,
 }
 
-/// Checks the codes of `PIECE` values; returns how many have none.
+/// Checks the codes of `PIECE` values; returns the number of values without one.
 fn piece(format: &Format, encoder: &Encoder<u16>, rounding: Rounding, ask: Ask, first: u32) -> usize {
     let values: Vec<f32> = (0..PIECE as u32).map(|at| f32::from_bits(first + at)).collect();
     let mut codes = vec![0; PIECE];
@@ -55,7 +55,7 @@ fn piece(format: &Format, encoder: &Encoder<u16>, rounding: Rounding, ask: Ask, 
     missing
 }
 
-/// All values in every format of the table of at most 16 bits.
+/// Checks all values in every format of the table of at most 16 bits.
 fn exhaust(rounding: Rounding, ask: Ask) {
     for format in FORMATS.iter().filter(|format| format.bits <= 16) {
         let start = Instant::now();

@@ -142,7 +142,7 @@ fn f32_rounds_to_f16_and_bf16_as_in_half_at_every_boundary() {
         format(name).encode(&value, Rounding::Rne, Overflow::Standard).map(|code| code as u16)
     };
     for code in 0..0x7f80u16 {
-        // Numbers and midpoints of both formats are binary32 numbers; beyond the last one of f16 comes 65520.
+        // Numbers and midpoints of both formats are binary32 numbers; 65520 follows the last one of f16.
         let (half, next) = (f16::from_bits(code), f16::from_bits(code + 1));
         let middle = if half.is_finite() && next.is_finite() { (half.to_f32() + next.to_f32()) / 2.0 } else { 65520.0 };
         for bits in [half.to_f32(), middle].map(f32::to_bits) {

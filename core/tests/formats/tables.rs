@@ -1,10 +1,10 @@
-//! The recorded tables of Python packages, and the count of differences.
+//! Recorded tables of Python packages, and the count of differences.
 
 use std::{collections::BTreeMap, path::Path};
 
 use safetensors::{Dtype, SafeTensors};
 
-/// What stands for a conversion that the package refused.
+/// Code of a conversion that the package refused.
 pub(crate) const REFUSED: u64 = 0xffff;
 
 /// One file of tables: for each its name, split at the slashes, and its numbers.
@@ -31,14 +31,14 @@ impl Tables {
         Tables(tables)
     }
 
-    /// The tables whose names begin with `first`.
+    /// Tables whose names begin with `first`.
     pub(crate) fn matching(&self, first: &str) -> impl Iterator<Item = (Vec<&str>, &[u64])> {
         let first = first.to_string();
         let found = self.0.iter().filter(move |(parts, _)| parts[0] == first);
         found.map(|(parts, words)| (parts.iter().map(String::as_str).collect(), words.as_slice()))
     }
 
-    /// The table of this name.
+    /// Table of this name.
     pub(crate) fn get(&self, name: &str) -> &[u64] {
         &self.0.iter().find(|(parts, _)| parts.join("/") == name).unwrap_or_else(|| panic!("no table {name}")).1
     }
@@ -49,7 +49,7 @@ fn expanded(runs: &[u64]) -> Vec<u64> {
     runs.iter().zip(ends).flat_map(|(run, end)| (run >> 16..end).map(move |_| run & 0xffff)).collect()
 }
 
-/// Compares the counted differences with those expected.
+/// Compares the counted differences with the expected ones.
 pub(crate) fn check_counts(counts: &BTreeMap<(String, &'static str), u64>, expected: &[(&str, &str, u64)]) {
     let counted: Vec<_> = counts.iter().map(|((target, rule), count)| (target.as_str(), *rule, *count)).collect();
     let mut expected = expected.to_vec();

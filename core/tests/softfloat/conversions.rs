@@ -1,4 +1,4 @@
-//! Conversions between formats, integer ones included.
+//! Conversions between formats, integer formats included.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -17,7 +17,7 @@ fn visited() -> Vec<(&'static Format, u64)> {
 
 #[test]
 fn every_code_of_16_bits_and_fewer_to_every_format() {
-    // Of the wider formats one block of codes in so many; every format begins a block.
+    // A sample of the blocks of the wider formats; every format begins a block.
     let looked_at = visited().into_iter().filter(|(_, first)| (first >> 8) % amount(7, 1) == 0);
     let tally = Tally::over(looked_at.collect::<Vec<_>>(), |tally, reference, (from, first)| {
         for to in FORMATS.iter() {
@@ -46,13 +46,13 @@ fn every_code_of_16_bits_and_fewer_to_every_format_in_every_environment() {
     tally.settle("conversions of codes of 16 bits and fewer, every environment");
 }
 
-/// A code of `from` near a number of `to`, near half-way between two, or near the ends of its range.
+/// Code of `from` near a number of `to`, near half-way between two, or near the ends of its range.
 fn near(from: &Format, to: &Format, rng: &mut ChaCha8Rng) -> u64 {
     let plain = tcnum_core::softfloat::Environment::default();
     let there = operands::drawn(to, Operation::Sqrt, rng.next_u64())[0];
     let here = tcnum_core::softfloat::Converter::new(to, from, plain).convert(there & to.code_mask()).code.unwrap_or(0);
     let padding = from.float().map_or(0, |record| record.padding_bits);
-    // From a number of a narrower format the half-way point differs in one bit of the significand.
+    // Half-way points differ from numbers of a narrower format in one bit of the significand.
     let half: u64 = match (from.float(), to.float()) {
         (Some(from), Some(to)) if from.trailing_bits > to.trailing_bits => {
             1 << (from.trailing_bits - to.trailing_bits - 1)
@@ -64,7 +64,7 @@ fn near(from: &Format, to: &Format, rng: &mut ChaCha8Rng) -> u64 {
     here.wrapping_add(step << padding)
 }
 
-/// So many random codes of each format of more than 16 bits to each format, half of them near the edges of the target.
+/// Checks random codes of formats of more than 16 bits to each format, half near the target's edges.
 fn random(cases: u64) -> Tally {
     let wide = FORMATS.iter().filter(|format| format.bits > 16);
     let parts = wide.flat_map(|from| FORMATS.iter().map(move |to| (from, to)));

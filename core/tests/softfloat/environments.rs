@@ -1,4 +1,4 @@
-//! The environments in which operations are compared.
+//! Environments in which operations are compared.
 
 use tcnum_core::{
     format::{Overflow, Rounding},
@@ -8,10 +8,10 @@ use tcnum_core::{
 const OVERFLOWS: [Overflow; 4] = [Overflow::Standard, Overflow::Infinity, Overflow::Nan, Overflow::Saturate];
 const TININESSES: [Tininess; 2] = [Tininess::Before, Tininess::After];
 
-/// Combinations of what is neither rounding nor tininess.
+/// Combinations of options other than rounding and tininess.
 const OPTIONS: u64 = 64;
 
-/// The output function of SplitMix64: every bit of the result depends on every bit of the seed.
+/// Output function of SplitMix64: every bit of the result depends on every bit of the seed.
 pub(crate) fn mixed(seed: u64) -> u64 {
     let seed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let seed = (seed ^ seed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -19,7 +19,7 @@ pub(crate) fn mixed(seed: u64) -> u64 {
     seed ^ seed >> 31
 }
 
-/// Every deterministic rounding and two stochastic ones drawn by the seed: with few bits, and with many.
+/// All deterministic roundings and two stochastic ones drawn by the seed: with few bits, and with many.
 pub(crate) fn roundings(seed: u64) -> [Rounding; 8] {
     let random = mixed(seed);
     let few = Rounding::Sr { random, bits: 1 + (random >> 32) as u32 % 8 };
@@ -44,24 +44,25 @@ fn rounded(seed: u64) -> impl Iterator<Item = Environment> {
     pairs.map(|(rounding, tininess)| Environment { rounding, tininess, ..Environment::default() })
 }
 
-/// Every rounding with both rules for tininess, once with the default options and once with others: over 64 successive seeds each
-/// goes with all of them.
+/// All roundings with both rules for tininess, once with the default options and once with others.
+/// Over 64 successive seeds each goes with all options.
 pub(crate) fn covering(seed: u64) -> Vec<Environment> {
     let others = rounded(seed).enumerate().map(|(i, environment)| options(environment, seed + 5 * i as u64));
     rounded(seed).chain(others).collect()
 }
 
-/// Every rounding with both rules for tininess, each with options that follow from the seed: over 64 successive seeds with all of them.
+/// All roundings with both rules for tininess, with options by the seed; 64 seeds cover all.
 pub(crate) fn rotating(seed: u64) -> Vec<Environment> {
     rounded(seed).enumerate().map(|(i, environment)| options(environment, seed + 5 * i as u64)).collect()
 }
 
-/// Every combination.
+/// All combinations.
 pub(crate) fn complete(seed: u64) -> Vec<Environment> {
     rounded(seed).flat_map(|environment| (0..OPTIONS).map(move |index| options(environment, index))).collect()
 }
 
-/// For operations that do not round: flushing of operands and every rule for NaNs; the rest follows from the seed.
+/// Environments of operations that do not round: flushing of operands and every rule for NaNs.
+/// Other settings follow from the seed.
 pub(crate) fn unrounded(seed: u64) -> Vec<Environment> {
     let rounded: Vec<Environment> = rounded(seed).collect();
     let environment = |index: u64| {

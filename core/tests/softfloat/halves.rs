@@ -1,4 +1,4 @@
-//! f16 and bf16: every code of operations with one operand, random operands of the others.
+//! f16 and bf16: every code in operations with one operand, random operands in the others.
 
 use tcnum_core::{
     format::{Format, find},
@@ -33,7 +33,7 @@ fn every_code_of_f16_and_bf16_in_every_operation_of_one_operand() {
     tally.settle("codes of f16 and bf16");
 }
 
-/// So many cases of each format and operation of more than one operand that rounds.
+/// Checks random cases of each format and each rounding operation with more than one operand.
 fn random(cases: u64) {
     let operations = [Operation::Add, Operation::Sub, Operation::Mul, Operation::Div, Operation::Rem, Operation::Fma];
     const PART: u64 = 1 << 12;

@@ -1,4 +1,4 @@
-//! The host's own f32 and f64 as a third opinion of the soft-float and of the reference: values, to nearest even.
+//! The host's own f32 and f64 as a third opinion on soft-float and reference: values, to nearest even.
 
 use proptest::prelude::*;
 use tcnum_core::{
@@ -9,7 +9,7 @@ use tcnum_core::{
 
 use crate::operands;
 
-/// Compares a host's result with the two others; any NaN stands for a NaN.
+/// Compares a host's result with the two others; all NaNs are equal.
 fn agree(name: &str, operation: Operation, operands: [u64; 3], host: u64) {
     let format = find(name).unwrap();
     let nan = |code: u64| format.decode(code).class == Class::Nan;
@@ -24,7 +24,7 @@ fn agree(name: &str, operation: Operation, operands: [u64; 3], host: u64) {
 const OPERATIONS: [Operation; 6] =
     [Operation::Add, Operation::Sub, Operation::Mul, Operation::Div, Operation::Sqrt, Operation::Fma];
 
-/// The operation by the host, whose two types have the same methods and no trait for them.
+/// Operation of the host, whose two types have the same methods and no common trait.
 macro_rules! on_host {
     ($operation:expr, $x:expr, $y:expr, $z:expr) => {
         match $operation {

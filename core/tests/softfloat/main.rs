@@ -1,8 +1,7 @@
 //! The soft-float against the reference by MPFR ([`tcnum_core::softfloat::mpfr`]): codes and flags.
 //!
-//! What is small is visited as a whole (of some of it a sample, unless all is asked for), what is large is drawn at random with half
-//! of it near the edges. The tests marked as ignored are
-//! the long ones, run once in release and reported:
+//! Small spaces are visited completely (some of them by a sample, unless all is asked for). Large ones are drawn at
+//! random, half of the cases near the edges. The ignored tests are the long ones, run once in release and reported:
 //! `cargo test --release -p tcnum-core --features mpfr --test softfloat -- --ignored --nocapture --skip testfloat`.
 
 mod conversions;

@@ -1,4 +1,4 @@
-//! Operations on many operands at once, whose code is compiled for each format of the table.
+//! Operations on many operands at once, compiled for each format of the table.
 
 use tcnum_core::softfloat::{Flags, Outcome, Unit};
 

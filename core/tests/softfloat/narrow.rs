@@ -7,25 +7,25 @@ use tcnum_core::{
 
 use crate::{environments, machine::amount, operands, tally::Tally};
 
-/// The floating-point formats of at most so many bits.
+/// Floating-point formats of at most `bits` bits.
 pub(crate) fn narrow(bits: u32) -> Vec<&'static Format> {
     FORMATS.iter().filter(|format| !format.is_integer() && format.bits <= bits).collect()
 }
 
-/// The operations that a format carries.
+/// Operations that a format can represent.
 pub(crate) fn carried(format: &Format) -> Vec<Operation> {
     let unit = Unit::new(format, Environment::default()).unwrap();
     Operation::all().filter(|operation| unit.carries(*operation).is_ok()).collect()
 }
 
-/// Whether the result depends on more of the environment than flushing of operands and the rule for NaNs.
+/// True if the result depends on more settings than flushing of operands and the rule for NaNs.
 pub(crate) fn rounds(operation: Operation) -> bool {
     use Operation::*;
     matches!(operation, Add | Sub | Mul | Div | Sqrt | Fma | Rem | Rint | RintExact)
 }
 
-/// Every pair of codes (for operations of one operand: every code), in the environments that follow from the first code. Of 7 and 8
-/// bits one first code in so many.
+/// Checks every pair of codes (one operand: every code) in environments that depend on the first code.
+/// In formats of 7 and 8 bits, one in `one_in` first codes.
 fn all_pairs(one_in: usize, environments: fn(u64) -> Vec<Environment>) -> Tally {
     let parts = narrow(8).into_iter().flat_map(|format| {
         let operations = carried(format).into_iter().filter(|operation| operation.operands() < 3);
@@ -45,7 +45,7 @@ fn all_pairs(one_in: usize, environments: fn(u64) -> Vec<Environment>) -> Tally 
     })
 }
 
-/// Every triple of codes.
+/// Checks every triple of codes.
 fn all_triples(formats: Vec<&'static Format>, environments: fn(u64) -> Vec<Environment>) -> Tally {
     let pairs = formats.into_iter().flat_map(|format| {
         let codes = 0..=format.code_mask();

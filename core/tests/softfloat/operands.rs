@@ -9,7 +9,7 @@ use tcnum_core::{
 
 use crate::environments::mixed;
 
-/// Operands of one operation, drawn by the seed: half of them as codes at random, half near the edges.
+/// Operands of one operation, drawn by the seed: half of them random codes, half near the edges.
 pub(crate) fn drawn(format: &Format, operation: Operation, seed: u64) -> [u64; 3] {
     let mut rng = ChaCha8Rng::seed_from_u64(mixed(seed));
     let mut operands = [rng.next_u64(), rng.next_u64(), rng.next_u64()];
@@ -42,7 +42,7 @@ pub(crate) fn drawn(format: &Format, operation: Operation, seed: u64) -> [u64; 3
     }
 }
 
-/// A biased exponent: anywhere, or at either end, or near that of 1.
+/// Biased exponent: anywhere, at either end, or near that of 1.
 fn exponent(record: &Float, rng: &mut ChaCha8Rng) -> u64 {
     let last = (1u64 << record.exponent_bits) - 1;
     match rng.random_range(0..6) {
@@ -54,7 +54,7 @@ fn exponent(record: &Float, rng: &mut ChaCha8Rng) -> u64 {
     }
 }
 
-/// A code of this biased exponent with a trailing significand at random, of a few ones, or of a run of ones.
+/// Code with this biased exponent and a trailing significand at random, of few ones, or a run of ones.
 fn code(record: &Float, exponent: u64, rng: &mut ChaCha8Rng) -> u64 {
     let mut bit = || 1u64 << rng.random_range(0..=record.trailing_bits);
     let (a, b, c) = (bit(), bit(), bit());

@@ -1,4 +1,4 @@
-//! Random operands of every operation in wide formats, and in formats drawn at random: any format that a record describes.
+//! Random operands of every operation in wide formats, and in random formats that a record describes.
 
 use proptest::{prelude::*, sample::select};
 use tcnum_core::{
@@ -11,7 +11,7 @@ use crate::{environments, narrow::carried, operands, tally::Tally};
 
 const NAMES: [&str; 6] = ["f16", "bf16", "tf32", "f32", "f64", "e8m13"];
 
-/// Every operation that the format carries on operands drawn by the seed.
+/// Checks every operation that the format can represent on operands drawn by the seed.
 fn every_operation(reference: &mut Reference, format: &Format, seed: u64) {
     let mut tally = Tally::default();
     for operation in carried(format) {
@@ -21,8 +21,8 @@ fn every_operation(reference: &mut Reference, format: &Format, seed: u64) {
     tally.agree();
 }
 
-/// A record: signed or not, with or without zeros and subnormal numbers, any specials and any widths that leave room for a normal
-/// number, biases that put its range around 1 or far from it.
+/// Strategy for records: signed or not, with or without zeros and subnormals, any specials and widths.
+/// There is room for a normal number; biases put the range around 1 or far from it.
 fn record() -> impl Strategy<Value = Float> {
     let specials = select(&[Specials::Ieee, Specials::AllOnesNan, Specials::NegativeZeroNan, Specials::None][..]);
     let overflow = select(&[Overflow::Infinity, Overflow::Nan, Overflow::Saturate][..]);

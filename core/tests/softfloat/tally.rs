@@ -1,4 +1,4 @@
-//! Comparisons that were made, and those that failed.
+//! Counts of comparisons, and their failures.
 
 use rayon::prelude::*;
 use tcnum_core::{
@@ -7,10 +7,10 @@ use tcnum_core::{
     softfloat::{Converter, Environment, Operation, Unit},
 };
 
-/// How many differences are kept to be shown.
+/// Number of differences that are kept for the message.
 const SHOWN: usize = 20;
 
-/// How many comparisons agreed, and how the first others differ.
+/// Number of agreeing comparisons, and the first differences.
 #[derive(Default)]
 pub(crate) struct Tally {
     agreed: u64,
@@ -19,7 +19,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// One operation in the soft-float and in the reference.
+    /// Compares one operation in the soft-float and in the reference.
     pub(crate) fn operation(
         &mut self,
         reference: &mut Reference,
@@ -45,7 +45,7 @@ impl Tally {
         });
     }
 
-    /// One conversion in the soft-float and in the reference.
+    /// Compares one conversion in the soft-float and in the reference.
     pub(crate) fn conversion(
         &mut self,
         reference: &mut Reference,
@@ -95,6 +95,8 @@ impl Tally {
         parts.into_par_iter().map_init(Reference::new, tally).reduce(Tally::default, Tally::and)
     }
 
+    /// Checks that comparisons were made and all agree.
+    ///
     /// # Panics
     /// If a comparison differs, or none was made.
     pub(crate) fn agree(&self) {

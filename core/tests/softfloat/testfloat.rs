@@ -1,6 +1,8 @@
-//! The reference by MPFR against Berkeley TestFloat, an independent third party: lines of its generator that are kept beside the tests, and
-//! the generator itself, whose path (of a build for `Linux-x86_64-GCC`, whose rule for integers is that of x86) TESTFLOAT_GEN gives.
-//! `TESTFLOAT_GEN=.../testfloat_gen cargo test --release -p tcnum-core --features mpfr --test softfloat testfloat:: -- --ignored --nocapture`
+//! The reference by MPFR against Berkeley TestFloat, an independent third party.
+//!
+//! Lines of its generator are kept with the tests. TESTFLOAT_GEN names the generator itself (a build for
+//! `Linux-x86_64-GCC`, whose rule for integers is that of x86): `TESTFLOAT_GEN=.../testfloat_gen cargo test --release
+//! -p tcnum-core --features mpfr --test softfloat testfloat:: -- --ignored --nocapture`
 
 use std::{
     io::{BufRead, BufReader},
@@ -41,14 +43,14 @@ const OPERATIONS: [(&str, Operation); 14] = [
     ("lt_quiet", Operation::LessQuiet),
 ];
 
-/// What a function of the generator computes.
+/// Computation of a function of the generator.
 #[derive(Clone, Copy)]
 enum Function {
     Operation(&'static Format, Operation),
     Conversion(&'static Format, &'static Format),
 }
 
-/// A function with its options.
+/// Function with its options.
 struct Setting {
     function: Function,
     environment: Environment,
@@ -56,7 +58,7 @@ struct Setting {
 }
 
 impl Function {
-    /// Of a name such as `f16_mulAdd` or `f16_to_i32`.
+    /// Function with a name such as `f16_mulAdd` or `f16_to_i32`.
     fn named(name: &str) -> Function {
         let (first, rest) = name.split_once('_').unwrap();
         match rest.strip_prefix("to_") {
@@ -68,7 +70,7 @@ impl Function {
         }
     }
 
-    /// Whether it rounds to integers.
+    /// True if it rounds to integers.
     fn is_integral(self) -> bool {
         match self {
             Function::Operation(_, operation) => operation == Operation::Rint,
@@ -108,7 +110,8 @@ impl Setting {
         }
     }
 
-    /// Whether the reference agrees with a line of `operands... result flags` in hexadecimal; any NaN stands for a NaN.
+    /// True if the reference agrees with a line of `operands...
+    /// result flags` in hexadecimal; all NaNs are equal.
     fn agrees(&self, reference: &mut Reference, line: &str) -> bool {
         let words: Vec<u64> = line.split(' ').map(|word| u64::from_str_radix(word, 16).unwrap()).collect();
         let [operands @ .., expected, flags] = words.as_slice() else { panic!("'{line}' is too short") };
@@ -124,10 +127,10 @@ impl Setting {
     }
 }
 
-/// Lines that agree, and some of the others.
+/// Number of lines that agree, and some of the others.
 type Count = (u64, Vec<String>);
 
-/// The lines of one function: options stand on lines of their own, which begin with a dash.
+/// Checks the lines of one function; options are separate lines that begin with a dash.
 fn count(name: &str, options: &str, lines: impl BufRead) -> Count {
     let (mut setting, mut options) = (Setting::new(name, options), options.to_string());
     let (mut reference, mut agreed, mut differing) = (Reference::new(), 0, vec![]);
@@ -163,7 +166,7 @@ fn the_reference_agrees_with_recorded_lines_of_testfloat() {
     settle(counts.collect());
 }
 
-/// Every function of the generator with every combination of options that it depends on.
+/// All functions of the generator with every combination of options that they depend on.
 fn runs() -> Vec<(String, String)> {
     let (floats, integers) = (["f16", "f32", "f64"], ["i32", "ui32", "i64", "ui64"].into_iter());
     let mut names = vec![];

@@ -1,4 +1,4 @@
-//! What the rule of tininess may change: the underflow flag of results at or below the smallest normal number.
+//! Effect of the tininess rule: the underflow flag at or below the smallest normal number alone.
 
 use rayon::prelude::*;
 use tcnum_core::{
@@ -11,7 +11,7 @@ use crate::{
     operands,
 };
 
-/// Whether the code is a number at or below the smallest normal one in magnitude.
+/// True if the code is a number at or below the smallest normal one in magnitude.
 fn is_small(format: &Format, code: u64) -> bool {
     format.to_f64(code).abs() <= format.to_f64(format.smallest_normal())
 }
@@ -30,7 +30,7 @@ fn check(format: &Format, operation: Operation, cases: impl Iterator<Item = [u64
             let [b, a] = [before, after].map(|unit| unit.apply(operation, operands));
             let rounding = before.environment().rounding;
             assert_eq!(b.code, a.code, "{format} {operation:?} {rounding:?} {operands:x?}");
-            // What is tiny after rounding was so before.
+            // Tiny after rounding implies tiny before.
             let but_underflow = |outcome: Outcome| outcome.flags.without(Flags::UNDERFLOW);
             assert_eq!(but_underflow(b), but_underflow(a), "{format} {operation:?} {rounding:?} {operands:x?}");
             assert!(b.flags.contains(a.flags), "{format} {operation:?} {rounding:?} {operands:x?}");

@@ -187,8 +187,7 @@ mod x86 {
 
     /// Transposes the words of [`LANES`] rows.
     /// `load` gives eight words of each of two rows from the place `at * 8` on, four of both and then four of both. (No
-    /// closures inside: the
-    /// compiler would not inline them.)
+    /// closures inside: the compiler would not inline them.)
     #[inline]
     #[target_feature(enable = "avx2")]
     fn eight_by_eight(out: &mut [Lane<u32>], load: impl Fn(usize, usize, usize) -> [__m256i; 2]) {

@@ -177,7 +177,7 @@ vectorised! {
     }
 }
 
-/// What products are that are not finite, from the factors.
+/// Special marks of products, from those of the factors.
 fn multiply_specials(own: &mut Elements, other: &Elements) {
     for (at, special) in own.special.iter_mut().enumerate() {
         let factors = [(*special, own.significands[at]), (other.special[at], other.significands[at])];

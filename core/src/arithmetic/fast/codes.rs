@@ -67,7 +67,7 @@ vectorised! {
 /// Columns of a piece of [`TURNS`] rows.
 pub(super) const HALF: usize = LANES / TURNS;
 
-/// Alternating codes of two rows. (Interleaved before widening, which takes few instructions.)
+/// Alternating codes of two rows, interleaved before widening, which takes few instructions.
 #[inline(always)]
 pub(super) fn lanes_in_turn<const N: usize>(
     x: &[[u8; N]; HALF],

@@ -53,7 +53,7 @@ impl Elements {
         self.any_special = false;
     }
 
-    /// Makes room for `count` scales, set by [`Elements::fill`]: without sign, and without value in binary32.
+    /// Makes room for `count` scales, set by [`Elements::fill`], without signs and binary32 values.
     pub(super) fn begin_scales(&mut self, count: usize) {
         self.resize(count);
         self.any_special = false;
@@ -162,8 +162,7 @@ fn take<T: Copy + Default>(out: &mut Vec<T>, other: &[T], places: &[[usize; TURN
 }
 
 vectorised! {
-    /// Decodes integers, whole [`LANES`] of them, with `unused` upper bits of 32; each one [`TURNS`] times with
-    /// `turns`.
+    /// Decodes whole [`LANES`] of integers with `unused` upper bits; each one [`TURNS`] times with `turns`.
     pub(super) fn decode_integers(elements: &mut Elements, unused: u32, signed: bool, codes: &[u32], turns: bool) {
         elements.keep_integers(if turns { codes.len() * TURNS } else { codes.len() });
         let codes = codes.as_chunks().0;

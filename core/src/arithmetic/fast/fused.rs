@@ -49,7 +49,7 @@ impl FusedAddend {
     }
 }
 
-/// Finite part of a sum in units of `2^(exponent - bits)`; exponent below [`NONE`] if all terms are zero.
+/// Finite part of a sum in units of `2^(exponent - bits)`; its exponent is below [`NONE`] for zero.
 #[derive(Clone, Copy)]
 struct FinitePart<S> {
     units: Lane<S>,

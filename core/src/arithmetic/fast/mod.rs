@@ -1,18 +1,13 @@
 //! Fast evaluator: a program compiled into integer operations on many elements of D at a time.
 //!
 //! A tile's operands are decoded once. Pieces of D (eight columns of two rows, or sixteen of one) are summed with one
-//! vector lane for each
-//! element. Eight pieces are then rounded, and decoded for the next step, together. Sums take the narrowest of 32, 64
-//! and 128 bits that
-//! holds them; 32-bit sums use products in binary32, which holds them exactly.
+//! vector lane for each element. Eight pieces are then rounded, and decoded for the next step, together. Sums take the
+//! narrowest of 32, 64 and 128 bits that holds them; 32-bit sums use products in binary32, which holds them exactly.
 //!
 //! It agrees with the reference evaluator in every bit. The reference computes single elements with a product near the
-//! limit beyond which
-//! it is infinite, exact sums over more than 120 bits and NaNs that keep their payload. It also runs programs with
-//! binary64 other than
-//! chains of fused multiply-adds, and sums of more than 128 bits. Programs of fused multiply-adds and additions in
-//! binary32 alone are
-//! computed in the host's binary64.
+//! limit beyond which it is infinite, exact sums over more than 120 bits and NaNs that keep their payload. It also runs
+//! programs with binary64 other than chains of fused multiply-adds, and sums of more than 128 bits. Programs of fused
+//! multiply-adds and additions in binary32 alone are computed in the host's binary64.
 
 mod across;
 mod cases;
@@ -84,7 +79,7 @@ impl FastArithmetic {
         }
     }
 
-    /// Computes the bytes of the D codes of up to [`FastArithmetic::together`] tiles of one element, from `first` on.
+    /// Computes the D bytes of up to [`FastArithmetic::together`] tiles of one element, from `first` on.
     /// Operands are the codes of A, B and C of all tiles. `reference` gives the code of a tile that this evaluator does
     /// not compute.
     pub(super) fn cases(

@@ -133,8 +133,8 @@ pub(super) fn leading_bit(magnitude: u32) -> i32 {
 }
 
 vectorised! {
-    /// Sum of two exact numbers of at most [`SumWord::PRECISION`] bits; cancelling ones give -0 if `negative_zero`.
-    /// A last bit of 1 may stand for a fraction.
+    /// Sum of two exact numbers of at most [`SumWord::PRECISION`] bits.
+    /// Cancelling numbers give -0 if `negative_zero`. A last bit of 1 may stand for a fraction.
     pub(super) fn add<M: SumWord>(x: &Number, y: &Number, negative_zero: bool, sum: &mut Number<M>) {
         let cancelled = if negative_zero { TRUE } else { 0 };
         for l in 0..COUNT {

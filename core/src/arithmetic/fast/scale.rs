@@ -79,8 +79,8 @@ impl Scales {
         if self.run == 0 { self.fraction_bits } else { 0 }
     }
 
-    /// Fraction bits, and all bits, of terms whose unscaled products have `fraction_bits` and `bits`; `None` if too
-    /// many.
+    /// Fraction bits, and all bits, of terms whose unscaled products have `fraction_bits` and `bits`.
+    /// `None` if they are too many.
     pub(super) fn terms(&self, fraction_bits: i32, bits: u32) -> Option<(i32, u32)> {
         let (fraction_bits, bits) = match self.run {
             0 => (fraction_bits, bits),

@@ -1,10 +1,8 @@
 //! Fused multiply-adds and additions in binary32, to nearest.
 //!
 //! The host's binary32 operations are used if it has fused multiply-adds and flushing depends on rounded values only.
-//! Otherwise its
-//! binary64 computes the same: products of operands are exact there. The error of a sum is known exactly (Knuth's
-//! two-sum) and makes its
-//! last bit odd, so that the conversion to binary32 rounds the exact sum once.
+//! Otherwise its binary64 computes the same: products of operands are exact there. The error of a sum is known exactly
+//! (Knuth's two-sum) and makes its last bit odd, so that the conversion to binary32 rounds the exact sum once.
 
 use super::{elements::resize, word::array};
 use crate::{
@@ -403,7 +401,7 @@ impl<N: HostNumber> HostTile<N> {
         }
     }
 
-    /// Operation in one piece, and, with `NANS`, the codes of its NaN operands in the order of [`NanOperand`].
+    /// Operation in one piece, and, with `NANS`, the codes of NaN operands in the order of [`NanOperand`].
     #[inline(always)]
     fn link<const NANS: bool>(
         &self,

@@ -97,7 +97,7 @@ pub(super) struct DecodedTile {
     positions: Vec<u32>,
     /// Scales of A and B.
     scales: [Vec<u32>; 2],
-    /// A by the rows of pieces, k and row: [`TURNS`] rows, or one of them twice, in the order of the kernel.
+    /// A by the rows of pieces, k and row, in the order of the kernel: [`TURNS`] rows, or one row twice.
     pub(super) a: Elements,
     /// B by the columns of pieces, k and lane; dense forms in the order of the kernel.
     pub(super) b: Elements,

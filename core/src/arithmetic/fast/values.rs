@@ -22,8 +22,7 @@ use crate::{
 pub(super) struct ValueDecoder {
     /// Bits of a word above a code.
     unused: u32,
-    /// Shift from the exponent and trailing significand of a left-aligned code to those of binary32; then their mask
-    /// there, and the increment of the exponent.
+    /// Shift, mask and exponent increment from a left-aligned code's fields to those of binary32.
     right: u32,
     fields: u32,
     bias: u32,
@@ -41,7 +40,7 @@ const SIGN: u32 = 1 << 31;
 const BIAS: i32 = f32::MAX_EXP - 1;
 
 impl ValueDecoder {
-    /// `None` unless all normal numbers of the format are normal in binary32 and its zeros and subnormals have signs.
+    /// `None` unless the format's normals are normal in binary32, and its zeros and subnormals signed.
     pub(super) fn new(format: &Format, unpack: &Unpack) -> Option<ValueDecoder> {
         let f = supported(format).filter(|f| f.signed && f.trailing_bits <= TRAILING)?;
         let emin = unpack.wider.and_then(Format::float).map_or(f.emin(), Float::emin);
@@ -146,8 +145,7 @@ impl ValueDecoder {
 }
 
 vectorised! {
-    /// Decodes values and exponents, and nothing else, of whole [`LANES`] of codes; each one [`TURNS`] times with
-    /// `turns`.
+    /// Decodes values and exponents of whole [`LANES`] of codes; each one [`TURNS`] times with `turns`.
     /// The range is that of the codes with `ranged`, else that of the format.
     pub(super) fn decode_values(elements: &mut Elements, decoder: &ValueDecoder, codes: &[u32], turns: bool, ranged: bool) {
         elements.keep_values(if turns { codes.len() * TURNS } else { codes.len() });
@@ -185,10 +183,9 @@ fn decode_all<const RANGE: bool, const FLUSH: bool>(
 }
 
 vectorised! {
-    /// Values and exponents of products, and nothing else, from rows of words with the codes of two factors.
+    /// Values and exponents of products, from rows of words with the codes of two factors.
     /// `order` has their places ([`FactorWords::places`]). Returns the ranges of the factors: those of the codes with
-    /// `ranged`, else those of
-    /// their formats.
+    /// `ranged`, else those of their formats.
     pub(super) fn decode_products(
         products: &mut Elements,
         decoders: &[ValueDecoder; 2],
@@ -254,7 +251,7 @@ vectorised! {
 }
 
 vectorised! {
-    /// Sets the values of decoded elements with `fraction_bits`; of `spread` ones with exponents taken as 0.
+    /// Sets the values of decoded elements with `fraction_bits`; exponents are taken as 0 with `spread`.
     pub(super) fn values(elements: &mut Elements, fraction_bits: i32, spread: bool) {
         let count = elements.significands.len();
         resize(&mut elements.values, count);

@@ -2,7 +2,7 @@
 
 use crate::format::Rounding;
 
-/// Elements of D whose products are formed together: one vector register of 32-bit words, or two of 64-bit words.
+/// Elements of D whose products are formed together: one vector register of 32-bit words.
 pub(super) const LANES: usize = 16;
 
 /// Rows of A between which lanes alternate: two neighbouring rows of D, or one of them twice.
@@ -14,7 +14,7 @@ pub(super) type Lane<T> = [T; LANES];
 /// One value for each alternating row.
 pub(super) type Turn<T> = [T; TURNS];
 
-/// Array of values. (A plain loop: its callees are compiled for the caller's instruction set.)
+/// Array of values, by a plain loop: its callees are compiled for the caller's instruction set.
 #[inline(always)]
 pub(super) fn array<T: Copy + Default, const N: usize>(mut value: impl FnMut(usize) -> T) -> [T; N] {
     let mut all = [T::default(); N];

@@ -329,7 +329,7 @@ impl fmt::Display for Grounds<'_> {
 }
 
 impl Rule {
-    /// Evidence for `keys` and an instruction: the weakest of the first key's and of the other existing keys'.
+    /// Evidence for `keys` and an instruction: the weakest of the first key's and of other existing keys'.
     /// Without an instruction, the evidence for the rule as a whole.
     pub fn grounds(&self, instruction: Option<&str>, keys: &[&str]) -> Grounds<'_> {
         let has = |key: &str| known(key).is_some_and(|known| (known.present)(self));

@@ -1,9 +1,8 @@
 //! Keys of a rule and of a node, a row each.
 //!
 //! A row has the field, the meaning, the allowed values, the steps with the key, its words for readers, its near
-//! values, and its effect on
-//! a draft. All code that reads, checks, prints, lowers, changes or compares rules uses these rows: a new key is a new
-//! row.
+//! values, and its effect on a draft. All code that reads, checks, prints, lowers, changes or compares rules uses these
+//! rows: a new key is a new row.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +29,7 @@ use super::{
 };
 use crate::format::Format;
 
-/// Key of a table of a model file: of a rule, whose steps decide its keys, or of a node, whose kind does.
+/// Key of a table of a model file: of a rule, by its step, or of a node, by its kind.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Key<Table: 'static, Variant: 'static> {
@@ -46,7 +45,7 @@ pub struct Key<Table: 'static, Variant: 'static> {
     pub required: bool,
     /// True if a table has it, with another value than the one meant by its absence.
     pub(super) present: fn(&Table) -> bool,
-    /// Defect of its value, with the key and the allowed values; `None` if the types of the language exclude defects.
+    /// Defect of its value, with the key and the allowed values; `None` if its type excludes defects.
     pub(super) check: fn(&Table) -> Option<String>,
     /// Effect on a draft in the steps or kinds of node that have it; a node's key changes the newest node.
     pub(super) lower: fn(&Table, &mut Draft),
@@ -144,12 +143,10 @@ keys! {
 /// Computation of `d = c + sum over k of a*b` by a set of instructions.
 ///
 /// Most keys are a shorthand for common shapes: the k indices (the stored ones in sparse forms) are split into `parts`
-/// (by default one, all
-/// of them, ascending) and each part into groups of `group` consecutive indices. Each group is summed in one `step`. By
-/// default the result
-/// of one group is the c of the next; `start`, `join` and `c` say otherwise. Any other shape is written as a tree of
-/// named nodes (`node`).
-/// The last value is rounded to the format of D.
+/// (by default one, all of them, ascending) and each part into groups of `group` consecutive indices. Each group is
+/// summed in one `step`. By default the result of one group is the c of the next; `start`, `join` and `c` say
+/// otherwise. Any other shape is written as a tree of named nodes (`node`). The last value is rounded to the format of
+/// D.
 Rule,
 /// All keys of a rule, in the order of the computation, in which they are lowered.
 KEYS: RuleKey {

@@ -1,8 +1,7 @@
 //! Lowering of a rule to a tree of nodes: groups of k, the nodes that sum them, and their combination.
 //!
 //! Each function belongs to one row of the tables of keys, and changes the draft that the rows before it have written.
-//! A group takes c until
-//! a key gives it something else.
+//! A group takes c until a key gives it something else.
 
 use std::mem;
 
@@ -122,7 +121,7 @@ pub(super) fn start(rule: &Rule, draft: &mut Draft) {
     }
 }
 
-/// Gives each group the previous group's result in place of c; or gives all +0, and their results to additions.
+/// Gives each group the previous result in place of c; or gives all +0, and adds their results.
 pub(super) fn join(rule: &Rule, draft: &mut Draft) {
     let sum_of = |number| draft.nodes.iter().rev().find(|node| node.group == Some(number));
     let results: Vec<Input> = (0..draft.groups.len()).filter_map(sum_of).map(|node| Input::Node(node.number)).collect();

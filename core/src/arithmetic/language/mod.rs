@@ -1,8 +1,7 @@
 //! Language of model files: the keys of a rule, their meaning, and the defects of a file.
 //!
 //! [`keys`] is its table: a key is a row. The keys of a rule are lowered, row by row, to a [`draft`], a tree of nodes.
-//! For an instruction
-//! the draft becomes the [`Program`](super::Program) that all evaluators run.
+//! For an instruction the draft becomes the [`Program`](super::Program) that all evaluators run.
 
 mod check;
 pub(super) mod draft;

@@ -231,8 +231,7 @@ pub struct Alignment {
 }
 
 impl Alignment {
-    /// Sign of the sticky part of a non-zero sum: positive if truncated downwards (RD), negative upwards (RU).
-    /// For every other rounding it has the sign of the sum.
+    /// Sign of the sticky part of a non-zero sum: positive if truncated by RD, negative if by RU.
     pub(crate) fn rest_is_negative(self, negative: bool) -> bool {
         match self.rounding {
             Rounding::Rd => false,
@@ -244,8 +243,7 @@ impl Alignment {
 
 /// Lanes: positions of a group by residue, each with an alignment of its own.
 /// Each lane is aligned to its own largest exponent and summed; then the lanes' sums are aligned to the largest of
-/// those exponents,
-/// truncated, and added exactly.
+/// those exponents, truncated, and added exactly.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lanes {
@@ -281,6 +279,7 @@ pub struct Late {
 #[serde(deny_unknown_fields)]
 pub struct Conversion {
     #[serde(deserialize_with = "rounding")]
+    /// Rounding direction.
     pub rounding: Rounding,
     /// Treatment of results beyond the largest finite number.
     #[serde(default = "standard", deserialize_with = "overflow")]
@@ -295,6 +294,7 @@ pub struct Rounded {
     #[serde(deserialize_with = "format_name")]
     pub format: &'static Format,
     #[serde(deserialize_with = "rounding")]
+    /// Rounding direction.
     pub rounding: Rounding,
     /// Treatment of results beyond the largest finite number.
     #[serde(default = "standard", deserialize_with = "overflow")]

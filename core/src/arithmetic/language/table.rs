@@ -21,7 +21,7 @@ impl Rule {
     }
 }
 
-/// Appends the numbers (and times) in `value` as text, the form in which the reader of files takes them.
+/// Appends the numbers (and times) in `value` as text, which the reader of files takes.
 fn write_numbers(value: &Value, written: &mut Vec<String>) {
     match value {
         Value::String(_) | Value::Boolean(_) => {}

@@ -1,11 +1,9 @@
-//! Arithmetic of one instruction as a list of elementary operations, the common input of all evaluators.
+//! Arithmetic of one instruction as a list of elementary operations, the input of all evaluators.
 //!
 //! Each operation makes one value ([`ElementaryOperation::Multiply`] a list of them) from the operands of the
-//! instruction and from earlier
-//! values. The meaning of an operation is written once in each evaluator (the reference, the fast one, CUDA). The
-//! combination of operations
-//! is written here alone: the keys of a rule make a tree of nodes ([`super::language`]), and a tree becomes a program
-//! in [`tree`].
+//! instruction and from earlier values. The meaning of an operation is written once in each evaluator (the reference,
+//! the fast one, CUDA). The combination of operations is written here alone: the keys of a rule make a tree of nodes
+//! ([`super::language`]), and a tree becomes a program in [`tree`].
 
 mod frame;
 mod text;
@@ -39,7 +37,7 @@ pub struct Unpack {
 /// Operation, and the name of its value in explanations.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OperationStep {
-    /// What it computes.
+    /// The operation.
     pub operation: ElementaryOperation,
     /// Group or node, counted from 0; `None` after all groups.
     pub group: Option<usize>,
@@ -193,8 +191,7 @@ pub struct Sum {
     pub normalised: bool,
     /// Order in which NaN operands become the result; empty if every NaN is the same.
     /// The result is quiet, with the leading bits of the payload. Products come one by one (`A` and `B` are their
-    /// factors), the addends (`C`)
-    /// before or after all of them.
+    /// factors), the addends (`C`) before or after all of them.
     pub nans: Vec<NanOperand>,
 }
 

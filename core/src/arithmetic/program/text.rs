@@ -104,7 +104,7 @@ fn products(multiply: &Multiply) -> String {
     words.join("; ") + &nans(&multiply.nans)
 }
 
-/// Products in order, with runs of ascending k, equal steps and equal bits joined: `a[0:16:2]*b[0:16:2]`.
+/// Products in order, with runs of ascending k and equal bits joined: `a[0:16:2]*b[0:16:2]`.
 fn runs(factors: &[Factors]) -> Vec<String> {
     let mut runs = Vec::new();
     let mut rest = factors;

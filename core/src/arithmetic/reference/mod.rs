@@ -1,4 +1,4 @@
-//! Reference evaluator: runs a program one operation at a time, on one dot-product-add, in exact integers.
+//! Reference evaluator: runs a program one operation at a time in exact integers.
 
 mod held;
 mod observer;
@@ -40,7 +40,7 @@ struct Inputs {
     b: Vec<Held>,
     /// Significands of A and B, for pieces of them.
     significands: [Vec<u64>; 2],
-    /// Product of the scales of A and B for each stored k, and the exponent of its units digit; empty without scales.
+    /// Product of the scales of A and B, and its units digit's exponent, by stored k; empty without scales.
     scales: Vec<(Real, i32)>,
     c: Held,
 }

@@ -10,7 +10,7 @@ use crate::number::{Finite, Real, exact_sum, special_sum};
 /// Value of a sum.
 pub(super) struct Summand {
     pub(super) held: Held,
-    /// Bits kept of it, if they are its own, and the distance below the largest exponent beyond which it is ignored.
+    /// Bits kept of it, if its own, and the distance below the largest exponent beyond which it is ignored.
     pub(super) bits: Option<i32>,
     pub(super) drop: Option<i32>,
     /// Factors of a product.

@@ -1,10 +1,9 @@
 //! Vectorised quantisation of `f32` values.
 //!
 //! The scale of a block is looked up by its largest magnitude. Where scales are powers of two, elements are rounded
-//! with the exponents of
-//! block and format added, so that nothing is lost; elsewhere an element's code is the number of steps that its
-//! magnitude reaches. The
-//! exact computation handles the rest: blocks of numbers so small that the element format reaches below `f32`.
+//! with the exponents of block and format added, so that nothing is lost; elsewhere an element's code is the number of
+//! steps that its magnitude reaches. The exact computation handles the rest: blocks of numbers so small that the
+//! element format reaches below `f32`.
 
 use std::sync::OnceLock;
 
@@ -193,7 +192,7 @@ mod tests {
         format::block::{BLOCK_FORMATS, SCALE_RULES},
     };
 
-    /// Blocks of every kind: ranges of exponents, few bits, near thresholds, zeros, subnormals, NaN and infinities.
+    /// Blocks of every kind: exponent ranges, few bits, thresholds, zeros, subnormals, NaN and infinities.
     fn tensor(random: &mut ChaCha8Rng, count: usize, length: usize) -> Vec<f32> {
         let mut values = Vec::new();
         while values.len() < count {

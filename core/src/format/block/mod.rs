@@ -1,16 +1,12 @@
-//! Block formats as data: elements of a narrow format that share a scale; exact quantisation and dequantisation.
+//! Block formats as data: elements of a narrow format with shared scales; exact quantisation.
 //!
 //! A tensor is cut along its last dimension into blocks of [`BlockFormat::length`] elements; the last block of a row
-//! may be short. A
-//! block is a scale code and its element codes. An element's value is `element * 2^exponent * scale`, times the
-//! tensor's scale if the
-//! format has one.
+//! may be short. A block is a scale code and its element codes. An element's value is `element * 2^exponent * scale`,
+//! times the tensor's scale if the format has one.
 //!
 //! Everything is computed on exact values, and each scale and each element is rounded once: `amax / largest` and `x /
-//! scale` are exact
-//! quotients. (Implementations that divide in binary32 or multiply by a rounded reciprocal may pick a neighbouring code
-//! where the rounded
-//! quotient falls on the other side of a tie or of a power of two.)
+//! scale` are exact quotients. (Implementations that divide in binary32 or multiply by a rounded reciprocal may pick a
+//! neighbouring code where the rounded quotient falls on the other side of a tie or of a power of two.)
 //!
 //! The specifications leave some cases open. This crate decides them so:
 //! - **NaN and infinities in a block** (MX 1.0 leaves their conversion to the implementation): the scale is NaN, so

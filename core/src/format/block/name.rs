@@ -7,7 +7,7 @@ fn bare(name: &str) -> String {
     name.to_ascii_lowercase().replace(['_', '-'], "")
 }
 
-/// Block format with this name or alias, in any letter case, with or without `_` and `-`; `None` if none has it.
+/// Block format with this name or alias, in any letter case, with or without `_` and `-`.
 /// `mxfp8` is `mxfp8-e4m3` and `mxfp6` is `mxfp6-e2m3`: the formats with more precision.
 pub fn find(name: &str) -> Option<&'static BlockFormat> {
     let wanted = bare(name);

@@ -134,7 +134,7 @@ impl Quantizer {
         self.format.element.encode(&scaled, self.rounding) as u8
     }
 
-    /// `amax / (largest scale * largest element)`, at least the smallest positive number of `format`; 1 if `amax` is 0.
+    /// `amax / (largest scale * largest element)`, at least the smallest positive number; 1 if `amax` is 0.
     fn scale_of_tensor(&self, count: usize, format: &Format, value: &(impl Fn(usize) -> Real + Sync)) -> Real {
         let part = |start: usize| {
             let range = start..count.min(start + PIECE);

@@ -33,10 +33,8 @@ pub enum Divisor {
 /// All scale rules.
 ///
 /// With powers of two as scales, `floor` is `2^(floor(log2 amax) - emax)`, `ceil` is `2^(ceil(log2 amax) - emax)`,
-/// `even` is `floor` of
-/// the rounded `amax`, `up` is the smallest scale under which no element saturates, and `nearest` is the scale nearest
-/// to
-/// `amax / largest`, ties up.
+/// `even` is `floor` of the rounded `amax`, `up` is the smallest scale under which no element saturates, and `nearest`
+/// is the scale nearest to `amax / largest`, ties up.
 #[rustfmt::skip]
 pub static SCALE_RULES: &[ScaleRule] = &[
     ScaleRule { name: "floor", aliases: &["ocp"], rounds_amax: false, divisor: Divisor::LargestPower, rounding: Rounding::Rz,

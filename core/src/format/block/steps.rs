@@ -1,8 +1,7 @@
 //! Codes as step functions of the bits of an `f32` magnitude.
 //!
 //! Magnitudes ascend with their bits, and codes with magnitudes: a code begins at one place. That place is found by
-//! questions to the
-//! exact computation, from a guess outward.
+//! questions to the exact computation, from a guess outward.
 
 use super::Quantizer;
 use crate::{
@@ -65,8 +64,7 @@ pub(super) struct ScaleSteps {
     starts: Vec<u32>,
     /// Code of the smallest magnitude with these leading bits.
     /// A code spans at least an eighth of an octave (for scales with a precision of 4 bits) and an entry a sixteenth:
-    /// few entries hold more
-    /// than one start.
+    /// few entries hold more than one start.
     codes: Vec<u8>,
 }
 

@@ -147,8 +147,8 @@ impl<C: Code, const SIGNED: bool> PerBlock<&Steps, f32, C> for StepCounter<SIGNE
 }
 
 vectorised! {
-    /// Code of each value: steps of its block and sign that its magnitude reaches, plus `sign_bit` if negative.
-    /// Unless `signed`, the steps of positive numbers hold for all.
+    /// Code of each value: the steps that its magnitude reaches, plus `sign_bit` if negative.
+    /// Steps depend on block and sign. Unless `signed`, the steps of positive numbers hold for all.
     pub(crate) fn encode_steps<C: Code>(
         values: &[f32], blocks: BlockedSlice<&Steps>, signed: bool, sign_bit: u32, codes: &mut [C],
     ) {

@@ -19,7 +19,7 @@ pub(super) struct FloatConstants {
     /// Bits of a normal `f32` significand that the format lacks.
     pub(super) dropped: u32,
     pub(super) padding_bits: u32,
-    /// Biased exponent in `f32` of the format's smallest normal number; the quantum is this exponent's, below.
+    /// Biased exponent in `f32` of the format's smallest normal number, which decides the quantum.
     pub(super) lowest: i32,
     /// Exponents above `lowest` from which on every number overflows.
     pub(super) highest: u32,

@@ -12,8 +12,7 @@ const HIDDEN: u32 = 1 << TRAILING_BITS;
 /// Conversion of slices of codes of one format to `f32`.
 ///
 /// The value is exact, or rounded to nearest, ties to even, in formats that reach beyond `f32`. NaNs become the
-/// canonical `f32` NaN,
-/// 0x7fc00000. Bits above the format's width and padding are ignored.
+/// canonical `f32` NaN, 0x7fc00000. Bits above the format's width and padding are ignored.
 #[derive(Debug, Clone)]
 pub struct Decoder<E> {
     kind: Method,

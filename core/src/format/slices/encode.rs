@@ -20,10 +20,8 @@ use crate::{
 /// Conversion of `f32` slices to codes of one format, under one rounding.
 ///
 /// The codes are those of [`Format::encode`], for every input and every rounding. A value without a code (NaN in a
-/// format without NaN, a
-/// negative number in an unsigned one without NaN and zero) is counted. It becomes the largest positive number, as in
-/// NVIDIA's saturating
-/// conversions; in an integer format zero.
+/// format without NaN, a negative number in an unsigned one without NaN and zero) is counted. It becomes the largest
+/// positive number, as in NVIDIA's saturating conversions; in an integer format zero.
 #[derive(Debug, Clone, Copy)]
 pub struct Encoder<E> {
     rounding: Rounding,

@@ -1,10 +1,9 @@
 //! Vectorised conversions of slices between `f32` and every format of 16 bits or fewer.
 //!
 //! One implementation serves all formats. It depends on a handful of constants derived from the format's record, by
-//! asking
-//! [`Format::encode`](crate::format::Format::encode) for the codes of zeros, infinities, NaN and overflows. On every
-//! input it agrees with
-//! [`Format::encode`](crate::format::Format::encode) and [`Format::decode`](crate::format::Format::decode).
+//! asking [`Format::encode`](crate::format::Format::encode) for the codes of zeros, infinities, NaN and overflows. On
+//! every input it agrees with [`Format::encode`](crate::format::Format::encode) and
+//! [`Format::decode`](crate::format::Format::decode).
 //!
 //! Elements are plain codes, or the types of the crate `half`, whose slices are written and read in place:
 //!

@@ -8,7 +8,7 @@ use crate::{
 
 const OVERFLOWS: [Overflow; 4] = [Overflow::Standard, Overflow::Infinity, Overflow::Nan, Overflow::Saturate];
 
-/// Records that the table lacks: every layout, kind of zero and of special code, with and without padding and sign.
+/// Records that the table lacks: every layout, zero and special code, with or without padding and sign.
 fn users() -> Vec<Format> {
     let float = |name, bits, float| Format { name, aliases: &[], bits, encoding: Encoding::Float(float), source: "" };
     let base = Float {

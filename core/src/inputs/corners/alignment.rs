@@ -94,7 +94,7 @@ fn ties_after_carry(s: &mut Sketch<'_>, precision: i32) {
     }
 }
 
-/// Half a unit in the last of `precision` places, after an even or odd digit, alone and with a deciding term.
+/// Half a unit after `precision` places, with an even or odd last digit, alone or with a deciding term.
 fn ties(s: &mut Sketch<'_>, precision: i32) {
     let (e, [x, y, z, w], zero) = (s.top(), s.slots(), s.c_zero(false));
     // Three blocks of eight distances, and two for negative sums.

@@ -42,7 +42,7 @@ fn fills(format: &Format, k: usize) -> Vec<(&'static str, Vec<u64>)> {
     fills
 }
 
-/// Accumulators at the ends, and those with which a sum of products of `sum` just reaches or passes an end.
+/// Accumulators at the ends, and those for which a sum of products of `sum` just reaches or passes one.
 fn accumulators(format: &Format, sum: i64) -> Vec<(String, u64)> {
     let (low, high) = (i64::from(i32::MIN), i64::from(i32::MAX));
     let mut found: Vec<(String, i64)> = vec![("lowest".into(), low), ("highest".into(), high), ("0".into(), 0)];

@@ -1,10 +1,8 @@
 //! Corners: named cases, the same for every seed, each aimed at one decision of an arithmetic.
 //!
 //! The cases follow from the formats of an instruction: it has those that its operands can express. Names are
-//! `FAMILY/CASE`; numbers in
-//! them are exponents of two (`floor/-149-minus-158` is 2^-149 - 2^-158) or distances between exponents
-//! (`width/pair-25` is
-//! 2^e - 2^e + 2^(e-25)).
+//! `FAMILY/CASE`; numbers in them are exponents of two (`floor/-149-minus-158` is 2^-149 - 2^-158) or distances between
+//! exponents (`width/pair-25` is 2^e - 2^e + 2^(e-25)).
 
 mod alignment;
 mod c_alone;
@@ -65,8 +63,7 @@ impl Corners {
 /// Cases that the formats of `instruction` can express.
 ///
 /// Sparse and block-scaled forms have the cases of the dense form with as many terms, with the first positions of every
-/// chunk and scales of
-/// 1, and some more.
+/// chunk and scales of 1, and some more.
 fn cases(instruction: &Instruction) -> Vec<sketch::NamedCase> {
     let plain = plain(instruction);
     let mut sketch = sketch::Sketch::new(&plain);

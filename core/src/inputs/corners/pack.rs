@@ -1,4 +1,4 @@
-//! Packing of cases into few tiles: each element of D is a case where its row of A and column of B allow.
+//! Packing of cases into few tiles: each element of D is a case if its row and column allow.
 
 use std::{cmp::Reverse, collections::HashMap};
 

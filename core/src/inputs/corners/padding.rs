@@ -26,7 +26,7 @@ pub(super) fn add(s: &mut Sketch<'_>) {
     }
 }
 
-/// Codes with padding set: alone (a subnormal or a NaN of the container only), and under ordinary numbers.
+/// Codes with padding set: alone (a subnormal or NaN of the container), and under ordinary numbers.
 fn padded(format: &Format) -> Vec<(String, u64)> {
     let Some(float) = format.float().filter(|float| float.padding_bits > 0) else { return Vec::new() };
     let all = (1u64 << float.padding_bits) - 1;

@@ -1,4 +1,4 @@
-//! Construction of cases from powers of two, in any format; a case without codes in a format is omitted.
+//! Construction of cases from powers of two; a case without codes in a format is omitted.
 
 use std::collections::HashSet;
 
@@ -22,7 +22,7 @@ pub(super) struct FactorCodes {
     pub(super) b: u64,
 }
 
-/// Exponents that one sweep of a product covers: B steps over eight of them, A over four blocks of eight.
+/// Exponents that one sweep of a product covers: four blocks of eight in A, eight steps in B.
 pub(super) const SWEEP: i32 = 32;
 
 /// Cases of one instruction under construction.
@@ -92,7 +92,7 @@ impl<'a> Sketch<'a> {
         self.scaled(k, negative, e, (1, 1))
     }
 
-    /// Product (-1)^negative * (x/2)*(y/2) * 2^e for odd factors (x, y) = (3, 3), (3, 1), or 2^e for (1, 1).
+    /// Product (-1)^negative * (x/2)*(y/2) * 2^e for odd factors (3, 3) or (3, 1), or 2^e for (1, 1).
     pub(super) fn scaled(&self, k: usize, negative: bool, e: i32, factors: (u128, u128)) -> Option<FactorCodes> {
         let (a, b) = (self.i.a.float()?, self.i.b.float()?);
         let b_low = exponents(self.i.b).0;

@@ -28,7 +28,8 @@ fn blank(i: &Instruction) -> Case {
     case
 }
 
-/// Choices of stored elements, by sums that distinguish the elements of B; the content of unstored ones must not count.
+/// Choices of stored elements, by sums that distinguish the elements of B.
+/// The content of unstored elements must not count.
 pub(super) fn sparse(i: &Instruction) -> Vec<NamedCase> {
     let Some(chunk) = i.chunk() else { return Vec::new() };
     let mut named = Vec::new();

@@ -6,7 +6,7 @@ use crate::inputs::values::exponents;
 /// Operand that is subnormal.
 const SIDES: [&str; 3] = ["a", "b", "both"];
 
-/// Products of the smallest subnormal and the largest power of two (or of two subnormals), with a smaller term.
+/// Products of the smallest subnormal and the largest power of two or a subnormal, and a smaller term.
 /// Their leading bit lies far below the nominal exponent: the smaller term, also with a cancelling pair, shows which of
 /// the two aligns.
 pub(super) fn add(s: &mut Sketch<'_>) {

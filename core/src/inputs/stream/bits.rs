@@ -9,7 +9,7 @@ pub(super) fn scaled(x: u32, n: u32) -> u32 {
     ((u64::from(x) * u64::from(n)) >> 32) as u32
 }
 
-/// Sequence of numbers for the parameters of a tile: the upper half of a 64-bit linear congruential generator.
+/// Numbers for the parameters of a tile: upper halves of a 64-bit linear congruential generator.
 /// Multiplier: Knuth, The Art of Computer Programming 2, 3.3.4.
 pub(super) struct ParameterBits {
     pub(super) state: u64,

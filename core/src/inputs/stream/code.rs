@@ -8,7 +8,7 @@ use super::{
 };
 use crate::format::Specials;
 
-/// Trailing significands of one kind: random where `random` has ones, few bits where `few` has, plus `set`.
+/// Trailing significands of one kind: random in `random`, few bits in `few`, and the bits of `set`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fraction {
     random: u64,

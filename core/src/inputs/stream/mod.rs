@@ -1,16 +1,12 @@
 //! Endless stream of adversarial tiles of an instruction: the operands of `tcnum verify`.
 //!
 //! Every code is a function of instruction, seed, tile number and position, computed in integers, here and on a GPU
-//! (`kernels/stream.cuh`):
-//! any tile can be reproduced anywhere from its number.
+//! (`kernels/stream.cuh`): any tile can be reproduced anywhere from its number.
 //!
 //! A tile has one [`Regime`], and each of its dot-product-adds is a case of it. That is possible because exponents of
-//! products separate: a
-//! profile of exponents along k is drawn for the tile, and each exponent is split between the factors, so that A and B
-//! agree on it in every
-//! row and column. Rows and columns then shift exponents and signs. Pairs of slots that cancel have the same random
-//! bits, and a c that
-//! cancels a product is computed from its factors.
+//! products separate: a profile of exponents along k is drawn for the tile, and each exponent is split between the
+//! factors, so that A and B agree on it in every row and column. Rows and columns then shift exponents and signs. Pairs
+//! of slots that cancel have the same random bits, and a c that cancels a product is computed from its factors.
 
 mod bits;
 mod code;

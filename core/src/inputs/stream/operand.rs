@@ -190,7 +190,7 @@ impl<'a> StreamedTile<'a> {
         self.scale(scale, self.plan.scale_b, SCALES_B + (column * 256 + block) as u32)
     }
 
-    /// Code of a scale: about `2^exponent`, anything where exponents are, sometimes NaN among non-finite operands.
+    /// Code of a scale: about `2^exponent`, or anything if exponents are, or NaN among special operands.
     fn scale(&self, scale: &Fields, exponent: i32, index: u32) -> u64 {
         let (plan, hash) = (&self.plan, self.plan.hash(index));
         if plan.regime == Regime::NonFinite && hash >> 27 == 0 {

@@ -18,7 +18,7 @@ pub(super) mod kind {
 /// Property of a slot: its gap varies by row and column.
 /// Bits 0 to 2 of the properties are the kind of A's fractions, 3 and 4 that of B's.
 pub(super) const SPREAD: u32 = 32;
-/// Property: the slot and its neighbour (another lowest bit) have products of one magnitude and opposite sign.
+/// Property: the slot and its neighbour (another lowest bit) have opposite products of one magnitude.
 pub(super) const PAIR: u32 = 64;
 /// Property: the sign is the opposite of the other slots'.
 pub(super) const MINUS: u32 = 128;
@@ -59,8 +59,7 @@ impl ExponentSplit {
 /// Parameters of a tile.
 ///
 /// Indices along k are permuted into slots. The first slots have a gap (the distance of the exponent of their products
-/// below `base`) and
-/// properties of their own, 8 bits of `gaps` and `flags` each; all other slots share theirs.
+/// below `base`) and properties of their own, 8 bits of `gaps` and `flags` each; all other slots share theirs.
 #[derive(Debug, Clone)]
 pub(super) struct Parameters {
     pub(super) key: u32,
@@ -75,7 +74,7 @@ pub(super) struct Parameters {
     pub(super) flags: u64,
     /// Number of first slots.
     pub(super) leads: u32,
-    /// Properties, smallest gap and number of gaps of the other slots; without a gap their products are zero.
+    /// Properties, smallest gap and number of gaps of the other slots; no gap means zero products.
     pub(super) rest: u32,
     pub(super) rest_gap: i32,
     pub(super) rest_span: u32,
@@ -104,7 +103,7 @@ pub(super) struct Parameters {
     pub(super) c_kind: u32,
     pub(super) c_sign: u32,
     pub(super) c_spread: bool,
-    /// Patterns of sparse forms: 0 any positions, 1 those that keep each role once, 2 such for all rows alike.
+    /// Patterns of sparse forms: 0 any positions, 1 each role once, 2 such for all rows alike.
     pub(super) patterns: u32,
     /// Frequency of integers at the ends of their range.
     pub(super) integers: u32,

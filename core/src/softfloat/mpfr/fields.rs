@@ -5,7 +5,7 @@ use crate::{
     softfloat::{Flags, NanRule, Outcome},
 };
 
-/// Operand's code without padding and higher bits; with `flushes`, a subnormal becomes a zero of its sign.
+/// Operand's code without padding and higher bits; `flushes` turns subnormals into signed zeros.
 pub(super) fn operand(record: &Float, flushes: bool, code: u64) -> u64 {
     let width = 1 + record.exponent_bits + record.trailing_bits - u32::from(!record.signed);
     let code = u128::from(code >> record.padding_bits) % (1 << width);
@@ -79,7 +79,7 @@ pub(super) fn default_nan(record: &Float, rule: NanRule) -> Option<u64> {
     Some(positive | sign(record, rule == NanRule::X86))
 }
 
-/// NaN result for operands with at least one NaN, in the order of the rule; invalid if one is signalling.
+/// NaN result for operands with a NaN, in the order of the rule; invalid if one is signalling.
 pub(super) fn nan_of(record: &Float, rule: NanRule, codes: &[u64]) -> Outcome {
     let flags = Flags::INVALID.when(any_signaling(record, codes));
     let mut nans = codes.iter().copied().filter(|&code| is_nan(record, code));

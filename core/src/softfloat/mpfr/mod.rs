@@ -1,10 +1,8 @@
-//! Judge of [`softfloat`](crate::softfloat): scalar operations with exception flags, by MPFR (crate `rug`).
+//! Judge of [`softfloat`](crate::softfloat): scalar operations with flags, by MPFR (crate `rug`).
 //!
 //! This module shares no computation with the soft-float nor with the encoding of formats: it reads the fields of a
-//! format's record, lets
-//! MPFR add, multiply, divide, extract roots and compare, and rounds the result by scaling it to units of its last
-//! place. It follows the
-//! wording of IEEE 754-2019 and is not made for speed.
+//! format's record, lets MPFR add, multiply, divide, extract roots and compare, and rounds the result by scaling it to
+//! units of its last place. It follows the wording of IEEE 754-2019 and is not made for speed.
 
 mod convert;
 mod fields;
@@ -30,15 +28,11 @@ use crate::{
 /// Bits to which MPFR truncates a result.
 ///
 /// Let v be the magnitude of an exact result. MPFR truncates it to 127 significant bits and says if that was exact;
-/// where it was not,
-/// half a unit of the last bit is appended as a 128th bit, which gives w. Let u be the unit of the 127th bit: v and w
-/// coincide, or lie
-/// strictly between the same two neighbouring multiples of u, and so compare alike with every multiple of u. Rounding
-/// compares v with
-/// nothing else: with multiples of the result's last place q, of q/2 (to nearest) and of q/2^64 (with 64 random bits);
-/// and q is at least
-/// 2^(127 - p) u for p bits of precision, more for a subnormal result, so that q/2^64 is a multiple of u for all p up
-/// to 63.
+/// where it was not, half a unit of the last bit is appended as a 128th bit, which gives w. Let u be the unit of the
+/// 127th bit: v and w coincide, or lie strictly between the same two neighbouring multiples of u, and so compare alike
+/// with every multiple of u. Rounding compares v with nothing else: with multiples of the result's last place q, of q/2
+/// (to nearest) and of q/2^64 (with 64 random bits); and q is at least 2^(127 - p) u for p bits of precision, more for
+/// a subnormal result, so that q/2^64 is a multiple of u for all p up to 63.
 const CUT_BITS: u32 = 127;
 
 /// Computes operations on codes, repeatedly in the same buffers.
@@ -67,7 +61,7 @@ impl Reference {
         }
     }
 
-    /// Applies `operation` to codes of `format`, by the contract of [`Unit::apply`](crate::softfloat::Unit::apply).
+    /// Applies `operation` by the contract of [`Unit::apply`](crate::softfloat::Unit::apply).
     ///
     /// # Panics
     /// If `format` is an integer format or has more than 62 bits of precision.

@@ -58,7 +58,7 @@ fn is_tiny(rounder: &mut Rounder, value: &Float, record: &format::Float, environ
     }
 }
 
-/// True if a number rounded to the format's precision, with unbounded exponent, reaches the next power of two.
+/// True if a number rounded to the precision with unbounded exponent reaches the next power of two.
 fn carries_over(rounder: &mut Rounder, value: &Float, record: &format::Float, rounding: Rounding) -> bool {
     let width = record.trailing_bits as i32;
     let quantum = value.get_exp().map_or(0, |exponent| exponent - 1 - width);

@@ -1,4 +1,4 @@
-//! TestFloat's cases and SoftFloat's results, from the shared libraries that `tools/testfloat-library` compiles.
+//! TestFloat's cases and SoftFloat's results, from the libraries of `tools/testfloat-library`.
 
 use std::{fs, path::Path};
 
@@ -6,23 +6,23 @@ use libloading::{Library, Symbol};
 
 use super::sequence;
 
-/// A library of its own: TestFloat and SoftFloat keep their state in global variables, so every thread loads a copy.
+/// Copy of a library, one per thread: TestFloat and SoftFloat keep their state in global variables.
 pub(crate) struct Cases {
     library: Library,
 }
 
-/// Cases side by side, as codes.
+/// Batch of cases, as codes.
 #[derive(Default)]
 pub(crate) struct Batch {
     pub operands: [Vec<u64>; 3],
-    /// SoftFloat's results and flags: of all cases in one set of options, then in the next. Sets of options are all roundings, each
-    /// with tininess before and after rounding.
+    /// SoftFloat's results: all cases in one set of options, then in the next.
+    /// Sets of options are all roundings, each with tininess before and after rounding.
     pub results: Vec<u64>,
     pub flags: Vec<u8>,
 }
 
 impl Cases {
-    /// Loads a copy of `folder/libcases-FORMAT.so`, which it writes to `copy` and removes again.
+    /// Loads a copy of `folder/libcases-FORMAT.so`, written to `copy` and removed again.
     #[allow(unsafe_code)]
     pub(crate) fn load(folder: &Path, format: &str, copy: &Path) -> Cases {
         let path = folder.join(format!("libcases-{format}.so"));
@@ -39,7 +39,7 @@ impl Cases {
         unsafe { self.library.get(name) }.expect("a function of the library")
     }
 
-    /// The number of cases in all.
+    /// Total number of cases.
     #[allow(unsafe_code)]
     pub(crate) fn total(&mut self) -> u64 {
         let total = self.symbol::<unsafe extern "C" fn() -> u64>("cases_total");
@@ -56,7 +56,7 @@ impl Cases {
         unsafe { seek(pair, drawn, state.as_ptr()) }
     }
 
-    /// How often rand was called before the next case.
+    /// Number of calls of rand before the next case.
     #[allow(unsafe_code)]
     pub(crate) fn drawn(&self) -> u64 {
         let drawn = self.symbol::<unsafe extern "C" fn() -> u64>("cases_drawn");
@@ -72,11 +72,12 @@ impl Cases {
             operand.resize(count, 0);
             operand.as_mut_ptr()
         });
-        // SAFETY: it writes `count` codes to each of the three, which are as long, and this thread alone uses the library.
+        // SAFETY: it writes `count` codes to each of the three, which are as long, and this thread alone uses the
+        // library.
         unsafe { next(count as u64, x, y, z) }
     }
 
-    /// Sets the results and flags of the batch to those of SoftFloat's mulAdd, by SoftFloat's numbers of roundings.
+    /// Sets the batch's results and flags by SoftFloat's mulAdd, under SoftFloat's numbers of roundings.
     #[allow(unsafe_code)]
     pub(crate) fn mul_add(&mut self, roundings: &[u8], batch: &mut Batch) {
         type MulAdd = unsafe extern "C" fn(u64, *const u8, u64, *const u64, *const u64, *const u64, *mut u64, *mut u8);
@@ -89,8 +90,8 @@ impl Cases {
             operand.as_ptr()
         });
         let (results, flags) = (batch.results.as_mut_ptr(), batch.flags.as_mut_ptr());
-        // SAFETY: it reads `sets` roundings and `count` codes of each operand, and writes for each of both together two results and
-        // flags: all are as long as that.
+        // SAFETY: it reads `sets` roundings and `count` codes of each operand, and writes a result and flags for each
+        // pair of both; all arrays have these lengths.
         unsafe { mul_add(sets as u64, roundings.as_ptr(), count as u64, x, y, z, results, flags) }
     }
 }

@@ -1,16 +1,18 @@
-//! Berkeley TestFloat's level 2 of mulAdd in f16, f32 and f64, every case in every set of options, against the soft-float.
+//! Berkeley TestFloat's level 2 of mulAdd in f16, f32 and f64, every case in every set of options.
 //!
-//! As text these are 2.3 * 10^12 lines. Here TestFloat's generator, SoftFloat and the soft-float are one process, and the
-//! cases come in pieces, which are checked side by side. A piece begins where `positions-f16.csv` and the others say
-//! (cases come in pairs, the first of which has random operands: which pair it is, and how many random numbers went before);
-//! that it ends where the next one begins is checked, so all of them together are TestFloat's own sequence.
+//! As text these are 2.3 * 10^12 lines. Here TestFloat's generator, SoftFloat and the soft-float are one process, and
+//! pieces of the cases are checked in parallel. A piece begins at a place of `positions-f16.csv` and the like (cases
+//! come in pairs, the first of which has random operands; a place is the number of a pair, and the count of random
+//! numbers before it). Each piece must end where the next one begins, so that all of them together are TestFloat's own
+//! sequence.
 //!
 //!     tools/testfloat-library target/testfloat
-//!     TCNUM_TESTFLOAT=target/testfloat cargo test --release -p tcnum-core --features mpfr --test softfloat testfloat_level2 -- --ignored --nocapture
+//! TCNUM_TESTFLOAT=target/testfloat cargo test --release -p tcnum-core --features mpfr --test softfloat
+//! testfloat_level2 -- --ignored --nocapture
 //!
-//! One line for each piece goes to `target/testfloat/pieces.csv` (format, piece, cases, comparisons, how many differ); what is there
-//! already is not run again. `TCNUM_TESTFLOAT_SECONDS=N` starts no piece after that time, `TCNUM_TESTFLOAT_PIECES=f64:0-99` runs
-//! those pieces only.
+//! Each piece writes a line to `target/testfloat/pieces.csv` (format, piece, cases, comparisons, differences); pieces
+//! in that file are not run again. `TCNUM_TESTFLOAT_SECONDS=N` starts no piece after that time,
+//! `TCNUM_TESTFLOAT_PIECES=f64:0-99` runs those pieces only.
 
 mod library;
 mod sequence;
@@ -35,7 +37,7 @@ use tcnum_core::{
     softfloat::{Environment, Flags, NanRule, Operation, Outcome, Tininess, Unit},
 };
 
-/// All roundings, and SoftFloat's numbers of them.
+/// All roundings, with SoftFloat's numbers.
 const ROUNDINGS: [(Rounding, u8); 6] = [
     (Rounding::Rne, 0),
     (Rounding::Rz, 1),
@@ -48,7 +50,7 @@ const ROUNDINGS: [(Rounding, u8); 6] = [
 /// Cases at a time: their operands and results stay in the cache.
 const BATCH: usize = 512;
 
-/// Where a piece of the sequence begins.
+/// First case of a piece of the sequence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Position {
     pair: u64,
@@ -59,7 +61,7 @@ struct Position {
 struct Sequence {
     format: &'static str,
     positions: &'static str,
-    /// Values that TestFloat takes for each operand: exponents and signs, times patterns of the trailing significand.
+    /// Number of values of each operand in TestFloat: exponents and signs, times trailing patterns.
     values: u64,
 }
 
@@ -70,7 +72,7 @@ const SEQUENCES: [Sequence; 3] = [
 ];
 
 impl Sequence {
-    /// Where the pieces begin, and last where the sequence ends.
+    /// First cases of the pieces, and the end of the sequence.
     fn positions(&self) -> Vec<Position> {
         let mut lines = self.positions.lines();
         assert_eq!(lines.next(), Some("pair,drawn"));
@@ -113,7 +115,7 @@ fn the_kept_report_has_every_case_in_every_set_of_options_and_none_differs() {
     assert!(lines.iter().all(|line| expected.contains(line)));
 }
 
-/// What a piece came to.
+/// Result of a piece.
 #[derive(Default)]
 struct Tally {
     compared: u64,
@@ -122,7 +124,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// Compares SoftFloat's results in one set of options with the unit's. Any NaN stands for a NaN.
+    /// Compares SoftFloat's results in one set of options with the unit's; all NaNs are equal.
     fn compare(
         &mut self,
         unit: &Unit,
@@ -154,7 +156,7 @@ impl Tally {
 /// Runs one piece in every set of options.
 fn run(cases: &mut Cases, format: &'static Format, piece: [Position; 2]) -> Tally {
     let [from, to] = piece;
-    // SoftFloat's 8086 rule flags zero times infinity plus NaN, as the canonical rule does.
+    // SoftFloat's 8086 rule flags zero times infinity plus NaN, like the canonical rule.
     let unit = |rounding, tininess| {
         Unit::new(format, Environment { rounding, tininess, nan: NanRule::Canonical, ..Environment::default() })
             .unwrap()
@@ -183,13 +185,13 @@ fn run(cases: &mut Cases, format: &'static Format, piece: [Position; 2]) -> Tall
     tally
 }
 
-/// The pieces of a report that are there: lines that end.
+/// Complete lines of a report of pieces.
 fn reported(path: &Path) -> Vec<String> {
     let Ok(file) = File::open(path) else { return Vec::new() };
     BufReader::new(file).lines().map(|line| line.expect("text")).filter(|line| line.split(',').count() == 5).collect()
 }
 
-/// Whether `TCNUM_TESTFLOAT_PIECES` asks for this piece: all, or of the form `f64:0-99`.
+/// True if `TCNUM_TESTFLOAT_PIECES` asks for this piece: all, or of the form `f64:0-99`.
 fn wanted(format: &str, piece: usize) -> bool {
     let Ok(text) = env::var("TCNUM_TESTFLOAT_PIECES") else { return true };
     let parse = || {

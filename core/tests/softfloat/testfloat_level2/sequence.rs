@@ -1,10 +1,10 @@
-//! The sequence of random numbers behind TestFloat's cases, glibc's `rand` after `srand(1)`, from any place on.
+//! Random numbers of TestFloat's cases, glibc's `rand` after `srand(1)`, from any place on.
 
-/// glibc's state reaches back so far: z[i] = z[i - 3] + z[i - 31] modulo 2^32.
+/// Length of glibc's state: z[i] = z[i - 3] + z[i - 31] modulo 2^32.
 pub(crate) const LAG: usize = 31;
 
-/// A polynomial in x of degree below 31, lowest coefficient first, modulo x^31 = x^28 + 1 and 2^32: what a step does to the
-/// sequence, x does to polynomials.
+/// Polynomial in x of degree below 31, lowest coefficient first, modulo x^31 = x^28 + 1 and 2^32.
+/// Multiplication by x is a step of the sequence.
 type Polynomial = [u32; LAG];
 
 fn product(a: &Polynomial, b: &Polynomial) -> Polynomial {
@@ -21,7 +21,7 @@ fn product(a: &Polynomial, b: &Polynomial) -> Polynomial {
     std::array::from_fn(|i| long[i])
 }
 
-/// z[0], z[1], ... as `srand(1)` leaves them: the first 310 are not used.
+/// z[0], z[1], ... after `srand(1)`: the first 310 are not used.
 fn seeded() -> Vec<u32> {
     let mut z: Vec<u32> = vec![1];
     for i in 1..LAG {
@@ -36,7 +36,7 @@ fn seeded() -> Vec<u32> {
     z.split_off(LAG + 3 + 310)
 }
 
-/// The next 31 numbers of the sequence after `drawn` of them; an output of `rand` is the upper 31 bits of one.
+/// The next 31 numbers of the sequence after `drawn` of them; `rand` returns the upper 31 bits of one.
 pub(crate) fn state(drawn: u64) -> [u32; LAG] {
     let (mut power, mut step) = ([0; LAG], [0; LAG]);
     (power[0], step[1]) = (1, 1);
@@ -65,7 +65,7 @@ fn the_state_at_a_place_is_that_of_as_many_steps() {
         stepped.rotate_left(1);
         stepped[LAG - 1] = stepped[LAG - 1].wrapping_add(stepped[LAG - 4]);
     }
-    // Places far off: a step later is a step later.
+    // Far places: one step later is the next state.
     for drawn in [1 << 20, 2_015_459_999_999, u64::MAX - 1] {
         assert_eq!(state(drawn)[1..], state(drawn + 1)[..LAG - 1], "after {drawn}");
     }
