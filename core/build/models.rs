@@ -30,7 +30,7 @@ pub(crate) fn table(files: &[File], targets: &[Target]) -> Result<String, String
     for file in files {
         let head: Head = toml::from_str(&file.text).map_err(|error| file.refused(&error))?;
         if *head.name.get_ref() != file.name {
-            return Err(file.error(head.name.span().start, &format!("'name' is not '{}', the file's", file.name)));
+            return Err(file.error(head.name.span().start, &format!("'name' must be '{}', like the file's", file.name)));
         }
         let mut order = targets.len();
         for architecture in &head.architectures {
@@ -40,7 +40,7 @@ pub(crate) fn table(files: &[File], targets: &[Target]) -> Result<String, String
             let at = targets.iter().position(|target| target.name() == architecture.get_ref());
             order = order.min(at.ok_or_else(|| error("has no file in targets/"))?);
             if let Some(other) = owners.insert(architecture.get_ref().clone(), &file.path) {
-                return Err(error(&format!("is described by {other} already")));
+                return Err(error(&format!("has a model already, {other}")));
             }
         }
         rules(file)?;

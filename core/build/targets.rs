@@ -89,7 +89,7 @@ pub(crate) fn read(files: &[File]) -> Result<Vec<Target<'_>>, String> {
             let numbers = text.get_ref().split_once('.').and_then(|(x, y)| Some((x.parse().ok()?, y.parse().ok()?)));
             let (major, minor): (u32, u32) = numbers.ok_or_else(|| error("is not a compute capability (\"9.0\")"))?;
             if let Some(other) = owners.insert((major, minor), &file.path) {
-                return Err(error(&format!("is a compute capability of {other} already")));
+                return Err(error(&format!("already is a compute capability of {other}")));
             }
             // Suffix `a`: includes the instructions of this architecture alone.
             let suffix = if file.name.ends_with('a') { "a" } else { "" };
@@ -98,7 +98,7 @@ pub(crate) fn read(files: &[File]) -> Result<Vec<Target<'_>>, String> {
         for processor in &content.processors {
             if let Some(defect) = pattern::defect(processor.get_ref()) {
                 let text = processor.get_ref();
-                return Err(file.error(processor.span().start, &format!("'{text}' is no pattern: {defect}")));
+                return Err(file.error(processor.span().start, &format!("'{text}' is not a pattern: {defect}")));
             }
         }
         targets.push(Target { file, content, capabilities });
@@ -150,13 +150,13 @@ fn expand(target: &Target, kind: Kind, names: &[(String, String)], support: &mut
         let text = pattern.get_ref();
         let error = |what: &str| target.file.error(pattern.span().start, &format!("'{text}' {what}"));
         if let Some(defect) = pattern::defect(text) {
-            return Err(error(&format!("is no pattern: {defect}")));
+            return Err(error(&format!("is not a pattern: {defect}")));
         }
         let mut matched = false;
         for (at, (name, _)) in names.iter().enumerate().filter(|(_, (name, _))| pattern::matches(text, name)) {
             matched = true;
             if let Some(earlier) = first.insert(at, text) {
-                return Err(error(&format!("has {name}, which '{earlier}' has already")));
+                return Err(error(&format!("repeats {name}, which '{earlier}' has")));
             }
             support[at] += &format!("Support {{ architecture: {:?}, emulation: {how:?} }}, ", target.name());
         }

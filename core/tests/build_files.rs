@@ -34,16 +34,16 @@ fn a_wrong_target_file_is_refused_with_its_line() {
             "title = \"new\"\n[matrix]\nnative = [\n  \"mfma.32x32x999*\",\n]\n",
             ":4: 'mfma.32x32x999*' matches no instruction",
         ),
-        ("title = \"new\"\n[matrix]\nnative = [\"mfma.{a\"]\n", ":3: 'mfma.{a' is no pattern: '{' without '}'"),
+        ("title = \"new\"\n[matrix]\nnative = [\"mfma.{a\"]\n", ":3: 'mfma.{a' is not a pattern: '{' without '}'"),
         (
             "title = \"new\"\n[matrix]\nnative = [\"mfma.32x32x8.f32.f16.f16.f32\"]\n[matrix.emulated]\nsplit-k = [\"mfma.*x8.f32.f16*\"]\n",
-            ":5: 'mfma.*x8.f32.f16*' has mfma.32x32x8.f32.f16.f16.f32, which 'mfma.32x32x8.f32.f16.f16.f32' has already",
+            ":5: 'mfma.*x8.f32.f16*' repeats mfma.32x32x8.f32.f16.f16.f32, which 'mfma.32x32x8.f32.f16.f16.f32' has",
         ),
         ("title = \"new\"\n\n[matrix]\nnativ = []\n", ":4: unknown field `nativ`"),
         ("title = \"new\"\ncapabilities = [\"9\"]\n", ":2: '9' is not a compute capability"),
         (
             "title = \"new\"\n\ncapabilities = [\"9.5\", \"9.5\"]\n",
-            ":3: '9.5' is a compute capability of targets/sm_95a.toml already",
+            ":3: '9.5' already is a compute capability of targets/sm_95a.toml",
         ),
         ("title = \"\"\n", ":1: 'title' is empty"),
         ("title = \"new\n", ":1: "),
@@ -95,11 +95,11 @@ fn a_wrong_model_file_is_refused_with_its_line() {
     assert_eq!(model_refused(MODEL), None);
     for (old, new, expected) in [
         ("[[rule]]", "[[rule]", ":5: "),
-        ("name = \"new\"", "name = \"old\"", ":1: 'name' is not 'new'"),
+        ("name = \"new\"", "name = \"old\"", ":1: 'name' must be 'new'"),
         (
             "version = 1",
             "version = 1\narchitectures = [\"sm_90a\"]",
-            ":4: 'architectures': sm_90a is described by models/hopper.toml already",
+            ":4: 'architectures': sm_90a has a model already, models/hopper.toml",
         ),
         (
             "version = 1",
@@ -137,7 +137,7 @@ fn a_wrong_rule_is_refused_with_the_line_of_its_key_or_its_own() {
             tree,
             "node 'odd': 'evn' is neither c nor the name of a node",
         ),
-        ("[\"even\", \"c\"]", "[\"odd\", \"c\"]", 17, tree, "node 'odd': it is part of a circle"),
+        ("[\"even\", \"c\"]", "[\"odd\", \"c\"]", 17, tree, "node 'odd': it is part of a cycle"),
         ("[\"even\", \"c\"]", "[\"even\"]", 13, tree, "no node has c among its terms"),
     ] {
         assert!(MODEL.contains(old), "{old}");

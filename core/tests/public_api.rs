@@ -63,6 +63,8 @@ fn keys(input: ParseStream) -> syn::Result<KeyTable> {
     input.call(Attribute::parse_outer)?;
     let name: Ident = input.parse()?;
     input.parse::<Token![,]>()?;
+    let visibility: Visibility = input.parse()?;
+    input.parse::<Token![,]>()?;
     input.call(Attribute::parse_outer)?;
     let rows = input.parse()?;
     input.parse::<Token![:]>()?;
@@ -87,6 +89,7 @@ fn keys(input: ParseStream) -> syn::Result<KeyTable> {
             Ok(((), rest))
         })?;
     }
+    fields.retain(|_| is_public(&visibility));
     Ok(KeyTable { name: name.to_string(), rows, key, fields })
 }
 

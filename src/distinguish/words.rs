@@ -38,8 +38,8 @@ mod tests {
         for key in rule.map(|(path, _)| path).chain(NODE_KEYS.iter().map(|key| key.name.into())) {
             assert!(!words(&key).is_empty() && !words(&key).starts_with('\''), "{key}");
         }
-        assert_eq!(words("node.even.result.rounding"), "how a step rounds its sum (node even)");
-        assert_eq!(words("node.even.kind"), "how the step sums (node even)");
+        assert_eq!(words("node.even.result.rounding"), "rounding of a step's sum (node even)");
+        assert_eq!(words("node.even.kind"), "kind of sum of the step (node even)");
         assert_eq!(words("node.even"), "'node.even'");
     }
 }

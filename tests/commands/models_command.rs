@@ -140,9 +140,9 @@ fn broken_model_files_are_refused_with_file_line_key_and_what_is_allowed() {
         (with("[{ assumed = \"for a test\" }]", "[]"), &["rule 1", "line 7:", "'evidence' is missing"]),
         (with("[{ assumed = \"for a test\" }]", "\"assumed: a test\""), &["line 7", "expected a list of sources"]),
         (with("{ assumed", "{ guessed"), &["line 7", "unknown field `guessed`", "`measured`"]),
-        (with("{ assumed = \"for a test\" }", "{ keys = [\"nan\"] }"), &["line 7", "a source has one kind"]),
+        (with("{ assumed = \"for a test\" }", "{ keys = [\"nan\"] }"), &["line 7", "a source needs exactly one kind"]),
         (with("\" }]", "\", date = 2026-11-21 }]"), &["line 7", "'date' has no effect here; it belongs to measured"]),
-        (with("\" }]", "\", keys = [\"nana\"] }]"), &["rule 1", "line 7", "'nana' is no key of a rule"]),
+        (with("\" }]", "\", keys = [\"nana\"] }]"), &["rule 1", "line 7", "'nana' is not a key of a rule"]),
         (
             with("[{", "[{ literature = \"a paper\" }, {"),
             &["rule 1", "line 7", "it has no effect after (literature: a paper)"],

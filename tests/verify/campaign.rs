@@ -391,7 +391,7 @@ fn wrong_requests_are_status_2_and_say_why() {
         (&["--cases", "10", "--exhaustive", "multiply"], "cannot be used with"),
         (&["--shard", "0/3"], "expected I/N"),
         (&["--shard", "4/3"], "expected I/N"),
-        (&["--exhaustive", "multiply", "--position", "8"], "there is no position 8"),
+        (&["--exhaustive", "multiply", "--position", "8"], "has no position 8"),
         (&["--exhaustive", "multiply", "--instr", "mma.m8n8k4.f64.f64.f64.f64"], "2^128 pairs"),
         (&["--model", "hoper"], "'hoper' is not a model; did you mean 'hopper'?"),
         (&["--device", "trace:x"], "replays recorded tiles only"),

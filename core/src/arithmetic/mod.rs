@@ -18,8 +18,8 @@ pub use evaluator::Evaluator;
 pub use language::{
     evidence::{Evidence, EvidenceKind, EvidenceSource, Grounds},
     file::Model,
-    keys::{KEYS, Key, NODE_KEYS, Node, NodeKey, Rule, RuleKey, setting},
-    node::{Indices, NodeKind, NodeResult, Term},
+    keys::{KEYS, Key, NODE_KEYS, NodeKey, Rule, RuleKey, setting},
+    node::NodeKind,
     rule::{
         Alignment, CPosition, Conversion, Join, Lanes, Late, NanOperand, Parts, ResultTininess, Rounded, Split, Start,
         Step, Subnormals, Wrap, ZeroSign,

@@ -48,7 +48,7 @@ impl Model {
             let line =
                 text.lines().position(|line| line.trim_start().starts_with("architectures")).map_or(0, |at| at + 1);
             return Err(Error::request(format!(
-                "{origin}, line {line}: 'architectures' has '{unknown}', which is none of {}; without the key a model covers all \
+                "{origin}, line {line}: 'architectures' names '{unknown}', which is none of {}; without the key a model covers all \
                  that its patterns match",
                 known.join(", ")
             )));

@@ -3,7 +3,8 @@
 use crate::{
     format::{Class, Encoding, Finite, Float, Format, Overflow, Real, Rounding},
     isa::scalar::{Clamp, Form, NanResult, ScalarOperation},
-    softfloat::{self, Converter, Environment, NanRule, Operation, Tininess, Unit},
+    number::{product, sum},
+    softfloat::{Converter, Environment, NanRule, Operation, Tininess, Unit},
 };
 
 /// Rule of a scalar instruction.
@@ -66,10 +67,10 @@ impl<'a> ScalarRule<'a> {
         let value = match form.operation {
             ScalarOperation::Convert => a,
             ScalarOperation::Round => self.integral(a),
-            ScalarOperation::Add => softfloat::sum(&a, &b, cancels_to_negative),
-            ScalarOperation::Sub => softfloat::sum(&a, &negated(b), cancels_to_negative),
-            ScalarOperation::Mul => softfloat::product(&a, &b),
-            ScalarOperation::Fma => softfloat::sum(&softfloat::product(&a, &b), &c, cancels_to_negative),
+            ScalarOperation::Add => sum(&a, &b, cancels_to_negative),
+            ScalarOperation::Sub => sum(&a, &negated(b), cancels_to_negative),
+            ScalarOperation::Mul => product(&a, &b),
+            ScalarOperation::Fma => sum(&product(&a, &b), &c, cancels_to_negative),
             ScalarOperation::Neg => negated(a),
             ScalarOperation::Abs => match a {
                 Real::Nan => Real::Nan,
@@ -387,7 +388,7 @@ mod tests {
         let environment = Environment { nan: NanRule::Nvidia, ..Environment::default() };
         let mut measured = 0;
         for form in
-            all().iter().filter(|form| form.is_to_integer() && form.source.has_nan() && !form.evidence.is_empty())
+            all().iter().filter(|form| form.result.is_integer() && form.source.has_nan() && !form.evidence.is_empty())
         {
             let outcome = Converter::new(form.source, form.result, environment).convert(form.source.nan().unwrap());
             assert_eq!(outcome.code.map(NanResult::Code), Some(form.nan), "{form}");

@@ -9,6 +9,7 @@ use crate::base::visible::{visible, without_middle};
 /// The kinds mirror the exit statuses of the command line: 2 for a wrong request or input, 3 for a device that failed.
 /// (A mismatch is not an error but a result: status 1.)
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Error {
     /// The request, or the input that it names, is wrong (exit status 2).
     Request {

@@ -1,7 +1,9 @@
 //! The exact dot-product-add on codes.
 
-use super::Accumulator;
-use crate::format::{Class, Finite, Format, Overflow, Real, Rounding};
+use crate::{
+    format::{Class, Finite, Format, Overflow, Real, Rounding},
+    number::Accumulator,
+};
 
 /// Computes `c + sum over i of a_i * b_i` exactly, again and again in one buffer.
 ///
@@ -23,21 +25,13 @@ pub struct Dot {
 
 /// Exact value of a dot-product-add, with NaN, infinities and zeros as in IEEE 754.
 #[derive(Debug)]
-pub enum ExactSum<'a> {
-    /// NaN: an operand is NaN, or there is infinity times zero, or infinities of both signs.
-    Nan,
-    /// Infinity: some term is infinite, and all infinite terms have this sign.
-    Infinity {
-        /// The sign.
-        negative: bool,
-    },
-    /// A finite sum: every term is finite.
-    Finite {
-        /// The sum; mutable because a measurement subtracts the result and adds it back.
-        accumulator: &'a mut Accumulator,
-        /// True if every term, c included, is -0, so that the sum is -0; every other zero sum is +0.
-        negative_zero: bool,
-    },
+pub struct ExactSum<'a> {
+    /// The sum of the finite terms; mutable because a measurement subtracts the result and adds it back.
+    pub(super) accumulator: &'a mut Accumulator,
+    /// NaN or an infinity, if a term makes the sum one.
+    pub(super) special: Option<Real>,
+    /// True if every term, c included, is -0, so that the sum is -0; every other zero sum is +0.
+    negative_zero: bool,
 }
 
 impl Dot {
@@ -61,13 +55,13 @@ impl Dot {
             seen.note(product_class(a.class, b.class), a.negative != b.negative);
             self.accumulator.add_product(&a, &b);
         }
-        match seen {
-            Seen { nan: true, .. } | Seen { infinities: [true, true], .. } => ExactSum::Nan,
-            Seen { infinities: [false, false], negative_zeros_only, .. } => {
-                ExactSum::Finite { accumulator: &mut self.accumulator, negative_zero: negative_zeros_only }
-            }
-            Seen { infinities: [_, negative], .. } => ExactSum::Infinity { negative },
-        }
+        let special = match seen.infinities {
+            [true, true] => Some(Real::Nan),
+            _ if seen.nan => Some(Real::Nan),
+            [false, false] => None,
+            [_, negative] => Some(Real::Infinity { negative }),
+        };
+        ExactSum { accumulator: &mut self.accumulator, special, negative_zero: seen.negative_zeros_only }
     }
 }
 
@@ -104,14 +98,10 @@ fn product_class(x: Class, y: Class) -> Class {
 impl ExactSum<'_> {
     /// The sum as input of encoding: exact up to 128 bits, else sticky.
     pub fn real(&self) -> Real {
-        match self {
-            ExactSum::Nan => Real::Nan,
-            ExactSum::Infinity { negative } => Real::Infinity { negative: *negative },
-            ExactSum::Finite { accumulator, negative_zero } => Real::Finite(match accumulator.to_finite() {
-                zero if zero.is_zero() => Finite::zero(*negative_zero),
-                finite => finite,
-            }),
-        }
+        self.special.unwrap_or_else(|| match self.accumulator.to_finite() {
+            zero if zero.is_zero() => Real::Finite(Finite::zero(self.negative_zero)),
+            finite => Real::Finite(finite),
+        })
     }
 
     /// The sum correctly rounded to a code of `format`; `None` for NaN in a format without NaN.
@@ -124,12 +114,8 @@ impl ExactSum<'_> {
     /// The sum, rounded toward minus infinity, modulo `2^bits`, as accumulated in an integer format.
     /// `None` for a NaN or infinite sum and for floating-point formats.
     pub fn wrapped(&self, format: &Format) -> Option<u64> {
-        match self {
-            ExactSum::Finite { accumulator, .. } if format.is_integer() => {
-                Some(accumulator.floor_modulo() & format.code_mask())
-            }
-            _ => None,
-        }
+        let finite = self.special.is_none() && format.is_integer();
+        finite.then(|| self.accumulator.floor_modulo() & format.code_mask())
     }
 }
 

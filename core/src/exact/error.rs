@@ -8,6 +8,7 @@ use crate::{
 
 /// Distance of a result `d` from the exact value `x`, each number within a few ulp (of a host double).
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Deviation {
     /// `|d - x|`; infinity above the range of a host double.
     pub absolute: f64,
@@ -27,10 +28,10 @@ impl ExactSum<'_> {
     /// May panic for another `d` than the one that the buffer was made for.
     pub fn deviation(&mut self, d: &Format, code: u64) -> Option<Deviation> {
         let result = d.decode(code);
-        let ExactSum::Finite { accumulator, .. } = self else { return None };
-        if !result.is_finite() {
+        if self.special.is_some() || !result.is_finite() {
             return None;
         }
+        let accumulator = &mut *self.accumulator;
         let exact = accumulator.to_finite();
         accumulator.subtract_decoded(&result);
         let difference = accumulator.to_finite().magnitude();

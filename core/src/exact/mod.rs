@@ -6,6 +6,5 @@ mod error;
 pub mod mpfr;
 mod terms;
 
-pub use crate::number::Accumulator;
 pub use dot::{Dot, ExactSum};
 pub use error::{Deviation, distance, ulp_exponent};

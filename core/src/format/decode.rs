@@ -105,7 +105,7 @@ impl Decoded {
     }
 
     /// Exact value.
-    pub fn real(&self) -> Real {
+    pub(crate) fn real(&self) -> Real {
         match self.class {
             Class::Nan => Real::Nan,
             Class::Infinite => Real::Infinity { negative: self.negative },

@@ -119,7 +119,7 @@ impl Format {
 
 impl Format {
     /// Record of a floating-point format, as read by [`Format::from_toml`]; `None` for integers.
-    pub fn to_toml(&self) -> Option<String> {
+    pub(crate) fn to_toml(&self) -> Option<String> {
         let Encoding::Float(float) = &self.encoding else { return None };
         let zeros = match float.zeros {
             Zeros::None => "none",

@@ -7,9 +7,9 @@ use super::{Float, Format, Specials, Zeros};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pattern {
     /// Fixed bits; zero where `free` is 1.
-    pub code: u64,
+    code: u64,
     /// Mask of the arbitrary bits.
-    pub free: u64,
+    free: u64,
     /// True if trailing significands of zero are excluded (IEEE 754: they are the infinities).
     pub trailing_nonzero: bool,
 }
@@ -66,11 +66,6 @@ impl Format {
                 }
             })
             .collect()
-    }
-
-    /// True if `code` belongs to `pattern`.
-    pub fn matches(&self, pattern: &Pattern, code: u64) -> bool {
-        code & !pattern.free == pattern.code && !(pattern.trailing_nonzero && code & self.trailing_mask() == 0)
     }
 
     /// Number of codes that belong to `pattern`.
@@ -131,6 +126,10 @@ mod tests {
     use super::*;
     use crate::format::{Class, FORMATS, find};
 
+    fn matches(format: &Format, pattern: &Pattern, code: u64) -> bool {
+        code & !pattern.free == pattern.code && !(pattern.trailing_nonzero && code & format.trailing_mask() == 0)
+    }
+
     /// Every code of 16 bits and fewer; in wider formats those near the ends of each field.
     fn codes(format: &Format) -> Vec<u64> {
         if format.bits <= 16 {
@@ -158,7 +157,7 @@ mod tests {
                 for code in codes(format) {
                     let expected = format.decode(code).class == class;
                     assert_eq!(
-                        pattern.is_some_and(|p| format.matches(&p, code)),
+                        pattern.is_some_and(|p| matches(format, &p, code)),
                         expected,
                         "{format} {code:#x} {class:?}"
                     );

@@ -50,6 +50,7 @@ impl Op {
 
 /// Operands before rounding to the operand formats, in the layout of the tiles.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Wide {
     /// A, `[count][m][k]` (the stored elements of sparse forms).
     pub a: Vec<f64>,
@@ -61,6 +62,7 @@ pub struct Wide {
 
 /// Inputs of a probe.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Batch {
     /// Operands of the instruction.
     pub tiles: Tiles,

@@ -35,14 +35,14 @@ pub fn pairs(i: &Instruction, position: usize) -> Result<u64> {
     let total = bits(i.a).0 + bits(i.b).0;
     if total > MOST_BITS {
         return Err(Error::unavailable(format!(
-            "{i}: there are 2^{total} pairs of {} and {} codes, and no more than 2^{MOST_BITS} are tried; draw \
-             adversarial cases instead, with --cases N",
+            "{i} has 2^{total} pairs of {} and {} codes, more than the limit of 2^{MOST_BITS}; draw adversarial \
+             cases instead, with --cases N",
             i.a, i.b
         )));
     }
     if position >= i.stored_k() {
         return Err(Error::unavailable(format!(
-            "{i}: there is no position {position}; A has {} in a row, from 0",
+            "{i} has no position {position}; a row of A has {}, from 0",
             i.stored_k()
         )));
     }

@@ -11,10 +11,10 @@ use crate::{
 named! {
     /// Distribution of random operands.
     pub enum Distribution {
-        Normal = "normal": "Normal(0, 1); for integers scaled to a quarter of their range (of 24 bits at most), without sign where they have none";
-        Uniform = "uniform": "Uniform in [-1, 1); for integers over their whole range (of 24 bits at most)";
-        LogUniform = "log-uniform": "Sign, exponent (over the whole range of the format, subnormal numbers included) and significand uniform";
-        Special = "special": "Zeros, subnormal numbers, infinities, NaN and extremes, in every position";
+        Normal = "normal": "Normal(0, 1); integers scaled to a quarter of their range (at most 24 bits), unsigned ones without sign";
+        Uniform = "uniform": "Uniform in [-1, 1); integers over their whole range (at most 24 bits)";
+        LogUniform = "log-uniform": "Uniform sign, exponent (over the format's range, subnormals included) and significand";
+        Special = "special": "Zeros, subnormals, infinities, NaN and extremes, in every position";
         Corners = "corners": "Directed cases: the named corners of the instruction, then random ones of every family";
     }
 }

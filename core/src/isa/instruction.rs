@@ -207,7 +207,7 @@ impl Kernel {
     }
 
     /// Kernel with this name.
-    pub fn parse(name: &str) -> Option<Kernel> {
+    pub(super) fn parse(name: &str) -> Option<Kernel> {
         [Kernel::Mma, Kernel::Mma884, Kernel::Wmma, Kernel::Wgmma].into_iter().find(|k| k.name() == name)
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn find(name: &str) -> Result<Option<Instruction>> {
             })
             .collect();
         return Err(Error::request(format!(
-            "no instruction has machine code of the name '{shown}'; the nearest are {}. `tcnum instructions` lists all by their own names",
+            "unknown machine instruction '{shown}'; the nearest are {}. `tcnum instructions` lists all instructions",
             near.join(", ")
         )));
     };

@@ -15,4 +15,5 @@ pub use instruction::{Chunk, Instruction, Kernel, Scale};
 pub use own::{can_be_drawn, described, gemm, resolve, text as description};
 pub use table::{all, find, known};
 pub use targets::{Support, Target};
-pub use tile::{Codes, CodesView, Operand, Tiles, operands};
+pub(crate) use tile::CodesView;
+pub use tile::{Codes, Operand, Tiles, operands};

@@ -101,7 +101,7 @@ pub fn resolve(name: &str) -> Result<Instruction> {
             None => table::find(name),
             Some(Err(error)) => Err(error),
             Some(Ok(product)) => Err(Error::request(format!(
-                "{product} is a matrix product, which `tcnum gemm`, `tcnum tree` and `tcnum exec-check` take, and no instruction"
+                "{product} is a matrix product, not an instruction; `tcnum gemm`, `tcnum tree` and `tcnum exec-check` take it"
             ))),
         };
     }
@@ -140,10 +140,10 @@ fn product(name: &str) -> Result<Instruction> {
         let (n, k) = rest.split_once('k')?;
         Some([m.parse().ok()?, n.parse().ok()?, k.parse::<usize>().ok()?])
     });
-    let Some([m, n, k]) = shape else { return Err(wrong(format!("'{}' is no shape", parts[0]))) };
+    let Some([m, n, k]) = shape else { return Err(wrong(format!("'{}' is not a shape", parts[0]))) };
     for (key, extent, most) in [("m", m, MOST_ROWS), ("n", n, MOST_ROWS), ("k", k, MOST_TERMS)] {
         if !(1..=most).contains(&extent) {
-            return Err(wrong(format!("{key} is {extent}, and can be 1 to {most}")));
+            return Err(wrong(format!("{key} is {extent}; it must be 1 to {most}")));
         }
     }
     if m * k + k * n + m * n > MOST_ELEMENTS {
@@ -193,7 +193,7 @@ pub fn described(text: &str, origin: &str, files: bool) -> Result<Instruction> {
     match own.iter().find(|other| other.name == instruction.name) {
         Some(other) if *other == instruction => {}
         Some(other) => {
-            return Err(Error::request(format!("{origin}: 'name': {other} was described otherwise before")));
+            return Err(Error::request(format!("{origin}: 'name': {other} already has another description")));
         }
         None => own.push(instruction.clone()),
     }
@@ -251,7 +251,7 @@ impl Description {
         }
         for (key, extent) in [("m", self.m), ("n", self.n), ("k", self.k)] {
             if !(1..=LARGEST).contains(&extent) {
-                return wrong(format!("'{key}' is {extent}, and can be 1 to {LARGEST}"));
+                return wrong(format!("'{key}' is {extent}; it must be 1 to {LARGEST}"));
             }
         }
         let own = self.formats.iter().map(|record| {
@@ -266,7 +266,7 @@ impl Description {
         };
         let whole = |what: &str, length: usize| match length > 0 && self.k.is_multiple_of(length) {
             true => Ok(()),
-            false => Err(Error::request(format!("k is {}, no multiple of the {what}, {length}", self.k))),
+            false => Err(Error::request(format!("'k' is {}; it must be a multiple of the {what}, {length}", self.k))),
         };
         let sparse = match &self.sparse {
             None => None,
@@ -275,8 +275,7 @@ impl Description {
                 let fits = |part: usize| part > 0 && part.is_multiple_of(*together);
                 if *together == 0 || *kept >= *length || !fits(*length) || !fits(*kept) || *length > 256 {
                     return wrong(
-                        "'sparse' keeps 'kept' of 'length' elements, fewer than all of them and of at most 256, both multiples of \
-                         'together'"
+                        "'sparse' must have 'kept' less than 'length', 'length' at most 256, and both multiples of 'together'"
                             .into(),
                     );
                 }
@@ -294,7 +293,7 @@ impl Description {
         let stored = sparse.map_or(self.k, |chunk| self.k / chunk.length * chunk.kept);
         if stored > MOST_STORED || !stored.is_power_of_two() {
             return wrong(format!(
-                "a row of A has {stored} stored elements, and can have 1, 2, 4 and so on up to {MOST_STORED}: choose 'k' so"
+                "a row of A has {stored} stored elements; choose 'k' so that it has a power of two, at most {MOST_STORED}"
             ));
         }
         let (a, b) = (format("a", &self.a)?, format("b", &self.b)?);

@@ -16,12 +16,13 @@ use super::{Support, targets};
 use crate::{
     Error, Result,
     base::{named::named, nearest::nearest},
-    format::{self, Encoding, Format, Overflow, Rounding},
+    format::{self, Format, Overflow, Rounding},
     softfloat::Tininess,
 };
 
 /// Scalar instruction: the operation of each lane, and the targets.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Form {
     /// Spelling of PTX, which is its name: `cvt.rn.satfinite.e4m3x2.f32`.
     pub ptx: String,
@@ -83,6 +84,7 @@ named! {
 
 /// Range to which results are confined after rounding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Clamp {
     /// Nothing.
     None,
@@ -289,7 +291,7 @@ impl Form {
     pub fn missing(&self) -> Option<&'static str> {
         self.rounding
             .is_none()
-            .then_some("it is not known which random bits go to which lane, so nothing executes it yet")
+            .then_some("the assignment of random bits to lanes is unknown, so nothing executes it yet")
     }
 
     /// True if an operand or the result has this format.
@@ -301,11 +303,6 @@ impl Form {
     pub fn architectures(&self) -> String {
         let names: Vec<&str> = self.support.iter().map(|support| support.architecture).collect();
         names.join(", ")
-    }
-
-    /// True if the result is an integer.
-    pub fn is_to_integer(&self) -> bool {
-        matches!(self.result.encoding, Encoding::Integer { .. })
     }
 }
 

@@ -9,6 +9,7 @@ use super::pattern;
 
 /// Target: an architecture that instructions are assembled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Target {
     /// Assembler's name: `sm_90a`, `gfx942`, `znver5`.
     pub name: &'static str,
@@ -24,6 +25,7 @@ pub struct Target {
 
 /// Support of an instruction by one target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Support {
     /// Name of the target: `sm_90a`, `gfx942`.
     pub architecture: &'static str,
@@ -33,7 +35,7 @@ pub struct Support {
 
 impl Target {
     /// All names of it and of its GPUs: `H100`, `sm_90a`, `sm_90`.
-    pub fn aliases(&self) -> Vec<String> {
+    pub(crate) fn aliases(&self) -> Vec<String> {
         let mut names: Vec<String> = self.gpus.iter().map(|gpu| gpu.to_string()).collect();
         for own in [self.name].into_iter().chain(self.capabilities.iter().map(|(_, own)| *own)) {
             let plain = own.strip_suffix('a').filter(|plain| plain.starts_with("sm_"));

@@ -61,7 +61,7 @@ impl Codes {
     }
 
     /// Borrowed view of the codes.
-    pub fn view(&self) -> CodesView<'_> {
+    pub(crate) fn view(&self) -> CodesView<'_> {
         CodesView { width: self.width, bytes: &self.bytes }
     }
 
@@ -120,30 +120,30 @@ impl Codes {
 
 /// Borrowed codes in the layout of [`Codes`].
 #[derive(Debug, Clone, Copy)]
-pub struct CodesView<'a> {
+pub(crate) struct CodesView<'a> {
     width: usize,
     bytes: &'a [u8],
 }
 
 impl<'a> CodesView<'a> {
     /// View of these bytes, which are whole codes.
-    pub fn new(format: &Format, bytes: &'a [u8]) -> CodesView<'a> {
+    pub(crate) fn new(format: &Format, bytes: &'a [u8]) -> CodesView<'a> {
         CodesView { width: format.bytes(), bytes }
     }
 
     /// Bytes per code.
-    pub fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         self.width
     }
 
     /// Little-endian bytes.
-    pub fn as_bytes(&self) -> &'a [u8] {
+    pub(crate) fn as_bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
     /// Code at `index`. Panics if out of range.
     #[inline]
-    pub fn get(&self, index: usize) -> u64 {
+    pub(crate) fn get(&self, index: usize) -> u64 {
         match self.width {
             1 => self.bytes[index].into(),
             2 => u16::from_le_bytes(self.bytes.as_chunks().0[index]).into(),

@@ -16,7 +16,7 @@ const CARRY_BITS: i32 = 64;
 /// [`clear`](Accumulator::clear) makes it zero again. Source: Kulisch, *Computer Arithmetic and Validity* (2008),
 /// chapter 8.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Accumulator {
+pub(crate) struct Accumulator {
     /// The integer, least significant limb first.
     limbs: Vec<u64>,
     /// Weight of the integer's last bit, as a power of two.
@@ -29,7 +29,7 @@ impl Accumulator {
     ///
     /// # Panics
     /// If `lowest_exponent > highest_exponent`.
-    pub fn new(lowest_exponent: i32, highest_exponent: i32) -> Self {
+    pub(crate) fn new(lowest_exponent: i32, highest_exponent: i32) -> Self {
         Self::with_carry_bits(lowest_exponent, highest_exponent, CARRY_BITS)
     }
 
@@ -48,7 +48,7 @@ impl Accumulator {
 
     /// Makes the sum zero.
     #[inline]
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.limbs.fill(0);
     }
 
@@ -57,7 +57,7 @@ impl Accumulator {
     /// # Panics
     /// Like [`Accumulator::add`].
     #[inline]
-    pub fn add_finite(&mut self, number: &Finite) {
+    pub(crate) fn add_finite(&mut self, number: &Finite) {
         self.add(number.negative, number.significand, number.exponent);
     }
 
@@ -67,7 +67,7 @@ impl Accumulator {
     /// If the term lies outside the range of the accumulator. (Zero bits of a significand may lie below the lowest
     /// exponent.)
     #[inline]
-    pub fn add(&mut self, negative: bool, significand: u128, exponent: i32) {
+    pub(crate) fn add(&mut self, negative: bool, significand: u128, exponent: i32) {
         if significand == 0 {
             return;
         }
@@ -105,14 +105,9 @@ impl Accumulator {
         (significand >> below, self.lowest)
     }
 
-    /// True if the sum is zero.
-    pub fn is_zero(&self) -> bool {
-        self.limbs.iter().all(|limb| *limb == 0)
-    }
-
     /// True if the sum is below zero.
     #[inline]
-    pub fn is_negative(&self) -> bool {
+    pub(crate) fn is_negative(&self) -> bool {
         self.limbs.last().is_some_and(|limb| limb >> (LIMB - 1) == 1)
     }
 
@@ -120,7 +115,7 @@ impl Accumulator {
     ///
     /// [`Format::encode`](crate::format::Format::encode) rounds it correctly to every format of this crate under every
     /// rounding, stochastic rounding with 64 bits included.
-    pub fn to_finite(&self) -> Finite {
+    pub(crate) fn to_finite(&self) -> Finite {
         let negative = self.is_negative();
         let Some(last) = self.limbs.iter().position(|limb| *limb != 0) else { return Finite::zero(false) };
         // Negation keeps the zeros below the last limb in use, negates that limb and flips all limbs above.
@@ -143,7 +138,7 @@ impl Accumulator {
     }
 
     /// Largest integer that does not exceed the sum, modulo `2^64`.
-    pub fn floor_modulo(&self) -> u64 {
+    pub(crate) fn floor_modulo(&self) -> u64 {
         let fill = if self.is_negative() { u64::MAX } else { 0 };
         let limb = |index: usize| u128::from(self.limbs.get(index).copied().unwrap_or(fill));
         if self.lowest > 0 {
@@ -194,9 +189,9 @@ mod tests {
         let mut accumulator = Accumulator::new(-2148, 2048);
         let terms: Vec<(u128, i32)> = (-2148i32..1920).map(|e| (u128::MAX / 3 + e.unsigned_abs() as u128, e)).collect();
         terms.iter().for_each(|(significand, exponent)| accumulator.add(true, *significand, *exponent));
-        assert!(accumulator.is_negative() && !accumulator.is_zero());
+        assert!(accumulator.is_negative() && !accumulator.to_finite().is_zero());
         terms.iter().rev().for_each(|(significand, exponent)| accumulator.add(false, *significand, *exponent));
-        assert!(accumulator.is_zero() && !accumulator.is_negative());
+        assert!(accumulator.to_finite().is_zero() && !accumulator.is_negative());
         assert_eq!(accumulator.to_finite(), Finite::zero(false));
     }
 

@@ -48,12 +48,12 @@ impl Finite {
     }
 
     /// The same number with the other sign.
-    pub fn negated(&self) -> Finite {
+    pub(crate) fn negated(&self) -> Finite {
         Finite { negative: !self.negative, ..*self }
     }
 
     /// The number without its sign.
-    pub fn magnitude(&self) -> Finite {
+    pub(crate) fn magnitude(&self) -> Finite {
         Finite { negative: false, ..*self }
     }
 

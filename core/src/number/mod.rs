@@ -11,10 +11,11 @@ mod real;
 mod rounding;
 mod word;
 
-pub use accumulator::Accumulator;
+pub(crate) use accumulator::Accumulator;
 pub use finite::Finite;
 pub(crate) use finite::ldexp;
-pub use operations::exact_sum;
-pub use real::{Real, product, special_sum, sum};
+pub(crate) use operations::exact_sum;
+pub(crate) use real::special_sum;
+pub use real::{Real, product, sum};
 pub use rounding::Rounding;
 pub(crate) use word::Word;

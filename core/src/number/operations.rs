@@ -51,7 +51,7 @@ impl Finite {
 
     /// `self / divisor`: exact, or sticky with at least 64 significant bits.
     /// `self` is exact or has 128 bits. The divisor is exact, not zero, and has at most 64 bits.
-    pub fn over(&self, divisor: &Finite) -> Finite {
+    pub(crate) fn over(&self, divisor: &Finite) -> Finite {
         debug_assert!(!divisor.sticky, "division by an exact number");
         let shift = if self.sticky || self.significand == 0 { 0 } else { self.significand.leading_zeros() };
         let dividend = self.significand << shift;
@@ -84,7 +84,7 @@ impl Finite {
 ///
 /// The unknown part of a sticky term counts as half of its last bit: that bit lies so far below every format's that
 /// only the sign of a difference depends on it.
-pub fn exact_sum(terms: impl IntoIterator<Item = Finite>) -> Finite {
+pub(crate) fn exact_sum(terms: impl IntoIterator<Item = Finite>) -> Finite {
     let terms: Vec<Finite> = terms.into_iter().filter(|term| !term.is_zero()).collect();
     let lowest = terms.iter().map(|term| term.exponent - i32::from(term.sticky)).min();
     let highest = terms.iter().map(|term| term.exponent + 128 - term.significand.leading_zeros() as i32).max();

@@ -40,7 +40,7 @@ impl Finite {
 
     /// This number rounded to a multiple of `2^quantum` of at most 128 bits; a zero result is +0.
     #[inline]
-    pub fn rounded_to_quantum(&self, quantum: i32, rounding: Rounding) -> Finite {
+    pub(crate) fn rounded_to_quantum(&self, quantum: i32, rounding: Rounding) -> Finite {
         let (units, _) = self.round_to_quantum(quantum, rounding);
         Finite::exact(self.negative && units != 0, units, quantum)
     }

@@ -82,7 +82,7 @@ pub fn sum(x: &Real, y: &Real, negative_zero: bool) -> Real {
 
 /// Sum of terms if at least one is not finite: NaN, or the infinity that all infinite terms agree on.
 /// `None` if all are finite.
-pub fn special_sum<'a>(terms: impl IntoIterator<Item = &'a Real>) -> Option<Real> {
+pub(crate) fn special_sum<'a>(terms: impl IntoIterator<Item = &'a Real>) -> Option<Real> {
     let mut found = None;
     for term in terms {
         found = match (term, found) {

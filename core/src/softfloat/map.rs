@@ -19,6 +19,7 @@ const OWN_LOOPS: [Operation; 6] =
 /// Summary of an operation on many operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[must_use]
+#[non_exhaustive]
 pub struct Mapped {
     /// Exceptions raised by any of the operations.
     pub flags: Flags,

@@ -5,7 +5,7 @@
 //! the format's record, never its name. [`Unit::map`] is the same datapath on many operands, compiled for each format
 //! of the table.
 //!
-//! [`add`], [`fma`] and [`product`] work on exact values ([`Real`](crate::format::Real)) inside an instruction, whose
+//! [`add`] and [`fma`] work on exact values ([`Real`](crate::format::Real)) inside an instruction, whose
 //! steps need no flags. Both use the rounding of [`format`](mod@crate::format).
 
 mod compare;
@@ -28,7 +28,6 @@ mod unit;
 mod unpacked;
 mod values;
 
-pub use crate::number::{product, sum};
 pub use converter::Converter;
 pub use environment::{Environment, Tininess};
 pub use flags::{Flags, Outcome};

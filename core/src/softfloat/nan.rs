@@ -12,6 +12,7 @@ use crate::format::{Class, Decoded, Float, Format, Specials};
 /// A format with one NaN gives that one under every rule. Where two NaN codes differ only in the sign (e4m3), rules
 /// that set or propagate a sign keep it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum NanRule {
     /// The format's canonical NaN always (RISC-V): positive, quiet, no payload.
     /// Invalid conversions to integers saturate, NaN to the largest.

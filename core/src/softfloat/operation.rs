@@ -15,15 +15,18 @@ pub enum Operation {
     Sqrt,
     /// `x * y + z`, rounded once.
     Fma,
-    /// IEEE 754 remainder: `x - n * y`, n the integer nearest to `x / y`, ties to even.
+    /// IEEE 754 remainder: `x - n * y`, n the integer nearest to `x / y`, ties to even; always exact.
+    /// A zero has the sign of x. An infinite x, and y = 0, are invalid.
     Rem,
     /// Rounding to an integral value, without the inexact flag (IEEE 754: roundToIntegral...).
     Rint,
     /// Rounding to an integral value, with the inexact flag (IEEE 754: roundToIntegralExact).
     RintExact,
-    /// Least number greater than x (IEEE 754: nextUp).
+    /// Least number or infinity greater than x (IEEE 754: nextUp).
+    /// The largest number of a format without infinities, and an infinity, give themselves. The negative number next to
+    /// zero gives -0 (+0 in a format without -0).
     NextUp,
-    /// Greatest number less than x (IEEE 754: nextDown).
+    /// Greatest number or infinity less than x (IEEE 754: nextDown).
     NextDown,
     /// IEEE 754-2019 minimum: NaN if an operand is NaN; -0 below +0.
     Minimum,
@@ -51,7 +54,9 @@ pub enum Operation {
     LessEqualQuiet,
     /// Neither less, equal nor greater, quiet (IEEE 754: compareQuietUnordered).
     Unordered,
-    /// IEEE 754 totalOrder(x, y).
+    /// IEEE 754 totalOrder(x, y): 1 if x is below y or the same datum.
+    /// -0 is below +0; NaNs lie beyond the infinities, by sign, then signalling before quiet seen from zero, then by
+    /// payload.
     TotalOrder,
     /// IEEE 754 class, as an index into [`CLASSES`].
     Classify,

@@ -1,7 +1,5 @@
 //! Floating-point unit: the arithmetic of one format in one environment.
 
-use std::cmp::Ordering;
-
 use super::{Environment, Operation, Outcome, datapath::Datapath};
 use crate::{
     Error, Result,
@@ -111,58 +109,5 @@ impl<'a> Unit<'a> {
     #[inline]
     pub fn fma(&self, x: u64, y: u64, z: u64) -> Outcome {
         self.0.fma(x, y, z)
-    }
-
-    /// `x - n * y` with n the integer nearest to `x / y`, ties to even: always exact (IEEE 754 remainder).
-    /// A zero has the sign of x. An infinite x, and y = 0, are invalid.
-    #[inline]
-    pub fn rem(&self, x: u64, y: u64) -> Outcome {
-        self.0.rem(x, y)
-    }
-
-    /// x rounded to an integral value, in the environment's direction, never inexact (roundToIntegral).
-    #[inline]
-    pub fn rint(&self, x: u64) -> Outcome {
-        self.0.rint(x)
-    }
-
-    /// Like [`Unit::rint`], but inexact where the result differs from x (IEEE 754 roundToIntegralExact).
-    #[inline]
-    pub fn rint_exact(&self, x: u64) -> Outcome {
-        self.0.rint_exact(x)
-    }
-
-    /// Least number or infinity greater than x (IEEE 754 nextUp).
-    /// The largest number of a format without infinities, and an infinity, give themselves. The negative number next to
-    /// zero gives -0 (+0 in a format without -0).
-    #[inline]
-    pub fn next_up(&self, x: u64) -> Outcome {
-        self.0.next_up(x)
-    }
-
-    /// Greatest number or infinity less than x (IEEE 754 nextDown): [`Unit::next_up`], downward.
-    #[inline]
-    pub fn next_down(&self, x: u64) -> Outcome {
-        self.0.next_down(x)
-    }
-
-    /// Order of two numbers or infinities; `None` if one is NaN. Zeros are equal regardless of sign.
-    #[inline]
-    pub fn compare(&self, x: u64, y: u64) -> Option<Ordering> {
-        self.0.compare(x, y)
-    }
-
-    /// IEEE 754 totalOrder: code 1 if x is below y or the same datum, else 0.
-    /// -0 is below +0; NaNs lie beyond the infinities, by sign, then signalling before quiet seen from zero, then by
-    /// payload.
-    #[inline]
-    pub fn total_order(&self, x: u64, y: u64) -> Outcome {
-        self.0.total_order(x, y)
-    }
-
-    /// IEEE 754 class of x (clause 5.7.2), as an index into [`CLASSES`](super::CLASSES).
-    #[inline]
-    pub fn classify(&self, x: u64) -> Outcome {
-        self.0.classify(x)
     }
 }

@@ -1,4 +1,4 @@
-//! Block formats against rational arithmetic: every scale and element of small blocks, random large ones.
+//! Block formats against rational arithmetic: all scales and elements of small blocks, random others.
 
 use std::cmp::Ordering;
 

@@ -16,6 +16,7 @@ use super::{
 
 /// Kind of a source, from the strongest to the weakest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum EvidenceKind {
     /// Measured for this project.
     Measured,
@@ -85,6 +86,7 @@ pub struct Evidence {
 
 /// Source of evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum EvidenceSource {
     /// Measured for this project.
     Measured {
@@ -168,7 +170,7 @@ impl TryFrom<Entry> for Evidence {
             return Err(format!("'{key}' has no effect here; it belongs to {of}"));
         }
         if date.is_some_and(|date| date.date.is_none() || date.time.is_some()) {
-            return Err("'date' is a day: 2026-11-21".into());
+            return Err("'date' must be a day, like 2026-11-21".into());
         }
         let names = [&measured, &recorded, &specification, &literature, &assumed];
         if names.into_iter().flatten().any(|name| name.trim().is_empty()) {
@@ -181,7 +183,7 @@ impl TryFrom<Entry> for Evidence {
             (None, None, Some(document), None, None) => EvidenceSource::Specification { document, section },
             (None, None, None, Some(which), None) => EvidenceSource::Literature { which },
             (None, None, None, None, Some(why)) => EvidenceSource::Assumed { why },
-            _ => return Err(format!("a source has one kind: {KINDS}")),
+            _ => return Err(format!("a source needs exactly one kind: {KINDS}")),
         };
         Ok(Evidence { source, note, keys, instructions, leaves })
     }
@@ -312,11 +314,12 @@ impl Evidence {
 
 /// Evidence for some keys of a rule.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Grounds<'a> {
     /// The kind.
     pub kind: EvidenceKind,
     /// Source; `None` if no source covers the key, which is then assumed.
-    pub evidence: Option<&'a Evidence>,
+    evidence: Option<&'a Evidence>,
 }
 
 impl fmt::Display for Grounds<'_> {
@@ -368,7 +371,7 @@ pub(super) fn defect(rule: &Rule) -> Option<String> {
     for own in &rule.evidence {
         // A key that the step does not have means the step's own behaviour.
         if let Some(key) = own.keys.iter().chain(own.leaves.keys()).find(|key| known(key).is_none()) {
-            return Some(format!("'evidence' ({own}): '{key}' is no key of a rule"));
+            return Some(format!("'evidence' ({own}): '{key}' is not a key of a rule"));
         }
         if let Some((pattern, what)) = own.instructions.iter().find_map(|p| Some((p, pattern::defect(p)?))) {
             return Some(format!("'evidence' ({own}): pattern '{pattern}': {what}"));

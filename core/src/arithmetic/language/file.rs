@@ -7,6 +7,7 @@ use super::{check, keys::Rule};
 /// Arithmetic of a family of matrix instructions, as described by a model file.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Model {
     /// Name: `hopper`.
     pub name: String,
@@ -55,7 +56,7 @@ impl Model {
     }
 
     /// Place of the file.
-    pub fn origin(&self) -> &str {
+    pub(crate) fn origin(&self) -> &str {
         &self.origin
     }
 

@@ -101,7 +101,7 @@ pub fn setting(path: &str) -> Option<&'static Setting> {
 /// Declares a table of a model file and the rows of its keys: field, key and the rest of each row.
 macro_rules! keys {
     (
-        $(#[$about:meta])* $table:ident, $(#[$list:meta])* $keys:ident: $key:ident {
+        $(#[$about:meta])* $table:ident, $fields:vis, $(#[$list:meta])* $keys:ident: $key:ident {
             $($(#[$read:meta])* $field:ident: $type:ty = $name:literal {
                 meaning: $meaning:literal, $($part:ident: $what:expr,)*
             })*
@@ -112,7 +112,7 @@ macro_rules! keys {
         #[serde(deny_unknown_fields, rename_all = "kebab-case")]
         #[non_exhaustive]
         pub struct $table {
-            $(#[doc = $meaning] $(#[$read])* pub $field: $type,)*
+            $(#[doc = $meaning] $(#[$read])* $fields $field: $type,)*
         }
 
         $(#[$list])*
@@ -137,7 +137,7 @@ const SUM: &[NodeKind] = &[NodeKind::Sum];
 const CHAIN: &[NodeKind] = &[NodeKind::Fma];
 const TERMS: &[NodeKind] = &[NodeKind::Sum, NodeKind::Add];
 
-const TO: &str = "{ format, rounding, overflow, subnormals, tininess }: a format with signs, zero and NaN; RNE, RNA, RZ, RU, RD or RO; standard (the default), infinity, nan or saturate, for what is beyond the largest number, infinities included; as result-subnormals and result-tininess (the default)";
+const TO: &str = "{ format, rounding, overflow, subnormals, tininess }: a format with signs, zero and NaN; RNE, RNA, RZ, RU, RD or RO; standard (the default), infinity, nan or saturate, for results beyond the largest number and infinities; like result-subnormals and result-tininess (the default)";
 
 keys! {
 /// Computation of `d = c + sum over k of a*b` by a set of instructions.
@@ -147,11 +147,11 @@ keys! {
 /// summed in one `step`. By default the result of one group is the c of the next; `start`, `join` and `c` say
 /// otherwise. Any other shape is written as a tree of named nodes (`node`). The last value is rounded to the format of
 /// D.
-Rule,
+Rule, pub,
 /// All keys of a rule, in the order of the computation, in which they are lowered.
 KEYS: RuleKey {
     instructions: Vec<String> = "instructions" {
-        meaning: "the instructions that the rule covers, by name; of several rules the first holds",
+        meaning: "the instructions that the rule covers, by name; the first matching rule holds",
         values: "patterns: * is anything, {x,y} is x or y",
         variants: ALL,
         required: true,
@@ -160,7 +160,7 @@ KEYS: RuleKey {
     }
     #[serde(deserialize_with = "sources")]
     evidence: Vec<Evidence> = "evidence" {
-        meaning: "the sources of the rule and what each covers; of several that cover a key the first holds, and a key that none covers is assumed",
+        meaning: "the sources of the rule and their coverage; the first source that covers a key holds, and a key without a source is assumed",
         values: "a list of { measured, date, cases, files }, { recorded, device, files, leaves }, { specification, section }, { literature } and { assumed }, each with note, keys and instructions where it covers only these",
         variants: ALL,
         required: true,
@@ -170,83 +170,83 @@ KEYS: RuleKey {
     }
     #[serde(default, deserialize_with = "optional_format")]
     unpack: Option<&'static Format> = "unpack" {
-        meaning: "what A and B are first converted to, exactly (a subnormal operand can become a normal one, whose term has a smaller exponent); absent: nothing",
+        meaning: "format to which A and B are first converted, exactly (a subnormal operand can become a normal one, whose term has a smaller exponent); absent: no conversion",
         values: "a format that holds every number of A and B",
         variants: FLOATING,
         present: |r| r.unpack.is_some(),
         lower: |r, d| d.unpack = r.unpack,
-        own: says("what A and B are first converted to").or("nothing").near(|s| or_none(s, words(s, &["f16", "bf16", "f32", "f64"]))),
+        own: says("format to which A and B are first converted").or("nothing").near(|s| or_none(s, words(s, &["f16", "bf16", "f32", "f64"]))),
     }
     #[serde(default, deserialize_with = "optional_format")]
     unpack_c: Option<&'static Format> = "unpack-c" {
-        meaning: "what C is first converted to; absent: nothing",
+        meaning: "format to which C is first converted; absent: no conversion",
         values: "a format that holds every number of C",
         variants: FLOATING,
         present: |r| r.unpack_c.is_some(),
         lower: |r, d| d.unpack_c = r.unpack_c,
-        own: says("what C is first converted to").or("nothing").near(|s| or_none(s, words(s, &["f32", "f64"]))),
+        own: says("format to which C is first converted").or("nothing").near(|s| or_none(s, words(s, &["f32", "f64"]))),
     }
     #[serde(default)]
     operand_subnormals: Subnormals = "operand-subnormals" {
-        meaning: "what becomes of subnormal operands; absent: keep",
+        meaning: "treatment of subnormal operands; absent: keep",
         values: "keep, signed-zero or positive-zero",
         variants: FLOATING,
         present: |r| r.operand_subnormals != Subnormals::Keep,
         lower: |r, d| d.operand_subnormals = r.operand_subnormals,
-        own: says("what becomes of subnormal operands").usual("keep").near(subnormals),
+        own: says("treatment of subnormal operands").usual("keep").near(subnormals),
     }
     #[serde(default)]
     result_subnormals: Subnormals = "result-subnormals" {
-        meaning: "what becomes of subnormal results of steps, rounded products and additions; absent: keep",
+        meaning: "treatment of subnormal results of steps, rounded products and additions; absent: keep",
         values: "keep, signed-zero or positive-zero",
         variants: FLOATING,
         present: |r| r.result_subnormals != Subnormals::Keep,
         lower: |r, d| d.result_subnormals = r.result_subnormals,
-        own: says("what becomes of subnormal results").usual("keep").near(subnormals).rare(),
+        own: says("treatment of subnormal results").usual("keep").near(subnormals).rare(),
     }
     #[serde(default, deserialize_with = "tininess")]
     result_tininess: ResultTininess = "result-tininess" {
-        meaning: "when a result counts as subnormal: the exact one is below the smallest normal number; the rounded one is; it is when rounded to the format's precision with any exponent; absent: after",
+        meaning: "definition of a subnormal result: below the smallest normal number lies the exact result (before), the rounded result (after), or the result rounded to the format's precision with an unbounded exponent; absent: after",
         values: "before, after, or \"after, unbounded exponent\"",
         variants: FLOATING,
         present: |r| r.result_tininess != ResultTininess::After,
         lower: |r, d| d.result_tininess = r.result_tininess,
-        own: says("when a result counts as subnormal").usual("after").near(setting::tininess).rare(),
+        own: says("definition of a subnormal result").usual("after").near(setting::tininess).rare(),
     }
     split: Option<Split> = "split" {
-        meaning: "how the significands of A and B are cut into pieces; the product of two pieces is a term with the exponent of the whole product; absent: they are not",
+        meaning: "cut of the significands of A and B into pieces; the product of two pieces is a term with the exponent of the whole product; absent: no cut",
         values: "{ a, b }: lists of widths, from the leading bit down, which add up to the precision",
         variants: FLOATING,
         present: |r| r.split.is_some(),
         check: split,
         lower: |r, d| d.split = r.split.clone(),
-        own: says("how significands are cut into pieces").near(|s| or_none(s, Vec::new())),
+        own: says("cut of significands into pieces").near(|s| or_none(s, Vec::new())),
     }
     parts: Option<Parts> = "parts" {
-        meaning: "how k (of sparse forms the stored elements) is split by remainder before it is grouped; absent: not",
+        meaning: "split of k (in sparse forms, of the stored elements) by remainder, before grouping; absent: no split",
         values: "{ period, residues }: each remainder below the period in one list",
         variants: GROUPED,
         present: |r| r.parts.is_some(),
         check: parts,
         lower: lowering::parts,
-        own: says("how k is split before it is grouped").near(setting::parts),
+        own: says("split of k before grouping").near(setting::parts),
     }
     group: Option<usize> = "group" {
-        meaning: "how many consecutive k of a part one step sums; absent: all",
+        meaning: "number of consecutive k of a part that one step sums; absent: all",
         values: "1 or more",
         variants: IN_GROUPS,
         present: |r| r.group.is_some(),
         check: group,
         lower: lowering::group,
-        own: says("how many products one step sums").or("all").near(groups),
+        own: says("number of products that one step sums").or("all").near(groups),
     }
     #[serde(default)]
     step: Step = "step" {
-        meaning: "how a group is summed; absent: tree. fused: its terms (non-zero products, exact and unnormalised, and c) are aligned to the largest exponent, cut, added exactly, and the sum is rounded once; exact: the same without alignment; fma: a chain of fused multiply-adds; sequential: products added in order; pairwise: products added in a binary tree, whose sum is added to c; integer: exact; tree: as the nodes say",
+        meaning: "sum of a group; absent: tree. fused: its terms (non-zero products, exact and unnormalised, and c) are aligned to the largest exponent, truncated, added exactly, and the sum is rounded once; exact: the same without alignment; fma: a chain of fused multiply-adds; sequential: products added in order; pairwise: products added in a binary tree, whose sum is added to c; integer: exact; tree: defined by the nodes",
         values: "fused, exact, fma, sequential, pairwise, integer or tree",
         variants: ALL,
         lower: lowering::step,
-        own: says("how a group is summed").or("tree"),
+        own: says("sum of a group").or("tree"),
     }
     #[serde(default, rename = "node")]
     nodes: BTreeMap<String, Node> = "node" {
@@ -259,123 +259,123 @@ KEYS: RuleKey {
         own: says("the steps of the sum"),
     }
     product: Option<Rounded> = "product" {
-        meaning: "what each product is rounded to; absent: it is exact",
+        meaning: "target to which each product is rounded; absent: it is exact",
         values: TO,
         variants: PRODUCTS,
         present: |r| r.product.is_some(),
         check: |r| sum_format("product", r.product),
         lower: |r, d| d.each(|n| n.product = r.product),
-        own: says("what each product is rounded to").near(|s| targets(s, &["f16", "bf16", "f32"])),
+        own: says("target to which each product is rounded").near(|s| targets(s, &["f16", "bf16", "f32"])),
         within: &[
-            ("format", says("the format that each product is rounded to").near(results)),
-            ("rounding", says("how each product is rounded").near(roundings)),
-            ("overflow", says("what a product beyond the largest number becomes").usual("standard").near(overflows).rare()),
-            ("subnormals", says("what becomes of a subnormal product").rare()),
-            ("tininess", says("when a product counts as subnormal").rare()),
+            ("format", says("format to which each product is rounded").near(results)),
+            ("rounding", says("rounding of each product").near(roundings)),
+            ("overflow", says("overflow of a product").usual("standard").near(overflows).rare()),
+            ("subnormals", says("treatment of a subnormal product").rare()),
+            ("tininess", says("definition of a subnormal product").rare()),
         ],
     }
     product_limit: Option<i32> = "product-limit" {
-        meaning: "products of magnitude 2^this or more are infinite, before they are rounded; absent: none is",
+        meaning: "binary logarithm of the magnitude from which on products are infinite, before rounding; absent: no limit",
         values: "an exponent",
         variants: PRODUCTS,
         present: |r| r.product_limit.is_some(),
         check: |r| exponent("product-limit", r.product_limit),
         lower: |r, d| d.each(|n| n.product_limit = r.product_limit),
-        own: says("the exponent from which products are infinite").ranged(EXPONENTS, exponents).rare(),
+        own: says("exponent from which on products are infinite").ranged(EXPONENTS, exponents).rare(),
     }
     normalised: Option<bool> = "normalised" {
-        meaning: "whether the exponent of a product is that of its leading bit; absent: the sum of the operands' exponents",
+        meaning: "true: a product's exponent is its leading bit's; false or absent: it is the sum of the operands' exponents",
         values: "true or false",
         variants: ALIGNED,
         present: |r| r.normalised.is_some(),
         check: |r| normalised(r.normalised, r.scale_sums),
         lower: |r, d| d.each(|n| n.normalised = r.normalised == Some(true)),
-        own: says("whether the exponent of a product is that of its leading bit").or("false").near(flag),
+        own: says("exponent of a product taken from its leading bit").or("false").near(flag),
     }
     scale_sums: Option<usize> = "scale-sums" {
-        meaning: "block-scaled forms: so many consecutive products are added exactly, and their sum times the scales is one term, whose exponent is that of the scales; absent: each product is scaled",
+        meaning: "number of consecutive products of block-scaled forms that are added exactly; their sum times the scales is one term with the exponent of the scales; absent: each product is scaled",
         values: "a divisor of the products in a block",
         variants: ONCE,
         present: |r| r.scale_sums.is_some(),
         check: |r| at_least_one("scale-sums", r.scale_sums),
         lower: |r, d| d.each(|n| n.scale_sums = r.scale_sums),
-        own: says("how many products are added before they are scaled").near(counts),
+        own: says("number of products added before they are scaled").near(counts),
     }
     alignment: Option<Alignment> = "alignment" {
-        meaning: "bits kept after the binary point of a significand whose units digit weighs 2^e, e the largest exponent of a term but at least the floor; how the rest is cut off; sticky: a sum of which anything was cut off counts as a little more in magnitude (RD: as larger, RU: as smaller) where it is rounded",
+        meaning: "fraction bits kept, relative to the largest exponent among the terms (never below floor); rounding of the dropped bits; sticky bit: a non-zero dropped part makes the sum a little larger in magnitude before rounding (RD: larger, RU: smaller)",
         values: "{ bits, rounding, floor, sticky }: 0 to 60; RNE, RNA, RZ, RU, RD or RO (which sets the last bit); an exponent, absent: none; true or false",
         variants: ALIGNED,
         required: true,
         present: |r| r.alignment.is_some(),
         check: |r| alignment(r.alignment),
         lower: |r, d| d.each(|n| n.alignment = r.alignment),
-        own: says("how terms are aligned"),
+        own: says("alignment of the terms"),
         within: &[
-            ("bits", says("bits that alignment keeps after the binary point").ranged(WIDTHS, widths)),
-            ("rounding", says("how alignment cuts off the rest").near(roundings)),
-            ("floor", says("the lowest exponent that terms are aligned to").ranged(EXPONENTS, exponents).rare()),
-            ("sticky", says("whether a sum of which something was cut off counts as a little more").near(sticky)),
+            ("bits", says("fraction bits kept by the alignment").ranged(WIDTHS, widths)),
+            ("rounding", says("rounding of the bits dropped by the alignment").near(roundings)),
+            ("floor", says("floor: the smallest exponent that terms are aligned to").ranged(EXPONENTS, exponents).rare()),
+            ("sticky", says("sticky bit of the alignment").near(sticky)),
         ],
     }
     lanes: Option<Lanes> = "lanes" {
-        meaning: "positions of a group that differ by remainder are aligned and summed apart; then the sums are aligned, cut and added; absent: they are not",
+        meaning: "lanes: positions of a group with different remainders are aligned and summed separately; then the sums are aligned, truncated and added; absent: one sum",
         values: "{ period, bits, rounding }",
         variants: ALIGNED,
         present: |r| r.lanes.is_some(),
         check: lanes,
         lower: lowering::lanes,
-        own: says("positions that are summed apart").near(setting::lanes),
+        own: says("positions with separate sums").near(setting::lanes),
         within: &[
-            ("period", says("how many positions are summed apart").near(counts)),
-            ("bits", says("bits kept where the sums of positions are joined").ranged(WIDTHS, widths)),
-            ("rounding", says("how the sums of positions are cut where they are joined").near(roundings)),
+            ("period", says("number of separate sums of positions").near(counts)),
+            ("bits", says("fraction bits kept where the sums of positions are joined").ranged(WIDTHS, widths)),
+            ("rounding", says("rounding where the sums of positions are joined").near(roundings)),
         ],
     }
     late: Option<Late> = "late" {
-        meaning: "the sum of the products and c are aligned to the larger exponent (at least the floor), each cut to its own width, and added; a c more than drop below is left out; absent: c is a term among the products",
+        meaning: "the sum of the products and c are aligned to the larger exponent (at least the floor), each truncated to its own width, and added; a c more than drop below is ignored; absent: c is a term among the products",
         values: "{ sum-bits, c-bits, rounding, drop, floor }",
         variants: ALIGNED,
         present: |r| r.late.is_some(),
         check: late,
         lower: lowering::late,
-        own: says("whether c is aligned with the sum of the products").near(setting::late),
+        own: says("separate alignment of c with the sum of the products").near(setting::late),
         within: &[
-            ("sum-bits", says("bits kept of the sum of the products beside c").ranged(WIDTHS, widths)),
-            ("c-bits", says("bits kept of c beside the sum of the products").ranged(WIDTHS, widths)),
-            ("rounding", says("how c and the sum of the products are cut").near(roundings)),
-            ("drop", says("how far below the sum of the products c is left out").ranged(EXPONENTS, exponents).rare()),
-            ("floor", says("the lowest exponent that c and the sum of the products are aligned to").ranged(EXPONENTS, exponents).rare()),
+            ("sum-bits", says("fraction bits kept of the sum of the products in the addition of c").ranged(WIDTHS, widths)),
+            ("c-bits", says("fraction bits kept of c in the addition to the sum of the products").ranged(WIDTHS, widths)),
+            ("rounding", says("rounding of the bits dropped in the addition of c").near(roundings)),
+            ("drop", says("distance below the sum of the products from which on c is ignored").ranged(EXPONENTS, exponents).rare()),
+            ("floor", says("floor of the alignment of c and the sum of the products").ranged(EXPONENTS, exponents).rare()),
         ],
     }
     zero: Option<ZeroSign> = "zero" {
-        meaning: "the sign of a zero result; exact-positive: +0 for a sum that is exactly zero, the sign of one that underflows; absent: positive",
+        meaning: "sign of a zero result; exact-positive: +0 for a sum that is exactly zero, the sign of one that underflows; absent: positive",
         values: "positive, negative, ieee or exact-positive",
         variants: ONCE,
         present: |r| r.zero.is_some(),
         lower: |r, d| d.each(|n| n.zero = r.zero.unwrap_or_default()),
-        own: says("the sign of a sum that is zero").usual("positive").near(|s| words(s, &["positive", "negative", "ieee", "exact-positive"])).rare(),
+        own: says("sign of a zero sum").usual("positive").near(|s| words(s, &["positive", "negative", "ieee", "exact-positive"])).rare(),
     }
     #[serde(default)]
     start: Start = "start" {
-        meaning: "what a chain, or with join = \"add\" each group, starts from: c, or its first product (or sum of products) itself; absent: c",
+        meaning: "start of a chain, or with join = \"add\" of each group: c, or its first product (or sum of products); absent: c",
         values: "c or product",
         variants: CHAINS,
         present: |r| r.start != Start::C,
         lower: lowering::start,
-        own: says("what a sum starts from").usual("c").near(|s| words(s, &["c", "product"])),
+        own: says("start of a sum").usual("c").near(|s| words(s, &["c", "product"])),
     }
     #[serde(default)]
     join: Join = "join" {
-        meaning: "chain: the result of a group is the c of the next; add: groups are summed apart and added in order; absent: chain",
+        meaning: "chain: the result of a group is the c of the next; add: groups have separate sums, which are added in order; absent: chain",
         values: "chain or add",
         variants: GROUPED,
         present: |r| r.join != Join::Chain,
         lower: lowering::join,
-        own: says("how the sums of groups are joined").usual("chain").near(|s| words(s, &["chain", "add"])),
+        own: says("join of the sums of groups").usual("chain").near(|s| words(s, &["chain", "add"])),
     }
     #[serde(default)]
     c: CPosition = "c" {
-        meaning: "whether c enters before everything else, or after it by an ordinary addition; absent: first",
+        meaning: "place of c: before everything else, or after it by an ordinary addition; absent: first",
         values: "first or last",
         variants: GROUPED,
         present: |r| r.c != CPosition::First,
@@ -383,96 +383,96 @@ KEYS: RuleKey {
         own: says("where c enters").usual("first").near(|s| words(s, &["first", "last"])),
     }
     result: Option<Rounded> = "result" {
-        meaning: "what a step rounds its sum to",
+        meaning: "target to which a step rounds its sum",
         values: TO,
         variants: GROUPED,
         required: true,
         present: |r| r.result.is_some(),
         check: |r| sum_format("result", r.result),
         lower: lowering::result,
-        own: says("what a step rounds its sum to"),
+        own: says("target to which a step rounds its sum"),
         within: &[
-            ("format", says("the format that a step rounds its sum to").near(results)),
-            ("rounding", says("how a step rounds its sum").near(roundings)),
-            ("overflow", says("what a sum beyond the largest number becomes").usual("standard").near(overflows).rare()),
-            ("subnormals", says("what becomes of a subnormal sum").rare()),
-            ("tininess", says("when a sum counts as subnormal").rare()),
+            ("format", says("format to which a step rounds its sum").near(results)),
+            ("rounding", says("rounding of a step's sum").near(roundings)),
+            ("overflow", says("overflow of a sum").usual("standard").near(overflows).rare()),
+            ("subnormals", says("treatment of a subnormal sum").rare()),
+            ("tininess", says("definition of a subnormal sum").rare()),
         ],
     }
     between: Option<Rounded> = "between" {
-        meaning: "what it is rounded to where another group continues from it; absent: as result",
+        meaning: "target to which it is rounded if another group continues from it; absent: like result",
         values: TO,
         variants: GROUPED,
         present: |r| r.between.is_some(),
         check: |r| sum_format("between", r.between),
         lower: lowering::between,
-        own: says("what a sum is rounded to where another step continues").near(|s| targets(s, &["f16", "f32", "e8m13"])),
+        own: says("target to which a sum is rounded where another step continues").near(|s| targets(s, &["f16", "f32", "e8m13"])),
         within: &[
-            ("format", says("the format of a sum where another step continues").near(results)),
-            ("rounding", says("how a sum is rounded where another step continues").near(roundings)),
-            ("overflow", says("what a sum beyond the largest number becomes where another step continues").usual("standard").near(overflows).rare()),
-            ("subnormals", says("what becomes of a subnormal sum where another step continues").rare()),
-            ("tininess", says("when a sum counts as subnormal where another step continues").rare()),
+            ("format", says("format of a sum where another step continues").near(results)),
+            ("rounding", says("rounding of a sum where another step continues").near(roundings)),
+            ("overflow", says("overflow of a sum where another step continues").usual("standard").near(overflows).rare()),
+            ("subnormals", says("treatment of a subnormal sum where another step continues").rare()),
+            ("tininess", says("definition of a subnormal sum where another step continues").rare()),
         ],
     }
     addition: Option<Rounded> = "addition" {
-        meaning: "what the ordinary additions of join and c round to; absent: as result",
+        meaning: "target to which the ordinary additions of join and c round; absent: like result",
         values: TO,
         variants: GROUPED,
         present: |r| r.addition.is_some(),
         check: |r| sum_format("addition", r.addition),
         lower: lowering::addition,
-        own: says("what ordinary additions round to").near(|s| targets(s, &[])),
+        own: says("target to which ordinary additions round").near(|s| targets(s, &[])),
         within: &[
-            ("format", says("the format that ordinary additions round to").near(results)),
-            ("rounding", says("how ordinary additions are rounded").near(roundings)),
-            ("overflow", says("what an ordinary addition beyond the largest number becomes").usual("standard").near(overflows).rare()),
-            ("subnormals", says("what becomes of a subnormal result of an ordinary addition").rare()),
-            ("tininess", says("when the result of an ordinary addition counts as subnormal").rare()),
+            ("format", says("format to which ordinary additions round").near(results)),
+            ("rounding", says("rounding of ordinary additions").near(roundings)),
+            ("overflow", says("overflow of an ordinary addition").usual("standard").near(overflows).rare()),
+            ("subnormals", says("treatment of a subnormal result of an ordinary addition").rare()),
+            ("tininess", says("definition of a subnormal result of an ordinary addition").rare()),
         ],
     }
     output: Option<Conversion> = "output" {
-        meaning: "how the last value becomes a number of D's format; absent: to nearest",
+        meaning: "conversion of the last value to D's format; absent: to nearest",
         values: "{ rounding, overflow }",
         variants: FLOATING,
         present: |r| r.output.is_some(),
         lower: |r, d| d.output = r.output,
-        own: says("how the last value becomes D").near(|_| Vec::new()).rare(),
+        own: says("conversion of the last value to D").near(|_| Vec::new()).rare(),
         within: &[
-            ("rounding", says("how the last value is rounded to D").near(roundings)),
-            ("overflow", says("what a last value beyond the largest number of D becomes").usual("standard").near(overflows).rare()),
+            ("rounding", says("rounding of the last value to D").near(roundings)),
+            ("overflow", says("overflow of the last value in D").usual("standard").near(overflows).rare()),
         ],
     }
     wrap: Option<Wrap> = "wrap" {
-        meaning: "what an integer sum beyond the range of D becomes, after each group of products",
+        meaning: "treatment of an integer sum beyond the range of D, after each group of products",
         values: "wrap or saturate",
         variants: INTEGER,
         required: true,
         present: |r| r.wrap.is_some(),
         lower: lowering::wrap,
-        own: says("what an integer sum beyond the range of D becomes").near(|s| words(s, &["wrap", "saturate"])),
+        own: says("treatment of an integer sum beyond the range of D").near(|s| words(s, &["wrap", "saturate"])),
     }
     accumulator: Option<u32> = "accumulator" {
-        meaning: "bits of the range that integer sums are brought into; absent: those of D",
+        meaning: "bits of the range into which integer sums are brought; absent: the bits of D",
         values: "1 or more, at most the bits of D",
         variants: INTEGER,
         present: |r| r.accumulator.is_some(),
         check: |r| at_least_one("accumulator", r.accumulator.map(|bits| bits as usize)),
         lower: lowering::accumulator,
-        own: says("the bits of the accumulator of an integer sum").near(accumulators),
+        own: says("bits of the accumulator of an integer sum").near(accumulators),
     }
     nan_operands: Option<Vec<NanOperand>> = "nan-operands" {
-        meaning: "the order in which a NaN among the operands of a step becomes the result, made quiet, with the leading bits of its payload (of a fused or exact step, product by product); absent: every NaN result is nan",
+        meaning: "order in which NaN operands of a step become the result, made quiet, with the leading bits of the payload (product by product in a fused or exact step); absent: every NaN result is nan",
         values: "a list of a, b and c",
         variants: NANS,
         present: |r| r.nan_operands.is_some(),
         check: nan_operands,
         lower: |r, d| d.each(|n| n.nan_operands = r.nan_operands.clone().unwrap_or_default()),
-        own: says("whose NaN becomes the result").near(setting::nan_operands).rare(),
+        own: says("operand whose NaN becomes the result").near(setting::nan_operands).rare(),
     }
     #[serde(default, deserialize_with = "code")]
     nan: Option<u64> = "nan" {
-        meaning: "the code of D for every NaN; with nan-operands for those of invalid operations",
+        meaning: "code of D for every NaN; with nan-operands, for the NaNs of invalid operations",
         values: "a NaN of D in hexadecimal: \"0x7fffffff\"",
         variants: FLOATING,
         required: true,
@@ -485,20 +485,20 @@ KEYS: RuleKey {
 
 keys! {
 /// Node: sums products of a and b, c, and results of other nodes; the node that no other uses gives D.
-Node,
+Node, pub(crate),
 /// All keys of a node, in the order of the computation, in which they are lowered.
 NODE_KEYS: NodeKey {
     kind: NodeKind = "kind" {
-        meaning: "how the node sums. sum: products and terms are aligned, cut, added exactly, and the sum is rounded once; fma: a chain of fused multiply-adds; add: ordinary additions of the terms, then of the products, in order",
+        meaning: "kind of sum. sum: products and terms are aligned, truncated, added exactly, and the sum is rounded once; fma: a chain of fused multiply-adds; add: ordinary additions of the terms, then of the products, in order",
         values: "sum, fma or add",
         variants: NODES,
         required: true,
         check: nodes::kind,
         lower: lowering::nodes::kind,
-        own: says("how the step sums"),
+        own: says("kind of sum of the step"),
     }
     products: Option<Indices> = "products" {
-        meaning: "the stored k whose products it sums, in this order; absent: none. Every k is named once among all nodes",
+        meaning: "stored k of its products, in the order of the sum; absent: none. Every k is named once among all nodes",
         values: "indices and slices START:STOP:STEP: \"0::2\", \"0:4, 8:12\", [0, 1]",
         variants: NODES,
         present: |n| n.products.is_some(),
@@ -506,32 +506,32 @@ NODE_KEYS: NodeKey {
         own: says("the k that the step sums"),
     }
     pieces: Option<Vec<(usize, usize)>> = "pieces" {
-        meaning: "of a rule with split, which pieces of a and b are multiplied; absent: all pairs. No pair is named twice for a k; what no node names is not multiplied",
+        meaning: "pairs of pieces of a and b that are multiplied, in a rule with split; absent: all pairs. No pair is named twice for a k; a pair that no node names is not multiplied",
         values: "a list of pairs: [[0, 0], [0, 1]]",
         variants: NODES,
         present: |n| n.pieces.is_some(),
         lower: lowering::nodes::pieces,
-        own: says("which pieces the step multiplies"),
+        own: says("pieces that the step multiplies"),
     }
     #[serde(default)]
     terms: Vec<Term> = "terms" {
-        meaning: "what else it sums. bits: kept of it after the binary point, instead of the alignment's; drop: it is left out if its exponent is more than this below the one that is aligned to",
+        meaning: "terms besides the products. bits: fraction bits kept, instead of the alignment's; drop: a term whose exponent is more than this below the aligned one is ignored",
         values: "a list of c, names of nodes, and { term, bits, drop }",
         variants: TERMS,
         present: |n| !n.terms.is_empty(),
         check: nodes::terms,
         lower: lowering::nodes::terms,
-        own: says("what else the step sums"),
+        own: says("other terms of the step"),
     }
     start: Option<String> = "start" {
-        meaning: "what the chain starts from; product: its first product itself; absent: +0",
+        meaning: "start of the chain; product: its first product; absent: +0",
         values: "c, the name of a node, +0 or product",
         variants: CHAIN,
         present: |n| n.start.is_some(),
         lower: lowering::nodes::start,
     }
     product: Option<Rounded> = "product" {
-        meaning: "what each product is rounded to; absent: it is exact",
+        meaning: "target to which each product is rounded; absent: it is exact",
         values: TO,
         variants: TERMS,
         present: |n| n.product.is_some(),
@@ -539,7 +539,7 @@ NODE_KEYS: NodeKey {
         lower: |n, d| d.newest().product = n.product,
     }
     product_limit: Option<i32> = "product-limit" {
-        meaning: "products of magnitude 2^this or more are infinite, before they are rounded; absent: none is",
+        meaning: "binary logarithm of the magnitude from which on products are infinite, before rounding; absent: no limit",
         values: "an exponent",
         variants: TERMS,
         present: |n| n.product_limit.is_some(),
@@ -547,7 +547,7 @@ NODE_KEYS: NodeKey {
         lower: |n, d| d.newest().product_limit = n.product_limit,
     }
     normalised: Option<bool> = "normalised" {
-        meaning: "whether the exponent of a product is that of its leading bit; absent: the sum of the operands' exponents",
+        meaning: "true: a product's exponent is its leading bit's; false or absent: it is the sum of the operands' exponents",
         values: "true or false",
         variants: SUM,
         present: |n| n.normalised.is_some(),
@@ -555,7 +555,7 @@ NODE_KEYS: NodeKey {
         lower: |n, d| d.newest().normalised = n.normalised == Some(true),
     }
     scale_sums: Option<usize> = "scale-sums" {
-        meaning: "block-scaled forms: so many consecutive products are added exactly, and their sum times the scales is one term, whose exponent is that of the scales; absent: each product is scaled",
+        meaning: "number of consecutive products of block-scaled forms that are added exactly; their sum times the scales is one term with the exponent of the scales; absent: each product is scaled",
         values: "a divisor of the products in a block",
         variants: SUM,
         present: |n| n.scale_sums.is_some(),
@@ -563,7 +563,7 @@ NODE_KEYS: NodeKey {
         lower: |n, d| d.newest().scale_sums = n.scale_sums,
     }
     alignment: Option<Alignment> = "alignment" {
-        meaning: "bits kept of each term after the binary point of a significand whose units digit weighs 2^e, e the largest exponent of a term but at least the floor; how the rest is cut off; sticky: a sum of which anything was cut off counts as a little more in magnitude (RD: as larger, RU: as smaller) where it is rounded; absent: the sum is exact",
+        meaning: "fraction bits kept of each term, relative to the largest exponent among the terms (never below floor); rounding of the dropped bits; sticky bit: a non-zero dropped part makes the sum a little larger in magnitude before rounding (RD: larger, RU: smaller); absent: the sum is exact",
         values: "{ bits, rounding, floor, sticky }: 0 to 60; RNE, RNA, RZ, RU, RD or RO (which sets the last bit); an exponent, absent: none; true or false",
         variants: SUM,
         present: |n| n.alignment.is_some(),
@@ -571,8 +571,8 @@ NODE_KEYS: NodeKey {
         lower: |n, d| d.newest().alignment = n.alignment,
     }
     result: Option<NodeResult> = "result" {
-        meaning: "what the result (of fma and add, of each step) is rounded to; aligned: it is not, and is a term of another sum, whose exponent is the one that it was aligned to; normalised: the same with the exponent of its leading bit",
-        values: "{ format, rounding, overflow, subnormals, tininess } as in a rule; of a sum also \"aligned\" or \"normalised\"",
+        meaning: "target to which the result (in fma and add, of each step) is rounded; aligned: it stays unrounded, a term of another sum with the exponent that it was aligned to; normalised: the same with the exponent of its leading bit",
+        values: "{ format, rounding, overflow, subnormals, tininess } as in a rule; for a sum also \"aligned\" or \"normalised\"",
         variants: NODES,
         required: true,
         present: |n| n.result.is_some(),
@@ -580,7 +580,7 @@ NODE_KEYS: NodeKey {
         lower: |n, d| d.newest().result = n.result,
     }
     zero: Option<ZeroSign> = "zero" {
-        meaning: "the sign of a zero result; exact-positive: +0 for a sum that is exactly zero, the sign of one that underflows; absent: positive",
+        meaning: "sign of a zero result; exact-positive: +0 for a sum that is exactly zero, the sign of one that underflows; absent: positive",
         values: "positive, negative, ieee or exact-positive",
         variants: SUM,
         present: |n| n.zero.is_some(),
@@ -589,7 +589,7 @@ NODE_KEYS: NodeKey {
     }
     #[serde(default)]
     nan_operands: Vec<NanOperand> = "nan-operands" {
-        meaning: "the order in which a NaN among the operands becomes the result, made quiet, with the leading bits of its payload; of a sum product by product, c being its terms; of additions a is the first and b the second operand; absent: every NaN is the same",
+        meaning: "order in which NaN operands become the result, made quiet, with the leading bits of the payload; in a sum product by product, c being its terms; in additions a is the first and b the second operand; absent: every NaN is the same",
         values: "a list of a, b and c",
         variants: NODES,
         present: |n| !n.nan_operands.is_empty(),

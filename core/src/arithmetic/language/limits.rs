@@ -95,7 +95,7 @@ pub(super) fn parts(rule: &Rule) -> Option<String> {
 pub(super) fn lanes(rule: &Rule) -> Option<String> {
     let lanes = rule.lanes.as_ref()?;
     if rule.alignment.is_some_and(|alignment| alignment.sticky) {
-        return Some("'lanes' are not rounded: 'alignment.sticky' has no effect beside them".into());
+        return Some("'alignment.sticky' has no effect with 'lanes', which are not rounded".into());
     }
     let period = i32::try_from(lanes.period).unwrap_or(i32::MAX);
     outside("lanes.period", Some(period), LANES).or_else(|| width("lanes.bits", Some(lanes.bits)))
@@ -105,7 +105,7 @@ pub(super) fn lanes(rule: &Rule) -> Option<String> {
 pub(super) fn late(rule: &Rule) -> Option<String> {
     let late = rule.late.as_ref()?;
     if rule.alignment.is_some_and(|alignment| alignment.sticky) {
-        return Some("'late' has an alignment of its own: 'alignment.sticky' has no effect beside it".into());
+        return Some("'alignment.sticky' has no effect with 'late', which has its own alignment".into());
     }
     width("late.sum-bits", Some(late.sum_bits))
         .or_else(|| width("late.c-bits", Some(late.c_bits)))
@@ -167,10 +167,10 @@ pub(super) mod nodes {
         let kind = node.kind.name();
         match node.kind {
             NodeKind::Fma | NodeKind::Add => {
-                Some(format!("'result' of a node of kind '{kind}' is a format; only a sum can stay unrounded"))
+                Some(format!("'result' of a node of kind '{kind}' must be a format; only a sum can stay unrounded"))
             }
             NodeKind::Sum => {
-                node.alignment.is_none().then(|| "'result' of a sum without 'alignment' is a format".into())
+                node.alignment.is_none().then(|| "'result' of a sum without 'alignment' must be a format".into())
             }
         }
     }

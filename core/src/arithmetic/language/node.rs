@@ -34,7 +34,7 @@ impl NodeKind {
 
 /// Destination of the result of a node.
 #[derive(Debug, Clone, Copy)]
-pub enum NodeResult {
+pub(crate) enum NodeResult {
     /// Rounded to a format.
     Rounded(Rounded),
     /// Unrounded: a term of another sum, with the exponent that it was aligned to.
@@ -64,14 +64,14 @@ impl<'de> Deserialize<'de> for NodeResult {
 
 /// Term of a node besides products.
 #[derive(Debug, Clone)]
-pub struct Term {
+pub(crate) struct Term {
     /// `c`, or the name of a node.
-    pub name: String,
+    pub(crate) name: String,
     /// Fraction bits kept of it in a sum; absent: those of the alignment.
-    pub bits: Option<i32>,
+    pub(crate) bits: Option<i32>,
     /// Largest distance of its exponent below the aligned one in a sum; beyond, it is ignored.
     /// Absent: no limit.
-    pub drop: Option<i32>,
+    pub(crate) drop: Option<i32>,
 }
 
 impl<'de> Deserialize<'de> for Term {
@@ -99,7 +99,7 @@ impl<'de> Deserialize<'de> for Term {
 
 /// List of k indices: slices `START:STOP:STEP` (each part optional) or plain indices, comma-separated.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Indices(Vec<Slice>);
+pub(crate) struct Indices(Vec<Slice>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Slice {
@@ -110,7 +110,7 @@ struct Slice {
 
 impl Indices {
     /// Indices in order for an instruction with `k`; they may exceed it.
-    pub fn of(&self, k: usize) -> Vec<usize> {
+    pub(crate) fn of(&self, k: usize) -> Vec<usize> {
         self.0.iter().flat_map(|slice| (slice.start..slice.stop.unwrap_or(k)).step_by(slice.step)).collect()
     }
 

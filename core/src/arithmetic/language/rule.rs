@@ -132,10 +132,10 @@ impl ResultTininess {
 pub struct Split {
     /// Widths of the pieces of A; absent: one piece.
     #[serde(default)]
-    pub a: Vec<u32>,
+    pub(crate) a: Vec<u32>,
     /// Widths of the pieces of B; absent: one piece.
     #[serde(default)]
-    pub b: Vec<u32>,
+    pub(crate) b: Vec<u32>,
 }
 
 /// Sign of a zero result.
@@ -278,12 +278,12 @@ pub struct Late {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Conversion {
-    #[serde(deserialize_with = "rounding")]
     /// Rounding direction.
+    #[serde(deserialize_with = "rounding")]
     pub rounding: Rounding,
     /// Treatment of results beyond the largest finite number.
     #[serde(default = "standard", deserialize_with = "overflow")]
-    pub overflow: Overflow,
+    pub(crate) overflow: Overflow,
 }
 
 /// Rounding to a format.
@@ -293,17 +293,17 @@ pub struct Rounded {
     /// Target format.
     #[serde(deserialize_with = "format_name")]
     pub format: &'static Format,
-    #[serde(deserialize_with = "rounding")]
     /// Rounding direction.
+    #[serde(deserialize_with = "rounding")]
     pub rounding: Rounding,
     /// Treatment of results beyond the largest finite number.
     #[serde(default = "standard", deserialize_with = "overflow")]
     pub overflow: Overflow,
     /// Treatment of a subnormal result; absent: the rule's `result-subnormals`.
-    pub subnormals: Option<Subnormals>,
+    pub(crate) subnormals: Option<Subnormals>,
     /// Definition of a subnormal result; absent: the rule's `result-tininess`.
     #[serde(default, deserialize_with = "some_tininess")]
-    pub tininess: Option<ResultTininess>,
+    pub(crate) tininess: Option<ResultTininess>,
 }
 
 /// Treatment of an integer sum beyond the range of D.

@@ -25,14 +25,12 @@ pub(super) fn ordered(rule: &Rule) -> Result<Vec<(&str, &Node)>, String> {
         [root] => visit(rule, root, &mut states, &mut order)?,
         [] => return Err("every node is used by another one, so none gives D".into()),
         [first, second, ..] => {
-            return Err(format!(
-                "node '{second}': neither it nor '{first}' is used by another node, and only one can give D"
-            ));
+            return Err(format!("node '{second}': no node uses it or '{first}', and only one node can give D"));
         }
     }
     match rule.nodes.keys().find(|name| !states.contains_key(name.as_str())) {
         // Nodes that only use each other are reached from no root.
-        Some(name) => Err(format!("node '{name}': it is part of a circle, in which every node waits for another one")),
+        Some(name) => Err(format!("node '{name}': it is part of a cycle of nodes that use each other")),
         None => Ok(order),
     }
 }
@@ -54,7 +52,7 @@ fn visit<'a>(
     match states.get(name) {
         Some(true) => return Ok(()),
         Some(false) => {
-            return Err(format!("node '{name}': it is part of a circle, in which every node waits for another one"));
+            return Err(format!("node '{name}': it is part of a cycle of nodes that use each other"));
         }
         None => states.insert(name, false),
     };

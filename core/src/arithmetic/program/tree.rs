@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 
 use super::{
     super::{
-        NanOperand, NodeResult, Step, ZeroSign,
-        language::draft::{Draft, DraftKind, DraftNode, Input},
+        NanOperand, Step, ZeroSign,
+        language::{
+            draft::{Draft, DraftKind, DraftNode, Input},
+            node::NodeResult,
+        },
     },
     Addend, Destination, ElementaryOperation, Factors, IntegerSum, Multiply, OperationStep, Program, Scaling, Source,
     Sum,

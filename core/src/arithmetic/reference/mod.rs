@@ -8,8 +8,8 @@ use super::{Destination, ElementaryOperation, Factors, IntegerSum, Multiply, Pro
 use crate::{
     format::Format,
     isa::Case,
-    number::{Finite, Real, Rounding, exact_sum, special_sum},
-    softfloat::{self, ResultTarget},
+    number::{self, Finite, Real, Rounding, exact_sum, special_sum},
+    softfloat::ResultTarget,
 };
 use held::{Held, first_nan, unpacked};
 pub use observer::{Explanation, ExplanationLine};
@@ -57,7 +57,7 @@ impl Inputs {
                     let block = logical(at) / scale.block;
                     let [a, b] = [case.scale_a[block], case.scale_b[block]].map(|code| scale.format.decode(code));
                     let exponent = a.exponent + b.exponent + 2 * scale.format.fraction_bits() as i32;
-                    (softfloat::product(&a.real(), &b.real()), exponent)
+                    (number::product(&a.real(), &b.real()), exponent)
                 };
                 (0..case.a.len()).map(of).collect()
             }
@@ -167,10 +167,10 @@ impl<O: Observer> Machine<'_, O> {
                     Finite::exact(value.negative, (significand & mask).into(), value.exponent)
                 };
                 let (a, b) = (piece(a, x[factors.k], factors.a), piece(b, y[factors.k], factors.b));
-                softfloat::product(&Real::Finite(a), &Real::Finite(b))
+                number::product(&Real::Finite(a), &Real::Finite(b))
             }
             // Every piece of a non-finite product is that product.
-            _ => softfloat::product(a, b),
+            _ => number::product(a, b),
         }
     }
 
@@ -206,7 +206,7 @@ impl<O: Observer> Machine<'_, O> {
         }
         if let (Scaling::Each, Some((scale, scale_exponent))) = (multiply.scaling, self.inputs.scales.get(factors.k)) {
             let exponent = held.exponent.unwrap_or(0) + scale_exponent;
-            held = Held::exact(softfloat::product(&held.value, scale), exponent);
+            held = Held::exact(number::product(&held.value, scale), exponent);
         }
         match held.value {
             Real::Finite(finite) if multiply.normalised => held.with_exponent(finite.leading_exponent()),
@@ -225,7 +225,7 @@ impl<O: Observer> Machine<'_, O> {
             Real::Finite(exact_sum(finite).odd())
         });
         let (scale, exponent) = self.inputs.scales[run[0].k];
-        Held::exact(softfloat::product(&sum, &scale), exponent)
+        Held::exact(number::product(&sum, &scale), exponent)
     }
 
     fn output(&mut self) -> u64 {
@@ -242,7 +242,7 @@ impl<O: Observer> Machine<'_, O> {
 
 /// Unrounded `x + y`.
 fn added(x: &Held, y: &Held, to: &Destination) -> Held {
-    Held::exact(softfloat::sum(&x.value, &y.value, to.target.rounding == Rounding::Rd), 0)
+    Held::exact(number::sum(&x.value, &y.value, to.target.rounding == Rounding::Rd), 0)
 }
 
 /// Makes a product at or above the limit infinite.

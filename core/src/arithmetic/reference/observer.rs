@@ -4,6 +4,7 @@ use crate::format::{Finite, Format, Real};
 
 /// Steps of one dot-product-add, and its result.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Explanation {
     /// Steps, in order.
     pub lines: Vec<ExplanationLine>,
@@ -13,6 +14,7 @@ pub struct Explanation {
 
 /// Line of an explanation.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ExplanationLine {
     /// Group, counted from 0; `None` outside of groups.
     pub group: Option<usize>,

@@ -46,7 +46,7 @@ impl Element {
     }
 
     /// Significand bits of the largest numbers, the leading bit included.
-    pub fn precision(&self) -> u32 {
+    pub(super) fn precision(&self) -> u32 {
         match self.format.encoding {
             Encoding::Float(float) => float.precision(),
             Encoding::Integer { signed } => self.format.bits - u32::from(signed),

@@ -38,13 +38,14 @@ pub use fast::VectorQuantizer;
 pub use name::{find, find_rule};
 pub use pack::{pack_pairs, unpack_pairs};
 pub use quantize::{Blocks, Quantizer};
-pub use rule::{Divisor, SCALE_RULES, ScaleRule};
+pub use rule::{SCALE_RULES, ScaleRule};
 pub use table::BLOCK_FORMATS;
 
 use crate::format::Format;
 
 /// Block format: element format, block length and scales.
 #[derive(Debug, PartialEq)]
+#[non_exhaustive]
 pub struct BlockFormat {
     /// Canonical name in reports.
     pub name: &'static str,

@@ -10,20 +10,17 @@ pub struct ScaleRule {
     /// Canonical name.
     pub name: &'static str,
     /// Other accepted spellings, in lower case.
-    pub aliases: &'static [&'static str],
+    pub(super) aliases: &'static [&'static str],
     /// True if `amax` is first rounded to the element's precision, unbounded exponent, ties away from zero.
-    pub rounds_amax: bool,
-    /// Divisor of `amax`.
-    pub divisor: Divisor,
+    rounds_amax: bool,
+    divisor: Divisor,
     /// Rounding of the quotient to the format of the scale.
-    pub rounding: Rounding,
-    /// Published definition of the rule.
-    pub source: &'static str,
+    pub(super) rounding: Rounding,
 }
 
 /// Divisor of the largest magnitude of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Divisor {
+enum Divisor {
     /// Largest power of two among the element's values: `2^emax`.
     LargestPower,
     /// Largest element.
@@ -31,22 +28,18 @@ pub enum Divisor {
 }
 
 /// All scale rules.
-///
-/// With powers of two as scales, `floor` is `2^(floor(log2 amax) - emax)`, `ceil` is `2^(ceil(log2 amax) - emax)`,
-/// `even` is `floor` of the rounded `amax`, `up` is the smallest scale under which no element saturates, and `nearest`
-/// is the scale nearest to `amax / largest`, ties up.
 #[rustfmt::skip]
 pub static SCALE_RULES: &[ScaleRule] = &[
-    ScaleRule { name: "floor", aliases: &["ocp"], rounds_amax: false, divisor: Divisor::LargestPower, rounding: Rounding::Rz,
-        source: "OCP MX Specification 1.0, 6.3; torchao ScaleCalculationMode.FLOOR" },
-    ScaleRule { name: "ceil", aliases: &[], rounds_amax: false, divisor: Divisor::LargestPower, rounding: Rounding::Ru,
-        source: "torchao ScaleCalculationMode.CEIL" },
-    ScaleRule { name: "even", aliases: &[], rounds_amax: true, divisor: Divisor::LargestPower, rounding: Rounding::Rz,
-        source: "torchao ScaleCalculationMode.EVEN" },
-    ScaleRule { name: "up", aliases: &["round-up", "rceil"], rounds_amax: false, divisor: Divisor::Largest, rounding: Rounding::Ru,
-        source: "NVIDIA cuBLAS, 1D Block Quantization with UE8M0 scales; torchao ScaleCalculationMode.RCEIL" },
-    ScaleRule { name: "nearest", aliases: &["rne"], rounds_amax: false, divisor: Divisor::Largest, rounding: Rounding::Rne,
-        source: "NVIDIA, Pretraining Large Language Models with NVFP4 (2025), NVFP4 quantization" },
+    // OCP MX Specification 1.0, 6.3; torchao ScaleCalculationMode.FLOOR.
+    ScaleRule { name: "floor", aliases: &["ocp"], rounds_amax: false, divisor: Divisor::LargestPower, rounding: Rounding::Rz },
+    // torchao ScaleCalculationMode.CEIL.
+    ScaleRule { name: "ceil", aliases: &[], rounds_amax: false, divisor: Divisor::LargestPower, rounding: Rounding::Ru },
+    // torchao ScaleCalculationMode.EVEN.
+    ScaleRule { name: "even", aliases: &[], rounds_amax: true, divisor: Divisor::LargestPower, rounding: Rounding::Rz },
+    // NVIDIA cuBLAS, 1D Block Quantization with UE8M0 scales; torchao ScaleCalculationMode.RCEIL.
+    ScaleRule { name: "up", aliases: &["round-up", "rceil"], rounds_amax: false, divisor: Divisor::Largest, rounding: Rounding::Ru },
+    // NVIDIA, Pretraining Large Language Models with NVFP4 (2025), NVFP4 quantization.
+    ScaleRule { name: "nearest", aliases: &["rne"], rounds_amax: false, divisor: Divisor::Largest, rounding: Rounding::Rne },
 ];
 
 impl ScaleRule {
