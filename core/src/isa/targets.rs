@@ -9,7 +9,6 @@ use super::pattern;
 
 /// Target: an architecture that instructions are assembled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Target {
     /// Assembler's name: `sm_90a`, `gfx942`, `znver5`.
     pub name: &'static str,
@@ -25,7 +24,6 @@ pub struct Target {
 
 /// Support of an instruction by one target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Support {
     /// Name of the target: `sm_90a`, `gfx942`.
     pub architecture: &'static str,

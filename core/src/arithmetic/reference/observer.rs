@@ -14,7 +14,6 @@ pub struct Explanation {
 
 /// Line of an explanation.
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
 pub struct ExplanationLine {
     /// Group, counted from 0; `None` outside of groups.
     pub group: Option<usize>,
