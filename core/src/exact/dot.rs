@@ -47,7 +47,7 @@ impl Dot {
     pub fn sum(&mut self, pairs: impl IntoIterator<Item = (u64, u64)>, c: u64) -> ExactSum<'_> {
         self.accumulator.clear();
         let c = self.c.decode(c);
-        let mut seen = Seen { negative_zeros_only: true, ..Seen::default() };
+        let mut seen = SeenTerms { negative_zeros_only: true, ..SeenTerms::default() };
         seen.note(c.class, c.negative);
         self.accumulator.add_decoded(&c);
         for (a, b) in pairs {
@@ -67,14 +67,14 @@ impl Dot {
 
 /// Kinds of terms that occurred.
 #[derive(Default)]
-struct Seen {
+struct SeenTerms {
     nan: bool,
     /// Infinities that occurred: positive, negative.
     infinities: [bool; 2],
     negative_zeros_only: bool,
 }
 
-impl Seen {
+impl SeenTerms {
     #[inline]
     fn note(&mut self, class: Class, negative: bool) {
         self.nan |= class == Class::Nan;

@@ -21,22 +21,22 @@ use crate::{
 ///   rule for NaNs.
 #[derive(Debug, Clone, Copy)]
 pub struct Converter<'a> {
-    from: Side<'a>,
-    to: Side<'a>,
+    from: Endpoint<'a>,
+    to: Endpoint<'a>,
     environment: Environment,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Side<'a> {
+enum Endpoint<'a> {
     Float(Datapath<'a, Layout>),
     Integer { format: &'a Format, signed: bool },
 }
 
-impl<'a> Side<'a> {
-    fn new(format: &'a Format, environment: Environment) -> Side<'a> {
+impl<'a> Endpoint<'a> {
+    fn new(format: &'a Format, environment: Environment) -> Endpoint<'a> {
         match Unit::new(format, environment) {
-            Ok(unit) => Side::Float(unit.0),
-            Err(_) => Side::Integer { format, signed: format.decode(format.code_mask()).negative },
+            Ok(unit) => Endpoint::Float(unit.0),
+            Err(_) => Endpoint::Integer { format, signed: format.decode(format.code_mask()).negative },
         }
     }
 }
@@ -44,7 +44,7 @@ impl<'a> Side<'a> {
 impl<'a> Converter<'a> {
     /// Converter from codes of `from` to codes of `to`.
     pub fn new(from: &'a Format, to: &'a Format, environment: Environment) -> Converter<'a> {
-        Converter { from: Side::new(from, environment), to: Side::new(to, environment), environment }
+        Converter { from: Endpoint::new(from, environment), to: Endpoint::new(to, environment), environment }
     }
 
     /// Converts one code.
@@ -60,15 +60,15 @@ impl<'a> Converter<'a> {
     #[inline(always)]
     fn convert_in<W: Word>(&self, code: u64) -> Outcome {
         let operand = match &self.from {
-            Side::Float(unit) => unit.operand::<W>(code),
-            Side::Integer { format, .. } => integer_operand(format, code),
+            Endpoint::Float(unit) => unit.operand::<W>(code),
+            Endpoint::Integer { format, .. } => integer_operand(format, code),
         };
         match &self.to {
-            Side::Float(unit) if operand.kind == OperandClass::Finite => {
+            Endpoint::Float(unit) if operand.kind == OperandClass::Finite => {
                 unit.round(operand.negative, operand.leading, operand.significand)
             }
-            Side::Float(unit) => self.special(&operand, code, unit),
-            Side::Integer { format, signed } => self.integer(&operand, format, *signed),
+            Endpoint::Float(unit) => self.special(&operand, code, unit),
+            Endpoint::Integer { format, signed } => self.integer(&operand, format, *signed),
         }
     }
 
@@ -76,7 +76,7 @@ impl<'a> Converter<'a> {
     fn special<W: Word>(&self, operand: &Unpacked<W>, code: u64, to: &Datapath<Layout>) -> Outcome {
         match (operand.kind, &self.from) {
             (OperandClass::Zero, _) => to.zero(operand.negative),
-            (OperandClass::Nan, Side::Float(from)) => {
+            (OperandClass::Nan, Endpoint::Float(from)) => {
                 let nan = from.format.decode(code);
                 let code = self.environment.nan.passed_on(&nan, from.float.trailing_bits, to.format);
                 Outcome { code, flags: Flags::INVALID.when(code.is_none() || is_signalling(&nan, &from.float)) }
@@ -125,7 +125,7 @@ impl<'a> Converter<'a> {
 
     /// True if the operand or the result has 64 bits.
     fn is_wide(&self, to: &Format) -> bool {
-        to.bits == 64 || matches!(&self.from, Side::Float(unit) if unit.format.bits == 64)
+        to.bits == 64 || matches!(&self.from, Endpoint::Float(unit) if unit.format.bits == 64)
     }
 }
 

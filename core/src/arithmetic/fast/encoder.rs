@@ -42,14 +42,14 @@ impl Carries {
 }
 
 /// Word of a magnitude.
-pub(super) trait Magnitude: Copy + Into<u64> {
+pub(super) trait MagnitudeWord: Copy + Into<u64> {
     /// Codes of numbers, except infinities and NaN; `CUT` for a rounding that adds nothing.
     fn round<const CUT: bool>(encoder: &NumberEncoder, number: &Number<Self>, codes: &mut PieceLanes<u32>);
 }
 
 macro_rules! magnitude {
     ($word:ty, $signed:ty, $leading:expr) => {
-        impl Magnitude for $word {
+        impl MagnitudeWord for $word {
             #[inline(always)]
             fn round<const CUT: bool>(encoder: &NumberEncoder, number: &Number<$word>, codes: &mut PieceLanes<u32>) {
                 const LAST: i32 = <$word>::BITS as i32 - 1;
@@ -175,7 +175,7 @@ impl NumberEncoder {
 
     /// Flushes tiny results, before rounding or after rounding with an unbounded exponent.
     #[cold]
-    fn flush_tiny<M: Magnitude>(&self, number: &Number<M>, flushed: [u32; 2], codes: &mut PieceLanes<u32>) {
+    fn flush_tiny<M: MagnitudeWord>(&self, number: &Number<M>, flushed: [u32; 2], codes: &mut PieceLanes<u32>) {
         for (l, code) in codes.iter_mut().enumerate() {
             let (magnitude, exponent): (u64, i32) = (number.magnitude[l].into(), number.exponent[l]);
             if magnitude == 0 || number.special[l] != 0 {
@@ -225,7 +225,7 @@ impl NumberEncoder {
 
 vectorised! {
     /// Codes of numbers; invalid for unknown ones.
-    pub(super) fn encode<M: Magnitude>(encoder: &NumberEncoder, number: &Number<M>, codes: &mut PieceLanes<u32>) {
+    pub(super) fn encode<M: MagnitudeWord>(encoder: &NumberEncoder, number: &Number<M>, codes: &mut PieceLanes<u32>) {
         if encoder.cuts() {
             M::round::<true>(encoder, number, codes);
         } else {

@@ -2,7 +2,7 @@
 
 use super::{
     decoder::{NumberDecoder, numbers},
-    encoder::{Magnitude, NumberEncoder, encode},
+    encoder::{MagnitudeWord, NumberEncoder, encode},
     fused::Width,
     narrow::{FactorRange, narrow_sums},
     number::{COUNT, INFINITY, MINUS_INFINITY, NAN, Number, ShortNumber, UNKNOWN, add},
@@ -157,7 +157,13 @@ impl Floating {
     }
 
     /// D of the value of the last operation.
-    fn finish<M: Magnitude>(&self, stage: Option<&Stage>, value: &Number<M>, held: &mut Number, d: &mut RoundedCodes) {
+    fn finish<M: MagnitudeWord>(
+        &self,
+        stage: Option<&Stage>,
+        value: &Number<M>,
+        held: &mut Number,
+        d: &mut RoundedCodes,
+    ) {
         match stage {
             Some(Stage { last: Some(encoder), .. }) => encode(encoder, value, &mut d.codes),
             Some(stage) => {

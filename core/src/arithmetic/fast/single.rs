@@ -15,7 +15,7 @@ use crate::{
 /// Columns of D that are computed together: one vector register.
 const LANES: usize = 8;
 
-type Lane<T> = [T; LANES];
+type SingleLane<T> = [T; LANES];
 
 /// Pieces of rows of D that are computed side by side, to hide the latency of sums.
 const SIDE: usize = 8;
@@ -65,13 +65,13 @@ struct Link {
 #[derive(Debug, Clone, Copy)]
 enum Terms {
     /// Product of the elements at a k, plus an addend.
-    Product(usize, Term),
+    Product(usize, LinkTerm),
     /// Sum of two values.
-    Sum(Term, Term),
+    Sum(LinkTerm, LinkTerm),
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Term {
+enum LinkTerm {
     C,
     Zero,
     Slot(usize),
@@ -94,16 +94,16 @@ trait HostNumber: Copy + Default {
     fn code(self) -> u32;
     fn is_nan(self) -> bool;
     /// `a * b + c`, rounded and flushed.
-    fn fma(a: Self, b: &Lane<Self>, c: &Lane<Self>, flush: Flush) -> Lane<Self>;
+    fn fma(a: Self, b: &SingleLane<Self>, c: &SingleLane<Self>, flush: Flush) -> SingleLane<Self>;
     /// `x + y`, rounded and flushed.
-    fn sum(x: &Lane<Self>, y: &Lane<Self>, flush: Flush) -> Lane<Self>;
+    fn sum(x: &SingleLane<Self>, y: &SingleLane<Self>, flush: Flush) -> SingleLane<Self>;
 }
 
 /// Values of some pieces: numbers, and for each NaN its code.
 #[derive(Debug, Clone, Copy, Default)]
 struct SingleValue<N> {
-    number: [Lane<N>; SIDE],
-    nan: [Lane<u32>; SIDE],
+    number: [SingleLane<N>; SIDE],
+    nan: [SingleLane<u32>; SIDE],
 }
 
 /// Operands of a tile as numbers and as codes of NaNs, and values of operations.
@@ -146,9 +146,9 @@ impl Single {
         let mut links = Vec::new();
         for (at, operation) in program.operations().enumerate() {
             let term = |source: Source| match source {
-                Source::C => Some(Term::C),
-                Source::Zero => Some(Term::Zero),
-                Source::Value(value) => Some(Term::Slot(held[value])),
+                Source::C => Some(LinkTerm::C),
+                Source::Zero => Some(LinkTerm::Zero),
+                Source::Value(value) => Some(LinkTerm::Slot(held[value])),
                 Source::Product(..) => None,
             };
             let (terms, to, nans) = match operation {
@@ -216,13 +216,13 @@ fn flush(to: &Destination) -> Option<Flush> {
 
 /// Value of each lane.
 #[inline(always)]
-fn each<T: Copy + Default>(value: impl FnMut(usize) -> T) -> Lane<T> {
+fn each<T: Copy + Default>(value: impl FnMut(usize) -> T) -> SingleLane<T> {
     array(value)
 }
 
 /// Sums of numbers of at most 49 bits, with the last bit odd where a sum is inexact.
 #[inline(always)]
-fn odd_sums(x: &Lane<f64>, y: &Lane<f64>) -> Lane<f64> {
+fn odd_sums(x: &SingleLane<f64>, y: &SingleLane<f64>) -> SingleLane<f64> {
     // One operation at a time on all lanes, so that the compiler vectorises.
     let sum = each(|l| x[l] + y[l]);
     let part = each(|l| sum[l] - x[l]);
@@ -237,7 +237,7 @@ fn odd_sums(x: &Lane<f64>, y: &Lane<f64>) -> Lane<f64> {
 
 /// Sums as binary32, or zeros of their sign below a magnitude.
 #[inline(always)]
-fn above(sum: &Lane<f64>, least: f64) -> Lane<f64> {
+fn above(sum: &SingleLane<f64>, least: f64) -> SingleLane<f64> {
     let kept = each(|l| if sum[l].abs() < least { 1 << 63 } else { u64::MAX });
     let rounded = each(|l| f64::from_bits(sum[l].to_bits() & kept[l]) as f32);
     each(|l| f64::from(rounded[l]))
@@ -245,7 +245,7 @@ fn above(sum: &Lane<f64>, least: f64) -> Lane<f64> {
 
 /// Numbers, or zeros of their sign for subnormals.
 #[inline(always)]
-fn normal(rounded: &Lane<f32>) -> Lane<f32> {
+fn normal(rounded: &SingleLane<f32>) -> SingleLane<f32> {
     let kept = each(|l| if rounded[l].abs() < f32::MIN_POSITIVE { SIGN } else { u32::MAX });
     each(|l| f32::from_bits(rounded[l].to_bits() & kept[l]))
 }
@@ -267,12 +267,12 @@ impl HostNumber for f64 {
     }
 
     #[inline(always)]
-    fn fma(a: f64, b: &Lane<f64>, c: &Lane<f64>, flush: Flush) -> Lane<f64> {
+    fn fma(a: f64, b: &SingleLane<f64>, c: &SingleLane<f64>, flush: Flush) -> SingleLane<f64> {
         Self::sum(&each(|l| a * b[l]), c, flush)
     }
 
     #[inline(always)]
-    fn sum(x: &Lane<f64>, y: &Lane<f64>, flush: Flush) -> Lane<f64> {
+    fn sum(x: &SingleLane<f64>, y: &SingleLane<f64>, flush: Flush) -> SingleLane<f64> {
         let sum = odd_sums(x, y);
         match flush {
             Flush::Below(least) => above(&sum, least),
@@ -301,19 +301,19 @@ impl HostNumber for f32 {
     }
 
     #[inline(always)]
-    fn fma(a: f32, b: &Lane<f32>, c: &Lane<f32>, flush: Flush) -> Lane<f32> {
+    fn fma(a: f32, b: &SingleLane<f32>, c: &SingleLane<f32>, flush: Flush) -> SingleLane<f32> {
         settled(each(|l| a.mul_add(b[l], c[l])), flush)
     }
 
     #[inline(always)]
-    fn sum(x: &Lane<f32>, y: &Lane<f32>, flush: Flush) -> Lane<f32> {
+    fn sum(x: &SingleLane<f32>, y: &SingleLane<f32>, flush: Flush) -> SingleLane<f32> {
         settled(each(|l| x[l] + y[l]), flush)
     }
 }
 
 /// Rounded values; subnormals become zeros if they are flushed.
 #[inline(always)]
-fn settled(rounded: Lane<f32>, flush: Flush) -> Lane<f32> {
+fn settled(rounded: SingleLane<f32>, flush: Flush) -> SingleLane<f32> {
     if flush == Flush::Rounded { normal(&rounded) } else { rounded }
 }
 
@@ -356,7 +356,7 @@ impl SingleOperand {
 
 /// Codes of [`LANES`] elements from a place on; zero after the last.
 #[inline(always)]
-fn codes_of<const BYTES: usize>(all: &[[u8; BYTES]], at: usize, code: impl Fn([u8; BYTES]) -> u32) -> Lane<u32> {
+fn codes_of<const BYTES: usize>(all: &[[u8; BYTES]], at: usize, code: impl Fn([u8; BYTES]) -> u32) -> SingleLane<u32> {
     match all[at..].first_chunk::<LANES>() {
         Some(bytes) => each(|l| code(bytes[l])),
         None => each(|l| all.get(at + l).map_or(0, |bytes| code(*bytes))),
@@ -378,26 +378,32 @@ fn half(code: u32, flush: bool) -> u32 {
 
 /// Lanes of an array from a place on.
 #[inline(always)]
-fn lanes<T: Copy>(values: &[T], at: usize) -> &Lane<T> {
+fn lanes<T: Copy>(values: &[T], at: usize) -> &SingleLane<T> {
     values[at..].first_chunk().expect("arrays have lanes to spare")
 }
 
 /// Mutable lanes of an array from a place on.
 #[inline(always)]
-fn lanes_mut<T>(values: &mut [T], at: usize) -> &mut Lane<T> {
+fn lanes_mut<T>(values: &mut [T], at: usize) -> &mut SingleLane<T> {
     values[at..].first_chunk_mut().expect("arrays have lanes to spare")
 }
 
 impl<N: HostNumber> HostTile<N> {
     /// Term in the piece `at`, from a row and a column on: its numbers, and the codes of NaNs.
     #[inline(always)]
-    fn term(&self, single: &Single, term: Term, at: usize, (row, column): (usize, usize)) -> (Lane<N>, Lane<u32>) {
+    fn term(
+        &self,
+        single: &Single,
+        term: LinkTerm,
+        at: usize,
+        (row, column): (usize, usize),
+    ) -> (SingleLane<N>, SingleLane<u32>) {
         match term {
-            Term::C => {
+            LinkTerm::C => {
                 (*lanes(&self.numbers[2], row * single.n + column), *lanes(&self.nans[2], row * single.n + column))
             }
-            Term::Zero => ([N::default(); LANES], [0; LANES]),
-            Term::Slot(slot) => (self.values[slot].number[at], self.values[slot].nan[at]),
+            LinkTerm::Zero => ([N::default(); LANES], [0; LANES]),
+            LinkTerm::Slot(slot) => (self.values[slot].number[at], self.values[slot].nan[at]),
         }
     }
 
@@ -409,7 +415,7 @@ impl<N: HostNumber> HostTile<N> {
         link: &Link,
         at: usize,
         place: (usize, usize),
-    ) -> (Lane<N>, [Lane<u32>; 3]) {
+    ) -> (SingleLane<N>, [SingleLane<u32>; 3]) {
         match link.terms {
             Terms::Product(k, addend) => {
                 let (left, below) = (place.0 * single.k + k, k * single.n + place.1);

@@ -2,7 +2,7 @@
 
 use super::{
     decoder::{NumberDecoder, numbers},
-    encoder::{Magnitude, NumberEncoder, encode},
+    encoder::{MagnitudeWord, NumberEncoder, encode},
     number::{COUNT, Number},
 };
 use crate::{
@@ -36,7 +36,7 @@ impl Stage {
     }
 
     /// Rounds a value for the next operation.
-    pub(super) fn hold<M: Magnitude>(&self, number: &Number<M>, held: &mut Number) {
+    pub(super) fn hold<M: MagnitudeWord>(&self, number: &Number<M>, held: &mut Number) {
         let mut codes = [0; COUNT];
         encode(&self.encoder, number, &mut codes);
         numbers(&self.decoder, &codes, held);

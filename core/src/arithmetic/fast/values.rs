@@ -72,7 +72,7 @@ impl ValueDecoder {
         FactorRange { low: [a.0, b.0], high: [a.1, b.1] }
     }
 
-    /// Magnitude in binary32 of a number with these fields.
+    /// MagnitudeWord in binary32 of a number with these fields.
     #[inline(always)]
     fn magnitude(&self, fields: u32) -> u32 {
         let normal = f32::from_bits(fields.wrapping_add(self.bias));
@@ -91,15 +91,15 @@ impl ValueDecoder {
 }
 
 /// Fields seen so far, lane by lane: the largest, and the least that are not zero, minus one.
-struct Seen {
+struct SeenFields {
     largest: Lane<u32>,
     least: Lane<u32>,
 }
 
-impl Seen {
+impl SeenFields {
     #[inline(always)]
-    fn nothing() -> Seen {
-        Seen { largest: [0; LANES], least: [u32::MAX; LANES] }
+    fn nothing() -> SeenFields {
+        SeenFields { largest: [0; LANES], least: [u32::MAX; LANES] }
     }
 
     /// Range of the exponents, and true if an element is infinite or NaN.
@@ -116,7 +116,7 @@ vectorised! {
     /// Over all lanes, the least minus one, and the largest.
     /// (Not inlined into the loops before it, whose lanes it would split.)
     #[inline(never)]
-    fn limits(seen: &Seen) -> (u32, u32) {
+    fn limits(seen: &SeenFields) -> (u32, u32) {
         // Half of the lanes at a time, as loops may have written them: loads of the same size do not stall.
         let (mut least, mut largest) = (u32::MAX, 0);
         for l in 0..HALF {
@@ -131,7 +131,7 @@ impl ValueDecoder {
     /// Magnitudes of some left-aligned codes; bits below are ignored.
     /// Without `RANGE` the least fields seen are wrong. With `FLUSH` subnormals become zeros.
     #[inline(always)]
-    fn magnitudes<const RANGE: bool, const FLUSH: bool>(&self, codes: &Lane<u32>, seen: &mut Seen) -> Lane<u32> {
+    fn magnitudes<const RANGE: bool, const FLUSH: bool>(&self, codes: &Lane<u32>, seen: &mut SeenFields) -> Lane<u32> {
         let mut fields = over(codes, |code| code >> self.right & self.fields);
         if FLUSH {
             fields = over(&fields, |fields| if self.flushes & (fields >> TRAILING == 0) { 0 } else { fields });
@@ -168,7 +168,7 @@ fn decode_all<const RANGE: bool, const FLUSH: bool>(
     turns: bool,
 ) {
     let Elements { exponents, values, .. } = elements;
-    let mut seen = Seen::nothing();
+    let mut seen = SeenFields::nothing();
     // A step opaque to the compiler, so that it vectorises over lanes, not over iterations.
     let (next, mut at) = (black_box(1), 0);
     while at < codes.len() {
@@ -212,7 +212,7 @@ fn multiply_all<const RANGE: bool, const FLUSH: bool>(
 ) -> FactorRange {
     let Elements { exponents, values, .. } = products;
     let (exponents, values) = (exponents.as_chunks_mut::<LANES>().0, values.as_chunks_mut::<LANES>().0);
-    let mut seen = [Seen::nothing(), Seen::nothing()];
+    let mut seen = [SeenFields::nothing(), SeenFields::nothing()];
     let (next, mut first, mut begin) = (black_box(1), 0, 0);
     while first < factors.a.len() {
         let x_words = &factors.a[first..][..factors.words];

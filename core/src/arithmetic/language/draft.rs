@@ -31,7 +31,7 @@ pub(crate) struct Draft {
     /// Nodes, each after those that it uses.
     pub nodes: Vec<DraftNode>,
     /// Values that give D: one, or several that ordinary additions are still to add in order.
-    pub results: Vec<Input>,
+    pub results: Vec<DraftInput>,
     /// Conversion of the last value to a number of D's format.
     pub output: Option<Conversion>,
     /// Code of D for NaN.
@@ -102,7 +102,7 @@ pub(crate) enum DraftKind {
 
 /// Value that a node takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Input {
+pub(crate) enum DraftInput {
     /// Unpacked element of C.
     C,
     /// +0.
@@ -114,15 +114,15 @@ pub(crate) enum Input {
 /// Term of a node besides products.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DraftTerm {
-    pub input: Input,
+    pub input: DraftInput,
     /// Fraction bits kept of it; `None` for those of the alignment.
     pub bits: Option<i32>,
     /// Largest distance of its exponent below the aligned one; beyond, it is ignored.
     pub drop: Option<i32>,
 }
 
-impl From<Input> for DraftTerm {
-    fn from(input: Input) -> DraftTerm {
+impl From<DraftInput> for DraftTerm {
+    fn from(input: DraftInput) -> DraftTerm {
         DraftTerm { input, bits: None, drop: None }
     }
 }
@@ -141,7 +141,7 @@ impl Draft {
 
     /// Node that gives D; `None` if no node does.
     pub(crate) fn root(&self) -> Option<&DraftNode> {
-        let gives = |node: &&DraftNode| self.results.last() == Some(&Input::Node(node.number));
+        let gives = |node: &&DraftNode| self.results.last() == Some(&DraftInput::Node(node.number));
         self.nodes.iter().find(gives)
     }
 
@@ -176,16 +176,16 @@ impl Draft {
     }
 
     /// Appends a node and returns its value.
-    pub(super) fn push(&mut self, node: DraftNode) -> Input {
-        let value = Input::Node(node.number);
+    pub(super) fn push(&mut self, node: DraftNode) -> DraftInput {
+        let value = DraftInput::Node(node.number);
         self.nodes.push(node);
         value
     }
 
     /// Inserts a node right after the one that gives `value`, or appends it; returns its value.
-    pub(super) fn push_behind(&mut self, value: Input, node: DraftNode) -> Input {
-        let at = self.nodes.iter().position(|other| Input::Node(other.number) == value);
-        let own = Input::Node(node.number);
+    pub(super) fn push_behind(&mut self, value: DraftInput, node: DraftNode) -> DraftInput {
+        let at = self.nodes.iter().position(|other| DraftInput::Node(other.number) == value);
+        let own = DraftInput::Node(node.number);
         self.nodes.insert(at.map_or(self.nodes.len(), |at| at + 1), node);
         own
     }
@@ -204,11 +204,15 @@ impl Draft {
     }
 
     /// Value that a key of a node names.
-    pub(super) fn input(&self, name: &str) -> Input {
+    pub(super) fn input(&self, name: &str) -> DraftInput {
         match name {
-            "c" => Input::C,
-            "+0" => Input::Zero,
-            _ => self.nodes.iter().find(|node| node.name == name).map_or(Input::Zero, |node| Input::Node(node.number)),
+            "c" => DraftInput::C,
+            "+0" => DraftInput::Zero,
+            _ => self
+                .nodes
+                .iter()
+                .find(|node| node.name == name)
+                .map_or(DraftInput::Zero, |node| DraftInput::Node(node.number)),
         }
     }
 }
@@ -216,6 +220,6 @@ impl Draft {
 impl DraftNode {
     /// Index of the term that is c; `None` without one.
     pub(super) fn c(&self) -> Option<usize> {
-        self.terms.iter().position(|term| term.input == Input::C)
+        self.terms.iter().position(|term| term.input == DraftInput::C)
     }
 }

@@ -7,7 +7,7 @@ use std::mem;
 
 use super::{
     check,
-    draft::{Draft, DraftKind, DraftNode, DraftTerm, Input},
+    draft::{Draft, DraftInput, DraftKind, DraftNode, DraftTerm},
     keys::{KEYS, NODE_KEYS, Node, Rule},
     node::NodeResult,
     rule::{Alignment, CPosition, Join, Start, Step},
@@ -58,7 +58,7 @@ pub(super) fn step(rule: &Rule, draft: &mut Draft) {
     };
     for (number, group) in draft.groups.clone().into_iter().enumerate() {
         let node = draft.node(kind, Some(number), name);
-        draft.push(DraftNode { products: Some(group), terms: vec![Input::C.into()], ..node });
+        draft.push(DraftNode { products: Some(group), terms: vec![DraftInput::C.into()], ..node });
     }
 }
 
@@ -115,7 +115,7 @@ pub(super) fn start(rule: &Rule, draft: &mut Draft) {
     if rule.start == Start::Product {
         draft.each(|node| {
             if rule.join == Join::Add || node.group == Some(0) {
-                node.terms.retain(|term| term.input != Input::C);
+                node.terms.retain(|term| term.input != DraftInput::C);
             }
         });
     }
@@ -124,13 +124,14 @@ pub(super) fn start(rule: &Rule, draft: &mut Draft) {
 /// Gives each group the previous result in place of c; or gives all +0, and adds their results.
 pub(super) fn join(rule: &Rule, draft: &mut Draft) {
     let sum_of = |number| draft.nodes.iter().rev().find(|node| node.group == Some(number));
-    let results: Vec<Input> = (0..draft.groups.len()).filter_map(sum_of).map(|node| Input::Node(node.number)).collect();
+    let results: Vec<DraftInput> =
+        (0..draft.groups.len()).filter_map(sum_of).map(|node| DraftInput::Node(node.number)).collect();
     draft.each(|node| {
         let Some(at) = node.c() else { return };
         node.terms[at].input = match (rule.join, node.group) {
-            (Join::Add, _) => Input::Zero,
+            (Join::Add, _) => DraftInput::Zero,
             (Join::Chain, Some(group @ 1..)) => results[group - 1],
-            (Join::Chain, _) => Input::C,
+            (Join::Chain, _) => DraftInput::C,
         };
     });
     draft.results = match rule.join {
@@ -143,14 +144,14 @@ pub(super) fn join(rule: &Rule, draft: &mut Draft) {
 pub(super) fn c(rule: &Rule, draft: &mut Draft) {
     match (rule.c, rule.join) {
         (CPosition::First, Join::Chain) => {}
-        (CPosition::First, Join::Add) => draft.results.insert(0, Input::C),
+        (CPosition::First, Join::Add) => draft.results.insert(0, DraftInput::C),
         (CPosition::Last, _) => {
             draft.each(|node| {
                 if let Some(at) = node.c() {
-                    node.terms[at].input = Input::Zero;
+                    node.terms[at].input = DraftInput::Zero;
                 }
             });
-            draft.results.push(Input::C);
+            draft.results.push(DraftInput::C);
         }
     }
 }
@@ -191,7 +192,7 @@ pub(super) fn wrap(rule: &Rule, draft: &mut Draft) {
     let group = draft.groups.first().map_or(0, Vec::len);
     let node = draft.node(DraftKind::Integer { wrap, group, bits: None }, None, "sum");
     let products = Some(draft.groups.concat());
-    draft.results = vec![draft.push(DraftNode { products, terms: vec![Input::C.into()], ..node })];
+    draft.results = vec![draft.push(DraftNode { products, terms: vec![DraftInput::C.into()], ..node })];
 }
 
 /// Gives the node for all k its accumulator.

@@ -6,7 +6,7 @@ use super::{
     super::{
         NanOperand, Step, ZeroSign,
         language::{
-            draft::{Draft, DraftKind, DraftNode, Input},
+            draft::{Draft, DraftInput, DraftKind, DraftNode},
             node::NodeResult,
         },
     },
@@ -93,11 +93,11 @@ impl Tree<'_> {
         Source::Value(self.push(node.group, &node.name, operation))
     }
 
-    fn source(&self, input: Input) -> Source {
+    fn source(&self, input: DraftInput) -> Source {
         match input {
-            Input::C => Source::C,
-            Input::Zero => Source::Zero,
-            Input::Node(number) => self.values[&number],
+            DraftInput::C => Source::C,
+            DraftInput::Zero => Source::Zero,
+            DraftInput::Node(number) => self.values[&number],
         }
     }
 

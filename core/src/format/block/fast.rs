@@ -27,16 +27,16 @@ pub struct VectorQuantizer<'a> {
     /// Value of the tensor's scale; 1 without one.
     factor: Finite,
     scales: ScaleSteps,
-    elements: Elements,
+    elements: ElementRounding,
     /// Scale code and element codes of blocks with infinities or NaN.
     special: (u8, u8),
 }
 
 #[derive(Debug)]
-enum Elements {
+enum ElementRounding {
     /// Scales that are powers of two: exponents by scale code, and the smallest one that the encoder takes.
     Shifted { encoder: Encoder<u8>, exponents: Vec<i32>, smallest: i32 },
-    /// Elements of few magnitudes: their steps by scale code, each computed at its first use.
+    /// ElementRounding of few magnitudes: their steps by scale code, each computed at its first use.
     Counted { steps: Vec<OnceLock<Steps>>, sign_bit: u32 },
 }
 
@@ -64,7 +64,7 @@ impl<'a> VectorQuantizer<'a> {
             return None;
         }
         Some(VectorQuantizer {
-            elements: Elements::new(quantizer, tensor_scale.is_some())?,
+            elements: ElementRounding::new(quantizer, tensor_scale.is_some())?,
             scales: ScaleSteps::new(quantizer, &factor),
             special: (scale.nan()? as u8, element.encode(&Finite::zero(false), Rounding::Rne) as u8),
             quantizer,
@@ -104,12 +104,12 @@ impl<'a> VectorQuantizer<'a> {
             *scale = if *amax < INFINITY { self.scales.code(*amax) } else { self.special.0 };
         }
         match &self.elements {
-            Elements::Shifted { encoder, exponents, smallest } => {
+            ElementRounding::Shifted { encoder, exponents, smallest } => {
                 let each: Vec<i32> = scales.iter().map(|code| exponents[usize::from(*code)]).collect();
                 encoder.encode_blocks(values, slices::BlockedSlice { length, each: &each }, elements);
                 self.amend(values, scales, elements, |block| each[block] < *smallest);
             }
-            Elements::Counted { steps, sign_bit } => {
+            ElementRounding::Counted { steps, sign_bit } => {
                 let of = |code: &u8| match *code == self.special.0 {
                     // Blocks that are amended have no steps.
                     true => &Steps([[NEVER; STEPS]; 2]),
@@ -156,8 +156,8 @@ impl<'a> VectorQuantizer<'a> {
     }
 }
 
-impl Elements {
-    fn new(quantizer: &Quantizer, scaled_tensor: bool) -> Option<Elements> {
+impl ElementRounding {
+    fn new(quantizer: &Quantizer, scaled_tensor: bool) -> Option<ElementRounding> {
         let BlockFormat { scale, element, .. } = quantizer.format;
         let codes = 0..=scale.code_mask();
         let finite = |code: &u64| scale.decode(*code).class != Class::Nan;
@@ -166,9 +166,10 @@ impl Elements {
             let encoder = if element.symmetric { encoder.symmetric() } else { encoder };
             let smallest = encoder.smallest_exponent()?;
             let exponent = |code| scale.decode(code).exponent + element.exponent;
-            return Some(Elements::Shifted { encoder, exponents: codes.map(exponent).collect(), smallest });
+            return Some(ElementRounding::Shifted { encoder, exponents: codes.map(exponent).collect(), smallest });
         }
-        few(element).map(|sign_bit| Elements::Counted { steps: codes.map(|_| OnceLock::new()).collect(), sign_bit })
+        few(element)
+            .map(|sign_bit| ElementRounding::Counted { steps: codes.map(|_| OnceLock::new()).collect(), sign_bit })
     }
 }
 
