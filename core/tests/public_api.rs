@@ -154,6 +154,22 @@ impl Api {
                     self.add(module, "field", format!("{}.{field}: {}", table.name, spaced(kind)));
                 }
             }
+            Item::Macro(m) if m.mac.path.is_ident("words") => {
+                let words: Vec<String> =
+                    m.mac.tokens.clone().into_iter().take(2).map(|word| word.to_string()).collect();
+                if words[0] == "named" {
+                    self.add(module, "fn", format!("{}::name(self) -> &'static str", words[1]));
+                }
+            }
+            Item::Macro(m) if m.mac.path.is_ident("named") => {
+                let text = m.mac.tokens.to_string();
+                if let Some((name, rows)) = text.split("pub enum ").nth(1).and_then(|text| text.split_once(" {")) {
+                    let variants =
+                        rows.split(';').filter_map(|row| row.trim().split_once(" = ")).map(|(variant, _)| variant);
+                    let variants: Vec<&str> = variants.filter(|text| text.chars().all(char::is_alphanumeric)).collect();
+                    self.add(module, "enum", format!("{name} {{ {} }}", variants.join(", ")));
+                }
+            }
             Item::Impl(i) if i.trait_.is_none() => {
                 let owner = spaced(&i.self_ty);
                 for item in &i.items {

@@ -1,6 +1,6 @@
 //! Enumerations that files name by words.
 
-/// Lets files name the values of an enumeration by words.
+/// Lets files name the values of an enumeration by words, and with `named` values tell their words.
 /// The word is read as a string, because a reader of its own for each enumeration would be compiled each time.
 macro_rules! words {
     ($type:ident: $($name:literal = $variant:ident),+ $(,)?) => {
@@ -11,6 +11,16 @@ macro_rules! words {
                     $($name => Ok($type::$variant),)+
                     other => Err(::serde::de::Error::unknown_variant(other, &[$($name),+])),
                 }
+            }
+        }
+    };
+    (named $type:ident: $($name:literal = $variant:ident),+ $(,)?) => {
+        words!($type: $($name = $variant),+);
+
+        impl $type {
+            /// Name in model files.
+            pub fn name(self) -> &'static str {
+                match self { $($type::$variant => $name),+ }
             }
         }
     };

@@ -25,7 +25,7 @@ use super::{
         self, EXPONENTS, Setting, WIDTHS, accumulators, counts, exponents, flag, groups, or_none, overflows, results,
         roundings, says, sticky, subnormals, targets, widths, words,
     },
-    values::{code, optional_format, tininess},
+    values::{code, optional_format},
 };
 use crate::format::Format;
 
@@ -204,7 +204,7 @@ KEYS: RuleKey {
         lower: |r, d| d.result_subnormals = r.result_subnormals,
         own: says("treatment of subnormal results").usual("keep").near(subnormals).rare(),
     }
-    #[serde(default, deserialize_with = "tininess")]
+    #[serde(default)]
     result_tininess: ResultTininess = "result-tininess" {
         meaning: "definition of a subnormal result: below the smallest normal number lies the exact result (before), the rounded result (after), or the result rounded to the format's precision with an unbounded exponent; absent: after",
         values: "before, after, or \"after, unbounded exponent\"",

@@ -16,20 +16,11 @@ pub enum NodeKind {
     Add,
 }
 
-words!(NodeKind: "sum" = Sum, "fma" = Fma, "add" = Add);
+words!(named NodeKind: "sum" = Sum, "fma" = Fma, "add" = Add);
 
 impl NodeKind {
     /// All kinds.
     pub const ALL: &'static [NodeKind] = &[NodeKind::Sum, NodeKind::Fma, NodeKind::Add];
-
-    /// Name in model files.
-    pub fn name(self) -> &'static str {
-        match self {
-            NodeKind::Sum => "sum",
-            NodeKind::Fma => "fma",
-            NodeKind::Add => "add",
-        }
-    }
 }
 
 /// Destination of the result of a node.

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::values::{format_name, overflow, rounding, some_tininess, standard};
+use super::values::{format_name, overflow, rounding, standard};
 use crate::{
     base::words::words,
     format::{Format, Overflow, Rounding},
@@ -19,18 +19,7 @@ pub enum NanOperand {
     C,
 }
 
-words!(NanOperand: "a" = A, "b" = B, "c" = C);
-
-impl NanOperand {
-    /// Name in model files.
-    pub fn name(self) -> &'static str {
-        match self {
-            NanOperand::A => "a",
-            NanOperand::B => "b",
-            NanOperand::C => "c",
-        }
-    }
-}
+words!(named NanOperand: "a" = A, "b" = B, "c" = C);
 
 /// Step: the way in which one group is summed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -53,25 +42,12 @@ pub enum Step {
     Integer,
 }
 
-words!(Step: "tree" = Tree, "fused" = Fused, "exact" = Exact, "fma" = Fma, "sequential" = Sequential, "pairwise" = Pairwise, "integer" = Integer);
+words!(named Step: "tree" = Tree, "fused" = Fused, "exact" = Exact, "fma" = Fma, "sequential" = Sequential, "pairwise" = Pairwise, "integer" = Integer);
 
 impl Step {
     /// All steps.
     pub const ALL: &'static [Step] =
         &[Step::Fused, Step::Exact, Step::Fma, Step::Sequential, Step::Pairwise, Step::Integer, Step::Tree];
-
-    /// Name in model files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Step::Tree => "tree",
-            Step::Fused => "fused",
-            Step::Exact => "exact",
-            Step::Fma => "fma",
-            Step::Sequential => "sequential",
-            Step::Pairwise => "pairwise",
-            Step::Integer => "integer",
-        }
-    }
 }
 
 /// Treatment of subnormal numbers.
@@ -86,18 +62,7 @@ pub enum Subnormals {
     PositiveZero,
 }
 
-words!(Subnormals: "keep" = Keep, "signed-zero" = SignedZero, "positive-zero" = PositiveZero);
-
-impl Subnormals {
-    /// Name in model files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Subnormals::Keep => "keep",
-            Subnormals::SignedZero => "signed-zero",
-            Subnormals::PositiveZero => "positive-zero",
-        }
-    }
-}
+words!(named Subnormals: "keep" = Keep, "signed-zero" = SignedZero, "positive-zero" = PositiveZero);
 
 /// Definition of subnormal results, for flushing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -111,19 +76,12 @@ pub enum ResultTininess {
     AfterUnbounded,
 }
 
+words!(named ResultTininess: "before" = Before, "after" = After, "after, unbounded exponent" = AfterUnbounded);
+
 impl ResultTininess {
     /// All definitions.
     pub const ALL: &'static [ResultTininess] =
         &[ResultTininess::Before, ResultTininess::After, ResultTininess::AfterUnbounded];
-
-    /// Name in model files.
-    pub fn name(self) -> &'static str {
-        match self {
-            ResultTininess::Before => "before",
-            ResultTininess::After => "after",
-            ResultTininess::AfterUnbounded => "after, unbounded exponent",
-        }
-    }
 }
 
 /// Significands of A and B cut into pieces, from the leading bit down, by numbers of bits.
@@ -153,19 +111,7 @@ pub enum ZeroSign {
     ExactPositive,
 }
 
-words!(ZeroSign: "positive" = Positive, "negative" = Negative, "ieee" = Ieee, "exact-positive" = ExactPositive);
-
-impl ZeroSign {
-    /// Name in model files.
-    pub fn name(self) -> &'static str {
-        match self {
-            ZeroSign::Positive => "positive",
-            ZeroSign::Negative => "negative",
-            ZeroSign::Ieee => "ieee",
-            ZeroSign::ExactPositive => "exact-positive",
-        }
-    }
-}
+words!(named ZeroSign: "positive" = Positive, "negative" = Negative, "ieee" = Ieee, "exact-positive" = ExactPositive);
 
 /// Split of k by residue: part i has, ascending, the indices whose residue is in `residues[i]`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -302,7 +248,7 @@ pub struct Rounded {
     /// Treatment of a subnormal result; absent: the rule's `result-subnormals`.
     pub(crate) subnormals: Option<Subnormals>,
     /// Definition of a subnormal result; absent: the rule's `result-tininess`.
-    #[serde(default, deserialize_with = "some_tininess")]
+    #[serde(default)]
     pub(crate) tininess: Option<ResultTininess>,
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, de::Error as _};
 
-use super::rule::{ResultTininess, Rounded};
+use super::rule::Rounded;
 use crate::format::{self, Format, Overflow, Rounding};
 
 pub(super) fn standard() -> Overflow {
@@ -40,19 +40,6 @@ pub(super) fn code<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     text.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok()).map(Some).ok_or_else(|| {
         D::Error::custom(format!("'{text}' is not a code; write it in hexadecimal, like \"0x7fffffff\""))
     })
-}
-
-pub(super) fn tininess<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ResultTininess, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    ResultTininess::ALL.iter().find(|tininess| tininess.name() == text).copied().ok_or_else(|| {
-        let names: Vec<String> =
-            ResultTininess::ALL.iter().map(|tininess| format!("\"{}\"", tininess.name())).collect();
-        D::Error::custom(format!("unknown tininess '{text}'; expected {}", names.join(", ")))
-    })
-}
-
-pub(super) fn some_tininess<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ResultTininess>, D::Error> {
-    tininess(deserializer).map(Some)
 }
 
 /// Format and rounding from a table that could have been something else.
