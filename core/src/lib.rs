@@ -3,7 +3,7 @@
 //! This is the part of `tcnum` to depend on: formats, blocks and slices; scalar operations and exact sums, each with a
 //! judge by MPFR; instructions and models; programs and their evaluators. It has no command line and needs no GPU.
 //!
-//! Encode a value: 464 lies half-way between 448, the largest e4m3 number, and where the next one would be.
+//! Encode a value: 464 is a tie between 448, the largest e4m3 number, and the next multiple of its quantum.
 //!
 //! ```
 //! use tcnum_core::format::{self, Overflow, Rounding};

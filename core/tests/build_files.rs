@@ -1,6 +1,6 @@
 //! Files that the build collects: a wrong target or model file is refused with its name and the line.
 
-// The modules of build.rs, of which the tests call a part.
+// The tests call a part of the modules of build.rs.
 #![allow(dead_code)]
 
 #[path = "../build/collect.rs"]

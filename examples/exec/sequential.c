@@ -5,7 +5,7 @@
  *     cc -O2 -ffp-contract=off -o sequential sequential.c -lm
  *     tcnum exec-check ./sequential
  *
- * The arithmetic of this one: a chain of fused multiply-adds in f32, from c on, in the order of k; then rounding to the
+ * Its arithmetic: a chain of fused multiply-adds in f32, from c on, in the order of k; then rounding to the
  * format of D, ties to even.
  */
 #include <math.h>
@@ -60,7 +60,7 @@ static uint32_t f16_encode(float value) {
     /* The quantum is 2^(exponent - 11), and no less than 2^-24; rintf rounds ties to even. */
     int quantum = exponent - 11 < -24 ? -24 : exponent - 11;
     uint32_t significand = (uint32_t)rintf(ldexpf(magnitude, -quantum));
-    /* A significand of 2^11 carries into the exponent, as it should; below 2^10 the number is subnormal. */
+    /* A significand of 2^11 carries into the exponent; below 2^10 the number is subnormal. */
     return sign | (quantum + 24 == 0 ? significand : ((uint32_t)(quantum + 24) << 10) + significand);
 }
 
@@ -76,7 +76,7 @@ static float dot(const float *a, const float *b, size_t stride, float c, size_t 
     return c;
 }
 
-/* What follows "key": in the line of JSON that tcnum writes (on one line, without blanks). */
+/* Text after "key": in the line of JSON from tcnum (one line, without blanks). */
 static const char *value_of(const char *line, const char *key) {
     char pattern[32];
     snprintf(pattern, sizeof pattern, "\"%s\":", key);
@@ -118,7 +118,7 @@ static float *numbers(const format *f, size_t count) {
 int main(void) {
     char line[4096];
     if (!fgets(line, sizeof line, stdin)) return 0;
-    if (strncmp(value_of(line, "instruction"), "\"mma.sync.", 10)) decline("this is no mma.sync");
+    if (strncmp(value_of(line, "instruction"), "\"mma.sync.", 10)) decline("this is not mma.sync");
     if (strncmp(value_of(line, "scale"), "null", 4) || strncmp(value_of(line, "sparse"), "null", 4))
         decline("neither block scales nor sparse operands are implemented");
     const format *fa = format_of(line, "a"), *fb = format_of(line, "b");

@@ -2,9 +2,9 @@
 """A program for `tcnum ... --device exec:'python3 sequential.py'`: dense mma.sync on f16, bf16 and f32, in plain Python.
 
 A template. Replace `dot` by a call of your simulator, your GPU or your model; docs/exec.md describes the protocol. `tcnum exec-check
-python3 sequential.py` checks what you made of it.
+python3 sequential.py` checks the result.
 
-The arithmetic of this one: every product and the sum with c are exact, rounded once to binary64 and then to the format of D, ties to
+Its arithmetic: every product and the sum with c are exact, rounded once to binary64 and then to the format of D, ties to
 even.
 """
 
@@ -13,7 +13,7 @@ import math
 import struct
 import sys
 
-# Of each format: bytes of a code, its letter for `struct`, and the functions from a code to a number and back.
+# For each format: bytes of a code, its letter for `struct`, and the functions from a code to a number and back.
 FORMATS = {}
 
 
@@ -23,7 +23,7 @@ def bits(letter, code, other):
 
 
 def rounded(letter, value):
-    """The nearest number of a format that `struct` knows; an infinity for what is too large."""
+    """Nearest number of a format of `struct`; an infinity beyond its range."""
     try:
         return struct.unpack(f"<{letter}", struct.pack(f"<{letter}", value))[0]
     except OverflowError:
@@ -43,7 +43,7 @@ FORMATS["bf16"] = (2, "H", lambda code: bits("I", code << 16, "f"), bf16_code)
 
 
 def dot(a, b, c):
-    """One element of D: c + sum of a[j] * b[j]. The arguments are numbers, and so is the result."""
+    """One element of D, c + sum of a[j] * b[j], as a number."""
     terms = [x * y for x, y in zip(a, b)] + [c]
     if not all(map(math.isfinite, terms)):
         return sum(terms)
@@ -51,9 +51,9 @@ def dot(a, b, c):
 
 
 def refusal(offer):
-    """Why the instruction cannot be executed; None if it can."""
+    """Reason why the instruction cannot be executed; None if it can."""
     if not offer["instruction"].startswith("mma.sync."):
-        return f"{offer['instruction']} is no mma.sync"
+        return f"{offer['instruction']} is not mma.sync"
     if offer["scale"] is not None or offer["sparse"] is not None:
         return "neither block scales nor sparse operands are implemented"
     unknown = [offer[operand] for operand in "abcd" if offer[operand] not in FORMATS]
@@ -61,7 +61,7 @@ def refusal(offer):
 
 
 def read(count):
-    """So many bytes of the input; the end of the session where there are none."""
+    """Reads `count` bytes; ends the session at the end of the input."""
     data = sys.stdin.buffer.read(count)
     if len(data) != count:
         sys.exit(0 if not data else "the input ended within a batch")

@@ -1,4 +1,4 @@
-"""NumPy's matrix product, which is that of the BLAS it was built with (OpenBLAS in the wheels of PyPI).
+"""NumPy's matrix product, by the BLAS of its build (OpenBLAS in the wheels of PyPI).
 
 tcnum tree --instr gemm.m4n4k1000.f32 --device "exec:python3 examples/gemm/numpy_matmul.py"
 """

@@ -1,6 +1,6 @@
 """The exec protocol for programs that compute whole matrix products, D = A*B + C, in NumPy's terms.
 
-A program of its own only has to say how it multiplies: run(name, product) with a function of two matrices (m x k, k x n).
+A program calls run(name, product) with a function that multiplies two matrices (m x k, k x n).
 docs/exec.md describes the protocol.
 """
 
@@ -26,7 +26,7 @@ def decline(why):
 
 
 def run(name, product, formats=("f32", "f64"), missing=None):
-    """Speaks the protocol: `product` multiplies two matrices of one of `formats`; `missing` says what is not installed."""
+    """Speaks the protocol: `product` multiplies two matrices of one of `formats`; `missing` is a reason to decline."""
     greeting = json.loads(sys.stdin.buffer.readline())
     m, n, k = (greeting[key] for key in "mnk")
     used = {greeting[key] for key in "abcd"}
@@ -37,7 +37,7 @@ def run(name, product, formats=("f32", "f64"), missing=None):
     if greeting["instruction"] != "gemm":
         decline("it computes matrix products (gemm.mMnNkK.FORMAT), not instructions")
     if len(used) != 1 or not used <= set(formats):
-        decline("A, B, C and D have one format, of " + ", ".join(formats))
+        decline("A, B, C and D must have one format: " + ", ".join(formats))
     kind = numpy.dtype(FORMATS[used.pop()])
     offer({"ok": True, "name": name})
     stream = sys.stdin.buffer

@@ -1,4 +1,4 @@
-"""How a library makes tf32 of f32: products with the identity, which give what became of the other factor.
+"""A library's conversion of f32 to tf32, seen in products with the identity.
 
 usage: python3 examples/gemm/tf32_rounding.py      (needs PyTorch and a GPU of compute capability 8.0 or later)
 """

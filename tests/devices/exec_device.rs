@@ -611,18 +611,10 @@ fn wrong_descriptions_of_instructions_say_what_is_wrong() {
         ("a = \"f16\"", "a = \"f17\"", "'a': "),
         ("m = 2\n", "", "missing field `m`"),
         ("m = 2\n", "m = 2\nrows = 3\n", "unknown field `rows`"),
-        (
-            "d = \"f32\"",
-            "d = \"f32\"\nsparse = { length = 3, kept = 1 }",
-            "must be a multiple of the length of 'sparse'",
-        ),
-        ("d = \"f32\"", "d = \"f32\"\nsparse = { length = 4, kept = 4 }", "'sparse' keeps"),
-        ("d = \"f32\"", "d = \"f32\"\nsparse = { length = 4, kept = 2, together = 0 }", "'sparse' keeps"),
-        (
-            "d = \"f32\"",
-            "d = \"f32\"\nscale = { format = \"e8m0\", block = 0 }",
-            "must be a multiple of the block of 'scale'",
-        ),
+        ("d = \"f32\"", "d = \"f32\"\nsparse = { length = 3, kept = 1 }", "a multiple of the length of 'sparse'"),
+        ("d = \"f32\"", "d = \"f32\"\nsparse = { length = 4, kept = 4 }", "'sparse' must have"),
+        ("d = \"f32\"", "d = \"f32\"\nsparse = { length = 4, kept = 2, together = 0 }", "'sparse' must have"),
+        ("d = \"f32\"", "d = \"f32\"\nscale = { format = \"e8m0\", block = 0 }", "a multiple of the block of 'scale'"),
     ] {
         fs::write(&file, right.replace(from, to)).unwrap();
         let run = tcnum(&["probe", "--instr", file.to_str().unwrap(), "--device", "model:hopper"]);

@@ -57,7 +57,7 @@ fn make_pool() {
             let workers = Mutex::new(workers);
             let hand_out = move |work: ThreadBuilder| {
                 let worker = workers.lock().ok().and_then(|mut workers| workers.pop());
-                worker.and_then(|worker| worker.send(work).ok()).ok_or_else(|| io::Error::other("no worker is left"))
+                worker.and_then(|worker| worker.send(work).ok()).ok_or_else(|| io::Error::other("all workers ended"))
             };
             pool.num_threads(count).spawn_handler(hand_out).build_global()
         }

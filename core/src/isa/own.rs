@@ -5,7 +5,7 @@
 //! m = 4
 //! n = 4
 //! k = 8
-//! a = "e4m3"                              # a format, or a file that describes one, beside this file
+//! a = "e4m3"                              # a format, or a file that describes one, in this folder
 //! b = "e4m3"
 //! c = "f32"
 //! d = "f32"

@@ -12,7 +12,7 @@ pub struct Finite {
     pub significand: u128,
     /// Weight of the significand's last bit, as a power of two.
     pub exponent: i32,
-    /// Sticky bit: true if something non-zero was cut off below the last bit.
+    /// Sticky bit: true if something non-zero was dropped below the last bit.
     pub sticky: bool,
 }
 

@@ -38,7 +38,7 @@ impl Finite {
         };
         let small_units = small_units as i128;
         let same_sign = large.negative == small.negative;
-        // The bits cut off the smaller operand add a fraction of a unit, or borrow one.
+        // The dropped bits of the smaller operand add a fraction of a unit, or borrow one.
         let units = if same_sign { large_units + small_units } else { large_units - small_units - i128::from(lost) };
         let negative = if units < 0 { !large.negative } else { large.negative };
         Finite {

@@ -98,7 +98,7 @@ impl<F: FormatFields> Datapath<'_, F> {
         is_signalling(&self.format.decode(code), &self.float)
     }
 
-    /// Result of an operation on `operands`, at least one of which is NaN.
+    /// Result of an operation on `operands` with at least one NaN.
     #[cold]
     pub(super) fn nan_of(&self, operands: &[u64]) -> Outcome {
         let nans = || operands.iter().copied().filter(|&code| self.kind(code) == OperandClass::Nan);

@@ -69,7 +69,7 @@ impl<F: FormatFields> Datapath<'_, F> {
     /// Sum of two finite non-zero numbers, the larger one first.
     /// Opposite numbers give a difference of sign `negative`.
     ///
-    /// Where more than one leading bit cancels, the exponents differ by at most one and nothing was cut off.
+    /// Where more than one leading bit cancels, the exponents differ by at most one and nothing was dropped.
     #[inline(always)]
     fn ordered_sum<W: Word>(
         &self,

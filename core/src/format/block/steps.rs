@@ -20,7 +20,7 @@ pub(super) fn number(bits: u32) -> Finite {
     }
 }
 
-/// Smallest bits for which `reached` is true, as it is for all larger ones; infinity's if it never is.
+/// Smallest bits from which on `reached` is true; infinity's if it never is.
 fn first(guess: f64, reached: impl Fn(u32) -> bool) -> u32 {
     let guess = (guess.abs().min(f64::from(f32::MAX)) as f32).to_bits();
     let reached = |bits: u32| bits >= INFINITY || reached(bits);

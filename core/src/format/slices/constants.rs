@@ -48,9 +48,9 @@ pub(super) struct FloatConstants {
 pub(super) enum Overlap {
     /// The same number: every significand loses the same bits.
     Aligned,
-    /// That of `f32` is smaller: numbers between the two become subnormal.
+    /// `f32` has the smaller one: numbers between the two become subnormal.
     Narrower,
-    /// That of `f32` is greater, or the format is unsigned or has no zero.
+    /// `f32` has the greater one, or the format is unsigned or has no zero.
     Other,
 }
 

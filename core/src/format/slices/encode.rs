@@ -175,7 +175,7 @@ vectorised! {
     }
 }
 
-/// Increment of a significand before its low bits are cut off, by rounding.
+/// Increment of a significand before its low bits are dropped, by rounding.
 /// Arguments: the last bit that stays, the weight of the first that goes, and the sign as a mask.
 #[rustfmt::skip]
 mod increment {
