@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::keys;
 use crate::{
     Error, Result,
-    report::{Cell, Kept, Kind, Report, Table},
+    report::{Cell, CellKind, Kept, Report, Table},
 };
 
 /// What two results have in common, and what not.
@@ -166,7 +166,7 @@ fn table(key: &str, both: [Option<&Table>; 2], provenance: &mut Vec<Change>) -> 
             }
             // A result of a program that did not have the column yet has nothing in it.
             let lacking =
-                !matches!(column.kind, Kind::Optional(_)) && [x, y].into_iter().any(|cell| *cell == Cell::Empty);
+                !matches!(column.kind, CellKind::Optional(_)) && [x, y].into_iter().any(|cell| *cell == Cell::Empty);
             let change = Change { row: name.clone(), column: column.key.to_string(), values: [x.clone(), y.clone()] };
             if !lacking && !keys::is_provenance(key, &column.key) {
                 changes.cells.push(change);

@@ -1,4 +1,4 @@
-//! What answers inputs: a program, or a device.
+//! Sources of answers: the evaluators of a model, or a device.
 
 use super::shared::widened;
 use crate::{
@@ -8,63 +8,63 @@ use crate::{
     isa::{Case, Codes, Instruction, Tiles},
 };
 
-/// Some inputs of the operands that two instructions share.
-pub(super) enum Inputs {
-    /// One by one.
+/// A batch of inputs, of the operands that two instructions share.
+pub(super) enum InputBatch {
+    /// Single cases.
     Cases(Vec<Case>),
-    /// Tiles of an instruction of this shape.
+    /// Tiles, and the instruction whose shape they have.
     Tiles(Box<Instruction>, Tiles),
 }
 
-impl Inputs {
-    /// How many there are.
+impl InputBatch {
+    /// Number of inputs.
     pub(super) fn len(&self) -> usize {
         match self {
-            Inputs::Cases(cases) => cases.len(),
-            Inputs::Tiles(i, tiles) => tiles.count * i.m * i.n,
+            InputBatch::Cases(cases) => cases.len(),
+            InputBatch::Tiles(i, tiles) => tiles.count * i.m * i.n,
         }
     }
 
-    /// The one with this number.
+    /// The input at index `at`.
     pub(super) fn case(&self, at: usize) -> Case {
         match self {
-            Inputs::Cases(cases) => cases[at].clone(),
-            Inputs::Tiles(i, tiles) => tiles.case(i, at / (i.m * i.n), at / i.n % i.m, at % i.n),
+            InputBatch::Cases(cases) => cases[at].clone(),
+            InputBatch::Tiles(i, tiles) => tiles.case(i, at / (i.m * i.n), at / i.n % i.m, at % i.n),
         }
     }
 }
 
-/// The evaluators of one arithmetic.
+/// Evaluators of one arithmetic.
 #[derive(Debug, Clone)]
-pub(super) struct Arithmetic {
-    /// For one output at a time.
+pub(super) struct Evaluators {
+    /// For single outputs.
     single: Evaluator,
-    /// For tiles of the shape that inputs have.
+    /// For whole tiles.
     wide: Evaluator,
 }
 
-impl Arithmetic {
-    /// The arithmetic of a rule for an instruction of which so many rows and columns are asked.
+impl Evaluators {
+    /// The evaluators of `rule` for tiles of `m` rows and `n` columns.
     ///
     /// # Errors
-    /// The rule cannot hold for the instruction.
-    pub(super) fn of(rule: &Rule, i: &Instruction, m: usize, n: usize) -> std::result::Result<Arithmetic, String> {
-        Ok(Arithmetic {
+    /// The rule does not fit the instruction.
+    pub(super) fn of(rule: &Rule, i: &Instruction, m: usize, n: usize) -> std::result::Result<Evaluators, String> {
+        Ok(Evaluators {
             single: Evaluator::of(rule, &Instruction { m: 1, n: 1, ..i.clone() })?,
             wide: Evaluator::of(rule, &Instruction { m, n, ..i.clone() })?,
         })
     }
 
-    /// The evaluator of single outputs.
+    /// The evaluator for single outputs.
     pub(super) fn evaluator(&self) -> &Evaluator {
         &self.single
     }
 
-    /// D of each of some inputs.
-    pub(super) fn answers(&self, inputs: &Inputs) -> Codes {
+    /// D of each input.
+    pub(super) fn answers(&self, inputs: &InputBatch) -> Codes {
         match inputs {
-            Inputs::Cases(cases) => self.cases(cases),
-            Inputs::Tiles(from, tiles) => {
+            InputBatch::Cases(cases) => self.cases(cases),
+            InputBatch::Tiles(from, tiles) => {
                 let own = &self.wide.program().instruction;
                 match own.k == from.k {
                     true => self.wide.execute(tiles),
@@ -74,7 +74,7 @@ impl Arithmetic {
         }
     }
 
-    /// D of a case.
+    /// D of one case.
     pub(super) fn one(&self, case: &Case) -> u64 {
         self.single.dot(&widened(case, &self.single.program().instruction))
     }
@@ -88,43 +88,43 @@ impl Arithmetic {
     }
 }
 
-/// One of the two that are told apart, as what answers.
+/// One side of a comparison, as a source of answers.
 pub(super) enum Answerer<'a> {
-    /// A model, whose arithmetic is known.
-    Known(Box<Arithmetic>),
-    /// A device that executes an instruction.
+    /// A model.
+    AlikeArithmetics(Box<Evaluators>),
+    /// A device, and the instruction that it executes.
     Device(&'a mut dyn Device, &'a Instruction),
 }
 
 impl Answerer<'_> {
-    /// D of each of some inputs.
+    /// D of each input.
     ///
     /// # Errors
     /// The device fails.
-    pub(super) fn answers(&mut self, inputs: &Inputs) -> Result<Codes> {
+    pub(super) fn answers(&mut self, inputs: &InputBatch) -> Result<Codes> {
         match (self, inputs) {
-            (Answerer::Known(arithmetic), _) => Ok(arithmetic.answers(inputs)),
-            (Answerer::Device(device, i), Inputs::Cases(cases)) => cases_on(*device, i, cases, i.m.min(i.n)),
-            (Answerer::Device(device, i), Inputs::Tiles(from, tiles)) => {
+            (Answerer::AlikeArithmetics(arithmetic), _) => Ok(arithmetic.answers(inputs)),
+            (Answerer::Device(device, i), InputBatch::Cases(cases)) => cases_on(*device, i, cases, i.m.min(i.n)),
+            (Answerer::Device(device, i), InputBatch::Tiles(from, tiles)) => {
                 let outputs = Batches::default().execute(*device, i, (i.m, i.n), &tiles.resized(from, i))?;
                 Ok(outputs.resized((i.m, i.n), (from.m, from.n)))
             }
         }
     }
 
-    /// D of each case, of a device each in a tile of its own.
+    /// D of each case; a device executes a separate tile for each.
     ///
     /// # Errors
     /// The device fails.
     pub(super) fn alone(&mut self, cases: &[Case]) -> Result<Codes> {
         match self {
-            Answerer::Known(arithmetic) => Ok(arithmetic.cases(cases)),
+            Answerer::AlikeArithmetics(arithmetic) => Ok(arithmetic.cases(cases)),
             Answerer::Device(device, i) => cases_on(*device, i, cases, 1),
         }
     }
 }
 
-/// D of each case, so many of them in a tile.
+/// D of each case, with `lanes` cases in a tile.
 fn cases_on(device: &mut dyn Device, i: &Instruction, cases: &[Case], lanes: usize) -> Result<Codes> {
     let wide: Vec<Case> = cases.iter().map(|case| widened(case, i)).collect();
     let answers = ask(device, i, &wide, &Spot { tile: 0, row: 0, column: 0 }, lanes)?;

@@ -1,42 +1,42 @@
-//! The known arithmetics that an instruction may have: all that shipped models have for its operands.
+//! Known arithmetics of an instruction's operands: those that the shipped models have.
 
 use std::sync::OnceLock;
 
 use toml::{Table, Value};
 
-use super::{SHAPE, answers::Arithmetic, shared::shared};
+use super::{SHAPE, answers::Evaluators, shared::shared};
 use crate::{
     arithmetic::{Evaluator, Model, shipped},
     isa::{self, Instruction},
     power::equal,
 };
 
-/// Where a known arithmetic comes from.
+/// The model and instruction that a known arithmetic comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Origin {
+pub struct ArithmeticOrigin {
     /// The shipped model.
     pub model: &'static str,
-    /// An instruction with the same operands (k may be another) that has it there.
+    /// An instruction with the same operands (k may differ) that has the arithmetic in this model.
     pub instruction: String,
 }
 
-/// An arithmetic that is known of some instruction with the same operands, here of this one.
-pub struct Candidate {
-    /// Where it is known from: of each model the instruction itself, if it has it, else the first that has.
-    pub origins: Vec<Origin>,
-    /// The rule, as the first model writes it.
+/// An arithmetic of an instruction with the same operands, applied to the instruction asked for.
+pub struct KnownArithmetic {
+    /// Its origins, one for each model: the instruction itself, or the first with this arithmetic.
+    pub origins: Vec<ArithmeticOrigin>,
+    /// The rule, as the first model's file writes it.
     pub(super) table: Table,
-    pub(super) arithmetic: Arithmetic,
+    pub(super) arithmetic: Evaluators,
 }
 
-impl Candidate {
-    /// What computes single outputs of it.
+impl KnownArithmetic {
+    /// The evaluator for single outputs.
     pub fn evaluator(&self) -> &Evaluator {
         self.arithmetic.evaluator()
     }
 }
 
-/// A shipped model, and its rules as it writes them.
+/// A shipped model, and its rules as its file writes them.
 pub(super) struct Shipped {
     pub(super) name: &'static str,
     pub(super) model: Model,
@@ -59,33 +59,34 @@ pub(super) fn models() -> &'static [Shipped] {
 }
 
 impl Shipped {
-    /// The number of the rule that covers an instruction.
+    /// Index of the rule that covers an instruction.
     pub(super) fn rule(&self, i: &Instruction) -> Option<usize> {
         let rule = self.model.rule(i)?;
         self.model.rules.iter().position(|other| std::ptr::eq(other, rule))
     }
 }
 
-/// The distinct known arithmetics of the operands of an instruction: of it, and of every instruction with the same formats, as they are
-/// for its k. Those that are proved to be the same are one.
-pub fn candidates(i: &Instruction) -> Vec<Candidate> {
-    let mut found: Vec<(Candidate, String)> = Vec::new();
+/// The distinct known arithmetics for the operands of an instruction.
+///
+/// The rules of every instruction with the same formats count, applied to this k. Arithmetics that are proved equal are listed once.
+pub fn candidates(i: &Instruction) -> Vec<KnownArithmetic> {
+    let mut found: Vec<(KnownArithmetic, String)> = Vec::new();
     let own = Instruction { m: 1, n: 1, ..i.clone() };
     let alike: Vec<&Instruction> = isa::all().iter().filter(|other| shared(i, other).is_ok()).collect();
     for shipped in models() {
         let mut seen = Vec::new();
-        // The instruction itself names its arithmetic before others do.
+        // The instruction comes first, so that origins name it where they can.
         let first = alike.iter().copied().filter(|other| other.name == i.name);
         for other in first.chain(alike.iter().copied().filter(|other| other.name != i.name)) {
             let Some(index) = shipped.rule(other).filter(|index| !seen.contains(index)) else { continue };
             seen.push(index);
-            let Ok(arithmetic) = Arithmetic::of(&shipped.model.rules[index], &own, i.m.min(SHAPE), i.n.min(SHAPE))
+            let Ok(arithmetic) = Evaluators::of(&shipped.model.rules[index], &own, i.m.min(SHAPE), i.n.min(SHAPE))
             else {
                 continue;
             };
-            let origin = Origin { model: shipped.name, instruction: other.name.clone() };
+            let origin = ArithmeticOrigin { model: shipped.name, instruction: other.name.clone() };
             let text = arithmetic.evaluator().program().to_string();
-            let same = |(known, other): &&mut (Candidate, String)| {
+            let same = |(known, other): &&mut (KnownArithmetic, String)| {
                 text == *other || equal([known.evaluator().program(), arithmetic.evaluator().program()]).is_some()
             };
             match found.iter_mut().find(same) {
@@ -93,7 +94,7 @@ pub fn candidates(i: &Instruction) -> Vec<Candidate> {
                 Some((known, _)) => known.origins.push(origin),
                 None => {
                     let table = shipped.tables[index].clone();
-                    found.push((Candidate { origins: vec![origin], table, arithmetic }, text));
+                    found.push((KnownArithmetic { origins: vec![origin], table, arithmetic }, text));
                 }
             }
         }

@@ -1,15 +1,15 @@
-//! Every input, of instructions that have few.
+//! All inputs of an instruction, where there are few.
 
-use super::answers::Inputs;
+use super::answers::InputBatch;
 use crate::isa::{Case, Instruction};
 
-/// The most bits that the operands of one output have together.
+/// Largest number of operand bits of one output for which all inputs are tried.
 const MOST_BITS: u32 = 20;
-/// Inputs that are asked about at a time.
+/// Inputs in a batch.
 const BATCH: u64 = 1 << 14;
 
-/// Every input of an instruction, if they are few; of sparse and of block-scaled ones they are not.
-pub(super) fn inputs(i: &Instruction) -> Option<impl Iterator<Item = Inputs> + use<>> {
+/// All inputs of a dense instruction without scales; `None` where there are too many.
+pub(super) fn inputs(i: &Instruction) -> Option<impl Iterator<Item = InputBatch> + use<>> {
     let bits = (i.a.bits + i.b.bits) * u32::try_from(i.k).ok()? + i.c.bits;
     if bits > MOST_BITS || i.sparse.is_some() || i.scale.is_some() {
         return None;
@@ -27,5 +27,5 @@ pub(super) fn inputs(i: &Instruction) -> Option<impl Iterator<Item = Inputs> + u
     };
     let all = 1u64 << bits;
     let batches = (0..all).step_by(BATCH as usize);
-    Some(batches.map(move |from| Inputs::Cases((from..all.min(from + BATCH)).map(&case).collect())))
+    Some(batches.map(move |from| InputBatch::Cases((from..all.min(from + BATCH)).map(&case).collect())))
 }

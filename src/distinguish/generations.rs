@@ -1,34 +1,35 @@
-//! Which of the shipped models compute an instruction alike.
+//! Shipped models that agree on an instruction.
 
 use super::{
-    SHAPE, Search, Verdict,
+    DistinctionVerdict, Kit, SHAPE, SearchLimits,
     candidates::{Shipped, models},
+    kit,
     rules::Rules,
     whether,
 };
-use crate::{Result, isa::Instruction};
+use crate::{Result, Stage, isa::Instruction};
 
-/// Cases of the stream on which two arithmetics are compared, beside the corners.
+/// Cases of the stream, after the corners, on which two models are compared.
 const SEARCHED: u64 = 1 << 14;
 
-/// The shipped models that cover an instruction, by what they compute.
+/// The shipped models that cover an instruction, grouped by arithmetic.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Agreement {
+pub struct ModelAgreement {
     /// The instruction.
     pub instruction: Instruction,
-    /// Names of models that compute it alike, in the order of the models.
+    /// The models of each group, in the order of the models.
     pub alike: Vec<Vec<&'static str>>,
-    /// Whether each two that stand together are proved to be the same.
+    /// Whether equality is proved within every group.
     pub proved: bool,
 }
 
-/// Which of the shipped models compute an instruction alike.
+/// Groups the shipped models by their arithmetic of an instruction.
 ///
 /// # Errors
-/// A signal.
-pub fn generations(i: &Instruction) -> Result<Agreement> {
+/// An interruption.
+pub fn generations(i: &Instruction) -> Result<ModelAgreement> {
     let i = Instruction { m: i.m.min(SHAPE), n: i.n.min(SHAPE), ..i.clone() };
-    let search = Search { cases: SEARCHED, seed: 0, time: None };
+    let search = SearchLimits { cases: SEARCHED, seed: 0, time: None };
     let mut alike: Vec<Vec<(&Shipped, usize)>> = Vec::new();
     let mut proved = true;
     'models: for shipped in models() {
@@ -38,8 +39,8 @@ pub fn generations(i: &Instruction) -> Result<Agreement> {
             let tables = [other.tables[index].clone(), shipped.tables[rule].clone()];
             let mut rules = Rules { tables, instructions: [i.clone(), i.clone()], shape: (i.m, i.n) };
             let verdict = whether(&mut rules, &i, &search)?;
-            if verdict != Verdict::Differ {
-                proved &= verdict != Verdict::NotFound;
+            if verdict != DistinctionVerdict::Differ {
+                proved &= verdict != DistinctionVerdict::NotFound;
                 known.push((shipped, rule));
                 continue 'models;
             }
@@ -47,5 +48,58 @@ pub fn generations(i: &Instruction) -> Result<Agreement> {
         alike.push(vec![(shipped, rule)]);
     }
     let names = |known: Vec<(&Shipped, usize)>| known.into_iter().map(|(shipped, _)| shipped.name).collect();
-    Ok(Agreement { instruction: i, alike: alike.into_iter().map(names).collect(), proved })
+    Ok(ModelAgreement { instruction: i, alike: alike.into_iter().map(names).collect(), proved })
+}
+
+/// What the shipped models say of instructions.
+#[derive(Default)]
+pub struct ShippedKnowledge {
+    /// The models that agree on each instruction.
+    pub agreements: Vec<ModelAgreement>,
+    /// The test kits.
+    pub kits: Vec<SharedKit>,
+}
+
+/// A test kit, and the instructions whose operands it is for.
+pub struct SharedKit {
+    /// The instructions.
+    pub instructions: Vec<Instruction>,
+    /// The kit.
+    pub kit: Kit,
+}
+
+/// Compares the shipped models on each instruction, then makes the test kits; `found` gets each result.
+///
+/// # Errors
+/// An interruption; the results until then are in `found`.
+pub fn shipped_knowledge(
+    instructions: &[Instruction],
+    progress: &mut dyn FnMut(Stage),
+    found: &mut ShippedKnowledge,
+) -> Result<()> {
+    let total = instructions.len() as u64;
+    for (done, i) in (0..).zip(instructions) {
+        progress(Stage { what: &format!("comparing the models of {i}"), done, total });
+        found.agreements.push(generations(i)?);
+    }
+    let alike = with_same_operands(instructions);
+    let total = alike.len() as u64;
+    for (done, instructions) in (0..).zip(alike) {
+        progress(Stage { what: &format!("making the test kit of {}", instructions[0]), done, total });
+        found.kits.push(SharedKit { kit: kit(&instructions[0])?, instructions });
+    }
+    Ok(())
+}
+
+/// Groups instructions by their operands, in the order of their first instructions.
+fn with_same_operands(instructions: &[Instruction]) -> Vec<Vec<Instruction>> {
+    let operands = |i: &Instruction| ([i.a, i.b, i.c, i.d].map(|format| format.name), i.k, i.sparse, i.scale, i.xor);
+    let mut groups: Vec<Vec<Instruction>> = Vec::new();
+    for i in instructions {
+        match groups.iter_mut().find(|group| operands(&group[0]) == operands(i)) {
+            Some(group) => group.push(i.clone()),
+            None => groups.push(vec![i.clone()]),
+        }
+    }
+    groups
 }

@@ -1,9 +1,9 @@
-//! The kinds of results that differ, where no key of a rule says why.
+//! Kinds of differences, for arithmetics whose rules are not known.
 
 use crate::{base::named::named, comparison::Discrepancy, format::Format};
 
 named! {
-    /// How two results differ: differences of two kinds may have two causes.
+    /// Kind of the difference between two results; two kinds may have two causes.
     pub enum DifferenceKind {
         Finite = "finite results": "Finite results differ";
         Zero = "zero on one side": "One result is zero, and the other is not";
@@ -15,7 +15,7 @@ named! {
 }
 
 impl DifferenceKind {
-    /// How the codes `x` and `y`, which differ, do so.
+    /// The kind of the difference between the codes `x` and `y`.
     pub fn between(d: &Format, x: u64, y: u64) -> DifferenceKind {
         match Discrepancy::between(d, x, y) {
             Discrepancy::SignOfZero => DifferenceKind::SignOfZero,

@@ -1,52 +1,54 @@
-//! The test kit of an instruction: few inputs that tell all known arithmetics of its operands apart.
+//! The test kit of an instruction: a short list of inputs that separates all known arithmetics of its operands.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Candidate, SHAPE, Search, answers::Inputs, between, candidates, rules::Rules, search::inputs};
+use super::{
+    KnownArithmetic, SHAPE, SearchLimits, answers::InputBatch, between, candidates, rules::Rules, search::inputs,
+};
 use crate::{
     Result,
     comparison::{Complexity, shrink::shrink},
     isa::{Case, Instruction},
 };
 
-/// Cases of the stream among which inputs are looked for, beside the corners.
+/// Cases of the stream, after the corners, from which inputs are chosen.
 const STREAMED: u64 = 1 << 12;
-/// Cases of the stream on which two arithmetics that those do not tell apart are compared.
+/// Cases of the stream that are searched for each pair still not separated.
 const SEARCHED: u64 = 1 << 14;
-/// Cases that may be asked about to reduce one input.
+/// Largest number of cases tried to reduce one input.
 const ASKED: usize = 12_000;
 
-/// Inputs that tell the known arithmetics of an instruction's operands apart.
+/// Inputs that separate the known arithmetics of an instruction's operands.
 pub struct Kit {
     /// The inputs.
     pub cases: Vec<Case>,
-    /// The arithmetics, each with its answers.
-    pub known: Vec<Known>,
+    /// The arithmetics, grouped by their answers.
+    pub known: Vec<AlikeArithmetics>,
 }
 
-/// Known arithmetics that answer all inputs alike: they are the same for all operands, or no difference was found.
-pub struct Known {
+/// Known arithmetics with the same answers to the whole kit.
+pub struct AlikeArithmetics {
     /// The arithmetics.
-    pub candidates: Vec<Candidate>,
+    pub candidates: Vec<KnownArithmetic>,
     /// D of each input of the kit.
     pub answers: Vec<u64>,
 }
 
 impl Kit {
-    /// The known arithmetics that give these answers to the inputs of the kit: one at most.
-    pub fn matching(&self, answers: &[u64]) -> Option<&Known> {
+    /// The known arithmetics with these answers to the kit.
+    pub fn matching(&self, answers: &[u64]) -> Option<&AlikeArithmetics> {
         self.known.iter().find(|known| known.answers == answers)
     }
 }
 
-/// The kit of an instruction; the same on every machine.
+/// Makes the kit of an instruction; it is the same on every machine.
 ///
 /// # Errors
-/// A signal.
+/// An interruption.
 pub fn kit(i: &Instruction) -> Result<Kit> {
     let i = Instruction { m: i.m.min(SHAPE), n: i.n.min(SHAPE), ..i.clone() };
     let candidates = candidates(&i);
-    let mut pool = Pool { cases: Vec::new(), answers: Vec::new() };
+    let mut pool = KitPool { cases: Vec::new(), answers: Vec::new() };
     for batch in inputs(&i, 0, STREAMED) {
         pool.add(&candidates, &batch);
     }
@@ -56,15 +58,15 @@ pub fn kit(i: &Instruction) -> Result<Kit> {
     Ok(Kit { known: known(candidates, &cases), cases })
 }
 
-/// Inputs on which some candidates differ, with the answers of all.
-struct Pool {
+/// Inputs on which known arithmetics differ, with the answers of all.
+struct KitPool {
     cases: Vec<Case>,
     answers: Vec<Vec<u64>>,
 }
 
-impl Pool {
-    /// Adds those of some inputs on which not all candidates agree.
-    fn add(&mut self, candidates: &[Candidate], inputs: &Inputs) {
+impl KitPool {
+    /// Adds the inputs on which not all arithmetics agree.
+    fn add(&mut self, candidates: &[KnownArithmetic], inputs: &InputBatch) {
         let said: Vec<_> = candidates.iter().map(|own| own.arithmetic.answers(inputs)).collect();
         for at in 0..inputs.len() {
             let answers: Vec<u64> = said.iter().map(|codes| codes.get(at)).collect();
@@ -75,8 +77,8 @@ impl Pool {
         }
     }
 
-    /// Looks for inputs that tell apart each two candidates that no input does yet.
-    fn add_pairs(&mut self, i: &Instruction, candidates: &[Candidate]) -> Result<()> {
+    /// Adds an input for each pair that no input separates yet, if there is one.
+    fn add_pairs(&mut self, i: &Instruction, candidates: &[KnownArithmetic]) -> Result<()> {
         for y in 0..candidates.len() {
             for x in 0..y {
                 if self.answers.iter().any(|answers| answers[x] != answers[y]) {
@@ -85,22 +87,21 @@ impl Pool {
                 let tables = [candidates[x].table.clone(), candidates[y].table.clone()];
                 let own = Instruction { m: 1, n: 1, ..i.clone() };
                 let mut rules = Rules { tables, instructions: [own.clone(), own], shape: (i.m, i.n) };
-                let search = Search { cases: SEARCHED, seed: 0, time: None };
+                let search = SearchLimits { cases: SEARCHED, seed: 0, time: None };
                 let found = between(&mut rules, i.clone(), &search)?;
                 found.stopped.map_or(Ok(()), Err)?;
                 let witness = found.reasons.into_iter().find_map(|reason| reason.witness);
                 if let Some(witness) = witness {
-                    self.add(candidates, &Inputs::Cases(vec![witness.case]));
+                    self.add(candidates, &InputBatch::Cases(vec![witness.case]));
                 }
             }
         }
         Ok(())
     }
 
-    /// Inputs that tell apart all candidates that any input of the pool does: always the one next that leaves the fewest
-    /// together, of several the simplest.
+    /// Chooses inputs that separate as much as the whole pool: always the input that separates most, and of several the simplest.
     fn cover(&self, i: &Instruction, candidates: usize) -> Vec<Case> {
-        // One input stands for all with the same agreement.
+        // Of inputs that separate the same arithmetics, the simplest is enough.
         let mut simplest: BTreeMap<Vec<usize>, (Complexity, usize)> = BTreeMap::new();
         for (at, answers) in self.answers.iter().enumerate() {
             let own = (Complexity::of(i, &self.cases[at]), at);
@@ -134,19 +135,19 @@ impl Pool {
     }
 }
 
-/// The number of the first that is equal, for each.
+/// For each element, the index of the first equal one.
 fn classes<T: PartialEq>(all: &[T]) -> Vec<usize> {
     all.iter().map(|own| all.iter().position(|other| other == own).unwrap_or(0)).collect()
 }
 
-/// How many candidates the answers to all inputs tell apart.
+/// Number of arithmetics that these answers separate.
 fn told_apart(answers: &[Vec<u64>]) -> usize {
     let candidates = answers.first().map_or(1, Vec::len);
     (0..candidates).map(|own| answers.iter().map(|case| case[own]).collect::<Vec<_>>()).collect::<BTreeSet<_>>().len()
 }
 
-/// Reduces each input to the simplest that does the same work, and leaves out those that have none left.
-fn simplify(i: &Instruction, candidates: &[Candidate], cases: &mut Vec<Case>) -> Result<()> {
+/// Reduces each input to the simplest that separates the same pairs; drops inputs that separate nothing more.
+fn simplify(i: &Instruction, candidates: &[KnownArithmetic], cases: &mut Vec<Case>) -> Result<()> {
     let answers = |cases: &[Case]| -> Vec<Vec<u64>> {
         let said: Vec<_> = candidates.iter().map(|own| own.arithmetic.cases(cases)).collect();
         (0..cases.len()).map(|at| said.iter().map(|codes| codes.get(at)).collect()).collect()
@@ -161,7 +162,7 @@ fn simplify(i: &Instruction, candidates: &[Candidate], cases: &mut Vec<Case>) ->
             *cases = others;
             continue;
         }
-        // What this input alone tells apart: it has to go on doing so.
+        // Only this input separates these pairs, so the reduced one must too.
         let own_answers = &answers(std::slice::from_ref(&own))[0];
         let alike = |x: usize, y: usize| known.iter().all(|answers| answers[x] == answers[y]);
         let needed = |x: usize, y: usize| own_answers[x] != own_answers[y] && alike(x, y);
@@ -177,8 +178,8 @@ fn simplify(i: &Instruction, candidates: &[Candidate], cases: &mut Vec<Case>) ->
     Ok(())
 }
 
-/// The first of some cases that tells each candidate from those before it that are listed for it.
-fn telling(candidates: &[Candidate], pairs: &[Vec<usize>], cases: &[Case]) -> Option<usize> {
+/// The first case that separates each arithmetic from its listed predecessors.
+fn telling(candidates: &[KnownArithmetic], pairs: &[Vec<usize>], cases: &[Case]) -> Option<usize> {
     let mut standing: Vec<(usize, Vec<u64>)> = (0..cases.len()).map(|at| (at, Vec::new())).collect();
     for (candidate, before) in candidates.iter().zip(pairs) {
         let left: Vec<Case> = standing.iter().map(|(at, _)| cases[*at].clone()).collect();
@@ -191,15 +192,15 @@ fn telling(candidates: &[Candidate], pairs: &[Vec<usize>], cases: &[Case]) -> Op
     standing.first().map(|(at, _)| *at)
 }
 
-/// The candidates by their answers, those that answer alike together.
-fn known(candidates: Vec<Candidate>, cases: &[Case]) -> Vec<Known> {
-    let mut all: Vec<Known> = Vec::new();
+/// Groups arithmetics by their answers.
+fn known(candidates: Vec<KnownArithmetic>, cases: &[Case]) -> Vec<AlikeArithmetics> {
+    let mut all: Vec<AlikeArithmetics> = Vec::new();
     for candidate in candidates {
         let codes = candidate.arithmetic.cases(cases);
         let answers: Vec<u64> = codes.iter().collect();
         match all.iter_mut().find(|known| known.answers == answers) {
             Some(known) => known.candidates.push(candidate),
-            None => all.push(Known { candidates: vec![candidate], answers }),
+            None => all.push(AlikeArithmetics { candidates: vec![candidate], answers }),
         }
     }
     all

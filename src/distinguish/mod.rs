@@ -1,15 +1,17 @@
-//! Two arithmetics told apart: the smallest inputs on which they differ, one for each separate reason, or a proof that there are none.
+//! The smallest inputs on which two arithmetics differ, one for each separate reason, or a proof of equality.
 //!
-//! Of two models both rules are known: they are compared key by key. A key is a reason where an input shows it: the first rule with
-//! the other's value of this key gives the other's result, or the second rule with the first's value gives the first's (best both). What no
-//! operands can show is proved ([`mod@crate::power`]). Where rules have shapes that nothing lies between, and of devices whose arithmetic
-//! nobody knows, inputs are told apart by the kind of the difference alone. Every input is reduced to the fewest terms, then to the simplest
-//! values ([`crate::comparison::shrink`]).
+//! - Two models: their rules are compared key by key. A key is a reason if an input confirms it: the first rule with the second's value
+//!   of this key gives the second's result, or the reverse (best: both). Keys that no operands show are proved to be so
+//!   ([`mod@crate::power`]).
+//! - Devices, and rules without a rule between them: the kinds of differences are the reasons.
 //!
-//! [`kit()`] is the shortest list of inputs that tells all known arithmetics of an instruction's operands apart.
+//! Every input is reduced to the fewest terms, then to the simplest values ([`crate::comparison::shrink`]).
+//!
+//! [`kit()`] is a short list of inputs that separates all known arithmetics of an instruction's operands.
 
 mod answers;
 mod candidates;
+mod devices;
 mod exhaustive;
 mod generations;
 mod kind;
@@ -21,16 +23,17 @@ mod shared;
 pub mod tables;
 mod words;
 
-pub use candidates::{Candidate, Origin, candidates};
-pub use generations::{Agreement, generations};
+pub use candidates::{ArithmeticOrigin, KnownArithmetic, candidates};
+pub use devices::{DevicePair, InstructionDistinction};
+pub use generations::{ModelAgreement, SharedKit, ShippedKnowledge, generations, shipped_knowledge};
 pub use kind::DifferenceKind;
-pub use kit::{Kit, Known, kit};
+pub use kit::{AlikeArithmetics, Kit, kit};
 pub use rules::{Unobservable, observable};
 pub use shared::shared;
 
-use answers::{Answerer, Arithmetic, Inputs};
+use answers::{Answerer, Evaluators, InputBatch};
 use rules::Rules;
-use search::{Explains, Shown, Suspect, Two, by_kind, inputs, suspects};
+use search::{AnsweringPair, Explains, SuspectWitness, SuspectedReason, by_kind, inputs, suspects};
 use toml::Value;
 
 use std::time::{Duration, Instant};
@@ -38,7 +41,7 @@ use std::time::{Duration, Instant};
 use crate::{
     Error, Result,
     arithmetic::Model,
-    base::{named::Named, sentence::capitalised},
+    base::{named::Named, pace::UNASKED, sentence::capitalised},
     comparison::{Complexity, Subject},
     device::Device,
     explain,
@@ -46,95 +49,106 @@ use crate::{
     power::Changed,
 };
 
-/// Rows and columns of the inputs of two models, at most: with more the cases of a tile are more alike.
+/// Largest number of rows and columns of the inputs of models: the cases of larger tiles are more alike.
 const SHAPE: usize = 8;
 
-/// One of two that are told apart: an instruction on a device.
-pub struct Side<'a> {
+/// Cases of the stream where no number is given.
+const DEFAULT_CASES: u64 = 1 << 17;
+
+/// An instruction on a device: one side of a comparison.
+pub struct DeviceInstruction<'a> {
     /// The device.
     pub device: &'a mut dyn Device,
     /// The instruction.
     pub instruction: &'a Instruction,
 }
 
-/// How long two are told apart.
+/// Limits of the search for inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Search {
-    /// Cases of the verification stream, beside the corners.
+pub struct SearchLimits {
+    /// Cases of the verification stream, tried after the corners.
     pub cases: u64,
     /// The seed of the stream.
     pub seed: u64,
-    /// How long inputs are tried where a device is asked; `None`: until all are.
+    /// Longest time that devices are asked new inputs; `None` for no limit.
     pub time: Option<Duration>,
 }
 
-/// What became of telling two apart.
+impl SearchLimits {
+    /// Limits for `cases` cases from `seed`; without `cases`, 131,072 or those of one minute of a device.
+    pub fn new(cases: Option<u64>, seed: Option<u64>) -> SearchLimits {
+        let time = if cases.is_some() { None } else { Some(UNASKED) };
+        SearchLimits { cases: cases.unwrap_or(DEFAULT_CASES), seed: seed.unwrap_or(0), time }
+    }
+}
+
+/// The result of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Distinction {
-    /// The operands that both share.
+    /// The shared operands.
     pub shared: Instruction,
     /// Whether they differ.
-    pub verdict: Verdict,
-    /// The reasons, each with an input that shows it; and those that no input showed.
-    pub reasons: Vec<Reason>,
-    /// Keys in which two rules differ, and which no operands show.
+    pub verdict: DistinctionVerdict,
+    /// The reasons: those with a witness, then keys that no tried input showed.
+    pub reasons: Vec<DifferenceReason>,
+    /// Keys that differ, and that no operands show.
     pub unobservable: Vec<Unobservable>,
-    /// Inputs that both were asked.
+    /// Number of inputs that both sides answered.
     pub tried: u64,
-    /// What ended it early: a device failed; an interruption. What inputs show may then not be reduced.
+    /// The failure or interruption that ended the search; witnesses may then not be reduced.
     pub stopped: Option<Error>,
 }
 
 /// Whether two differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
-    /// They do.
+pub enum DistinctionVerdict {
+    /// An input gives different results.
     Differ,
-    /// They give the same results for all operands, for this reason.
+    /// All operands give the same results; the proof.
     Same(String),
-    /// No input was found on which they do.
+    /// All tried inputs give the same results, and equality is not proved.
     NotFound,
 }
 
-/// Why two differ.
+/// A reason why two sides differ.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reason {
-    /// The keys of their rules, with their values in both; none where a rule is not known.
+pub struct DifferenceReason {
+    /// The keys, with their values in both rules; empty where a rule is not known.
     pub keys: Vec<(String, [Option<Value>; 2])>,
-    /// The kind of the difference, where the keys are all that the rules differ in, or are not known.
+    /// The kind of the difference, where it is the reason.
     pub kind: Option<DifferenceKind>,
-    /// The smallest input that shows it; `None`: none was found.
+    /// The smallest input that confirms it, if one was found.
     pub witness: Option<Witness>,
 }
 
-/// An input on which two differ, with their results.
+/// An input on which two sides differ, with their results.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Witness {
     /// The operands.
     pub case: Case,
-    /// D of both.
+    /// D of both sides.
     pub d: [u64; 2],
     /// The correctly rounded exact result; `None` where D has no code for it.
     pub exact: Option<u64>,
-    /// Whether the reason alone explains both results: it would do without every other one.
+    /// Whether this reason alone explains both results.
     pub alone: bool,
-    /// The first step at which both differ, with its values, where both are models.
+    /// The first step that differs, with both values; models only.
     pub step: Option<String>,
 }
 
-impl Verdict {
-    /// The words that reports print.
+impl DistinctionVerdict {
+    /// The words for it in reports.
     pub fn name(&self) -> &'static str {
         match self {
-            Verdict::Differ => "differ",
-            Verdict::Same(_) => "the same",
-            Verdict::NotFound => "no difference found",
+            DistinctionVerdict::Differ => "differ",
+            DistinctionVerdict::Same(_) => "the same",
+            DistinctionVerdict::NotFound => "no difference found",
         }
     }
 }
 
-impl Reason {
-    /// Why, in one sentence, of the sides of these names.
+impl DifferenceReason {
+    /// The reason in one sentence, for sides with these names.
     pub fn sentence(&self, names: [&str; 2]) -> String {
         let kind = self.kind.map_or_else(String::new, |kind| format!(" ({})", kind.name()));
         match &self.keys[..] {
@@ -149,7 +163,7 @@ impl Reason {
                     let others: Vec<&str> =
                         several.iter().map(|(key, _)| &key[..]).filter(|key| *key != "step").collect();
                     let what = capitalised(&words::words(key));
-                    let with = format!("and what goes with it ({})", others.join(", "));
+                    let with = format!("and the keys that depend on it ({})", others.join(", "));
                     return format!("{what}: {x} in {}, {y} in {}, {with}{kind}.", names[0], names[1]);
                 }
                 let own = |(key, values): &(String, [Option<Value>; 2])| match values {
@@ -166,27 +180,27 @@ impl Reason {
     }
 }
 
-/// Tells two apart.
+/// Compares two sides.
 ///
 /// # Errors
-/// The instructions have other operands, or one of them is not the device's; a device fails; a signal.
-pub fn distinguish(x: Side, y: Side, search: &Search) -> Result<Distinction> {
+/// The instructions have different operands; a device lacks its instruction, or fails; an interruption.
+pub fn distinguish(x: DeviceInstruction, y: DeviceInstruction, search: &SearchLimits) -> Result<Distinction> {
     let shared = shared(x.instruction, y.instruction)?;
     x.lacking()?;
     y.lacking()?;
     match [x.model(), y.model()] {
         [Some(one), Some(other)] => models([(&one, x.instruction), (&other, y.instruction)], shared, search),
         models => {
-            // Of one lifetime.
-            let x = Side { device: &mut *x.device, ..x };
-            let y = Side { device: &mut *y.device, ..y };
+            // Both sides need one lifetime.
+            let x = DeviceInstruction { device: &mut *x.device, ..x };
+            let y = DeviceInstruction { device: &mut *y.device, ..y };
             devices([x, y], models, shared, search)
         }
     }
 }
 
-impl Side<'_> {
-    /// The model that is simulated, with the instruction's rule.
+impl DeviceInstruction<'_> {
+    /// The model that the device simulates.
     fn model(&self) -> Option<Model> {
         self.device.model().cloned()
     }
@@ -197,42 +211,42 @@ impl Side<'_> {
     }
 }
 
-/// Tells two models apart, of each the rule of an instruction.
-fn models(sides: [(&Model, &Instruction); 2], shared: Instruction, search: &Search) -> Result<Distinction> {
+/// Compares the rules of two models.
+fn models(sides: [(&Model, &Instruction); 2], shared: Instruction, search: &SearchLimits) -> Result<Distinction> {
     let i = Instruction { m: shared.m.min(SHAPE), n: shared.n.min(SHAPE), ..shared };
     let [x, y] = sides.map(|(model, own)| Changed::of(model, own).map(|rule| rule.table));
-    // Both programs are of an instruction of one name, so that nothing but the arithmetic tells them apart.
+    // One name for both, because programs of different names are never equal.
     let instructions = sides.map(|(_, own)| Instruction { k: own.k, ..i.clone() });
     let mut rules = Rules { tables: [x?, y?], instructions, shape: (i.m, i.n) };
     between(&mut rules, i, search)
 }
 
-/// The keys that no operands show, and why the two rules have the same results for all operands, if that is known.
+/// The keys that no operands show, and the proof that both rules are equal, if there is one.
 fn proof(rules: &mut Rules) -> (Vec<Unobservable>, Option<String>) {
     if let Some(reason) = rules.equal() {
         return (Vec::new(), Some(reason));
     }
     let unobservable = rules.settle();
     let keys: Vec<&str> = unobservable.iter().map(|own| &own.key[..]).collect();
-    let proved = rules.equal().map(|_| format!("no operands show that {} differ", keys.join(" and ")));
+    let proved = rules.equal().map(|_| format!("no operands show the difference in {}", keys.join(" and ")));
     (unobservable, proved)
 }
 
-/// The arithmetics of two rules, as what answers, and themselves.
-fn two(rules: &Rules, i: &Instruction) -> Result<(Two<'static>, [Arithmetic; 2])> {
-    let sides = [rules::Which::X, rules::Which::Y].map(|which| rules.between(which, &[]));
+/// The evaluators of two rules, also as sources of answers.
+fn two(rules: &Rules, i: &Instruction) -> Result<(AnsweringPair<'static>, [Evaluators; 2])> {
+    let sides = [rules::RuleSide::X, rules::RuleSide::Y].map(|which| rules.between(which, &[]));
     let [Some(x), Some(y)] = sides else {
-        return Err(Error::request(format!("a rule does not hold for {i} where it is a part of a longer instruction")));
+        return Err(Error::request(format!("{i}: a rule of the longer instruction does not fit the shared k")));
     };
-    let answerers = [&x, &y].map(|own| Answerer::Known(Box::new(own.clone())));
-    Ok((Two { i: i.clone(), answerers }, [x, y]))
+    let answerers = [&x, &y].map(|own| Answerer::AlikeArithmetics(Box::new(own.clone())));
+    Ok((AnsweringPair { i: i.clone(), answerers }, [x, y]))
 }
 
-/// Tells the arithmetics of two rules apart.
-fn between(rules: &mut Rules, i: Instruction, search: &Search) -> Result<Distinction> {
+/// Compares two rules.
+fn between(rules: &mut Rules, i: Instruction, search: &SearchLimits) -> Result<Distinction> {
     let same = |reason: String, unobservable, i| Distinction {
         shared: i,
-        verdict: Verdict::Same(reason),
+        verdict: DistinctionVerdict::Same(reason),
         reasons: Vec::new(),
         unobservable,
         tried: 0,
@@ -243,8 +257,8 @@ fn between(rules: &mut Rules, i: Instruction, search: &Search) -> Result<Distinc
         return Ok(same(reason, unobservable, i));
     }
     let (mut two, [x, y]) = two(rules, &i)?;
-    // Every input, where there are few.
-    let asked = || -> Box<dyn Iterator<Item = Inputs>> {
+    // All inputs, where there are few.
+    let asked = || -> Box<dyn Iterator<Item = InputBatch>> {
         match exhaustive::inputs(&i) {
             Some(all) => Box::new(all),
             None => Box::new(inputs(&i, search.seed, search.cases)),
@@ -258,16 +272,16 @@ fn between(rules: &mut Rules, i: Instruction, search: &Search) -> Result<Distinc
     if found.differing == 0 && found.stopped.is_none() && exhaustive::inputs(&i).is_some() {
         return Ok(same(format!("all {} inputs give the same results", found.tried), unobservable, i));
     }
-    // Keys that show only together.
-    let hidden = |(suspect, shown): (&Suspect, &Option<Shown>)| {
+    // Some keys show only together.
+    let hidden = |(suspect, shown): (&SuspectedReason, &Option<SuspectWitness>)| {
         (shown.is_none() && suspect.kind.is_none()).then(|| suspect.keys.clone())
     };
     let hidden: Vec<Vec<String>> = suspects.iter().zip(&found.shown).filter_map(hidden).collect();
     if found.differing > 0 && hidden.len() > 1 && found.stopped.is_none() {
         let keys = hidden.concat();
-        let both = [rules::Which::X, rules::Which::Y].map(|which| rules.between(which, &keys));
+        let both = [rules::RuleSide::X, rules::RuleSide::Y].map(|which| rules.between(which, &keys));
         if let [Some(from_x), Some(from_y)] = both {
-            let together = [Suspect { keys, kind: None, between: Some([from_x, from_y]) }];
+            let together = [SuspectedReason { keys, kind: None, between: Some([from_x, from_y]) }];
             let mut more = two.search(&together, asked())?;
             found.stopped = more.stopped;
             if let Some(shown) = more.shown.remove(0) {
@@ -281,40 +295,45 @@ fn between(rules: &mut Rules, i: Instruction, search: &Search) -> Result<Distinc
         }
     }
     let mut reasons = reasons(&two.i, suspects, found.shown, Some(rules), Some([&x, &y]));
-    // Known arithmetics that differ in finite results do so in what these become at the ends of the range.
-    let numbers = |reason: &Reason| reason.kind == Some(DifferenceKind::Finite);
+    // Different finite results become different zeros and infinities at the ends of the range: no further reason.
+    let numbers = |reason: &DifferenceReason| reason.kind == Some(DifferenceKind::Finite);
     if reasons.iter().any(numbers) {
         reasons.retain(|reason| !matches!(reason.kind, Some(DifferenceKind::Zero | DifferenceKind::NonFinite)));
     }
-    let verdict = if found.differing > 0 { Verdict::Differ } else { Verdict::NotFound };
+    let verdict = if found.differing > 0 { DistinctionVerdict::Differ } else { DistinctionVerdict::NotFound };
     Ok(Distinction { shared: i, verdict, reasons, unobservable, tried: found.tried, stopped: found.stopped })
 }
 
-/// Whether the arithmetics of two rules differ, without the reasons.
-fn whether(rules: &mut Rules, i: &Instruction, search: &Search) -> Result<Verdict> {
+/// Compares two rules without looking for reasons.
+fn whether(rules: &mut Rules, i: &Instruction, search: &SearchLimits) -> Result<DistinctionVerdict> {
     if let Some(reason) = proof(rules).1 {
-        return Ok(Verdict::Same(reason));
+        return Ok(DistinctionVerdict::Same(reason));
     }
     let mut two = two(rules, i)?.0;
     for batch in inputs(i, search.seed, search.cases) {
         let found = two.search(&[], std::iter::once(batch))?;
         found.stopped.map_or(Ok(()), Err)?;
         if found.differing > 0 {
-            return Ok(Verdict::Differ);
+            return Ok(DistinctionVerdict::Differ);
         }
     }
-    Ok(Verdict::NotFound)
+    Ok(DistinctionVerdict::NotFound)
 }
 
-/// Tells two apart of which one at least is a device whose arithmetic is not known.
-fn devices([x, y]: [Side; 2], models: [Option<Model>; 2], i: Instruction, search: &Search) -> Result<Distinction> {
+/// Compares two sides, one of them at least a device without a known rule.
+fn devices(
+    [x, y]: [DeviceInstruction; 2],
+    models: [Option<Model>; 2],
+    i: Instruction,
+    search: &SearchLimits,
+) -> Result<Distinction> {
     let mut answerers = Vec::new();
     for (side, model) in [x, y].into_iter().zip(&models) {
         answerers.push(match model {
             Some(model) => {
                 let wide = Instruction { k: side.instruction.k, ..i.clone() };
                 let rule = model.rule(side.instruction).ok_or_else(|| model.lacks(&i.name, i.support))?;
-                Answerer::Known(Box::new(Arithmetic::of(rule, &wide, i.m, i.n).map_err(Error::request)?))
+                Answerer::AlikeArithmetics(Box::new(Evaluators::of(rule, &wide, i.m, i.n).map_err(Error::request)?))
             }
             None => {
                 side.device.prepare(side.instruction)?;
@@ -323,28 +342,28 @@ fn devices([x, y]: [Side; 2], models: [Option<Model>; 2], i: Instruction, search
         });
     }
     let Ok(answerers) = <[Answerer; 2]>::try_from(answerers) else { unreachable!("there are two sides") };
-    let mut two = Two { i: i.clone(), answerers };
+    let mut two = AnsweringPair { i: i.clone(), answerers };
     let suspects = by_kind(&[]);
     let (start, time) = (Instant::now(), search.time);
-    let is_over = |_: &Inputs| time.is_some_and(|time| start.elapsed() >= time);
+    let is_over = |_: &InputBatch| time.is_some_and(|time| start.elapsed() >= time);
     let found = two.search(&suspects, inputs(&i, search.seed, search.cases).take_while(|inputs| !is_over(inputs)))?;
     let reasons = reasons(&two.i, suspects, found.shown, None, None);
-    let verdict = if found.differing > 0 { Verdict::Differ } else { Verdict::NotFound };
+    let verdict = if found.differing > 0 { DistinctionVerdict::Differ } else { DistinctionVerdict::NotFound };
     let (tried, stopped) = (found.tried, found.stopped);
     Ok(Distinction { shared: i, verdict, reasons, unobservable: Vec::new(), tried, stopped })
 }
 
-/// The reasons that inputs show, and the keys that none shows.
+/// The reasons with a witness, and the keys without one.
 fn reasons(
     i: &Instruction,
-    suspects: Vec<Suspect>,
-    shown: Vec<Option<Shown>>,
+    suspects: Vec<SuspectedReason>,
+    shown: Vec<Option<SuspectWitness>>,
     rules: Option<&Rules>,
-    known: Option<[&Arithmetic; 2]>,
-) -> Vec<Reason> {
+    known: Option<[&Evaluators; 2]>,
+) -> Vec<DifferenceReason> {
     let mut reasons = Vec::new();
     for (suspect, shown) in suspects.into_iter().zip(shown) {
-        // A kind of difference that there is none of is no reason.
+        // A kind without a witness did not occur.
         if shown.is_none() && suspect.kind.is_some() {
             continue;
         }
@@ -352,17 +371,21 @@ fn reasons(
             let values = rules.map_or([None, None], |rules| rules.values(&key));
             (key, values)
         };
-        let witness = shown.map(|Shown { explains, case, d }| Witness {
+        let witness = shown.map(|SuspectWitness { explains, case, d }| Witness {
             d,
             exact: Subject::Matrix(i).exact(&case),
             alone: explains == Explains::Alone,
             step: known.and_then(|both| step(both, &case)),
             case,
         });
-        reasons.push(Reason { keys: suspect.keys.into_iter().map(values).collect(), kind: suspect.kind, witness });
+        reasons.push(DifferenceReason {
+            keys: suspect.keys.into_iter().map(values).collect(),
+            kind: suspect.kind,
+            witness,
+        });
     }
-    // Numbers before the signs of zeros and NaN; simple inputs first, and what none shows last.
-    let cost = |reason: &Reason| {
+    // Finite results come first, then the other kinds; simple inputs come first, keys without an input last.
+    let cost = |reason: &DifferenceReason| {
         let witness = reason.witness.as_ref();
         let kind = reason.kind.and_then(|kind| DifferenceKind::ALL.iter().position(|other| *other == kind));
         (witness.is_none(), kind, witness.map(|witness| Complexity::of(i, &witness.case)))
@@ -371,8 +394,8 @@ fn reasons(
     reasons
 }
 
-/// The first step at which two arithmetics differ on a case: `sum: 0 and 2^-24`.
-fn step(both: [&Arithmetic; 2], case: &Case) -> Option<String> {
+/// The first step that differs on a case: `sum: 0 and 2^-24`.
+fn step(both: [&Evaluators; 2], case: &Case) -> Option<String> {
     let said = both.map(|own| {
         let i = &own.evaluator().program().instruction;
         own.evaluator().explain(&shared::widened(case, i))

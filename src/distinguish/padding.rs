@@ -1,15 +1,14 @@
-//! Programs without the products that are zero where a longer instruction is given the operands of a shorter one.
+//! Programs of longer instructions, reduced to the operands of a shorter one.
 
 use crate::{
     arithmetic::{ElementaryOperation, Program, Scaling, Source, ZeroSign},
     isa::Instruction,
 };
 
-/// The program of `short` to which `program`, of an instruction with more k, comes down where all operands beyond the k of `short`
-/// are zero; `None` where that is not known.
+/// Reduces `program` to the k of `short`, with all further operands zero; `None` where that is not known.
 ///
-/// A zero among the values of a sum neither counts in its alignment nor changes it, unless the signs of zeros do. Steps of which all
-/// products are zero, and fused multiply-adds of zeros, are not looked into.
+/// A zero changes neither the alignment of a sum nor its value, as long as the signs of zeros do not count. Steps whose products are all
+/// zero, and fused multiply-adds of zeros, are not reduced.
 pub(super) fn without_zeros(program: &Program, short: &Instruction) -> Option<Program> {
     let stored = short.stored_k();
     let mut program = Program { instruction: short.clone(), ..program.clone() };

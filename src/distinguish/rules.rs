@@ -1,10 +1,10 @@
-//! Two rules key by key: in which they differ, and the rules between them.
+//! Two rules compared key by key, and the rules between them.
 
 use std::cmp::Ordering;
 
 use toml::{Table, Value};
 
-use super::{answers::Arithmetic, padding::without_zeros};
+use super::{answers::Evaluators, padding::without_zeros};
 use crate::{
     arithmetic::{Evaluator, KEYS, Rule},
     isa::Instruction,
@@ -14,52 +14,52 @@ use crate::{
     },
 };
 
-/// Keys whose tables say one thing.
+/// Keys whose tables are compared as a whole.
 const WHOLE: &[&str] = &["split", "parts"];
-/// Keys that say nothing of the arithmetic.
+/// Keys that are no part of the arithmetic.
 const NOTHING: &[&str] = &["instructions", "evidence"];
 
-/// The rules of two arithmetics, and what each is for.
+/// The rules of two arithmetics, and their instructions.
 pub(super) struct Rules {
-    /// The rules, as model files write them.
+    /// The rules, as tables of a model file.
     pub(super) tables: [Table; 2],
-    /// The instructions, of one name.
+    /// The instructions, under one name.
     pub(super) instructions: [Instruction; 2],
-    /// The rows and columns of the inputs.
+    /// Rows and columns of the inputs.
     pub(super) shape: (usize, usize),
 }
 
-/// Which of two rules, or sides.
+/// The first or the second of two rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Which {
+pub(super) enum RuleSide {
     X,
     Y,
 }
 
-/// A key in which two rules differ, and which no operands show.
+/// A key that differs in two rules, and that no operands show.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unobservable {
     /// The key.
     pub key: String,
-    /// Its values.
+    /// Its values in both rules.
     pub values: [Option<Value>; 2],
     /// Why no operands show it.
     pub reason: String,
 }
 
-/// The rule that a table writes.
+/// Reads a rule from its table.
 pub(super) fn rule(table: &Table) -> Option<Rule> {
     Rule::read(table).ok()
 }
 
 impl Rules {
-    /// The arithmetic of one of the rules with the other's values of some keys; `None` where the language refuses it.
-    pub(super) fn between(&self, which: Which, keys: &[String]) -> Option<Arithmetic> {
+    /// One rule with the other's values of these keys; `None` where the language refuses it.
+    pub(super) fn between(&self, which: RuleSide, keys: &[String]) -> Option<Evaluators> {
         let (m, n) = self.shape;
-        Arithmetic::of(&rule(&self.table(which, keys))?, &self.instructions[which as usize], m, n).ok()
+        Evaluators::of(&rule(&self.table(which, keys))?, &self.instructions[which as usize], m, n).ok()
     }
 
-    fn table(&self, which: Which, keys: &[String]) -> Table {
+    fn table(&self, which: RuleSide, keys: &[String]) -> Table {
         let other = &self.tables[1 - which as usize];
         let mut table = self.tables[which as usize].clone();
         for key in keys {
@@ -68,12 +68,12 @@ impl Rules {
         table
     }
 
-    /// The value of a key in both rules.
+    /// The values of a key in both rules.
     pub(super) fn values(&self, key: &str) -> [Option<Value>; 2] {
         self.tables.each_ref().map(|table| get(table, key).cloned())
     }
 
-    /// The keys in which the rules differ, in the order of the language's table, those of nodes after the others.
+    /// The keys that differ, in the order of the language's table; keys of nodes come last.
     pub(super) fn keys(&self) -> Vec<String> {
         let order: Vec<String> = KEYS
             .iter()
@@ -95,8 +95,9 @@ impl Rules {
         keys
     }
 
-    /// Takes over into the first rule the other's values of keys that no operands show; what they are. The rules are then those of
-    /// the same two arithmetics. If no key is left, the arithmetics are the same.
+    /// Gives the first rule the second's values of all keys that no operands show, and returns these keys.
+    ///
+    /// Neither arithmetic changes. If no key differs afterwards, both are equal.
     pub(super) fn settle(&mut self) -> Vec<Unobservable> {
         let mut settled = Vec::new();
         let [x, y] = &self.instructions;
@@ -107,21 +108,21 @@ impl Rules {
             let next = self.keys().into_iter().find_map(|key| Some((self.unobservable(&key)?, key)));
             let Some((reason, key)) = next else { return settled };
             let values = self.values(&key);
-            self.tables[0] = self.table(Which::X, std::slice::from_ref(&key));
+            self.tables[0] = self.table(RuleSide::X, std::slice::from_ref(&key));
             settled.push(Unobservable { key, values, reason });
         }
     }
 
-    /// Why the first rule with the other's value of a key has the same results.
+    /// The proof that the second's value of a key does not change the first rule's results.
     fn unobservable(&self, key: &str) -> Option<String> {
         let i = &self.instructions[0];
-        let rules = [rule(&self.tables[0])?, rule(&self.table(Which::X, &[key.to_string()]))?];
+        let rules = [rule(&self.tables[0])?, rule(&self.table(RuleSide::X, &[key.to_string()]))?];
         let [one, other] = rules.each_ref().map(|rule| Evaluator::of(rule, i).ok());
         let pair = RulePair { instruction: i, rules: [&rules[0], &rules[1]], evaluators: [&one?, &other?] };
         proof(&pair, key)
     }
 
-    /// Why both arithmetics are the same, if their programs are.
+    /// The proof that both programs compute the same, if they do.
     pub(super) fn equal(&self) -> Option<String> {
         let [x, y] = [0, 1].map(|at| Evaluator::of(&rule(&self.tables[at])?, &self.instructions[at]).ok());
         let (x, y) = (x?, y?);
@@ -134,8 +135,9 @@ impl Rules {
     }
 }
 
-/// The keys in which two rules of one instruction differ, with their values, but for those that no operands show; none where both are the
-/// same arithmetic. `None` where the language refuses one of them.
+/// The keys that differ in two rules of one instruction, with their values, without keys that no operands show.
+///
+/// `None` where the language refuses a rule.
 pub fn observable(tables: [&Table; 2], instruction: &Instruction) -> Option<Vec<(String, [Option<Value>; 2])>> {
     let [x, y] = tables.map(|table| Evaluator::of(&rule(table)?, instruction).ok());
     if equal([x?.program(), y?.program()]).is_some() {
@@ -150,7 +152,7 @@ pub fn observable(tables: [&Table; 2], instruction: &Instruction) -> Option<Vec<
     Some(rules.keys().into_iter().map(|key| (rules.values(&key), key)).map(|(values, key)| (key, values)).collect())
 }
 
-/// Adds the keys in which two tables differ.
+/// Adds the keys that differ in two tables.
 fn differing(place: &str, x: &Table, y: &Table, found: &mut Vec<String>) {
     let mut names: Vec<&String> = x.keys().chain(y.keys().filter(|key| !x.contains_key(*key))).collect();
     names.retain(|name| !(place.is_empty() && NOTHING.contains(&name.as_str())));

@@ -1,11 +1,11 @@
-//! Looking for inputs on which two answer differently, and for which of them each suspected reason is enough.
+//! The search for inputs on which two sides differ, and for the reasons that explain each difference.
 
 use std::cmp::Reverse;
 
 use super::{
-    answers::{Answerer, Arithmetic, Inputs},
+    answers::{Answerer, Evaluators, InputBatch},
     kind::DifferenceKind,
-    rules::{Rules, Which},
+    rules::{RuleSide, Rules},
 };
 use crate::{
     Error, Result,
@@ -19,52 +19,53 @@ use crate::{
     isa::{Case, Codes, Instruction},
 };
 
-/// Corners that are asked about at a time.
+/// Corners in a batch.
 const CORNERS: usize = 1 << 12;
-/// Outputs of the first tiles of the stream, and of the most at a time.
+/// Outputs in the first batch of the stream.
 const FIRST_TILES: usize = 1 << 10;
+/// Outputs in the largest batch of the stream.
 const MOST_TILES: usize = 1 << 15;
-/// Starting points that are kept of each suspect.
+/// Inputs kept for each suspected reason, from which the reduction starts.
 const KEPT: usize = 3;
-/// Differing inputs of a batch whose cost is compared.
+/// Largest number of differing inputs of a batch whose costs are compared.
 const WEIGHED: usize = 64;
 
-/// What may be a reason: keys of two rules, or all that two arithmetics are.
-pub(super) struct Suspect {
-    /// The keys; none where nothing is known but that answers differ.
+/// A suspected reason: keys of two rules, or a kind of difference.
+pub(super) struct SuspectedReason {
+    /// The keys; empty where no rules are known.
     pub(super) keys: Vec<String>,
-    /// The kind of differences that it is looked for in; `None`: in all.
+    /// The kind of difference that it covers; `None` for all kinds.
     pub(super) kind: Option<DifferenceKind>,
-    /// Each of the two arithmetics with the other's values of the keys; `None` where the keys are all that they differ in.
-    pub(super) between: Option<[Arithmetic; 2]>,
+    /// Each rule with the other's values of the keys; `None` where the rules differ in these keys only.
+    pub(super) between: Option<[Evaluators; 2]>,
 }
 
-/// How far a suspect explains that answers differ: the greater, the better.
+/// How well a reason explains a difference, in ascending order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Explains {
-    /// The first arithmetic with the other's value gives the other's result.
+    /// The first rule with the second's value gives the second's result.
     Suffices,
-    /// The second arithmetic with the first's value gives the first's result.
+    /// The second rule with the first's value gives the first's result.
     IsNeeded,
     /// Both.
     Alone,
 }
 
-/// An input that shows a suspect to be a reason.
+/// An input that confirms a suspected reason.
 #[derive(Debug, Clone)]
-pub(super) struct Shown {
+pub(super) struct SuspectWitness {
     pub(super) explains: Explains,
     pub(super) case: Case,
-    /// What both answer.
+    /// D of both sides.
     pub(super) d: [u64; 2],
 }
 
-/// The inputs that show a suspect.
+/// The best inputs so far for a suspected reason.
 #[derive(Default)]
-struct Starts(Vec<(Reverse<Explains>, Complexity, Shown)>);
+struct Starts(Vec<(Reverse<Explains>, Complexity, SuspectWitness)>);
 
 impl Starts {
-    fn add(&mut self, i: &Instruction, shown: Shown) {
+    fn add(&mut self, i: &Instruction, shown: SuspectWitness) {
         self.0.push((Reverse(shown.explains), Complexity::of(i, &shown.case), shown));
         self.0.sort_by(|x, y| (x.0, &x.1).cmp(&(y.0, &y.1)));
         let best = self.0[0].0;
@@ -72,19 +73,19 @@ impl Starts {
         self.0.truncate(KEPT);
     }
 
-    /// Whether nothing better is looked for.
+    /// Whether the search for better inputs may end.
     fn are_enough(&self) -> bool {
         self.0.first().is_some_and(|(explains, ..)| explains.0 == Explains::Alone)
     }
 }
 
-impl Suspect {
-    /// Whether results that differ do so in a way that it is looked for in.
+impl SuspectedReason {
+    /// Whether it covers the difference between `dx` and `dy`.
     fn is_of(&self, d: &Format, dx: u64, dy: u64) -> bool {
         self.kind.is_none_or(|kind| kind == DifferenceKind::between(d, dx, dy))
     }
 
-    /// How far it explains that x and y answer `[dx, dy]`, which differ; the answers of what is between are asked for where they are.
+    /// How well it explains the results `[dx, dy]`, given the results of the rules between.
     fn explains(&self, d: &Format, [dx, dy]: [u64; 2], between: Option<[u64; 2]>) -> Option<Explains> {
         if !self.is_of(d, dx, dy) {
             return None;
@@ -99,13 +100,13 @@ impl Suspect {
     }
 }
 
-/// The inputs that two with these shared operands are asked: corners, then so many cases of the stream, in batches.
-pub(super) fn inputs(i: &Instruction, seed: u64, cases: u64) -> impl Iterator<Item = Inputs> + use<> {
+/// The inputs for the shared operands `i`: the corners, then `cases` cases of the stream, in batches.
+pub(super) fn inputs(i: &Instruction, seed: u64, cases: u64) -> impl Iterator<Item = InputBatch> + use<> {
     let mut corners = Corners::cases(i);
     let mut batches = Vec::new();
     while !corners.is_empty() {
         let rest = corners.split_off(corners.len().min(CORNERS));
-        batches.push(Inputs::Cases(std::mem::replace(&mut corners, rest)));
+        batches.push(InputBatch::Cases(std::mem::replace(&mut corners, rest)));
     }
     let (each, i) = ((i.m * i.n) as u64, i.clone());
     let (mut from, mut outputs) = (0, FIRST_TILES as u64);
@@ -113,39 +114,40 @@ pub(super) fn inputs(i: &Instruction, seed: u64, cases: u64) -> impl Iterator<It
         let to = (from + (outputs / each).max(1)).min(cases.div_ceil(each));
         let tiles = (to > from).then(|| stream::tiles(&i, seed, from, (to - from) as usize))?;
         (from, outputs) = (to, (outputs * 4).min(MOST_TILES as u64));
-        Some(Inputs::Tiles(Box::new(i.clone()), tiles))
+        Some(InputBatch::Tiles(Box::new(i.clone()), tiles))
     });
     batches.into_iter().chain(streamed)
 }
 
-/// What a search found.
+/// The result of a search.
 pub(super) struct WitnessesFound {
-    /// For each suspect the simplest input that shows it.
-    pub(super) shown: Vec<Option<Shown>>,
-    /// Inputs that both were asked.
+    /// The simplest input for each suspected reason.
+    pub(super) shown: Vec<Option<SuspectWitness>>,
+    /// Number of inputs that both sides answered.
     pub(super) tried: u64,
-    /// How many of them differ.
+    /// Number of inputs with different results.
     pub(super) differing: u64,
-    /// What ended the search early: a device failed; an interruption. What is shown may then not be reduced.
+    /// The failure or interruption that ended the search; witnesses may then not be reduced.
     pub(super) stopped: Option<Error>,
 }
 
-/// Two that answer, and the operands that they share.
-pub(super) struct Two<'a> {
+/// Two sources of answers, and the operands that they share.
+pub(super) struct AnsweringPair<'a> {
     pub(super) i: Instruction,
     pub(super) answerers: [Answerer<'a>; 2],
 }
 
-impl Two<'_> {
-    /// Looks among `inputs` for those that show each suspect, and reduces them. It ends where every suspect is shown to explain a
-    /// difference alone (never, where there is none).
+impl AnsweringPair<'_> {
+    /// Searches `inputs` for witnesses of each suspected reason, and reduces them.
+    ///
+    /// The search ends early once every suspected reason alone explains a difference.
     ///
     /// # Errors
-    /// A device fails before the first answer; an interruption before it.
+    /// A failure or an interruption before the first answer.
     pub(super) fn search(
         &mut self,
-        suspects: &[Suspect],
-        inputs: impl Iterator<Item = Inputs>,
+        suspects: &[SuspectedReason],
+        inputs: impl Iterator<Item = InputBatch>,
     ) -> Result<WitnessesFound> {
         let (mut tried, mut differing, mut stopped) = (0, 0, None);
         let mut starts: Vec<Starts> = suspects.iter().map(|_| Starts::default()).collect();
@@ -176,7 +178,8 @@ impl Two<'_> {
                 shown.retain(|(explains, _)| *explains == best);
                 let step = shown.len().div_ceil(WEIGHED);
                 let shown = shown.iter().step_by(step).map(|(_, at)| *at);
-                let shown = shown.map(|at| Shown { explains: best, case: batch.case(at), d: [x.get(at), y.get(at)] });
+                let shown =
+                    shown.map(|at| SuspectWitness { explains: best, case: batch.case(at), d: [x.get(at), y.get(at)] });
                 shown.for_each(|shown| starts.add(&self.i, shown));
             }
             if !suspects.is_empty() && starts.iter().all(Starts::are_enough) {
@@ -195,13 +198,13 @@ impl Two<'_> {
         Ok(WitnessesFound { shown, tried, differing, stopped })
     }
 
-    /// The answers of both.
-    fn both(&mut self, inputs: &Inputs) -> Result<[Codes; 2]> {
+    /// The answers of both sides.
+    fn both(&mut self, inputs: &InputBatch) -> Result<[Codes; 2]> {
         let [x, y] = &mut self.answerers;
         Ok([x.answers(inputs)?, y.answers(inputs)?])
     }
 
-    /// The answers of both to one case, which has a tile to itself.
+    /// The answers of both sides to one case in a separate tile.
     ///
     /// # Errors
     /// A device fails.
@@ -211,9 +214,9 @@ impl Two<'_> {
         Ok([x.alone(case)?.get(0), y.alone(case)?.get(0)])
     }
 
-    /// The simplest of the inputs that some starting points of a suspect are reduced to.
-    fn reduced(&mut self, suspect: &Suspect, starts: Starts) -> Result<Option<Shown>> {
-        let mut best: Option<(Complexity, Shown)> = None;
+    /// The simplest witness that the kept inputs are reduced to.
+    fn reduced(&mut self, suspect: &SuspectedReason, starts: Starts) -> Result<Option<SuspectWitness>> {
+        let mut best: Option<(Complexity, SuspectWitness)> = None;
         for (.., start) in starts.0 {
             let Some(shown) = self.reduced_alone(suspect, &start)? else { continue };
             let cost = Complexity::of(&self.i, &shown.case);
@@ -224,18 +227,18 @@ impl Two<'_> {
         Ok(best.map(|(_, shown)| shown))
     }
 
-    /// The minimal case that one is reduced to, on which the suspect explains as much.
-    fn reduced_alone(&mut self, suspect: &Suspect, start: &Shown) -> Result<Option<Shown>> {
-        let Shown { explains: wanted, case, .. } = start;
+    /// Reduces one input, as long as the reason explains the difference as well.
+    fn reduced_alone(&mut self, suspect: &SuspectedReason, start: &SuspectWitness) -> Result<Option<SuspectWitness>> {
+        let SuspectWitness { explains: wanted, case, .. } = start;
         let i = self.i.clone();
-        // Cases that share the tile of a device are a shortcut, which a tile of its own may not confirm.
+        // Shared tiles are faster, but a separate tile may not confirm the result.
         for alone in [false, true] {
             let mut first = |cases: &[Case]| {
                 let [x, y] = &mut self.answerers;
                 let [x, y] = match alone {
                     true => [x.alone(cases)?, y.alone(cases)?],
                     false => {
-                        let cases = Inputs::Cases(cases.to_vec());
+                        let cases = InputBatch::Cases(cases.to_vec());
                         [x.answers(&cases)?, y.answers(&cases)?]
                     }
                 };
@@ -250,7 +253,7 @@ impl Two<'_> {
                 let [x, y] = self.alone(&least)?;
                 let confirmed = x != y && suspect.is_of(i.d, x, y);
                 if confirmed {
-                    return Ok(Some(Shown { explains: *wanted, case: least, d: [x, y] }));
+                    return Ok(Some(SuspectWitness { explains: *wanted, case: least, d: [x, y] }));
                 }
             }
         }
@@ -258,32 +261,32 @@ impl Two<'_> {
     }
 }
 
-/// All that two arithmetics are (of rules the keys in which they differ), for each kind of difference.
-pub(super) fn by_kind(keys: &[String]) -> Vec<Suspect> {
-    DifferenceKind::ALL.map(|kind| Suspect { keys: keys.to_vec(), kind: Some(kind), between: None }).into()
+/// One suspected reason for each kind of difference, with all `keys`.
+pub(super) fn by_kind(keys: &[String]) -> Vec<SuspectedReason> {
+    DifferenceKind::ALL.map(|kind| SuspectedReason { keys: keys.to_vec(), kind: Some(kind), between: None }).into()
 }
 
-/// The suspects of two rules: each key on its own where the language allows that, the others together.
-pub(super) fn suspects(rules: &Rules) -> Vec<Suspect> {
+/// The suspected reasons of two rules: each key alone where the language allows it, all other keys together.
+pub(super) fn suspects(rules: &Rules) -> Vec<SuspectedReason> {
     let mut suspects = Vec::new();
     let mut together = Vec::new();
     for key in rules.keys() {
         let keys = vec![key];
-        let between = [Which::X, Which::Y].map(|which| rules.between(which, &keys));
+        let between = [RuleSide::X, RuleSide::Y].map(|which| rules.between(which, &keys));
         match between {
             [Some(from_x), Some(from_y)] => {
-                suspects.push(Suspect { keys, kind: None, between: Some([from_x, from_y]) });
+                suspects.push(SuspectedReason { keys, kind: None, between: Some([from_x, from_y]) });
             }
             _ => together.extend(keys),
         }
     }
     if !together.is_empty() {
-        let between = [Which::X, Which::Y].map(|which| rules.between(which, &together));
+        let between = [RuleSide::X, RuleSide::Y].map(|which| rules.between(which, &together));
         match between {
             [Some(from_x), Some(from_y)] if !suspects.is_empty() => {
-                suspects.push(Suspect { keys: together, kind: None, between: Some([from_x, from_y]) });
+                suspects.push(SuspectedReason { keys: together, kind: None, between: Some([from_x, from_y]) });
             }
-            // Nothing is between the two.
+            // The language has no rule between the two.
             _ => return by_kind(&rules.keys()),
         }
     }

@@ -1,21 +1,26 @@
-//! The tables of what tells two apart, and of what is known of all.
+//! Tables of comparisons, of models that agree, and of test kits.
 
-use super::{Agreement, Distinction, Kit, Reason, Unobservable, Verdict, Witness, words};
+use super::{
+    DevicePair, DifferenceReason, Distinction, DistinctionVerdict, InstructionDistinction, ModelAgreement, SharedKit,
+    ShippedKnowledge, Unobservable, Witness, words,
+};
 use crate::{
-    arithmetic::{EvidenceKind, Rule},
+    Result,
+    arithmetic::{EvidenceKind, Model, Rule, shipped},
+    catalogue::evidence_for,
     comparison::{Complexity, Subject, operands},
     device::{Device, DeviceName},
     exact,
     format::Format,
     isa::{Case, Instruction},
-    report::{Table, grouped},
+    report::{Report, Table, Verdict, grouped},
 };
 
-/// Instructions that an answer names.
+/// Largest number of instructions that an answer names.
 const NAMED: usize = 3;
 
 crate::rows! {
-    /// Two that were told apart: whether they differ.
+    /// A comparison of two instructions on devices.
     pub struct PairRow in "distinguished" {
         /// The first device.
         x: String => shown("first").essential(),
@@ -25,21 +30,21 @@ crate::rows! {
         y: String => shown("second").essential(),
         /// Its instruction.
         y_instruction: String => shown("its instruction"),
-        /// Whether they differ, are proved to be the same, or no difference was found.
+        /// `differ`, `the same` (proved), or `no difference found`.
         verdict: &'static str => shown("verdict").essential(),
-        /// Separate reasons that an input shows.
+        /// Separate reasons that an input confirms.
         reasons: usize => shown("reasons").essential(),
-        /// Why: the first reason, or the proof.
+        /// The first reason, or the proof of equality.
         why: Option<String> => shown("why").if_filled().essential(),
-        /// Where k differs, how many k of both were used; the rest was zero.
+        /// Number of k used, where k differs; the rest of the longer one was zero.
         k: Option<usize> => shown("k used").if_filled(),
-        /// Inputs that both were asked.
+        /// Inputs that both sides answered.
         cases: u64 => shown("inputs tried"),
     }
 
-    /// A reason why two differ, with the smallest input that shows it; or a difference of their rules that none shows.
+    /// A reason why two sides differ, with its smallest input; or a key that differs without an input that shows it.
     pub struct ReasonRow in "reasons" {
-        /// Its number in the report.
+        /// Number of the reason in the report.
         number: usize => shown("#").essential(),
         /// The first device and its instruction.
         x: String => shown("first").if_varied(),
@@ -51,25 +56,25 @@ crate::rows! {
         x_value: Option<String> => hidden(),
         /// The value in the second rule.
         y_value: Option<String> => hidden(),
-        /// What the value in the first rule rests on.
+        /// Evidence for the value in the first rule.
         x_evidence: Option<EvidenceKind> => hidden(),
-        /// What the value in the second rule rests on.
+        /// Evidence for the value in the second rule.
         y_evidence: Option<EvidenceKind> => hidden(),
-        /// The kind of the difference, where no key says more.
+        /// Kind of the difference, where no key explains it.
         kind: Option<&'static str> => hidden(),
         /// The reason in a sentence.
         why: String => shown("why").essential(),
-        /// What the values in both rules rest on: `measured; literature`.
+        /// Evidence for the values in both rules: `measured; literature`.
         rests_on: Option<String> => shown("rest on").if_filled().essential(),
-        /// Whether an input shows it, none was found, or it is proved that there is none.
+        /// `shown` by an input, `no input found`, or `cannot be observed` (proved).
         verdict: &'static str => shown("verdict").if_varied(),
-        /// Why no input can show it.
+        /// Proof that no input can show it.
         proof: Option<String> => shown("proof").if_filled(),
-        /// Whether the reason alone makes the difference on this input.
+        /// Whether this reason alone makes the difference on this input.
         alone: Option<bool> => shown("alone").if_varied(),
-        /// Terms that are not zero, c included.
+        /// Nonzero terms, c included.
         terms: Option<usize> => shown("terms"),
-        /// The operands that are not zero.
+        /// The nonzero operands.
         operands: Option<String> => shown("smallest input").essential(),
         /// The first result.
         x_d: Option<String> => shown("first's D").essential(),
@@ -83,17 +88,17 @@ crate::rows! {
         exact_d: Option<String> => shown("exact, rounded").if_filled(),
         /// Its value.
         exact_result: Option<String> => hidden(),
-        /// Steps from one representable number to the next between the two results; none where one is infinite or NaN.
+        /// Distance of the two results in representable numbers; empty for infinities and NaN.
         ulps: Option<u64> => shown("ulps apart").if_filled(),
-        /// The first step that comes out differently, with both values.
+        /// The first step that differs, with both values.
         step: Option<String> => shown("first step that differs").if_filled(),
-        /// The row of A, from k = 0; of sparse forms the stored elements.
+        /// The row of A, from k = 0; for sparse instructions the stored elements.
         a: Vec<String> => hidden(),
         /// The column of B.
         b: Vec<String> => hidden(),
         /// The element of C.
         c: Option<String> => hidden(),
-        /// Of sparse forms, the position of each stored element of A in its chunk.
+        /// Positions of the stored elements of A in their chunks; sparse instructions only.
         positions: Vec<u64> => hidden(),
         /// The scales of the row of A.
         scale_a: Vec<String> => hidden(),
@@ -101,7 +106,7 @@ crate::rows! {
         scale_b: Vec<String> => hidden(),
     }
 
-    /// Two shipped models: how many of the instructions that both cover they compute alike.
+    /// Two shipped models, and on how many instructions they agree.
     pub struct GenerationRow in "generations" {
         /// The first model.
         x: &'static str => shown("first").essential(),
@@ -109,41 +114,41 @@ crate::rows! {
         y: &'static str => shown("second").essential(),
         /// Instructions that both cover.
         instructions: usize => shown("instructions of both").essential(),
-        /// Instructions of which all results are the same.
+        /// Instructions on which both agree.
         same: usize => shown("the same").essential(),
-        /// Instructions of which some results differ.
+        /// Instructions on which results differ.
         differ: usize => shown("differ").essential(),
         /// The instructions that differ.
         differing: Vec<String> => hidden(),
     }
 
-    /// An instruction, and which shipped models compute it alike.
+    /// An instruction, and the shipped models that agree on it.
     pub struct KnownRow in "known_arithmetics" {
         /// The instruction.
         instruction: String => shown("instruction").essential(),
-        /// How many arithmetics it has among the models.
+        /// Number of different arithmetics among the models.
         arithmetics: usize => shown("arithmetics").essential(),
-        /// The models that compute it alike: each list is one arithmetic.
+        /// The models of each arithmetic.
         models: Vec<Vec<String>> => hidden(),
-        /// The same in words.
-        alike: String => shown("models (those joined by = agree)").essential(),
-        /// Whether it is proved of all that agree.
+        /// The models in words.
+        alike: String => shown("models (joined by = if they agree)").essential(),
+        /// Whether the agreement of all joined models is proved.
         proved: bool => shown("proved").if_varied(),
     }
 
-    /// An input of a test kit: together with the others of its instruction it tells all known arithmetics of the operands apart.
+    /// An input of a test kit; all inputs of a kit together separate the known arithmetics of its operands.
     pub struct KitRow in "kit" {
         /// The instruction.
         instruction: String => shown("instruction").essential(),
-        /// Other instructions with the same operands, which have the same kit.
+        /// Other instructions with the same operands and therefore the same kit.
         same_kit: Vec<String> => hidden(),
         /// The number of the input in the kit.
         number: usize => shown("#").essential(),
-        /// How many arithmetics the whole kit tells apart.
+        /// Number of arithmetics that the kit separates.
         arithmetics: usize => shown("arithmetics"),
-        /// Terms that are not zero, c included.
+        /// Nonzero terms, c included.
         terms: usize => shown("terms"),
-        /// The operands that are not zero.
+        /// The nonzero operands.
         operands: String => shown("input").essential(),
         /// The results, each with the models that give it: `0x3f800000: hopper, ada`.
         answers: Vec<String> => shown("D").essential(),
@@ -153,7 +158,7 @@ crate::rows! {
         b: Vec<String> => hidden(),
         /// The element of C.
         c: String => hidden(),
-        /// Of sparse forms, the position of each stored element of A in its chunk.
+        /// Positions of the stored elements of A in their chunks; sparse instructions only.
         positions: Vec<u64> => hidden(),
         /// The scales of the row of A.
         scale_a: Vec<String> => hidden(),
@@ -162,38 +167,75 @@ crate::rows! {
     }
 }
 
-/// What two that were told apart are called: device and instruction.
+/// One side of a comparison, by its names.
 #[derive(Debug, Clone)]
-pub struct Named {
+pub struct NamedSide {
     /// The device.
     pub device: DeviceName,
     /// The instruction.
     pub instruction: Instruction,
-    /// The rule by which the device computes it, if it is a model.
+    /// The rule of the instruction, if the device is a model.
     pub rule: Option<Rule>,
 }
 
-impl Named {
-    /// A device with an instruction, under the name that it is called by.
-    pub fn new(name: &DeviceName, device: &dyn Device, instruction: &Instruction) -> Named {
+impl NamedSide {
+    /// The side of `device` under the name that it was asked for by.
+    pub fn new(name: &DeviceName, device: &dyn Device, instruction: &Instruction) -> NamedSide {
         let rule = device.model().and_then(|model| model.rule(instruction)).cloned();
-        Named { device: name.clone(), instruction: instruction.clone(), rule }
+        NamedSide { device: name.clone(), instruction: instruction.clone(), rule }
     }
 
-    /// What keys of the rule rest on.
+    /// The evidence for keys of the rule.
     fn evidence(&self, keys: &[String]) -> Option<EvidenceKind> {
         let rule = self.rule.as_ref().filter(|_| !keys.is_empty())?;
         keys.iter().map(|key| rule.grounds(Some(&self.instruction.name), &[key]).kind).max()
     }
 }
 
-/// The row of two that were told apart.
-pub fn pair([x, y]: [&Named; 2], distinction: &Distinction) -> PairRow {
+/// Fills `report` with the comparisons of two devices.
+pub fn report(pair: &DevicePair, found: &[InstructionDistinction], report: &mut Report) {
+    let (mut rows, mut all) = (Vec::new(), Vec::new());
+    for InstructionDistinction { sides, distinction } in found {
+        rows.push(self::pair(sides.each_ref(), distinction));
+        all.extend(reasons(sides.each_ref(), distinction, all.len() + 1));
+    }
+    report.holds = rows.iter().all(|row| row.verdict != DistinctionVerdict::Differ.name());
+    report.verdict = Verdict::Differ;
+    report.answer = answer(&rows);
+    let models = pair.devices.each_ref().map(|device| device.model());
+    let uses = found.iter().flat_map(|found| models.into_iter().zip(&found.sides));
+    let uses = uses.filter_map(|(model, side)| Some((model?, &side.instruction)));
+    report.tables.push(Table::of("Comparison", rows));
+    report.tables.extend(Table::of("Reasons", all).filled());
+    report.tables.extend(evidence_for(uses).filled());
+}
+
+/// Fills `report` with what the shipped models say.
+///
+/// # Errors
+/// A shipped model that cannot be read.
+pub fn report_knowledge(found: &ShippedKnowledge, report: &mut Report) -> Result<()> {
+    let ShippedKnowledge { agreements, kits } = found;
+    let models: Vec<Model> = shipped().map(Model::load).collect::<Result<_>>()?;
+    let uses = agreements.iter().flat_map(|own| models.iter().map(|model| (model, &own.instruction)));
+    let kits = Table::of("Test kits", kits.iter().flat_map(kit));
+    report.answer = agreement(agreements);
+    report.tables = [known(agreements), generations(agreements), kits, evidence_for(uses)]
+        .into_iter()
+        .filter_map(Table::filled)
+        .collect();
+    Ok(())
+}
+
+/// The row of a comparison.
+pub fn pair([x, y]: [&NamedSide; 2], distinction: &Distinction) -> PairRow {
     let shown = distinction.reasons.iter().filter(|reason| reason.witness.is_some());
     let why = match &distinction.verdict {
-        Verdict::Differ => shown.clone().next().map(|reason| reason.sentence(names([x, y]).each_ref().map(|n| &n[..]))),
-        Verdict::Same(proof) => Some(proof.clone()),
-        Verdict::NotFound => None,
+        DistinctionVerdict::Differ => {
+            shown.clone().next().map(|reason| reason.sentence(names([x, y]).each_ref().map(|n| &n[..])))
+        }
+        DistinctionVerdict::Same(proof) => Some(proof.clone()),
+        DistinctionVerdict::NotFound => None,
     };
     PairRow {
         x: x.device.to_string(),
@@ -208,37 +250,37 @@ pub fn pair([x, y]: [&Named; 2], distinction: &Distinction) -> PairRow {
     }
 }
 
-/// Whether two differ, in one sentence; `None` where nothing was compared.
-pub fn answer(rows: &[PairRow]) -> Option<String> {
+/// The answer of a comparison; `None` where nothing was compared.
+fn answer(rows: &[PairRow]) -> Option<String> {
     let first = rows.first()?;
     let [x, y] = [&first.x, &first.y].map(|name| short(name));
-    let of = |row: &PairRow| match row.x_instruction == row.y_instruction {
-        true => format!("{x} and {y} on {}", row.x_instruction),
-        false => format!("{x}/{} and {y}/{}", row.x_instruction, row.y_instruction),
+    let they = |verb: &str, row: &PairRow| match row.x_instruction == row.y_instruction {
+        true => format!("{x} and {y} {verb} on {}", row.x_instruction),
+        false => format!("{x}/{} and {y}/{} {verb}", row.x_instruction, row.y_instruction),
     };
     let inputs = grouped(rows.iter().map(|row| row.cases).sum::<u64>() as i64);
-    let differing: Vec<&PairRow> = rows.iter().filter(|row| row.verdict == Verdict::Differ.name()).collect();
-    let unproved = rows.iter().filter(|row| row.verdict == Verdict::NotFound.name()).count();
+    let differing: Vec<&PairRow> = rows.iter().filter(|row| row.verdict == DistinctionVerdict::Differ.name()).collect();
+    let unproved = rows.iter().filter(|row| row.verdict == DistinctionVerdict::NotFound.name()).count();
     Some(match (rows, &differing[..]) {
         ([row], [_]) => {
             let why = row.why.as_ref().map_or_else(|| ".".into(), |why| format!(": {why}"));
-            format!("They differ, {}{why}", of(row))
+            format!("{}{why}", they("differ", row))
         }
         ([row], _) if unproved == 0 => {
-            format!("{} give the same for all operands: {}.", of(row), row.why.as_deref().unwrap_or("proved"))
+            format!("{} for all operands: {}.", they("agree", row), row.why.as_deref().unwrap_or("proved"))
         }
-        ([row], _) => format!("No difference between {} was found in {inputs} inputs.", of(row)),
+        ([row], _) => format!("No difference found: {} for {inputs} inputs.", they("agree", row)),
         (rows, []) if unproved == 0 => {
-            format!("{x} and {y} give the same for all operands of {} instructions.", rows.len())
+            format!("{x} and {y} agree on {} instructions, for all operands.", rows.len())
         }
         (rows, []) => {
-            format!("No difference between {x} and {y} was found in {} instructions, by {inputs} inputs.", rows.len())
+            format!("No difference found: {x} and {y} agree on {} instructions for {inputs} inputs.", rows.len())
         }
         (rows, differing) => {
             let names: Vec<&str> = differing.iter().take(NAMED).map(|row| &row.x_instruction[..]).collect();
             let more = if differing.len() > NAMED { ", ..." } else { "" };
             format!(
-                "{x} and {y} differ in {} of {} instructions: {}{more}.",
+                "{x} and {y} differ on {} of {} instructions: {}{more}.",
                 differing.len(),
                 rows.len(),
                 names.join(", ")
@@ -247,9 +289,9 @@ pub fn answer(rows: &[PairRow]) -> Option<String> {
     })
 }
 
-/// How shipped models compute instructions, in one sentence; `None` where nothing was compared.
-pub fn agreement(agreements: &[Agreement]) -> Option<String> {
-    let models = |agreement: &Agreement| agreement.alike.iter().map(Vec::len).sum::<usize>();
+/// The answer on the agreement of models; `None` where nothing was compared.
+fn agreement(agreements: &[ModelAgreement]) -> Option<String> {
+    let models = |agreement: &ModelAgreement| agreement.alike.iter().map(Vec::len).sum::<usize>();
     match agreements {
         [] => None,
         [one] => {
@@ -259,26 +301,26 @@ pub fn agreement(agreements: &[Agreement]) -> Option<String> {
         }
         all => {
             let one_way = all.iter().filter(|agreement| agreement.alike.len() == 1).count();
-            Some(format!("The models agree in {one_way} of {} instructions.", all.len()))
+            Some(format!("The models agree on {one_way} of {} instructions.", all.len()))
         }
     }
 }
 
-/// The name of a device in a sentence.
+/// The short name of a device.
 fn short(name: &str) -> String {
     DeviceName::from(name).short()
 }
 
-/// What sentences call the two: the devices, with the instructions where those do not tell them apart.
-fn names([x, y]: [&Named; 2]) -> [String; 2] {
+/// The names of both sides in sentences: the devices, or the instructions where the devices are one.
+fn names([x, y]: [&NamedSide; 2]) -> [String; 2] {
     match x.device == y.device {
         true => [x, y].map(|side| side.instruction.name.clone()),
         false => [x, y].map(|side| side.device.short()),
     }
 }
 
-/// The rows of the reasons of two that were told apart, numbered on from `from`.
-pub fn reasons(sides: [&Named; 2], distinction: &Distinction, from: usize) -> Vec<ReasonRow> {
+/// The rows of the reasons of a comparison, numbered from `from`.
+pub fn reasons(sides: [&NamedSide; 2], distinction: &Distinction, from: usize) -> Vec<ReasonRow> {
     let [x, y] = sides.map(|side| format!("{}/{}", side.device, side.instruction));
     let names = names(sides);
     let names = [&names[0][..], &names[1][..]];
@@ -330,7 +372,7 @@ pub fn reasons(sides: [&Named; 2], distinction: &Distinction, from: usize) -> Ve
         rows.push(row);
     }
     for Unobservable { key, values, reason: proof } in &distinction.unobservable {
-        let reason = Reason { keys: vec![(key.clone(), values.clone())], kind: None, witness: None };
+        let reason = DifferenceReason { keys: vec![(key.clone(), values.clone())], kind: None, witness: None };
         let mut row = blank(from + rows.len(), reason.sentence(names), "cannot be observed");
         row.key = vec![key.clone()];
         rest(&mut row, sides);
@@ -341,15 +383,15 @@ pub fn reasons(sides: [&Named; 2], distinction: &Distinction, from: usize) -> Ve
     rows
 }
 
-/// Fills in what the values of the keys rest on.
-fn rest(row: &mut ReasonRow, sides: [&Named; 2]) {
+/// Fills in the evidence for the keys.
+fn rest(row: &mut ReasonRow, sides: [&NamedSide; 2]) {
     [row.x_evidence, row.y_evidence] = sides.map(|side| side.evidence(&row.key));
     let named = |kind: Option<EvidenceKind>| kind.map_or("-", EvidenceKind::name);
     let known = row.x_evidence.is_some() || row.y_evidence.is_some();
     row.rests_on = known.then(|| format!("{}; {}", named(row.x_evidence), named(row.y_evidence)));
 }
 
-/// Fills in the input that shows a reason.
+/// Fills in the witness of a reason.
 fn show(row: &mut ReasonRow, i: &Instruction, witness: &Witness) {
     let (subject, case) = (Subject::Matrix(i), &witness.case);
     let [x, y] = witness.d;
@@ -373,8 +415,8 @@ fn hex(format: &Format, codes: &[u64]) -> Vec<String> {
     codes.iter().map(|code| format.hex(*code)).collect()
 }
 
-/// The matrix of generations: a row for each two models that cover an instruction both.
-pub fn generations(agreements: &[Agreement]) -> Table {
+/// The agreement of each two models that cover a common instruction.
+fn generations(agreements: &[ModelAgreement]) -> Table {
     let mut rows: Vec<GenerationRow> = Vec::new();
     for agreement in agreements {
         let all: Vec<(usize, &'static str)> = agreement
@@ -402,12 +444,12 @@ pub fn generations(agreements: &[Agreement]) -> Table {
         }
     }
     rows.sort_by_key(|row| (row.x, row.y));
-    Table::of("Models that cover the same instructions", rows)
+    Table::of("Agreement of models", rows)
 }
 
-/// A row for each instruction: which models compute it alike.
-pub fn known(agreements: &[Agreement]) -> Table {
-    let row = |agreement: &Agreement| KnownRow {
+/// The models that agree on each instruction.
+fn known(agreements: &[ModelAgreement]) -> Table {
+    let row = |agreement: &ModelAgreement| KnownRow {
         instruction: agreement.instruction.name.clone(),
         arithmetics: agreement.alike.len(),
         models: agreement.alike.iter().map(|names| names.iter().map(|name| name.to_string()).collect()).collect(),
@@ -417,8 +459,9 @@ pub fn known(agreements: &[Agreement]) -> Table {
     Table::of("Arithmetics of each instruction", agreements.iter().map(row))
 }
 
-/// The rows of the kit of an instruction, and of others with the same operands.
-pub fn kit(i: &Instruction, others: &[&Instruction], kit: &Kit) -> Vec<KitRow> {
+/// The rows of a kit; `instructions` have the same operands.
+fn kit(SharedKit { instructions, kit }: &SharedKit) -> Vec<KitRow> {
+    let [i, others @ ..] = &instructions[..] else { return Vec::new() };
     let scale = i.scale.map_or(i.a, |scale| scale.format);
     let row = |(at, case): (usize, &Case)| {
         let mut answers: Vec<(u64, Vec<String>)> = Vec::new();

@@ -1,4 +1,4 @@
-//! What the keys of rules are, in a few words: so that one sentence says why two arithmetics differ.
+//! Keys and values of rules in words, for the sentences of reasons.
 
 use toml::Value;
 
@@ -7,7 +7,7 @@ use crate::{
     power::values::shown,
 };
 
-/// Both values of a key, as readers see them.
+/// Both values of a key in words.
 pub(super) fn values(key: &str, values: &[Option<Value>; 2]) -> [String; 2] {
     let absent = setting(key).and_then(Setting::absent).unwrap_or("none");
     values.each_ref().map(|value| match value {
@@ -17,7 +17,7 @@ pub(super) fn values(key: &str, values: &[Option<Value>; 2]) -> [String; 2] {
     })
 }
 
-/// What a key says, with the node that it belongs to.
+/// A key in words, with its node.
 pub(super) fn words(key: &str) -> String {
     let node = key.strip_prefix("node.").and_then(|rest| rest.split_once('.'));
     match (setting(key), node) {

@@ -13,7 +13,7 @@ use crate::{
     features::FEATURES,
     isa,
     report::{
-        Shown, Table, grouped,
+        ShownTable, Table, grouped,
         marks::{Marks, captioned},
     },
 };
@@ -319,7 +319,7 @@ fn witnesses(features: &Table, from: &str) -> Sheet {
         |line: Line| ["instruction", CHIP].into_iter().chain(cells).map(|key| line.text(key).to_string()).collect();
     let labels = ["instruction", from, "feature", "found", "rests on", "input", "D", "its value"];
     let sheet = Sheet::new("The input that shows each feature", &labels, &[], lines.map(row).collect());
-    let shown: Shown = compose::joined(sheet.shown, "instruction");
+    let shown: ShownTable = compose::joined(sheet.shown, "instruction");
     Sheet { shown, ..sheet }
 }
 

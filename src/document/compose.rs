@@ -8,7 +8,7 @@ use super::{
     proof,
     results::{CHIP, Results},
 };
-use crate::report::{Cell, Shown, Table, ViewLayout, marks::captioned, plain};
+use crate::report::{Cell, ShownTable, Table, ViewLayout, marks::captioned, plain};
 
 /// Rows from which those that differ in nothing but the instruction are put together.
 const MANY: usize = 24;
@@ -99,13 +99,13 @@ pub(super) fn sheet(table: &Table) -> Sheet {
         table.rows.iter_mut().for_each(|row| drop(row.remove(chip)));
     }
     let brief = table.columns.iter().any(|column| column.look.essential);
-    let shown = Shown::new(&table, &ViewLayout { brief, ..ViewLayout::default() }, plain);
+    let shown = ShownTable::new(&table, &ViewLayout { brief, ..ViewLayout::default() }, plain);
     let shown = if shown.rows.len() > MANY { joined(shown, "instruction") } else { shown };
     Sheet { caption: captioned(&table.title, shown.legend.as_deref()), shown }.hoisted()
 }
 
 /// The rows that differ in nothing but one column as one row each, whose cell there is a list.
-pub(super) fn joined(mut shown: Shown, column: &str) -> Shown {
+pub(super) fn joined(mut shown: ShownTable, column: &str) -> ShownTable {
     let Some(at) = shown.labels.iter().position(|label| label == column) else { return shown };
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut places: HashMap<Vec<String>, usize> = HashMap::new();

@@ -3,7 +3,7 @@
 use super::{Block, Document, Figure};
 use crate::{
     COMMIT, VERSION,
-    report::{Shown, figure::DrawingKind, latex as text},
+    report::{ShownTable, figure::DrawingKind, latex as text},
 };
 
 /// The sources of models and experiments.
@@ -102,7 +102,7 @@ fn block<'a>(block: &'a Block, words: &mut String, figures: &mut Vec<&'a Figure>
 }
 
 /// A table of at most so many rows, with lists as their first and how many more.
-fn table(caption: &str, shown: &Shown) -> String {
+fn table(caption: &str, shown: &ShownTable) -> String {
     let count = shown.rows.len();
     let caption = match count > MOST {
         true => format!("{} (the first {MOST} of {count} rows)", caption.trim_end_matches('.')),
@@ -117,5 +117,5 @@ fn table(caption: &str, shown: &Shown) -> String {
         text::broken(&text::escaped(&if cut.len() < short.len() { cut + "..." } else { short }))
     };
     let rows = shown.rows.iter().take(MOST).map(|row| row.iter().map(cell).collect()).collect();
-    text::section(&caption, Shown { rows, ..shown.clone() })
+    text::section(&caption, ShownTable { rows, ..shown.clone() })
 }

@@ -28,7 +28,7 @@ pub(crate) use measured::{Measured, measured};
 pub(crate) use preset::Preset;
 pub(crate) use results::{Results, chip};
 
-use crate::report::Shown;
+use crate::report::ShownTable;
 
 /// A document.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,7 +83,7 @@ pub(crate) struct Sheet {
     /// What a row is.
     pub(crate) caption: String,
     /// Its headings and cells.
-    pub(crate) shown: Shown,
+    pub(crate) shown: ShownTable,
 }
 
 /// The headings of columns that name where rows are from.
@@ -97,7 +97,7 @@ impl Sheet {
     /// A table of texts, of which the columns with these numbers hold numbers.
     pub(crate) fn new(caption: impl Into<String>, labels: &[&str], numeric: &[usize], rows: Vec<Vec<String>>) -> Sheet {
         let labels: Vec<String> = labels.iter().map(|label| label.to_string()).collect();
-        let shown = Shown {
+        let shown = ShownTable {
             numeric: (0..labels.len()).map(|at| numeric.contains(&at)).collect(),
             beside: vec![false; labels.len()],
             labels,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::rows::{Line, Rows};
 use crate::{
     device::{DeviceName, Identity},
-    report::{Cell, CellValue, Column, Kept, Kind, Report, Table, shown},
+    report::{Cell, CellKind, CellValue, Column, Kept, Report, Table, shown},
 };
 
 /// The key of the column that says which chip a row is of.
@@ -63,7 +63,7 @@ impl Results {
             for table in result.report.tables.iter().filter(|table| table.key == key && !table.rows.is_empty()) {
                 let whole = all.get_or_insert_with(|| {
                     let look = shown("on").if_varied().essential();
-                    let chip = Column { key: CHIP.into(), meaning: "The chip.", kind: Kind::Text, look };
+                    let chip = Column { key: CHIP.into(), meaning: "The chip.", kind: CellKind::Text, look };
                     let columns = std::iter::once(chip).chain(table.columns.iter().cloned()).collect();
                     Table { columns, rows: Vec::new(), title: table.title.clone(), ..*table }
                 });

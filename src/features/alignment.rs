@@ -1,10 +1,10 @@
-//! How terms are aligned: the bits that are kept, what becomes of the rest, and the smallest exponent.
+//! Alignment of terms: the bits kept, the rounding of the rest, and the smallest exponent.
 
 use super::{
-    Finding, Shown, Table,
-    bench::{Answer, Bench, Term, power, term},
-    direction::{self, Rounded},
-    steps::{Step, Steps},
+    FeatureCells, FeatureFinding, FeatureWitness,
+    bench::{Bench, BenchAnswer, BenchTerm, power, term},
+    direction::{self, RoundedQuarters},
+    steps::{FeatureStep, FeatureSteps},
 };
 use crate::{
     Result,
@@ -12,29 +12,29 @@ use crate::{
     tree::{Leaf, Manner},
 };
 
-/// The most bits that are looked for.
+/// Largest number of bits looked for.
 const MOST: i32 = 64;
-/// How far below a term another one is looked for that the floor may cut off.
+/// Largest distance of two exponents at which a floor is looked for.
 const FARTHEST: i32 = 100;
-/// Products from which lanes of two are looked for.
+/// Smallest number of products with which lanes of two are looked for.
 const LANES: usize = 5;
 
-/// What is kept of a small term beside two large ones that cancel.
+/// The alignment of a small term with two large terms that cancel.
 #[derive(Debug, Clone)]
-pub(super) struct Cut {
-    /// Bits after the binary point.
+pub(super) struct AlignmentCut {
+    /// Fraction bits kept, relative to the largest exponent.
     pub bits: i32,
-    /// Whether the formats hold no smaller term: there may be more bits.
+    /// Whether the formats hold no smaller term, so that there may be more bits.
     pub limited: bool,
-    /// How the rest is cut off; empty where that is not seen.
+    /// The rounding of the rest; empty where no output shows it.
     pub rounding: String,
-    /// How far below the largest exponent a term is left out that would count for the rounding.
+    /// Distance below the largest exponent beyond which a term does not even affect the rounding.
     drop: Option<i32>,
-    /// The last term that was kept whole.
-    shown: Option<Shown>,
+    /// The smallest term that was kept whole.
+    shown: Option<FeatureWitness>,
 }
 
-impl Cut {
+impl AlignmentCut {
     fn words(&self) -> String {
         match (self.limited, self.drop) {
             (true, _) => format!("{} bits or more", self.bits),
@@ -44,22 +44,22 @@ impl Cut {
     }
 }
 
-/// What is kept of products and of c.
-pub(super) struct Cuts {
-    pub products: Option<Cut>,
-    pub c: Option<Cut>,
-    /// Whether neighbouring products are not summed as every other one is.
+/// The alignment of products and of c.
+pub(super) struct AlignmentCuts {
+    pub products: Option<AlignmentCut>,
+    pub c: Option<AlignmentCut>,
+    /// Whether neighbouring products are aligned differently from every second product.
     pub lanes: bool,
 }
 
-impl Cuts {
-    /// Whether c is aligned as products are.
+impl AlignmentCuts {
+    /// Whether c is aligned like products.
     pub(super) fn alike(&self) -> bool {
         matches!((&self.products, &self.c), (Some(x), Some(y)) if x.words() == y.words()) && !self.lanes
     }
 
-    /// The products of a step, those first that are summed alike.
-    pub(super) fn leaves(&self, step: &Step) -> Vec<Leaf> {
+    /// The products of a step that are aligned with each other.
+    pub(super) fn leaves(&self, step: &FeatureStep) -> Vec<Leaf> {
         let products = step.products();
         match self.lanes {
             true => products.iter().step_by(2).copied().collect(),
@@ -67,28 +67,28 @@ impl Cuts {
         }
     }
 
-    /// The exponent of the last bit that is kept of a term beside one with this exponent.
+    /// Exponent of the last bit kept of `leaf`, next to a term with exponent `beside`.
     pub(super) fn last(&self, leaf: Leaf, beside: i32) -> Option<i32> {
         let cut = if leaf == Leaf::C { &self.c } else { &self.products };
         cut.as_ref().filter(|cut| !cut.limited).map(|cut| beside - cut.bits)
     }
 }
 
-/// Measures alignment.
-pub(super) fn measure(bench: &mut Bench, steps: &Steps, table: &mut Table) -> Result<Cuts> {
-    let mut cuts = Cuts { products: None, c: None, lanes: false };
+/// Measures the alignment of products and of c.
+pub(super) fn measure(bench: &mut Bench, steps: &FeatureSteps, table: &mut FeatureCells) -> Result<AlignmentCuts> {
+    let mut cuts = AlignmentCuts { products: None, c: None, lanes: false };
     let aligned = steps.aligned().filter(|step| step.products().len() > 2);
     let without = without(steps);
-    let mut finding: Finding = match without {
+    let mut finding: FeatureFinding = match without {
         "" if aligned.is_none() => Err("no step has three products".into()),
         "" => Err("the formats hold no such operands".into()),
         word => Ok((word.into(), None)),
     };
-    if let Some(products) = aligned.map(Step::products) {
+    if let Some(products) = aligned.map(FeatureStep::products) {
         let far = products.len() >= LANES && bench.i.scale.is_none();
         let (last, middle) = (products.len() - 1, products.len() / 2);
         let triple = match (bench.i.scale, far) {
-            // Neighbours may be added exactly before they are scaled, or share a scale.
+            // Neighbours may share a scale, or be added exactly before scaling.
             (Some(_), _) => [0, last, middle],
             (None, true) => [0, 2, 4],
             (None, false) => [0, 1, 2],
@@ -112,8 +112,8 @@ pub(super) fn measure(bench: &mut Bench, steps: &Steps, table: &mut Table) -> Re
     Ok(cuts)
 }
 
-/// What is said of alignment where no step may lose what is small beside two other terms; nothing where one may.
-fn without(steps: &Steps) -> &'static str {
+/// The word for alignment where no step may lose small terms; empty where one may.
+fn without(steps: &FeatureSteps) -> &'static str {
     match steps.all.iter().any(|step| step.manner == Manner::Exact) {
         _ if steps.aligned().is_some() => "",
         true => "exact",
@@ -121,12 +121,18 @@ fn without(steps: &Steps) -> &'static str {
     }
 }
 
-/// The alignment of c with products.
-fn of_c(bench: &mut Bench, steps: &Steps, cuts: &Cuts, without: &str, table: &mut Table) -> Result<Option<Cut>> {
+/// Measures the alignment of c with products.
+fn of_c(
+    bench: &mut Bench,
+    steps: &FeatureSteps,
+    cuts: &AlignmentCuts,
+    without: &str,
+    table: &mut FeatureCells,
+) -> Result<Option<AlignmentCut>> {
     let step = steps.with_c().filter(|step| step.aligns() && step.products().len() > 1);
     let Some(step) = step else {
         let finding = match without {
-            "" => Err("c is no term of a step that aligns products".into()),
+            "" => Err("no step aligns c with products".into()),
             word => Ok((word.into(), None)),
         };
         table.put("alignment of c", finding);
@@ -144,34 +150,35 @@ fn of_c(bench: &mut Bench, steps: &Steps, cuts: &Cuts, without: &str, table: &mu
     Ok(own)
 }
 
-/// What is left of z beside x and y, which cancel.
-fn cut(bench: &mut Bench, [x, y, z]: [Leaf; 3]) -> Result<Option<Cut>> {
+/// Measures how much of z survives when x and y cancel.
+fn cut(bench: &mut Bench, [x, y, z]: [Leaf; 3]) -> Result<Option<AlignmentCut>> {
     let e = bench.top();
     let pair = [power(x, false, e), power(y, true, e)];
-    let with = |small: Term| vec![pair[0], pair[1], small];
-    let sums: Vec<Vec<Term>> = (1..=MOST.min(e - bench.visible)).map(|bit| with(power(z, false, e - bit))).collect();
-    let answers: Vec<Answer> = bench.sums(&sums)?.into_iter().map_while(|answer| answer).collect();
+    let with = |small: BenchTerm| vec![pair[0], pair[1], small];
+    let sums: Vec<Vec<BenchTerm>> =
+        (1..=MOST.min(e - bench.visible)).map(|bit| with(power(z, false, e - bit))).collect();
+    let answers: Vec<BenchAnswer> = bench.sums(&sums)?.into_iter().map_while(|answer| answer).collect();
     if answers.is_empty() {
         return Ok(None);
     }
     let whole = answers.iter().zip(1..).take_while(|(answer, bit)| answer.is(Finite::exact(false, 1, e - bit)));
     let bits = whole.count() as i32;
     let limited = bits as usize == answers.len();
-    let shown = answers.get((bits - 1).max(0) as usize).map(Shown::from);
+    let shown = answers.get((bits - 1).max(0) as usize).map(FeatureWitness::from);
     let (mut rounding, mut drop) = (String::new(), None);
     if !limited {
         let unit = e - bits;
         let questions: Vec<(bool, u128)> = direction::questions().collect();
-        let sums: Vec<Vec<Term>> =
+        let sums: Vec<Vec<BenchTerm>> =
             questions.iter().map(|(negative, quarters)| with(term(z, *negative, (*quarters, 1), unit - 2))).collect();
         let answers = bench.sums(&sums)?;
-        let seen: Vec<Rounded> = questions
+        let seen: Vec<RoundedQuarters> = questions
             .into_iter()
             .zip(answers)
             .filter_map(|((negative, quarters), answer)| rounded(&answer?.finite()?, negative, quarters, unit))
             .collect();
         rounding = direction::name(&seen);
-        // Quarters may be too small to count.
+        // A single quarter may lie below the bits that count.
         if rounding == direction::IRREGULAR {
             let counted = seen.iter().filter(|own| own.quarters != 1 || own.units != 0).copied().collect::<Vec<_>>();
             rounding = direction::name(&counted);
@@ -183,38 +190,47 @@ fn cut(bench: &mut Bench, [x, y, z]: [Leaf; 3]) -> Result<Option<Cut>> {
         };
         if let Some(negative) = away {
             let below: Vec<i32> = (bits + 1..=MOST).collect();
-            let sums: Vec<Vec<Term>> = below.iter().map(|bit| with(power(z, negative, e - bit))).collect();
+            let sums: Vec<Vec<BenchTerm>> = below.iter().map(|bit| with(power(z, negative, e - bit))).collect();
             let answers = bench.sums(&sums)?;
-            let lost = below.iter().zip(&answers).find(|(_, answer)| answer.as_ref().is_some_and(Answer::is_zero));
+            let lost = below.iter().zip(&answers).find(|(_, answer)| answer.as_ref().is_some_and(BenchAnswer::is_zero));
             drop = lost.map(|(bit, _)| bit - 1);
         }
     }
-    Ok(Some(Cut { bits, limited, rounding, drop, shown }))
+    Ok(Some(AlignmentCut { bits, limited, rounding, drop, shown }))
 }
 
-/// What became of so many quarters of 2^unit.
-pub(super) fn rounded(found: &Finite, negative: bool, quarters: u128, unit: i32) -> Option<Rounded> {
+/// The result for `quarters` quarters of 2^unit.
+pub(super) fn rounded(found: &Finite, negative: bool, quarters: u128, unit: i32) -> Option<RoundedQuarters> {
     let (units, exact) = found.round_to_quantum(unit, crate::format::Rounding::Rz);
-    // What is no multiple of the unit, or has the other sign, no rounding gives.
+    // No rounding gives another sign, or a value between multiples of the unit.
     let regular = exact && (units == 0 || found.negative == negative);
-    Some(Rounded { negative, quarters, units: if regular { units } else { u128::MAX } })
+    Some(RoundedQuarters { negative, quarters, units: if regular { units } else { u128::MAX } })
 }
 
-/// The smallest exponent that terms are aligned to: beside a term with a smaller one, what is seen has the same last bit.
+/// Measures the floor: below this exponent, the last bit that counts no longer moves.
 ///
-/// A number of D shows what is taken away if results are truncated; half of the smallest one, what is added or taken away if they go to
-/// the nearest.
-pub(super) fn floor(bench: &mut Bench, steps: &Steps, cuts: &Cuts, table: &mut Table) -> Result<()> {
+/// The base is a number of D if results are truncated, and half of the smallest number if they are rounded to nearest.
+pub(super) fn floor(
+    bench: &mut Bench,
+    steps: &FeatureSteps,
+    cuts: &AlignmentCuts,
+    table: &mut FeatureCells,
+) -> Result<()> {
     let finding = lowest(bench, steps, cuts, table)?;
     table.put("floor", finding);
     Ok(())
 }
 
-fn lowest(bench: &mut Bench, steps: &Steps, cuts: &Cuts, table: &Table) -> Result<Finding> {
+fn lowest(
+    bench: &mut Bench,
+    steps: &FeatureSteps,
+    cuts: &AlignmentCuts,
+    table: &FeatureCells,
+) -> Result<FeatureFinding> {
     let Some((step, cut)) = steps.aligned().zip(cuts.products.as_ref().filter(|cut| !cut.limited)) else {
         let why = match without(steps) {
-            "" => "it is not seen how much alignment keeps",
-            "exact" => "nothing is cut off",
+            "" => "the width of the alignment is unknown",
+            "exact" => "sums are exact",
             _ => "no step has three terms",
         };
         return Ok(Err(why.into()));
@@ -223,22 +239,22 @@ fn lowest(bench: &mut Bench, steps: &Steps, cuts: &Cuts, table: &Table) -> Resul
         "RZ" | "RNE" => &[false, true],
         "RD" => &[false],
         "RU" => &[true],
-        _ => return Ok(Err("the smallest term is seen at any exponent".into())),
+        _ => return Ok(Err("with this rounding any term changes the result".into())),
     };
     let nearest = |name: &str| table.found(name).map(|found| found.starts_with("RN"));
     let to_nearest = match (nearest("sums"), nearest("result"), table.found("sums")) {
         (_, Some(result), Some("once")) => result,
         (Some(sums), Some(result), _) if sums == result => result,
-        _ => return Ok(Err("the rounding of sums hides it".into())),
+        _ => return Ok(Err("the rounding of the sums hides it".into())),
     };
     let leaves = cuts.leaves(step);
-    let [x, y, ..] = leaves[..] else { return Ok(Err("no step has two products that are summed alike".into())) };
+    let [x, y, ..] = leaves[..] else { return Ok(Err("no step has two products with the same alignment".into())) };
     let mut smalls = vec![y];
     if step.has_c() && cuts.alike() {
         smalls.push(Leaf::C);
     }
     let normal = bench.products().normal;
-    // The lowest base, and one a little above. (Both of nearest are half-way from an even number to the next one.)
+    // The lowest base, and a base just above it. For rounding to nearest, both are ties above an even number.
     let (low, bases) = match to_nearest {
         true => (bench.visible - 1, [(1, bench.visible - 1), (5, bench.visible - 1)]),
         false => {
@@ -247,14 +263,14 @@ fn lowest(bench: &mut Bench, steps: &Steps, cuts: &Cuts, table: &Table) -> Resul
         }
     };
     if low < normal {
-        return Ok(Err(format!("no product is half of the smallest number of {}", bench.i.d)));
+        return Ok(Err(format!("no product is half the smallest number of {}", bench.i.d)));
     }
     let mut seen = Vec::new();
     for (factor, exponent) in bases {
         seen.push(smallest(bench, term(x, false, (factor, 1), exponent), &smalls, signs)?);
     }
     let [Some(first), second] = &seen[..] else {
-        return Ok(Err(format!("no term is seen beside one that is tiny in {}", bench.i.d)));
+        return Ok(Err(format!("no term changes the smallest results in {}", bench.i.d)));
     };
     let floor = first.last + cut.bits;
     let same = second.as_ref().is_some_and(|second| second.last == first.last);
@@ -267,29 +283,29 @@ fn lowest(bench: &mut Bench, steps: &Steps, cuts: &Cuts, table: &Table) -> Resul
     Ok(Ok((words, first.shown.clone())))
 }
 
-/// The smallest term that is seen.
-struct Smallest {
+/// The smallest term that changes a result.
+struct SmallestSeen {
     last: i32,
-    /// Whether the formats hold no smaller one.
+    /// Whether the formats hold no smaller term.
     limited: bool,
-    shown: Option<Shown>,
+    shown: Option<FeatureWitness>,
 }
 
-/// The smallest of these terms, of these signs, that changes the result beside a base.
-fn smallest(bench: &mut Bench, base: Term, smalls: &[Leaf], signs: &[bool]) -> Result<Option<Smallest>> {
+/// Finds the smallest term at `smalls`, with a sign of `signs`, that changes the result next to `base`.
+fn smallest(bench: &mut Bench, base: BenchTerm, smalls: &[Leaf], signs: &[bool]) -> Result<Option<SmallestSeen>> {
     let Some(alone) = bench.sum(vec![base])? else { return Ok(None) };
-    let mut best: Option<Smallest> = None;
+    let mut best: Option<SmallestSeen> = None;
     let Some(exponent) = base.value().leading_exponent() else { return Ok(None) };
     for (small, negative) in smalls.iter().flat_map(|small| signs.iter().map(move |sign| (*small, *sign))) {
-        // The term just below has the exponent of half of the base.
-        let sums: Vec<Vec<Term>> =
+        // The largest term tried is a quarter of the base.
+        let sums: Vec<Vec<BenchTerm>> =
             (2..=FARTHEST).map(|below| vec![base, power(small, negative, exponent - below)]).collect();
-        let answers: Vec<Answer> = bench.sums(&sums)?.into_iter().map_while(|answer| answer).collect();
+        let answers: Vec<BenchAnswer> = bench.sums(&sums)?.into_iter().map_while(|answer| answer).collect();
         let seen = answers.iter().take_while(|answer| answer.code != alone.code).count();
         let last = exponent - 1 - seen as i32;
         if seen > 0 && best.as_ref().is_none_or(|best| last < best.last) {
-            let shown = answers.get(seen - 1).map(Shown::from);
-            best = Some(Smallest { last, limited: seen == answers.len(), shown });
+            let shown = answers.get(seen - 1).map(FeatureWitness::from);
+            best = Some(SmallestSeen { last, limited: seen == answers.len(), shown });
         }
     }
     Ok(best)

@@ -1,14 +1,14 @@
-//! Asking devices for the features of instructions, in few executions.
+//! Measurement of features on devices, in few executions.
 //!
-//! Most questions depend on the answers before them. What they will be is found out by measuring the model of the device's generation:
-//! all of its questions are put to the device at once. Where the device answers as the model does, nothing else is left to ask.
+//! Most questions depend on earlier answers. Measuring the model of the device's generation predicts the questions, and the device gets
+//! all of them at once. If the device answers like the model, no further question is needed.
 
 use std::{
     collections::{HashMap, HashSet},
     time::Instant,
 };
 
-use super::{Features, Finding, measured, order};
+use super::{FeatureFinding, Features, measured, order};
 use crate::{
     Error, Result,
     arithmetic::Model,
@@ -20,15 +20,15 @@ use crate::{
     tree,
 };
 
-/// The most instructions that are measured side by side.
+/// Largest number of instructions measured in parallel.
 const TOGETHER: u64 = 256;
-/// Cases that are asked a second time in the end.
+/// Number of cases asked a second time at the end.
 const REPEATED: usize = 256;
 
 /// Measures the features of `instruction` on `device`.
 ///
 /// # Errors
-/// The device lacks the instruction, fails, or is not a function of its operands; a signal.
+/// The device lacks the instruction, fails, or is not a function of its operands; an interruption.
 pub fn measure(device: &mut dyn Device, instruction: &Instruction) -> Result<Features> {
     let mut features = Err(Error::device("nothing was measured"));
     measure_all(device, std::slice::from_ref(instruction), &mut |_, found| {
@@ -38,11 +38,12 @@ pub fn measure(device: &mut dyn Device, instruction: &Instruction) -> Result<Fea
     features
 }
 
-/// Measures the features of instructions on `device`, and hands `found` each outcome as soon as it is known, in their order. Of an
-/// instruction in whose middle the device fails, or that is interrupted there, it gets the features until then.
+/// Measures the features of each instruction on `device`; `found` gets each outcome in order, as soon as it is known.
+///
+/// If a failure or an interruption ends the measurement of an instruction, `found` gets the features until then.
 ///
 /// # Errors
-/// The first error that `found` returns; a device that fails in the middle of an instruction; a signal.
+/// The first error that `found` returns; a device that fails during an instruction; an interruption.
 pub fn measure_all(
     device: &mut dyn Device,
     instructions: &[Instruction],
@@ -74,13 +75,13 @@ pub fn measure_all(
     Ok(())
 }
 
-/// What came of measuring an instruction: the features, and what ended it early.
+/// The features of an instruction, and the error that ended the measurement early.
 type MeasuredFeatures = Result<(Features, Result<()>)>;
 
-/// Hands on what came of an instruction.
+/// Delivers the outcome of an instruction.
 ///
 /// # Errors
-/// What ended it early; what `found` returns.
+/// The error that ended the measurement early; the error of `found`.
 fn deliver(
     i: &Instruction,
     outcome: MeasuredFeatures,
@@ -89,7 +90,7 @@ fn deliver(
     match outcome {
         Err(error @ Error::Interrupted { .. }) => Err(error),
         Err(error) => found(i, Err(error)),
-        // What was said of positions alone is no result.
+        // The position alone is no result.
         Ok((features, Err(error))) if features.cells.len() < 2 => match error {
             Error::Interrupted { .. } => Err(error),
             error => found(i, Err(error)),
@@ -98,28 +99,28 @@ fn deliver(
     }
 }
 
-/// What a device was asked about an instruction ahead, and how elements are asked for more.
-struct Asked<'a> {
+/// The answers to the predicted questions on an instruction, and the element to ask further.
+struct AskedAhead<'a> {
     instruction: &'a Instruction,
     element: Option<(usize, usize)>,
-    position: Finding,
+    position: FeatureFinding,
     known: HashMap<Case, u64>,
 }
 
-/// Measures some instructions: their questions are worked out and their answers looked through side by side.
+/// Measures some instructions; questions are predicted, and answers evaluated, in parallel.
 fn together(
     device: &mut dyn Device,
     batches: &mut Batches,
     some: &[Instruction],
     found: &mut dyn FnMut(&Instruction, Result<Features>) -> Result<()>,
 ) -> Result<()> {
-    // A program says of which generation it is when it is first asked for an instruction that it has.
+    // A program names its generation when it is first asked for one of its instructions.
     let _ = some.first().map(|i| device.has(i));
     let model = device.identity().generation.shipped_model().and_then(|name| Model::load(name).ok());
     let questions = parallel::map(some, |i| model.as_ref().map_or_else(Vec::new, |model| expected(model, i)));
     let both = some.iter().zip(questions);
-    let asked: Vec<Result<Asked>> = both.map(|(i, cases)| Asked::ahead(device, batches, i, cases)).collect();
-    let ready = parallel::map(&asked, |asked| asked.as_ref().ok().and_then(Asked::features));
+    let asked: Vec<Result<AskedAhead>> = both.map(|(i, cases)| AskedAhead::ahead(device, batches, i, cases)).collect();
+    let ready = parallel::map(&asked, |asked| asked.as_ref().ok().and_then(AskedAhead::features));
     for ((i, asked), ready) in some.iter().zip(asked).zip(ready) {
         let outcome = asked.and_then(|asked| asked.rest(device, batches, ready));
         deliver(i, outcome.map(|(found, ended)| (found.resting_on(device), ended)), found)?;
@@ -127,20 +128,20 @@ fn together(
     Ok(())
 }
 
-/// Measures an instruction of a model, question by question.
+/// Measures an instruction of a model, one question after the other.
 fn simply(device: &mut dyn Device, i: &Instruction) -> MeasuredFeatures {
     let mut batches = Batches::default();
-    let Asked { element, position, .. } = Asked::ahead(device, &mut batches, i, Vec::new())?;
+    let AskedAhead { element, position, .. } = AskedAhead::ahead(device, &mut batches, i, Vec::new())?;
     let (found, ended) = measured(i, position, &mut |cases| tree::ask(device, &mut batches, i, element, cases));
     Ok((found.resting_on(device), ended))
 }
 
-/// What a model is asked when the features of an instruction are measured on it; nothing where it lacks the instruction.
+/// The questions that the measurement asks a model; none if the model lacks the instruction.
 fn expected(model: &Model, i: &Instruction) -> Vec<Case> {
     let one = Instruction { m: 1, n: 1, ..i.clone() };
     let Ok(evaluator) = model.evaluator(&one) else { return Vec::new() };
     let (mut seen, mut all) = (HashSet::new(), Vec::new());
-    // What was asked before an interruption may be asked all the same.
+    // Questions until an interruption are valid questions.
     let _ = measured(i, Err(String::new()), &mut |cases| {
         all.extend(cases.iter().filter(|case| seen.insert((*case).clone())).cloned());
         Ok(cases.iter().map(|case| evaluator.dot(case)).collect())
@@ -148,36 +149,36 @@ fn expected(model: &Model, i: &Instruction) -> Vec<Case> {
     all
 }
 
-impl<'a> Asked<'a> {
-    /// Asks whether elements are alike, and these cases.
+impl<'a> AskedAhead<'a> {
+    /// Measures the position, and asks these cases.
     fn ahead(
         device: &mut dyn Device,
         batches: &mut Batches,
         instruction: &'a Instruction,
         cases: Vec<Case>,
-    ) -> Result<Asked<'a>> {
+    ) -> Result<AskedAhead<'a>> {
         interrupt::check()?;
         device.prepare(instruction)?;
         let (element, position) = order::position(device, batches, instruction)?;
         let codes = tree::ask(device, batches, instruction, element, &cases)?;
-        Ok(Asked { instruction, element, position, known: cases.into_iter().zip(codes).collect() })
+        Ok(AskedAhead { instruction, element, position, known: cases.into_iter().zip(codes).collect() })
     }
 
-    /// The features, if what is known answers everything.
+    /// The features, if the known answers suffice.
     fn features(&self) -> Option<Features> {
-        let unknown = || Error::device("this was not asked ahead");
+        let unknown = || Error::device("this case was not asked ahead");
         let answer = |case: &Case| self.known.get(case).copied().ok_or_else(unknown);
         let (features, outcome) =
             measured(self.instruction, self.position.clone(), &mut |cases| cases.iter().map(answer).collect());
         outcome.is_ok().then_some(features)
     }
 
-    /// The features, for which the device is asked what is not known; then it is asked some cases again.
+    /// The features; the device is asked all unknown cases, then some cases again.
     ///
     /// # Errors
-    /// The device is not a function of its operands: what was measured then says nothing.
+    /// The device is not a function of its operands.
     fn rest(self, device: &mut dyn Device, batches: &mut Batches, ready: Option<Features>) -> MeasuredFeatures {
-        let Asked { instruction: i, element, position, mut known } = self;
+        let AskedAhead { instruction: i, element, position, mut known } = self;
         let (features, outcome) = match ready {
             Some(features) => (features, Ok(())),
             None => measured(i, position, &mut |cases| {
@@ -194,7 +195,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// Makes sure that a device gives the answers again that it gave.
+/// Checks that a device repeats its answers.
 ///
 /// # Errors
 /// The device fails, or is not a function of its operands.
@@ -206,7 +207,7 @@ fn repeat(
     known: &HashMap<Case, u64>,
 ) -> Result<()> {
     let mut cases: Vec<Case> = known.keys().cloned().collect();
-    // The same ones every time.
+    // Sorted, so that every run repeats the same cases.
     cases.sort_unstable_by(|x, y| {
         (&x.a, &x.b, x.c, &x.scale_a, &x.scale_b).cmp(&(&y.a, &y.b, y.c, &y.scale_a, &y.scale_b))
     });
@@ -215,7 +216,7 @@ fn repeat(
     let codes = tree::ask(device, batches, i, element, &cases)?;
     match cases.iter().zip(codes).find(|(case, code)| known[*case] != *code) {
         Some((case, code)) => Err(Error::device(format!(
-            "{} is not a function of its operands: {} gave {}, and when it was asked again {}",
+            "{} is not a function of its operands: {} gave {}, then {}",
             device.identity().name,
             operands(&Subject::Matrix(i), case),
             i.d.hex(known[case]),

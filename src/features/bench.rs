@@ -1,4 +1,4 @@
-//! The bench: cases made of terms, and what a device answers to them.
+//! The bench: cases made of terms, and the answers to them.
 
 use crate::{
     Result,
@@ -8,19 +8,19 @@ use crate::{
     tree::Leaf,
 };
 
-/// The largest exponent of a term: more would show nothing else.
+/// Largest exponent of a term.
 const HIGHEST: i32 = 40;
-/// What is left above a term in D and C, so that sums of many do not overflow.
+/// Distance of the largest term to the top of D and C, so that sums do not overflow.
 const ROOM: i32 = 8;
 
-/// The exponents of a format.
+/// Exponents of a format.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Exponents {
-    /// Of the smallest number.
+    /// Exponent of the smallest number.
     pub low: i32,
-    /// Of the smallest normal number.
+    /// Exponent of the smallest normal number.
     pub normal: i32,
-    /// Of the largest number.
+    /// Exponent of the largest number.
     pub high: i32,
 }
 
@@ -31,60 +31,60 @@ impl Exponents {
         Exponents { low: float.emin() - below, normal: float.emin(), high: float.emax() }
     }
 
-    /// Those of sums of both: of products.
+    /// Exponents of products of two formats.
     fn plus(self, other: Exponents) -> Exponents {
         Exponents { low: self.low + other.low, normal: self.normal + other.normal, high: self.high + other.high }
     }
 }
 
-/// A term of a sum: plus or minus x * y * 2^exponent, x and y being the significands of the factors (of c, x * y is its own).
+/// A term: plus or minus x * y * 2^exponent, where x and y are the significands of the factors (for c, of a product x * y).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Term {
+pub(super) struct BenchTerm {
     leaf: Leaf,
     negative: bool,
     factors: (u128, u128),
     exponent: i32,
 }
 
-/// A power of two, plus or minus.
-pub(super) fn power(leaf: Leaf, negative: bool, exponent: i32) -> Term {
+/// A term that is plus or minus a power of two.
+pub(super) fn power(leaf: Leaf, negative: bool, exponent: i32) -> BenchTerm {
     term(leaf, negative, (1, 1), exponent)
 }
 
-/// A term; common powers of two of the factors go to the exponent.
-pub(super) fn term(leaf: Leaf, negative: bool, (x, y): (u128, u128), exponent: i32) -> Term {
+/// A term; powers of two in the factors move to the exponent.
+pub(super) fn term(leaf: Leaf, negative: bool, (x, y): (u128, u128), exponent: i32) -> BenchTerm {
     let zeros = |x: u128| if x == 0 { 0 } else { x.trailing_zeros() };
     let (of_x, of_y) = (zeros(x), zeros(y));
-    Term { leaf, negative, factors: (x >> of_x, y >> of_y), exponent: exponent + (of_x + of_y) as i32 }
+    BenchTerm { leaf, negative, factors: (x >> of_x, y >> of_y), exponent: exponent + (of_x + of_y) as i32 }
 }
 
-impl Term {
+impl BenchTerm {
     /// Its value.
     pub(super) fn value(&self) -> Finite {
         Finite::exact(self.negative, self.factors.0 * self.factors.1, self.exponent)
     }
 }
 
-/// What a device answered to a case.
+/// The answer to a case.
 #[derive(Debug, Clone)]
-pub(super) struct Answer {
+pub(super) struct BenchAnswer {
     pub case: Case,
     pub code: u64,
     pub value: Real,
 }
 
-impl Answer {
-    /// Whether it is this number, which is not zero.
+impl BenchAnswer {
+    /// Whether the answer is this nonzero number.
     pub(super) fn is(&self, value: Finite) -> bool {
         matches!(self.value, Real::Finite(own) if own.odd() == value.odd())
     }
 
-    /// Whether it is a zero.
+    /// Whether the answer is a zero.
     pub(super) fn is_zero(&self) -> bool {
         matches!(self.value, Real::Finite(own) if own.is_zero())
     }
 
-    /// The number; `None` of infinities and NaN.
+    /// The answer as a number; `None` for infinities and NaN.
     pub(super) fn finite(&self) -> Option<Finite> {
         match self.value {
             Real::Finite(own) => Some(own),
@@ -93,18 +93,18 @@ impl Answer {
     }
 }
 
-/// Gives the codes of D of cases.
+/// Source of the codes of D.
 pub(super) type Ask<'a> = dyn FnMut(&[Case]) -> Result<Vec<u64>> + 'a;
 
-/// What answers cases of one instruction.
+/// Source of answers to cases of one instruction.
 pub(super) struct Bench<'a> {
     pub i: &'a Instruction,
     ask: &'a mut Ask<'a>,
-    /// How many cases were asked.
+    /// Number of cases asked.
     pub asked: usize,
-    /// Whether subnormal operands of A and B count as what they are.
+    /// Whether subnormal operands of A and B keep their values.
     pub subnormals: bool,
-    /// The smallest exponent of a number that comes out.
+    /// Exponent of the smallest number that the instruction gives.
     pub visible: i32,
 }
 
@@ -117,25 +117,25 @@ impl<'a> Bench<'a> {
     /// The codes of D of cases.
     ///
     /// # Errors
-    /// Those of what answers; a signal.
+    /// The errors of `ask`; an interruption.
     pub(super) fn codes(&mut self, cases: &[Case]) -> Result<Vec<u64>> {
         interrupt::check()?;
         self.asked += cases.len();
         (self.ask)(cases)
     }
 
-    /// The answers to cases, of those that there are.
+    /// The answers to those cases that are `Some`.
     ///
     /// # Errors
     /// As [`Bench::codes`].
-    pub(super) fn cases(&mut self, cases: Vec<Option<Case>>) -> Result<Vec<Option<Answer>>> {
+    pub(super) fn cases(&mut self, cases: Vec<Option<Case>>) -> Result<Vec<Option<BenchAnswer>>> {
         let there: Vec<Case> = cases.iter().flatten().cloned().collect();
         let mut codes = self.codes(&there)?.into_iter();
         let d = self.i.d;
         let answer = |case: Option<Case>| {
             let case = case?;
             let code = codes.next()?;
-            Some(Answer { case, code, value: d.value(code) })
+            Some(BenchAnswer { case, code, value: d.value(code) })
         };
         Ok(cases.into_iter().map(answer).collect())
     }
@@ -144,7 +144,7 @@ impl<'a> Bench<'a> {
     ///
     /// # Errors
     /// As [`Bench::codes`].
-    pub(super) fn sums(&mut self, sums: &[Vec<Term>]) -> Result<Vec<Option<Answer>>> {
+    pub(super) fn sums(&mut self, sums: &[Vec<BenchTerm>]) -> Result<Vec<Option<BenchAnswer>>> {
         let cases = sums.iter().map(|terms| self.case(terms)).collect();
         self.cases(cases)
     }
@@ -153,29 +153,29 @@ impl<'a> Bench<'a> {
     ///
     /// # Errors
     /// As [`Bench::codes`].
-    pub(super) fn sum(&mut self, terms: Vec<Term>) -> Result<Option<Answer>> {
+    pub(super) fn sum(&mut self, terms: Vec<BenchTerm>) -> Result<Option<BenchAnswer>> {
         Ok(self.sums(&[terms])?.pop().flatten())
     }
 
-    /// The exponents of products, scales being 1.
+    /// Exponents of products with scales of 1.
     pub(super) fn products(&self) -> Exponents {
         Exponents::of(self.i.a).plus(Exponents::of(self.i.b))
     }
 
-    /// The exponents of both scales of a product together.
+    /// Exponents of the product of both scales.
     fn scales(&self) -> Option<Exponents> {
         self.i.scale.map(|scale| Exponents::of(scale.format).plus(Exponents::of(scale.format)))
     }
 
-    /// The exponent of large terms: there is room above it, and as much below as can be.
+    /// Exponent of large terms: as high as the room above them allows.
     pub(super) fn top(&self) -> i32 {
         let high = |format| Exponents::of(format).high;
         let products = self.scales().map_or(self.products().high, |scales| scales.high);
         products.min(high(self.i.d) - ROOM).min(high(self.i.c) - ROOM).min(HIGHEST)
     }
 
-    /// The case with these terms, all else being zero; `None` where a format does not hold one.
-    pub(super) fn case(&self, terms: &[Term]) -> Option<Case> {
+    /// The case with these terms and zeros elsewhere; `None` where a format lacks a value.
+    pub(super) fn case(&self, terms: &[BenchTerm]) -> Option<Case> {
         let i = self.i;
         let mut case = Case::zeros(i);
         if let Some(scale) = i.scale {
@@ -191,8 +191,9 @@ impl<'a> Bench<'a> {
             };
             let mut exponent = own.exponent;
             if let (Some(scale), Some(range), Some(block)) = (i.scale, self.scales(), self.block(own.leaf)) {
-                // The scale takes the exponent of the block's first term, if the others can then be products.
-                let same: Vec<&Term> = terms.iter().filter(|other| self.block(other.leaf) == Some(block)).collect();
+                // The scale takes the exponent of the block's first term, as far as the other terms allow.
+                let same: Vec<&BenchTerm> =
+                    terms.iter().filter(|other| self.block(other.leaf) == Some(block)).collect();
                 let least = same.iter().map(|other| other.exponent - a.high - b.high).max()?;
                 let most = same.iter().map(|other| other.exponent - a.normal - b.normal).min()?;
                 let both = same[0].exponent.min(most).max(least).clamp(range.normal, range.high);
@@ -210,7 +211,7 @@ impl<'a> Bench<'a> {
         Some(case)
     }
 
-    /// The exponents of factors with these significands: normal numbers where that is possible, subnormal ones only where they count.
+    /// Exponents of factors with these significands; subnormal factors only if they keep their values.
     fn factors(&self, (x, y): (u128, u128), exponent: i32) -> Option<(i32, i32)> {
         let (a, b) = (Exponents::of(self.i.a), Exponents::of(self.i.b));
         let leading = |x: u128| x.checked_ilog2().unwrap_or(0) as i32;
@@ -232,7 +233,7 @@ impl<'a> Bench<'a> {
         Some((first, exponent - first))
     }
 
-    /// The block that scales a term.
+    /// Index of the block whose scale a term has.
     fn block(&self, leaf: Leaf) -> Option<usize> {
         match (self.i.scale, leaf) {
             (Some(scale), Leaf::Product(at)) => Some(Case::zeros(self.i).logical(self.i, at) / scale.block),
@@ -241,7 +242,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// The code of plus or minus significand * 2^exponent, if the format has it.
+/// Code of plus or minus significand * 2^exponent, if the format has it.
 pub(super) fn code(format: &Format, negative: bool, significand: u128, exponent: i32) -> Option<u64> {
     let value = Finite::exact(negative, significand, exponent);
     let code = format.encode(&Real::Finite(value), Rounding::Rz, Overflow::Saturate)?;

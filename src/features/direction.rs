@@ -1,20 +1,20 @@
-//! Which rounding does what answers show.
+//! The rounding that answers show.
 
 use crate::format::{Finite, Rounding};
 
-/// A value that was rounded: so many quarters of a unit, and how many units came out; of one sign.
+/// A rounded value: its size in quarters of a unit, the units that came out, and the sign of both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Rounded {
+pub(super) struct RoundedQuarters {
     pub negative: bool,
     pub quarters: u128,
     pub units: u128,
 }
 
-/// The name of what no rounding does.
+/// The word for results that no rounding gives.
 pub(super) const IRREGULAR: &str = "irregular";
 
-/// The rounding that does all of this; several where they would all do.
-pub(super) fn name(seen: &[Rounded]) -> String {
+/// The rounding that gives all these results, or several such roundings.
+pub(super) fn name(seen: &[RoundedQuarters]) -> String {
     let does = |own: &Rounding| {
         seen.iter().all(|seen| {
             let exact = Finite::exact(seen.negative, seen.quarters, -2);
@@ -28,7 +28,7 @@ pub(super) fn name(seen: &[Rounded]) -> String {
     }
 }
 
-/// The values that tell roundings apart: parity of the unit below, quarters above it, sign.
+/// Values that separate the roundings, as sign and quarters.
 pub(super) fn questions() -> impl Iterator<Item = (bool, u128)> {
     let quarters = [2, 6, 1, 3, 5, 7];
     [false, true].into_iter().flat_map(move |negative| quarters.map(|quarters| (negative, quarters)))

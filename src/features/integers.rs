@@ -1,18 +1,18 @@
-//! The features of sums of integers.
+//! Features of integer instructions.
 
 use super::{
-    Finding, Table,
-    bench::{Answer, Bench},
+    FeatureCells, FeatureFinding,
+    bench::{Bench, BenchAnswer},
     shows,
 };
 use crate::{Result, format::Format, isa::Case};
 
-/// The cells that integers have.
-pub(super) fn measure(bench: &mut Bench, table: &mut Table) -> Result<()> {
+/// Measures the features that integers have.
+pub(super) fn measure(bench: &mut Bench, table: &mut FeatureCells) -> Result<()> {
     let i = bench.i;
     let k = i.stored_k();
     let (high, low) = (i.d.largest(false), i.d.largest(true));
-    // Terms of 1, and of -1 where there are any.
+    // The terms are 1, or -1 where the formats have it.
     let one = |format: &Format| if format.bits == 1 { u64::from(!i.xor) } else { 1 };
     let minus = |format: &Format| (format.largest(true) != 0 && format.bits > 1).then(|| format.code_mask());
     let terms = |negative: &[bool], c: u64| {
@@ -54,14 +54,14 @@ pub(super) fn measure(bench: &mut Bench, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// What becomes of a sum one above the largest number, of one below the smallest, and of one that comes back.
+/// The overflow of a sum above the largest number, below the smallest, and of one that returns into range.
 fn overflow(
-    (above, high, low): (&Option<Answer>, u64, u64),
-    below: &Option<Answer>,
-    (back, whole): (&Option<Answer>, u64),
-) -> Finding {
+    (above, high, low): (&Option<BenchAnswer>, u64, u64),
+    below: &Option<BenchAnswer>,
+    (back, whole): (&Option<BenchAnswer>, u64),
+) -> FeatureFinding {
     let Some(above) = above else { return Err("the formats hold no such operands".into()) };
-    let agrees = |answer: &Option<Answer>, code: u64| answer.as_ref().is_none_or(|answer| answer.code == code);
+    let agrees = |answer: &Option<BenchAnswer>, code: u64| answer.as_ref().is_none_or(|answer| answer.code == code);
     let word = match above.code {
         code if code == low && agrees(below, high) => "wraps",
         code if code == high && agrees(below, low) && agrees(back, whole) => "saturates",

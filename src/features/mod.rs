@@ -1,9 +1,8 @@
-//! The features of a matrix instruction that the literature lists, each measured: a few directed inputs are asked of a device, and
-//! what they say is put in a word or two, with the input that says it.
+//! The features of a matrix instruction that the literature lists, each measured by a few directed inputs.
 //!
-//! Nothing is assumed of the device but that it answers. The order of the sum comes first ([`crate::tree`]), because it says which
-//! terms meet in one step; every other input is made for that order. What the formats of an instruction hold no operands for is
-//! not guessed: its cell is `-`, with the reason.
+//! Nothing is assumed about the device. The order of the sum comes first ([`crate::tree`]), because it shows which terms meet in one
+//! step; all other inputs are made for that order. A feature that the formats cannot show is not guessed: its cell is `-`, with the
+//! reason.
 
 mod alignment;
 mod asking;
@@ -31,27 +30,27 @@ use crate::{
     isa::{Case, Instruction},
     tree,
 };
-use bench::{Answer, Ask, Bench};
-use steps::Steps;
+use bench::{Ask, Bench, BenchAnswer};
+use steps::FeatureSteps;
 
-/// A feature that was measured.
+/// The measurement of a feature.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cell {
+pub struct FeatureCell {
     /// The feature.
     pub feature: &'static Feature,
-    /// What was found, in a word or two; `None` where it cannot be asked.
+    /// The result in a word or two; `None` where the formats cannot show the feature.
     pub found: Option<String>,
-    /// Why it cannot be asked, or what else is to be known.
+    /// Why the formats cannot show the feature.
     pub remark: Option<String>,
-    /// An input that shows it.
-    pub witness: Option<Shown>,
-    /// What it rests on: the device that was asked, or what the keys of its model do. `None` where a model cannot be asked.
+    /// An input that shows the result.
+    pub witness: Option<FeatureWitness>,
+    /// The evidence: the measurement, or the evidence for the keys of a model. `None` where a model has no result.
     pub rests_on: Option<(EvidenceKind, String)>,
 }
 
-/// An input, and what the device answered.
+/// An input and its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shown {
+pub struct FeatureWitness {
     /// The operands.
     pub case: Case,
     /// The code of D.
@@ -63,30 +62,30 @@ pub struct Shown {
 pub struct Features {
     /// The instruction.
     pub instruction: Instruction,
-    /// The cells, in the order of [`FEATURES`]; of integers those that they have.
-    pub cells: Vec<Cell>,
-    /// How many inputs were asked, those that found the order included.
+    /// The measured features, in the order of [`FEATURES`]; integers have fewer.
+    pub cells: Vec<FeatureCell>,
+    /// Number of inputs asked, including those for the order.
     pub asked: usize,
-    /// What the device gave for all of them, if it gave one thing: it has no arithmetic then.
+    /// The one value that the device gave for all inputs, if it did: it then has no arithmetic.
     pub uniform: Option<Uniform>,
 }
 
 impl Features {
-    /// What was found of the feature with this name; `None` where it cannot be asked.
+    /// The result of the feature `name`, if there is one.
     pub fn found(&self, name: &str) -> Option<&str> {
         self.cell(name)?.found.as_deref()
     }
 
-    /// What that rests on; `None` where it cannot be asked.
+    /// The evidence for the feature `name`, if there is a result.
     pub fn evidence(&self, name: &str) -> Option<EvidenceKind> {
         self.cell(name)?.rests_on.as_ref().map(|(kind, _)| *kind)
     }
 
-    fn cell(&self, name: &str) -> Option<&Cell> {
+    fn cell(&self, name: &str) -> Option<&FeatureCell> {
         self.cells.iter().find(|cell| cell.feature.name == name)
     }
 
-    /// The same with what each cell rests on: for a simulated device what the keys of its rule do, else the measurement.
+    /// Adds the evidence of each result: for a model the evidence of its keys, else the measurement.
     fn resting_on(mut self, device: &dyn Device) -> Features {
         let rule = device.model().and_then(|model| model.rule(&self.instruction));
         for cell in &mut self.cells {
@@ -103,24 +102,24 @@ impl Features {
     }
 }
 
-impl From<&Answer> for Shown {
-    fn from(answer: &Answer) -> Shown {
-        Shown { case: answer.case.clone(), d: answer.code }
+impl From<&BenchAnswer> for FeatureWitness {
+    fn from(answer: &BenchAnswer) -> FeatureWitness {
+        FeatureWitness { case: answer.case.clone(), d: answer.code }
     }
 }
 
-/// What a measurement says: the words, and the answer that shows them; or why there is nothing to ask.
-type Finding = std::result::Result<(String, Option<Shown>), String>;
+/// The result of a measurement in words, with its witness; or the reason why there is none.
+type FeatureFinding = std::result::Result<(String, Option<FeatureWitness>), String>;
 
-/// A finding that an answer shows.
-fn shows(words: impl Into<String>, answer: &Answer) -> Finding {
+/// A result with its witness.
+fn shows(words: impl Into<String>, answer: &BenchAnswer) -> FeatureFinding {
     Ok((words.into(), Some(answer.into())))
 }
 
-/// The features of an instruction whose cases `ask` answers, with what is found of positions: those until what ended it early.
-fn measured<'a>(i: &'a Instruction, position: Finding, ask: &'a mut Ask<'a>) -> (Features, Result<()>) {
+/// Measures the features of an instruction whose cases `ask` answers; with an error, the features until then.
+fn measured<'a>(i: &'a Instruction, position: FeatureFinding, ask: &'a mut Ask<'a>) -> (Features, Result<()>) {
     let mut bench = Bench::new(i, ask);
-    let mut table = Table::default();
+    let mut table = FeatureCells::default();
     let outcome = match i.d.is_integer() {
         true => integers::measure(&mut bench, &mut table),
         false => floating(&mut bench, &mut table),
@@ -131,15 +130,15 @@ fn measured<'a>(i: &'a Instruction, position: Finding, ask: &'a mut Ask<'a>) -> 
     (Features { instruction: i.clone(), cells, asked: bench.asked, uniform: None }, outcome)
 }
 
-/// The features of sums of floating-point numbers.
-fn floating(bench: &mut Bench, table: &mut Table) -> Result<()> {
+/// Measures the features of floating-point instructions.
+fn floating(bench: &mut Bench, table: &mut FeatureCells) -> Result<()> {
     range::subnormals(bench, table)?;
     specials::measure(bench, table)?;
     range::overflow(bench, table)?;
     let found = tree::find(bench.i, &mut |cases| bench.codes(cases));
     let order = match found {
         Ok(found) => found.order,
-        // The formats hold no terms whose order could be seen.
+        // The formats hold no terms that show an order.
         Err(error) if matches!(error, Error::Request { .. }) => {
             table.rest(&error.to_string());
             return Ok(());
@@ -147,7 +146,7 @@ fn floating(bench: &mut Bench, table: &mut Table) -> Result<()> {
         Err(error) => return Err(error),
     };
     order::measure(&order, table);
-    let steps = Steps::of(&order);
+    let steps = FeatureSteps::of(&order);
     results::products(bench, &steps, table)?;
     range::products(bench, &steps, table)?;
     let cut = alignment::measure(bench, &steps, table)?;
@@ -157,29 +156,29 @@ fn floating(bench: &mut Bench, table: &mut Table) -> Result<()> {
     monotonicity::measure(bench, &steps, &cut, table)
 }
 
-/// The cells under way.
+/// Measurements so far.
 #[derive(Default)]
-struct Table {
-    cells: Vec<Cell>,
+struct FeatureCells {
+    cells: Vec<FeatureCell>,
 }
 
-impl Table {
-    /// What was found of the feature with this name.
-    fn put(&mut self, name: &'static str, finding: Finding) {
+impl FeatureCells {
+    /// Adds the result of the feature `name`.
+    fn put(&mut self, name: &'static str, finding: FeatureFinding) {
         let feature = list::named(name);
         let (found, remark, witness) = match finding {
             Ok((found, witness)) => (Some(found), None, witness),
             Err(why) => (None, Some(why), None),
         };
-        self.cells.push(Cell { feature, found, remark, witness, rests_on: None });
+        self.cells.push(FeatureCell { feature, found, remark, witness, rests_on: None });
     }
 
-    /// What was found of the feature with this name.
+    /// The result of the feature `name`, if there is one.
     fn found(&self, name: &str) -> Option<&str> {
         self.cells.iter().find(|cell| cell.feature.name == name)?.found.as_deref()
     }
 
-    /// All features that have no cell yet cannot be asked.
+    /// Marks all features without a result as not testable, for the reason `why`.
     fn rest(&mut self, why: &str) {
         for feature in FEATURES.iter().filter(|feature| feature.name != "position") {
             if !self.cells.iter().any(|cell| cell.feature == feature) {

@@ -1,24 +1,29 @@
-//! Whether a result can fall when no term does.
+//! Monotonicity: a result must not fall when no term falls.
 //!
-//! A sum that is aligned to its largest term does: where that term grows by an exponent, or a product of the same value has
-//! factors with larger exponents, small terms beside it lose their last bit, together more than it has grown (Mikaitis,
-//! "Monotonicity of Multi-Term Floating-Point Adders", arXiv:2304.01407).
+//! A sum that is aligned to its largest term violates it. If that term moves to the next exponent, or an equal product has factors with
+//! larger exponents, the small terms lose their last bit, together more than the largest term has grown (Mikaitis, "Monotonicity of
+//! Multi-Term Floating-Point Adders", arXiv:2304.01407).
 
 use super::{
-    Table,
-    alignment::Cuts,
-    bench::{Answer, Bench, Term, power, term},
+    FeatureCells,
+    alignment::AlignmentCuts,
+    bench::{Bench, BenchAnswer, BenchTerm, power, term},
     shows,
-    steps::Steps,
+    steps::FeatureSteps,
 };
 use crate::{Result, tree::Leaf};
 
-/// Asks pairs of sums, of which no term of the second is below that of the first.
-pub(super) fn measure(bench: &mut Bench, steps: &Steps, cuts: &Cuts, table: &mut Table) -> Result<()> {
+/// Asks pairs of sums in which no term of the second is below its counterpart in the first.
+pub(super) fn measure(
+    bench: &mut Bench,
+    steps: &FeatureSteps,
+    cuts: &AlignmentCuts,
+    table: &mut FeatureCells,
+) -> Result<()> {
     let known = steps.aligned().zip(cuts.products.as_ref().filter(|cut| !cut.limited));
     let Some((step, cut)) = known else {
         let finding = match steps.aligned() {
-            Some(_) => Err("it is not seen how much alignment keeps".into()),
+            Some(_) => Err("the width of the alignment is unknown".into()),
             None => Ok(("not seen".into(), None)),
         };
         table.put("monotonicity", finding);
@@ -26,9 +31,9 @@ pub(super) fn measure(bench: &mut Bench, steps: &Steps, cuts: &Cuts, table: &mut
     };
     let e = bench.top();
     let leaves = cuts.leaves(step);
-    // Lost beside a term of 2^e, kept beside one below.
+    // Small terms are lost next to 2^e, and kept next to a smaller term.
     let small = |leaf: &Leaf| power(*leaf, false, e - 1 - cut.bits);
-    let mut pairs: Vec<[Vec<Term>; 2]> = Vec::new();
+    let mut pairs: Vec<[Vec<BenchTerm>; 2]> = Vec::new();
     let precision = bench.i.c.fraction_bits() as i32 + 1;
     if step.has_c() {
         let below = term(Leaf::C, false, ((1 << precision) - 1, 1), e - precision);
@@ -36,23 +41,23 @@ pub(super) fn measure(bench: &mut Bench, steps: &Steps, cuts: &Cuts, table: &mut
     }
     if let [first, others @ ..] = &leaves[..] {
         let values = [term(*first, false, (3, 3), e - 3), term(*first, false, (9, 1), e - 3)];
-        let mut rest: Vec<Term> = others.iter().map(small).collect();
+        let mut rest: Vec<BenchTerm> = others.iter().map(small).collect();
         if step.has_c() {
             rest.push(small(&Leaf::C));
         }
         pairs.push(with(values, rest.clone()));
-        // The same just above half a unit of the result, for those that round to nearest.
+        // Just above half a unit of the result, for results rounded to nearest.
         if let [half, others @ ..] = others {
             for width in [bench.i.d.fraction_bits() as i32 + 1, 14] {
-                let mut rest: Vec<Term> = others.iter().map(small).collect();
+                let mut rest: Vec<BenchTerm> = others.iter().map(small).collect();
                 rest.push(power(*half, false, e - width));
                 pairs.push(with(values, rest));
             }
         }
     }
-    let sums: Vec<Vec<Term>> = pairs.into_iter().flatten().collect();
+    let sums: Vec<Vec<BenchTerm>> = pairs.into_iter().flatten().collect();
     let answers = bench.sums(&sums)?;
-    let falls = |pair: &&[Option<Answer>]| match pair {
+    let falls = |pair: &&[Option<BenchAnswer>]| match pair {
         [Some(x), Some(y)] => match (x.finite(), y.finite()) {
             (Some(x), Some(y)) => !x.is_zero() && x.minus(&y).significand != 0 && !x.minus(&y).negative,
             _ => false,
@@ -69,7 +74,7 @@ pub(super) fn measure(bench: &mut Bench, steps: &Steps, cuts: &Cuts, table: &mut
     Ok(())
 }
 
-/// Two sums that differ in their first term.
-fn with([x, y]: [Term; 2], rest: Vec<Term>) -> [Vec<Term>; 2] {
+/// Two sums that differ in the first term.
+fn with([x, y]: [BenchTerm; 2], rest: Vec<BenchTerm>) -> [Vec<BenchTerm>; 2] {
     [x, y].map(|first| [&[first][..], &rest[..]].concat())
 }

@@ -1,6 +1,6 @@
-//! The order of the sum, where c enters, and whether elements of D are alike.
+//! The order of the sum, the place of c, and the position within D.
 
-use super::{Finding, Shown, Table};
+use super::{FeatureCells, FeatureFinding, FeatureWitness};
 use crate::{
     Result,
     device::{Batches, Device},
@@ -9,11 +9,11 @@ use crate::{
     tree::{self, Leaf, Manner, Order, notation},
 };
 
-/// Cases that are asked in every element.
+/// Number of cases asked in every element.
 const CASES: usize = 4;
 
-/// The cells that follow from the order alone.
-pub(super) fn measure(order: &Order, table: &mut Table) {
+/// Adds the features that follow from the order.
+pub(super) fn measure(order: &Order, table: &mut FeatureCells) {
     table.put("order", Ok((words(order), None)));
     table.put("c", Ok((entry_of_c(order).into(), None)));
 }
@@ -23,7 +23,7 @@ pub fn words(order: &Order) -> String {
     notation(order)
 }
 
-/// Where c enters, in words.
+/// The place where c enters, in words.
 pub fn entry_of_c(order: &Order) -> &'static str {
     let is_c = |part: &Order| *part == Order::Leaf(Leaf::C);
     let is_leaf = |part: &Order| matches!(part, Order::Leaf(_));
@@ -44,12 +44,12 @@ pub fn entry_of_c(order: &Order) -> &'static str {
     }
 }
 
-/// Whether a part is a sum without loss of its own.
+/// Whether a part is an exact sum.
 pub(super) fn is_exact(part: &Order) -> bool {
     matches!(part, Order::Meeting(meeting) if meeting.manner == Manner::Exact)
 }
 
-/// Whether the same operands give the same wherever they stand; where they do not, the element that is asked alone.
+/// Measures whether position or neighbours change a result; if so, returns the element to ask from then on.
 ///
 /// # Errors
 /// Those of the device.
@@ -57,17 +57,18 @@ pub(super) fn position(
     device: &mut dyn Device,
     batches: &mut Batches,
     i: &Instruction,
-) -> Result<(Option<(usize, usize)>, Finding)> {
+) -> Result<(Option<(usize, usize)>, FeatureFinding)> {
     let drawn = Sequence::Random { seed: 0 }.tiles(i, 0, CASES);
     let cases: Vec<Case> = (0..CASES).map(|tile| drawn.case(i, tile, 0, 0)).collect();
-    let finding = |word: &str, at: usize, d: u64| Ok((word.to_string(), Some(Shown { case: cases[at].clone(), d })));
-    // A model computes each element apart, by the same program.
+    let finding =
+        |word: &str, at: usize, d: u64| Ok((word.to_string(), Some(FeatureWitness { case: cases[at].clone(), d })));
+    // A model computes each element with the same program.
     if device.model().is_some() {
         let codes = tree::ask(device, batches, i, None, &cases[..1])?;
         return Ok((None, finding("none", 0, codes[0])));
     }
     let last = (i.m - 1, i.n - 1);
-    // Of each case: everywhere, then alone in the first and in the last element.
+    // Each case is asked in all elements, then alone in the first and in the last element.
     let mut tiles = Tiles::zeros(i, 3 * CASES);
     for (at, case) in cases.iter().enumerate() {
         for row in 0..i.m {
@@ -91,7 +92,7 @@ pub(super) fn position(
     Ok((None, finding("none", 0, outputs.get(0))))
 }
 
-/// The outputs of a tile: the first, and the others.
+/// The first output of a tile, and all others.
 fn everywhere(outputs: &Codes, tile: usize, each: usize) -> (u64, Vec<u64>) {
     let at = tile * each;
     (outputs.get(at), (at + 1..at + each).map(|at| outputs.get(at)).collect())

@@ -1,10 +1,10 @@
-//! The ends of the range: subnormal operands and results, and sums and products beyond the largest number.
+//! The ends of the range: subnormal numbers, overflow, and products beyond the largest number.
 
 use super::{
-    Finding, Table,
-    bench::{Answer, Bench, Exponents, code, power},
+    FeatureCells, FeatureFinding,
+    bench::{Bench, BenchAnswer, Exponents, code, power},
     shows,
-    steps::Steps,
+    steps::FeatureSteps,
 };
 use crate::{
     Result,
@@ -13,11 +13,11 @@ use crate::{
     tree::Leaf,
 };
 
-/// The product that is asked where any will do.
+/// The product that is asked where any product serves.
 const FIRST: Leaf = Leaf::Product(0);
 
-/// Subnormal operands and results.
-pub(super) fn subnormals(bench: &mut Bench, table: &mut Table) -> Result<()> {
+/// Measures subnormal operands and results.
+pub(super) fn subnormals(bench: &mut Bench, table: &mut FeatureCells) -> Result<()> {
     let factors = [factor(bench, true)?, factor(bench, false)?];
     let of_factors = match &factors {
         [Ok((x, shown)), Ok((y, _))] if x == y => Ok((x.clone(), shown.clone())),
@@ -38,8 +38,8 @@ pub(super) fn subnormals(bench: &mut Bench, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// What a term that should be `value` came out as.
-fn became(answer: Option<Answer>, value: Finite, zero: Finite) -> Finding {
+/// The word for the answer to a term of this value.
+fn became(answer: Option<BenchAnswer>, value: Finite, zero: Finite) -> FeatureFinding {
     let answer = answer.ok_or("the formats hold no such operands")?;
     let word = match () {
         () if answer.is(value) => "kept",
@@ -49,8 +49,8 @@ fn became(answer: Option<Answer>, value: Finite, zero: Finite) -> Finding {
     shows(word, &answer)
 }
 
-/// A subnormal factor, times a power of two that makes the product normal in D.
-fn factor(bench: &mut Bench, of_a: bool) -> Result<Finding> {
+/// Measures a subnormal factor times a power of two, with a product that is normal in D.
+fn factor(bench: &mut Bench, of_a: bool) -> Result<FeatureFinding> {
     let i = bench.i;
     let (own, other): (&Format, &Format) = if of_a { (i.a, i.b) } else { (i.b, i.a) };
     let (range, others, d) = (Exponents::of(own), Exponents::of(other), Exponents::of(i.d));
@@ -61,7 +61,7 @@ fn factor(bench: &mut Bench, of_a: bool) -> Result<Finding> {
     let large = (-small).clamp(others.normal, others.high);
     let exponent = small + large;
     if exponent < d.normal {
-        return Ok(Err(format!("no product of a subnormal number is normal in {}", i.d)));
+        return Ok(Err(format!("no product with a subnormal factor is normal in {}", i.d)));
     }
     let place = |case: Case| {
         let logical = case.logical(i, 0);
@@ -76,8 +76,8 @@ fn factor(bench: &mut Bench, of_a: bool) -> Result<Finding> {
     Ok(became(answer, Finite::exact(false, 1, exponent), Finite::zero(false)))
 }
 
-/// A subnormal c beside a product that makes the sum normal in D; where there is none so small, alone.
-fn addend(bench: &mut Bench) -> Result<Finding> {
+/// Measures a subnormal c, plus a product that makes the sum normal in D; without such a product, c alone.
+fn addend(bench: &mut Bench) -> Result<FeatureFinding> {
     let i = bench.i;
     let (c, d) = (Exponents::of(i.c), Exponents::of(i.d));
     let small = c.normal - 1;
@@ -85,7 +85,7 @@ fn addend(bench: &mut Bench) -> Result<Finding> {
         return Ok(Err(format!("{} has no subnormal numbers", i.c)));
     }
     if small < d.low {
-        return Ok(Err(format!("{} has no number so small", i.d)));
+        return Ok(Err(format!("{} has no numbers this small", i.d)));
     }
     let own = power(Leaf::C, false, small);
     let beside = if small < d.normal { bench.sum(vec![own, power(FIRST, false, d.normal)])? } else { None };
@@ -97,8 +97,8 @@ fn addend(bench: &mut Bench) -> Result<Finding> {
     Ok(became(alone, own.value(), Finite::zero(false)))
 }
 
-/// A subnormal product; where no normal operands have one, what became of a c.
-fn result(bench: &mut Bench, c: &Finding) -> Result<Finding> {
+/// Measures a subnormal product of normal operands; without one, the result for a subnormal c counts.
+fn result(bench: &mut Bench, c: &FeatureFinding) -> Result<FeatureFinding> {
     let i = bench.i;
     let d = Exponents::of(i.d);
     if d.low == d.normal {
@@ -111,7 +111,7 @@ fn result(bench: &mut Bench, c: &Finding) -> Result<Finding> {
     if answer.is_some() {
         return Ok(became(answer, own.value(), Finite::zero(false)));
     }
-    // A c that comes out as it is has been both.
+    // A subnormal c that comes out unchanged was also a subnormal D.
     let same = Exponents::of(i.c).normal == d.normal;
     match c {
         Ok((word, shown)) if same && word == "kept" => Ok(Ok((word.clone(), shown.clone()))),
@@ -119,8 +119,8 @@ fn result(bench: &mut Bench, c: &Finding) -> Result<Finding> {
     }
 }
 
-/// A sum beyond the largest number of D.
-pub(super) fn overflow(bench: &mut Bench, table: &mut Table) -> Result<()> {
+/// Measures a sum beyond the largest number of D.
+pub(super) fn overflow(bench: &mut Bench, table: &mut FeatureCells) -> Result<()> {
     let i = bench.i;
     let (c, d, products) = (Exponents::of(i.c), Exponents::of(i.d), bench.products());
     let precision = i.d.fraction_bits() as i32 + 1;
@@ -156,8 +156,8 @@ pub(super) fn overflow(bench: &mut Bench, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// A product beyond the largest number of D, beside a term that cancels half of it.
-pub(super) fn products(bench: &mut Bench, steps: &Steps, table: &mut Table) -> Result<()> {
+/// Measures a product beyond the largest number of D, plus a term that cancels half of it.
+pub(super) fn products(bench: &mut Bench, steps: &FeatureSteps, table: &mut FeatureCells) -> Result<()> {
     let d = Exponents::of(bench.i.d);
     let [large, half] = [d.high + 1, d.high];
     let mut sums = vec![vec![power(steps.beside_c(), false, large), power(Leaf::C, true, half)]];
@@ -166,7 +166,7 @@ pub(super) fn products(bench: &mut Bench, steps: &Steps, table: &mut Table) -> R
             sums.push(vec![power(x, false, large), power(y, true, half)]);
         }
     }
-    let answers: Vec<Answer> = bench.sums(&sums)?.into_iter().flatten().collect();
+    let answers: Vec<BenchAnswer> = bench.sums(&sums)?.into_iter().flatten().collect();
     let value = Finite::exact(false, 1, half);
     let kept = answers.iter().find(|answer| answer.is(value));
     let finding = match (kept, answers.first()) {

@@ -1,12 +1,12 @@
-//! What a step makes of its sum: how many bits it has, and how it is rounded.
+//! Results of steps: their width and rounding.
 
 use super::{
-    Finding, Shown, Table,
-    alignment::{Cuts, rounded},
-    bench::{Answer, Bench, Term, power, term},
-    direction::{self, Rounded},
+    FeatureCells, FeatureFinding, FeatureWitness,
+    alignment::{AlignmentCuts, rounded},
+    bench::{Bench, BenchAnswer, BenchTerm, power, term},
+    direction::{self, RoundedQuarters},
     shows,
-    steps::{Step, Steps},
+    steps::{FeatureStep, FeatureSteps},
 };
 use crate::{
     Result,
@@ -14,46 +14,46 @@ use crate::{
     tree::Leaf,
 };
 
-/// The most bits that are looked for where D does not bound them.
+/// Largest number of bits looked for where D is no bound.
 const MOST: i32 = 60;
 
-/// Where the result of a step is looked at: its base is 2^e, or twice that where there are two terms of it.
+/// Terms that show the result of a step: a base of 2^e, or of 2^(e + 1) from two terms, and a small term.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct StepPlace {
     base: [Option<Leaf>; 2],
-    /// A term that is added to the base without loss.
+    /// A term that is added to the base exactly.
     odd: Option<Leaf>,
-    /// The term below the base.
+    /// The small term.
     small: Leaf,
-    /// What takes the base away again, later.
+    /// The later term that cancels the base.
     outer: Option<Leaf>,
     /// Whether the small term is aligned to the base.
     aligned: bool,
 }
 
-impl Place {
-    /// The places that a step has.
-    fn of(step: &Step, outer: Option<Leaf>) -> Vec<Place> {
+impl StepPlace {
+    /// The choices of terms that a step offers.
+    fn of(step: &FeatureStep, outer: Option<Leaf>) -> Vec<StepPlace> {
         let aligned = step.aligns() && step.parts.len() > 2;
         let mut places = Vec::new();
         if let [x, z, ..] = &step.parts[..] {
-            places.push(Place { base: [Some(x.first), None], odd: x.second, small: z.first, outer, aligned });
+            places.push(StepPlace { base: [Some(x.first), None], odd: x.second, small: z.first, outer, aligned });
         }
         if let ([x, y, z, rest @ ..], true) = (&step.parts[..], aligned) {
             let odd = rest.first().map(|part| part.first).or(x.second);
-            places.push(Place { base: [Some(x.first), Some(y.first)], odd, small: z.first, outer, aligned });
+            places.push(StepPlace { base: [Some(x.first), Some(y.first)], odd, small: z.first, outer, aligned });
         }
         places
     }
 
-    /// The exponent of the base, whose terms have `e`.
+    /// Exponent of the base, whose terms have the exponent `e`.
     fn exponent(&self, e: i32) -> i32 {
         e + i32::from(self.base[1].is_some())
     }
 
-    /// The terms of the base, with another unit of 2^unit if it is odd; `None` where no term can have it.
-    fn base(&self, bench: &Bench, e: i32, negative: bool, odd: Option<i32>) -> Vec<Vec<Term>> {
-        let mut plain: Vec<Term> = self.base.iter().flatten().map(|leaf| power(*leaf, negative, e)).collect();
+    /// The terms of the base, plus 2^unit for an odd base; empty where no format holds them.
+    fn base(&self, bench: &Bench, e: i32, negative: bool, odd: Option<i32>) -> Vec<Vec<BenchTerm>> {
+        let mut plain: Vec<BenchTerm> = self.base.iter().flatten().map(|leaf| power(*leaf, negative, e)).collect();
         plain.extend(self.outer.map(|leaf| power(leaf, !negative, self.exponent(e))));
         let Some(unit) = odd else { return vec![plain] };
         let mut ways = Vec::new();
@@ -67,40 +67,45 @@ impl Place {
                 (terms, first)
             }));
         }
-        let mut ways: Vec<Vec<Term>> = ways.into_iter().map(|(terms, _)| terms).collect();
+        let mut ways: Vec<Vec<BenchTerm>> = ways.into_iter().map(|(terms, _)| terms).collect();
         ways.extend(self.odd.map(|leaf| [&plain[..], &[power(leaf, negative, unit)]].concat()));
         ways.into_iter().find(|terms| bench.case(terms).is_some()).into_iter().collect()
     }
 }
 
-/// A width that was measured.
-struct Width {
+/// A measured width.
+struct SumWidth {
     bits: i32,
-    /// Whether the formats hold no smaller term, or alignment keeps none.
+    /// Whether the formats or the alignment hold no smaller term.
     limited: bool,
-    answer: Answer,
+    answer: BenchAnswer,
 }
 
-impl Width {
+impl SumWidth {
     fn words(&self) -> String {
         format!("{} bits{}", self.bits, if self.limited { " or more" } else { "" })
     }
 }
 
-/// Widths and roundings of the sums that are carried on, and of the last one.
-pub(super) fn measure(bench: &mut Bench, steps: &Steps, cuts: &Cuts, table: &mut Table) -> Result<()> {
-    let last = Place::of(&steps.all[0], None);
+/// Measures the width and rounding of inner sums and of the last sum.
+pub(super) fn measure(
+    bench: &mut Bench,
+    steps: &FeatureSteps,
+    cuts: &AlignmentCuts,
+    table: &mut FeatureCells,
+) -> Result<()> {
+    let last = StepPlace::of(&steps.all[0], None);
     let most = bench.i.d.fraction_bits() as i32 + 1;
     let width = widest(bench, &last, most)?;
     let inner = steps.all[1..].iter().rev().filter(|step| step.outer.is_some()).max_by_key(|step| step.parts.len());
-    let places = inner.map(|step| Place::of(step, step.outer));
+    let places = inner.map(|step| StepPlace::of(step, step.outer));
     let carried = match &places {
         Some(places) => widest(bench, places, MOST)?,
         None => None,
     };
     let unseen = || "the formats hold no such operands".to_string();
     let finding =
-        |width: Option<&Width>| width.map(|own| shows(own.words(), &own.answer)).unwrap_or_else(|| Err(unseen()));
+        |width: Option<&SumWidth>| width.map(|own| shows(own.words(), &own.answer)).unwrap_or_else(|| Err(unseen()));
     table.put("accumulator", finding(if places.is_some() { carried.as_ref() } else { width.as_ref() }));
     let sums = match (&places, &carried) {
         (Some(places), Some(width)) => rounding(bench, places, width.bits, cuts)?,
@@ -119,16 +124,16 @@ pub(super) fn measure(bench: &mut Bench, steps: &Steps, cuts: &Cuts, table: &mut
             let extra = cut.bits - (width.bits - 1);
             shows(extra.to_string(), &width.answer)
         }
-        (Some(_), _) => Err("it is not seen how much alignment keeps".into()),
+        (Some(_), _) => Err("the width of the alignment is unknown".into()),
         (None, _) => Err("no step aligns three products".into()),
     };
     table.put("extra bits", extra);
     Ok(())
 }
 
-/// The largest width at any of these places.
-fn widest(bench: &mut Bench, places: &[Place], most: i32) -> Result<Option<Width>> {
-    let mut best: Option<Width> = None;
+/// The largest width that any choice of terms shows.
+fn widest(bench: &mut Bench, places: &[StepPlace], most: i32) -> Result<Option<SumWidth>> {
+    let mut best: Option<SumWidth> = None;
     let e = bench.top();
     for place in places {
         let top = place.exponent(e);
@@ -139,9 +144,9 @@ fn widest(bench: &mut Bench, places: &[Place], most: i32) -> Result<Option<Width
             Some(terms)
         };
         let furthest = (most - 1).min(top - bench.visible);
-        let sums: Vec<Vec<Term>> = (1..=furthest).map_while(with).collect();
-        let answers: Vec<Answer> = bench.sums(&sums)?.into_iter().map_while(|answer| answer).collect();
-        let exact = |(answer, below): &(&Answer, i32)| {
+        let sums: Vec<Vec<BenchTerm>> = (1..=furthest).map_while(with).collect();
+        let answers: Vec<BenchAnswer> = bench.sums(&sums)?.into_iter().map_while(|answer| answer).collect();
+        let exact = |(answer, below): &(&BenchAnswer, i32)| {
             let small = Finite::exact(false, 1, top - below);
             answer.is(if place.outer.is_some() { small } else { base.plus(&small) })
         };
@@ -150,21 +155,21 @@ fn widest(bench: &mut Bench, places: &[Place], most: i32) -> Result<Option<Width
         if let Some(answer) = count.checked_sub(1).and_then(|at| answers.get(at)).cloned()
             && best.as_ref().is_none_or(|best| best.bits <= count as i32)
         {
-            best = Some(Width { bits: count as i32 + 1, limited, answer });
+            best = Some(SumWidth { bits: count as i32 + 1, limited, answer });
         }
     }
     Ok(best)
 }
 
-/// How sums of so many bits are rounded at these places.
-fn rounding(bench: &mut Bench, places: &[Place], width: i32, cuts: &Cuts) -> Result<Finding> {
+/// Measures how sums of `width` bits are rounded.
+fn rounding(bench: &mut Bench, places: &[StepPlace], width: i32, cuts: &AlignmentCuts) -> Result<FeatureFinding> {
     let e = bench.top();
-    let mut seen: Vec<Rounded> = Vec::new();
+    let mut seen: Vec<RoundedQuarters> = Vec::new();
     let mut shown = None;
     for place in places {
         let top = place.exponent(e);
         let unit = top - (width - 1);
-        // What alignment cuts off says nothing of the rounding.
+        // Terms below the alignment's last bit show nothing about the rounding.
         let last = |leaf| cuts.last(leaf, e).filter(|_| place.aligned);
         let mut questions = Vec::new();
         for (negative, quarters) in direction::questions() {
@@ -178,7 +183,7 @@ fn rounding(bench: &mut Bench, places: &[Place], width: i32, cuts: &Cuts) -> Res
             terms.push(term(place.small, negative, (rest, 1), unit - 2));
             questions.push((negative, quarters, terms));
         }
-        let sums: Vec<Vec<Term>> = questions.iter().map(|(.., terms)| terms.clone()).collect();
+        let sums: Vec<Vec<BenchTerm>> = questions.iter().map(|(.., terms)| terms.clone()).collect();
         for ((negative, quarters, _), answer) in questions.into_iter().zip(bench.sums(&sums)?) {
             let Some(answer) = answer else { continue };
             let Real::Finite(value) = answer.value else { continue };
@@ -186,18 +191,18 @@ fn rounding(bench: &mut Bench, places: &[Place], width: i32, cuts: &Cuts) -> Res
             let left = if place.outer.is_some() { value } else { value.minus(&base) };
             seen.extend(rounded(&left, negative, quarters, unit));
             if quarters == 2 || shown.is_none() {
-                shown = Some(Shown::from(&answer));
+                shown = Some(FeatureWitness::from(&answer));
             }
         }
     }
     Ok(match seen.is_empty() {
-        true => Err("alignment cuts off what would be rounded".into()),
+        true => Err("alignment removes the bits that would be rounded".into()),
         false => Ok((direction::name(&seen), shown)),
     })
 }
 
-/// Whether the last bit of the longest product counts: the rest of it is taken away.
-pub(super) fn products(bench: &mut Bench, steps: &Steps, table: &mut Table) -> Result<()> {
+/// Measures whether the last bit of the longest product counts, by cancelling all other bits.
+pub(super) fn products(bench: &mut Bench, steps: &FeatureSteps, table: &mut FeatureCells) -> Result<()> {
     let i = bench.i;
     let [x, y] = [i.a, i.b].map(|format| format.fraction_bits());
     let (ones, last) = ([(1u128 << x) + 1, (1u128 << y) + 1], -((x + y) as i32));
@@ -209,7 +214,7 @@ pub(super) fn products(bench: &mut Bench, steps: &Steps, table: &mut Table) -> R
             sums.push(vec![longest(p), power(q, true, 0), power(r, true, -(x as i32)), power(s, true, -(y as i32))]);
         }
     }
-    let answers: Vec<Answer> = bench.sums(&sums)?.into_iter().flatten().collect();
+    let answers: Vec<BenchAnswer> = bench.sums(&sums)?.into_iter().flatten().collect();
     let value = Finite::exact(false, 1, last);
     let finding = match (answers.iter().find(|answer| answer.is(value)), answers.first()) {
         (Some(answer), _) => shows("exact", answer),

@@ -1,8 +1,8 @@
-//! Infinities, NaN, and the signs of zeros.
+//! Special values: infinities, NaN, signs of zeros.
 
 use super::{
-    Finding, Table,
-    bench::{Answer, Bench, Exponents, code},
+    FeatureCells, FeatureFinding,
+    bench::{Bench, BenchAnswer, Exponents, code},
     shows,
 };
 use crate::{
@@ -11,8 +11,8 @@ use crate::{
     isa::Case,
 };
 
-/// The cells of special values.
-pub(super) fn measure(bench: &mut Bench, table: &mut Table) -> Result<()> {
+/// Measures special values.
+pub(super) fn measure(bench: &mut Bench, table: &mut FeatureCells) -> Result<()> {
     let infinities = infinities(bench)?;
     table.put("infinities", infinities);
     let nans = nans(bench)?;
@@ -22,7 +22,7 @@ pub(super) fn measure(bench: &mut Bench, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// The case whose first product has these factors, and this c; the rest is zero.
+/// The case with these factors of the first product and this c; all others are zero.
 fn first(bench: &Bench, a: Option<u64>, b: Option<u64>, c: Option<u64>) -> Option<Case> {
     let mut case = bench.case(&[])?;
     let logical = case.logical(bench.i, 0);
@@ -34,19 +34,19 @@ fn one(format: &Format, negative: bool) -> Option<u64> {
     code(format, negative, 1, 0)
 }
 
-/// The answers to cases with names, of those that there are.
-fn named<T>(bench: &mut Bench, cases: Vec<(T, Option<Case>)>) -> Result<Vec<(T, Answer)>> {
+/// The answers to those named cases that are `Some`.
+fn named<T>(bench: &mut Bench, cases: Vec<(T, Option<Case>)>) -> Result<Vec<(T, BenchAnswer)>> {
     let (names, cases): (Vec<T>, Vec<Option<Case>>) = cases.into_iter().unzip();
     let answers = bench.cases(cases)?;
     Ok(names.into_iter().zip(answers).filter_map(|(name, answer)| Some((name, answer?))).collect())
 }
 
-fn infinities(bench: &mut Bench) -> Result<Finding> {
+fn infinities(bench: &mut Bench) -> Result<FeatureFinding> {
     let i = bench.i;
     let zero = |format: &Format| format.zero(false);
     let (a, b, c) = (i.a.infinity(false), i.b.infinity(false), i.c.infinity(false));
     let minus = i.c.infinity(true);
-    // What IEEE 754 has: an infinity of this sign, or NaN.
+    // The result of IEEE 754: an infinity of this sign, or NaN.
     let (plus, less, nan) = (Some(false), Some(true), None);
     let cases = vec![
         (("c = infinity", plus), first(bench, zero(i.a), zero(i.b), c)),
@@ -59,13 +59,13 @@ fn infinities(bench: &mut Bench) -> Result<Finding> {
         (("infinity - infinity", nan), first(bench, a, one(i.b, false), minus)),
     ];
     let answers = named(bench, cases)?;
-    let right = |((_, ieee), answer): &&((&str, Option<bool>), Answer)| match (ieee, answer.value) {
+    let right = |((_, ieee), answer): &&((&str, Option<bool>), BenchAnswer)| match (ieee, answer.value) {
         (Some(negative), Real::Infinity { negative: own }) => *negative == own,
         (None, Real::Nan) => true,
         _ => false,
     };
-    let wrong: Vec<&((&str, Option<bool>), Answer)> = answers.iter().filter(|own| !right(own)).collect();
-    let word = |answer: &Answer| match answer.value {
+    let wrong: Vec<&((&str, Option<bool>), BenchAnswer)> = answers.iter().filter(|own| !right(own)).collect();
+    let word = |answer: &BenchAnswer| match answer.value {
         Real::Nan => "NaN".to_string(),
         Real::Infinity { negative } => format!("{}infinity", if negative { "-" } else { "" }),
         Real::Finite(_) => i.d.decode(answer.code).decimal(),
@@ -81,51 +81,51 @@ fn infinities(bench: &mut Bench) -> Result<Finding> {
     })
 }
 
-/// A NaN with this payload (of few bits), quiet or not; the format's own where it has no room.
+/// A NaN with this short payload, quiet or signalling; the format's canonical NaN if there is no room.
 fn nan(format: &Format, payload: u64, quiet: bool, negative: bool) -> Option<u64> {
     let canonical = format.nan()?;
     let (Some(float), Some(infinity)) = (format.float(), format.infinity(negative)) else { return Some(canonical) };
     let leading = float.trailing_bits.checked_sub(1)?;
-    // In the leading bits, which every conversion keeps.
+    // Conversions keep the leading bits.
     let field = payload << leading.saturating_sub(2) | u64::from(quiet) << leading;
     let code = infinity | (field & ((1 << float.trailing_bits) - 1)) << float.padding_bits;
     Some(if format.value(code) == Real::Nan { code } else { canonical })
 }
 
-/// An operand.
+/// An operand that may be NaN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Operand {
+enum SpecialOperand {
     A,
     B,
     C,
 }
 
 /// An operand and its name.
-type Named = (Operand, &'static str);
-/// Two operands that are NaN at once, with their codes.
-type Rivals = (Named, Named, [(Operand, Option<u64>); 2]);
+type NamedOperand = (SpecialOperand, &'static str);
+/// Two operands that are both NaN, with their codes.
+type Rivals = (NamedOperand, NamedOperand, [(SpecialOperand, Option<u64>); 2]);
 
-const OPERANDS: [Named; 3] = [(Operand::A, "a"), (Operand::B, "b"), (Operand::C, "c")];
+const OPERANDS: [NamedOperand; 3] = [(SpecialOperand::A, "a"), (SpecialOperand::B, "b"), (SpecialOperand::C, "c")];
 
-fn nans(bench: &mut Bench) -> Result<Finding> {
+fn nans(bench: &mut Bench) -> Result<FeatureFinding> {
     let i = bench.i;
     let zero = |format: &Format| format.zero(false);
-    let of = |operand: Operand| -> &'static Format {
+    let of = |operand: SpecialOperand| -> &'static Format {
         match operand {
-            Operand::A => i.a,
-            Operand::B => i.b,
-            Operand::C => i.c,
+            SpecialOperand::A => i.a,
+            SpecialOperand::B => i.b,
+            SpecialOperand::C => i.c,
         }
     };
-    // Each operand is a NaN or 1.
-    let with = |bench: &Bench, which: &[(Operand, Option<u64>)]| {
-        let value = |operand: Operand| match which.iter().find(|(own, _)| *own == operand) {
+    // Each operand is 1 or a NaN.
+    let with = |bench: &Bench, which: &[(SpecialOperand, Option<u64>)]| {
+        let value = |operand: SpecialOperand| match which.iter().find(|(own, _)| *own == operand) {
             Some((_, nan)) => *nan,
             None => one(of(operand), false),
         };
-        first(bench, value(Operand::A), value(Operand::B), value(Operand::C))
+        first(bench, value(SpecialOperand::A), value(SpecialOperand::B), value(SpecialOperand::C))
     };
-    // NaN of operations.
+    // NaN made by invalid operations.
     let made = vec![
         ("", first(bench, i.a.infinity(false), zero(i.b), zero(i.c))),
         ("", first(bench, zero(i.a), i.b.infinity(false), zero(i.c))),
@@ -152,14 +152,14 @@ fn nans(bench: &mut Bench) -> Result<Finding> {
     if let [code] = codes[..] {
         return Ok(shows(format!("one: {}", i.d.hex(code)), shown));
     }
-    // Which are passed on, quiet.
+    // Operands whose NaN is passed on, made quiet.
     let passed = |format: &Format, code: u64| {
         let (own, d) = (format.decode(code), i.d.float()?);
         let up = i64::from(d.trailing_bits) - i64::from(format.fraction_bits());
         let trailing = if up >= 0 { own.significand << up } else { own.significand >> -up };
         i.d.quiet_nan(own.negative, trailing)
     };
-    let passes: Vec<Named> = OPERANDS
+    let passes: Vec<NamedOperand> = OPERANDS
         .into_iter()
         .filter(|(operand, _)| {
             let mut own = single.iter().filter(|((of, ..), _)| of == operand).peekable();
@@ -173,7 +173,7 @@ fn nans(bench: &mut Bench) -> Result<Finding> {
         let all: Vec<String> = codes.iter().map(|code| i.d.hex(*code)).collect();
         return Ok(shows(all.join(", "), shown));
     }
-    // Of two NaN operands, which is passed on.
+    // The operand that wins if two are NaN.
     let mut before = Vec::new();
     for (at, x) in passes.iter().enumerate() {
         for y in &passes[at + 1..] {
@@ -182,8 +182,8 @@ fn nans(bench: &mut Bench) -> Result<Finding> {
         }
     }
     let answers = named(bench, before)?;
-    let wins = |own: &Named| {
-        let won = |((x, y, nans), answer): &&(Rivals, Answer)| {
+    let wins = |own: &NamedOperand| {
+        let won = |((x, y, nans), answer): &&(Rivals, BenchAnswer)| {
             let side = if own == x { 0 } else { 1 };
             (own == x || own == y) && nans[side].1.and_then(|code| passed(of(own.0), code)) == Some(answer.code)
         };
@@ -199,12 +199,12 @@ fn nans(bench: &mut Bench) -> Result<Finding> {
     Ok(shows(format!("passed on, {}{made}", order.join(" before ")), shown))
 }
 
-fn zero(bench: &mut Bench) -> Result<Finding> {
+fn zero(bench: &mut Bench) -> Result<FeatureFinding> {
     let i = bench.i;
     let (Some(minus_c), Some(plus_b)) = (i.c.zero(true), one(i.b, false)) else {
         return Ok(Err(format!("{} has no -0", i.c)));
     };
-    // All terms are -0, where A has one, and then one or two others.
+    // All terms are -0 if A has it; then one or two terms change.
     let all = bench.case(&[]).map(|mut case| {
         if let Some(minus) = i.a.zero(true).filter(|minus| Some(*minus) != i.a.zero(false)) {
             case.a.fill(minus);

@@ -1,9 +1,9 @@
-//! The steps of a sum, and what is true within one: how much room it has above its terms, and whether anything is normalised.
+//! The steps of a sum, their carry bits and their normalisation.
 
 use super::{
-    Table,
-    alignment::Cuts,
-    bench::{Bench, Term, power, term},
+    FeatureCells,
+    alignment::AlignmentCuts,
+    bench::{Bench, BenchTerm, power, term},
     order::is_exact,
     shows,
 };
@@ -14,47 +14,47 @@ use crate::{
 };
 
 /// The steps of a sum, the last one first.
-pub(super) struct Steps {
-    pub all: Vec<Step>,
+pub(super) struct FeatureSteps {
+    pub all: Vec<FeatureStep>,
 }
 
-/// A step: what it adds at once.
-pub(super) struct Step {
-    pub parts: Vec<Summand>,
+/// A step of a sum.
+pub(super) struct FeatureStep {
+    pub parts: Vec<StepPart>,
     pub manner: Manner,
-    /// A term that is added later.
+    /// A term that a later step adds.
     pub outer: Option<Leaf>,
 }
 
-/// What a step adds: a term, or a sum.
-pub(super) struct Summand {
+/// A part of a step: a term or a sum.
+pub(super) struct StepPart {
     /// Its first two terms.
     pub first: Leaf,
     pub second: Option<Leaf>,
-    /// Whether each of its terms comes as it is: there is one, or their sum is exact.
+    /// Whether its terms arrive unrounded: a single term, or an exact sum.
     pub direct: bool,
 }
 
-impl Step {
-    /// The products that it adds, one of each of its exact sums.
+impl FeatureStep {
+    /// The products that the step adds, one for each exact sum.
     pub(super) fn products(&self) -> Vec<Leaf> {
         self.parts.iter().filter(|part| part.direct && part.first != Leaf::C).map(|part| part.first).collect()
     }
 
-    /// Whether c is one of its terms.
+    /// Whether the step adds c.
     pub(super) fn has_c(&self) -> bool {
         self.parts.iter().any(|part| part.direct && part.first == Leaf::C)
     }
 
-    /// Whether it adds three or more at once, and may lose what is small.
+    /// Whether the step adds three or more parts at once and may lose small terms.
     pub(super) fn aligns(&self) -> bool {
         matches!(self.manner, Manner::Aligned | Manner::Undecided)
     }
 }
 
-impl Steps {
+impl FeatureSteps {
     /// The steps of an order.
-    pub(super) fn of(order: &Order) -> Steps {
+    pub(super) fn of(order: &Order) -> FeatureSteps {
         let mut all = Vec::new();
         let mut open = vec![(order, None)];
         while let Some((order, outer)) = open.pop() {
@@ -62,38 +62,43 @@ impl Steps {
             let part = |own: &Order| {
                 let mut leaves = own.leaves().into_iter();
                 let direct = matches!(own, Order::Leaf(_)) || is_exact(own);
-                Some(Summand { first: leaves.next()?, second: leaves.next(), direct })
+                Some(StepPart { first: leaves.next()?, second: leaves.next(), direct })
             };
-            let parts: Vec<Summand> = meeting.parts.iter().filter_map(part).collect();
+            let parts: Vec<StepPart> = meeting.parts.iter().filter_map(part).collect();
             for (at, own) in meeting.parts.iter().enumerate().rev().filter(|(_, own)| !is_exact(own)) {
                 let other = parts.iter().enumerate().find(|(other, _)| *other != at).map(|(_, part)| part.first);
                 open.push((own, other));
             }
-            all.push(Step { parts, manner: meeting.manner, outer });
+            all.push(FeatureStep { parts, manner: meeting.manner, outer });
         }
-        Steps { all }
+        FeatureSteps { all }
     }
 
     /// The step that aligns the most products.
-    pub(super) fn aligned(&self) -> Option<&Step> {
-        let several = |step: &&Step| step.aligns() && step.parts.len() > 2;
+    pub(super) fn aligned(&self) -> Option<&FeatureStep> {
+        let several = |step: &&FeatureStep| step.aligns() && step.parts.len() > 2;
         self.all.iter().rev().filter(several).max_by_key(|step| (step.products().len(), step.has_c()))
     }
 
-    /// The step that c is a term of.
-    pub(super) fn with_c(&self) -> Option<&Step> {
+    /// The step that adds c.
+    pub(super) fn with_c(&self) -> Option<&FeatureStep> {
         self.all.iter().find(|step| step.has_c())
     }
 
-    /// A product that meets c as soon as any does.
+    /// A product of the step that adds c.
     pub(super) fn beside_c(&self) -> Leaf {
         let products = self.with_c().map(|step| step.products()).unwrap_or_default();
         products.first().copied().unwrap_or(Leaf::Product(0))
     }
 }
 
-/// Room above the terms, and normalisation.
-pub(super) fn measure(bench: &mut Bench, steps: &Steps, cuts: &Cuts, table: &mut Table) -> Result<()> {
+/// Measures carry bits and normalisation.
+pub(super) fn measure(
+    bench: &mut Bench,
+    steps: &FeatureSteps,
+    cuts: &AlignmentCuts,
+    table: &mut FeatureCells,
+) -> Result<()> {
     let why = || match steps.all.iter().any(|step| step.manner == Manner::Exact) {
         true => "sums are exact".to_string(),
         false => "no step has three terms".to_string(),
@@ -107,13 +112,13 @@ pub(super) fn measure(bench: &mut Bench, steps: &Steps, cuts: &Cuts, table: &mut
     normalisation(bench, step, cuts, table)
 }
 
-/// More and more products of 9/4 * 2^e.
-fn carry(bench: &mut Bench, step: &Step, table: &mut Table) -> Result<()> {
+/// Measures carry bits with more and more products of 9/4 * 2^e.
+fn carry(bench: &mut Bench, step: &FeatureStep, table: &mut FeatureCells) -> Result<()> {
     let products = step.products();
     let counts: Vec<usize> =
         (1..=products.len()).filter(|count| count.is_power_of_two() || *count == products.len()).collect();
     let exponent = bench.top() - 2;
-    let sums: Vec<Vec<Term>> = counts
+    let sums: Vec<Vec<BenchTerm>> = counts
         .iter()
         .map(|count| products[..*count].iter().map(|leaf| term(*leaf, false, (3, 3), exponent)).collect())
         .collect();
@@ -132,10 +137,10 @@ fn carry(bench: &mut Bench, step: &Step, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Products and partial sums that have a bit above their exponent, beside a term of which alignment just keeps the last bit.
-fn normalisation(bench: &mut Bench, step: &Step, cuts: &Cuts, table: &mut Table) -> Result<()> {
+/// Measures normalisation: products and partial sums with a carry, plus a term whose last bit alignment just keeps.
+fn normalisation(bench: &mut Bench, step: &FeatureStep, cuts: &AlignmentCuts, table: &mut FeatureCells) -> Result<()> {
     let Some(cut) = cuts.products.as_ref().filter(|cut| !cut.limited) else {
-        table.put("normalisation", Err("it is not seen how much alignment keeps".into()));
+        table.put("normalisation", Err("the width of the alignment is unknown".into()));
         return Ok(());
     };
     let (e, leaves) = (bench.top(), cuts.leaves(step));

@@ -10,23 +10,23 @@ use crate::{
 };
 
 crate::rows! {
-    /// A feature of an instruction, as a device has it.
+    /// A feature of an instruction on a device.
     pub struct FeatureRow in "features" {
         /// The instruction.
         instruction: String => shown("instruction").if_varied().essential(),
         /// The feature.
         feature: &'static str => shown("feature").essential(),
-        /// What is asked.
+        /// The question that the feature answers.
         asks: &'static str => hidden(),
-        /// What was found; nothing where it cannot be asked.
+        /// The result; empty where the formats cannot show the feature.
         found: Option<String> => shown("found").essential(),
-        /// The kind of evidence that it rests on: measured on the device, or what the keys of a simulated one's model rest on.
+        /// Kind of evidence: measured on the device, or the evidence for the keys of a model.
         evidence: Option<EvidenceKind> => hidden().marks("found"),
         /// The evidence.
         rests_on: Option<String> => shown("rests on").if_varied(),
-        /// Why it cannot be asked.
+        /// Why the formats cannot show the feature.
         reason: Option<String> => hidden(),
-        /// The operands of an input that shows it, but for zeros.
+        /// The nonzero operands of an input that shows the result.
         operands: Option<String> => hidden(),
         /// D of this input, as a code.
         d: Option<String> => hidden(),
@@ -40,12 +40,12 @@ pub fn features<'a>(all: impl IntoIterator<Item = &'a Features>) -> Table {
     Table::of("Features", all.into_iter().flat_map(rows))
 }
 
-/// What was measured, in one sentence, of a device with this name; `None` where nothing was.
+/// The answer for the device `device`; `None` where nothing was measured.
 pub fn answer(all: &[Features], device: &str) -> Option<String> {
     match all {
         [] => None,
         [Features { uniform: Some(given), instruction, .. }] => {
-            Some(format!("{device} gives {given} for everything that was asked of {instruction}."))
+            Some(format!("{device} gives {given} for all inputs of {instruction}."))
         }
         [one] => {
             let named = ["order", "alignment", "result", "overflow"];
@@ -63,7 +63,7 @@ pub fn answer(all: &[Features], device: &str) -> Option<String> {
     }
 }
 
-/// Why features of an instruction cannot be asked, those for the same reason together; `None` where all can.
+/// The note on features without a result, grouped by reason; `None` where all have one.
 pub fn reasons(of: &Features) -> Option<String> {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for (reason, cell) in of.cells.iter().filter_map(|cell| Some((cell.remark.as_deref()?, cell))) {

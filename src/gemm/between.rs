@@ -16,7 +16,7 @@ use crate::{
     Error, Result,
     base::pace::UNASKED,
     device::{Attributes, ChosenAlgorithm, Device, ExecutionKind, Library, ModelDevice, Problem},
-    distinguish::{self, Distinction, Search, Verdict},
+    distinguish::{self, Distinction, DistinctionVerdict, SearchLimits},
     format::Format,
     isa,
 };
@@ -126,9 +126,9 @@ impl Between {
         }
         match &self.arithmetics {
             Some(Ok(told)) => words.push(match &told.verdict {
-                Verdict::Differ => "The arithmetics of the instructions differ.".into(),
-                Verdict::Same(why) => format!("The arithmetics of the instructions are the same: {why}."),
-                Verdict::NotFound => {
+                DistinctionVerdict::Differ => "The arithmetics of the instructions differ.".into(),
+                DistinctionVerdict::Same(why) => format!("The arithmetics of the instructions are the same: {why}."),
+                DistinctionVerdict::NotFound => {
                     format!("No input tells the arithmetics apart, of {} that were tried.", told.tried)
                 }
             }),
@@ -420,9 +420,9 @@ fn arithmetics(
     let mut devices = devices.into_iter();
     let (Some(one), Some(other)) = (devices.next(), devices.next()) else { return Ok(None) };
     let told = distinguish::distinguish(
-        distinguish::Side { device: one, instruction: x.1 },
-        distinguish::Side { device: other, instruction: y.1 },
-        &Search { cases: CASES, seed: 0, time: None },
+        distinguish::DeviceInstruction { device: one, instruction: x.1 },
+        distinguish::DeviceInstruction { device: other, instruction: y.1 },
+        &SearchLimits { cases: CASES, seed: 0, time: None },
     );
     match told {
         Ok(told) => Ok(Some(Ok(told))),

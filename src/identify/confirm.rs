@@ -66,7 +66,7 @@ pub fn confirm(
     watch: &mut dyn FnMut(&State) -> Result<()>,
 ) -> Result<Confirmation> {
     let HeldOut { seed, cases, budget, time } = held_out;
-    let model = found.model().ok_or_else(|| Error::request(format!("nothing was found of {}", found.instruction)))?;
+    let model = found.model().ok_or_else(|| Error::request(format!("no rule was found for {}", found.instruction)))?;
     let instruction = &found.instruction;
     let mut purse = Purse(budget);
     let all_missed = all_missed(found, &model)?;
@@ -84,7 +84,7 @@ pub fn confirm(
     let most = (purse.rest() - purse.rest() / KEPT).div_ceil(2);
     let cases = cases.min(most.saturating_mul((instruction.m * instruction.n) as u64));
     if purse.rest() < 2 {
-        return Err(Error::request(format!("{instruction}: no tile is left for a held-out run")));
+        return Err(Error::request(format!("{instruction}: the budget has no tiles for a held-out run")));
     }
     let run = Run::new(instruction, device, &model, sequence, Some(cases), ENOUGH)?;
     purse.pay(2 * run.tiles(instruction));
@@ -198,8 +198,8 @@ fn constant(
     if answer.device == answer.model {
         let code = i.d.hex(answer.device);
         return Err(Error::device(format!(
-            "{} is not a function of its operands: {} gave {code} in row {row}, column {column} of tile {} of the held-out run, \
-             asked again, and not so before: what came before, time or chance decides",
+            "{} is not a function of its operands: {} gave {code} in row {row}, column {column} of tile {} of the held-out run \
+             when asked again, but not before: earlier tiles, time or chance decide",
             device.identity().name,
             operands(&Subject::Matrix(i), &answer.case),
             spot.tile,

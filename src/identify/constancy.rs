@@ -125,7 +125,7 @@ impl Asker<'_> {
         let alike = |answers: &[u64]| answers.iter().all(|code| *code == answers[0]);
         let why = match &answers {
             answers if answers.iter().any(|answers| answers.len() < 2) => {
-                "its neighbours, its place, what came before, time or chance decide".to_string()
+                "neighbours, position, earlier tiles, time or chance decide".to_string()
             }
             answers if !answers.iter().all(|answers| alike(answers)) => {
                 let several = answers.iter().find(|answers| !alike(answers)).unwrap_or(&answers[0]);
@@ -137,13 +137,13 @@ impl Asker<'_> {
             }
             [one, two] if one[0] == two[0] => {
                 format!(
-                    "asked again, both tiles gave {}: what came before, time or chance decides",
+                    "asked again, both tiles gave {}: earlier tiles, time or chance decide",
                     self.part.d.hex(one[0])
                 )
             }
             [one, two] => {
                 elements = self.bare(&elements, [one[0], two[0]]);
-                "each tile gives its answer whenever it is asked: the neighbours or the place decide".to_string()
+                "each tile repeats its answer: neighbours or position decide".to_string()
             }
         };
         let case = elements[0].tile.case(&self.part, 0, elements[0].row, elements[0].column);
@@ -219,8 +219,8 @@ impl Asker<'_> {
         let others: Vec<String> = rows.chain(columns).collect();
         let beside = match others.len() {
             0 => "alone".to_string(),
-            count if count > NAMED => format!("beside {count} other rows and columns"),
-            _ => format!("beside {}", others.join(" and ")),
+            count if count > NAMED => format!("next to {count} other rows and columns"),
+            _ => format!("next to {}", others.join(" and ")),
         };
         format!("in row {row}, column {column} of a tile, {beside}")
     }
@@ -240,8 +240,8 @@ pub(super) fn contradiction(trace: &Trace) -> Option<Error> {
         let Some(at) = (0..m * n).find(|at| codes(*at)[0] != codes(*at)[1]) else { continue };
         let [once, then] = codes(at).map(|code| part.d.hex(code));
         return Some(Error::device(format!(
-            "what was recorded is not a function of its operands: the tiles {before} and {tile} have the same operands, and \
-             {once} and {then} in row {}, column {} of D ({})",
+            "the recording is not a function of its operands: tiles {before} and {tile} have equal operands, but {once} and \
+             {then} in row {}, column {} of D ({})",
             at / n,
             at % n,
             operands(&Subject::Matrix(&part), &trace.inputs.case(&part, tile, at / n, at % n)),

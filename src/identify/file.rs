@@ -79,7 +79,7 @@ pub(super) fn short(value: &Value) -> String {
 
 /// A model file of these rules.
 pub(super) fn model(rules: &[Table]) -> String {
-    let head = "name = \"identified\"\ntitle = \"arithmetics that were worked out\"\nversion = 1\n";
+    let head = "name = \"identified\"\ntitle = \"identified arithmetics\"\nversion = 1\n";
     rules.iter().fold(head.into(), |text, own| format!("{text}\n[[rule]]\n{}", rule(own)))
 }
 
@@ -123,7 +123,7 @@ pub(super) fn evidence_of(
     let note = format!("tcnum identify: {misses} of {asked} asked outputs differ{}", others.unwrap_or_default());
     let wrong = misses > 0 || held_out.is_some_and(|(_, differing)| differing > 0);
     let source = match source {
-        _ if wrong => EvidenceSource::Assumed { why: format!("the nearest rule that was found; {}", source.words()) },
+        _ if wrong => EvidenceSource::Assumed { why: format!("the nearest rule; {}", source.words()) },
         EvidenceSource::Measured { device, date, files, .. } => EvidenceSource::Measured {
             device: device.clone(),
             date: date.clone(),

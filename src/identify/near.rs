@@ -22,7 +22,7 @@ pub struct Likeness {
     pub of: (String, String),
     /// Whether it is the same arithmetic.
     pub same: bool,
-    /// In words: `as hopper`, `like hopper, but alignment.bits is 24 and not 25`.
+    /// In words: `as hopper`, `like hopper, but alignment.bits = 24 instead of 25`.
     pub words: String,
 }
 
@@ -48,7 +48,7 @@ pub fn likeness(found: &Identification) -> Option<Likeness> {
         // Of a rule that gives every answer, one that does too is nearer.
         let differs = found.misses > 0 || !found.is_given_by(&start.rule);
         if nearest.as_ref().is_none_or(|(other, count, _)| (differs, keys.len()) < (*other, *count)) {
-            let like = if differs { format!("like {called}") } else { format!("as {called} in every answer") };
+            let like = if differs { format!("like {called}") } else { format!("as {called} in all answers") };
             let words = format!("{like}, but {}", keys.iter().map(difference).collect::<Vec<_>>().join("; "));
             nearest = Some((differs, keys.len(), Likeness { of, same: false, words }));
         }
@@ -58,7 +58,7 @@ pub fn likeness(found: &Identification) -> Option<Likeness> {
 
 /// A shipped arithmetic in words: by its model, and by the instruction where that is another.
 fn called((model, instruction): &(String, String), part: &Instruction) -> String {
-    if *instruction == part.name { model.clone() } else { format!("{model} has {instruction}") }
+    if *instruction == part.name { model.clone() } else { format!("{model} computes {instruction}") }
 }
 
 impl Identification {
@@ -84,9 +84,9 @@ impl Identification {
 /// A key in which two rules differ, in words.
 fn difference((key, [own, other]): &(String, [Option<Value>; 2])) -> String {
     match (own.as_ref().map(word), other.as_ref().map(word)) {
-        (Some(own), Some(value)) => format!("{key} is {own} and not {value}"),
-        (Some(own), None) => format!("{key} is {own}"),
-        (None, _) => format!("there is no {key}"),
+        (Some(own), Some(value)) => format!("{key} = {own} instead of {value}"),
+        (Some(own), None) => format!("with {key} = {own}"),
+        (None, _) => format!("without {key}"),
     }
 }
 

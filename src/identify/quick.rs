@@ -5,7 +5,7 @@ use crate::{
     Error, Result,
     comparison::{Nans, Subject, operands},
     device::{Batches, Device, Spot, ask},
-    distinguish::{Kit, Known, kit},
+    distinguish::{AlikeArithmetics, Kit, kit},
     inputs::{Corners, Sequence},
     isa::{Instruction, Tiles},
 };
@@ -60,7 +60,7 @@ pub fn quick(device: &mut dyn Device, instruction: &Instruction, seed: u64, nans
     let kit = kit(i)?;
     if kit.known.is_empty() {
         return Err(Error::request(format!(
-            "no arithmetic is known for the operands of {i}: leave out --quick to work one out"
+            "no arithmetic is known for the operands of {i}; leave out --quick to search for a rule"
         )));
     }
     let lanes = i.m.min(i.n);
@@ -76,7 +76,7 @@ pub fn quick(device: &mut dyn Device, instruction: &Instruction, seed: u64, nans
         executions: kit.cases.len().div_ceil(lanes),
     };
     let alike = |x: &[u64], y: &[u64]| x.iter().zip(y).all(|(x, y)| nans.agree(i.d, *x, *y));
-    let known: Vec<&Known> = kit.known.iter().filter(|known| alike(&known.answers, &asked)).collect();
+    let known: Vec<&AlikeArithmetics> = kit.known.iter().filter(|known| alike(&known.answers, &asked)).collect();
     if known.is_empty() {
         found.refuted = unlike(&kit, i, &asked, alike);
         return Ok(found);

@@ -159,7 +159,7 @@ pub fn identify(device: &mut dyn Device, instruction: &Instruction, plan: Plan) 
 pub fn identify_recording(trace: &Trace, catalogue: bool) -> Result<Identification> {
     let part = trace.part();
     if trace.d.is_empty() {
-        return Err(Error::request("the recording has no outputs; nothing can be learned from it"));
+        return Err(Error::request("the recording has no outputs; record them with `tcnum record`"));
     }
     let mut known = Pool::new(&part, WORK);
     if let Some(error) = contradiction(trace) {

@@ -1,4 +1,4 @@
-//! The tables of what was found out.
+//! Tables of identified arithmetics.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::{
     base::{pace::UNASKED, sentence::capitalised},
     comparison::{Answer, Listing, MismatchOrigin, Subject, operands},
     power::{self, RefutingData, Tested, summaries},
-    report::{Report, Table, Verdict, grouped},
+    report::{Report, Table, Verdict, counted, grouped},
     verify::{
         Part,
         tables::{list, regimes},
@@ -16,52 +16,51 @@ use crate::{
 };
 
 crate::rows! {
-    /// An instruction whose arithmetic was worked out.
+    /// The arithmetic of an instruction.
     pub struct IdentifiedRow in "identified" {
         /// The instruction.
         instruction: String => shown("instruction").essential(),
-        /// Whether the rule that was found agrees with everything (`identified`), not with everything (`approximated`), or the device
-        /// could not be asked to the end (`unfinished`).
+        /// `identified`: the rule gives every output; `approximated`: not every output; `unfinished`: the search was ended early.
         outcome: &'static str => shown("outcome").essential(),
-        /// The shipped arithmetic that it is or is most like, and the difference.
+        /// The nearest shipped arithmetic, and the differences from it.
         like: Option<String> => shown("arithmetic").essential(),
-        /// What the device gave for everything that it was asked.
+        /// The one value that the device gave for all inputs.
         gives: Option<String> => shown("gives").if_filled(),
         /// Tiles that the device executed before the held-out run.
         executions: u64 => shown("executions"),
-        /// Outputs that were asked for, or recorded.
+        /// Outputs that were asked or recorded.
         asked: u64 => shown("asked"),
-        /// Of these, outputs that the rule gives otherwise.
+        /// Asked outputs that the rule does not give.
         misses: u64 => shown("missed").essential(),
-        /// Of these, finite results that differ: the others are zeros, infinities and NaNs.
+        /// Missed outputs that are finite and not zero.
         finite_misses: u64 => hidden(),
         /// Held-out cases that were compared.
         compared: Option<u64> => shown("held out").essential(),
-        /// Of these, cases that differ.
+        /// Held-out cases that differ.
         differing: Option<u64> => shown("differ").essential(),
         /// Seconds that the search took.
         seconds: f64 => shown("time").unit("s"),
     }
 
-    /// An instruction whose arithmetic was looked for among the known ones.
+    /// The known arithmetic of an instruction, by its test kit.
     pub struct FingerprintRow in "fingerprints" {
         /// The instruction.
         instruction: String => shown("instruction").essential(),
-        /// The known arithmetic that gives every answer, by the shipped models that have it; nothing if none does.
+        /// The shipped models with the arithmetic that gives every answer; empty if none does.
         arithmetic: Option<String> => shown("arithmetic").essential(),
-        /// How many known arithmetics the test kit tells apart.
+        /// Known arithmetics that the test kit separates.
         known: usize => shown("known"),
         /// Inputs of the test kit.
         inputs: usize => shown("inputs"),
-        /// Other outputs that were compared with the arithmetic that gives all answers of the kit.
+        /// Further outputs compared with the arithmetic that gives the kit's answers.
         others: usize => shown("others"),
         /// Tiles that the device executed.
         executions: usize => shown("executions"),
-        /// An input whose answer no known arithmetic gives that gives those before it, and the answer.
+        /// The first input and answer that refute the last known arithmetic.
         refuted: Option<String> => shown("not known").if_filled(),
     }
 
-    /// A line of a rule that was found, and what decided it.
+    /// A line of a rule, and the evidence that decided it.
     pub struct LineEvidenceRow in "lines" {
         /// The instruction.
         instruction: String => shown("instruction"),
@@ -69,15 +68,15 @@ crate::rows! {
         key: String => shown("key").essential(),
         /// Its value.
         value: String => shown("value").essential(),
-        /// The values that all answers agree with.
-        agreeing: String => shown("agree with every answer").essential(),
-        /// Whether that decides the key.
+        /// Values that agree with all answers.
+        agreeing: String => shown("agreeing values").essential(),
+        /// Whether the answers decide the key.
         decision: &'static str => shown("decision").essential(),
         /// The value that was refuted last.
         refuted: Option<String> => shown("refuted last"),
         /// The operands that refuted it.
         operands: Option<String> => shown("by"),
-        /// What the device answered.
+        /// The answer of the device.
         answer: Option<String> => shown("answer"),
     }
 }
@@ -103,7 +102,7 @@ pub fn report(study: &Study, device: &str, report: &mut Report) -> Result<()> {
     let all = &study.findings;
     let rows: Vec<IdentifiedRow> = all.iter().map(row).collect();
     report.answer = answer(&rows, device);
-    report.tables = vec![Table::of("Arithmetics that were worked out", rows)];
+    report.tables = vec![Table::of("Identified arithmetics", rows)];
     report.tables.extend(lines(all).filled());
     let parts: Vec<Part> = all.iter().filter_map(|finding| finding.held_out.clone()).collect();
     if !parts.is_empty() {
@@ -124,10 +123,9 @@ pub fn left_out(lacking: &[Error]) -> Option<String> {
     match lacking {
         [] => None,
         [one] => Some(one.to_string()),
-        [first, ..] => Some(format!(
-            "Left out: {} instructions that the device lacks; of the first it says: {first}",
-            lacking.len()
-        )),
+        [first, ..] => {
+            Some(format!("Left out: {} instructions that the device lacks. The first: {first}", lacking.len()))
+        }
     }
 }
 
@@ -156,21 +154,21 @@ fn remarks(finding: &Finding) -> Vec<String> {
     let mut notes = Vec::new();
     if found.spent {
         notes.push(format!(
-            "{name}: asking ended after {} tiles, before everything was asked; --budget N asks for N tiles.",
+            "{name}: the search ended early, after {} tiles; --budget N allows N tiles.",
             grouped(found.executions as i64)
         ));
     }
     match stopped {
         Some(Error::Interrupted { .. }) | None => {}
-        Some(error) => notes.push(format!("{name}: this is what was learned until the device failed: {error}")),
+        Some(error) => notes.push(format!("{name}: the result covers the answers before the device failed: {error}")),
     }
     if let (0, Some(tested)) = (found.executions, tested) {
         let known = found.agreeing();
         let also = match known.len() {
             0 | 1 => String::new(),
-            count => format!(" {count} known arithmetics give all of its outputs: those of {}.", known.join(", ")),
+            count => format!(" {count} known arithmetics give all its outputs: {}.", known.join(", ")),
         };
-        notes.push(format!("{name}: what the outputs of the recording say: {}.{also}", decisions(found, tested)));
+        notes.push(format!("{name}: the recorded outputs show: {}.{also}", decisions(found, tested)));
     }
     if let Some(part) = held_out.as_ref().filter(|part| stopped.is_none() && !part.state.finished) {
         notes.push(format!(
@@ -196,7 +194,7 @@ fn answer(rows: &[IdentifiedRow], device: &str) -> Option<String> {
             let mut sentence = format!("{} instructions of {device}: {}", rows.len(), words.join(", "));
             let mut likes = rows.iter().filter_map(|row| row.like.as_deref()).collect::<BTreeSet<_>>().into_iter();
             if let (Some(like), None) = (likes.next(), likes.next()) {
-                sentence += &format!(", all of them {like}");
+                sentence += &format!(", all {like}");
             }
             Some(sentence + ".")
         }
@@ -206,15 +204,15 @@ fn answer(rows: &[IdentifiedRow], device: &str) -> Option<String> {
 fn sentence(row: &IdentifiedRow, device: &str) -> String {
     let i = &row.instruction;
     if let Some(given) = &row.gives {
-        return format!("{} gives {given} for everything that was asked.", subject(device));
+        return format!("{} gives {given} for all inputs.", subject(device));
     }
     let number = |count: u64| grouped(count as i64);
-    let like = row.like.as_deref().unwrap_or("by a rule that no shipped model has");
+    let like = row.like.as_deref().unwrap_or("by a rule of no shipped model");
     let asked = number(row.asked);
     let held_out = row.compared.filter(|compared| *compared > 0).map(|compared| (compared, row.differing.unwrap_or(0)));
     let special = match row.misses - row.finite_misses.min(row.misses) {
         0 => String::new(),
-        special if special == row.misses => " (zeros, infinities and NaNs alone)".into(),
+        special if special == row.misses => " (zeros, infinities and NaNs only)".into(),
         special => format!(" ({} of them zeros, infinities or NaNs)", number(special)),
     };
     let differ = match (row.misses, held_out) {
@@ -234,14 +232,12 @@ fn sentence(row: &IdentifiedRow, device: &str) -> String {
     match (row.outcome, agrees) {
         ("identified", _) => format!("{} computes {i} {like}: the rule gives {all}.", subject(device)),
         (_, true) => {
-            format!("So far {device} computes {i} {like}: the rule gives {all}, and not everything was asked.")
+            format!("So far {device} computes {i} {like}: the rule gives {all}, but the search was ended early.")
         }
         ("unfinished", _) => {
-            format!("So far no rule gives all answers of {i} on {device}; the nearest computes {like}, and {differ}.")
+            format!("So far no rule gives all answers of {i} on {device}; the nearest computes {like} and {differ}.")
         }
-        _ => format!(
-            "No rule was found that gives all answers of {i} on {device}; the nearest computes {like}, and {differ}."
-        ),
+        _ => format!("No rule gives all answers of {i} on {device}; the nearest computes {like} and {differ}."),
     }
 }
 
@@ -257,19 +253,20 @@ pub fn known(all: &[Fingerprint], device: &str) -> Option<String> {
         [] => None,
         [one] => Some(match fingerprint(one).arithmetic {
             Some(arithmetic) => format!(
-                "{device} computes {} as {arithmetic}, told from {} known arithmetics by {} inputs.",
-                one.instruction, one.known, one.inputs
+                "{device} computes {} as {arithmetic}, by {} that {} {} known arithmetics.",
+                one.instruction,
+                counted(one.inputs as u64, "input"),
+                if one.inputs == 1 { "separates" } else { "separate" },
+                one.known
             ),
             None => format!(
-                "{device} computes {} as none of {} known arithmetics does; without --quick the arithmetic is worked out.",
-                one.instruction, one.known
+                "None of {} known arithmetics is that of {} on {device}; leave out --quick to search for a rule.",
+                one.known, one.instruction
             ),
         }),
-        all if unknown == 0 => {
-            Some(format!("{device} computes all {} instructions as known arithmetics do.", all.len()))
-        }
+        all if unknown == 0 => Some(format!("{device} computes all {} instructions by known arithmetics.", all.len())),
         all => Some(format!(
-            "{device} computes {unknown} of {} instructions as no known arithmetic does; without --quick these are worked out.",
+            "{device} computes {unknown} of {} instructions by no known arithmetic; leave out --quick to search for rules.",
             all.len()
         )),
     }
@@ -330,7 +327,7 @@ fn lines(findings: &[Finding]) -> Table {
     let rows = findings
         .iter()
         .filter_map(|finding| Some(line_rows(&finding.found, finding.tested.as_ref()?, &finding.evidence)));
-    Table::of("What decided each line", rows.flatten())
+    Table::of("Evidence for each line", rows.flatten())
 }
 
 fn line_rows(found: &Identification, tested: &Tested, evidence: &[Refuting]) -> Vec<LineEvidenceRow> {

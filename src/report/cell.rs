@@ -1,4 +1,6 @@
-//! One value of a table.
+//! Values of tables.
+
+use crate::arithmetic::EvidenceKind;
 
 /// One value.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,7 +20,7 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// Whether it says nothing: empty, or a list of nothing.
+    /// Whether it is empty, or an empty list.
     pub fn is_empty(&self) -> bool {
         match self {
             Cell::Empty => true,
@@ -27,20 +29,19 @@ impl Cell {
         }
     }
 
-    /// The value as text, with every digit of a number; `-` where it says nothing.
+    /// The value as text, with every digit of a number; `-` if it is empty.
     pub fn text(&self) -> String {
         match self {
-            Cell::Empty => "-".into(),
-            Cell::List(cells) if cells.is_empty() => "-".into(),
             Cell::Text(text) => text.clone(),
             Cell::Integer(value) => value.to_string(),
             Cell::Real(value) => value.to_string(),
             Cell::Flag(value) => if *value { "yes" } else { "no" }.into(),
-            Cell::List(cells) => listed(cells, Cell::text),
+            Cell::List(cells) if !cells.is_empty() => listed(cells, Cell::text),
+            Cell::Empty | Cell::List(_) => "-".into(),
         }
     }
 
-    /// Whether it is the same value: NaN is the same as NaN.
+    /// Whether both are the same value; NaN is the same as NaN.
     pub fn is_same(&self, other: &Cell) -> bool {
         match (self, other) {
             (Cell::Real(x), Cell::Real(y)) => x == y || x.is_nan() && y.is_nan(),
@@ -50,15 +51,15 @@ impl Cell {
     }
 }
 
-/// Several values as text, with commas between values in which there are spaces.
+/// Several values as text, separated by commas if one has a space, else by spaces.
 pub(super) fn listed(cells: &[Cell], text: impl Fn(&Cell) -> String) -> String {
     let texts: Vec<String> = cells.iter().map(text).collect();
     texts.join(if texts.iter().any(|text| text.contains(' ')) { ", " } else { " " })
 }
 
-/// What a column holds, from the type of its field.
+/// Kind of a column's cells, from the type of its field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum CellKind {
     /// Text, a name or a hexadecimal code.
     Text,
     /// A whole number.
@@ -68,68 +69,52 @@ pub enum Kind {
     /// A truth value.
     Flag,
     /// Several values of one kind.
-    List(&'static Kind),
+    List(&'static CellKind),
     /// A value that may be missing.
-    Optional(&'static Kind),
+    Optional(&'static CellKind),
 }
 
-/// A type whose values are cells.
+/// A type that a cell can hold.
 pub trait CellValue {
-    /// What its cells hold.
-    const KIND: Kind;
+    /// Kind of its cells.
+    const KIND: CellKind;
 
     /// The value as a cell.
     fn cell(&self) -> Cell;
 }
 
-impl CellValue for String {
-    const KIND: Kind = Kind::Text;
-
-    fn cell(&self) -> Cell {
-        Cell::Text(self.clone())
-    }
-}
-
-impl CellValue for &str {
-    const KIND: Kind = Kind::Text;
-
-    fn cell(&self) -> Cell {
-        Cell::Text(self.to_string())
-    }
-}
-
-impl CellValue for f64 {
-    const KIND: Kind = Kind::Real;
-
-    fn cell(&self) -> Cell {
-        Cell::Real(*self)
-    }
-}
-
-impl CellValue for bool {
-    const KIND: Kind = Kind::Flag;
-
-    fn cell(&self) -> Cell {
-        Cell::Flag(*self)
-    }
-}
-
-macro_rules! integers {
-    ($($type:ty),*) => {$(
+macro_rules! cell_values {
+    ($($kind:ident: $type:ty => $cell:expr;)*) => {$(
         impl CellValue for $type {
-            const KIND: Kind = Kind::Integer;
+            const KIND: CellKind = CellKind::$kind;
 
-            /// An integer; beyond 63 bits (steps between f64 numbers of opposite signs) in double precision.
             fn cell(&self) -> Cell {
-                i64::try_from(*self).map_or(Cell::Real(*self as f64), Cell::Integer)
+                $cell(self)
             }
         }
     )*};
 }
-integers!(i32, u32, i64, u64, usize);
+cell_values! {
+    Text: String => |text: &String| Cell::Text(text.clone());
+    Text: &str => |text: &&str| Cell::Text((*text).into());
+    Text: EvidenceKind => |kind: &EvidenceKind| Cell::Text(kind.name().into());
+    Real: f64 => |value: &f64| Cell::Real(*value);
+    Flag: bool => |value: &bool| Cell::Flag(*value);
+    Integer: i32 => |value: &i32| integer(*value);
+    Integer: u32 => |value: &u32| integer(*value);
+    Integer: i64 => |value: &i64| integer(*value);
+    Integer: u64 => |value: &u64| integer(*value);
+    Integer: usize => |value: &usize| integer(*value as u64);
+}
+
+/// An integer; beyond 63 bits (distances of f64 numbers of opposite signs) in double precision.
+fn integer(value: impl Into<i128>) -> Cell {
+    let value = value.into();
+    i64::try_from(value).map_or(Cell::Real(value as f64), Cell::Integer)
+}
 
 impl<T: CellValue> CellValue for Option<T> {
-    const KIND: Kind = Kind::Optional(&T::KIND);
+    const KIND: CellKind = CellKind::Optional(&T::KIND);
 
     fn cell(&self) -> Cell {
         self.as_ref().map_or(Cell::Empty, T::cell)
@@ -137,7 +122,7 @@ impl<T: CellValue> CellValue for Option<T> {
 }
 
 impl<T: CellValue> CellValue for Vec<T> {
-    const KIND: Kind = Kind::List(&T::KIND);
+    const KIND: CellKind = CellKind::List(&T::KIND);
 
     fn cell(&self) -> Cell {
         Cell::List(self.iter().map(T::cell).collect())

@@ -1,8 +1,7 @@
-//! Comma-separated values: the tables, with every column and every digit, in one text or a file each.
+//! CSV: the tables with every column and every digit, in one text or one file each.
 //!
-//! Quoting follows RFC 4180; lines end with a line feed. What stands beside the tables (device, seed, notes) has
-//! no place in this form: it is in JSON. Text is shown and not obeyed: control characters are escapes, and what a spreadsheet
-//! would take for a formula begins with an apostrophe (OWASP, CSV injection).
+//! Quoting follows RFC 4180; lines end with a line feed. Device, seed and notes are in JSON only. Control characters become escapes,
+//! and text that a spreadsheet would take for a formula starts with an apostrophe (OWASP, CSV injection).
 
 use std::{
     fs::File,
@@ -18,7 +17,7 @@ use crate::{
     number::Real,
 };
 
-/// The first characters of text that spreadsheets take for a formula.
+/// First characters of text that spreadsheets take for a formula.
 const FORMULA: [char; 8] = ['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
 
 pub(super) fn render(report: &Report) -> String {
@@ -42,7 +41,7 @@ fn records(records: impl Iterator<Item = Vec<String>>) -> String {
     String::from_utf8(writer.into_inner().expect("written to memory")).expect("fields are UTF-8")
 }
 
-/// A cell as in JSON, without the quotes around a string; nothing for an empty one; a list as a JSON array.
+/// A cell as in JSON, but without quotes around a string; empty if the cell is.
 fn field(cell: &Cell) -> String {
     match json::value(cell) {
         Value::Null => String::new(),
@@ -52,7 +51,7 @@ fn field(cell: &Cell) -> String {
     }
 }
 
-/// Text as no program obeys it.
+/// Text that no terminal and no spreadsheet obeys.
 fn harmless(text: &str) -> String {
     let shown = visible(text);
     match shown.starts_with(FORMULA) && shown.parse::<Real>().is_err() {
@@ -61,14 +60,14 @@ fn harmless(text: &str) -> String {
     }
 }
 
-/// A file in a folder of tables: that of the table with these columns.
+/// A file with a table of these columns.
 #[derive(Debug)]
 pub(crate) struct TableFile {
     header: String,
 }
 
 impl TableFile {
-    /// The file of a table.
+    /// The file for a table with these columns.
     pub(crate) fn new(columns: &[Column]) -> TableFile {
         TableFile { header: records(std::iter::once(header(columns))) }
     }

@@ -1,47 +1,47 @@
-//! The declaration of tables: a struct is a row, and from its fields follow columns, views and schema.
+//! Declarations of tables: a struct is a row; its fields give columns, views and schema.
 
 use std::borrow::Cow;
 
-use super::{Cell, Kind, cell::CellValue};
+use super::{Cell, CellKind, cell::CellValue};
 
 /// One column of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
     /// The name in JSON and CSV, in snake case.
     pub key: Cow<'static, str>,
-    /// What it says.
+    /// Its meaning.
     pub meaning: &'static str,
-    /// What its cells hold.
-    pub kind: Kind,
-    /// How views for people show it.
+    /// Kind of its cells.
+    pub kind: CellKind,
+    /// Its look in views for people.
     pub look: Look,
 }
 
-/// How views for people (terminal, Markdown, LaTeX) show a column.
+/// Look of a column in views for people (terminal, Markdown, LaTeX).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
-    /// The heading; `None` keeps the column out of them, unless it is asked for by its key.
+    /// The heading; with `None` the column shows only if `--columns` names it.
     pub heading: Option<&'static str>,
     /// The unit of measurement, empty for counts, names and pure numbers.
     pub unit: &'static str,
     /// Whether `--brief` keeps it.
     pub essential: bool,
-    /// In which tables it is shown.
+    /// The tables that show it.
     pub shown: Where,
-    /// Whether it stays beside the column before it where a table is cut into parts.
+    /// Whether it stays next to the column before it when a table is split.
     pub beside: bool,
-    /// The key of the column whose cells it marks: with what each rests on.
+    /// Key of the column whose cells it marks with their evidence.
     pub marks: Option<&'static str>,
 }
 
-/// In which tables a column is shown.
+/// Tables that show a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Where {
-    /// In all.
+    /// All tables.
     Everywhere,
-    /// Where a row has something in it.
+    /// Tables with a nonempty cell in it.
     Filled,
-    /// Where the rows differ in it.
+    /// Tables whose rows differ in it.
     Varied,
 }
 
@@ -50,44 +50,44 @@ pub const fn shown(heading: &'static str) -> Look {
     Look { heading: Some(heading), unit: "", essential: false, shown: Where::Everywhere, beside: false, marks: None }
 }
 
-/// A column that JSON and CSV have, and other views where it is asked for.
+/// A column that JSON and CSV show, other views only if `--columns` names it.
 pub const fn hidden() -> Look {
-    Look { heading: None, unit: "", essential: false, shown: Where::Everywhere, beside: false, marks: None }
+    Look { heading: None, ..shown("") }
 }
 
 impl Look {
-    /// The same, kept by `--brief`.
+    /// Keeps the column with `--brief`.
     pub const fn essential(self) -> Look {
         Look { essential: true, ..self }
     }
 
-    /// The same, with a unit of measurement.
+    /// Sets the unit of measurement.
     pub const fn unit(self, unit: &'static str) -> Look {
         Look { unit, ..self }
     }
 
-    /// The same, beside the column before it where a table is cut into parts.
+    /// Keeps the column next to the one before it when a table is split.
     pub const fn beside(self) -> Look {
         Look { beside: true, ..self }
     }
 
-    /// The same, as the kinds of evidence that the cells of another column rest on.
+    /// Marks the cells of another column with this column's kinds of evidence.
     pub const fn marks(self, key: &'static str) -> Look {
         Look { marks: Some(key), ..self }
     }
 
-    /// The same, where a row has something in it.
+    /// Shows the column only if a cell is not empty.
     pub const fn if_filled(self) -> Look {
         Look { shown: Where::Filled, ..self }
     }
 
-    /// The same, where the rows differ in it.
+    /// Shows the column only if the rows differ in it.
     pub const fn if_varied(self) -> Look {
         Look { shown: Where::Varied, ..self }
     }
 }
 
-/// A field of a row: one column, or all those of another row.
+/// A field of a row: one column, or all columns of another row.
 pub trait Field {
     /// Its columns.
     fn columns(key: &'static str, meaning: &'static str, look: Look) -> Vec<Column>;
@@ -110,7 +110,7 @@ impl<T: CellValue> Field for T {
 pub trait Row {
     /// The name of the table in JSON, in snake case.
     const TABLE: &'static str;
-    /// What a row is.
+    /// Meaning of a row.
     const ABOUT: &'static str;
 
     /// The columns.
@@ -125,7 +125,7 @@ pub trait Row {
 pub struct Declaration {
     /// The name of the table in JSON.
     pub key: &'static str,
-    /// What a row is.
+    /// Meaning of a row.
     pub about: &'static str,
     /// The columns.
     pub columns: Vec<Column>,
@@ -138,16 +138,17 @@ impl Declaration {
     }
 }
 
-/// Declares tables: each struct is a row, each field a column, with its meaning as documentation and its look behind an arrow.
+/// Declares tables: each struct is a row, each field a column with its meaning (documentation) and its look (after the arrow).
+///
 /// A field whose type is another row stands for all columns of that row.
 ///
 /// ```
 /// tcnum::rows! {
-///     /// One thing that was measured.
+///     /// A measurement.
 ///     pub struct Measurement in "measurements" {
-///         /// What was measured.
+///         /// Its name.
 ///         name: String => shown("what").essential(),
-///         /// How long it took.
+///         /// Its duration.
 ///         seconds: f64 => shown("time").unit("s"),
 ///         /// The seed of its inputs.
 ///         seed: Option<u64> => hidden(),

@@ -1,4 +1,4 @@
-//! What the views for people share: how a value reads, which columns show, and the lines above the tables.
+//! Parts common to the views for people: values as text, shown columns, lines above and below tables.
 
 use std::borrow::Cow;
 
@@ -9,27 +9,27 @@ use super::{
 };
 use crate::{COMMIT, VERSION, base::visible::without_middle};
 
-/// A table as people see it: the shown columns, every cell as text.
+/// A table for people: the shown columns, with cells as text.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Shown {
+pub(crate) struct ShownTable {
     /// The headings.
     pub labels: Vec<String>,
-    /// Whether the column holds numbers only, and is therefore aligned to the right.
+    /// Whether each column holds numbers only and is aligned to the right.
     pub numeric: Vec<bool>,
-    /// Whether the column stays beside the one before it.
+    /// Whether each column stays next to the one before it.
     pub beside: Vec<bool>,
     /// The cells.
     pub rows: Vec<Vec<String>>,
-    /// What explains the marks of cells, if they have any.
+    /// Explanation of the marks of cells, if there are any.
     pub legend: Option<String>,
 }
 
-impl Shown {
-    /// What `layout` shows of `table`, with `print` turning a cell into text.
+impl ShownTable {
+    /// The columns of `table` that `layout` shows; `print` turns a cell into text.
     pub(crate) fn new(table: &Table, layout: &ViewLayout, print: impl Fn(&Cell) -> String) -> Self {
         let shown = columns(table, layout);
-        let evidence = Evidence::of(table, &shown);
-        Shown {
+        let evidence = CellEvidence::of(table, &shown);
+        ShownTable {
             labels: shown.iter().map(|&i| label(table, i)).collect(),
             numeric: shown.iter().map(|&i| is_numeric(table, i)).collect(),
             beside: shown.iter().map(|&i| table.columns[i].look.beside).collect(),
@@ -42,9 +42,9 @@ impl Shown {
         }
     }
 
-    /// Only these columns of it.
-    pub(crate) fn only(self, kept: &[usize]) -> Shown {
-        Shown {
+    /// Keeps these columns only.
+    pub(crate) fn only(self, kept: &[usize]) -> ShownTable {
+        ShownTable {
             labels: kept.iter().map(|&i| self.labels[i].clone()).collect(),
             numeric: kept.iter().map(|&i| self.numeric[i]).collect(),
             beside: kept.iter().map(|&i| self.beside[i]).collect(),
@@ -54,16 +54,16 @@ impl Shown {
     }
 }
 
-/// What the cells of a table rest on.
-struct Evidence {
-    /// For each column the one that marks it.
+/// The evidence of a table's cells.
+struct CellEvidence {
+    /// For each column, the column that marks its cells.
     marking: Vec<Option<usize>>,
     marks: Option<Marks>,
 }
 
-impl Evidence {
-    /// That of the columns that are shown.
-    fn of(table: &Table, shown: &[usize]) -> Evidence {
+impl CellEvidence {
+    /// The evidence of the shown columns.
+    fn of(table: &Table, shown: &[usize]) -> CellEvidence {
         let marks = |key: &str| table.columns.iter().position(|column| column.look.marks == Some(key));
         let marking: Vec<Option<usize>> = table.columns.iter().map(|column| marks(&column.key)).collect();
         let by = |&i: &usize| Some((i, marking[i]?));
@@ -71,10 +71,10 @@ impl Evidence {
         let kinds =
             table.rows.iter().flat_map(|row| marked.iter().filter_map(|(i, by)| marks::kind(&row[*i], &row[*by])));
         let marks = Marks::of(kinds.collect::<Vec<_>>());
-        Evidence { marking, marks }
+        CellEvidence { marking, marks }
     }
 
-    /// The cell of a row in a column, with its mark.
+    /// A cell with its mark.
     fn marked(&self, row: &[Cell], column: usize, print: impl Fn(&Cell) -> String) -> String {
         let text = print(&row[column]);
         let kind = self.marking[column].and_then(|by| marks::kind(&row[column], &row[by]));
@@ -85,20 +85,20 @@ impl Evidence {
     }
 }
 
-/// What a view for people shows of a report: each table as it is shown, but those that have none of the columns that are asked for.
+/// The tables of a report for people, without tables that have none of the requested columns.
 pub(super) fn tables<'a>(
     report: &'a Report,
     layout: &'a ViewLayout,
     print: impl Fn(&Cell) -> String + 'a,
-) -> impl Iterator<Item = (String, Shown)> {
+) -> impl Iterator<Item = (String, ShownTable)> {
     let shown = report.tables.iter().map(move |table| {
-        let shown = Shown::new(table, layout, &print);
+        let shown = ShownTable::new(table, layout, &print);
         (captioned(&table.title, shown.legend.as_deref()), shown)
     });
     shown.filter(|(_, shown)| !shown.labels.is_empty())
 }
 
-/// The columns that are shown: those that are asked for, else those that the declaration shows.
+/// The shown columns: the requested ones, else those that the declaration shows.
 fn columns(table: &Table, layout: &ViewLayout) -> Vec<usize> {
     let all = 0..table.columns.len();
     if !layout.columns.is_empty() {
@@ -120,7 +120,7 @@ fn columns(table: &Table, layout: &ViewLayout) -> Vec<usize> {
     .collect()
 }
 
-/// The heading of a column, with the unit that its numbers have.
+/// The heading of a column, with its unit.
 fn label(table: &Table, column: usize) -> String {
     let column = &table.columns[column];
     let heading = column.look.heading.unwrap_or(&column.key);
@@ -135,16 +135,15 @@ fn is_numeric(table: &Table, column: usize) -> bool {
     filled.peek().is_some() && filled.all(|cell| matches!(cell, Cell::Integer(_) | Cell::Real(_)))
 }
 
-/// A cell as plain text: `-` for an empty one and an empty list, the members of a list separated by spaces.
+/// A cell as plain text; `-` if it is empty.
 pub(crate) fn plain(cell: &Cell) -> String {
     match cell {
-        Cell::Empty => "-".to_string(),
-        Cell::List(cells) if cells.is_empty() => "-".to_string(),
         Cell::Text(text) => without_middle(text).into_owned(),
         Cell::Integer(value) => grouped(*value),
         Cell::Real(value) => three_digits(*value),
         Cell::Flag(value) => if *value { "yes" } else { "no" }.to_string(),
-        Cell::List(cells) => listed(cells, plain),
+        Cell::List(cells) if !cells.is_empty() => listed(cells, plain),
+        Cell::Empty | Cell::List(_) => "-".to_string(),
     }
 }
 
@@ -161,7 +160,7 @@ pub(crate) fn grouped(value: i64) -> String {
     text
 }
 
-/// A count and its noun, which has an s in the plural: `1 value`, `1,024 values`.
+/// A count and its noun: `1 value`, `1,024 values`.
 pub(crate) fn counted(count: u64, noun: &str) -> String {
     let s = if count == 1 { "" } else { "s" };
     format!("{} {noun}{s}", grouped(i64::try_from(count).unwrap_or(i64::MAX)))
@@ -172,7 +171,7 @@ pub(crate) fn three_digits(value: f64) -> String {
     match scientific(value) {
         None => special(value).to_string(),
         Some((digits, exponent @ -1..=2)) => {
-            // The digits are rounded already: reading them back and printing fewer decimals rounds nothing.
+            // The digits are already rounded, so printing fewer decimals does not round again.
             let rounded: f64 = format!("{digits}e{exponent}").parse().unwrap_or(value);
             format!("{rounded:.*}", (2 - exponent) as usize)
         }
@@ -182,8 +181,8 @@ pub(crate) fn three_digits(value: f64) -> String {
     }
 }
 
-/// Three significant digits and the power of ten that multiplies them; `None` for zero, infinities and NaN.
-pub(super) fn scientific(value: f64) -> Option<(String, i32)> {
+/// Three significant digits and their power of ten; `None` for zero, infinities and NaN.
+fn scientific(value: f64) -> Option<(String, i32)> {
     if value == 0.0 || !value.is_finite() {
         return None;
     }
@@ -192,8 +191,8 @@ pub(super) fn scientific(value: f64) -> Option<(String, i32)> {
     Some((digits.to_string(), exponent.parse().ok()?))
 }
 
-/// The word for a value that [`scientific`] has no digits for.
-pub(super) fn special(value: f64) -> &'static str {
+/// The word for a zero, an infinity or NaN.
+fn special(value: f64) -> &'static str {
     match value {
         v if v.is_nan() => "NaN",
         v if v == f64::INFINITY => "inf",
@@ -202,7 +201,7 @@ pub(super) fn special(value: f64) -> &'static str {
     }
 }
 
-/// Which device gave the numbers below, with what seed and annotations: key and value, in this order.
+/// Device, seed and annotations, as keys and values.
 pub(super) fn provenance(report: &Report) -> Vec<(String, String)> {
     let mut lines = Vec::new();
     if let Some(device) = &report.device {
@@ -225,15 +224,30 @@ pub(super) fn notes(report: &Report) -> impl Iterator<Item = Cow<'_, str>> {
     report.notes.iter().map(|note| without_middle(note))
 }
 
-/// The program that gives the report.
+/// Version and commit of the program.
 pub(super) fn program() -> String {
     format!("{VERSION}, commit {COMMIT}")
 }
 
-/// The sentence below the tables of a report with exit status 1.
+/// The sentence below the tables, for exit status 1.
 pub(super) fn verdict(report: &Report) -> Option<String> {
     let found = report.found().filter(|found| *found != Verdict::Unfinished)?;
     Some(format!("{} (exit status 1).", capitalised(found.name())))
+}
+
+/// `text` in lines that `fits` accepts, broken at spaces only; a longer word has its own line.
+pub(super) fn wrapped(text: &str, fits: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("never empty");
+        let longer = format!("{line} {word}");
+        match (line.is_empty(), fits(&longer)) {
+            (true, _) => *line = word.into(),
+            (false, true) => *line = longer,
+            (false, false) => lines.push(word.into()),
+        }
+    }
+    lines
 }
 
 /// The words with a capital letter first.

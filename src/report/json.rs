@@ -1,7 +1,6 @@
 //! JSON, described by `schemas/report.schema.json`.
 //!
-//! The members come in a fixed order and every row of a table is one line, so that two results can be compared
-//! with a line-based tool.
+//! Members have a fixed order, and every row of a table is one line, so that line-based tools can compare results.
 
 use serde_json::{Map, Value, json};
 
@@ -43,8 +42,7 @@ pub(super) fn render(report: &Report) -> String {
     escaped(text)
 }
 
-/// A document with the hidden characters that JSON allows as escapes. They are inside strings: between strings JSON has ends of lines
-/// alone.
+/// Escapes hidden characters. They occur in strings only: between strings JSON has no control characters but line feeds.
 pub(super) fn escaped(text: String) -> String {
     let hidden = |c: char| c != '\n' && is_hidden(c);
     if !text.contains(hidden) {
@@ -66,7 +64,7 @@ fn row(columns: &[Column], cells: &[Cell]) -> Value {
     Value::Object(columns.iter().zip(cells).map(|(column, cell)| (column.key.to_string(), value(cell))).collect())
 }
 
-/// `members`, a line each, between two brackets; the closing one is indented by `indent`.
+/// `members` between two brackets, one line each; `indent` indents the closing bracket.
 fn enclose(open: char, members: &[String], indent: &str, close: char) -> String {
     if members.is_empty() {
         return format!("{open}{close}");
@@ -79,7 +77,7 @@ fn object(pairs: &[(String, String)]) -> Value {
     Value::Object(pairs.iter().map(|(key, value)| (key.clone(), json!(value))).collect::<Map<_, _>>())
 }
 
-/// The value of a cell. JSON has no infinities and no NaN: they become the strings `Infinity`, `-Infinity`, `NaN`.
+/// The value of a cell; infinities and NaN become the strings `Infinity`, `-Infinity`, `NaN`.
 pub(super) fn value(cell: &Cell) -> Value {
     match cell {
         Cell::Empty => Value::Null,

@@ -1,18 +1,18 @@
-//! LaTeX: ruled tables (booktabs), as a longtable where they are long, cut into parts where they are wide.
+//! LaTeX: ruled tables (booktabs); long tables break over pages, wide tables are split.
 
 use super::{
     Cell, Report, ViewLayout,
     cell::listed,
-    human::{self, Shown},
+    human::{self, ShownTable},
     parts::Room,
 };
 use crate::base::visible::is_hidden;
 
-/// Rows from which a table may break over pages.
+/// Largest number of rows of a table on one page.
 const LONG: usize = 40;
-/// Words of more characters may break.
+/// Longest word, in characters, that is never broken.
 const LONGEST_WORD: usize = 18;
-/// What fits a line of the class `article` at its own size of text, in `\footnotesize`: digits, with the space between columns.
+/// Room of a line of the class `article` in `\footnotesize`, in digits.
 const ROOM: Room = Room { width: 74, gap: 2, longest: 36, measure: printed_width };
 
 pub(super) fn render(report: &Report, layout: &ViewLayout) -> String {
@@ -36,8 +36,8 @@ pub(super) fn render(report: &Report, layout: &ViewLayout) -> String {
     text
 }
 
-/// A table whose cells are LaTeX, under its title.
-pub(crate) fn section(title: &str, mut shown: Shown) -> String {
+/// A table under its title; cells are already LaTeX.
+pub(crate) fn section(title: &str, mut shown: ShownTable) -> String {
     shown.labels = shown.labels.iter().map(|label| escaped(label)).collect();
     let (common, shown) = ROOM.hoisted(shown);
     let common: String = common.iter().map(|same| format!("; {same}")).collect();
@@ -61,7 +61,7 @@ pub(crate) fn section(title: &str, mut shown: Shown) -> String {
     }
 }
 
-/// A part of a table: how its columns are set, its headings and its rows, a line each.
+/// A part of a table: column specification, headings and rows.
 struct Grid {
     columns: String,
     head: String,
@@ -69,9 +69,9 @@ struct Grid {
 }
 
 impl Grid {
-    fn new(shown: &Shown, widths: &[usize], part: &[usize]) -> Grid {
+    fn new(shown: &ShownTable, widths: &[usize], part: &[usize]) -> Grid {
         let set = |&i: &usize| match widths[i] >= ROOM.longest {
-            // As wide as the characters would be, and ragged: lines break at spaces.
+            // A paragraph column of the same width, whose lines break at spaces.
             true => format!(">{{\\raggedright\\arraybackslash}}p{{{:.2}\\linewidth}}", share(widths[i])),
             false => if shown.numeric[i] { "r" } else { "l" }.to_string(),
         };
@@ -90,7 +90,7 @@ impl Grid {
         )
     }
 
-    /// A table over pages, each of which repeats the headings; `continued`: it has the number of the one before.
+    /// A table over several pages with repeated headings; `continued`: under the number of the table before.
     fn long(&self, caption: &str, continued: bool) -> String {
         let Grid { columns, head, rows } = self;
         let caption = match continued {
@@ -104,25 +104,17 @@ impl Grid {
     }
 }
 
-/// The share of the line that a number of characters takes, beside the space around columns.
+/// Share of the line that `width` characters take.
 fn share(width: usize) -> f64 {
     width as f64 / (ROOM.width + 2 * ROOM.gap) as f64
 }
 
 /// A heading, in lines of about the width of its column.
 fn heading(label: &str, width: usize, numeric: bool) -> String {
-    let mut lines: Vec<String> = Vec::new();
-    for word in label.split(' ') {
-        match lines.last_mut() {
-            Some(line) if printed_width(line) + 1 + printed_width(word) <= width => *line += &format!(" {word}"),
-            _ => lines.push(word.to_string()),
-        }
-    }
+    let lines = human::wrapped(label, |line| printed_width(line) <= width);
     match &lines[..] {
         [one] => one.clone(),
-        several => {
-            format!("\\shortstack[{}]{{{}}}", if numeric { 'r' } else { 'l' }, several.join("\\\\"))
-        }
+        several => format!("\\shortstack[{}]{{{}}}", if numeric { 'r' } else { 'l' }, several.join("\\\\")),
     }
 }
 
@@ -130,7 +122,7 @@ fn longest_word(text: &str) -> usize {
     text.split(' ').map(printed_width).max().unwrap_or(0)
 }
 
-/// About how many characters of print a cell takes: commands and braces take none.
+/// Approximate printed width of a cell in characters, without commands and braces.
 fn printed_width(cell: &str) -> usize {
     let (mut width, mut command) = (0, false);
     for c in cell.chars() {
@@ -146,15 +138,14 @@ fn printed_width(cell: &str) -> usize {
     width
 }
 
-/// Numbers in mathematics, so that the minus is a minus and the exponent a superscript; all else escaped text.
+/// A cell as LaTeX; negative and scientific numbers are set in mathematics.
 fn cell(cell: &Cell) -> String {
     match cell {
-        Cell::Empty => "--".to_string(),
-        Cell::List(cells) if cells.is_empty() => "--".to_string(),
         Cell::Integer(value) if *value < 0 => format!("${}$", human::grouped(*value).replace(',', "{,}")),
         Cell::Real(value) if value.is_infinite() => if *value > 0.0 { "$\\infty$" } else { "$-\\infty$" }.to_string(),
         Cell::Real(value) => real(&human::three_digits(*value)),
-        Cell::List(cells) => listed(cells, self::cell),
+        Cell::List(cells) if !cells.is_empty() => listed(cells, self::cell),
+        Cell::Empty | Cell::List(_) => "--".to_string(),
         _ => escaped(&human::plain(cell)),
     }
 }
@@ -167,7 +158,7 @@ fn real(text: &str) -> String {
     }
 }
 
-/// Text in which every character stands for itself.
+/// Text in which LaTeX prints every character.
 pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -183,11 +174,11 @@ pub(crate) fn escaped(text: &str) -> String {
             '|' => escaped.push_str("\\textbar{}"),
             '\u{b1}' => escaped.push_str("$\\pm$"),
             '&' | '%' | '$' | '#' | '_' | '{' | '}' => escaped.extend(['\\', c]),
-            // A row is one line, and an empty line would end the paragraph of a caption.
+            // A row is one line, and an empty line would end a caption.
             '\n' | '\r' => escaped.push(' '),
-            // `[` after `\\` would be read as the argument of the line break.
+            // After `\\`, LaTeX would read `[` as an argument.
             '[' => escaped.push_str("{[}"),
-            // From files and other programs: a terminal would obey it.
+            // A terminal would obey characters from files and other programs.
             _ if is_hidden(c) => escaped.push('?'),
             _ => escaped.push(c),
         }
@@ -195,7 +186,7 @@ pub(crate) fn escaped(text: &str) -> String {
     escaped
 }
 
-/// Escaped text whose long words may break after a point, a slash or a comma.
+/// Allows escaped text to break long words after a point, a slash or a comma.
 pub(crate) fn broken(escaped: &str) -> String {
     let word = |word: &str| match word.len() > LONGEST_WORD {
         true => word.replace('.', ".\\allowbreak{}").replace('/', "/\\allowbreak{}").replace(',', ",\\allowbreak{}"),
@@ -204,7 +195,7 @@ pub(crate) fn broken(escaped: &str) -> String {
     escaped.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// Comment lines: one for each line of `text`.
+/// One comment line for each line of `text`.
 fn comment(text: &str) -> String {
     text.split(['\n', '\r']).map(|line| format!("% {}\n", line.replace(is_hidden, "?"))).collect()
 }

@@ -1,8 +1,8 @@
-//! Markdown: tables of GitHub Flavored Markdown, readable as text too.
+//! GitHub Flavored Markdown, readable as text too.
 
 use super::{
     Report, ViewLayout,
-    human::{self, Shown},
+    human::{self, ShownTable},
 };
 use crate::base::visible::is_hidden;
 
@@ -27,22 +27,22 @@ pub(super) fn render(report: &Report, layout: &ViewLayout) -> String {
     text
 }
 
-fn section(title: &str, shown: &Shown) -> String {
+fn section(title: &str, shown: &ShownTable) -> String {
     format!("\n## {}\n{}", escaped(title), grid(shown))
 }
 
-/// A table of texts under its caption; of lists the first member and how many more.
-pub(crate) fn table(caption: &str, shown: &Shown) -> String {
+/// A table under its caption; a list shows its first member and the count of the rest.
+pub(crate) fn table(caption: &str, shown: &ShownTable) -> String {
     let cell = |cell: &String| match cell.split_once('\n') {
         Some((first, rest)) => escaped(&format!("{first} and {} more", rest.split('\n').count())),
         None => escaped(cell),
     };
     let rows = shown.rows.iter().map(|row| row.iter().map(cell).collect()).collect();
-    format!("\n{}:\n{}", escaped(caption.trim_end_matches('.')), grid(&Shown { rows, ..shown.clone() }))
+    format!("\n{}:\n{}", escaped(caption.trim_end_matches('.')), grid(&ShownTable { rows, ..shown.clone() }))
 }
 
-/// A table whose cells are escaped.
-fn grid(shown: &Shown) -> String {
+/// A table whose cells are already escaped.
+fn grid(shown: &ShownTable) -> String {
     let labels: Vec<String> = shown.labels.iter().map(|label| escaped(label)).collect();
     let width = |i: usize| {
         let cells = shown.rows.iter().map(|row| row[i].chars().count());
@@ -65,14 +65,14 @@ fn grid(shown: &Shown) -> String {
     text
 }
 
-/// Text in which nothing is mark-up; line breaks become spaces, because a table row and a heading are one line.
+/// Text without mark-up; line breaks become spaces, because rows and headings are one line.
 pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
             '\n' | '\r' => escaped.push(' '),
             '\\' | '|' | '*' | '_' | '`' | '<' | '>' | '[' | ']' | '~' | '#' | '&' => escaped.extend(['\\', c]),
-            // From files and other programs: a terminal would obey it.
+            // A terminal would obey characters from files and other programs.
             _ if is_hidden(c) => escaped.push('\u{fffd}'),
             _ => escaped.push(c),
         }
@@ -80,7 +80,7 @@ pub(crate) fn escaped(text: &str) -> String {
     escaped
 }
 
-/// A code span: fenced by more backticks than any run inside.
+/// A code span, with more backticks than any run inside.
 fn code(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);

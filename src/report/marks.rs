@@ -1,21 +1,10 @@
-//! The marks of cells: behind each what it rests on, with a legend.
+//! Marks of cells that show their evidence, with a legend.
 
 use std::collections::BTreeSet;
 
-use crate::{
-    arithmetic::EvidenceKind,
-    report::{Cell, CellValue, Kind},
-};
+use crate::{arithmetic::EvidenceKind, report::Cell};
 
-impl CellValue for EvidenceKind {
-    const KIND: Kind = Kind::Text;
-
-    fn cell(&self) -> Cell {
-        Cell::Text(self.name().into())
-    }
-}
-
-/// The kind that `evidence` names, where `cell` says something.
+/// The kind that `evidence` names, if `cell` is not empty.
 pub(super) fn kind(cell: &Cell, evidence: &Cell) -> Option<EvidenceKind> {
     match evidence {
         Cell::Text(name) if cell.text() != "-" => EvidenceKind::named(name),
@@ -23,9 +12,9 @@ pub(super) fn kind(cell: &Cell, evidence: &Cell) -> Option<EvidenceKind> {
     }
 }
 
-/// The marks of a table whose cells rest on these kinds, and what explains them.
+/// Marks for some kinds of evidence.
 pub(crate) struct Marks {
-    /// Explains the marks; where all cells rest on one kind, names it.
+    /// Explanation of the marks, or the name of the only kind.
     pub(crate) legend: String,
     several: bool,
 }
@@ -46,7 +35,7 @@ impl Marks {
         }
     }
 
-    /// The mark behind a cell that rests on `kind`; `None` where the legend says it of all.
+    /// The mark of a cell; `None` where the legend covers all cells.
     pub(crate) fn mark(&self, kind: EvidenceKind) -> Option<&'static str> {
         self.several.then(|| kind.mark())
     }

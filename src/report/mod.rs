@@ -1,7 +1,6 @@
-//! One result schema; every view (terminal, CSV, JSON, Markdown, LaTeX) is a rendering of it.
+//! Reports with one schema, and their views: terminal, CSV, JSON, Markdown, LaTeX.
 //!
-//! A command fills a [`Report`]; a view prints one. Views measure nothing and commands format nothing: the
-//! number of digits, the alignment and the escaping are decided here.
+//! A command fills a [`Report`], and a view renders it. Digits, alignment and escaping are decided here.
 
 mod cell;
 mod csv;
@@ -22,10 +21,10 @@ mod verdict;
 use std::borrow::Cow;
 
 use crate::base::{atomic, named::named};
-pub use cell::{Cell, CellValue, Kind};
+pub use cell::{Cell, CellKind, CellValue};
 pub(crate) use csv::TableFile;
 pub use declare::{Column, Declaration, Field, Look, Row, Where, hidden, shown};
-pub(crate) use human::{Shown, counted, grouped, plain, three_digits};
+pub(crate) use human::{ShownTable, counted, grouped, plain, three_digits};
 pub(crate) use read::{Kept, result};
 pub use verdict::Verdict;
 
@@ -48,14 +47,14 @@ impl Default for View {
     }
 }
 
-/// What the views for people (terminal, Markdown, LaTeX) show of each table, and how wide.
+/// Layout of the views for people (terminal, Markdown, LaTeX).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ViewLayout {
-    /// The keys of the columns to show, in this order; tables that have none of them are left out. Empty: as declared.
+    /// Keys of the columns to show, in this order; tables without them are left out. Empty: as declared.
     pub columns: Vec<String>,
     /// Show the essential columns only.
     pub brief: bool,
-    /// Columns of characters that a terminal has.
+    /// Width of the terminal in characters.
     pub width: usize,
 }
 
@@ -65,13 +64,13 @@ impl Default for ViewLayout {
     }
 }
 
-/// Columns of characters of a terminal whose width is not known.
+/// Width of a terminal whose width is not known, in characters.
 pub const WIDTH: usize = 120;
 
 /// `report` as text, ending with a line feed.
 ///
-/// Human views (terminal, Markdown, LaTeX) print real numbers with three significant digits, counts with
-/// thousands separators and an empty cell as `-`; JSON and CSV keep every digit, and all columns whatever the layout.
+/// Views for people print real numbers with three significant digits, counts with thousands separators, and `-` for an empty cell. JSON
+/// and CSV keep every digit and every column.
 pub fn render(report: &Report, view: View, layout: &ViewLayout) -> String {
     match view {
         View::Table => table::render(report, layout),
@@ -82,16 +81,15 @@ pub fn render(report: &Report, view: View, layout: &ViewLayout) -> String {
     }
 }
 
-/// The tables of `report` as files of comma-separated values: name and content of each.
+/// The tables of `report` as CSV files: their names and contents.
 pub fn csv_files(report: &Report) -> Vec<(String, String)> {
     report.tables.iter().map(|table| (csv_name(table.key), csv::block(table))).collect()
 }
 
-/// Writes the tables of `report` to a folder, a file of comma-separated values each. A file that is there is replaced if it is that
-/// table.
+/// Writes the tables of `report` to a folder, one CSV file each; replaces only files with the same columns.
 ///
 /// # Errors
-/// A file that cannot be written, or that is not such a table.
+/// A file that cannot be written, or an existing file with other content.
 pub(crate) fn write_csv_files(report: &Report, folder: &std::path::Path) -> crate::Result<()> {
     let mut files = report.tables.iter().map(|table| (folder.join(csv_name(table.key)), table));
     files.clone().try_for_each(|(path, table)| atomic::derivable(&path, &TableFile::new(&table.columns)))?;
@@ -100,7 +98,7 @@ pub(crate) fn write_csv_files(report: &Report, folder: &std::path::Path) -> crat
     })
 }
 
-/// The name of the file of a table.
+/// The file name of a table.
 pub(crate) fn csv_name(key: &str) -> String {
     format!("{key}.csv")
 }
@@ -110,28 +108,27 @@ pub(crate) fn csv_name(key: &str) -> String {
 pub struct Report {
     /// The verb: `probe`, `chain`, `formats`...
     pub command: Cow<'static, str>,
-    /// The command line, to be repeated: `tcnum probe --fmt bf16 ...`.
+    /// The command line that repeats it: `tcnum probe --fmt bf16 ...`.
     pub invocation: String,
-    /// The device that ran it, if one did.
+    /// The device, if one was used.
     pub device: Option<crate::device::Identity>,
-    /// The answer to what was asked, in one sentence.
+    /// The answer, in one sentence.
     pub answer: Option<String>,
     /// The seed of the random inputs, if there were any.
     pub seed: Option<u64>,
-    /// Sentences that the reader of the numbers must know.
+    /// Notes: what a reader of the numbers must know.
     pub notes: Vec<String>,
-    /// The text of the model file that the command made; JSON and the views do not have it.
+    /// The text of the model file that the command made; no view shows it.
     pub model: Option<String>,
-    /// Key and value pairs that the caller asked to keep with the result (`--note date=...`).
+    /// Keys and values to keep with the result (`--note date=...`).
     pub annotations: Vec<(String, String)>,
     /// The results.
     pub tables: Vec<Table>,
-    /// Whether what the command claims holds: false makes the exit status 1.
+    /// Whether the command's claim holds; if not, the exit status is 1.
     pub holds: bool,
-    /// What the command found, where its claim does not hold.
+    /// The finding, if the claim does not hold.
     pub verdict: Verdict,
-    /// What stopped the command, if something did: the results are those of the work that was done until then, and the exit
-    /// status is that of the interruption.
+    /// The signal or limit that stopped the command; it decides the exit status.
     pub interrupted: Option<Interruption>,
 }
 
@@ -171,16 +168,15 @@ impl Report {
 }
 
 impl Report {
-    /// What it found that makes the exit status 1: nothing where its claim holds, or where something interrupted the work.
+    /// The finding behind exit status 1; `None` if the claim holds or the work was interrupted.
     pub fn found(&self) -> Option<Verdict> {
         (!self.holds && self.interrupted.is_none()).then_some(self.verdict)
     }
 
-    /// Takes in what some of the work came to: its result, or nothing where it was interrupted, which is then answered and
-    /// stands in the report.
+    /// The result of some work; `None` after an interruption, which the report then names.
     ///
     /// # Errors
-    /// Whatever else the work failed with.
+    /// Any other error of the work.
     pub fn until_interrupted<T>(&mut self, outcome: Result<T>) -> Result<Option<T>> {
         match outcome {
             Ok(result) => Ok(Some(result)),

@@ -1,42 +1,43 @@
-//! Cutting a table that is too wide into parts that fit, each of which tells its rows apart.
+//! Wide tables, split into parts that fit and that each name their rows.
 
 use std::collections::BTreeSet;
 
 use unicode_width::UnicodeWidthStr;
 
-use super::human::Shown;
+use super::human::ShownTable;
 
-/// Rows of a table, at most, by which the columns are chosen that tell rows apart.
+/// Largest number of rows that are compared to choose the columns that name a row.
 const COMPARED: usize = 1000;
 
-/// The room that there is for the columns of a table.
+/// Room for the columns of a table.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Room {
     /// Characters in a line.
     pub width: usize,
     /// Characters between two columns.
     pub gap: usize,
-    /// Texts longer than this are broken into lines.
+    /// Longest text that is not wrapped.
     pub longest: usize,
-    /// How many characters a cell takes.
+    /// Width of a cell in characters.
     pub measure: fn(&str) -> usize,
 }
 
 impl Room {
-    /// The width of columns side by side.
+    /// Total width of columns.
     pub(super) fn total(&self, widths: impl Iterator<Item = usize>) -> usize {
         let (count, sum) = widths.fold((0, 0), |(count, sum), width| (count + 1, sum + width));
         sum + self.gap * usize::saturating_sub(count, 1)
     }
 
-    /// Whether columns of these widths fit side by side.
+    /// Whether columns of these widths fit.
     pub(super) fn fits(&self, widths: impl Iterator<Item = usize>) -> bool {
         self.total(widths) <= self.width
     }
 
-    /// The columns of a too wide table that say the same in every row, as `heading: cell`, and the table without them.
-    /// Numbers stay, for they are the result, as do long texts, and at least one column that differs.
-    pub(super) fn hoisted(&self, shown: Shown) -> (Vec<String>, Shown) {
+    /// The columns of a table that is too wide and whose cells are all equal, as `heading: cell`, and the table without them.
+    ///
+    /// Numbers stay, because they are the result; long texts stay, and at least one column.
+    pub(super) fn hoisted(&self, shown: ShownTable) -> (Vec<String>, ShownTable) {
         let columns = shown.labels.len();
         let width = |i: usize| shown.rows.iter().map(|row| (self.measure)(&row[i])).max().unwrap_or(0);
         let wide = !self.fits((0..columns).map(|i| width(i).max((self.measure)(&shown.labels[i]))));
@@ -51,8 +52,9 @@ impl Room {
         (common, shown.only(&kept))
     }
 
-    /// The columns of each part, all where they fit; else as many as fit, after those that name the row. `widths` are those of the columns, and `beside` says which
-    /// stay beside the one before them.
+    /// The columns of each part: all if they fit, else the naming columns and as many others as fit.
+    ///
+    /// `beside` marks columns that stay next to the one before them.
     pub(super) fn parts(
         &self,
         widths: &[usize],
@@ -73,7 +75,7 @@ impl Room {
             }
             let part = parts.last_mut().expect("one at least");
             let fit = |columns: &[usize]| self.fits(columns.iter().map(|&j| widths[j]));
-            // A part has at least one column of its own, however wide.
+            // Every part has at least one new column, however wide.
             if fit(&[&part[..], &[i]].concat()) || part.len() == if first { 0 } else { names.len() } {
                 part.push(i);
                 continue;
@@ -91,7 +93,7 @@ impl Room {
         parts
     }
 
-    /// The first column, and as few other columns of text as tell the rows apart, within half of the width.
+    /// The first column, and the fewest other text columns that make rows unique, within half of the width.
     fn naming_columns(&self, widths: &[usize], numeric: &[bool], rows: &[Vec<String>]) -> Vec<usize> {
         let distinct = |names: &[usize]| {
             let named = rows.iter().map(|row| names.iter().map(|&i| row[i].as_str()).collect::<Vec<_>>());
@@ -113,7 +115,7 @@ impl Room {
     }
 }
 
-/// The columns of a terminal that the widest line takes.
+/// Width of the widest line on a terminal.
 pub(super) fn cell_width(text: &str) -> usize {
     text.lines().map(|line| if line.is_ascii() { line.len() } else { line.width() }).max().unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! Reading results again that were kept as JSON.
+//! Results read from JSON.
 
 use std::{
     collections::BTreeSet,
@@ -7,31 +7,31 @@ use std::{
 
 use serde_json::{Map, Value};
 
-use super::{Cell, Declaration, Kind, Report, Table, Verdict, schema};
+use super::{Cell, CellKind, Declaration, Report, Table, Verdict, schema};
 use crate::{Error, Interruption, Result, base::text, device::Identity};
 
-/// The oldest version of the schema that is read.
+/// Oldest version of the schema that is read.
 const OLDEST: u64 = 1;
-/// What was called otherwise in version 1: table, column, its name now.
+/// Columns renamed since version 1: table, old name, new name.
 const RENAMED: [(&str, &str, &str); 1] = [("sweeps", "mismatches", "differing")];
-/// Tables of version 1 of which some are another one now, which have this column: table, column, its name now.
+/// Tables of version 1 that are another table now if they have this column: table, column, new name.
 const MOVED: [(&str, &str, &str); 1] = [("device_pairs", "same", "curve_pairs")];
-/// Tables whose rows are details of another one's, with the same instructions.
+/// Tables with details of the instructions of other tables.
 const DETAILS: [(&str, &[&str]); 3] =
     [("regimes", &["verification", "identified"]), ("lines", &["identified"]), ("chain", &["curves"])];
 
-/// A result that was kept.
+/// A result read from a file.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Kept {
     /// The file.
     pub(crate) path: PathBuf,
     /// The version of the program that gave it.
     pub(crate) version: String,
-    /// The commit of the program, where it is known.
+    /// The commit of the program, if known.
     pub(crate) commit: Option<String>,
-    /// The result. Columns that its program did not have are empty.
+    /// The result; columns that its program lacked are empty.
     pub(crate) report: Report,
-    /// Tables and columns that this program does not know, which are left out.
+    /// Unknown tables and columns, which are left out.
     pub(crate) unknown: Vec<String>,
 }
 
@@ -42,41 +42,38 @@ impl Kept {
     }
 }
 
-/// What is wrong with a result, without the name of its file.
-pub(crate) type ReadError = String;
-
-/// Reads the result at a path, whose tables are among these.
+/// Reads a result with tables of these declarations.
 ///
 /// # Errors
-/// A request error that names the file and says what is wrong: it cannot be read, is cut off, is no result, has another version of
-/// the schema, a table with a cell of another kind, or with instructions that it has nothing else of.
+/// A request error for a file that cannot be read, is truncated or no result, has an unknown schema or a cell of the wrong kind, or mixes
+/// instructions of several results.
 pub(crate) fn result(path: &Path, declared: &[Declaration]) -> Result<Kept> {
     let text = text::read_result(path, "the result")?;
     parse(path, &text, declared).map_err(|why| Error::request(format!("{}: {why}", path.display())))
 }
 
-fn parse(path: &Path, text: &str, declared: &[Declaration]) -> std::result::Result<Kept, ReadError> {
+fn parse(path: &Path, text: &str, declared: &[Declaration]) -> std::result::Result<Kept, String> {
     let mut document: Value = serde_json::from_str(text).map_err(|error| match error.is_eof() {
-        true => format!("it is cut off (line {}); make it again", error.line()),
-        false => format!("it is not JSON: {error}; results are written by --output json"),
+        true => format!("it is truncated at line {}; make it again", error.line()),
+        false => format!("it is not JSON: {error}; --output json writes results"),
     })?;
     let version =
         document["schema"].as_u64().filter(|_| document["tcnum"].is_string() && document["tables"].is_object());
     let newest = u64::from(schema::VERSION);
     match version {
-        None => return Err("it is not a result of tcnum; results are written by --output json".into()),
+        None => return Err("it is not a result of tcnum; --output json writes results".into()),
         Some(version) if !(OLDEST..=newest).contains(&version) => {
             return Err(format!(
-                "its schema has version {version}, and this program reads {OLDEST} to {newest}; make it again, or read it with tcnum {}",
+                "its schema has version {version}; this program reads {OLDEST} to {newest}; make it again, or read it with tcnum {}",
                 document["tcnum"].as_str().unwrap_or_default()
             ));
         }
         Some(_) => (),
     }
-    // Rows are many: each is dropped when its cells are read.
+    // Taken out, so that each row is dropped once its cells are read.
     let raw = document["tables"].take();
     let words = |key: &str| document[key].as_str().map(str::to_string);
-    let command = words("command").ok_or("it does not say which command gave it")?;
+    let command = words("command").ok_or("it does not name its command")?;
     let mut report = Report::new(command, words("invocation").unwrap_or_default());
     report.device = document["device"].is_object().then(|| identity(&document["device"]));
     report.answer = words("answer");
@@ -84,7 +81,7 @@ fn parse(path: &Path, text: &str, declared: &[Declaration]) -> std::result::Resu
     report.annotations = pairs(&document["annotations"]);
     let notes = document["notes"].as_array().into_iter().flatten();
     report.notes = notes.filter_map(|note| note.as_str().map(str::to_string)).collect();
-    report.holds = document["holds"].as_bool().ok_or("it does not say whether it holds")?;
+    report.holds = document["holds"].as_bool().ok_or("it lacks 'holds'")?;
     let found = document["verdict"].as_str();
     report.verdict = Verdict::ALL.into_iter().find(|own| found == Some(own.name())).unwrap_or(Verdict::Mismatch);
     let stopped = document["interrupted"].as_str();
@@ -118,17 +115,13 @@ fn identity(value: &Value) -> Identity {
     Identity { details: pairs(&value["details"]), ..Identity::new(&*text("name"), text("description")) }
 }
 
-/// The members of an object of texts.
+/// The texts of an object, with their keys.
 fn pairs(value: &Value) -> Vec<(String, String)> {
     let members = value.as_object().into_iter().flatten();
     members.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_string()))).collect()
 }
 
-fn table(
-    declaration: &Declaration,
-    rows: Vec<Value>,
-    unknown: &mut Vec<String>,
-) -> std::result::Result<Table, ReadError> {
+fn table(declaration: &Declaration, rows: Vec<Value>, unknown: &mut Vec<String>) -> std::result::Result<Table, String> {
     let mut table = Table {
         key: declaration.key,
         title: declaration.about.to_string(),
@@ -146,7 +139,7 @@ fn table(
                 None => Some(Cell::Empty),
                 Some(value) => cell(value, &column.kind),
             };
-            cells.push(cell.ok_or_else(|| format!("{} is not what the column holds", place(&column.key)))?);
+            cells.push(cell.ok_or_else(|| format!("{} is not of the column's kind", place(&column.key)))?);
         }
         if number == 0 {
             let known = |key: &str| declaration.columns.iter().any(|column| column.key == key);
@@ -159,37 +152,37 @@ fn table(
     Ok(table)
 }
 
-/// The value of a column under the name that it had.
+/// The value of a column under its old name.
 fn renamed<'a>(table: &str, column: &str, row: &'a Map<String, Value>) -> Option<&'a Value> {
     let (_, old, _) = RENAMED.iter().find(|(of, _, now)| *of == table && *now == column)?;
     row.get(*old)
 }
 
-/// The cell of a value, if it is of this kind. Any may be missing, as all were before there was the column.
-fn cell(value: &Value, kind: &Kind) -> Option<Cell> {
+/// The cell of a value of this kind; a missing value is an empty cell.
+fn cell(value: &Value, kind: &CellKind) -> Option<Cell> {
     Some(match (kind, value) {
         (_, Value::Null) => Cell::Empty,
-        (Kind::Optional(kind), value) => cell(value, kind)?,
-        (Kind::Text, Value::String(text)) => Cell::Text(text.clone()),
-        (Kind::Flag, Value::Bool(flag)) => Cell::Flag(*flag),
-        // Integers beyond 63 bits are written in double precision.
-        (Kind::Integer, value) => value.as_i64().map(Cell::Integer).or_else(|| value.as_f64().map(Cell::Real))?,
-        (Kind::Real, Value::String(text)) => Cell::Real(match text.as_str() {
+        (CellKind::Optional(kind), value) => cell(value, kind)?,
+        (CellKind::Text, Value::String(text)) => Cell::Text(text.clone()),
+        (CellKind::Flag, Value::Bool(flag)) => Cell::Flag(*flag),
+        // Integers beyond 63 bits were written in double precision.
+        (CellKind::Integer, value) => value.as_i64().map(Cell::Integer).or_else(|| value.as_f64().map(Cell::Real))?,
+        (CellKind::Real, Value::String(text)) => Cell::Real(match text.as_str() {
             "Infinity" => f64::INFINITY,
             "-Infinity" => f64::NEG_INFINITY,
             "NaN" => f64::NAN,
             _ => return None,
         }),
-        (Kind::Real, value) => Cell::Real(value.as_f64()?),
-        (Kind::List(kind), Value::Array(values)) => {
+        (CellKind::Real, value) => Cell::Real(value.as_f64()?),
+        (CellKind::List(kind), Value::Array(values)) => {
             Cell::List(values.iter().map(|value| cell(value, kind)).collect::<Option<_>>()?)
         }
         _ => return None,
     })
 }
 
-/// Refuses a result with details of instructions that it has nothing else of: the results of several runs, mixed.
-fn unmixed(report: &Report) -> std::result::Result<(), ReadError> {
+/// Refuses details of instructions that the main tables lack: results of several runs, mixed.
+fn unmixed(report: &Report) -> std::result::Result<(), String> {
     let instructions = |key: &str| instructions(report, key);
     for (details, of) in DETAILS {
         let Some(named) = instructions(details) else { continue };
@@ -197,7 +190,7 @@ fn unmixed(report: &Report) -> std::result::Result<(), ReadError> {
         let known: BTreeSet<_> = mains.iter().flatten().copied().collect();
         if let Some(other) = named.iter().find(|name| !mains.is_empty() && !known.contains(*name)) {
             return Err(format!(
-                "it mixes instructions: tables.{details} has {other}, of which tables.{} has nothing; make it again by one command",
+                "it mixes instructions: tables.{details} has {other}, which tables.{} lacks; make it again with one command",
                 of.join(" and tables.")
             ));
         }
@@ -205,7 +198,7 @@ fn unmixed(report: &Report) -> std::result::Result<(), ReadError> {
     Ok(())
 }
 
-/// The instructions that the rows of a table name, if the report has it.
+/// The instructions in a table, if the report has it.
 fn instructions<'a>(report: &'a Report, key: &str) -> Option<Vec<&'a str>> {
     let table = report.tables.iter().find(|table| table.key == key)?;
     let column = table.columns.iter().position(|column| column.key == "instruction")?;

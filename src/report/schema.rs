@@ -1,18 +1,18 @@
-//! The JSON Schema of reports, and the list of columns that a version has promised, both from the declarations of tables.
+//! The JSON Schema of reports, and the columns that a version promises, both from the declarations of tables.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::{Column, Declaration, Kind, Verdict};
+use super::{CellKind, Column, Declaration, Verdict};
 
-/// The version of the schema. It grows when a member, a table or a column changes its meaning or goes; new ones come without.
+/// Version of the schema; it grows when a member, table or column changes its meaning or goes.
 pub const VERSION: u32 = 2;
 
-/// What every report has beside its tables.
+/// Schema of all members except tables.
 const FRAME: &str = include_str!("frame.json");
 
-/// The JSON Schema (2020-12) of reports that hold these tables.
+/// The JSON Schema (2020-12) of reports with these tables.
 pub fn document(tables: &[Declaration]) -> Value {
     let mut document: Value = serde_json::from_str(FRAME).expect("the frame is JSON");
     document["properties"]["schema"]["const"] = json!(VERSION);
@@ -52,18 +52,18 @@ fn property(column: &Column) -> Value {
     Value::Object(property)
 }
 
-fn constraint(kind: &Kind) -> Value {
+fn constraint(kind: &CellKind) -> Value {
     match kind {
-        Kind::Text => json!({ "type": "string" }),
-        Kind::Integer => json!({ "type": "integer" }),
-        Kind::Real => json!({ "$ref": "#/$defs/real" }),
-        Kind::Flag => json!({ "type": "boolean" }),
-        Kind::List(kind) => json!({ "type": "array", "items": constraint(kind) }),
-        Kind::Optional(kind) => json!({ "anyOf": [{ "type": "null" }, constraint(kind)] }),
+        CellKind::Text => json!({ "type": "string" }),
+        CellKind::Integer => json!({ "type": "integer" }),
+        CellKind::Real => json!({ "$ref": "#/$defs/real" }),
+        CellKind::Flag => json!({ "type": "boolean" }),
+        CellKind::List(kind) => json!({ "type": "array", "items": constraint(kind) }),
+        CellKind::Optional(kind) => json!({ "anyOf": [{ "type": "null" }, constraint(kind)] }),
     }
 }
 
-/// The promise of this version: a line for the version, then one for each column, `TABLE.COLUMN KIND`, in order of names.
+/// The promise of this version: a line for the version, then `TABLE.COLUMN KIND` for each column, sorted.
 pub fn promise(tables: &[Declaration]) -> String {
     let line = |table: &Declaration, column: &Column| format!("{}.{} {}", table.key, column.key, name(&column.kind));
     let mut lines: Vec<String> =
@@ -72,18 +72,18 @@ pub fn promise(tables: &[Declaration]) -> String {
     format!("schema {VERSION}\n{}\n", lines.join("\n"))
 }
 
-fn name(kind: &Kind) -> String {
+fn name(kind: &CellKind) -> String {
     match kind {
-        Kind::Text => "text".into(),
-        Kind::Integer => "integer".into(),
-        Kind::Real => "real".into(),
-        Kind::Flag => "flag".into(),
-        Kind::List(kind) => format!("list of {}", name(kind)),
-        Kind::Optional(kind) => format!("optional {}", name(kind)),
+        CellKind::Text => "text".into(),
+        CellKind::Integer => "integer".into(),
+        CellKind::Real => "real".into(),
+        CellKind::Flag => "flag".into(),
+        CellKind::List(kind) => format!("list of {}", name(kind)),
+        CellKind::Optional(kind) => format!("optional {}", name(kind)),
     }
 }
 
-/// What `now` breaks of the promise `before`: the columns that are gone or hold something else, if the version is the same.
+/// The columns of the promise `before` that `now` lacks or changes under the same version.
 pub fn broken(before: &str, now: &str) -> Vec<String> {
     let (mut before, mut now) = (before.lines(), now.lines());
     if before.next() != now.next() {

@@ -1,10 +1,8 @@
-//! Text for a terminal, at most as wide as it where words allow it: the answer, the device of the result, notes,
-//! then each table under its title.
+//! Text for a terminal: the answer, the device, notes, then each table under its title.
 //!
-//! Of a table that is too wide the columns that say the same in every row move into a line above it; then headings get
-//! several lines; if that is not enough, long text is wrapped,
-//! and at last the table is cut into parts that repeat the columns that name a row. A single row that is too wide is printed as
-//! a list, heading by heading. Nothing is left out but the middle of texts of more than 2000 characters, which are not ours.
+//! A table that is too wide changes in steps: columns with equal cells move into a line above it, headings are wrapped, long text is
+//! wrapped, and the table is split into parts that repeat the naming columns. A single row becomes a list. Nothing is left out except the
+//! middle of texts of more than 2000 characters.
 
 use tabled::{
     builder::Builder,
@@ -18,16 +16,16 @@ use tabled::{
 
 use super::{
     Cell, Report, ViewLayout,
-    human::{self, Shown},
+    human::{self, ShownTable},
     parts::{Room, cell_width},
 };
 use crate::base::visible::visible;
 
-/// Spaces between two columns of a table.
+/// Spaces between two columns.
 const GAP: usize = 2;
-/// Text cells longer than this are wrapped, or than the terminal.
+/// Longest text cell that is not wrapped.
 const LONGEST_CELL: usize = 72;
-/// Lines that are laid out at a time: all parts of a table have the same widths.
+/// Lines that are laid out at a time.
 const LAID_OUT: usize = 512;
 
 pub(super) fn render(report: &Report, layout: &ViewLayout) -> String {
@@ -54,11 +52,11 @@ pub(super) fn render(report: &Report, layout: &ViewLayout) -> String {
     if let Some(verdict) = human::verdict(report) {
         text += &format!("\n{verdict}\n");
     }
-    // Names come from files and from other programs: nothing of theirs is to steer the terminal.
+    // Names from files and other programs must not steer the terminal.
     visible(&text).into_owned()
 }
 
-/// `text` after `lead`, wrapped, with the further lines indented as far as the first.
+/// `text` after `lead`, wrapped, with further lines indented.
 fn paragraph(room: Room, lead: &str, text: &str) -> String {
     let indent = lead.chars().count().min(room.width / 4);
     let lines = wrapped(text, room.width - indent).join(&format!("\n{}", " ".repeat(indent)));
@@ -70,7 +68,7 @@ fn cell(cell: &Cell) -> String {
     visible(&human::plain(cell)).replace('\n', "\\n")
 }
 
-fn section(room: Room, title: &str, shown: Shown) -> String {
+fn section(room: Room, title: &str, shown: ShownTable) -> String {
     let mut text = paragraph(room, "", title);
     if let [row] = &shown.rows[..]
         && !room.fits(shown.labels.iter().zip(row).map(|(label, cell)| cell_width(label).max(cell_width(cell))))
@@ -92,14 +90,14 @@ fn section(room: Room, title: &str, shown: Shown) -> String {
     text
 }
 
-/// The cells of one row under one another, each after its heading.
+/// One row as a list of headings and cells.
 fn list(room: Room, labels: &[String], row: &[String]) -> String {
     let width = labels.iter().map(|label| cell_width(label)).max().unwrap_or(0) + GAP;
     labels.iter().zip(row).map(|(label, cell)| paragraph(room, &format!("{label:<width$}"), cell)).collect()
 }
 
-/// A table whose headings and cells may have several lines.
-struct Fitted {
+/// A table whose headings and cells may be wrapped.
+struct FittedTable {
     /// The headings, then the rows.
     lines: Vec<Vec<String>>,
     numeric: Vec<bool>,
@@ -107,12 +105,12 @@ struct Fitted {
     widths: Vec<usize>,
 }
 
-/// `shown` with headings, then text, wrapped as far as the width asks for it.
-fn fitted(room: Room, shown: Shown) -> Fitted {
+/// Wraps headings, then text, as far as the width requires.
+fn fitted(room: Room, shown: ShownTable) -> FittedTable {
     let mut lines = vec![shown.labels];
     lines.extend(shown.rows);
     let mut fitted =
-        Fitted { widths: vec![0; shown.numeric.len()], numeric: shown.numeric, beside: shown.beside, lines };
+        FittedTable { widths: vec![0; shown.numeric.len()], numeric: shown.numeric, beside: shown.beside, lines };
     fitted.measure();
     if !room.fits(fitted.widths.iter().copied()) {
         fitted.wrap_headings();
@@ -123,14 +121,14 @@ fn fitted(room: Room, shown: Shown) -> Fitted {
     fitted
 }
 
-impl Fitted {
+impl FittedTable {
     fn measure(&mut self) {
         for (i, width) in self.widths.iter_mut().enumerate() {
             *width = self.lines.iter().map(|cells| cell_width(&cells[i])).max().unwrap_or(0);
         }
     }
 
-    /// Wraps each heading to the width of its column's cells, but no word of it.
+    /// Wraps each heading to the width of its column's cells.
     fn wrap_headings(&mut self) {
         let (headings, rows) = self.lines.split_at_mut(1);
         for (i, heading) in headings[0].iter_mut().enumerate() {
@@ -150,15 +148,15 @@ impl Fitted {
     }
 }
 
-/// The columns of `part`, aligned, with a rule below the headings.
-fn grid(fitted: &Fitted, part: &[usize]) -> String {
+/// The columns of `part`, with a rule below the headings.
+fn grid(fitted: &FittedTable, part: &[usize]) -> String {
     let mut text = String::new();
     for (number, lines) in fitted.lines.chunks(LAID_OUT).enumerate() {
         let mut builder = Builder::default();
         for cells in lines {
             builder.push_record(part.iter().map(|&i| cells[i].as_str()));
         }
-        // A last line, which is not printed, gives every block the widths of the whole table.
+        // A last line, which is not printed, gives every block the same widths.
         builder.push_record(part.iter().map(|&i| "-".repeat(fitted.widths[i])));
         let mut table = builder.build();
         table.with(Style::empty()).with(Padding::new(0, GAP, 0, 0)).with(AlignmentStrategy::PerLine);
@@ -179,20 +177,7 @@ fn grid(fitted: &Fitted, part: &[usize]) -> String {
     text
 }
 
-/// `text` in lines of at most `width` characters, broken at spaces only: a longer word has a line of its own.
+/// The lines of `text`, wrapped to `width` characters.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for source in text.lines() {
-        let mut line = String::new();
-        for word in source.split(' ') {
-            if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
-                lines.push(std::mem::take(&mut line));
-            } else if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-        lines.push(line);
-    }
-    lines
+    text.lines().flat_map(|line| human::wrapped(line, |line| line.chars().count() <= width)).collect()
 }

@@ -1,11 +1,11 @@
-//! A report like that of a probe, in every view, against the files under `tests/snapshots`.
+//! Every view of a report like a probe's, compared with the files under `tests/snapshots`.
 
 use super::*;
 use crate::{COMMIT, VERSION, base::visible::is_hidden, device::Identity};
 
 crate::rows! {
     /// A row like that of a probe.
-    struct ResultRow in "results" {
+    struct ProbeLikeRow in "results" {
         /// Text.
         instruction: &'static str => shown("instruction").essential(),
         /// Text.
@@ -85,7 +85,7 @@ pub(crate) fn synthetic() -> Report {
 }
 
 fn probe_table() -> Table {
-    let row = ResultRow {
+    let row = ProbeLikeRow {
         instruction: "mma.m16n8k16.f32.bf16.bf16.f32",
         op: "multiply",
         init: "low",
@@ -103,7 +103,7 @@ fn probe_table() -> Table {
         device: "cuda:0",
         seconds: 0.0123456789,
     };
-    let other = ResultRow {
+    let other = ProbeLikeRow {
         instruction: "mma.m16n8k8.f32.tf32.tf32.f32",
         op: "accumulate",
         agree_f32: 4_012,
@@ -117,7 +117,7 @@ fn probe_table() -> Table {
     Table::of("Agreement and errors", [row, other])
 }
 
-/// Compares with the file, or with `TCNUM_WRITE_SNAPSHOTS` set writes it anew, to be read before it is committed.
+/// Compares with the file; with `TCNUM_WRITE_SNAPSHOTS` set, writes it anew.
 fn compare(name: &str, view: View) {
     let path = format!("{}/tests/snapshots/{name}", env!("CARGO_MANIFEST_DIR"));
     let mut got = render(&synthetic(), view, &ViewLayout::default());
@@ -159,9 +159,9 @@ fn latex_matches_the_snapshot() {
     compare("probe.tex", View::Latex);
 }
 
-/// A table that no terminal holds in one piece: numbered columns with headings of three words.
+/// A table that is wider than any terminal, with headings of three words.
 fn wide(rows: usize) -> Report {
-    let column = |_| Column { key: "key".into(), meaning: "", kind: Kind::Text, look: shown("a longer heading") };
+    let column = |_| Column { key: "key".into(), meaning: "", kind: CellKind::Text, look: shown("a longer heading") };
     let text = |row: usize| (0..40).map(|i| Cell::Text(format!("cell-{row}-{i}"))).collect();
     let table = Table {
         key: "wide",

@@ -1,25 +1,26 @@
-//! The order of a step that masks leave undecided, by terms that are lost beside c: its format is wide where those of A and B are narrow.
+//! The order within an undecided step, by terms that are lost next to c, whose format is wider than those of A and B.
 //!
-//! Beside a c that is so much larger, a small term is lost. Two small ones come through if they are added before they meet c. Of two that
-//! are lost, one may be added to c before the other: if it makes c smaller than the power of two that it was, the next one finds finer last
-//! places, and comes through.
+//! A small term is lost next to a much larger c. Two small terms survive if they are added to each other before they meet c. If they are
+//! lost, one may still be added first: if it makes c smaller than its power of two, the last place of c becomes finer, and the second
+//! term survives.
 
 use super::{
     Leaf, Manner, Order,
-    masks::{Entry, Masks},
+    masks::{MaskTerm, Masks},
 };
 use crate::Result;
 
-/// The most parts of a step that is looked at: all pairs of them are asked.
+/// Largest number of parts of a step for which all pairs are asked.
 const MOST_PARTS: usize = 512;
-/// The number of the leaf c.
+/// Index of the leaf c.
 const C: usize = 0;
 
-/// An order whose step with c, if masks leave it undecided, is several steps where terms are lost beside c one after the other. What is
-/// added at once without loss, or before it meets c, stays undecided.
+/// Splits the undecided step with c into the steps that terms lost next to c show.
+///
+/// Parts that are added exactly, or before they meet c, stay undecided.
 pub(super) fn decided(masks: &mut Masks<'_>, order: Order) -> Result<Order> {
     let (mut depth, mut at) = (0, &order);
-    // c is in the first part of every step.
+    // Parts are sorted, so c is in the first part of every step.
     let step = loop {
         match at {
             Order::Leaf(_) => return Ok(order),
@@ -34,7 +35,7 @@ pub(super) fn decided(masks: &mut Masks<'_>, order: Order) -> Result<Order> {
     Ok(order)
 }
 
-/// The first part of the first part, and so on, so many times.
+/// Follows the first parts, `depth` times.
 fn first(order: &mut Order, depth: usize) -> &mut Order {
     let mut at = order;
     for _ in 0..depth {
@@ -46,7 +47,7 @@ fn first(order: &mut Order, depth: usize) -> &mut Order {
     at
 }
 
-/// The steps in which these parts are added to c; `None` where that cannot be told.
+/// The steps in which these parts are added to c; `None` if no output shows them.
 fn steps(masks: &mut Masks<'_>, parts: &[Order]) -> Result<Option<Order>> {
     let leaves: Vec<usize> = parts.iter().map(|part| masks.number(part.first())).collect();
     let Some(sizes) = Sizes::find(masks, &leaves)? else { return Ok(None) };
@@ -55,7 +56,7 @@ fn steps(masks: &mut Masks<'_>, parts: &[Order]) -> Result<Option<Order>> {
     let Some(ranks) = sizes.ranks(masks, &firsts)? else { return Ok(None) };
     let mut sum = Order::Leaf(Leaf::C);
     for rank in ranks {
-        // Whether what comes through in pairs is added before it meets c, or with it in a step that keeps a few bits more, is open.
+        // Parts that survive in pairs are added before they meet c, or together with it in a step that keeps a few more bits.
         let open = rank.iter().any(|class| classes[*class].len() > 1);
         let own = rank.iter().flat_map(|class| &classes[*class]).map(|part| parts[*part].clone());
         let manner = if open { Manner::Undecided } else { Manner::Aligned };
@@ -64,7 +65,7 @@ fn steps(masks: &mut Masks<'_>, parts: &[Order]) -> Result<Option<Order>> {
     Ok(Some(sum))
 }
 
-/// How large c and the small terms are, as exponents, and their sign.
+/// Exponents of c and of the small terms, and their sign.
 struct Sizes {
     negative: bool,
     c: i32,
@@ -72,7 +73,7 @@ struct Sizes {
 }
 
 impl Sizes {
-    /// The smallest c beside which a small term of each of these leaves is lost, but none that is twice as large and makes c smaller.
+    /// The smallest c next to which a small term at every leaf is lost, but a term twice as large of the other sign is not.
     fn find(masks: &mut Masks<'_>, leaves: &[usize]) -> Result<Option<Sizes>> {
         let Some(first) = leaves.first() else { return Ok(None) };
         let small = leaves.iter().map(|leaf| masks.tiny[*leaf]).max().unwrap_or(0);
@@ -81,11 +82,11 @@ impl Sizes {
         }
         let tried = |negative| (small + 2..=masks.huge[C]).map(move |c| Sizes { negative, c, small });
         let tried: Vec<Sizes> = [false, true].into_iter().flat_map(tried).collect();
-        let entries: Vec<Vec<Entry>> = tried.iter().map(|sizes| sizes.with(&[sizes.lost(*first)])).collect();
+        let entries: Vec<Vec<MaskTerm>> = tried.iter().map(|sizes| sizes.with(&[sizes.lost(*first)])).collect();
         let outputs = masks.outputs(&entries)?;
         let mut lost = tried.into_iter().zip(outputs).filter(|(sizes, output)| sizes.is_c(masks, *output));
         let Some((sizes, _)) = lost.next() else { return Ok(None) };
-        let entries: Vec<Vec<Entry>> = leaves
+        let entries: Vec<Vec<MaskTerm>> = leaves
             .iter()
             .flat_map(|leaf| [sizes.with(&[sizes.lost(*leaf)]), sizes.with(&[sizes.against(*leaf)])])
             .collect();
@@ -94,18 +95,18 @@ impl Sizes {
         Ok(all.then_some(sizes))
     }
 
-    /// A term that is lost beside c.
-    fn lost(&self, leaf: usize) -> Entry {
+    /// A term that is lost next to c.
+    fn lost(&self, leaf: usize) -> MaskTerm {
         (leaf, self.negative, self.small)
     }
 
     /// A term that makes c smaller.
-    fn against(&self, leaf: usize) -> Entry {
+    fn against(&self, leaf: usize) -> MaskTerm {
         (leaf, !self.negative, self.small + 1)
     }
 
-    /// These terms beside c.
-    fn with(&self, terms: &[Entry]) -> Vec<Entry> {
+    /// These terms together with c.
+    fn with(&self, terms: &[MaskTerm]) -> Vec<MaskTerm> {
         [&[(C, self.negative, self.c)], terms].concat()
     }
 
@@ -113,11 +114,11 @@ impl Sizes {
         masks.is(output, self.negative, self.c)
     }
 
-    /// The leaves, by place, of which two come through that are lost alone; `None` if that is no equivalence.
+    /// Groups of leaves whose small terms survive in pairs, by index; `None` if that relation is not transitive.
     fn classes(&self, masks: &mut Masks<'_>, leaves: &[usize]) -> Result<Option<Vec<Vec<usize>>>> {
         let pairs: Vec<(usize, usize)> =
             (0..leaves.len()).flat_map(|one| (one + 1..leaves.len()).map(move |other| (one, other))).collect();
-        let entries: Vec<Vec<Entry>> =
+        let entries: Vec<Vec<MaskTerm>> =
             pairs.iter().map(|(one, other)| self.with(&[self.lost(leaves[*one]), self.lost(leaves[*other])])).collect();
         let outputs = masks.outputs(&entries)?;
         let together: Vec<bool> = outputs.into_iter().map(|output| !self.is_c(masks, output)).collect();
@@ -141,21 +142,20 @@ impl Sizes {
         Ok(Some(classes))
     }
 
-    /// These leaves, by place, in the order in which they are added to c, those that are added at once together; `None` if they have no
-    /// such order.
+    /// Groups of leaves in the order in which they are added to c, by index; `None` if they have no such order.
     fn ranks(&self, masks: &mut Masks<'_>, leaves: &[usize]) -> Result<Option<Vec<Vec<usize>>>> {
-        let alone: Vec<Vec<Entry>> = leaves.iter().map(|leaf| self.with(&[self.against(*leaf)])).collect();
+        let alone: Vec<Vec<MaskTerm>> = leaves.iter().map(|leaf| self.with(&[self.against(*leaf)])).collect();
         let alone = masks.outputs(&alone)?;
         let count = leaves.len();
         let pairs: Vec<(usize, usize)> = (0..count)
             .flat_map(|one| (0..count).filter(move |other| *other != one).map(move |other| (one, other)))
             .collect();
-        let entries: Vec<Vec<Entry>> = pairs
+        let entries: Vec<Vec<MaskTerm>> = pairs
             .iter()
             .map(|(one, other)| self.with(&[self.against(leaves[*one]), self.lost(leaves[*other])]))
             .collect();
         let outputs = masks.outputs(&entries)?;
-        // What makes c smaller comes before what comes through then.
+        // A term that makes c smaller was added before the term that then survives.
         let before = pairs.iter().zip(outputs).filter(|((one, _), output)| alone[*one] != *output);
         let mut earlier = vec![0; count];
         let mut ordered = vec![false; count * count];

@@ -1,21 +1,23 @@
-//! A tree as a drawing.
+//! Drawings of trees.
 
 use super::{Manner, Order, Picture, picture};
-use crate::report::figure::{Ink, Mark, Marker, Scene, Words, text_width};
+use crate::report::figure::{Ink, Marker, Scene, SceneMark, Words, text_width};
 
-/// The room of a step, of a line, and around all.
+/// Width of a step, in points.
 const ACROSS: f64 = 150.0;
+/// Height of a line, in points.
 const LINE: f64 = 26.0;
+/// Margin around the tree, in points.
 const MARGIN: f64 = 24.0;
 const TITLE: f64 = 30.0;
 const SIZE: f64 = 14.0;
-/// Half the width of the mark of a step.
+/// Radius of the mark of a step.
 const DOT: f64 = 5.0;
-/// A colour for each manner; those of chains and terms are black.
+/// Colour of each manner; chains and terms are black.
 const COLORS: [(Manner, usize); 4] =
     [(Manner::Pair, 0), (Manner::Aligned, 1), (Manner::Exact, 2), (Manner::Undecided, 3)];
 
-/// The tree, with its last step on the left and its terms on the right; `title` stands above.
+/// Draws the tree, its last step on the left and its terms on the right.
 pub(crate) fn scene(order: &Order, title: &str) -> Scene {
     let picture = picture(order);
     let mut placed = Vec::new();
@@ -35,28 +37,35 @@ pub(crate) fn scene(order: &Order, title: &str) -> Scene {
         if !own.last {
             let at = (own.x, own.y);
             let hover = Some(own.words.clone());
-            scene.marks.push(Mark::Dot { at, marker: Marker::Disc, size: DOT, ink: own.ink, hollow: false, hover });
+            scene.marks.push(SceneMark::Dot {
+                at,
+                marker: Marker::Disc,
+                size: DOT,
+                ink: own.ink,
+                hollow: false,
+                hover,
+            });
         }
-        // Beside a term, above the line that leads on from a step.
+        // The name of a term stands to its right; the word of a step stands above its line.
         let at = if own.last { (own.x, own.y + 5.0) } else { (own.x + 8.0, own.y - 6.0) };
         scene.words(Words::new(at, own.words, SIZE).inked(own.ink));
     }
     scene
 }
 
-/// Something of a picture in its place.
+/// A node of a picture, with its position.
 struct Placed {
     words: String,
     ink: Ink,
     x: f64,
     y: f64,
-    /// Where the step is that it is a part of.
+    /// Position of the step that it belongs to.
     above: Option<(f64, f64)>,
-    /// Whether it has no parts.
+    /// Whether it is a leaf.
     last: bool,
 }
 
-/// Places a picture from a line on; how many lines it takes, and which number it has.
+/// Places a picture from `line` on; returns the lines that it takes, and its index.
 fn place(picture: &Picture, depth: usize, line: usize, placed: &mut Vec<Placed>) -> (usize, usize) {
     let (mut lines, mut parts) = (0, Vec::new());
     for part in picture.parts() {

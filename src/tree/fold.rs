@@ -1,25 +1,26 @@
-//! A tree folded so that a person can read it: what repeats itself is said once.
+//! Trees folded for readers: repetitions are left out.
 
 use super::{Leaf, Manner, Meeting, Order};
 
-/// The fewest steps of a chain.
+/// Smallest number of steps of a chain.
 const SHORTEST_CHAIN: usize = 3;
-/// The fewest neighbours that are written as a run, and the fewest terms and parts alike of which those in the middle are left out.
+/// Smallest number of neighbours that are written as a run.
 const SHORTEST_RUN: usize = 3;
+/// Smallest number of similar terms or parts whose middle is left out.
 const FEWEST_ALIKE: usize = 5;
-/// How deep pictures are.
+/// Largest depth of a picture.
 const DEEPEST: usize = 100;
 
 /// A folded tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Picture {
-    /// Terms, or what is left out, in words: `c`, `0..15` (with 15), `0, 2, ..., 14`, `...`.
+    /// Terms in words, or `...`: `c`, `0..15` (with 15), `0, 2, ..., 14`.
     Terms(String),
     /// A step.
     Meeting(Manner, Vec<Picture>),
-    /// Steps one after the other: what the first one begins with, then what each adds.
+    /// Steps one after the other: the start, then the addition of each step.
     Chain(Vec<Picture>),
-    /// What one step of a chain adds at once.
+    /// The parts that one step of a chain adds at once.
     Group(Manner, Vec<Picture>),
 }
 
@@ -56,19 +57,19 @@ fn pictured(order: &Order, depth: usize) -> Picture {
     Picture::Chain(parts)
 }
 
-/// A chain: what its first step begins with, and what each step adds, in order.
+/// A chain: its start, and the additions of its steps in order.
 struct Chain<'a> {
     start: &'a Order,
     steps: Vec<Vec<&'a Order>>,
 }
 
-/// The longest chain of steps alike that ends with this one.
+/// The longest chain of similar steps that ends with `last`.
 fn chain(last: &Meeting) -> Option<Chain<'_>> {
     let meetings = (0..last.parts.len()).filter(|part| matches!(last.parts[*part], Order::Meeting(_)));
     meetings.map(|spine| chain_along(last, spine)).max_by_key(|chain| chain.steps.len())
 }
 
-/// The chain of steps alike that ends with this one, which goes on from the part with this place.
+/// The chain of similar steps that ends with `last` and continues at its part `spine`.
 fn chain_along(last: &Meeting, spine: usize) -> Chain<'_> {
     let (mut at, mut spine) = (last, spine);
     let mut steps = Vec::new();
@@ -94,12 +95,12 @@ fn without(meeting: &Meeting, part: usize) -> Vec<&Order> {
     meeting.parts.iter().enumerate().filter(|(place, _)| *place != part).map(|(_, part)| part).collect()
 }
 
-/// Whether two trees are the same but for which terms they have.
+/// Whether two trees differ in their terms only.
 fn alike(x: &Order, y: &Order) -> bool {
     same(x, y, &mut |_, _| true)
 }
 
-/// What is to be added to every k of the first tree to have the second, if they are the same but for that.
+/// The number that, added to every k of the first tree, gives the second, if there is one.
 fn shift(x: &Order, y: &Order) -> Option<i64> {
     let mut by = None;
     let shifted = same(x, y, &mut |x, y| match (x, y) {
@@ -109,7 +110,7 @@ fn shift(x: &Order, y: &Order) -> Option<i64> {
     by.filter(|_| shifted)
 }
 
-/// Whether two trees have the same steps, and leaves of which `leaves` says that they are the same.
+/// Whether two trees have the same steps, and `leaves` accepts each pair of leaves.
 fn same(x: &Order, y: &Order, leaves: &mut dyn FnMut(Leaf, Leaf) -> bool) -> bool {
     let mut open = vec![(x, y)];
     while let Some(pair) = open.pop() {
@@ -124,7 +125,7 @@ fn same(x: &Order, y: &Order, leaves: &mut dyn FnMut(Leaf, Leaf) -> bool) -> boo
     true
 }
 
-/// Pictures of parts, without those in the middle of runs whose k ascend or descend evenly.
+/// Pictures of parts, without the middle of runs with evenly spaced k.
 fn folded(parts: &[&Order], picture: &dyn Fn(&Order) -> Picture) -> Vec<Picture> {
     let mut pictures = Vec::new();
     let mut rest = parts;

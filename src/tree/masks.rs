@@ -1,4 +1,4 @@
-//! Masks: cases with two huge terms that cancel and a tiny one, and what their outputs say.
+//! Masks: cases with two huge terms that cancel and a tiny term.
 
 use super::{Leaf, Manner, WIDE};
 use crate::{
@@ -8,61 +8,62 @@ use crate::{
     isa::{Case, Instruction},
 };
 
-/// The largest and the smallest exponent of a term, where its formats have more: a ratio of 2^120 is more than any sum keeps.
+/// Largest magnitude of a term's exponent: no sum keeps a ratio of 2^120.
 const FARTHEST: i32 = 60;
-/// The exponents between two tries to find a term that comes out as itself.
+/// Step between the exponents tried to find a term that comes out unchanged.
 const STRIDE: i32 = 4;
 
-/// The most terms of the cases that are asked for at a time.
+/// Largest number of terms of a batch of cases.
 const AT_A_TIME: usize = 1 << 20;
 
-/// A term: its leaf by number, whether it is negative, and the exponent of its magnitude.
-pub(super) type Entry = (usize, bool, i32);
+/// A term: the index of its leaf, its sign, and its exponent.
+pub(super) type MaskTerm = (usize, bool, i32);
 
 /// How three terms meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Encounter {
-    /// Two of them first: the one at this place (0 to 2) comes later.
+    /// Two terms meet first; the term at this index (0 to 2) comes later.
     Later(usize),
     /// All at once.
     Together(Manner),
 }
 
-/// The exponents of the powers of two that a format has.
+/// Exponents of the powers of two in a format.
 #[derive(Debug, Clone, Copy)]
-struct Range {
+struct PowerRange {
     low: i32,
-    /// The smallest that is a normal number.
+    /// Smallest exponent of a normal number.
     normal: i32,
     high: i32,
 }
 
-/// The masks of an instruction.
+/// Masks of an instruction.
 pub(super) struct Masks<'a> {
     i: &'a Instruction,
     ask: &'a mut dyn FnMut(&[Case]) -> Result<Vec<u64>>,
     leaves: Vec<Leaf>,
-    a: Range,
-    b: Range,
-    c: Range,
-    scale: Option<Range>,
-    /// The exponent of the huge term at each leaf, and of the tiny one.
+    a: PowerRange,
+    b: PowerRange,
+    c: PowerRange,
+    scale: Option<PowerRange>,
+    /// Exponent of the huge term at each leaf.
     pub(super) huge: Vec<i32>,
+    /// Exponent of the tiny term at each leaf.
     pub(super) tiny: Vec<i32>,
-    /// The least ratio at which a term was lost.
+    /// Smallest ratio at which a term was lost.
     lost: i32,
-    /// How many cases were asked.
+    /// Number of cases asked.
     pub(super) asked: usize,
-    /// The least and the greatest ratio of the masks that were asked.
+    /// Smallest and largest ratio of the masks asked.
     pub(super) spans: (i32, i32),
 }
 
 impl<'a> Masks<'a> {
-    /// Finds out how large and how small a term can be to come out as itself.
+    /// Finds the largest and the smallest term at each leaf that comes out unchanged.
     pub(super) fn new(i: &'a Instruction, ask: &'a mut dyn FnMut(&[Case]) -> Result<Vec<u64>>) -> Result<Masks<'a>> {
         let unusable = |what: &str, format: &Format| {
             Error::request(format!(
-                "{i}: {what} is {format}, in which 1 and -1 are not numbers: the order of its sum cannot be found"
+                "{i}: {what} has the format {format}, which lacks 1 or -1; the order of the sum cannot be found"
             ))
         };
         let range = |what: &str, format: &'static Format| range(format).ok_or_else(|| unusable(what, format));
@@ -87,7 +88,7 @@ impl<'a> Masks<'a> {
             spans: (i32::MAX, 0),
         };
         let all = masks.limits();
-        // Largest first; twice it is still a number of D.
+        // The largest first. D holds twice the term.
         masks.huge = masks.own("a large", |leaf, step| {
             let high = all[leaf].high.min(d.high - 1).min(FARTHEST);
             let exponent = high - step * STRIDE;
@@ -103,17 +104,17 @@ impl<'a> Masks<'a> {
         Ok(masks)
     }
 
-    /// How many terms there are.
+    /// Number of terms.
     pub(super) fn len(&self) -> usize {
         self.leaves.len()
     }
 
-    /// The term with this number.
+    /// The leaf at an index.
     pub(super) fn leaf(&self, number: usize) -> Leaf {
         self.leaves[number]
     }
 
-    /// The number of a term.
+    /// The index of a leaf.
     pub(super) fn number(&self, leaf: Leaf) -> usize {
         match leaf {
             Leaf::C => 0,
@@ -121,11 +122,11 @@ impl<'a> Masks<'a> {
         }
     }
 
-    /// The exponents that each term can have.
-    fn limits(&self) -> Vec<Range> {
-        let scale = self.scale.unwrap_or(Range { low: 0, normal: 0, high: 0 });
+    /// The exponents that the formats allow at each leaf.
+    fn limits(&self) -> Vec<PowerRange> {
+        let scale = self.scale.unwrap_or(PowerRange { low: 0, normal: 0, high: 0 });
         let (a, b) = (self.a, self.b);
-        let product = Range {
+        let product = PowerRange {
             low: a.low + b.low + 2 * scale.low,
             normal: a.normal + b.normal + 2 * scale.normal,
             high: a.high + b.high + 2 * scale.high,
@@ -133,8 +134,7 @@ impl<'a> Masks<'a> {
         self.leaves.iter().map(|leaf| if *leaf == Leaf::C { self.c } else { product }).collect()
     }
 
-    /// The first exponent that `choose` offers for each leaf at which a term, of either sign, comes out as itself where all others
-    /// are zero.
+    /// For each leaf, the first exponent from `choose` at which a term of either sign alone comes out unchanged.
     fn own(&mut self, what: &str, choose: impl Fn(usize, i32) -> Option<i32>) -> Result<Vec<i32>> {
         let mut chosen: Vec<Option<i32>> = vec![None; self.leaves.len()];
         for step in 0.. {
@@ -150,14 +150,14 @@ impl<'a> Masks<'a> {
                         Leaf::Product(k) => format!("the product at k = {k}"),
                     };
                     return Err(Error::request(format!(
-                        "{}: {what} power of two as {term}, all else being zero, does not come out as itself: the order of its sum \
-                         cannot be found",
+                        "{}: {what} power of two as {term}, with zeros elsewhere, does not come out unchanged; the order of the \
+                         sum cannot be found",
                         self.i
                     )));
                 };
                 tried.push((leaf, exponent));
             }
-            let entries: Vec<Vec<Entry>> = tried
+            let entries: Vec<Vec<MaskTerm>> = tried
                 .iter()
                 .flat_map(|(leaf, exponent)| [false, true].map(|negative| vec![(*leaf, negative, *exponent)]))
                 .collect();
@@ -170,7 +170,7 @@ impl<'a> Masks<'a> {
         Ok(chosen.into_iter().flatten().collect())
     }
 
-    /// Whether an output is this power of two.
+    /// Whether the output `code` is this power of two.
     pub(super) fn is(&self, code: u64, negative: bool, exponent: i32) -> bool {
         match self.i.d.value(code) {
             Real::Finite(value) => {
@@ -182,8 +182,8 @@ impl<'a> Masks<'a> {
         }
     }
 
-    /// The outputs of cases with these terms.
-    pub(super) fn outputs(&mut self, entries: &[Vec<Entry>]) -> Result<Vec<u64>> {
+    /// The outputs of cases with these terms; all others are zero.
+    pub(super) fn outputs(&mut self, entries: &[Vec<MaskTerm>]) -> Result<Vec<u64>> {
         let mut outputs = Vec::new();
         for entries in entries.chunks((AT_A_TIME / self.leaves.len()).max(1)) {
             interrupt::check()?;
@@ -191,7 +191,7 @@ impl<'a> Masks<'a> {
             let answers = (self.ask)(&cases)?;
             if answers.len() != cases.len() {
                 let (asked, answered) = (cases.len(), answers.len());
-                return Err(Error::device(format!("{asked} cases were asked for, and {answered} answered")));
+                return Err(Error::device(format!("{answered} of {asked} cases were answered")));
             }
             self.asked += answers.len();
             outputs.extend(answers);
@@ -199,18 +199,18 @@ impl<'a> Masks<'a> {
         Ok(outputs)
     }
 
-    /// The exponents of the huge terms and of the tiny one of a mask, at the greatest ratio.
+    /// Exponents of the huge terms and the tiny term of a mask, at the largest ratio.
     fn exponents(&self, [x, y, tiny]: [usize; 3]) -> (i32, i32) {
         let huge = self.huge[x].min(self.huge[y]);
         let block = |leaf: usize| self.block(leaf);
-        // Terms with one scale differ by no more than their products can.
+        // Terms with a common scale differ at most as products do.
         let shared = block(tiny).is_some() && (block(tiny) == block(x) || block(tiny) == block(y));
         let within = self.a.high - self.a.low + self.b.high - self.b.low;
         let least = if shared { huge - within } else { i32::MIN };
         (huge, self.tiny[tiny].max(least))
     }
 
-    /// The greatest ratio that each of three terms can have to the others, as a power of two.
+    /// Largest ratio that all three masks of a triple can have, as a power of two.
     fn span(&self, [x, y, z]: [usize; 3]) -> i32 {
         let spans = [[y, z, x], [x, z, y], [x, y, z]].map(|own| {
             let (huge, tiny) = self.exponents(own);
@@ -219,26 +219,26 @@ impl<'a> Masks<'a> {
         spans.into_iter().min().unwrap_or(0)
     }
 
-    /// The terms of a mask at this ratio: the first two are huge, the third is tiny.
-    fn mask(&self, own: [usize; 3], span: i32) -> Vec<Entry> {
+    /// The terms of a mask at this ratio: two huge terms, then the tiny term.
+    fn mask(&self, own: [usize; 3], span: i32) -> Vec<MaskTerm> {
         let (huge, _) = self.exponents(own);
         vec![(own[0], false, huge), (own[1], true, huge), (own[2], false, huge - span)]
     }
 
-    /// The case of a mask: the first two terms are huge, the third is tiny.
+    /// The case of a mask: two huge terms, then the tiny term.
     pub(super) fn mask_case(&self, own: [usize; 3]) -> Case {
         self.case(&self.mask(own, self.span(own)))
     }
 
-    /// Whether the tiny terms of masks, each of two huge leaves and a tiny one, come through.
+    /// Whether the tiny term of each mask survives.
     pub(super) fn kept(&mut self, masks: &[[usize; 3]]) -> Result<Vec<bool>> {
         let spans: Vec<i32> = masks.iter().map(|own| self.span(*own)).collect();
         self.kept_at(masks, &spans)
     }
 
-    /// The same at these ratios.
+    /// Whether the tiny term of each mask survives at these ratios.
     fn kept_at(&mut self, masks: &[[usize; 3]], spans: &[i32]) -> Result<Vec<bool>> {
-        let entries: Vec<Vec<Entry>> = masks.iter().zip(spans).map(|(own, span)| self.mask(*own, *span)).collect();
+        let entries: Vec<Vec<MaskTerm>> = masks.iter().zip(spans).map(|(own, span)| self.mask(*own, *span)).collect();
         let outputs = self.outputs(&entries)?;
         let kept: Vec<bool> =
             outputs.iter().zip(&entries).map(|(code, entries)| self.is(*code, false, entries[2].2)).collect();
@@ -251,20 +251,19 @@ impl<'a> Masks<'a> {
         Ok(kept)
     }
 
-    /// Whether three terms can be far enough apart for one to be lost, as far as has been seen.
+    /// Whether the ratio of three terms has been seen to lose a term.
     pub(super) fn can_lose(&self, triple: [usize; 3]) -> bool {
         self.span(triple) >= self.lost
     }
 
-    /// How the terms of each triple meet.
+    /// The encounter of each triple.
     pub(super) fn encounters(&mut self, triples: &[[usize; 3]]) -> Result<Vec<Encounter>> {
         let masks: Vec<[usize; 3]> =
             triples.iter().flat_map(|[x, y, z]| [[*y, *z, *x], [*x, *z, *y], [*x, *y, *z]]).collect();
         let kept = self.kept(&masks)?;
         let own = |(triple, kept): (&[usize; 3], &[bool])| encounter(kept, self.span(*triple));
         let mut met: Vec<Encounter> = triples.iter().zip(kept.chunks(3)).map(own).collect();
-        // Where not all of them can be far below the others, as terms with one scale cannot, one may be: if it comes through, the
-        // others have met before.
+        // With scales, one term may still be far below the other two. If it survives, the other two have met before.
         let undecided = |met: &Encounter| self.scale.is_some() && *met == Encounter::Together(Manner::Undecided);
         let mut far: Vec<(usize, usize, i32)> = Vec::new();
         for (at, _) in met.iter().enumerate().filter(|(_, met)| undecided(met)) {
@@ -284,7 +283,7 @@ impl<'a> Masks<'a> {
         Ok(met)
     }
 
-    /// The block that scales a term.
+    /// Index of the block whose scale a term has.
     fn block(&self, leaf: usize) -> Option<usize> {
         match (self.i.scale, self.leaves[leaf]) {
             (Some(scale), Leaf::Product(at)) => Some(Case::zeros(self.i).logical(self.i, at) / scale.block),
@@ -292,8 +291,8 @@ impl<'a> Masks<'a> {
         }
     }
 
-    /// The case with these terms, all else being zero.
-    fn case(&self, entries: &[Entry]) -> Case {
+    /// The case with these terms; all others are zero.
+    fn case(&self, entries: &[MaskTerm]) -> Case {
         let i = self.i;
         let mut case = Case::zeros(i);
         let code = |format: &'static Format, negative, exponent| power(format, negative, exponent).unwrap_or(0);
@@ -308,7 +307,7 @@ impl<'a> Masks<'a> {
             };
             let mut own = *exponent;
             if let (Some(scale), Some(range), Some(block)) = (i.scale, self.scale, self.block(*leaf)) {
-                // The scale that lets all terms of the block be products, as near to 1 as can be.
+                // The scale nearest to 1 with which all terms of the block are products.
                 let same = entries.iter().filter(|(other, ..)| self.block(*other) == Some(block));
                 let (least, most) = same.fold((i32::MIN, i32::MAX), |(least, most), (_, _, exponent)| {
                     (least.max(exponent - self.a.high - self.b.high), most.min(exponent - self.a.low - self.b.low))
@@ -328,27 +327,27 @@ impl<'a> Masks<'a> {
     }
 }
 
-/// What it says of three terms which of them are kept as the tiny one, all at the same ratio to the others.
+/// The encounter of three terms, of which `kept` says whether each survives as the tiny term.
 fn encounter(kept: &[bool], span: i32) -> Encounter {
     match (kept.iter().filter(|kept| **kept).count(), kept.iter().position(|kept| *kept)) {
         (1, Some(later)) => Encounter::Later(later),
         (0, _) => Encounter::Together(Manner::Aligned),
         (3, _) if span >= WIDE => Encounter::Together(Manner::Exact),
-        // Two that are kept and one that is lost are not of a tree; the checks will say so.
+        // Two survivors contradict any tree; the checks will report it.
         _ => Encounter::Together(Manner::Undecided),
     }
 }
 
-/// Two exponents that add up to this one, in the middle of their ranges where they can be.
-fn split(sum: i32, x: Range, y: Range) -> (i32, i32) {
+/// Splits an exponent into two, near the middle of their ranges.
+fn split(sum: i32, x: PowerRange, y: PowerRange) -> (i32, i32) {
     let second = (sum / 2).clamp(y.normal, y.high);
     let first = (sum - second).clamp(x.normal, x.high);
-    // What the normal numbers do not reach, subnormal ones have to: of the second range, then of the first.
+    // Subnormal numbers extend the second range, then the first.
     let second = (sum - first).clamp(y.low, y.high);
     (sum - second, second)
 }
 
-/// The code of a power of two, if the format has it.
+/// Code of a power of two, if the format has it.
 fn power(format: &Format, negative: bool, exponent: i32) -> Option<u64> {
     let code = format.encode(&Real::Finite(Finite::exact(negative, 1, exponent)), Rounding::Rz, Overflow::Saturate)?;
     match format.value(code) {
@@ -360,14 +359,14 @@ fn power(format: &Format, negative: bool, exponent: i32) -> Option<u64> {
     }
 }
 
-/// The powers of two of a format with signs.
-fn range(format: &Format) -> Option<Range> {
+/// The powers of two in a format with signs.
+fn range(format: &Format) -> Option<PowerRange> {
     power(format, true, 0)?;
     scale_range(format)
 }
 
-/// The powers of two of a format.
-fn scale_range(format: &Format) -> Option<Range> {
+/// The powers of two in a format.
+fn scale_range(format: &Format) -> Option<PowerRange> {
     let float = format.float()?;
     power(format, false, 0)?;
     let has = |exponent: &i32| power(format, false, *exponent).is_some();
@@ -375,5 +374,5 @@ fn scale_range(format: &Format) -> Option<Range> {
     let normal = (float.emin()..=0).find(has)?;
     let low = (least..=normal).find(has)?;
     let high = (0..=most).rev().find(has)?;
-    Some(Range { low: low.max(-2 * FARTHEST), normal: normal.max(-2 * FARTHEST), high: high.min(2 * FARTHEST) })
+    Some(PowerRange { low: low.max(-2 * FARTHEST), normal: normal.max(-2 * FARTHEST), high: high.min(2 * FARTHEST) })
 }

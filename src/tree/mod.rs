@@ -1,16 +1,17 @@
-//! The order of a sum: which terms of a dot-product-add are summed together, one after the other or side by side, and where c
-//! enters.
+//! The order of a sum: which terms of a dot-product-add are added together, in which order, and where c enters.
 //!
-//! The method is that of masks, after Xie, Gao, Xu and Wang, "FPRev: Revealing the Order of Floating-Point Summation"
-//! (arXiv:2411.00442), generalised to steps that sum any number of terms at once. Of three terms, one is huge, one is its negative
-//! and one is tiny; the rest are zero. If the huge ones meet first, they cancel, and the tiny one comes through; if the
-//! tiny one meets one of them first, it is lost. Each of three terms in turn is the tiny one: that says which two of them meet
-//! first, or that all three meet at once. From such answers the tree grows term by term: where the new term belongs is
-//! searched on the path to a term that is there, by bisection. Where the formats of A and B hold no terms that are far enough apart, c may:
-//! small terms that are lost beside it, alone, in pairs, or only in one order, show which are added before they meet it, and which first.
+//! Masks find it, after Xie, Gao, Xu and Wang, "FPRev: Revealing the Order of Floating-Point Summation" (arXiv:2411.00442), generalised
+//! to steps that sum any number of terms at once:
 //!
-//! A tree of n terms takes at most about 4 n^2 cases (n^2 / 2 for a step that sums all terms at once, 7 n for a chain in ascending
-//! order), and a further [`CHECKS`] that test what was found with terms drawn at random.
+//! - A mask has a huge term, its negative and a tiny term; all others are zero. If the huge terms meet first, they cancel, and the tiny
+//!   term survives. If the tiny term meets a huge one first, it is lost.
+//! - Three masks, in which each of three terms is the tiny one, show which two terms meet first, or that all three meet at once.
+//! - The tree grows term by term. Bisection finds where a new term joins the path to a known term.
+//! - Where terms of A and B cannot be far enough apart, small terms are lost next to c instead. Those that survive in pairs, or in one
+//!   order only, show which are added before they meet c, and which first.
+//!
+//! A tree of n terms takes at most about 4 n^2 cases (n^2 / 2 for one fused step, 7 n for a chain in ascending order), and [`CHECKS`] more
+//! that test the result with random terms.
 
 mod ask;
 mod beside_c;
@@ -29,18 +30,19 @@ use crate::{
     Error, Result,
     isa::{Case, Instruction},
 };
-pub use ask::ask;
+pub use ask::{DeviceOrders, InstructionOrder, ask, find_all};
 pub use fold::{Picture, picture};
 pub use shape::of_program;
 pub use text::{dot, drawing, notation};
 
-/// How many cases test a tree that was found.
+/// Number of random cases that test a tree.
 pub const CHECKS: usize = 512;
-/// The ratio of two terms, as a power of two, of which no sum that is known keeps both unless it keeps all. Where the formats do not
-/// allow it, a term that is kept may be so because its step keeps many bits: what is added without loss is undecided, and a step
-/// that keeps more bits of some of its parts than of others may appear as two.
+/// Ratio of two terms, as a power of two, that no known sum keeps unless it is exact.
+///
+/// With less, a term may survive because its step keeps many bits: exact steps are then undecided, and a step that keeps more bits of
+/// some parts may appear as two.
 pub const WIDE: i32 = 64;
-/// The most terms of a sum whose order is searched.
+/// Largest number of terms of a sum whose order is searched.
 pub const MOST_TERMS: usize = 1 << 16;
 
 /// A term of a sum.
@@ -52,22 +54,21 @@ pub enum Leaf {
     Product(usize),
 }
 
-/// The order of a sum: a tree whose leaves are its terms.
+/// The order of a sum, as a tree whose leaves are the terms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Order {
     /// A term.
     Leaf(Leaf),
-    /// Sums that meet in one step.
+    /// Parts that meet in one step.
     Meeting(Meeting),
 }
 
-/// A step of a sum: what is added there at once, which is rounded, or cut, together.
+/// A step of a sum: parts that are added at once and rounded together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Meeting {
-    /// What meets: two parts or more, in ascending order of their first terms, c before all. (Which of two parts is summed first
-    /// cannot be seen, and makes no difference: neither depends on the other.)
+    /// The parts, at least two, in ascending order of their first terms, with c first. No output shows which of two parts was summed first.
     pub parts: Vec<Order>,
-    /// How.
+    /// How the parts are added.
     pub manner: Manner,
 }
 
@@ -76,16 +77,16 @@ pub struct Meeting {
 pub enum Manner {
     /// Two are added.
     Pair,
-    /// Several are aligned and added at once: each loses what is too small beside the largest.
+    /// Several are aligned to the largest and added at once.
     Aligned,
     /// Several are added at once without loss.
     Exact,
-    /// Whether they are summed at once, or in which order, cannot be told: the formats hold no operands that would show it.
+    /// Several are added at once or in some order; the formats hold no operands that show which.
     Undecided,
 }
 
 impl Manner {
-    /// The word that reports print.
+    /// The word for it in reports.
     pub fn name(self) -> &'static str {
         match self {
             Manner::Pair => "pair",
@@ -96,47 +97,56 @@ impl Manner {
     }
 }
 
-/// What was found of the order of a sum.
+/// The order of a sum that was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundOrder {
     /// The tree.
     pub order: Order,
-    /// How many cases were asked, those of the checks included.
+    /// Number of cases asked, checks included.
     pub asked: usize,
-    /// How many cases tested the tree at the end: those whose outcome it decides.
+    /// Number of checks whose outcome the tree predicts.
     pub checked: usize,
-    /// Of these, the ones that contradict it.
+    /// The checks that contradict the tree.
     pub contradictions: Vec<Contradiction>,
-    /// The ratio of the largest to the smallest term, as a power of two: the least and the greatest that masks had.
+    /// Smallest and largest ratio of a huge to a tiny term in the masks, as powers of two.
     pub spans: (i32, i32),
 }
 
-/// A case in which a sum does not do what its tree says.
+impl FoundOrder {
+    /// Number of steps whose inner order is undecided.
+    pub fn undecided(&self) -> usize {
+        self.order.meetings().iter().filter(|meeting| meeting.manner == Manner::Undecided).count()
+    }
+}
+
+/// A case whose output contradicts the tree.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contradiction {
     /// The two huge terms.
     pub huge: [Leaf; 2],
-    /// The tiny one.
+    /// The tiny term.
     pub tiny: Leaf,
-    /// Whether it came through.
+    /// Whether the tiny term survived.
     pub kept: bool,
     /// The case.
     pub case: Case,
 }
 
-/// Finds the order in which `instruction` sums, by asking for the outputs of cases: `ask` takes any number of them and returns the
-/// codes of D.
+/// Finds the order in which `instruction` sums; `ask` returns the codes of D for any number of cases.
 ///
 /// # Errors
-/// A request error: an instruction of integers, whose sums have no order; formats without signs; a term that does not come out as
-/// itself where all others are zero. The errors of `ask`.
+/// A request error for an integer instruction, for formats without signs, and if a term alone does not come out unchanged; the errors
+/// of `ask`.
 pub fn find(instruction: &Instruction, ask: &mut dyn FnMut(&[Case]) -> Result<Vec<u64>>) -> Result<FoundOrder> {
     let i = instruction;
     if [i.a, i.b, i.c, i.d].iter().any(|format| format.is_integer()) {
-        return Err(Error::request(format!("{i} sums integers, exactly: its sum has no order")));
+        return Err(Error::request(format!("{i} sums integers exactly, so its sum has no order")));
     }
     if i.stored_k() + 1 > MOST_TERMS {
-        return Err(Error::request(format!("{i} sums {} terms; at most {MOST_TERMS} are searched", i.stored_k() + 1)));
+        return Err(Error::request(format!(
+            "{i} sums {} terms; an order is searched for at most {MOST_TERMS}",
+            i.stored_k() + 1
+        )));
     }
     let mut masks = masks::Masks::new(i, ask)?;
     let order = search::tree(&mut masks)?;
@@ -145,7 +155,7 @@ pub fn find(instruction: &Instruction, ask: &mut dyn FnMut(&[Case]) -> Result<Ve
 }
 
 impl Drop for Meeting {
-    /// Without recursion: a chain is as deep as it is long.
+    /// Not recursive, because a chain is as deep as it is long.
     fn drop(&mut self) {
         let mut open = std::mem::take(&mut self.parts);
         while let Some(order) = open.pop() {
@@ -157,12 +167,12 @@ impl Drop for Meeting {
 }
 
 impl Leaf {
-    /// The leaves of an instruction: c, then the products by their stored k.
+    /// All leaves of an instruction: c, then the products by their stored k.
     pub(crate) fn all(i: &Instruction) -> Vec<Leaf> {
         std::iter::once(Leaf::C).chain((0..i.stored_k()).map(Leaf::Product)).collect()
     }
 
-    /// What drawings call it: `c`, or the stored k.
+    /// Its name in drawings: `c`, or the stored k.
     pub fn name(self) -> String {
         match self {
             Leaf::C => "c".into(),
@@ -172,7 +182,7 @@ impl Leaf {
 }
 
 impl Order {
-    /// The tree in which these meet: of one part that part; a pair whatever `manner` says of two.
+    /// The tree in which `parts` meet. One part is its own tree; two parts are a pair unless `manner` is undecided.
     pub fn meeting(parts: Vec<Order>, manner: Manner) -> Option<Order> {
         let mut parts = parts;
         match parts.len() {
@@ -186,7 +196,7 @@ impl Order {
         }
     }
 
-    /// The first of its terms: c before all.
+    /// Its first term; c comes first.
     pub fn first(&self) -> Leaf {
         let mut at = self;
         loop {
@@ -209,9 +219,9 @@ impl Order {
         leaves
     }
 
-    /// Calls `visit` with every subtree, each before its parts.
+    /// Visits every subtree, each before its parts.
     pub fn visit<'a>(&'a self, visit: &mut dyn FnMut(&'a Order)) {
-        // Chains are as deep as they are long.
+        // Not recursive, because a chain is as deep as it is long.
         let mut open = vec![self];
         while let Some(order) = open.pop() {
             visit(order);
@@ -232,7 +242,7 @@ impl Order {
         meetings
     }
 
-    /// The most steps that a term passes.
+    /// Largest number of steps that a term passes.
     pub fn depth(&self) -> usize {
         let (mut open, mut deepest) = (vec![(self, 0)], 0);
         while let Some((order, depth)) = open.pop() {

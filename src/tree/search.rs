@@ -1,4 +1,4 @@
-//! The search: a tree that grows term by term, each put where its meetings with the others say that it belongs.
+//! The search: a tree that grows term by term.
 
 use super::{
     CHECKS, Contradiction, FoundOrder, Leaf, Manner, Meeting, Order,
@@ -6,14 +6,14 @@ use super::{
 };
 use crate::{Result, inputs::random};
 
-/// How many places of a path are asked about at a time.
+/// Places of a path that are asked at a time.
 const PROBES: usize = 3;
 
-/// A tree that grows. Its nodes have numbers; those of leaves are the terms' own.
+/// A tree that grows. Nodes have indices; the indices of leaves are those of the terms.
 struct Growing {
     nodes: Vec<GrowingNode>,
     root: usize,
-    /// The newest leaf.
+    /// Index of the newest leaf.
     newest: usize,
 }
 
@@ -22,13 +22,13 @@ struct GrowingNode {
     /// Empty for a leaf.
     children: Vec<usize>,
     manner: Manner,
-    /// The first of its leaves.
+    /// Index of its first leaf.
     leaf: usize,
-    /// How many leaves it has.
+    /// Number of its leaves.
     size: usize,
 }
 
-/// The order in which the terms of these masks are summed.
+/// Finds the order in which the terms of these masks are summed.
 pub(super) fn tree(masks: &mut Masks<'_>) -> Result<Order> {
     let terms = masks.len();
     let leaf = |leaf| GrowingNode { parent: None, children: Vec::new(), manner: Manner::Pair, leaf, size: 1 };
@@ -39,10 +39,10 @@ pub(super) fn tree(masks: &mut Masks<'_>) -> Result<Order> {
     Ok(tree.order(masks))
 }
 
-/// Tests a tree with masks of random terms.
+/// Tests a tree with random masks.
 pub(super) fn checked(mut masks: Masks<'_>, order: Order) -> Result<FoundOrder> {
     let places = Places::new(&order, masks.len());
-    let mut draw = Draw::new(masks.len());
+    let mut draw = MaskDraw::new(masks.len());
     let (mut checked, mut contradictions) = (0, Vec::new());
     let drawn: Vec<[usize; 3]> = if masks.len() < 3 { Vec::new() } else { (0..CHECKS).map(|_| draw.three()).collect() };
     let kept = masks.kept(&drawn)?;
@@ -58,9 +58,9 @@ pub(super) fn checked(mut masks: Masks<'_>, order: Order) -> Result<FoundOrder> 
 }
 
 impl Growing {
-    /// Puts a term in its place.
+    /// Inserts a term.
     fn insert(&mut self, masks: &mut Masks<'_>, term: usize) -> Result<()> {
-        // From a node whose tree has the new term, or meets it, down to a leaf.
+        // The path leads from a node that contains the new term, or meets it, down to a leaf.
         let mut path = self.path(self.newest);
         self.newest = term;
         loop {
@@ -88,8 +88,8 @@ impl Growing {
         }
     }
 
-    /// Where on a path from a node down to a leaf the new term meets that leaf: above the node with the place that is returned, or,
-    /// with an encounter, at it or in another of its children.
+    /// Where the new term meets the leaf at the end of a path: above the node at the returned index or, with an encounter, at this node or
+    /// within another of its children.
     fn boundary(&self, masks: &mut Masks<'_>, term: usize, path: &[usize]) -> Result<(usize, Option<Encounter>)> {
         let leaf = path[path.len() - 1];
         let (mut low, mut high) = (0, path.len() - 1);
@@ -102,9 +102,9 @@ impl Growing {
                 .collect();
             for (place, encounter) in places.into_iter().zip(masks.encounters(&triples)?) {
                 match encounter {
-                    // The new term and the leaf meet first: further down.
+                    // The new term and the leaf meet first: search further down.
                     Encounter::Later(2) => low = low.max(place + 1),
-                    // The leaf and the other one do: further up.
+                    // The leaf and the other term meet first: search further up.
                     Encounter::Later(0) => high = high.min(place),
                     _ => return Ok((place, Some(encounter))),
                 }
@@ -113,13 +113,13 @@ impl Growing {
         Ok((low.min(path.len() - 1), None))
     }
 
-    /// The child of a node, other than these two, that the new term meets before their parent does.
+    /// The child of a node, other than the two known ones, that the new term belongs to.
     fn inner(&self, masks: &mut Masks<'_>, term: usize, node: usize, known: [usize; 2]) -> Result<Option<usize>> {
         let others: Vec<usize> =
             self.nodes[node].children.iter().copied().filter(|child| !known.contains(child)).collect();
         let outside = self.nodes[known[1]].leaf;
         let queries: Vec<[usize; 3]> = others.iter().map(|child| [term, self.nodes[*child].leaf, outside]).collect();
-        // One case says of most that they do not; of the others all three say more.
+        // One mask excludes most children; the others need all three.
         let kept = masks.kept(&queries)?;
         let maybe: Vec<(usize, [usize; 3])> =
             others.into_iter().zip(queries).zip(kept).filter(|(_, kept)| *kept).map(|(query, _)| query).collect();
@@ -138,7 +138,7 @@ impl Growing {
         path
     }
 
-    /// The path from a node to a leaf that always takes the largest child.
+    /// The path from a node to a leaf through the largest children.
     fn heaviest(&self, node: usize) -> Vec<usize> {
         let mut path = vec![node];
         while let Some(child) =
@@ -149,7 +149,7 @@ impl Growing {
         path
     }
 
-    /// A child of a node other than this one.
+    /// A child of a node, other than `child`.
     fn sibling(&self, node: usize, child: usize) -> usize {
         self.nodes[node]
             .children
@@ -159,7 +159,7 @@ impl Growing {
             .expect("a node has two children or more")
     }
 
-    /// Puts a term beside a node, below a new one.
+    /// Joins a term and a node below a new node.
     fn above(&mut self, node: usize, term: usize) {
         let number = self.nodes.len();
         let GrowingNode { parent, leaf, size, .. } = self.nodes[node];
@@ -176,7 +176,7 @@ impl Growing {
         self.grow(number);
     }
 
-    /// Puts a term below a node.
+    /// Adds a term to a node.
     fn join(&mut self, node: usize, term: usize, manner: Manner) {
         let own = &mut self.nodes[node];
         own.manner = if own.children.len() == 2 || own.manner == manner { manner } else { Manner::Undecided };
@@ -185,7 +185,7 @@ impl Growing {
         self.grow(node);
     }
 
-    /// Counts a new leaf.
+    /// Counts a new leaf in a node and all nodes above.
     fn grow(&mut self, node: usize) {
         let mut at = Some(node);
         while let Some(node) = at {
@@ -194,9 +194,9 @@ impl Growing {
         }
     }
 
-    /// The tree as it is handed on.
+    /// The finished tree.
     fn order(&self, masks: &Masks<'_>) -> Order {
-        // Children before their parents, without recursion: chains are as deep as they are long.
+        // Not recursive, because a chain is as deep as it is long. Children come before their parents.
         let (mut order, mut open) = (Vec::new(), vec![self.root]);
         while let Some(node) = open.pop() {
             order.push(node);
@@ -217,12 +217,12 @@ impl Growing {
     }
 }
 
-/// Where the leaves of a tree are: for each node its parent, its depth and how its parts meet.
+/// Nodes of a tree with their parents, depths and manners.
 struct Places {
     parents: Vec<Option<usize>>,
     depths: Vec<usize>,
     manners: Vec<Manner>,
-    /// The node of each leaf, by the leaf's number.
+    /// The node of each leaf, by the index of the leaf.
     leaves: Vec<usize>,
 }
 
@@ -248,7 +248,7 @@ impl Places {
         places
     }
 
-    /// Where two leaves meet.
+    /// The node in which two leaves meet.
     fn meeting(&self, x: usize, y: usize) -> usize {
         let (mut x, mut y) = (self.leaves[x], self.leaves[y]);
         while x != y {
@@ -258,10 +258,10 @@ impl Places {
         x
     }
 
-    /// Whether the tiny term of a mask comes through; `None` if the tree leaves that open.
+    /// Whether the tiny term of a mask survives; `None` if the tree does not decide it.
     fn keeps(&self, [x, y, tiny]: [usize; 3]) -> Option<bool> {
         let [node, with_x, with_y] = [(x, y), (x, tiny), (y, tiny)].map(|(one, other)| self.meeting(one, other));
-        // Where the three meet at once, or else the one place of the two further down.
+        // The tiny term meets a huge one at `place`.
         let lost = |place: usize| (self.manners[place] != Manner::Undecided).then_some(false);
         match (with_x == node, with_y == node) {
             (true, true) => match self.manners[node] {
@@ -270,21 +270,21 @@ impl Places {
             },
             (false, true) if self.depths[with_x] > self.depths[node] => lost(with_x),
             (true, false) => lost(with_y),
-            // After the huge ones have met.
+            // The huge terms meet first.
             _ => (self.manners[with_x] != Manner::Undecided).then_some(true),
         }
     }
 }
 
-/// Terms drawn at random, the same every time.
-struct Draw {
+/// Terms drawn at random, the same in every run.
+struct MaskDraw {
     terms: usize,
     drawn: u64,
 }
 
-impl Draw {
-    fn new(terms: usize) -> Draw {
-        Draw { terms, drawn: 0 }
+impl MaskDraw {
+    fn new(terms: usize) -> MaskDraw {
+        MaskDraw { terms, drawn: 0 }
     }
 
     fn below(&mut self, count: usize) -> usize {
@@ -292,7 +292,7 @@ impl Draw {
         (random(self.terms as u64, self.drawn) % count as u64) as usize
     }
 
-    /// Three different ones.
+    /// Three different terms.
     fn three(&mut self) -> [usize; 3] {
         let (x, y, z) = (self.below(self.terms), self.below(self.terms - 1), self.below(self.terms - 2));
         let y = if y >= x { y + 1 } else { y };

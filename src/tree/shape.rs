@@ -1,4 +1,4 @@
-//! The tree of a program.
+//! Trees of programs.
 
 use super::{Leaf, Manner, Order};
 use crate::{
@@ -6,20 +6,19 @@ use crate::{
     format::Format,
 };
 
-/// The order in which a program sums, as [`find`](super::find) would find it if the formats held terms of any size; `None` of
-/// integers.
+/// The order in which a program sums, as [`find`](super::find) would find it with formats of any range; `None` for integers.
 ///
-/// A sum that is not rounded and keeps the exponent that it was aligned to is one with the aligned sum that takes it: what is
-/// too small beside the largest term of either is lost. Of significands in pieces, the leading ones count, which powers of two have.
+/// A sum that is not rounded, and keeps the exponent of its alignment, forms one step with the aligned sum that takes it. If significands
+/// are multiplied in pieces, the leading pieces count, because powers of two have only these.
 pub fn of_program(program: &Program) -> Option<Order> {
-    Shape { program }.source(program.output.value)
+    ProgramOrder { program }.source(program.output.value)
 }
 
-struct Shape<'a> {
+struct ProgramOrder<'a> {
     program: &'a Program,
 }
 
-impl Shape<'_> {
+impl ProgramOrder<'_> {
     fn source(&self, source: Source) -> Option<Order> {
         match source {
             Source::C => Some(Order::Leaf(Leaf::C)),
@@ -47,7 +46,7 @@ impl Shape<'_> {
         }
     }
 
-    /// What a sum adds at once.
+    /// The parts that a sum adds at once.
     fn parts(&self, sum: &Sum) -> Vec<Order> {
         let products = sum.products.iter().filter_map(|step| self.program.products(*step));
         let mut parts: Vec<Order> = products.flat_map(|multiply| self.products(multiply)).flatten().collect();
@@ -60,7 +59,7 @@ impl Shape<'_> {
         parts
     }
 
-    /// The sum that gives a value that is not rounded and has the exponent that it was aligned to.
+    /// The sum behind a value that is not rounded and keeps the exponent of its alignment.
     fn aligned(&self, source: Source) -> Option<&Sum> {
         let Source::Value(step) = source else { return None };
         match &self.program.steps[step].operation {
@@ -69,7 +68,7 @@ impl Shape<'_> {
         }
     }
 
-    /// The values of a list of products.
+    /// The orders of a list of products.
     fn products(&self, multiply: &Multiply) -> Vec<Option<Order>> {
         let leaves = multiply.factors.iter().map(|factors| self.leaf(factors));
         match multiply.scaling {
@@ -83,7 +82,7 @@ impl Shape<'_> {
         }
     }
 
-    /// The leaf of a product that has the leading bits of its factors.
+    /// The leaf of a product, if the product has the leading bits of its factors.
     fn leaf(&self, factors: &Factors) -> Option<Order> {
         let leading = |mask: u64, format: &Format| {
             format.float().is_none_or(|float| mask >> (float.precision() - 1).min(63) & 1 != 0)

@@ -1,57 +1,57 @@
-//! The tables of trees.
+//! Tables of trees.
 
 use std::collections::BTreeSet;
 
-use super::{Contradiction, FoundOrder, Leaf, Manner, drawing, notation};
-use crate::{isa::Instruction, report::Table};
+use super::{Contradiction, DeviceOrders, InstructionOrder, Leaf, WIDE, drawing, notation};
+use crate::report::{Report, Table, Verdict, counted};
 
-/// The most characters of a tree that an answer repeats.
+/// Longest tree, in characters, that an answer repeats.
 const LONGEST: usize = 80;
 
 crate::rows! {
-    /// The order in which an instruction sums.
+    /// The order of an instruction's sum.
     pub struct TreeRow in "trees" {
         /// The instruction.
         instruction: String => shown("instruction").essential(),
-        /// The row and column of D that were asked, where elements may differ.
+        /// Row and column of D that were asked, where elements may differ.
         element: Option<Vec<u64>> => hidden(),
-        /// How many terms it sums, c included.
+        /// Number of terms, c included.
         terms: usize => shown("terms"),
-        /// In how many steps.
+        /// Number of steps.
         steps: usize => shown("steps"),
-        /// The most steps that a term passes.
+        /// Largest number of steps that a term passes.
         depth: usize => shown("depth"),
-        /// How many steps are of terms whose order is not decided.
+        /// Number of steps whose inner order is undecided.
         undecided: usize => shown("undecided").essential(),
-        /// How many cases were asked.
+        /// Number of cases asked.
         cases: usize => shown("cases"),
-        /// How many of them tested the tree in the end.
+        /// Number of checks of the finished tree.
         checks: usize => shown("checks"),
-        /// How many of those contradict it.
+        /// Number of checks that contradict the tree.
         contradictions: usize => shown("contradictions").essential(),
-        /// The least ratio of a large term to a small one, as a power of two.
+        /// Smallest ratio of a large to a small term in the cases, as a power of two.
         least_span: Option<i32> => hidden(),
-        /// The greatest.
+        /// Largest ratio of a large to a small term in the cases, as a power of two.
         greatest_span: Option<i32> => hidden(),
-        /// The tree on one line: (x + y) two that are added, {x, y, z} fused, exact{...} without loss, ?{...} undecided, chain(x, y, z) one after the other.
+        /// The tree on one line: (x + y) added, {x, y, z} fused, exact{...} without loss, ?{...} undecided, chain(x, y, z) one after the other.
         tree: String => shown("tree").essential(),
     }
 
-    /// A line of the drawing of a tree: the last step first, and below each step what it sums.
+    /// A line of the drawing of a tree: the last step first, the parts of each step below it.
     pub struct DrawingRow in "drawing" {
         /// The line.
         line: String => shown("drawing").essential(),
     }
 
-    /// A sum that does not do what its tree says: of two large terms that cancel and a small one, the small one should be kept or lost.
+    /// A case that contradicts the tree: two large terms that cancel, and a small term that the tree predicts to be lost or kept.
     pub struct ContradictionRow in "contradictions" {
         /// The instruction.
         instruction: String => shown("instruction").if_varied(),
         /// The large terms: c, or k.
         large: Vec<String> => shown("large").essential(),
-        /// The small one.
+        /// The small term.
         small: String => shown("small").essential(),
-        /// Whether the device keeps it.
+        /// Whether the device keeps the small term.
         kept: bool => shown("kept").essential(),
         /// The row of A.
         a: Vec<String> => hidden(),
@@ -62,17 +62,58 @@ crate::rows! {
     }
 }
 
-/// The row of what was found of an instruction.
-pub fn row(i: &Instruction, element: Option<(usize, usize)>, found: &FoundOrder) -> TreeRow {
-    let meetings = found.order.meetings();
+/// Fills `report` with the orders found on the device `name`.
+pub fn report(all: &DeviceOrders, name: &str, report: &mut Report) {
+    let orders = &all.orders;
+    let rows: Vec<TreeRow> = orders.iter().map(row).collect();
+    report.answer = answer(&rows, name);
+    report.holds = rows.iter().all(|row| row.contradictions == 0);
+    report.verdict = Verdict::Contradicted;
+    report.notes.extend(all.left_out.iter().cloned().chain(limits(orders)));
+    report.tables.push(Table::of("Order of the sum", rows));
+    if let [InstructionOrder { instruction, found, .. }] = &orders[..] {
+        let lines = drawing(&found.order).into_iter().map(|line| DrawingRow { line });
+        report.tables.push(Table::of(format!("Tree of {instruction}"), lines));
+    }
+    report.tables.extend(Table::of("Contradictions", orders.iter().flat_map(contradictions)).filled());
+}
+
+/// The note on what the formats of the instructions cannot show.
+fn limits(orders: &[InstructionOrder]) -> Option<String> {
+    if let [own] = orders {
+        let (i, (least, greatest)) = (&own.instruction, own.found.spans);
+        return match own.found.undecided() {
+            0 if least < WIDE => Some(format!(
+                "{i}: terms of these formats differ by at most 2^{least}. A step that keeps more bits of some parts may appear as two."
+            )),
+            0 => None,
+            count => Some(format!(
+                "{i}: the order within {} is undecided. Terms of these formats differ by at most 2^{greatest}, too little for one to \
+                 be lost.",
+                counted(count as u64, "step")
+            )),
+        };
+    }
+    let near = orders.iter().filter(|own| own.found.undecided() == 0 && own.found.spans.0 < WIDE).count();
+    (near > 0).then(|| {
+        format!(
+            "{near} of {} instructions have formats whose terms differ by less than 2^{WIDE}. A step that keeps many bits of some parts \
+             may appear as two.",
+            orders.len()
+        )
+    })
+}
+
+/// The row of an instruction.
+fn row(InstructionOrder { instruction, element, found }: &InstructionOrder) -> TreeRow {
     let spans = Some(found.spans).filter(|(least, greatest)| least <= greatest);
     TreeRow {
-        instruction: i.name.clone(),
+        instruction: instruction.name.clone(),
         element: element.map(|(row, column)| vec![row as u64, column as u64]),
         terms: found.order.leaves().len(),
-        steps: meetings.len(),
+        steps: found.order.meetings().len(),
         depth: found.order.depth(),
-        undecided: meetings.iter().filter(|meeting| meeting.manner == Manner::Undecided).count(),
+        undecided: found.undecided(),
         cases: found.asked,
         checks: found.checked,
         contradictions: found.contradictions.len(),
@@ -82,22 +123,18 @@ pub fn row(i: &Instruction, element: Option<(usize, usize)>, found: &FoundOrder)
     }
 }
 
-/// What was found, in one sentence, of a device with this name; `None` where nothing was.
-pub fn answer(rows: &[TreeRow], device: &str) -> Option<String> {
+/// The answer for the device `device`; `None` where nothing was found.
+fn answer(rows: &[TreeRow], device: &str) -> Option<String> {
     let contradicted = rows.iter().filter(|row| row.contradictions > 0).count();
     match rows {
         [] => None,
         [row] if contradicted > 0 => Some(format!(
-            "{} on {device} is no tree of sums: {} of {} checks contradict the nearest one.",
+            "{} on {device} has no fixed order of its sum: {} of {} checks contradict the nearest tree.",
             row.instruction, row.contradictions, row.checks
         )),
         [row] => {
             let steps = if row.steps == 1 { "one step".into() } else { format!("{} steps", row.steps) };
-            let open = match row.undecided {
-                0 => String::new(),
-                1 => ", the order within one of them undecided".into(),
-                count => format!(", the order within {count} of them undecided"),
-            };
+            let open = if row.undecided == 0 { String::new() } else { format!(" ({} undecided)", row.undecided) };
             let tree = if row.tree.len() <= LONGEST { format!(": {}", row.tree) } else { String::new() };
             Some(format!("{} on {device} sums its {} terms in {steps}{open}{tree}.", row.instruction, row.terms))
         }
@@ -105,22 +142,18 @@ pub fn answer(rows: &[TreeRow], device: &str) -> Option<String> {
             let orders = rows.iter().map(|row| &row.tree).collect::<BTreeSet<_>>().len();
             let undecided = rows.iter().filter(|row| row.undecided > 0).count();
             Some(format!(
-                "{} instructions on {device} sum in {orders} different orders; {undecided} leave a step undecided, and {contradicted} \
-                 are no tree.",
+                "{} instructions on {device} have {orders} different orders; {undecided} have an undecided step, and {contradicted} have no \
+                 fixed order.",
                 rows.len()
             ))
         }
     }
 }
 
-/// The drawing of a tree.
-pub fn drawn(i: &Instruction, found: &FoundOrder) -> Table {
-    Table::of(format!("The order of {i}"), drawing(&found.order).into_iter().map(|line| DrawingRow { line }))
-}
-
-/// The rows of what contradicts a tree.
-pub fn contradictions(i: &Instruction, found: &FoundOrder) -> Vec<ContradictionRow> {
-    let row = |Contradiction { huge, tiny, kept, case }: &Contradiction| ContradictionRow {
+/// The rows of the cases that contradict a tree.
+fn contradictions(own: &InstructionOrder) -> impl Iterator<Item = ContradictionRow> {
+    let i = &own.instruction;
+    own.found.contradictions.iter().map(|Contradiction { huge, tiny, kept, case }| ContradictionRow {
         instruction: i.name.clone(),
         large: huge.iter().map(|leaf: &Leaf| leaf.name()).collect(),
         small: tiny.name(),
@@ -128,6 +161,5 @@ pub fn contradictions(i: &Instruction, found: &FoundOrder) -> Vec<ContradictionR
         a: case.a.iter().map(|code| i.a.hex(*code)).collect(),
         b: case.b.iter().map(|code| i.b.hex(*code)).collect(),
         c: i.c.hex(case.c),
-    };
-    found.contradictions.iter().map(row).collect()
+    })
 }

@@ -1,12 +1,11 @@
-//! Trees as text: on one line, as a drawing, and for Graphviz.
+//! Trees as text: on one line, as a drawing, for Graphviz.
 
 use super::{Manner, Order, Picture, picture};
 
 /// A tree on one line.
 ///
-/// `(x + y)` are two parts that are added, `{x, y, z}` parts that are aligned and added at once, `exact{...}` parts that are added
-/// at once without loss, `?{...}` parts whose order is not decided; `chain(x, y, z)` begins with x, then adds y, then z. Of runs that
-/// go on evenly the middle is left out: `0..15` are 0 to 15.
+/// `(x + y)` adds two parts, `{x, y, z}` aligns and adds at once, `exact{...}` adds at once without loss, and the order in `?{...}` is
+/// undecided. `chain(x, y, z)` starts with x, then adds y, then z. The middle of even runs is left out: `0..15` stands for 0 to 15.
 pub fn notation(order: &Order) -> String {
     line(&picture(order))
 }
@@ -31,7 +30,7 @@ fn line(picture: &Picture) -> String {
 }
 
 impl Picture {
-    /// What happens there, in words; of terms, which they are.
+    /// The node in words: how its parts are added, or the terms.
     pub fn words(&self) -> &str {
         match self {
             Picture::Terms(words) => words,
@@ -52,7 +51,7 @@ impl Picture {
     }
 }
 
-/// A tree as lines of text, each part below what it is a part of.
+/// A tree as lines of text; each part stands below its step.
 pub fn drawing(order: &Order) -> Vec<String> {
     let mut lines = Vec::new();
     draw(&picture(order), "", "", &mut lines);
@@ -68,7 +67,7 @@ fn draw(picture: &Picture, first: &str, further: &str, lines: &mut Vec<String>) 
     }
 }
 
-/// A tree in the language of Graphviz (`dot -Tsvg`); `title` stands above it.
+/// A tree in the language of Graphviz (`dot -Tsvg`), under `title`.
 pub fn dot(order: &Order, title: &str) -> String {
     let mut text = format!(
         "digraph tree {{\n  rankdir = RL;\n  labelloc = t;\n  label = {};\n  node [fontname = \"sans-serif\"];\n",

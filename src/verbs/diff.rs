@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{
     OutputDestination, Progress, Verb,
-    distinguish::{Two, search},
+    distinguish::open,
     gates::Gates,
     options::{MAX_TIMEOUT, cases, integer},
     select::{Selection, with_instruction},
@@ -14,6 +14,7 @@ use super::{
 use crate::{
     Error, Result,
     diff::{self, tables},
+    distinguish::{self, SearchLimits},
     report::{self, Report, Verdict},
     tables::declared,
     verify::MOST_CASES,
@@ -127,16 +128,19 @@ fn devices(arguments: &Arguments, sides: [&str; 2], report: &mut Report) -> Resu
     // Everything that both have, where nothing is chosen.
     let named = [with_instruction(sides[0])?, with_instruction(sides[1])?].iter().any(|(_, own)| own.is_some());
     selection.all |= !named && selection.instructions.is_empty() && selection.formats.is_empty();
-    let mut two = Two::open(sides, &selection, timeout, &mut report.notes)?;
+    let mut pair = open(sides, &selection, timeout, &mut report.notes)?;
     let progress = Progress::new(&arguments.destination);
-    let search = search(arguments.cases, arguments.seed);
-    report.seed = Some(search.seed);
-    let mut told = Vec::new();
-    two.distinguish(&search, &progress, report, &mut told)?;
+    let limits = SearchLimits::new(arguments.cases, arguments.seed);
+    report.seed = Some(limits.seed);
+    let mut found = Vec::new();
+    let outcome = pair.distinguish(&limits, &mut |stage| progress.at(stage), &mut found);
+    distinguish::tables::report(&pair, &found, report);
+    outcome?;
     let mut pairs = Vec::new();
-    let outcome = told.iter().try_for_each(|[one, other]| {
+    let outcome = found.iter().try_for_each(|found| {
+        let [one, other] = found.sides.each_ref().map(|side| &side.instruction);
         progress.step(&format!("measuring the features of {one}"));
-        let [first, second] = &mut two.devices;
+        let [first, second] = &mut pair.devices;
         pairs.extend(diff::features([first.as_mut(), second.as_mut()], [one, other])?);
         Ok(())
     });

@@ -1,4 +1,4 @@
-//! `tcnum identify`.
+//! `tcnum identify`: the arithmetic of an instruction.
 
 use std::{
     path::{Path, PathBuf},
@@ -26,51 +26,43 @@ use crate::{
     verify::MOST_CASES,
 };
 
-/// Works out the arithmetic of an instruction from its answers, and writes it as a model file.
-///
-/// Example: tcnum identify --instr mma.m16n8k16.f32.bf16.bf16.f32 --model-out found.toml
-///
-/// Example: tcnum identify --device trace:recorded.safetensors
-///
-/// Example: tcnum identify --quick --fmt f16
-///
-/// Example: tcnum identify --features --fmt f16 --device model:ampere
-///
-/// The device is asked corners and adversarial tiles; candidates from the whole model language are changed until they agree with every answer,
-/// and told apart by tiles on which they differ. Then it is compared with what was found on cases that took no part in that. Of a
-/// recording nothing can be asked: what it leaves open is said. Exit status 1 if no arithmetic was found that agrees with
-/// everything: the nearest one is given, with its agreement and the smallest counterexamples. Exit status 3 if the device fails, or is
-/// not a function of its operands, which two tiles show; what was learned until then is written out.
-///
-/// --quick only says which of the known arithmetics it is, and --features prints the table of features that the literature lists
-/// (docs/identify.md).
+const HELP: &str = "\
+Examples:
+  tcnum identify --device hopper --instr mma.m16n8k8.f16.f16.f16.f16 --cases 1e5
+  tcnum identify --device trace:recorded.safetensors --model-out found.toml
+  tcnum identify --quick --fmt f16 --device hopper
+      the known arithmetic with the same answers to a test kit
+  tcnum identify --features --fmt f16 --device ampere
+      the features that the literature lists
+
+More: docs/identify.md";
+
+/// Finds the arithmetic of an instruction from its answers, and writes it as a model file.
 #[derive(Args, Debug)]
+#[command(after_help = HELP)]
 pub(super) struct Arguments {
     #[command(flatten)]
     selection: Selection,
-    /// Tiles that the device may execute, the held-out run included. [default: 20000 or as many as it answers in a minute, and the
-    /// held-out run]
-    #[arg(long, value_name = "N", value_parser = integer(1..=u64::MAX))]
+    /// Most tiles to execute [default: 20000 and a held-out run]
+    #[arg(long, value_name = "N", value_parser = integer(1..=u64::MAX), help_heading = "Limits")]
     budget: Option<u64>,
-    /// Cases that are compared with what was found. [default: 1e10 on a GPU, 1e7 elsewhere, or as many as fit into a minute]
-    #[arg(long, value_name = "N", value_parser = cases(MOST_CASES))]
+    /// Held-out cases [default: 1e10 on a GPU, else 1e7; at most one minute]
+    #[arg(long, value_name = "N", value_parser = cases(MOST_CASES), help_heading = "Inputs")]
     cases: Option<u64>,
-    /// Begin from nothing: not with the arithmetics of shipped models.
-    #[arg(long)]
+    /// Start the search without the shipped models
+    #[arg(long, help_heading = "What")]
     from_nothing: bool,
-    /// Only ask the test kit of the instruction, which tells all known arithmetics apart: at most 64 tiles. Exit status 1 if it is
-    /// none of them.
-    #[arg(long, conflicts_with_all = ["features", "budget", "cases", "from_nothing", "model_out"])]
+    /// Only compare with the known arithmetics, by a test kit
+    #[arg(long, conflicts_with_all = ["features", "budget", "cases", "from_nothing", "model_out"], help_heading = "What")]
     quick: bool,
-    /// Only measure the features that the literature lists: subnormal numbers, order, alignment, extra bits, roundings, special values,
-    /// and others; JSON and CSV have an input that shows each.
-    #[arg(long, conflicts_with_all = ["budget", "cases", "from_nothing", "model_out"])]
+    /// Only measure the features that the literature lists
+    #[arg(long, conflicts_with_all = ["budget", "cases", "from_nothing", "model_out"], help_heading = "What")]
     features: bool,
-    /// Count any NaN code as equal to any other NaN code: what the device's NaN is, is then not measured.
-    #[arg(long)]
+    /// Count all NaN codes as equal
+    #[arg(long, help_heading = "What")]
     any_nan: bool,
-    /// Write what was found to this model file.
-    #[arg(long, value_name = "FILE", value_parser = output_file)]
+    /// Write the rule to this model file
+    #[arg(long, value_name = "FILE", value_parser = output_file, help_heading = "Output")]
     model_out: Option<PathBuf>,
     #[command(flatten)]
     common: Common,
@@ -114,7 +106,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         return outcome;
     }
     let outcome = report.until_interrupted(outcome);
-    // What cannot be reported keeps nothing back that can.
+    // An error in a part of the report does not suppress the rest.
     let shown = tables::report(&study, &name, report).and_then(|()| write(arguments, report));
     outcome.and(shown)
 }
@@ -128,7 +120,7 @@ fn write(arguments: &Arguments, report: &mut Report) -> Result<()> {
     match &arguments.model_out {
         Some(path) => {
             atomic::write(path, text.as_bytes()).map_err(|error| error.within("--model-out"))?;
-            report.notes.push(format!("What was found is in {}.", path.display()));
+            report.notes.push(format!("The model file is {}.", path.display()));
         }
         None => report.notes.push(format!("The model file (--model-out writes it):\n{text}")),
     }
@@ -139,7 +131,7 @@ fn write(arguments: &Arguments, report: &mut Report) -> Result<()> {
 fn chosen(arguments: &Arguments, report: &mut Report) -> Result<(Box<dyn Device>, Vec<Instruction>)> {
     let named = arguments.common.device.as_ref();
     let flag = if arguments.quick { "--quick" } else { "--features" };
-    let wanted = format!("{flag} asks a device that computes; without it the recording is searched");
+    let wanted = format!("{flag} needs a device that computes; without it the recording is searched");
     named.map_or(Ok(()), |name| name.computes(&wanted))?;
     let name = arguments.selection.device(&["bf16"], named);
     let mut instructions = arguments.selection.instructions(&["bf16"], Some(&name))?;
@@ -151,7 +143,7 @@ fn chosen(arguments: &Arguments, report: &mut Report) -> Result<(Box<dyn Device>
     Ok((if arguments.any_nan { Box::new(OneNan(device)) } else { device }, instructions))
 }
 
-/// Which known arithmetic each instruction has.
+/// Finds the known arithmetic of each instruction.
 fn fingerprints(arguments: &Arguments, progress: &Progress, report: &mut Report) -> Result<()> {
     let (mut device, instructions) = chosen(arguments, report)?;
     let mut found: Vec<Fingerprint> = Vec::new();
@@ -176,7 +168,7 @@ fn fingerprints(arguments: &Arguments, progress: &Progress, report: &mut Report)
     outcome
 }
 
-/// The features of each instruction.
+/// Measures the features of each instruction.
 fn measured(arguments: &Arguments, progress: &Progress, report: &mut Report) -> Result<()> {
     let (mut device, instructions) = chosen(arguments, report)?;
     let mut found: Vec<Features> = Vec::new();
@@ -202,21 +194,20 @@ fn measured(arguments: &Arguments, progress: &Progress, report: &mut Report) -> 
     outcome
 }
 
-/// What is to be said of a device of which every NaN is one.
+/// The note on `--any-nan`.
 fn one_nan(arguments: &Arguments) -> Option<String> {
-    let canonical =
-        "The canonical NaN of D's format stands for each of them, and what the rule says of NaN was not measured.";
+    let canonical = "The canonical NaN of D's format stands for every NaN; the rule's NaN was not measured.";
     Some(format!("{} {canonical}", Nans::from(arguments.any_nan).note()?))
 }
 
-/// What a recording leaves.
+/// Identifies the arithmetic of a recording.
 fn recorded(arguments: &Arguments, file: &str, study: &mut Study) -> Result<()> {
     let Selection { instructions, formats, all } = &arguments.selection;
     if !instructions.is_empty() || !formats.is_empty() || *all {
-        return Err(Error::request("a recording is of one instruction: leave out --instr, --fmt and --all"));
+        return Err(Error::request("a recording has one instruction; leave out --instr, --fmt and --all"));
     }
     if arguments.budget.is_some() || arguments.cases.is_some() {
-        return Err(Error::request("a recording answers nothing else than it holds: leave out --budget and --cases"));
+        return Err(Error::request("a recording cannot be asked new inputs; leave out --budget and --cases"));
     }
     let trace = Trace::read(Path::new(file))?;
     let finding = study_recording(trace, file.into(), !arguments.from_nothing, arguments.any_nan.into())?;
@@ -225,7 +216,7 @@ fn recorded(arguments: &Arguments, file: &str, study: &mut Study) -> Result<()> 
     outcome
 }
 
-/// What a device answers.
+/// Identifies the arithmetics of a device.
 fn asked(
     arguments: &Arguments,
     progress: &Progress,
@@ -238,7 +229,7 @@ fn asked(
         catalogue: !arguments.from_nothing,
         nans: arguments.any_nan.into(),
         limits: Limits::of(device, arguments.budget, arguments.cases),
-        // What the caller says with --note date=2026-11-21: no result depends on the clock.
+        // From --note date=2026-11-21, so that no result depends on the clock.
         date: notes.iter().find(|(key, _)| key == "date").map(|(_, date)| date.clone()),
         skip_lacking: arguments.selection.all,
     };

@@ -6,18 +6,21 @@ use tcnum::{
     Error, Result,
     arithmetic::{Evaluator, Model},
     device::{Device, Execution, Identity, ModelDevice},
-    distinguish::{DifferenceKind, Distinction, Search, Side, Verdict, candidates, distinguish, generations, kit},
+    distinguish::{
+        DeviceInstruction, DifferenceKind, Distinction, DistinctionVerdict, SearchLimits, candidates, distinguish,
+        generations, kit,
+    },
     isa::{self, Case, Codes, Instruction, Tiles},
 };
 
-const SEARCH: Search = Search { cases: 1 << 14, seed: 0, time: None };
+const SEARCH: SearchLimits = SearchLimits { cases: 1 << 14, seed: 0, time: None };
 
 /// Two sides `MODEL/INSTRUCTION` told apart.
 fn told(sides: [(&str, &str); 2]) -> Distinction {
     let mut devices = sides.map(|(model, _)| ModelDevice::open(model).unwrap());
     let instructions = sides.map(|(_, name)| isa::find(name).unwrap());
     let [x, y] = &mut devices;
-    let side = |device, at: usize| Side { device, instruction: &instructions[at] };
+    let side = |device, at: usize| DeviceInstruction { device, instruction: &instructions[at] };
     distinguish(side(x, 0), side(y, 1), &SEARCH).unwrap()
 }
 
@@ -50,7 +53,7 @@ const BF16: &str = "mma.m16n8k16.f32.bf16.bf16.f32";
 #[test]
 fn each_key_that_two_rules_differ_in_has_an_input_of_its_own() {
     let found = told([("ampere", BF16), ("hopper", BF16)]);
-    assert_eq!(found.verdict, Verdict::Differ);
+    assert_eq!(found.verdict, DistinctionVerdict::Differ);
     let keys: BTreeSet<Vec<&str>> = shown(&found).into_iter().collect();
     assert_eq!(keys, BTreeSet::from([vec!["alignment.bits"], vec!["alignment.floor"], vec!["group"]]));
     assert_eq!(found.reasons.len(), 3);
@@ -117,7 +120,7 @@ fn a_chain_and_two_chains_of_amx_differ_by_two_products_and_c() {
     std::fs::write(file.path(), text).unwrap();
     let name = "tdpbf16ps.m16n16k32.f32.bf16.bf16.f32";
     let found = told([("x86", name), (file.path().to_str().unwrap(), name)]);
-    assert_eq!(found.verdict, Verdict::Differ);
+    assert_eq!(found.verdict, DistinctionVerdict::Differ);
     // The shape of the sum is one reason; what it does to numbers, to the signs of zeros and to NaN is shown once each.
     let kinds: Vec<Option<DifferenceKind>> = found.reasons.iter().map(|reason| reason.kind).collect();
     assert_eq!(kinds.len(), kinds.iter().map(|kind| kind.unwrap().name()).collect::<BTreeSet<_>>().len());
@@ -140,12 +143,15 @@ fn two_instructions_of_the_same_formats_are_told_apart_and_the_rest_of_the_longe
     // One step of 16 products, 8 of which are zero, is one of 8.
     let found = told([("hopper", "mma.m16n8k8.f32.bf16.bf16.f32"), ("hopper", BF16)]);
     assert_eq!((found.shared.k, found.reasons.len()), (8, 0));
-    assert!(matches!(found.verdict, Verdict::Same(_)), "{found:?}");
+    assert!(matches!(found.verdict, DistinctionVerdict::Same(_)), "{found:?}");
     // With other operands there is nothing to compare.
     let mut devices = ["hopper", "hopper"].map(|name| ModelDevice::open(name).unwrap());
     let instructions = [BF16, "mma.m16n8k16.f32.f16.f16.f32"].map(|name| isa::find(name).unwrap());
     let [x, y] = &mut devices;
-    let sides = [Side { device: x, instruction: &instructions[0] }, Side { device: y, instruction: &instructions[1] }];
+    let sides = [
+        DeviceInstruction { device: x, instruction: &instructions[0] },
+        DeviceInstruction { device: y, instruction: &instructions[1] },
+    ];
     let [x, y] = sides;
     let error = distinguish(x, y, &SEARCH).unwrap_err();
     assert!(error.exit_status() == 2 && error.to_string().contains("the same operands"), "{error}");
@@ -162,7 +168,7 @@ fn what_is_the_same_is_proved() {
         ("blackwell", "blackwell", "tcgen05.m128n16k64.f32.e2m1.e2m1.f32.ue4m3.block16"),
     ] {
         let found = told([(x, name), (y, name)]);
-        assert!(matches!(found.verdict, Verdict::Same(_)) && found.tried == 0, "{x} {y} {name}: {found:?}");
+        assert!(matches!(found.verdict, DistinctionVerdict::Same(_)) && found.tried == 0, "{x} {y} {name}: {found:?}");
     }
 }
 
@@ -240,13 +246,17 @@ fn what_tells_two_apart_before_a_device_fails_is_kept() {
         let mut known = ModelDevice::open("ampere").unwrap();
         let mut device = Failing(ModelDevice::open("hopper").unwrap(), tiles);
         let [x, y]: [&mut dyn Device; 2] = [&mut known, &mut device];
-        distinguish(Side { device: x, instruction: &i }, Side { device: y, instruction: &i }, &SEARCH)
+        distinguish(
+            DeviceInstruction { device: x, instruction: &i },
+            DeviceInstruction { device: y, instruction: &i },
+            &SEARCH,
+        )
     };
     let broke = Error::device("it broke");
     assert_eq!(told(0).unwrap_err(), broke);
     // After the first batch of corners, later, and in the reductions.
     for found in [512, 600, 1200].map(|tiles| told(tiles).unwrap()) {
-        assert_eq!((&found.verdict, &found.stopped), (&Verdict::Differ, &Some(broke.clone())));
+        assert_eq!((&found.verdict, &found.stopped), (&DistinctionVerdict::Differ, &Some(broke.clone())));
         let witness = found.reasons.iter().find_map(|reason| reason.witness.as_ref()).unwrap();
         let d = ["ampere", "hopper"].map(|model| evaluator(model, BF16).dot(&witness.case));
         assert_eq!((witness.d, d[0] != d[1]), (d, true));

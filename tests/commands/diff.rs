@@ -135,7 +135,7 @@ fn what_cannot_be_compared_is_said() {
     assert_eq!(run("formats e4m3 --output json --out DIR/formats.json", folder).status, 0);
     for (line, said) in [
         ("diff DIR/a.json DIR/old.json", "its schema has version 99"),
-        ("diff DIR/short.json DIR/a.json", "short.json: it is cut off"),
+        ("diff DIR/short.json DIR/a.json", "short.json: it is truncated"),
         ("diff DIR/a.json DIR/a.safetensors", "a.safetensors"),
         ("diff DIR/a.json DIR/none.json", "none.json"),
         ("diff DIR/a.json DIR/formats.json", "no table in common"),

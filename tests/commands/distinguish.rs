@@ -16,7 +16,7 @@ fn models_that_differ_exit_1_with_a_reason_and_an_input_each_and_those_that_do_n
     let report = validate_report(&run.stdout);
     assert_eq!(rows(&report, "distinguished")[0]["verdict"], "differ");
     let answer = report["answer"].as_str().unwrap();
-    assert!(answer.starts_with("They differ, ampere and hopper on mma.m16n8k16.f32.bf16.bf16.f32: "), "{answer}");
+    assert!(answer.starts_with("ampere and hopper differ on mma.m16n8k16.f32.bf16.bf16.f32: "), "{answer}");
     let reasons = rows(&report, "reasons");
     let keys: Vec<_> = reasons.iter().map(|row| row["key"][0].as_str().unwrap()).collect();
     assert!(keys.contains(&"alignment.bits") && keys.contains(&"alignment.floor"), "{keys:?}");
@@ -28,7 +28,7 @@ fn models_that_differ_exit_1_with_a_reason_and_an_input_each_and_those_that_do_n
     let run = tcnum(&[&["distinguish", "model:ampere", "model:hopper", "--output", "json"], &two[..]].concat());
     let report = validate_report(&run.stdout);
     let names = "mma.m16n8k16.f32.bf16.bf16.f32, mma.m16n8k8.f32.tf32.tf32.f32";
-    assert_eq!(report["answer"], format!("ampere and hopper differ in 2 of 2 instructions: {names}."));
+    assert_eq!(report["answer"], format!("ampere and hopper differ on 2 of 2 instructions: {names}."));
 }
 
 #[test]
@@ -69,11 +69,8 @@ fn what_cannot_be_told_apart_is_refused_with_one_message() {
         (&["model:hopper"], "2 values required"),
         // Further values after a flag are values of the same argument.
         (&["model:volta", "model:ampere", "--instr", BF16, "x", "1"], "4 are named"),
-        (&[], "nothing to tell apart"),
-        (
-            &["trace:some.safetensors", "model:hopper", "--instr", BF16],
-            "a recording answers for its own operands alone",
-        ),
+        (&[], "nothing to compare"),
+        (&["trace:some.safetensors", "model:hopper", "--instr", BF16], "which cannot be asked new inputs"),
         (&["model:hopper/mma.m16n8k16.f32.bf16.bf16", "model:ampere"], "unknown instruction"),
         (&["model:hoper", "model:ampere", "--instr", BF16], "'hoper' is not a model"),
         (&[&format!("model:ampere/{BF16}"), other], "the same operands"),

@@ -119,7 +119,7 @@ fn what_has_no_order_and_what_cannot_be_asked_is_refused() {
 fn what_the_formats_cannot_show_is_left_open() {
     let report = tree(&["--instr", "tcgen05.m128n16k32.f32.e2m1.e2m1.f32", "--device", "model:blackwell"], 0);
     assert_eq!(line(&report), "?{c, 0..31}");
-    assert!(report["notes"].to_string().contains("is not decided"), "{}", report["notes"]);
+    assert!(report["notes"].to_string().contains("is undecided"), "{}", report["notes"]);
 }
 
 /// An exec: device of one of the programs of the examples.

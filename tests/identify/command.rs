@@ -85,7 +85,7 @@ fn features_of_a_unit_that_answers_a_tile_in_two_ways_are_a_failure_with_both_ou
         assert_eq!((run.status, run.stdout.as_str()), (3, ""), "{program}");
         let (_, operands) = run.stderr.split_once("is not a function of its operands: a[").expect(&run.stderr);
         let (_, answers) = operands.split_once(" gave 0x").expect(operands);
-        let (once, again) = answers.split_once(", and when it was asked again 0x").expect(answers);
+        let (once, again) = answers.split_once(", then 0x").expect(answers);
         assert!(once.len() == 8 && once != again.trim_end(), "{program}: {}", run.stderr);
     }
 }
@@ -209,9 +209,9 @@ fn what_is_wrong_is_refused_before_the_device_is_opened() {
         (&on_device, &["--budget", "0"], "expected a whole number from 1"),
         (&on_device, &["--cases", "0"], "expected a whole number from 1"),
         (&on_trace, &["--model-out", &recording], "a file that is read"),
-        (&on_trace, &["--instr", BF16], "a recording is of one instruction"),
-        (&on_trace, &["--fmt", "bf16"], "a recording is of one instruction"),
-        (&on_trace, &["--all"], "a recording is of one instruction"),
+        (&on_trace, &["--instr", BF16], "a recording has one instruction"),
+        (&on_trace, &["--fmt", "bf16"], "a recording has one instruction"),
+        (&on_trace, &["--all"], "a recording has one instruction"),
         (&on_trace, &["--budget", "10"], "a recording answers nothing else"),
         (&["--device", "trace:missing.safetensors"], &[], "missing.safetensors"),
         (&["--device", "model:volta", "--instr", BF16], &[], "does not cover"),

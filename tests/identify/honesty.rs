@@ -135,17 +135,17 @@ fn a_dependence_on_the_neighbours_is_found_out_with_the_neighbours() {
     for (what, mut device) in
         [("the row above", faulty(above)), ("the column before", faulty(beside)), ("the tile", faulty(largest))]
     {
-        names_both(what, &refusal(what, &mut device), "the neighbours or the place decide");
+        names_both(what, &refusal(what, &mut device), "neighbours or position decide");
     }
     // One neighbour decides, and it is named.
     let message = refusal("the row above", &mut faulty(above));
-    assert!(message.contains("beside row ") || message.contains("beside column "), "{message}");
+    assert!(message.contains("next to row ") || message.contains("next to column "), "{message}");
 }
 
 #[test]
 fn a_dependence_on_the_place_is_found_out() {
     let message = refusal("rows", &mut faulty(|element, code| code ^ u64::from(element.row == 2)));
-    names_both("rows", &message, "the neighbours or the place decide");
+    names_both("rows", &message, "neighbours or position decide");
     assert_eq!(message.matches("alone").count(), 2, "{message}");
 }
 

@@ -6,7 +6,7 @@ use crate::{
     isa,
     report::{
         Table,
-        figure::{Axis, Band, Chart, Line, Point, Scale},
+        figure::{Axis, Band, Chart, ChartLine, Point, Scale},
         three_digits,
     },
 };
@@ -135,7 +135,7 @@ fn parts(formats: &str, curves: Vec<Curve>) -> Vec<Figure> {
     pieces.iter().enumerate().map(figure).collect()
 }
 
-fn line(curve: &Curve, style: usize, several: bool) -> Line {
+fn line(curve: &Curve, style: usize, several: bool) -> ChartLine {
     let chip = if several { format!("{}, ", curve.chip) } else { String::new() };
     let others = match curve.names.len() {
         1 => String::new(),
@@ -149,7 +149,7 @@ fn line(curve: &Curve, style: usize, several: bool) -> Line {
     });
     let scales = if curve.scales.is_empty() { String::new() } else { format!(", {}", curve.scales) };
     let name = format!("{chip}{}{others}, {}{scales}", curve.names[0], curve.init);
-    let mut line = Line::new(name, style, points.collect());
+    let mut line = ChartLine::new(name, style, points.collect());
     line.dashed = curve.init == "fp32";
     line.crossed = curve.overflows;
     let band = curve.points.iter().filter_map(|row| {

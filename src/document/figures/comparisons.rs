@@ -8,7 +8,7 @@ use crate::{
     isa,
     report::{
         Table,
-        figure::{Axis, Bar, Bars, Matrix, Scale, Tile},
+        figure::{Axis, Bars, ChartBar, PairMatrix, PairTile, Scale},
         grouped, three_digits,
     },
 };
@@ -39,7 +39,7 @@ pub(super) fn rates(table: &Table) -> Vec<Figure> {
     kinds.sort_by(|x, y| (y.2 / y.3).total_cmp(&(x.2 / x.3)));
     let chips: Vec<String> = kinds.iter().map(|(_, chip, ..)| chip.clone()).collect();
     let several = chips.iter().any(|chip| *chip != chips[0]);
-    let bar = |(kind, chip, compared, seconds): &(String, String, f64, f64)| Bar {
+    let bar = |(kind, chip, compared, seconds): &(String, String, f64, f64)| ChartBar {
         name: if several { format!("{kind}, {chip}") } else { kind.clone() },
         length: compared / seconds,
         number: three_digits(compared / seconds),
@@ -68,7 +68,7 @@ pub(super) fn generations(table: &Table) -> Vec<Figure> {
         let (all, same) = (row.count("instructions"), row.count("same"));
         let (Some(one), Some(other)) = (place(x), place(y)) else { continue };
         for (row, column) in [(one, other), (other, one)] {
-            tiles.push(Tile {
+            tiles.push(PairTile {
                 row,
                 column,
                 share: if all > 0 { same as f64 / all as f64 } else { 0.0 },
@@ -77,7 +77,7 @@ pub(super) fn generations(table: &Table) -> Vec<Figure> {
             });
         }
     }
-    let matrix = Matrix {
+    let matrix = PairMatrix {
         title: "Instructions that two models compute alike".into(),
         names,
         tiles,

@@ -5,7 +5,7 @@ use crate::{
     document::rows::{Line as Row, Rows},
     report::{
         Table,
-        figure::{Axis, Chart, Line, Point, Scale},
+        figure::{Axis, Chart, ChartLine, Point, Scale},
         three_digits,
     },
 };
@@ -17,7 +17,7 @@ pub(super) fn rates(table: &Table) -> Vec<Figure> {
 }
 
 fn figure(chip: &str, instruction: &str, rows: &[Row]) -> Figure {
-    let (mut ways, mut lines) = (Seen::new(), Vec::<Line>::new());
+    let (mut ways, mut lines) = (Seen::new(), Vec::<ChartLine>::new());
     for row in rows {
         let (Some(warps), Some(runs), Some(rate)) =
             (row.number("warps"), row.number("independent"), row.number("rate"))
@@ -26,7 +26,7 @@ fn figure(chip: &str, instruction: &str, rows: &[Row]) -> Figure {
         };
         let (at, new) = ways.number(runs.to_bits());
         if new {
-            lines.push(Line::new(runs.to_string(), at, Vec::new()));
+            lines.push(ChartLine::new(runs.to_string(), at, Vec::new()));
         }
         let hover = format!("{warps} warps, {runs} independent runs: {} FMA/clk/SM", three_digits(rate));
         lines[at].points.push(Point { x: warps, y: rate, hover });

@@ -6,7 +6,7 @@ use crate::{
     isa,
     report::{
         Table,
-        figure::{Axis, Chart, Line, Point, Scale},
+        figure::{Axis, Chart, ChartLine, Point, Scale},
         grouped,
     },
 };
@@ -92,7 +92,7 @@ fn bin(at: usize, edge: f64, edges: &[f64]) -> String {
 }
 
 impl Histogram {
-    fn line(&self, style: usize, names: &[String]) -> Line {
+    fn line(&self, style: usize, names: &[String]) -> ChartLine {
         let all: f64 = self.counts.iter().sum();
         let point = |(at, count): (usize, &f64)| Point {
             x: at as f64,
@@ -100,7 +100,7 @@ impl Histogram {
             hover: format!("{} ulp: {} of {}", names[at], grouped(*count as i64), grouped(all as i64)),
         };
         let points = self.counts.iter().enumerate().filter(|(_, count)| **count > 0.0).map(point);
-        Line::new(self.name.clone(), style, points.collect())
+        ChartLine::new(self.name.clone(), style, points.collect())
     }
 }
 
@@ -122,7 +122,7 @@ pub(super) fn ulps(table: &Table) -> Vec<Figure> {
                 hover: format!("{} ulp: {} elements", names[at], grouped(count as i64)),
             })
         });
-        Line::new(name, style, points.collect())
+        ChartLine::new(name, style, points.collect())
     };
     let of = [("single", "plain sum in f32"), ("double", "plain sum in f64"), ("exact", "exact sum")];
     let title = titled("Elements of a product by their distance", &chips);
@@ -158,7 +158,7 @@ pub(super) fn quantisation(table: &Table) -> Vec<Figure> {
                 hover: format!("2^{exponent}: {} of {} values", grouped(count as i64), grouped(all as i64)),
             };
             let name = [row.text("to"), row.text("rule"), row.text("per")].into_iter().filter(|word| !word.is_empty());
-            Line::new(name.collect::<Vec<_>>().join(", "), style, points.map(point).collect())
+            ChartLine::new(name.collect::<Vec<_>>().join(", "), style, points.map(point).collect())
         });
         let chart = Chart {
             title: what.clone(),
@@ -189,7 +189,7 @@ pub(super) fn bits(table: &Table) -> Vec<Figure> {
                 let hover = format!("bit {bit} ({}): {} of {}", row.text("place"), equal, samples);
                 Some(Point { x: bit, y: equal / samples, hover })
             });
-            Line::new(name, style, points.collect())
+            ChartLine::new(name, style, points.collect())
         };
         let of = [("half", "half precision"), ("single", "single precision"), ("exact", "exact"), ("model", "model")];
         let chart = Chart {

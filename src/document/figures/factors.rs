@@ -5,7 +5,7 @@ use crate::{
     document::rows::{Line as Row, Rows},
     report::{
         Table,
-        figure::{Axis, Chart, Line, Point, Scale},
+        figure::{Axis, Chart, ChartLine, Point, Scale},
         grouped, three_digits,
     },
 };
@@ -33,7 +33,7 @@ fn of_factor(factor: &str, own: &[&Row]) -> Vec<Figure> {
     let varies = |key: &str| own.iter().any(|row| row.text(key) != own[0].text(key));
     let parts = ["instruction", "values"].map(|key| (key, varies(key)));
     let several = own.iter().any(|row| on(row) != on(own[0]));
-    let (mut names, mut lines) = (Seen::new(), Vec::<Line>::new());
+    let (mut names, mut lines) = (Seen::new(), Vec::<ChartLine>::new());
     for row in own {
         let chip = several.then(|| on(row));
         let words: Vec<&str> =
@@ -41,7 +41,7 @@ fn of_factor(factor: &str, own: &[&Row]) -> Vec<Figure> {
         let name = if words.is_empty() { row.text("instruction").to_string() } else { words.join(", ") };
         let (at, new) = names.number(name.clone());
         if new {
-            lines.push(Line::new(name, at, Vec::new()));
+            lines.push(ChartLine::new(name, at, Vec::new()));
         }
         let (Some(bits), Some(samples), Some(equal)) = (row.number("bits"), row.number("samples"), row.number("exact"))
         else {
@@ -70,7 +70,7 @@ fn of_factor(factor: &str, own: &[&Row]) -> Vec<Figure> {
     };
     let caption =
         format!("{title}: the mean number of bits of the fraction, a unit of the last of which holds the error.");
-    let figure = |(at, lines): (usize, &[Line])| Figure {
+    let figure = |(at, lines): (usize, &[ChartLine])| Figure {
         name: if at == 0 {
             format!("precision-{}", slug(factor))
         } else {

@@ -5,7 +5,7 @@ use crate::{
     document::rows::{Line as Row, Rows},
     report::{
         Table,
-        figure::{Axis, Chart, Line, Point, Scale},
+        figure::{Axis, Chart, ChartLine, Point, Scale},
         three_digits,
     },
 };
@@ -17,7 +17,7 @@ fn point(x: f64, error: f64, what: &str) -> Point {
 
 /// The error against k: a line for each chip, instruction and promotion.
 pub(super) fn growth(table: &Table) -> Vec<Figure> {
-    let (mut styles, mut names, mut lines) = (Seen::new(), Seen::new(), Vec::<Line>::new());
+    let (mut styles, mut names, mut lines) = (Seen::new(), Seen::new(), Vec::<ChartLine>::new());
     let rows = || Rows(table).iter();
     let chips: Vec<&str> = rows().map(|row| on(&row)).collect();
     for row in rows() {
@@ -27,7 +27,7 @@ pub(super) fn growth(table: &Table) -> Vec<Figure> {
         let name = format!("{}: {}{every}", on(&row), row.text("instruction"));
         let (at, new) = names.number(name.clone());
         if new {
-            lines.push(Line { dashed: promoted.is_some(), ..Line::new(name, style, Vec::new()) });
+            lines.push(ChartLine { dashed: promoted.is_some(), ..ChartLine::new(name, style, Vec::new()) });
         }
         if let (Some(k), Some(error)) = (row.number("k"), row.number("error")) {
             lines[at].points.push(point(k, error, &format!("k = {k}")));
@@ -45,7 +45,7 @@ pub(super) fn growth(table: &Table) -> Vec<Figure> {
     };
     let caption = format!("{title}: the mean difference from the exact sum over the mean magnitude of the elements.");
     // More lines than a figure holds: one figure for each so many.
-    let figure = |(at, lines): (usize, &[Line])| {
+    let figure = |(at, lines): (usize, &[ChartLine])| {
         let name = if at == 0 { "error-against-k".into() } else { format!("error-against-k-{}", at + 1) };
         let scene = Chart { lines: lines.to_vec(), ..chart.clone() }.scene();
         Figure { name, caption: caption.clone(), scene }
@@ -54,16 +54,16 @@ pub(super) fn growth(table: &Table) -> Vec<Figure> {
 }
 
 /// The lines, those of the same instruction and numbers on several chips as one.
-fn shared(lines: Vec<Line>) -> Vec<Line> {
+fn shared(lines: Vec<ChartLine>) -> Vec<ChartLine> {
     let keyed = lines.into_iter().map(|line| {
         let (chip, what) = line.name.split_once(": ").unwrap_or(("", &line.name));
         let points: Vec<[u64; 2]> = line.points.iter().map(|point| [point.x.to_bits(), point.y.to_bits()]).collect();
         ((what.to_string(), points), (chip.to_string(), line))
     });
-    let named = |((what, _), mut alike): ((String, _), Vec<(String, Line)>)| {
+    let named = |((what, _), mut alike): ((String, _), Vec<(String, ChartLine)>)| {
         let chips: Vec<&str> = alike.iter().map(|(chip, _)| chip.as_str()).collect();
         let name = format!("{}: {what}", chips.join(", "));
-        Line { name, ..alike.swap_remove(0).1 }
+        ChartLine { name, ..alike.swap_remove(0).1 }
     };
     together(keyed).into_iter().map(named).collect()
 }
@@ -109,11 +109,11 @@ pub(super) fn splitting(table: &Table) -> Vec<Figure> {
         true => format!("{}, {}", row.text("scheme"), on(row)),
         false => row.text("scheme").to_string(),
     };
-    let (mut styles, mut lines) = (Seen::new(), Vec::<Line>::new());
+    let (mut styles, mut lines) = (Seen::new(), Vec::<ChartLine>::new());
     for row in &rows {
         let (style, new) = styles.number(name(row));
         if new {
-            lines.push(Line::new(name(row), style, Vec::new()));
+            lines.push(ChartLine::new(name(row), style, Vec::new()));
         }
         if let (Some(k), Some(error)) = (row.number("k"), row.number("max_absolute")) {
             lines[style].points.push(point(k, error, &format!("k = {k}")));
@@ -145,12 +145,12 @@ pub(super) fn splitting(table: &Table) -> Vec<Figure> {
     }
     let Some(&largest) = sizes.last() else { return figures };
     for Cost { key, axis, scale, unit, name: file, words } in COSTS {
-        let (mut styles, mut lines) = (Seen::new(), Vec::<Line>::new());
+        let (mut styles, mut lines) = (Seen::new(), Vec::<ChartLine>::new());
         for row in rows.iter().filter(|row| row.number("k") == Some(largest)) {
             let (style, _) = styles.number(name(row));
             if let (Some(cost), Some(error)) = (row.number(key), row.number("mred")) {
                 let own = point(cost, error, &format!("{} {unit}", three_digits(cost)));
-                lines.push(Line { joined: false, ..Line::new(name(row), style, vec![own]) });
+                lines.push(ChartLine { joined: false, ..ChartLine::new(name(row), style, vec![own]) });
             }
         }
         let what = caption(&format!("Splitting schemes at k = {largest}: the mean relative error against {words}"));

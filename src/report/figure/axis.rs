@@ -1,31 +1,31 @@
-//! The axes of charts: where a number stands, and which are written beside it.
+//! Axes of charts: positions of numbers, and ticks.
 
-/// How numbers are placed along an axis.
+/// Scale of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scale {
     /// Evenly.
     Linear,
-    /// By their common logarithm: only positive ones have a place.
+    /// By their common logarithm; positive numbers only.
     Decades,
-    /// By their binary logarithm: only positive ones have a place.
+    /// By their binary logarithm; positive numbers only.
     Octaves,
-    /// Whole numbers, each of which is named by `Axis::names`.
+    /// Whole numbers, as indices of `Axis::names`.
     Names,
 }
 
 /// An axis.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Axis {
-    /// What it shows, with its unit.
+    /// Its quantity, with the unit.
     pub(crate) title: String,
-    /// How numbers are placed.
+    /// Its scale.
     pub(crate) scale: Scale,
     /// The names of 0, 1, 2 and so on.
     pub(crate) names: Vec<String>,
 }
 
-/// An axis over the numbers of a chart.
-pub(super) struct Range {
+/// The range of an axis.
+pub(super) struct AxisRange {
     scale: Scale,
     least: f64,
     most: f64,
@@ -43,7 +43,7 @@ impl Axis {
     }
 
     /// The range of these numbers.
-    pub(super) fn range(&self, numbers: impl Iterator<Item = f64>) -> Range {
+    pub(super) fn range(&self, numbers: impl Iterator<Item = f64>) -> AxisRange {
         let scale = self.scale;
         let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
         for place in numbers.filter_map(|number| place(scale, number)) {
@@ -61,11 +61,11 @@ impl Axis {
             Scale::Decades => (least.floor(), most.ceil().max(least.floor() + 1.0)),
             _ => (least, if most > least { most } else { least + 1.0 }),
         };
-        Range { scale, least, most }
+        AxisRange { scale, least, most }
     }
 }
 
-/// The number that is drawn for a number, if it has a place.
+/// The position of a number on a scale, if it has one.
 fn place(scale: Scale, number: f64) -> Option<f64> {
     let place = match scale {
         Scale::Linear | Scale::Names => number,
@@ -75,21 +75,21 @@ fn place(scale: Scale, number: f64) -> Option<f64> {
     place.is_finite().then_some(place)
 }
 
-impl Range {
-    /// Where a number is: 0 at the least, 1 at the most; none where it has no place.
+impl AxisRange {
+    /// Position of a number from 0 (smallest) to 1 (largest), if it has one.
     pub(super) fn share(&self, number: f64) -> Option<f64> {
         Some((place(self.scale, number)? - self.least) / (self.most - self.least))
     }
 
-    /// The same range from zero on, where its numbers are placed evenly.
-    pub(super) fn with_zero(self) -> Range {
+    /// Extends a linear range to zero.
+    pub(super) fn with_zero(self) -> AxisRange {
         match self.scale {
-            Scale::Linear => Range { least: self.least.min(0.0), most: self.most.max(0.0), ..self },
+            Scale::Linear => AxisRange { least: self.least.min(0.0), most: self.most.max(0.0), ..self },
             _ => self,
         }
     }
 
-    /// At most so many numbers that are written beside the axis: their shares, and how they are written.
+    /// At most `most` ticks: their positions from 0 to 1, and their labels.
     pub(super) fn ticks(&self, most: usize, names: &[String]) -> Vec<(f64, String)> {
         let share = |place: f64| (place - self.least) / (self.most - self.least);
         match self.scale {
@@ -118,14 +118,14 @@ impl Range {
     }
 }
 
-/// The next larger one of 1, 2 and 5 times a power of ten.
+/// The next larger step of 1, 2 or 5 times a power of ten.
 fn even_step(step: f64) -> f64 {
     let decade = 10f64.powf(step.log10().floor());
     let of = [1.0, 2.0, 5.0, 10.0].into_iter().map(|factor| factor * decade);
     of.into_iter().find(|even| *even >= step * (1.0 - 1e-9)).unwrap_or(1.0)
 }
 
-/// A number of an even axis.
+/// The label of a number on a linear axis.
 fn written(value: f64) -> String {
     let rounded = (value * 1e9).round() / 1e9;
     match rounded.abs() {

@@ -1,4 +1,4 @@
-//! Bars that lie below one another, each with its name and number.
+//! Bar charts.
 
 use super::{
     axis::Axis,
@@ -10,37 +10,37 @@ const WIDTH: f64 = 720.0;
 const TOP: f64 = 40.0;
 const BAR: f64 = 20.0;
 const SIZE: f64 = 12.5;
-/// The most room for names.
+/// Largest width of names.
 const NAMES: f64 = 300.0;
-/// How much wider names are in a browser that lacks Helvetica and its like.
+/// Extra room for names in fonts wider than Helvetica.
 const SPARE: f64 = 1.12;
-/// Room for the number behind a bar.
+/// Room for the number after a bar.
 const NUMBER: f64 = 90.0;
 
 /// A bar.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Bar {
+pub(crate) struct ChartBar {
     /// Its name.
     pub(crate) name: String,
-    /// How long it is.
+    /// Its length, as a number of the axis.
     pub(crate) length: f64,
-    /// The number as it is written.
+    /// Its number, as text.
     pub(crate) number: String,
-    /// The number of its colour.
+    /// Index of its colour.
     pub(crate) color: usize,
-    /// What is said of it where a pointer rests on it.
+    /// Its tooltip.
     pub(crate) hover: String,
 }
 
 /// Bars over one axis.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Bars {
-    /// What stands above.
+    /// The title.
     pub(crate) title: String,
     /// The axis.
     pub(crate) axis: Axis,
     /// The bars.
-    pub(crate) bars: Vec<Bar>,
+    pub(crate) bars: Vec<ChartBar>,
 }
 
 impl Bars {
@@ -50,9 +50,7 @@ impl Bars {
         let (left, right) = (names, WIDTH - NUMBER);
         let bottom = TOP + BAR * self.bars.len().max(1) as f64;
         let range = self.axis.range(self.bars.iter().map(|bar| bar.length)).with_zero();
-        let mut scene = Scene::new(WIDTH, bottom + 52.0, &self.title);
-        let title = cut(&self.title, 16.5, WIDTH - 20.0);
-        scene.words(Words::new((WIDTH / 2.0, 22.0), title, 15.0).anchored(Anchor::Middle).bold());
+        let mut scene = Scene::titled(WIDTH, bottom + 52.0, &self.title);
         for (share, label) in range.ticks(6, &self.axis.names) {
             let x = left + share * (right - left);
             scene.line((x, TOP), (x, bottom), Ink::Grid, 1.0);

@@ -1,60 +1,60 @@
-//! Lines over two axes, with a legend below.
+//! Line charts, with a legend below.
 
 use super::{
-    axis::{Axis, Range},
+    axis::{Axis, AxisRange},
     font::{cut, width},
     palette::{COLORS, DASHES, MARKERS, Marker},
-    scene::{Anchor, Ink, Mark, Scene, Words},
+    scene::{Anchor, Ink, Scene, SceneMark, Words},
 };
 
-/// The width of a chart.
+/// Width of a chart.
 const WIDTH: f64 = 720.0;
-/// The height of its axes.
+/// Height of the axes.
 const HEIGHT: f64 = 320.0;
 const LEFT: f64 = 78.0;
 const RIGHT: f64 = 18.0;
 const TOP: f64 = 40.0;
 /// Room below the axes for numbers and a title.
 const BELOW: f64 = 52.0;
-/// The height of a line of the legend.
+/// Height of a line of the legend.
 const LINE: f64 = 19.0;
 const SIZE: f64 = 12.5;
 /// Half the width of a mark.
 const DOT: f64 = 3.0;
 const CROSS: f64 = 6.0;
-/// The most points of a line: of more, every so many are drawn, and the last one.
+/// Largest number of points drawn for a line; longer lines are thinned.
 const MOST_POINTS: usize = 1024;
 
 /// A point of a line.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Point {
-    /// The number of the horizontal axis.
+    /// Number on the horizontal axis.
     pub(crate) x: f64,
-    /// The number of the vertical axis.
+    /// Number on the vertical axis.
     pub(crate) y: f64,
-    /// What is said of it where a pointer rests on it.
+    /// Its tooltip.
     pub(crate) hover: String,
 }
 
-/// From where to where the numbers behind a point reach.
+/// Range of the numbers behind a point.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Band {
-    /// The number of the horizontal axis.
+    /// Number on the horizontal axis.
     pub(crate) x: f64,
-    /// The least.
+    /// Smallest number on the vertical axis.
     pub(crate) least: f64,
-    /// The greatest.
+    /// Largest number on the vertical axis.
     pub(crate) most: f64,
 }
 
 /// A line.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Line {
+pub(crate) struct ChartLine {
     /// Its name.
     pub(crate) name: String,
-    /// The number of its colour, dash and marker.
+    /// Index of its colour, dash and marker.
     pub(crate) style: usize,
-    /// Dashed and hollow, whatever its number.
+    /// Whether it is dashed and its markers hollow, whatever its index.
     pub(crate) dashed: bool,
     /// Whether a cross stands at its end.
     pub(crate) crossed: bool,
@@ -62,31 +62,31 @@ pub(crate) struct Line {
     pub(crate) joined: bool,
     /// Its points, in order.
     pub(crate) points: Vec<Point>,
-    /// What surrounds it.
+    /// The band around it.
     pub(crate) band: Vec<Band>,
 }
 
 /// A chart.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Chart {
-    /// What stands above.
+    /// The title.
     pub(crate) title: String,
     /// The horizontal axis.
     pub(crate) x: Axis,
     /// The vertical axis.
     pub(crate) y: Axis,
     /// The lines.
-    pub(crate) lines: Vec<Line>,
-    /// What the names of lines consist of.
+    pub(crate) lines: Vec<ChartLine>,
+    /// Heading of the legend.
     pub(crate) legend: String,
-    /// What the reader must know of marks and bands.
+    /// Remark on marks and bands.
     pub(crate) remark: String,
 }
 
-impl Line {
+impl ChartLine {
     /// A line with these points.
-    pub(crate) fn new(name: impl Into<String>, style: usize, points: Vec<Point>) -> Line {
-        Line { name: name.into(), style, dashed: false, crossed: false, joined: true, points, band: Vec::new() }
+    pub(crate) fn new(name: impl Into<String>, style: usize, points: Vec<Point>) -> ChartLine {
+        ChartLine { name: name.into(), style, dashed: false, crossed: false, joined: true, points, band: Vec::new() }
     }
 
     fn ink(&self) -> Ink {
@@ -102,14 +102,14 @@ impl Line {
     }
 }
 
-/// Where the axes are.
-struct Frame {
-    x: Range,
-    y: Range,
+/// The ranges of both axes.
+struct ChartFrame {
+    x: AxisRange,
+    y: AxisRange,
 }
 
-impl Frame {
-    /// The place of a point, if it has one.
+impl ChartFrame {
+    /// The position of a point, if it has one.
     fn place(&self, x: f64, y: f64) -> Option<(f64, f64)> {
         let (right, up) = (self.x.share(x)?, self.y.share(y)?);
         Some((LEFT + right * (WIDTH - LEFT - RIGHT), TOP + (1.0 - up) * HEIGHT))
@@ -121,7 +121,7 @@ impl Chart {
     pub(crate) fn scene(&self) -> Scene {
         let points = || self.lines.iter().flat_map(|line| &line.points);
         let bands = || self.lines.iter().flat_map(|line| &line.band);
-        let frame = Frame {
+        let frame = ChartFrame {
             x: self.x.range(points().map(|point| point.x)),
             y: self.y.range(points().map(|point| point.y).chain(bands().flat_map(|band| [band.least, band.most]))),
         };
@@ -129,13 +129,10 @@ impl Chart {
         let rows = self.lines.len().div_ceil(columns);
         let notes = usize::from(!self.remark.is_empty()) + usize::from(!self.legend.is_empty());
         let height = TOP + HEIGHT + BELOW + LINE * (rows + notes) as f64 + 10.0;
-        let mut scene = Scene::new(WIDTH, height, &self.title);
-        scene.words(
-            Words::new((WIDTH / 2.0, 22.0), cut(&self.title, 16.5, WIDTH - 20.0), 15.0).anchored(Anchor::Middle).bold(),
-        );
+        let mut scene = Scene::titled(WIDTH, height, &self.title);
         self.axes(&frame, &mut scene);
-        // The longer ones first, so that where lines coincide one sees where the shorter one ends.
-        let mut order: Vec<&Line> = self.lines.iter().collect();
+        // Longer lines first, so that the end of a shorter line stays visible where lines coincide.
+        let mut order: Vec<&ChartLine> = self.lines.iter().collect();
         order.sort_by_key(|line| std::cmp::Reverse(line.points.len()));
         order.iter().for_each(|line| band(line, &frame, &mut scene));
         order.iter().for_each(|line| draw(line, &frame, &mut scene));
@@ -143,13 +140,13 @@ impl Chart {
         scene
     }
 
-    /// How many columns the legend has.
+    /// Number of columns of the legend.
     fn columns(&self) -> usize {
         let widest = self.lines.iter().map(|line| width(&line.name, SIZE) + 60.0).fold(1.0, f64::max);
         (((WIDTH - LEFT) / widest) as usize).clamp(1, 4)
     }
 
-    fn axes(&self, frame: &Frame, scene: &mut Scene) {
+    fn axes(&self, frame: &ChartFrame, scene: &mut Scene) {
         let (right, bottom) = (WIDTH - RIGHT, TOP + HEIGHT);
         for (share, label) in frame.y.ticks(9, &self.y.names) {
             let y = TOP + (1.0 - share) * HEIGHT;
@@ -193,29 +190,29 @@ impl Chart {
     }
 }
 
-fn dot(line: &Line, at: (f64, f64), hover: Option<String>) -> Mark {
-    Mark::Dot { at, marker: line.marker(), size: DOT, ink: line.ink(), hollow: line.dashed, hover }
+fn dot(line: &ChartLine, at: (f64, f64), hover: Option<String>) -> SceneMark {
+    SceneMark::Dot { at, marker: line.marker(), size: DOT, ink: line.ink(), hollow: line.dashed, hover }
 }
 
-/// As many items as are drawn.
+/// At most `MOST_POINTS` items, evenly chosen, and the last.
 fn thinned<T>(items: &[T]) -> impl Iterator<Item = &T> {
     let every = items.len().div_ceil(MOST_POINTS).max(1);
     let chosen = move |(at, _): &(usize, &T)| at.is_multiple_of(every) || at + 1 == items.len();
     items.iter().enumerate().filter(chosen).map(|(_, item)| item)
 }
 
-/// What surrounds a line.
-fn band(line: &Line, frame: &Frame, scene: &mut Scene) {
+/// Draws the band around a line.
+fn band(line: &ChartLine, frame: &ChartFrame, scene: &mut Scene) {
     let edge = |which: fn(&Band) -> f64| thinned(&line.band).filter_map(move |band| frame.place(band.x, which(band)));
     let mut corners: Vec<(f64, f64)> = edge(|band| band.most).collect();
     let below: Vec<(f64, f64)> = edge(|band| band.least).collect();
     corners.extend(below.into_iter().rev());
     if corners.len() > 3 {
-        scene.marks.push(Mark::Area { corners, ink: line.ink(), opacity: 0.15, hover: None });
+        scene.marks.push(SceneMark::Area { corners, ink: line.ink(), opacity: 0.15, hover: None });
     }
 }
 
-fn draw(line: &Line, frame: &Frame, scene: &mut Scene) {
+fn draw(line: &ChartLine, frame: &ChartFrame, scene: &mut Scene) {
     let placed: Vec<((f64, f64), &Point)> =
         thinned(&line.points).filter_map(|point| Some((frame.place(point.x, point.y)?, point))).collect();
     if line.joined && placed.len() > 1 {
@@ -225,14 +222,9 @@ fn draw(line: &Line, frame: &Frame, scene: &mut Scene) {
         let hover = format!("{}\n{}", line.name, point.hover);
         scene.marks.push(dot(line, *at, Some(hover)));
     }
-    if let Some((at, _)) = placed.last().filter(|_| line.crossed) {
-        scene.marks.push(Mark::Dot {
-            at: *at,
-            marker: Marker::Cross,
-            size: CROSS,
-            ink: line.ink(),
-            hollow: false,
-            hover: None,
-        });
+    if let Some(((x, y), _)) = placed.last().filter(|_| line.crossed) {
+        for rise in [CROSS, -CROSS] {
+            scene.line((x - CROSS, y - rise), (x + CROSS, y + rise), line.ink(), 2.0);
+        }
     }
 }

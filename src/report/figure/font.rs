@@ -1,6 +1,6 @@
-//! How wide words are: in Helvetica, which every PDF reader has, and which browsers replace by fonts of its widths.
+//! Widths of text in Helvetica, which every PDF reader has, and browsers replace by fonts of equal widths.
 
-/// The widths of the characters from space to `~`, in thousandths of the size (Adobe's metrics of Helvetica).
+/// Widths of the characters from space to `~`, in thousandths of the size (Adobe's metrics of Helvetica).
 #[rustfmt::skip]
 const WIDTHS: [u16; 95] = [
     278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278,
@@ -11,16 +11,16 @@ const WIDTHS: [u16; 95] = [
     334, 260, 334, 584,
 ];
 
-/// About the width of a character that has no entry.
+/// Approximate width of all other characters.
 const OTHER: u16 = 556;
 
-/// The width of a text of this size.
+/// Width of a text.
 pub(crate) fn width(text: &str, size: f64) -> f64 {
     let of = |c: char| (c as usize).checked_sub(32).and_then(|at| WIDTHS.get(at)).copied().unwrap_or(OTHER);
     text.chars().map(|c| f64::from(of(c))).sum::<f64>() * size / 1000.0
 }
 
-/// A text of at most this width: the end of a longer one gives way to `...`.
+/// Cuts a text to this width; `...` replaces the end.
 pub(super) fn cut(text: &str, size: f64, most: f64) -> String {
     if width(text, size) <= most {
         return text.to_string();

@@ -1,4 +1,4 @@
-//! A square of names against the same names: how far each two agree.
+//! Matrices of pairs: how well each two agree.
 
 use super::{
     font::{cut, width},
@@ -8,47 +8,45 @@ use super::{
 const TOP: f64 = 40.0;
 const SIZE: f64 = 12.5;
 const TILE: f64 = 46.0;
-/// The least width, so that the title fits.
+/// Smallest width, so that the title fits.
 const LEAST: f64 = 520.0;
 
 /// A tile of the matrix.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Tile {
+pub(crate) struct PairTile {
     /// The row.
     pub(crate) row: usize,
     /// The column.
     pub(crate) column: usize,
-    /// How dark it is, from 0 to 1.
+    /// Darkness, from 0 to 1.
     pub(crate) share: f64,
-    /// What is written on it.
+    /// Its text.
     pub(crate) words: String,
-    /// What is said of it where a pointer rests on it.
+    /// Its tooltip.
     pub(crate) hover: String,
 }
 
-/// A matrix.
+/// A matrix of pairs.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Matrix {
-    /// What stands above.
+pub(crate) struct PairMatrix {
+    /// The title.
     pub(crate) title: String,
-    /// The names of rows and columns.
+    /// Names of rows and columns.
     pub(crate) names: Vec<String>,
-    /// The tiles that there are.
-    pub(crate) tiles: Vec<Tile>,
-    /// What the reader must know of the numbers.
+    /// The tiles.
+    pub(crate) tiles: Vec<PairTile>,
+    /// Remark on the numbers.
     pub(crate) remark: String,
 }
 
-impl Matrix {
+impl PairMatrix {
     /// The drawing.
     pub(crate) fn scene(&self) -> Scene {
         let longest = self.names.iter().map(|name| width(name, SIZE)).fold(30.0, f64::max);
         let (left, top) = (longest + 24.0, TOP + longest + 14.0);
         let size = TILE * self.names.len().max(1) as f64;
         let wide = (left + size + 20.0).max(LEAST);
-        let mut scene = Scene::new(wide, top + size + 34.0, &self.title);
-        let title = cut(&self.title, 15.0, wide - 20.0);
-        scene.words(Words::new((wide / 2.0, 22.0), title, 15.0).anchored(Anchor::Middle).bold());
+        let mut scene = Scene::titled(wide, top + size + 34.0, &self.title);
         for (at, name) in self.names.iter().enumerate() {
             let middle = TILE * (at as f64 + 0.5);
             scene.words(Words::new((left - 8.0, top + middle + 4.0), &**name, SIZE).anchored(Anchor::End));

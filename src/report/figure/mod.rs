@@ -1,5 +1,7 @@
-//! Drawings of results: a [`Scene`] of lines, areas and words, made by a chart, a matrix or a command of its own, and written as SVG, PDF
-//! or PNG. The same scene gives the same bytes; no font is read from the machine.
+//! Drawings of results, written as SVG, PDF or PNG.
+//!
+//! Charts, matrices and commands make a [`Scene`] of lines, areas and words. The same scene gives the same bytes, because no font is read
+//! from the machine.
 
 mod axis;
 mod bars;
@@ -15,17 +17,17 @@ mod svg;
 use std::path::Path;
 
 pub(crate) use axis::{Axis, Scale};
-pub(crate) use bars::{Bar, Bars};
-pub(crate) use chart::{Band, Chart, Line, Point};
+pub(crate) use bars::{Bars, ChartBar};
+pub(crate) use chart::{Band, Chart, ChartLine, Point};
 pub(crate) use font::width as text_width;
-pub(crate) use matrix::{Matrix, Tile};
+pub(crate) use matrix::{PairMatrix, PairTile};
 pub(crate) use palette::Marker;
-pub(crate) use scene::{Ink, Mark, Scene, Words};
+pub(crate) use scene::{Ink, Scene, SceneMark, Words};
 pub(crate) use svg::inline;
 
 use crate::{Error, Result, base::atomic};
 
-/// The kinds of files that a drawing can be.
+/// File kinds of drawings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DrawingKind {
     /// Scalable Vector Graphics.
@@ -36,7 +38,7 @@ pub(crate) enum DrawingKind {
     Png,
 }
 
-/// The endings of files, and what they are.
+/// File endings and their kinds.
 const KINDS: [(&str, DrawingKind); 3] =
     [("svg", DrawingKind::Svg), ("pdf", DrawingKind::Pdf), ("png", DrawingKind::Png)];
 
@@ -46,7 +48,7 @@ impl DrawingKind {
         KINDS.map(|(_, kind)| kind)
     }
 
-    /// How files of this kind end.
+    /// The file ending of this kind.
     pub(crate) fn ending(self) -> &'static str {
         KINDS.iter().find(|(_, kind)| *kind == self).map_or("", |(ending, _)| ending)
     }
@@ -60,23 +62,23 @@ impl DrawingKind {
         })
     }
 
-    /// What the ending of a path says.
+    /// The kind that the ending of a path names.
     ///
     /// # Errors
-    /// A message: it is none of a drawing.
+    /// A message for any other ending.
     pub(crate) fn of(path: &Path) -> std::result::Result<DrawingKind, String> {
         let ending = path.extension().unwrap_or_default();
         let known = KINDS.iter().find(|(own, _)| ending.eq_ignore_ascii_case(own));
         known.map(|(_, kind)| *kind).ok_or_else(|| {
             let name = |(ending, _): &(&str, DrawingKind)| format!(".{ending}");
             let names: Vec<String> = KINDS.iter().map(name).collect();
-            format!("a drawing is a file of SVG, PDF or PNG; give a name that ends in {}", names.join(", "))
+            format!("drawings are SVG, PDF or PNG; give a name that ends in {}", names.join(", "))
         })
     }
 }
 
 impl Scene {
-    /// The bytes of a file of this kind.
+    /// The drawing as the bytes of a file.
     pub(crate) fn bytes(&self, kind: DrawingKind) -> Vec<u8> {
         match kind {
             DrawingKind::Svg => svg::standalone(self).into_bytes(),
@@ -85,10 +87,10 @@ impl Scene {
         }
     }
 
-    /// Writes the drawing to a file, as its ending says, whole or not at all.
+    /// Writes the drawing to a file of the kind that its ending names, whole or not at all.
     ///
     /// # Errors
-    /// A request error: another ending, or a file that cannot be written.
+    /// A request error for another ending, or a file that cannot be written.
     pub(crate) fn write(&self, path: &Path) -> Result<()> {
         let kind = DrawingKind::of(path).map_err(|why| Error::request(format!("{}: {why}", path.display())))?;
         atomic::write(path, &self.bytes(kind))

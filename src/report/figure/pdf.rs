@@ -1,20 +1,20 @@
-//! A drawing as PDF: one page of its size, with Helvetica, which every reader has.
+//! Drawings as PDF: one page, in Helvetica, which every reader has.
 
 use pdf_writer::{Content, Finish, Name, Pdf, Rect, Ref, Str, TextStr};
 
 use super::{
     font,
     palette::Marker,
-    scene::{Anchor, Ink, Mark, Scene, Words},
+    scene::{Anchor, Ink, Scene, SceneMark, Words},
     svg::rgb,
 };
 
-/// How far the control points of a quarter of a circle are from its ends, in radii.
+/// Distance of the control points of a quarter circle from its ends, in radii.
 const QUARTER: f32 = 0.552_285;
-/// The steps of opacity that there are.
+/// Number of steps of opacity.
 const STEPS: usize = 20;
 
-/// The file.
+/// The bytes of the file.
 pub(super) fn bytes(scene: &Scene) -> Vec<u8> {
     let [catalog, tree, page_id, plain, bold, content_id, about] = [1, 2, 3, 4, 5, 6, 7].map(Ref::new);
     let mut pdf = Pdf::new();
@@ -38,7 +38,7 @@ pub(super) fn bytes(scene: &Scene) -> Vec<u8> {
     for (id, base) in [(plain, &b"Helvetica"[..]), (bold, b"Helvetica-Bold")] {
         pdf.type1_font(id).base_font(Name(base)).encoding_predefined(Name(b"WinAnsiEncoding"));
     }
-    let mut page = Page { content: Content::new(), height: scene.height };
+    let mut page = PdfPage { content: Content::new(), height: scene.height };
     scene.marks.iter().for_each(|mark| page.draw(mark));
     pdf.stream(content_id, &page.content.finish());
     pdf.finish()
@@ -49,13 +49,18 @@ fn name(step: usize) -> String {
     format!("A{step}")
 }
 
-struct Page {
+/// The colour of an ink, each part from 0 to 1.
+fn shares(ink: Ink) -> [f32; 3] {
+    rgb(ink).map(|part| f32::from(part) / 255.0)
+}
+
+struct PdfPage {
     content: Content,
     height: f64,
 }
 
-impl Page {
-    /// A place, from the bottom left corner.
+impl PdfPage {
+    /// A position, from the bottom left corner.
     fn at(&self, (x, y): (f64, f64)) -> (f32, f32) {
         (x as f32, (self.height - y) as f32)
     }
@@ -72,51 +77,44 @@ impl Page {
     }
 
     fn stroke_with(&mut self, ink: Ink) {
-        let [red, green, blue] = rgb(ink).map(|part| f32::from(part) / 255.0);
+        let [red, green, blue] = shares(ink);
         self.content.set_stroke_rgb(red, green, blue);
     }
 
     fn fill_with(&mut self, ink: Ink) {
-        let [red, green, blue] = rgb(ink).map(|part| f32::from(part) / 255.0);
+        let [red, green, blue] = shares(ink);
         self.content.set_fill_rgb(red, green, blue);
     }
 
-    fn draw(&mut self, mark: &Mark) {
+    fn draw(&mut self, mark: &SceneMark) {
         self.content.save_state();
         match mark {
-            Mark::Line { points, ink, width, dash } => {
+            SceneMark::Line { points, ink, width, dash } => {
                 self.stroke_with(*ink);
                 self.content.set_line_width(*width as f32);
                 self.content.set_dash_pattern(dash.iter().map(|length| *length as f32), 0.0);
                 self.path(points);
                 self.content.stroke();
             }
-            Mark::Area { corners, ink, opacity, .. } => {
+            SceneMark::Area { corners, ink, opacity, .. } => {
                 let step = (opacity.clamp(0.0, 1.0) * STEPS as f64).round() as usize;
                 self.content.set_parameters(Name(name(step).as_bytes()));
                 self.fill_with(*ink);
                 self.path(corners);
                 self.content.close_path().fill_nonzero();
             }
-            Mark::Dot { at, marker, size, ink, hollow, .. } => {
+            SceneMark::Dot { at, marker, size, ink, hollow, .. } => {
                 self.stroke_with(*ink);
                 self.fill_with(if *hollow { Ink::Paper } else { *ink });
                 self.dot(*at, *marker, *size);
             }
-            Mark::Words(words) => self.words(words),
+            SceneMark::Words(words) => self.words(words),
         }
         self.content.restore_state();
     }
 
     fn dot(&mut self, at: (f64, f64), marker: Marker, size: f64) {
-        let (x, y) = at;
         match marker {
-            Marker::Cross => {
-                self.content.set_line_width(2.0);
-                self.path(&[(x - size, y - size), (x + size, y + size)]);
-                self.path(&[(x - size, y + size), (x + size, y - size)]);
-                self.content.stroke();
-            }
             Marker::Disc => {
                 let ((x, y), r) = (self.at(at), size as f32);
                 let bend = QUARTER * r;
@@ -150,7 +148,7 @@ impl Page {
             true => [0.0, 1.0, -1.0, 0.0, x, y - back],
             false => [1.0, 0.0, 0.0, 1.0, x - back, y],
         });
-        // The codes of Windows-1252 above 160 are those of Unicode.
+        // From 160 on, Windows-1252 and Unicode agree.
         let code =
             |c: char| u8::try_from(c).ok().filter(|code| (32..127).contains(code) || *code >= 160).unwrap_or(b'?');
         let codes: Vec<u8> = words.text.chars().map(code).collect();

@@ -1,4 +1,4 @@
-//! A drawing as PNG, at twice its size, with a bitmap font that is part of the program.
+//! Drawings as PNG, at twice their size, in a bitmap font that is part of the program.
 
 use noto_sans_mono_bitmap::{FontWeight, RasterHeight, get_raster, get_raster_width};
 use tiny_skia::{
@@ -7,16 +7,16 @@ use tiny_skia::{
 
 use super::{
     palette::Marker,
-    scene::{Anchor, Ink, Mark, Scene, Words},
+    scene::{Anchor, Ink, Scene, SceneMark, Words},
     svg::rgb,
 };
 
-/// Pixels a point.
+/// Pixels per point.
 const SCALE: f64 = 2.0;
-/// The most pixels of a side.
+/// Largest number of pixels of a side.
 const MOST: f64 = 16_384.0;
 
-/// The file.
+/// The bytes of the file.
 pub(super) fn bytes(scene: &Scene) -> Vec<u8> {
     let side = |length: f64| (length * SCALE).ceil().clamp(1.0, MOST) as u32;
     let mut pixmap = Pixmap::new(side(scene.width), side(scene.height)).expect("sides of 1 to 16384");
@@ -63,15 +63,11 @@ fn fill(pixmap: &mut Pixmap, path: Option<Path>, ink: Ink, opacity: f64) {
     }
 }
 
-fn draw(pixmap: &mut Pixmap, mark: &Mark) {
+fn draw(pixmap: &mut Pixmap, mark: &SceneMark) {
     match mark {
-        Mark::Line { points, ink, width, dash } => stroke(pixmap, path(points, false), *ink, *width, dash),
-        Mark::Area { corners, ink, opacity, .. } => fill(pixmap, path(corners, true), *ink, *opacity),
-        Mark::Dot { at: (x, y), marker: Marker::Cross, size, ink, .. } => {
-            stroke(pixmap, path(&[(x - size, y - size), (x + size, y + size)], false), *ink, 2.0, &[]);
-            stroke(pixmap, path(&[(x - size, y + size), (x + size, y - size)], false), *ink, 2.0, &[]);
-        }
-        Mark::Dot { at, marker, size, ink, hollow, .. } => {
+        SceneMark::Line { points, ink, width, dash } => stroke(pixmap, path(points, false), *ink, *width, dash),
+        SceneMark::Area { corners, ink, opacity, .. } => fill(pixmap, path(corners, true), *ink, *opacity),
+        SceneMark::Dot { at, marker, size, ink, hollow, .. } => {
             let shape = || match marker {
                 Marker::Disc => {
                     PathBuilder::from_circle((at.0 * SCALE) as f32, (at.1 * SCALE) as f32, (size * SCALE) as f32)
@@ -81,11 +77,11 @@ fn draw(pixmap: &mut Pixmap, mark: &Mark) {
             fill(pixmap, shape(), if *hollow { Ink::Paper } else { *ink }, 1.0);
             stroke(pixmap, shape(), *ink, 1.0, &[]);
         }
-        Mark::Words(words) => self::words(pixmap, words),
+        SceneMark::Words(words) => self::words(pixmap, words),
     }
 }
 
-/// A text by its bitmaps, each in a cell of one width, turned where it runs upwards.
+/// Draws a text from bitmaps of equal width, turned if it runs upwards.
 fn words(pixmap: &mut Pixmap, words: &Words) {
     let height = if words.size > 14.0 { RasterHeight::Size32 } else { RasterHeight::Size24 };
     let weight = if words.bold { FontWeight::Bold } else { FontWeight::Regular };
@@ -97,7 +93,7 @@ fn words(pixmap: &mut Pixmap, words: &Words) {
         Anchor::End => length,
     };
     let (x, y) = ((words.at.0 * SCALE).round() as i64, (words.at.1 * SCALE).round() as i64);
-    // The base line is about three quarters below the top of a cell.
+    // The base line lies about three quarters below the top of a cell.
     let rise = height.val() as i64 * 3 / 4;
     for (index, c) in words.text.chars().enumerate() {
         let Some(raster) = get_raster(c, weight, height).or_else(|| get_raster('?', weight, height)) else { continue };
@@ -111,7 +107,7 @@ fn words(pixmap: &mut Pixmap, words: &Words) {
     }
 }
 
-/// Lays a colour over a pixel, if it is on the drawing.
+/// Blends a colour with a pixel, if the pixel is on the drawing.
 fn blend(pixmap: &mut Pixmap, (x, y): (i64, i64), color: [u8; 3], coverage: u8) {
     let (Ok(x), Ok(y)) = (u32::try_from(x), u32::try_from(y)) else { return };
     if x >= pixmap.width() || y >= pixmap.height() {

@@ -1,29 +1,32 @@
-//! What a drawing consists of, without saying how it is written.
+//! Drawings, independent of file kinds.
 
 use super::{font, palette::Marker};
+use crate::report::human::wrapped;
 
-/// The size of a remark.
+/// Font size of a title.
+const TITLE: f64 = 15.0;
+/// Font size of a remark.
 const NOTE: f64 = 11.5;
-/// The room beside a remark.
+/// Margin of a remark.
 const EDGE: f64 = 12.0;
 
-/// A drawing: marks on a plane whose origin is the top left corner, in points, drawn one after the other.
+/// A drawing: marks in drawing order, in points from the top left corner.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Scene {
     /// The width.
     pub(crate) width: f64,
     /// The height.
     pub(crate) height: f64,
-    /// What it shows, for readers who do not see it.
+    /// Its description for readers who do not see it.
     pub(crate) title: String,
     /// The marks.
-    pub(crate) marks: Vec<Mark>,
+    pub(crate) marks: Vec<SceneMark>,
 }
 
-/// What something is drawn with.
+/// Ink of a mark.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Ink {
-    /// The ground.
+    /// The background.
     Paper,
     /// Words and axes.
     Text,
@@ -31,11 +34,11 @@ pub(crate) enum Ink {
     Faint,
     /// Lines behind the data.
     Grid,
-    /// The colour with this number, counted around.
+    /// The colour at this index, modulo their number.
     Color(usize),
 }
 
-/// Which end of a text its place is.
+/// The point of a text that its position names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Anchor {
     /// Its first character.
@@ -46,16 +49,16 @@ pub(crate) enum Anchor {
     End,
 }
 
-/// A text in its place.
+/// A text at a position.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Words {
-    /// Where its base line is.
+    /// Its position, on the base line.
     pub(crate) at: (f64, f64),
     /// The text.
     pub(crate) text: String,
-    /// The size of the font.
+    /// The font size.
     pub(crate) size: f64,
-    /// Which end of it is there.
+    /// The point of the text at this position.
     pub(crate) anchor: Anchor,
     /// The ink.
     pub(crate) ink: Ink,
@@ -67,16 +70,16 @@ pub(crate) struct Words {
 
 /// One mark of a drawing.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Mark {
+pub(crate) enum SceneMark {
     /// A line through points.
     Line {
         /// The points.
         points: Vec<(f64, f64)>,
         /// The ink.
         ink: Ink,
-        /// How thick it is.
+        /// The width of the line.
         width: f64,
-        /// Lengths of dashes and gaps; none of a solid line.
+        /// Lengths of dashes and gaps; empty for a solid line.
         dash: &'static [f64],
     },
     /// A filled polygon.
@@ -85,24 +88,24 @@ pub(crate) enum Mark {
         corners: Vec<(f64, f64)>,
         /// The ink.
         ink: Ink,
-        /// From 0, not to be seen, to 1.
+        /// From 0 (invisible) to 1.
         opacity: f64,
-        /// What is said of it where a pointer rests on it.
+        /// Its tooltip.
         hover: Option<String>,
     },
-    /// The mark of a point.
+    /// A marker.
     Dot {
-        /// Where it is.
+        /// Its position.
         at: (f64, f64),
         /// Its shape.
         marker: Marker,
-        /// Half of its width.
+        /// Half its width.
         size: f64,
         /// The ink.
         ink: Ink,
         /// Whether only its edge is drawn.
         hollow: bool,
-        /// What is said of it where a pointer rests on it.
+        /// Its tooltip.
         hover: Option<String>,
     },
     /// A text.
@@ -115,22 +118,22 @@ impl Words {
         Words { at, text: text.into(), size, anchor: Anchor::Start, ink: Ink::Text, bold: false, upwards: false }
     }
 
-    /// The same, at this end.
+    /// Sets the anchor.
     pub(crate) fn anchored(self, anchor: Anchor) -> Words {
         Words { anchor, ..self }
     }
 
-    /// The same, in this ink.
+    /// Sets the ink.
     pub(crate) fn inked(self, ink: Ink) -> Words {
         Words { ink, ..self }
     }
 
-    /// The same, bold.
+    /// Makes it bold.
     pub(crate) fn bold(self) -> Words {
         Words { bold: true, ..self }
     }
 
-    /// The same, from below to above.
+    /// Turns it upwards.
     pub(crate) fn upwards(self) -> Words {
         Words { upwards: true, ..self }
     }
@@ -142,24 +145,25 @@ impl Scene {
         Scene { width, height, title: title.into(), marks: Vec::new() }
     }
 
-    /// Whether a text of it has these words.
+    /// A drawing with its title on top, cut to the width.
+    pub(crate) fn titled(width: f64, height: f64, title: &str) -> Scene {
+        let mut scene = Scene::new(width, height, title);
+        // Bold letters are a tenth wider.
+        let shown = font::cut(title, TITLE * 1.1, width - 20.0);
+        scene.words(Words::new((width / 2.0, 22.0), shown, TITLE).anchored(Anchor::Middle).bold());
+        scene
+    }
+
+    /// Whether a text of the drawing contains these words.
     pub(crate) fn says(&self, words: &str) -> bool {
-        let has = |mark: &Mark| matches!(mark, Mark::Words(own) if own.text.contains(words));
+        let has = |mark: &SceneMark| matches!(mark, SceneMark::Words(own) if own.text.contains(words));
         self.title.contains(words) || self.marks.iter().any(has)
     }
 
-    /// Adds a remark below all else, in lines as wide as the drawing.
+    /// Adds a wrapped remark at the bottom.
     pub(crate) fn note(&mut self, text: &str) {
-        let mut lines: Vec<String> = Vec::new();
-        for word in text.split(' ') {
-            match lines.last_mut() {
-                Some(line) if font::width(&format!("{line} {word}"), NOTE) < self.width - 2.0 * EDGE => {
-                    *line += &format!(" {word}");
-                }
-                _ => lines.push(word.to_string()),
-            }
-        }
-        for line in lines {
+        let room = self.width - 2.0 * EDGE;
+        for line in wrapped(text, |line| font::width(line, NOTE) < room) {
             self.words(Words::new((EDGE, self.height + 4.0), line, NOTE).inked(Ink::Faint));
             self.height += NOTE * 1.4;
         }
@@ -172,7 +176,7 @@ impl Scene {
 
     /// Draws a line through points.
     pub(crate) fn path(&mut self, points: Vec<(f64, f64)>, ink: Ink, width: f64, dash: &'static [f64]) {
-        self.marks.push(Mark::Line { points, ink, width, dash });
+        self.marks.push(SceneMark::Line { points, ink, width, dash });
     }
 
     /// Fills a rectangle.
@@ -185,11 +189,11 @@ impl Scene {
         hover: Option<String>,
     ) {
         let corners = vec![(x, y), (x + w, y), (x + w, y + h), (x, y + h)];
-        self.marks.push(Mark::Area { corners, ink, opacity, hover });
+        self.marks.push(SceneMark::Area { corners, ink, opacity, hover });
     }
 
     /// Writes a text.
     pub(crate) fn words(&mut self, words: Words) {
-        self.marks.push(Mark::Words(words));
+        self.marks.push(SceneMark::Words(words));
     }
 }

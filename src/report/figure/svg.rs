@@ -1,17 +1,17 @@
-//! A drawing as SVG: a file of its own, or a part of a page that says itself what its inks are.
+//! Drawings as SVG: a file, or a part of a page whose style sheet sets the inks.
 
 use std::fmt::Write;
 
 use super::{
     palette::{COLORS, Marker},
-    scene::{Anchor, Ink, Mark, Scene, Words},
+    scene::{Anchor, Ink, Scene, SceneMark, Words},
 };
 use crate::base::visible::visible;
 
-/// The fonts: all as wide as Helvetica, or nearly.
-pub(super) const FONTS: &str = "Helvetica, Arial, 'Liberation Sans', sans-serif";
+/// Fonts with the widths of Helvetica.
+const FONTS: &str = "Helvetica, Arial, 'Liberation Sans', sans-serif";
 
-/// A file of its own, on white.
+/// A complete file, on white.
 pub(super) fn standalone(scene: &Scene) -> String {
     let (width, height) = (number(scene.width), number(scene.height));
     let mut text = format!(
@@ -23,7 +23,7 @@ pub(super) fn standalone(scene: &Scene) -> String {
     text + "</svg>\n"
 }
 
-/// A part of an HTML page, whose style sheet has the variables `--paper`, `--text`, `--faint`, `--grid` and `--c0` to `--c6`.
+/// A part of an HTML page whose style sheet has `--paper`, `--text`, `--faint`, `--grid` and `--c0` to `--c6`.
 pub(crate) fn inline(scene: &Scene) -> String {
     let mut text = format!(
         "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">",
@@ -42,7 +42,7 @@ pub(crate) fn inline(scene: &Scene) -> String {
     text + "</svg>"
 }
 
-/// The colour of an ink on white.
+/// Hexadecimal colour of an ink on white.
 fn color(ink: Ink) -> String {
     let [red, green, blue] = rgb(ink);
     format!("#{red:02x}{green:02x}{blue:02x}")
@@ -62,7 +62,7 @@ pub(super) fn rgb(ink: Ink) -> [u8; 3] {
 fn marks(scene: &Scene, text: &mut String, ink: &dyn Fn(Ink) -> String, end: &str) {
     for mark in &scene.marks {
         match mark {
-            Mark::Line { points, ink: own, width, dash } => {
+            SceneMark::Line { points, ink: own, width, dash } => {
                 let dashes: Vec<String> = dash.iter().map(|length| number(*length)).collect();
                 let dashes = match dash {
                     [] => String::new(),
@@ -76,13 +76,13 @@ fn marks(scene: &Scene, text: &mut String, ink: &dyn Fn(Ink) -> String, end: &st
                     number(*width)
                 );
             }
-            Mark::Area { corners, ink: own, opacity, hover } => {
+            SceneMark::Area { corners, ink: own, opacity, hover } => {
                 let opacity =
                     if *opacity < 1.0 { format!(" fill-opacity=\"{}\"", number(*opacity)) } else { String::new() };
                 let shape = format!("<path d=\"{}\" fill=\"{}\"{opacity}", path(corners, true), ink(*own));
                 text.push_str(&closed(&shape, "path", hover.as_deref()));
             }
-            Mark::Dot { at, marker, size, ink: own, hollow, hover } => {
+            SceneMark::Dot { at, marker, size, ink: own, hollow, hover } => {
                 let own = ink(*own);
                 let fill = if *hollow { ink(Ink::Paper) } else { own.clone() };
                 let (shape, element) = match marker {
@@ -93,13 +93,6 @@ fn marks(scene: &Scene, text: &mut String, ink: &dyn Fn(Ink) -> String, end: &st
                             "circle",
                         )
                     }
-                    Marker::Cross => {
-                        let (x, y) = *at;
-                        let line = |a, b| path(&[a, b], false);
-                        let one = line((x - size, y - size), (x + size, y + size));
-                        let other = line((x - size, y + size), (x + size, y - size));
-                        (format!("<path d=\"{one}{other}\" fill=\"none\" stroke=\"{own}\" stroke-width=\"2\""), "path")
-                    }
                     _ => {
                         let corners = path(&marker.corners(*at, *size), true);
                         (format!("<path d=\"{corners}\" fill=\"{fill}\" stroke=\"{own}\""), "path")
@@ -107,13 +100,13 @@ fn marks(scene: &Scene, text: &mut String, ink: &dyn Fn(Ink) -> String, end: &st
                 };
                 text.push_str(&closed(&shape, element, hover.as_deref()));
             }
-            Mark::Words(words) => text.push_str(&self::words(words, &ink(words.ink))),
+            SceneMark::Words(words) => text.push_str(&self::words(words, &ink(words.ink))),
         }
         text.push_str(end);
     }
 }
 
-/// An element that ends here, with what is said where a pointer rests on it.
+/// A closed element, with its tooltip.
 fn closed(shape: &str, element: &str, hover: Option<&str>) -> String {
     match hover {
         Some(said) => format!("{shape}><title>{}</title></{element}>", escaped(said)),
@@ -155,7 +148,7 @@ fn number(value: f64) -> String {
     if short == "-0" { "0".into() } else { short.into() }
 }
 
-/// Text in which nothing is mark-up, and no character is one that XML does not have, or that turns the direction of what follows.
+/// Text without mark-up, and without characters that XML lacks or that change the direction of text.
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in visible(text).chars() {

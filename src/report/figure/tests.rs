@@ -1,4 +1,4 @@
-//! Drawings as files: each kind is what it says, and the same every time.
+//! Files of drawings: each has its kind, and the same bytes every time.
 
 use super::*;
 
@@ -6,7 +6,7 @@ fn point(x: f64, y: f64) -> Point {
     Point { x, y, hover: format!("{x}: {y}") }
 }
 
-fn chart(lines: Vec<Line>) -> Chart {
+fn chart(lines: Vec<ChartLine>) -> Chart {
     Chart {
         title: "Errors of <b> & \u{e9}".into(),
         x: Axis::new("k", Scale::Octaves),
@@ -18,10 +18,10 @@ fn chart(lines: Vec<Line>) -> Chart {
 }
 
 fn two_lines() -> Scene {
-    let mut first = Line::new("<script>alert(1)</script>", 0, vec![point(32.0, 1e-7), point(1024.0, 2e-3)]);
+    let mut first = ChartLine::new("<script>alert(1)</script>", 0, vec![point(32.0, 1e-7), point(1024.0, 2e-3)]);
     first.band = vec![Band { x: 32.0, least: 1e-8, most: 1e-6 }, Band { x: 1024.0, least: 1e-3, most: 5e-3 }];
     first.crossed = true;
-    chart(vec![first, Line::new("second", 9, vec![point(64.0, 1e-4), point(64.0, 0.0)])]).scene()
+    chart(vec![first, ChartLine::new("second", 9, vec![point(64.0, 1e-4), point(64.0, 0.0)])]).scene()
 }
 
 #[test]
@@ -57,13 +57,13 @@ fn numbers_that_have_no_place_are_left_out_and_nothing_is_still_a_drawing() {
         vec![point(4.0, f64::INFINITY)],
         vec![point(2.0, 1.0)],
     ] {
-        let text = svg::standalone(&chart(vec![Line::new("alone", 0, points)]).scene());
+        let text = svg::standalone(&chart(vec![ChartLine::new("alone", 0, points)]).scene());
         assert!(text.contains("alone") && !text.contains("NaN") && !text.contains("inf"), "{text}");
     }
     assert!(svg::standalone(&chart(vec![]).scene()).contains("relative error"));
     let none = Bars { title: "t".into(), axis: Axis::new("x", Scale::Linear), bars: vec![] };
     assert!(svg::standalone(&none.scene()).contains(">t<"));
-    let none = Matrix { title: "t".into(), names: vec![], tiles: vec![], remark: String::new() };
+    let none = PairMatrix { title: "t".into(), names: vec![], tiles: vec![], remark: String::new() };
     assert!(svg::standalone(&none.scene()).contains(">t<"));
 }
 

@@ -140,7 +140,7 @@ fn show(report: &mut Report, names: [&str; 2], found: &Between, factors: &Factor
     report.tables.extend(Table::of("The smallest product on which they differ", smallest).filled());
     report.tables.extend(Table::of("Its steps: what the unit has summed after each", steps).filled());
     if let (Some(Ok(own)), [Some(x), Some(y)]) = (&found.arithmetics, &found.known) {
-        let named = [(x, names[0]), (y, names[1])].map(|(known, name)| told::Named {
+        let named = [(x, names[0]), (y, names[1])].map(|(known, name)| told::NamedSide {
             device: known.model.clone().map_or_else(|| DeviceName::from(name), DeviceName::Model),
             instruction: known.schedule.instruction.clone(),
             rule: known
