@@ -75,7 +75,7 @@ pub struct SearchLimits {
 }
 
 impl SearchLimits {
-    /// Limits for `cases` cases from `seed`; without `cases`, 131,072 or those of one minute of a device.
+    /// Limits for `cases` cases from `seed`; without `cases`, 131,072, or one minute of a device.
     pub fn new(cases: Option<u64>, seed: Option<u64>) -> SearchLimits {
         let time = if cases.is_some() { None } else { Some(UNASKED) };
         SearchLimits { cases: cases.unwrap_or(DEFAULT_CASES), seed: seed.unwrap_or(0), time }

@@ -1,5 +1,7 @@
 //! Tables of comparisons, of models that agree, and of test kits.
 
+use std::collections::BTreeMap;
+
 use super::{
     DevicePair, DifferenceReason, Distinction, DistinctionVerdict, InstructionDistinction, ModelAgreement, SharedKit,
     ShippedKnowledge, Unobservable, Witness, words,
@@ -43,6 +45,7 @@ crate::rows! {
     }
 
     /// A reason why two sides differ, with its smallest input; or a key that differs without an input that shows it.
+    #[derive(Default)]
     pub struct ReasonRow in "reasons" {
         /// Number of the reason in the report.
         number: usize => shown("#").essential(),
@@ -328,33 +331,9 @@ pub fn reasons(sides: [&NamedSide; 2], distinction: &Distinction, from: usize) -
         number,
         x: x.clone(),
         y: y.clone(),
-        key: Vec::new(),
-        x_value: None,
-        y_value: None,
-        x_evidence: None,
-        y_evidence: None,
-        kind: None,
         why,
-        rests_on: None,
         verdict,
-        proof: None,
-        alone: None,
-        terms: None,
-        operands: None,
-        x_d: None,
-        x_result: None,
-        y_d: None,
-        y_result: None,
-        exact_d: None,
-        exact_result: None,
-        ulps: None,
-        step: None,
-        a: Vec::new(),
-        b: Vec::new(),
-        c: None,
-        positions: Vec::new(),
-        scale_a: Vec::new(),
-        scale_b: Vec::new(),
+        ..ReasonRow::default()
     };
     let mut rows = Vec::new();
     for reason in &distinction.reasons {
@@ -417,34 +396,26 @@ fn hex(format: &Format, codes: &[u64]) -> Vec<String> {
 
 /// The agreement of each two models that cover a common instruction.
 fn generations(agreements: &[ModelAgreement]) -> Table {
-    let mut rows: Vec<GenerationRow> = Vec::new();
-    for agreement in agreements {
-        let all: Vec<(usize, &'static str)> = agreement
-            .alike
-            .iter()
-            .enumerate()
-            .flat_map(|(at, names)| names.iter().map(move |name| (at, *name)))
-            .collect();
-        for (at, (class, x)) in all.iter().enumerate() {
-            for (other, y) in &all[at + 1..] {
-                let (x, y) = if *x < *y { (*x, *y) } else { (*y, *x) };
-                let place = rows.iter().position(|row| (row.x, row.y) == (x, y)).unwrap_or_else(|| {
-                    rows.push(GenerationRow { x, y, instructions: 0, same: 0, differ: 0, differing: Vec::new() });
-                    rows.len() - 1
-                });
-                let row = &mut rows[place];
+    let mut rows: BTreeMap<(&str, &str), GenerationRow> = BTreeMap::new();
+    for ModelAgreement { instruction, alike, .. } in agreements {
+        let all: Vec<(usize, &'static str)> =
+            alike.iter().enumerate().flat_map(|(at, names)| names.iter().map(move |name| (at, *name))).collect();
+        for (at, (class, one)) in all.iter().enumerate() {
+            for (other_class, other) in &all[at + 1..] {
+                let (x, y) = (*one.min(other), *one.max(other));
+                let new = GenerationRow { x, y, instructions: 0, same: 0, differ: 0, differing: Vec::new() };
+                let row = rows.entry((x, y)).or_insert(new);
                 row.instructions += 1;
-                if class == other {
+                if class == other_class {
                     row.same += 1;
                 } else {
                     row.differ += 1;
-                    row.differing.push(agreement.instruction.name.clone());
+                    row.differing.push(instruction.name.clone());
                 }
             }
         }
     }
-    rows.sort_by_key(|row| (row.x, row.y));
-    Table::of("Agreement of models", rows)
+    Table::of("Agreement of models", rows.into_values())
 }
 
 /// The models that agree on each instruction.

@@ -1,7 +1,7 @@
 //! Alignment of terms: the bits kept, the rounding of the rest, and the smallest exponent.
 
 use super::{
-    FeatureCells, FeatureFinding, FeatureWitness,
+    FeatureCells, FeatureFinding, FeatureWitness, UNKNOWN_WIDTH, UNSUITED,
     bench::{Bench, BenchAnswer, BenchTerm, power, term},
     direction::{self, RoundedQuarters},
     steps::{FeatureStep, FeatureSteps},
@@ -81,7 +81,7 @@ pub(super) fn measure(bench: &mut Bench, steps: &FeatureSteps, table: &mut Featu
     let without = without(steps);
     let mut finding: FeatureFinding = match without {
         "" if aligned.is_none() => Err("no step has three products".into()),
-        "" => Err("the formats hold no such operands".into()),
+        "" => Err(UNSUITED.into()),
         word => Ok((word.into(), None)),
     };
     if let Some(products) = aligned.map(FeatureStep::products) {
@@ -146,7 +146,7 @@ fn of_c(
     };
     let own = cut(bench, [pair[0], pair[1], Leaf::C])?;
     let finding = own.as_ref().map(|own| (own.words(), own.shown.clone()));
-    table.put("alignment of c", finding.ok_or("the formats hold no such operands".into()));
+    table.put("alignment of c", finding.ok_or(UNSUITED.into()));
     Ok(own)
 }
 
@@ -229,7 +229,7 @@ fn lowest(
 ) -> Result<FeatureFinding> {
     let Some((step, cut)) = steps.aligned().zip(cuts.products.as_ref().filter(|cut| !cut.limited)) else {
         let why = match without(steps) {
-            "" => "the width of the alignment is unknown",
+            "" => UNKNOWN_WIDTH,
             "exact" => "sums are exact",
             _ => "no step has three terms",
         };

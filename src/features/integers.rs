@@ -1,7 +1,7 @@
 //! Features of integer instructions.
 
 use super::{
-    FeatureCells, FeatureFinding,
+    FeatureCells, FeatureFinding, UNSUITED,
     bench::{Bench, BenchAnswer},
     shows,
 };
@@ -40,17 +40,15 @@ pub(super) fn measure(bench: &mut Bench, table: &mut FeatureCells) -> Result<()>
     ])?;
     let [above, below, back, all] = &answers[..] else { return Ok(()) };
     table.put("overflow", overflow((above, high, low), below, (back, high)));
-    let exact = all.as_ref().map(|answer| match answer.code == k as u64 {
-        true => shows("exact", answer),
-        false => shows("irregular", answer),
-    });
-    table.put("sums", exact.unwrap_or(Err("the formats hold no such operands".into())));
-    let bits = i.d.bits;
-    table.put(
-        "accumulator",
-        all.as_ref()
-            .map_or(Err("the formats hold no such operands".into()), |answer| shows(format!("{bits} bits"), answer)),
-    );
+    let [sums, accumulator] = match all {
+        Some(answer) => {
+            let word = if answer.code == k as u64 { "exact" } else { "irregular" };
+            [shows(word, answer), shows(format!("{} bits", i.d.bits), answer)]
+        }
+        None => [Err(UNSUITED.into()), Err(UNSUITED.into())],
+    };
+    table.put("sums", sums);
+    table.put("accumulator", accumulator);
     Ok(())
 }
 
@@ -60,7 +58,7 @@ fn overflow(
     below: &Option<BenchAnswer>,
     (back, whole): (&Option<BenchAnswer>, u64),
 ) -> FeatureFinding {
-    let Some(above) = above else { return Err("the formats hold no such operands".into()) };
+    let Some(above) = above else { return Err(UNSUITED.into()) };
     let agrees = |answer: &Option<BenchAnswer>, code: u64| answer.as_ref().is_none_or(|answer| answer.code == code);
     let word = match above.code {
         code if code == low && agrees(below, high) => "wraps",

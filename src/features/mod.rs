@@ -33,6 +33,11 @@ use crate::{
 use bench::{Ask, Bench, BenchAnswer};
 use steps::FeatureSteps;
 
+/// Why a feature has no result: the formats lack the operands that would show it.
+const UNSUITED: &str = "the formats hold no such operands";
+/// Why a feature has no result: it needs the bits that alignment keeps.
+const UNKNOWN_WIDTH: &str = "the width of the alignment is unknown";
+
 /// The measurement of a feature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeatureCell {

@@ -5,7 +5,7 @@
 //! Multi-Term Floating-Point Adders", arXiv:2304.01407).
 
 use super::{
-    FeatureCells,
+    FeatureCells, UNKNOWN_WIDTH, UNSUITED,
     alignment::AlignmentCuts,
     bench::{Bench, BenchAnswer, BenchTerm, power, term},
     shows,
@@ -23,7 +23,7 @@ pub(super) fn measure(
     let known = steps.aligned().zip(cuts.products.as_ref().filter(|cut| !cut.limited));
     let Some((step, cut)) = known else {
         let finding = match steps.aligned() {
-            Some(_) => Err("the width of the alignment is unknown".into()),
+            Some(_) => Err(UNKNOWN_WIDTH.into()),
             None => Ok(("not seen".into(), None)),
         };
         table.put("monotonicity", finding);
@@ -68,7 +68,7 @@ pub(super) fn measure(
     let finding = match answers.chunks(2).find(falls) {
         Some([Some(first), _]) => shows("violated", first),
         _ if asked => Ok(("not seen".into(), None)),
-        _ => Err("the formats hold no such operands".into()),
+        _ => Err(UNSUITED.into()),
     };
     table.put("monotonicity", finding);
     Ok(())

@@ -1,7 +1,7 @@
 //! The ends of the range: subnormal numbers, overflow, and products beyond the largest number.
 
 use super::{
-    FeatureCells, FeatureFinding,
+    FeatureCells, FeatureFinding, UNSUITED,
     bench::{Bench, BenchAnswer, Exponents, code, power},
     shows,
     steps::FeatureSteps,
@@ -40,7 +40,7 @@ pub(super) fn subnormals(bench: &mut Bench, table: &mut FeatureCells) -> Result<
 
 /// The word for the answer to a term of this value.
 fn became(answer: Option<BenchAnswer>, value: Finite, zero: Finite) -> FeatureFinding {
-    let answer = answer.ok_or("the formats hold no such operands")?;
+    let answer = answer.ok_or(UNSUITED)?;
     let word = match () {
         () if answer.is(value) => "kept",
         () if answer.is(zero) || (zero.is_zero() && answer.is_zero()) => "flushed",

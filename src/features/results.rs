@@ -1,7 +1,7 @@
 //! Results of steps: their width and rounding.
 
 use super::{
-    FeatureCells, FeatureFinding, FeatureWitness,
+    FeatureCells, FeatureFinding, FeatureWitness, UNKNOWN_WIDTH, UNSUITED,
     alignment::{AlignmentCuts, rounded},
     bench::{Bench, BenchAnswer, BenchTerm, power, term},
     direction::{self, RoundedQuarters},
@@ -103,19 +103,17 @@ pub(super) fn measure(
         Some(places) => widest(bench, places, MOST)?,
         None => None,
     };
-    let unseen = || "the formats hold no such operands".to_string();
-    let finding =
-        |width: Option<&SumWidth>| width.map(|own| shows(own.words(), &own.answer)).unwrap_or_else(|| Err(unseen()));
+    let finding = |width: Option<&SumWidth>| width.map_or(Err(UNSUITED.into()), |own| shows(own.words(), &own.answer));
     table.put("accumulator", finding(if places.is_some() { carried.as_ref() } else { width.as_ref() }));
     let sums = match (&places, &carried) {
         (Some(places), Some(width)) => rounding(bench, places, width.bits, cuts)?,
-        (Some(_), None) => Err(unseen()),
+        (Some(_), None) => Err(UNSUITED.into()),
         (None, _) => Ok(("once".into(), None)),
     };
     table.put("sums", sums);
     let result = match &width {
         Some(width) => rounding(bench, &last, width.bits, cuts)?,
-        None => Err(unseen()),
+        None => Err(UNSUITED.into()),
     };
     table.put("result", result);
     let own = if places.is_some() { carried } else { width };
@@ -124,7 +122,7 @@ pub(super) fn measure(
             let extra = cut.bits - (width.bits - 1);
             shows(extra.to_string(), &width.answer)
         }
-        (Some(_), _) => Err("the width of the alignment is unknown".into()),
+        (Some(_), _) => Err(UNKNOWN_WIDTH.into()),
         (None, _) => Err("no step aligns three products".into()),
     };
     table.put("extra bits", extra);
@@ -219,7 +217,7 @@ pub(super) fn products(bench: &mut Bench, steps: &FeatureSteps, table: &mut Feat
     let finding = match (answers.iter().find(|answer| answer.is(value)), answers.first()) {
         (Some(answer), _) => shows("exact", answer),
         (None, Some(answer)) => shows("rounded", answer),
-        (None, None) => Err("the formats hold no such operands".into()),
+        (None, None) => Err(UNSUITED.into()),
     };
     table.put("products", finding);
     Ok(())

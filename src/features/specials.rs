@@ -1,7 +1,7 @@
 //! Special values: infinities, NaN, signs of zeros.
 
 use super::{
-    FeatureCells, FeatureFinding,
+    FeatureCells, FeatureFinding, UNSUITED,
     bench::{Bench, BenchAnswer, Exponents, code},
     shows,
 };
@@ -236,7 +236,7 @@ fn zero(bench: &mut Bench) -> Result<FeatureFinding> {
         answer.is_zero().then(|| i.d.decode(answer.code).negative)
     };
     let signs: Vec<(&str, bool)> = answers.iter().filter_map(|(name, _)| Some((*name, sign(name)?))).collect();
-    let Some((_, answer)) = answers.first() else { return Ok(Err("the formats hold no such operands".into())) };
+    let Some((_, answer)) = answers.first() else { return Ok(Err(UNSUITED.into())) };
     let written = |negative: &bool| if *negative { "-0" } else { "+0" };
     let word = match (sign("of -0"), sign("cancelled"), sign("underflow")) {
         _ if signs.iter().all(|(_, negative)| !negative) => "+0".into(),

@@ -1,7 +1,7 @@
 //! The steps of a sum, their carry bits and their normalisation.
 
 use super::{
-    FeatureCells,
+    FeatureCells, UNKNOWN_WIDTH, UNSUITED,
     alignment::AlignmentCuts,
     bench::{Bench, BenchTerm, power, term},
     order::is_exact,
@@ -123,7 +123,7 @@ fn carry(bench: &mut Bench, step: &FeatureStep, table: &mut FeatureCells) -> Res
         .map(|count| products[..*count].iter().map(|leaf| term(*leaf, false, (3, 3), exponent)).collect())
         .collect();
     let needed = |count: usize| (9 * count as u32 / 4).ilog2();
-    let mut finding = Err("the formats hold no such operands".to_string());
+    let mut finding = Err(UNSUITED.to_string());
     let answers = bench.sums(&sums)?;
     for (count, answer) in counts.iter().zip(&answers) {
         let Some(answer) = answer else { break };
@@ -140,7 +140,7 @@ fn carry(bench: &mut Bench, step: &FeatureStep, table: &mut FeatureCells) -> Res
 /// Measures normalisation: products and partial sums with a carry, plus a term whose last bit alignment just keeps.
 fn normalisation(bench: &mut Bench, step: &FeatureStep, cuts: &AlignmentCuts, table: &mut FeatureCells) -> Result<()> {
     let Some(cut) = cuts.products.as_ref().filter(|cut| !cut.limited) else {
-        table.put("normalisation", Err("the width of the alignment is unknown".into()));
+        table.put("normalisation", Err(UNKNOWN_WIDTH.into()));
         return Ok(());
     };
     let (e, leaves) = (bench.top(), cuts.leaves(step));
@@ -151,7 +151,7 @@ fn normalisation(bench: &mut Bench, step: &FeatureStep, cuts: &AlignmentCuts, ta
     if let [x, y, z, ..] = leaves[..] {
         let sum = vec![term(x, false, (3, 3), e - 2), term(y, true, (3, 3), e - 2), small(z)];
         let Some(answer) = bench.sum(sum)? else {
-            table.put("normalisation", Err("the formats hold no such operands".into()));
+            table.put("normalisation", Err(UNSUITED.into()));
             return Ok(());
         };
         if !answer.is(last) {

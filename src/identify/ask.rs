@@ -113,13 +113,13 @@ impl<'a> Asker<'a> {
             tiles.place(&square, at / lanes, at % lanes, at % lanes, case);
         }
         if tiles.count > self.left() {
-            return Err(Error::request("the tiles that may be executed are used up"));
+            return Err(Error::request("the budget of tiles is used up"));
         }
         let mut codes = Codes::zeros(self.instruction.d, 0);
         let mut from = 0;
         while from < tiles.count {
             if self.is_slow() {
-                return Err(Error::request("the time that the answers may take is used up"));
+                return Err(Error::request("the time for answers is used up"));
             }
             let to = tiles.count.min(from + self.batches.size(self.instruction.tile_bytes()));
             codes.extend(&self.answers((lanes, lanes), &tiles.slice(from, to))?);

@@ -81,11 +81,6 @@ pub fn render(report: &Report, view: View, layout: &ViewLayout) -> String {
     }
 }
 
-/// The tables of `report` as CSV files: their names and contents.
-pub fn csv_files(report: &Report) -> Vec<(String, String)> {
-    report.tables.iter().map(|table| (csv_name(table.key), csv::block(table))).collect()
-}
-
 /// Writes the tables of `report` to a folder, one CSV file each; replaces only files with the same columns.
 ///
 /// # Errors

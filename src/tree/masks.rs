@@ -327,7 +327,7 @@ impl<'a> Masks<'a> {
     }
 }
 
-/// The encounter of three terms, of which `kept` says whether each survives as the tiny term.
+/// The encounter of three terms; `kept` says whether each survives as the tiny term.
 fn encounter(kept: &[bool], span: i32) -> Encounter {
     match (kept.iter().filter(|kept| **kept).count(), kept.iter().position(|kept| *kept)) {
         (1, Some(later)) => Encounter::Later(later),

@@ -14,7 +14,6 @@
 //! that test the result with random terms.
 
 mod ask;
-mod beside_c;
 #[cfg(feature = "cli")]
 pub(crate) mod drawing;
 mod fold;
@@ -23,6 +22,7 @@ mod search;
 mod shape;
 pub mod table;
 mod text;
+mod with_c;
 
 use std::collections::BTreeSet;
 
@@ -150,7 +150,7 @@ pub fn find(instruction: &Instruction, ask: &mut dyn FnMut(&[Case]) -> Result<Ve
     }
     let mut masks = masks::Masks::new(i, ask)?;
     let order = search::tree(&mut masks)?;
-    let order = beside_c::decided(&mut masks, order)?;
+    let order = with_c::decided(&mut masks, order)?;
     search::checked(masks, order)
 }
 

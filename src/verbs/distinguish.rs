@@ -22,7 +22,7 @@ use crate::{
 const HELP: &str = "\
 Examples:
   tcnum distinguish ampere hopper --instr mma.m16n8k16.f32.bf16.bf16.f32
-  tcnum distinguish hopper/wgmma.m64n16k32.f32.e4m3.e4m3 blackwell/tcgen05.m128n16k32.f32.e4m3.e4m3.f32
+  tcnum distinguish hopper/mma.m16n8k8.f32.f16.f16.f32 hopper/mma.m16n8k16.f32.f16.f16.f32
       two instructions with the same operand formats
   tcnum distinguish --instr mma.m16n8k16.f32.f16.f16.f32
       the shipped models that agree on one instruction, and its test kit

@@ -29,7 +29,8 @@ use crate::{
 const HELP: &str = "\
 Examples:
   tcnum identify --device hopper --instr mma.m16n8k8.f16.f16.f16.f16 --cases 1e5
-  tcnum identify --device trace:recorded.safetensors --model-out found.toml
+  tcnum identify --device trace:tests/recordings/vectors/v100_f16_f32.safetensors
+      a recording
   tcnum identify --quick --fmt f16 --device hopper
       the known arithmetic with the same answers to a test kit
   tcnum identify --features --fmt f16 --device ampere
@@ -43,12 +44,6 @@ More: docs/identify.md";
 pub(super) struct Arguments {
     #[command(flatten)]
     selection: Selection,
-    /// Most tiles to execute [default: 20000 and a held-out run]
-    #[arg(long, value_name = "N", value_parser = integer(1..=u64::MAX), help_heading = "Limits")]
-    budget: Option<u64>,
-    /// Held-out cases [default: 1e10 on a GPU, else 1e7; at most one minute]
-    #[arg(long, value_name = "N", value_parser = cases(MOST_CASES), help_heading = "Inputs")]
-    cases: Option<u64>,
     /// Start the search without the shipped models
     #[arg(long, help_heading = "What")]
     from_nothing: bool,
@@ -61,11 +56,17 @@ pub(super) struct Arguments {
     /// Count all NaN codes as equal
     #[arg(long, help_heading = "What")]
     any_nan: bool,
+    #[command(flatten)]
+    common: Common,
+    /// Held-out cases [default: 1e10 on a GPU, else 1e7; at most one minute]
+    #[arg(long, value_name = "N", value_parser = cases(MOST_CASES), help_heading = "Inputs")]
+    cases: Option<u64>,
     /// Write the rule to this model file
     #[arg(long, value_name = "FILE", value_parser = output_file, help_heading = "Output")]
     model_out: Option<PathBuf>,
-    #[command(flatten)]
-    common: Common,
+    /// Most tiles to execute [default: 20000 and a held-out run]
+    #[arg(long, value_name = "N", value_parser = integer(1..=u64::MAX), help_heading = "Limits")]
+    budget: Option<u64>,
 }
 
 impl Verb for Arguments {

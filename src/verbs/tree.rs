@@ -35,6 +35,9 @@ More: docs/tree.md";
 pub(super) struct Arguments {
     #[command(flatten)]
     selection: Selection,
+    /// With --all, skip instructions that the device lacks or cannot order
+    #[arg(long, requires = "all", help_heading = "What")]
+    available: bool,
     /// Device: cuda:N, cpu, a model or GPU, model:FILE, exec:'PROGRAM ARGS'
     #[arg(long, value_name = "DEVICE", value_parser = device_name, help_heading = "Device")]
     device: Option<DeviceName>,
@@ -50,9 +53,6 @@ pub(super) struct Arguments {
     /// Draw the tree of one instruction: FILE.svg, FILE.pdf or FILE.png
     #[arg(long, value_name = "FILE", value_parser = figure_file, help_heading = "Output")]
     plot: Option<PathBuf>,
-    /// With --all, skip instructions that the device cannot be asked
-    #[arg(long, requires = "all", help_heading = "What")]
-    available: bool,
     #[command(flatten)]
     destination: OutputDestination,
 }

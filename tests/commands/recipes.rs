@@ -18,8 +18,8 @@ fn pages(folder: &str) -> BTreeSet<String> {
     names.filter(|name| name.ends_with(".md")).collect()
 }
 
-/// Pages beside the recipes whose commands are run.
-const PAGES: [&str; 14] = [
+/// Pages other than recipes whose commands are run.
+const PAGES: [&str; 16] = [
     "diff.md",
     "distinguish.md",
     "emulate.md",
@@ -31,17 +31,24 @@ const PAGES: [&str; 14] = [
     "identify.md",
     "power.md",
     "probe.md",
+    "recordings.md",
     "tree.md",
+    "verification.md",
     "../models/README.md",
     "../README.md",
 ];
 
-/// Words of commands that need hardware, files of a reader, or minutes.
-const UNHELD: [&str; 6] = ["cuda:", "cpu", "exec:", "w.npy", "--from-nothing", "1e6"];
+/// Words of commands that are not run: they need hardware, another program, or a file of the reader.
+const UNHELD: [&str; 4] = ["cuda:", "cpu", "exec", "w.npy"];
+
+/// Whether blocks are written anew, to be read before they are committed.
+fn writes() -> bool {
+    std::env::var_os("TCNUM_WRITE_SNAPSHOTS").is_some()
+}
 
 /// Whether `printed` is what `shown` says, in which a line of three points stands for any lines.
-fn is_as_shown(printed: &[&str], shown: &[&str]) -> bool {
-    let Some(gap) = shown.iter().position(|line| *line == "...") else { return printed == shown };
+fn is_as_shown<T: AsRef<str> + PartialEq>(printed: &[T], shown: &[T]) -> bool {
+    let Some(gap) = shown.iter().position(|line| line.as_ref() == "...") else { return printed == shown };
     let (begin, rest) = (&shown[..gap], &shown[gap + 1..]);
     printed.starts_with(begin) && (begin.len()..=printed.len()).any(|from| is_as_shown(&printed[from..], rest))
 }
@@ -54,29 +61,31 @@ fn shared(one: &str, other: &str) -> usize {
 }
 
 /// The lines of `printed` to show in place of `shown`: the parts between gaps are those most like the old ones.
-fn rewritten<'a>(printed: &[&'a str], shown: &[&'a str]) -> Vec<&'a str> {
-    let parts: Vec<&[&str]> = shown.split(|line| *line == "...").collect();
-    if parts.len() == 1 || is_as_shown(printed, shown) {
-        return if parts.len() == 1 { printed.to_vec() } else { shown.to_vec() };
+fn rewritten<T: AsRef<str> + Clone + PartialEq>(printed: &[T], shown: &[T]) -> Vec<T> {
+    let parts: Vec<&[T]> = shown.split(|line| line.as_ref() == "...").collect();
+    let Some(gap) = shown.iter().find(|line| line.as_ref() == "...") else { return printed.to_vec() };
+    if is_as_shown(printed, shown) {
+        return shown.to_vec();
     }
     let (mut lines, mut from) = (Vec::new(), 0);
     for (number, part) in parts.iter().enumerate() {
         let last = printed.len().saturating_sub(part.len());
-        let like = |at: &usize| part.iter().zip(&printed[*at..]).map(|(old, new)| shared(old, new)).sum::<usize>();
+        let alike = |(old, new): (&T, &T)| shared(old.as_ref(), new.as_ref());
+        let like = |at: &usize| part.iter().zip(&printed[*at..]).map(alike).sum::<usize>();
         let begin = match number {
             0 => 0,
             _ if number + 1 == parts.len() => last,
             _ => (from..=last).rev().max_by_key(like).unwrap_or(last),
         };
         from = printed.len().min(begin + part.len());
-        lines.extend((number > 0).then_some("..."));
-        lines.extend(&printed[begin.min(from)..from]);
+        lines.extend((number > 0).then(|| gap.clone()));
+        lines.extend_from_slice(&printed[begin.min(from)..from]);
     }
     lines
 }
 
-/// Runs the commands of a page, one after the other in a folder, and compares what they print, or with `TCNUM_WRITE_SNAPSHOTS` set
-/// writes it anew, to be read before it is committed: how many there are.
+/// Runs the commands of a page in a folder, and compares the blocks with what they print, or with `TCNUM_WRITE_SNAPSHOTS` set writes
+/// the blocks anew. Returns the number of commands.
 fn hold(name: &str) -> usize {
     let page = fs::read_to_string(docs(name)).unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -87,22 +96,25 @@ fn hold(name: &str) -> usize {
     let (mut now, mut count) = (blocks.next().unwrap().to_string(), 0);
     for block in blocks {
         let (block, after) = block.split_once("```").unwrap();
-        let (prompt, shown) = block.split_once('\n').unwrap();
-        let line = prompt.strip_prefix("$ tcnum ").expect("a block begins with a command");
-        let mut block = block.to_string();
-        if !UNHELD.iter().any(|word| line.contains(word)) {
-            let mut tcnum = Command::new(env!("CARGO_BIN_EXE_tcnum"));
-            let output = tcnum.args(line.split(' ')).current_dir(&folder).env("COLUMNS", "120").output().unwrap();
-            let printed = String::from_utf8(output.stdout).unwrap();
-            let (printed, shown): (Vec<&str>, Vec<&str>) = (printed.lines().collect(), shown.lines().collect());
-            if std::env::var_os("TCNUM_WRITE_SNAPSHOTS").is_some() {
-                block = format!("{prompt}\n{}\n", rewritten(&printed, &shown).join("\n"));
-            } else {
-                assert!(is_as_shown(&printed, &shown), "{name}: tcnum {line}\nprints\n{}", printed.join("\n"));
+        now += "```console\n";
+        // A block has one command or several.
+        for block in block.split("$ tcnum ").skip(1) {
+            let (line, shown) = block.split_once('\n').unwrap();
+            let mut shown: Vec<String> = shown.lines().map(String::from).collect();
+            if !UNHELD.iter().any(|word| line.contains(word)) {
+                let printed = printed(line, folder.path());
+                match writes() {
+                    true => shown = rewritten(&printed, &shown),
+                    false => {
+                        assert!(is_as_shown(&printed, &shown), "{name}: tcnum {line}\nprints\n{}", printed.join("\n"))
+                    }
+                }
+                count += 1;
             }
-            count += 1;
+            now += &format!("$ tcnum {line}\n");
+            shown.iter().for_each(|line| now += &format!("{line}\n"));
         }
-        now += &format!("```console\n{block}```{after}");
+        now += &format!("```{after}");
     }
     if now != page {
         fs::write(docs(name), now).unwrap();
@@ -110,11 +122,18 @@ fn hold(name: &str) -> usize {
     count
 }
 
+/// The lines that a command prints.
+fn printed(line: &str, folder: &Path) -> Vec<String> {
+    let mut tcnum = Command::new(env!("CARGO_BIN_EXE_tcnum"));
+    let output = tcnum.args(line.split(' ')).current_dir(folder).env("COLUMNS", "120").output().unwrap();
+    String::from_utf8(output.stdout).unwrap().lines().map(String::from).collect()
+}
+
 #[test]
 fn recipes_print_what_their_commands_print() {
     let names = pages("recipes");
     let mut count = 0;
-    for name in names.iter().filter(|name| *name != "README.md").step_by(amount(3, 1)) {
+    for name in names.iter().filter(|name| *name != "README.md").step_by(if writes() { 1 } else { amount(3, 1) }) {
         let own = hold(&format!("recipes/{name}"));
         let page = fs::read_to_string(docs("recipes").join(name)).unwrap();
         assert!(own > 0 && page.contains("```python\n"), "{name} has no command, or no Python");
