@@ -19,7 +19,7 @@ fn pages(folder: &str) -> BTreeSet<String> {
 }
 
 /// Pages other than recipes whose commands are run.
-const PAGES: [&str; 16] = [
+const PAGES: [&str; 15] = [
     "diff.md",
     "distinguish.md",
     "emulate.md",
@@ -31,7 +31,6 @@ const PAGES: [&str; 16] = [
     "identify.md",
     "power.md",
     "probe.md",
-    "recordings.md",
     "tree.md",
     "verification.md",
     "../models/README.md",

@@ -177,12 +177,12 @@ fn a_result_that_cannot_be_read_is_said_and_the_rest_goes_on() {
     let mixed = fs::read_to_string(mixed).unwrap();
     for (content, says) in [
         (text.replacen("\"schema\": 2", "\"schema\": 7", 1), "version 7"),
-        (text[..text.len() / 2].to_string(), "cut off"),
-        (String::new(), "cut off"),
+        (text[..text.len() / 2].to_string(), "truncated"),
+        (String::new(), "truncated"),
         ("{}".into(), "not a result"),
         ("# a text".into(), "not JSON"),
         (mixed, "mixes instructions"),
-        (text.replacen("\"compared\":", "\"compared\":\"many\",\"old\":", 1), "is not what the column holds"),
+        (text.replacen("\"compared\":", "\"compared\":\"many\",\"old\":", 1), "is not of the column's kind"),
     ] {
         fs::write(&bad, &content).unwrap();
         let out = folder.path().join("page.html");
