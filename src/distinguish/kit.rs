@@ -1,4 +1,4 @@
-//! The test kit of an instruction: a short list of inputs that separates all known arithmetics of its operands.
+//! Test kits: short lists of inputs that separate all known arithmetics of an instruction's operands.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -99,7 +99,7 @@ impl KitPool {
         Ok(())
     }
 
-    /// Chooses inputs that separate as much as the whole pool: always the input that separates most, and of several the simplest.
+    /// Chooses inputs that separate as much as the whole pool: always the best one, then the simplest.
     fn cover(&self, i: &Instruction, candidates: usize) -> Vec<Case> {
         // Of inputs that separate the same arithmetics, the simplest is enough.
         let mut simplest: BTreeMap<Vec<usize>, (Complexity, usize)> = BTreeMap::new();
@@ -146,7 +146,7 @@ fn told_apart(answers: &[Vec<u64>]) -> usize {
     (0..candidates).map(|own| answers.iter().map(|case| case[own]).collect::<Vec<_>>()).collect::<BTreeSet<_>>().len()
 }
 
-/// Reduces each input to the simplest that separates the same pairs; drops inputs that separate nothing more.
+/// Reduces each input to the simplest that separates the same pairs; drops superfluous inputs.
 fn simplify(i: &Instruction, candidates: &[KnownArithmetic], cases: &mut Vec<Case>) -> Result<()> {
     let answers = |cases: &[Case]| -> Vec<Vec<u64>> {
         let said: Vec<_> = candidates.iter().map(|own| own.arithmetic.cases(cases)).collect();

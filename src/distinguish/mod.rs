@@ -1,4 +1,4 @@
-//! The smallest inputs on which two arithmetics differ, one for each separate reason, or a proof of equality.
+//! The smallest inputs on which two arithmetics differ, one for each reason, or a proof of equality.
 //!
 //! - Two models: their rules are compared key by key. A key is a reason if an input confirms it: the first rule with the second's value
 //!   of this key gives the second's result, or the reverse (best: both). Keys that no operands show are proved to be so
@@ -49,7 +49,7 @@ use crate::{
     power::Changed,
 };
 
-/// Largest number of rows and columns of the inputs of models: the cases of larger tiles are more alike.
+/// Most rows and columns of the inputs of models: the cases of larger tiles are more alike.
 const SHAPE: usize = 8;
 
 /// Cases of the stream where no number is given.

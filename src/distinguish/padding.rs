@@ -5,7 +5,7 @@ use crate::{
     isa::Instruction,
 };
 
-/// Reduces `program` to the k of `short`, with all further operands zero; `None` where that is not known.
+/// Reduces `program` to the k of `short`, with zeros for all further operands, where that is known.
 ///
 /// A zero changes neither the alignment of a sum nor its value, as long as the signs of zeros do not count. Steps whose products are all
 /// zero, and fused multiply-adds of zeros, are not reduced.

@@ -135,7 +135,7 @@ impl Rules {
     }
 }
 
-/// The keys that differ in two rules of one instruction, with their values, without keys that no operands show.
+/// The observable keys that differ in two rules of one instruction, with their values.
 ///
 /// `None` where the language refuses a rule.
 pub fn observable(tables: [&Table; 2], instruction: &Instruction) -> Option<Vec<(String, [Option<Value>; 2])>> {

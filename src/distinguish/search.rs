@@ -266,7 +266,7 @@ pub(super) fn by_kind(keys: &[String]) -> Vec<SuspectedReason> {
     DifferenceKind::ALL.map(|kind| SuspectedReason { keys: keys.to_vec(), kind: Some(kind), between: None }).into()
 }
 
-/// The suspected reasons of two rules: each key alone where the language allows it, all other keys together.
+/// The suspected reasons: each key alone where the language allows it, all other keys together.
 pub(super) fn suspects(rules: &Rules) -> Vec<SuspectedReason> {
     let mut suspects = Vec::new();
     let mut together = Vec::new();

@@ -44,7 +44,7 @@ crate::rows! {
         cases: u64 => shown("inputs tried"),
     }
 
-    /// A reason why two sides differ, with its smallest input; or a key that differs without an input that shows it.
+    /// A reason why two sides differ, with its smallest input, or a key without such an input.
     #[derive(Default)]
     pub struct ReasonRow in "reasons" {
         /// Number of the reason in the report.

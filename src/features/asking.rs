@@ -38,7 +38,7 @@ pub fn measure(device: &mut dyn Device, instruction: &Instruction) -> Result<Fea
     features
 }
 
-/// Measures the features of each instruction on `device`; `found` gets each outcome in order, as soon as it is known.
+/// Measures the features of each instruction; `found` gets each outcome in order, when it is known.
 ///
 /// If a failure or an interruption ends the measurement of an instruction, `found` gets the features until then.
 ///

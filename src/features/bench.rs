@@ -37,7 +37,7 @@ impl Exponents {
     }
 }
 
-/// A term: plus or minus x * y * 2^exponent, where x and y are the significands of the factors (for c, of a product x * y).
+/// A term, plus or minus x * y * 2^exponent; x and y are the significands of its factors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BenchTerm {
     leaf: Leaf,

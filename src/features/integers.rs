@@ -52,7 +52,7 @@ pub(super) fn measure(bench: &mut Bench, table: &mut FeatureCells) -> Result<()>
     Ok(())
 }
 
-/// The overflow of a sum above the largest number, below the smallest, and of one that returns into range.
+/// Overflow: a sum above the largest number, below the smallest, and one that returns into range.
 fn overflow(
     (above, high, low): (&Option<BenchAnswer>, u64, u64),
     below: &Option<BenchAnswer>,

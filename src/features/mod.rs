@@ -1,4 +1,4 @@
-//! The features of a matrix instruction that the literature lists, each measured by a few directed inputs.
+//! Features of matrix instructions that the literature lists, measured by a few directed inputs.
 //!
 //! Nothing is assumed about the device. The order of the sum comes first ([`crate::tree`]), because it shows which terms meet in one
 //! step; all other inputs are made for that order. A feature that the formats cannot show is not guessed: its cell is `-`, with the
@@ -49,7 +49,7 @@ pub struct FeatureCell {
     pub remark: Option<String>,
     /// An input that shows the result.
     pub witness: Option<FeatureWitness>,
-    /// The evidence: the measurement, or the evidence for the keys of a model. `None` where a model has no result.
+    /// The evidence: the measurement or, on a model, the evidence for its keys, if there is a result.
     pub rests_on: Option<(EvidenceKind, String)>,
 }
 
@@ -121,7 +121,7 @@ fn shows(words: impl Into<String>, answer: &BenchAnswer) -> FeatureFinding {
     Ok((words.into(), Some(answer.into())))
 }
 
-/// Measures the features of an instruction whose cases `ask` answers; with an error, the features until then.
+/// Measures the features of an instruction; with an error, returns the features until then.
 fn measured<'a>(i: &'a Instruction, position: FeatureFinding, ask: &'a mut Ask<'a>) -> (Features, Result<()>) {
     let mut bench = Bench::new(i, ask);
     let mut table = FeatureCells::default();

@@ -49,7 +49,7 @@ pub(super) fn is_exact(part: &Order) -> bool {
     matches!(part, Order::Meeting(meeting) if meeting.manner == Manner::Exact)
 }
 
-/// Measures whether position or neighbours change a result; if so, returns the element to ask from then on.
+/// Measures whether position or neighbours change a result; returns the element to ask if they do.
 ///
 /// # Errors
 /// Those of the device.

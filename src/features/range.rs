@@ -76,7 +76,7 @@ fn factor(bench: &mut Bench, of_a: bool) -> Result<FeatureFinding> {
     Ok(became(answer, Finite::exact(false, 1, exponent), Finite::zero(false)))
 }
 
-/// Measures a subnormal c, plus a product that makes the sum normal in D; without such a product, c alone.
+/// Measures a subnormal c, with a product that makes the sum normal in D if there is one.
 fn addend(bench: &mut Bench) -> Result<FeatureFinding> {
     let i = bench.i;
     let (c, d) = (Exponents::of(i.c), Exponents::of(i.d));

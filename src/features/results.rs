@@ -17,7 +17,7 @@ use crate::{
 /// Largest number of bits looked for where D is no bound.
 const MOST: i32 = 60;
 
-/// Terms that show the result of a step: a base of 2^e, or of 2^(e + 1) from two terms, and a small term.
+/// Terms that show the result of a step: a base, 2^e or 2^(e + 1) from two terms, and a small term.
 #[derive(Debug, Clone, Copy)]
 struct StepPlace {
     base: [Option<Leaf>; 2],

@@ -137,7 +137,7 @@ fn carry(bench: &mut Bench, step: &FeatureStep, table: &mut FeatureCells) -> Res
     Ok(())
 }
 
-/// Measures normalisation: products and partial sums with a carry, plus a term whose last bit alignment just keeps.
+/// Measures normalisation: products and sums with a carry, plus a term that alignment just keeps.
 fn normalisation(bench: &mut Bench, step: &FeatureStep, cuts: &AlignmentCuts, table: &mut FeatureCells) -> Result<()> {
     let Some(cut) = cuts.products.as_ref().filter(|cut| !cut.limited) else {
         table.put("normalisation", Err(UNKNOWN_WIDTH.into()));

@@ -138,7 +138,7 @@ impl Finding {
     }
 
     /// The evidence of the rule.
-    pub fn rule_evidence(&self) -> Evidence {
+    fn rule_evidence(&self) -> Evidence {
         let held_out = self.held_out.as_ref().map(|part| (part.state.compared(), part.state.differing()));
         evidence_of(&self.found, &self.source, held_out, self.tested.as_ref())
     }

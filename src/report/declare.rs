@@ -138,7 +138,7 @@ impl Declaration {
     }
 }
 
-/// Declares tables: each struct is a row, each field a column with its meaning (documentation) and its look (after the arrow).
+/// Declares tables: a struct is a row, a field a column with its meaning and, after `=>`, its look.
 ///
 /// A field whose type is another row stands for all columns of that row.
 ///

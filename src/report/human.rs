@@ -166,7 +166,7 @@ pub(crate) fn counted(count: u64, noun: &str) -> String {
     format!("{} {noun}{s}", grouped(i64::try_from(count).unwrap_or(i64::MAX)))
 }
 
-/// Three significant digits: `0.500` and `12.3` for magnitudes in [0.1, 1000), else `1.29e-03`; `0` for zero.
+/// Three significant digits: `0`, `0.500` or `12.3` for magnitudes in [0.1, 1000), else `1.29e-03`.
 pub(crate) fn three_digits(value: f64) -> String {
     match scientific(value) {
         None => special(value).to_string(),

@@ -42,7 +42,7 @@ pub(super) fn render(report: &Report) -> String {
     escaped(text)
 }
 
-/// Escapes hidden characters. They occur in strings only: between strings JSON has no control characters but line feeds.
+/// Escapes hidden characters, which occur in strings only: elsewhere JSON has just line feeds.
 pub(super) fn escaped(text: String) -> String {
     let hidden = |c: char| c != '\n' && is_hidden(c);
     if !text.contains(hidden) {

@@ -90,7 +90,7 @@ impl Grid {
         )
     }
 
-    /// A table over several pages with repeated headings; `continued`: under the number of the table before.
+    /// A table over several pages; `continued`: under the number of the table before.
     fn long(&self, caption: &str, continued: bool) -> String {
         let Grid { columns, head, rows } = self;
         let caption = match continued {

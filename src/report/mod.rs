@@ -81,7 +81,7 @@ pub fn render(report: &Report, view: View, layout: &ViewLayout) -> String {
     }
 }
 
-/// Writes the tables of `report` to a folder, one CSV file each; replaces only files with the same columns.
+/// Writes each table of `report` to a CSV file in a folder; replaces files with the same columns only.
 ///
 /// # Errors
 /// A file that cannot be written, or an existing file with other content.

@@ -34,7 +34,7 @@ impl Room {
         self.total(widths) <= self.width
     }
 
-    /// The columns of a table that is too wide and whose cells are all equal, as `heading: cell`, and the table without them.
+    /// For a table that is too wide: its columns of equal cells, as `heading: cell`, and the other columns.
     ///
     /// Numbers stay, because they are the result; long texts stay, and at least one column.
     pub(super) fn hoisted(&self, shown: ShownTable) -> (Vec<String>, ShownTable) {

@@ -1,4 +1,4 @@
-//! The JSON Schema of reports, and the columns that a version promises, both from the declarations of tables.
+//! The JSON Schema of reports, and the columns that a version promises, from declared tables.
 
 use std::collections::BTreeSet;
 
@@ -63,7 +63,7 @@ fn constraint(kind: &CellKind) -> Value {
     }
 }
 
-/// The promise of this version: a line for the version, then `TABLE.COLUMN KIND` for each column, sorted.
+/// The promise of this version: its number, then a sorted line `TABLE.COLUMN KIND` for each column.
 pub fn promise(tables: &[Declaration]) -> String {
     let line = |table: &Declaration, column: &Column| format!("{}.{} {}", table.key, column.key, name(&column.kind));
     let mut lines: Vec<String> =

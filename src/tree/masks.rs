@@ -134,7 +134,7 @@ impl<'a> Masks<'a> {
         self.leaves.iter().map(|leaf| if *leaf == Leaf::C { self.c } else { product }).collect()
     }
 
-    /// For each leaf, the first exponent from `choose` at which a term of either sign alone comes out unchanged.
+    /// For each leaf, the first exponent from `choose` at which both signs alone come out unchanged.
     fn own(&mut self, what: &str, choose: impl Fn(usize, i32) -> Option<i32>) -> Result<Vec<i32>> {
         let mut chosen: Vec<Option<i32>> = vec![None; self.leaves.len()];
         for step in 0.. {

@@ -1,4 +1,4 @@
-//! The order of a sum: which terms of a dot-product-add are added together, in which order, and where c enters.
+//! The order of a sum: which terms are added together, in which order, and where c enters.
 //!
 //! Masks find it, after Xie, Gao, Xu and Wang, "FPRev: Revealing the Order of Floating-Point Summation" (arXiv:2411.00442), generalised
 //! to steps that sum any number of terms at once:
@@ -66,7 +66,7 @@ pub enum Order {
 /// A step of a sum: parts that are added at once and rounded together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Meeting {
-    /// The parts, at least two, in ascending order of their first terms, with c first. No output shows which of two parts was summed first.
+    /// At least two parts, c first, then by their first terms; no output shows which was summed first.
     pub parts: Vec<Order>,
     /// How the parts are added.
     pub manner: Manner,
@@ -182,7 +182,7 @@ impl Leaf {
 }
 
 impl Order {
-    /// The tree in which `parts` meet. One part is its own tree; two parts are a pair unless `manner` is undecided.
+    /// The tree in which `parts` meet; one part is its own tree, two are a pair unless undecided.
     pub fn meeting(parts: Vec<Order>, manner: Manner) -> Option<Order> {
         let mut parts = parts;
         match parts.len() {

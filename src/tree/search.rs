@@ -88,8 +88,9 @@ impl Growing {
         }
     }
 
-    /// Where the new term meets the leaf at the end of a path: above the node at the returned index or, with an encounter, at this node or
-    /// within another of its children.
+    /// Where the new term meets the leaf at the end of a path.
+    ///
+    /// This is above the node at the returned index or, with an encounter, at this node or within another of its children.
     fn boundary(&self, masks: &mut Masks<'_>, term: usize, path: &[usize]) -> Result<(usize, Option<Encounter>)> {
         let leaf = path[path.len() - 1];
         let (mut low, mut high) = (0, path.len() - 1);

@@ -6,7 +6,7 @@ use crate::{
     format::Format,
 };
 
-/// The order in which a program sums, as [`find`](super::find) would find it with formats of any range; `None` for integers.
+/// The order in which a program sums, as formats of any range would show it; `None` for integers.
 ///
 /// A sum that is not rounded, and keeps the exponent of its alignment, forms one step with the aligned sum that takes it. If significands
 /// are multiplied in pieces, the leading pieces count, because powers of two have only these.

@@ -33,7 +33,7 @@ crate::rows! {
         least_span: Option<i32> => hidden(),
         /// Largest ratio of a large to a small term in the cases, as a power of two.
         greatest_span: Option<i32> => hidden(),
-        /// The tree on one line: (x + y) added, {x, y, z} fused, exact{...} without loss, ?{...} undecided, chain(x, y, z) one after the other.
+        /// The tree on one line: (x + y) added, {x, y} fused, exact{...}, ?{...} undecided, chain(x, y, z).
         tree: String => shown("tree").essential(),
     }
 
@@ -43,7 +43,7 @@ crate::rows! {
         line: String => shown("drawing").essential(),
     }
 
-    /// A case that contradicts the tree: two large terms that cancel, and a small term that the tree predicts to be lost or kept.
+    /// A case that contradicts the tree: two large terms that cancel, and a small term, lost or kept.
     pub struct ContradictionRow in "contradictions" {
         /// The instruction.
         instruction: String => shown("instruction").if_varied(),

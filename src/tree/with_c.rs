@@ -1,4 +1,4 @@
-//! The order within an undecided step, by terms that are lost next to c, whose format is wider than those of A and B.
+//! The order within an undecided step, by terms that are lost next to a c of a wider format.
 //!
 //! A small term is lost next to a much larger c. Two small terms survive if they are added to each other before they meet c. If they are
 //! lost, one may still be added first: if it makes c smaller than its power of two, the last place of c becomes finer, and the second
@@ -73,7 +73,7 @@ struct Sizes {
 }
 
 impl Sizes {
-    /// The smallest c next to which a small term at every leaf is lost, but a term twice as large of the other sign is not.
+    /// The smallest c next to which small terms are lost, but not those of twice the size that shrink c.
     fn find(masks: &mut Masks<'_>, leaves: &[usize]) -> Result<Option<Sizes>> {
         let Some(first) = leaves.first() else { return Ok(None) };
         let small = leaves.iter().map(|leaf| masks.tiny[*leaf]).max().unwrap_or(0);
@@ -114,7 +114,7 @@ impl Sizes {
         masks.is(output, self.negative, self.c)
     }
 
-    /// Groups of leaves whose small terms survive in pairs, by index; `None` if that relation is not transitive.
+    /// Indices of leaves whose small terms survive in pairs; `None` if that is not transitive.
     fn classes(&self, masks: &mut Masks<'_>, leaves: &[usize]) -> Result<Option<Vec<Vec<usize>>>> {
         let pairs: Vec<(usize, usize)> =
             (0..leaves.len()).flat_map(|one| (one + 1..leaves.len()).map(move |other| (one, other))).collect();
@@ -142,7 +142,7 @@ impl Sizes {
         Ok(Some(classes))
     }
 
-    /// Groups of leaves in the order in which they are added to c, by index; `None` if they have no such order.
+    /// Indices of leaves in the order in which they are added to c; `None` without such an order.
     fn ranks(&self, masks: &mut Masks<'_>, leaves: &[usize]) -> Result<Option<Vec<Vec<usize>>>> {
         let alone: Vec<Vec<MaskTerm>> = leaves.iter().map(|leaf| self.with(&[self.against(*leaf)])).collect();
         let alone = masks.outputs(&alone)?;

@@ -1,4 +1,4 @@
-//! Two arithmetics told apart: reasons, the inputs that show them, proofs, and test kits.
+//! Comparisons of two arithmetics: reasons with their inputs, proofs, and test kits.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use tcnum::{
 
 const SEARCH: SearchLimits = SearchLimits { cases: 1 << 14, seed: 0, time: None };
 
-/// Two sides `MODEL/INSTRUCTION` told apart.
+/// Compares two sides `MODEL/INSTRUCTION`.
 fn told(sides: [(&str, &str); 2]) -> Distinction {
     let mut devices = sides.map(|(model, _)| ModelDevice::open(model).unwrap());
     let instructions = sides.map(|(_, name)| isa::find(name).unwrap());

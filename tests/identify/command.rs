@@ -154,7 +154,7 @@ fn what_was_learned_of_a_program_that_dies_is_written_out() {
         let asked = row["asked"].as_u64().unwrap();
         assert!(asked > 0 && (tiles > 100 || 2 * asked / OUTPUTS >= tiles), "{tiles}: {asked} outputs");
         let notes = report["notes"].as_array().unwrap();
-        assert!(notes.iter().any(|note| note.as_str().unwrap().contains("until the device failed")), "{notes:?}");
+        assert!(notes.iter().any(|note| note.as_str().unwrap().contains("before the device failed")), "{notes:?}");
         let chosen = ["--instr", INTEGERS, "--device", "model:hopper"];
         let run = tcnum(&[&["verify", "--model", model.to_str().unwrap(), "--cases", "1000"], &chosen[..]].concat());
         assert!(run.status < 2, "{tiles}: {}\n{}", run.stderr, text(&model));
@@ -208,11 +208,11 @@ fn what_is_wrong_is_refused_before_the_device_is_opened() {
         (&on_device, &["--model-out", folder.path().to_str().unwrap()], "this is a folder"),
         (&on_device, &["--budget", "0"], "expected a whole number from 1"),
         (&on_device, &["--cases", "0"], "expected a whole number from 1"),
-        (&on_trace, &["--model-out", &recording], "a file that is read"),
+        (&on_trace, &["--model-out", &recording], "a file to read"),
         (&on_trace, &["--instr", BF16], "a recording has one instruction"),
         (&on_trace, &["--fmt", "bf16"], "a recording has one instruction"),
         (&on_trace, &["--all"], "a recording has one instruction"),
-        (&on_trace, &["--budget", "10"], "a recording answers nothing else"),
+        (&on_trace, &["--budget", "10"], "a recording cannot be asked new inputs"),
         (&["--device", "trace:missing.safetensors"], &[], "missing.safetensors"),
         (&["--device", "model:volta", "--instr", BF16], &[], "does not cover"),
         (&["--device", "model:hopper", "--instr", "mma.m16n8k99.f32.bf16.bf16.f32"], &[], "unknown instruction"),

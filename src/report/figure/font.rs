@@ -1,6 +1,6 @@
-//! Widths of text in Helvetica, which every PDF reader has, and browsers replace by fonts of equal widths.
+//! Widths of text in Helvetica, which PDF readers have, and browsers replace by fonts as wide.
 
-/// Widths of the characters from space to `~`, in thousandths of the size (Adobe's metrics of Helvetica).
+/// Widths of the characters from space to `~` in thousandths of the size, by Adobe's metrics.
 #[rustfmt::skip]
 const WIDTHS: [u16; 95] = [
     278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278,

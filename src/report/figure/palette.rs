@@ -1,6 +1,6 @@
 //! Colours, dashes and markers that are distinct for any colour vision and without colours.
 
-/// Colours as red, green and blue (Okabe and Ito, Color Universal Design, 2008); text has the last colour.
+/// Red, green and blue of colours (Okabe and Ito, Color Universal Design, 2008); the last is text's.
 pub(crate) const COLORS: [[u8; 3]; 7] =
     [[0, 114, 178], [213, 94, 0], [0, 158, 115], [204, 121, 167], [230, 159, 0], [86, 180, 233], [0, 0, 0]];
 

@@ -23,7 +23,7 @@ pub(super) fn standalone(scene: &Scene) -> String {
     text + "</svg>\n"
 }
 
-/// A part of an HTML page whose style sheet has `--paper`, `--text`, `--faint`, `--grid` and `--c0` to `--c6`.
+/// A part of an HTML page whose style sheet sets `--paper`, `--text`, `--faint`, `--grid`, `--c0` ...
 pub(crate) fn inline(scene: &Scene) -> String {
     let mut text = format!(
         "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">",
