@@ -91,19 +91,16 @@ impl Evaluators {
 /// One side of a comparison, as a source of answers.
 pub(super) enum Answerer<'a> {
     /// A model.
-    AlikeArithmetics(Box<Evaluators>),
+    Model(Box<Evaluators>),
     /// A device, and the instruction that it executes.
     Device(&'a mut dyn Device, &'a Instruction),
 }
 
 impl Answerer<'_> {
     /// D of each input.
-    ///
-    /// # Errors
-    /// The device fails.
     pub(super) fn answers(&mut self, inputs: &InputBatch) -> Result<Codes> {
         match (self, inputs) {
-            (Answerer::AlikeArithmetics(arithmetic), _) => Ok(arithmetic.answers(inputs)),
+            (Answerer::Model(arithmetic), _) => Ok(arithmetic.answers(inputs)),
             (Answerer::Device(device, i), InputBatch::Cases(cases)) => cases_on(*device, i, cases, i.m.min(i.n)),
             (Answerer::Device(device, i), InputBatch::Tiles(from, tiles)) => {
                 let outputs = Batches::default().execute(*device, i, (i.m, i.n), &tiles.resized(from, i))?;
@@ -113,12 +110,9 @@ impl Answerer<'_> {
     }
 
     /// D of each case; a device executes a separate tile for each.
-    ///
-    /// # Errors
-    /// The device fails.
     pub(super) fn alone(&mut self, cases: &[Case]) -> Result<Codes> {
         match self {
-            Answerer::AlikeArithmetics(arithmetic) => Ok(arithmetic.cases(cases)),
+            Answerer::Model(arithmetic) => Ok(arithmetic.cases(cases)),
             Answerer::Device(device, i) => cases_on(*device, i, cases, 1),
         }
     }

@@ -32,11 +32,14 @@ pub use rules::{Unobservable, observable};
 pub use shared::shared;
 
 use answers::{Answerer, Evaluators, InputBatch};
-use rules::Rules;
-use search::{AnsweringPair, Explains, SuspectWitness, SuspectedReason, by_kind, inputs, suspects};
+use rules::{RuleSide, Rules};
+use search::{AnsweringPair, Explains, SuspectWitness, SuspectedReason, WitnessesFound, by_kind, inputs, suspects};
 use toml::Value;
 
-use std::time::{Duration, Instant};
+use std::{
+    mem::take,
+    time::{Duration, Instant},
+};
 
 use crate::{
     Error, Result,
@@ -134,6 +137,25 @@ pub struct Witness {
     pub alone: bool,
     /// The first step that differs, with both values; models only.
     pub step: Option<String>,
+}
+
+impl Distinction {
+    /// Equality, with its proof.
+    fn same(shared: Instruction, proof: String, unobservable: Vec<Unobservable>) -> Distinction {
+        let verdict = DistinctionVerdict::Same(proof);
+        Distinction { shared, verdict, reasons: Vec::new(), unobservable, tried: 0, stopped: None }
+    }
+
+    /// The result of a search.
+    fn of(
+        shared: Instruction,
+        WitnessesFound { tried, differing, stopped, .. }: WitnessesFound,
+        reasons: Vec<DifferenceReason>,
+        unobservable: Vec<Unobservable>,
+    ) -> Distinction {
+        let verdict = if differing > 0 { DistinctionVerdict::Differ } else { DistinctionVerdict::NotFound };
+        Distinction { shared, verdict, reasons, unobservable, tried, stopped }
+    }
 }
 
 impl DistinctionVerdict {
@@ -234,27 +256,19 @@ fn proof(rules: &mut Rules) -> (Vec<Unobservable>, Option<String>) {
 
 /// The evaluators of two rules, also as sources of answers.
 fn two(rules: &Rules, i: &Instruction) -> Result<(AnsweringPair<'static>, [Evaluators; 2])> {
-    let sides = [rules::RuleSide::X, rules::RuleSide::Y].map(|which| rules.between(which, &[]));
+    let sides = [RuleSide::X, RuleSide::Y].map(|which| rules.between(which, &[]));
     let [Some(x), Some(y)] = sides else {
         return Err(Error::request(format!("{i}: a rule of the longer instruction does not fit the shared k")));
     };
-    let answerers = [&x, &y].map(|own| Answerer::AlikeArithmetics(Box::new(own.clone())));
+    let answerers = [&x, &y].map(|own| Answerer::Model(Box::new(own.clone())));
     Ok((AnsweringPair { i: i.clone(), answerers }, [x, y]))
 }
 
 /// Compares two rules.
 fn between(rules: &mut Rules, i: Instruction, search: &SearchLimits) -> Result<Distinction> {
-    let same = |reason: String, unobservable, i| Distinction {
-        shared: i,
-        verdict: DistinctionVerdict::Same(reason),
-        reasons: Vec::new(),
-        unobservable,
-        tried: 0,
-        stopped: None,
-    };
     let (unobservable, proved) = proof(rules);
     if let Some(reason) = proved {
-        return Ok(same(reason, unobservable, i));
+        return Ok(Distinction::same(i, reason, unobservable));
     }
     let (mut two, [x, y]) = two(rules, &i)?;
     // All inputs, where there are few.
@@ -270,7 +284,8 @@ fn between(rules: &mut Rules, i: Instruction, search: &SearchLimits) -> Result<D
     }
     let mut found = two.search(&suspects, asked())?;
     if found.differing == 0 && found.stopped.is_none() && exhaustive::inputs(&i).is_some() {
-        return Ok(same(format!("all {} inputs give the same results", found.tried), unobservable, i));
+        let proof = format!("all {} inputs give the same results", found.tried);
+        return Ok(Distinction::same(i, proof, unobservable));
     }
     // Some keys show only together.
     let hidden = |(suspect, shown): (&SuspectedReason, &Option<SuspectWitness>)| {
@@ -279,7 +294,7 @@ fn between(rules: &mut Rules, i: Instruction, search: &SearchLimits) -> Result<D
     let hidden: Vec<Vec<String>> = suspects.iter().zip(&found.shown).filter_map(hidden).collect();
     if found.differing > 0 && hidden.len() > 1 && found.stopped.is_none() {
         let keys = hidden.concat();
-        let both = [rules::RuleSide::X, rules::RuleSide::Y].map(|which| rules.between(which, &keys));
+        let both = [RuleSide::X, RuleSide::Y].map(|which| rules.between(which, &keys));
         if let [Some(from_x), Some(from_y)] = both {
             let together = [SuspectedReason { keys, kind: None, between: Some([from_x, from_y]) }];
             let mut more = two.search(&together, asked())?;
@@ -294,14 +309,13 @@ fn between(rules: &mut Rules, i: Instruction, search: &SearchLimits) -> Result<D
             }
         }
     }
-    let mut reasons = reasons(&two.i, suspects, found.shown, Some(rules), Some([&x, &y]));
+    let mut reasons = reasons(&i, suspects, take(&mut found.shown), Some(rules), Some([&x, &y]));
     // Different finite results become different zeros and infinities at the ends of the range: no further reason.
     let numbers = |reason: &DifferenceReason| reason.kind == Some(DifferenceKind::Finite);
     if reasons.iter().any(numbers) {
         reasons.retain(|reason| !matches!(reason.kind, Some(DifferenceKind::Zero | DifferenceKind::NonFinite)));
     }
-    let verdict = if found.differing > 0 { DistinctionVerdict::Differ } else { DistinctionVerdict::NotFound };
-    Ok(Distinction { shared: i, verdict, reasons, unobservable, tried: found.tried, stopped: found.stopped })
+    Ok(Distinction::of(i, found, reasons, unobservable))
 }
 
 /// Compares two rules without looking for reasons.
@@ -333,7 +347,7 @@ fn devices(
             Some(model) => {
                 let wide = Instruction { k: side.instruction.k, ..i.clone() };
                 let rule = model.rule(side.instruction).ok_or_else(|| model.lacks(&i.name, i.support))?;
-                Answerer::AlikeArithmetics(Box::new(Evaluators::of(rule, &wide, i.m, i.n).map_err(Error::request)?))
+                Answerer::Model(Box::new(Evaluators::of(rule, &wide, i.m, i.n).map_err(Error::request)?))
             }
             None => {
                 side.device.prepare(side.instruction)?;
@@ -346,11 +360,10 @@ fn devices(
     let suspects = by_kind(&[]);
     let (start, time) = (Instant::now(), search.time);
     let is_over = |_: &InputBatch| time.is_some_and(|time| start.elapsed() >= time);
-    let found = two.search(&suspects, inputs(&i, search.seed, search.cases).take_while(|inputs| !is_over(inputs)))?;
-    let reasons = reasons(&two.i, suspects, found.shown, None, None);
-    let verdict = if found.differing > 0 { DistinctionVerdict::Differ } else { DistinctionVerdict::NotFound };
-    let (tried, stopped) = (found.tried, found.stopped);
-    Ok(Distinction { shared: i, verdict, reasons, unobservable: Vec::new(), tried, stopped })
+    let asked = inputs(&i, search.seed, search.cases).take_while(|inputs| !is_over(inputs));
+    let mut found = two.search(&suspects, asked)?;
+    let reasons = reasons(&i, suspects, take(&mut found.shown), None, None);
+    Ok(Distinction::of(i, found, reasons, Vec::new()))
 }
 
 /// The reasons with a witness, and the keys without one.

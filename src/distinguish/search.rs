@@ -205,9 +205,6 @@ impl AnsweringPair<'_> {
     }
 
     /// The answers of both sides to one case in a separate tile.
-    ///
-    /// # Errors
-    /// A device fails.
     fn alone(&mut self, case: &Case) -> Result<[u64; 2]> {
         let case = std::slice::from_ref(case);
         let [x, y] = &mut self.answerers;

@@ -174,9 +174,6 @@ impl<'a> AskedAhead<'a> {
     }
 
     /// The features; the device is asked all unknown cases, then some cases again.
-    ///
-    /// # Errors
-    /// The device is not a function of its operands.
     fn rest(self, device: &mut dyn Device, batches: &mut Batches, ready: Option<Features>) -> MeasuredFeatures {
         let AskedAhead { instruction: i, element, position, mut known } = self;
         let (features, outcome) = match ready {

@@ -125,9 +125,6 @@ impl<'a> Bench<'a> {
     }
 
     /// The answers to those cases that are `Some`.
-    ///
-    /// # Errors
-    /// As [`Bench::codes`].
     pub(super) fn cases(&mut self, cases: Vec<Option<Case>>) -> Result<Vec<Option<BenchAnswer>>> {
         let there: Vec<Case> = cases.iter().flatten().cloned().collect();
         let mut codes = self.codes(&there)?.into_iter();
@@ -141,18 +138,12 @@ impl<'a> Bench<'a> {
     }
 
     /// The answers to sums of these terms; `None` where the formats do not hold them.
-    ///
-    /// # Errors
-    /// As [`Bench::codes`].
     pub(super) fn sums(&mut self, sums: &[Vec<BenchTerm>]) -> Result<Vec<Option<BenchAnswer>>> {
         let cases = sums.iter().map(|terms| self.case(terms)).collect();
         self.cases(cases)
     }
 
     /// The answer to a sum of these terms.
-    ///
-    /// # Errors
-    /// As [`Bench::codes`].
     pub(super) fn sum(&mut self, terms: Vec<BenchTerm>) -> Result<Option<BenchAnswer>> {
         Ok(self.sums(&[terms])?.pop().flatten())
     }

@@ -50,9 +50,6 @@ pub(super) fn is_exact(part: &Order) -> bool {
 }
 
 /// Measures whether position or neighbours change a result; returns the element to ask if they do.
-///
-/// # Errors
-/// Those of the device.
 pub(super) fn position(
     device: &mut dyn Device,
     batches: &mut Batches,

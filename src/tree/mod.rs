@@ -28,6 +28,7 @@ use std::collections::BTreeSet;
 
 use crate::{
     Error, Result,
+    base::named::named,
     isa::{Case, Instruction},
 };
 pub use ask::{DeviceOrders, InstructionOrder, ask, find_all};
@@ -72,28 +73,13 @@ pub struct Meeting {
     pub manner: Manner,
 }
 
-/// How the parts of a step are summed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Manner {
-    /// Two are added.
-    Pair,
-    /// Several are aligned to the largest and added at once.
-    Aligned,
-    /// Several are added at once without loss.
-    Exact,
-    /// Several are added at once or in some order; the formats hold no operands that show which.
-    Undecided,
-}
-
-impl Manner {
-    /// The word for it in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Manner::Pair => "pair",
-            Manner::Aligned => "fused",
-            Manner::Exact => "exact",
-            Manner::Undecided => "undecided",
-        }
+named! {
+    /// How the parts of a step are summed.
+    pub enum Manner {
+        Pair = "pair": "Two are added";
+        Aligned = "fused": "Several are aligned to the largest and added at once";
+        Exact = "exact": "Several are added at once without loss";
+        Undecided = "undecided": "Several are added at once or in some order; the formats hold no operands that show which";
     }
 }
 

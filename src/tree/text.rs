@@ -36,9 +36,7 @@ impl Picture {
             Picture::Terms(words) => words,
             Picture::Chain(_) => "one after the other",
             Picture::Meeting(Manner::Pair, _) | Picture::Group(Manner::Pair, _) => "added",
-            Picture::Meeting(Manner::Aligned, _) | Picture::Group(Manner::Aligned, _) => "fused",
-            Picture::Meeting(Manner::Exact, _) | Picture::Group(Manner::Exact, _) => "exact",
-            Picture::Meeting(Manner::Undecided, _) | Picture::Group(Manner::Undecided, _) => "undecided",
+            Picture::Meeting(manner, _) | Picture::Group(manner, _) => manner.name(),
         }
     }
 

@@ -63,9 +63,6 @@ impl DrawingKind {
     }
 
     /// The kind that the ending of a path names.
-    ///
-    /// # Errors
-    /// A message for any other ending.
     pub(crate) fn of(path: &Path) -> std::result::Result<DrawingKind, String> {
         let ending = path.extension().unwrap_or_default();
         let known = KINDS.iter().find(|(own, _)| ending.eq_ignore_ascii_case(own));
