@@ -161,7 +161,7 @@ fn a_recording_with_two_outputs_for_one_tile_is_a_failure_that_names_both_tiles(
     let error = identify_recording(&trace(d), true).unwrap_err();
     assert_eq!(error.exit_status(), 3);
     let said = error.to_string();
-    assert!(said.contains("the tiles 1 and 5 have the same operands") && said.contains("row 1, column 1"), "{said}");
+    assert!(said.contains("tiles 1 and 5 have equal operands") && said.contains("row 1, column 1"), "{said}");
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn the_answer_says_what_is_found_and_how_sure_it_is() {
     let said = answer(&[&on_ampere[..], &["--features"]].concat(), 0);
     assert!(said.contains("alignment 24 bits, RZ; result RZ"), "{said}");
     let said = answer(&[&on_ampere[..], &["--instr", BF16, "--cases", "1000"]].concat(), 0);
-    assert_eq!(said, "2 instructions of NVIDIA Ampere (model): 2 identified, all of them as ampere.");
+    assert_eq!(said, "2 instructions of NVIDIA Ampere (model): 2 identified, all as ampere.");
     if has_python() {
         let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/exec/hopper.py");
         let device = format!("exec:python3 '{program}' --fault jammed");
