@@ -59,7 +59,6 @@ pub(super) fn term(leaf: Leaf, negative: bool, (x, y): (u128, u128), exponent: i
 }
 
 impl BenchTerm {
-    /// Its value.
     pub(super) fn value(&self) -> Finite {
         Finite::exact(self.negative, self.factors.0 * self.factors.1, self.exponent)
     }

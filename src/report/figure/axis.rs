@@ -18,7 +18,6 @@ pub(crate) enum Scale {
 pub(crate) struct Axis {
     /// Its quantity, with the unit.
     pub(crate) title: String,
-    /// Its scale.
     pub(crate) scale: Scale,
     /// The names of 0, 1, 2 and so on.
     pub(crate) names: Vec<String>,

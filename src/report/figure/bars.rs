@@ -20,7 +20,6 @@ const NUMBER: f64 = 90.0;
 /// A bar.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ChartBar {
-    /// Its name.
     pub(crate) name: String,
     /// Its length, as a number of the axis.
     pub(crate) length: f64,
@@ -35,11 +34,8 @@ pub(crate) struct ChartBar {
 /// Bars over one axis.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Bars {
-    /// The title.
     pub(crate) title: String,
-    /// The axis.
     pub(crate) axis: Axis,
-    /// The bars.
     pub(crate) bars: Vec<ChartBar>,
 }
 

@@ -50,7 +50,6 @@ pub(crate) struct Band {
 /// A line.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ChartLine {
-    /// Its name.
     pub(crate) name: String,
     /// Index of its colour, dash and marker.
     pub(crate) style: usize,
@@ -69,13 +68,11 @@ pub(crate) struct ChartLine {
 /// A chart.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Chart {
-    /// The title.
     pub(crate) title: String,
     /// The horizontal axis.
     pub(crate) x: Axis,
     /// The vertical axis.
     pub(crate) y: Axis,
-    /// The lines.
     pub(crate) lines: Vec<ChartLine>,
     /// Heading of the legend.
     pub(crate) legend: String,

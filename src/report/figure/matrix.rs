@@ -14,9 +14,7 @@ const LEAST: f64 = 520.0;
 /// A tile of the matrix.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PairTile {
-    /// The row.
     pub(crate) row: usize,
-    /// The column.
     pub(crate) column: usize,
     /// Darkness, from 0 to 1.
     pub(crate) share: f64,
@@ -29,11 +27,9 @@ pub(crate) struct PairTile {
 /// A matrix of pairs.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PairMatrix {
-    /// The title.
     pub(crate) title: String,
     /// Names of rows and columns.
     pub(crate) names: Vec<String>,
-    /// The tiles.
     pub(crate) tiles: Vec<PairTile>,
     /// Remark on the numbers.
     pub(crate) remark: String,

@@ -13,13 +13,10 @@ const EDGE: f64 = 12.0;
 /// A drawing: marks in drawing order, in points from the top left corner.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Scene {
-    /// The width.
     pub(crate) width: f64,
-    /// The height.
     pub(crate) height: f64,
     /// Its description for readers who do not see it.
     pub(crate) title: String,
-    /// The marks.
     pub(crate) marks: Vec<SceneMark>,
 }
 
@@ -54,13 +51,11 @@ pub(crate) enum Anchor {
 pub(crate) struct Words {
     /// Its position, on the base line.
     pub(crate) at: (f64, f64),
-    /// The text.
     pub(crate) text: String,
     /// The font size.
     pub(crate) size: f64,
     /// The point of the text at this position.
     pub(crate) anchor: Anchor,
-    /// The ink.
     pub(crate) ink: Ink,
     /// Whether it is bold.
     pub(crate) bold: bool,
@@ -73,9 +68,7 @@ pub(crate) struct Words {
 pub(crate) enum SceneMark {
     /// A line through points.
     Line {
-        /// The points.
         points: Vec<(f64, f64)>,
-        /// The ink.
         ink: Ink,
         /// The width of the line.
         width: f64,
@@ -84,9 +77,7 @@ pub(crate) enum SceneMark {
     },
     /// A filled polygon.
     Area {
-        /// Its corners.
         corners: Vec<(f64, f64)>,
-        /// The ink.
         ink: Ink,
         /// From 0 (invisible) to 1.
         opacity: f64,
@@ -101,7 +92,6 @@ pub(crate) enum SceneMark {
         marker: Marker,
         /// Half its width.
         size: f64,
-        /// The ink.
         ink: Ink,
         /// Whether only its edge is drawn.
         hollow: bool,
