@@ -1,6 +1,8 @@
 //! Basics of every layer: signals, standard input, whole files and wording; the core has the rest.
 
 pub(crate) mod atomic;
+pub(crate) mod available;
+pub(crate) mod distinct;
 mod early_sync;
 #[cfg(feature = "cli")]
 pub(crate) mod input;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{
-    Tensor,
+    FormatEncoder, Tensor,
     values::{AT_ONCE, TensorKind, ValueReader},
 };
 use crate::{
@@ -11,7 +11,6 @@ use crate::{
     format::{
         Format, Overflow, Real, Rounding,
         block::{Blocks, Dequantizer, Quantizer, VectorQuantizer},
-        slices::{Code, Encoder},
     },
 };
 
@@ -68,10 +67,8 @@ pub(super) struct ScalarConverter {
 
 /// How codes are found: the same by each of the ways.
 enum Way {
-    /// The values are of binary32, the codes of 8 bits or fewer.
-    Narrow(Encoder<u8>),
-    /// The same with codes of 16 bits or fewer.
-    Wide(Encoder<u16>),
+    /// The values are of binary32, the codes of 16 bits or fewer.
+    Vectorised(FormatEncoder),
     /// Both are of binary32.
     Same,
     /// Blocks whose values are rounded to binary32 to nearest.
@@ -98,8 +95,9 @@ impl ScalarConverter {
         let random = matches!(rounding, Rounding::Sr { .. });
         let standard = overflow == Overflow::Standard;
         let way = match from {
-            _ if values.fit_f32() && format.bits <= 8 => Way::Narrow(Encoder::new(format, rounding, overflow)?),
-            _ if values.fit_f32() && format.bits <= 16 => Way::Wide(Encoder::new(format, rounding, overflow)?),
+            _ if values.fit_f32() && format.bits <= 16 => {
+                Way::Vectorised(FormatEncoder::new(format, rounding, overflow)?)
+            }
             _ if values.fit_f32() && format.name == "f32" && standard => Way::Same,
             TensorKind::Scalar(from) if !random && from.bits <= 16 && count >> from.bits > 0 => {
                 let code = |code| format.encode(&from.value(code), rounding, overflow);
@@ -131,18 +129,7 @@ impl ScalarConverter {
         bytes: &mut [u8],
     ) -> Result<Missing> {
         match (&self.way, source) {
-            (Way::Narrow(encoder), _) => self.vectorised(source, range, bytes, |words, at, bytes| {
-                codes(encoder, words, random.map(|random| &random[at..at + words.len()]), bytes)
-            }),
-            (Way::Wide(encoder), _) => {
-                let mut wide = vec![0; AT_ONCE];
-                self.vectorised(source, range, bytes, |words, at, bytes| {
-                    let wide = &mut wide[..words.len()];
-                    let missing = codes(encoder, words, random.map(|random| &random[at..at + words.len()]), wide)?;
-                    bytes.as_chunks_mut().0.iter_mut().zip(wide).for_each(|(place, code)| *place = code.to_le_bytes());
-                    Ok(missing)
-                })
-            }
+            (Way::Vectorised(encoder), _) => self.vectorised(encoder, source, range, random, bytes),
             (Way::Same, _) => {
                 let mut words = Vec::new();
                 self.values.read_f32(source, range, &mut words);
@@ -185,36 +172,25 @@ impl ScalarConverter {
         missing
     }
 
-    /// Converts the values of `source` at `range` by `some`, which is given a few of them, the place of the first in the range, and the
-    /// bytes for their codes, and returns how many have none.
+    /// Writes the codes of the values of `source` at `range`, some at a time.
     fn vectorised(
         &self,
+        encoder: &FormatEncoder,
         source: &Tensor,
         range: Range<usize>,
+        random: Option<&[u64]>,
         bytes: &mut [u8],
-        mut some: impl FnMut(&[f32], usize, &mut [u8]) -> Result<usize>,
     ) -> Result<Missing> {
         let (mut words, mut count) = (Vec::new(), 0);
         for (at, bytes) in bytes.chunks_mut(AT_ONCE * self.format.bytes()).enumerate() {
             let first = at * AT_ONCE;
             let few = range.start + first..range.end.min(range.start + first + AT_ONCE);
             self.values.read_f32(source, few, &mut words);
-            count += some(&words, first, bytes)?;
+            count += encoder.encode(&words, random.map(|random| &random[first..first + words.len()]), bytes)?;
         }
-        // Where they are does not matter unless there are some.
+        // The place of the first is looked for where there is one.
         let lacks = |index: &usize| self.code(&source.value(*index), None).is_none();
         Ok(Missing { count, first: if count > 0 { range.clone().find(lacks) } else { None } })
-    }
-}
-
-/// Writes the codes of values, with random bits for each where they are given, and returns how many values have none.
-///
-/// # Errors
-/// Random bits for a rounding that takes none.
-fn codes<C: Code>(encoder: &Encoder<C>, words: &[f32], random: Option<&[u64]>, codes: &mut [C]) -> Result<usize> {
-    match random {
-        Some(random) => encoder.encode_randomly(words, random, codes),
-        None => Ok(encoder.encode(words, codes)),
     }
 }
 

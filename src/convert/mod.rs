@@ -1,6 +1,7 @@
 //! Conversion: what a format makes of single values, of blocks, and of whole files of arrays.
 
 mod block;
+mod coder;
 mod converter;
 mod deviations;
 mod file;
@@ -10,6 +11,8 @@ mod target;
 mod tensor;
 mod value;
 mod values;
+
+pub(crate) use coder::{FormatDecoder, FormatEncoder};
 
 pub use block::{BlockConversion, ElementRow, ScaleRow};
 pub use deviations::Deviations;

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use super::Tensor;
+use super::{FormatDecoder, Tensor};
 use crate::{
     format::{
         Encoding, Format,
@@ -126,13 +126,9 @@ impl ValueReader {
                     *value = f32::from_le_bytes(words[at]);
                 }
             }
-            (By::Decoder(FormatDecoder::Narrow(decoder)), Tensor::Scalar(_, codes)) => {
-                decoder.decode(&codes.as_bytes()[range], values);
-            }
-            (By::Decoder(FormatDecoder::Wide(decoder)), Tensor::Scalar(_, codes)) => {
-                let words = codes.as_bytes()[2 * range.start..2 * range.end].as_chunks().0;
-                let words: Vec<u16> = words.iter().map(|word| u16::from_le_bytes(*word)).collect();
-                decoder.decode(&words, values);
+            (By::Decoder(decoder), Tensor::Scalar(_, codes)) => {
+                let width = codes.width();
+                decoder.decode(&codes.as_bytes()[width * range.start..width * range.end], values);
             }
             _ => unreachable!("only values that are known to be of binary32 are read as such"),
         }
@@ -174,13 +170,6 @@ impl ValueReader {
     }
 }
 
-/// A decoder of codes of up to 8, or of up to 16 bits.
-#[derive(Clone)]
-enum FormatDecoder {
-    Narrow(Decoder<u8>),
-    Wide(Decoder<u16>),
-}
-
 /// How the codes of a format of up to 16 bits are read.
 #[derive(Clone)]
 enum CodeValues {
@@ -200,11 +189,7 @@ impl CodeValues {
     fn new(format: &Format) -> CodeValues {
         let values: Vec<f64> = (0..=format.code_mask()).map(|code| format.to_f64(code)).collect();
         let fits = values.iter().all(|value| value.is_nan() || f64::from(*value as f32) == *value);
-        let decoder = match format.bits {
-            _ if !fits => None,
-            ..=8 => Decoder::new(format).ok().map(FormatDecoder::Narrow),
-            _ => Decoder::new(format).ok().map(FormatDecoder::Wide),
-        };
+        let decoder = if fits { FormatDecoder::new(format).ok() } else { None };
         decoder.map_or_else(|| CodeValues::Table(Arc::new(values)), CodeValues::Decoder)
     }
 

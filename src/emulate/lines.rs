@@ -3,10 +3,8 @@
 use super::{Slices, Split, SplitPart};
 use crate::{
     base::vectors::vectorised,
-    format::{
-        Format, Overflow, Rounding,
-        slices::{Decoder, Encoder},
-    },
+    convert::{FormatDecoder, FormatEncoder},
+    format::{Format, Overflow, Rounding},
 };
 
 /// The exponent of the smallest number of f32 other than zero.
@@ -25,9 +23,9 @@ pub(super) enum LineSplitter {
 }
 
 /// Codes of a format of up to 16 bits, and back.
-pub(super) enum Coder {
-    Narrow(Encoder<u8>, Decoder<u8>),
-    Wide(Encoder<u16>, Decoder<u16>),
+pub(super) struct Coder {
+    encoder: FormatEncoder,
+    decoder: FormatDecoder,
 }
 
 impl LineSplitter {
@@ -87,11 +85,8 @@ impl LineSplitter {
 
 impl Coder {
     fn new(format: &Format, rounding: Rounding, overflow: Overflow) -> Option<Coder> {
-        match format.bits {
-            ..=8 => Some(Coder::Narrow(Encoder::new(format, rounding, overflow).ok()?, Decoder::new(format).ok()?)),
-            9..=16 => Some(Coder::Wide(Encoder::new(format, rounding, overflow).ok()?, Decoder::new(format).ok()?)),
-            _ => None,
-        }
+        let encoder = FormatEncoder::new(format, rounding, overflow).ok()?;
+        Some(Coder { encoder, decoder: FormatDecoder::new(format).ok()? })
     }
 
     /// For a part: where what it stands for, and what it leaves of a number of f32, are numbers of f32.
@@ -104,21 +99,9 @@ impl Coder {
 
     /// Writes the codes of values, and the numbers that they stand for; whether all are numbers.
     fn encode(&self, values: &[f32], bytes: &mut [u8], numbers: &mut [f32]) -> bool {
-        let missing = match self {
-            Coder::Narrow(encoder, decoder) => {
-                let missing = encoder.encode(values, bytes);
-                decoder.decode(bytes, numbers);
-                missing
-            }
-            Coder::Wide(encoder, decoder) => {
-                let mut codes = vec![0u16; values.len()];
-                let missing = encoder.encode(values, &mut codes);
-                decoder.decode(&codes, numbers);
-                bytes.as_chunks_mut().0.iter_mut().zip(&codes).for_each(|(place, code)| *place = code.to_le_bytes());
-                missing
-            }
-        };
-        missing == 0 && numbers.iter().all(|number| number.is_finite())
+        let missing = self.encoder.encode(values, None, bytes);
+        self.decoder.decode(bytes, numbers);
+        missing.is_ok_and(|count| count == 0) && numbers.iter().all(|number| number.is_finite())
     }
 }
 

@@ -1,44 +1,37 @@
 //! Agreement bit by bit, as an experiment.
 
-use serde::{Deserialize, Deserializer, de::Error as _};
+use serde::Deserialize;
 
-use super::{Experiment, Options, Score, finding::Condition, finding::FindingResult, table};
+use super::{ExperimentRun, finding::Condition, finding::FindingResult, table};
 use crate::{
     Result,
-    device::Device,
     inputs::{Draw, Op},
     isa::Instruction,
     probe::{
         bit_table::{self, Compared},
         bits::{self, BitRequest, BitResult, FRACTION, OperandValues},
     },
-    report::Report,
 };
 
-/// Sums of products, bit by bit beside other computations of them.
+/// Sums of products, compared bit by bit with other computations.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BitTable {
     /// The instruction.
-    #[serde(deserialize_with = "super::file::instruction")]
+    #[serde(deserialize_with = "super::keys::instruction")]
     pub instruction: Instruction,
-    /// How many products are summed: those of the operation.
-    #[serde(deserialize_with = "super::file::named")]
+    /// The operation, which sets the number of products.
+    #[serde(deserialize_with = "super::keys::named")]
     pub op: Op,
-    /// What operands are drawn from.
-    #[serde(deserialize_with = "draw")]
+    /// The distribution of the operands.
+    #[serde(deserialize_with = "super::keys::draw")]
     pub values: Draw,
-    /// Samples.
+    /// Number of samples, from 1 to 2^32.
     pub samples: u64,
 }
 
-/// A distribution by its text.
-pub(super) fn draw<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Draw, D::Error> {
-    Draw::parse(&String::deserialize(deserializer)?).map_err(D::Error::custom)
-}
-
 impl BitTable {
-    /// What is wrong that the types cannot say.
+    /// A defect that the types admit.
     pub(super) fn defect(&self) -> Option<String> {
         match bits::check(&self.instruction) {
             Err(error) => Some(format!("[bits]: {error}")),
@@ -48,14 +41,8 @@ impl BitTable {
 }
 
 /// Compares sums on every device with the other computations, and checks the findings about them.
-pub(super) fn run(
-    experiment: &Experiment,
-    plan: &BitTable,
-    devices: &mut [Box<dyn Device>],
-    options: Options,
-    report: &mut Report,
-    score: &mut Score,
-) -> Result<()> {
+pub(super) fn run(plan: &BitTable, run: &mut ExperimentRun) -> Result<()> {
+    let ExperimentRun { experiment, devices, options, report, score, .. } = run;
     let values = OperandValues::Drawn(plan.values);
     let (mut compared, mut findings, mut untestable) = (Vec::new(), Vec::new(), Vec::new());
     let outcome = devices.iter_mut().try_for_each(|device| {
@@ -75,10 +62,7 @@ pub(super) fn run(
         let outcome = bits::run_until(device.as_mut(), evaluator.as_ref(), &request, None, &mut results);
         for result in results {
             for finding in experiment.findings.iter().filter(|_| outcome.is_ok()) {
-                if let Some(found) = finding.check.of_bits(&result) {
-                    score.finding(found.holds, counts && finding.accepted.is_none());
-                    findings.push(table::finding((&name, counts), finding, &found));
-                }
+                findings.extend(score.finding((&name, counts), finding, finding.check.of_bits(&result)));
             }
             compared.push(Compared {
                 instruction: instruction.name.clone(),
@@ -90,14 +74,14 @@ pub(super) fn run(
         outcome
     });
     report.notes.push(bit_table::note());
-    report.tables.extend(table::findings(findings).filled());
+    report.tables.extend(table::findings(findings));
     report.tables.extend(table::untestable(untestable));
     report.tables.extend(bit_table::tables(&compared));
     outcome
 }
 
 impl Condition {
-    /// Whether the condition holds of bits; `None` if it is about something else.
+    /// Result of the condition for bits; `None` if it is about something else.
     fn of_bits(&self, result: &BitResult) -> Option<FindingResult> {
         let Condition::BitsAgree { reference, bits, at_least, at_most, near } = self else { return None };
         let own = result.agreements.iter().find(|own| own.reference == *reference)?;

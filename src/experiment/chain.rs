@@ -1,25 +1,18 @@
-//! Running the chains of an experiment, and checking its findings.
+//! Chains of an experiment, and the findings about them.
 
-use super::{ChainFigure, Experiment, Options, Score, table};
+use super::{ChainFigure, Experiment, ExperimentRun, table};
 use crate::{
     Result, Stage,
     chain::{self, ChainRequest, Curve},
     device::{Device, Execution},
     inputs::Init,
     isa::Instruction,
-    report::Report,
+    report::Table,
 };
 
-/// Computes the curves on every device, and adds their tables and those of the findings.
-pub(super) fn run(
-    experiment: &Experiment,
-    declared: &ChainFigure,
-    devices: &mut [Box<dyn Device>],
-    options: Options,
-    report: &mut Report,
-    score: &mut Score,
-    progress: &mut dyn FnMut(Stage),
-) -> Result<()> {
+/// Computes the curves on every device; adds their tables and the tables of the findings.
+pub(super) fn run(declared: &ChainFigure, run: &mut ExperimentRun) -> Result<()> {
+    let ExperimentRun { experiment, devices, options, report, score, progress } = run;
     let curves = declared.instructions.iter().flat_map(|i| [Init::Low, Init::Fp32].map(|init| (i.clone(), init)));
     let plan = ChainRequest {
         curves: curves.collect(),
@@ -45,15 +38,14 @@ pub(super) fn run(
                 finding.check.instructions().into_iter().find(|name| !declared.iter().any(|i| i.name == **name));
             if let Some(lacking) = lacking {
                 untestable.push(table::untestable_finding(name, finding, lacking));
-            } else if let Some(found) = finding.check.of_curves(&renamed) {
-                score.finding(found.holds, *counts && finding.accepted.is_none());
-                findings.push(table::finding((name, *counts), finding, &found));
+            } else {
+                findings.extend(score.finding((name, *counts), finding, finding.check.of_curves(&renamed)));
             }
         }
     }
     let names: Vec<&str> = computed.iter().map(|own| own.name.as_str()).collect();
     report.answer = chain::table::answer(&ends, &names);
-    report.tables.extend(table::findings(findings).filled());
+    report.tables.extend(table::findings(findings));
     report.tables.extend(table::untestable(untestable));
     report.tables.extend([chain::table::curve_table(ends), chain::table::point_table(points)]);
     outcome?;
@@ -63,7 +55,8 @@ pub(super) fn run(
             let pair = move |x: &Curve| Some(table::curve_pair(&first.name, &other.name, x, same(x)?));
             first.curves.iter().filter_map(pair)
         });
-        report.tables.extend(table::curve_pairs(rows.collect()).filled());
+        let title = "Devices compared: every number of a curve, and the largest relative difference of its mean errors";
+        report.tables.extend(Table::of(title, rows).filled());
     }
     Ok(())
 }
@@ -71,17 +64,17 @@ pub(super) fn run(
 /// The curves on a device.
 struct OnDevice {
     name: String,
-    /// Whether they decide if the claims hold.
+    /// Their findings decide the exit status.
     counts: bool,
-    /// The instruction of each, as the experiment declares it; the device may have executed what stands for it.
+    /// The instruction of each curve in the file; the device may have executed a substitute.
     declared: Vec<Instruction>,
     executions: Vec<Execution>,
     curves: Vec<Curve>,
-    /// Whether they are all there, in their full length.
+    /// All curves have their full length.
     complete: bool,
 }
 
-/// Adds the curves on a device: of what it executes for each that it can.
+/// Adds the curves of the instructions that a device has, or has a substitute for.
 fn compute(
     experiment: &Experiment,
     plan: &ChainRequest,

@@ -1,17 +1,18 @@
-//! Published latencies and rates of instructions, beside those measured here.
+//! Published latencies and rates of instructions, compared with measured ones.
 
-use serde::{Deserialize, Deserializer, de::Error as _};
+use serde::Deserialize;
 
-use super::{Experiment, Printed, Score, Verdict, file};
+use super::{ExperimentRun, Printed, Verdict, keys, verdict::why};
 use crate::{
-    Error, Result, Stage,
+    Result, Stage,
+    base::available::if_available,
     cost::{self, CostRequest, Point},
-    device::{Device, SHARED_LOADS, SharedLoad, TimedOperands},
+    device::{Device, TimedOperands, SharedLoad},
     isa::Instruction,
-    report::{Report, Table},
+    report::Table,
 };
 
-/// A figure is reproduced if it is this near to the published one.
+/// Relative difference up to which a figure is reproduced.
 const NEAR: f64 = 0.05;
 
 /// Published costs.
@@ -28,14 +29,14 @@ pub struct CostTable {
 #[serde(deny_unknown_fields)]
 pub struct CostCell {
     /// The instruction.
-    #[serde(default, deserialize_with = "instruction")]
+    #[serde(default, deserialize_with = "keys::some_instruction")]
     pub instruction: Option<Instruction>,
     /// The load.
-    #[serde(default, deserialize_with = "load")]
+    #[serde(default, deserialize_with = "keys::load")]
     pub load: Option<SharedLoad>,
     /// Clocks of one run, as printed.
     pub latency: Option<Printed>,
-    /// By warps and independent runs.
+    /// Published points.
     #[serde(default)]
     pub points: Vec<PrintedPoint>,
     /// 10^12 operations a second of the whole device, as printed.
@@ -46,7 +47,7 @@ pub struct CostCell {
     pub accepted: Option<String>,
 }
 
-/// A published point.
+/// A published measurement, by warps and independent runs.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PrintedPoint {
@@ -60,19 +61,6 @@ pub struct PrintedPoint {
     pub rate: Printed,
 }
 
-fn instruction<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<Instruction>, D::Error> {
-    file::instruction(deserializer).map(Some)
-}
-
-fn load<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<SharedLoad>, D::Error> {
-    let name = String::deserialize(deserializer)?;
-    let known = SHARED_LOADS.iter().find(|load| load.name == name).copied();
-    let names = || SHARED_LOADS.iter().map(|load| load.name).collect::<Vec<_>>().join("; ");
-    known
-        .map(Some)
-        .ok_or_else(|| D::Error::custom(format!("'{name}' is no load that is timed; those are: {}", names())))
-}
-
 crate::rows! {
     /// A published latency or rate, measured on a device.
     pub struct CostCellRow in "cost_cells" {
@@ -80,7 +68,7 @@ crate::rows! {
         subject: String => shown("instruction").essential(),
         /// The device.
         device: String => shown("device").if_varied().essential(),
-        /// What the figure is.
+        /// The name of the figure.
         figure: String => shown("figure").essential(),
         /// The unit of both.
         unit: &'static str => shown("unit"),
@@ -98,7 +86,7 @@ crate::rows! {
 }
 
 impl CostTable {
-    /// What is wrong that the types cannot say.
+    /// A defect that the types admit.
     pub(super) fn defect(&self) -> Option<String> {
         let both = self.cells.iter().any(|cell| cell.instruction.is_some() == cell.load.is_some());
         both.then(|| "[cost]: a cell needs an instruction or a load, and not both".into())
@@ -110,7 +98,7 @@ impl CostTable {
     }
 }
 
-/// What was measured for a cell; nothing on a device that has no cost, or lacks the instruction.
+/// Measurements of a cell.
 struct CellCost {
     points: Vec<Point>,
     latency: Option<f64>,
@@ -124,24 +112,23 @@ impl CostCell {
     }
 
     fn measure(&self, device: &mut dyn Device) -> Result<Option<CellCost>> {
-        let unavailable = |error: Error| if error.is_unavailable() { Ok(None) } else { Err(error) };
         if let Some(instruction) = &self.instruction {
             let values = TimedOperands::Random;
             let request = CostRequest { instructions: vec![instruction.clone()], values, sustained: None };
             let mut done = Vec::new();
-            if let Err(error) = cost::run(device, &request, &mut done, &mut |_| ()) {
-                return unavailable(error);
-            }
-            let found =
-                |cost: cost::Cost| CellCost { points: cost.points, latency: cost.latency, tera: Some(cost.whole.tera) };
-            return Ok(done.into_iter().next().map(found));
+            let found = if_available(cost::run(device, &request, &mut done, &mut |_| ()))?.and(done.pop());
+            return Ok(found.map(|own| CellCost {
+                points: own.points,
+                latency: own.latency,
+                tera: Some(own.whole.tera),
+            }));
         }
         let mut done = Vec::new();
         cost::loads(device, self.load.as_slice(), &mut done)?;
-        Ok(done.into_iter().next().map(|cost| CellCost { points: cost.points, latency: cost.latency, tera: None }))
+        Ok(done.pop().map(|own| CellCost { points: own.points, latency: own.latency, tera: None }))
     }
 
-    /// Each figure: what it is, its unit, as printed, as measured.
+    /// Each figure: name, unit, printed, measured.
     fn figures(&self, found: Option<&CellCost>) -> Vec<(String, &'static str, &Printed, Option<f64>)> {
         let mut figures = Vec::new();
         if let Some(latency) = &self.latency {
@@ -163,14 +150,8 @@ impl CostCell {
 }
 
 /// Measures on every device, and adds the table.
-pub(super) fn run(
-    experiment: &Experiment,
-    plan: &CostTable,
-    devices: &mut [Box<dyn Device>],
-    report: &mut Report,
-    score: &mut Score,
-    progress: &mut dyn FnMut(Stage),
-) -> Result<()> {
+pub(super) fn run(plan: &CostTable, run: &mut ExperimentRun) -> Result<()> {
+    let ExperimentRun { experiment, devices, report, score, progress, .. } = run;
     let mut rows = Vec::new();
     let outcome = devices.iter_mut().try_for_each(|device| {
         let counts = experiment.counts(device.as_ref());
@@ -198,19 +179,14 @@ pub(super) fn run(
                         }
                         Some(_) => format!("reproduced: within {} %", NEAR * 100.0),
                     },
-                    why: cell
-                        .accepted
-                        .clone()
-                        .or(cell.explanation.clone())
-                        .filter(|_| verdict == Some(Verdict::Differs)),
+                    why: why(verdict, &cell.accepted, &cell.explanation),
                 });
             }
             Ok(())
         })
     });
-    report.notes.push(
-        "The sources join the warps after every round of independent runs; here they are not joined, so that the unit alone is measured.".into(),
-    );
+    let note = "The sources join the warps after every round of independent runs. Here warps are not joined, so the unit alone is measured.";
+    report.notes.push(note.into());
     report.tables.push(Table::of("Published costs", rows));
     outcome
 }

@@ -1,10 +1,15 @@
-//! Published experiments as data: a file declares a table or figure of the literature, and running it sets each published
-//! figure beside the one measured here.
+//! Published tables and figures as data, compared with measurements.
 //!
-//! A file (TOML) has a `source` and a `title`, what to run (`profile`: probes of single operations; `chain`: chain
-//! matrix multiplication; `products`: errors of matrix products against k; `splitting`: products by schemes; `integers`: products of
-//! integers by their digits; `bits`: agreement bit by bit; `cost`: latencies and rates; `formats`: a table of formats), the published cells as printed, and the
-//! findings that have to hold.
+//! A TOML file has a `source`, a `title`, the published cells as printed, the findings that have to hold, and what to run:
+//!
+//! - `profile`: probes of single operations;
+//! - `chain`: chain matrix multiplication;
+//! - `products`: errors of matrix products against k;
+//! - `splitting`: products by schemes;
+//! - `integers`: products of integers by their digits;
+//! - `bits`: agreement bit by bit;
+//! - `cost`: latencies and rates;
+//! - `formats`: a table of formats.
 
 mod bits;
 mod chain;
@@ -12,6 +17,7 @@ mod cost;
 mod file;
 mod finding;
 mod integers;
+mod keys;
 mod operands;
 mod power;
 mod products;
@@ -48,9 +54,19 @@ pub struct Options {
     pub published_samples: Option<u64>,
 }
 
-/// Runs `experiment` on every device with the same inputs, and fills `report`: its answer, tables, notes and whether all that is claimed
-/// holds. Whatever ends the work, the report has the cells that were measured until then, and findings about what is complete.
-/// `progress` is told what comes next.
+/// A run of an experiment, as its parts share it.
+struct ExperimentRun<'a> {
+    experiment: &'a Experiment,
+    devices: &'a mut [Box<dyn Device>],
+    options: Options,
+    report: &'a mut Report,
+    score: Score,
+    progress: &'a mut dyn FnMut(Stage),
+}
+
+/// Runs `experiment` on every device with the same inputs, and fills `report`: answer, tables, notes, and whether the claims hold.
+/// An interrupted run reports the cells that it has, and the findings about complete data.
+/// `progress` is called before each step.
 ///
 /// # Errors
 /// Those of the devices; before any work, a device that has none of the instructions; [`Error::Interrupted`].
@@ -74,8 +90,9 @@ pub fn run(
     report.seed = Some(options.seed);
     report.device = devices.first().map(|device| device.identity().clone());
     report.notes.extend(table::notes(experiment, options));
-    let mut score = Score::default();
-    let outcome = parts(experiment, devices, options, report, &mut score, progress);
+    let mut run = ExperimentRun { experiment, devices, options, report, score: Score::default(), progress };
+    let outcome = parts(&mut run);
+    let ExperimentRun { devices, report, score, .. } = run;
     let names = devices.iter().map(|device| &device.identity().name);
     report.answer = score.answer(&names.collect::<Vec<_>>()).or(report.answer.take());
     report.holds &= score.holds();
@@ -85,37 +102,31 @@ pub fn run(
     outcome
 }
 
-fn parts(
-    experiment: &Experiment,
-    devices: &mut [Box<dyn Device>],
-    options: Options,
-    report: &mut Report,
-    score: &mut Score,
-    progress: &mut dyn FnMut(Stage),
-) -> Result<()> {
+fn parts(run: &mut ExperimentRun) -> Result<()> {
+    let experiment = run.experiment;
     if let Some(FormatTable::MatrixCores) = experiment.formats {
-        catalogue::published(report);
+        catalogue::published(run.report);
     }
     if let Some(plan) = &experiment.profile {
-        profile::run(experiment, plan, devices, options, report, score)?;
+        profile::run(plan, run)?;
     }
     if let Some(plan) = &experiment.chain {
-        chain::run(experiment, plan, devices, options, report, score, progress)?;
+        chain::run(plan, run)?;
     }
     if let Some(plan) = &experiment.bits {
-        bits::run(experiment, plan, devices, options, report, score)?;
+        bits::run(plan, run)?;
     }
     if let Some(plan) = &experiment.splitting {
-        splitting::run(experiment, plan, devices, options, report, score, progress)?;
+        splitting::run(plan, run)?;
     }
     if let Some(plan) = &experiment.cost {
-        cost::run(experiment, plan, devices, report, score, progress)?;
+        cost::run(plan, run)?;
     }
     if let Some(plan) = &experiment.integers {
-        integers::run(plan, devices, options, report, score, progress)?;
+        integers::run(plan, run)?;
     }
     if let Some(plan) = &experiment.products {
-        products::run(plan, devices, options, report, progress)?;
+        products::run(plan, run)?;
     }
     Ok(())
 }

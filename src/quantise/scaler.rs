@@ -8,10 +8,11 @@ use super::{
 use crate::{
     Error, Result,
     base::vectors::vectorised,
+    convert::{FormatDecoder, FormatEncoder},
     format::{
         Format, Overflow, Real, Rounding,
         block::{BlockFormat, Dequantizer, Quantizer, VectorQuantizer, find_rule},
-        slices::{self, BlockedSlice, Decoder, Encoder, largest_finite, nearest_f32},
+        slices::{self, BlockedSlice, largest_finite, nearest_f32},
     },
 };
 
@@ -22,51 +23,32 @@ const CANDIDATES: i32 = 16;
 /// By how much a value may be beyond the largest number times the scale, which are both rounded, before it counts as saturated.
 const ROUNDED: f32 = 1.0 + 4.0 * f32::EPSILON;
 
-/// Codes of a format of up to 16 bits, and back.
-pub(super) enum Coder {
-    Narrow(Encoder<u8>, Decoder<u8>),
-    Wide(Encoder<u16>, Decoder<u16>),
+/// Rounding to the numbers of a format of up to 16 bits.
+pub(super) struct Rounder {
+    format: &'static Format,
+    encoder: FormatEncoder,
+    decoder: FormatDecoder,
 }
 
-impl Coder {
-    fn new(format: &Format, rounding: Rounding, symmetric: bool) -> Result<Coder> {
-        Ok(match format.bits {
-            ..=8 => {
-                let encoder = Encoder::new(format, rounding, Overflow::Saturate)?;
-                Coder::Narrow(if symmetric { encoder.symmetric() } else { encoder }, Decoder::new(format)?)
-            }
-            _ => Coder::Wide(Encoder::new(format, rounding, Overflow::Saturate)?, Decoder::new(format)?),
-        })
+impl Rounder {
+    fn new(format: &'static Format, rounding: Rounding, symmetric: bool) -> Result<Rounder> {
+        let encoder = FormatEncoder::new(format, rounding, Overflow::Saturate)?;
+        let encoder = if symmetric { encoder.symmetric() } else { encoder };
+        Ok(Rounder { format, encoder, decoder: FormatDecoder::new(format)? })
     }
 
-    /// The numbers of the format that `values` are rounded to; with random bits for each, where the rounding is stochastic.
-    fn rounded(&self, values: &[f32], random: Option<&[u64]>, results: &mut [f32]) -> Result<()> {
-        match self {
-            Coder::Narrow(encoder, decoder) => round(encoder, decoder, values, random, results),
-            Coder::Wide(encoder, decoder) => round(encoder, decoder, values, random, results),
-        }
+    /// Writes the numbers that `values` are rounded to; `random` has the random bits of stochastic rounding, one word a value.
+    fn round(&self, values: &[f32], random: Option<&[u64]>, results: &mut [f32]) -> Result<()> {
+        let mut codes = vec![0; values.len() * self.format.bytes()];
+        self.encoder.encode(values, random, &mut codes)?;
+        self.decoder.decode(&codes, results);
+        Ok(())
     }
-}
-
-fn round<C: slices::SliceElement + Default + Clone>(
-    encoder: &Encoder<C>,
-    decoder: &Decoder<C>,
-    values: &[f32],
-    random: Option<&[u64]>,
-    results: &mut [f32],
-) -> Result<()> {
-    let mut codes = vec![C::default(); values.len()];
-    match random {
-        Some(random) => encoder.encode_randomly(values, random, &mut codes)?,
-        None => encoder.encode(values, &mut codes),
-    };
-    decoder.decode(&codes, results);
-    Ok(())
 }
 
 /// How the panels of one tensor are quantised.
 pub(super) struct Scaler<'a> {
-    coder: Coder,
+    rounder: Rounder,
     /// The largest number of the format and the smallest normal one, before the scale.
     limits: Limits,
     /// Values of a run.
@@ -165,7 +147,7 @@ impl<'a> Scaler<'a> {
                     ),
                     _ => (PLAIN_RUN, ScaleSource::Unscaled),
                 };
-                Ok(Scaler { coder: Coder::new(format, rounding, false)?, limits: limits(format), length, kind })
+                Ok(Scaler { rounder: Rounder::new(format, rounding, false)?, limits: limits(format), length, kind })
             }
             (QuantisationTarget::Blocks { .. }, None) => unreachable!("a block format has a quantizer"),
         }
@@ -186,7 +168,7 @@ impl<'a> Scaler<'a> {
         let tried = if scale == BlockScale::LeastError { 2 * octave } else { 0 };
         let by_hand = tried > 0 || matches!(rounding, Rounding::Sr { .. });
         Ok(Scaler {
-            coder: Coder::new(format.element.format, rounding, format.element.symmetric)?,
+            rounder: Rounder::new(format.element.format, rounding, format.element.symmetric)?,
             limits: limits(format.element.format),
             length: format.length,
             kind: ScaleSource::Blocks(Box::new(BlockScaler { quantizer: vectorised, dequantizer, by_hand, tried })),
@@ -206,7 +188,7 @@ impl<'a> Scaler<'a> {
         let largest = nearest_f32(format, format.largest(false));
         let scales = groups.largest.iter().map(|amax| plain_scale(rule, *amax, largest)).collect();
         Ok(Scaler {
-            coder: Coder::new(format, rounding, false)?,
+            rounder: Rounder::new(format, rounding, false)?,
             limits: limits(format),
             length: PLAIN_RUN,
             kind: ScaleSource::Rows { groups, scales },
@@ -302,12 +284,12 @@ impl<'a> Scaler<'a> {
                 divide(from, self.length, scales, to);
             }
             let mut rounded = vec![0.0; values.len()];
-            self.coder.rounded(&quotients, panel.random, &mut rounded)?;
+            self.rounder.round(&quotients, panel.random, &mut rounded)?;
             for ((from, to), scales) in self.stretches(panel, &rounded, &mut values, &scales) {
                 slices::scale(from, BlockedSlice { length: self.length, each: scales }, 1.0, to);
             }
         } else {
-            self.coder.rounded(panel.values, panel.random, &mut values)?;
+            self.rounder.round(panel.values, panel.random, &mut values)?;
         }
         Ok(self.with_losses(panel, values, scales))
     }

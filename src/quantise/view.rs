@@ -5,7 +5,8 @@ use std::ops::Range;
 use crate::{
     Error, Result,
     array::{ArrayFile, Content, StreamedArray},
-    format::{Encoding, Format, slices::Decoder},
+    convert::FormatDecoder,
+    format::{Encoding, Format},
 };
 
 /// Values of a panel, about: few enough to stay in a cache, and in memory that was used before.
@@ -67,8 +68,7 @@ impl RowShape {
 enum Elements {
     Single,
     Double,
-    Narrow(Decoder<u8>),
-    Wide(Decoder<u16>),
+    Codes(FormatDecoder),
     /// Integers of this many bytes.
     Integers {
         bytes: usize,
@@ -160,11 +160,7 @@ impl<'a> RowView<'a> {
                     }
                 }
             }
-            Elements::Narrow(decoder) => decoder.decode(bytes, values),
-            Elements::Wide(decoder) => {
-                let codes: Vec<u16> = bytes.as_chunks().0.iter().map(|word| u16::from_le_bytes(*word)).collect();
-                decoder.decode(&codes, values);
-            }
+            Elements::Codes(decoder) => decoder.decode(bytes, values),
             Elements::Integers { bytes: width, signed } => {
                 for (value, word) in values.iter_mut().zip(bytes.chunks_exact(*width)) {
                     let mut whole = [0; 8];
@@ -186,8 +182,7 @@ fn elements(array: &StreamedArray) -> Result<Elements> {
         Content::Format(Format { encoding: Encoding::Integer { signed }, .. }) => {
             Ok(Elements::Integers { bytes: array.width, signed: *signed })
         }
-        Content::Format(format) if format.bits <= 8 => Ok(Elements::Narrow(Decoder::new(format)?)),
-        Content::Format(format) => Ok(Elements::Wide(Decoder::new(format)?)),
+        Content::Format(format) => Ok(Elements::Codes(FormatDecoder::new(format)?)),
         Content::Unsigned(bytes) => Ok(Elements::Integers { bytes, signed: false }),
         Content::Other(name) => Err(Error::request(format!("array '{}': its type {name} is not read", array.name))),
     }
