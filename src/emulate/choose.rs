@@ -1,27 +1,29 @@
-//! The instruction that computes a sum.
+//! Choice of the instruction for each sum of a scheme.
 
 use super::{Scheme, Sum};
 use crate::{
     Error, Result,
+    base::{available::if_available, distinct::distinct},
     device::{Device, ExecutionKind},
     isa::{self, Instruction},
 };
 
-/// The families that are asked for first, in this order; then all others, in the order of the tables.
+/// Preferred families, in this order; the others follow in the order of the tables.
 const FAMILIES: [&str; 4] = ["mma", "mfma", "wmma", "wgmma"];
 
-/// A scheme on a device: the instruction of each sum, and how they are executed.
+/// A scheme on a device: the instruction of each sum, and the kinds of execution.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unit {
     /// The instructions, one for each sum.
     pub instructions: Vec<Instruction>,
-    /// How the device executes them: different kinds once each.
+    /// The kinds of execution, each once.
     pub executions: Vec<ExecutionKind>,
 }
 
 impl Unit {
-    /// What computes a scheme on a device: of `like` the shape, if one is named, else the first that the device has: mma, mfma, wmma, wgmma,
-    /// others, each with the largest k first.
+    /// The instructions of a scheme on a device: the shape of `like`, or the first that the device has.
+    ///
+    /// The order is mma, mfma, wmma, wgmma, others; within a family the largest k comes first.
     ///
     /// # Errors
     /// A request error: a format that `like` lacks, or a device that has no instruction; the errors of the device.
@@ -43,6 +45,26 @@ impl Unit {
         }
         Ok(unit)
     }
+
+    /// For each scheme and device its unit; `None` where the device lacks an instruction.
+    ///
+    /// # Errors
+    /// The others of [`Unit::of`].
+    pub fn of_each(
+        schemes: &[Scheme],
+        devices: &mut [Box<dyn Device>],
+        like: Option<&Instruction>,
+    ) -> Result<Vec<Vec<Option<Unit>>>> {
+        let mut of_scheme = |scheme: &Scheme| {
+            devices.iter_mut().map(|device| if_available(Unit::of(scheme, device.as_mut(), like))).collect()
+        };
+        schemes.iter().map(&mut of_scheme).collect()
+    }
+
+    /// The names of the instructions, each once.
+    pub(crate) fn names(&self) -> Vec<String> {
+        distinct(self.instructions.iter().map(|instruction| instruction.name.clone()))
+    }
 }
 
 /// Whether an instruction computes a sum of a scheme.
@@ -56,7 +78,7 @@ fn computes(scheme: &Scheme, sum: &Sum, i: &Instruction) -> bool {
         && !i.xor
 }
 
-/// The instruction itself; of integers, that of its shape which multiplies the digits of a sum.
+/// The instruction itself; for integers, the instruction of its shape that multiplies the digits of a sum.
 fn of_shape(scheme: &Scheme, sum: &Sum, like: &Instruction) -> Result<Instruction> {
     let shape = |i: &Instruction| (i.family().to_string(), i.m, i.n, i.k);
     let alike = |i: &&Instruction| scheme.is_integer() && shape(i) == shape(like);
@@ -70,16 +92,14 @@ fn of_shape(scheme: &Scheme, sum: &Sum, like: &Instruction) -> Result<Instructio
     })
 }
 
-/// The first that the device has.
+/// The first instruction that the device has.
 fn first(scheme: &Scheme, sum: &Sum, device: &mut dyn Device) -> Result<Instruction> {
     let rank = |i: &Instruction| FAMILIES.iter().position(|family| *family == i.family()).unwrap_or(FAMILIES.len());
     let mut candidates: Vec<&Instruction> = isa::all().iter().filter(|i| computes(scheme, sum, i)).collect();
     candidates.sort_by_key(|i| (rank(i), std::cmp::Reverse(i.k)));
     for candidate in candidates {
-        match device.has(candidate) {
-            Ok(()) => return Ok(candidate.clone()),
-            Err(error) if error.is_unavailable() => (),
-            Err(error) => return Err(error),
+        if if_available(device.has(candidate))?.is_some() {
+            return Ok(candidate.clone());
         }
     }
     let [a, b] = scheme.formats(sum);

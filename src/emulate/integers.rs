@@ -7,17 +7,34 @@ use crate::{
     gemm::Matrix,
 };
 
-/// What the elements of a product of integers in s32 came to.
+/// Outcome of a product of integers in s32, in elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Integers {
-    /// Elements of which s32 holds the exact sum.
+    /// Elements whose exact sum s32 holds.
     pub held: usize,
-    /// Those of them that are the exact sum.
+    /// Elements among them that equal it.
     pub exact: usize,
-    /// Elements of which s32 does not hold the exact sum.
+    /// Elements whose exact sum s32 does not hold.
     pub beyond: usize,
-    /// Those of them that are the exact sum modulo 2^32.
+    /// Elements among them that equal it modulo 2^32.
     pub wrapped: usize,
+}
+
+impl Integers {
+    /// Every element is exact, or exact modulo 2^32 where s32 does not hold it.
+    pub fn hold(&self) -> bool {
+        self.exact == self.held && self.wrapped == self.beyond
+    }
+
+    /// The counts of both.
+    pub(crate) fn with(self, other: Integers) -> Integers {
+        Integers {
+            held: self.held + other.held,
+            exact: self.exact + other.exact,
+            beyond: self.beyond + other.beyond,
+            wrapped: self.wrapped + other.wrapped,
+        }
+    }
 }
 
 /// The exact products of two matrices of integers, row by row.
@@ -49,8 +66,7 @@ pub(super) fn compared(d: &Matrix, exact: &[i64]) -> Integers {
     counts
 }
 
-/// The smallest number of terms of which s32 does not hold every sum, and the sum of so many of the most extreme products; `None` of a
-/// scheme that multiplies no integers.
+/// The smallest number of terms at which s32 can wrap, and the sum of as many extreme products; `None` for a scheme without integers.
 pub fn first_wrap(scheme: &Scheme) -> Option<(u64, i64)> {
     let (Split::Digits(a), Split::Digits(b)) = (&scheme.a, &scheme.b) else { return None };
     let ((a, x), (b, y)) = (a.range(), b.range());

@@ -2,13 +2,13 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use serde::{Deserialize, Deserializer, de::Error as _};
+use serde::Deserialize;
 
-use super::{BitTable, CostTable, IntegerTable, Printed, SplittingFigure, finding::Condition};
+use super::{BitTable, CostTable, IntegerTable, Printed, SplittingFigure, finding::Condition, keys};
 use crate::{
     Error, Result,
     arithmetic::shipped,
-    base::{named::Named, nearest::nearest, text},
+    base::{available::if_available, nearest::nearest, text},
     chain::{self, Scaling},
     device::{Device, Generation},
     gemm::{
@@ -16,7 +16,7 @@ use crate::{
         library::{Values, checked_shape},
     },
     inputs::{Init, Op},
-    isa::{self, Instruction},
+    isa::Instruction,
     probe,
 };
 
@@ -26,21 +26,21 @@ use crate::{
 pub struct Experiment {
     /// Authors, title, and which table or figure.
     pub source: String,
-    /// What it shows.
+    /// Title: the quantity that it shows.
     pub title: String,
     /// The device that the published figures were measured on.
     pub published_on: String,
-    /// Sentences that the reader must know: what the source leaves open, and what was assumed.
+    /// Notes for the reader: open points of the source, and assumptions.
     #[serde(default)]
     pub remarks: Vec<String>,
-    /// The devices that run it where none are named: the generations that it is about.
+    /// Devices of a run without `--device`: the generations of the source.
     #[serde(default)]
     pub devices: Vec<String>,
-    /// The generations (models) whose devices decide the exit status; others are there to be compared. Empty: all do.
+    /// Generations (models) whose devices decide the exit status; empty: all devices.
     #[serde(default)]
     pub generations: Vec<String>,
-    /// What a device executes instead of an instruction that it lacks: the first of these that it has.
-    #[serde(default, deserialize_with = "alternatives")]
+    /// Substitutes for an instruction that a device lacks: the first that it has.
+    #[serde(default, deserialize_with = "keys::alternatives")]
     pub instead: BTreeMap<String, Vec<Instruction>>,
     /// Probes of single operations.
     pub profile: Option<ProfileTable>,
@@ -56,9 +56,9 @@ pub struct Experiment {
     pub bits: Option<BitTable>,
     /// Latencies and rates.
     pub cost: Option<CostTable>,
-    /// The published table of formats, of which there is one.
+    /// The published table of formats.
     pub formats: Option<FormatTable>,
-    /// What has to hold.
+    /// Claims that have to hold.
     #[serde(default, rename = "finding")]
     pub findings: Vec<Finding>,
 }
@@ -69,51 +69,51 @@ pub struct Experiment {
 pub struct ProfileTable {
     /// Samples of each probe.
     pub samples: u64,
-    /// How many samples the published means are taken to have: it sets their sampling error.
+    /// Assumed samples of the published means, which set their sampling error.
     pub published_samples: u64,
     /// The published cells.
     #[serde(rename = "cell")]
     pub cells: Vec<ProfileCell>,
 }
 
-/// One published cell, and where its value is found here.
+/// One published cell, and the probe that measures it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProfileCell {
     /// The instruction.
-    #[serde(deserialize_with = "instruction")]
+    #[serde(deserialize_with = "keys::instruction")]
     pub instruction: Instruction,
     /// The operation that is isolated.
-    #[serde(deserialize_with = "named")]
+    #[serde(deserialize_with = "keys::named")]
     pub op: Op,
-    /// Whether the reference sees rounded operands.
-    #[serde(deserialize_with = "named")]
+    /// Operands of the reference: rounded or not.
+    #[serde(deserialize_with = "keys::named")]
     pub init: Init,
-    /// What the error is taken against.
+    /// Reference of the error.
     pub reference: ErrorColumn,
     /// The value as printed.
     pub published: Printed,
-    /// Why the value here is expected to differ, or what else is to be said about it.
+    /// Reason for an expected difference, or another remark.
     pub explanation: Option<String>,
-    /// Why it is accepted that the cell is not reproduced.
+    /// Reason for accepting a difference.
     pub accepted: Option<String>,
 }
 
 /// A published table of formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub enum FormatTable {
-    /// That of "Matrix Core Programming on AMD GPUs", whose cells are `experiments/table-formats.csv`.
+    /// The table of "Matrix Core Programming on AMD GPUs"; its cells are in `experiments/table-formats.csv`.
     #[serde(rename = "table-formats.csv")]
     MatrixCores,
 }
 
-/// What an error is taken against.
+/// Reference of an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub enum ErrorColumn {
     /// The same expression in f32 on the CPU.
     #[serde(rename = "f32")]
     F32,
-    /// That, rounded to the format of D.
+    /// The same, rounded to the format of D.
     #[serde(rename = "f32 to D")]
     F32Rounded,
 }
@@ -123,14 +123,14 @@ pub enum ErrorColumn {
 #[serde(deny_unknown_fields)]
 pub struct ChainFigure {
     /// The instructions.
-    #[serde(deserialize_with = "instructions")]
+    #[serde(deserialize_with = "keys::instructions")]
     pub instructions: Vec<Instruction>,
     /// The longest chain, in links.
     pub length: usize,
-    /// How many chains.
+    /// Number of chains.
     pub chains: u64,
     /// The scales of matrices in plain formats.
-    #[serde(default = "unscaled", deserialize_with = "named")]
+    #[serde(default = "unscaled", deserialize_with = "keys::named")]
     pub scaling: Scaling,
 }
 
@@ -146,15 +146,15 @@ pub struct ProductFigure {
     pub rows: usize,
     /// Columns of B.
     pub columns: usize,
-    /// What the operands are drawn from.
-    #[serde(deserialize_with = "named")]
+    /// Distribution of the operands.
+    #[serde(deserialize_with = "keys::named")]
     pub values: Values,
     /// The terms of each sum.
     pub k: Vec<usize>,
     /// The lines.
     #[serde(default, rename = "line")]
     pub lines: Vec<ProductLine>,
-    /// Lines that no one has to list.
+    /// Lines that follow from the devices.
     pub accumulators: Option<AccumulatorChoice>,
 }
 
@@ -162,8 +162,7 @@ pub struct ProductFigure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AccumulatorChoice {
-    /// Of each simulated device every floating-point rule of its model, by the first instruction that makes matrix products by it, and by the
-    /// first with a sparse A.
+    /// For every floating-point rule of a simulated device: its first instruction that makes matrix products, and the first with a sparse A.
     EveryRule,
 }
 
@@ -172,9 +171,9 @@ pub enum AccumulatorChoice {
 #[serde(deny_unknown_fields)]
 pub struct ProductLine {
     /// The instruction.
-    #[serde(deserialize_with = "described")]
+    #[serde(deserialize_with = "keys::described")]
     pub instruction: Instruction,
-    /// After how many k sums are promoted to a register.
+    /// Number of k after which sums are promoted to a register.
     pub promote: Option<usize>,
 }
 
@@ -198,8 +197,39 @@ pub struct Finding {
     pub claim: String,
     /// The condition under which it holds.
     pub check: Condition,
-    /// Why it is accepted that it does not hold.
+    /// Reason for accepting that the claim does not hold.
     pub accepted: Option<String>,
+}
+
+impl ProfileTable {
+    /// A defect that the types admit.
+    fn defect(&self) -> Option<String> {
+        let most = probe::MAX_SAMPLES;
+        let fits = (2..=most).contains(&self.samples) && self.published_samples > 0 && !self.cells.is_empty();
+        (!fits)
+            .then(|| format!("[profile] needs 2 to {most} samples, one published sample and one cell at least"))
+    }
+}
+
+impl ChainFigure {
+    /// A defect that the types admit.
+    fn defect(&self) -> Option<String> {
+        let (chains, length) = (chain::MAX_CHAINS, chain::MAX_LENGTH);
+        let fits = (1..=chains).contains(&self.chains) && (1..=length).contains(&self.length);
+        (!fits || self.instructions.is_empty())
+            .then(|| format!("[chain] needs one instruction, 1 to {chains} chains and a length of 1 to {length}"))
+    }
+}
+
+impl ProductFigure {
+    /// A defect that the types admit.
+    fn defect(&self) -> Option<String> {
+        let empty = self.k.is_empty() || self.lines.is_empty() && self.accumulators.is_none();
+        let wrong = self.k.iter().find_map(|k| checked_shape((self.rows, self.columns, *k)).err());
+        let wrong = wrong.or_else(|| self.lines.iter().find_map(|line| line.schedule().err().map(|e| e.to_string())));
+        let wrong = wrong.or_else(|| empty.then(|| "it needs a k and a line".into()));
+        wrong.map(|wrong| format!("[products]: {wrong}"))
+    }
 }
 
 impl ErrorColumn {
@@ -235,28 +265,26 @@ impl Experiment {
         }
     }
 
-    /// The instruction that a device executes: this one, or the first that stands for it where the device lacks it; `None` if it has none.
+    /// The instruction that a device executes: this one, or its first substitute that the device has.
     ///
     /// # Errors
     /// Those of the device.
     pub fn on(&self, device: &mut dyn Device, instruction: &Instruction) -> Result<Option<Instruction>> {
         let others = self.instead.get(&instruction.name).into_iter().flatten();
         for candidate in std::iter::once(instruction).chain(others) {
-            match device.has(candidate) {
-                Ok(()) => return Ok(Some(candidate.clone())),
-                Err(error) if error.is_unavailable() => (),
-                Err(error) => return Err(error),
+            if if_available(device.has(candidate))?.is_some() {
+                return Ok(Some(candidate.clone()));
             }
         }
         Ok(None)
     }
 
-    /// Whether what a device gives decides if the claims of the experiment hold: it is of one of its generations, or of an unknown one.
+    /// Whether results of a device decide the exit status: its generation is one of the experiment's, or unknown.
     pub fn counts(&self, device: &dyn Device) -> bool {
         self.generations.is_empty() || self.generations.iter().any(|generation| is_of(device, generation))
     }
 
-    /// The instructions that it runs, some of them more than once.
+    /// The instructions that it runs, with repetitions.
     pub fn instructions(&self) -> impl Iterator<Item = &Instruction> {
         let probed = self.profile.iter().flat_map(|profile| profile.cells.iter().map(|cell| &cell.instruction));
         let chained = self.chain.iter().flat_map(|chain| &chain.instructions);
@@ -264,7 +292,7 @@ impl Experiment {
         probed.chain(chained).chain(self.bits.iter().map(|bits| &bits.instruction)).chain(timed)
     }
 
-    /// What is wrong that the types cannot say.
+    /// A defect that the types admit.
     fn defect(&self) -> Option<String> {
         let parts = [self.profile.is_some(), self.chain.is_some(), self.products.is_some(), self.splitting.is_some()];
         let others = [self.integers.is_some(), self.bits.is_some(), self.cost.is_some(), self.formats.is_some()];
@@ -285,84 +313,20 @@ impl Experiment {
         let wrong = self.splitting.as_ref().and_then(SplittingFigure::defect);
         let wrong = wrong.or_else(|| self.integers.as_ref().and_then(IntegerTable::defect));
         let wrong = wrong.or_else(|| self.cost.as_ref().and_then(CostTable::defect));
-        if let Some(wrong) = wrong.or_else(|| self.bits.as_ref().and_then(BitTable::defect)) {
+        let wrong = wrong.or_else(|| self.bits.as_ref().and_then(BitTable::defect));
+        let wrong = wrong.or_else(|| self.products.as_ref().and_then(ProductFigure::defect));
+        let wrong = wrong.or_else(|| self.profile.as_ref().and_then(ProfileTable::defect));
+        if let Some(wrong) = wrong.or_else(|| self.chain.as_ref().and_then(ChainFigure::defect)) {
             return Some(wrong);
-        }
-        if let Some(p) = &self.products {
-            let wrong = p.k.iter().find_map(|k| checked_shape((p.rows, p.columns, *k)).err());
-            let wrong = wrong.or_else(|| p.lines.iter().find_map(|line| line.schedule().err().map(|e| e.to_string())));
-            let wrong = wrong.or_else(|| {
-                (p.k.is_empty() || p.lines.is_empty() && p.accumulators.is_none())
-                    .then(|| "it needs a k and a line".into())
-            });
-            if let Some(wrong) = wrong {
-                return Some(format!("[products]: {wrong}"));
-            }
-        }
-        if let Some(p) = &self.profile
-            && (!(2..=probe::MAX_SAMPLES).contains(&p.samples) || p.published_samples == 0 || p.cells.is_empty())
-        {
-            let most = probe::MAX_SAMPLES;
-            return Some(format!("[profile] needs 2 to {most} samples, one published sample and one cell at least"));
-        }
-        if let Some(c) = &self.chain
-            && (!(1..=chain::MAX_CHAINS).contains(&c.chains)
-                || !(1..=chain::MAX_LENGTH).contains(&c.length)
-                || c.instructions.is_empty())
-        {
-            let (chains, length) = (chain::MAX_CHAINS, chain::MAX_LENGTH);
-            return Some(format!("[chain] needs one instruction, 1 to {chains} chains and a length of 1 to {length}"));
         }
         self.findings.iter().find_map(|f| f.check.defect(self).map(|d| format!("finding '{}': {d}", f.claim)))
     }
 }
 
-pub(super) fn instruction<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Instruction, D::Error> {
-    executed(&String::deserialize(deserializer)?).map_err(D::Error::custom)
-}
-
-/// An instruction that need not be executed by the program itself.
-fn described<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Instruction, D::Error> {
-    isa::find(&String::deserialize(deserializer)?).map_err(D::Error::custom)
-}
-
-fn instructions<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Vec<Instruction>, D::Error> {
-    let names = Vec::<String>::deserialize(deserializer)?;
-    names.iter().map(|name| executed(name)).collect::<Result<_>>().map_err(D::Error::custom)
-}
-
-/// Whether a device has the arithmetic of a generation, or one that is not known.
+/// Whether a device has the arithmetic of a generation, or an unknown one.
 pub(super) fn is_of(device: &dyn Device, generation: &str) -> bool {
     match &device.identity().generation {
         Generation::Unknown => true,
         own => own.model(&device.identity().name).is_ok_and(|(name, _)| name == generation),
     }
-}
-
-fn alternatives<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> std::result::Result<BTreeMap<String, Vec<Instruction>>, D::Error> {
-    let named = BTreeMap::<String, Vec<String>>::deserialize(deserializer)?;
-    let found = |(name, others): (String, Vec<String>)| {
-        let others = others.iter().map(|other| isa::find(other)).collect::<Result<Vec<_>>>()?;
-        Ok((isa::find(&name)?.name, others))
-    };
-    named.into_iter().map(found).collect::<Result<_>>().map_err(D::Error::custom)
-}
-
-fn executed(name: &str) -> Result<Instruction> {
-    let instruction = isa::find(name)?;
-    match instruction.missing() {
-        Some(missing) => Err(Error::request(format!("{instruction} cannot be executed: {missing}"))),
-        None => Ok(instruction),
-    }
-}
-
-/// A value by the name that it has on the command line, too.
-pub(super) fn named<'de, D: Deserializer<'de>, T: Named>(deserializer: D) -> std::result::Result<T, D::Error> {
-    let name = String::deserialize(deserializer)?;
-    T::all().iter().copied().find(|value| value.name() == name).ok_or_else(|| {
-        let known: Vec<&str> = T::all().iter().map(|value| value.name()).collect();
-        D::Error::custom(format!("unknown name '{name}'; expected {}", known.join(", ")))
-    })
 }

@@ -1,6 +1,6 @@
 //! Findings: claims with the condition under which they hold.
 
-use serde::{Deserialize, Deserializer, de::Error as _};
+use serde::Deserialize;
 
 use super::{ErrorColumn, ErrorMetric, Experiment, ProfileCell, verdict::Measured};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
     probe::bits::BitReference,
 };
 
-/// The condition of a finding: the first three are about profiles, the last two about splitting and bits, the others about chains.
+/// The condition of a finding: the first three for profiles, the last two for splitting and bits, the others for chains.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Condition {
@@ -17,15 +17,15 @@ pub enum Condition {
     Exact(Selector),
     /// Some sample of each of these cells is not.
     Inexact(Selector),
-    /// Of each instruction, the cells of two operations differ by more than this many standard errors.
+    /// For each instruction, the cells of two operations differ by more than this many standard errors.
     Differ {
         /// The operations.
-        #[serde(deserialize_with = "ops")]
+        #[serde(deserialize_with = "super::keys::two_ops")]
         ops: [Op; 2],
         /// The reference of both.
         reference: ErrorColumn,
         /// The initialisation of both.
-        #[serde(deserialize_with = "super::file::named")]
+        #[serde(deserialize_with = "super::keys::named")]
         init: Init,
         /// Standard errors of the difference.
         deviations: f64,
@@ -35,7 +35,7 @@ pub enum Condition {
         /// The share, 1 for all.
         at_least: f64,
     },
-    /// From some N on, one instruction's error is at least `factor` times that of each of the others.
+    /// From some N on, one instruction's error is at least `factor` times the error of each other instruction.
     Above {
         /// The instruction with the larger error.
         upper: String,
@@ -46,8 +46,7 @@ pub enum Condition {
         /// The least ratio.
         factor: f64,
     },
-    /// Two instructions have the same errors, but for a relative difference, from some N on until
-    /// either overflows.
+    /// Two instructions have the same errors up to a relative difference, from some N until either overflows.
     Coincide {
         /// The instructions.
         pair: [String; 2],
@@ -56,7 +55,7 @@ pub enum Condition {
         /// The largest relative difference.
         within: f64,
     },
-    /// A chain first overflows between these lengths, and no chain of another instruction overflows up to there.
+    /// A chain first overflows between these lengths, and no chain of another instruction before that.
     Overflow {
         /// The instruction.
         instruction: String,
@@ -72,7 +71,7 @@ pub enum Condition {
     },
     /// Init fp32 has the larger error at every N.
     Worse {},
-    /// The error of a scheme is smaller than that of others, at every k.
+    /// The error of a scheme is smaller than the errors of other schemes, at every k.
     Smaller {
         /// The scheme with the smaller error.
         smaller: String,
@@ -81,12 +80,12 @@ pub enum Condition {
         /// Which error.
         metric: ErrorMetric,
     },
-    /// The first bits of the fraction, and all before them, are those of another computation, in a share of the samples.
+    /// In a share of the samples, the leading fraction bits, and all before them, equal another computation's.
     BitsAgree {
         /// The other computation.
-        #[serde(deserialize_with = "super::file::named")]
+        #[serde(deserialize_with = "super::keys::named")]
         reference: BitReference,
-        /// How many bits behind the leading one.
+        /// Number of fraction bits.
         bits: usize,
         /// The least share, 1 for all.
         #[serde(default)]
@@ -94,7 +93,7 @@ pub enum Condition {
         /// The largest share.
         #[serde(default = "all")]
         at_most: f64,
-        /// Whether numbers count that are that near: no further apart than one unit of the last of those bits.
+        /// Numbers also count that differ by one unit of the last of these bits at most.
         #[serde(default)]
         near: bool,
     },
@@ -105,13 +104,13 @@ pub enum Condition {
 #[serde(deny_unknown_fields)]
 pub struct Selector {
     /// The operations; empty for any.
-    #[serde(default, deserialize_with = "any_ops")]
+    #[serde(default, deserialize_with = "super::keys::ops")]
     pub ops: Vec<Op>,
     /// The reference.
     pub reference: ErrorColumn,
 }
 
-/// Whether a finding holds, and the figures that say so.
+/// The result of a finding, and the figures that it rests on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FindingResult {
     pub holds: bool,
@@ -119,7 +118,7 @@ pub(super) struct FindingResult {
 }
 
 impl Selector {
-    /// With init low: with fp32 every sample is rounded differently.
+    /// Cells with init low; with fp32 every sample is rounded differently.
     fn selects(&self, cell: &ProfileCell) -> bool {
         cell.init == Init::Low
             && cell.reference == self.reference
@@ -138,7 +137,7 @@ impl Condition {
         }
     }
 
-    /// What in `experiment` the condition is about and is not there.
+    /// What the condition needs and `experiment` lacks.
     pub(super) fn defect(&self, experiment: &Experiment) -> Option<String> {
         let cells = || experiment.profile.iter().flat_map(|p| &p.cells);
         let named = |name: &String| experiment.chain.iter().flat_map(|c| &c.instructions).any(|i| i.name == *name);
@@ -173,7 +172,7 @@ impl Condition {
             .map(|name| format!("{name} is not among the instructions of [chain]"))
     }
 
-    /// Whether the condition holds of the cells of a profile; `None` if it is about chains.
+    /// Result of the condition for the cells of a profile; `None` if it is about something else.
     pub(super) fn of_cells(&self, cells: &[(&ProfileCell, Measured)]) -> Option<FindingResult> {
         let selected = |s: &Selector| -> Vec<Measured> {
             cells.iter().filter(|(cell, _)| s.selects(cell)).map(|(_, measured)| *measured).collect()
@@ -183,16 +182,10 @@ impl Condition {
             format!("unequal samples: {}; of {} each", unequal.join(", "), selected.first().map_or(0, |m| m.samples))
         };
         match self {
-            Condition::Exact(s) => {
-                let selected = selected(s);
-                Some(FindingResult {
-                    holds: selected.iter().all(|m| m.equal == m.samples),
-                    measured: counts(&selected),
-                })
-            }
-            Condition::Inexact(s) => {
-                let selected = selected(s);
-                Some(FindingResult { holds: selected.iter().all(|m| m.equal < m.samples), measured: counts(&selected) })
+            Condition::Exact(s) | Condition::Inexact(s) => {
+                let (selected, exact) = (selected(s), matches!(self, Condition::Exact(_)));
+                let holds = selected.iter().all(|m| (m.equal == m.samples) == exact);
+                Some(FindingResult { holds, measured: counts(&selected) })
             }
             Condition::Differ { ops, reference, init, deviations } => {
                 let kept = cells.iter().filter(|(c, _)| (c.reference, c.init) == (*reference, *init));
@@ -202,14 +195,9 @@ impl Condition {
         }
     }
 
-    /// Whether the condition holds of the curves of chains; `None` if it is about profiles.
+    /// Result of the condition for the curves of chains; `None` if it is about something else.
     pub(super) fn of_curves(&self, curves: &[Curve]) -> Option<FindingResult> {
         match self {
-            Condition::Exact(_)
-            | Condition::Inexact(_)
-            | Condition::Differ { .. }
-            | Condition::Smaller { .. }
-            | Condition::BitsAgree { .. } => None,
             Condition::Grows { at_least } => Some(grows(curves, *at_least)),
             Condition::Above { upper, lower, from, factor } => {
                 let ratios = lower.iter().flat_map(|lower| ratios(curves, upper, lower));
@@ -236,12 +224,13 @@ impl Condition {
                 let least = pairs.map(|(_, wide, low)| wide / low).reduce(f64::min);
                 Some(FindingResult::bound("smallest ratio fp32 to low", least, |least| least > 1.0))
             }
+            _ => None,
         }
     }
 }
 
 impl FindingResult {
-    /// A condition on one number; it does not hold if there is none.
+    /// A condition on one number, which fails without a number.
     pub(super) fn bound(what: &str, value: Option<f64>, condition: impl Fn(f64) -> bool) -> FindingResult {
         match value {
             Some(value) => FindingResult { holds: condition(value), measured: format!("{what}: {}", digits(value)) },
@@ -317,16 +306,4 @@ fn digits(value: f64) -> String {
 
 fn all() -> f64 {
     1.0
-}
-
-fn any_ops<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Op>, D::Error> {
-    let names = Vec::<String>::deserialize(deserializer)?;
-    let op = |name: &String| Op::ALL.into_iter().find(|op| op.name() == name);
-    let known = Op::ALL.map(Op::name).join(", ");
-    let unknown = |name: &String| D::Error::custom(format!("unknown operation '{name}'; expected {known}"));
-    names.iter().map(|name| op(name).ok_or_else(|| unknown(name))).collect()
-}
-
-fn ops<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[Op; 2], D::Error> {
-    any_ops(deserializer)?.try_into().map_err(|_| D::Error::custom("two operations are needed"))
 }

@@ -1,16 +1,15 @@
 //! Products of integers by their digits: exact wherever s32 holds them.
 
-use serde::{Deserialize, Deserializer, de::Error as _};
+use serde::Deserialize;
 
-use super::{Options, Score, Verdict, splitting::available};
+use super::{ExperimentRun, Verdict, keys, verdict::why};
 use crate::{
-    Result, Stage,
-    device::Device,
-    emulate::{self, EmulateRequest, EmulationResult, Scheme, Shape, first_wrap},
-    report::{Report, Table},
+    Result,
+    emulate::{self, EmulateRequest, EmulationResult, Integers, Scheme, Shape, Unit, first_wrap},
+    report::Table,
 };
 
-/// The most rows, columns and terms.
+/// Largest number of rows, columns and terms.
 const MOST: usize = 1 << 14;
 
 /// Precisions that a source says are supported.
@@ -32,18 +31,13 @@ pub struct IntegerTable {
 pub struct IntegerCell {
     /// The cell as printed.
     pub published: String,
-    /// The column that it stands in.
+    /// The column of the cell.
     pub column: String,
     /// The schemes that compute it: signed and unsigned.
-    #[serde(deserialize_with = "schemes")]
+    #[serde(deserialize_with = "keys::schemes")]
     pub schemes: Vec<Scheme>,
-    /// Why it is accepted that the cell is not reproduced.
+    /// Reason for accepting a difference.
     pub accepted: Option<String>,
-}
-
-fn schemes<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Vec<Scheme>, D::Error> {
-    let names = Vec::<String>::deserialize(deserializer)?;
-    names.iter().map(|name| Scheme::find(name)).collect::<Result<_>>().map_err(D::Error::custom)
 }
 
 crate::rows! {
@@ -51,35 +45,35 @@ crate::rows! {
     pub struct IntegerCellRow in "integer_cells" {
         /// The cell as printed.
         published: String => shown("published").essential(),
-        /// The column that it stands in.
+        /// The column of the cell.
         column: String => shown("column").essential(),
         /// The scheme.
         scheme: String => shown("scheme").essential(),
-        /// How many products of digits it takes.
+        /// Number of products of digits.
         products: usize => shown("products").essential(),
         /// The device.
         device: String => shown("device").if_varied().essential(),
         /// The instructions.
         instructions: Vec<String> => shown("instructions"),
-        /// Elements of which s32 holds the exact sum.
+        /// Elements whose exact sum s32 holds.
         held: Option<usize> => shown("s32 holds").essential(),
-        /// Those of them that are it.
+        /// Elements among them that equal it.
         exact: Option<usize> => shown("exact").essential(),
-        /// Elements of which s32 does not hold the exact sum.
+        /// Elements whose exact sum s32 does not hold.
         beyond: Option<usize> => shown("beyond s32").essential(),
-        /// Those of them that are it modulo 2^32.
+        /// Elements among them that equal it modulo 2^32.
         wrapped: Option<usize> => shown("wrapped").essential(),
         /// The smallest k at which the most extreme operands wrap.
         first_wrap: Option<u64> => shown("extremes wrap from k").essential(),
-        /// Whether products are exact wherever s32 holds them, and wrap elsewhere.
+        /// Verdict: products are exact wherever s32 holds them, and wrap elsewhere.
         verdict: String => shown("verdict").essential(),
-        /// Why it is accepted that they are not.
+        /// Reason for accepting a difference.
         why: Option<String> => shown("why").if_filled(),
     }
 }
 
 impl IntegerTable {
-    /// What is wrong that the types cannot say.
+    /// A defect that the types admit.
     pub(super) fn defect(&self) -> Option<String> {
         let wrong = |what: String| Some(format!("[integers]: {what}"));
         if let Some(scheme) = self.cells.iter().flat_map(|cell| &cell.schemes).find(|scheme| !scheme.is_integer()) {
@@ -94,23 +88,13 @@ impl IntegerTable {
 }
 
 /// Computes the products on every device, and adds the table.
-pub(super) fn run(
-    plan: &IntegerTable,
-    devices: &mut [Box<dyn Device>],
-    options: Options,
-    report: &mut Report,
-    score: &mut Score,
-    progress: &mut dyn FnMut(Stage),
-) -> Result<()> {
+pub(super) fn run(plan: &IntegerTable, run: &mut ExperimentRun) -> Result<()> {
+    let ExperimentRun { devices, options, report, score, progress, .. } = run;
     let [rows, columns] = plan.elements;
-    let all: Vec<&Scheme> = plan.cells.iter().flat_map(|cell| &cell.schemes).collect();
-    let mut units = Vec::new();
-    for scheme in &all {
-        units.push(devices.iter_mut().map(|device| available(scheme, device.as_mut())).collect::<Result<Vec<_>>>()?);
-    }
+    let schemes: Vec<Scheme> = plan.cells.iter().flat_map(|cell| &cell.schemes).cloned().collect();
     let request = EmulateRequest {
-        schemes: all.iter().map(|scheme| (*scheme).clone()).collect(),
-        units,
+        units: Unit::of_each(&schemes, devices, None)?,
+        schemes,
         shapes: plan.k.iter().map(|k| Shape { m: rows, n: columns, k: *k }).collect(),
         draw: None,
         seed: options.seed,
@@ -129,35 +113,25 @@ pub(super) fn run(
     for cell in &plan.cells {
         for scheme in &cell.schemes {
             for (which, device) in devices.iter().enumerate() {
-                let mut sum: Option<emulate::Integers> = None;
-                for own in done.iter().filter(|own| (own.scheme, own.device) == (at, which)) {
-                    if let EmulationResult::Integers(counts) = &own.outcome {
-                        let sum = sum.get_or_insert_default();
-                        sum.held += counts.held;
-                        sum.exact += counts.exact;
-                        sum.beyond += counts.beyond;
-                        sum.wrapped += counts.wrapped;
-                    }
-                }
+                let own = done.iter().filter(|own| (own.scheme, own.device) == (at, which));
+                let counts = own.filter_map(|own| match &own.outcome {
+                    EmulationResult::Integers(counts) => Some(*counts),
+                    EmulationResult::Numbers { .. } => None,
+                });
+                let sum = counts.reduce(Integers::with);
                 let unit = request.units[at][which].as_ref();
                 if sum.is_none() && unit.is_some() && outcome.is_err() {
                     continue;
                 }
-                let verdict = sum.map(|own| match own.exact == own.held && own.wrapped == own.beyond {
-                    true => Verdict::Printed,
-                    false => Verdict::Differs,
-                });
+                let verdict = sum.map(|own| if own.hold() { Verdict::Printed } else { Verdict::Differs });
                 score.cell(verdict, cell.accepted.is_none());
-                let all = unit.iter().flat_map(|unit| &unit.instructions);
-                let mut instructions: Vec<String> = all.map(|instruction| instruction.name.clone()).collect();
-                instructions.dedup();
                 out.push(IntegerCellRow {
                     published: cell.published.clone(),
                     column: cell.column.clone(),
                     scheme: scheme.name.clone(),
                     products: scheme.products(),
                     device: device.identity().name.to_string(),
-                    instructions,
+                    instructions: unit.map_or(Vec::new(), Unit::names),
                     held: sum.map(|own| own.held),
                     exact: sum.map(|own| own.exact),
                     beyond: sum.map(|own| own.beyond),
@@ -168,7 +142,7 @@ pub(super) fn run(
                         Some(_) => "reproduced: exact".into(),
                         None => Verdict::words(None, true, false, false),
                     },
-                    why: cell.accepted.clone().filter(|_| verdict == Some(Verdict::Differs)),
+                    why: why(verdict, &cell.accepted, &None),
                 });
             }
             at += 1;

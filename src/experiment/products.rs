@@ -1,26 +1,27 @@
 //! Errors of matrix products against k, with and without promotion.
 
 use super::{
-    AccumulatorChoice, Options, ProductFigure, ProductLine,
+    AccumulatorChoice, ExperimentRun, ProductFigure, ProductLine,
     operands::{self, Computed},
 };
 use crate::{
     Error, Result, Stage,
     arithmetic::Rule,
+    base::{available::if_available, sentence::span},
     device::Device,
     gemm::{Yardstick, accuracy},
     isa,
-    report::{Report, Table, three_digits},
+    report::{Table, three_digits},
 };
 
 crate::rows! {
-    /// How far products are from the exact sums.
+    /// Errors of products against the exact sums.
     pub struct ProductErrorRow in "product_errors" {
         /// The device.
         device: String => shown("device").if_varied().essential(),
         /// The instruction.
         instruction: String => shown("instruction").essential(),
-        /// After how many k sums are promoted to a register of f32; none: never.
+        /// Number of k after which sums are promoted to a register of f32; none: never.
         promote: Option<usize> => shown("promoted every").if_filled().essential(),
         /// Terms of each sum.
         k: usize => shown("k").essential(),
@@ -37,19 +38,13 @@ crate::rows! {
     }
 }
 
-/// Adds the errors of each line on each device that has its instruction, of the same operands.
-pub(super) fn run(
-    figure: &ProductFigure,
-    devices: &mut [Box<dyn Device>],
-    options: Options,
-    report: &mut Report,
-    progress: &mut dyn FnMut(Stage),
-) -> Result<()> {
-    let lines = devices.iter_mut().map(|device| lines(figure, device.as_mut())).collect::<Result<Vec<_>>>()?;
+/// Adds the errors of each line on each device that has its instruction, for the same operands.
+pub(super) fn run(figure: &ProductFigure, run: &mut ExperimentRun) -> Result<()> {
+    let lines = run.devices.iter_mut().map(|device| lines(figure, device.as_mut())).collect::<Result<Vec<_>>>()?;
     let mut rows = Vec::new();
-    let outcome = measure(figure, devices, lines, options, &mut rows, progress);
-    report.answer = report.answer.take().or_else(|| answer(&rows));
-    report.tables.push(Table::of("Errors of matrix products", rows));
+    let outcome = measure(figure, lines, run, &mut rows);
+    run.report.answer = run.report.answer.take().or_else(|| answer(&rows));
+    run.report.tables.push(Table::of("Errors of matrix products", rows));
     outcome
 }
 
@@ -57,11 +52,7 @@ pub(super) fn run(
 fn lines(figure: &ProductFigure, device: &mut dyn Device) -> Result<Vec<ProductLine>> {
     let mut lines = Vec::new();
     for line in &figure.lines {
-        match device.has(&line.instruction) {
-            Ok(()) => lines.push(line.clone()),
-            Err(error) if error.is_unavailable() => (),
-            Err(error) => return Err(error),
-        }
+        lines.extend(if_available(device.has(&line.instruction))?.map(|()| line.clone()));
     }
     if let Some(AccumulatorChoice::EveryRule) = figure.accumulators {
         lines.extend(every_rule(device));
@@ -77,12 +68,11 @@ fn lines(figure: &ProductFigure, device: &mut dyn Device) -> Result<Vec<ProductL
 
 fn measure(
     figure: &ProductFigure,
-    devices: &mut [Box<dyn Device>],
     own: Vec<Vec<ProductLine>>,
-    options: Options,
+    run: &mut ExperimentRun,
     rows: &mut Vec<ProductErrorRow>,
-    progress: &mut dyn FnMut(Stage),
 ) -> Result<()> {
+    let ExperimentRun { devices, options, progress, .. } = run;
     let lines: usize = own.iter().map(Vec::len).sum();
     let (mut done, total) = (0, (lines * figure.k.iter().sum::<usize>()) as u64);
     for (device, lines) in devices.iter_mut().zip(own) {
@@ -115,25 +105,16 @@ fn measure(
     Ok(())
 }
 
-/// The largest and the smallest error, in a sentence; `None` without one.
+/// The largest and the smallest error, in a sentence; `None` without an error.
 fn answer(rows: &[ProductErrorRow]) -> Option<String> {
-    let mut rows: Vec<(&ProductErrorRow, f64)> = rows.iter().filter_map(|row| Some((row, row.error?))).collect();
-    rows.sort_by(|x, y| f64::total_cmp(&x.1, &y.1));
-    let named = |(row, error): &(&ProductErrorRow, f64)| {
+    let named = |row: &ProductErrorRow, error: f64| {
         let promoted = row.promote.map_or(String::new(), |every| format!(", promoted every {every}"));
-        format!("{} ({} on {}, k = {}{promoted})", three_digits(*error), row.instruction, row.device, row.k)
+        format!("{} ({} on {}, k = {}{promoted})", three_digits(error), row.instruction, row.device, row.k)
     };
-    Some(match &rows[..] {
-        [] => return None,
-        [one] => format!("The mean error over the mean magnitude is {}.", named(one)),
-        [least, .., most] => {
-            format!("The mean error over the mean magnitude is from {} to {}.", named(least), named(most))
-        }
-    })
+    Some(format!("The mean error over the mean magnitude is {}.", span(rows, |row| row.error, named)?))
 }
 
-/// Of each floating-point rule of a simulated device's model the first instruction that makes matrix products by it, and the first with
-/// a sparse A.
+/// For each floating-point rule of a simulated device: its first instruction that makes matrix products, and the first with a sparse A.
 fn every_rule(device: &dyn Device) -> Vec<ProductLine> {
     let Some(model) = device.model() else { return Vec::new() };
     let mut known: Vec<(*const Rule, bool)> = Vec::new();

@@ -1,7 +1,7 @@
-//! Running the probes of an experiment, and judging its cells.
+//! Probes of an experiment, and the verdicts on its cells.
 
 use super::{
-    ErrorColumn, Experiment, Options, ProfileCell, ProfileTable, SampleSize, Score, power,
+    ErrorColumn, Experiment, ExperimentRun, ProfileCell, ProfileTable, SampleSize, power,
     table::{self, MeasuredCell, ProbePairRow},
     verdict::Measured,
 };
@@ -11,18 +11,12 @@ use crate::{
     inputs::{Distribution, Init},
     isa::Instruction,
     probe::{self, ProbeRequest, ProbeResult},
-    report::Report,
+    report::Table,
 };
 
-/// Probes every cell's operation on every device, and adds the tables of the cells that were measured.
-pub(super) fn run(
-    experiment: &Experiment,
-    plan: &ProfileTable,
-    devices: &mut [Box<dyn Device>],
-    options: Options,
-    report: &mut Report,
-    score: &mut Score,
-) -> Result<()> {
+/// Probes every cell's operation on every device, and adds the tables of the measured cells.
+pub(super) fn run(plan: &ProfileTable, run: &mut ExperimentRun) -> Result<()> {
+    let ExperimentRun { experiment, devices, options, report, score, .. } = run;
     let published_samples = options.published_samples.unwrap_or(plan.published_samples);
     let probes = distinct(&plan.cells);
     let samples = options.samples.unwrap_or(plan.samples);
@@ -36,7 +30,7 @@ pub(super) fn run(
     let own: Vec<String> = devices.iter().map(|device| device.identity().name.to_string()).collect();
     let names: Vec<&str> = own.iter().map(String::as_str).collect();
     let counts: Vec<bool> = devices.iter().map(|device| experiment.counts(device.as_ref())).collect();
-    // `None` where the cell was not reached, or where the device lacks the instruction.
+    // Outer `None`: the cell was not reached. Inner: the device lacks the instruction.
     let outcome = |device: usize, cell: &ProfileCell| {
         let at = probes.iter().position(|probe| same_probe(probe, cell)).expect("every cell has a probe");
         outcomes.get(device)?.get(at).map(Option::as_ref)
@@ -73,15 +67,20 @@ pub(super) fn run(
         let one = |cell| Some((cell, measured(cell, &outcome(device, cell)??.result)));
         plan.cells.iter().filter_map(one).collect()
     };
-    let of = |(device, name): (usize, &&'_ str)| OfDevice {
-        name: name.to_string(),
-        counts: counts[device],
-        cells: measured_on(device),
-    };
-    let by_device: Vec<OfDevice> = names.iter().enumerate().map(of).collect();
-    conclude(experiment, &by_device, published_samples, report, score);
+    let (mut findings, mut sizes) = (Vec::new(), Vec::new());
+    for (device, name) in names.iter().enumerate() {
+        let measured = measured_on(device);
+        for finding in &experiment.findings {
+            findings.extend(score.finding((name, counts[device]), finding, finding.check.of_cells(&measured)));
+        }
+        sizes.extend(sample_size(&measured).map(|size| table::sample_size(name, &size, published_samples)));
+    }
+    report.tables.extend(table::findings(findings));
+    let title = "Samples of the published means, from their distance to ours (init fp32 against f32; approximate 95 % interval)";
+    report.tables.extend(Table::of(title, sizes).filled());
     if names.len() > 1 {
-        report.tables.extend(table::probe_pairs(compared(&names, &probes, &outcomes)).filled());
+        let title = "Devices compared: the bits of all inputs and of all outputs, and the mean error to f32";
+        report.tables.extend(Table::of(title, compared(&names, &probes, &outcomes)).filled());
     }
     Ok(())
 }
@@ -92,7 +91,7 @@ pub(super) struct Probed {
     pub result: ProbeResult,
 }
 
-/// Adds the probes on a device; `None` where it has no instruction for one. Whatever ends the work, `found` has those until then.
+/// Adds the probes on a device, `None` for an instruction that it lacks. An interrupted run keeps the probes in `found`.
 pub(super) fn probed(
     experiment: &Experiment,
     probes: &[&ProfileCell],
@@ -110,45 +109,14 @@ pub(super) fn probed(
         };
         let (request, mut results) = (request(&instruction, alike[0], samples, seed), Vec::new());
         let outcome = probe::run_until(device, None, &request, &inits, None, &mut results);
-        // Of a probe that was ended, those of fewer samples.
+        // An interrupted probe has fewer samples.
         found.extend(results.into_iter().map(|result| Some(Probed { instruction: instruction.clone(), result })));
         outcome?;
     }
     Ok(())
 }
 
-/// What a device gave for the cells that it has instructions for.
-struct OfDevice<'a> {
-    name: String,
-    counts: bool,
-    cells: Vec<(&'a ProfileCell, Measured)>,
-}
-
-/// Adds the tables of the findings and of the estimated published number of samples, for each device.
-fn conclude(
-    experiment: &Experiment,
-    by_device: &[OfDevice],
-    published_samples: u64,
-    report: &mut Report,
-    score: &mut Score,
-) {
-    let (mut findings, mut sizes) = (Vec::new(), Vec::new());
-    for OfDevice { name, counts, cells: measured } in by_device {
-        for finding in &experiment.findings {
-            if let Some(found) = finding.check.of_cells(measured) {
-                score.finding(found.holds, *counts && finding.accepted.is_none());
-                findings.push(table::finding((name, *counts), finding, &found));
-            }
-        }
-        if let Some(size) = sample_size(measured) {
-            sizes.push(table::sample_size(name, &size, published_samples));
-        }
-    }
-    report.tables.extend(table::findings(findings).filled());
-    report.tables.extend(table::sample_sizes(sizes).filled());
-}
-
-/// The rows that set each probe on the first device beside the same on every other one that has its instruction.
+/// The rows that compare each probe on the first device with every other device that has its instruction.
 fn compared(names: &[&str], probes: &[&ProfileCell], outcomes: &[Vec<Option<Probed>>]) -> Vec<ProbePairRow> {
     let mut rows = Vec::new();
     for (at, cell) in probes.iter().enumerate() {
@@ -204,8 +172,9 @@ pub(super) fn measured(cell: &ProfileCell, outcome: &ProbeResult) -> Measured {
     Measured { errors, equal, samples: p.samples }
 }
 
-/// The published number of samples, from the cells with init fp32 against f32: one for each operation, whose random
-/// numbers are taken to be independent.
+/// The published number of samples, from the cells with init fp32 against f32.
+///
+/// There is one for each operation, and their random numbers count as independent.
 fn sample_size(cells: &[(&ProfileCell, Measured)]) -> Option<SampleSize> {
     let used = cells.iter().filter(|(cell, _)| cell.init == Init::Fp32 && cell.reference == ErrorColumn::F32);
     let implied: Vec<f64> = used.filter_map(|(cell, measured)| measured.implied_samples(&cell.published)).collect();

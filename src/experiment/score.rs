@@ -1,25 +1,30 @@
-//! How much of an experiment is reproduced.
+//! Counts of reproduced cells and of findings that hold.
 
 use std::fmt::Display;
 
-use super::Verdict;
+use super::{
+    Finding, Verdict,
+    finding::FindingResult,
+    table::{FindingRow, finding_row},
+};
+use crate::base::sentence;
 
-/// Cells and findings by what became of them.
+/// Cells and findings by their outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Score {
     reproduced: usize,
-    /// Cells that differ, and do not decide: the file accepts that, or the device is of another generation.
+    /// Cells that differ without deciding: accepted by the file, or on a device of another generation.
     forgiven: usize,
     differing: usize,
     untestable: usize,
     holding: usize,
-    /// Findings that do not hold, and do not decide.
+    /// Findings that do not hold, without deciding.
     excused: usize,
     failing: usize,
 }
 
 impl Score {
-    /// Takes in a cell, `None` where it could not be measured; `decides`: a difference is neither accepted nor one of another generation.
+    /// Takes in a cell (`None`: not measured); `decides`: a difference is not accepted, and the generation is the experiment's.
     pub(super) fn cell(&mut self, verdict: Option<Verdict>, decides: bool) {
         *match (verdict, decides) {
             (Some(Verdict::Printed | Verdict::Sampling), _) => &mut self.reproduced,
@@ -29,8 +34,19 @@ impl Score {
         } += 1;
     }
 
-    /// Takes in a finding.
-    pub(super) fn finding(&mut self, holds: bool, decides: bool) {
+    /// Takes in the result of a finding on a device, if there is one, and returns its row.
+    pub(super) fn finding(
+        &mut self,
+        (device, counts): (&str, bool),
+        finding: &Finding,
+        found: Option<FindingResult>,
+    ) -> Option<FindingRow> {
+        let found = found?;
+        self.holding(found.holds, counts && finding.accepted.is_none());
+        Some(finding_row((device, counts), finding, &found))
+    }
+
+    fn holding(&mut self, holds: bool, decides: bool) {
         *match (holds, decides) {
             (true, _) => &mut self.holding,
             (false, true) => &mut self.failing,
@@ -38,17 +54,14 @@ impl Score {
         } += 1;
     }
 
-    /// Whether all that decides is as published.
+    /// Whether all cells and findings that decide are as published.
     pub(super) fn holds(&self) -> bool {
         self.differing == 0 && self.failing == 0
     }
 
-    /// How much is reproduced on the devices of these names, in sentences; `None` where nothing was judged.
+    /// The counts in sentences; `None` where nothing was judged.
     pub(super) fn answer(&self, devices: &[impl Display]) -> Option<String> {
-        let on = match devices {
-            [one] => one.to_string(),
-            several => format!("{} devices", several.len()),
-        };
+        let on = sentence::devices(devices);
         let others = |counts: [(usize, &str); 3]| {
             let some = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("; {count} {what}"));
             some.collect::<String>()
@@ -89,9 +102,9 @@ mod tests {
         score.cell(Some(Verdict::Differs), false);
         assert!(score.holds());
         score.cell(None, true);
-        score.finding(true, true);
+        score.holding(true, true);
         assert!(score.holds());
-        score.finding(false, true);
+        score.holding(false, true);
         assert!(!score.holds());
         let expected = "1 of 3 published figures are reproduced on model:hopper; 1 are not, which is accepted or expected there; 1 could \
                         not be tested. 1 of 2 findings hold; 1 do not.";

@@ -1,24 +1,25 @@
-//! Published errors of products by schemes of splitting, beside measured ones.
+//! Published errors of products by splitting schemes, compared with measured ones.
 
-use serde::{Deserialize, Deserializer, de::Error as _};
+use serde::{Deserialize, Deserializer};
 
 use super::{
-    Experiment, Options, Printed, Score, Verdict, file::is_of, finding::Condition, finding::FindingResult, table,
+    ExperimentRun, Printed, Score, Verdict, file::is_of, finding::Condition, finding::FindingResult, keys, table,
+    verdict::why,
 };
 use crate::{
     Result, Stage,
-    base::named::named,
+    base::{named::named, sentence::span},
     device::Device,
     emulate::{self, EmulateRequest, Emulation, EmulationResult, Errors, Scheme, Shape, Unit},
     inputs::Draw,
-    report::{Report, Table, three_digits},
+    report::{Table, three_digits},
 };
 
-/// The most rows and columns of a product whose elements are measured.
+/// Largest number of rows and columns of a product.
 const MOST: usize = 1 << 14;
-/// The share of a published figure beyond which a sampling error is wide: nearly any arithmetic would pass.
+/// Sampling error, as a share of the published figure, beyond which nearly any arithmetic would pass.
 const WIDE: f64 = 0.5;
-/// How many standard deviations of the mean over draws still count as sampling error.
+/// Standard deviations of the mean over draws that still count as sampling error.
 const DEVIATIONS: f64 = 2.0;
 
 named! {
@@ -32,16 +33,16 @@ named! {
 }
 
 named! {
-    /// What is averaged over sizes.
+    /// The quantity that is averaged over sizes.
     pub enum Averaged {
-        Errors = "errors": "The errors of each scheme; a ratio is that of the means";
+        Errors = "errors": "The errors of each scheme; a ratio is the ratio of the means";
         Ratios = "ratios": "The ratios at each size";
     }
 }
 
 impl<'de> Deserialize<'de> for ErrorMetric {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        super::file::named(deserializer)
+        keys::named(deserializer)
     }
 }
 
@@ -50,16 +51,16 @@ impl<'de> Deserialize<'de> for ErrorMetric {
 #[serde(deny_unknown_fields)]
 pub struct SplittingFigure {
     /// The schemes.
-    #[serde(deserialize_with = "schemes")]
+    #[serde(deserialize_with = "keys::schemes")]
     pub schemes: Vec<Scheme>,
     /// The terms of each sum.
     pub k: Vec<usize>,
-    /// Rows and columns of the products: they stand for those of the published ones, which are square.
+    /// Rows and columns of the products; the published products are square.
     pub elements: [usize; 2],
-    /// What the elements of both operands are drawn from.
-    #[serde(deserialize_with = "super::bits::draw")]
+    /// Distribution of the elements of both operands.
+    #[serde(deserialize_with = "keys::draw")]
     pub values: Draw,
-    /// How many times operands are drawn, each time anew.
+    /// Number of draws of the operands.
     pub draws: u64,
     /// The published cells.
     #[serde(default, rename = "cell")]
@@ -70,24 +71,24 @@ pub struct SplittingFigure {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SplittingCell {
-    /// The model of the generation that it was measured on.
+    /// The generation of the published figure, by its model.
     pub generation: String,
-    /// The scheme whose error it is.
+    /// The scheme.
     pub of: String,
-    /// The scheme whose error that is divided by, if it is a ratio.
+    /// The scheme of the denominator, if the figure is a ratio.
     pub over: Option<String>,
-    /// Which error.
+    /// The kind of error.
     pub metric: ErrorMetric,
-    /// At which k; without it the mean over all.
+    /// The k; without one, the mean over all.
     pub k: Option<usize>,
-    /// What is averaged.
-    #[serde(default = "errors", deserialize_with = "super::file::named")]
+    /// The averaged quantity.
+    #[serde(default = "errors", deserialize_with = "keys::named")]
     pub averaged: Averaged,
     /// The figure as printed.
     pub published: Printed,
-    /// What explains a difference.
+    /// Explanation of a difference.
     pub explanation: Option<String>,
-    /// Why it is accepted that the cell is not reproduced.
+    /// Reason for accepting a difference.
     pub accepted: Option<String>,
 }
 
@@ -95,23 +96,18 @@ fn errors() -> Averaged {
     Averaged::Errors
 }
 
-fn schemes<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Vec<Scheme>, D::Error> {
-    let names = Vec::<String>::deserialize(deserializer)?;
-    names.iter().map(|name| Scheme::find(name)).collect::<Result<_>>().map_err(D::Error::custom)
-}
-
 crate::rows! {
     /// A published error of a splitting scheme, measured on a device.
     pub struct SplittingCellRow in "splitting_cells" {
-        /// The scheme whose error it is.
+        /// The scheme.
         of: String => shown("error of").essential(),
-        /// The scheme whose error that is divided by.
+        /// The scheme of the denominator.
         over: Option<String> => shown("over that of").essential(),
-        /// Which error.
+        /// The kind of error.
         metric: &'static str => shown("error").essential(),
-        /// At which k; none: the mean over all.
+        /// The k; none: the mean over all.
         k: Option<usize> => shown("k").if_filled().essential(),
-        /// What is averaged over k.
+        /// The quantity averaged over k.
         averaged: Option<&'static str> => hidden(),
         /// The generation that the published figure was measured on.
         generation: String => shown("published on").if_varied().essential(),
@@ -119,17 +115,17 @@ crate::rows! {
         device: String => shown("device").if_varied().essential(),
         /// The figure as printed.
         published: String => shown("published").essential(),
-        /// What was measured: the mean over all draws.
+        /// The measured figure: the mean over all draws.
         measured: Option<f64> => shown("here").essential(),
         /// Its standard deviation from draw to draw.
         deviation: Option<f64> => shown("+-").beside(),
         /// Draws.
         draws: u64 => shown("draws"),
-        /// Whether the measured figure is the published one.
+        /// Verdict on the published figure.
         verdict: String => shown("verdict").essential(),
-        /// What explains a difference.
+        /// Explanation of a difference.
         why: Option<String> => shown("why").if_filled(),
-        /// Whether the verdict decides the exit status: the device has the arithmetic that was published, or one that is not known.
+        /// The verdict decides the exit status: the device has the published arithmetic, or an unknown one.
         counts: bool => hidden(),
     }
 
@@ -137,7 +133,7 @@ crate::rows! {
     pub struct SplittingErrorRow in "splitting_errors" {
         /// The scheme.
         scheme: String => shown("scheme").essential(),
-        /// How many products of parts it takes.
+        /// Number of products of parts.
         products: usize => shown("products").essential(),
         /// The device.
         device: String => shown("device").if_varied().essential(),
@@ -155,17 +151,17 @@ crate::rows! {
         mred: f64 => shown("MRED").essential(),
         /// The root of the mean (V - V_f32)^2.
         rms: f64 => shown("rms").essential(),
-        /// The mean |S - V| / |S|, of the exact S.
+        /// The mean |S - V| / |S|, with the exact S.
         exact_mred: f64 => shown("MRED to exact"),
-        /// The exponents of two of the binades that hold a |V - V_f32|, ascending; the lowest, -48, holds zero too.
+        /// Binades that hold a |V - V_f32|, by exponents of two, ascending; the lowest, -48, also holds zero.
         error_exponents: Vec<i64> => hidden(),
-        /// How many |V - V_f32| are in each of these binades.
+        /// Number of |V - V_f32| in each of these binades.
         error_counts: Vec<u64> => hidden(),
     }
 }
 
 impl SplittingFigure {
-    /// What is wrong that the types cannot say.
+    /// A defect that the types admit.
     pub(super) fn defect(&self) -> Option<String> {
         let [rows, columns] = self.elements;
         let wrong = |what: String| Some(format!("[splitting]: {what}"));
@@ -189,6 +185,11 @@ impl SplittingFigure {
         }
         None
     }
+
+    /// The errors of the scheme of this name on a device at one k.
+    fn of<'m>(&self, name: &str, device: usize, k: usize, all: &'m [SchemeErrors]) -> Option<&'m SchemeErrors> {
+        all.iter().find(|own| (own.device, own.k) == (device, k) && self.schemes[own.scheme].name == name)
+    }
 }
 
 /// The errors of one scheme on one device at one k, draw by draw.
@@ -200,21 +201,11 @@ struct SchemeErrors {
 }
 
 /// Computes the products by every scheme on every device, and adds the tables.
-pub(super) fn run(
-    experiment: &Experiment,
-    plan: &SplittingFigure,
-    devices: &mut [Box<dyn Device>],
-    options: Options,
-    report: &mut Report,
-    score: &mut Score,
-    progress: &mut dyn FnMut(Stage),
-) -> Result<()> {
+pub(super) fn run(plan: &SplittingFigure, run: &mut ExperimentRun) -> Result<()> {
+    let ExperimentRun { experiment, devices, options, report, score, progress } = run;
     let draws = options.samples.unwrap_or(plan.draws);
     let [rows, columns] = plan.elements;
-    let mut units = Vec::new();
-    for scheme in &plan.schemes {
-        units.push(devices.iter_mut().map(|device| available(scheme, device.as_mut())).collect::<Result<Vec<_>>>()?);
-    }
+    let units = Unit::of_each(&plan.schemes, devices, None)?;
     let mut measured: Vec<SchemeErrors> = Vec::new();
     let outcome = (0..draws).try_for_each(|draw| {
         let request = EmulateRequest {
@@ -255,21 +246,12 @@ pub(super) fn run(
     for finding in experiment.findings.iter().filter(|_| outcome.is_ok()) {
         for (at, device) in devices.iter().enumerate() {
             let (name, counts) = (&device.identity().name.to_string(), experiment.counts(device.as_ref()));
-            if let Some(found) = finding.check.of_schemes(plan, at, &measured) {
-                score.finding(found.holds, counts && finding.accepted.is_none());
-                findings.push(table::finding((name, counts), finding, &found));
-            }
+            findings.extend(score.finding((name, counts), finding, finding.check.of_schemes(plan, at, &measured)));
         }
     }
-    report.tables.extend(table::findings(findings).filled());
+    report.tables.extend(table::findings(findings));
     let row = |own: &SchemeErrors| {
         let scheme = &plan.schemes[own.scheme];
-        let mut instructions: Vec<String> = Vec::new();
-        for instruction in units[own.scheme][own.device].iter().flat_map(|unit| &unit.instructions) {
-            if !instructions.contains(&instruction.name) {
-                instructions.push(instruction.name.clone());
-            }
-        }
         let mut binades = std::collections::BTreeMap::<i32, u64>::new();
         for (exponent, count) in own.draws.iter().flat_map(|[single, _]| single.binades()) {
             *binades.entry(exponent).or_default() += count;
@@ -278,7 +260,7 @@ pub(super) fn run(
             scheme: scheme.name.clone(),
             products: scheme.products(),
             device: devices[own.device].identity().name.to_string(),
-            instructions,
+            instructions: units[own.scheme][own.device].as_ref().map_or(Vec::new(), Unit::names),
             k: own.k,
             elements: rows * columns * own.draws.len(),
             max_absolute: own.mean(ErrorMetric::MaxAbsolute),
@@ -296,32 +278,15 @@ pub(super) fn run(
     outcome
 }
 
-/// The schemes with the smallest and the largest error, in a sentence; `None` without one.
+/// The smallest and the largest error, in a sentence; `None` without an error.
 fn answer(rows: &[SplittingErrorRow]) -> Option<String> {
-    let mut rows: Vec<&SplittingErrorRow> = rows.iter().collect();
-    rows.sort_by(|x, y| f64::total_cmp(&x.mred, &y.mred));
-    let named = |row: &SplittingErrorRow| {
-        format!("{} ({} on {}, k = {})", three_digits(row.mred), row.scheme, row.device, row.k)
+    let named = |row: &SplittingErrorRow, error: f64| {
+        format!("{} ({} on {}, k = {})", three_digits(error), row.scheme, row.device, row.k)
     };
-    Some(match rows[..] {
-        [] => return None,
-        [one] => format!("The mean relative error to plain f32 is {}.", named(one)),
-        [least, .., most] => {
-            format!("The mean relative error to plain f32 is from {} to {}.", named(least), named(most))
-        }
-    })
+    Some(format!("The mean relative error to plain f32 is {}.", span(rows, |row| Some(row.mred), named)?))
 }
 
-/// What computes a scheme on a device; `None` where it lacks an instruction.
-pub(super) fn available(scheme: &Scheme, device: &mut dyn Device) -> Result<Option<Unit>> {
-    match Unit::of(scheme, device, None) {
-        Ok(unit) => Ok(Some(unit)),
-        Err(error) if error.is_unavailable() => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-/// Adds a product to what was measured.
+/// Adds the errors of a product.
 fn take(measured: &mut Vec<SchemeErrors>, own: Emulation) {
     let EmulationResult::Numbers { errors, .. } = own.outcome else { return };
     let [single, _, exact] = errors[..] else { return };
@@ -350,7 +315,7 @@ impl SchemeErrors {
 }
 
 impl SplittingCell {
-    /// The figures of the draws on a device; none where a scheme was not computed, or a figure is not finite.
+    /// The figures of the draws on a device; empty where a scheme was not computed, or a figure is not finite.
     fn figures(&self, plan: &SplittingFigure, device: usize, measured: &[SchemeErrors], draws: u64) -> Vec<f64> {
         let all = (0..draws as usize).map_while(|draw| self.of_draw(plan, device, measured, draw));
         let all: Vec<f64> = all.collect();
@@ -360,11 +325,7 @@ impl SplittingCell {
     /// The figure of one draw on a device; `None` where a scheme was not computed.
     fn of_draw(&self, plan: &SplittingFigure, device: usize, measured: &[SchemeErrors], draw: usize) -> Option<f64> {
         let ks = || plan.k.iter().copied().filter(|k| self.k.is_none_or(|own| own == *k));
-        let error = |name: &String, k: usize| {
-            let named =
-                |own: &&SchemeErrors| (own.device, own.k) == (device, k) && plan.schemes[own.scheme].name == *name;
-            measured.iter().find(named)?.error(draw, self.metric)
-        };
+        let error = |name: &String, k: usize| plan.of(name, device, k, measured)?.error(draw, self.metric);
         let errors = |name: &String| ks().map(|k| error(name, k)).collect::<Option<Vec<f64>>>();
         let of = errors(&self.of)?;
         let Some(over) = &self.over else { return Some(of.iter().sum::<f64>() / of.len() as f64) };
@@ -376,7 +337,7 @@ impl SplittingCell {
     }
 }
 
-/// A published cell on a device, by its figures of each draw.
+/// The verdict on a published cell, from the figures of all draws on a device.
 fn judged(cell: &SplittingCell, device: &dyn Device, figures: &[f64], score: &mut Score) -> SplittingCellRow {
     let draws = figures.len();
     let counts = is_of(device, &cell.generation);
@@ -412,22 +373,16 @@ fn judged(cell: &SplittingCell, device: &dyn Device, figures: &[f64], score: &mu
             }
             verdict => Verdict::words(verdict, true, cell.explanation.is_some(), cell.accepted.is_some()),
         },
-        why: (verdict == Some(Verdict::Differs))
-            .then(|| cell.accepted.clone().or_else(|| cell.explanation.clone()))
-            .flatten(),
+        why: why(verdict, &cell.accepted, &cell.explanation),
         counts,
     }
 }
 
 impl Condition {
-    /// Whether the condition holds of the schemes on a device; `None` if it is about something else, or the device lacks one of them.
+    /// Result of the condition on a device; `None` if it is about something else, or the device lacks a scheme.
     fn of_schemes(&self, plan: &SplittingFigure, device: usize, measured: &[SchemeErrors]) -> Option<FindingResult> {
         let Condition::Smaller { smaller, than, metric } = self else { return None };
-        let error = |name: &String, k: usize| {
-            let named =
-                |own: &&SchemeErrors| (own.device, own.k) == (device, k) && plan.schemes[own.scheme].name == *name;
-            Some(measured.iter().find(named)?.mean(*metric))
-        };
+        let error = |name: &String, k: usize| Some(plan.of(name, device, k, measured)?.mean(*metric));
         let mut least: Option<f64> = None;
         for k in &plan.k {
             let own = error(smaller, *k)?;

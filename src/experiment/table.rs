@@ -1,4 +1,4 @@
-//! The tables and notes of a report on an experiment.
+//! Tables and notes of an experiment.
 
 use super::{
     Experiment, Finding, Options, ProfileCell as Published, SampleSize, Verdict, ZERO_PROBABILITY,
@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{chain::Curve, device::Identity, probe::ProbeResult, report::Table};
 
-/// What a reader is told of what a device could not be asked.
+/// Verdict on a cell or finding whose instruction a device lacks.
 const NOT_TESTABLE: &str = "not testable here";
 
 crate::rows! {
@@ -14,7 +14,7 @@ crate::rows! {
     pub struct DeviceRow in "devices" {
         /// As `--device` names it.
         device: String => shown("device").essential(),
-        /// What stands behind the name.
+        /// The device in words.
         description: String => shown("what it is").essential(),
         /// Versions and other facts.
         details: Option<String> => shown("details"),
@@ -26,9 +26,9 @@ crate::rows! {
         instruction: String => shown("instruction").essential(),
         /// The operation that was isolated.
         op: &'static str => shown("op").essential(),
-        /// Whether the reference saw rounded operands (low) or not (fp32).
+        /// Operands of the reference: rounded (low) or not (fp32).
         init: &'static str => shown("init").essential(),
-        /// What the error is taken against.
+        /// Reference of the error.
         reference: &'static str => shown("reference").essential(),
         /// The device.
         device: String => shown("device").if_varied().essential(),
@@ -42,27 +42,27 @@ crate::rows! {
         published_sampling_error: f64 => shown("+- published"),
         /// The measured mean over the published one.
         ratio: Option<f64> => shown("ratio"),
-        /// Samples that are equal to the reference.
+        /// Samples equal to the reference.
         equal: u64 => shown("equal"),
         /// Samples.
         samples: u64 => shown("samples"),
-        /// The published number of samples with which the difference would be one sampling error.
+        /// The published number of samples whose sampling error is the difference.
         published_samples_implied: Option<i64> => shown("N implied"),
-        /// Whether the measured mean is the published one.
+        /// Verdict on the published mean.
         verdict: String => shown("verdict").essential(),
-        /// What the device executed, where it lacks the instruction.
+        /// The substitute that the device executed, where it lacks the instruction.
         instead: Option<String> => shown("instead").if_filled(),
-        /// The generations whose arithmetic would reproduce the cell.
+        /// Generations whose arithmetic would reproduce the cell.
         would_pass: Vec<String> => shown("would pass"),
-        /// The generations whose arithmetic would not.
+        /// Generations whose arithmetic would not reproduce the cell.
         would_not: Vec<String> => shown("would not"),
-        /// Whether the experiment's file has an explanation.
+        /// The file has an explanation.
         explained: bool => hidden(),
-        /// Whether the experiment's file accepts that the cell is not reproduced.
+        /// The file accepts a difference.
         accepted: Option<bool> => hidden(),
-        /// The probability that as many samples as were published are all equal to the reference.
+        /// Probability that all published samples are equal to the reference.
         all_equal_probability: f64 => hidden(),
-        /// How many samples the published mean is taken to have.
+        /// Assumed samples of the published mean.
         published_samples: u64 => hidden(),
         /// How the device executed the instruction.
         execution: &'static str => hidden(),
@@ -86,7 +86,7 @@ crate::rows! {
         reference: &'static str => shown("reference").essential(),
         /// The explanation.
         explanation: String => shown("explanation").essential(),
-        /// Why it is accepted that the cell is not reproduced.
+        /// Reason for accepting a difference.
         accepted: Option<String> => shown("accepted").if_filled(),
     }
 
@@ -96,35 +96,35 @@ crate::rows! {
         claim: String => shown("finding").essential(),
         /// The device.
         device: String => shown("device").if_varied().essential(),
-        /// The figures that say whether it holds.
+        /// The figures that decide it.
         measured: String => shown("here").essential(),
-        /// Whether it holds.
+        /// The claim holds.
         holds: bool => shown("holds").essential(),
-        /// Whether that decides the exit status: the device is of a generation that the experiment is about.
+        /// The finding decides the exit status: the device is of a generation of the experiment.
         counts: Option<bool> => hidden(),
-        /// Why it is accepted that it does not.
+        /// Reason for accepting that the claim does not hold.
         accepted: Option<String> => shown("accepted").if_filled(),
     }
 
-    /// What a device could not be asked.
+    /// A cell or finding that a device cannot test.
     pub struct UntestableRow in "untestable" {
         /// The device.
         device: String => shown("device").essential(),
         /// The cell, or the claim.
         what: String => shown("cell or finding").essential(),
-        /// The figure as printed, of a cell.
+        /// The figure as printed, for a cell.
         published: Option<String> => shown("published").if_filled(),
         /// The instruction that the device lacks.
         instruction: String => shown("lacks").essential(),
-        /// That it is not testable.
+        /// The verdict: not testable.
         verdict: &'static str => shown("verdict").essential(),
     }
 
-    /// How many samples stand behind the published means, by what a device measures.
+    /// Number of published samples, as a device's measurements imply it.
     pub struct SampleSizeRow in "published_samples" {
         /// The device.
         device: String => shown("device").if_varied().essential(),
-        /// Cells that it rests on.
+        /// Cells of the estimate.
         cells: usize => shown("cells used"),
         /// The most likely number.
         likely: i64 => shown("most likely").essential(),
@@ -132,7 +132,7 @@ crate::rows! {
         lowest: i64 => shown("from").essential(),
         /// The upper end.
         highest: i64 => shown("to").essential(),
-        /// The number that was assumed.
+        /// The assumed number.
         assumed: u64 => shown("assumed here").essential(),
     }
 
@@ -142,25 +142,25 @@ crate::rows! {
         instruction: String => shown("instruction").essential(),
         /// The operation that was isolated.
         op: &'static str => shown("op").essential(),
-        /// Whether references saw rounded operands (low) or not (fp32).
+        /// Operands of the references: rounded (low) or not (fp32).
         init: &'static str => shown("init").essential(),
         /// The first device.
         device: String => shown("device").essential(),
-        /// The other one.
+        /// The other device.
         other: String => shown("other").essential(),
-        /// Whether all operands were the same.
+        /// All operands were the same.
         same_inputs: bool => shown("same inputs").essential(),
-        /// Whether all outputs were the same.
+        /// All outputs were the same.
         same_outputs: bool => shown("same outputs").essential(),
-        /// The first one's mean error to f32.
+        /// The first device's mean error to f32.
         error: Option<f64> => shown("error"),
-        /// The other one's.
+        /// The other device's mean error to f32.
         other_error: Option<f64> => shown("other's"),
-        /// Digest of the first one's operands.
+        /// Digest of the first device's operands.
         inputs_digest: String => hidden(),
-        /// Digest of the first one's outputs.
+        /// Digest of the first device's outputs.
         outputs_digest: String => hidden(),
-        /// Digest of the other one's outputs.
+        /// Digest of the other device's outputs.
         other_outputs_digest: String => hidden(),
     }
 
@@ -168,13 +168,13 @@ crate::rows! {
     pub struct CurvePairRow in "curve_pairs" {
         /// The instruction.
         instruction: String => shown("instruction").essential(),
-        /// Whether the references start from rounded operands (low) or not (fp32).
+        /// Start of the references: rounded operands (low) or not (fp32).
         init: &'static str => shown("init").essential(),
         /// The first device.
         device: String => shown("device").essential(),
-        /// The other one.
+        /// The other device.
         other: String => shown("other").essential(),
-        /// Whether every number of the curve is the same.
+        /// Every number of the curve is the same.
         same: bool => shown("same numbers").essential(),
         /// The largest relative difference of mean errors.
         largest_difference: Option<f64> => shown("largest relative difference").essential(),
@@ -184,7 +184,7 @@ crate::rows! {
 /// One published cell, measured on one device.
 pub(super) struct MeasuredCell<'a> {
     pub device: &'a str,
-    /// Whether it decides if the claims hold.
+    /// It decides the exit status.
     pub counts: bool,
     pub cell: &'a Published,
     pub outcome: &'a Probed,
@@ -193,7 +193,7 @@ pub(super) struct MeasuredCell<'a> {
     pub power: CellPower,
 }
 
-/// What the reader of the numbers must know.
+/// Notes for the reader.
 pub(super) fn notes(experiment: &Experiment, options: Options) -> Vec<String> {
     let mut notes = vec![format!(
         "{} Source: {} Published figures were measured on {}.",
@@ -202,18 +202,17 @@ pub(super) fn notes(experiment: &Experiment, options: Options) -> Vec<String> {
     notes.extend(experiment.remarks.iter().cloned());
     if let Some(profile) = &experiment.profile {
         notes.push(format!(
-            "Verdicts: reproduced, same digits: the measured mean rounds to the published one (for a published zero: every sample is \
-             equal to its reference). Within sampling error: it is within half a unit of the last digit and two standard \
-             deviations of a mean of {} samples (for a published zero: as many samples would all have been equal with a \
-             probability of at least {ZERO_PROBABILITY}). Not reproduced: neither; unless the file accepts that, and says why, the claim \
-             fails.",
+            "Verdicts. Reproduced, same digits: the measured mean rounds to the published one; for a published zero, every sample is \
+             equal to its reference. Within sampling error: the difference is within half a unit of the last digit and two standard \
+             deviations of a mean of {} samples; for a published zero, all these samples are equal with a probability of at least \
+             {ZERO_PROBABILITY}. Not reproduced: neither; the claim fails unless the file accepts the difference.",
             options.published_samples.unwrap_or(profile.published_samples)
         ));
     }
     notes
 }
 
-/// What the devices are.
+/// The table of devices.
 pub(crate) fn devices<'a>(identities: impl Iterator<Item = &'a Identity>) -> Table {
     let row = |identity: &Identity| {
         let details = identity.details.iter().map(|(key, value)| format!("{key} {value}")).collect::<Vec<_>>();
@@ -230,7 +229,7 @@ pub(crate) fn devices<'a>(identities: impl Iterator<Item = &'a Identity>) -> Tab
 pub(super) fn cells(rows: Vec<CellRow>, published_samples: u64) -> Table {
     let title = format!(
         "Mean absolute errors, published and here (+-: standard error of our mean; +- published: sampling error of a mean \
-         of {published_samples}; equal: samples equal to the reference; N implied: the published sample with which the difference would be one sampling error)"
+         of {published_samples}; equal: samples equal to the reference; N implied: the published samples whose sampling error is the difference)"
     );
     Table::of(title, rows)
 }
@@ -290,13 +289,13 @@ pub(super) fn explanations(cells: &[Published]) -> Option<Table> {
     Table::of("Explanations", cells.iter().filter_map(row)).filled()
 }
 
-/// The table of findings.
-pub(super) fn findings(rows: Vec<FindingRow>) -> Table {
-    Table::of("Findings", rows)
+/// The table of findings; `None` without any.
+pub(super) fn findings(rows: Vec<FindingRow>) -> Option<Table> {
+    Table::of("Findings", rows).filled()
 }
 
 /// A row of [`findings`].
-pub(super) fn finding((device, counts): (&str, bool), finding: &Finding, found: &FindingResult) -> FindingRow {
+pub(super) fn finding_row((device, counts): (&str, bool), finding: &Finding, found: &FindingResult) -> FindingRow {
     FindingRow {
         claim: finding.claim.clone(),
         device: device.into(),
@@ -307,7 +306,7 @@ pub(super) fn finding((device, counts): (&str, bool), finding: &Finding, found: 
     }
 }
 
-/// The table of what a device could not be asked.
+/// The table of cells and findings that a device cannot test; `None` without any.
 pub(super) fn untestable(rows: Vec<UntestableRow>) -> Option<Table> {
     Table::of("Not testable here: the device lacks the instruction, and whatever stands for it", rows).filled()
 }
@@ -334,13 +333,7 @@ pub(super) fn untestable_cell(device: &str, cell: &Published) -> UntestableRow {
     }
 }
 
-/// The table of estimated sample sizes.
-pub(super) fn sample_sizes(rows: Vec<SampleSizeRow>) -> Table {
-    let title = "Samples behind the published means, from their distance to ours (init fp32 against f32; approximate 95 % interval)";
-    Table::of(title, rows)
-}
-
-/// A row of [`sample_sizes`].
+/// An estimated number of published samples.
 pub(super) fn sample_size(device: &str, size: &SampleSize, assumed: u64) -> SampleSizeRow {
     SampleSizeRow {
         device: device.into(),
@@ -352,12 +345,7 @@ pub(super) fn sample_size(device: &str, size: &SampleSize, assumed: u64) -> Samp
     }
 }
 
-/// The table of probes on pairs of devices.
-pub(super) fn probe_pairs(rows: Vec<ProbePairRow>) -> Table {
-    Table::of("Devices compared: the bits of all inputs and of all outputs, and the mean error to f32", rows)
-}
-
-/// A row of [`probe_pairs`]: one probe on two devices, each with its name.
+/// One probe on two devices, each with its name.
 pub(super) fn probe_pair(cell: &Published, ours: (&str, &ProbeResult), theirs: (&str, &ProbeResult)) -> ProbePairRow {
     let ((first, ours), (other, theirs)) = (ours, theirs);
     ProbePairRow {
@@ -376,12 +364,7 @@ pub(super) fn probe_pair(cell: &Published, ours: (&str, &ProbeResult), theirs: (
     }
 }
 
-/// The table of curves on pairs of devices.
-pub(super) fn curve_pairs(rows: Vec<CurvePairRow>) -> Table {
-    Table::of("Devices compared: every number of a curve, and the largest relative difference of its mean errors", rows)
-}
-
-/// A row of [`curve_pairs`].
+/// One curve on two devices, each with its name.
 pub(super) fn curve_pair(first: &str, other: &str, x: &Curve, y: &Curve) -> CurvePairRow {
     let apart = x.points.iter().zip(&y.points).filter_map(|(x, y)| {
         let (x, y) = (x.against_plain.mean()?, y.against_plain.mean()?);
@@ -397,7 +380,7 @@ pub(super) fn curve_pair(first: &str, other: &str, x: &Curve, y: &Curve) -> Curv
     }
 }
 
-/// A number of samples, rounded; beyond 10^15 as that.
+/// A number of samples, rounded, at most 10^15.
 fn whole(samples: f64) -> i64 {
     samples.round().min(1e15) as i64
 }

@@ -1,12 +1,12 @@
-//! A published value beside a measured one.
+//! A published value, compared with a measured one.
 
 use serde::{Deserialize, Deserializer, de::Error as _};
 
 use crate::summary::Summary;
 
-/// A published zero is attributed to sampling if that many samples would all have been exact with at least this probability.
+/// Least probability that all published samples were exact for a published zero to count as sampling error.
 pub const ZERO_PROBABILITY: f64 = 0.05;
-/// How many standard deviations of the difference still count as sampling error.
+/// Standard deviations of the difference that still count as sampling error.
 const DEVIATIONS: f64 = 2.0;
 
 /// A non-negative number as it was printed: `1.29E-03`, `0.00`.
@@ -20,19 +20,18 @@ pub struct Printed {
     pub half_unit: f64,
 }
 
-/// How a measured mean relates to the published one.
+/// Relation of a measured mean to the published one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// It rounds to the published digits; for a published zero, every error is zero.
     Printed,
-    /// The difference is within twice its sampling error; for a published zero, that many samples may well all
-    /// have been exact.
+    /// The difference is within twice its sampling error; for a published zero, all samples may well have been exact.
     Sampling,
     /// Neither.
     Differs,
 }
 
-/// What was measured for one cell.
+/// The measurement of one cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Measured {
     /// The errors.
@@ -44,7 +43,7 @@ pub(super) struct Measured {
 }
 
 impl Printed {
-    /// The number that `text` prints; `None` if that is not a non-negative decimal number.
+    /// The number that `text` prints; `None` unless it is a non-negative decimal number.
     pub fn parse(text: &str) -> Option<Printed> {
         let value: f64 = text.parse().ok().filter(|v: &f64| v.is_finite() && *v >= 0.0)?;
         let (digits, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
@@ -73,20 +72,19 @@ impl Measured {
         self.deviation() / (samples as f64).sqrt()
     }
 
-    /// The probability that `samples` samples are all equal to the reference, as often as ours were.
+    /// The probability that `samples` samples are all equal to the reference, by the share of ours.
     pub(super) fn all_equal(&self, samples: u64) -> f64 {
         (self.equal as f64 / self.samples as f64).powf(samples as f64)
     }
 
-    /// The number of samples with which the sampling error would be the difference itself: with many more, the
-    /// difference would not be sampling error. `None` where nothing is measured, or nothing differs.
+    /// The number of samples whose sampling error is the difference; `None` without a measurement or a difference.
     pub(super) fn implied_samples(&self, published: &Printed) -> Option<f64> {
         let difference = (self.errors.mean()? - published.value).abs();
         let samples = (self.deviation() / difference).powi(2);
         (published.value > 0.0 && samples.is_finite() && samples > 0.0).then_some(samples)
     }
 
-    /// How this relates to a published mean of `samples` samples.
+    /// Verdict against a published mean of `samples` samples.
     pub(super) fn judge(&self, published: &Printed, samples: u64) -> Verdict {
         let Some(mean) = self.errors.mean() else { return Verdict::Differs };
         let difference = (mean - published.value).abs();
@@ -105,8 +103,9 @@ impl Measured {
 }
 
 impl Verdict {
-    /// The words that reports print of a cell, `None` where it could not be measured; `counts`: whether the device is of a generation that the
-    /// experiment is about; `explained`, `accepted`: whether its file explains a difference, and whether it accepts one.
+    /// The words of reports; `None`: not measured.
+    ///
+    /// `counts`: the device is of a generation of the experiment. `explained`, `accepted`: the file explains, or accepts, a difference.
     pub fn words(verdict: Option<Verdict>, counts: bool, explained: bool, accepted: bool) -> String {
         match verdict {
             Some(Verdict::Printed) => "reproduced: same digits",
@@ -119,6 +118,15 @@ impl Verdict {
         }
         .into()
     }
+}
+
+/// Why a cell differs: the reason for accepting that, else the explanation.
+pub(super) fn why(
+    verdict: Option<Verdict>,
+    accepted: &Option<String>,
+    explanation: &Option<String>,
+) -> Option<String> {
+    accepted.clone().or_else(|| explanation.clone()).filter(|_| verdict == Some(Verdict::Differs))
 }
 
 #[cfg(test)]
