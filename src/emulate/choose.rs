@@ -46,19 +46,21 @@ impl Unit {
         Ok(unit)
     }
 
-    /// For each scheme and device its unit; `None` where the device lacks an instruction.
+    /// For each scheme and device its unit; unless all are `required`, `None` where the device lacks an instruction.
     ///
     /// # Errors
-    /// The others of [`Unit::of`].
+    /// As [`Unit::of`].
     pub fn of_each(
         schemes: &[Scheme],
         devices: &mut [Box<dyn Device>],
         like: Option<&Instruction>,
+        required: bool,
     ) -> Result<Vec<Vec<Option<Unit>>>> {
-        let mut of_scheme = |scheme: &Scheme| {
-            devices.iter_mut().map(|device| if_available(Unit::of(scheme, device.as_mut(), like))).collect()
+        let one = |scheme: &Scheme, device: &mut Box<dyn Device>| {
+            let unit = Unit::of(scheme, device.as_mut(), like);
+            if required { unit.map(Some) } else { if_available(unit) }
         };
-        schemes.iter().map(&mut of_scheme).collect()
+        schemes.iter().map(|scheme| devices.iter_mut().map(|device| one(scheme, device)).collect()).collect()
     }
 
     /// The names of the instructions, each once.

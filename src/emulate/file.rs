@@ -8,7 +8,7 @@ use toml::{Spanned, Value};
 use super::scheme::{Block, Digits, Promote, Register, Scheme, Slices, Split, SplitPart, Sum};
 use crate::{
     Error, Result,
-    base::{named::Named, nearest::nearest, text},
+    base::{distinct::distinct, named::Named, nearest::nearest, text},
     format::{self, Format, Rounding},
 };
 
@@ -115,6 +115,22 @@ impl Scheme {
         let text = text::read(path, "the scheme")?;
         let stem = path.file_stem().map_or(name.into(), |stem| stem.to_string_lossy().into_owned());
         Scheme::parse(&text, &stem, name)
+    }
+
+    /// The schemes of these names, each once; without names, all that are shipped.
+    ///
+    /// # Errors
+    /// As [`Scheme::find`]; two schemes of one name.
+    pub fn chosen(names: &[String]) -> Result<Vec<Scheme>> {
+        let schemes = match names {
+            [] => Scheme::shipped().map(Scheme::find).collect::<Result<Vec<_>>>()?,
+            names => distinct(names.iter().map(|name| Scheme::find(name)).collect::<Result<Vec<_>>>()?),
+        };
+        let twice = |(at, own): &(usize, &Scheme)| schemes[..*at].iter().any(|other| other.name == own.name);
+        match schemes.iter().enumerate().find(twice) {
+            Some((_, own)) => Err(Error::request(format!("two schemes have the name {}; rename a file", own.name))),
+            None => Ok(schemes),
+        }
     }
 
     /// The scheme that `text` describes; `origin` names it in messages.

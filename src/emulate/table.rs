@@ -1,17 +1,21 @@
-//! The tables of products that are made of products of parts.
+//! Tables and notes of products by schemes.
 
-use super::{EmulateRequest, Emulation, EmulationResult, Errors, Shape, USUAL, Unit, first_wrap};
+use super::{EmulateRequest, Emulation, EmulationResult, Errors, Integers, Shape, USUAL, first_wrap};
 use crate::{
+    base::{
+        distinct::distinct,
+        sentence::{self, span},
+    },
     device::Device,
     report::{Table, grouped, three_digits},
 };
 
 crate::rows! {
-    /// A product in f32, made of products of parts, against plain f32 (ascending k, each product and each sum rounded).
-    pub struct EmulationRow in "emulations" {
+    /// A product by a scheme on a device.
+    pub struct EmulatedProductRow in "emulated_products" {
         /// The scheme.
         scheme: String => shown("scheme").essential(),
-        /// What it is.
+        /// The scheme in words.
         title: String => hidden(),
         /// The device.
         device: String => shown("device").if_varied().essential(),
@@ -21,41 +25,47 @@ crate::rows! {
         n: usize => shown("n").if_varied(),
         /// Terms of each sum.
         k: usize => shown("k").if_varied().essential(),
-        /// How many products of parts it takes.
+        /// Number of products of parts.
         products: usize => shown("products").essential(),
         /// The instructions.
-        instructions: Vec<String> => shown("instruction"),
-        /// How the device executes them.
+        instructions: Vec<String> => shown("instructions"),
+        /// The kinds of execution.
         execution: Vec<String> => hidden(),
-        /// The rows that were computed and compared, spread over the product.
+        /// Computed rows, spread over the product.
         rows: usize => shown("rows"),
+    }
+
+    /// A product in f32, made of products of parts, against plain f32 (ascending k, each product and each sum rounded).
+    pub struct EmulationRow in "emulations" {
+        /// The product.
+        product: EmulatedProductRow => hidden(),
         /// The elements that were compared.
         elements: usize => hidden(),
-        /// Seconds that the device took for the sums, where it takes those of all elements at once.
+        /// Seconds of the sums, where the device computes all elements at once.
         sum_seconds: Option<f64> => shown("sums").unit("s").if_filled().essential(),
-        /// Elements that are infinite or NaN, which the errors leave out.
+        /// Infinite or NaN elements, which the errors leave out.
         infinite: Option<usize> => shown("infinite").if_filled().essential(),
         /// The largest |V - V_f32|.
         max_absolute: f64 => shown("max |V-V_f32|").essential(),
-        /// That of half over it.
+        /// The largest |V - V_f32| of the scheme half over this one.
         half_ratio: Option<f64> => shown("half / it").if_filled().essential().beside(),
         /// The largest |V - V_f32| / (|V| + |V_f32|).
         max_error: f64 => shown("Max_error").essential(),
-        /// That of half over it.
+        /// Max_error of the scheme half over this one.
         half_max_error_ratio: Option<f64> => hidden(),
         /// The mean |V_f32 - V| / |V_f32|.
         mred: f64 => shown("MRED").essential(),
-        /// That of half over it.
+        /// MRED of the scheme half over this one.
         half_mred_ratio: Option<f64> => hidden(),
-        /// The largest |V - S|, of the exact S.
+        /// The largest |V - S|, with the exact S.
         exact_max_absolute: f64 => shown("max |V-exact|").essential(),
-        /// The mean |S - V| / |S|, of the exact S.
+        /// The mean |S - V| / |S|, with the exact S.
         exact_mred: f64 => shown("MRED to exact").essential(),
-        /// Elements that are the exact sum, rounded to f32.
+        /// Elements equal to the exact sum, rounded to f32.
         exact_equal: usize => shown("=exact"),
-        /// The largest |V_f32 - S| of the plain product in f32, of the exact S.
+        /// The largest |V_f32 - S| of the plain product in f32, with the exact S.
         f32_exact_max_absolute: f64 => hidden(),
-        /// The mean |S - V_f32| / |S|, of the exact S.
+        /// The mean |S - V_f32| / |S|, with the exact S.
         f32_exact_mred: f64 => hidden(),
     }
 
@@ -73,11 +83,11 @@ crate::rows! {
         k: usize => hidden(),
         /// The yardstick.
         yardstick: &'static str => shown("against").essential(),
-        /// Elements that are the yardstick's, rounded to f32.
+        /// Elements equal to the yardstick, rounded to f32.
         equal: usize => shown("equal").essential(),
-        /// The most numbers of f32 from one to the other.
+        /// The largest distance in numbers of f32.
         ulps: u64 => shown("max ulps").essential(),
-        /// The mean of those.
+        /// The mean distance in numbers of f32.
         mean_ulps: f64 => shown("mean ulps").essential(),
         /// The largest |V - S|.
         max_absolute: f64 => shown("max |V-S|").essential(),
@@ -89,62 +99,50 @@ crate::rows! {
         max_error: f64 => shown("Max_error").essential(),
         /// The mean |S - V| / |S|.
         mred: f64 => shown("MRED").essential(),
-        /// The exponents of two of the binades that hold a |V - S|, ascending; the lowest, -48, holds zero too.
+        /// Binades that hold a |V - S|, by exponents of two, ascending; the lowest, -48, also holds zero.
         error_exponents: Vec<i64> => hidden(),
-        /// How many |V - S| are in each of these binades.
+        /// Number of |V - S| in each of these binades.
         error_counts: Vec<u64> => hidden(),
     }
 
     /// A product of integers in s32, made of products of their digits, against the exact one.
     pub struct IntegerEmulationRow in "integer_emulations" {
-        /// The scheme.
-        scheme: String => shown("scheme").essential(),
-        /// What it is.
-        title: String => hidden(),
-        /// The device.
-        device: String => shown("device").if_varied().essential(),
-        /// Rows of A and D.
-        m: usize => shown("m").if_varied().essential(),
-        /// Columns of B and D.
-        n: usize => shown("n").if_varied(),
-        /// Terms of each sum.
-        k: usize => shown("k").if_varied().essential(),
-        /// How many products of digits it takes.
-        products: usize => shown("products").essential(),
-        /// The instructions.
-        instructions: Vec<String> => shown("instructions"),
-        /// How the device executes them.
-        execution: Vec<String> => hidden(),
-        /// The rows that were computed and compared, spread over the product.
-        rows: usize => shown("rows"),
-        /// Elements of which s32 holds the exact sum.
+        /// The product.
+        product: EmulatedProductRow => hidden(),
+        /// Elements whose exact sum s32 holds.
         held: usize => shown("s32 holds").essential(),
-        /// Those of them that are it.
+        /// Elements among them that equal it.
         exact: usize => shown("exact").essential().beside(),
-        /// Elements of which s32 does not hold the exact sum.
+        /// Elements whose exact sum s32 does not hold.
         beyond: usize => shown("beyond s32").essential(),
-        /// Those of them that are it modulo 2^32.
+        /// Elements among them that equal it modulo 2^32.
         wrapped: usize => shown("wrapped").essential().beside(),
         /// The smallest k at which the most extreme operands wrap.
         first_wrap: u64 => shown("extremes wrap from k").essential(),
-        /// The exact sum of theirs.
+        /// The exact sum of these operands.
         first_wrap_sum: i64 => hidden(),
     }
 }
 
-/// The names of different instructions.
-fn instructions(unit: &Unit) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for instruction in &unit.instructions {
-        if !names.contains(&instruction.name) {
-            names.push(instruction.name.clone());
-        }
-    }
-    names
+/// The columns that a product has whatever its result.
+fn product(request: &EmulateRequest, devices: &[Box<dyn Device>], own: &Emulation) -> Option<EmulatedProductRow> {
+    let (scheme, unit) = (&request.schemes[own.scheme], request.units[own.scheme][own.device].as_ref()?);
+    Some(EmulatedProductRow {
+        scheme: scheme.name.clone(),
+        title: scheme.title.clone(),
+        device: devices[own.device].identity().name.to_string(),
+        m: own.shape.m,
+        n: own.shape.n,
+        k: own.shape.k,
+        products: scheme.products(),
+        instructions: unit.names(),
+        execution: unit.executions.iter().map(|kind| kind.name().to_string()).collect(),
+        rows: own.rows,
+    })
 }
 
 /// A row for each product in f32.
-pub fn emulations(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulation]) -> Vec<EmulationRow> {
+fn emulations(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulation]) -> Vec<EmulationRow> {
     let half = |own: &Emulation| {
         let same = |other: &&Emulation| {
             request.schemes[other.scheme].name == "half" && (other.device, other.shape) == (own.device, own.shape)
@@ -153,24 +151,14 @@ pub fn emulations(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &
     };
     let row = |own: &Emulation| {
         let (infinite, errors, plain) = measured(own)?;
-        let (scheme, unit) = (&request.schemes[own.scheme], request.units[own.scheme][own.device].as_ref()?);
         let [single, _, exact] = errors else { return None };
-        let half = half(own).filter(|_| scheme.name != "half");
+        let half = half(own).filter(|_| request.schemes[own.scheme].name != "half");
         let ratio = |of: fn(&Errors) -> f64| {
             let half = of(half.as_ref()?);
             (half > 0.0 && of(single) > 0.0).then(|| half / of(single))
         };
         Some(EmulationRow {
-            scheme: scheme.name.clone(),
-            title: scheme.title.clone(),
-            device: devices[own.device].identity().name.to_string(),
-            m: own.shape.m,
-            n: own.shape.n,
-            k: own.shape.k,
-            products: scheme.products(),
-            instructions: instructions(unit),
-            execution: unit.executions.iter().map(|kind| kind.name().to_string()).collect(),
-            rows: own.rows,
+            product: product(request, devices, own)?,
             sum_seconds: own.seconds,
             elements: own.rows * own.shape.n,
             infinite: (infinite > 0).then_some(infinite),
@@ -190,7 +178,7 @@ pub fn emulations(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &
     done.iter().filter_map(row).collect()
 }
 
-/// What was measured of a product in f32.
+/// The errors of a product in f32.
 fn measured(own: &Emulation) -> Option<(usize, &[Errors], &Errors)> {
     match &own.outcome {
         EmulationResult::Numbers { infinite, errors, plain } => Some((*infinite, errors, plain.as_ref())),
@@ -199,7 +187,7 @@ fn measured(own: &Emulation) -> Option<(usize, &[Errors], &Errors)> {
 }
 
 /// A row for each product in f32 and yardstick.
-pub fn errors(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulation]) -> Vec<EmulationErrorRow> {
+fn errors(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulation]) -> Vec<EmulationErrorRow> {
     let mut rows = Vec::new();
     for own in done {
         let Some((_, errors, _)) = measured(own) else { continue };
@@ -228,22 +216,12 @@ pub fn errors(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emu
 }
 
 /// A row for each product of integers.
-pub fn integers(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulation]) -> Vec<IntegerEmulationRow> {
+fn integers(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulation]) -> Vec<IntegerEmulationRow> {
     let row = |own: &Emulation| {
         let EmulationResult::Integers(counts) = &own.outcome else { return None };
-        let (scheme, unit) = (&request.schemes[own.scheme], request.units[own.scheme][own.device].as_ref()?);
-        let (first_wrap, first_wrap_sum) = first_wrap(scheme)?;
+        let (first_wrap, first_wrap_sum) = first_wrap(&request.schemes[own.scheme])?;
         Some(IntegerEmulationRow {
-            scheme: scheme.name.clone(),
-            title: scheme.title.clone(),
-            device: devices[own.device].identity().name.to_string(),
-            m: own.shape.m,
-            n: own.shape.n,
-            k: own.shape.k,
-            products: scheme.products(),
-            instructions: instructions(unit),
-            execution: unit.executions.iter().map(|kind| kind.name().to_string()).collect(),
-            rows: own.rows,
+            product: product(request, devices, own)?,
             held: counts.held,
             exact: counts.exact,
             beyond: counts.beyond,
@@ -255,10 +233,10 @@ pub fn integers(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[E
     done.iter().filter_map(row).collect()
 }
 
-/// Whether every product of integers is exact where s32 holds it, and what it is modulo 2^32 elsewhere.
+/// Whether every product of integers is exact where s32 holds it, and exact modulo 2^32 elsewhere.
 pub fn holds(done: &[Emulation]) -> bool {
     done.iter().all(|own| match &own.outcome {
-        EmulationResult::Integers(counts) => counts.exact == counts.held && counts.wrapped == counts.beyond,
+        EmulationResult::Integers(counts) => counts.hold(),
         EmulationResult::Numbers { .. } => true,
     })
 }
@@ -277,65 +255,50 @@ pub fn tables(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emu
     [numbers, errors, integers].into_iter().filter_map(Table::filled).collect()
 }
 
-/// How near products come to what they should be, in sentences; `None` without one.
+/// The errors of the products, in sentences; `None` without a product.
 pub fn answer(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulation]) -> Option<String> {
-    let on = match devices {
-        [one] => one.identity().name.to_string(),
-        several => format!("{} devices", several.len()),
-    };
-    let error = |own: &Emulation| measured(own).map_or(0.0, |(_, errors, _)| errors[errors.len() - 1].mred);
-    let named = |own: &Emulation| {
+    let on = sentence::devices(&devices.iter().map(|device| &device.identity().name).collect::<Vec<_>>());
+    let error = |own: &Emulation| measured(own).and_then(|(_, errors, _)| Some(errors.last()?.mred));
+    let named = |own: &Emulation, error: f64| {
         let device = match devices {
             [_] => String::new(),
             several => format!(" on {}", several[own.device].identity().name),
         };
         let Shape { m, n, k } = own.shape;
         let shape = if request.shapes.len() > 1 { format!(", {m} x {n} x {k}") } else { String::new() };
-        format!("{} ({}{device}{shape})", three_digits(error(own)), request.schemes[own.scheme].name)
+        format!("{} ({}{device}{shape})", three_digits(error), request.schemes[own.scheme].name)
     };
-    let mut numbers: Vec<&Emulation> = done.iter().filter(|own| measured(own).is_some()).collect();
-    numbers.sort_by(|x, y| f64::total_cmp(&error(x), &error(y)));
-    let plain = numbers.first().and_then(|own| measured(own)).map(|(.., plain)| three_digits(plain.mred));
+    let numbers = done.iter().filter_map(measured);
+    let least = numbers.min_by(|x, y| f64::total_cmp(&x.1[x.1.len() - 1].mred, &y.1[y.1.len() - 1].mred));
     let mut sentences = Vec::new();
-    match &numbers[..] {
-        [] => (),
-        [one] => sentences.push(format!("On {on} the mean relative error to the exact product is {}", named(one))),
-        [least, .., most] => sentences.push(format!(
-            "On {on} the mean relative error to the exact product is from {} to {}",
-            named(least),
-            named(most)
-        )),
+    if let (Some(errors), Some((.., plain))) = (span(done, error, named), least) {
+        let plain = three_digits(plain.mred);
+        sentences.push(format!("On {on} the mean relative error to the exact product is {errors}; plain f32 has {plain}."));
     }
-    sentences.extend(plain.map(|plain| format!("; plain f32 has {plain}.")));
-    let integers = done
-        .iter()
-        .filter_map(|own| if let EmulationResult::Integers(counts) = &own.outcome { Some(counts) } else { None });
-    let counts = integers.map(|counts| (counts.held, counts.exact)).reduce(|x, y| (x.0 + y.0, x.1 + y.1));
+    let integers = done.iter().filter_map(|own| match own.outcome {
+        EmulationResult::Integers(counts) => Some(counts),
+        EmulationResult::Numbers { .. } => None,
+    });
     let begin = if sentences.is_empty() { format!("On {on} ") } else { " ".to_string() };
-    sentences.extend(counts.map(|(held, exact)| {
-        let (held, exact) = (grouped(held as i64), grouped(exact as i64));
+    sentences.extend(integers.reduce(Integers::with).map(|counts| {
+        let (held, exact) = (grouped(counts.held as i64), grouped(counts.exact as i64));
         format!("{begin}{exact} of {held} integers that s32 holds are exact.")
     }));
     (!sentences.is_empty()).then(|| sentences.concat())
 }
 
-/// What the reader of the numbers must know.
+/// Notes for the reader.
 pub fn notes(request: &EmulateRequest, done: &[Emulation]) -> Vec<String> {
     let mut notes = Vec::new();
-    let mut sampled: Vec<String> = Vec::new();
-    for own in done.iter().filter(|own| own.rows < own.shape.m) {
-        let words = format!("{} of {}", own.rows, own.shape.m);
-        if !sampled.contains(&words) {
-            sampled.push(words);
-        }
-    }
+    let sampled = done.iter().filter(|own| own.rows < own.shape.m);
+    let sampled = distinct(sampled.map(|own| format!("{} of {}", own.rows, own.shape.m)));
     if !sampled.is_empty() {
-        notes.push(format!("Rows that were computed and compared, spread over the product: {}.", sampled.join(", ")));
+        notes.push(format!("Computed and compared rows, spread over the product: {}.", sampled.join(", ")));
     }
     if request.schemes.iter().any(|scheme| !scheme.is_integer()) {
         notes.push(format!(
-            "A and B are {}, rounded to f32. V is an element of the product; V_f32 and V_f64: the plain sum of the operands before they are \
-             split, ascending k, each product and each sum rounded. Max_error = max |V - S| / (|V| + |S|), MRED = mean |S - V| / |S|.",
+            "A and B are {}, rounded to f32. V is an element of the product. V_f32 and V_f64 are plain sums of the unsplit operands, \
+             ascending k, each product and each sum rounded. Max_error = max |V - S| / (|V| + |S|), MRED = mean |S - V| / |S|.",
             request.draw.unwrap_or(USUAL)
         ));
     }

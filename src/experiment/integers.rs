@@ -93,7 +93,7 @@ pub(super) fn run(plan: &IntegerTable, run: &mut ExperimentRun) -> Result<()> {
     let [rows, columns] = plan.elements;
     let schemes: Vec<Scheme> = plan.cells.iter().flat_map(|cell| &cell.schemes).cloned().collect();
     let request = EmulateRequest {
-        units: Unit::of_each(&schemes, devices, None)?,
+        units: Unit::of_each(&schemes, devices, None, false)?,
         schemes,
         shapes: plan.k.iter().map(|k| Shape { m: rows, n: columns, k: *k }).collect(),
         draw: None,

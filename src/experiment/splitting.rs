@@ -205,7 +205,7 @@ pub(super) fn run(plan: &SplittingFigure, run: &mut ExperimentRun) -> Result<()>
     let ExperimentRun { experiment, devices, options, report, score, progress } = run;
     let draws = options.samples.unwrap_or(plan.draws);
     let [rows, columns] = plan.elements;
-    let units = Unit::of_each(&plan.schemes, devices, None)?;
+    let units = Unit::of_each(&plan.schemes, devices, None, false)?;
     let mut measured: Vec<SchemeErrors> = Vec::new();
     let outcome = (0..draws).try_for_each(|draw| {
         let request = EmulateRequest {

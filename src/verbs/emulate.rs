@@ -11,8 +11,8 @@ use super::{
     select,
 };
 use crate::{
-    Error, Result,
-    base::pace::UNASKED,
+    Result,
+    base::{distinct::distinct, pace::UNASKED},
     device::{self, Device, DeviceName, ExecutionKind, cpu::CpuDevice},
     emulate::{self, Draw, EmulateRequest, Scheme, Shape, Unit, table},
     experiment::table::devices as table_of_devices,
@@ -21,56 +21,50 @@ use crate::{
     report::{Report, Verdict},
 };
 
-/// The size of products where nobody names one; of a program, which may be slow.
+/// Default size of products.
 const USUAL: usize = 1024;
+/// Default size for programs, which may be slow.
 const SMALL: usize = 32;
+const HELP: &str = "Examples:
+  tcnum emulate --size 128 --device model:turing --scheme half egemm ootomo
+  tcnum emulate --scheme half ootomo --size 64 128 --device model:turing model:ampere --brief
+  tcnum emulate --scheme l16-r16 --shape 64x64x300 --device model:turing
+      integers, by products of their digits
+More: docs/emulate.md";
 
-/// Computes matrix products of more precision than the unit's operands, each made of several products of low precision, and measures them.
-///
-/// Example: tcnum emulate --size 1024 --device model:turing
-///
-/// Example: tcnum emulate --scheme half egemm ootomo --size 256 --size 1024 --device model:turing --device model:ampere --plot error.svg
-///
-/// A scheme says how the elements of A and B are split into parts, which products of parts are computed in which accumulator, and how the
-/// sums are combined (docs/emulate.md). It is a TOML file: one that is shipped, by its name, or your own. Reported of each: the largest
-/// |V - V_f32|, Max_error = max |V - S| / (|V| + |S|), MRED = mean |S - V| / |S|, and numbers of f32 between, against plain f32, plain f64
-/// and the exact product; of integers made of digits: where they are exact, and where s32 wraps. Exit status 1 if integers
-/// are not exact where s32 holds them.
+/// Computes f32 products by splitting schemes on low-precision units, and measures their errors.
 #[derive(Args, Debug)]
+#[command(after_help = HELP, next_help_heading = "What")]
 pub(super) struct Arguments {
-    /// The schemes: names, or files FILE.toml. [default: all that the devices have instructions for]
+    /// Schemes: names, or files FILE.toml [default: all that the devices can run]
     #[arg(long = "scheme", value_name = "NAME|FILE", num_args = 1..)]
     schemes: Vec<String>,
-    /// Square matrices of this size; may be repeated. [default: 1024; of an exec: device 32, as many products as it computes in a minute]
+    /// Size of square matrices; may be repeated [default: 1024; exec: 32]
     #[arg(long = "size", value_name = "N", num_args = 1.., value_parser = integer(1..=16384usize))]
     sizes: Vec<usize>,
-    /// Other shapes; may be repeated.
+    /// Other shapes; may be repeated
     #[arg(long = "shape", value_name = "MxNxK", value_parser = shape)]
     shapes: Vec<Shape>,
-    /// What elements are drawn from: uniform(LOW,HIGH), normal(MEAN,DEVIATION), or magnitudes(LOW,HIGH): a random sign, and binary exponents
-    /// between the two. Integers are rounded and limited to their range. [default: uniform(-1,1); integers: uniform in their range]
-    #[arg(long, value_name = "DISTRIBUTION", value_parser = Draw::parse)]
-    dist: Option<Draw>,
-    /// Compute this many rows of each product, spread over it. [default: all on a GPU by mma; else as many as have 2^28 terms, at least 16]
-    #[arg(long, value_name = "N", value_parser = integer(1..=16384usize))]
-    rows: Option<usize>,
-    /// The device: cuda:N, cpu, model:NAME or model:FILE, exec:'PROGRAM ARGS'; may be repeated.
-    #[arg(long = "device", value_name = "DEVICE", value_parser = device_name, num_args = 1..)]
-    devices: Vec<DeviceName>,
-    /// The instruction; of integers, one of its shape for each pair of digits. [default: the first that the device has of mma, mfma, wmma,
-    /// wgmma and others, with the largest k]
+    /// Instruction, or shape for digits [default: first of mma, mfma, wmma...]
     #[arg(long = "instr", value_name = "NAME")]
     instruction: Option<String>,
-    /// Seed of the random numbers: the same for every scheme and device.
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX))]
-    seed: u64,
-    /// Seconds that an exec: device may take for one answer.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
+    /// Device: cuda:N, cpu, model:NAME|FILE, exec:'PROGRAM ARGS'; repeatable
+    #[arg(long = "device", value_name = "DEVICE", value_parser = device_name, num_args = 1.., help_heading = "Device")]
+    devices: Vec<DeviceName>,
+    /// Seconds that an exec: device may take for one answer
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT), help_heading = "Device")]
     timeout: u64,
-    /// Where figures go.
+    /// Operands: uniform(A,B), normal(MEAN,SD), magnitudes(A,B) exponents
+    #[arg(long, value_name = "DISTRIBUTION", value_parser = Draw::parse, help_heading = "Inputs")]
+    dist: Option<Draw>,
+    /// Seed of the random operands
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX), help_heading = "Inputs")]
+    seed: u64,
+    /// Computed rows of each product [default: all on a GPU, else 2^28 terms]
+    #[arg(long, value_name = "N", value_parser = integer(1..=16384usize), help_heading = "Limits")]
+    rows: Option<usize>,
     #[command(flatten)]
     drawings: Drawings,
-    /// Output flags.
     #[command(flatten)]
     destination: OutputDestination,
 }
@@ -91,41 +85,41 @@ impl Verb for Arguments {
 
     fn figures(&self) -> Result<Option<Figures<'_>>> {
         // A scheme of integers has none.
-        let some = schemes(&self.schemes)?.iter().any(|scheme| !scheme.is_integer());
+        let some = Scheme::chosen(&self.schemes)?.iter().any(|scheme| !scheme.is_integer());
         Ok(Some(self.drawings.of("errors of products in f32", some)))
     }
 }
 
-/// Computes the products, writes the plot if one is asked for, and reports.
+/// Computes the products, and reports.
 ///
 /// # Errors
-/// A scheme that is none, a device that lacks an instruction; those of the devices.
+/// A file that is no scheme, a device that lacks an instruction; those of the devices.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let progress = Progress::new(&arguments.destination);
     report.seed = Some(arguments.seed);
     let like = arguments.instruction.as_deref().map(isa::resolve).transpose()?;
-    let schemes = schemes(&arguments.schemes)?;
+    let schemes = Scheme::chosen(&arguments.schemes)?;
     let mut devices = opened(arguments, &schemes, like.as_ref())?;
-    let mut units = Vec::with_capacity(schemes.len());
-    let mut left_out = vec![Vec::new(); devices.len()];
-    for scheme in &schemes {
-        let named = !arguments.schemes.is_empty();
-        units.push(units_of(scheme, &mut devices, like.as_ref(), named, &mut left_out)?);
+    let units = Unit::of_each(&schemes, &mut devices, like.as_ref(), !arguments.schemes.is_empty())?;
+    for (at, device) in devices.iter().enumerate() {
+        let lacking = schemes.iter().zip(&units).filter(|(_, units)| units[at].is_none());
+        let names: Vec<&str> = lacking.map(|(scheme, _)| scheme.name.as_str()).collect();
+        if !names.is_empty() {
+            let device = &device.identity().name;
+            report.notes.push(format!("Schemes left out on {device}, which lacks an instruction: {}.", names.join(", ")));
+        }
     }
-    for (device, names) in devices.iter().zip(left_out).filter(|(_, names)| !names.is_empty()) {
-        let device = &device.identity().name;
-        report.notes.push(format!("Left out on {device}, for want of an instruction: {}.", names.join(", ")));
-    }
+    let square = |size: usize| Shape { m: size, n: size, k: size };
+    let shapes = distinct(arguments.sizes.iter().map(|size| square(*size)).chain(arguments.shapes.iter().copied()));
     // Nobody has asked a program, which may be slow, for large products.
     let executions = units.iter().flatten().flatten().flat_map(|unit| &unit.executions);
-    let external = executions.into_iter().any(|kind| *kind == ExecutionKind::External);
-    let asked_for_none = arguments.sizes.is_empty() && arguments.shapes.is_empty();
+    let unasked = shapes.is_empty() && executions.into_iter().any(|kind| *kind == ExecutionKind::External);
     let request = EmulateRequest {
         units,
-        shapes: shapes(arguments, external),
+        shapes: if shapes.is_empty() { vec![square(if unasked { SMALL } else { USUAL })] } else { shapes },
         draw: arguments.dist,
         seed: arguments.seed,
-        within: (asked_for_none && external).then_some(UNASKED),
+        within: unasked.then_some(UNASKED),
         rows: arguments.rows,
         schemes,
     };
@@ -152,44 +146,9 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     outcome.map(drop)
 }
 
-/// The schemes that are named, each once, or all that are shipped.
-fn schemes(named: &[String]) -> Result<Vec<Scheme>> {
-    let all: Vec<&str> = Scheme::shipped().collect();
-    let names: Vec<&str> = if named.is_empty() { all } else { named.iter().map(String::as_str).collect() };
-    let mut schemes: Vec<Scheme> = Vec::new();
-    for name in names {
-        let scheme = Scheme::find(name)?;
-        match schemes.iter().find(|own| own.name == scheme.name) {
-            Some(own) if *own != scheme => {
-                return Err(Error::request(format!("two schemes have the name {}; rename a file", own.name)));
-            }
-            Some(_) => (),
-            None => schemes.push(scheme),
-        }
-    }
-    Ok(schemes)
-}
-
-/// The shapes, each once; where none is named a square one, small if a program computes it.
-fn shapes(arguments: &Arguments, external: bool) -> Vec<Shape> {
-    let square = |size: &usize| Shape { m: *size, n: *size, k: *size };
-    let mut shapes: Vec<Shape> = Vec::new();
-    for shape in arguments.sizes.iter().map(square).chain(arguments.shapes.iter().copied()) {
-        if !shapes.contains(&shape) {
-            shapes.push(shape);
-        }
-    }
-    if shapes.is_empty() { vec![square(if external { &SMALL } else { &USUAL })] } else { shapes }
-}
-
-/// The devices that are named, each once, or the default one: this processor only where it has instructions for all schemes.
+/// The named devices, each once, or the default device: this processor only where it has instructions for all schemes.
 fn opened(arguments: &Arguments, schemes: &[Scheme], like: Option<&Instruction>) -> Result<Vec<Box<dyn Device>>> {
-    let mut names: Vec<DeviceName> = Vec::new();
-    for name in &arguments.devices {
-        if !names.contains(name) {
-            names.push(name.clone());
-        }
-    }
+    let mut names = distinct(arguments.devices.iter().cloned());
     if names.is_empty() {
         names.push(DeviceName::usual(|| schemes.iter().all(|own| Unit::of(own, &mut CpuDevice::open(), like).is_ok())));
     }
@@ -198,26 +157,4 @@ fn opened(arguments: &Arguments, schemes: &[Scheme], like: Option<&Instruction>)
         device::open(Some(name), Duration::from_secs(arguments.timeout))
     };
     names.iter().map(open).collect()
-}
-
-/// What computes a scheme on each device. Where it was not asked for by its name, it is left out of devices that lack an instruction.
-fn units_of(
-    scheme: &Scheme,
-    devices: &mut [Box<dyn Device>],
-    like: Option<&Instruction>,
-    named: bool,
-    left_out: &mut [Vec<String>],
-) -> Result<Vec<Option<Unit>>> {
-    let mut units = Vec::with_capacity(devices.len());
-    for (device, left_out) in devices.iter_mut().zip(left_out) {
-        units.push(match Unit::of(scheme, device.as_mut(), like) {
-            Ok(unit) => Some(unit),
-            Err(error) if !named && error.is_unavailable() => {
-                left_out.push(scheme.name.clone());
-                None
-            }
-            Err(error) => return Err(error),
-        });
-    }
-    Ok(units)
 }
