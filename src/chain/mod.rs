@@ -1,15 +1,15 @@
-//! Chain matrix multiplication: how rounding errors and overflow grow from link to link.
+//! Chain matrix multiplication: growth of rounding errors and overflow from link to link.
 //!
 //! The experiment of Sun et al., "Dissecting Tensor Cores via Microbenchmarks" (section 8.2, figure 17), for any
-//! instruction. A link is D = A*B with C = 0, where A is m x k and B is k x k, so that D is m x k again: where the
-//! instruction's n is smaller than k, ceil(k/n) executions take the column blocks of B; where it is larger, B
-//! has columns of zeros. D becomes the next A, rounded to A's format by RNE, with overflow as that format's
-//! standard has it; of block-scaled instructions, and where [`Scaling`] says so, it is divided by scales before, as B is. B is redrawn for each link. After N links the error of a chain is
-//! `||D_low - D_ref||_F / ||D_low||_F`.
+//! instruction. A link is D = A*B with C = 0, where A is m x k and B is k x k, so that D is m x k again. If the
+//! instruction's n is smaller than k, ceil(k/n) executions take the column blocks of B; if it is larger, B
+//! has columns of zeros. D becomes the next A, rounded to A's format by RNE, with the overflow of that format's
+//! standard. Block-scaled instructions, and [`Scaling`], divide D and B by scales first. B is redrawn for each link.
+//! After N links the error of a chain is `||D_low - D_ref||_F / ||D_low||_F`.
 //!
 //! Entries are Normal(0, 1) (for integer instructions uniform in -1..=1, unsigned 0..=1), the same for every
 //! format and instruction of one shape m x k. References are the chain in plain arithmetic ([`Plain`]) and the
-//! product without any rounding.
+//! exact product.
 
 mod draw;
 mod error;
@@ -29,7 +29,7 @@ use group::{Group, shapes};
 
 pub use reference::Plain;
 pub use scaling::Scaling;
-pub(crate) use scaling::block_format;
+pub(crate) use scaling::{block_format, has_known_scales};
 
 use crate::{
     Result, Stage,
@@ -40,30 +40,52 @@ use crate::{
     summary::Summary,
 };
 
-/// The longest chain, in links.
+/// Greatest length of a chain, in links.
 pub const MAX_LENGTH: usize = 10_000;
 
-/// The chains of the first batch.
+/// Chains of the first batch.
 const FIRST: u64 = 1;
 
-/// The most chains.
+/// Greatest number of chains.
 pub const MAX_CHAINS: u64 = 1_000_000_000;
 
-/// Whether both initialisations give the same references, because the operand formats hold every random number.
-pub fn inits_coincide(instruction: &Instruction) -> bool {
+/// Chains of a run that names no number.
+pub const DEFAULT_CHAINS: u64 = 1000;
+
+/// The instructions of the published figure.
+pub const PUBLISHED: [&str; 3] =
+    ["mma.m16n8k8.f32.bf16.bf16.f32", "mma.m16n8k8.f32.f16.f16.f32", "mma.m16n8k8.f32.tf32.tf32.f32"];
+
+/// Whether both initialisations give the same references: the operand formats hold every random number.
+fn inits_coincide(instruction: &Instruction) -> bool {
     [instruction.a, instruction.b].iter().all(|f| f.is_integer() || f.fraction_bits() > 23)
 }
 
-/// What to compute.
+/// The initialisations of an instruction: the named ones, each once; by default both, or `low` where they coincide.
+pub fn inits(instruction: &Instruction, named: &[Init]) -> Vec<Init> {
+    let both = [Init::Low, Init::Fp32];
+    match named {
+        [] if inits_coincide(instruction) => vec![Init::Low],
+        [] => both.to_vec(),
+        named => both.into_iter().filter(|init| named.contains(init)).collect(),
+    }
+}
+
+/// Whether results of an instruction can be operands of the next link: A is dense, and block scales have a known format.
+pub fn is_chainable(i: &Instruction) -> bool {
+    !i.is_sparse() && has_known_scales(i)
+}
+
+/// A request for curves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChainRequest {
     /// The instructions and initialisations: a curve each.
     pub curves: Vec<(Instruction, Init)>,
     /// The longest chain, in links; every shorter length is its beginning.
     pub length: usize,
-    /// How many chains.
+    /// Number of chains.
     pub chains: u64,
-    /// For how long more chains are begun; without it until all are.
+    /// Time after which no chain is begun; without it, all are.
     pub within: Option<Duration>,
     /// Seed of the random numbers.
     pub seed: u64,
@@ -76,14 +98,13 @@ pub struct ChainRequest {
 pub struct Curve {
     /// The instruction.
     pub instruction: Instruction,
-    /// From which values the references start (the device starts from rounded ones in any case): from rounded
-    /// ones, so that the error is that of the arithmetic and of the rounding between links, or from binary32.
+    /// Start of the references: rounded values, so that the error leaves out the first rounding, or binary32.
     pub init: Init,
     /// The plain arithmetic of the reference.
     pub plain: Plain,
     /// The scales of the operands: a block format, or the rule for one scale of each matrix.
     pub scales: Option<String>,
-    /// One for each length, from 1; of a run that was ended, for each that a chain has reached.
+    /// One point for each length, from 1; an interrupted run has the lengths that a chain has reached.
     pub points: Vec<Point>,
 }
 
@@ -92,9 +113,9 @@ pub struct Curve {
 pub struct Point {
     /// Links.
     pub length: usize,
-    /// Chains whose result and all before it are finite and came from no saturated entry.
+    /// Chains whose results so far are finite and came from no saturated entry.
     pub finite: u64,
-    /// The other chains.
+    /// Chains that have overflowed.
     pub overflowed: u64,
     /// Relative error against the plain chain, over the finite chains whose plain chain is finite too.
     pub against_plain: Summary,
@@ -113,18 +134,18 @@ impl Curve {
         }
     }
 
-    /// Leaves out the lengths that no chain has reached.
+    /// Drops the lengths that no chain has reached.
     fn cut(&mut self) {
         let reached = self.points.iter().filter(|point| point.finite + point.overflowed > 0).count();
         self.points.truncate(reached);
     }
 
-    /// The chains that were begun.
+    /// Number of chains that were begun.
     pub fn chains(&self) -> u64 {
         self.points.first().map_or(0, |point| point.finite + point.overflowed)
     }
 
-    /// The points before the first length at which any chain overflowed: all that a plot shows.
+    /// The points before the first overflow of any chain, as a plot shows them.
     pub fn without_overflow(&self) -> &[Point] {
         let end = self.points.iter().position(|point| point.overflowed > 0).unwrap_or(self.points.len());
         &self.points[..end]
@@ -133,9 +154,8 @@ impl Curve {
 
 /// Computes the curves of `plan` on `device`, in the order of the plan, and adds them to `curves`.
 ///
-/// All chains of a link are one execution of the device, in batches of as many as it computes in about a second. `progress` is told now
-/// and then what has been done, in links. A result depends on the plan and on the device's arithmetic alone. Whatever ends the work,
-/// the curves are those of the links until then.
+/// All chains of a link are one execution of the device, in batches of about a second. `progress` counts links. A result depends on
+/// the plan and on the device's arithmetic alone. An interrupted run adds the links that it has.
 ///
 /// # Errors
 /// Those of the device; [`Error::Interrupted`](crate::Error::Interrupted).

@@ -73,6 +73,11 @@ pub(crate) fn block_format(instruction: &Instruction, format: &Format) -> Option
     BLOCK_FORMATS.iter().find(same)
 }
 
+/// Whether an instruction has no block scales, or scales of a known format.
+pub(crate) fn has_known_scales(i: &Instruction) -> bool {
+    i.scale.is_none() || [i.a, i.b].iter().all(|format| block_format(i, format).is_some())
+}
+
 /// What reports call the scales of an instruction's operands; `None` without any.
 pub(super) fn words(instruction: &Instruction, scaling: Scaling) -> Option<String> {
     match Entry::new(instruction, false, scaling).scales {

@@ -1,15 +1,16 @@
-//! The tables of a chain report.
+//! Tables and notes of chains.
 
 use std::fmt::Display;
 
 use super::{ChainRequest, Curve, Point, inits_coincide};
 use crate::{
+    base::sentence::{self, span},
     device::Execution,
     report::{Table, three_digits},
 };
 
 crate::rows! {
-    /// A curve: what ran, where it overflows, its error at both ends.
+    /// A curve: execution, overflow, error at both ends.
     pub struct CurveRow in "curves" {
         /// The instruction.
         instruction: String => shown("instruction").essential(),
@@ -17,11 +18,11 @@ crate::rows! {
         device: Option<String> => shown("device").if_varied().essential(),
         /// The vendor's spelling.
         ptx: String => hidden(),
-        /// Whether the references start from rounded operands (low) or not (fp32).
+        /// Start of the references: rounded operands (low) or not (fp32).
         init: &'static str => shown("init").essential(),
         /// The arithmetic of the plain reference.
         reference: &'static str => shown("reference"),
-        /// The scales of its operands: a block format, or the rule for one scale of each matrix.
+        /// The scales of the operands: a block format, or the rule for one scale per matrix.
         scales: Option<String> => shown("scales").if_filled().essential(),
         /// How the device executed the instruction.
         execution: &'static str => shown("ran"),
@@ -43,7 +44,7 @@ crate::rows! {
         instruction: String => shown("instruction").essential(),
         /// The device that ran it.
         device: Option<String> => shown("device").if_varied().essential(),
-        /// Whether the references start from rounded operands (low) or not (fp32).
+        /// Start of the references: rounded operands (low) or not (fp32).
         init: &'static str => shown("init").essential(),
         /// The length, in links.
         length: usize => shown("N").essential(),
@@ -53,7 +54,7 @@ crate::rows! {
         finite: u64 => shown("finite"),
         /// Chains that have overflowed.
         overflowed: u64 => shown("overflowed").essential(),
-        /// Chains that are finite in the reference too, over which the error is a mean.
+        /// Chains that are finite in the reference too; the error is a mean over them.
         reference_count: u64 => shown("compared"),
         /// The mean relative error against the plain reference.
         reference_error: Option<f64> => shown("error to reference").essential(),
@@ -70,11 +71,11 @@ crate::rows! {
     }
 }
 
-/// What the reader of the numbers must know.
+/// Notes for the reader.
 pub fn notes(plan: &ChainRequest) -> Vec<String> {
     let mut notes = vec![
         format!(
-            "{} chains; a mean is over those that are still finite. A chain has overflowed at N when an infinity or NaN \
+            "{} chains; a mean is over the chains that are still finite. A chain has overflowed at N when an infinity or NaN \
              is in its result, or a saturated entry went into it, after N links or fewer. In the plot a line ends before \
              the first N at which any chain overflowed.",
             plan.chains
@@ -97,8 +98,8 @@ pub fn notes(plan: &ChainRequest) -> Vec<String> {
     notes
 }
 
-/// A row for each curve of which `device` ran a link. `executions` says how each was executed.
-pub fn curves<'a>(
+/// A row for each curve with at least one link on `device`; `executions` has the execution of each.
+fn curve_rows<'a>(
     device: Option<&'a str>,
     curves: &'a [Curve],
     executions: &'a [Execution],
@@ -124,45 +125,31 @@ pub fn curves<'a>(
     curves.iter().zip(executions).filter(|(curve, _)| !curve.points.is_empty()).map(row)
 }
 
-/// What became of the error of chains, in a sentence; `None` without a curve.
-pub fn answer(rows: &[CurveRow], devices: &[impl Display]) -> Option<String> {
-    let device = match devices {
-        [one] => one.to_string(),
-        several => format!("{} devices", several.len()),
-    };
-    let last = |row: &&CurveRow| Some((row.last_error?, row.last_length?));
-    let named = |row: &CurveRow| {
-        let on = row.device.as_ref().map_or(String::new(), |device| format!(" on {device}"));
-        let (error, length) = last(&row)?;
-        Some(format!("{} after {length} links ({}, init {}{on})", three_digits(error), row.instruction, row.init))
-    };
+/// The errors of chains, in a sentence; `None` without a curve.
+fn answer(rows: &[CurveRow], devices: &[impl Display]) -> Option<String> {
+    if rows.is_empty() {
+        return None;
+    }
+    let device = sentence::devices(devices);
     let overflowed = rows.iter().filter(|row| row.first_overflow.is_some()).count();
     let overflow = match (rows.iter().filter_map(|row| row.first_overflow).min(), overflowed) {
         (None, _) => "no chain overflowed".to_string(),
         (Some(first), _) if rows.len() == 1 => format!("chains overflow from N = {first} on"),
         (Some(first), some) => format!("chains overflow in {some} of {} curves, from N = {first} on", rows.len()),
     };
-    let mut ends: Vec<&CurveRow> = rows.iter().filter(|row| last(row).is_some()).collect();
-    ends.sort_by(|x, y| f64::total_cmp(&x.last_error.unwrap_or(0.0), &y.last_error.unwrap_or(0.0)));
-    match (&ends[..], rows) {
-        (_, []) => None,
-        ([], _) => Some(format!("On {device} {overflow}: there is no mean error.")),
-        ([one], _) => Some(format!("On {device} the mean relative error is {}; {overflow}.", named(one)?)),
-        ([least, .., most], _) => Some(format!(
-            "On {device} the mean relative error is from {} to {}; {overflow}.",
-            named(least)?,
-            named(most)?
-        )),
-    }
+    let named = |row: &CurveRow, error: f64| {
+        let on = row.device.as_ref().map_or(String::new(), |device| format!(" on {device}"));
+        let length = row.last_length.unwrap_or_default();
+        format!("{} after {length} links ({}, init {}{on})", three_digits(error), row.instruction, row.init)
+    };
+    Some(match span(rows, |row| row.last_error, named) {
+        None => format!("On {device} {overflow}: there is no mean error."),
+        Some(errors) => format!("On {device} the mean relative error is {errors}; {overflow}."),
+    })
 }
 
-/// The table of curves.
-pub fn curve_table(rows: impl IntoIterator<Item = CurveRow>) -> Table {
-    Table::of("Relative error of chains by instruction, up to the last length without overflow", rows)
-}
-
-/// A row for each curve that `device` ran, and length.
-pub fn points<'a>(device: Option<&'a str>, curves: &'a [Curve]) -> impl Iterator<Item = PointRow> + 'a {
+/// A row for each curve and length.
+fn points<'a>(device: Option<&'a str>, curves: &'a [Curve]) -> impl Iterator<Item = PointRow> + 'a {
     let row = move |curve: &Curve, point: &Point| PointRow {
         instruction: curve.instruction.name.clone(),
         device: device.map(Into::into),
@@ -182,7 +169,18 @@ pub fn points<'a>(device: Option<&'a str>, curves: &'a [Curve]) -> impl Iterator
     curves.iter().flat_map(move |curve| curve.points.iter().map(move |point| row(curve, point)))
 }
 
-/// The table of points.
-pub fn point_table(rows: impl IntoIterator<Item = PointRow>) -> Table {
-    Table::of("Relative error ||D_low - D_ref|| / ||D_low|| after N links, mean over the finite chains", rows)
+/// The answer and the tables of curves, from the curves of each device with their executions; devices without a name are not shown.
+pub fn results<'a>(
+    curves: impl IntoIterator<Item = (Option<&'a str>, &'a [Curve], &'a [Execution])>,
+    devices: &[impl Display],
+) -> (Option<String>, [Table; 2]) {
+    let (mut ends, mut all) = (Vec::new(), Vec::new());
+    for (device, own, executions) in curves {
+        ends.extend(curve_rows(device, own, executions));
+        all.extend(points(device, own));
+    }
+    let answer = answer(&ends, devices);
+    let ends = Table::of("Relative error of chains by instruction, up to the last length without overflow", ends);
+    let title = "Relative error ||D_low - D_ref|| / ||D_low|| after N links, mean over the finite chains";
+    (answer, [ends, Table::of(title, all)])
 }

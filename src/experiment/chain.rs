@@ -26,10 +26,8 @@ pub(super) fn run(declared: &ChainFigure, run: &mut ExperimentRun) -> Result<()>
     let mut computed: Vec<OnDevice> = Vec::new();
     let outcome =
         devices.iter_mut().try_for_each(|device| compute(experiment, &plan, device.as_mut(), &mut computed, progress));
-    let (mut findings, mut untestable, mut ends, mut points) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for OnDevice { name, counts, declared, executions, curves, complete } in &computed {
-        ends.extend(chain::table::curves(Some(name), curves, executions));
-        points.extend(chain::table::points(Some(name), curves));
+    let (mut findings, mut untestable) = (Vec::new(), Vec::new());
+    for OnDevice { name, counts, declared, curves, complete, .. } in &computed {
         let as_declared =
             |(curve, instruction): (&Curve, &Instruction)| Curve { instruction: instruction.clone(), ..curve.clone() };
         let renamed: Vec<Curve> = curves.iter().zip(declared).map(as_declared).collect();
@@ -44,10 +42,12 @@ pub(super) fn run(declared: &ChainFigure, run: &mut ExperimentRun) -> Result<()>
         }
     }
     let names: Vec<&str> = computed.iter().map(|own| own.name.as_str()).collect();
-    report.answer = chain::table::answer(&ends, &names);
+    let of_each = computed.iter().map(|own| (Some(own.name.as_str()), &own.curves[..], &own.executions[..]));
+    let (answer, tables) = chain::table::results(of_each, &names);
+    report.answer = answer;
     report.tables.extend(table::findings(findings));
     report.tables.extend(table::untestable(untestable));
-    report.tables.extend([chain::table::curve_table(ends), chain::table::point_table(points)]);
+    report.tables.extend(tables);
     outcome?;
     if let [first, others @ ..] = &computed[..] {
         let rows = others.iter().flat_map(|other| {

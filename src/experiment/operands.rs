@@ -1,10 +1,10 @@
-//! The operands of a product and the product, by every kind of instruction: dense ones, with block scales, and with a sparse A.
+//! Operands and products for every kind of instruction: dense, with block scales, with a sparse A.
 
 use super::ProductFigure;
 use crate::{
     Result,
     base::interrupt,
-    chain::block_format,
+    chain::{block_format, has_known_scales},
     device::Device,
     format::{block::Quantizer, find},
     gemm::{Executor, Factors, Matrix, Schedule, compute, library::draw},
@@ -12,20 +12,19 @@ use crate::{
     isa::{Codes, Instruction, Tiles},
 };
 
-/// A product that was computed.
+/// A computed product.
 pub(super) struct Computed {
-    /// A and B, and what scales them; a sparse A with its zeros.
+    /// A, B and their scales; a sparse A with its zeros.
     pub(super) factors: Factors,
-    /// How the product is made of instructions; of a sparse one as of the dense one of its shape.
+    /// The schedule of the product; for a sparse instruction, of the dense one of its shape.
     pub(super) schedule: Schedule,
     /// The product.
     pub(super) d: Matrix,
 }
 
-/// Whether products can be made by an instruction: its D can be the C of the next step, and its scales are those of a block format.
+/// Whether an instruction makes products: its D can be the next C, and its scales belong to a block format.
 pub(super) fn makes_products(i: &Instruction) -> bool {
-    let scaled = [i.a, i.b].iter().all(|format| i.scale.is_none() || block_format(i, format).is_some());
-    scaled && !(i.is_sparse() && i.scale.is_some()) && Schedule::new(dense(i)).is_ok()
+    has_known_scales(i) && !(i.is_sparse() && i.scale.is_some()) && Schedule::new(dense(i)).is_ok()
 }
 
 /// The same instruction with a dense A.
@@ -33,7 +32,7 @@ fn dense(i: &Instruction) -> Instruction {
     Instruction { sparse: None, ..i.clone() }
 }
 
-/// The product of drawn operands with so many terms.
+/// The product of drawn operands with k terms.
 ///
 /// # Errors
 /// Those of the device.
@@ -71,7 +70,7 @@ fn scaled(i: &Instruction, figure: &ProductFigure, k: usize, seeds: [u64; 2]) ->
         let drawn = draw(lines, k, single, i.d, figure.values, seed);
         let values: Vec<f32> = drawn.codes.iter().map(|code| f32::from_bits(code as u32)).collect();
         let block = block_format(i, format).expect("makes products");
-        // Without a scale of the tensor, which the instruction does not know.
+        // The instruction knows no scale of the tensor.
         let tensor_scale = block.tensor_scale.map(|_| 1.0);
         let blocks = Quantizer { tensor_scale, ..Quantizer::new(block) }.quantize(&values, k);
         let matrix = |columns: usize, format, codes: Vec<u8>| {
@@ -84,7 +83,7 @@ fn scaled(i: &Instruction, figure: &ProductFigure, k: usize, seeds: [u64; 2]) ->
     Ok(Factors { scale_a: Some(scale_a), scale_b: Some(scale_b.transposed()), ..Factors::new(a, b.transposed()) })
 }
 
-/// Makes zeros of the elements that a sparse A does not store: all but the first ones of each chunk.
+/// Clears the elements that a sparse A does not store: all but the first of each chunk.
 fn leave_out(i: &Instruction, a: &mut Matrix) {
     let Some(chunk) = i.chunk() else { return };
     for at in (0..a.codes.len()).filter(|at| at % a.columns % chunk.length >= chunk.kept) {
@@ -92,7 +91,7 @@ fn leave_out(i: &Instruction, a: &mut Matrix) {
     }
 }
 
-/// The product by a sparse instruction, whose D is the C of the next step, ascending k.
+/// The product by a sparse instruction, ascending k; D is the C of the next step.
 fn sparse(device: &mut dyn Device, i: &Instruction, factors: &Factors) -> Result<Matrix> {
     let (rows, columns, k) = (factors.a.rows, factors.b.columns, factors.k());
     let (high, wide) = (rows.div_ceil(i.m), columns.div_ceil(i.n));
@@ -138,7 +137,7 @@ mod tests {
         isa,
     };
 
-    /// Small sums are nearly exact, whatever the instruction: what is drawn, scaled and left out is what is multiplied.
+    /// Small sums are nearly exact with any instruction, if the operands are placed as they were drawn.
     #[test]
     fn products_by_dense_scaled_and_sparse_instructions_are_near_the_exact_ones() {
         let figure = ProductFigure {

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Error, Result, Stage,
-    base::pace::UNASKED,
+    base::{distinct::distinct, pace::UNASKED},
     chain::{self, ChainRequest, Curve, Scaling, table},
     device::{self, Device, DeviceName, Execution, ExecutionKind},
     experiment::table::devices,
@@ -22,58 +22,45 @@ use crate::{
     report::Report,
 };
 
-/// The instructions of the published figure, the default.
-const PUBLISHED: [&str; 3] =
-    ["mma.m16n8k8.f32.bf16.bf16.f32", "mma.m16n8k8.f32.f16.f16.f32", "mma.m16n8k8.f32.tf32.tf32.f32"];
+const HELP: &str = "Examples:
+  tcnum chain --length 12 --chains 100
+  tcnum chain --fmt e4m3 --scales absmax --chains 100 --device model:ada --brief
+  tcnum chain --fmt bf16 --chains 100 --device model:ampere --device model:cdna3/mfma.16x16x16.f32.bf16.bf16.f32
+      two devices, the second with an instruction of its own
+More: docs/quantise.md";
 
-/// The chains where nobody says how many.
-const DEFAULT_CHAINS: u64 = 1000;
-
-/// Chains matrix multiplications: how errors grow when each result is the next operand.
-///
-/// Example: tcnum chain --length 12 --plot chain.svg
-///
-/// Each link is D = A*B with C = 0 on Normal(0, 1) numbers; D, rounded to the operand format, is the next A, and B
-/// is redrawn. Reported for each length N: the relative error ||D_low - D_ref||_F / ||D_low||_F, against the chain in
-/// plain f32 on the CPU and against the exact product, and how many chains have overflowed.
-///
-/// Example: tcnum chain --device model:ampere --device model:cdna3/mfma.16x16x16.f32.bf16.bf16.f32 --fmt bf16
-///
-/// Without --instr, --fmt and --all: mma.m16n8k8 with f32 accumulators on bf16, f16 and tf32.
+/// Multiplies matrices in a chain, each result the next operand, and measures the growth of errors.
 #[derive(Args, Debug)]
+#[command(after_help = HELP, next_help_heading = "What")]
 pub(super) struct Arguments {
     #[command(flatten)]
     selection: Selection,
-    /// The longest chain, in links; all lengths up to it are reported.
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = integer(1..=chain::MAX_LENGTH))]
+    /// Longest chain, in links; all lengths up to it are reported
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = integer(1..=chain::MAX_LENGTH), help_heading = "What")]
     length: usize,
-    /// How many chains. [default: 1000; of an exec: device as many of them as it computes in a minute]
-    #[arg(long, value_name = "N", value_parser = integer(1..=chain::MAX_CHAINS))]
-    chains: Option<u64>,
-    /// Whether references start from the operands after (low) or before (fp32) rounding. Without it: both.
-    #[arg(long = "init", value_parser = named::<Init>(), value_name = "INIT")]
+    /// Start of the references: rounded operands or not [default: both]
+    #[arg(long = "init", value_parser = named::<Init>(), value_name = "INIT", help_heading = "What")]
     inits: Vec<Init>,
-    /// What matrices in plain formats of 16 bits at most are divided by before they are rounded, in every link. (Block-scaled instructions
-    /// have the scales of their blocks: mxfp8, mxfp4, nvfp4.)
-    #[arg(long, value_parser = named::<Scaling>(), value_name = "RULE", default_value = "none")]
+    /// Rule for one scale of each matrix, in formats of at most 16 bits
+    #[arg(long, value_parser = named::<Scaling>(), value_name = "RULE", default_value = "none", help_heading = "What")]
     scales: Scaling,
-    /// Leave out the instructions that the device does not have, instead of refusing (with --all).
-    #[arg(long, requires = "all")]
+    /// Leave out instructions that the device lacks, with --all
+    #[arg(long, requires = "all", help_heading = "What")]
     available: bool,
-    /// The device: cuda:N, cpu, model:NAME or model:FILE, exec:'PROGRAM ARGS'; or DEVICE/INSTRUCTION, with an instruction of its own
-    /// (model:cdna3/mfma.16x16x16.f32.bf16.bf16.f32). May be repeated: each has the same random numbers, and is checked before the first runs.
-    #[arg(long = "device", value_name = "DEVICE")]
+    /// Device, as elsewhere, or DEVICE/INSTRUCTION; may be repeated
+    #[arg(long = "device", value_name = "DEVICE", help_heading = "Device")]
     devices: Vec<String>,
-    /// Seconds that an exec: device may take for one answer.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
+    /// Seconds that an exec: device may take for one answer
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT), help_heading = "Device")]
     timeout: u64,
-    /// Seed of the random inputs: the same seed gives the same inputs everywhere.
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX))]
+    /// Seed of the random operands
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX), help_heading = "Inputs")]
     seed: u64,
-    /// Where figures go.
+    /// Number of chains [default: 1000; exec: as many as it has in a minute]
+    #[arg(long, value_name = "N", value_parser = integer(1..=chain::MAX_CHAINS), help_heading = "Limits")]
+    chains: Option<u64>,
     #[command(flatten)]
     drawings: Drawings,
-    /// Output flags.
     #[command(flatten)]
     destination: OutputDestination,
 }
@@ -87,13 +74,13 @@ struct Runner {
 }
 
 impl Runner {
-    /// What is computed on it.
+    /// Its request.
     fn plan(&self, arguments: &Arguments) -> ChainRequest {
         let external = self.executions.iter().any(|own| own.kind == ExecutionKind::External);
         ChainRequest {
             curves: self.asked.clone(),
             length: arguments.length,
-            chains: arguments.chains.unwrap_or(DEFAULT_CHAINS),
+            chains: arguments.chains.unwrap_or(chain::DEFAULT_CHAINS),
             within: (arguments.chains.is_none() && external).then_some(UNASKED),
             seed: arguments.seed,
             scaling: arguments.scales,
@@ -144,22 +131,20 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
             select::nothing(report, one.device.as_ref());
         }
     }
-    let (mut ends, mut points) = (Vec::new(), Vec::new());
-    for runner in &runners {
-        let name = several.then(|| runner.device.identity().name.to_string());
-        ends.extend(table::curves(name.as_deref(), &runner.curves, &runner.executions));
-        points.extend(table::points(name.as_deref(), &runner.curves));
-    }
-    let names: Vec<&DeviceName> = runners.iter().map(|runner| &runner.device.identity().name).collect();
-    report.answer = table::answer(&ends, &names);
-    if several && !ends.is_empty() {
+    let names: Vec<String> = runners.iter().map(|runner| runner.device.identity().name.to_string()).collect();
+    let of_each = runners.iter().zip(&names).map(|(runner, name)| {
+        (several.then_some(name.as_str()), &runner.curves[..], &runner.executions[..])
+    });
+    let (answer, tables) = table::results(of_each, &names);
+    report.answer = answer;
+    if several && !tables[0].rows.is_empty() {
         report.tables.push(devices(runners.iter().map(|runner| runner.device.identity())));
     }
-    report.tables.extend([table::curve_table(ends), table::point_table(points)]);
+    report.tables.extend(tables);
     outcome
 }
 
-/// What is to be said of a device that computed fewer chains than it was asked for.
+/// The note on a device that computed fewer chains than the default.
 fn fewer(runner: &Runner, plan: &ChainRequest) -> Option<String> {
     let least = runner.curves.iter().map(Curve::chains).min().filter(|chains| *chains < plan.chains)?;
     Some(format!(
@@ -169,7 +154,7 @@ fn fewer(runner: &Runner, plan: &ChainRequest) -> Option<String> {
     ))
 }
 
-/// The devices with what each will run: all are opened, and what each lacks is known, before the first runs.
+/// The devices with their instructions; all are opened and checked before the first runs.
 fn runners(arguments: &Arguments, report: &mut Report) -> Result<Vec<Runner>> {
     let selection = &arguments.selection;
     let given = match arguments.devices.is_empty() {
@@ -196,7 +181,7 @@ fn runners(arguments: &Arguments, report: &mut Report) -> Result<Vec<Runner>> {
         for instruction in &instructions {
             match device.prepare(instruction) {
                 Ok(execution) => {
-                    for init in inits(instruction, &arguments.inits) {
+                    for init in chain::inits(instruction, &arguments.inits) {
                         asked.push((instruction.clone(), init));
                         executions.push(execution.clone());
                     }
@@ -217,43 +202,23 @@ fn runners(arguments: &Arguments, report: &mut Report) -> Result<Vec<Runner>> {
 fn chosen(selection: &Selection, device: &DeviceName) -> Result<Vec<Instruction>> {
     let nothing = selection.instructions.is_empty() && selection.formats.is_empty() && !selection.all;
     let mut chosen = if nothing {
-        PUBLISHED.iter().map(|name| isa::find(name)).collect()
+        chain::PUBLISHED.iter().map(|name| isa::find(name)).collect()
     } else {
         selection.instructions(&[], Some(device))
     }?;
-    chosen.retain(|instruction| !selection.all || is_plain(instruction));
+    chosen.retain(|instruction| !selection.all || chain::is_chainable(instruction));
     chainable(chosen)
 }
 
 /// These instructions, each once.
 ///
 /// # Errors
-/// One with sparse operands, or block scales of no known format, whose results cannot be operands of the next link.
+/// An instruction whose results cannot be operands of the next link.
 fn chainable(chosen: Vec<Instruction>) -> Result<Vec<Instruction>> {
-    let mut unique: Vec<Instruction> = Vec::new();
-    for instruction in chosen {
-        if !is_plain(&instruction) {
-            return Err(Error::request(format!(
-                "{instruction} has sparse operands, or block scales of no known format; chains are of instructions without"
-            )));
-        }
-        if !unique.contains(&instruction) {
-            unique.push(instruction);
-        }
-    }
-    Ok(unique)
-}
-
-fn is_plain(i: &Instruction) -> bool {
-    !i.is_sparse() && (i.scale.is_none() || [i.a, i.b].iter().all(|format| chain::block_format(i, format).is_some()))
-}
-
-/// The chosen initialisations, each once; by default both, or only `low` where they coincide.
-fn inits(instruction: &Instruction, named: &[Init]) -> Vec<Init> {
-    let both = [Init::Low, Init::Fp32];
-    match named {
-        [] if chain::inits_coincide(instruction) => vec![Init::Low],
-        [] => both.to_vec(),
-        named => both.into_iter().filter(|init| named.contains(init)).collect(),
+    match chosen.iter().find(|instruction| !chain::is_chainable(instruction)) {
+        Some(instruction) => Err(Error::request(format!(
+            "{instruction} has sparse operands, or block scales of no known format; a chain takes instructions without"
+        ))),
+        None => Ok(distinct(chosen)),
     }
 }

@@ -54,7 +54,7 @@ pub(super) struct Arguments {
     /// Seconds that an exec: device may take for one answer
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT), help_heading = "Device")]
     timeout: u64,
-    /// Operands: uniform(A,B), normal(MEAN,SD), magnitudes(A,B) exponents
+    /// Distribution: uniform(A,B), normal(MEAN,DEVIATION), magnitudes(A,B)
     #[arg(long, value_name = "DISTRIBUTION", value_parser = Draw::parse, help_heading = "Inputs")]
     dist: Option<Draw>,
     /// Seed of the random operands
