@@ -1,43 +1,61 @@
-//! What an instruction costs: its latency, and how many fused multiply-adds it gives a clock, by how many warps and how many
-//! independent runs are under way.
+//! Latency and throughput of instructions, by warps and by independent runs.
 //!
-//! As Sun et al., Dissecting Tensor Cores via Microbenchmarks (section 4): the completion latency is that of one warp whose every run adds
-//! to the one before it; then warps and independent runs grow. Here warps are not joined after each round, so that what is measured
-//! is the unit, not the barrier.
+//! The method is Sun et al., Dissecting Tensor Cores via Microbenchmarks (section 4): the latency is measured on one warp whose runs each
+//! add to the result of the run before; then warps and independent runs grow. Here warps are not joined after each round, so the unit is
+//! measured and not the barrier.
 
 mod peaks;
 pub mod table;
 
 use crate::{
     Error, Result, Stage,
-    base::interrupt,
+    base::{available::if_available, interrupt},
     device::{
         Device, DeviceName, DeviceState, Execution, ExecutionKind, Load, MachineCount, Meter, Metered, Meters, Role,
         SharedLoad, TimedLoop, TimedOperands,
     },
-    isa::{Instruction, scalar::Form},
+    format::Format,
+    isa::{
+        Instruction,
+        scalar::{self, Form, ScalarOperation},
+    },
 };
 
-/// Warps of the one block by which the multiprocessor is measured.
+/// Warps of the one block that measures a multiprocessor.
 const WARPS: [u32; 9] = [1, 2, 4, 6, 8, 12, 16, 24, 32];
 /// Runs of each warp in a measurement: enough that beginning and end do not count.
 const RUNS: u64 = 1024;
-/// Seconds for which the whole device is measured.
+/// Seconds of the measurement of the whole device.
 const WHOLE: f64 = 0.02;
-/// A rate converges with the fewest independent runs that come this near to the best.
+/// Share of the best rate at which a rate has converged.
 const NEAR: f64 = 0.97;
-/// Clocks a second, where a number of rounds is chosen.
+/// Assumed clocks a second, for the number of rounds.
 const CLOCK: f64 = 1.5e9;
 
-/// What is measured.
+/// A request for costs.
 #[derive(Debug, Clone)]
 pub struct CostRequest {
     /// The instructions.
     pub instructions: Vec<Instruction>,
-    /// What operands hold.
+    /// Conversions between formats.
+    pub conversions: Vec<&'static Form>,
+    /// Loads from shared memory.
+    pub loads: Vec<SharedLoad>,
+    /// Values of the operands.
     pub values: TimedOperands,
-    /// Seconds for which the whole device is kept busy with each kind of values; `None`: not at all.
+    /// Seconds of work of the whole device with each kind of values; `None`: no such work.
     pub sustained: Option<f64>,
+}
+
+/// Measured costs.
+#[derive(Debug, Clone, Default)]
+pub struct Costs {
+    /// The instructions.
+    pub instructions: Vec<Cost>,
+    /// The conversions that the device has as instructions.
+    pub conversions: Vec<ScalarCost>,
+    /// The loads.
+    pub loads: Vec<LoadCost>,
 }
 
 /// One measurement on one multiprocessor.
@@ -53,27 +71,27 @@ pub struct Point {
     pub rate: f64,
 }
 
-/// What the whole device does for a while.
+/// Rate of the whole device.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Whole {
-    /// What operands hold.
+    /// Values of the operands.
     pub values: TimedOperands,
     /// 10^12 floating-point operations a second, two for each fused multiply-add.
     pub tera: f64,
-    /// The clock that was measured, in MHz.
+    /// The measured clock, in MHz.
     pub clock: f64,
-    /// What the device told towards the end.
+    /// State of the device towards the end.
     pub state: DeviceState,
 }
 
-/// How often a machine instruction is in a loop, for each run.
+/// A machine instruction of a loop.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PerRun {
     /// Its name.
     pub opcode: String,
-    /// How often.
+    /// Its count for each run.
     pub count: f64,
-    /// What it does there.
+    /// Its role in the loop.
     pub role: Role,
 }
 
@@ -86,17 +104,17 @@ pub struct Cost {
     pub execution: Execution,
     /// Clocks from one run to the next that adds to it, of one warp (warpgroup); `None` where C and D have different formats.
     pub latency: Option<f64>,
-    /// Clocks of a run that is waited for, of asynchronous instructions.
+    /// Clocks of one run and the wait for it; asynchronous instructions only.
     pub waited: Option<f64>,
     /// All measurements on one multiprocessor.
     pub points: Vec<Point>,
     /// The machine instructions in the loop with one sum.
     pub machine: Option<Vec<PerRun>>,
-    /// Ways whose loop does not have as many matrix instructions as runs, or as many for each run.
+    /// Independent runs of the loops that do not have the intended number of matrix instructions.
     pub unintended: Vec<u32>,
     /// The whole device at the fastest point.
     pub whole: Whole,
-    /// The same for longer, by what operands hold.
+    /// The same for longer, by values of the operands.
     pub sustained: Vec<Whole>,
 }
 
@@ -105,7 +123,7 @@ pub struct Cost {
 pub struct ScalarCost {
     /// The instruction.
     pub form: &'static Form,
-    /// Clocks from one run to the next whose first operand is its result, of one warp; what hands the result on included.
+    /// Clocks from one run of a warp to the next that takes its result, with the instructions that hand it on.
     pub latency: Option<f64>,
     /// All measurements on one multiprocessor; rates are results a clock.
     pub points: Vec<Point>,
@@ -118,19 +136,19 @@ pub struct ScalarCost {
 pub struct LoadCost {
     /// The load.
     pub load: SharedLoad,
-    /// Clocks from one load to the next, whose address it is, of one warp.
+    /// Clocks from one load of a warp to the next, which takes its address from it.
     pub latency: Option<f64>,
     /// All measurements on one multiprocessor; rates are bytes a clock.
     pub points: Vec<Point>,
 }
 
-/// The fastest point; of those that are as fast within a thousandth, that of fewest warps and independent runs.
+/// The fastest point, within a thousandth the one of fewest warps and independent runs.
 pub fn best(points: &[Point]) -> Option<Point> {
     let most = points.iter().map(|point| point.rate).fold(0.0, f64::max);
     points.iter().find(|point| point.rate >= most * 0.999).copied()
 }
 
-/// The point of so many warps from which more independent runs bring nothing.
+/// The fewest independent runs of this many warps with a converged rate.
 pub fn converged(points: &[Point], warps: u32) -> Option<Point> {
     let own = || points.iter().filter(|point| point.warps == warps);
     let most = own().map(|point| point.rate).fold(0.0, f64::max);
@@ -153,83 +171,83 @@ fn meters(device: &mut dyn Device) -> Result<&mut dyn Meters> {
     device.meters().ok_or_else(|| without(&name))
 }
 
-/// Measures each instruction in turn, and adds it to `done`. Whatever ends the work, `done` has those until then.
+/// The conversions that kernels execute to or from these formats; without formats, all.
+///
+/// # Errors
+/// Formats that no instruction converts.
+pub fn conversions(formats: &[&Format]) -> Result<Vec<&'static Form>> {
+    let chosen = |form: &&Form| {
+        let executed =
+            form.operation == ScalarOperation::Convert && !form.is_of_processors() && form.missing().is_none();
+        executed && (formats.is_empty() || formats.iter().any(|format| form.concerns(format)))
+    };
+    let forms: Vec<&'static Form> = scalar::all().iter().filter(chosen).collect();
+    match forms.is_empty() {
+        true => Err(Error::request(
+            "--conversions: no instruction of a GPU converts the formats of --fmt; they convert f64 to e2m1 and s32",
+        )),
+        false => Ok(forms),
+    }
+}
+
+/// Measures each item of a request in turn, and adds its cost to `done`. An interrupted run has the costs until then.
 ///
 /// # Errors
 /// A request error: the device has no cost, or lacks an instruction; a device error if it failed; [`Error::Interrupted`].
 pub fn run(
     device: &mut dyn Device,
     request: &CostRequest,
-    done: &mut Vec<Cost>,
+    done: &mut Costs,
     progress: &mut dyn FnMut(Stage),
 ) -> Result<()> {
-    meters(device)?.announce(&request.instructions.iter().cloned().map(Metered::Matrix).collect::<Vec<_>>());
-    for (number, instruction) in request.instructions.iter().enumerate() {
-        let (what, total) = (instruction.to_string(), request.instructions.len() as u64);
-        progress(Stage { what: &what, done: number as u64, total });
-        measure(device, instruction, request, done)?;
+    let CostRequest { instructions, conversions, loads, values, .. } = request;
+    if !instructions.is_empty() {
+        meters(device)?.announce(&instructions.iter().cloned().map(Metered::Matrix).collect::<Vec<_>>());
     }
-    Ok(())
-}
-
-/// Measures each scalar instruction that the device has, and adds it to `done`; none where it times no such instructions. Where the machine code is known, points whose
-/// loops do not execute it as often as there are runs are left out (a compiler makes one instruction of two that pack a result each), and
-/// instructions without such a loop (moves).
-///
-/// # Errors
-/// A device error if it failed; interrupted.
-pub fn scalars(
-    device: &mut dyn Device,
-    wanted: &[&'static Form],
-    values: TimedOperands,
-    done: &mut Vec<ScalarCost>,
-    progress: &mut dyn FnMut(Stage),
-) -> Result<()> {
-    let Some(meters) = device.meters() else { return Ok(()) };
-    meters.announce(&wanted.iter().copied().map(Metered::Scalar).collect::<Vec<_>>());
-    for (number, form) in wanted.iter().enumerate() {
-        progress(Stage { what: &form.ptx, done: number as u64, total: wanted.len() as u64 });
-        let mut meter = match meters.meter(&Metered::Scalar(form)) {
-            Ok(meter) => meter,
-            Err(error) if error.is_unavailable() => continue,
-            Err(error) => return Err(error),
-        };
-        let counted = counted(meter.ways());
-        if !counted.contains(&1) {
-            continue;
-        }
-        let MeterReadings { mut points, latency, .. } = measured(meter.as_mut(), values)?;
-        points.retain(|point| counted.contains(&point.independent));
-        done.push(ScalarCost { form, latency, points, machine: machine(meter.ways()) });
+    for (number, instruction) in instructions.iter().enumerate() {
+        let what = instruction.to_string();
+        progress(Stage { what: &what, done: number as u64, total: instructions.len() as u64 });
+        measure(device, instruction, request, &mut done.instructions)?;
     }
-    Ok(())
-}
-
-/// Measures each load from shared memory, and adds it to `done`; none where the device has no such memory.
-///
-/// # Errors
-/// A device error if it failed; interrupted.
-pub fn loads(device: &mut dyn Device, wanted: &[SharedLoad], done: &mut Vec<LoadCost>) -> Result<()> {
     let Some(meters) = device.meters() else { return Ok(()) };
-    for load in wanted {
-        let mut meter = match meters.meter(&Metered::Load(*load)) {
-            Err(error) if error.is_unavailable() => continue,
-            meter => meter?,
-        };
+    if !conversions.is_empty() {
+        meters.announce(&conversions.iter().copied().map(Metered::Scalar).collect::<Vec<_>>());
+    }
+    for (number, form) in conversions.iter().enumerate() {
+        progress(Stage { what: &form.ptx, done: number as u64, total: conversions.len() as u64 });
+        done.conversions.extend(conversion(meters, form, *values)?);
+    }
+    for load in loads {
+        let Some(mut meter) = if_available(meters.meter(&Metered::Load(*load)))? else { continue };
         let MeterReadings { points, latency, .. } = measured(meter.as_mut(), TimedOperands::Zeros)?;
-        done.push(LoadCost { load: *load, latency, points });
+        done.loads.push(LoadCost { load: *load, latency, points });
     }
     Ok(())
 }
 
-/// What is measured on one multiprocessor.
+/// The cost of a conversion; `None` where the device lacks it, or executes it as a move.
+///
+/// Where the machine code is known, points whose loops do not execute the conversion once a run are left out: a compiler makes one
+/// instruction of two that pack a result each.
+fn conversion(meters: &mut dyn Meters, form: &'static Form, values: TimedOperands) -> Result<Option<ScalarCost>> {
+    let Some(mut meter) = if_available(meters.meter(&Metered::Scalar(form)))? else { return Ok(None) };
+    let counted = counted(meter.ways());
+    if !counted.contains(&1) {
+        return Ok(None);
+    }
+    let MeterReadings { mut points, latency, .. } = measured(meter.as_mut(), values)?;
+    points.retain(|point| counted.contains(&point.independent));
+    Ok(Some(ScalarCost { form, latency, points, machine: machine(meter.ways()) }))
+}
+
+/// Measurements of one multiprocessor.
 struct MeterReadings {
     points: Vec<Point>,
     latency: Option<f64>,
     waited: Option<f64>,
 }
 
-/// All ways, by so many warps each.
+/// Measures all ways, each by all numbers of warps.
 fn measured(meter: &mut dyn Meter, values: TimedOperands) -> Result<MeterReadings> {
     let (mut points, mut latency, mut waited) = (Vec::new(), None, None);
     let together = meter.warps_together();
@@ -294,7 +312,7 @@ fn clocks(meter: &mut dyn Meter, way: usize, warps: u32, values: TimedOperands) 
     Ok(timing.clocks as f64 / (rounds * u64::from(turns)) as f64)
 }
 
-/// The whole device at one point, for so many seconds.
+/// The whole device at one point, for some seconds.
 fn whole(meter: &mut dyn Meter, point: &Point, values: TimedOperands, seconds: Option<f64>) -> Result<Whole> {
     let way = meter.ways().iter().position(|way| way.independent == point.independent).unwrap_or(0);
     let runs = meter.ways()[way].runs;
@@ -320,7 +338,7 @@ fn whole(meter: &mut dyn Meter, point: &Point, values: TimedOperands, seconds: O
     })
 }
 
-/// The machine instructions of the loop for each run: those of the way with one sum.
+/// The machine instructions of the loop with one sum, for each run.
 fn machine(ways: &[TimedLoop]) -> Option<Vec<PerRun>> {
     let way = ways.iter().find(|way| way.independent == 1)?;
     let each = |machine: &MachineCount| PerRun {
@@ -331,8 +349,9 @@ fn machine(ways: &[TimedLoop]) -> Option<Vec<PerRun>> {
     way.machine.as_ref().map(|machine| machine.iter().map(each).collect())
 }
 
-/// The independent runs of ways whose loop has as many machine instructions to be timed for each run as that of one, a whole number of them; of
-/// all ways where the machine code is not known.
+/// The independent runs of the loops with as many timed machine instructions a run as the loop of one run, a whole number.
+///
+/// Without machine code, all loops count.
 fn counted(ways: &[TimedLoop]) -> Vec<u32> {
     let all = |way: &TimedLoop| {
         let timed = |machine: &Vec<MachineCount>| {
@@ -349,8 +368,9 @@ fn counted(ways: &[TimedLoop]) -> Vec<u32> {
     ways.iter().filter(like).map(|way| way.independent).collect()
 }
 
-/// The independent runs of ways whose loop is not what was meant: of a native instruction one matrix instruction for each run, of an
-/// emulated one as many for each run, or calls.
+/// The independent runs of the loops without the intended instructions.
+///
+/// A native instruction has one matrix instruction a run; an emulated one has the same number for each run, or calls.
 fn unintended(ways: &[TimedLoop], kind: ExecutionKind) -> Vec<u32> {
     let wrong = |way: &&TimedLoop| {
         way.machine.as_ref().is_some_and(|machine| {

@@ -1,5 +1,6 @@
-//! What vendors print as the most that their units do: `src/cost/peaks.csv`, one row for each target and format of operands. Targets
-//! under which GPUs of different rates are sold have none.
+//! Peaks that vendors publish: `src/cost/peaks.csv`, one row for each target and operand format.
+//!
+//! Targets whose GPUs have different rates have no row.
 
 use std::sync::LazyLock;
 
@@ -23,8 +24,7 @@ static PEAKS: LazyLock<Vec<Peak>> = LazyLock::new(|| {
     include_str!("peaks.csv").lines().skip(1).map(row).collect()
 });
 
-/// The vendor's peak of `instruction` on `target`, in fused multiply-adds a clock of a multiprocessor: of sparse forms twice that of
-/// dense ones, as vendors count.
+/// The vendor's peak of `instruction` on `target`, in fused multiply-adds a clock of a multiprocessor; sparse forms count twice.
 pub(super) fn peak(target: &str, instruction: &Instruction) -> Option<f64> {
     let row = PEAKS.iter().find(|peak| peak.target == target && peak.operands == instruction.a.name)?;
     Some(row.multiply_adds * if instruction.is_sparse() { 2.0 } else { 1.0 })

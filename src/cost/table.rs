@@ -1,33 +1,34 @@
-//! The tables of costs.
+//! Tables and notes of costs.
 
-use super::{Cost, LoadCost, PerRun, Point, ScalarCost, Whole, best, converged, peaks::peak};
+use super::{Cost, Costs, LoadCost, PerRun, Point, ScalarCost, Whole, best, converged, peaks::peak};
 use crate::{
+    base::distinct::distinct,
     device::{ExecutionKind, Generation, Role},
     report::{Table, three_digits},
 };
 
 crate::rows! {
-    /// What one instruction costs.
+    /// The cost of an instruction.
     pub struct CostRow in "costs" {
         /// The instruction.
         instruction: String => shown("instruction").essential(),
-        /// How the device executes it.
+        /// The kind of execution.
         execution: &'static str => shown("ran"),
-        /// The matrix instructions of the machine that one run is, with their counts.
+        /// The matrix instructions of one run in machine code, with counts.
         machine: Option<Vec<String>> => shown("machine code").if_filled(),
         /// Other machine instructions in the loop, for each run.
         others: Option<f64> => shown("others"),
-        /// Clocks from one run to the next that adds to it, of one warp, or of one warpgroup.
+        /// Clocks from one run of a warp (warpgroup) to the next that adds to it.
         latency: Option<f64> => shown("latency").unit("clk").essential(),
-        /// Clocks of a run that is waited for, of asynchronous instructions.
+        /// Clocks of one run and the wait for it; asynchronous instructions only.
         waited: Option<f64> => shown("waited for").unit("clk").if_filled(),
-        /// Independent runs from which more bring nothing, with 4 warps.
+        /// Independent runs of a converged rate, with 4 warps.
         independent_4: Option<u32> => shown("4 warps: runs"),
         /// Clocks from one run to the next on the same sums, there.
         clocks_4: Option<f64> => shown("clocks").unit("clk"),
         /// Fused multiply-adds a clock of a multiprocessor, there.
         rate_4: Option<f64> => shown("rate").unit("FMA/clk/SM").essential(),
-        /// Independent runs from which more bring nothing, with 8 warps.
+        /// Independent runs of a converged rate, with 8 warps.
         independent_8: Option<u32> => shown("8 warps: runs"),
         /// Clocks from one run to the next on the same sums, there.
         clocks_8: Option<f64> => shown("clocks").unit("clk"),
@@ -41,14 +42,13 @@ crate::rows! {
         best_rate: f64 => shown("highest").unit("FMA/clk/SM").essential(),
         /// Its share of the vendor's peak.
         share: Option<f64> => shown("of peak").if_filled(),
-        /// The rate of an emulated instruction that follows from the rates of the matrix instructions that it is made of, as measured in the
-        /// same run.
+        /// The rate of an emulated instruction that follows from the measured rates of its matrix instructions.
         predicted: Option<f64> => shown("predicted").unit("FMA/clk/SM").if_filled(),
         /// 10^12 operations a second of the whole device, two for each fused multiply-add.
         tera: f64 => shown("whole device").unit("TFLOPS").essential(),
-        /// The clock at which it did so, as measured.
+        /// The measured clock of the whole device.
         clock: f64 => shown("clock").unit("MHz"),
-        /// What it took, as it told.
+        /// The power that the device reports.
         power: Option<f64> => hidden(),
     }
 
@@ -66,23 +66,23 @@ crate::rows! {
         rate: f64 => shown("rate").unit("FMA/clk/SM").essential(),
     }
 
-    /// What a conversion between formats costs.
+    /// The cost of a conversion between formats.
     pub struct ScalarCostRow in "scalar_costs" {
         /// The instruction.
         instruction: String => shown("instruction").essential(),
         /// Results of each thread.
         lanes: usize => shown("results"),
-        /// The arithmetic of the machine that one run is, with counts.
+        /// The arithmetic of one run in machine code, with counts.
         machine: Option<Vec<String>> => shown("machine code").if_filled().essential(),
-        /// Other machine instructions in the loop with one chain, for each run: most hand the result on.
+        /// Other machine instructions a run in the loop of one chain; most hand the result on.
         others: Option<f64> => shown("others"),
-        /// Clocks from one run to the next whose first operand is its result, of one warp; those others included.
+        /// Clocks from one run of a warp to the next that takes its result, with the other instructions.
         latency: Option<f64> => shown("latency").unit("clk").essential(),
-        /// Independent runs from which more bring nothing, with 4 warps.
+        /// Independent runs of a converged rate, with 4 warps.
         independent_4: Option<u32> => shown("4 warps: runs"),
         /// Results a clock of a multiprocessor, there.
         rate_4: Option<f64> => shown("rate").unit("results/clk/SM").essential(),
-        /// Independent runs from which more bring nothing, with 8 warps.
+        /// Independent runs of a converged rate, with 8 warps.
         independent_8: Option<u32> => shown("8 warps: runs"),
         /// Results a clock of a multiprocessor, there.
         rate_8: Option<f64> => shown("rate").unit("results/clk/SM").essential(),
@@ -90,19 +90,19 @@ crate::rows! {
         best_rate: f64 => shown("highest").unit("results/clk/SM").essential(),
     }
 
-    /// What a load from shared memory costs.
+    /// The cost of a load from shared memory.
     pub struct LoadCostRow in "load_costs" {
         /// The load.
         load: &'static str => shown("load").essential(),
         /// Bytes of a warp.
         bytes: u32 => shown("bytes"),
-        /// Clocks from one load to the next, whose address it is, of one warp.
+        /// Clocks from one load of a warp to the next, which takes its address from it.
         latency: Option<f64> => shown("latency").unit("clk").essential(),
-        /// Independent loads from which more bring nothing, with 4 warps.
+        /// Independent loads of a converged rate, with 4 warps.
         independent_4: Option<u32> => shown("4 warps: loads"),
         /// Bytes a clock of a multiprocessor, there.
         rate_4: Option<f64> => shown("rate").unit("bytes/clk/SM").essential(),
-        /// Independent loads from which more bring nothing, with 8 warps.
+        /// Independent loads of a converged rate, with 8 warps.
         independent_8: Option<u32> => shown("8 warps: loads"),
         /// Bytes a clock of a multiprocessor, there.
         rate_8: Option<f64> => shown("rate").unit("bytes/clk/SM").essential(),
@@ -110,26 +110,26 @@ crate::rows! {
         best_rate: f64 => shown("highest").unit("bytes/clk/SM").essential(),
     }
 
-    /// What the whole device does for longer, by what operands hold.
+    /// The rate of the whole device over seconds, by values of the operands.
     pub struct SustainedRow in "sustained_costs" {
         /// The instruction.
         instruction: String => shown("instruction").essential(),
-        /// What operands hold.
+        /// Values of the operands.
         values: &'static str => shown("operands").essential(),
         /// 10^12 operations a second, two for each fused multiply-add.
         tera: f64 => shown("rate").unit("TFLOPS").essential(),
         /// The clock, as measured.
         clock: f64 => shown("clock").unit("MHz").essential(),
-        /// What the device takes, as it tells.
+        /// The power that the device reports.
         power: Option<f64> => shown("power").unit("W").essential(),
-        /// What it may take.
+        /// Its power limit.
         power_limit: Option<f64> => shown("limit").unit("W"),
-        /// Why its clock is not the highest, in the vendor's words.
+        /// Reasons for a lower clock, in the vendor's words.
         throttled: Vec<&'static str> => shown("throttled by"),
     }
 }
 
-/// What instructions cost, in a sentence; `None` without one.
+/// The costs in a sentence; `None` without a cost.
 pub fn answer(done: &[Cost], device: &str) -> Option<String> {
     let rate = |cost: &Cost| format!("{} TFLOPS", three_digits(cost.whole.tera));
     let mut fastest: Vec<&Cost> = done.iter().collect();
@@ -153,28 +153,62 @@ pub fn answer(done: &[Cost], device: &str) -> Option<String> {
     })
 }
 
-/// The tables; of points only where they are asked for.
-pub fn tables(done: &[Cost], generation: &Generation, points: bool) -> Vec<Table> {
+/// The tables that have rows, with `points` the table of all measurements too.
+pub fn tables(costs: &Costs, generation: &Generation, points: bool) -> Vec<Table> {
     let target = match generation {
         Generation::Target(target) => target.name,
         _ => "",
     };
+    let done = &costs.instructions;
     let mut tables = vec![Table::of("Costs", done.iter().map(|cost| row(cost, done, target)))];
-    let sustained: Vec<SustainedRow> =
-        done.iter().flat_map(|cost| cost.sustained.iter().map(|whole| sustained(cost, whole))).collect();
-    if !sustained.is_empty() {
-        tables.push(Table::of("What operands hold", sustained));
-    }
+    let sustained = done.iter().flat_map(|cost| cost.sustained.iter().map(|whole| sustained(cost, whole)));
+    tables.extend(Table::of("Values of the operands", sustained).filled());
     if points {
         let of = |cost: &Cost| cost.points.iter().map(|point| point_row(cost, point)).collect::<Vec<_>>();
-        tables.push(Table::of("By warps and independent runs", done.iter().flat_map(of)));
+        tables.push(Table::of("Measurements by warps and independent runs", done.iter().flat_map(of)));
     }
+    tables.extend(Table::of("Conversions", costs.conversions.iter().map(conversion)).filled());
+    tables.extend(Table::of("Loads from shared memory", costs.loads.iter().map(load)).filled());
     tables
+}
+
+/// Notes for the reader: a busy device or a lowered clock; loops that were not checked, or fail the check.
+pub fn notes(done: &[Cost]) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(others) = done.iter().filter_map(|cost| cost.whole.state.others).max().filter(|others| *others > 0) {
+        notes.push(format!("The device is busy: {others} other processes compute on it and lower the rates."));
+    }
+    let reasons = distinct(done.iter().flat_map(|cost| &cost.whole.state.throttled).copied());
+    if !reasons.is_empty() {
+        notes.push(format!("The device lowered its clock meanwhile: {}.", reasons.join(", ")));
+    }
+    if done.iter().any(|cost| cost.machine.is_none()) {
+        notes.push("The machine code was not checked: there is no disassembler (nvdisasm).".into());
+    }
+    for cost in done.iter().filter(|cost| !cost.unintended.is_empty()) {
+        let ways: Vec<String> = cost.unintended.iter().map(u32::to_string).collect();
+        notes.push(format!(
+            "{}: the loops of {} independent runs do not have the intended number of matrix instructions.",
+            cost.instruction,
+            ways.join(", ")
+        ));
+    }
+    notes
+}
+
+/// The independent runs with a converged rate, and that rate, of 4 and of 8 warps.
+fn four_and_eight(points: &[Point]) -> [(Option<u32>, Option<f64>); 2] {
+    [4, 8].map(|warps| converged(points, warps).map(|point| (point.independent, point.rate)).unzip())
+}
+
+fn best_rate(points: &[Point]) -> f64 {
+    best(points).map_or(0.0, |point| point.rate)
 }
 
 fn row(cost: &Cost, all: &[Cost], target: &str) -> CostRow {
     let best = best(&cost.points).unwrap_or(Point { warps: 0, independent: 0, clocks: 0.0, rate: 0.0 });
-    let [four, eight] = [4, 8].map(|warps| converged(&cost.points, warps));
+    let [(independent_4, rate_4), (independent_8, rate_8)] = four_and_eight(&cost.points);
+    let clocks = |warps| converged(&cost.points, warps).map(|point| point.clocks);
     CostRow {
         instruction: cost.instruction.name.clone(),
         execution: cost.execution.kind.name(),
@@ -182,12 +216,12 @@ fn row(cost: &Cost, all: &[Cost], target: &str) -> CostRow {
         others: cost.machine.as_deref().map(others),
         latency: cost.latency,
         waited: cost.waited,
-        independent_4: four.map(|point| point.independent),
-        clocks_4: four.map(|point| point.clocks),
-        rate_4: four.map(|point| point.rate),
-        independent_8: eight.map(|point| point.independent),
-        clocks_8: eight.map(|point| point.clocks),
-        rate_8: eight.map(|point| point.rate),
+        independent_4,
+        clocks_4: clocks(4),
+        rate_4,
+        independent_8,
+        clocks_8: clocks(8),
+        rate_8,
         best_warps: best.warps,
         best_independent: best.independent,
         best_rate: best.rate,
@@ -199,47 +233,39 @@ fn row(cost: &Cost, all: &[Cost], target: &str) -> CostRow {
     }
 }
 
-/// Machine instructions for each run beside those that are timed.
+/// Machine instructions a run that are not timed.
 fn others(machine: &[PerRun]) -> f64 {
     machine.iter().filter(|own| matches!(own.role, Role::Other | Role::Call)).map(|own| own.count).sum()
 }
 
-/// The table of conversions.
-pub fn scalars(done: &[ScalarCost]) -> Table {
-    let row = |cost: &ScalarCost| {
-        let [four, eight] = [4, 8].map(|warps| converged(&cost.points, warps));
-        ScalarCostRow {
-            instruction: cost.form.ptx.clone(),
-            lanes: cost.form.lanes,
-            machine: cost.machine.as_ref().map(|machine| timed(machine).map(named).collect()),
-            others: cost.machine.as_deref().map(others),
-            latency: cost.latency,
-            independent_4: four.map(|point| point.independent),
-            rate_4: four.map(|point| point.rate),
-            independent_8: eight.map(|point| point.independent),
-            rate_8: eight.map(|point| point.rate),
-            best_rate: best(&cost.points).map_or(0.0, |point| point.rate),
-        }
-    };
-    Table::of("Conversions", done.iter().map(row))
+fn conversion(cost: &ScalarCost) -> ScalarCostRow {
+    let [(independent_4, rate_4), (independent_8, rate_8)] = four_and_eight(&cost.points);
+    ScalarCostRow {
+        instruction: cost.form.ptx.clone(),
+        lanes: cost.form.lanes,
+        machine: cost.machine.as_ref().map(|machine| timed(machine).map(named).collect()),
+        others: cost.machine.as_deref().map(others),
+        latency: cost.latency,
+        independent_4,
+        rate_4,
+        independent_8,
+        rate_8,
+        best_rate: best_rate(&cost.points),
+    }
 }
 
-/// The table of loads.
-pub fn loads(done: &[LoadCost]) -> Table {
-    let row = |cost: &LoadCost| {
-        let [four, eight] = [4, 8].map(|warps| converged(&cost.points, warps));
-        LoadCostRow {
-            load: cost.load.name,
-            bytes: cost.load.words * 4 * 32,
-            latency: cost.latency,
-            independent_4: four.map(|point| point.independent),
-            rate_4: four.map(|point| point.rate),
-            independent_8: eight.map(|point| point.independent),
-            rate_8: eight.map(|point| point.rate),
-            best_rate: best(&cost.points).map_or(0.0, |point| point.rate),
-        }
-    };
-    Table::of("Loads from shared memory", done.iter().map(row))
+fn load(cost: &LoadCost) -> LoadCostRow {
+    let [(independent_4, rate_4), (independent_8, rate_8)] = four_and_eight(&cost.points);
+    LoadCostRow {
+        load: cost.load.name,
+        bytes: cost.load.words * 4 * 32,
+        latency: cost.latency,
+        independent_4,
+        rate_4,
+        independent_8,
+        rate_8,
+        best_rate: best_rate(&cost.points),
+    }
 }
 
 fn sustained(cost: &Cost, whole: &Whole) -> SustainedRow {
@@ -259,14 +285,14 @@ fn point_row(cost: &Cost, point: &Point) -> CostPointRow {
     CostPointRow { instruction: cost.instruction.name.clone(), warps, independent, clocks, rate }
 }
 
-/// The machine instructions that one run is made of; of one that calls a routine, the calls.
+/// The timed machine instructions of one run, or its calls of a routine.
 fn timed(machine: &[PerRun]) -> impl Iterator<Item = &PerRun> {
     let direct = machine.iter().any(|own| own.role == Role::Timed);
     let wanted = if direct { Role::Timed } else { Role::Call };
     machine.iter().filter(move |own| own.role == wanted)
 }
 
-/// Those of a matrix instruction; none where they are not known.
+/// The timed machine instructions of a cost; none where the machine code is unknown.
 fn matrix(cost: &Cost) -> impl Iterator<Item = &PerRun> {
     timed(cost.machine.as_deref().unwrap_or_default())
 }
@@ -275,13 +301,12 @@ fn named(own: &PerRun) -> String {
     if own.count == 1.0 { own.opcode.clone() } else { format!("{}x {}", own.count, own.opcode) }
 }
 
-/// The rate of an emulated instruction by the clocks that its matrix instructions take where they run alone; `None` where one of them
-/// was not measured.
+/// The rate of an emulated instruction by the clocks of its matrix instructions alone; `None` if one was not measured.
 fn predicted(cost: &Cost, all: &[Cost]) -> Option<f64> {
     if cost.execution.kind != ExecutionKind::Emulated || matrix(cost).next().is_none() {
         return None;
     }
-    // Of the multiprocessor, for one run of a warp.
+    // Clocks of the multiprocessor for one run of a warp.
     let clocks = |opcode: &str| {
         all.iter().find_map(|other| {
             let alone = matrix(other).all(|own| own.opcode == opcode && own.count == 1.0) && matrix(other).count() == 1;

@@ -6,7 +6,7 @@ use super::{ExperimentRun, Printed, Verdict, keys, verdict::why};
 use crate::{
     Result, Stage,
     base::available::if_available,
-    cost::{self, CostRequest, Point},
+    cost::{self, Cost, CostRequest, Costs, LoadCost, Point},
     device::{Device, TimedOperands, SharedLoad},
     isa::Instruction,
     report::Table,
@@ -111,21 +111,20 @@ impl CostCell {
         self.instruction.as_ref().map_or(load, |instruction| &instruction.name)
     }
 
+    /// The measurements on a device; `None` where it has no cost, or lacks the instruction.
     fn measure(&self, device: &mut dyn Device) -> Result<Option<CellCost>> {
-        if let Some(instruction) = &self.instruction {
-            let values = TimedOperands::Random;
-            let request = CostRequest { instructions: vec![instruction.clone()], values, sustained: None };
-            let mut done = Vec::new();
-            let found = if_available(cost::run(device, &request, &mut done, &mut |_| ()))?.and(done.pop());
-            return Ok(found.map(|own| CellCost {
-                points: own.points,
-                latency: own.latency,
-                tera: Some(own.whole.tera),
-            }));
-        }
-        let mut done = Vec::new();
-        cost::loads(device, self.load.as_slice(), &mut done)?;
-        Ok(done.pop().map(|own| CellCost { points: own.points, latency: own.latency, tera: None }))
+        let request = CostRequest {
+            instructions: self.instruction.iter().cloned().collect(),
+            conversions: Vec::new(),
+            loads: self.load.into_iter().collect(),
+            values: TimedOperands::Random,
+            sustained: None,
+        };
+        let mut done = Costs::default();
+        if_available(cost::run(device, &request, &mut done, &mut |_| ()))?;
+        let of_load = |own: LoadCost| CellCost { points: own.points, latency: own.latency, tera: None };
+        let of = |own: Cost| CellCost { points: own.points, latency: own.latency, tera: Some(own.whole.tera) };
+        Ok(done.instructions.pop().map(of).or(done.loads.pop().map(of_load)))
     }
 
     /// Each figure: name, unit, printed, measured.

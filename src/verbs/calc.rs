@@ -1,10 +1,10 @@
-//! `tcnum calc`: single operations, and lines of expected results against them.
+//! `tcnum calc`: single operations, and checks of lines of expected results.
 
 use std::io::BufReader;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
-use super::{OutputDestination, Verb, options::integer, rounding::RoundingFlags};
+use super::{OutputDestination, Verb, named::one_of, options::integer, rounding::RoundingFlags};
 use crate::{
     Error, Result,
     base::{
@@ -17,107 +17,56 @@ use crate::{
     softfloat::{Environment, NanRule, Tininess},
 };
 
+const HELP: &str = "Examples:
+  tcnum calc --fmt f16 --op add --round RZ 0x3c00 0.1
+  tcnum calc --fmt f32 --op convert --to e4m3 464 465
+  tcnum calc --fmt bf16 --op fma --nan nvidia --ftz -- 0x3f80 -inf 0x0001
+More: docs/numbers.md";
+
 /// Computes single operations in a format, with their exception flags.
-///
-/// Example: tcnum calc --fmt f16 --op add --round RZ 0x3c00 0.1
-///
-/// Operations: add, sub, mul, div, sqrt, fma, rem, rint, rint-exact, next-up, next-down, minimum, maximum, minimum-number,
-/// maximum-number, min-num, max-num, eq, eq-signaling, lt, lt-quiet, le, le-quiet, unordered, total-order, classify, and
-/// convert (with --to); also TestFloat's mulAdd and roundToInt. An operand is a hexadecimal code (0x3c00), or a number as
-/// `tcnum convert` reads it, rounded to the format (to nearest, ties to even). Operands on the command line are those of one
-/// operation, or of one after another; else standard input has one operation on each line. `--` goes before an operand like
-/// -inf or -0x1p3.
-///
-/// With --check, each line of standard input has operands, expected result and expected flags in bare hexadecimal, as
-/// Berkeley TestFloat's testfloat_gen prints them (3C00 3C00 4000 00). The flags are inexact 1, underflow 2, overflow 4, divide by
-/// zero 8 and invalid 10. Lines that differ are reported (exit status 1). A line that cannot be read ends the work (exit
-/// status 2); the lines before it are still reported.
 #[derive(Args, Debug)]
+#[command(after_help = HELP, next_help_heading = "What")]
 pub(super) struct Arguments {
-    /// The format of the operands: a name of `tcnum formats`, or a TOML file that describes one.
+    /// Format of the operands: a name of `tcnum formats`, or FILE.toml
     #[arg(long, value_name = "FORMAT")]
-    pub fmt: String,
-    /// The operation.
+    fmt: String,
+    /// Operation: add, sub, mul, div, sqrt, fma, rem, convert...
     #[arg(long, value_name = "OPERATION")]
-    pub op: String,
-    /// The format that convert converts to.
+    op: String,
+    /// Format that convert converts to
     #[arg(long, value_name = "FORMAT")]
-    pub to: Option<String>,
-    /// Rounding and overflow.
+    to: Option<String>,
     #[command(flatten)]
-    pub rounding: RoundingFlags,
-    /// When a result counts as tiny: before or after rounding.
-    #[arg(long, value_enum, default_value = "after")]
-    pub tininess: TininessName,
-    /// Which NaN a result is (on overflow always the canonical one), and which integer an invalid conversion gives.
-    #[arg(long, value_enum, default_value = "canonical")]
-    pub nan: NanName,
-    /// Tiny results become zeros.
-    #[arg(long)]
-    pub ftz: bool,
-    /// Subnormal operands count as zeros.
-    #[arg(long)]
-    pub daz: bool,
-    /// Rounding to an integral value, and conversion to integers, raise inexact.
-    #[arg(long)]
-    pub exact: bool,
-    /// Compare lines of standard input with what is computed.
-    #[arg(long, conflicts_with = "operands")]
-    pub check: bool,
-    /// With --check: compare NaNs bit for bit, and the integers of invalid conversions too.
-    #[arg(long)]
-    pub check_nan: bool,
-    /// With --check: how many of the lines that differ are printed.
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = integer(0..=1_000_000usize))]
-    pub limit: usize,
-    /// The operands; none: they are read from standard input.
-    #[arg(value_name = "OPERANDS")]
-    pub operands: Vec<String>,
-    /// Output flags.
+    rounding: RoundingFlags,
+    /// Detection of tiny results: before or after rounding
+    #[arg(long, value_name = "WHEN", value_parser = one_of(&[Tininess::Before, Tininess::After], Tininess::name), default_value = "after", help_heading = "What")]
+    tininess: Tininess,
+    /// NaN of a result, and integer of an invalid conversion
+    #[arg(long, value_name = "RULE", value_parser = one_of(&NanRule::ALL, NanRule::name), default_value = "canonical", help_heading = "What")]
+    nan: NanRule,
+    /// Flush tiny results to zero
+    #[arg(long, help_heading = "What")]
+    ftz: bool,
+    /// Count subnormal operands as zeros
+    #[arg(long, help_heading = "What")]
+    daz: bool,
+    /// Raise inexact when an operation rounds to an integer
+    #[arg(long, help_heading = "What")]
+    exact: bool,
+    /// Operands, in turn for each operation [default: standard input]
+    #[arg(value_name = "OPERANDS", help_heading = "Inputs")]
+    operands: Vec<String>,
+    /// Compare lines of Berkeley TestFloat on standard input
+    #[arg(long, conflicts_with = "operands", help_heading = "Inputs")]
+    check: bool,
+    /// With --check: compare NaNs and integers of invalid conversions exactly
+    #[arg(long, help_heading = "Inputs")]
+    check_nan: bool,
+    /// With --check: number of differing lines that are printed
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = integer(0..=1_000_000usize), help_heading = "Output")]
+    limit: usize,
     #[command(flatten)]
     destination: OutputDestination,
-}
-
-/// The name of a moment at which tininess is detected.
-#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TininessName {
-    /// The exact result is below the smallest normal number.
-    Before,
-    /// The result rounded with unbounded exponent is.
-    After,
-}
-
-/// The name of a rule for NaNs.
-#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NanName {
-    /// Always the format's canonical NaN (RISC-V).
-    Canonical,
-    /// The first NaN operand, made quiet; else the negative canonical NaN (SSE).
-    X86,
-    /// The first signalling, then the first quiet NaN operand; else the canonical NaN.
-    Arm,
-    /// The positive NaN with every significand bit set (NVIDIA GPUs).
-    Nvidia,
-}
-
-impl From<TininessName> for Tininess {
-    fn from(name: TininessName) -> Tininess {
-        match name {
-            TininessName::Before => Tininess::Before,
-            TininessName::After => Tininess::After,
-        }
-    }
-}
-
-impl From<NanName> for NanRule {
-    fn from(name: NanName) -> NanRule {
-        match name {
-            NanName::Canonical => NanRule::Canonical,
-            NanName::X86 => NanRule::X86,
-            NanName::Arm => NanRule::Arm,
-            NanName::Nvidia => NanRule::Nvidia,
-        }
-    }
 }
 
 impl Verb for Arguments {
@@ -133,11 +82,11 @@ impl Verb for Arguments {
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let environment = Environment {
         rounding: arguments.rounding.rounding()?,
-        overflow: arguments.rounding.overflow.into(),
-        tininess: arguments.tininess.into(),
+        overflow: arguments.rounding.overflow,
+        tininess: arguments.tininess,
         flush_inputs: arguments.daz,
         flush_results: arguments.ftz,
-        nan: arguments.nan.into(),
+        nan: arguments.nan,
     };
     let operator = Operator::new(&CalcRequest {
         operation: &arguments.op,
@@ -147,7 +96,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         environment,
     })?;
     if arguments.check_nan && !arguments.check {
-        // Not by clap, which waives what is required where it would conflict with something given.
+        // Clap's `requires` is waived beside a conflicting argument.
         return Err(Error::request("--check-nan is for --check"));
     }
     if arguments.check { check(&operator, arguments, report) } else { compute(&operator, arguments, report) }
@@ -157,8 +106,8 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
 fn format_of_codes(name: &str) -> Result<&'static Format> {
     match block::find(name) {
         Some(blocks) => Err(Error::request(format!(
-            "{blocks} is a block format, whose elements share a scale; `tcnum convert --to {blocks}` quantises, and calc works on \
-             the codes of {}, its elements",
+            "{blocks} is a block format, and calc computes on single codes; give its element format, {}, or quantise by \
+             `tcnum convert --to {blocks}`",
             blocks.element.format
         ))),
         None => format::resolve(name),

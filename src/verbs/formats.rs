@@ -1,4 +1,4 @@
-//! `tcnum formats`: the formats, one of them in full, or a published table beside ours.
+//! `tcnum formats`: the formats, one of them in full, or the comparison with a published table.
 
 use clap::Args;
 
@@ -14,32 +14,21 @@ use crate::{
 /// Widest format whose codes are all listed, in bits.
 const ALL_CODES: u32 = 8;
 
+const HELP: &str = "Examples:
+  tcnum formats
+  tcnum formats e4m3
+More: docs/numbers.md";
+
 /// Lists the number formats and the block formats, or prints one of them in full.
-///
-/// Example: tcnum formats e4m3
-///
-/// Wherever a command takes a format, except where it chooses instructions by their formats, the
-/// name of a TOML file (NAME.toml) describes one of your own:
-///
-///   name = "e3m4"          # small letters, digits, - and _
-///   exponent_bits = 3      # 1 to 11
-///   trailing_bits = 4      # 0 to 52
-///   bias = 3
-///   zeros = "both"         # unsigned: "positive" or "none"; where -0 is the NaN: "positive"
-///   specials = "ieee"      # or "all-ones-nan" (e4m3), "negative-zero-nan" (FNUZ), "none" (e2m1)
-///
-/// and, if need be, signed (true), padding_bits (0), overflow ("infinity", "nan" or "saturate"),
-/// source. Its numbers must be numbers of f64.
 #[derive(Args, Debug)]
-#[command(verbatim_doc_comment)]
+#[command(after_help = HELP, next_help_heading = "What")]
 pub(super) struct Arguments {
-    /// The format to print in full: its record, its landmarks and, for 8 bits and fewer, every code.
+    /// Format to print in full: a name, or FILE.toml
     #[arg(value_name = "FORMAT")]
-    pub format: Option<String>,
-    /// Print a published table of formats cell by cell beside ours; exit status 1 if a cell differs without a known misprint.
+    format: Option<String>,
+    /// Compare a published table of formats cell by cell with ours
     #[arg(long, conflicts_with = "format")]
-    pub published: bool,
-    /// Output flags.
+    published: bool,
     #[command(flatten)]
     destination: OutputDestination,
 }

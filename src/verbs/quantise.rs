@@ -19,53 +19,48 @@ use crate::{
     report::Report,
 };
 
-/// Says what formats would do to the tensors of files: nothing is written.
-///
-/// Example: tcnum quantise weights.safetensors --to e4m3,mxfp8,mxfp4,nvfp4,mxint8
-///
-/// Of each format, rule for scales and sharing of scales: the ratio of the values' energy to that of the errors (SQNR), errors,
-/// the shares that saturate, become subnormal or zero, and the values that lose most; JSON has histograms of errors and scales by binade.
-///
-/// A block format has its own blocks, and the rules floor, ceil, even, up, nearest (docs of convert) and mse: the scale with the least
-/// square error. Plain formats (of up to 16 bits) have the rules absmax (largest magnitude over largest number, in f32), pow2 (the smallest
-/// power of two under which nothing saturates) and mse, and a scale for each tensor, channel (first index), row, or block of ROWSxCOLUMNS;
-/// formats of 16 bits have none unless --per asks for it. What is too large saturates. Rows lie along --axis.
+const HELP: &str = "Examples:
+  tcnum quantise weights.safetensors --to e4m3,mxfp8,mxfp4,nvfp4,mxint8
+  tcnum quantise weights.safetensors --to e4m3 --per tensor,1x128 --scale-rule absmax,pow2,mse
+  tcnum quantise w.npy --to nvfp4,mxfp4 --scale-rule all --activations x.npy
+More: docs/quantise.md";
+
+/// Measures the quantisation errors of tensors in files, for formats, scale rules and granularities.
 #[derive(Args, Debug)]
+#[command(after_help = HELP, next_help_heading = "What")]
 pub(super) struct Arguments {
-    /// Files of tensors: .safetensors or .npy (the shards of a checkpoint, say).
-    #[arg(value_name = "FILE", required = true)]
-    files: Vec<PathBuf>,
-    /// The formats, block formats among them.
+    /// Formats and block formats
     #[arg(long, value_name = "FORMAT,...", value_delimiter = ',', required = true)]
     to: Vec<String>,
-    /// The rules for scales: each for the formats that have it; or all.
+    /// Rules for scales, each for the formats that have it; or all
     #[arg(long = "scale-rule", value_name = "RULE,...", value_delimiter = ',')]
     rules: Vec<String>,
-    /// What has a scale of its own, of plain formats: tensor, channel, row, ROWSxCOLUMNS (1x128), none.
+    /// Values that share a scale: tensor, channel, row, ROWSxCOLUMNS, none
     #[arg(long, value_name = "WHAT,...", value_delimiter = ',')]
     per: Vec<String>,
-    /// The axis along which rows and blocks lie: from 0, or from -1 backwards.
+    /// Axis of rows and blocks: from 0, or from -1 backwards
     #[arg(long, value_name = "N", default_value_t = -1, value_parser = integer(-64i64..=63))]
     axis: i64,
-    /// How elements are rounded: RNE, RNA, RZ, RU, RD, RO or SR (stochastic: 32 random bits for each element, from the seed and its place).
+    /// Rounding: RNE, RNA, RZ, RU, RD, RO or SR (stochastic, 32 random bits)
     #[arg(long, value_name = "MODE", default_value = "RNE")]
     round: String,
-    /// Seed of the random bits of SR.
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX))]
+    /// Files of tensors: .safetensors or .npy
+    #[arg(value_name = "FILE", required = true, help_heading = "Inputs")]
+    files: Vec<PathBuf>,
+    /// Seed of the random bits of SR
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX), help_heading = "Inputs")]
     seed: u64,
-    /// Quantise tensors of these names (* stands for anything) instead of all that hold floating-point numbers.
-    #[arg(long, value_name = "PATTERN")]
+    /// Names of tensors, * for any text [default: floating-point tensors]
+    #[arg(long, value_name = "PATTERN", help_heading = "Inputs")]
     include: Vec<String>,
-    /// Leave out tensors of these names.
-    #[arg(long, value_name = "PATTERN")]
+    /// Names of tensors to leave out
+    #[arg(long, value_name = "PATTERN", help_heading = "Inputs")]
     exclude: Vec<String>,
-    /// Rows that the rows of tensors are multiplied by: the error of that product is reported where they fit.
-    #[arg(long, value_name = "FILE")]
+    /// Rows that multiply the rows of tensors, for the product error
+    #[arg(long, value_name = "FILE", help_heading = "Inputs")]
     activations: Option<PathBuf>,
-    /// Where figures go.
     #[command(flatten)]
     drawings: Drawings,
-    /// Output flags.
     #[command(flatten)]
     destination: OutputDestination,
 }
@@ -80,10 +75,10 @@ impl Verb for Arguments {
     }
 }
 
-/// The report of `tcnum quantise`; with it what went wrong in the middle, after which it is of what came before.
+/// Quantises the tensors, and reports. A file that fails in the middle leaves the report on the tensors before.
 ///
 /// # Errors
-/// What is wrong with the request or its files, before work starts.
+/// A request or a file that is wrong, before work starts; a file that cannot be read to its end.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let targets = targets(&arguments.to, &arguments.rules, &arguments.per)?;
     let rounding = rounding::of_elements(&arguments.round)?;
@@ -115,7 +110,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         let path = arguments.files[number].display();
         if !array.whole {
             let cut = format!("{path}: the file ends before the data of tensor '{}'", array.name);
-            return Err(Error::request(format!("{cut}; what is reported comes before it")));
+            return Err(Error::request(format!("{cut}; the result covers the tensors before it")));
         }
         progress.note(&format!("{path}: {}", array.name));
         found.add(&how, &files[number], array).map_err(|error| error.within(path))?;

@@ -22,7 +22,7 @@ pub(super) fn run(
 ) -> Result<()> {
     if arguments.rounding.random.is_some() {
         return Err(Error::request(
-            "--random is one number, by which all values of a file would be rounded alike; --round SR takes random bits for each, from --seed",
+            "--random would round all values of a file alike; --round SR draws random bits for each from --seed, so omit --random",
         ));
     }
     let to = match (from, to) {
@@ -53,5 +53,5 @@ pub(super) fn run(
 fn scalar(arguments: &Arguments, format: &'static Format) -> Result<ConversionTarget> {
     refuse_block_flags(arguments, format)?;
     let rounding = arguments.elements()?;
-    Ok(ConversionTarget::Scalar { format, rounding, overflow: arguments.rounding.overflow.into() })
+    Ok(ConversionTarget::Scalar { format, rounding, overflow: arguments.rounding.overflow })
 }

@@ -24,58 +24,43 @@ use crate::{
     report::{Report, Verdict},
 };
 
+const HELP: &str = "Examples:
+  tcnum convert --to e4m3 --round RZ 0.1 1e9 -448
+  tcnum convert --from bf16 --to e5m2 0x3f80 0x7f80
+  tcnum convert --to mxfp4 1 -2.5 0.1 7
+  tcnum convert --to mxfp4 --input weights.safetensors --out weights.mxfp4.safetensors
+More: docs/numbers.md, docs/quantise.md";
+
 /// Converts values, codes or files of arrays to a format or a block format, with the error of each.
-///
-/// Example: tcnum convert --to e4m3 --round RZ 0.1 1e9 -448
-///
-/// A value is a hexadecimal code of the --from format (0x3f80), a decimal (-1.5e-3), a hexadecimal number with a
-/// binary exponent (0x1.8p-3), M*2^E, inf or nan. Values are read from the command line, or else from standard
-/// input, where white space separates them; on the command line `--` goes before one like -inf or -0x1p3. Without --from
-/// a value is taken exactly; with --from it is first rounded to that format (to nearest, ties to even). Exit status 1 if a value of the command line has no code in the --to format.
-///
-/// Block formats (mxfp8-e4m3, mxfp8-e5m2, mxfp6-e2m3, mxfp6-e3m2, mxfp4, mxint8, nvfp4) take the values as one row. A scale
-/// follows from the largest magnitude of its block, amax, by --scale-rule: floor, 2^(floor(log2 amax) - emax), as OCP MX 1.0
-/// has it; ceil and even, torchao's; up, amax / largest rounded up (cuBLAS, torchao's rceil): nothing saturates; nearest,
-/// amax / largest to nearest, NVFP4's own.
-///
-/// Example: tcnum convert --to mxfp4 --input weights.safetensors --out weights.mxfp4.safetensors
-///
-/// With --input the arrays of an .npy or .safetensors file are converted, and --out names the file that gets the result.
-/// Codes have the file's own type for their format where it has one (in safetensors bf16 and FP8 too), else they are unsigned
-/// integers; a tensor NAME in blocks is NAME (4-bit codes two to a byte, the even index low), NAME_scale, and
-/// NAME_tensor_scale for nvfp4. --from mxfp4 reads such a file again. A value without a code stops the conversion of a file: exit status 2,
-/// and nothing is written. Files of any size are converted piece by piece, on all cores.
 #[derive(Args, Debug)]
+#[command(after_help = HELP, next_help_heading = "What")]
 pub(super) struct Arguments {
-    /// The format of the given codes, to which other values are rounded first; of a file, what its integers are codes of.
+    /// Format of given codes; other values are first rounded to it
     #[arg(long, value_name = "FORMAT")]
-    pub from: Option<String>,
-    /// The format to convert to; f32 for a file of blocks.
+    from: Option<String>,
+    /// Format or block format of the result; f32 for a file of blocks
     #[arg(long, value_name = "FORMAT", required_unless_present = "input")]
-    pub to: Option<String>,
-    /// Rounding and overflow.
+    to: Option<String>,
     #[command(flatten)]
-    pub rounding: RoundingFlags,
-    /// How a block's scale follows from its largest magnitude: floor, ceil, even, up or nearest; by default as the format's
-    /// own specification has it.
-    #[arg(long, value_name = "RULE")]
-    pub scale_rule: Option<String>,
-    /// The scale of the tensor (nvfp4), instead of amax / 2688.
-    #[arg(long, value_name = "SCALE")]
-    pub tensor_scale: Option<f32>,
-    /// Convert the arrays of this file (.npy or .safetensors).
-    #[arg(long, value_name = "FILE", conflicts_with = "values", requires = "out")]
-    pub input: Option<PathBuf>,
-    /// Convert this array of the file only; may be repeated.
-    #[arg(long = "tensor", value_name = "NAME", requires = "input")]
-    pub tensors: Vec<String>,
-    /// Seed of the random bits of SR in a file: 32 for each element, from the seed and its place.
-    #[arg(long, value_name = "N", requires = "input", value_parser = integer(0..=u64::MAX))]
-    pub seed: Option<u64>,
-    /// The values; none: they are read from standard input.
-    #[arg(value_name = "VALUES")]
-    pub values: Vec<String>,
-    /// Output flags.
+    rounding: RoundingFlags,
+    /// Scale of blocks: floor, ceil, even, up, nearest [default: the format's]
+    #[arg(long, value_name = "RULE", help_heading = "What")]
+    scale_rule: Option<String>,
+    /// Scale of the tensor (nvfp4) [default: largest magnitude / 2688]
+    #[arg(long, value_name = "SCALE", help_heading = "What")]
+    tensor_scale: Option<f32>,
+    /// Values: numbers or codes [default: standard input]
+    #[arg(value_name = "VALUES", help_heading = "Inputs")]
+    values: Vec<String>,
+    /// File whose arrays are converted to --out: .npy or .safetensors
+    #[arg(long, value_name = "FILE", conflicts_with = "values", requires = "out", help_heading = "Inputs")]
+    input: Option<PathBuf>,
+    /// Array of the file to convert, alone; may be repeated
+    #[arg(long = "tensor", value_name = "NAME", requires = "input", help_heading = "Inputs")]
+    tensors: Vec<String>,
+    /// Seed of the random bits of SR in a file, 32 for each element
+    #[arg(long, value_name = "N", requires = "input", value_parser = integer(0..=u64::MAX), help_heading = "Inputs")]
+    seed: Option<u64>,
     #[command(flatten)]
     destination: OutputDestination,
 }
@@ -122,7 +107,7 @@ fn scalars(
     report: &mut Report,
 ) -> Result<()> {
     refuse_block_flags(arguments, to)?;
-    let (rounding, overflow) = (arguments.rounding.rounding()?, arguments.rounding.overflow.into());
+    let (rounding, overflow) = (arguments.rounding.rounding()?, arguments.rounding.overflow);
     let conversion = ValueConversion { from, to, rounding, overflow };
     let mut rows = Vec::new();
     let outcome = each_value(arguments, from, |value| rows.push(conversion.row(&value)));
@@ -153,7 +138,7 @@ fn blocks(
 fn quantizer(arguments: &Arguments, format: &'static BlockFormat) -> Result<Quantizer> {
     let standard = Quantizer::new(format);
     let rule = arguments.scale_rule.as_deref().map(find_rule).transpose()?.unwrap_or(standard.rule);
-    if !matches!(arguments.rounding.overflow.into(), Overflow::Standard | Overflow::Saturate) {
+    if !matches!(arguments.rounding.overflow, Overflow::Standard | Overflow::Saturate) {
         return Err(Error::request(format!("elements of {format} saturate; --overflow is for other formats")));
     }
     match arguments.tensor_scale {
@@ -169,7 +154,7 @@ fn quantizer(arguments: &Arguments, format: &'static BlockFormat) -> Result<Quan
 }
 
 impl Arguments {
-    /// How elements are rounded: of SR those of files each with random bits of their own, values with the given ones.
+    /// The rounding; SR gives each element of a file random bits of its own, and values the given bits.
     ///
     /// # Errors
     /// Those of the flags.
@@ -190,7 +175,7 @@ fn refuse_block_flags(arguments: &Arguments, to: &Format) -> Result<()> {
     }
 }
 
-/// Calls `work` with each value of the command line, which are all read before, or else of standard input.
+/// Calls `work` with each value of the command line, once all are read, or else of standard input.
 ///
 /// # Errors
 /// A value that cannot be read, with its place; no value at all; an interruption.
