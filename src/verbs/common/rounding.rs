@@ -1,8 +1,8 @@
 //! Options for the rounding and the overflow of conversions.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
-use super::options::integer;
+use super::{named::one_of, options::integer};
 use crate::{
     Error, Result,
     format::{Overflow, Rounding},
@@ -25,33 +25,12 @@ pub(crate) struct RoundingFlags {
     #[arg(long, value_name = "N", requires = "random", value_parser = integer(1..=64u32))]
     pub random_bits: Option<u32>,
     /// Result of infinities and of values beyond the largest number.
-    #[arg(long, value_enum, default_value = "standard")]
-    pub overflow: OverflowName,
+    #[arg(long, value_name = "RULE", value_parser = one_of(&OVERFLOWS, |rule| rule.name()), default_value = "standard")]
+    pub overflow: Overflow,
 }
 
-/// The name of an overflow rule.
-#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OverflowName {
-    // The format's own standard: infinities are kept if the format has them.
-    Standard,
-    // Infinity; NaN where the format has no infinity.
-    Infinity,
-    // NaN; the largest number where the format has no NaN.
-    Nan,
-    // The largest number of the same sign, as in the saturating conversions of GPUs.
-    Saturate,
-}
-
-impl From<OverflowName> for Overflow {
-    fn from(name: OverflowName) -> Overflow {
-        match name {
-            OverflowName::Standard => Overflow::Standard,
-            OverflowName::Infinity => Overflow::Infinity,
-            OverflowName::Nan => Overflow::Nan,
-            OverflowName::Saturate => Overflow::Saturate,
-        }
-    }
-}
+/// The rules for overflow, in the order of the help.
+const OVERFLOWS: [Overflow; 4] = [Overflow::Standard, Overflow::Infinity, Overflow::Nan, Overflow::Saturate];
 
 impl RoundingFlags {
     /// The rounding direction.
