@@ -19,25 +19,27 @@ const PIECE: usize = 128 << 10;
 /// How to check.
 #[derive(Debug, Clone, Copy)]
 pub struct Check {
-    /// Whether NaNs have to be the same, and the integers of invalid conversions; else any stands for any.
+    /// Compare NaNs, and the integers of invalid conversions, exactly; else any matches any.
     pub strict: bool,
-    /// How many differences are kept; all are counted.
+    /// Number of differences that are kept; all are counted.
     pub limit: usize,
 }
 
-/// What a check found.
+/// Result of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LineTally {
-    /// Lines that were compared.
+    /// Compared lines.
     pub lines: u64,
-    /// How many of them differ.
+    /// Lines that differ.
     pub differing: u64,
     /// The first of those.
     pub differences: Vec<LineDifference>,
 }
 
-/// Compares the lines of `input` with what `operator` computes: operands, result and flags as bare hexadecimal numbers, with
-/// white space between (the layout of Berkeley TestFloat's generator). Empty lines are passed over.
+/// Compares the lines of `input` with the results of `operator`.
+///
+/// A line has operands, result and flags as bare hexadecimal numbers between white space (the layout of Berkeley TestFloat's
+/// generator). Empty lines are skipped.
 ///
 /// Result and flags have to be the same, but see [`Check::strict`]. What was found before an error is returned with it: the
 /// first line that is malformed, has a code wider than its format or another count of fields (with number and word), or a
@@ -57,7 +59,7 @@ pub fn check(operator: &Operator, check: Check, mut input: impl Read) -> (LineTa
         next.extend_from_slice(&block[whole..]);
         let more = status.is_ok();
         threads::start_pool();
-        // The thread that calls reads: it is the one that may be interrupted.
+        // The calling thread reads, since it is the one that may be interrupted.
         let (mut pieces, mut filled) = (Vec::new(), Ok(()));
         rayon::in_place_scope(|scope| {
             scope.spawn(|_| pieces = compare(&comparison, &block[..whole]));
@@ -92,7 +94,7 @@ fn compare(comparison: &Comparison<'_>, text: &[u8]) -> Vec<CheckedLines> {
     parallel::map(pieces, |piece| comparison.run(piece))
 }
 
-/// Adds what `input` has until a block is full or nothing comes any more; the last line gets its line feed.
+/// Fills a block from `input`, up to its end; the last line gets its line feed.
 fn fill(input: &mut impl Read, block: &mut Vec<u8>) -> Result<()> {
     let mut used = block.len();
     block.resize(BLOCK, 0);

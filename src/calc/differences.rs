@@ -7,7 +7,7 @@ use crate::{
 };
 
 crate::rows! {
-    /// Lines of expected results that were compared with an operation.
+    /// Expected results, compared with an operation.
     pub struct CheckRow in "check" {
         /// The operation.
         operation: &'static str => shown("operation").essential(),
@@ -21,7 +21,7 @@ crate::rows! {
         tininess: &'static str => shown("tininess"),
         /// The rule for NaNs.
         nan: &'static str => shown("NaN"),
-        /// Lines that were compared.
+        /// Compared lines.
         lines: u64 => shown("lines").essential(),
         /// Lines that agree.
         agreeing: u64 => shown("agreeing").essential(),
@@ -29,7 +29,7 @@ crate::rows! {
         differing: u64 => shown("differing").essential(),
     }
 
-    /// A line that differs from what is computed.
+    /// A line that differs from the computed result.
     pub struct LineRow in "differences" {
         /// The number of the line, from 1.
         line: u64 => shown("line").essential(),
@@ -46,7 +46,7 @@ crate::rows! {
     }
 }
 
-/// How many lines agree and differ.
+/// The table of counts.
 pub fn counts(operator: &Operator, tally: &LineTally) -> Table {
     let environment = operator.environment();
     let result = match operator.answer() {
@@ -68,7 +68,7 @@ pub fn counts(operator: &Operator, tally: &LineTally) -> Table {
     Table::of(operator.describe(), [row])
 }
 
-/// What a check found, in a sentence.
+/// The result of a check, in a sentence.
 pub(crate) fn answer(operator: &Operator, tally: &LineTally) -> String {
     let (operation, lines) = (operator.briefly(), counted(tally.lines, "line"));
     let first = tally.differences.first().map_or(String::new(), |first| format!("; the first is line {}", first.line));

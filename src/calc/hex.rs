@@ -5,7 +5,7 @@ const fn each(byte: u8) -> u64 {
     byte as u64 * 0x0101_0101_0101_0101
 }
 
-/// The eight bytes of `text` from `at` on, the first in the lowest byte; line feeds stand for what lies beyond the end.
+/// The eight bytes of `text` from `at` on, the first in the lowest byte, with line feeds beyond the end.
 #[inline]
 pub(super) fn load(text: &[u8], at: usize) -> u64 {
     match text[at..].first_chunk() {
@@ -18,7 +18,7 @@ pub(super) fn load(text: &[u8], at: usize) -> u64 {
     }
 }
 
-/// How many of eight bytes come before the first that is a space or a control character.
+/// Number of bytes before the first space or control character.
 #[inline]
 pub(super) fn length(word: u64) -> u32 {
     // A byte below 0x21 borrows; the lowest bit that is set belongs to the first such byte, for only those before it can
@@ -27,7 +27,7 @@ pub(super) fn length(word: u64) -> u32 {
     ends.trailing_zeros() / 8
 }
 
-/// The value of the first `digits` (1 to 8) of eight bytes; `None` if one of them is not a hexadecimal digit.
+/// The value of the first `digits` (1 to 8) bytes; `None` if one is not a hexadecimal digit.
 #[inline]
 pub(super) fn value(word: u64, digits: u32) -> Option<u32> {
     // Zeros go in front, and what follows the digits falls off the top.

@@ -23,31 +23,31 @@ pub struct LineDifference {
     pub expected: u64,
     /// The flags that the line has.
     pub expected_flags: Flags,
-    /// What was computed.
+    /// The computed result.
     pub computed: Outcome,
 }
 
-/// What came of some lines.
+/// Result of some lines.
 #[derive(Debug, Default)]
 pub(super) struct CheckedLines {
-    /// Lines that were read, empty ones included.
+    /// Lines, empty ones included.
     pub(super) lines: u64,
-    /// Lines that were compared.
+    /// Compared lines.
     pub(super) compared: u64,
-    /// How many of them differ.
+    /// Lines that differ.
     pub(super) differing: u64,
     /// The first of those; lines are counted from the start of the piece.
     pub(super) differences: Vec<LineDifference>,
-    /// What is wrong with the line after them, which ended the reading.
+    /// The defect of the line that ended the reading.
     pub(super) fault: Option<String>,
 }
 
 /// Compares lines with an operator.
 pub(super) struct Comparison<'a> {
     operator: &'a Operator,
-    /// Whether NaNs, and integers of invalid conversions, have to be the same.
+    /// Compare NaNs, and integers of invalid conversions, exactly.
     strict: bool,
-    /// How many differences are kept.
+    /// Number of differences that are kept.
     limit: usize,
     /// The operands' count, then result and flags.
     fields: usize,
@@ -68,7 +68,7 @@ impl<'a> Comparison<'a> {
         Comparison { operator, strict, limit, fields: count + 2, beyond }
     }
 
-    /// Compares the lines of `text`, each of which ends with a line feed.
+    /// Compares the lines of `text`, each with a line feed at its end.
     pub(super) fn run(&self, text: &[u8]) -> CheckedLines {
         let (mut piece, mut at) = (CheckedLines::default(), 0);
         while at < text.len() {
@@ -90,8 +90,7 @@ impl<'a> Comparison<'a> {
         piece
     }
 
-    /// The fields of the line that starts at `at`, which moves behind its end; `None` if one is not a number of at most 16
-    /// hexadecimal digits, or there are more than a line can have.
+    /// The fields of the line at `at`, which moves to the next line; `None` for a word that is no number, or too many words.
     #[inline]
     fn fields(&self, text: &[u8], at: &mut usize) -> Option<(usize, [u64; MOST])> {
         let (mut count, mut fields) = (0, [0; MOST]);
@@ -155,8 +154,8 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Whether the expected result agrees with another that was computed with the same flags: any NaN stands for a NaN, any
-    /// integer for that of an invalid conversion.
+    /// Whether the expected result matches another one with the same flags: any NaN matches a NaN, any integer an invalid
+    /// conversion.
     #[cold]
     fn stands_for(&self, computed: &Outcome, expected: u64) -> bool {
         let (CodeMeaning::Code(format), Some(code), false) = (self.operator.answer(), computed.code, self.strict)
@@ -167,7 +166,7 @@ impl<'a> Comparison<'a> {
         format.is_integer() && computed.flags.contains(Flags::INVALID) || nan(code) && nan(expected)
     }
 
-    /// What is wrong with `line`, with the word in question.
+    /// The defect of `line`, with the word that has it.
     fn fault(&self, line: &[u8]) -> String {
         let words: Vec<&[u8]> = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect();
         let count = self.fields - 2;
@@ -184,7 +183,7 @@ impl<'a> Comparison<'a> {
                     (std::cmp::Ordering::Equal, CodeMeaning::Code(format)) => of_format(format),
                     (std::cmp::Ordering::Equal, CodeMeaning::Truth) => "a truth value, 0 or 1".to_string(),
                     (std::cmp::Ordering::Equal, CodeMeaning::Class) => format!("a class, 0 to {:x}", CLASSES.len() - 1),
-                    (std::cmp::Ordering::Greater, _) => "the flags, of which there are 5 bits".to_string(),
+                    (std::cmp::Ordering::Greater, _) => "the flags, which have 5 bits".to_string(),
                 };
                 return format!("'{shown}' is wider than {limit}");
             }

@@ -10,20 +10,20 @@ use crate::{
 /// The name of the operation that is none of one format: conversion.
 const CONVERT: &str = "convert";
 
-/// The names that Berkeley TestFloat gives to operations, where they are more than a spelling of ours, in lower case.
+/// Names of operations in Berkeley TestFloat that differ from ours, in lower case.
 const TESTFLOAT: [(&str, Operation); 2] = [("muladd", Operation::Fma), ("roundtoint", Operation::Rint)];
 
-/// What to compute.
+/// A request for an operation.
 #[derive(Debug, Clone)]
 pub struct CalcRequest<'a> {
-    /// The name of an operation, in any letter case, with or without `_` and `-`: those of [`Operation::TABLE`], `convert`, and
-    /// `mulAdd` and `roundToInt` of TestFloat.
+    /// The name of an operation, in any letter case, with or without `_` and `-`: of [`Operation::TABLE`], `convert`, or
+    /// TestFloat's `mulAdd` and `roundToInt`.
     pub operation: &'a str,
     /// The format of the operands, and of the result unless it is another.
     pub format: &'static Format,
     /// The format that `convert` converts to.
     pub to: Option<&'static Format>,
-    /// Whether rounding to an integral value, and conversion to an integer format, raise inexact.
+    /// Rounding to an integral value, and conversion to an integer format, raise inexact.
     pub exact: bool,
     /// Rounding and all the rest.
     pub environment: Environment,
@@ -44,7 +44,7 @@ enum Task {
     Conversion(Converter<'static>, Flags, &'static Format),
 }
 
-/// What the code of an operator's result means.
+/// Meaning of the code of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CodeMeaning {
     /// A datum of this format.
@@ -91,7 +91,7 @@ impl Operator {
         }
     }
 
-    /// How many operands it takes.
+    /// Number of operands.
     pub fn operands(&self) -> usize {
         match self.work {
             Task::Unit(_, operation) => operation.operands(),
@@ -109,7 +109,7 @@ impl Operator {
         &self.environment
     }
 
-    /// What the result is.
+    /// The meaning of the result.
     pub fn answer(&self) -> CodeMeaning {
         match self.work {
             Task::Conversion(_, _, to) => CodeMeaning::Code(to),
@@ -121,7 +121,7 @@ impl Operator {
         }
     }
 
-    /// Computes: of `operands` as many as there are, the others are ignored.
+    /// The result for the first operands; further ones are ignored.
     #[inline]
     pub fn apply(&self, operands: [u64; 3]) -> Outcome {
         match &self.work {

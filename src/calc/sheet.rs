@@ -10,7 +10,7 @@ use crate::{
 };
 
 crate::rows! {
-    /// An operation on operands that were written out.
+    /// An operation on given operands.
     pub struct OperationRow in "operations" {
         /// The first operand as it was given.
         x_input: Option<String> => hidden(),
@@ -55,7 +55,7 @@ impl<'a> Sheet<'a> {
         Sheet { operator, operations: Vec::new(), without_code: 0 }
     }
 
-    /// Reads the operands, each a hexadecimal code (`0x3c00`) or a number that is rounded to the format (RNE), and computes.
+    /// Computes with operands that are hexadecimal codes (`0x3c00`) or numbers, which are rounded to the format (RNE).
     ///
     /// # Errors
     /// Another count of operands than the operation has; an operand that cannot be read. No row is added then.
@@ -82,7 +82,7 @@ impl<'a> Sheet<'a> {
         self.operations.len()
     }
 
-    /// How many results have no code, being NaN in a format without.
+    /// Number of results without a code: NaN in a format without NaN.
     pub fn without_code(&self) -> usize {
         self.without_code
     }

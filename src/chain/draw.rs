@@ -13,7 +13,7 @@ use crate::{
     format::{Encoding, Format},
 };
 
-/// What the entries are before they are rounded to an operand format.
+/// Random entries before they are rounded to an operand format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum EntryDraw {
     /// Normal(0, 1), drawn in binary64 and rounded to binary32: for floating-point operands.
@@ -38,9 +38,9 @@ impl EntryDraw {
         }
     }
 
-    /// The value, before rounding, that a draw stands for in `format`: itself for a normal draw. Random bits
-    /// become uniform integers of {-1, 0, 1} in a signed format and of {0, 1} in an unsigned one: the smallest
-    /// ranges, so that a chain takes the most links before it leaves 8 bits.
+    /// The value of a draw in `format`, before rounding. A normal draw is its own value; random bits become uniform integers of
+    /// {-1, 0, 1}, or of {0, 1} in an unsigned format: the smallest ranges, so that a chain has the most links before it leaves 8
+    /// bits.
     pub(super) fn operand(self, drawn: f64, format: &Format) -> f64 {
         match self {
             EntryDraw::Normal => drawn,

@@ -1,8 +1,11 @@
 //! Products of matrices without rounding, and their entries as pairs of doubles.
 
-use rug::{Assign, Integer};
+use rug::{Assign, Float, Integer, float::Round};
 
 use crate::format::Real;
+
+/// Leading bits of an entry that its pair of doubles is made from.
+const KEPT: u32 = 126;
 
 /// A matrix of dyadic numbers: entry `i` is `entries[i] * 2^exponent`.
 #[derive(Debug, Clone)]
@@ -11,8 +14,9 @@ pub(super) struct ExactMatrix {
     exponent: i64,
 }
 
-/// An entry of an exact matrix, scaled: `(high + low) * 2^exponent`, where `high` is the number rounded to
-/// binary64 and `low` is what that lost, to a relative error below `2^-104`.
+/// An entry of an exact matrix: `(high + low) * 2^exponent`.
+///
+/// `high` is the number rounded to binary64, `low` the rest, to a relative error below `2^-104`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct ScaledEntry {
     pub high: f64,
@@ -59,12 +63,12 @@ impl ExactMatrix {
 
     /// Entry `index` as a pair of doubles.
     pub(super) fn parts(&self, index: usize) -> ScaledEntry {
-        let entry = &self.entries[index];
-        let (top, cut) = leading_bits(entry);
-        let high = top as f64;
-        let low = (top - high as i128) as f64;
-        let sign = if entry.is_negative() { -1.0 } else { 1.0 };
-        ScaledEntry { high: sign * high, low: sign * low, exponent: self.exponent + i64::from(cut) }
+        let mut leading = Float::with_val_round(KEPT, &self.entries[index], Round::Zero).0;
+        let exponent = leading.get_exp().unwrap_or(0);
+        leading >>= exponent;
+        let high = leading.to_f64();
+        leading -= high;
+        ScaledEntry { high, low: leading.to_f64(), exponent: self.exponent + i64::from(exponent) }
     }
 }
 
@@ -77,26 +81,6 @@ fn odd(value: f64) -> Option<(i64, i64)> {
     let zeros = finite.significand.trailing_zeros();
     let significand = (finite.significand >> zeros) as i64;
     Some((if finite.negative { -significand } else { significand }, i64::from(finite.exponent) + i64::from(zeros)))
-}
-
-/// The `KEPT` leading bits of a magnitude (all of them, if there are fewer) and how many bits were cut off below.
-fn leading_bits(value: &Integer) -> (i128, u32) {
-    // Few enough that rounding them up to a double stays within the type.
-    const KEPT: u32 = 126;
-    let limbs = value.as_limbs();
-    let Some(last) = limbs.last() else { return (0, 0) };
-    let width = 8 * size_of_val(last) as u32;
-    let bits = limbs.len() as u32 * width - last.leading_zeros();
-    let cut = bits.saturating_sub(KEPT);
-    let mut top = 0;
-    for (index, &limb) in limbs.iter().enumerate().skip((cut / width) as usize) {
-        #[allow(clippy::unnecessary_cast)] // a limb has 32 bits on some platforms
-        let limb = limb as i128;
-        // Where this limb's last bit lies above (or, negative, below) the last bit kept.
-        let position = index as i64 * i64::from(width) - i64::from(cut);
-        top |= if position < 0 { limb >> -position } else { limb << position };
-    }
-    (top, cut)
 }
 
 #[cfg(test)]

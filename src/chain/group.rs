@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{Result, base::parallel, device::Device, inputs::Init, isa::Instruction};
 
-/// What decides the random numbers of a chain, beside the seed.
+/// Properties that, with the seed, decide the random numbers of a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct GroupKey {
     draw: EntryDraw,
@@ -38,8 +38,10 @@ pub(super) fn shapes(curves: &[(Instruction, Init)]) -> Vec<(GroupKey, Vec<usize
 }
 
 impl GroupKey {
-    /// How many chains of `length` links are computed at once: enough for any device, few enough for the memory (a
-    /// matrix entry of an exact reference takes some eight bytes for each link).
+    /// Number of chains of `length` links that are computed at once.
+    ///
+    /// It is enough for any device and few enough for the memory: an entry of an exact reference takes some eight bytes for each
+    /// link.
     pub(super) fn batch(&self, length: usize) -> usize {
         ((1 << 21) / length.div_ceil(128) / (self.m.max(self.k) * self.k)).max(1)
     }
@@ -51,8 +53,7 @@ impl fmt::Display for GroupKey {
     }
 }
 
-/// Which references a curve is compared with: their arithmetic, and how A and B that they start from are entered into formats (`None`: they
-/// are not).
+/// Arithmetic of a reference, and the entries of its A and B into formats (`None`: they are not rounded).
 type ReferenceKind = (Plain, Option<(Entry, Entry)>);
 
 /// Chains of one shape at one length.

@@ -15,13 +15,13 @@ use crate::{
 pub(super) struct Low {
     instruction: Instruction,
     entry: EntryFormat,
-    /// How A is entered as a whole, if it has scales.
+    /// Entry of A as a whole, if it has scales.
     scaled: Option<Entry>,
     /// The codes of the scales of its blocks, `[chain][m][blocks]`.
     scales: Vec<u64>,
-    /// What the results of each chain are multiplied by for the scales of A; empty where there are none.
+    /// Factors of the results of each chain, for the scales of A; empty without scales.
     factors: Vec<f64>,
-    /// How many tiles make the k columns of a product.
+    /// Number of tiles for the k columns of a product.
     blocks: usize,
     tiles: Tiles,
     /// A of the next link, `[chain][m][k]`.
@@ -40,7 +40,7 @@ struct Overflowed {
 }
 
 impl Low {
-    /// `chains` chains of `instruction` that begin with `a`, `[chain][m][k]`, and whose results enter by `entry`.
+    /// `chains` chains of `instruction` that begin with `a`, `[chain][m][k]`; results enter by `entry`.
     pub(super) fn new(instruction: &Instruction, chains: usize, a: &ChainOperand, entry: Entry) -> Self {
         let blocks = instruction.k.div_ceil(instruction.n);
         Low {
@@ -57,8 +57,9 @@ impl Low {
         }
     }
 
-    /// Adds a link: executes D = A*B for all chains at once, with `b`, `[chain][k][k]`, and rounds D to
-    /// the format of A. Once every chain has overflowed there is nothing left to compute.
+    /// Adds a link to all chains at once: executes D = A*B with `b`, `[chain][k][k]`, and rounds D to the format of A.
+    ///
+    /// Once every chain has overflowed, nothing is computed.
     ///
     /// # Errors
     /// Those of the device, which also fails if it answers short.
@@ -105,7 +106,7 @@ impl Low {
         }
     }
 
-    /// Every tile of a chain has the scales of the chain's A, and those of its columns of B.
+    /// Fills every tile of a chain with the scales of its A, and of the tile's columns of B.
     fn fill_scales(&mut self, b: &ChainOperand) {
         let Instruction { m, n, k, .. } = self.instruction;
         let (Some(of_a), Some(of_b), Some(scale)) =
@@ -128,7 +129,7 @@ impl Low {
         }
     }
 
-    /// Takes D from its column blocks, as doubles and, rounded, as the next A. `factors`: those of the scales of B.
+    /// Takes D from its column blocks, as doubles and, rounded, as the next A; `factors` belong to the scales of B.
     fn take(&mut self, d: &Codes, factors: &[f64]) {
         let Instruction { m, n, k, .. } = self.instruction;
         let (format, entry, blocks) = (self.instruction.d, &self.entry, self.blocks);
@@ -162,8 +163,7 @@ impl Low {
         }
     }
 
-    /// Whether a chain has overflowed: its D, or that of a shorter one, has an infinity or a NaN or was computed
-    /// from an entry that was saturated.
+    /// Whether the D of a chain, or of a shorter one, has an infinity or a NaN, or came from a saturated entry.
     pub(super) fn overflowed(&self, chain: usize) -> bool {
         self.overflow[chain].happened
     }

@@ -61,7 +61,7 @@ fn inits_coincide(instruction: &Instruction) -> bool {
     [instruction.a, instruction.b].iter().all(|f| f.is_integer() || f.fraction_bits() > 23)
 }
 
-/// The initialisations of an instruction: the named ones, each once; by default both, or `low` where they coincide.
+/// The initialisations of an instruction: the named ones, else both, or `low` where they coincide.
 pub fn inits(instruction: &Instruction, named: &[Init]) -> Vec<Init> {
     let both = [Init::Low, Init::Fp32];
     match named {
@@ -71,7 +71,7 @@ pub fn inits(instruction: &Instruction, named: &[Init]) -> Vec<Init> {
     }
 }
 
-/// Whether results of an instruction can be operands of the next link: A is dense, and block scales have a known format.
+/// Whether results of an instruction can be operands: A is dense, and block scales have a known format.
 pub fn is_chainable(i: &Instruction) -> bool {
     !i.is_sparse() && has_known_scales(i)
 }

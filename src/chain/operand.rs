@@ -1,4 +1,4 @@
-//! Rounding to an operand format: of random entries, and of each result on its entry into the next link.
+//! Rounding to an operand format, for random entries and for the results of a link.
 
 use super::{
     draw::EntryDraw,
@@ -21,7 +21,7 @@ pub(super) struct ChainOperand {
     pub values: Vec<f64>,
     /// The codes of the scales of blocks, if there are any.
     pub scales: Vec<u64>,
-    /// What results are multiplied by, for each matrix; empty where there are no scales.
+    /// Factors of the results, one for each matrix; empty without scales.
     pub factors: Vec<f64>,
 }
 
@@ -59,8 +59,7 @@ impl ChainOperand {
 /// The operand format that a chain's results are rounded to, and where it ends.
 pub(super) struct EntryFormat {
     format: &'static Format,
-    /// For a format that has neither infinity nor NaN, the least values below and above zero that do not round
-    /// into its range.
+    /// Smallest magnitudes, below and above zero, that saturate; for formats with neither infinity nor NaN.
     limits: Option<(f64, f64)>,
 }
 
@@ -69,7 +68,7 @@ impl EntryFormat {
     pub(super) fn new(format: &'static Format) -> Self {
         let limit = |negative| {
             let largest = format.largest(negative);
-            // One unit in the last place inwards: towards zero in every encoding but that of negative integers.
+            // One unit in the last place inwards: towards zero, but for negative integers.
             let inner = if format.is_integer() && negative { largest.wrapping_add(1) } else { largest.wrapping_sub(1) };
             let (largest, inner) = (format.to_f64(largest), format.to_f64(inner));
             largest + (largest - inner) / 2.0
@@ -78,8 +77,9 @@ impl EntryFormat {
         EntryFormat { format, limits: bounded.then(|| (limit(true), limit(false))) }
     }
 
-    /// The code of a result, rounded by RNE and with overflow as the format's own standard has it, and whether it
-    /// was saturated. (An infinity or NaN is not: it shows in the next result.)
+    /// The code of a result, rounded by RNE with the format's own overflow, and whether it was saturated.
+    ///
+    /// An infinity or NaN is not saturated: it shows in the next result.
     pub(super) fn code(&self, result: &Format, code: u64) -> (u64, bool) {
         let value = result.value(code);
         let saturated = self.limits.is_some_and(|(lowest, highest)| {

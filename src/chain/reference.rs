@@ -1,12 +1,13 @@
-//! What the chains of a device are compared with: the same chains in plain arithmetic, and without rounding.
+//! References of a chain: the same chain in plain arithmetic, and the exact one.
 
 use rug::Integer;
 
 use super::exact::{ExactMatrix, ScaledEntry};
 use crate::{base::parallel, isa::Instruction};
 
-/// The ordinary arithmetic that a device's chain is compared with: for each element the products in ascending
-/// order of k, each rounded, each added with a rounding of its own; D feeds the next link unchanged.
+/// Plain arithmetic of a reference: products in ascending order of k, each product and each sum rounded.
+///
+/// D feeds the next link unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Plain {
     /// binary32, RNE.
@@ -59,7 +60,7 @@ enum Matrix {
 }
 
 impl ReferenceChains {
-    /// The chains that begin with the m x k matrices `a`, one after the other (every value exact in `plain`).
+    /// The chains that begin with the m x k matrices `a`, in turn; every value is exact in `plain`.
     pub(super) fn new(plain: Plain, m: usize, k: usize, a: &[f64]) -> Self {
         let begin = |a: &[f64]| ReferenceChain { plain: Matrix::new(plain, a), exact: ExactMatrix::new(a) };
         ReferenceChains { k, chains: parallel::map(a.chunks(m * k), begin) }

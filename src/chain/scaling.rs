@@ -11,11 +11,13 @@ use crate::{
 };
 
 named! {
-    /// What a matrix is divided by, in f32, before it is rounded to a plain operand format of 16 bits at most; the product is multiplied
-    /// by the scales of both. (Operands of block-scaled instructions have the scales of their blocks.)
+    /// Divisor of a matrix, in f32, before it is rounded to a plain operand format of 16 bits at most.
+    ///
+    /// The product is multiplied by the scales of both matrices. Operands of block-scaled instructions have the scales of their
+    /// blocks.
     pub enum Scaling {
-        None = "none": "Nothing: a value is rounded as it is";
-        Absmax = "absmax": "Its largest magnitude over the largest number of the format";
+        None = "none": "No scale";
+        Absmax = "absmax": "The largest magnitude over the largest number of the format";
         PowerOfTwo = "pow2": "The smallest power of two under which nothing saturates";
     }
 }
@@ -30,14 +32,14 @@ impl Scaling {
     }
 }
 
-/// How a matrix enters an operand format.
+/// Entry of a matrix into an operand format.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Entry {
     /// The format of its elements.
     pub(super) format: &'static Format,
     /// Its scales.
     scales: EntryScales,
-    /// Whether k runs down the matrix (B), and not along it (A).
+    /// True for B, where k runs down the matrix.
     down: bool,
 }
 
@@ -55,7 +57,7 @@ pub(super) struct Entered {
     pub(super) codes: Vec<u64>,
     /// The codes of the scales of its blocks, as an instruction takes them.
     pub(super) scales: Vec<u64>,
-    /// What the results are multiplied by.
+    /// Factor of the results.
     pub(super) factor: f64,
     /// The values, scales and all.
     pub(super) values: Vec<f64>,
@@ -78,7 +80,7 @@ pub(crate) fn has_known_scales(i: &Instruction) -> bool {
     i.scale.is_none() || [i.a, i.b].iter().all(|format| block_format(i, format).is_some())
 }
 
-/// What reports call the scales of an instruction's operands; `None` without any.
+/// The name of the scales of an instruction's operands in reports; `None` without scales.
 pub(super) fn words(instruction: &Instruction, scaling: Scaling) -> Option<String> {
     match Entry::new(instruction, false, scaling).scales {
         EntryScales::None => None,
@@ -88,7 +90,7 @@ pub(super) fn words(instruction: &Instruction, scaling: Scaling) -> Option<Strin
 }
 
 impl Entry {
-    /// How A (or B, where `down`) of an instruction is entered.
+    /// The entry of A, or of B where `down`.
     pub(super) fn new(instruction: &Instruction, down: bool, scaling: Scaling) -> Entry {
         let format = if down { instruction.b } else { instruction.a };
         let scales = match (block_format(instruction, format), scaling.rule()) {

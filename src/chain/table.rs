@@ -24,7 +24,7 @@ crate::rows! {
         reference: &'static str => shown("reference"),
         /// The scales of the operands: a block format, or the rule for one scale per matrix.
         scales: Option<String> => shown("scales").if_filled().essential(),
-        /// How the device executed the instruction.
+        /// The kind of execution.
         execution: &'static str => shown("ran"),
         /// The machine instructions that ran.
         opcodes: Vec<String> => hidden(),
@@ -169,7 +169,7 @@ fn points<'a>(device: Option<&'a str>, curves: &'a [Curve]) -> impl Iterator<Ite
     curves.iter().flat_map(move |curve| curve.points.iter().map(move |point| row(curve, point)))
 }
 
-/// The answer and the tables of curves, from the curves of each device with their executions; devices without a name are not shown.
+/// The answer and the tables, from the curves and executions of each device; a device without a name is not shown.
 pub fn results<'a>(
     curves: impl IntoIterator<Item = (Option<&'a str>, &'a [Curve], &'a [Execution])>,
     devices: &[impl Display],

@@ -35,9 +35,9 @@ crate::rows! {
         code: String => shown("code").essential(),
         /// Its value, without scales.
         element: f64 => shown("element"),
-        /// The value that it stands for, with scales.
+        /// The value of the element, with scales.
         value: f64 => shown("value").essential(),
-        /// How far that is from the given one.
+        /// Its difference from the given value.
         error: Option<f64> => shown("error").essential(),
         /// The error over the magnitude of the given value.
         relative_error: Option<f64> => shown("relative"),
@@ -68,7 +68,7 @@ impl BlockConversion {
         ]
     }
 
-    /// What became of the values, in a sentence.
+    /// The result in a sentence.
     pub(crate) fn answer(&self, scales: &[ScaleRow], elements: &[ElementRow]) -> String {
         let exact = elements.iter().filter(|row| row.error == Some(0.0)).count();
         let errors = elements.iter().filter_map(|row| row.error.map(f64::abs));

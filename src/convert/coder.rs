@@ -44,7 +44,7 @@ impl FormatEncoder {
         }
     }
 
-    /// Writes the codes of `values`, and returns how many have none; `random` has the random bits of stochastic rounding, one word a value.
+    /// Writes the codes of `values`, and returns how many have none; `random` has a word of random bits for each value.
     ///
     /// # Errors
     /// Random bits for a rounding that takes none.

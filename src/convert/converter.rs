@@ -30,7 +30,7 @@ pub(super) struct Missing {
 }
 
 impl Missing {
-    /// Adds those of a part that comes later, the places of which are counted from `from`.
+    /// Adds the values of a later part, whose places are counted from `from`.
     pub(super) fn add(&mut self, part: Missing, from: usize) {
         self.count += part.count;
         self.first = self.first.or(part.first.map(|first| from + first));
@@ -44,7 +44,7 @@ impl Missing {
     /// Refuses them, if there are any.
     ///
     /// # Errors
-    /// How many of the `count` values they are, and where the first is.
+    /// The number of values without a code among `count`, and the place of the first.
     pub(super) fn refused(&self, count: usize, format: &Format) -> Result<()> {
         match self.first {
             Some(first) => Err(Error::request(format!(
@@ -65,7 +65,7 @@ pub(super) struct ScalarConverter {
     way: Way,
 }
 
-/// How codes are found: the same by each of the ways.
+/// Methods to find codes; all give the same.
 enum Way {
     /// The values are of binary32, the codes of 16 bits or fewer.
     Vectorised(FormatEncoder),
@@ -73,7 +73,7 @@ enum Way {
     Same,
     /// Blocks whose values are rounded to binary32 to nearest.
     Dequantised(Dequantizer),
-    /// What becomes of each code of the source.
+    /// The code for each code of the source.
     Table(Vec<Option<u64>>),
     /// Value by value.
     Each,
@@ -111,13 +111,12 @@ impl ScalarConverter {
         Ok(ScalarConverter { format, rounding, overflow, values, way })
     }
 
-    /// Whether it converts a whole tensor at once, by all threads, sooner than parts of it.
+    /// Whether it converts a whole tensor with all threads at once faster than in parts.
     pub(super) fn takes_all(&self) -> bool {
         matches!(self.way, Way::Dequantised(_))
     }
 
-    /// Writes the codes of the values of `source` at `range`; with random bits for each, where the rounding is stochastic and they
-    /// are given.
+    /// Writes the codes of the values of `source` at `range`, with a word of random bits each for stochastic rounding.
     ///
     /// # Errors
     /// Random bits for a rounding that takes none.
@@ -199,7 +198,7 @@ pub(super) struct BlockConverter<'a> {
     quantizer: &'a Quantizer,
     vectorised: Option<VectorQuantizer<'a>>,
     values: ValueReader,
-    /// How many random bits each element takes, of stochastic rounding; the quantizer then rounds to nearest.
+    /// Random bits of each element for stochastic rounding, before which the quantizer rounds to nearest.
     random_bits: Option<u32>,
 }
 

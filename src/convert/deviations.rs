@@ -12,14 +12,14 @@ use crate::{
     number::Real,
 };
 
-/// How the values of a tensor and those of its conversion differ.
+/// Differences of a tensor from its conversion.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Deviations {
     /// Values.
     pub values: u64,
     /// Values that did not change.
     pub exact: u64,
-    /// Finite values, and infinities, beyond the largest number of their sign in the result's format (in a block: times its scale).
+    /// Values, infinities included, beyond the largest number of their sign in the format, times the scale in a block.
     pub too_large: u64,
     /// Values other than zero that became zero.
     pub to_zero: u64,
@@ -41,17 +41,17 @@ pub struct Deviations {
 pub(super) struct Comparison {
     x: ValueReader,
     y: ValueReader,
-    /// The largest magnitudes of positive and of negative numbers of the result's format; in a block, times its scale.
+    /// The largest magnitudes of positive and of negative results; in a block, times its scale.
     largest: [f64; 2],
 }
 
 impl Comparison {
-    /// Of tensors of these kinds.
+    /// Comparison of tensors of these kinds.
     pub(super) fn new(from: TensorKind, to: TensorKind) -> Comparison {
         Comparison { x: ValueReader::new(from), y: ValueReader::new(to), largest: largest(to) }
     }
 
-    /// Of the elements at `range` of two tensors.
+    /// The differences of the elements at `range`.
     pub(super) fn of(&self, source: &Tensor, result: &Tensor, range: Range<usize>) -> Deviations {
         let Comparison { x, y, largest, .. } = self;
         let (mut lanes, mut runs) = (Lanes::default(), Vec::new());
@@ -78,7 +78,7 @@ impl Comparison {
         let mut deviations = Deviations::default();
         deviations.gather(range.len(), &lanes);
         if !(x.are_exact() && y.are_exact()) {
-            // What doubles cannot tell apart.
+            // Doubles hold these values inexactly.
             (deviations.exact, deviations.too_large) = (0, 0);
             for index in range {
                 let value = source.value(index);
@@ -137,7 +137,7 @@ impl Deviations {
         self.squared_value += lanes.squared_values.iter().sum::<f64>();
     }
 
-    /// Of these values and others.
+    /// The differences of both parts.
     pub(super) fn plus(&self, other: &Deviations) -> Deviations {
         Deviations {
             values: self.values + other.values,
@@ -158,7 +158,7 @@ impl Deviations {
         (self.finite > 0).then(|| self.sum_error / self.finite as f64)
     }
 
-    /// The root of the mean square of the errors over that of the values; `None` where the values are zeros.
+    /// The root mean square of the errors over that of the values; `None` for zeros.
     pub fn relative_rms(&self) -> Option<f64> {
         (self.squared_value > 0.0).then(|| (self.squared_error / self.squared_value).sqrt())
     }
@@ -170,7 +170,7 @@ const LANES: usize = 8;
 /// Counts and sums, lane by lane.
 #[derive(Clone, Copy, Default)]
 struct Lanes {
-    /// Values that are unchanged, that were too large, that became zero, that are NaN, and that are finite.
+    /// Values that are unchanged, too large, rounded to zero, NaN, and finite.
     counts: [[u64; LANES]; 5],
     most: [f64; LANES],
     errors: [f64; LANES],
@@ -215,13 +215,13 @@ struct Run {
 }
 
 impl Run {
-    /// Whether it has no rest beside the lanes of [`compare_numbers`], and numbers times its scale are numbers, zeros only where they are.
+    /// Whether the run fits [`compare_numbers`]: whole lanes, and a finite scale other than zero.
     fn is_plain(&self) -> bool {
         self.count.is_multiple_of(2 * LANES) && self.scale.is_finite() && self.scale != 0.0
     }
 }
 
-/// Whether there are neither infinities nor NaN.
+/// Whether all values are finite.
 fn are_finite(values: &[f32]) -> bool {
     let mut largest = [0];
     largest_magnitudes(values, values.len().max(1), &mut largest);
@@ -242,8 +242,9 @@ impl Number for f32 {}
 impl Number for f64 {}
 
 vectorised! {
-    /// Compares values with what they became, run by run; results are yet to be multiplied with the scale of their run where they
-    /// are `unscaled`. The largest magnitudes of positive and of negative results are these, times the scale.
+    /// Compares values with their results, run by run; `unscaled` results are yet to be multiplied by the scale of their run.
+    ///
+    /// `largest` has the largest magnitudes of positive and of negative results, before the scale.
     fn compare<X: Number>(
         xs: &[X], ys: &[X], runs: &[Run], unscaled: bool, largest: [f64; 2], lanes: &mut Lanes,
     ) {
@@ -270,8 +271,9 @@ vectorised! {
 }
 
 vectorised! {
-    /// As [`compare`], with the same sums, of finite values and results that are unscaled, in runs that are [plain](Run::is_plain): in
-    /// half the time, for what is counted follows from fewer and narrower comparisons.
+    /// [`compare`] for finite values and unscaled results, in runs that are [plain](Run::is_plain).
+    ///
+    /// It takes half the time, since the counts follow from fewer and narrower comparisons.
     fn compare_numbers(xs: &[f32], ys: &[f32], runs: &[Run], largest: [f64; 2], lanes: &mut Lanes) {
         let (mut sums, mut start) = (*lanes, 0);
         let (mut too_large, mut to_zero) = ([0u32; 2 * LANES], [0u32; 2 * LANES]);
@@ -304,7 +306,7 @@ vectorised! {
     }
 }
 
-/// The largest magnitudes of positive and of negative numbers in a tensor's format; in a block, times its scale.
+/// The largest magnitudes of positive and of negative numbers of a format; in a block, times its scale.
 fn largest(kind: TensorKind) -> [f64; 2] {
     match kind {
         TensorKind::Scalar(format) => [false, true].map(|negative| {
@@ -351,7 +353,7 @@ mod tests {
         isa::Codes,
     };
 
-    /// What becomes of the codes of one format in another.
+    /// The differences after a conversion of codes.
     fn deviations(from: &str, codes: &[u64], to: &str) -> Deviations {
         let from = find(from).unwrap();
         let target = ConversionTarget::Scalar {
@@ -363,7 +365,7 @@ mod tests {
         convert(&source, codes.len(), &target).unwrap().1
     }
 
-    /// What [`compare`] and [`compare_numbers`] find of the same.
+    /// The results of [`compare`] and [`compare_numbers`].
     fn both(xs: &[f32], ys: &[f32], runs: &[Run], largest: [f64; 2]) -> [Deviations; 2] {
         let mut lanes = [Lanes::default(); 2];
         compare(xs, ys, runs, true, largest, &mut lanes[0]);

@@ -8,11 +8,11 @@
 //! `tcnum.shape.NAME`, without which an even last dimension is assumed. A row whose length is not a multiple of the block ends in
 //! a short block; it is quantised as if zeros followed, which are not stored.
 //!
-//! Where a file has tensors of floating-point numbers, those of integers (token ids) are not converted unless they are chosen by name:
-//! they are kept as they are, and `tcnum.unchanged` names them, one to a line.
+//! In a file with floating-point tensors, integers (token ids) are kept unless they are chosen by name; `tcnum.unchanged` names
+//! them, one to a line.
 //!
-//! Tensors are read, converted and written piece by piece, by all threads: memory is bounded whatever their size. Of stochastic
-//! rounding every element has random bits of its own, from the seed, which the metadata tell as `tcnum.seed`, and its place in the tensor.
+//! Tensors are converted piece by piece, by all threads, in bounded memory. With stochastic rounding every element has random
+//! bits of its own, from its place and the seed, which the metadata have as `tcnum.seed`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -45,13 +45,13 @@ crate::rows! {
         shape: Vec<usize> => shown("shape").essential(),
         /// The format that it had.
         from: &'static str => shown("from"),
-        /// How many values it has.
+        /// Number of values.
         values: u64 => shown("values").essential(),
-        /// How many blocks it became, of a block format.
+        /// Number of blocks, for a block format.
         blocks: Option<u64> => shown("blocks"),
         /// Values that are unchanged.
         exact: u64 => shown("unchanged").essential(),
-        /// Values that were too large.
+        /// Too large values.
         too_large: u64 => shown("too large").essential(),
         /// Values that became zero, and were not.
         to_zero: u64 => shown("to zero").essential(),
@@ -66,7 +66,7 @@ crate::rows! {
     }
 }
 
-/// What the arrays of a file are.
+/// Content of the arrays of a file.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FileContent {
     /// Codes of a format; `None`: of the formats that the file names.
@@ -78,9 +78,9 @@ pub enum FileContent {
 /// Which arrays of a file to convert, and to what.
 #[derive(Debug, Clone)]
 pub struct FileConversion {
-    /// What the file holds.
+    /// Content of the file.
     pub from: FileContent,
-    /// What it becomes.
+    /// Target of the conversion.
     pub to: ConversionTarget,
     /// The arrays; none: all.
     pub names: Vec<String>,
@@ -89,8 +89,9 @@ pub struct FileConversion {
 }
 
 impl FileConversion {
-    /// Converts the file at `input` and writes the result to `output`, whole or not at all: a row for each tensor.
-    /// `progress` is told now and then how many of how many values are done.
+    /// Converts the file at `input` and writes `output`, whole or not at all; returns a row for each tensor.
+    ///
+    /// `progress` gets the numbers of converted and of all values.
     ///
     /// # Errors
     /// A file that cannot be read or written, is malformed, or lacks an array; codes that are not of the source's format; a
@@ -145,7 +146,7 @@ impl FileConversion {
         Ok(rows)
     }
 
-    /// What the arrays are; a file that this program wrote says so itself.
+    /// The content of the arrays; a file of this program states it.
     ///
     /// # Errors
     /// Blocks of another format than the file says, or that lie in it otherwise.
@@ -251,12 +252,12 @@ impl FileConversion {
         }
     }
 
-    /// The table of arrays that were converted so.
+    /// The table of the converted arrays.
     pub(crate) fn table(&self, rows: Vec<ArrayRow>) -> Table {
         Table::of(format!("To {}", self.to.name()), rows)
     }
 
-    /// What became of the values, in a sentence.
+    /// The result in a sentence.
     pub(crate) fn answer(&self, rows: &[ArrayRow]) -> String {
         let sum = |of: fn(&ArrayRow) -> u64| rows.iter().map(of).sum::<u64>();
         let number = |count: u64| grouped(i64::try_from(count).unwrap_or(i64::MAX));
@@ -280,7 +281,7 @@ fn unchanged<'a>(arrays: &NamedArrays<'a>) -> BTreeSet<&'a str> {
 /// The arrays that are not converted: neither chosen nor parts of blocks.
 ///
 /// # Errors
-/// One that is cut off.
+/// A truncated array.
 fn kept<'a>(arrays: &NamedArrays<'a>, from: FileContent, chosen: &[String]) -> Result<Vec<&'a StreamedArray>> {
     let before = unchanged(arrays);
     let chosen: BTreeSet<&str> = chosen.iter().map(String::as_str).collect();
@@ -294,7 +295,7 @@ fn kept<'a>(arrays: &NamedArrays<'a>, from: FileContent, chosen: &[String]) -> R
     Ok(kept)
 }
 
-/// An array as it is.
+/// The plan of an array that is kept.
 fn planned(array: &StreamedArray) -> NewArray {
     NewArray { name: array.name.clone(), shape: array.shape.clone(), kind: array.kind, bytes: array.data.1 }
 }
@@ -305,7 +306,7 @@ fn repeated(arrays: &[NewArray]) -> Option<&str> {
     arrays.iter().map(|array| array.name.as_str()).find(|name| !seen.insert(*name))
 }
 
-/// Copies an array to that of this number.
+/// Copies an array to the array of this number.
 fn copy(arrays: &NamedArrays, array: &StreamedArray, writer: &ArrayWriter, number: usize) -> Result<()> {
     let mut bytes = vec![0; array.data.1.min(COPIED) as usize];
     for first in (0..array.data.1).step_by(COPIED as usize) {

@@ -1,4 +1,4 @@
-//! Pieces of a tensor: few enough values to stay in a cache, whole blocks of whole rows or of a part of one.
+//! Pieces of a tensor that fit in a cache: whole blocks, of whole rows or of a part of one.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::{
 
 /// Pieces that are worked on before what they gave is taken: memory is bounded by it.
 const TOGETHER: usize = 128;
-/// Parts of a piece: it is read and written as a whole, for the system takes its time for each, and what is found of its parts is summed.
+/// Parts of a piece. A piece is read and written as a whole, which spares system calls; sums are over its parts.
 const PARTS: usize = 4;
 
 /// Values that follow one another.
@@ -18,11 +18,11 @@ const PARTS: usize = 4;
 pub(super) struct Piece {
     /// The place of the first in the tensor.
     pub(super) start: usize,
-    /// How many there are.
+    /// Number of values.
     pub(super) count: usize,
     /// Values of a row of the piece: a row of the tensor, or the part of one.
     pub(super) row: usize,
-    /// Values of its parts, of which the last may have fewer.
+    /// Values of a part; the last may have fewer.
     part: usize,
 }
 
@@ -34,7 +34,7 @@ impl Piece {
     }
 }
 
-/// Pieces that make up a tensor of `count` values in rows of `row`. Where rows are cut, it is at multiples of `block`.
+/// Pieces of a tensor of `count` values in rows of `row`; rows are cut at multiples of `block`.
 pub(super) fn pieces(count: usize, row: usize, block: usize) -> impl Iterator<Item = Piece> {
     let cut = PART.next_multiple_of(block.max(1));
     let (part, band, columns) = match row > cut {
@@ -53,10 +53,10 @@ pub(super) fn pieces(count: usize, row: usize, block: usize) -> impl Iterator<It
     })
 }
 
-/// What `work` makes of each piece, by all threads, with memory that serves one piece after the other; taken in their order.
+/// Applies `work` to each piece, by all threads with reused memory, and `take` to the results in order.
 ///
 /// # Errors
-/// That of the first piece that has one; a signal.
+/// The first error of a piece; a signal.
 pub(super) fn of_each<R: Send>(
     mut pieces: impl Iterator<Item = Piece>,
     work: impl Fn(&Piece, &mut Vec<u8>) -> Result<R> + Sync,

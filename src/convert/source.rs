@@ -27,7 +27,7 @@ pub(super) struct SourceTensor<'a> {
     codes: SourceCodes<'a>,
 }
 
-/// What the elements of a tensor are.
+/// Content of the elements of a tensor.
 enum SourceCodes<'a> {
     /// Codes of a format.
     Scalar(&'static Format),
@@ -59,7 +59,7 @@ impl<'a> NamedArrays<'a> {
     /// The tensor of this name, one of the file's.
     ///
     /// # Errors
-    /// Elements that are not codes of the format, parts of blocks that are missing or do not fit, data that are cut off.
+    /// Codes that the format does not have, parts of blocks that are missing or do not fit, truncated data.
     pub(super) fn tensor(&self, from: FileContent, name: &str) -> Result<SourceTensor<'a>> {
         let array = self.get(name).expect("names were looked up");
         let tensor = match from {
@@ -106,7 +106,7 @@ impl<'a> NamedArrays<'a> {
         };
         if !one_byte {
             return Err(wrong(format!(
-                "'{name}_scale' holds no codes of one byte; scales of {format} are those of {}",
+                "'{name}_scale' holds no codes of one byte; scales of {format} are codes of {}",
                 format.scale
             )));
         }
@@ -137,7 +137,7 @@ impl<'a> NamedArrays<'a> {
         Ok(SourceTensor { file: self.file, name, shape, array, codes })
     }
 
-    /// The shape of a tensor of blocks: as the metadata have it, checked against the array's own, or else the array's.
+    /// The shape of a tensor of blocks: the metadata's, if it agrees with the array, or the array's.
     fn tensor_shape(&self, array: &StreamedArray, packed: bool) -> Result<Vec<usize>> {
         let name = array.name.as_str();
         let stored = |shape: &[usize]| {
@@ -189,7 +189,7 @@ impl SourceTensor<'_> {
         self.shape.last().copied().unwrap_or(1)
     }
 
-    /// Elements at multiples of which a row may be cut.
+    /// The multiple of elements at which a row may be cut.
     pub(super) fn block(&self) -> usize {
         match self.codes {
             SourceCodes::Scalar(_) => 1,
@@ -240,7 +240,7 @@ impl SourceTensor<'_> {
         } else {
             codes(self.array, format.element.format, piece.start, piece.count)?.into_bytes()
         };
-        // Unsigned codes are often stored as those of the signed format, whose non-negative half they are.
+        // Unsigned codes are often stored as the non-negative half of a signed format.
         let first = row * self.row().div_ceil(format.length) + column / format.length;
         let count = piece.count / piece.row * piece.row.div_ceil(format.length);
         let scales = codes(scales, format.scale, first, count)?.into_bytes();

@@ -23,7 +23,7 @@ use crate::{
     number::Finite,
 };
 
-/// A tensor of the result, the arrays of which begin with this number.
+/// A tensor of the result; its first array has this number.
 pub(super) struct TargetTensor<'a> {
     to: &'a ConversionTarget,
     first: usize,
@@ -65,7 +65,7 @@ impl<'a> TargetTensor<'a> {
         TargetTensor { to, first }
     }
 
-    /// Converts `source` and writes it; `done` is told of how many values, now and then.
+    /// Converts `source` and writes it; `done` gets numbers of converted values.
     ///
     /// # Errors
     /// Codes that are not of the source's format; a value without a code; files that cannot be read or written; a signal.
@@ -163,13 +163,13 @@ struct RandomBits {
 }
 
 impl RandomBits {
-    /// Those of the elements of a piece.
+    /// The random bits of the elements of a piece.
     fn of(self, piece: &Piece) -> Vec<u64> {
         inputs::rounding_bits(self.seed, self.bits, piece.start as u64..(piece.start + piece.count) as u64).collect()
     }
 }
 
-/// How each part of a piece differs from its result; the memory of the piece is given back.
+/// The differences of each part of a piece; the memory of the piece goes back.
 fn differences(
     comparison: &Comparison,
     piece: &Piece,
@@ -182,7 +182,7 @@ fn differences(
     parts
 }
 
-/// What `work` finds of the parts of all pieces, summed in their order, whatever the number of threads; `take` is given what else it finds of each.
+/// The summed differences of all pieces, in their order for any number of threads; `take` gets the other results.
 fn sum<R: Send>(
     source: &SourceTensor,
     block: usize,
@@ -200,7 +200,7 @@ fn sum<R: Send>(
     Ok(all)
 }
 
-/// The scale of a tensor, where the format has one: the given one, or that of its largest magnitude.
+/// The scale of a tensor, where the format has one: the given scale, or that of the largest magnitude.
 fn tensor_scale(source: &SourceTensor, quantizer: &Quantizer) -> Result<Option<f32>> {
     if quantizer.format.tensor_scale.is_none() || quantizer.tensor_scale.is_some() {
         return Ok(quantizer.tensor_scale);

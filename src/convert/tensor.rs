@@ -26,7 +26,7 @@ pub enum Tensor {
     Blocks(Blocks),
 }
 
-/// What a tensor is converted to.
+/// Target of a conversion.
 #[derive(Debug, Clone, Copy)]
 pub enum ConversionTarget {
     /// A scalar format.
@@ -35,7 +35,7 @@ pub enum ConversionTarget {
         format: &'static Format,
         /// The rounding direction.
         rounding: Rounding,
-        /// What becomes of values that are too large.
+        /// Rule for values that are too large.
         overflow: Overflow,
     },
     /// A block format.
@@ -72,7 +72,7 @@ impl Tensor {
         }
     }
 
-    /// What its values depend on, beside its codes.
+    /// Properties, besides its codes, that decide its values.
     pub(super) fn kind(&self) -> TensorKind {
         match self {
             Tensor::Scalar(format, _) => TensorKind::Scalar(format),
@@ -89,7 +89,7 @@ impl Tensor {
     }
 }
 
-/// `source`, rows of `row` elements, converted to `target`, each element rounded once; and what changed.
+/// `source`, in rows of `row` elements, converted to `target`, and the differences.
 ///
 /// # Errors
 /// A value that the target has no code for (NaN in a format without NaN): how many there are, and where the first is.
@@ -107,7 +107,7 @@ pub fn convert(source: &Tensor, row: usize, target: &ConversionTarget) -> Result
     Ok((result, deviations))
 }
 
-/// What tasks convert of so many elements.
+/// The parts of `count` elements, one for each task.
 fn parts(count: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
     (0..count.div_ceil(PART)).map(move |part| part * PART..count.min((part + 1) * PART))
 }
@@ -126,7 +126,7 @@ fn quantize(source: &Tensor, row: usize, quantizer: &Quantizer) -> Blocks {
     quantizer.quantize(&words, row)
 }
 
-/// The codes of the values, those of [`Format::encode`] by each of the ways.
+/// The codes of the values, equal to [`Format::encode`] of each.
 ///
 /// # Errors
 /// As [`convert`].
@@ -156,7 +156,7 @@ impl ConversionTarget {
         }
     }
 
-    /// How elements are rounded.
+    /// Rounding of the elements.
     pub(super) fn rounding(&self) -> Rounding {
         match self {
             ConversionTarget::Scalar { rounding, .. } => *rounding,

@@ -11,7 +11,7 @@ use crate::{
 };
 
 crate::rows! {
-    /// What a format makes of a value.
+    /// Conversion of a value.
     pub struct ConversionRow in "conversions" {
         /// The value as it was given.
         input: String => shown("input").essential(),
@@ -29,7 +29,7 @@ crate::rows! {
         scaled: Option<String> => shown("exactly"),
         /// The value.
         value: Option<f64> => hidden(),
-        /// Whether nothing was rounded.
+        /// True if the result equals the value.
         exact: Option<bool> => shown("exact").essential(),
         /// Where rounding went: down, none or up.
         direction: Option<&'static str> => shown("rounded"),
@@ -41,13 +41,13 @@ crate::rows! {
 /// How to convert.
 #[derive(Debug, Clone, Copy)]
 pub struct ValueConversion {
-    /// The format of the codes that are given, to which values are rounded first (RNE); `None`: values are taken as they are.
+    /// Format of the given codes, to which values are first rounded (RNE); `None`: values are exact.
     pub from: Option<&'static Format>,
     /// The format of the result.
     pub to: &'static Format,
     /// The rounding direction.
     pub rounding: Rounding,
-    /// What becomes of values that are too large.
+    /// Rule for values that are too large.
     pub overflow: Overflow,
 }
 
@@ -67,14 +67,14 @@ pub struct ValueRead {
 pub struct Converted {
     /// The code; `None` where the format has none (NaN in a format without NaN).
     pub code: Option<u64>,
-    /// How the result compares with the source; `None` without a code and with NaN.
+    /// Comparison of the result with the source; `None` without a code and with NaN.
     pub direction: Option<Ordering>,
     /// `(result - source) / ulp(source)`, with the ulp of [`Deviation::ulps`](crate::exact::Deviation::ulps): infinite
     /// where just one of the two is, `None` without a code and with NaN.
     pub error_ulps: Option<f64>,
 }
 
-/// What became of a value.
+/// Outcome for a value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fate {
     Exact,
@@ -139,12 +139,12 @@ impl ValueConversion {
         Converted { code, direction, error_ulps }
     }
 
-    /// The table of values that were converted so.
+    /// The table of the converted values.
     pub(crate) fn table(&self, rows: Vec<ConversionRow>) -> Table {
         Table::of(format!("To {}, {}, overflow: {}", self.to, self.rounding.name(), self.overflow.name()), rows)
     }
 
-    /// What became of the values, in a sentence; none of no values.
+    /// The result in a sentence; `None` without values.
     pub(crate) fn answer(&self, rows: &[ConversionRow]) -> Option<String> {
         match rows {
             [] => None,
@@ -257,7 +257,7 @@ fn code(format: &Format, text: &str, digits: &str) -> Result<u64> {
     })
 }
 
-/// How `code` compares with `value`, and their difference in ulp; `None` with NaN on either side.
+/// The comparison of `code` with `value`, and their difference in ulp; `None` for a NaN on either side.
 fn compare(format: &Format, code: u64, value: &Real) -> Option<(Ordering, f64)> {
     let sign = |negative: bool| if negative { Ordering::Less } else { Ordering::Greater };
     match (format.value(code), value) {

@@ -19,7 +19,7 @@ use crate::{
 /// Values that are read at once: few enough for the nearest cache, and for memory that was used before.
 pub(super) const AT_ONCE: usize = 1 << 11;
 
-/// What the values of a tensor depend on, beside its codes.
+/// Properties of a tensor, besides its codes, that decide its values.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum TensorKind {
     /// Codes of a format.
@@ -35,15 +35,15 @@ pub(super) struct ValueReader {
 }
 
 enum By {
-    /// The codes are those of binary32.
+    /// Codes of binary32.
     Single,
-    /// The codes are those of binary64.
+    /// Codes of binary64.
     Double,
-    /// Codes of 16 bits or fewer whose values are those of binary32.
+    /// Codes of at most 16 bits with values in binary32.
     Decoder(FormatDecoder),
     /// The values of all codes, which have 16 bits or fewer.
     Table(Arc<Vec<f64>>),
-    /// What reads element codes, the power of two that multiplies them, and the values of all scale codes times the tensor's scale.
+    /// Element codes, the power of two that multiplies them, and all scales times the tensor's scale.
     Blocks { elements: Decoder<u8>, unit: f32, scales: Vec<f64> },
     /// Code by code.
     Each,
@@ -75,7 +75,7 @@ impl ValueReader {
         ValueReader { kind, by }
     }
 
-    /// Whether every value is a double: those of integers of 64 bits are not.
+    /// Whether every value is a double; integers of 64 bits are not.
     pub(super) fn are_exact(&self) -> bool {
         match self.kind {
             TensorKind::Scalar(format) => !(matches!(format.encoding, Encoding::Integer { .. }) && format.bits > 53),
@@ -83,17 +83,17 @@ impl ValueReader {
         }
     }
 
-    /// Whether every value is one of binary32, which [`ValueReader::read_f32`] reads.
+    /// Whether every value is in binary32, for [`ValueReader::read_f32`].
     pub(super) fn fit_f32(&self) -> bool {
         matches!(self.by, By::Single | By::Decoder(_))
     }
 
-    /// Whether every value is one of binary32 times the scale of its block; [`ValueReader::read_unscaled`] reads the former.
+    /// Whether every value is in binary32 times the scale of its block, for [`ValueReader::read_unscaled`].
     pub(super) fn are_scaled_f32(&self) -> bool {
         self.fit_f32() || matches!(self.by, By::Blocks { .. })
     }
 
-    /// What the elements of the block of this number are to be multiplied with; NaN where its scale is.
+    /// The scale of a block; NaN where its code is NaN.
     pub(super) fn scale_of(&self, blocks: &Blocks, block: usize) -> f64 {
         match &self.by {
             By::Blocks { scales, .. } => scales[usize::from(blocks.scales[block])],
@@ -101,7 +101,7 @@ impl ValueReader {
         }
     }
 
-    /// Writes the values at `range`, those of elements of blocks without the scales, to `values`.
+    /// Writes the values at `range`, in blocks without the scales.
     pub(super) fn read_unscaled(&self, tensor: &Tensor, range: Range<usize>, values: &mut Vec<f32>) {
         match (&self.by, tensor) {
             (By::Blocks { elements, unit, .. }, Tensor::Blocks(blocks)) => {
@@ -117,7 +117,7 @@ impl ValueReader {
 
     /// Writes the values at `range`, all of them of binary32, to `values`.
     pub(super) fn read_f32(&self, tensor: &Tensor, range: Range<usize>, values: &mut Vec<f32>) {
-        // What is there is written over.
+        // Old values are overwritten.
         values.resize(range.len(), 0.0);
         match (&self.by, tensor) {
             (By::Single, Tensor::Scalar(_, codes)) => {
@@ -170,7 +170,7 @@ impl ValueReader {
     }
 }
 
-/// How the codes of a format of up to 16 bits are read.
+/// Reading of the codes of a format of at most 16 bits.
 #[derive(Clone)]
 enum CodeValues {
     Decoder(FormatDecoder),

@@ -100,9 +100,9 @@ pub struct PerRun {
 pub struct Cost {
     /// The instruction.
     pub instruction: Instruction,
-    /// How the device executes it.
+    /// The kind of execution.
     pub execution: Execution,
-    /// Clocks from one run to the next that adds to it, of one warp (warpgroup); `None` where C and D have different formats.
+    /// Clocks from one run of a warp (warpgroup) to the next that adds to it; `None` if C and D differ in format.
     pub latency: Option<f64>,
     /// Clocks of one run and the wait for it; asynchronous instructions only.
     pub waited: Option<f64>,
@@ -123,7 +123,7 @@ pub struct Cost {
 pub struct ScalarCost {
     /// The instruction.
     pub form: &'static Form,
-    /// Clocks from one run of a warp to the next that takes its result, with the instructions that hand it on.
+    /// Clocks from one run of a warp to the next that takes its result, with the instructions between.
     pub latency: Option<f64>,
     /// All measurements on one multiprocessor; rates are results a clock.
     pub points: Vec<Point>,
@@ -158,7 +158,7 @@ pub fn converged(points: &[Point], warps: u32) -> Option<Point> {
 /// The error for a device that has no cost.
 pub fn without(name: &DeviceName) -> Error {
     Error::unavailable(format!(
-        "{name} has no cost: it does not execute instructions, it answers what they would compute; give a GPU, --device cuda:0"
+        "{name} has no cost, since it executes no instructions; give a GPU, --device cuda:0"
     ))
 }
 
@@ -190,7 +190,7 @@ pub fn conversions(formats: &[&Format]) -> Result<Vec<&'static Form>> {
     }
 }
 
-/// Measures each item of a request in turn, and adds its cost to `done`. An interrupted run has the costs until then.
+/// Measures each item of a request in turn, and adds its cost to `done`, also if it is interrupted.
 ///
 /// # Errors
 /// A request error: the device has no cost, or lacks an instruction; a device error if it failed; [`Error::Interrupted`].
@@ -349,7 +349,7 @@ fn machine(ways: &[TimedLoop]) -> Option<Vec<PerRun>> {
     way.machine.as_ref().map(|machine| machine.iter().map(each).collect())
 }
 
-/// The independent runs of the loops with as many timed machine instructions a run as the loop of one run, a whole number.
+/// The independent runs of the loops with the timed machine instructions of one run for each run.
 ///
 /// Without machine code, all loops count.
 fn counted(ways: &[TimedLoop]) -> Vec<u32> {

@@ -172,7 +172,7 @@ pub fn tables(costs: &Costs, generation: &Generation, points: bool) -> Vec<Table
     tables
 }
 
-/// Notes for the reader: a busy device or a lowered clock; loops that were not checked, or fail the check.
+/// Notes for the reader: a busy device, a lowered clock, loops that were not checked or fail the check.
 pub fn notes(done: &[Cost]) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(others) = done.iter().filter_map(|cost| cost.whole.state.others).max().filter(|others| *others > 0) {
@@ -301,7 +301,7 @@ fn named(own: &PerRun) -> String {
     if own.count == 1.0 { own.opcode.clone() } else { format!("{}x {}", own.count, own.opcode) }
 }
 
-/// The rate of an emulated instruction by the clocks of its matrix instructions alone; `None` if one was not measured.
+/// The rate of an emulated instruction by its matrix instructions alone; `None` if one was not measured.
 fn predicted(cost: &Cost, all: &[Cost]) -> Option<f64> {
     if cost.execution.kind != ExecutionKind::Emulated || matrix(cost).next().is_none() {
         return None;

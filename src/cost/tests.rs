@@ -49,7 +49,7 @@ fn a_rate_converges_with_the_fewest_runs_that_come_near_to_the_best() {
     assert_eq!(converged(&points, 6), None);
 }
 
-/// A unit that takes 8 clocks of 1 GHz for a run and begins one every 2 clocks, for each of 4 multiprocessors.
+/// Four multiprocessors at 1 GHz whose runs take 8 clocks and begin every 2 clocks.
 struct Unit {
     ways: Vec<TimedLoop>,
 }

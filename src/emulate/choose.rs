@@ -46,7 +46,7 @@ impl Unit {
         Ok(unit)
     }
 
-    /// For each scheme and device its unit; unless all are `required`, `None` where the device lacks an instruction.
+    /// The unit of each scheme on each device; `None` where the device lacks an instruction, unless all are `required`.
     ///
     /// # Errors
     /// As [`Unit::of`].
@@ -80,7 +80,7 @@ fn computes(scheme: &Scheme, sum: &Sum, i: &Instruction) -> bool {
         && !i.xor
 }
 
-/// The instruction itself; for integers, the instruction of its shape that multiplies the digits of a sum.
+/// The instruction itself; for integers, the one of its shape that multiplies the digits of a sum.
 fn of_shape(scheme: &Scheme, sum: &Sum, like: &Instruction) -> Result<Instruction> {
     let shape = |i: &Instruction| (i.family().to_string(), i.m, i.n, i.k);
     let alike = |i: &&Instruction| scheme.is_integer() && shape(i) == shape(like);

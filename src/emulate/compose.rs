@@ -10,8 +10,9 @@ use crate::{
     isa::{Codes, Instruction},
 };
 
-/// The product that a scheme makes of A and B in parts, in f32 (of integers: s32), and the seconds that the device took for its sums, where it
-/// sums all elements at once. `instructions`: one for each sum.
+/// The product of a scheme in f32 (integers: s32), from parts of A and B, with one instruction for each sum.
+///
+/// With it the seconds of the sums, where the device computes all elements at once.
 ///
 /// # Errors
 /// Those of [`gemm::compute`].
@@ -32,7 +33,7 @@ pub(super) fn composed(
     Ok((combined(scheme, &sums, &a.exponents, &b.exponents), seconds))
 }
 
-/// One sum: the products of parts as one product along k, in which they take turns; and the seconds that it took.
+/// One sum, its products in turn along k as one product, and its seconds.
 fn summed(
     sum: &Sum,
     instruction: &Instruction,
@@ -66,7 +67,7 @@ fn summed(
     Ok((sum, executor.seconds_of_sums()))
 }
 
-/// The blocks of k that products take in turn: where each begins, how many k it has, and how many zeros follow up to a whole step.
+/// The blocks of k in turn: start, number of k, and number of zeros up to a whole step.
 fn turns(k: usize, block: usize, step: usize) -> Vec<(usize, usize, usize)> {
     let turn = |from: usize| {
         let own = block.min(k - from);
@@ -110,7 +111,7 @@ fn below(parts: &Parts, which: &[usize], turns: &[(usize, usize, usize)]) -> Mat
     Matrix::new(rows, first.columns, first.format, Codes::from_bytes(first.format, bytes).expect("whole codes"))
 }
 
-/// The sums, each times its power of two, added in the register; then times that of the line of A and of the line of B.
+/// The sums, each times its power of two, added in the register; then scaled by the lines of A and of B.
 fn combined(scheme: &Scheme, sums: &[Matrix], of_rows: &[i32], of_columns: &[i32]) -> Matrix {
     let (rows, columns) = (sums[0].rows, sums[0].columns);
     let scales: Vec<i32> = scheme.sums.iter().map(|sum| sum.scale).collect();
@@ -157,7 +158,7 @@ fn values(sum: &Matrix, row: usize, values: &mut [f64]) {
 }
 
 impl Register {
-    /// A number of f64 in the register. (The sum of two numbers of f32 that f64 has rounded rounds to the same f32.)
+    /// A number of f64 in the register. A sum of two f32 numbers, rounded to f64, rounds to the same f32.
     fn rounded(self, x: f64) -> f64 {
         if self == Register::Single { f64::from(x as f32) } else { x }
     }

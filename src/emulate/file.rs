@@ -82,7 +82,7 @@ struct SumKeys {
     promote: Option<String>,
 }
 
-/// What is wrong with a file, and the byte at which it stands, if it stands at one place.
+/// A defect of a file, and the byte of its place, if it has one.
 type Defect = (Option<usize>, String);
 type Checked<T> = std::result::Result<T, Defect>;
 
@@ -276,7 +276,7 @@ impl Scheme {
                     let wrong = |what: String| (Some(text.span().start), what);
                     if sum.scale != one.scale {
                         return Err(wrong(format!(
-                            "{} stands for 2^{} and what is before it in the sum for 2^{}; sum them apart",
+                            "{} stands for 2^{}, and the product before it in the sum for 2^{}; sum them apart",
                             text.get_ref(),
                             one.scale,
                             sum.scale
@@ -285,7 +285,7 @@ impl Scheme {
                     let ([c, d], [x, y]) = (self.formats(&one), self.formats(sum));
                     if [c, d] != [x, y] {
                         return Err(wrong(format!(
-                            "{} multiplies {c} by {d}, and what is before it in the sum {x} by {y}; sum them apart",
+                            "{} multiplies {c} by {d}, and the product before it in the sum {x} by {y}; sum them apart",
                             text.get_ref()
                         )));
                     }
@@ -301,7 +301,7 @@ impl Scheme {
     }
 }
 
-/// How an operand is split; `places` gets the bytes at which its parts stand.
+/// The split of an operand; `places` gets the bytes of its parts.
 fn split(keys: SplitKeys, table: &str, places: &mut Vec<usize>) -> Checked<Split> {
     let within = |(at, what): Defect| (at, format!("[{table}]: {what}"));
     match (keys.parts, keys.slices, keys.digits) {
@@ -368,7 +368,7 @@ fn slices_of(keys: SliceKeys) -> Checked<Slices> {
     }
 }
 
-/// Whether a format has all integers up to this size, and their negatives.
+/// Whether a format has all integers up to this magnitude.
 fn has_integers(format: &Format, largest: u64) -> bool {
     let has = |x: f64| format.encode_f64(x, Rounding::Rz, format::Overflow::Saturate).map(|code| format.to_f64(code));
     (0..=largest).all(|x| has(x as f64) == Some(x as f64) && has(-(x as f64)) == Some(-(x as f64)))

@@ -11,7 +11,7 @@ use crate::{
 const SMALLEST: i32 = -149;
 /// The most bits of integers that are counted here.
 const COUNTED_BITS: u32 = 16;
-/// The largest shift: numbers of f32 times that power of two, and divided by it, are numbers of f32 but at the ends of its range.
+/// Largest shift. Numbers of f32 times this power of two, or over it, are numbers of f32 but at the ends of the range.
 const LARGEST_SHIFT: i32 = 100;
 
 /// Splits lines.
@@ -29,7 +29,7 @@ pub(super) struct Coder {
 }
 
 impl LineSplitter {
-    /// For a split; `None` for what is split element by element: wider formats, and shifts that f32 has no room for.
+    /// The splitter of a split; `None` for wide formats and for shifts beyond f32, which are split by element.
     pub(super) fn new(split: &Split) -> Option<LineSplitter> {
         match split {
             Split::Parts(parts) => {
@@ -44,8 +44,9 @@ impl LineSplitter {
         }
     }
 
-    /// Writes the codes of each part of `values`, the units of which have these exponents (one for all, or one for each); whether it could:
-    /// infinities and NaN it cannot.
+    /// Writes the codes of each part of `values`, whose units have these exponents (one for all, or one each).
+    ///
+    /// Returns false for infinities and NaN, which it cannot split.
     pub(super) fn split(&self, values: &[f32], exponents: &[i32], parts: &mut [&mut [u8]]) -> bool {
         match self {
             LineSplitter::Parts(coders) => {
@@ -89,7 +90,7 @@ impl Coder {
         Some(Coder { encoder, decoder: FormatDecoder::new(format).ok()? })
     }
 
-    /// For a part: where what it stands for, and what it leaves of a number of f32, are numbers of f32.
+    /// The coder of a part, if the part and the remainder of a number of f32 are numbers of f32.
     fn of_part(part: &SplitPart) -> Option<Coder> {
         let float = part.format.float()?;
         let quantum = float.emin() - float.trailing_bits as i32 - part.shift;
@@ -97,7 +98,7 @@ impl Coder {
         Coder::new(part.format, part.rounding, Overflow::Standard).filter(|_| fits && float.signed)
     }
 
-    /// Writes the codes of values, and the numbers that they stand for; whether all are numbers.
+    /// Writes the codes of values and their numbers; returns false if one is no finite number.
     fn encode(&self, values: &[f32], bytes: &mut [u8], numbers: &mut [f32]) -> bool {
         let missing = self.encoder.encode(values, None, bytes);
         self.decoder.decode(bytes, numbers);
@@ -114,7 +115,7 @@ vectorised! {
 }
 
 vectorised! {
-    /// Takes from what is left the numbers over `scale`, a power of two.
+    /// Subtracts the numbers over `scale`, a power of two, from the remainder.
     fn subtract(rest: &mut [f32], numbers: &[f32], scale: f32) {
         let inverse = 1.0 / scale;
         for (rest, number) in rest.iter_mut().zip(numbers) {
@@ -124,7 +125,7 @@ vectorised! {
 }
 
 vectorised! {
-    /// Counts units, powers of two, toward zero, and takes them from what is left.
+    /// Counts units, powers of two, toward zero, and subtracts them from the remainder.
     fn count_down(rest: &mut [f64], units: &[f64], counted: &mut [f32]) {
         for ((rest, unit), counted) in rest.iter_mut().zip(units).zip(counted) {
             let count = (*rest / unit).trunc();

@@ -1,4 +1,4 @@
-//! How far a product is from what it should be.
+//! Errors of a product.
 
 use super::reference::{References, nearest};
 use crate::{
@@ -7,12 +7,12 @@ use crate::{
     gemm::{Matrix, Yardstick},
 };
 
-/// Binades of errors that are counted apart: what is below the first or above the last counts there.
+/// Binades of errors in the histogram; errors beyond the first or the last count in it.
 const BINADES: usize = 64;
 /// The exponent of two of the first binade, which holds errors of zero too.
 const FIRST_BINADE: i32 = -48;
 
-/// What the elements of a product in f32 came to, compared with one yardstick.
+/// Errors of a product in f32 against one yardstick.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Errors {
     /// The yardstick.
@@ -25,8 +25,8 @@ pub struct Errors {
     pub mean: f64,
     /// The root of the mean (V - S)^2.
     pub rms: f64,
-    /// How many |V - S| are in each binade, see [`Errors::binades`].
-    histogram: [u64; BINADES],
+    /// Number of |V - S| in each binade, see [`Errors::binades`].
+    histogram: Histogram,
     /// The largest |V - S| / (|V| + |S|): `Max_error` of LE-GEMM.
     pub max_error: f64,
     /// The mean |S - V| / |S|, over elements with an S that is not zero: `MRED` of LE-GEMM.
@@ -37,14 +37,24 @@ pub struct Errors {
     pub mean_ulps: f64,
 }
 
-/// What a row adds up to.
-#[derive(Debug, Clone, Copy)]
+/// Counts of errors by binade.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Histogram([u64; BINADES]);
+
+impl Default for Histogram {
+    fn default() -> Histogram {
+        Histogram([0; BINADES])
+    }
+}
+
+/// Sums and maxima of a row.
+#[derive(Debug, Clone, Copy, Default)]
 struct RowErrors {
     equal: usize,
     absolute: f64,
     sum: f64,
     squares: f64,
-    histogram: [u64; BINADES],
+    histogram: Histogram,
     max_error: f64,
     relative: f64,
     relatives: usize,
@@ -53,7 +63,7 @@ struct RowErrors {
     measured: usize,
 }
 
-/// Compares a product in f32 with each yardstick. Elements that are infinite or NaN are left out: how many, and the errors of the others.
+/// Compares a product in f32 with each yardstick: number of infinite or NaN elements, and errors of the rest.
 pub(super) fn errors(d: &Matrix, references: &References) -> (usize, Vec<Errors>) {
     let values: Vec<f32> = d.codes.iter().map(|code| f32::from_bits(code as u32)).collect();
     let infinite = values.iter().filter(|value| !value.is_finite()).count();
@@ -69,7 +79,7 @@ pub(super) fn plain(references: &References, columns: usize) -> Errors {
 fn against(values: &[f32], columns: usize, references: &References, yardstick: Yardstick) -> Errors {
     let single = format::find("f32").expect("a format of the table");
     let row = |(row, line): (usize, &[f32])| {
-        let mut errors = RowErrors::none();
+        let mut errors = RowErrors::default();
         for (at, own) in (row * columns..).zip(line) {
             let [s, low] = match yardstick {
                 Yardstick::Single => [f64::from(references.single[at]), 0.0],
@@ -86,7 +96,7 @@ fn against(values: &[f32], columns: usize, references: &References, yardstick: Y
             errors.absolute = errors.absolute.max(error);
             errors.sum += error;
             errors.squares += error * error;
-            errors.histogram[binade(error)] += 1;
+            errors.histogram.0[binade(error)] += 1;
             if error > 0.0 {
                 errors.max_error = errors.max_error.max(error / (v.abs() + s.abs()));
             }
@@ -102,7 +112,7 @@ fn against(values: &[f32], columns: usize, references: &References, yardstick: Y
         errors
     };
     let rows = parallel::map(values.chunks_exact(columns).enumerate(), row);
-    let all = rows.into_iter().reduce(RowErrors::with).unwrap_or_else(RowErrors::none);
+    let all = rows.into_iter().reduce(RowErrors::with).unwrap_or_default();
     let mean = |sum: f64, count: usize| if count == 0 { 0.0 } else { sum / count as f64 };
     Errors {
         yardstick,
@@ -126,36 +136,20 @@ fn binade(error: f64) -> usize {
 }
 
 impl Errors {
-    /// The binades that hold a |V - S|, ascending: exponents of two, the lowest of which may hold zero too, and how many errors each holds.
+    /// The binades that hold a |V - S|, ascending: exponent of two and count; the lowest may also hold zero.
     pub fn binades(&self) -> impl Iterator<Item = (i32, u64)> {
-        (FIRST_BINADE..).zip(self.histogram).filter(|(_, count)| *count > 0)
+        (FIRST_BINADE..).zip(self.histogram.0).filter(|(_, count)| *count > 0)
     }
 }
 
 impl RowErrors {
-    fn none() -> RowErrors {
-        RowErrors {
-            equal: 0,
-            absolute: 0.0,
-            sum: 0.0,
-            squares: 0.0,
-            histogram: [0; BINADES],
-            max_error: 0.0,
-            relative: 0.0,
-            relatives: 0,
-            ulps: 0,
-            ulp_sum: 0.0,
-            measured: 0,
-        }
-    }
-
     fn with(self, other: RowErrors) -> RowErrors {
         RowErrors {
             equal: self.equal + other.equal,
             absolute: self.absolute.max(other.absolute),
             sum: self.sum + other.sum,
             squares: self.squares + other.squares,
-            histogram: std::array::from_fn(|at| self.histogram[at] + other.histogram[at]),
+            histogram: Histogram(std::array::from_fn(|at| self.histogram.0[at] + other.histogram.0[at])),
             max_error: self.max_error.max(other.max_error),
             relative: self.relative + other.relative,
             relatives: self.relatives + other.relatives,

@@ -55,7 +55,7 @@ use crate::{
     gemm::Matrix,
 };
 
-/// About how many terms are summed of each product where rows stand for all.
+/// Terms of a product, about, where some rows stand for all.
 const TERMS: usize = 1 << 28;
 /// The least of those rows.
 const LEAST_ROWS: usize = 16;
@@ -73,23 +73,23 @@ pub struct Shape {
     pub k: usize,
 }
 
-/// What to compute.
+/// A request for products.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EmulateRequest {
     /// The schemes.
     pub schemes: Vec<Scheme>,
-    /// For each scheme, on each device, what computes it; `None` where it is left out.
+    /// For each scheme, the unit on each device; `None` where the scheme is left out.
     pub units: Vec<Vec<Option<Unit>>>,
     /// The shapes.
     pub shapes: Vec<Shape>,
-    /// What the elements are drawn from; without it numbers of f32 are uniform in [-1, 1), and integers in their range.
+    /// Distribution of the elements; without one, f32 is uniform in [-1, 1), and integers in their range.
     pub draw: Option<Draw>,
     /// The seed.
     pub seed: u64,
     /// For how long more products are begun; without it until all are.
     pub within: Option<Duration>,
-    /// How many rows of the product are computed; without it all rows of f32 where all devices sum all elements at once, else as many as take
-    /// about 2^28 terms, and 16 at least.
+    /// Computed rows. Without a number: all rows of f32 on devices that sum all elements at once, else as many as have about 2^28
+    /// terms, and at least 16.
     pub rows: Option<usize>,
 }
 
@@ -102,15 +102,15 @@ pub struct Emulation {
     pub device: usize,
     /// The shape.
     pub shape: Shape,
-    /// The rows that were computed, spread over the product.
+    /// Computed rows, spread over the product.
     pub rows: usize,
-    /// Seconds that the device took for the sums of all elements at once; `None` where it takes them tile by tile.
+    /// Seconds of the sums, where the device computes all elements at once.
     pub seconds: Option<f64>,
-    /// What they came to.
+    /// The result.
     pub outcome: EmulationResult,
 }
 
-/// What a product came to.
+/// The result of a product.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EmulationResult {
     /// In f32.
@@ -122,7 +122,7 @@ pub enum EmulationResult {
         /// The plain product in f32 against the exact one.
         plain: Box<Errors>,
     },
-    /// Of integers, in s32.
+    /// Integers, in s32.
     Integers(Integers),
 }
 
@@ -135,8 +135,10 @@ pub fn product(scheme: &Scheme, unit: &Unit, device: &mut dyn Device, a: &Number
     compose::composed(scheme, &unit.instructions, device, &a, &b).map(|(product, _)| product)
 }
 
-/// Computes the products and adds them to `done`: shape by shape, of each scheme after scheme, on each device the same operands. `progress`
-/// is told what comes next, and how many terms of the sums are done. Returns whether all products were begun. Whatever ends the work, `done` has the products until then.
+/// Computes the products and adds them to `done`: shape by shape, scheme by scheme, on all devices the same operands.
+///
+/// `progress` gets each next step, and the terms that are done. Returns whether all products were begun. An interrupted run has
+/// the products until then.
 ///
 /// # Errors
 /// Those of the devices; [`Error::Interrupted`].
@@ -228,7 +230,7 @@ impl Account {
     }
 }
 
-/// The terms of so many rows of a product by a scheme.
+/// Terms of `rows` rows of a product by a scheme.
 fn terms(scheme: &Scheme, shape: Shape, rows: usize) -> u64 {
     (rows * shape.n * shape.k * scheme.products()) as u64
 }
@@ -246,7 +248,7 @@ impl EmulateRequest {
         self.schemes.iter().zip(&self.units).map(of_scheme).sum()
     }
 
-    /// How many rows of a product are computed.
+    /// Number of computed rows of a product.
     fn rows_of(&self, devices: &[Box<dyn Device>], shape: Shape, integers: bool) -> usize {
         let at_once = |unit: &Unit| unit.instructions.iter().all(|i| i.family() == "mma");
         let gpu = |device: &dyn Device| matches!(device.identity().name, DeviceName::Cuda(_));

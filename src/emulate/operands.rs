@@ -18,14 +18,13 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// Some rows of a matrix of random numbers, rounded to f32: each row has random numbers of its own, by the seed, the matrix and the
-    /// row.
+    /// Some rows of a random matrix, rounded to f32; the numbers of a row depend on seed, matrix and row.
     pub(super) fn drawn(draw: Draw, seed: u64, matrix: u64, rows: &[usize], columns: usize) -> Numbers {
         let own = |random: &mut ChaCha8Rng| draw.next(random) as f32;
         Numbers::filled(seed, matrix, rows, columns, &own)
     }
 
-    /// The same of integers: drawn from a distribution, rounded to nearest and limited to their range; without one uniform in it.
+    /// The same for integers: drawn, rounded to nearest and limited to their range, or uniform in it.
     pub(super) fn integers(
         draw: Option<Draw>,
         digits: &Digits,

@@ -18,8 +18,8 @@ pub struct References {
     pub single: Vec<f32>,
     /// The same in f64, which has the products exactly.
     pub double: Vec<f64>,
-    /// The exact sum as two numbers of f64, the second of which is at most half of the last place of the first: about 100 bits behind
-    /// the leading one of the largest term.
+    /// The exact sum as two numbers of f64, to about 100 bits below the leading bit of the largest term. The second is at most
+    /// half a unit in the last place of the first.
     pub exact: Vec<[f64; 2]>,
 }
 
@@ -28,13 +28,13 @@ pub struct References {
 struct LaneSums {
     single: [f32; LANES],
     double: [f64; LANES],
-    /// The compensated sum, and what roundings have cut off.
+    /// The compensated sum, and the rounded-off rest.
     high: [f64; LANES],
     low: [f64; LANES],
 }
 
 impl References {
-    /// Those of A and B.
+    /// The references of A and B.
     ///
     /// # Errors
     /// [`Error::Interrupted`](crate::Error::Interrupted).
@@ -116,7 +116,7 @@ impl LaneSums {
     }
 }
 
-/// The number of f32 nearest to the sum of two numbers of f64, the second at most half of the last place of the first.
+/// The number of f32 nearest to the sum of two numbers of f64, the second at most half an ulp of the first.
 pub(super) fn nearest([high, low]: [f64; 2]) -> f32 {
     let bits = high.to_bits();
     // To odd first: what lies between two numbers of f64 is no tie of f32.

@@ -5,31 +5,31 @@ use crate::{
     format::{self, Format, Rounding},
 };
 
-/// How a product of more precision than a unit's operands is made of products that it computes.
+/// A scheme: a product of high precision, made of products that a unit computes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scheme {
-    /// The name: that of the file.
+    /// The name of its file.
     pub name: String,
-    /// What it is, in a line.
+    /// The scheme in a line.
     pub title: String,
     /// Where it comes from, if the file says.
     pub source: Option<String>,
-    /// How elements of A are split.
+    /// The split of elements of A.
     pub a: Split,
-    /// How elements of B are split.
+    /// The split of elements of B.
     pub b: Split,
     /// The sums, in the order in which they are combined: each is multiplied by its power of two and added.
     pub sums: Vec<Sum>,
-    /// What they are combined in.
+    /// The register that combines the sums.
     pub register: Register,
     /// The format of the unit's accumulators.
     pub accumulator: &'static Format,
 }
 
-/// How an element is split.
+/// The split of an element.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Split {
-    /// Each part is what the others leave of a number of f32, rounded.
+    /// Each part is the rounded remainder of a number of f32 after the parts before.
     Parts(Vec<SplitPart>),
     /// Integers that count units of the row of A (column of B), which its largest element decides.
     Slices(Slices),
@@ -37,7 +37,7 @@ pub enum Split {
     Digits(Digits),
 }
 
-/// What the parts before leave, times a power of two, rounded to a format.
+/// A part: the remainder after the parts before, times a power of two, rounded to a format.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SplitPart {
     /// The name.
@@ -50,28 +50,30 @@ pub struct SplitPart {
     pub shift: i32,
 }
 
-/// Slices `1`, `2`, ... without error: of a row whose elements are below 2^e each has a unit of 2^e over a power of two, and is what the
-/// slices before leave, rounded to a multiple of the unit.
+/// Slices `1`, `2`, ... without error.
+///
+/// A row whose elements are below 2^e has units of 2^e over powers of two. A slice is the remainder after the slices before,
+/// rounded to a multiple of its unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Slices {
-    /// How many.
+    /// Number of slices.
     pub count: usize,
     /// The exponent of the ratio of two units.
     pub bits: u32,
-    /// RZ, whose integers are below 2^bits, or RNE, whose are up to half of that.
+    /// RZ (integers below 2^bits) or RNE (integers up to half of that).
     pub rounding: Rounding,
     /// The format of the integers.
     pub format: &'static Format,
 }
 
-/// Digits `0`, `1`, ... of integers in two's complement: the highest has a sign where the integers have one, the others have none.
+/// Digits `0`, `1`, ... of integers in two's complement; only the highest digit of signed integers has a sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Digits {
     /// Bits of the integers.
     pub bits: u32,
     /// Bits of a digit.
     pub digit: u32,
-    /// Whether the integers have a sign.
+    /// True for signed integers.
     pub signed: bool,
 }
 
@@ -80,15 +82,15 @@ pub struct Digits {
 pub struct Sum {
     /// Which part of A times which part of B, in their order.
     pub products: Vec<(usize, usize)>,
-    /// How many k each product takes in turn.
+    /// Number of k that each product takes in turn.
     pub block: Block,
     /// When the unit's sum is added to a register outside of it, to nearest.
     pub promote: Promote,
-    /// The exponent of what one stands for in the sum.
+    /// The exponent of the unit of the sum.
     pub scale: i32,
 }
 
-/// How many k a product takes before it is the next one's turn.
+/// Number of k of a product before the next product's turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Block {
     /// A step of the instruction.
@@ -109,7 +111,7 @@ named! {
 }
 
 named! {
-    /// What sums are combined in: to nearest, ties to even; integers modulo 2^32.
+    /// The register that combines sums: to nearest, ties to even; integers modulo 2^32.
     pub enum Register {
         Single = "f32": "f32";
         Double = "f64": "f64, and the result is rounded to f32";
@@ -118,7 +120,7 @@ named! {
 }
 
 impl Split {
-    /// How many parts there are.
+    /// Number of parts.
     pub fn count(&self) -> usize {
         match self {
             Split::Parts(parts) => parts.len(),
@@ -145,7 +147,7 @@ impl Split {
         }
     }
 
-    /// The exponent of what one stands for in a part (of slices: of a row whose elements are below 1).
+    /// The exponent of the unit of a part; for slices, in a row whose elements are below 1.
     pub(super) fn scale(&self, part: usize) -> i32 {
         match self {
             Split::Parts(parts) => -parts[part].shift,
@@ -169,7 +171,7 @@ impl Slices {
 }
 
 impl Digits {
-    /// How many.
+    /// Number of digits.
     pub(super) fn count(&self) -> usize {
         (self.bits / self.digit) as usize
     }
@@ -195,12 +197,12 @@ impl Scheme {
         self.register == Register::Integer
     }
 
-    /// How many products it takes.
+    /// Number of products.
     pub fn products(&self) -> usize {
         self.sums.iter().map(|sum| sum.products.len()).sum()
     }
 
-    /// The formats that the unit multiplies for a sum: those of A and of B.
+    /// The formats of A and B in the products of a sum.
     pub fn formats(&self, sum: &Sum) -> [&'static Format; 2] {
         let (a, b) = sum.products[0];
         [self.a.format(a), self.b.format(b)]

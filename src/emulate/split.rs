@@ -13,11 +13,11 @@ use crate::{
 pub(super) struct Parts {
     /// The parts, in the scheme's order.
     pub(super) matrices: Vec<Matrix>,
-    /// For each row of A (column of B) the exponent of what its units are multiplied by: zeros, but of slices.
+    /// For each row of A (column of B) the exponent of its units; zeros unless the parts are slices.
     pub(super) exponents: Vec<i32>,
 }
 
-/// What shares a unit of slices.
+/// Lines that share a unit of slices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Line {
     /// A row.
@@ -78,7 +78,7 @@ impl Split {
     }
 }
 
-/// Each part, of what those before leave. (What is left of a number of f32 is one of f64.)
+/// The parts, each of the remainder after the parts before. A remainder of a number of f32 is a number of f64.
 fn parted(parts: &[SplitPart], x: f64, codes: &mut [u64]) {
     let mut rest = x;
     for (SplitPart { format, rounding, shift, .. }, code) in parts.iter().zip(codes) {
@@ -157,7 +157,7 @@ mod tests {
         }
     }
 
-    /// Numbers of every size, zeros of both signs, and what overflows a part: the codes are those of each element.
+    /// Numbers of every size, zeros of both signs, and numbers that overflow a part, against the split of each element.
     #[test]
     fn lines_are_split_as_their_elements_are() {
         let mut values: Vec<f32> =

@@ -35,11 +35,11 @@ crate::rows! {
         rows: usize => shown("rows"),
     }
 
-    /// A product in f32, made of products of parts, against plain f32 (ascending k, each product and each sum rounded).
+    /// A product in f32 against plain f32 (ascending k, each product and each sum rounded).
     pub struct EmulationRow in "emulations" {
         /// The product.
         product: EmulatedProductRow => hidden(),
-        /// The elements that were compared.
+        /// Compared elements.
         elements: usize => hidden(),
         /// Seconds of the sums, where the device computes all elements at once.
         sum_seconds: Option<f64> => shown("sums").unit("s").if_filled().essential(),

@@ -78,7 +78,7 @@ crate::rows! {
         measured: Option<f64> => shown("here").essential(),
         /// The measured one over the published one.
         ratio: Option<f64> => shown("ratio").essential(),
-        /// Whether it is reproduced.
+        /// The verdict.
         verdict: String => shown("verdict").essential(),
         /// Why not.
         why: Option<String> => shown("why").if_filled(),

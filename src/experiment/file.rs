@@ -162,7 +162,7 @@ pub struct ProductFigure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AccumulatorChoice {
-    /// For every floating-point rule of a simulated device: its first instruction that makes matrix products, and the first with a sparse A.
+    /// For each floating-point rule of a simulated device: its first instruction for products, and the first with a sparse A.
     EveryRule,
 }
 
@@ -246,7 +246,7 @@ impl Experiment {
     /// Reads the file at `path`.
     ///
     /// # Errors
-    /// A request error for a file that cannot be read or is not an experiment: with line, key and what is allowed.
+    /// A request error for a file that cannot be read or is no experiment, with line, key and expected values.
     pub fn read(path: &Path) -> Result<Experiment> {
         let text = text::read(path, "the experiment file")?;
         Experiment::parse(&text, &path.display().to_string())
@@ -279,7 +279,7 @@ impl Experiment {
         Ok(None)
     }
 
-    /// Whether results of a device decide the exit status: its generation is one of the experiment's, or unknown.
+    /// Whether a device decides the exit status: its generation is one of the experiment's, or unknown.
     pub fn counts(&self, device: &dyn Device) -> bool {
         self.generations.is_empty() || self.generations.iter().any(|generation| is_of(device, generation))
     }

@@ -9,7 +9,7 @@ use crate::{
     probe::bits::BitReference,
 };
 
-/// The condition of a finding: the first three for profiles, the last two for splitting and bits, the others for chains.
+/// Condition of a finding: the first three for profiles, the last two for splitting and bits, the rest for chains.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Condition {
@@ -281,7 +281,7 @@ fn overflow(curves: &[Curve], instruction: &str, from: usize, to: usize) -> Find
     FindingResult { holds: !own.is_empty() && own.iter().all(within) && alone, measured }
 }
 
-/// For each init and each length before either overflows: the length, and the ratio of the first to the second error.
+/// For each init, the lengths before either overflows, with the ratio of the first to the second error.
 fn ratios(curves: &[Curve], first: &str, second: &str) -> Vec<(usize, f64)> {
     let find = |name: &str, init: Init| curves.iter().find(|c| c.instruction.name == name && c.init == init);
     let both = [Init::Low, Init::Fp32].map(|init| common(find(first, init), find(second, init)));

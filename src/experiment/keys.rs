@@ -46,7 +46,7 @@ pub(super) fn described<'de, D: Deserializer<'de>>(deserializer: D) -> Result<In
     value(deserializer, isa::find)
 }
 
-/// Instructions by the name of the one that they stand for.
+/// Substitutes by the name of the instruction.
 pub(super) fn alternatives<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<String, Vec<Instruction>>, D::Error> {

@@ -43,14 +43,14 @@ pub use verdict::{Printed, Verdict, ZERO_PROBABILITY};
 use crate::{Error, Result, Stage, catalogue, device::Device, report::Report};
 use score::Score;
 
-/// What the command line may change about an experiment.
+/// Settings of a run that override the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     /// Seed of the random inputs.
     pub seed: u64,
     /// Samples of each probe, chains, or products of each size, instead of those that the file asks for.
     pub samples: Option<u64>,
-    /// How many samples the published means are taken to have, instead of what the file says.
+    /// Assumed samples of the published means, instead of the file's.
     pub published_samples: Option<u64>,
 }
 
@@ -64,9 +64,9 @@ struct ExperimentRun<'a> {
     progress: &'a mut dyn FnMut(Stage),
 }
 
-/// Runs `experiment` on every device with the same inputs, and fills `report`: answer, tables, notes, and whether the claims hold.
-/// An interrupted run reports the cells that it has, and the findings about complete data.
-/// `progress` is called before each step.
+/// Runs `experiment` on every device with the same inputs, and fills `report`.
+///
+/// An interrupted run reports the cells that it has, and the findings about complete data. `progress` is called before each step.
 ///
 /// # Errors
 /// Those of the devices; before any work, a device that has none of the instructions; [`Error::Interrupted`].

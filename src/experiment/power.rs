@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{Result, arithmetic::shipped, device::ModelDevice};
 
-/// Samples of each generation at most: enough to tell those apart that a published figure of three digits can.
+/// Greatest number of samples of each generation: enough for published figures of three digits.
 const SAMPLES: u64 = 20_000;
 
 /// The generations with an instruction for a cell, by whether their arithmetic would reproduce it.
@@ -46,7 +46,7 @@ pub(super) fn of_cells(
     Ok(powers)
 }
 
-/// How many cells tell no generation from another.
+/// The note on cells that do not separate generations.
 pub(super) fn note(powers: &[CellPower], samples: u64) -> Option<String> {
     let blind = powers.iter().filter(|power| power.pass.is_empty() || power.refuted.is_empty()).count();
     (blind > 0).then(|| {

@@ -91,7 +91,7 @@ pub(super) struct Probed {
     pub result: ProbeResult,
 }
 
-/// Adds the probes on a device, `None` for an instruction that it lacks. An interrupted run keeps the probes in `found`.
+/// Adds the probes on a device, `None` where it lacks the instruction; an interrupted run keeps those in `found`.
 pub(super) fn probed(
     experiment: &Experiment,
     probes: &[&ProfileCell],
@@ -116,7 +116,7 @@ pub(super) fn probed(
     Ok(())
 }
 
-/// The rows that compare each probe on the first device with every other device that has its instruction.
+/// The rows that compare each probe on the first device with the others that have its instruction.
 fn compared(names: &[&str], probes: &[&ProfileCell], outcomes: &[Vec<Option<Probed>>]) -> Vec<ProbePairRow> {
     let mut rows = Vec::new();
     for (at, cell) in probes.iter().enumerate() {

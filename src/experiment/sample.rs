@@ -1,4 +1,4 @@
-//! How many samples stand behind published means: what their distance from ours says.
+//! Estimate of the number of published samples, from the distance of their means to ours.
 
 /// An estimate of an unknown number of samples.
 ///
@@ -18,7 +18,7 @@ pub struct SampleSize {
 }
 
 impl SampleSize {
-    /// The estimate from the numbers of samples that single cells imply, (s/difference)^2 each; `None` of none.
+    /// The estimate from the samples that single cells imply, (s/difference)^2 each; `None` without cells.
     pub fn estimate(implied: &[f64]) -> Option<SampleSize> {
         let cells = implied.len();
         let sum: f64 = implied.iter().map(|n| 1.0 / n).sum();
@@ -31,8 +31,9 @@ impl SampleSize {
     }
 }
 
-/// The quantile of the chi-squared distribution at the normal quantile `z` (Wilson and Hilferty, 1931; within
-/// 20 % in the lower and 1 % in the upper tail for 3 degrees of freedom).
+/// The chi-squared quantile at the normal quantile `z`.
+///
+/// The formula of Wilson and Hilferty, 1931, is within 20 % in the lower and 1 % in the upper tail for 3 degrees of freedom.
 fn chi_squared(degrees: usize, z: f64) -> f64 {
     let k = degrees as f64;
     let root = 1.0 - 2.0 / (9.0 * k) + z * (2.0 / (9.0 * k)).sqrt();

@@ -24,7 +24,7 @@ pub(super) struct Score {
 }
 
 impl Score {
-    /// Takes in a cell (`None`: not measured); `decides`: a difference is not accepted, and the generation is the experiment's.
+    /// Takes in a cell (`None`: not measured); `decides`: a difference is neither accepted nor of another generation.
     pub(super) fn cell(&mut self, verdict: Option<Verdict>, decides: bool) {
         *match (verdict, decides) {
             (Some(Verdict::Printed | Verdict::Sampling), _) => &mut self.reproduced,

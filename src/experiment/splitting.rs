@@ -102,7 +102,7 @@ crate::rows! {
         /// The scheme.
         of: String => shown("error of").essential(),
         /// The scheme of the denominator.
-        over: Option<String> => shown("over that of").essential(),
+        over: Option<String> => shown("over error of").essential(),
         /// The kind of error.
         metric: &'static str => shown("error").essential(),
         /// The k; none: the mean over all.
@@ -315,7 +315,7 @@ impl SchemeErrors {
 }
 
 impl SplittingCell {
-    /// The figures of the draws on a device; empty where a scheme was not computed, or a figure is not finite.
+    /// The figures of the draws on a device; empty where a scheme was not computed, or one is not finite.
     fn figures(&self, plan: &SplittingFigure, device: usize, measured: &[SchemeErrors], draws: u64) -> Vec<f64> {
         let all = (0..draws as usize).map_while(|draw| self.of_draw(plan, device, measured, draw));
         let all: Vec<f64> = all.collect();
@@ -379,7 +379,7 @@ fn judged(cell: &SplittingCell, device: &dyn Device, figures: &[f64], score: &mu
 }
 
 impl Condition {
-    /// Result of the condition on a device; `None` if it is about something else, or the device lacks a scheme.
+    /// Result of the condition on a device; `None` if it is about something else, or a scheme is missing.
     fn of_schemes(&self, plan: &SplittingFigure, device: usize, measured: &[SchemeErrors]) -> Option<FindingResult> {
         let Condition::Smaller { smaller, than, metric } = self else { return None };
         let error = |name: &String, k: usize| Some(plan.of(name, device, k, measured)?.mean(*metric));

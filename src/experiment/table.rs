@@ -64,7 +64,7 @@ crate::rows! {
         all_equal_probability: f64 => hidden(),
         /// Assumed samples of the published mean.
         published_samples: u64 => hidden(),
-        /// How the device executed the instruction.
+        /// The kind of execution.
         execution: &'static str => hidden(),
         /// The machine instructions that ran.
         opcodes: Vec<String> => hidden(),

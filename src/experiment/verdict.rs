@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer, de::Error as _};
 
 use crate::summary::Summary;
 
-/// Least probability that all published samples were exact for a published zero to count as sampling error.
+/// Least probability that all published samples were exact, for a published zero to count as sampling error.
 pub const ZERO_PROBABILITY: f64 = 0.05;
 /// Standard deviations of the difference that still count as sampling error.
 const DEVIATIONS: f64 = 2.0;
@@ -25,7 +25,7 @@ pub struct Printed {
 pub enum Verdict {
     /// It rounds to the published digits; for a published zero, every error is zero.
     Printed,
-    /// The difference is within twice its sampling error; for a published zero, all samples may well have been exact.
+    /// The difference is within twice its sampling error; for a zero, all samples may well have been exact.
     Sampling,
     /// Neither.
     Differs,
@@ -36,7 +36,7 @@ pub enum Verdict {
 pub(super) struct Measured {
     /// The errors.
     pub errors: Summary,
-    /// Samples that were equal to the reference.
+    /// Samples equal to the reference.
     pub equal: u64,
     /// Samples.
     pub samples: u64,
@@ -77,7 +77,7 @@ impl Measured {
         (self.equal as f64 / self.samples as f64).powf(samples as f64)
     }
 
-    /// The number of samples whose sampling error is the difference; `None` without a measurement or a difference.
+    /// The number of samples whose sampling error is the difference; `None` without a difference.
     pub(super) fn implied_samples(&self, published: &Printed) -> Option<f64> {
         let difference = (self.errors.mean()? - published.value).abs();
         let samples = (self.deviation() / difference).powi(2);

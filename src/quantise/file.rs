@@ -18,7 +18,7 @@ use crate::{
 /// Tensors by name.
 #[derive(Debug, Clone, Default)]
 pub struct Choice {
-    /// Patterns of names, in which `*` stands for anything; none: all tensors of floating-point numbers.
+    /// Patterns of names, in which `*` matches anything; none: all floating-point tensors.
     pub include: Vec<String>,
     /// Patterns of names to leave out.
     pub exclude: Vec<String>,
@@ -62,7 +62,7 @@ impl Choice {
     }
 }
 
-/// What was found of the tensors so far.
+/// Losses of the tensors so far.
 #[derive(Debug, Default)]
 pub struct FileLosses {
     all: Vec<TensorLosses>,
@@ -105,7 +105,7 @@ impl FileLosses {
         Ok(())
     }
 
-    /// Which target has the least error over all tensors, in a sentence, and the tables: of all tensors together, of each where there are several, and of the worst runs.
+    /// The target of least error in a sentence, and the tables: all tensors, each tensor, the worst runs.
     pub fn results(self, how: &Quantisation) -> (Option<String>, Vec<Table>) {
         let (tensors, values) = self.counted;
         let of_all: Vec<QuantisationRow> =

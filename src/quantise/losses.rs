@@ -6,7 +6,7 @@ use crate::base::vectors::vectorised;
 const BELOW_EXPONENT: u32 = 23;
 /// The bits of infinity.
 const INFINITY: u32 = 0x7f80_0000;
-/// Binades of `f32` magnitudes, by the eight bits of the exponent: 0 for zero and subnormal numbers, 255 for what is no number.
+/// Binades of `f32` magnitudes, by exponent bits: 0 for zero and subnormal numbers, 255 for infinities and NaN.
 pub(super) const BINADES: usize = 256;
 /// The worst runs that are kept.
 pub(super) const WORST: usize = 3;
@@ -22,7 +22,7 @@ pub(super) struct RunLosses {
     pub(super) noise: f64,
 }
 
-/// What else happened to the values of some runs.
+/// Other losses of the values of some runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct RowLosses {
     /// The sum of the values times their errors.
@@ -36,7 +36,7 @@ pub(super) struct RowLosses {
     void: u32,
 }
 
-/// What bounds the codes of a run: the magnitude beyond which a value saturates, and below which a result is subnormal.
+/// Bounds of a run: the magnitude beyond which values saturate, and below which results are subnormal.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     pub(super) largest: f32,
@@ -44,7 +44,7 @@ pub(super) struct Limits {
 }
 
 vectorised! {
-    /// What happened to the runs of `length` of the values `x`, of which `y` was made; fewer than 2^32.
+    /// The losses of the runs of `length` of the values `x`, whose results are `y`; fewer than 2^32.
     pub(super) fn losses_of_runs(x: &[f32], y: &[f32], length: usize, limits: &[Limits], runs: &mut [RunLosses]) -> RowLosses {
         let mut lanes = Lanes::default();
         let limits = &limits[..runs.len()];
@@ -71,7 +71,7 @@ struct Lanes {
     largest: [u32; LANES],
 }
 
-/// What happened to a run; without `REST` it is a multiple of the lanes, and its sums stay in registers.
+/// The losses of a run; without `REST` its length is a multiple of the lanes, and its sums stay in registers.
 #[inline(always)]
 fn losses_of_run<const REST: bool>(x: &[f32], y: &[f32], limits: Limits, lanes: &mut Lanes) -> RunLosses {
     let (mut signal, mut noise) = ([0.0; LANES], [0.0; LANES]);
@@ -138,7 +138,7 @@ fn add(
 /// A run that lost much.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct WorstRun {
-    /// Energy of its errors over that of its values.
+    /// Energy of the errors over the energy of the values.
     pub(super) ratio: f64,
     /// The place of its first value in the tensor, in the order in which it is read.
     pub(super) at: u64,
@@ -146,8 +146,24 @@ pub(super) struct WorstRun {
     pub(super) largest: f32,
 }
 
-/// What quantisation did to all values of a tensor, or of several.
+/// Counts by binade.
 #[derive(Debug, Clone)]
+pub(super) struct Histogram(pub(super) Box<[u64; BINADES]>);
+
+impl Default for Histogram {
+    fn default() -> Histogram {
+        Histogram(Box::new([0; BINADES]))
+    }
+}
+
+impl Histogram {
+    fn add(&mut self, other: &Histogram) {
+        self.0.iter_mut().zip(other.0.iter()).for_each(|(sum, count)| *sum += count);
+    }
+}
+
+/// Losses of all values of a tensor, or of several.
+#[derive(Debug, Clone, Default)]
 pub(super) struct Losses {
     /// Values, NaNs and infinities included.
     pub(super) values: u64,
@@ -163,7 +179,7 @@ pub(super) struct Losses {
     pub(super) to_zero: u64,
     /// Values that did not change.
     pub(super) exact: u64,
-    /// Finite values without a finite result: beside a NaN or an infinity in a block, or rounded beyond `f32`.
+    /// Finite values without a finite result: next to a NaN or an infinity in a block, or rounded beyond `f32`.
     pub(super) void: u64,
     /// The sum of the squares of the values with a finite result.
     pub(super) signal: f64,
@@ -174,33 +190,11 @@ pub(super) struct Losses {
     /// The largest error.
     pub(super) max_error: f64,
     /// Errors by their binade.
-    pub(super) errors: Box<[u64; BINADES]>,
+    pub(super) errors: Histogram,
     /// Scales by their binade.
-    pub(super) scales: Box<[u64; BINADES]>,
+    pub(super) scales: Histogram,
     /// The runs that lost most, in descending order.
     pub(super) worst: Vec<WorstRun>,
-}
-
-impl Default for Losses {
-    fn default() -> Losses {
-        Losses {
-            values: 0,
-            nan: 0,
-            infinite: 0,
-            saturated: 0,
-            subnormal: 0,
-            to_zero: 0,
-            exact: 0,
-            void: 0,
-            signal: 0.0,
-            noise: 0.0,
-            cross: 0.0,
-            max_error: 0.0,
-            errors: Box::new([0; BINADES]),
-            scales: Box::new([0; BINADES]),
-            worst: Vec::new(),
-        }
-    }
 }
 
 impl Losses {
@@ -231,7 +225,7 @@ impl Losses {
                 });
             }
         }
-        bin_errors(x, y, &mut self.errors);
+        bin_errors(x, y, &mut self.errors.0);
     }
 
     fn least_of_worst(&self) -> f64 {
@@ -258,14 +252,14 @@ impl Losses {
         self.noise += other.noise;
         self.cross += other.cross;
         self.max_error = self.max_error.max(other.max_error);
-        self.errors.iter_mut().zip(other.errors.iter()).for_each(|(sum, count)| *sum += count);
-        self.scales.iter_mut().zip(other.scales.iter()).for_each(|(sum, count)| *sum += count);
+        self.errors.add(&other.errors);
+        self.scales.add(&other.scales);
         other.worst.iter().for_each(|run| self.keep(*run));
     }
 
     /// Counts the scale of a run.
     pub(super) fn add_scale(&mut self, scale: f32) {
-        self.scales[binade(scale)] += 1;
+        self.scales.0[binade(scale)] += 1;
     }
 
     /// Values with a finite result, which sums and errors are about.
@@ -273,7 +267,7 @@ impl Losses {
         self.values - self.nan - self.infinite - self.void
     }
 
-    /// The energy of the values over that of the errors, in decibels: infinite where nothing changed; `None` of zeros alone.
+    /// Energy of the values over energy of the errors, in dB: infinite without errors; `None` for zeros alone.
     pub(super) fn sqnr(&self) -> Option<f64> {
         (self.signal > 0.0).then(|| decibels(self.noise / self.signal))
     }
@@ -309,7 +303,7 @@ vectorised! {
     }
 }
 
-/// Counts the errors by their binades: in four tables in turn, as equal binades that follow one another would wait for each other.
+/// Counts the errors by binade, in four tables in turn: increments of one counter would wait for each other.
 fn bin_errors(x: &[f32], y: &[f32], bins: &mut [u64; BINADES]) {
     const TOGETHER: usize = 1 << 10;
     let mut tables = [[0u32; BINADES]; 4];
@@ -351,7 +345,7 @@ mod tests {
             (2.0, f32::NAN),
             (-0.0, 0.0),
         ];
-        // Among the lanes, and behind them.
+        // Within the lanes, and after them.
         for start in [0, 28] {
             for (at, (from, to)) in (start..).zip(cases) {
                 (x[at], y[at]) = (from, to);

@@ -18,7 +18,7 @@ mod view;
 
 pub use file::{Choice, FileLosses};
 pub use product::Activations;
-pub use scale::{PLAIN_RULES, PlainRule};
+pub use scale::PlainRule;
 pub use table::{QuantisationRow, TensorQuantisationRow, WorstRunRow};
 pub use target::{BlockScale, QuantisationTarget, Sharing, sharing, targets};
 pub use tensor::Quantisation;

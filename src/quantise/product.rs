@@ -11,7 +11,7 @@ pub struct Activations {
     columns: usize,
 }
 
-/// Sums over the elements of a product: of the squares of its values, and of the differences that quantisation makes.
+/// Sums over the elements of a product: squares of its values, and of the changes by quantisation.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct ProductLosses {
     pub(super) signal: f64,
@@ -24,7 +24,7 @@ impl ProductLosses {
         self.noise += other.noise;
     }
 
-    /// The norm of the difference over that of the product.
+    /// The norm of the change over the norm of the product.
     pub(super) fn relative(&self) -> Option<f64> {
         (self.signal > 0.0).then(|| (self.noise / self.signal).sqrt())
     }
@@ -52,7 +52,7 @@ impl Activations {
         }
     }
 
-    /// Whether rows of a tensor of this many columns can be multiplied.
+    /// Whether a tensor with this many columns can be multiplied.
     pub(super) fn fit(&self, columns: usize) -> bool {
         self.columns == columns
     }

@@ -1,23 +1,20 @@
 //! Rules for the scales of plain formats.
 
-/// How a scale of a plain format follows from the values that share it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PlainRule {
-    /// The largest magnitude over the largest number of the format, to nearest in f32.
-    Absmax,
-    /// The smallest power of two under which nothing saturates.
-    PowerOfTwo,
-    /// The one with the least square error, of `absmax` divided by 2 to the multiples of an eighth, down to a quarter.
-    LeastError,
+use crate::base::named::named;
+
+named! {
+    /// Rule for the scale of a plain format, from the values that share it.
+    pub enum PlainRule {
+        Absmax = "absmax": "The largest magnitude over the largest number of the format, to nearest in f32";
+        PowerOfTwo = "pow2": "The smallest power of two under which nothing saturates";
+        LeastError = "mse": "The scale of least square error, of `absmax` over powers of 2^(1/8) up to 4";
+    }
 }
 
-/// Every rule for plain formats, with its name.
-pub const PLAIN_RULES: &[(&str, PlainRule)] =
-    &[("absmax", PlainRule::Absmax), ("pow2", PlainRule::PowerOfTwo), ("mse", PlainRule::LeastError)];
-
 impl PlainRule {
-    /// The scale of values with magnitudes up to `amax` in a format whose largest number is `largest`: at least `least`, and 1 where
-    /// all values are zero. (The least error is looked for from that of `absmax` down.)
+    /// The scale of values up to `amax`, in a format up to `largest`: at least `least`, and 1 for zeros alone.
+    ///
+    /// For the least error, the scale of `absmax`, from which the search goes down.
     pub(crate) fn scale(self, amax: f64, largest: f64, least: f32) -> f32 {
         let ratio = amax / largest;
         if ratio == 0.0 {

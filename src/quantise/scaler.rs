@@ -1,4 +1,4 @@
-//! Quantisation of a panel of rows: the scale of each run, and the values that its codes stand for.
+//! Quantisation of a panel of rows: the scale of each run, and the quantised values.
 
 use super::{
     losses::{Limits, RowLosses, RunLosses, losses_of_runs},
@@ -20,7 +20,7 @@ use crate::{
 const PLAIN_RUN: usize = 128;
 /// Candidates of the rule of least error: steps of an eighth of an octave, down to a quarter.
 const CANDIDATES: i32 = 16;
-/// By how much a value may be beyond the largest number times the scale, which are both rounded, before it counts as saturated.
+/// Factor of the largest number times its scale, both rounded, beyond which a value counts as saturated.
 const ROUNDED: f32 = 1.0 + 4.0 * f32::EPSILON;
 
 /// Rounding to the numbers of a format of up to 16 bits.
@@ -37,7 +37,7 @@ impl Rounder {
         Ok(Rounder { format, encoder, decoder: FormatDecoder::new(format)? })
     }
 
-    /// Writes the numbers that `values` are rounded to; `random` has the random bits of stochastic rounding, one word a value.
+    /// Writes the rounded numbers; `random` has a word of random bits for each value, for stochastic rounding.
     fn round(&self, values: &[f32], random: Option<&[u64]>, results: &mut [f32]) -> Result<()> {
         let mut codes = vec![0; values.len() * self.format.bytes()];
         self.encoder.encode(values, random, &mut codes)?;
@@ -46,7 +46,7 @@ impl Rounder {
     }
 }
 
-/// How the panels of one tensor are quantised.
+/// Quantisation of the panels of one tensor.
 pub(super) struct Scaler<'a> {
     rounder: Rounder,
     /// The largest number of the format and the smallest normal one, before the scale.
@@ -70,9 +70,9 @@ enum ScaleSource<'a> {
 struct BlockScaler<'a> {
     quantizer: VectorQuantizer<'a>,
     dequantizer: Dequantizer,
-    /// Whether elements are rounded here, under the scales that the conversion finds: with random bits, or for the least error.
+    /// Elements are rounded here, with random bits or for the least error, under the scales of the conversion.
     by_hand: bool,
-    /// Scale codes below that of the rule that are tried.
+    /// Number of scale codes below the rule's that are tried.
     tried: u8,
 }
 
@@ -85,15 +85,15 @@ pub(super) struct RowGroups {
     pub(super) largest: Vec<u32>,
 }
 
-/// What a panel became.
+/// A quantised panel.
 pub(super) struct Quantised {
-    /// The values that the codes stand for.
+    /// The quantised values.
     pub(super) values: Vec<f32>,
     /// The scale of each run.
     pub(super) scales: Vec<f32>,
     /// The energies of each run.
     pub(super) runs: Vec<RunLosses>,
-    /// What else happened in each row.
+    /// Other losses of each row.
     pub(super) rows: Vec<RowLosses>,
 }
 
@@ -110,7 +110,7 @@ pub(super) struct PanelValues<'a> {
     pub(super) random: Option<&'a [u64]>,
 }
 
-/// The scale of a plain format by `rule`, but for that of the least error, of values up to this magnitude.
+/// The scale of a plain format by a rule; for the least error, the scale of `absmax`.
 fn plain_scale(rule: PlainRule, amax: u32, largest: f32) -> f32 {
     rule.scale(f32::from_bits(amax).into(), largest.into(), f32::from_bits(1))
 }
@@ -175,7 +175,7 @@ impl<'a> Scaler<'a> {
         })
     }
 
-    /// For a plain format with a scale for each group of rows; those of the least error are found later.
+    /// For a plain format with a scale for each group of rows; scales of the least error are chosen later.
     ///
     /// # Errors
     /// A format that slices do not take.
@@ -195,10 +195,10 @@ impl<'a> Scaler<'a> {
         })
     }
 
-    /// What a panel becomes.
+    /// Quantises a panel.
     ///
     /// # Errors
-    /// None that a panel of numbers has: those of the rounding.
+    /// Those of the rounding, which no panel of numbers has.
     pub(super) fn quantise(&self, panel: PanelValues) -> Result<Quantised> {
         let per_row = panel.columns.div_ceil(self.length);
         let rows = panel.values.len() / panel.columns.max(1);
@@ -240,7 +240,7 @@ impl<'a> Scaler<'a> {
         }
     }
 
-    /// Of the scales of the runs of a panel, `per_row` in each row, those of the blocks in it: each once.
+    /// The scales of the blocks of a panel, each once; `scales` has `per_row` for each row.
     pub(super) fn scales_of_panel<'p>(&self, scales: &'p [f32], per_row: usize) -> impl Iterator<Item = f32> + 'p {
         let rows = match &self.kind {
             ScaleSource::Unscaled | ScaleSource::Rows { .. } => usize::MAX,
@@ -294,7 +294,7 @@ impl<'a> Scaler<'a> {
         Ok(self.with_losses(panel, values, scales))
     }
 
-    /// Pieces of a panel in which runs have their full length but at the end, with the scales of their runs.
+    /// Pieces of a panel whose runs have their full length but at the end, with the scales of the runs.
     fn stretches<'p>(
         &self,
         panel: PanelValues,
@@ -322,7 +322,7 @@ impl<'a> Scaler<'a> {
         Quantised { values, scales, runs, rows: rest }
     }
 
-    /// The panel under those of `count` scales that have the least error in each block of `rows` rows.
+    /// The panel with the best of `count` scales for each block of `rows` rows, by square error.
     fn least(
         &self,
         panel: PanelValues,
@@ -364,7 +364,7 @@ impl<'a> Scaler<'a> {
     }
 }
 
-/// The scale of each run of a panel, those of its row.
+/// The scale of each run of a panel, by its row.
 fn of_each_row(panel: PanelValues, groups: &RowGroups, scales: &[f32], per_row: usize) -> Vec<f32> {
     let rows = panel.values.len() / panel.columns.max(1);
     let row = |row: usize| std::iter::repeat_n(scales[(panel.first_row + row) / groups.rows], per_row);

@@ -7,21 +7,21 @@ use super::{
 };
 use crate::report::{counted, three_digits};
 
-/// The exponent of the numbers of the binade with the number 0, had it any: that of 127 is 0.
+/// Number of the binade whose exponent is 0.
 const BIAS: i64 = 127;
 
 crate::rows! {
-    /// What quantisation to one format, by one rule, did to all chosen values.
+    /// Quantisation of all chosen values to one format by one rule.
     pub struct QuantisationRow in "quantisation" {
         /// The format.
         to: &'static str => shown("format").essential(),
         /// The rule for scales; none where there are none.
         rule: Option<&'static str> => shown("rule").beside().essential(),
-        /// Which values share a scale: those of a tensor, channel or row, or of blocks of rows x columns; or none.
+        /// The values that share a scale: of a tensor, channel, row, or block of rows x columns; or none.
         per: String => shown("per").beside().essential(),
-        /// How many values there are.
+        /// Number of values.
         values: u64 => shown("values"),
-        /// The energy of the values over that of the errors.
+        /// Energy of the values over energy of the errors.
         sqnr: Option<f64> => shown("SQNR").unit("dB").essential(),
         /// The root mean square of the errors.
         rms_error: Option<f64> => shown("rms error").essential(),
@@ -31,7 +31,7 @@ crate::rows! {
         cosine: Option<f64> => shown("cosine"),
         /// The share of the values that are beyond the largest number times their scale.
         saturated: Option<f64> => shown("saturated").essential(),
-        /// The share of the values that became a subnormal number of the format times their scale, which has fewer bits.
+        /// The share of the values that became a subnormal number times their scale, which has fewer bits.
         subnormal: Option<f64> => shown("subnormal"),
         /// The share of the values that became zero, and were not.
         to_zero: Option<f64> => shown("to zero").essential(),
@@ -41,27 +41,27 @@ crate::rows! {
         nan: Option<u64> => shown("NaN").if_filled(),
         /// Values that are infinite, if there are any; nothing else is about them.
         infinite: Option<u64> => shown("infinite").if_filled(),
-        /// Finite values without a finite result, if there are any: beside a NaN or an infinity in a block, or rounded beyond f32.
+        /// Finite values without a finite result: next to a NaN or an infinity in a block, or rounded beyond f32.
         void: Option<u64> => shown("void").if_filled(),
         /// The norm of what changed in the product with the activations over the norm of the product.
         product_error: Option<f64> => shown("product error").if_filled().essential(),
         /// The exponents of two of the binades that have errors, ascending; the lowest holds zero too.
         error_exponents: Vec<i64> => hidden(),
-        /// How many errors are in each of these binades.
+        /// Number of errors in each of these binades.
         errors: Vec<u64> => hidden(),
         /// The exponents of two of the binades that have scales, ascending.
         scale_exponents: Vec<i64> => hidden(),
-        /// How many scales are in each of these binades.
+        /// Number of scales in each of these binades.
         scales: Vec<u64> => hidden(),
     }
 
-    /// What quantisation did to one tensor.
+    /// Quantisation of one tensor.
     pub struct TensorQuantisationRow in "tensor_quantisation" {
         /// The tensor.
         tensor: String => shown("tensor").essential(),
         /// Its extents.
         shape: Vec<usize> => shown("shape"),
-        /// What it did.
+        /// The quantisation.
         quantisation: QuantisationRow => hidden(),
     }
 
@@ -75,18 +75,18 @@ crate::rows! {
         per: String => shown("per").beside().essential(),
         /// The tensor.
         tensor: String => shown("tensor").essential(),
-        /// The row of the run, counted over all indices but that of the axis.
+        /// The row of the run, over all indices but the axis.
         row: u64 => shown("row").essential(),
         /// The place of its first value along the axis.
         column: u64 => shown("column").essential(),
         /// Its largest magnitude.
         largest: f64 => shown("largest").essential(),
-        /// The energy of its values over that of their errors; none where all became something else without any energy.
+        /// Energy of its values over energy of their errors.
         sqnr: f64 => shown("SQNR").unit("dB").essential(),
     }
 }
 
-/// Which of the targets has the least error, in a sentence; none where all values are zeros, or nothing is a number.
+/// The target of least error, in a sentence; `None` if all values are zeros, or none is a number.
 pub(super) fn answer(targets: &[QuantisationTarget], rows: &[QuantisationRow]) -> Option<String> {
     let of = |(target, row): (&QuantisationTarget, &QuantisationRow)| Some((row.sqnr?, -target.bits_a_value(row)));
     let choices = targets.iter().zip(rows).filter_map(|both| Some((of(both)?, both)));
@@ -106,8 +106,8 @@ pub(super) fn answer(targets: &[QuantisationTarget], rows: &[QuantisationRow]) -
 pub(super) fn row(target: &QuantisationTarget, found: &TensorLosses) -> QuantisationRow {
     let losses = &found.losses;
     let share = |count: u64| (losses.values > 0).then(|| count as f64 / losses.values as f64);
-    let (error_exponents, errors) = filled(&losses.errors);
-    let (scale_exponents, scales) = filled(&losses.scales);
+    let (error_exponents, errors) = filled(&losses.errors.0);
+    let (scale_exponents, scales) = filled(&losses.scales.0);
     QuantisationRow {
         to: target.format_name(),
         rule: target.rule_name(),

@@ -1,8 +1,8 @@
-//! What values are quantised to: a format, how its scales follow from the values, and which values share one.
+//! Targets of quantisation: a format, the rule for its scales, and the values that share a scale.
 
 use std::fmt;
 
-use super::{PLAIN_RULES, PlainRule, QuantisationRow};
+use super::{PlainRule, QuantisationRow};
 use crate::{
     Error, Result,
     base::nearest::nearest,
@@ -27,9 +27,9 @@ pub enum Sharing {
     Tensor,
     /// Those with the same first index.
     Channel,
-    /// Those of a row.
+    /// Values of a row.
     Row,
-    /// Those of blocks of this many rows and columns.
+    /// Values of blocks of rows and columns.
     Blocks {
         /// Rows of a block.
         rows: usize,
@@ -38,16 +38,16 @@ pub enum Sharing {
     },
 }
 
-/// How the scale of a block of a block format is found.
+/// Rule for the scale of a block.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum BlockScale {
     /// By a rule, from the largest magnitude.
     Rule(&'static ScaleRule),
-    /// The one with the least square error, of that of rule `up` and those below it, down to a quarter.
+    /// The scale of least square error, from the scale of `up` down to a quarter.
     LeastError,
 }
 
-/// What values are quantised to.
+/// Target of quantisation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum QuantisationTarget {
     /// A plain format.
@@ -63,7 +63,7 @@ pub enum QuantisationTarget {
     Blocks {
         /// The format.
         format: &'static BlockFormat,
-        /// How scales are found.
+        /// The rule for scales.
         scale: BlockScale,
     },
 }
@@ -81,9 +81,7 @@ impl QuantisationTarget {
     pub fn rule_name(&self) -> Option<&'static str> {
         match self {
             QuantisationTarget::Plain { sharing: Sharing::Unscaled, .. } => None,
-            QuantisationTarget::Plain { rule, .. } => {
-                PLAIN_RULES.iter().find(|(_, known)| known == rule).map(|(name, _)| *name)
-            }
+            QuantisationTarget::Plain { rule, .. } => Some(rule.name()),
             QuantisationTarget::Blocks { scale: BlockScale::Rule(rule), .. } => Some(rule.name),
             QuantisationTarget::Blocks { scale: BlockScale::LeastError, .. } => Some("mse"),
         }
@@ -157,16 +155,17 @@ const ALL: &str = "all";
 
 /// The own name of a rule, or [`ALL`].
 fn rule_named(name: &str) -> Result<&'static str> {
-    let plain = PLAIN_RULES.iter().map(|(known, _)| *known).chain([ALL]).find(|known| *known == name);
+    let plain = PlainRule::ALL.map(PlainRule::name).into_iter().chain([ALL]).find(|known| *known == name);
     plain.or_else(|| find_rule(name).ok().map(|rule| rule.name)).ok_or_else(|| {
-        let known = SCALE_RULES.iter().map(|rule| rule.name).chain(PLAIN_RULES.iter().map(|(known, _)| *known));
+        let known = SCALE_RULES.iter().map(|rule| rule.name).chain(PlainRule::ALL.map(PlainRule::name));
         let near = nearest(name, known, 3).join(", ");
         Error::request(format!("--scale-rule {name}: there is no such rule; the nearest: {near}; or {ALL}"))
     })
 }
 
-/// All combinations of the formats `names`, the rules for scales and who shares one, each where the format has it. Without rules
-/// or sharing: the format's own, `absmax`, one scale for each tensor; formats of 16 bits have none.
+/// All combinations of formats, rules for scales and sharing, each where the format has it.
+///
+/// Without rules or sharing: the format's own rule, `absmax`, one scale for each tensor; formats of 16 bits have no scale.
 ///
 /// # Errors
 /// Unknown names; a rule or a sharing that no format takes.
@@ -217,7 +216,7 @@ fn plain(format: &'static Format, asked: impl Fn(&str) -> bool, per: &[Sharing])
     }
     let own = if format.bits == WIDEST { Sharing::Unscaled } else { Sharing::Tensor };
     let per = if per.is_empty() { vec![own] } else { per.to_vec() };
-    let given: Vec<PlainRule> = PLAIN_RULES.iter().filter(|(name, _)| asked(name)).map(|(_, rule)| *rule).collect();
+    let given: Vec<PlainRule> = PlainRule::ALL.into_iter().filter(|rule| asked(rule.name())).collect();
     let given = if given.is_empty() { vec![PlainRule::Absmax] } else { given };
     let of_sharing = |sharing: &Sharing| {
         let rules = if *sharing == Sharing::Unscaled { vec![PlainRule::Absmax] } else { given.clone() };

@@ -19,22 +19,22 @@ use crate::{
 /// Panels that are worked on before what they gave is added up: memory is bounded by it.
 const TOGETHER: usize = 512;
 
-/// How tensors are quantised.
+/// Settings of quantisation.
 #[derive(Debug, Clone, Copy)]
 pub struct Quantisation<'a> {
     /// To what.
     pub targets: &'a [QuantisationTarget],
     /// Along which axis blocks and rows lie: from 0, or from -1 backwards.
     pub axis: i64,
-    /// How elements are rounded; of stochastic rounding, with how many random bits, each element its own.
+    /// Rounding of the elements; stochastic rounding gives each element random bits of its own.
     pub rounding: Rounding,
     /// Where the random bits come from.
     pub seed: u64,
-    /// What the tensors are multiplied by.
+    /// Rows that multiply the tensors.
     pub activations: Option<&'a Activations>,
 }
 
-/// What became of a tensor under one target.
+/// Losses of a tensor under one target.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TensorLosses {
     pub(super) losses: Losses,
@@ -57,7 +57,7 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// What `work` makes of each panel, in their order.
+    /// Applies `work` to each panel, and `take` to the results in order.
     fn of_each<R: Send>(
         &self,
         work: impl Fn(PanelValues, &Panel) -> Result<R> + Sync,
@@ -79,7 +79,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The random bits of the elements of a panel, for stochastic rounding: a function of the seed and the place alone.
+    /// The random bits of the elements of a panel, by seed and place; `None` unless the rounding is stochastic.
     fn random<'r>(&self, panel: &Panel, random: &'r mut Vec<u64>) -> Option<&'r [u64]> {
         let Rounding::Sr { bits, .. } = self.how.rounding else { return None };
         random.clear();
@@ -129,7 +129,7 @@ impl Quantisation<'_> {
         Ok(())
     }
 
-    /// What becomes of a tensor under each target, in their order.
+    /// The losses of a tensor under each target.
     pub(super) fn tensor(&self, view: RowView) -> Result<Vec<TensorLosses>> {
         let block = self.targets.iter().filter_map(QuantisationTarget::block);
         let block = block.fold((1, 1), |all, own| (common_multiple(all.0, own.0), common_multiple(all.1, own.1)));

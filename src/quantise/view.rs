@@ -26,7 +26,7 @@ pub(super) struct RowView<'a> {
     file: &'a ArrayFile,
     pub(super) array: &'a StreamedArray,
     elements: Elements,
-    /// Rows: one for all indices but that of the axis, in their order.
+    /// Rows: one for all indices but the axis, in their order.
     pub(super) rows: usize,
     /// Values of a row.
     pub(super) columns: usize,
@@ -43,7 +43,7 @@ pub(super) struct RowShape {
 }
 
 impl RowShape {
-    /// Of the tensor `array` along `axis`, which is numbered as for [`RowView::new`].
+    /// The shape of `array` along `axis`, which is numbered as for [`RowView::new`].
     ///
     /// # Errors
     /// An axis that the tensor does not have; elements that are no numbers.
@@ -64,7 +64,7 @@ impl RowShape {
     }
 }
 
-/// How the bytes of elements become values.
+/// Conversion of the bytes of elements to values.
 enum Elements {
     Single,
     Double,
@@ -86,7 +86,7 @@ impl<'a> RowView<'a> {
         Ok(RowView { file, elements: elements(array)?, array, rows, columns, inner })
     }
 
-    /// Panels that make up the tensor, of whole blocks of `block` rows and columns (but at the ends of rows and of the tensor).
+    /// Panels of the tensor, in whole blocks of rows and columns but at the ends of rows and of the tensor.
     pub(super) fn panels(&self, block: (usize, usize)) -> Vec<Panel> {
         let mut panels = Vec::new();
         if self.rows == 0 || self.columns == 0 {

@@ -146,7 +146,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     outcome.map(drop)
 }
 
-/// The named devices, each once, or the default device: this processor only where it has instructions for all schemes.
+/// The named devices, each once, or the default one: this processor only if it can run all schemes.
 fn opened(arguments: &Arguments, schemes: &[Scheme], like: Option<&Instruction>) -> Result<Vec<Box<dyn Device>>> {
     let mut names = distinct(arguments.devices.iter().cloned());
     if names.is_empty() {

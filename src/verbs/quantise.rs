@@ -75,7 +75,7 @@ impl Verb for Arguments {
     }
 }
 
-/// Quantises the tensors, and reports. A file that fails in the middle leaves the report on the tensors before.
+/// Quantises the tensors, and reports; a file that fails leaves the report on the tensors before it.
 ///
 /// # Errors
 /// A request or a file that is wrong, before work starts; a file that cannot be read to its end.
