@@ -68,7 +68,6 @@ pub fn counts(operator: &Operator, tally: &LineTally) -> Table {
     Table::of(operator.describe(), [row])
 }
 
-/// The result of a check, in a sentence.
 pub(crate) fn answer(operator: &Operator, tally: &LineTally) -> String {
     let (operation, lines) = (operator.briefly(), counted(tally.lines, "line"));
     let first = tally.differences.first().map_or(String::new(), |first| format!("; the first is line {}", first.line));

@@ -27,14 +27,11 @@ pub struct LineDifference {
     pub computed: Outcome,
 }
 
-/// Result of some lines.
 #[derive(Debug, Default)]
 pub(super) struct CheckedLines {
     /// Lines, empty ones included.
     pub(super) lines: u64,
-    /// Compared lines.
     pub(super) compared: u64,
-    /// Lines that differ.
     pub(super) differing: u64,
     /// The first of those; lines are counted from the start of the piece.
     pub(super) differences: Vec<LineDifference>,
@@ -42,12 +39,10 @@ pub(super) struct CheckedLines {
     pub(super) fault: Option<String>,
 }
 
-/// Compares lines with an operator.
 pub(super) struct Comparison<'a> {
     operator: &'a Operator,
     /// Compare NaNs, and integers of invalid conversions, exactly.
     strict: bool,
-    /// Number of differences that are kept.
     limit: usize,
     /// The operands' count, then result and flags.
     fields: usize,

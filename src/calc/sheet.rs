@@ -148,7 +148,6 @@ impl<'a> Sheet<'a> {
         }
     }
 
-    /// A result as a code, and its value.
     fn result(&self, code: u64) -> (String, String) {
         match self.operator.answer() {
             CodeMeaning::Code(to) => (to.hex(code), to.decode(code).decimal()),

@@ -32,7 +32,6 @@ impl ExactMatrix {
         exact
     }
 
-    /// Gives the entries these finite values, exactly.
     pub(super) fn assign(&mut self, values: &[f64]) {
         self.exponent = values.iter().filter_map(|&v| odd(v)).map(|(_, exponent)| exponent).min().unwrap_or(0);
         for (entry, &value) in self.entries.iter_mut().zip(values) {

@@ -98,10 +98,6 @@ impl Group {
         Group { shape, streams, scaling, lows, references, places }
     }
 
-    /// Adds a link to every chain.
-    ///
-    /// # Errors
-    /// Those of the device.
     pub(super) fn advance(&mut self, device: &mut dyn Device) -> Result<()> {
         let drawn = self.streams.take(self.shape.k * self.shape.k);
         let mut operands = Operands::new(self.shape.draw, &drawn, (self.shape.k * self.shape.k, self.shape.k));
@@ -168,7 +164,6 @@ impl<'a> Operands<'a> {
     }
 }
 
-/// The errors of a finite chain.
 struct Errors {
     plain: Option<f64>,
     exact: f64,

@@ -60,9 +60,6 @@ impl Low {
     /// Adds a link to all chains at once: executes D = A*B with `b`, `[chain][k][k]`, and rounds D to the format of A.
     ///
     /// Once every chain has overflowed, nothing is computed.
-    ///
-    /// # Errors
-    /// Those of the device, which also fails if it answers short.
     pub(super) fn advance(&mut self, device: &mut dyn Device, b: &ChainOperand) -> Result<()> {
         if self.overflow.iter().all(|chain| chain.happened) {
             return Ok(());

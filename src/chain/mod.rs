@@ -43,7 +43,6 @@ use crate::{
 /// Greatest length of a chain, in links.
 pub const MAX_LENGTH: usize = 10_000;
 
-/// Chains of the first batch.
 const FIRST: u64 = 1;
 
 /// Greatest number of chains.

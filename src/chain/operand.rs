@@ -64,7 +64,6 @@ pub(super) struct EntryFormat {
 }
 
 impl EntryFormat {
-    /// Entry into `format`.
     pub(super) fn new(format: &'static Format) -> Self {
         let limit = |negative| {
             let largest = format.largest(negative);

@@ -78,14 +78,12 @@ impl ReferenceChains {
         });
     }
 
-    /// The chains in order.
     pub(super) fn chains(&self) -> &[ReferenceChain] {
         &self.chains
     }
 }
 
 impl ReferenceChain {
-    /// Entry `index` of the plain chain.
     pub(super) fn plain(&self, index: usize) -> f64 {
         match &self.plain {
             Matrix::F32(d) => d[index].into(),
@@ -94,7 +92,6 @@ impl ReferenceChain {
         }
     }
 
-    /// Entry `index` of the exact chain.
     pub(super) fn exact(&self, index: usize) -> ScaledEntry {
         self.exact.parts(index)
     }

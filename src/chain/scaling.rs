@@ -35,9 +35,7 @@ impl Scaling {
 /// Entry of a matrix into an operand format.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Entry {
-    /// The format of its elements.
     pub(super) format: &'static Format,
-    /// Its scales.
     scales: EntryScales,
     /// True for B, where k runs down the matrix.
     down: bool,
@@ -50,16 +48,13 @@ enum EntryScales {
     Blocks(&'static BlockFormat),
 }
 
-/// A matrix in its operand format.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Entered {
-    /// The codes of its elements.
     pub(super) codes: Vec<u64>,
     /// The codes of the scales of its blocks, as an instruction takes them.
     pub(super) scales: Vec<u64>,
     /// Factor of the results.
     pub(super) factor: f64,
-    /// The values, scales and all.
     pub(super) values: Vec<f64>,
 }
 

@@ -148,7 +148,6 @@ fn answer(rows: &[CurveRow], devices: &[impl Display]) -> Option<String> {
     })
 }
 
-/// A row for each curve and length.
 fn points<'a>(device: Option<&'a str>, curves: &'a [Curve]) -> impl Iterator<Item = PointRow> + 'a {
     let row = move |curve: &Curve, point: &Point| PointRow {
         instruction: curve.instruction.name.clone(),

@@ -200,7 +200,6 @@ fn a_device_that_answers_short_is_a_device_error() {
 
 #[test]
 fn the_chains_until_a_device_fails_are_kept() {
-    /// A device that fails after some links.
     struct Failing(Host, usize);
     impl Device for Failing {
         fn identity(&self) -> &Identity {

@@ -58,7 +58,6 @@ impl BlockConversion {
         (self.scales(&blocks), self.elements(&blocks, sources))
     }
 
-    /// The tables of scales and elements.
     pub(crate) fn tables(&self, scales: Vec<ScaleRow>, elements: Vec<ElementRow>) -> [Table; 2] {
         let Quantizer { format, rule, rounding, .. } = self.quantizer;
         let (scale, length, element) = (format.scale, format.length, format.element.format);
@@ -68,7 +67,6 @@ impl BlockConversion {
         ]
     }
 
-    /// The result in a sentence.
     pub(crate) fn answer(&self, scales: &[ScaleRow], elements: &[ElementRow]) -> String {
         let exact = elements.iter().filter(|row| row.error == Some(0.0)).count();
         let errors = elements.iter().filter_map(|row| row.error.map(f64::abs));

@@ -25,10 +25,6 @@ pub(crate) enum FormatDecoder {
 }
 
 impl FormatEncoder {
-    /// Encoder to a format.
-    ///
-    /// # Errors
-    /// A format of more than 16 bits.
     pub(crate) fn new(format: &Format, rounding: Rounding, overflow: Overflow) -> Result<FormatEncoder> {
         Ok(match format.bits {
             ..=8 => FormatEncoder::Narrow(Encoder::new(format, rounding, overflow)?),
@@ -45,9 +41,6 @@ impl FormatEncoder {
     }
 
     /// Writes the codes of `values`, and returns how many have none; `random` has a word of random bits for each value.
-    ///
-    /// # Errors
-    /// Random bits for a rounding that takes none.
     pub(crate) fn encode(&self, values: &[f32], random: Option<&[u64]>, bytes: &mut [u8]) -> Result<usize> {
         match self {
             FormatEncoder::Narrow(encoder) => match random {
@@ -59,7 +52,9 @@ impl FormatEncoder {
                 for (at, (values, bytes)) in values.chunks(AT_ONCE).zip(bytes.chunks_mut(2 * AT_ONCE)).enumerate() {
                     let codes = &mut codes[..values.len()];
                     missing += match random {
-                        Some(random) => encoder.encode_randomly(values, &random[at * AT_ONCE..][..values.len()], codes)?,
+                        Some(random) => {
+                            encoder.encode_randomly(values, &random[at * AT_ONCE..][..values.len()], codes)?
+                        }
                         None => encoder.encode(values, codes),
                     };
                     bytes.as_chunks_mut().0.iter_mut().zip(codes).for_each(|(place, code)| *place = code.to_le_bytes());
@@ -71,10 +66,6 @@ impl FormatEncoder {
 }
 
 impl FormatDecoder {
-    /// Decoder of a format.
-    ///
-    /// # Errors
-    /// A format of more than 16 bits.
     pub(crate) fn new(format: &Format) -> Result<FormatDecoder> {
         Ok(match format.bits {
             ..=8 => FormatDecoder::Narrow(Decoder::new(format)?),
@@ -82,7 +73,6 @@ impl FormatDecoder {
         })
     }
 
-    /// Writes the values of the codes in `bytes`.
     pub(crate) fn decode(&self, bytes: &[u8], values: &mut [f32]) {
         match self {
             FormatDecoder::Narrow(decoder) => decoder.decode(bytes, values),

@@ -16,7 +16,6 @@ use crate::{
 
 /// As many values as the vectorised conversion to blocks must have to make up for its preparation.
 const WORTH_IT: usize = 1 << 13;
-/// The bits of infinity.
 const INFINITY: u32 = 0x7f80_0000;
 /// The NaN of binary32 that results are.
 const NAN: u32 = 0x7fc0_0000;
@@ -25,7 +24,6 @@ const NAN: u32 = 0x7fc0_0000;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Missing {
     count: usize,
-    /// The place of the first.
     first: Option<usize>,
 }
 
@@ -41,10 +39,6 @@ impl Missing {
         self.first.get_or_insert(at);
     }
 
-    /// Refuses them, if there are any.
-    ///
-    /// # Errors
-    /// The number of values without a code among `count`, and the place of the first.
     pub(super) fn refused(&self, count: usize, format: &Format) -> Result<()> {
         match self.first {
             Some(first) => Err(Error::request(format!(
@@ -81,9 +75,6 @@ enum Way {
 
 impl ScalarConverter {
     /// For a tensor of `count` values.
-    ///
-    /// # Errors
-    /// None that a format of this program has.
     pub(super) fn new(
         from: TensorKind,
         count: usize,
@@ -117,9 +108,6 @@ impl ScalarConverter {
     }
 
     /// Writes the codes of the values of `source` at `range`, with a word of random bits each for stochastic rounding.
-    ///
-    /// # Errors
-    /// Random bits for a rounding that takes none.
     pub(super) fn encode(
         &self,
         source: &Tensor,

@@ -46,12 +46,10 @@ pub(super) struct Comparison {
 }
 
 impl Comparison {
-    /// Comparison of tensors of these kinds.
     pub(super) fn new(from: TensorKind, to: TensorKind) -> Comparison {
         Comparison { x: ValueReader::new(from), y: ValueReader::new(to), largest: largest(to) }
     }
 
-    /// The differences of the elements at `range`.
     pub(super) fn of(&self, source: &Tensor, result: &Tensor, range: Range<usize>) -> Deviations {
         let Comparison { x, y, largest, .. } = self;
         let (mut lanes, mut runs) = (Lanes::default(), Vec::new());
@@ -137,7 +135,6 @@ impl Deviations {
         self.squared_value += lanes.squared_values.iter().sum::<f64>();
     }
 
-    /// The differences of both parts.
     pub(super) fn plus(&self, other: &Deviations) -> Deviations {
         Deviations {
             values: self.values + other.values,
@@ -167,7 +164,6 @@ impl Deviations {
 /// Values that are compared at a time.
 const LANES: usize = 8;
 
-/// Counts and sums, lane by lane.
 #[derive(Clone, Copy, Default)]
 struct Lanes {
     /// Values that are unchanged, too large, rounded to zero, NaN, and finite.
@@ -221,7 +217,6 @@ impl Run {
     }
 }
 
-/// Whether all values are finite.
 fn are_finite(values: &[f32]) -> bool {
     let mut largest = [0];
     largest_magnitudes(values, values.len().max(1), &mut largest);
@@ -353,7 +348,6 @@ mod tests {
         isa::Codes,
     };
 
-    /// The differences after a conversion of codes.
     fn deviations(from: &str, codes: &[u64], to: &str) -> Deviations {
         let from = find(from).unwrap();
         let target = ConversionTarget::Scalar {

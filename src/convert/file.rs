@@ -147,9 +147,6 @@ impl FileConversion {
     }
 
     /// The content of the arrays; a file of this program states it.
-    ///
-    /// # Errors
-    /// Blocks of another format than the file says, or that lie in it otherwise.
     fn layout(&self, arrays: &NamedArrays) -> Result<FileContent> {
         let written = arrays.metadata().get("tcnum.format").and_then(|name| block::find(name));
         let layout = match (self.from, written) {
@@ -173,7 +170,6 @@ impl FileConversion {
         Ok(layout)
     }
 
-    /// The names of the tensors to convert.
     fn chosen(&self, from: FileContent, arrays: &NamedArrays) -> Result<Vec<String>> {
         let is_part = |name: &str| {
             ["_scale", "_tensor_scale"]
@@ -252,12 +248,10 @@ impl FileConversion {
         }
     }
 
-    /// The table of the converted arrays.
     pub(crate) fn table(&self, rows: Vec<ArrayRow>) -> Table {
         Table::of(format!("To {}", self.to.name()), rows)
     }
 
-    /// The result in a sentence.
     pub(crate) fn answer(&self, rows: &[ArrayRow]) -> String {
         let sum = |of: fn(&ArrayRow) -> u64| rows.iter().map(of).sum::<u64>();
         let number = |count: u64| grouped(i64::try_from(count).unwrap_or(i64::MAX));
@@ -279,9 +273,6 @@ fn unchanged<'a>(arrays: &NamedArrays<'a>) -> BTreeSet<&'a str> {
 }
 
 /// The arrays that are not converted: neither chosen nor parts of blocks.
-///
-/// # Errors
-/// A truncated array.
 fn kept<'a>(arrays: &NamedArrays<'a>, from: FileContent, chosen: &[String]) -> Result<Vec<&'a StreamedArray>> {
     let before = unchanged(arrays);
     let chosen: BTreeSet<&str> = chosen.iter().map(String::as_str).collect();
@@ -295,7 +286,6 @@ fn kept<'a>(arrays: &NamedArrays<'a>, from: FileContent, chosen: &[String]) -> R
     Ok(kept)
 }
 
-/// The plan of an array that is kept.
 fn planned(array: &StreamedArray) -> NewArray {
     NewArray { name: array.name.clone(), shape: array.shape.clone(), kind: array.kind, bytes: array.data.1 }
 }

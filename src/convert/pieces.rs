@@ -27,7 +27,6 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    /// The places of its parts in it.
     pub(super) fn parts(&self) -> impl Iterator<Item = Range<usize>> {
         let (count, part) = (self.count, self.part);
         (0..count).step_by(part).map(move |start| start..count.min(start + part))
@@ -54,9 +53,6 @@ pub(super) fn pieces(count: usize, row: usize, block: usize) -> impl Iterator<It
 }
 
 /// Applies `work` to each piece, by all threads with reused memory, and `take` to the results in order.
-///
-/// # Errors
-/// The first error of a piece; a signal.
 pub(super) fn of_each<R: Send>(
     mut pieces: impl Iterator<Item = Piece>,
     work: impl Fn(&Piece, &mut Vec<u8>) -> Result<R> + Sync,

@@ -17,17 +17,14 @@ pub(super) struct NamedArrays<'a> {
     pub(super) arrays: BTreeMap<&'a str, &'a StreamedArray>,
 }
 
-/// A tensor of a file.
 pub(super) struct SourceTensor<'a> {
     file: &'a ArrayFile,
     pub(super) name: &'a str,
-    /// Its extents.
     pub(super) shape: Vec<usize>,
     array: &'a StreamedArray,
     codes: SourceCodes<'a>,
 }
 
-/// Content of the elements of a tensor.
 enum SourceCodes<'a> {
     /// Codes of a format.
     Scalar(&'static Format),
@@ -49,17 +46,11 @@ impl<'a> NamedArrays<'a> {
     }
 
     /// The bytes of an array from its byte `first` on.
-    ///
-    /// # Errors
-    /// A file that cannot be read.
     pub(super) fn read(&self, array: &StreamedArray, first: u64, bytes: &mut [u8]) -> Result<()> {
         self.file.read_bytes(array, first, bytes)
     }
 
     /// The tensor of this name, one of the file's.
-    ///
-    /// # Errors
-    /// Codes that the format does not have, parts of blocks that are missing or do not fit, truncated data.
     pub(super) fn tensor(&self, from: FileContent, name: &str) -> Result<SourceTensor<'a>> {
         let array = self.get(name).expect("names were looked up");
         let tensor = match from {
@@ -179,7 +170,6 @@ pub(super) fn whole(array: &StreamedArray) -> Result<()> {
 }
 
 impl SourceTensor<'_> {
-    /// Number of elements.
     pub(super) fn len(&self) -> usize {
         self.shape.iter().product()
     }
@@ -204,7 +194,6 @@ impl SourceTensor<'_> {
         }
     }
 
-    /// The name of its format.
     pub(super) fn format_name(&self) -> &'static str {
         match self.codes {
             SourceCodes::Scalar(format) => format.name,
@@ -213,9 +202,6 @@ impl SourceTensor<'_> {
     }
 
     /// A piece of it, in `memory` that was another's ([`Tensor::into_memory`]).
-    ///
-    /// # Errors
-    /// A file that cannot be read; a code wider than its format, with its place.
     pub(super) fn read(&self, piece: &Piece, memory: &mut Vec<u8>) -> Result<Tensor> {
         let mut memory = std::mem::take(memory);
         let mut codes = |array: &StreamedArray, format: &Format, first: usize, count: usize| -> Result<Codes> {

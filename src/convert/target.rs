@@ -66,9 +66,6 @@ impl<'a> TargetTensor<'a> {
     }
 
     /// Converts `source` and writes it; `done` gets numbers of converted values.
-    ///
-    /// # Errors
-    /// Codes that are not of the source's format; a value without a code; files that cannot be read or written; a signal.
     pub(super) fn convert(
         &self,
         source: &SourceTensor,
@@ -155,7 +152,6 @@ fn packed(format: &BlockFormat) -> bool {
     format.element.format.bits == 4
 }
 
-/// The random bits of stochastic rounding.
 #[derive(Debug, Clone, Copy)]
 struct RandomBits {
     seed: u64,

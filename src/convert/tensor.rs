@@ -64,7 +64,6 @@ impl Tensor {
         }
     }
 
-    /// The memory that its codes take.
     pub(super) fn into_memory(self) -> Vec<u8> {
         match self {
             Tensor::Scalar(_, codes) => codes.into_bytes(),
@@ -156,7 +155,6 @@ impl ConversionTarget {
         }
     }
 
-    /// Rounding of the elements.
     pub(super) fn rounding(&self) -> Rounding {
         match self {
             ConversionTarget::Scalar { rounding, .. } => *rounding,

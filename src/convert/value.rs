@@ -74,7 +74,6 @@ pub struct Converted {
     pub error_ulps: Option<f64>,
 }
 
-/// Outcome for a value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fate {
     Exact,
@@ -139,7 +138,6 @@ impl ValueConversion {
         Converted { code, direction, error_ulps }
     }
 
-    /// The table of the converted values.
     pub(crate) fn table(&self, rows: Vec<ConversionRow>) -> Table {
         Table::of(format!("To {}, {}, overflow: {}", self.to, self.rounding.name(), self.overflow.name()), rows)
     }
@@ -217,7 +215,6 @@ impl ValueConversion {
         }
     }
 
-    /// A value that was converted.
     pub(crate) fn row(&self, source: &ValueRead) -> ConversionRow {
         let converted = self.convert(&source.value);
         let given = self.from.zip(source.code);

@@ -50,7 +50,6 @@ enum By {
 }
 
 impl ValueReader {
-    /// For tensors of this kind.
     pub(super) fn new(kind: TensorKind) -> ValueReader {
         let by = match kind {
             TensorKind::Scalar(format) => match format.name {

@@ -157,15 +157,9 @@ pub fn converged(points: &[Point], warps: u32) -> Option<Point> {
 
 /// The error for a device that has no cost.
 pub fn without(name: &DeviceName) -> Error {
-    Error::unavailable(format!(
-        "{name} has no cost, since it executes no instructions; give a GPU, --device cuda:0"
-    ))
+    Error::unavailable(format!("{name} has no cost, since it executes no instructions; give a GPU, --device cuda:0"))
 }
 
-/// The meters of a device.
-///
-/// # Errors
-/// A request error: the device has no cost.
 fn meters(device: &mut dyn Device) -> Result<&mut dyn Meters> {
     let name = device.identity().name.clone();
     device.meters().ok_or_else(|| without(&name))
@@ -240,7 +234,6 @@ fn conversion(meters: &mut dyn Meters, form: &'static Form, values: TimedOperand
     Ok(Some(ScalarCost { form, latency, points, machine: machine(meter.ways()) }))
 }
 
-/// Measurements of one multiprocessor.
 struct MeterReadings {
     points: Vec<Point>,
     latency: Option<f64>,
@@ -271,7 +264,6 @@ fn measured(meter: &mut dyn Meter, values: TimedOperands) -> Result<MeterReading
     Ok(MeterReadings { points, latency, waited })
 }
 
-/// Adds the cost of one instruction.
 fn measure(
     device: &mut dyn Device,
     instruction: &Instruction,

@@ -6,7 +6,6 @@ use std::sync::LazyLock;
 
 use crate::isa::Instruction;
 
-/// A row of the table.
 struct Peak {
     target: &'static str,
     operands: &'static str,

@@ -94,7 +94,6 @@ fn of_shape(scheme: &Scheme, sum: &Sum, like: &Instruction) -> Result<Instructio
     })
 }
 
-/// The first instruction that the device has.
 fn first(scheme: &Scheme, sum: &Sum, device: &mut dyn Device) -> Result<Instruction> {
     let rank = |i: &Instruction| FAMILIES.iter().position(|family| *family == i.family()).unwrap_or(FAMILIES.len());
     let mut candidates: Vec<&Instruction> = isa::all().iter().filter(|i| computes(scheme, sum, i)).collect();

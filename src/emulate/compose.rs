@@ -13,9 +13,6 @@ use crate::{
 /// The product of a scheme in f32 (integers: s32), from parts of A and B, with one instruction for each sum.
 ///
 /// With it the seconds of the sums, where the device computes all elements at once.
-///
-/// # Errors
-/// Those of [`gemm::compute`].
 pub(super) fn composed(
     scheme: &Scheme,
     instructions: &[Instruction],

@@ -12,16 +12,13 @@ use crate::{
     format::{self, Format, Rounding},
 };
 
-/// The schemes that are shipped: names and texts.
 const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/schemes.rs"));
-/// The most parts of an operand.
 const MOST_PARTS: usize = 16;
 /// The largest shift of a part.
 const LARGEST_SHIFT: i32 = 100;
 /// The most bits of integers: numbers of f32.
 const MOST_BITS: u32 = 24;
 
-/// The keys of a scheme.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SchemeKeys {
@@ -221,7 +218,6 @@ fn of_keys(keys: SchemeKeys, name: &str) -> Checked<Scheme> {
     }
 }
 
-/// Whether the unit multiplies integers.
 fn integers(a: &Split, b: &Split) -> bool {
     a.format(0).is_integer() && b.format(0).is_integer()
 }

@@ -26,7 +26,6 @@ impl Integers {
         self.exact == self.held && self.wrapped == self.beyond
     }
 
-    /// The counts of both.
     pub(crate) fn with(self, other: Integers) -> Integers {
         Integers {
             held: self.held + other.held,

@@ -14,7 +14,6 @@ const COUNTED_BITS: u32 = 16;
 /// Largest shift. Numbers of f32 times this power of two, or over it, are numbers of f32 but at the ends of the range.
 const LARGEST_SHIFT: i32 = 100;
 
-/// Splits lines.
 pub(super) enum LineSplitter {
     /// Each part of what those before leave, in f32.
     Parts(Vec<(Coder, f32)>),

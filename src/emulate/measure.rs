@@ -128,7 +128,6 @@ fn against(values: &[f32], columns: usize, references: &References, yardstick: Y
     }
 }
 
-/// The number of the binade of an error.
 fn binade(error: f64) -> usize {
     // The exponent of a number of f64, whose subnormal numbers are below the first binade.
     let exponent = (error.to_bits() >> 52) as i32 - 1023;

@@ -236,7 +236,6 @@ fn terms(scheme: &Scheme, shape: Shape, rows: usize) -> u64 {
 }
 
 impl EmulateRequest {
-    /// The terms of all products.
     fn terms(&self, devices: &[Box<dyn Device>]) -> u64 {
         let of_scheme = |(scheme, units): (&Scheme, &Vec<Option<Unit>>)| {
             let own = self

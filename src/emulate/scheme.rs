@@ -171,12 +171,10 @@ impl Slices {
 }
 
 impl Digits {
-    /// Number of digits.
     pub(super) fn count(&self) -> usize {
         (self.bits / self.digit) as usize
     }
 
-    /// The format of a digit.
     fn format(&self, digit: usize) -> &'static Format {
         let sign = if self.signed && digit + 1 == self.count() { 's' } else { 'u' };
         format::find(&format!("{sign}{}", self.digit)).expect("digits have 4 or 8 bits")

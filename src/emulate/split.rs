@@ -8,10 +8,8 @@ use crate::{
     isa::Codes,
 };
 
-/// A matrix in parts.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Parts {
-    /// The parts, in the scheme's order.
     pub(super) matrices: Vec<Matrix>,
     /// For each row of A (column of B) the exponent of its units; zeros unless the parts are slices.
     pub(super) exponents: Vec<i32>,

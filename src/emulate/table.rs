@@ -141,7 +141,6 @@ fn product(request: &EmulateRequest, devices: &[Box<dyn Device>], own: &Emulatio
     })
 }
 
-/// A row for each product in f32.
 fn emulations(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulation]) -> Vec<EmulationRow> {
     let half = |own: &Emulation| {
         let same = |other: &&Emulation| {
@@ -215,7 +214,6 @@ fn errors(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulati
     rows
 }
 
-/// A row for each product of integers.
 fn integers(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulation]) -> Vec<IntegerEmulationRow> {
     let row = |own: &Emulation| {
         let EmulationResult::Integers(counts) = &own.outcome else { return None };
@@ -273,7 +271,8 @@ pub fn answer(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emu
     let mut sentences = Vec::new();
     if let (Some(errors), Some((.., plain))) = (span(done, error, named), least) {
         let plain = three_digits(plain.mred);
-        sentences.push(format!("On {on} the mean relative error to the exact product is {errors}; plain f32 has {plain}."));
+        sentences
+            .push(format!("On {on} the mean relative error to the exact product is {errors}; plain f32 has {plain}."));
     }
     let integers = done.iter().filter_map(|own| match own.outcome {
         EmulationResult::Integers(counts) => Some(counts),

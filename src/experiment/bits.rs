@@ -31,7 +31,6 @@ pub struct BitTable {
 }
 
 impl BitTable {
-    /// A defect that the types admit.
     pub(super) fn defect(&self) -> Option<String> {
         match bits::check(&self.instruction) {
             Err(error) => Some(format!("[bits]: {error}")),

@@ -92,13 +92,11 @@ impl CostTable {
         both.then(|| "[cost]: a cell needs an instruction or a load, and not both".into())
     }
 
-    /// The instructions.
     pub(super) fn instructions(&self) -> impl Iterator<Item = &Instruction> {
         self.cells.iter().filter_map(|cell| cell.instruction.as_ref())
     }
 }
 
-/// Measurements of a cell.
 struct CellCost {
     points: Vec<Point>,
     latency: Option<f64>,
@@ -148,7 +146,6 @@ impl CostCell {
     }
 }
 
-/// Measures on every device, and adds the table.
 pub(super) fn run(plan: &CostTable, run: &mut ExperimentRun) -> Result<()> {
     let ExperimentRun { experiment, devices, report, score, progress, .. } = run;
     let mut rows = Vec::new();

@@ -202,17 +202,14 @@ pub struct Finding {
 }
 
 impl ProfileTable {
-    /// A defect that the types admit.
     fn defect(&self) -> Option<String> {
         let most = probe::MAX_SAMPLES;
         let fits = (2..=most).contains(&self.samples) && self.published_samples > 0 && !self.cells.is_empty();
-        (!fits)
-            .then(|| format!("[profile] needs 2 to {most} samples, one published sample and one cell at least"))
+        (!fits).then(|| format!("[profile] needs 2 to {most} samples, one published sample and one cell at least"))
     }
 }
 
 impl ChainFigure {
-    /// A defect that the types admit.
     fn defect(&self) -> Option<String> {
         let (chains, length) = (chain::MAX_CHAINS, chain::MAX_LENGTH);
         let fits = (1..=chains).contains(&self.chains) && (1..=length).contains(&self.length);
@@ -222,7 +219,6 @@ impl ChainFigure {
 }
 
 impl ProductFigure {
-    /// A defect that the types admit.
     fn defect(&self) -> Option<String> {
         let empty = self.k.is_empty() || self.lines.is_empty() && self.accumulators.is_none();
         let wrong = self.k.iter().find_map(|k| checked_shape((self.rows, self.columns, *k)).err());
@@ -292,7 +288,6 @@ impl Experiment {
         probed.chain(chained).chain(self.bits.iter().map(|bits| &bits.instruction)).chain(timed)
     }
 
-    /// A defect that the types admit.
     fn defect(&self) -> Option<String> {
         let parts = [self.profile.is_some(), self.chain.is_some(), self.products.is_some(), self.splitting.is_some()];
         let others = [self.integers.is_some(), self.bits.is_some(), self.cost.is_some(), self.formats.is_some()];

@@ -127,7 +127,6 @@ impl Selector {
 }
 
 impl Condition {
-    /// The instructions that it names.
     pub(super) fn instructions(&self) -> Vec<&String> {
         match self {
             Condition::Above { upper, lower, .. } => lower.iter().chain([upper]).collect(),
@@ -299,7 +298,6 @@ fn error(point: &Point) -> Option<f64> {
     point.against_plain.mean()
 }
 
-/// Four significant digits.
 fn digits(value: f64) -> String {
     if value == 0.0 || (0.1..1000.0).contains(&value) { format!("{value:.3}") } else { format!("{value:.3e}") }
 }

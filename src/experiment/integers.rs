@@ -73,7 +73,6 @@ crate::rows! {
 }
 
 impl IntegerTable {
-    /// A defect that the types admit.
     pub(super) fn defect(&self) -> Option<String> {
         let wrong = |what: String| Some(format!("[integers]: {what}"));
         if let Some(scheme) = self.cells.iter().flat_map(|cell| &cell.schemes).find(|scheme| !scheme.is_integer()) {

@@ -62,7 +62,9 @@ pub(super) fn load<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     let names = || SHARED_LOADS.iter().map(|load| load.name).collect::<Vec<_>>().join("; ");
     let load = |name: &str| SHARED_LOADS.iter().find(|load| load.name == name).copied();
     value(deserializer, |name| {
-        load(name).map(Some).ok_or_else(|| format!("'{name}' is not a load that is timed; expected one of: {}", names()))
+        load(name)
+            .map(Some)
+            .ok_or_else(|| format!("'{name}' is not a load that is timed; expected one of: {}", names()))
     })
 }
 

@@ -12,13 +12,11 @@ use crate::{
     isa::{Codes, Instruction, Tiles},
 };
 
-/// A computed product.
 pub(super) struct Computed {
     /// A, B and their scales; a sparse A with its zeros.
     pub(super) factors: Factors,
     /// The schedule of the product; for a sparse instruction, of the dense one of its shape.
     pub(super) schedule: Schedule,
-    /// The product.
     pub(super) d: Matrix,
 }
 
@@ -27,15 +25,11 @@ pub(super) fn makes_products(i: &Instruction) -> bool {
     has_known_scales(i) && !(i.is_sparse() && i.scale.is_some()) && Schedule::new(dense(i)).is_ok()
 }
 
-/// The same instruction with a dense A.
 fn dense(i: &Instruction) -> Instruction {
     Instruction { sparse: None, ..i.clone() }
 }
 
 /// The product of drawn operands with k terms.
-///
-/// # Errors
-/// Those of the device.
 pub(super) fn product(
     device: &mut dyn Device,
     i: &Instruction,

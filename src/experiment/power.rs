@@ -19,9 +19,6 @@ pub(super) struct CellPower {
 }
 
 /// The power of each cell, by the models that are shipped.
-///
-/// # Errors
-/// A signal that ends the work.
 pub(super) fn of_cells(
     experiment: &Experiment,
     plan: &ProfileTable,

@@ -48,7 +48,6 @@ pub(super) fn run(figure: &ProductFigure, run: &mut ExperimentRun) -> Result<()>
     outcome
 }
 
-/// The lines of a device.
 fn lines(figure: &ProductFigure, device: &mut dyn Device) -> Result<Vec<ProductLine>> {
     let mut lines = Vec::new();
     for line in &figure.lines {

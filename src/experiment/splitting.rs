@@ -161,7 +161,6 @@ crate::rows! {
 }
 
 impl SplittingFigure {
-    /// A defect that the types admit.
     pub(super) fn defect(&self) -> Option<String> {
         let [rows, columns] = self.elements;
         let wrong = |what: String| Some(format!("[splitting]: {what}"));
@@ -286,7 +285,6 @@ fn answer(rows: &[SplittingErrorRow]) -> Option<String> {
     Some(format!("The mean relative error to plain f32 is {}.", span(rows, |row| Some(row.mred), named)?))
 }
 
-/// Adds the errors of a product.
 fn take(measured: &mut Vec<SchemeErrors>, own: Emulation) {
     let EmulationResult::Numbers { errors, .. } = own.outcome else { return };
     let [single, _, exact] = errors[..] else { return };

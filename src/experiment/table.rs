@@ -181,7 +181,6 @@ crate::rows! {
     }
 }
 
-/// One published cell, measured on one device.
 pub(super) struct MeasuredCell<'a> {
     pub device: &'a str,
     /// It decides the exit status.
@@ -193,7 +192,6 @@ pub(super) struct MeasuredCell<'a> {
     pub power: CellPower,
 }
 
-/// Notes for the reader.
 pub(super) fn notes(experiment: &Experiment, options: Options) -> Vec<String> {
     let mut notes = vec![format!(
         "{} Source: {} Published figures were measured on {}.",
@@ -212,7 +210,6 @@ pub(super) fn notes(experiment: &Experiment, options: Options) -> Vec<String> {
     notes
 }
 
-/// The table of devices.
 pub(crate) fn devices<'a>(identities: impl Iterator<Item = &'a Identity>) -> Table {
     let row = |identity: &Identity| {
         let details = identity.details.iter().map(|(key, value)| format!("{key} {value}")).collect::<Vec<_>>();
@@ -225,7 +222,6 @@ pub(crate) fn devices<'a>(identities: impl Iterator<Item = &'a Identity>) -> Tab
     Table::of("Devices, on the same inputs", identities.map(row))
 }
 
-/// The table of cells.
 pub(super) fn cells(rows: Vec<CellRow>, published_samples: u64) -> Table {
     let title = format!(
         "Mean absolute errors, published and here (+-: standard error of our mean; +- published: sampling error of a mean \
@@ -235,7 +231,6 @@ pub(super) fn cells(rows: Vec<CellRow>, published_samples: u64) -> Table {
 }
 
 impl MeasuredCell<'_> {
-    /// The row of [`cells`].
     pub(super) fn row(&self, published_samples: u64) -> CellRow {
         let (cell, m, result) = (self.cell, self.measured, &self.outcome.result);
         let (mean, executed) = (m.errors.mean(), &self.outcome.instruction.name);
@@ -294,7 +289,6 @@ pub(super) fn findings(rows: Vec<FindingRow>) -> Option<Table> {
     Table::of("Findings", rows).filled()
 }
 
-/// A row of [`findings`].
 pub(super) fn finding_row((device, counts): (&str, bool), finding: &Finding, found: &FindingResult) -> FindingRow {
     FindingRow {
         claim: finding.claim.clone(),

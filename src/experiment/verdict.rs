@@ -31,7 +31,6 @@ pub enum Verdict {
     Differs,
 }
 
-/// The measurement of one cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Measured {
     /// The errors.
@@ -62,12 +61,10 @@ impl<'de> Deserialize<'de> for Printed {
 }
 
 impl Measured {
-    /// The standard deviation of one error.
     pub(super) fn deviation(&self) -> f64 {
         self.errors.standard_error().unwrap_or(0.0) * (self.errors.count() as f64).sqrt()
     }
 
-    /// The sampling error of a mean of `samples`.
     pub(super) fn sampling_error(&self, samples: u64) -> f64 {
         self.deviation() / (samples as f64).sqrt()
     }
@@ -121,11 +118,7 @@ impl Verdict {
 }
 
 /// Why a cell differs: the reason for accepting that, else the explanation.
-pub(super) fn why(
-    verdict: Option<Verdict>,
-    accepted: &Option<String>,
-    explanation: &Option<String>,
-) -> Option<String> {
+pub(super) fn why(verdict: Option<Verdict>, accepted: &Option<String>, explanation: &Option<String>) -> Option<String> {
     accepted.clone().or_else(|| explanation.clone()).filter(|_| verdict == Some(Verdict::Differs))
 }
 

@@ -2,9 +2,7 @@
 
 use crate::base::vectors::vectorised;
 
-/// Bits of an `f32` below its exponent.
 const BELOW_EXPONENT: u32 = 23;
-/// The bits of infinity.
 const INFINITY: u32 = 0x7f80_0000;
 /// Binades of `f32` magnitudes, by exponent bits: 0 for zero and subnormal numbers, 255 for infinities and NaN.
 pub(super) const BINADES: usize = 256;
@@ -63,7 +61,6 @@ vectorised! {
     }
 }
 
-/// Sums and counts, lane by lane.
 #[derive(Default)]
 struct Lanes {
     cross: [f64; LANES],
@@ -142,7 +139,6 @@ pub(super) struct WorstRun {
     pub(super) ratio: f64,
     /// The place of its first value in the tensor, in the order in which it is read.
     pub(super) at: u64,
-    /// Its largest magnitude.
     pub(super) largest: f32,
 }
 
@@ -167,9 +163,7 @@ impl Histogram {
 pub(super) struct Losses {
     /// Values, NaNs and infinities included.
     pub(super) values: u64,
-    /// Values that are NaN.
     pub(super) nan: u64,
-    /// Values that are infinite.
     pub(super) infinite: u64,
     /// Finite values beyond the largest number times the scale.
     pub(super) saturated: u64,
@@ -187,11 +181,8 @@ pub(super) struct Losses {
     pub(super) noise: f64,
     /// The sum of the values times their errors.
     pub(super) cross: f64,
-    /// The largest error.
     pub(super) max_error: f64,
-    /// Errors by their binade.
     pub(super) errors: Histogram,
-    /// Scales by their binade.
     pub(super) scales: Histogram,
     /// The runs that lost most, in descending order.
     pub(super) worst: Vec<WorstRun>,
@@ -257,7 +248,6 @@ impl Losses {
         other.worst.iter().for_each(|run| self.keep(*run));
     }
 
-    /// Counts the scale of a run.
     pub(super) fn add_scale(&mut self, scale: f32) {
         self.scales.0[binade(scale)] += 1;
     }
@@ -272,7 +262,6 @@ impl Losses {
         (self.signal > 0.0).then(|| decibels(self.noise / self.signal))
     }
 
-    /// The root mean square of the errors.
     pub(super) fn rms_error(&self) -> Option<f64> {
         (self.finite() > 0).then(|| (self.noise / self.finite() as f64).sqrt())
     }
@@ -294,7 +283,6 @@ fn binade(value: f32) -> usize {
 }
 
 vectorised! {
-    /// The binades of the errors.
     fn binades_of_errors(x: &[f32], y: &[f32], found: &mut [u8]) {
         let (x, y) = (&x[..found.len()], &y[..found.len()]);
         for (at, found) in found.iter_mut().enumerate() {

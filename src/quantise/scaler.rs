@@ -46,7 +46,6 @@ impl Rounder {
     }
 }
 
-/// Quantisation of the panels of one tensor.
 pub(super) struct Scaler<'a> {
     rounder: Rounder,
     /// The largest number of the format and the smallest normal one, before the scale.
@@ -85,11 +84,8 @@ pub(super) struct RowGroups {
     pub(super) largest: Vec<u32>,
 }
 
-/// A quantised panel.
 pub(super) struct Quantised {
-    /// The quantised values.
     pub(super) values: Vec<f32>,
-    /// The scale of each run.
     pub(super) scales: Vec<f32>,
     /// The energies of each run.
     pub(super) runs: Vec<RunLosses>,
@@ -97,7 +93,6 @@ pub(super) struct Quantised {
     pub(super) rows: Vec<RowLosses>,
 }
 
-/// Values of a panel.
 #[derive(Clone, Copy)]
 pub(super) struct PanelValues<'a> {
     /// Row by row.
@@ -122,9 +117,6 @@ fn candidate(scale: f32, step: i32) -> f32 {
 
 impl<'a> Scaler<'a> {
     /// For a target other than groups of rows.
-    ///
-    /// # Errors
-    /// A format that slices do not take.
     pub(super) fn new(
         target: &QuantisationTarget,
         quantizer: Option<&'a Quantizer>,
@@ -176,9 +168,6 @@ impl<'a> Scaler<'a> {
     }
 
     /// For a plain format with a scale for each group of rows; scales of the least error are chosen later.
-    ///
-    /// # Errors
-    /// A format that slices do not take.
     pub(super) fn of_rows(
         format: &'static Format,
         rule: PlainRule,
@@ -195,10 +184,6 @@ impl<'a> Scaler<'a> {
         })
     }
 
-    /// Quantises a panel.
-    ///
-    /// # Errors
-    /// Those of the rounding, which no panel of numbers has.
     pub(super) fn quantise(&self, panel: PanelValues) -> Result<Quantised> {
         let per_row = panel.columns.div_ceil(self.length);
         let rows = panel.values.len() / panel.columns.max(1);
@@ -217,9 +202,6 @@ impl<'a> Scaler<'a> {
     }
 
     /// For each candidate of the rule of least error, the sum of the squares of the errors of each row.
-    ///
-    /// # Errors
-    /// Those of [`Scaler::quantise`].
     pub(super) fn noise_of_candidates(&self, panel: PanelValues) -> Result<Vec<Vec<f64>>> {
         let ScaleSource::Rows { groups, scales } = &self.kind else { return Ok(Vec::new()) };
         let per_row = panel.columns.div_ceil(self.length).max(1);
@@ -251,7 +233,6 @@ impl<'a> Scaler<'a> {
         own.chunks(per_row.max(1)).step_by(rows.min(1 << 20)).flatten().copied()
     }
 
-    /// The scales of groups of rows.
     pub(super) fn scales_of_groups(&self) -> &[f32] {
         match &self.kind {
             ScaleSource::Rows { scales, .. } => scales,

@@ -102,7 +102,6 @@ pub(super) fn answer(targets: &[QuantisationTarget], rows: &[QuantisationRow]) -
     Some(format!("{name}{rule} has {error}, at {} bits a value, over {values}.", three_digits(-bits)))
 }
 
-/// The row of a tensor, or of all.
 pub(super) fn row(target: &QuantisationTarget, found: &TensorLosses) -> QuantisationRow {
     let losses = &found.losses;
     let share = |count: u64| (losses.values > 0).then(|| count as f64 / losses.values as f64);

@@ -206,7 +206,6 @@ pub fn targets(names: &[String], rules: &[String], per: &[String]) -> Result<Vec
     }
 }
 
-/// The targets of a plain format.
 fn plain(format: &'static Format, asked: impl Fn(&str) -> bool, per: &[Sharing]) -> Result<Vec<QuantisationTarget>> {
     if format.bits > WIDEST {
         return Err(Error::request(format!(

@@ -41,7 +41,6 @@ pub(super) struct TensorLosses {
     pub(super) product: Option<ProductLosses>,
 }
 
-/// Something to write on.
 #[derive(Default)]
 struct Scratch {
     bytes: Vec<u8>,
@@ -129,7 +128,6 @@ impl Quantisation<'_> {
         Ok(())
     }
 
-    /// The losses of a tensor under each target.
     pub(super) fn tensor(&self, view: RowView) -> Result<Vec<TensorLosses>> {
         let block = self.targets.iter().filter_map(QuantisationTarget::block);
         let block = block.fold((1, 1), |all, own| (common_multiple(all.0, own.0), common_multiple(all.1, own.1)));

@@ -27,7 +27,6 @@ fn values(count: usize, specials: bool) -> Vec<f32> {
     (0..count).map(&mut one).collect()
 }
 
-/// A file with one array of f32.
 fn file(values: &[f32], shape: &[usize]) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.npy");

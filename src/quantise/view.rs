@@ -34,7 +34,6 @@ pub(super) struct RowView<'a> {
     inner: usize,
 }
 
-/// The extents of a tensor along an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RowShape {
     pub(super) rows: usize,
@@ -44,9 +43,6 @@ pub(super) struct RowShape {
 
 impl RowShape {
     /// The shape of `array` along `axis`, which is numbered as for [`RowView::new`].
-    ///
-    /// # Errors
-    /// An axis that the tensor does not have; elements that are no numbers.
     pub(super) fn new(array: &StreamedArray, axis: i64) -> Result<RowShape> {
         elements(array)?;
         let dimensions = array.shape.len().max(1);
@@ -64,7 +60,6 @@ impl RowShape {
     }
 }
 
-/// Conversion of the bytes of elements to values.
 enum Elements {
     Single,
     Double,
@@ -78,9 +73,6 @@ enum Elements {
 
 impl<'a> RowView<'a> {
     /// The tensor `array` along `axis`: from 0, or from -1 backwards. A single number is a row of its own.
-    ///
-    /// # Errors
-    /// An axis that the tensor does not have; elements that are no numbers.
     pub(super) fn new(file: &'a ArrayFile, array: &'a StreamedArray, axis: i64) -> Result<RowView<'a>> {
         let RowShape { rows, columns, inner } = RowShape::new(array, axis)?;
         Ok(RowView { file, elements: elements(array)?, array, rows, columns, inner })
@@ -107,9 +99,6 @@ impl<'a> RowView<'a> {
     }
 
     /// Reads a panel row by row; values of wider formats are rounded to nearest.
-    ///
-    /// # Errors
-    /// A file that cannot be read; a double beyond the range of f32.
     pub(super) fn read(&self, panel: &Panel, bytes: &mut Vec<u8>, values: &mut Vec<f32>) -> Result<()> {
         let (width, wide) = (self.array.width, panel.columns.len());
         values.clear();

@@ -76,9 +76,6 @@ impl Verb for Arguments {
 }
 
 /// The report of `tcnum calc`, and the error that stopped it, if one did after part of the work.
-///
-/// # Errors
-/// An unknown format, operation or rounding; one that the format does not support; no input, or a first line that cannot be read.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let environment = Environment {
         rounding: arguments.rounding.rounding()?,

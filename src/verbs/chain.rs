@@ -99,9 +99,6 @@ impl Verb for Arguments {
 }
 
 /// Runs the chains, and reports.
-///
-/// # Errors
-/// A request error for an unknown or unavailable instruction; the errors of the device.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     report.seed = Some(arguments.seed);
     let mut runners = runners(arguments, report)?;
@@ -132,9 +129,10 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         }
     }
     let names: Vec<String> = runners.iter().map(|runner| runner.device.identity().name.to_string()).collect();
-    let of_each = runners.iter().zip(&names).map(|(runner, name)| {
-        (several.then_some(name.as_str()), &runner.curves[..], &runner.executions[..])
-    });
+    let of_each = runners
+        .iter()
+        .zip(&names)
+        .map(|(runner, name)| (several.then_some(name.as_str()), &runner.curves[..], &runner.executions[..]));
     let (answer, tables) = table::results(of_each, &names);
     report.answer = answer;
     if several && !tables[0].rows.is_empty() {
@@ -196,9 +194,6 @@ fn runners(arguments: &Arguments, report: &mut Report) -> Result<Vec<Runner>> {
 }
 
 /// The chosen instructions, each once.
-///
-/// # Errors
-/// Those of the selection and of [`chainable`].
 fn chosen(selection: &Selection, device: &DeviceName) -> Result<Vec<Instruction>> {
     let nothing = selection.instructions.is_empty() && selection.formats.is_empty() && !selection.all;
     let mut chosen = if nothing {
@@ -211,9 +206,6 @@ fn chosen(selection: &Selection, device: &DeviceName) -> Result<Vec<Instruction>
 }
 
 /// These instructions, each once.
-///
-/// # Errors
-/// An instruction whose results cannot be operands of the next link.
 fn chainable(chosen: Vec<Instruction>) -> Result<Vec<Instruction>> {
     match chosen.iter().find(|instruction| !chain::is_chainable(instruction)) {
         Some(instruction) => Err(Error::request(format!(

@@ -73,9 +73,6 @@ impl Verb for Arguments {
 }
 
 /// Measures, and reports.
-///
-/// # Errors
-/// A device without cost; an instruction that it lacks; those of the device.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let progress = Progress::new(&arguments.destination);
     let name = arguments.selection.device(DEFAULT_FORMATS, arguments.device.as_ref());
@@ -108,7 +105,9 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let outcome = cost::run(device.as_mut(), &request, &mut done, &mut |stage| progress.at(stage));
     let missing = request.conversions.len() - done.conversions.len();
     if outcome.is_ok() && missing > 0 {
-        report.notes.push(format!("Conversions left out: {missing}. The device lacks them, or executes them as moves."));
+        report
+            .notes
+            .push(format!("Conversions left out: {missing}. The device lacks them, or executes them as moves."));
     }
     report.device = Some(device.identity().clone());
     report.answer = table::answer(&done.instructions, &device.identity().name.to_string());

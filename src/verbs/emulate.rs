@@ -91,9 +91,6 @@ impl Verb for Arguments {
 }
 
 /// Computes the products, and reports.
-///
-/// # Errors
-/// A file that is no scheme, a device that lacks an instruction; those of the devices.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let progress = Progress::new(&arguments.destination);
     report.seed = Some(arguments.seed);
@@ -106,7 +103,9 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         let names: Vec<&str> = lacking.map(|(scheme, _)| scheme.name.as_str()).collect();
         if !names.is_empty() {
             let device = &device.identity().name;
-            report.notes.push(format!("Schemes left out on {device}, which lacks an instruction: {}.", names.join(", ")));
+            report
+                .notes
+                .push(format!("Schemes left out on {device}, which lacks an instruction: {}.", names.join(", ")));
         }
     }
     let square = |size: usize| Shape { m: size, n: size, k: size };

@@ -40,9 +40,6 @@ impl Verb for Arguments {
 }
 
 /// The report of `tcnum formats`.
-///
-/// # Errors
-/// An unknown format.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     if arguments.published {
         catalogue::published(report);

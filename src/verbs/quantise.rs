@@ -76,9 +76,6 @@ impl Verb for Arguments {
 }
 
 /// Quantises the tensors, and reports; a file that fails leaves the report on the tensors before it.
-///
-/// # Errors
-/// A request or a file that is wrong, before work starts; a file that cannot be read to its end.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let targets = targets(&arguments.to, &arguments.rules, &arguments.per)?;
     let rounding = rounding::of_elements(&arguments.round)?;

@@ -11,9 +11,6 @@ use crate::{
 };
 
 /// Converts the file at `input` to the one that --out names.
-///
-/// # Errors
-/// A target that is missing; those of [`FileConversion::run`].
 pub(super) fn run(
     arguments: &Arguments,
     input: &Path,

@@ -76,9 +76,6 @@ impl Verb for Arguments {
 }
 
 /// The report of `tcnum convert`.
-///
-/// # Errors
-/// An unknown format, rounding or rule; a value or a file that cannot be read, with where it is wrong.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let from = arguments.from.as_deref().map(layout).transpose()?;
     let to = arguments.to.as_deref().map(layout).transpose()?;
@@ -155,9 +152,6 @@ fn quantizer(arguments: &Arguments, format: &'static BlockFormat) -> Result<Quan
 
 impl Arguments {
     /// The rounding; SR gives each element of a file random bits of its own, and values the given bits.
-    ///
-    /// # Errors
-    /// Those of the flags.
     fn elements(&self) -> Result<Rounding> {
         match self.input {
             Some(_) => rounding::of_elements(&self.rounding.round),
@@ -176,9 +170,6 @@ fn refuse_block_flags(arguments: &Arguments, to: &Format) -> Result<()> {
 }
 
 /// Calls `work` with each value of the command line, once all are read, or else of standard input.
-///
-/// # Errors
-/// A value that cannot be read, with its place; no value at all; an interruption.
 fn each_value(arguments: &Arguments, from: Option<&Format>, mut work: impl FnMut(ValueRead)) -> Result<()> {
     if !arguments.values.is_empty() {
         let numbered = arguments.values.iter().enumerate();
