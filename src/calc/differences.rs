@@ -78,8 +78,8 @@ pub(crate) fn answer(operator: &Operator, tally: &LineTally) -> String {
 /// The lines that differ, as far as they were kept; `None` where there are none.
 pub fn differences(operator: &Operator, tally: &LineTally) -> Option<Table> {
     let title = match tally.differing - tally.differences.len() as u64 {
-        0 => "Lines that differ".to_string(),
-        more => format!("The first lines that differ ({more} more do)"),
+        0 => "Differing lines".to_string(),
+        more => format!("First differing lines ({more} more differ)"),
     };
     let result = |code: u64| match operator.answer() {
         CodeMeaning::Code(format) => format.hex(code),

@@ -87,7 +87,7 @@ pub fn notes(plan: &ChainRequest) -> Vec<String> {
             .to_string(),
     ];
     if plan.curves.iter().any(|(instruction, _)| inits_coincide(instruction)) {
-        notes.push("f64 and integer operands hold the random numbers: init low and fp32 are the same there.".into());
+        notes.push("Init low and fp32 coincide for f64 and integer operands, which hold the random numbers.".into());
     }
     if plan.curves.iter().any(|(instruction, _)| instruction.a.is_integer()) {
         notes.push(

@@ -99,7 +99,7 @@ impl FileConversion {
     pub fn run(&self, input: &Path, output: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Vec<ArrayRow>> {
         if self.to.block().is_some() && Container::of(output)? == Container::Npy {
             return Err(Error::request(format!(
-                "{}: {} is codes and scales, and an .npy file holds one array; write a .safetensors file",
+                "{}: {} needs several arrays, and an .npy file holds one; write a .safetensors file",
                 output.display(),
                 self.to.name()
             )));
@@ -122,7 +122,7 @@ impl FileConversion {
             tensors.iter().map(|tensor| TargetTensor::plan(tensor, &self.to, &mut planned, &mut metadata)).collect();
         if let Some(name) = repeated(&planned) {
             return Err(within(Error::request(format!(
-                "two arrays of the result would be called '{name}'; convert them into files of their own, by --tensor"
+                "two arrays of the result would have the name '{name}'; convert each into its own file, by --tensor"
             ))));
         }
         let writer = ArrayWriter::begin(output, &planned, &metadata)?;
@@ -162,7 +162,7 @@ impl FileConversion {
             for (key, value) in [("tcnum.axis", "-1".to_string()), ("tcnum.block", format.length.to_string())] {
                 if let Some(other) = arrays.metadata().get(key).filter(|other| **other != value) {
                     return Err(Error::request(format!(
-                        "metadata '{key}': '{other}' is not read, {format} only with {value}"
+                        "metadata '{key}' is '{other}', but {format} is read only with {value}"
                     )));
                 }
             }
@@ -191,7 +191,7 @@ impl FileConversion {
             return Err(Error::request(format!("array '{twice}' is chosen twice")));
         }
         if tensors.is_empty() {
-            return Err(Error::request("there are no arrays in it"));
+            return Err(Error::request("the file has no arrays"));
         }
         if !self.names.is_empty() {
             return Ok(self.names.clone());
@@ -320,7 +320,7 @@ pub fn layout(name: &str) -> Result<FileContent> {
     match format::resolve(name) {
         // Files say by this name what they hold.
         Ok(format) if block::find(format.name).is_some() => {
-            Err(Error::request(format!("{name}: the name '{format}' is taken by a block format; give yours another")))
+            Err(Error::request(format!("{name}: the name '{format}' belongs to a block format; rename yours")))
         }
         Ok(format) => Ok(FileContent::Scalar(Some(format))),
         Err(error) => Err(Error::request(format!("{error}; block formats are {}", known.join(", ")))),

@@ -13,6 +13,7 @@ mod value;
 mod values;
 
 pub(crate) use coder::{FormatDecoder, FormatEncoder};
+pub(crate) use pieces::of_each;
 
 pub use block::{BlockConversion, ElementRow, ScaleRow};
 pub use deviations::Deviations;

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Pieces that are worked on before what they gave is taken: memory is bounded by it.
-const TOGETHER: usize = 128;
+pub(super) const TOGETHER: usize = 128;
 /// Parts of a piece. A piece is read and written as a whole, which spares system calls; sums are over its parts.
 const PARTS: usize = 4;
 
@@ -52,21 +52,22 @@ pub(super) fn pieces(count: usize, row: usize, block: usize) -> impl Iterator<It
     })
 }
 
-/// Applies `work` to each piece, by all threads with reused memory, and `take` to the results in order.
-pub(super) fn of_each<R: Send>(
-    mut pieces: impl Iterator<Item = Piece>,
-    work: impl Fn(&Piece, &mut Vec<u8>) -> Result<R> + Sync,
-    mut take: impl FnMut(&Piece, R),
+/// Applies `work` to items, `together` of them by all threads with reused memory, and `take` to the results in order.
+pub(crate) fn of_each<T: Send + Sync, M: Default, R: Send>(
+    mut items: impl Iterator<Item = T>,
+    together: usize,
+    work: impl Fn(&T, &mut M) -> Result<R> + Sync,
+    mut take: impl FnMut(&T, R),
 ) -> Result<()> {
     loop {
         interrupt::check()?;
-        let together: Vec<Piece> = pieces.by_ref().take(TOGETHER).collect();
-        if together.is_empty() {
+        let some: Vec<T> = items.by_ref().take(together).collect();
+        if some.is_empty() {
             return Ok(());
         }
-        let results = parallel::map_with(&together, Vec::new, |memory, piece| work(piece, memory));
-        for (piece, result) in together.iter().zip(results) {
-            take(piece, result?);
+        let results = parallel::map_with(&some, M::default, |memory, item| work(item, memory));
+        for (item, result) in some.iter().zip(results) {
+            take(item, result?);
         }
     }
 }

@@ -146,7 +146,7 @@ impl<'a> NamedArrays<'a> {
             if let (Some(last), true) = (shape.last_mut(), packed) {
                 let doubled = last.checked_mul(2).filter(|last| *last <= LARGEST_EXTENT);
                 *last = doubled
-                    .ok_or_else(|| Error::request(format!("array '{name}': its last extent, {last}, is too large")))?;
+                    .ok_or_else(|| Error::request(format!("array '{name}': the last extent, {last}, is too large")))?;
             }
             return Ok(shape);
         };

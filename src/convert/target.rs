@@ -6,7 +6,7 @@ use super::{
     ConversionTarget, Deviations, Tensor,
     converter::{BlockConverter, Missing, ScalarConverter},
     deviations::Comparison,
-    pieces::{Piece, of_each, pieces},
+    pieces::{Piece, TOGETHER, of_each, pieces},
     source::SourceTensor,
     values::{TensorKind, ValueReader},
 };
@@ -188,7 +188,7 @@ fn sum<R: Send>(
 ) -> Result<Deviations> {
     let mut all = Deviations::default();
     // Lengths of blocks are powers of two, or 1.
-    of_each(pieces(source.len(), source.row(), block.max(source.block())), work, |piece, (own, rest)| {
+    of_each(pieces(source.len(), source.row(), block.max(source.block())), TOGETHER, work, |piece, (own, rest)| {
         all = own.iter().fold(all, |all, part| all.plus(part));
         take(piece, rest);
         done(piece.count as u64);
@@ -220,7 +220,7 @@ fn tensor_scale(source: &SourceTensor, quantizer: &Quantizer) -> Result<Option<f
         Ok(largest)
     };
     let mut largest = None;
-    of_each(pieces(source.len(), source.row(), source.block()), of_piece, |_, own| {
+    of_each(pieces(source.len(), source.row(), source.block()), TOGETHER, of_piece, |_, own| {
         largest = match (largest, own) {
             (Some(x), Some(y)) => Some(larger(x, y)),
             (x, y) => x.or(y),

@@ -178,7 +178,7 @@ pub fn conversions(formats: &[&Format]) -> Result<Vec<&'static Form>> {
     let forms: Vec<&'static Form> = scalar::all().iter().filter(chosen).collect();
     match forms.is_empty() {
         true => Err(Error::request(
-            "--conversions: no instruction of a GPU converts the formats of --fmt; they convert f64 to e2m1 and s32",
+            "--conversions: no GPU instruction converts the formats of --fmt; omit --fmt to measure all conversions",
         )),
         false => Ok(forms),
     }

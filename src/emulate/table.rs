@@ -247,7 +247,7 @@ pub fn tables(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emu
     };
     let title = format!("Products{of} in f32 by schemes, against plain f32");
     let numbers = Table::of(title, emulations(request, devices, done));
-    let errors = Table::of("Against each yardstick", errors(request, devices, done));
+    let errors = Table::of("Errors by yardstick", errors(request, devices, done));
     let title = format!("Products{of} of integers by digits, in s32");
     let integers = Table::of(title, integers(request, devices, done));
     [numbers, errors, integers].into_iter().filter_map(Table::filled).collect()
@@ -312,7 +312,7 @@ pub fn notes(request: &EmulateRequest, done: &[Emulation]) -> Vec<String> {
     }
     if !shapes.is_empty() {
         let all: Vec<String> = shapes.into_iter().map(|(_, words)| words).collect();
-        notes.push(format!("V_f32 differs from the exact product: {}.", all.join("; ")));
+        notes.push(format!("Difference of V_f32 from the exact product: {}.", all.join("; ")));
     }
     notes
 }

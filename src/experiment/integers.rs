@@ -103,8 +103,8 @@ pub(super) fn run(plan: &IntegerTable, run: &mut ExperimentRun) -> Result<()> {
     let mut done = Vec::new();
     let outcome = emulate::run(devices, &request, &mut done, progress).map(drop);
     report.notes.push(format!(
-        "Integers are uniform in their range; products of {rows} x {columns} elements with k = {} are compared with exact ones. A cell is \
-         reproduced if every element that s32 holds is exact, and every other one is so modulo 2^32.",
+        "Integers are uniform in their range. Products of {rows} x {columns} elements with k = {} are compared with exact ones. A cell is \
+         reproduced if every element that s32 holds is exact, and every other element is exact modulo 2^32.",
         plan.k.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
     ));
     let mut out = Vec::new();

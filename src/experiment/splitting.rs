@@ -240,7 +240,7 @@ pub(super) fn run(plan: &SplittingFigure, run: &mut ExperimentRun) -> Result<()>
             }
         }
     }
-    report.tables.extend(Table::of("Published errors of schemes, and ours", cells).filled());
+    report.tables.extend(Table::of("Published and measured errors of schemes", cells).filled());
     let mut findings = Vec::new();
     for finding in experiment.findings.iter().filter(|_| outcome.is_ok()) {
         for (at, device) in devices.iter().enumerate() {

@@ -302,7 +302,7 @@ pub(super) fn finding_row((device, counts): (&str, bool), finding: &Finding, fou
 
 /// The table of cells and findings that a device cannot test; `None` without any.
 pub(super) fn untestable(rows: Vec<UntestableRow>) -> Option<Table> {
-    Table::of("Not testable here: the device lacks the instruction, and whatever stands for it", rows).filled()
+    Table::of("Cells and findings that are not testable: the device lacks the instruction and its substitutes", rows).filled()
 }
 
 /// A finding about an instruction that the device lacks.

@@ -55,7 +55,7 @@ impl Choice {
         let found: Vec<&StreamedArray> = file.arrays.iter().filter(chosen).collect();
         match found.is_empty() {
             true => Err(Error::request(
-                "there are no tensors of floating-point numbers to quantise; --include NAME takes others (integers by their value)",
+                "there are no floating-point tensors; use --include NAME for others (integers count by value)",
             )),
             false => Ok(found),
         }
@@ -114,14 +114,14 @@ impl FileLosses {
         let plural = if tensors == 1 { "tensor" } else { "tensors" };
         let mut tables = vec![Table::of(format!("{tensors} {plural}, {values} values"), of_all)];
         if tensors > 1 {
-            tables.push(Table::of("Each tensor", self.tensors));
+            tables.push(Table::of("Quantisation of each tensor", self.tensors));
         }
         let worst = how.targets.iter().zip(&self.worst).flat_map(|(target, runs)| {
             runs.iter().map(move |(run, name, columns)| table::worst(target, name, *columns, run))
         });
         let worst: Vec<WorstRunRow> = worst.collect();
         if !worst.is_empty() {
-            tables.push(Table::of("What lost most", worst));
+            tables.push(Table::of("Worst runs", worst));
         }
         (answer, tables)
     }

@@ -37,7 +37,7 @@ impl Activations {
     /// A request error: a file with another number of arrays, one that cannot be read, values that are no finite numbers.
     pub fn read(file: &ArrayFile) -> Result<Activations> {
         let [array] = file.arrays.as_slice() else {
-            return Err(Error::request(format!("activations are one array, and there are {}", file.arrays.len())));
+            return Err(Error::request(format!("expected one array of activations, not {}", file.arrays.len())));
         };
         let view = RowView::new(file, array, -1)?;
         let mut values = Vec::new();
@@ -47,7 +47,7 @@ impl Activations {
             values.extend_from_slice(&some);
         }
         match values.iter().position(|value| !value.is_finite()) {
-            Some(at) => Err(Error::request(format!("activation {at} is {}; finite numbers are needed", values[at]))),
+            Some(at) => Err(Error::request(format!("activation {at} is {}; give finite numbers", values[at]))),
             None => Ok(Activations { values, columns: view.columns }),
         }
     }

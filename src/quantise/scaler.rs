@@ -153,7 +153,7 @@ impl<'a> Scaler<'a> {
         rounding: Rounding,
     ) -> Result<Scaler<'a>> {
         let not_vectorised =
-            || Error::request(format!("{format}: blocks with such scales are converted by `tcnum convert` alone"));
+            || Error::request(format!("{format}: quantise does not support its scales; use `tcnum convert`"));
         let vectorised = VectorQuantizer::new(quantizer, largest).ok_or_else(not_vectorised)?;
         let dequantizer = Dequantizer::new(format, vectorised.tensor_scale()).ok_or_else(not_vectorised)?;
         let octave = format.scale.float().map_or(1, |float| 1u8 << (float.precision() - 1));

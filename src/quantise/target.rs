@@ -144,7 +144,7 @@ pub fn sharing(name: &str) -> Result<Sharing> {
         "row" => Ok(Sharing::Row),
         other => blocks(other).ok_or_else(|| {
             Error::request(format!(
-                "--per {other}: scales are for each tensor, channel or row, for blocks of ROWSxCOLUMNS (1x128, 128x128), or none"
+                "--per {other}: scales are for a tensor, channel, row, blocks of ROWSxCOLUMNS (1x128, 128x128), or none"
             ))
         }),
     }
@@ -209,7 +209,7 @@ pub fn targets(names: &[String], rules: &[String], per: &[String]) -> Result<Vec
 fn plain(format: &'static Format, asked: impl Fn(&str) -> bool, per: &[Sharing]) -> Result<Vec<QuantisationTarget>> {
     if format.bits > WIDEST {
         return Err(Error::request(format!(
-            "--to {format}: it has {} bits; formats of up to {WIDEST} are quantised to",
+            "--to {format}: it has {} bits; choose a format of at most {WIDEST}",
             format.bits
         )));
     }

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     Error, Result,
     array::StreamedArray,
-    base::{interrupt, parallel},
+    convert::of_each,
     format::{Rounding, block::Quantizer, slices::largest_finite},
     inputs,
 };
@@ -62,20 +62,14 @@ impl Work<'_> {
         work: impl Fn(PanelValues, &Panel) -> Result<R> + Sync,
         mut take: impl FnMut(R),
     ) -> Result<()> {
-        for panels in self.panels.chunks(TOGETHER) {
-            interrupt::check()?;
-            let results = parallel::map_with(panels, Scratch::default, |scratch, panel| {
-                let Scratch { bytes, values, random } = scratch;
-                self.view.read(panel, bytes, values)?;
-                let random = self.random(panel, random);
-                let columns = panel.columns.len();
-                work(PanelValues { values, columns, first_row: panel.rows.start, random }, panel)
-            });
-            for result in results {
-                take(result?);
-            }
-        }
-        Ok(())
+        let of_panel = |panel: &&Panel, scratch: &mut Scratch| {
+            let Scratch { bytes, values, random } = scratch;
+            self.view.read(panel, bytes, values)?;
+            let random = self.random(panel, random);
+            let columns = panel.columns.len();
+            work(PanelValues { values, columns, first_row: panel.rows.start, random }, panel)
+        };
+        of_each(self.panels.iter(), TOGETHER, of_panel, |_, result| take(result))
     }
 
     /// The random bits of the elements of a panel, by seed and place; `None` unless the rounding is stochastic.
@@ -90,13 +84,11 @@ impl Work<'_> {
         Some(random)
     }
 
-    /// The largest finite magnitudes of groups of this many rows each, for every one of `sizes`.
-    fn groups(&self, sizes: &[usize]) -> Result<Vec<RowGroups>> {
-        let mut groups: Vec<RowGroups> = sizes
-            .iter()
-            .map(|rows| RowGroups { rows: (*rows).max(1), largest: vec![0; self.view.rows.div_ceil((*rows).max(1))] })
-            .collect();
-        if sizes.is_empty() {
+    /// The largest finite magnitudes of groups of rows, for each number of rows that is given.
+    fn groups(&self, sizes: &[Option<usize>]) -> Result<Vec<Option<RowGroups>>> {
+        let of = |rows: usize| RowGroups { rows, largest: vec![0; self.view.rows.div_ceil(rows)] };
+        let mut groups: Vec<Option<RowGroups>> = sizes.iter().map(|rows| rows.map(|rows| of(rows.max(1)))).collect();
+        if groups.iter().all(Option::is_none) {
             return Ok(groups);
         }
         let largest = |panel: PanelValues, at: &Panel| {
@@ -105,7 +97,7 @@ impl Work<'_> {
         };
         self.of_each(largest, |(first, of_rows)| {
             for (row, largest) in (first..).zip(of_rows) {
-                for groups in &mut groups {
+                for groups in groups.iter_mut().flatten() {
                     let most = &mut groups.largest[row / groups.rows];
                     *most = (*most).max(largest);
                 }
@@ -141,26 +133,20 @@ impl Quantisation<'_> {
             .iter()
             .map(|target| self.group(target, work.view.array, work.view.rows))
             .collect::<Result<_>>()?;
-        let sizes: Vec<usize> = grouped.iter().flatten().copied().collect();
-        let groups = work.groups(&sizes)?;
-        let mut groups_left = groups.iter();
-        let of_target: Vec<Option<&RowGroups>> =
-            grouped.iter().map(|size| size.and_then(|_| groups_left.next())).collect();
-        let largest =
-            |groups: Option<&RowGroups>| groups.and_then(|groups| groups.largest.first()).copied().unwrap_or(0);
-        let quantizers: Vec<Option<Quantizer>> = self
-            .targets
-            .iter()
-            .zip(&of_target)
-            .map(|(target, groups)| match target {
-                QuantisationTarget::Blocks { format, scale } => {
-                    block_quantizer(format, *scale, largest(*groups), self.rounding).map(Some)
-                }
-                QuantisationTarget::Plain { .. } => Ok(None),
-            })
-            .collect::<Result<_>>()?;
+        let groups = work.groups(&grouped)?;
+        let largest = |groups: &Option<RowGroups>| {
+            groups.as_ref().and_then(|groups| groups.largest.first()).copied().unwrap_or(0)
+        };
+        let quantizer = |(target, groups): (&QuantisationTarget, &Option<RowGroups>)| match target {
+            QuantisationTarget::Blocks { format, scale } => {
+                block_quantizer(format, *scale, largest(groups), self.rounding).map(Some)
+            }
+            QuantisationTarget::Plain { .. } => Ok(None),
+        };
+        let quantizers: Vec<Option<Quantizer>> =
+            self.targets.iter().zip(&groups).map(quantizer).collect::<Result<_>>()?;
         let mut scalers = Vec::new();
-        for ((target, quantizer), groups) in self.targets.iter().zip(&quantizers).zip(&of_target) {
+        for ((target, quantizer), groups) in self.targets.iter().zip(&quantizers).zip(&groups) {
             scalers.push(match (target, groups) {
                 (QuantisationTarget::Plain { format, rule, .. }, Some(groups)) => {
                     let mut scaler = Scaler::of_rows(format, *rule, groups, self.rounding)?;
@@ -169,7 +155,7 @@ impl Quantisation<'_> {
                     }
                     scaler
                 }
-                _ => Scaler::new(target, quantizer.as_ref(), largest(*groups), self.rounding)?,
+                _ => Scaler::new(target, quantizer.as_ref(), largest(groups), self.rounding)?,
             });
         }
         self.panels(&work, &scalers, activations)

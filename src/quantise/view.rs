@@ -49,7 +49,7 @@ impl RowShape {
         let from_front = if axis < 0 { axis + dimensions as i64 } else { axis };
         let Some(at) = usize::try_from(from_front).ok().filter(|at| *at < dimensions) else {
             return Err(Error::request(format!(
-                "array '{}' has {} dimensions, and no axis {axis}",
+                "array '{}' has {} dimensions, so there is no axis {axis}",
                 array.name,
                 array.shape.len()
             )));
@@ -143,7 +143,7 @@ impl<'a> RowView<'a> {
                     *value = wide as f32;
                     if wide.is_finite() && wide != 0.0 && !value.is_normal() && !value.is_subnormal() {
                         return Err(Error::request(format!(
-                            "array '{}' holds {wide:e}, and tensors are read as f32, which reaches from 1e-45 to 3e38",
+                            "array '{}' holds {wide:e}, which f32 cannot hold (1e-45 to 3e38); tensors are read as f32",
                             self.array.name
                         )));
                     }
@@ -173,6 +173,6 @@ fn elements(array: &StreamedArray) -> Result<Elements> {
         }
         Content::Format(format) => Ok(Elements::Codes(FormatDecoder::new(format)?)),
         Content::Unsigned(bytes) => Ok(Elements::Integers { bytes, signed: false }),
-        Content::Other(name) => Err(Error::request(format!("array '{}': its type {name} is not read", array.name))),
+        Content::Other(name) => Err(Error::request(format!("array '{}' has the type {name}, which quantise does not read", array.name))),
     }
 }

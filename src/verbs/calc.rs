@@ -134,7 +134,7 @@ fn compute(operator: &Operator, arguments: &Arguments, report: &mut Report) -> R
     };
     if sheet.rows() == 0 {
         status?;
-        return Err(Error::request("there is no operand: give some on the command line or on standard input"));
+        return Err(Error::request("there is no operand; give some on the command line or on standard input"));
     }
     report.answer = sheet.answer();
     report.holds = sheet.without_code() == 0;

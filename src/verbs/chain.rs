@@ -25,9 +25,9 @@ use crate::{
 const HELP: &str = "Examples:
   tcnum chain --length 12 --chains 100
   tcnum chain --fmt e4m3 --scales absmax --chains 100 --device model:ada --brief
-  tcnum chain --fmt bf16 --chains 100 --device model:ampere --device model:cdna3/mfma.16x16x16.f32.bf16.bf16.f32
-      two devices, the second with an instruction of its own
-More: docs/quantise.md";
+  tcnum chain --chains 100 --device model:cdna3/mfma.16x16x16.f32.bf16.bf16.f32
+      a device with an instruction of its own
+More: docs/chain.md";
 
 /// Multiplies matrices in a chain, each result the next operand, and measures the growth of errors.
 #[derive(Args, Debug)]
@@ -162,7 +162,7 @@ fn runners(arguments: &Arguments, report: &mut Report) -> Result<Vec<Runner>> {
     let selected = selection.all || !selection.instructions.is_empty() || !selection.formats.is_empty();
     if selected && given.iter().all(|(_, own)| own.is_some()) {
         return Err(Error::request(
-            "each --device names its instruction; --instr, --fmt and --all are for devices that do not",
+            "each --device names its instruction; omit --instr, --fmt and --all",
         ));
     }
     let mut runners = Vec::new();

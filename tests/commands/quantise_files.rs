@@ -128,7 +128,7 @@ fn what_is_wrong_is_said_before_work_starts() {
     let folder = tempfile::tempdir().unwrap();
     let file = checkpoint(folder.path());
     let file = file.to_str().unwrap();
-    refused(&[file, "--to", "e4m3", "--axis", "2"], &["has 2 dimensions, and no axis 2"]);
+    refused(&[file, "--to", "e4m3", "--axis", "2"], &["has 2 dimensions, so there is no axis 2"]);
     refused(&[file, "--to", "e4m3", "--axis", "0", "--per", "channel"], &["--per channel", "--axis 0"]);
     refused(&[file, "--to", "e4m3", "--include", "c*"], &["--include 'c*'", "no tensor has such a name"]);
     refused(&[file, "--to", "e4m3", "--exclude", "*.weight"], &["no tensors of floating-point numbers"]);
@@ -140,6 +140,6 @@ fn what_is_wrong_is_said_before_work_starts() {
     refused(&["none.npy", "--to", "e4m3"], &["none.npy", "cannot be read"]);
     refused(
         &[file, "--to", "e4m3", "--activations", file],
-        &["--activations", "activations are one array, and there are 3"],
+        &["--activations", "expected one array of activations, not 3"],
     );
 }

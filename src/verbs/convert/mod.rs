@@ -85,7 +85,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let from = match from {
         Some(FileContent::Blocks(format)) => {
             return Err(Error::request(format!(
-                "values are not codes of {format}; blocks are read from files, by --input"
+                "values cannot be codes of {format}; read blocks from a file, by --input"
             )));
         }
         Some(FileContent::Scalar(format)) => format,
@@ -185,7 +185,7 @@ fn each_value(arguments: &Arguments, from: Option<&Format>, mut work: impl FnMut
         Ok(())
     })?;
     match count {
-        0 => Err(Error::request("there is no value to convert: give some on the command line or on standard input")),
+        0 => Err(Error::request("there is no value to convert; give some on the command line or on standard input")),
         _ => Ok(()),
     }
 }
