@@ -160,30 +160,25 @@ fn of_keys(keys: SchemeKeys, name: &str) -> Checked<Scheme> {
         (None, Some(a), Some(b)) => (split(a, "a", &mut parts)?, split(b, "b", &mut parts)?),
         _ => return Err(somewhere("expected [both], or [a] and [b]: how elements of A and B are split")),
     };
-    let register = match (&a, &b, keys.register.as_deref()) {
-        (Split::Digits(_), Split::Digits(_), None) => Register::Integer,
-        (Split::Digits(_), Split::Digits(_), Some(_)) => {
-            return Err(somewhere("register: digits are combined in s32; leave it out"));
-        }
-        (Split::Parts(_), Split::Parts(_), given) | (Split::Slices(_), Split::Slices(_), given) => {
-            let known = [Register::Single, Register::Double];
-            let named = |given: &str| known.into_iter().find(|register| register.name() == given);
-            given.map_or(Ok(Register::Single), |given| {
-                named(given).ok_or_else(|| somewhere(format!("register = \"{given}\": it is \"f32\" or \"f64\"")))
-            })?
-        }
-        _ => return Err(somewhere("[a] and [b] are split in the same way: into parts, slices or digits")),
+    if std::mem::discriminant(&a) != std::mem::discriminant(&b) {
+        return Err(somewhere("[a] and [b] are split in the same way: into parts, slices or digits"));
+    }
+    let register = match (&a, keys.register.as_deref()) {
+        (Split::Digits(_), None) => Register::Integer,
+        (Split::Digits(_), Some(_)) => return Err(somewhere("register: digits are combined in s32; leave it out")),
+        (_, None) => Register::Single,
+        (_, Some(given)) => one_of("register", given, &[Register::Single, Register::Double])?,
     };
-    let accumulator = match (register, keys.accumulator.as_deref()) {
-        (_, None) if integers(&a, &b) => "s32",
-        (Register::Single | Register::Double, None | Some("f32")) => "f32",
-        (Register::Single | Register::Double, Some("f16")) if !integers(&a, &b) => "f16",
+    let integers = a.format(0).is_integer() && b.format(0).is_integer();
+    let accumulator = match (integers, keys.accumulator.as_deref()) {
+        (true, None) => "s32",
+        (false, None | Some("f32")) => "f32",
+        (false, Some("f16")) => "f16",
         (_, Some(given)) => {
             return Err(somewhere(format!(
                 "accumulator = \"{given}\": it is \"f32\" or \"f16\"; integers are added in s32"
             )));
         }
-        (Register::Integer, None) => "s32",
     };
     let mut scheme = Scheme {
         name: name.into(),
@@ -218,8 +213,12 @@ fn of_keys(keys: SchemeKeys, name: &str) -> Checked<Scheme> {
     }
 }
 
-fn integers(a: &Split, b: &Split) -> bool {
-    a.format(0).is_integer() && b.format(0).is_integer()
+/// The value of this name.
+fn one_of<T: Named>(key: &str, given: &str, known: &[T]) -> Checked<T> {
+    known.iter().copied().find(|value| value.name() == given).ok_or_else(|| {
+        let known: Vec<String> = known.iter().map(|value| format!("\"{}\"", value.name())).collect();
+        somewhere(format!("{key} = \"{given}\": it is one of {}", known.join(", ")))
+    })
 }
 
 impl Scheme {
@@ -256,13 +255,8 @@ impl Scheme {
                 )));
             }
         };
-        let promote = match keys.promote.as_deref() {
-            None => Promote::Never,
-            Some(given) => Promote::all().iter().copied().find(|promote| promote.name() == given).ok_or_else(|| {
-                let known: Vec<String> = Promote::all().iter().map(|own| format!("\"{}\"", own.name())).collect();
-                somewhere(format!("promote = \"{given}\": it is one of {}", known.join(", ")))
-            })?,
-        };
+        let promote = keys.promote.as_deref().map(|given| one_of("promote", given, &Promote::ALL)).transpose()?;
+        let promote = promote.unwrap_or(Promote::Never);
         let mut sums: Vec<Sum> = Vec::new();
         for text in &keys.products {
             let (a, b) = self.once(text, named)?;
