@@ -3,7 +3,7 @@
 
 use criterion::{Criterion, SamplingMode, criterion_group, criterion_main};
 use tcnum::{
-    chain::{self, ChainRequest, Scaling},
+    chain::{self, ChainRequest, MatrixScaling},
     device::ModelDevice,
     inputs::Init,
     isa,
@@ -13,7 +13,7 @@ fn default_run(criterion: &mut Criterion) {
     let names = ["mma.m16n8k8.f32.bf16.bf16.f32", "mma.m16n8k8.f32.f16.f16.f32", "mma.m16n8k8.f32.tf32.tf32.f32"];
     let instructions = names.map(|name| isa::find(name).expect("the instruction table has it"));
     let curves = instructions.into_iter().flat_map(|i| [(i.clone(), Init::Low), (i, Init::Fp32)]).collect();
-    let plan = ChainRequest { curves, length: 20, chains: 1000, within: None, seed: 0, scaling: Scaling::None };
+    let plan = ChainRequest { curves, length: 20, chains: 1000, within: None, seed: 0, scaling: MatrixScaling::None };
     let mut device = ModelDevice::open("hopper").expect("the model is shipped");
     let mut group = criterion.benchmark_group("chain");
     group.sampling_mode(SamplingMode::Flat).sample_size(10);

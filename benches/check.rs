@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use tcnum::{
-    calc::{CalcRequest, Check, Operator, check},
+    calc::{CalcRequest, LineCheck, Operator, check},
     format,
     softfloat::Environment,
 };
@@ -38,7 +38,8 @@ fn checks(criterion: &mut Criterion) {
         let text = lines(&operator);
         group.bench_function(format!("{format} {operation}"), |bencher| {
             bencher.iter(|| {
-                let (tally, status) = check(&operator, Check { strict: true, limit: 10 }, black_box(text.as_bytes()));
+                let (tally, status) =
+                    check(&operator, LineCheck { strict: true, limit: 10 }, black_box(text.as_bytes()));
                 assert!(status.is_ok() && tally.differing == 0 && tally.lines == LINES);
             })
         });

@@ -32,7 +32,7 @@ use tcnum::{
     Error,
     arithmetic::Model,
     array::Arrays,
-    calc::{self, CalcRequest, Check, Operator, Sheet},
+    calc::{self, CalcRequest, LineCheck, OperationSheet, Operator},
     convert,
     device::ExecDevice,
     experiment::Experiment,
@@ -398,7 +398,7 @@ fn recorded_digests() {
 fn lines_of_expected_results() {
     let operator = adder();
     hold("lines_of_expected_results", &corpus("lines"), 1, |_, bytes| {
-        calc::check(&operator, Check { strict: true, limit: 3 }, bytes).1
+        calc::check(&operator, LineCheck { strict: true, limit: 3 }, bytes).1
     });
 }
 
@@ -406,7 +406,7 @@ fn lines_of_expected_results() {
 fn lines_of_operands() {
     let operator = adder();
     hold("lines_of_operands", &corpus("operations"), 1, |_, bytes| {
-        let mut sheet = Sheet::new(&operator);
+        let mut sheet = OperationSheet::new(&operator);
         let mut lines = as_text(bytes).lines().map(str::to_string).collect::<Vec<_>>();
         lines.iter_mut().try_for_each(|line| sheet.compute(&line.split_whitespace().collect::<Vec<_>>()))
     });

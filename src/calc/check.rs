@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read};
 
 use super::{
     LineDifference, Operator,
-    lines::{CheckedLines, Comparison},
+    lines::{CheckedLines, LineComparison},
 };
 use crate::{
     Error, Result,
@@ -18,7 +18,7 @@ const PIECE: usize = 128 << 10;
 
 /// How to check.
 #[derive(Debug, Clone, Copy)]
-pub struct Check {
+pub struct LineCheck {
     /// Compare NaNs, and the integers of invalid conversions, exactly; else any matches any.
     pub strict: bool,
     /// Number of differences that are kept; all are counted.
@@ -41,11 +41,11 @@ pub struct LineTally {
 /// A line has operands, result and flags as bare hexadecimal numbers between white space (the layout of Berkeley TestFloat's
 /// generator). Empty lines are skipped.
 ///
-/// Result and flags have to be the same, but see [`Check::strict`]. What was found before an error is returned with it: the
+/// Result and flags have to be the same, but see [`LineCheck::strict`]. What was found before an error is returned with it: the
 /// first line that is malformed, has a code wider than its format or another count of fields (with number and word), or a
 /// failure to read, an interruption of `input` among them.
-pub fn check(operator: &Operator, check: Check, mut input: impl Read) -> (LineTally, Result<()>) {
-    let comparison = Comparison::new(operator, check.strict, check.limit);
+pub fn check(operator: &Operator, check: LineCheck, mut input: impl Read) -> (LineTally, Result<()>) {
+    let comparison = LineComparison::new(operator, check.strict, check.limit);
     let (mut tally, mut read) = (LineTally::default(), 0);
     let mut block = Vec::with_capacity(BLOCK + 1);
     let mut status = fill(&mut input, &mut block);
@@ -81,7 +81,7 @@ pub fn check(operator: &Operator, check: Check, mut input: impl Read) -> (LineTa
 }
 
 /// The first pieces of `text`, up to the first with a fault.
-fn compare(comparison: &Comparison<'_>, text: &[u8]) -> Vec<CheckedLines> {
+fn compare(comparison: &LineComparison<'_>, text: &[u8]) -> Vec<CheckedLines> {
     let mut pieces = Vec::with_capacity(text.len() / PIECE + 1);
     let mut rest = text;
     while !rest.is_empty() {

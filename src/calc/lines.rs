@@ -39,7 +39,7 @@ pub(super) struct CheckedLines {
     pub(super) fault: Option<String>,
 }
 
-pub(super) struct Comparison<'a> {
+pub(super) struct LineComparison<'a> {
     operator: &'a Operator,
     /// Compare NaNs, and integers of invalid conversions, exactly.
     strict: bool,
@@ -50,7 +50,7 @@ pub(super) struct Comparison<'a> {
     beyond: [u64; MOST],
 }
 
-impl<'a> Comparison<'a> {
+impl<'a> LineComparison<'a> {
     pub(super) fn new(operator: &'a Operator, strict: bool, limit: usize) -> Self {
         let count = operator.operands();
         let mut beyond = [!operator.format().code_mask(); MOST];
@@ -60,7 +60,7 @@ impl<'a> Comparison<'a> {
             CodeMeaning::Class => !15,
         };
         beyond[count + 1] = !31;
-        Comparison { operator, strict, limit, fields: count + 2, beyond }
+        LineComparison { operator, strict, limit, fields: count + 2, beyond }
     }
 
     /// Compares the lines of `text`, each with a line feed at its end.
@@ -236,7 +236,7 @@ mod tests {
             let adder = adder();
             let lines: Vec<String> = lines.iter().map(|line| line.replace('\n', " ")).collect();
             let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-            let piece = Comparison::new(&adder, true, usize::MAX).run(text.as_bytes());
+            let piece = LineComparison::new(&adder, true, usize::MAX).run(text.as_bytes());
             let mut expected = CheckedLines::default();
             for line in &lines {
                 let Some(fields) = plainly(line.as_bytes()) else {

@@ -7,9 +7,9 @@ mod lines;
 mod operator;
 mod sheet;
 
-pub use check::{Check, LineTally, check};
+pub use check::{LineCheck, LineTally, check};
 pub(crate) use differences::answer;
 pub use differences::{CheckRow, LineRow, counts, differences};
 pub use lines::LineDifference;
 pub use operator::{CalcRequest, CodeMeaning, Operator};
-pub use sheet::{OperationRow, Sheet};
+pub use sheet::{OperationRow, OperationSheet};

@@ -43,16 +43,16 @@ crate::rows! {
 
 /// A table that grows by one row for each operation.
 #[derive(Debug, Clone)]
-pub struct Sheet<'a> {
+pub struct OperationSheet<'a> {
     operator: &'a Operator,
     operations: Vec<OperationRow>,
     without_code: usize,
 }
 
-impl<'a> Sheet<'a> {
+impl<'a> OperationSheet<'a> {
     /// A table without rows.
     pub fn new(operator: &'a Operator) -> Self {
-        Sheet { operator, operations: Vec::new(), without_code: 0 }
+        OperationSheet { operator, operations: Vec::new(), without_code: 0 }
     }
 
     /// Computes with operands that are hexadecimal codes (`0x3c00`) or numbers, which are rounded to the format (RNE).

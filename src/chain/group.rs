@@ -6,13 +6,13 @@
 use std::fmt;
 
 use super::{
-    Plain, Point, Scaling,
+    ChainPoint, MatrixScaling, Plain,
     draw::{EntryDraw, Streams},
     error::{against_exact, against_plain},
     low::Low,
     operand::ChainOperand,
     reference::ReferenceChains,
-    scaling::Entry,
+    scaling::OperandEntry,
 };
 use crate::{Result, base::parallel, device::Device, inputs::Init, isa::Instruction};
 
@@ -54,13 +54,13 @@ impl fmt::Display for GroupKey {
 }
 
 /// Arithmetic of a reference, and the entries of its A and B into formats (`None`: they are not rounded).
-type ReferenceKind = (Plain, Option<(Entry, Entry)>);
+type ReferenceKind = (Plain, Option<(OperandEntry, OperandEntry)>);
 
 /// Chains of one shape at one length.
 pub(super) struct Group {
     shape: GroupKey,
     streams: Streams,
-    scaling: Scaling,
+    scaling: MatrixScaling,
     lows: Vec<(Instruction, Low)>,
     references: Vec<(ReferenceKind, ReferenceChains)>,
     /// For each curve, its place in `lows` and in `references`.
@@ -72,7 +72,7 @@ impl Group {
     pub(super) fn new(
         shape: GroupKey,
         curves: &[&(Instruction, Init)],
-        scaling: Scaling,
+        scaling: MatrixScaling,
         seed: u64,
         first: u64,
         chains: usize,
@@ -83,7 +83,7 @@ impl Group {
         let (mut lows, mut references, mut places) = (Vec::new(), Vec::new(), Vec::new());
         for (instruction, init) in curves {
             let low = position(&lows, instruction).unwrap_or_else(|| {
-                let entry = Entry::new(instruction, false, scaling);
+                let entry = OperandEntry::new(instruction, false, scaling);
                 lows.push((instruction.clone(), Low::new(instruction, chains, operands.of(entry), entry)));
                 lows.len() - 1
             });
@@ -102,7 +102,7 @@ impl Group {
         let drawn = self.streams.take(self.shape.k * self.shape.k);
         let mut operands = Operands::new(self.shape.draw, &drawn, (self.shape.k * self.shape.k, self.shape.k));
         for (instruction, low) in &mut self.lows {
-            low.advance(device, operands.of(Entry::new(instruction, true, self.scaling)))?;
+            low.advance(device, operands.of(OperandEntry::new(instruction, true, self.scaling)))?;
         }
         for (index, ((_, rounded), references)) in self.references.iter_mut().enumerate() {
             let b = rounded.map_or(drawn.as_slice(), |(_, b)| &operands.of(b).values);
@@ -114,25 +114,27 @@ impl Group {
     }
 
     /// Adds the chains of curve `curve`, as they are, to `point`.
-    pub(super) fn gather(&self, curve: usize, point: &mut Point) {
+    pub(super) fn gather(&self, curve: usize, point: &mut ChainPoint) {
         let (low, references) = self.places[curve];
         let (low, references) = (&self.lows[low].1, &self.references[references].1);
         let each = self.shape.m * self.shape.k;
         let chains = references.chains().iter().zip(low.values.chunks(each)).enumerate();
         let errors = parallel::map(chains, |(chain, (reference, values))| {
-            (!low.overflowed(chain))
-                .then(|| Errors { plain: against_plain(values, reference), exact: against_exact(values, reference) })
+            (!low.overflowed(chain)).then(|| ChainErrors {
+                plain: against_plain(values, reference),
+                exact: against_exact(values, reference),
+            })
         });
         errors.into_iter().for_each(|errors| point.add(errors));
     }
 }
 
 /// From which values the references of a curve start.
-fn start(instruction: &Instruction, init: Init, scaling: Scaling) -> ReferenceKind {
+fn start(instruction: &Instruction, init: Init, scaling: MatrixScaling) -> ReferenceKind {
     let rounded = init == Init::Low || EntryDraw::for_format(instruction.a) == EntryDraw::Bits;
     (
         Plain::for_instruction(instruction),
-        rounded.then(|| [false, true].map(|down| Entry::new(instruction, down, scaling)).into()),
+        rounded.then(|| [false, true].map(|down| OperandEntry::new(instruction, down, scaling)).into()),
     )
 }
 
@@ -146,7 +148,7 @@ struct Operands<'a> {
     drawn: &'a [f64],
     /// Entries and columns of a matrix.
     shape: (usize, usize),
-    entered: Vec<(Entry, ChainOperand)>,
+    entered: Vec<(OperandEntry, ChainOperand)>,
 }
 
 impl<'a> Operands<'a> {
@@ -154,7 +156,7 @@ impl<'a> Operands<'a> {
         Operands { draw, drawn, shape, entered: Vec::new() }
     }
 
-    fn of(&mut self, entry: Entry) -> &ChainOperand {
+    fn of(&mut self, entry: OperandEntry) -> &ChainOperand {
         let index = position(&self.entered, &entry).unwrap_or_else(|| {
             let (each, columns) = self.shape;
             self.entered.push((entry, ChainOperand::new(self.drawn, self.draw, &entry, each, columns)));
@@ -164,14 +166,14 @@ impl<'a> Operands<'a> {
     }
 }
 
-struct Errors {
+struct ChainErrors {
     plain: Option<f64>,
     exact: f64,
 }
 
-impl Point {
+impl ChainPoint {
     /// Takes in one more chain: its errors, or `None` if it has overflowed.
-    fn add(&mut self, errors: Option<Errors>) {
+    fn add(&mut self, errors: Option<ChainErrors>) {
         let Some(errors) = errors else {
             self.overflowed += 1;
             return;

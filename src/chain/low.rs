@@ -2,7 +2,7 @@
 
 use super::{
     operand::{ChainOperand, EntryFormat},
-    scaling::Entry,
+    scaling::OperandEntry,
 };
 use crate::{
     Error, Result,
@@ -16,7 +16,7 @@ pub(super) struct Low {
     instruction: Instruction,
     entry: EntryFormat,
     /// Entry of A as a whole, if it has scales.
-    scaled: Option<Entry>,
+    scaled: Option<OperandEntry>,
     /// The codes of the scales of its blocks, `[chain][m][blocks]`.
     scales: Vec<u64>,
     /// Factors of the results of each chain, for the scales of A; empty without scales.
@@ -41,7 +41,7 @@ struct Overflowed {
 
 impl Low {
     /// `chains` chains of `instruction` that begin with `a`, `[chain][m][k]`; results enter by `entry`.
-    pub(super) fn new(instruction: &Instruction, chains: usize, a: &ChainOperand, entry: Entry) -> Self {
+    pub(super) fn new(instruction: &Instruction, chains: usize, a: &ChainOperand, entry: OperandEntry) -> Self {
         let blocks = instruction.k.div_ceil(instruction.n);
         Low {
             instruction: instruction.clone(),

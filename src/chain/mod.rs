@@ -4,7 +4,7 @@
 //! instruction. A link is D = A*B with C = 0, where A is m x k and B is k x k, so that D is m x k again. If the
 //! instruction's n is smaller than k, ceil(k/n) executions take the column blocks of B; if it is larger, B
 //! has columns of zeros. D becomes the next A, rounded to A's format by RNE, with the overflow of that format's
-//! standard. Block-scaled instructions, and [`Scaling`], divide D and B by scales first. B is redrawn for each link.
+//! standard. Block-scaled instructions, and [`MatrixScaling`], divide D and B by scales first. B is redrawn for each link.
 //! After N links the error of a chain is `||D_low - D_ref||_F / ||D_low||_F`.
 //!
 //! Entries are Normal(0, 1) (for integer instructions uniform in -1..=1, unsigned 0..=1), the same for every
@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 use group::{Group, shapes};
 
 pub use reference::Plain;
-pub use scaling::Scaling;
+pub use scaling::MatrixScaling;
 pub(crate) use scaling::{block_format, has_known_scales};
 
 use crate::{
@@ -89,12 +89,12 @@ pub struct ChainRequest {
     /// Seed of the random numbers.
     pub seed: u64,
     /// The scales of matrices in plain formats.
-    pub scaling: Scaling,
+    pub scaling: MatrixScaling,
 }
 
 /// The errors of one instruction and initialisation by length.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Curve {
+pub struct ChainCurve {
     /// The instruction.
     pub instruction: Instruction,
     /// Start of the references: rounded values, so that the error leaves out the first rounding, or binary32.
@@ -104,12 +104,12 @@ pub struct Curve {
     /// The scales of the operands: a block format, or the rule for one scale of each matrix.
     pub scales: Option<String>,
     /// One point for each length, from 1; an interrupted run has the lengths that a chain has reached.
-    pub points: Vec<Point>,
+    pub points: Vec<ChainPoint>,
 }
 
 /// All chains at one length.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Point {
+pub struct ChainPoint {
     /// Links.
     pub length: usize,
     /// Chains whose results so far are finite and came from no saturated entry.
@@ -122,14 +122,14 @@ pub struct Point {
     pub against_exact: Summary,
 }
 
-impl Curve {
-    fn new(instruction: &Instruction, init: Init, length: usize, scaling: Scaling) -> Self {
-        Curve {
+impl ChainCurve {
+    fn new(instruction: &Instruction, init: Init, length: usize, scaling: MatrixScaling) -> Self {
+        ChainCurve {
             instruction: instruction.clone(),
             init,
             plain: Plain::for_instruction(instruction),
             scales: scaling::words(instruction, scaling),
-            points: (1..=length).map(|length| Point { length, ..Point::default() }).collect(),
+            points: (1..=length).map(|length| ChainPoint { length, ..ChainPoint::default() }).collect(),
         }
     }
 
@@ -145,7 +145,7 @@ impl Curve {
     }
 
     /// The points before the first overflow of any chain, as a plot shows them.
-    pub fn without_overflow(&self) -> &[Point] {
+    pub fn without_overflow(&self) -> &[ChainPoint] {
         let end = self.points.iter().position(|point| point.overflowed > 0).unwrap_or(self.points.len());
         &self.points[..end]
     }
@@ -161,14 +161,14 @@ impl Curve {
 pub fn run(
     device: &mut dyn Device,
     plan: &ChainRequest,
-    curves: &mut Vec<Curve>,
+    curves: &mut Vec<ChainCurve>,
     progress: &mut dyn FnMut(Stage),
 ) -> Result<()> {
-    let mut own: Vec<Curve> =
-        plan.curves.iter().map(|(i, init)| Curve::new(i, *init, plan.length, plan.scaling)).collect();
+    let mut own: Vec<ChainCurve> =
+        plan.curves.iter().map(|(i, init)| ChainCurve::new(i, *init, plan.length, plan.scaling)).collect();
     let outcome = advance(device, plan, &mut own, progress);
     if outcome.is_err() {
-        own.iter_mut().for_each(Curve::cut);
+        own.iter_mut().for_each(ChainCurve::cut);
     }
     curves.append(&mut own);
     outcome
@@ -177,7 +177,7 @@ pub fn run(
 fn advance(
     device: &mut dyn Device,
     plan: &ChainRequest,
-    curves: &mut [Curve],
+    curves: &mut [ChainCurve],
     progress: &mut dyn FnMut(Stage),
 ) -> Result<()> {
     let links = plan.length as u64 * plan.chains;

@@ -2,7 +2,7 @@
 
 use super::{
     draw::EntryDraw,
-    scaling::{Entered, Entry, encode},
+    scaling::{Entered, OperandEntry, encode},
 };
 use crate::{
     base::parallel,
@@ -27,7 +27,7 @@ pub(super) struct ChainOperand {
 
 impl ChainOperand {
     /// Random matrices of `each` entries and `columns` columns, entered.
-    pub(super) fn new(drawn: &[f64], draw: EntryDraw, entry: &Entry, each: usize, columns: usize) -> Self {
+    pub(super) fn new(drawn: &[f64], draw: EntryDraw, entry: &OperandEntry, each: usize, columns: usize) -> Self {
         if !entry.is_scaled() {
             return ChainOperand::rounded(drawn, draw, entry.format);
         }

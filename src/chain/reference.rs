@@ -48,12 +48,12 @@ pub(super) struct ReferenceChains {
 
 /// One chain at its present length.
 pub(super) struct ReferenceChain {
-    plain: Matrix,
+    plain: PlainMatrix,
     exact: ExactMatrix,
 }
 
 #[derive(Debug, Clone)]
-enum Matrix {
+enum PlainMatrix {
     F32(Vec<f32>),
     F64(Vec<f64>),
     I64(Vec<i64>),
@@ -62,7 +62,7 @@ enum Matrix {
 impl ReferenceChains {
     /// The chains that begin with the m x k matrices `a`, in turn; every value is exact in `plain`.
     pub(super) fn new(plain: Plain, m: usize, k: usize, a: &[f64]) -> Self {
-        let begin = |a: &[f64]| ReferenceChain { plain: Matrix::new(plain, a), exact: ExactMatrix::new(a) };
+        let begin = |a: &[f64]| ReferenceChain { plain: PlainMatrix::new(plain, a), exact: ExactMatrix::new(a) };
         ReferenceChains { k, chains: parallel::map(a.chunks(m * k), begin) }
     }
 
@@ -86,9 +86,9 @@ impl ReferenceChains {
 impl ReferenceChain {
     pub(super) fn plain(&self, index: usize) -> f64 {
         match &self.plain {
-            Matrix::F32(d) => d[index].into(),
-            Matrix::F64(d) => d[index],
-            Matrix::I64(d) => d[index] as f64,
+            PlainMatrix::F32(d) => d[index].into(),
+            PlainMatrix::F64(d) => d[index],
+            PlainMatrix::I64(d) => d[index] as f64,
         }
     }
 
@@ -97,20 +97,20 @@ impl ReferenceChain {
     }
 }
 
-impl Matrix {
+impl PlainMatrix {
     fn new(plain: Plain, values: &[f64]) -> Self {
         match plain {
-            Plain::F32 => Matrix::F32(values.iter().map(|&v| v as f32).collect()),
-            Plain::F64 => Matrix::F64(values.to_vec()),
-            Plain::I64 => Matrix::I64(values.iter().map(|&v| v as i64).collect()),
+            Plain::F32 => PlainMatrix::F32(values.iter().map(|&v| v as f32).collect()),
+            Plain::F64 => PlainMatrix::F64(values.to_vec()),
+            Plain::I64 => PlainMatrix::I64(values.iter().map(|&v| v as i64).collect()),
         }
     }
 
     fn multiply(&mut self, b: &[f64], k: usize) {
         match self {
-            Matrix::F32(a) => *a = product(a, b, k, |v| v as f32, |sum, a, b| sum + a * b),
-            Matrix::F64(a) => *a = product(a, b, k, |v| v, |sum, a, b| sum + a * b),
-            Matrix::I64(a) => {
+            PlainMatrix::F32(a) => *a = product(a, b, k, |v| v as f32, |sum, a, b| sum + a * b),
+            PlainMatrix::F64(a) => *a = product(a, b, k, |v| v, |sum, a, b| sum + a * b),
+            PlainMatrix::I64(a) => {
                 *a = product(a, b, k, |v| v as i64, |sum, a, b| sum.wrapping_add(a.wrapping_mul(b)));
             }
         }

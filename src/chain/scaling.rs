@@ -15,26 +15,26 @@ named! {
     ///
     /// The product is multiplied by the scales of both matrices. Operands of block-scaled instructions have the scales of their
     /// blocks.
-    pub enum Scaling {
+    pub enum MatrixScaling {
         None = "none": "No scale";
         Absmax = "absmax": "The largest magnitude over the largest number of the format";
         PowerOfTwo = "pow2": "The smallest power of two under which nothing saturates";
     }
 }
 
-impl Scaling {
+impl MatrixScaling {
     fn rule(self) -> Option<PlainRule> {
         match self {
-            Scaling::None => None,
-            Scaling::Absmax => Some(PlainRule::Absmax),
-            Scaling::PowerOfTwo => Some(PlainRule::PowerOfTwo),
+            MatrixScaling::None => None,
+            MatrixScaling::Absmax => Some(PlainRule::Absmax),
+            MatrixScaling::PowerOfTwo => Some(PlainRule::PowerOfTwo),
         }
     }
 }
 
 /// Entry of a matrix into an operand format.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Entry {
+pub(super) struct OperandEntry {
     pub(super) format: &'static Format,
     scales: EntryScales,
     /// True for B, where k runs down the matrix.
@@ -76,17 +76,17 @@ pub(crate) fn has_known_scales(i: &Instruction) -> bool {
 }
 
 /// The name of the scales of an instruction's operands in reports; `None` without scales.
-pub(super) fn words(instruction: &Instruction, scaling: Scaling) -> Option<String> {
-    match Entry::new(instruction, false, scaling).scales {
+pub(super) fn words(instruction: &Instruction, scaling: MatrixScaling) -> Option<String> {
+    match OperandEntry::new(instruction, false, scaling).scales {
         EntryScales::None => None,
         EntryScales::Matrix(_) => Some(scaling.name().into()),
         EntryScales::Blocks(format) => Some(format.name.into()),
     }
 }
 
-impl Entry {
+impl OperandEntry {
     /// The entry of A, or of B where `down`.
-    pub(super) fn new(instruction: &Instruction, down: bool, scaling: Scaling) -> Entry {
+    pub(super) fn new(instruction: &Instruction, down: bool, scaling: MatrixScaling) -> OperandEntry {
         let format = if down { instruction.b } else { instruction.a };
         let scales = match (block_format(instruction, format), scaling.rule()) {
             (Some(blocks), _) => EntryScales::Blocks(blocks),
@@ -94,7 +94,7 @@ impl Entry {
             (None, _) if format.is_integer() || format.bits > 16 => EntryScales::None,
             (None, Some(rule)) => EntryScales::Matrix(rule),
         };
-        Entry { format, scales, down: down && scales != EntryScales::None }
+        OperandEntry { format, scales, down: down && scales != EntryScales::None }
     }
 
     /// Whether a matrix has scales, so that its elements are not entered one by one.
@@ -178,13 +178,13 @@ mod tests {
     use super::*;
     use crate::isa;
 
-    fn entry(instruction: &str, down: bool, scaling: Scaling) -> Entry {
-        Entry::new(&isa::find(instruction).unwrap(), down, scaling)
+    fn entry(instruction: &str, down: bool, scaling: MatrixScaling) -> OperandEntry {
+        OperandEntry::new(&isa::find(instruction).unwrap(), down, scaling)
     }
 
     #[test]
     fn a_scaled_matrix_uses_the_whole_format_and_keeps_its_values() {
-        for rule in [Scaling::Absmax, Scaling::PowerOfTwo] {
+        for rule in [MatrixScaling::Absmax, MatrixScaling::PowerOfTwo] {
             let own = entry("mma.m16n8k32.f32.e4m3.e4m3.f32", false, rule);
             let entered = own.enter(&[1e6, -250.0, 0.0, 3e5], 4);
             assert!(entered.codes[0] >= 0x70 && entered.values[0] / 1e6 > 0.9, "{entered:?}");
@@ -195,15 +195,17 @@ mod tests {
                     .zip([1e6, -250.0, 0.0, 3e5])
                     .all(|(x, y)| (x - y).abs() <= 0.07 * y.abs() + 300.0)
             );
-            assert_eq!(rule == Scaling::PowerOfTwo, entered.factor.log2().fract() == 0.0);
+            assert_eq!(rule == MatrixScaling::PowerOfTwo, entered.factor.log2().fract() == 0.0);
         }
         // Without scales the same overflows.
-        assert!(entry("mma.m16n8k32.f32.e4m3.e4m3.f32", false, Scaling::None).enter(&[1e6], 1).values[0].is_nan());
+        assert!(
+            entry("mma.m16n8k32.f32.e4m3.e4m3.f32", false, MatrixScaling::None).enter(&[1e6], 1).values[0].is_nan()
+        );
     }
 
     #[test]
     fn blocks_of_b_run_down_its_columns() {
-        let own = entry("mma.m16n8k32.f32.e4m3.e4m3.f32.ue8m0.block32", true, Scaling::None);
+        let own = entry("mma.m16n8k32.f32.e4m3.e4m3.f32.ue8m0.block32", true, MatrixScaling::None);
         // 32 x 2: the second column is 2^20 times as large.
         let matrix: Vec<f64> = (0..64).map(|at| if at % 2 == 0 { 1.5 } else { 1.5 * 1048576.0 }).collect();
         let entered = own.enter(&matrix, 2);
@@ -217,7 +219,7 @@ mod tests {
         let instruction =
             isa::all().iter().find(|i| block_format(i, i.a).is_some_and(|own| own.name == "nvfp4")).unwrap();
         let matrix: Vec<f64> = (0..instruction.k * 2).map(|at| 1e5 * (at as f64 - 7.0)).collect();
-        let entered = Entry::new(instruction, false, Scaling::None).enter(&matrix, instruction.k);
+        let entered = OperandEntry::new(instruction, false, MatrixScaling::None).enter(&matrix, instruction.k);
         assert!(
             entered.factor != 1.0
                 && entered.values.iter().zip(&matrix).all(|(x, y)| (x - y).abs() <= 0.2 * y.abs() + 2e6)

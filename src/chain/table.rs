@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use super::{ChainRequest, Curve, Point, inits_coincide};
+use super::{ChainCurve, ChainPoint, ChainRequest, inits_coincide};
 use crate::{
     base::sentence::{self, span},
     device::Execution,
@@ -101,12 +101,12 @@ pub fn notes(plan: &ChainRequest) -> Vec<String> {
 /// A row for each curve with at least one link on `device`; `executions` has the execution of each.
 fn curve_rows<'a>(
     device: Option<&'a str>,
-    curves: &'a [Curve],
+    curves: &'a [ChainCurve],
     executions: &'a [Execution],
 ) -> impl Iterator<Item = CurveRow> + 'a {
-    let row = move |(curve, execution): (&Curve, &Execution)| {
+    let row = move |(curve, execution): (&ChainCurve, &Execution)| {
         let drawn = curve.without_overflow();
-        let error = |point: Option<&Point>| point.and_then(|p| p.against_plain.mean());
+        let error = |point: Option<&ChainPoint>| point.and_then(|p| p.against_plain.mean());
         CurveRow {
             instruction: curve.instruction.name.clone(),
             device: device.map(Into::into),
@@ -148,8 +148,8 @@ fn answer(rows: &[CurveRow], devices: &[impl Display]) -> Option<String> {
     })
 }
 
-fn points<'a>(device: Option<&'a str>, curves: &'a [Curve]) -> impl Iterator<Item = PointRow> + 'a {
-    let row = move |curve: &Curve, point: &Point| PointRow {
+fn points<'a>(device: Option<&'a str>, curves: &'a [ChainCurve]) -> impl Iterator<Item = PointRow> + 'a {
+    let row = move |curve: &ChainCurve, point: &ChainPoint| PointRow {
         instruction: curve.instruction.name.clone(),
         device: device.map(Into::into),
         init: curve.init.name(),
@@ -170,7 +170,7 @@ fn points<'a>(device: Option<&'a str>, curves: &'a [Curve]) -> impl Iterator<Ite
 
 /// The answer and the tables, from the curves and executions of each device; a device without a name is not shown.
 pub fn results<'a>(
-    curves: impl IntoIterator<Item = (Option<&'a str>, &'a [Curve], &'a [Execution])>,
+    curves: impl IntoIterator<Item = (Option<&'a str>, &'a [ChainCurve], &'a [Execution])>,
     devices: &[impl Display],
 ) -> (Option<String>, [Table; 2]) {
     let (mut ends, mut all) = (Vec::new(), Vec::new());

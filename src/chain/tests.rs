@@ -48,11 +48,11 @@ fn plan(name: &str, inits: &[Init], length: usize, chains: u64) -> ChainRequest 
         chains,
         within: None,
         seed: 7,
-        scaling: Scaling::None,
+        scaling: MatrixScaling::None,
     }
 }
 
-fn compute(plan: &ChainRequest) -> Vec<Curve> {
+fn compute(plan: &ChainRequest) -> Vec<ChainCurve> {
     let mut curves = Vec::new();
     run(&mut Host::new(), plan, &mut curves, &mut |_| ()).unwrap();
     curves
@@ -68,8 +68,14 @@ fn wide_result(name: &str, n: usize) -> Instruction {
 fn one_exact_link_from_rounded_operands_has_no_error() {
     for name in DEFAULTS {
         let curves = vec![(wide_result(name, 8), Init::Low), (wide_result(name, 8), Init::Fp32)];
-        let curves =
-            compute(&ChainRequest { curves, length: 1, chains: 50, within: None, seed: 1, scaling: Scaling::None });
+        let curves = compute(&ChainRequest {
+            curves,
+            length: 1,
+            chains: 50,
+            within: None,
+            seed: 1,
+            scaling: MatrixScaling::None,
+        });
         let exact = curves[0].points[0].against_exact;
         assert_eq!((exact.count(), exact.maximum()), (50, Some(0.0)), "{name}");
         // The loss of the conversion, about an ulp of 8 or 11 bits.
@@ -86,8 +92,14 @@ fn any_n_gives_the_same_product() {
     for (name, k) in [("mma.m16n8k16.f32.f16.f16.f32", 16), ("mma.m8n8k4.f32.f16.f16.f32", 4)] {
         let of_n = |n| {
             let curves = vec![(wide_result(name, n), Init::Low)];
-            let curves =
-                compute(&ChainRequest { curves, length: 3, chains: 20, within: None, seed: 1, scaling: Scaling::None });
+            let curves = compute(&ChainRequest {
+                curves,
+                length: 3,
+                chains: 20,
+                within: None,
+                seed: 1,
+                scaling: MatrixScaling::None,
+            });
             curves.into_iter().next().unwrap().points
         };
         let whole = of_n(k);

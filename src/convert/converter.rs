@@ -56,11 +56,11 @@ pub(super) struct ScalarConverter {
     rounding: Rounding,
     overflow: Overflow,
     values: ValueReader,
-    way: Way,
+    way: EncodeWay,
 }
 
 /// Methods to find codes; all give the same.
-enum Way {
+enum EncodeWay {
     /// The values are of binary32, the codes of 16 bits or fewer.
     Vectorised(FormatEncoder),
     /// Both are of binary32.
@@ -87,24 +87,24 @@ impl ScalarConverter {
         let standard = overflow == Overflow::Standard;
         let way = match from {
             _ if values.fit_f32() && format.bits <= 16 => {
-                Way::Vectorised(FormatEncoder::new(format, rounding, overflow)?)
+                EncodeWay::Vectorised(FormatEncoder::new(format, rounding, overflow)?)
             }
-            _ if values.fit_f32() && format.name == "f32" && standard => Way::Same,
+            _ if values.fit_f32() && format.name == "f32" && standard => EncodeWay::Same,
             TensorKind::Scalar(from) if !random && from.bits <= 16 && count >> from.bits > 0 => {
                 let code = |code| format.encode(&from.value(code), rounding, overflow);
-                Way::Table((0..=from.code_mask()).map(code).collect())
+                EncodeWay::Table((0..=from.code_mask()).map(code).collect())
             }
             TensorKind::Blocks(from, tensor_scale) if format.name == "f32" && standard && rounding == Rounding::Rne => {
-                Dequantizer::new(from, tensor_scale).map_or(Way::Each, Way::Dequantised)
+                Dequantizer::new(from, tensor_scale).map_or(EncodeWay::Each, EncodeWay::Dequantised)
             }
-            _ => Way::Each,
+            _ => EncodeWay::Each,
         };
         Ok(ScalarConverter { format, rounding, overflow, values, way })
     }
 
     /// Whether it converts a whole tensor with all threads at once faster than in parts.
     pub(super) fn takes_all(&self) -> bool {
-        matches!(self.way, Way::Dequantised(_))
+        matches!(self.way, EncodeWay::Dequantised(_))
     }
 
     /// Writes the codes of the values of `source` at `range`, with a word of random bits each for stochastic rounding.
@@ -116,8 +116,8 @@ impl ScalarConverter {
         bytes: &mut [u8],
     ) -> Result<Missing> {
         match (&self.way, source) {
-            (Way::Vectorised(encoder), _) => self.vectorised(encoder, source, range, random, bytes),
-            (Way::Same, _) => {
+            (EncodeWay::Vectorised(encoder), _) => self.vectorised(encoder, source, range, random, bytes),
+            (EncodeWay::Same, _) => {
                 let mut words = Vec::new();
                 self.values.read_f32(source, range, &mut words);
                 for (place, word) in bytes.as_chunks_mut().0.iter_mut().zip(&words) {
@@ -126,12 +126,12 @@ impl ScalarConverter {
                 }
                 Ok(Missing::default())
             }
-            (Way::Dequantised(dequantizer), Tensor::Blocks(blocks)) if range == (0..blocks.len()) => {
+            (EncodeWay::Dequantised(dequantizer), Tensor::Blocks(blocks)) if range == (0..blocks.len()) => {
                 let words = dequantizer.values(blocks);
                 bytes.as_chunks_mut().0.iter_mut().zip(&words).for_each(|(place, word)| *place = word.to_le_bytes());
                 Ok(Missing::default())
             }
-            (Way::Table(table), Tensor::Scalar(_, codes)) => {
+            (EncodeWay::Table(table), Tensor::Scalar(_, codes)) => {
                 let code = |index: usize| table[codes.get(index) as usize & (table.len() - 1)];
                 Ok(self.each(range, bytes, |index, _| code(index)))
             }

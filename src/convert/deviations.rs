@@ -38,28 +38,28 @@ pub struct Deviations {
 }
 
 /// Compares tensors of one kind with what becomes of them, which is of one kind, too.
-pub(super) struct Comparison {
+pub(super) struct TensorComparison {
     x: ValueReader,
     y: ValueReader,
     /// The largest magnitudes of positive and of negative results; in a block, times its scale.
     largest: [f64; 2],
 }
 
-impl Comparison {
-    pub(super) fn new(from: TensorKind, to: TensorKind) -> Comparison {
-        Comparison { x: ValueReader::new(from), y: ValueReader::new(to), largest: largest(to) }
+impl TensorComparison {
+    pub(super) fn new(from: TensorKind, to: TensorKind) -> TensorComparison {
+        TensorComparison { x: ValueReader::new(from), y: ValueReader::new(to), largest: largest(to) }
     }
 
     pub(super) fn of(&self, source: &Tensor, result: &Tensor, range: Range<usize>) -> Deviations {
-        let Comparison { x, y, largest, .. } = self;
-        let (mut lanes, mut runs) = (Lanes::default(), Vec::new());
+        let TensorComparison { x, y, largest, .. } = self;
+        let (mut lanes, mut runs) = (DeviationLanes::default(), Vec::new());
         if x.fit_f32() && y.are_scaled_f32() {
             let (mut xs, mut ys) = (Vec::new(), Vec::new());
             for some in few(&range) {
                 x.read_f32(source, some.clone(), &mut xs);
                 y.read_unscaled(result, some.clone(), &mut ys);
                 self.runs(result, some, &mut runs);
-                match are_finite(&xs) && are_finite(&ys) && runs.iter().all(Run::is_plain) {
+                match are_finite(&xs) && are_finite(&ys) && runs.iter().all(ScaleRun::is_plain) {
                     true => compare_numbers(&xs, &ys, &runs, *largest, &mut lanes),
                     false => compare(&xs, &ys, &runs, true, *largest, &mut lanes),
                 }
@@ -95,17 +95,17 @@ impl Comparison {
     }
 
     /// The parts of `range` in which elements of `result` have the same scale.
-    fn runs(&self, result: &Tensor, range: Range<usize>, runs: &mut Vec<Run>) {
+    fn runs(&self, result: &Tensor, range: Range<usize>, runs: &mut Vec<ScaleRun>) {
         runs.clear();
         let Tensor::Blocks(blocks) = result else {
-            runs.push(Run { count: range.len(), scale: 1.0 });
+            runs.push(ScaleRun { count: range.len(), scale: 1.0 });
             return;
         };
         let length = blocks.format.length;
         let (mut left, mut column, mut block) = (range.len(), range.start % blocks.row, blocks.block_of(range.start));
         while left > 0 {
             let count = (length - column % length).min(blocks.row - column).min(left);
-            runs.push(Run { count, scale: self.y.scale_of(blocks, block) });
+            runs.push(ScaleRun { count, scale: self.y.scale_of(blocks, block) });
             left -= count;
             column = if column + count == blocks.row { 0 } else { column + count };
             block += 1;
@@ -121,7 +121,7 @@ fn few(range: &Range<usize>) -> impl Iterator<Item = Range<usize>> {
 
 impl Deviations {
     /// Takes in what was found of `count` values.
-    fn gather(&mut self, count: usize, lanes: &Lanes) {
+    fn gather(&mut self, count: usize, lanes: &DeviationLanes) {
         self.values += count as u64;
         let [exact, too_large, to_zero, nan, finite] = lanes.counts.map(|lanes| lanes.iter().sum::<u64>());
         self.exact += exact;
@@ -165,7 +165,7 @@ impl Deviations {
 const LANES: usize = 8;
 
 #[derive(Clone, Copy, Default)]
-struct Lanes {
+struct DeviationLanes {
     /// Values that are unchanged, too large, rounded to zero, NaN, and finite.
     counts: [[u64; LANES]; 5],
     most: [f64; LANES],
@@ -174,7 +174,7 @@ struct Lanes {
     squared_values: [f64; LANES],
 }
 
-impl Lanes {
+impl DeviationLanes {
     /// Adds one value, without a branch.
     #[inline(always)]
     fn add(&mut self, lane: usize, x: f64, y: f64, limits: [f64; 2]) {
@@ -205,12 +205,12 @@ impl Lanes {
 }
 
 /// Results that follow one another, of one scale.
-struct Run {
+struct ScaleRun {
     count: usize,
     scale: f64,
 }
 
-impl Run {
+impl ScaleRun {
     /// Whether the run fits [`compare_numbers`]: whole lanes, and a finite scale other than zero.
     fn is_plain(&self) -> bool {
         self.count.is_multiple_of(2 * LANES) && self.scale.is_finite() && self.scale != 0.0
@@ -231,17 +231,17 @@ fn rounded_down(limit: f64) -> f32 {
 }
 
 /// A number that is a double, too.
-trait Number: Copy + Into<f64> {}
+trait ComparedNumber: Copy + Into<f64> {}
 
-impl Number for f32 {}
-impl Number for f64 {}
+impl ComparedNumber for f32 {}
+impl ComparedNumber for f64 {}
 
 vectorised! {
     /// Compares values with their results, run by run; `unscaled` results are yet to be multiplied by the scale of their run.
     ///
     /// `largest` has the largest magnitudes of positive and of negative results, before the scale.
-    fn compare<X: Number>(
-        xs: &[X], ys: &[X], runs: &[Run], unscaled: bool, largest: [f64; 2], lanes: &mut Lanes,
+    fn compare<X: ComparedNumber>(
+        xs: &[X], ys: &[X], runs: &[ScaleRun], unscaled: bool, largest: [f64; 2], lanes: &mut DeviationLanes,
     ) {
         // A copy, and places instead of iterators: what the loop adds to stays in registers.
         let (mut sums, mut start) = (*lanes, 0);
@@ -269,7 +269,7 @@ vectorised! {
     /// [`compare`] for finite values and unscaled results, in runs that are [plain](Run::is_plain).
     ///
     /// It takes half the time, since the counts follow from fewer and narrower comparisons.
-    fn compare_numbers(xs: &[f32], ys: &[f32], runs: &[Run], largest: [f64; 2], lanes: &mut Lanes) {
+    fn compare_numbers(xs: &[f32], ys: &[f32], runs: &[ScaleRun], largest: [f64; 2], lanes: &mut DeviationLanes) {
         let (mut sums, mut start) = (*lanes, 0);
         let (mut too_large, mut to_zero) = ([0u32; 2 * LANES], [0u32; 2 * LANES]);
         for run in runs {
@@ -360,8 +360,8 @@ mod tests {
     }
 
     /// The results of [`compare`] and [`compare_numbers`].
-    fn both(xs: &[f32], ys: &[f32], runs: &[Run], largest: [f64; 2]) -> [Deviations; 2] {
-        let mut lanes = [Lanes::default(); 2];
+    fn both(xs: &[f32], ys: &[f32], runs: &[ScaleRun], largest: [f64; 2]) -> [Deviations; 2] {
+        let mut lanes = [DeviationLanes::default(); 2];
         compare(xs, ys, runs, true, largest, &mut lanes[0]);
         compare_numbers(xs, ys, runs, largest, &mut lanes[1]);
         lanes.map(|lanes| {
@@ -388,7 +388,7 @@ mod tests {
                     };
                     let xs: Vec<f32> = (0..2 * count).map(|_| value()).collect();
                     let ys: Vec<f32> = (0..2 * count).map(|at| if at % 5 == 0 { xs[at] } else { value() }).collect();
-                    let runs = [Run { count, scale }, Run { count, scale: 2.0 * scale }];
+                    let runs = [ScaleRun { count, scale }, ScaleRun { count, scale: 2.0 * scale }];
                     for largest in [[448.0, 448.0], [127.0, 128.0], [1e30, 0.0], [f64::MAX / 1e40, 3.5e38]] {
                         let [each, numbers] = both(&xs, &ys, &runs, largest);
                         assert_eq!(each, numbers, "{count} by {scale:e}, up to {largest:?}");

@@ -15,7 +15,7 @@ const PARTS: usize = 4;
 
 /// Values that follow one another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct TensorPiece {
     /// The place of the first in the tensor.
     pub(super) start: usize,
     /// Number of values.
@@ -26,7 +26,7 @@ pub(super) struct Piece {
     part: usize,
 }
 
-impl Piece {
+impl TensorPiece {
     pub(super) fn parts(&self) -> impl Iterator<Item = Range<usize>> {
         let (count, part) = (self.count, self.part);
         (0..count).step_by(part).map(move |start| start..count.min(start + part))
@@ -34,7 +34,7 @@ impl Piece {
 }
 
 /// Pieces of a tensor of `count` values in rows of `row`; rows are cut at multiples of `block`.
-pub(super) fn pieces(count: usize, row: usize, block: usize) -> impl Iterator<Item = Piece> {
+pub(super) fn pieces(count: usize, row: usize, block: usize) -> impl Iterator<Item = TensorPiece> {
     let cut = PART.next_multiple_of(block.max(1));
     let (part, band, columns) = match row > cut {
         true => (cut, row, PARTS * cut),
@@ -47,7 +47,7 @@ pub(super) fn pieces(count: usize, row: usize, block: usize) -> impl Iterator<It
         let all = band.min(count - from);
         (0..all).step_by(columns).map(move |column| {
             let count = columns.min(all - column);
-            Piece { start: from + column, count, row: row.min(count), part }
+            TensorPiece { start: from + column, count, row: row.min(count), part }
         })
     })
 }

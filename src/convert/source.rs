@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{FileContent, Tensor, pieces::Piece, values::TensorKind};
+use super::{FileContent, Tensor, pieces::TensorPiece, values::TensorKind};
 use crate::{
     Error, Result,
     array::{ArrayFile, Content, LARGEST_EXTENT, StreamedArray, check_codes},
@@ -202,7 +202,7 @@ impl SourceTensor<'_> {
     }
 
     /// A piece of it, in `memory` that was another's ([`Tensor::into_memory`]).
-    pub(super) fn read(&self, piece: &Piece, memory: &mut Vec<u8>) -> Result<Tensor> {
+    pub(super) fn read(&self, piece: &TensorPiece, memory: &mut Vec<u8>) -> Result<Tensor> {
         let mut memory = std::mem::take(memory);
         let mut codes = |array: &StreamedArray, format: &Format, first: usize, count: usize| -> Result<Codes> {
             let mut bytes = std::mem::take(&mut memory);

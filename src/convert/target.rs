@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::{
     ConversionTarget, Deviations, Tensor,
     converter::{BlockConverter, Missing, ScalarConverter},
-    deviations::Comparison,
-    pieces::{Piece, TOGETHER, of_each, pieces},
+    deviations::TensorComparison,
+    pieces::{TOGETHER, TensorPiece, of_each, pieces},
     source::SourceTensor,
     values::{TensorKind, ValueReader},
 };
@@ -80,9 +80,9 @@ impl<'a> TargetTensor<'a> {
         match self.to {
             ConversionTarget::Scalar { format, rounding, overflow } => {
                 let converter = ScalarConverter::new(source.kind(), source.len(), format, *rounding, *overflow)?;
-                let comparison = Comparison::new(source.kind(), TensorKind::Scalar(format));
+                let comparison = TensorComparison::new(source.kind(), TensorKind::Scalar(format));
                 let mut missing = Missing::default();
-                let one = |piece: &Piece, memory: &mut Vec<u8>| {
+                let one = |piece: &TensorPiece, memory: &mut Vec<u8>| {
                     let tensor = source.read(piece, memory)?;
                     let mut bytes = vec![0; piece.count * format.bytes()];
                     let random = random.map(|random| random.of(piece));
@@ -118,8 +118,8 @@ impl<'a> TargetTensor<'a> {
         let format = quantizer.format;
         let scale = quantizer.tensor_scale(0, &|_| Real::Nan).0;
         let converter = BlockConverter::new(source.kind(), source.len(), quantizer, random.map(|random| random.bits));
-        let comparison = Comparison::new(source.kind(), TensorKind::Blocks(format, scale));
-        let one = |piece: &Piece, memory: &mut Vec<u8>| {
+        let comparison = TensorComparison::new(source.kind(), TensorKind::Blocks(format, scale));
+        let one = |piece: &TensorPiece, memory: &mut Vec<u8>| {
             let tensor = source.read(piece, memory)?;
             let random = random.map(|random| random.of(piece));
             let blocks = converter.quantize(&tensor, piece.row, random.as_deref());
@@ -134,7 +134,7 @@ impl<'a> TargetTensor<'a> {
     }
 
     /// Writes the blocks of a piece of a tensor with rows of `row` elements.
-    fn write(&self, row: usize, piece: &Piece, blocks: &Blocks, writer: &ArrayWriter) -> Result<()> {
+    fn write(&self, row: usize, piece: &TensorPiece, blocks: &Blocks, writer: &ArrayWriter) -> Result<()> {
         let (above, column) = (piece.start / row, piece.start % row);
         if packed(blocks.format) {
             let place = above * row.div_ceil(2) + column / 2;
@@ -160,15 +160,15 @@ struct RandomBits {
 
 impl RandomBits {
     /// The random bits of the elements of a piece.
-    fn of(self, piece: &Piece) -> Vec<u64> {
+    fn of(self, piece: &TensorPiece) -> Vec<u64> {
         inputs::rounding_bits(self.seed, self.bits, piece.start as u64..(piece.start + piece.count) as u64).collect()
     }
 }
 
 /// The differences of each part of a piece; the memory of the piece goes back.
 fn differences(
-    comparison: &Comparison,
-    piece: &Piece,
+    comparison: &TensorComparison,
+    piece: &TensorPiece,
     source: Tensor,
     result: &Tensor,
     memory: &mut Vec<u8>,
@@ -182,8 +182,8 @@ fn differences(
 fn sum<R: Send>(
     source: &SourceTensor,
     block: usize,
-    work: impl Fn(&Piece, &mut Vec<u8>) -> Result<(Vec<Deviations>, R)> + Sync,
-    mut take: impl FnMut(&Piece, R),
+    work: impl Fn(&TensorPiece, &mut Vec<u8>) -> Result<(Vec<Deviations>, R)> + Sync,
+    mut take: impl FnMut(&TensorPiece, R),
     done: &mut dyn FnMut(u64),
 ) -> Result<Deviations> {
     let mut all = Deviations::default();
@@ -202,7 +202,7 @@ fn tensor_scale(source: &SourceTensor, quantizer: &Quantizer) -> Result<Option<f
         return Ok(quantizer.tensor_scale);
     }
     let values = ValueReader::new(source.kind());
-    let of_piece = |piece: &Piece, memory: &mut Vec<u8>| {
+    let of_piece = |piece: &TensorPiece, memory: &mut Vec<u8>| {
         let tensor = source.read(piece, memory)?;
         let largest = if values.fit_f32() {
             let mut read = Vec::new();

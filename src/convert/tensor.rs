@@ -3,7 +3,7 @@
 use super::{
     Deviations,
     converter::{Missing, ScalarConverter},
-    deviations::Comparison,
+    deviations::TensorComparison,
     values::{TensorKind, ValueReader},
 };
 use crate::{
@@ -99,7 +99,7 @@ pub fn convert(source: &Tensor, row: usize, target: &ConversionTarget) -> Result
         }
         ConversionTarget::Blocks(quantizer) => Tensor::Blocks(quantize(source, row, quantizer)),
     };
-    let comparison = Comparison::new(source.kind(), result.kind());
+    let comparison = TensorComparison::new(source.kind(), result.kind());
     let parts = parallel::map(parts(source.len()), |range| comparison.of(source, &result, range));
     // In the order of the parts, so that sums do not depend on the number of threads.
     let deviations = parts.iter().fold(Deviations::default(), |sum, part| sum.plus(part));

@@ -51,7 +51,7 @@ pub struct CostRequest {
 #[derive(Debug, Clone, Default)]
 pub struct Costs {
     /// The instructions.
-    pub instructions: Vec<Cost>,
+    pub instructions: Vec<InstructionCost>,
     /// The conversions that the device has as instructions.
     pub conversions: Vec<ScalarCost>,
     /// The loads.
@@ -60,7 +60,7 @@ pub struct Costs {
 
 /// One measurement on one multiprocessor.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Point {
+pub struct RatePoint {
     /// Warps.
     pub warps: u32,
     /// Independent runs of each.
@@ -73,7 +73,7 @@ pub struct Point {
 
 /// Rate of the whole device.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Whole {
+pub struct WholeRate {
     /// Values of the operands.
     pub values: TimedOperands,
     /// 10^12 floating-point operations a second, two for each fused multiply-add.
@@ -97,7 +97,7 @@ pub struct PerRun {
 
 /// The cost of one instruction.
 #[derive(Debug, Clone)]
-pub struct Cost {
+pub struct InstructionCost {
     /// The instruction.
     pub instruction: Instruction,
     /// The kind of execution.
@@ -107,15 +107,15 @@ pub struct Cost {
     /// Clocks of one run and the wait for it; asynchronous instructions only.
     pub waited: Option<f64>,
     /// All measurements on one multiprocessor.
-    pub points: Vec<Point>,
+    pub points: Vec<RatePoint>,
     /// The machine instructions in the loop with one sum.
     pub machine: Option<Vec<PerRun>>,
     /// Independent runs of the loops that do not have the intended number of matrix instructions.
     pub unintended: Vec<u32>,
     /// The whole device at the fastest point.
-    pub whole: Whole,
+    pub whole: WholeRate,
     /// The same for longer, by values of the operands.
-    pub sustained: Vec<Whole>,
+    pub sustained: Vec<WholeRate>,
 }
 
 /// The cost of a scalar instruction.
@@ -126,7 +126,7 @@ pub struct ScalarCost {
     /// Clocks from one run of a warp to the next that takes its result, with the instructions between.
     pub latency: Option<f64>,
     /// All measurements on one multiprocessor; rates are results a clock.
-    pub points: Vec<Point>,
+    pub points: Vec<RatePoint>,
     /// The machine instructions in the loop with one chain.
     pub machine: Option<Vec<PerRun>>,
 }
@@ -139,17 +139,17 @@ pub struct LoadCost {
     /// Clocks from one load of a warp to the next, which takes its address from it.
     pub latency: Option<f64>,
     /// All measurements on one multiprocessor; rates are bytes a clock.
-    pub points: Vec<Point>,
+    pub points: Vec<RatePoint>,
 }
 
 /// The fastest point, within a thousandth the one of fewest warps and independent runs.
-pub fn best(points: &[Point]) -> Option<Point> {
+pub fn best(points: &[RatePoint]) -> Option<RatePoint> {
     let most = points.iter().map(|point| point.rate).fold(0.0, f64::max);
     points.iter().find(|point| point.rate >= most * 0.999).copied()
 }
 
 /// The fewest independent runs of this many warps with a converged rate.
-pub fn converged(points: &[Point], warps: u32) -> Option<Point> {
+pub fn converged(points: &[RatePoint], warps: u32) -> Option<RatePoint> {
     let own = || points.iter().filter(|point| point.warps == warps);
     let most = own().map(|point| point.rate).fold(0.0, f64::max);
     own().find(|point| point.rate >= most * NEAR).copied()
@@ -235,7 +235,7 @@ fn conversion(meters: &mut dyn Meters, form: &'static Form, values: TimedOperand
 }
 
 struct MeterReadings {
-    points: Vec<Point>,
+    points: Vec<RatePoint>,
     latency: Option<f64>,
     waited: Option<f64>,
 }
@@ -257,10 +257,10 @@ fn measured(meter: &mut dyn Meter, values: TimedOperands) -> Result<MeterReading
                 latency = Some(clocks);
             }
             let runs = f64::from(warps / together * independent);
-            points.push(Point { warps, independent, clocks, rate: runs * meter.work() as f64 / clocks });
+            points.push(RatePoint { warps, independent, clocks, rate: runs * meter.work() as f64 / clocks });
         }
     }
-    points.sort_by_key(|point: &Point| (point.warps, point.independent));
+    points.sort_by_key(|point: &RatePoint| (point.warps, point.independent));
     Ok(MeterReadings { points, latency, waited })
 }
 
@@ -268,7 +268,7 @@ fn measure(
     device: &mut dyn Device,
     instruction: &Instruction,
     request: &CostRequest,
-    done: &mut Vec<Cost>,
+    done: &mut Vec<InstructionCost>,
 ) -> Result<()> {
     let execution = device.prepare(instruction)?;
     let mut meter = meters(device)?.meter(&Metered::Matrix(instruction.clone()))?;
@@ -277,7 +277,7 @@ fn measure(
     let MeterReadings { points, latency, waited } = measured(meter, values)?;
     let best = best(&points);
     let whole_device = best.as_ref().map(|best| whole(meter, best, values, None)).transpose()?;
-    done.push(Cost {
+    done.push(InstructionCost {
         instruction: instruction.clone(),
         machine: machine(meter.ways()),
         unintended: unintended(meter.ways(), execution.kind),
@@ -285,7 +285,7 @@ fn measure(
         latency,
         waited,
         points,
-        whole: whole_device.unwrap_or(Whole { values, tera: 0.0, clock: 0.0, state: DeviceState::default() }),
+        whole: whole_device.unwrap_or(WholeRate { values, tera: 0.0, clock: 0.0, state: DeviceState::default() }),
         sustained: Vec::new(),
     });
     let (Some(best), Some(cost)) = (best, done.last_mut()) else { return Ok(()) };
@@ -305,7 +305,7 @@ fn clocks(meter: &mut dyn Meter, way: usize, warps: u32, values: TimedOperands) 
 }
 
 /// The whole device at one point, for some seconds.
-fn whole(meter: &mut dyn Meter, point: &Point, values: TimedOperands, seconds: Option<f64>) -> Result<Whole> {
+fn whole(meter: &mut dyn Meter, point: &RatePoint, values: TimedOperands, seconds: Option<f64>) -> Result<WholeRate> {
     let way = meter.ways().iter().position(|way| way.independent == point.independent).unwrap_or(0);
     let runs = meter.ways()[way].runs;
     let of_round = point.clocks * f64::from(runs / point.independent.max(1));
@@ -322,7 +322,7 @@ fn whole(meter: &mut dyn Meter, point: &Point, values: TimedOperands, seconds: O
     };
     let groups = f64::from(load.blocks) * f64::from(point.warps / meter.warps_together());
     let done = groups * rounds as f64 * f64::from(runs) * meter.work() as f64;
-    Ok(Whole {
+    Ok(WholeRate {
         values,
         tera: 2.0 * done / timing.whole * 1e-12,
         clock: timing.clocks as f64 / timing.seconds * 1e-6,

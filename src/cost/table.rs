@@ -1,6 +1,6 @@
 //! Tables and notes of costs.
 
-use super::{Cost, Costs, LoadCost, PerRun, Point, ScalarCost, Whole, best, converged, peaks::peak};
+use super::{Costs, InstructionCost, LoadCost, PerRun, RatePoint, ScalarCost, WholeRate, best, converged, peaks::peak};
 use crate::{
     base::distinct::distinct,
     device::{ExecutionKind, Generation, Role},
@@ -130,9 +130,9 @@ crate::rows! {
 }
 
 /// The costs in a sentence; `None` without a cost.
-pub fn answer(done: &[Cost], device: &str) -> Option<String> {
-    let rate = |cost: &Cost| format!("{} TFLOPS", three_digits(cost.whole.tera));
-    let mut fastest: Vec<&Cost> = done.iter().collect();
+pub fn answer(done: &[InstructionCost], device: &str) -> Option<String> {
+    let rate = |cost: &InstructionCost| format!("{} TFLOPS", three_digits(cost.whole.tera));
+    let mut fastest: Vec<&InstructionCost> = done.iter().collect();
     fastest.sort_by(|x, y| f64::total_cmp(&x.whole.tera, &y.whole.tera));
     Some(match fastest[..] {
         [] => return None,
@@ -164,7 +164,7 @@ pub fn tables(costs: &Costs, generation: &Generation, points: bool) -> Vec<Table
     let sustained = done.iter().flat_map(|cost| cost.sustained.iter().map(|whole| sustained(cost, whole)));
     tables.extend(Table::of("Values of the operands", sustained).filled());
     if points {
-        let of = |cost: &Cost| cost.points.iter().map(|point| point_row(cost, point)).collect::<Vec<_>>();
+        let of = |cost: &InstructionCost| cost.points.iter().map(|point| point_row(cost, point)).collect::<Vec<_>>();
         tables.push(Table::of("Measurements by warps and independent runs", done.iter().flat_map(of)));
     }
     tables.extend(Table::of("Conversions", costs.conversions.iter().map(conversion)).filled());
@@ -173,7 +173,7 @@ pub fn tables(costs: &Costs, generation: &Generation, points: bool) -> Vec<Table
 }
 
 /// Notes for the reader: a busy device, a lowered clock, loops that were not checked or fail the check.
-pub fn notes(done: &[Cost]) -> Vec<String> {
+pub fn notes(done: &[InstructionCost]) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(others) = done.iter().filter_map(|cost| cost.whole.state.others).max().filter(|others| *others > 0) {
         notes.push(format!("The device is busy: {others} other processes compute on it and lower the rates."));
@@ -197,16 +197,16 @@ pub fn notes(done: &[Cost]) -> Vec<String> {
 }
 
 /// The independent runs with a converged rate, and that rate, of 4 and of 8 warps.
-fn four_and_eight(points: &[Point]) -> [(Option<u32>, Option<f64>); 2] {
+fn four_and_eight(points: &[RatePoint]) -> [(Option<u32>, Option<f64>); 2] {
     [4, 8].map(|warps| converged(points, warps).map(|point| (point.independent, point.rate)).unzip())
 }
 
-fn best_rate(points: &[Point]) -> f64 {
+fn best_rate(points: &[RatePoint]) -> f64 {
     best(points).map_or(0.0, |point| point.rate)
 }
 
-fn row(cost: &Cost, all: &[Cost], target: &str) -> CostRow {
-    let best = best(&cost.points).unwrap_or(Point { warps: 0, independent: 0, clocks: 0.0, rate: 0.0 });
+fn row(cost: &InstructionCost, all: &[InstructionCost], target: &str) -> CostRow {
+    let best = best(&cost.points).unwrap_or(RatePoint { warps: 0, independent: 0, clocks: 0.0, rate: 0.0 });
     let [(independent_4, rate_4), (independent_8, rate_8)] = four_and_eight(&cost.points);
     let clocks = |warps| converged(&cost.points, warps).map(|point| point.clocks);
     CostRow {
@@ -268,7 +268,7 @@ fn load(cost: &LoadCost) -> LoadCostRow {
     }
 }
 
-fn sustained(cost: &Cost, whole: &Whole) -> SustainedRow {
+fn sustained(cost: &InstructionCost, whole: &WholeRate) -> SustainedRow {
     SustainedRow {
         instruction: cost.instruction.name.clone(),
         values: whole.values.name(),
@@ -280,8 +280,8 @@ fn sustained(cost: &Cost, whole: &Whole) -> SustainedRow {
     }
 }
 
-fn point_row(cost: &Cost, point: &Point) -> CostPointRow {
-    let Point { warps, independent, clocks, rate } = *point;
+fn point_row(cost: &InstructionCost, point: &RatePoint) -> CostPointRow {
+    let RatePoint { warps, independent, clocks, rate } = *point;
     CostPointRow { instruction: cost.instruction.name.clone(), warps, independent, clocks, rate }
 }
 
@@ -293,7 +293,7 @@ fn timed(machine: &[PerRun]) -> impl Iterator<Item = &PerRun> {
 }
 
 /// The timed machine instructions of a cost; none where the machine code is unknown.
-fn matrix(cost: &Cost) -> impl Iterator<Item = &PerRun> {
+fn matrix(cost: &InstructionCost) -> impl Iterator<Item = &PerRun> {
     timed(cost.machine.as_deref().unwrap_or_default())
 }
 
@@ -302,7 +302,7 @@ fn named(own: &PerRun) -> String {
 }
 
 /// The rate of an emulated instruction by its matrix instructions alone; `None` if one was not measured.
-fn predicted(cost: &Cost, all: &[Cost]) -> Option<f64> {
+fn predicted(cost: &InstructionCost, all: &[InstructionCost]) -> Option<f64> {
     if cost.execution.kind != ExecutionKind::Emulated || matrix(cost).next().is_none() {
         return None;
     }
@@ -319,6 +319,6 @@ fn predicted(cost: &Cost, all: &[Cost]) -> Option<f64> {
     sum.map(|clocks| multiply_adds(cost) / clocks)
 }
 
-fn multiply_adds(cost: &Cost) -> f64 {
+fn multiply_adds(cost: &InstructionCost) -> f64 {
     (cost.instruction.m * cost.instruction.n * cost.instruction.k) as f64
 }

@@ -42,7 +42,7 @@ fn loops_that_execute_a_conversion_less_often_than_asked_are_told() {
 
 #[test]
 fn a_rate_converges_with_the_fewest_runs_that_come_near_to_the_best() {
-    let point = |warps, independent, rate| Point { warps, independent, clocks: 1.0, rate };
+    let point = |warps, independent, rate| RatePoint { warps, independent, clocks: 1.0, rate };
     let points = [point(4, 1, 300.0), point(4, 2, 588.0), point(4, 3, 600.0), point(8, 1, 1000.0), point(8, 2, 1000.5)];
     assert_eq!(converged(&points, 4).unwrap().independent, 2);
     assert_eq!(best(&points).unwrap().independent, 1);
@@ -50,11 +50,11 @@ fn a_rate_converges_with_the_fewest_runs_that_come_near_to_the_best() {
 }
 
 /// Four multiprocessors at 1 GHz whose runs take 8 clocks and begin every 2 clocks.
-struct Unit {
+struct TimedUnit {
     ways: Vec<TimedLoop>,
 }
 
-impl Meter for Unit {
+impl Meter for TimedUnit {
     fn ways(&self) -> &[TimedLoop] {
         &self.ways
     }
@@ -92,11 +92,11 @@ impl Meter for Unit {
 #[test]
 fn latency_and_rates_are_those_of_the_unit_that_is_timed() {
     let ways = [1, 2, 4, 8].map(|independent| TimedLoop { most_warps: 4, ..way(independent, &[]) });
-    let mut unit = Unit { ways: ways.to_vec() };
+    let mut unit = TimedUnit { ways: ways.to_vec() };
     let MeterReadings { points, latency, waited } = measured(&mut unit, TimedOperands::Zeros).unwrap();
     assert_eq!((latency, waited, points.len()), (Some(8.0), None, 12));
     let most = best(&points).unwrap();
-    assert_eq!(most, Point { warps: 1, independent: 4, clocks: 8.0, rate: 128.0 });
+    assert_eq!(most, RatePoint { warps: 1, independent: 4, clocks: 8.0, rate: 128.0 });
     assert_eq!(converged(&points, 4).unwrap().independent, 1);
     let whole = whole(&mut unit, &most, TimedOperands::Zeros, None).unwrap();
     assert!((whole.tera - 2.0 * 4.0 * 128.0 * 1e-3).abs() < 1e-9 && (whole.clock - 1000.0).abs() < 1e-6, "{whole:?}");

@@ -1,6 +1,6 @@
 //! Choice of the instruction for each sum of a scheme.
 
-use super::{Scheme, Sum};
+use super::{PartSum, Scheme};
 use crate::{
     Error, Result,
     base::{available::if_available, distinct::distinct},
@@ -13,22 +13,22 @@ const FAMILIES: [&str; 4] = ["mma", "mfma", "wmma", "wgmma"];
 
 /// A scheme on a device: the instruction of each sum, and the kinds of execution.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Unit {
+pub struct SchemeUnit {
     /// The instructions, one for each sum.
     pub instructions: Vec<Instruction>,
     /// The kinds of execution, each once.
     pub executions: Vec<ExecutionKind>,
 }
 
-impl Unit {
+impl SchemeUnit {
     /// The instructions of a scheme on a device: the shape of `like`, or the first that the device has.
     ///
     /// The order is mma, mfma, wmma, wgmma, others; within a family the largest k comes first.
     ///
     /// # Errors
     /// A request error: a format that `like` lacks, or a device that has no instruction; the errors of the device.
-    pub fn of(scheme: &Scheme, device: &mut dyn Device, like: Option<&Instruction>) -> Result<Unit> {
-        let mut unit = Unit { instructions: Vec::new(), executions: Vec::new() };
+    pub fn of(scheme: &Scheme, device: &mut dyn Device, like: Option<&Instruction>) -> Result<SchemeUnit> {
+        let mut unit = SchemeUnit { instructions: Vec::new(), executions: Vec::new() };
         for sum in &scheme.sums {
             let formats = scheme.formats(sum);
             let known = unit.instructions.iter().find(|own| [own.a, own.b] == formats).cloned();
@@ -49,15 +49,15 @@ impl Unit {
     /// The unit of each scheme on each device; `None` where the device lacks an instruction, unless all are `required`.
     ///
     /// # Errors
-    /// As [`Unit::of`].
+    /// As [`SchemeUnit::of`].
     pub fn of_each(
         schemes: &[Scheme],
         devices: &mut [Box<dyn Device>],
         like: Option<&Instruction>,
         required: bool,
-    ) -> Result<Vec<Vec<Option<Unit>>>> {
+    ) -> Result<Vec<Vec<Option<SchemeUnit>>>> {
         let one = |scheme: &Scheme, device: &mut Box<dyn Device>| {
-            let unit = Unit::of(scheme, device.as_mut(), like);
+            let unit = SchemeUnit::of(scheme, device.as_mut(), like);
             if required { unit.map(Some) } else { if_available(unit) }
         };
         schemes.iter().map(|scheme| devices.iter_mut().map(|device| one(scheme, device)).collect()).collect()
@@ -70,7 +70,7 @@ impl Unit {
 }
 
 /// Whether an instruction computes a sum of a scheme.
-fn computes(scheme: &Scheme, sum: &Sum, i: &Instruction) -> bool {
+fn computes(scheme: &Scheme, sum: &PartSum, i: &Instruction) -> bool {
     [i.a, i.b] == scheme.formats(sum)
         && i.d == scheme.accumulator
         && i.c == i.d
@@ -81,7 +81,7 @@ fn computes(scheme: &Scheme, sum: &Sum, i: &Instruction) -> bool {
 }
 
 /// The instruction itself; for integers, the one of its shape that multiplies the digits of a sum.
-fn of_shape(scheme: &Scheme, sum: &Sum, like: &Instruction) -> Result<Instruction> {
+fn of_shape(scheme: &Scheme, sum: &PartSum, like: &Instruction) -> Result<Instruction> {
     let shape = |i: &Instruction| (i.family().to_string(), i.m, i.n, i.k);
     let alike = |i: &&Instruction| scheme.is_integer() && shape(i) == shape(like);
     let mut candidates = std::iter::once(like).chain(isa::all().iter().filter(alike));
@@ -94,7 +94,7 @@ fn of_shape(scheme: &Scheme, sum: &Sum, like: &Instruction) -> Result<Instructio
     })
 }
 
-fn first(scheme: &Scheme, sum: &Sum, device: &mut dyn Device) -> Result<Instruction> {
+fn first(scheme: &Scheme, sum: &PartSum, device: &mut dyn Device) -> Result<Instruction> {
     let rank = |i: &Instruction| FAMILIES.iter().position(|family| *family == i.family()).unwrap_or(FAMILIES.len());
     let mut candidates: Vec<&Instruction> = isa::all().iter().filter(|i| computes(scheme, sum, i)).collect();
     candidates.sort_by_key(|i| (rank(i), std::cmp::Reverse(i.k)));

@@ -1,6 +1,6 @@
 //! A product, made of products of parts.
 
-use super::{Block, Promote, Register, Scheme, Sum, split::Parts};
+use super::{PartSum, ProductTurn, Promote, Scheme, SumRegister, split::SplitMatrix};
 use crate::{
     Result,
     base::parallel,
@@ -17,8 +17,8 @@ pub(super) fn composed(
     scheme: &Scheme,
     instructions: &[Instruction],
     device: &mut dyn Device,
-    a: &Parts,
-    b: &Parts,
+    a: &SplitMatrix,
+    b: &SplitMatrix,
 ) -> Result<(Matrix, Option<f64>)> {
     let mut sums = Vec::with_capacity(scheme.sums.len());
     let mut seconds = Some(0.0);
@@ -32,17 +32,17 @@ pub(super) fn composed(
 
 /// One sum, its products in turn along k as one product, and its seconds.
 fn summed(
-    sum: &Sum,
+    sum: &PartSum,
     instruction: &Instruction,
     device: &mut dyn Device,
-    a: &Parts,
-    b: &Parts,
+    a: &SplitMatrix,
+    b: &SplitMatrix,
 ) -> Result<(Matrix, Option<f64>)> {
     let k = a.matrices[0].columns;
     let block = match sum.block {
-        Block::Step => instruction.k,
-        Block::Terms(terms) => terms.next_multiple_of(instruction.k),
-        Block::All => k.next_multiple_of(instruction.k),
+        ProductTurn::Step => instruction.k,
+        ProductTurn::Terms(terms) => terms.next_multiple_of(instruction.k),
+        ProductTurn::All => k.next_multiple_of(instruction.k),
     };
     let mut schedule = Schedule::new(instruction.clone())?;
     schedule.promote = match sum.promote {
@@ -74,7 +74,7 @@ fn turns(k: usize, block: usize, step: usize) -> Vec<(usize, usize, usize)> {
 }
 
 /// Parts of A side by side: in every turn the columns of each.
-fn beside(parts: &Parts, which: &[usize], turns: &[(usize, usize, usize)]) -> Matrix {
+fn beside(parts: &SplitMatrix, which: &[usize], turns: &[(usize, usize, usize)]) -> Matrix {
     let first = &parts.matrices[which[0]];
     let width = first.codes.width();
     let columns = which.len() * turns.iter().map(|(_, own, zeros)| own + zeros).sum::<usize>();
@@ -94,7 +94,7 @@ fn beside(parts: &Parts, which: &[usize], turns: &[(usize, usize, usize)]) -> Ma
 }
 
 /// Parts of B one below the other: in every turn the rows of each.
-fn below(parts: &Parts, which: &[usize], turns: &[(usize, usize, usize)]) -> Matrix {
+fn below(parts: &SplitMatrix, which: &[usize], turns: &[(usize, usize, usize)]) -> Matrix {
     let first = &parts.matrices[which[0]];
     let line = first.codes.width() * first.columns;
     let rows = which.len() * turns.iter().map(|(_, own, zeros)| own + zeros).sum::<usize>();
@@ -117,7 +117,7 @@ fn combined(scheme: &Scheme, sums: &[Matrix], of_rows: &[i32], of_columns: &[i32
     let of_columns: Vec<f64> = of_columns.iter().map(|exponent| 2f64.powi(*exponent)).collect();
     let mut bytes = vec![0; rows * columns * 4];
     parallel::each(bytes.chunks_mut(columns * 4).enumerate(), |(row, line)| {
-        if scheme.register == Register::Integer {
+        if scheme.register == SumRegister::Integer {
             for (column, code) in line.as_chunks_mut().0.iter_mut().enumerate() {
                 let at = row * columns + column;
                 let shifted = |(sum, scale): (&Matrix, &i32)| (sum.codes.get(at) as u32).checked_shl(*scale as u32);
@@ -154,9 +154,9 @@ fn values(sum: &Matrix, row: usize, values: &mut [f64]) {
     }
 }
 
-impl Register {
+impl SumRegister {
     /// A number of f64 in the register. A sum of two f32 numbers, rounded to f64, rounds to the same f32.
     fn rounded(self, x: f64) -> f64 {
-        if self == Register::Single { f64::from(x as f32) } else { x }
+        if self == SumRegister::Single { f64::from(x as f32) } else { x }
     }
 }

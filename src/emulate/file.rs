@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 use toml::{Spanned, Value};
 
-use super::scheme::{Block, Digits, Promote, Register, Scheme, Slices, Split, SplitPart, Sum};
+use super::scheme::{Digits, OperandSplit, PartSum, ProductTurn, Promote, Scheme, Slices, SplitPart, SumRegister};
 use crate::{
     Error, Result,
     base::{distinct::distinct, named::Named, nearest::nearest, text},
@@ -24,9 +24,9 @@ const MOST_BITS: u32 = 24;
 struct SchemeKeys {
     title: String,
     source: Option<String>,
-    both: Option<SplitKeys>,
-    a: Option<SplitKeys>,
-    b: Option<SplitKeys>,
+    both: Option<OperandSplitKeys>,
+    a: Option<OperandSplitKeys>,
+    b: Option<OperandSplitKeys>,
     #[serde(default)]
     dropped: Vec<Spanned<String>>,
     register: Option<String>,
@@ -36,7 +36,7 @@ struct SchemeKeys {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct SplitKeys {
+struct OperandSplitKeys {
     parts: Option<Vec<PartKeys>>,
     slices: Option<SliceKeys>,
     digits: Option<DigitKeys>,
@@ -80,11 +80,11 @@ struct SumKeys {
 }
 
 /// A defect of a file, and the byte of its place, if it has one.
-type Defect = (Option<usize>, String);
-type Checked<T> = std::result::Result<T, Defect>;
+type SchemeDefect = (Option<usize>, String);
+type Checked<T> = std::result::Result<T, SchemeDefect>;
 
 /// A defect that stands at no one place.
-fn somewhere(what: impl Into<String>) -> Defect {
+fn somewhere(what: impl Into<String>) -> SchemeDefect {
     (None, what.into())
 }
 
@@ -164,10 +164,12 @@ fn of_keys(keys: SchemeKeys, name: &str) -> Checked<Scheme> {
         return Err(somewhere("[a] and [b] are split in the same way: into parts, slices or digits"));
     }
     let register = match (&a, keys.register.as_deref()) {
-        (Split::Digits(_), None) => Register::Integer,
-        (Split::Digits(_), Some(_)) => return Err(somewhere("register: digits are combined in s32; leave it out")),
-        (_, None) => Register::Single,
-        (_, Some(given)) => one_of("register", given, &[Register::Single, Register::Double])?,
+        (OperandSplit::Digits(_), None) => SumRegister::Integer,
+        (OperandSplit::Digits(_), Some(_)) => {
+            return Err(somewhere("register: digits are combined in s32; leave it out"));
+        }
+        (_, None) => SumRegister::Single,
+        (_, Some(given)) => one_of("register", given, &[SumRegister::Single, SumRegister::Double])?,
     };
     let integers = a.format(0).is_integer() && b.format(0).is_integer();
     let accumulator = match (integers, keys.accumulator.as_deref()) {
@@ -229,7 +231,7 @@ impl Scheme {
         let (a, b) = text.split_once('*').ok_or_else(|| {
             wrong(format!("'{text}' is no product: expected a part of A and one of B, such as \"hi*lo\""))
         })?;
-        let part = |matrix: &str, split: &Split, name: &str| {
+        let part = |matrix: &str, split: &OperandSplit, name: &str| {
             let names: Vec<String> = (0..split.count()).map(|part| split.name(part)).collect();
             names.iter().position(|own| own == name.trim()).ok_or_else(|| {
                 wrong(format!("'{text}': {matrix} has no part '{}'; its parts are {}", name.trim(), names.join(", ")))
@@ -243,12 +245,12 @@ impl Scheme {
     }
 
     /// The sum that is described here; where its products are summed apart, one for each.
-    fn sum(&self, keys: SumKeys, named: &mut [bool]) -> Checked<Vec<Sum>> {
+    fn sum(&self, keys: SumKeys, named: &mut [bool]) -> Checked<Vec<PartSum>> {
         let block = match &keys.block {
-            None => Block::Step,
-            Some(Value::String(word)) if word == "step" => Block::Step,
-            Some(Value::String(word)) if word == "all" => Block::All,
-            Some(Value::Integer(terms @ 1..=0x1_0000)) => Block::Terms(*terms as usize),
+            None => ProductTurn::Step,
+            Some(Value::String(word)) if word == "step" => ProductTurn::Step,
+            Some(Value::String(word)) if word == "all" => ProductTurn::All,
+            Some(Value::Integer(terms @ 1..=0x1_0000)) => ProductTurn::Terms(*terms as usize),
             Some(other) => {
                 return Err(somewhere(format!(
                     "block = {other}: it is \"step\", \"all\", or a number of k up to 65536"
@@ -257,10 +259,10 @@ impl Scheme {
         };
         let promote = keys.promote.as_deref().map(|given| one_of("promote", given, &Promote::ALL)).transpose()?;
         let promote = promote.unwrap_or(Promote::Never);
-        let mut sums: Vec<Sum> = Vec::new();
+        let mut sums: Vec<PartSum> = Vec::new();
         for text in &keys.products {
             let (a, b) = self.once(text, named)?;
-            let one = Sum { products: vec![(a, b)], block, promote, scale: self.a.scale(a) + self.b.scale(b) };
+            let one = PartSum { products: vec![(a, b)], block, promote, scale: self.a.scale(a) + self.b.scale(b) };
             match sums.last_mut() {
                 Some(sum) if !keys.apart => {
                     let wrong = |what: String| (Some(text.span().start), what);
@@ -292,15 +294,15 @@ impl Scheme {
 }
 
 /// The split of an operand; `places` gets the bytes of its parts.
-fn split(keys: SplitKeys, table: &str, places: &mut Vec<usize>) -> Checked<Split> {
-    let within = |(at, what): Defect| (at, format!("[{table}]: {what}"));
+fn split(keys: OperandSplitKeys, table: &str, places: &mut Vec<usize>) -> Checked<OperandSplit> {
+    let within = |(at, what): SchemeDefect| (at, format!("[{table}]: {what}"));
     match (keys.parts, keys.slices, keys.digits) {
-        (Some(parts), None, None) => parts_of(parts, places).map(Split::Parts),
-        (None, Some(slices), None) => slices_of(slices).map(Split::Slices),
+        (Some(parts), None, None) => parts_of(parts, places).map(OperandSplit::Parts),
+        (None, Some(slices), None) => slices_of(slices).map(OperandSplit::Slices),
         (None, None, Some(DigitKeys { bits, digit, signed })) => {
             let fits = (digit == 4 || digit == 8) && bits.is_multiple_of(digit) && (digit..=MOST_BITS).contains(&bits);
             match fits {
-                true => Ok(Split::Digits(Digits { bits, digit, signed })),
+                true => Ok(OperandSplit::Digits(Digits { bits, digit, signed })),
                 false => Err(somewhere(format!(
                     "digits: bits = {bits} of digit = {digit}: digits have 4 or 8 bits, and integers whole digits, up to {MOST_BITS} \
                      bits"

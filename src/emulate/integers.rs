@@ -1,6 +1,6 @@
 //! Products of integers, made of products of their digits.
 
-use super::{Numbers, Scheme, Split};
+use super::{NumberMatrix, OperandSplit, Scheme};
 use crate::{
     Result,
     base::{interrupt, parallel},
@@ -37,7 +37,7 @@ impl Integers {
 }
 
 /// The exact products of two matrices of integers, row by row.
-pub(super) fn products(a: &Numbers, b: &Numbers) -> Result<Vec<i64>> {
+pub(super) fn products(a: &NumberMatrix, b: &NumberMatrix) -> Result<Vec<i64>> {
     let line = |row: &[f32]| {
         interrupt::check()?;
         let mut sums = vec![0i64; b.columns];
@@ -67,7 +67,7 @@ pub(super) fn compared(d: &Matrix, exact: &[i64]) -> Integers {
 
 /// The smallest number of terms at which s32 can wrap, and the sum of as many extreme products; `None` for a scheme without integers.
 pub fn first_wrap(scheme: &Scheme) -> Option<(u64, i64)> {
-    let (Split::Digits(a), Split::Digits(b)) = (&scheme.a, &scheme.b) else { return None };
+    let (OperandSplit::Digits(a), OperandSplit::Digits(b)) = (&scheme.a, &scheme.b) else { return None };
     let ((a, x), (b, y)) = (a.range(), b.range());
     let products = [a * b, a * y, x * b, x * y];
     let first = |product: i64| match product {

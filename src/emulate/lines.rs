@@ -1,6 +1,6 @@
 //! Splitting whole lines of numbers of f32, vectorised: the same codes as element by element.
 
-use super::{Slices, Split, SplitPart};
+use super::{OperandSplit, Slices, SplitPart};
 use crate::{
     base::vectors::vectorised,
     convert::{FormatDecoder, FormatEncoder},
@@ -29,17 +29,17 @@ pub(super) struct Coder {
 
 impl LineSplitter {
     /// The splitter of a split; `None` for wide formats and for shifts beyond f32, which are split by element.
-    pub(super) fn new(split: &Split) -> Option<LineSplitter> {
+    pub(super) fn new(split: &OperandSplit) -> Option<LineSplitter> {
         match split {
-            Split::Parts(parts) => {
+            OperandSplit::Parts(parts) => {
                 let coder = |part: &SplitPart| Coder::of_part(part).map(|coder| (coder, 2f32.powi(part.shift)));
                 parts.iter().map(coder).collect::<Option<_>>().map(LineSplitter::Parts)
             }
-            Split::Slices(slices) if slices.bits <= COUNTED_BITS => {
+            OperandSplit::Slices(slices) if slices.bits <= COUNTED_BITS => {
                 Coder::new(slices.format, Rounding::Rz, Overflow::Saturate)
                     .map(|coder| LineSplitter::Slices(*slices, coder))
             }
-            Split::Slices(_) | Split::Digits(_) => None,
+            OperandSplit::Slices(_) | OperandSplit::Digits(_) => None,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Errors of a product.
 
-use super::reference::{References, nearest};
+use super::reference::{ProductReferences, nearest};
 use crate::{
     base::parallel,
     exact, format,
@@ -14,7 +14,7 @@ const FIRST_BINADE: i32 = -48;
 
 /// Errors of a product in f32 against one yardstick.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Errors {
+pub struct ProductErrors {
     /// The yardstick.
     pub yardstick: Yardstick,
     /// Elements that are the yardstick's, rounded to f32.
@@ -25,8 +25,8 @@ pub struct Errors {
     pub mean: f64,
     /// The root of the mean (V - S)^2.
     pub rms: f64,
-    /// Number of |V - S| in each binade, see [`Errors::binades`].
-    histogram: Histogram,
+    /// Number of |V - S| in each binade, see [`ProductErrors::binades`].
+    histogram: ErrorBinades,
     /// The largest |V - S| / (|V| + |S|): `Max_error` of LE-GEMM.
     pub max_error: f64,
     /// The mean |S - V| / |S|, over elements with an S that is not zero: `MRED` of LE-GEMM.
@@ -39,11 +39,11 @@ pub struct Errors {
 
 /// Counts of errors by binade.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Histogram([u64; BINADES]);
+struct ErrorBinades([u64; BINADES]);
 
-impl Default for Histogram {
-    fn default() -> Histogram {
-        Histogram([0; BINADES])
+impl Default for ErrorBinades {
+    fn default() -> ErrorBinades {
+        ErrorBinades([0; BINADES])
     }
 }
 
@@ -54,7 +54,7 @@ struct RowErrors {
     absolute: f64,
     sum: f64,
     squares: f64,
-    histogram: Histogram,
+    histogram: ErrorBinades,
     max_error: f64,
     relative: f64,
     relatives: usize,
@@ -64,7 +64,7 @@ struct RowErrors {
 }
 
 /// Compares a product in f32 with each yardstick: number of infinite or NaN elements, and errors of the rest.
-pub(super) fn errors(d: &Matrix, references: &References) -> (usize, Vec<Errors>) {
+pub(super) fn errors(d: &Matrix, references: &ProductReferences) -> (usize, Vec<ProductErrors>) {
     let values: Vec<f32> = d.codes.iter().map(|code| f32::from_bits(code as u32)).collect();
     let infinite = values.iter().filter(|value| !value.is_finite()).count();
     let yardsticks = [Yardstick::Single, Yardstick::Double, Yardstick::Exact];
@@ -72,11 +72,11 @@ pub(super) fn errors(d: &Matrix, references: &References) -> (usize, Vec<Errors>
 }
 
 /// Compares the plain product in f32 with the exact one.
-pub(super) fn plain(references: &References, columns: usize) -> Errors {
+pub(super) fn plain(references: &ProductReferences, columns: usize) -> ProductErrors {
     against(&references.single, columns, references, Yardstick::Exact)
 }
 
-fn against(values: &[f32], columns: usize, references: &References, yardstick: Yardstick) -> Errors {
+fn against(values: &[f32], columns: usize, references: &ProductReferences, yardstick: Yardstick) -> ProductErrors {
     let single = format::find("f32").expect("a format of the table");
     let row = |(row, line): (usize, &[f32])| {
         let mut errors = RowErrors::default();
@@ -114,7 +114,7 @@ fn against(values: &[f32], columns: usize, references: &References, yardstick: Y
     let rows = parallel::map(values.chunks_exact(columns).enumerate(), row);
     let all = rows.into_iter().reduce(RowErrors::with).unwrap_or_default();
     let mean = |sum: f64, count: usize| if count == 0 { 0.0 } else { sum / count as f64 };
-    Errors {
+    ProductErrors {
         yardstick,
         equal: all.equal,
         absolute: all.absolute,
@@ -134,7 +134,7 @@ fn binade(error: f64) -> usize {
     exponent.clamp(FIRST_BINADE, FIRST_BINADE + BINADES as i32 - 1).abs_diff(FIRST_BINADE) as usize
 }
 
-impl Errors {
+impl ProductErrors {
     /// The binades that hold a |V - S|, ascending: exponent of two and count; the lowest may also hold zero.
     pub fn binades(&self) -> impl Iterator<Item = (i32, u64)> {
         (FIRST_BINADE..).zip(self.histogram.0).filter(|(_, count)| *count > 0)
@@ -148,7 +148,7 @@ impl RowErrors {
             absolute: self.absolute.max(other.absolute),
             sum: self.sum + other.sum,
             squares: self.squares + other.squares,
-            histogram: Histogram(std::array::from_fn(|at| self.histogram.0[at] + other.histogram.0[at])),
+            histogram: ErrorBinades(std::array::from_fn(|at| self.histogram.0[at] + other.histogram.0[at])),
             max_error: self.max_error.max(other.max_error),
             relative: self.relative + other.relative,
             relatives: self.relatives + other.relatives,

@@ -6,12 +6,12 @@
 //! the exact product; products of integers against exact integers.
 //!
 //! ```
-//! use tcnum::{device::{Device, ModelDevice}, emulate::{self, Draw, EmulateRequest, EmulationResult, Scheme, Shape, Unit}};
+//! use tcnum::{device::{Device, ModelDevice}, emulate::{self, Draw, EmulateRequest, EmulationResult, Scheme, ProductShape, SchemeUnit}};
 //! # fn main() -> tcnum::Result<()> {
 //! let mut devices: Vec<Box<dyn Device>> = vec![Box::new(ModelDevice::open("turing")?)];
 //! let schemes = vec![Scheme::find("half")?, Scheme::find("egemm")?];
-//! let units = schemes.iter().map(|scheme| Ok(vec![Some(Unit::of(scheme, devices[0].as_mut(), None)?)])).collect::<tcnum::Result<_>>()?;
-//! let shapes = vec![Shape { m: 8, n: 8, k: 256 }];
+//! let units = schemes.iter().map(|scheme| Ok(vec![Some(SchemeUnit::of(scheme, devices[0].as_mut(), None)?)])).collect::<tcnum::Result<_>>()?;
+//! let shapes = vec![ProductShape { m: 8, n: 8, k: 256 }];
 //! let request = EmulateRequest { schemes, units, shapes, draw: Some(Draw::Uniform(-1.0, 1.0)), seed: 1, within: None, rows: None };
 //! let mut results = Vec::new();
 //! emulate::run(&mut devices, &request, &mut results, &mut |_| ())?;
@@ -37,16 +37,16 @@ mod split;
 pub mod table;
 
 pub use crate::inputs::Draw;
-pub use choose::Unit;
+pub use choose::SchemeUnit;
 pub use integers::{Integers, first_wrap};
-pub use measure::Errors;
-pub use operands::Numbers;
-pub use reference::References;
-pub use scheme::{Block, Digits, Promote, Register, Scheme, Slices, Split, SplitPart, Sum};
+pub use measure::ProductErrors;
+pub use operands::NumberMatrix;
+pub use reference::ProductReferences;
+pub use scheme::{Digits, OperandSplit, PartSum, ProductTurn, Promote, Scheme, Slices, SplitPart, SumRegister};
 
 use std::time::{Duration, Instant};
 
-use split::{Line, Parts};
+use split::{SliceLine, SplitMatrix};
 
 use crate::{
     Error, Result, Stage,
@@ -64,7 +64,7 @@ pub(crate) const USUAL: Draw = Draw::Uniform(-1.0, 1.0);
 
 /// The rows of A, the columns of B, and the terms of each sum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Shape {
+pub struct ProductShape {
     /// Rows of A and D.
     pub m: usize,
     /// Columns of B and D.
@@ -79,9 +79,9 @@ pub struct EmulateRequest {
     /// The schemes.
     pub schemes: Vec<Scheme>,
     /// For each scheme, the unit on each device; `None` where the scheme is left out.
-    pub units: Vec<Vec<Option<Unit>>>,
+    pub units: Vec<Vec<Option<SchemeUnit>>>,
     /// The shapes.
-    pub shapes: Vec<Shape>,
+    pub shapes: Vec<ProductShape>,
     /// Distribution of the elements; without one, f32 is uniform in [-1, 1), and integers in their range.
     pub draw: Option<Draw>,
     /// The seed.
@@ -101,7 +101,7 @@ pub struct Emulation {
     /// Which device.
     pub device: usize,
     /// The shape.
-    pub shape: Shape,
+    pub shape: ProductShape,
     /// Computed rows, spread over the product.
     pub rows: usize,
     /// Seconds of the sums, where the device computes all elements at once.
@@ -118,9 +118,9 @@ pub enum EmulationResult {
         /// Elements that are infinite or NaN, which the errors leave out.
         infinite: usize,
         /// Against plain f32, plain f64 and the exact product.
-        errors: Vec<Errors>,
+        errors: Vec<ProductErrors>,
         /// The plain product in f32 against the exact one.
-        plain: Box<Errors>,
+        plain: Box<ProductErrors>,
     },
     /// Integers, in s32.
     Integers(Integers),
@@ -130,8 +130,14 @@ pub enum EmulationResult {
 ///
 /// # Errors
 /// Those of the device.
-pub fn product(scheme: &Scheme, unit: &Unit, device: &mut dyn Device, a: &Numbers, b: &Numbers) -> Result<Matrix> {
-    let (a, b) = (scheme.a.split(a, Line::Row), scheme.b.split(b, Line::Column));
+pub fn product(
+    scheme: &Scheme,
+    unit: &SchemeUnit,
+    device: &mut dyn Device,
+    a: &NumberMatrix,
+    b: &NumberMatrix,
+) -> Result<Matrix> {
+    let (a, b) = (scheme.a.split(a, SliceLine::Row), scheme.b.split(b, SliceLine::Column));
     compose::composed(scheme, &unit.instructions, device, &a, &b).map(|(product, _)| product)
 }
 
@@ -148,7 +154,7 @@ pub fn run(
     done: &mut Vec<Emulation>,
     progress: &mut dyn FnMut(Stage),
 ) -> Result<bool> {
-    let mut account = Account { done: 0, total: request.terms(devices) };
+    let mut account = TermCount { done: 0, total: request.terms(devices) };
     let until = request.within.map(|time| Instant::now() + time);
     for shape in &request.shapes {
         of_shape(devices, request, (*shape, until), done, &mut account, progress)?;
@@ -159,14 +165,14 @@ pub fn run(
 fn of_shape(
     devices: &mut [Box<dyn Device>],
     request: &EmulateRequest,
-    (shape, until): (Shape, Option<Instant>),
+    (shape, until): (ProductShape, Option<Instant>),
     done: &mut Vec<Emulation>,
-    account: &mut Account,
+    account: &mut TermCount,
     progress: &mut dyn FnMut(Stage),
 ) -> Result<()> {
     let spread = |rows: usize| (0..rows).map(|at| at * shape.m / rows).collect::<Vec<usize>>();
     let ks: Vec<usize> = (0..shape.k).collect();
-    let Shape { m, n, k } = shape;
+    let ProductShape { m, n, k } = shape;
     let draw = request.draw.unwrap_or(USUAL);
     let (mut numbers, start) = (None, *account);
     for (at, scheme) in request.schemes.iter().enumerate() {
@@ -177,37 +183,39 @@ fn of_shape(
         }
         let rows = spread(request.rows_of(devices, shape, scheme.is_integer()));
         let terms = terms(scheme, shape, rows.len());
-        let mut each =
-            |a: &Parts, b: &Parts, outcome: &dyn Fn(&Matrix) -> EmulationResult, progress: &mut dyn FnMut(Stage)| {
-                for (device, (own, unit)) in devices.iter_mut().zip(units).enumerate() {
-                    let Some(unit) = unit else { continue };
-                    interrupt::check()?;
-                    progress(account.stage(&format!("{m} x {n} x {k}: {} on {}", scheme.name, own.identity().name)));
-                    let (d, seconds) = compose::composed(scheme, &unit.instructions, own.as_mut(), a, b)?;
-                    account.done += terms;
-                    let outcome = outcome(&d);
-                    done.push(Emulation { scheme: at, device, shape, rows: rows.len(), seconds, outcome });
-                }
-                Ok::<(), Error>(())
-            };
-        if let (Split::Digits(left), Split::Digits(right)) = (&scheme.a, &scheme.b) {
-            let a = Numbers::integers(request.draw, left, request.seed, 0, &rows, k);
-            let b = Numbers::integers(request.draw, right, request.seed, 1, &ks, n);
+        let mut each = |a: &SplitMatrix,
+                        b: &SplitMatrix,
+                        outcome: &dyn Fn(&Matrix) -> EmulationResult,
+                        progress: &mut dyn FnMut(Stage)| {
+            for (device, (own, unit)) in devices.iter_mut().zip(units).enumerate() {
+                let Some(unit) = unit else { continue };
+                interrupt::check()?;
+                progress(account.stage(&format!("{m} x {n} x {k}: {} on {}", scheme.name, own.identity().name)));
+                let (d, seconds) = compose::composed(scheme, &unit.instructions, own.as_mut(), a, b)?;
+                account.done += terms;
+                let outcome = outcome(&d);
+                done.push(Emulation { scheme: at, device, shape, rows: rows.len(), seconds, outcome });
+            }
+            Ok::<(), Error>(())
+        };
+        if let (OperandSplit::Digits(left), OperandSplit::Digits(right)) = (&scheme.a, &scheme.b) {
+            let a = NumberMatrix::integers(request.draw, left, request.seed, 0, &rows, k);
+            let b = NumberMatrix::integers(request.draw, right, request.seed, 1, &ks, n);
             let exact = integers::products(&a, &b)?;
-            let (x, y) = (scheme.a.split(&a, Line::Row), scheme.b.split(&b, Line::Column));
+            let (x, y) = (scheme.a.split(&a, SliceLine::Row), scheme.b.split(&b, SliceLine::Column));
             each(&x, &y, &|d| EmulationResult::Integers(integers::compared(d, &exact)), progress)?;
             continue;
         }
         if numbers.is_none() {
             progress(start.stage(&format!("{m} x {n} x {k}: plain and exact sums")));
-            let a = Numbers::drawn(draw, request.seed, 0, &rows, k);
-            let b = Numbers::drawn(draw, request.seed, 1, &ks, n);
-            let references = References::of(&a, &b)?;
+            let a = NumberMatrix::drawn(draw, request.seed, 0, &rows, k);
+            let b = NumberMatrix::drawn(draw, request.seed, 1, &ks, n);
+            let references = ProductReferences::of(&a, &b)?;
             let plain = measure::plain(&references, n);
             numbers = Some((a, b, references, plain));
         }
         let Some((a, b, references, plain)) = &numbers else { continue };
-        let (x, y) = (scheme.a.split(a, Line::Row), scheme.b.split(b, Line::Column));
+        let (x, y) = (scheme.a.split(a, SliceLine::Row), scheme.b.split(b, SliceLine::Column));
         let compared = |d: &Matrix| {
             let (infinite, errors) = measure::errors(d, references);
             EmulationResult::Numbers { infinite, errors, plain: Box::new(*plain) }
@@ -219,25 +227,25 @@ fn of_shape(
 
 /// Terms that are summed, and all of them.
 #[derive(Debug, Clone, Copy)]
-struct Account {
+struct TermCount {
     done: u64,
     total: u64,
 }
 
-impl Account {
+impl TermCount {
     fn stage<'a>(&self, what: &'a str) -> Stage<'a> {
         Stage { what, done: self.done, total: self.total }
     }
 }
 
 /// Terms of `rows` rows of a product by a scheme.
-fn terms(scheme: &Scheme, shape: Shape, rows: usize) -> u64 {
+fn terms(scheme: &Scheme, shape: ProductShape, rows: usize) -> u64 {
     (rows * shape.n * shape.k * scheme.products()) as u64
 }
 
 impl EmulateRequest {
     fn terms(&self, devices: &[Box<dyn Device>]) -> u64 {
-        let of_scheme = |(scheme, units): (&Scheme, &Vec<Option<Unit>>)| {
+        let of_scheme = |(scheme, units): (&Scheme, &Vec<Option<SchemeUnit>>)| {
             let own = self
                 .shapes
                 .iter()
@@ -248,8 +256,8 @@ impl EmulateRequest {
     }
 
     /// Number of computed rows of a product.
-    fn rows_of(&self, devices: &[Box<dyn Device>], shape: Shape, integers: bool) -> usize {
-        let at_once = |unit: &Unit| unit.instructions.iter().all(|i| i.family() == "mma");
+    fn rows_of(&self, devices: &[Box<dyn Device>], shape: ProductShape, integers: bool) -> usize {
+        let at_once = |unit: &SchemeUnit| unit.instructions.iter().all(|i| i.family() == "mma");
         let gpu = |device: &dyn Device| matches!(device.identity().name, DeviceName::Cuda(_));
         let of_numbers = self.schemes.iter().zip(&self.units).filter(|(scheme, _)| !scheme.is_integer());
         let all = of_numbers

@@ -8,7 +8,7 @@ use crate::{base::parallel, inputs::Draw};
 
 /// A matrix of numbers of f32, row by row.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Numbers {
+pub struct NumberMatrix {
     /// Its rows.
     pub rows: usize,
     /// Its columns.
@@ -17,11 +17,11 @@ pub struct Numbers {
     pub values: Vec<f32>,
 }
 
-impl Numbers {
+impl NumberMatrix {
     /// Some rows of a random matrix, rounded to f32; the numbers of a row depend on seed, matrix and row.
-    pub(super) fn drawn(draw: Draw, seed: u64, matrix: u64, rows: &[usize], columns: usize) -> Numbers {
+    pub(super) fn drawn(draw: Draw, seed: u64, matrix: u64, rows: &[usize], columns: usize) -> NumberMatrix {
         let own = |random: &mut ChaCha8Rng| draw.next(random) as f32;
-        Numbers::filled(seed, matrix, rows, columns, &own)
+        NumberMatrix::filled(seed, matrix, rows, columns, &own)
     }
 
     /// The same for integers: drawn, rounded to nearest and limited to their range, or uniform in it.
@@ -32,13 +32,13 @@ impl Numbers {
         matrix: u64,
         rows: &[usize],
         columns: usize,
-    ) -> Numbers {
+    ) -> NumberMatrix {
         let (least, most) = digits.range();
         let own = |random: &mut ChaCha8Rng| match draw {
             None => (least + (random.next_u64() % (most - least + 1) as u64) as i64) as f32,
             Some(draw) => draw.next(random).round_ties_even().clamp(least as f64, most as f64) as f32,
         };
-        Numbers::filled(seed, matrix, rows, columns, &own)
+        NumberMatrix::filled(seed, matrix, rows, columns, &own)
     }
 
     fn filled(
@@ -47,7 +47,7 @@ impl Numbers {
         rows: &[usize],
         columns: usize,
         own: &(dyn Fn(&mut ChaCha8Rng) -> f32 + Sync),
-    ) -> Numbers {
+    ) -> NumberMatrix {
         let origin = ChaCha8Rng::seed_from_u64(seed);
         let mut values = vec![0.0; rows.len() * columns];
         parallel::each(rows.iter().zip(values.chunks_mut(columns)), |(row, line)| {
@@ -55,6 +55,6 @@ impl Numbers {
             random.set_stream((matrix << 32) + *row as u64);
             line.iter_mut().for_each(|value| *value = own(&mut random));
         });
-        Numbers { rows: rows.len(), columns, values }
+        NumberMatrix { rows: rows.len(), columns, values }
     }
 }

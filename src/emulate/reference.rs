@@ -1,6 +1,6 @@
 //! What a product should be: plain sums in f32 and f64, and the exact sum.
 
-use super::Numbers;
+use super::NumberMatrix;
 use crate::{
     Result,
     base::{interrupt, parallel, vectors::vectorised},
@@ -13,7 +13,7 @@ const BAND: usize = 64;
 
 /// The products of two matrices of f32, row by row.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct References {
+pub struct ProductReferences {
     /// Ascending k, each product and each sum rounded to f32.
     pub single: Vec<f32>,
     /// The same in f64, which has the products exactly.
@@ -33,12 +33,12 @@ struct LaneSums {
     low: [f64; LANES],
 }
 
-impl References {
+impl ProductReferences {
     /// The references of A and B.
     ///
     /// # Errors
     /// [`Error::Interrupted`](crate::Error::Interrupted).
-    pub fn of(a: &Numbers, b: &Numbers) -> Result<References> {
+    pub fn of(a: &NumberMatrix, b: &NumberMatrix) -> Result<ProductReferences> {
         let columns = b.columns;
         let tiles: Vec<(usize, usize)> = (0..columns)
             .step_by(LANES)
@@ -58,7 +58,7 @@ impl References {
         })?;
         let count = a.rows * columns;
         let mut references =
-            References { single: vec![0.0; count], double: vec![0.0; count], exact: vec![[0.0; 2]; count] };
+            ProductReferences { single: vec![0.0; count], double: vec![0.0; count], exact: vec![[0.0; 2]; count] };
         for ((row, column), rows) in tiles.iter().zip(summed) {
             for (at, sums) in rows.iter().enumerate() {
                 for lane in 0..LANES.min(columns - column) {
@@ -76,7 +76,7 @@ impl References {
 }
 
 /// Columns of B from `column` on, row by row; zeros beyond the last.
-fn panel(b: &Numbers, column: usize) -> Vec<[f32; LANES]> {
+fn panel(b: &NumberMatrix, column: usize) -> Vec<[f32; LANES]> {
     let width = LANES.min(b.columns - column);
     let line = |row: &[f32]| {
         let mut lanes = [0.0; LANES];
@@ -140,8 +140,8 @@ mod tests {
             let draw = Draw::parse(draw).unwrap();
             let rows: Vec<usize> = (0..11).collect();
             let ks: Vec<usize> = (0..301).collect();
-            let (a, b) = (Numbers::drawn(draw, seed, 0, &rows, 301), Numbers::drawn(draw, seed, 1, &ks, 270));
-            let references = References::of(&a, &b).unwrap();
+            let (a, b) = (NumberMatrix::drawn(draw, seed, 0, &rows, 301), NumberMatrix::drawn(draw, seed, 1, &ks, 270));
+            let references = ProductReferences::of(&a, &b).unwrap();
             for (row, column) in (0..11).flat_map(|row| (0..270).step_by(7).map(move |column| (row, column))) {
                 let terms = || (0..301).map(|k| (a.values[row * 301 + k], b.values[k * 270 + column]));
                 let at = row * 270 + column;

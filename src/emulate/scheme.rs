@@ -15,20 +15,20 @@ pub struct Scheme {
     /// Where it comes from, if the file says.
     pub source: Option<String>,
     /// The split of elements of A.
-    pub a: Split,
+    pub a: OperandSplit,
     /// The split of elements of B.
-    pub b: Split,
+    pub b: OperandSplit,
     /// The sums, in the order in which they are combined: each is multiplied by its power of two and added.
-    pub sums: Vec<Sum>,
+    pub sums: Vec<PartSum>,
     /// The register that combines the sums.
-    pub register: Register,
+    pub register: SumRegister,
     /// The format of the unit's accumulators.
     pub accumulator: &'static Format,
 }
 
 /// The split of an element.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Split {
+pub enum OperandSplit {
     /// Each part is the rounded remainder of a number of f32 after the parts before.
     Parts(Vec<SplitPart>),
     /// Integers that count units of the row of A (column of B), which its largest element decides.
@@ -79,11 +79,11 @@ pub struct Digits {
 
 /// Products that are added in one accumulator.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sum {
+pub struct PartSum {
     /// Which part of A times which part of B, in their order.
     pub products: Vec<(usize, usize)>,
     /// Number of k that each product takes in turn.
-    pub block: Block,
+    pub block: ProductTurn,
     /// When the unit's sum is added to a register outside of it, to nearest.
     pub promote: Promote,
     /// The exponent of the unit of the sum.
@@ -92,7 +92,7 @@ pub struct Sum {
 
 /// Number of k of a product before the next product's turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Block {
+pub enum ProductTurn {
     /// A step of the instruction.
     Step,
     /// So many, rounded up to whole steps.
@@ -112,47 +112,47 @@ named! {
 
 named! {
     /// The register that combines sums: to nearest, ties to even; integers modulo 2^32.
-    pub enum Register {
+    pub enum SumRegister {
         Single = "f32": "f32";
         Double = "f64": "f64, and the result is rounded to f32";
         Integer = "s32": "s32, which wraps";
     }
 }
 
-impl Split {
+impl OperandSplit {
     /// Number of parts.
     pub fn count(&self) -> usize {
         match self {
-            Split::Parts(parts) => parts.len(),
-            Split::Slices(slices) => slices.count,
-            Split::Digits(digits) => digits.count(),
+            OperandSplit::Parts(parts) => parts.len(),
+            OperandSplit::Slices(slices) => slices.count,
+            OperandSplit::Digits(digits) => digits.count(),
         }
     }
 
     /// The name of a part.
     pub fn name(&self, part: usize) -> String {
         match self {
-            Split::Parts(parts) => parts[part].name.clone(),
-            Split::Slices(_) => (part + 1).to_string(),
-            Split::Digits(_) => part.to_string(),
+            OperandSplit::Parts(parts) => parts[part].name.clone(),
+            OperandSplit::Slices(_) => (part + 1).to_string(),
+            OperandSplit::Digits(_) => part.to_string(),
         }
     }
 
     /// The format of a part.
     pub fn format(&self, part: usize) -> &'static Format {
         match self {
-            Split::Parts(parts) => parts[part].format,
-            Split::Slices(slices) => slices.format,
-            Split::Digits(digits) => digits.format(part),
+            OperandSplit::Parts(parts) => parts[part].format,
+            OperandSplit::Slices(slices) => slices.format,
+            OperandSplit::Digits(digits) => digits.format(part),
         }
     }
 
     /// The exponent of the unit of a part; for slices, in a row whose elements are below 1.
     pub(super) fn scale(&self, part: usize) -> i32 {
         match self {
-            Split::Parts(parts) => -parts[part].shift,
-            Split::Slices(slices) => slices.scale(part),
-            Split::Digits(digits) => (digits.digit as usize * part) as i32,
+            OperandSplit::Parts(parts) => -parts[part].shift,
+            OperandSplit::Slices(slices) => slices.scale(part),
+            OperandSplit::Digits(digits) => (digits.digit as usize * part) as i32,
         }
     }
 }
@@ -192,7 +192,7 @@ impl Digits {
 impl Scheme {
     /// Whether it multiplies integers.
     pub fn is_integer(&self) -> bool {
-        self.register == Register::Integer
+        self.register == SumRegister::Integer
     }
 
     /// Number of products.
@@ -201,7 +201,7 @@ impl Scheme {
     }
 
     /// The formats of A and B in the products of a sum.
-    pub fn formats(&self, sum: &Sum) -> [&'static Format; 2] {
+    pub fn formats(&self, sum: &PartSum) -> [&'static Format; 2] {
         let (a, b) = sum.products[0];
         [self.a.format(a), self.b.format(b)]
     }

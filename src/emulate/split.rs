@@ -1,6 +1,6 @@
 //! Splitting operands.
 
-use super::{Digits, Numbers, Slices, Split, SplitPart, lines::LineSplitter};
+use super::{Digits, NumberMatrix, OperandSplit, Slices, SplitPart, lines::LineSplitter};
 use crate::{
     base::parallel,
     format::{Format, Overflow, Rounding},
@@ -9,7 +9,7 @@ use crate::{
 };
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Parts {
+pub(super) struct SplitMatrix {
     pub(super) matrices: Vec<Matrix>,
     /// For each row of A (column of B) the exponent of its units; zeros unless the parts are slices.
     pub(super) exponents: Vec<i32>,
@@ -17,21 +17,21 @@ pub(super) struct Parts {
 
 /// Lines that share a unit of slices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum SliceLine {
     /// A row.
     Row,
     /// A column.
     Column,
 }
 
-impl Split {
+impl OperandSplit {
     /// The parts of a matrix, whose lines share units.
-    pub(super) fn split(&self, numbers: &Numbers, line: Line) -> Parts {
-        let Numbers { rows, columns, values } = numbers;
+    pub(super) fn split(&self, numbers: &NumberMatrix, line: SliceLine) -> SplitMatrix {
+        let NumberMatrix { rows, columns, values } = numbers;
         let exponents = match (self, line) {
-            (Split::Slices(_), line) => exponents(numbers, line),
-            (_, Line::Row) => vec![0; *rows],
-            (_, Line::Column) => vec![0; *columns],
+            (OperandSplit::Slices(_), line) => exponents(numbers, line),
+            (_, SliceLine::Row) => vec![0; *rows],
+            (_, SliceLine::Column) => vec![0; *columns],
         };
         let formats: Vec<&'static Format> = (0..self.count()).map(|part| self.format(part)).collect();
         let splitter = LineSplitter::new(self);
@@ -42,7 +42,7 @@ impl Split {
             lines.iter_mut().zip(own).for_each(|(line, own)| line.push(own));
         }
         parallel::each(values.chunks((*columns).max(1)).zip(lines).enumerate(), |(at, (values, mut parts))| {
-            let exponents = if line == Line::Row { &exponents[at..=at] } else { &exponents };
+            let exponents = if line == SliceLine::Row { &exponents[at..=at] } else { &exponents };
             if !splitter.as_ref().is_some_and(|splitter| splitter.split(values, exponents, &mut parts)) {
                 self.each(values, exponents, &formats, &mut parts);
             }
@@ -50,7 +50,7 @@ impl Split {
         let matrix = |(format, bytes): (&&'static Format, Vec<u8>)| {
             Matrix::new(*rows, *columns, format, Codes::from_bytes(format, bytes).expect("whole codes"))
         };
-        Parts { matrices: formats.iter().zip(bytes).map(matrix).collect(), exponents }
+        SplitMatrix { matrices: formats.iter().zip(bytes).map(matrix).collect(), exponents }
     }
 
     /// The codes of the parts of a line, element by element; units have one exponent, or each its own.
@@ -69,9 +69,9 @@ impl Split {
     /// The codes of the parts of a number, in a line with this exponent.
     pub(super) fn codes(&self, x: f64, exponent: i32, codes: &mut [u64]) {
         match self {
-            Split::Parts(parts) => parted(parts, x, codes),
-            Split::Slices(slices) => sliced(slices, x, exponent, codes),
-            Split::Digits(digits) => digits_of(digits, x as i64, codes),
+            OperandSplit::Parts(parts) => parted(parts, x, codes),
+            OperandSplit::Slices(slices) => sliced(slices, x, exponent, codes),
+            OperandSplit::Digits(digits) => digits_of(digits, x as i64, codes),
         }
     }
 }
@@ -106,11 +106,11 @@ fn digits_of(digits: &Digits, x: i64, codes: &mut [u64]) {
 }
 
 /// The smallest exponents of powers of two that are larger than all elements of a line.
-fn exponents(numbers: &Numbers, line: Line) -> Vec<i32> {
+fn exponents(numbers: &NumberMatrix, line: SliceLine) -> Vec<i32> {
     let rows = numbers.values.chunks(numbers.columns.max(1));
     let largest: Vec<f32> = match line {
-        Line::Row => rows.map(|row| row.iter().fold(0f32, |most, value| most.max(value.abs()))).collect(),
-        Line::Column => rows.fold(vec![0f32; numbers.columns], |mut most, row| {
+        SliceLine::Row => rows.map(|row| row.iter().fold(0f32, |most, value| most.max(value.abs()))).collect(),
+        SliceLine::Column => rows.fold(vec![0f32; numbers.columns], |mut most, row| {
             most.iter_mut().zip(row).for_each(|(most, value)| *most = most.max(value.abs()));
             most
         }),
@@ -131,7 +131,7 @@ mod tests {
         parts(&Scheme::find(name).unwrap().a, x, exponent)
     }
 
-    fn parts(split: &Split, x: f64, exponent: i32) -> Vec<f64> {
+    fn parts(split: &OperandSplit, x: f64, exponent: i32) -> Vec<f64> {
         let mut codes = vec![0; split.count()];
         split.codes(x, exponent, &mut codes);
         let value =
@@ -169,15 +169,15 @@ mod tests {
             // Lines of moderate numbers, which are split at once, and lines in which something overflows, which are not.
             for (scale, columns) in [(1.0, 100), (2f32.powi(-20), 20), (2f32.powi(15), 50), (2f32.powi(-126), 100)] {
                 let values: Vec<f32> = values.iter().map(|value| value * scale).collect();
-                let numbers = Numbers { rows: count / columns, columns, values };
-                if matches!(scheme.a, Split::Digits(_)) {
+                let numbers = NumberMatrix { rows: count / columns, columns, values };
+                if matches!(scheme.a, OperandSplit::Digits(_)) {
                     continue;
                 }
-                for line in [Line::Row, Line::Column] {
+                for line in [SliceLine::Row, SliceLine::Column] {
                     let parts = scheme.a.split(&numbers, line);
                     let mut codes = vec![0; scheme.a.count()];
                     for (at, value) in numbers.values.iter().enumerate() {
-                        let own = if line == Line::Row { at / columns } else { at % columns };
+                        let own = if line == SliceLine::Row { at / columns } else { at % columns };
                         scheme.a.codes(f64::from(*value), parts.exponents[own], &mut codes);
                         let found: Vec<u64> = parts.matrices.iter().map(|matrix| matrix.codes.get(at)).collect();
                         assert_eq!(found, codes, "{}: {value:e}", scheme.name);
@@ -200,9 +200,10 @@ mod tests {
 
     #[test]
     fn units_of_slices_follow_the_largest_element_of_a_row_or_column() {
-        let numbers = Numbers { rows: 2, columns: 3, values: vec![0.0, -4.0, 3.9, 0.0, 0.1, f32::MIN_POSITIVE / 8.0] };
-        assert_eq!(exponents(&numbers, Line::Row), [3, -3]);
-        assert_eq!(exponents(&numbers, Line::Column), [0, 3, 2]);
+        let numbers =
+            NumberMatrix { rows: 2, columns: 3, values: vec![0.0, -4.0, 3.9, 0.0, 0.1, f32::MIN_POSITIVE / 8.0] };
+        assert_eq!(exponents(&numbers, SliceLine::Row), [3, -3]);
+        assert_eq!(exponents(&numbers, SliceLine::Column), [0, 3, 2]);
         assert_eq!(split("ozaki-int8", 3.9, 3).iter().sum::<f64>(), (3.9f64 * 2f64.powi(25)).trunc() / 2f64.powi(25));
     }
 }

@@ -1,6 +1,6 @@
 //! Tables and notes of products by schemes.
 
-use super::{EmulateRequest, Emulation, EmulationResult, Errors, Integers, Shape, USUAL, first_wrap};
+use super::{EmulateRequest, Emulation, EmulationResult, Integers, ProductErrors, ProductShape, USUAL, first_wrap};
 use crate::{
     base::{
         distinct::distinct,
@@ -152,7 +152,7 @@ fn emulations(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emu
         let (infinite, errors, plain) = measured(own)?;
         let [single, _, exact] = errors else { return None };
         let half = half(own).filter(|_| request.schemes[own.scheme].name != "half");
-        let ratio = |of: fn(&Errors) -> f64| {
+        let ratio = |of: fn(&ProductErrors) -> f64| {
             let half = of(half.as_ref()?);
             (half > 0.0 && of(single) > 0.0).then(|| half / of(single))
         };
@@ -178,7 +178,7 @@ fn emulations(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emu
 }
 
 /// The errors of a product in f32.
-fn measured(own: &Emulation) -> Option<(usize, &[Errors], &Errors)> {
+fn measured(own: &Emulation) -> Option<(usize, &[ProductErrors], &ProductErrors)> {
     match &own.outcome {
         EmulationResult::Numbers { infinite, errors, plain } => Some((*infinite, errors, plain.as_ref())),
         EmulationResult::Integers(_) => None,
@@ -242,7 +242,7 @@ pub fn holds(done: &[Emulation]) -> bool {
 /// The tables that have rows.
 pub fn tables(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulation]) -> Vec<Table> {
     let of = match request.shapes[..] {
-        [Shape { m, n, k }] => format!(" of {m} x {n} x {k}"),
+        [ProductShape { m, n, k }] => format!(" of {m} x {n} x {k}"),
         _ => String::new(),
     };
     let title = format!("Products{of} in f32 by schemes, against plain f32");
@@ -262,7 +262,7 @@ pub fn answer(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emu
             [_] => String::new(),
             several => format!(" on {}", several[own.device].identity().name),
         };
-        let Shape { m, n, k } = own.shape;
+        let ProductShape { m, n, k } = own.shape;
         let shape = if request.shapes.len() > 1 { format!(", {m} x {n} x {k}") } else { String::new() };
         format!("{} ({}{device}{shape})", three_digits(error), request.schemes[own.scheme].name)
     };
@@ -301,12 +301,12 @@ pub fn notes(request: &EmulateRequest, done: &[Emulation]) -> Vec<String> {
             request.draw.unwrap_or(USUAL)
         ));
     }
-    let mut shapes: Vec<(Shape, String)> = Vec::new();
+    let mut shapes: Vec<(ProductShape, String)> = Vec::new();
     for own in done {
         let (Some((.., plain)), false) = (measured(own), shapes.iter().any(|(shape, _)| *shape == own.shape)) else {
             continue;
         };
-        let Shape { m, n, k } = own.shape;
+        let ProductShape { m, n, k } = own.shape;
         let words = format!("{m} x {n} x {k}: at most {:.2e}, MRED {:.2e}", plain.absolute, plain.mred);
         shapes.push((own.shape, words));
     }

@@ -3,7 +3,7 @@
 use super::{ChainFigure, Experiment, ExperimentRun, table};
 use crate::{
     Result, Stage,
-    chain::{self, ChainRequest, Curve},
+    chain::{self, ChainCurve, ChainRequest},
     device::{Device, Execution},
     inputs::Init,
     isa::Instruction,
@@ -28,9 +28,11 @@ pub(super) fn run(declared: &ChainFigure, run: &mut ExperimentRun) -> Result<()>
         devices.iter_mut().try_for_each(|device| compute(experiment, &plan, device.as_mut(), &mut computed, progress));
     let (mut findings, mut untestable) = (Vec::new(), Vec::new());
     for OnDevice { name, counts, declared, curves, complete, .. } in &computed {
-        let as_declared =
-            |(curve, instruction): (&Curve, &Instruction)| Curve { instruction: instruction.clone(), ..curve.clone() };
-        let renamed: Vec<Curve> = curves.iter().zip(declared).map(as_declared).collect();
+        let as_declared = |(curve, instruction): (&ChainCurve, &Instruction)| ChainCurve {
+            instruction: instruction.clone(),
+            ..curve.clone()
+        };
+        let renamed: Vec<ChainCurve> = curves.iter().zip(declared).map(as_declared).collect();
         for finding in experiment.findings.iter().filter(|_| *complete) {
             let lacking =
                 finding.check.instructions().into_iter().find(|name| !declared.iter().any(|i| i.name == **name));
@@ -51,8 +53,9 @@ pub(super) fn run(declared: &ChainFigure, run: &mut ExperimentRun) -> Result<()>
     outcome?;
     if let [first, others @ ..] = &computed[..] {
         let rows = others.iter().flat_map(|other| {
-            let same = |x: &Curve| other.curves.iter().find(|y| (&x.instruction, x.init) == (&y.instruction, y.init));
-            let pair = move |x: &Curve| Some(table::curve_pair(&first.name, &other.name, x, same(x)?));
+            let same =
+                |x: &ChainCurve| other.curves.iter().find(|y| (&x.instruction, x.init) == (&y.instruction, y.init));
+            let pair = move |x: &ChainCurve| Some(table::curve_pair(&first.name, &other.name, x, same(x)?));
             first.curves.iter().filter_map(pair)
         });
         let title = "Devices compared: every number of a curve, and the largest relative difference of its mean errors";
@@ -69,7 +72,7 @@ struct OnDevice {
     /// The instruction of each curve in the file; the device may have executed a substitute.
     declared: Vec<Instruction>,
     executions: Vec<Execution>,
-    curves: Vec<Curve>,
+    curves: Vec<ChainCurve>,
     /// All curves have their full length.
     complete: bool,
 }

@@ -2,11 +2,11 @@
 
 use serde::Deserialize;
 
-use super::{ExperimentRun, Printed, Verdict, keys, verdict::why};
+use super::{CellVerdict, ExperimentRun, Printed, keys, verdict::why};
 use crate::{
     Result, Stage,
     base::available::if_available,
-    cost::{self, Cost, CostRequest, Costs, LoadCost, Point},
+    cost::{self, CostRequest, Costs, InstructionCost, LoadCost, RatePoint},
     device::{Device, TimedOperands, SharedLoad},
     isa::Instruction,
     report::Table,
@@ -98,7 +98,7 @@ impl CostTable {
 }
 
 struct CellCost {
-    points: Vec<Point>,
+    points: Vec<RatePoint>,
     latency: Option<f64>,
     tera: Option<f64>,
 }
@@ -121,7 +121,8 @@ impl CostCell {
         let mut done = Costs::default();
         if_available(cost::run(device, &request, &mut done, &mut |_| ()))?;
         let of_load = |own: LoadCost| CellCost { points: own.points, latency: own.latency, tera: None };
-        let of = |own: Cost| CellCost { points: own.points, latency: own.latency, tera: Some(own.whole.tera) };
+        let of =
+            |own: InstructionCost| CellCost { points: own.points, latency: own.latency, tera: Some(own.whole.tera) };
         Ok(done.instructions.pop().map(of).or(done.loads.pop().map(of_load)))
     }
 
@@ -133,7 +134,7 @@ impl CostCell {
         }
         let unit = if self.load.is_some() { "bytes/clk/SM" } else { "FMA/clk/SM" };
         for PrintedPoint { warps, independent, clocks, rate } in &self.points {
-            let same = |point: &&Point| (point.warps, point.independent) == (*warps, *independent);
+            let same = |point: &&RatePoint| (point.warps, point.independent) == (*warps, *independent);
             let point = found.and_then(|found| found.points.iter().find(same));
             let of = |what: &str| format!("{what}, {warps} warps, {independent} independent");
             figures.push((of("clocks"), "clk", clocks, point.map(|point| point.clocks)));
@@ -158,7 +159,8 @@ pub(super) fn run(plan: &CostTable, run: &mut ExperimentRun) -> Result<()> {
                 let near = |measured: f64| {
                     (measured - published.value).abs() <= published.half_unit.max(NEAR * published.value)
                 };
-                let verdict = measured.map(|measured| if near(measured) { Verdict::Printed } else { Verdict::Differs });
+                let verdict =
+                    measured.map(|measured| if near(measured) { CellVerdict::Printed } else { CellVerdict::Differs });
                 let accepted = cell.accepted.is_some();
                 score.cell(verdict, counts && !accepted);
                 rows.push(CostCellRow {
@@ -170,8 +172,8 @@ pub(super) fn run(plan: &CostTable, run: &mut ExperimentRun) -> Result<()> {
                     measured,
                     ratio: measured.map(|measured| measured / published.value),
                     verdict: match verdict {
-                        Some(Verdict::Differs) | None => {
-                            Verdict::words(verdict, counts, cell.explanation.is_some(), accepted)
+                        Some(CellVerdict::Differs) | None => {
+                            CellVerdict::words(verdict, counts, cell.explanation.is_some(), accepted)
                         }
                         Some(_) => format!("reproduced: within {} %", NEAR * 100.0),
                     },

@@ -9,7 +9,7 @@ use crate::{
     Error, Result,
     arithmetic::shipped,
     base::{available::if_available, nearest::nearest, text},
-    chain::{self, Scaling},
+    chain::{self, MatrixScaling},
     device::{Device, Generation},
     gemm::{
         Schedule,
@@ -60,7 +60,7 @@ pub struct Experiment {
     pub formats: Option<FormatTable>,
     /// Claims that have to hold.
     #[serde(default, rename = "finding")]
-    pub findings: Vec<Finding>,
+    pub findings: Vec<ExperimentFinding>,
 }
 
 /// Probes of single operations on Normal(0, 1) operands, and the published mean absolute errors.
@@ -131,11 +131,11 @@ pub struct ChainFigure {
     pub chains: u64,
     /// The scales of matrices in plain formats.
     #[serde(default = "unscaled", deserialize_with = "keys::named")]
-    pub scaling: Scaling,
+    pub scaling: MatrixScaling,
 }
 
-fn unscaled() -> Scaling {
-    Scaling::None
+fn unscaled() -> MatrixScaling {
+    MatrixScaling::None
 }
 
 /// Errors of matrix products of drawn operands against k.
@@ -192,7 +192,7 @@ impl ProductLine {
 /// A claim of the source (or about it), and how it is checked.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Finding {
+pub struct ExperimentFinding {
     /// The claim, in a sentence.
     pub claim: String,
     /// The condition under which it holds.

@@ -2,9 +2,9 @@
 
 use serde::Deserialize;
 
-use super::{ErrorColumn, ErrorMetric, Experiment, ProfileCell, verdict::Measured};
+use super::{ErrorColumn, ErrorMetric, Experiment, ProfileCell, verdict::CellMean};
 use crate::{
-    chain::{Curve, Point},
+    chain::{ChainCurve, ChainPoint},
     inputs::{Init, Op},
     probe::bits::BitReference,
 };
@@ -172,11 +172,11 @@ impl Condition {
     }
 
     /// Result of the condition for the cells of a profile; `None` if it is about something else.
-    pub(super) fn of_cells(&self, cells: &[(&ProfileCell, Measured)]) -> Option<FindingResult> {
-        let selected = |s: &Selector| -> Vec<Measured> {
+    pub(super) fn of_cells(&self, cells: &[(&ProfileCell, CellMean)]) -> Option<FindingResult> {
+        let selected = |s: &Selector| -> Vec<CellMean> {
             cells.iter().filter(|(cell, _)| s.selects(cell)).map(|(_, measured)| *measured).collect()
         };
-        let counts = |selected: &[Measured]| {
+        let counts = |selected: &[CellMean]| {
             let unequal = selected.iter().map(|m| (m.samples - m.equal).to_string()).collect::<Vec<_>>();
             format!("unequal samples: {}; of {} each", unequal.join(", "), selected.first().map_or(0, |m| m.samples))
         };
@@ -195,7 +195,7 @@ impl Condition {
     }
 
     /// Result of the condition for the curves of chains; `None` if it is about something else.
-    pub(super) fn of_curves(&self, curves: &[Curve]) -> Option<FindingResult> {
+    pub(super) fn of_curves(&self, curves: &[ChainCurve]) -> Option<FindingResult> {
         match self {
             Condition::Grows { at_least } => Some(grows(curves, *at_least)),
             Condition::Above { upper, lower, from, factor } => {
@@ -238,7 +238,7 @@ impl FindingResult {
     }
 }
 
-fn differ(cells: &[(&ProfileCell, Measured)], ops: [Op; 2], deviations: f64) -> FindingResult {
+fn differ(cells: &[(&ProfileCell, CellMean)], ops: [Op; 2], deviations: f64) -> FindingResult {
     let of = |op: Op| cells.iter().filter(move |(cell, _)| cell.op == op);
     let mut least: Option<f64> = None;
     for (first, a) in of(ops[0]) {
@@ -253,8 +253,8 @@ fn differ(cells: &[(&ProfileCell, Measured)], ops: [Op; 2], deviations: f64) -> 
     FindingResult::bound("smallest difference in standard errors", least, |least| least > deviations)
 }
 
-fn grows(curves: &[Curve], at_least: f64) -> FindingResult {
-    let share = |curve: &Curve| {
+fn grows(curves: &[ChainCurve], at_least: f64) -> FindingResult {
+    let share = |curve: &ChainCurve| {
         let errors: Vec<f64> = curve.without_overflow().iter().filter_map(error).collect();
         let up = errors.windows(2).filter(|pair| pair[1] > pair[0]).count();
         (errors.len() > 1).then(|| up as f64 / (errors.len() - 1) as f64)
@@ -263,11 +263,12 @@ fn grows(curves: &[Curve], at_least: f64) -> FindingResult {
     FindingResult::bound("smallest share of steps that go up", least, |share| share >= at_least)
 }
 
-fn overflow(curves: &[Curve], instruction: &str, from: usize, to: usize) -> FindingResult {
-    let first = |curve: &Curve| curve.points.iter().find(|p| p.overflowed > 0).map(|p| p.length);
-    let half = |curve: &Curve| curve.points.iter().find(|p| p.overflowed > p.finite).map(|p| p.length);
+fn overflow(curves: &[ChainCurve], instruction: &str, from: usize, to: usize) -> FindingResult {
+    let first = |curve: &ChainCurve| curve.points.iter().find(|p| p.overflowed > 0).map(|p| p.length);
+    let half = |curve: &ChainCurve| curve.points.iter().find(|p| p.overflowed > p.finite).map(|p| p.length);
     let says = |n: Option<usize>| n.map_or("none".to_string(), |n| format!("N = {n}"));
-    let (mine, others): (Vec<&Curve>, Vec<&Curve>) = curves.iter().partition(|c| c.instruction.name == instruction);
+    let (mine, others): (Vec<&ChainCurve>, Vec<&ChainCurve>) =
+        curves.iter().partition(|c| c.instruction.name == instruction);
     let own = mine.iter().map(|c| first(c)).collect::<Vec<_>>();
     let alone = others.iter().all(|c| first(c).is_none_or(|n| n > to));
     let measured = format!(
@@ -281,20 +282,20 @@ fn overflow(curves: &[Curve], instruction: &str, from: usize, to: usize) -> Find
 }
 
 /// For each init, the lengths before either overflows, with the ratio of the first to the second error.
-fn ratios(curves: &[Curve], first: &str, second: &str) -> Vec<(usize, f64)> {
+fn ratios(curves: &[ChainCurve], first: &str, second: &str) -> Vec<(usize, f64)> {
     let find = |name: &str, init: Init| curves.iter().find(|c| c.instruction.name == name && c.init == init);
     let both = [Init::Low, Init::Fp32].map(|init| common(find(first, init), find(second, init)));
     both.into_iter().flatten().map(|(n, x, y)| (n, x / y)).collect()
 }
 
 /// The lengths before either curve overflows, and both errors.
-fn common(first: Option<&Curve>, second: Option<&Curve>) -> Vec<(usize, f64, f64)> {
-    let points = |curve: Option<&Curve>| curve.map_or(Vec::new(), |c| c.without_overflow().to_vec());
+fn common(first: Option<&ChainCurve>, second: Option<&ChainCurve>) -> Vec<(usize, f64, f64)> {
+    let points = |curve: Option<&ChainCurve>| curve.map_or(Vec::new(), |c| c.without_overflow().to_vec());
     let pairs = points(first).into_iter().zip(points(second));
     pairs.filter_map(|(x, y)| Some((x.length, error(&x)?, error(&y)?))).collect()
 }
 
-fn error(point: &Point) -> Option<f64> {
+fn error(point: &ChainPoint) -> Option<f64> {
     point.against_plain.mean()
 }
 

@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 
-use super::{ExperimentRun, Verdict, keys, verdict::why};
+use super::{CellVerdict, ExperimentRun, keys, verdict::why};
 use crate::{
     Result,
-    emulate::{self, EmulateRequest, EmulationResult, Integers, Scheme, Shape, Unit, first_wrap},
+    emulate::{self, EmulateRequest, EmulationResult, Integers, ProductShape, Scheme, SchemeUnit, first_wrap},
     report::Table,
 };
 
@@ -92,9 +92,9 @@ pub(super) fn run(plan: &IntegerTable, run: &mut ExperimentRun) -> Result<()> {
     let [rows, columns] = plan.elements;
     let schemes: Vec<Scheme> = plan.cells.iter().flat_map(|cell| &cell.schemes).cloned().collect();
     let request = EmulateRequest {
-        units: Unit::of_each(&schemes, devices, None, false)?,
+        units: SchemeUnit::of_each(&schemes, devices, None, false)?,
         schemes,
-        shapes: plan.k.iter().map(|k| Shape { m: rows, n: columns, k: *k }).collect(),
+        shapes: plan.k.iter().map(|k| ProductShape { m: rows, n: columns, k: *k }).collect(),
         draw: None,
         seed: options.seed,
         within: None,
@@ -122,7 +122,7 @@ pub(super) fn run(plan: &IntegerTable, run: &mut ExperimentRun) -> Result<()> {
                 if sum.is_none() && unit.is_some() && outcome.is_err() {
                     continue;
                 }
-                let verdict = sum.map(|own| if own.hold() { Verdict::Printed } else { Verdict::Differs });
+                let verdict = sum.map(|own| if own.hold() { CellVerdict::Printed } else { CellVerdict::Differs });
                 score.cell(verdict, cell.accepted.is_none());
                 out.push(IntegerCellRow {
                     published: cell.published.clone(),
@@ -130,16 +130,16 @@ pub(super) fn run(plan: &IntegerTable, run: &mut ExperimentRun) -> Result<()> {
                     scheme: scheme.name.clone(),
                     products: scheme.products(),
                     device: device.identity().name.to_string(),
-                    instructions: unit.map_or(Vec::new(), Unit::names),
+                    instructions: unit.map_or(Vec::new(), SchemeUnit::names),
                     held: sum.map(|own| own.held),
                     exact: sum.map(|own| own.exact),
                     beyond: sum.map(|own| own.beyond),
                     wrapped: sum.map(|own| own.wrapped),
                     first_wrap: first_wrap(scheme).map(|(terms, _)| terms),
                     verdict: match verdict {
-                        Some(Verdict::Differs) => Verdict::words(verdict, true, false, cell.accepted.is_some()),
+                        Some(CellVerdict::Differs) => CellVerdict::words(verdict, true, false, cell.accepted.is_some()),
                         Some(_) => "reproduced: exact".into(),
-                        None => Verdict::words(None, true, false, false),
+                        None => CellVerdict::words(None, true, false, false),
                     },
                     why: why(verdict, &cell.accepted, &None),
                 });

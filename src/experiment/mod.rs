@@ -31,17 +31,17 @@ mod verdict;
 pub use bits::BitTable;
 pub use cost::{CostCell, CostCellRow, CostTable, PrintedPoint};
 pub use file::{
-    AccumulatorChoice, ChainFigure, ErrorColumn, Experiment, Finding, FormatTable, ProductFigure, ProductLine,
-    ProfileCell, ProfileTable,
+    AccumulatorChoice, ChainFigure, ErrorColumn, Experiment, ExperimentFinding, FormatTable, ProductFigure,
+    ProductLine, ProfileCell, ProfileTable,
 };
 pub use integers::{IntegerCell, IntegerCellRow, IntegerTable};
 pub use products::ProductErrorRow;
 pub use sample::SampleSize;
 pub use splitting::{Averaged, ErrorMetric, SplittingCell, SplittingCellRow, SplittingErrorRow, SplittingFigure};
-pub use verdict::{Printed, Verdict, ZERO_PROBABILITY};
+pub use verdict::{CellVerdict, Printed, ZERO_PROBABILITY};
 
 use crate::{Error, Result, Stage, catalogue, device::Device, report::Report};
-use score::Score;
+use score::ExperimentScore;
 
 /// Settings of a run that override the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +60,7 @@ struct ExperimentRun<'a> {
     devices: &'a mut [Box<dyn Device>],
     options: Options,
     report: &'a mut Report,
-    score: Score,
+    score: ExperimentScore,
     progress: &'a mut dyn FnMut(Stage),
 }
 
@@ -90,7 +90,7 @@ pub fn run(
     report.seed = Some(options.seed);
     report.device = devices.first().map(|device| device.identity().clone());
     report.notes.extend(table::notes(experiment, options));
-    let mut run = ExperimentRun { experiment, devices, options, report, score: Score::default(), progress };
+    let mut run = ExperimentRun { experiment, devices, options, report, score: ExperimentScore::default(), progress };
     let outcome = parts(&mut run);
     let ExperimentRun { devices, report, score, .. } = run;
     let names = devices.iter().map(|device| &device.identity().name);

@@ -12,7 +12,7 @@ use crate::{
     isa::{Codes, Instruction, Tiles},
 };
 
-pub(super) struct Computed {
+pub(super) struct ComputedProduct {
     /// A, B and their scales; a sparse A with its zeros.
     pub(super) factors: Factors,
     /// The schedule of the product; for a sparse instruction, of the dense one of its shape.
@@ -37,7 +37,7 @@ pub(super) fn product(
     figure: &ProductFigure,
     k: usize,
     seed: u64,
-) -> Result<Computed> {
+) -> Result<ComputedProduct> {
     let seeds = [0, 1].map(|which| random(seed, (k as u64) << 1 | which));
     let schedule = Schedule { promote, ..Schedule::new(dense(i))? };
     let mut factors = match i.scale {
@@ -54,7 +54,7 @@ pub(super) fn product(
         let mut executor = Executor::of(device, &schedule, figure.rows, figure.columns)?;
         compute(&schedule, &mut executor, &factors, &|_| ())?
     };
-    Ok(Computed { factors, schedule, d })
+    Ok(ComputedProduct { factors, schedule, d })
 }
 
 /// Numbers of f32 in the blocks of the instruction's formats, along k.
@@ -156,7 +156,7 @@ mod tests {
             };
             assert!(makes_products(&i), "{name}");
             let mut device = ModelDevice::open(model).unwrap();
-            let Computed { factors, schedule, d } = product(&mut device, &i, None, &figure, 64, 5).unwrap();
+            let ComputedProduct { factors, schedule, d } = product(&mut device, &i, None, &figure, 64, 5).unwrap();
             let zeros = (0..64).filter(|k| factors.a.value(0, *k) == 0.0).count();
             assert!(if i.is_sparse() { zeros >= 32 } else { zeros < 32 }, "{name}: {zeros}");
             let found = accuracy(&schedule, &factors, &d).unwrap();

@@ -1,7 +1,7 @@
 //! What a published cell can refute: which generations' arithmetic would reproduce it as well.
 
 use super::{
-    Experiment, ProfileCell, ProfileTable, Verdict,
+    CellVerdict, Experiment, ProfileCell, ProfileTable,
     profile::{measured, probed, same_probe},
 };
 use crate::{Result, arithmetic::shipped, device::ModelDevice};
@@ -35,8 +35,8 @@ pub(super) fn of_cells(
             let at = probes.iter().position(|probe| same_probe(probe, cell)).expect("every cell has a probe");
             let Some(outcome) = &outcomes[at] else { continue };
             match measured(cell, &outcome.result).judge(&cell.published, published_samples) {
-                Verdict::Printed | Verdict::Sampling => power.pass.push(name.into()),
-                Verdict::Differs => power.refuted.push(name.into()),
+                CellVerdict::Printed | CellVerdict::Sampling => power.pass.push(name.into()),
+                CellVerdict::Differs => power.refuted.push(name.into()),
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{
     AccumulatorChoice, ExperimentRun, ProductFigure, ProductLine,
-    operands::{self, Computed},
+    operands::{self, ComputedProduct},
 };
 use crate::{
     Error, Result, Stage,
@@ -80,7 +80,7 @@ fn measure(
             let i = &line.instruction;
             for &k in &figure.k {
                 progress(Stage { what: &format!("products by {i} on {name}, k = {k}"), done, total });
-                let Computed { factors, schedule, d } =
+                let ComputedProduct { factors, schedule, d } =
                     operands::product(device.as_mut(), i, line.promote, figure, k, options.seed)?;
                 done += k as u64;
                 let magnitude = (0..d.codes.len()).map(|at| d.value(at / d.columns, at % d.columns).abs()).sum::<f64>()

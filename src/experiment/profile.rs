@@ -3,7 +3,7 @@
 use super::{
     ErrorColumn, Experiment, ExperimentRun, ProfileCell, ProfileTable, SampleSize, power,
     table::{self, MeasuredCell, ProbePairRow},
-    verdict::Measured,
+    verdict::CellMean,
 };
 use crate::{
     Result,
@@ -20,7 +20,7 @@ pub(super) fn run(plan: &ProfileTable, run: &mut ExperimentRun) -> Result<()> {
     let published_samples = options.published_samples.unwrap_or(plan.published_samples);
     let probes = distinct(&plan.cells);
     let samples = options.samples.unwrap_or(plan.samples);
-    let mut outcomes: Vec<Vec<Option<Probed>>> = Vec::new();
+    let mut outcomes: Vec<Vec<Option<ProbedCell>>> = Vec::new();
     let measured_all = devices.iter_mut().try_for_each(|device| {
         let mut own = Vec::new();
         let outcome = probed(experiment, &probes, device.as_mut(), options.seed, samples, &mut own);
@@ -63,7 +63,7 @@ pub(super) fn run(plan: &ProfileTable, run: &mut ExperimentRun) -> Result<()> {
     outcome_of_all?;
     report.tables.extend(table::explanations(&plan.cells));
 
-    let measured_on = |device: usize| -> Vec<(&ProfileCell, Measured)> {
+    let measured_on = |device: usize| -> Vec<(&ProfileCell, CellMean)> {
         let one = |cell| Some((cell, measured(cell, &outcome(device, cell)??.result)));
         plan.cells.iter().filter_map(one).collect()
     };
@@ -86,7 +86,7 @@ pub(super) fn run(plan: &ProfileTable, run: &mut ExperimentRun) -> Result<()> {
 }
 
 /// A probe, and the instruction that a device executed for it.
-pub(super) struct Probed {
+pub(super) struct ProbedCell {
     pub instruction: Instruction,
     pub result: ProbeResult,
 }
@@ -98,7 +98,7 @@ pub(super) fn probed(
     device: &mut dyn Device,
     seed: u64,
     samples: u64,
-    found: &mut Vec<Option<Probed>>,
+    found: &mut Vec<Option<ProbedCell>>,
 ) -> Result<()> {
     // The tiles of all initialisations are the same: they are executed once.
     for alike in probes.chunk_by(|x, y| same_tiles(x, y)) {
@@ -110,14 +110,14 @@ pub(super) fn probed(
         let (request, mut results) = (request(&instruction, alike[0], samples, seed), Vec::new());
         let outcome = probe::run_until(device, None, &request, &inits, None, &mut results);
         // An interrupted probe has fewer samples.
-        found.extend(results.into_iter().map(|result| Some(Probed { instruction: instruction.clone(), result })));
+        found.extend(results.into_iter().map(|result| Some(ProbedCell { instruction: instruction.clone(), result })));
         outcome?;
     }
     Ok(())
 }
 
 /// The rows that compare each probe on the first device with the others that have its instruction.
-fn compared(names: &[&str], probes: &[&ProfileCell], outcomes: &[Vec<Option<Probed>>]) -> Vec<ProbePairRow> {
+fn compared(names: &[&str], probes: &[&ProfileCell], outcomes: &[Vec<Option<ProbedCell>>]) -> Vec<ProbePairRow> {
     let mut rows = Vec::new();
     for (at, cell) in probes.iter().enumerate() {
         for other in 1..names.len() {
@@ -163,19 +163,19 @@ fn request<'a>(instruction: &'a Instruction, cell: &ProfileCell, samples: u64, s
     }
 }
 
-pub(super) fn measured(cell: &ProfileCell, outcome: &ProbeResult) -> Measured {
+pub(super) fn measured(cell: &ProfileCell, outcome: &ProbeResult) -> CellMean {
     let p = &outcome.profile;
     let (errors, equal) = match cell.reference {
         ErrorColumn::F32 => (p.f32_error, p.f32),
         ErrorColumn::F32Rounded => (p.f32_rounded_error, p.f32_rounded),
     };
-    Measured { errors, equal, samples: p.samples }
+    CellMean { errors, equal, samples: p.samples }
 }
 
 /// The published number of samples, from the cells with init fp32 against f32.
 ///
 /// There is one for each operation, and their random numbers count as independent.
-fn sample_size(cells: &[(&ProfileCell, Measured)]) -> Option<SampleSize> {
+fn sample_size(cells: &[(&ProfileCell, CellMean)]) -> Option<SampleSize> {
     let used = cells.iter().filter(|(cell, _)| cell.init == Init::Fp32 && cell.reference == ErrorColumn::F32);
     let implied: Vec<f64> = used.filter_map(|(cell, measured)| measured.implied_samples(&cell.published)).collect();
     SampleSize::estimate(&implied)

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use super::{
-    Finding, Verdict,
+    CellVerdict, ExperimentFinding,
     finding::FindingResult,
     table::{FindingRow, finding_row},
 };
@@ -11,7 +11,7 @@ use crate::base::sentence;
 
 /// Cells and findings by their outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Score {
+pub(super) struct ExperimentScore {
     reproduced: usize,
     /// Cells that differ without deciding: accepted by the file, or on a device of another generation.
     forgiven: usize,
@@ -23,13 +23,13 @@ pub(super) struct Score {
     failing: usize,
 }
 
-impl Score {
+impl ExperimentScore {
     /// Takes in a cell (`None`: not measured); `decides`: a difference is neither accepted nor of another generation.
-    pub(super) fn cell(&mut self, verdict: Option<Verdict>, decides: bool) {
+    pub(super) fn cell(&mut self, verdict: Option<CellVerdict>, decides: bool) {
         *match (verdict, decides) {
-            (Some(Verdict::Printed | Verdict::Sampling), _) => &mut self.reproduced,
-            (Some(Verdict::Differs), true) => &mut self.differing,
-            (Some(Verdict::Differs), false) => &mut self.forgiven,
+            (Some(CellVerdict::Printed | CellVerdict::Sampling), _) => &mut self.reproduced,
+            (Some(CellVerdict::Differs), true) => &mut self.differing,
+            (Some(CellVerdict::Differs), false) => &mut self.forgiven,
             (None, _) => &mut self.untestable,
         } += 1;
     }
@@ -38,7 +38,7 @@ impl Score {
     pub(super) fn finding(
         &mut self,
         (device, counts): (&str, bool),
-        finding: &Finding,
+        finding: &ExperimentFinding,
         found: Option<FindingResult>,
     ) -> Option<FindingRow> {
         let found = found?;
@@ -96,10 +96,10 @@ mod tests {
 
     #[test]
     fn an_answer_counts_what_decides_apart_from_what_does_not() {
-        let mut score = Score::default();
+        let mut score = ExperimentScore::default();
         assert_eq!((score.answer(&["model:hopper"]), score.holds()), (None, true));
-        score.cell(Some(Verdict::Printed), true);
-        score.cell(Some(Verdict::Differs), false);
+        score.cell(Some(CellVerdict::Printed), true);
+        score.cell(Some(CellVerdict::Differs), false);
         assert!(score.holds());
         score.cell(None, true);
         score.holding(true, true);

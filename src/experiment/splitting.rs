@@ -3,14 +3,14 @@
 use serde::{Deserialize, Deserializer};
 
 use super::{
-    ExperimentRun, Printed, Score, Verdict, file::is_of, finding::Condition, finding::FindingResult, keys, table,
-    verdict::why,
+    CellVerdict, ExperimentRun, ExperimentScore, Printed, file::is_of, finding::Condition, finding::FindingResult,
+    keys, table, verdict::why,
 };
 use crate::{
     Result, Stage,
     base::{named::named, sentence::span},
     device::Device,
-    emulate::{self, EmulateRequest, Emulation, EmulationResult, Errors, Scheme, Shape, Unit},
+    emulate::{self, EmulateRequest, Emulation, EmulationResult, ProductErrors, ProductShape, Scheme, SchemeUnit},
     inputs::Draw,
     report::{Table, three_digits},
 };
@@ -196,7 +196,7 @@ struct SchemeErrors {
     scheme: usize,
     device: usize,
     k: usize,
-    draws: Vec<[Errors; 2]>,
+    draws: Vec<[ProductErrors; 2]>,
 }
 
 /// Computes the products by every scheme on every device, and adds the tables.
@@ -204,13 +204,13 @@ pub(super) fn run(plan: &SplittingFigure, run: &mut ExperimentRun) -> Result<()>
     let ExperimentRun { experiment, devices, options, report, score, progress } = run;
     let draws = options.samples.unwrap_or(plan.draws);
     let [rows, columns] = plan.elements;
-    let units = Unit::of_each(&plan.schemes, devices, None, false)?;
+    let units = SchemeUnit::of_each(&plan.schemes, devices, None, false)?;
     let mut measured: Vec<SchemeErrors> = Vec::new();
     let outcome = (0..draws).try_for_each(|draw| {
         let request = EmulateRequest {
             schemes: plan.schemes.clone(),
             units: units.clone(),
-            shapes: plan.k.iter().map(|k| Shape { m: rows, n: columns, k: *k }).collect(),
+            shapes: plan.k.iter().map(|k| ProductShape { m: rows, n: columns, k: *k }).collect(),
             draw: Some(plan.values),
             seed: options.seed.wrapping_add(draw),
             within: None,
@@ -259,7 +259,7 @@ pub(super) fn run(plan: &SplittingFigure, run: &mut ExperimentRun) -> Result<()>
             scheme: scheme.name.clone(),
             products: scheme.products(),
             device: devices[own.device].identity().name.to_string(),
-            instructions: units[own.scheme][own.device].as_ref().map_or(Vec::new(), Unit::names),
+            instructions: units[own.scheme][own.device].as_ref().map_or(Vec::new(), SchemeUnit::names),
             k: own.k,
             elements: rows * columns * own.draws.len(),
             max_absolute: own.mean(ErrorMetric::MaxAbsolute),
@@ -336,7 +336,7 @@ impl SplittingCell {
 }
 
 /// The verdict on a published cell, from the figures of all draws on a device.
-fn judged(cell: &SplittingCell, device: &dyn Device, figures: &[f64], score: &mut Score) -> SplittingCellRow {
+fn judged(cell: &SplittingCell, device: &dyn Device, figures: &[f64], score: &mut ExperimentScore) -> SplittingCellRow {
     let draws = figures.len();
     let counts = is_of(device, &cell.generation);
     let mean = (draws > 0).then(|| figures.iter().sum::<f64>() / draws as f64);
@@ -347,9 +347,9 @@ fn judged(cell: &SplittingCell, device: &dyn Device, figures: &[f64], score: &mu
         let difference = (mean - cell.published.value).abs();
         let sampling = DEVIATIONS * deviation.unwrap_or(0.0) * (1.0 + 1.0 / draws as f64).sqrt();
         match difference {
-            own if own <= cell.published.half_unit => Verdict::Printed,
-            own if own <= cell.published.half_unit + sampling => Verdict::Sampling,
-            _ => Verdict::Differs,
+            own if own <= cell.published.half_unit => CellVerdict::Printed,
+            own if own <= cell.published.half_unit + sampling => CellVerdict::Sampling,
+            _ => CellVerdict::Differs,
         }
     });
     score.cell(verdict, cell.accepted.is_none());
@@ -366,10 +366,12 @@ fn judged(cell: &SplittingCell, device: &dyn Device, figures: &[f64], score: &mu
         deviation,
         draws: draws as u64,
         verdict: match verdict {
-            Some(Verdict::Sampling) if deviation.is_some_and(|own| DEVIATIONS * own > WIDE * cell.published.value) => {
+            Some(CellVerdict::Sampling)
+                if deviation.is_some_and(|own| DEVIATIONS * own > WIDE * cell.published.value) =>
+            {
                 "reproduced, with little power: it varies that much from draw to draw".into()
             }
-            verdict => Verdict::words(verdict, true, cell.explanation.is_some(), cell.accepted.is_some()),
+            verdict => CellVerdict::words(verdict, true, cell.explanation.is_some(), cell.accepted.is_some()),
         },
         why: why(verdict, &cell.accepted, &cell.explanation),
         counts,

@@ -1,10 +1,10 @@
 //! Tables and notes of an experiment.
 
 use super::{
-    Experiment, Finding, Options, ProfileCell as Published, SampleSize, Verdict, ZERO_PROBABILITY,
-    finding::FindingResult, power::CellPower, profile::Probed, verdict::Measured,
+    CellVerdict, Experiment, ExperimentFinding, Options, ProfileCell as Published, SampleSize, ZERO_PROBABILITY,
+    finding::FindingResult, power::CellPower, profile::ProbedCell, verdict::CellMean,
 };
-use crate::{chain::Curve, device::Identity, probe::ProbeResult, report::Table};
+use crate::{chain::ChainCurve, device::Identity, probe::ProbeResult, report::Table};
 
 /// Verdict on a cell or finding whose instruction a device lacks.
 const NOT_TESTABLE: &str = "not testable here";
@@ -186,9 +186,9 @@ pub(super) struct MeasuredCell<'a> {
     /// It decides the exit status.
     pub counts: bool,
     pub cell: &'a Published,
-    pub outcome: &'a Probed,
-    pub measured: &'a Measured,
-    pub verdict: Verdict,
+    pub outcome: &'a ProbedCell,
+    pub measured: &'a CellMean,
+    pub verdict: CellVerdict,
     pub power: CellPower,
 }
 
@@ -248,7 +248,7 @@ impl MeasuredCell<'_> {
             equal: m.equal,
             samples: m.samples,
             published_samples_implied: m.implied_samples(&cell.published).map(whole),
-            verdict: Verdict::words(
+            verdict: CellVerdict::words(
                 Some(self.verdict),
                 self.counts,
                 cell.explanation.is_some(),
@@ -289,7 +289,11 @@ pub(super) fn findings(rows: Vec<FindingRow>) -> Option<Table> {
     Table::of("Findings", rows).filled()
 }
 
-pub(super) fn finding_row((device, counts): (&str, bool), finding: &Finding, found: &FindingResult) -> FindingRow {
+pub(super) fn finding_row(
+    (device, counts): (&str, bool),
+    finding: &ExperimentFinding,
+    found: &FindingResult,
+) -> FindingRow {
     FindingRow {
         claim: finding.claim.clone(),
         device: device.into(),
@@ -302,11 +306,12 @@ pub(super) fn finding_row((device, counts): (&str, bool), finding: &Finding, fou
 
 /// The table of cells and findings that a device cannot test; `None` without any.
 pub(super) fn untestable(rows: Vec<UntestableRow>) -> Option<Table> {
-    Table::of("Cells and findings that are not testable: the device lacks the instruction and its substitutes", rows).filled()
+    Table::of("Cells and findings that are not testable: the device lacks the instruction and its substitutes", rows)
+        .filled()
 }
 
 /// A finding about an instruction that the device lacks.
-pub(super) fn untestable_finding(device: &str, finding: &Finding, instruction: &str) -> UntestableRow {
+pub(super) fn untestable_finding(device: &str, finding: &ExperimentFinding, instruction: &str) -> UntestableRow {
     UntestableRow {
         device: device.into(),
         what: finding.claim.clone(),
@@ -359,7 +364,7 @@ pub(super) fn probe_pair(cell: &Published, ours: (&str, &ProbeResult), theirs: (
 }
 
 /// One curve on two devices, each with its name.
-pub(super) fn curve_pair(first: &str, other: &str, x: &Curve, y: &Curve) -> CurvePairRow {
+pub(super) fn curve_pair(first: &str, other: &str, x: &ChainCurve, y: &ChainCurve) -> CurvePairRow {
     let apart = x.points.iter().zip(&y.points).filter_map(|(x, y)| {
         let (x, y) = (x.against_plain.mean()?, y.against_plain.mean()?);
         (x.is_finite() && x > 0.0).then_some((y / x - 1.0).abs())

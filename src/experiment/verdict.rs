@@ -22,7 +22,7 @@ pub struct Printed {
 
 /// Relation of a measured mean to the published one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum CellVerdict {
     /// It rounds to the published digits; for a published zero, every error is zero.
     Printed,
     /// The difference is within twice its sampling error; for a zero, all samples may well have been exact.
@@ -32,7 +32,7 @@ pub enum Verdict {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Measured {
+pub(super) struct CellMean {
     /// The errors.
     pub errors: Summary,
     /// Samples equal to the reference.
@@ -60,7 +60,7 @@ impl<'de> Deserialize<'de> for Printed {
     }
 }
 
-impl Measured {
+impl CellMean {
     pub(super) fn deviation(&self) -> f64 {
         self.errors.standard_error().unwrap_or(0.0) * (self.errors.count() as f64).sqrt()
     }
@@ -82,8 +82,8 @@ impl Measured {
     }
 
     /// Verdict against a published mean of `samples` samples.
-    pub(super) fn judge(&self, published: &Printed, samples: u64) -> Verdict {
-        let Some(mean) = self.errors.mean() else { return Verdict::Differs };
+    pub(super) fn judge(&self, published: &Printed, samples: u64) -> CellVerdict {
+        let Some(mean) = self.errors.mean() else { return CellVerdict::Differs };
         let difference = (mean - published.value).abs();
         let (printed, sampling) = if published.value == 0.0 {
             (self.equal == self.samples && mean == 0.0, self.all_equal(samples) >= ZERO_PROBABILITY)
@@ -92,25 +92,25 @@ impl Measured {
             (difference <= published.half_unit, difference <= published.half_unit + DEVIATIONS * deviation)
         };
         match (printed, sampling) {
-            (true, _) => Verdict::Printed,
-            (false, true) => Verdict::Sampling,
-            (false, false) => Verdict::Differs,
+            (true, _) => CellVerdict::Printed,
+            (false, true) => CellVerdict::Sampling,
+            (false, false) => CellVerdict::Differs,
         }
     }
 }
 
-impl Verdict {
+impl CellVerdict {
     /// The words of reports; `None`: not measured.
     ///
     /// `counts`: the device is of a generation of the experiment. `explained`, `accepted`: the file explains, or accepts, a difference.
-    pub fn words(verdict: Option<Verdict>, counts: bool, explained: bool, accepted: bool) -> String {
+    pub fn words(verdict: Option<CellVerdict>, counts: bool, explained: bool, accepted: bool) -> String {
         match verdict {
-            Some(Verdict::Printed) => "reproduced: same digits",
-            Some(Verdict::Sampling) => "reproduced: within sampling error",
-            Some(Verdict::Differs) if !counts => "not reproduced: another generation",
-            Some(Verdict::Differs) if accepted => "not reproduced: accepted",
-            Some(Verdict::Differs) if explained => "not reproduced: explained, not accepted",
-            Some(Verdict::Differs) => "not reproduced: not known why",
+            Some(CellVerdict::Printed) => "reproduced: same digits",
+            Some(CellVerdict::Sampling) => "reproduced: within sampling error",
+            Some(CellVerdict::Differs) if !counts => "not reproduced: another generation",
+            Some(CellVerdict::Differs) if accepted => "not reproduced: accepted",
+            Some(CellVerdict::Differs) if explained => "not reproduced: explained, not accepted",
+            Some(CellVerdict::Differs) => "not reproduced: not known why",
             None => "not testable here",
         }
         .into()
@@ -118,19 +118,23 @@ impl Verdict {
 }
 
 /// Why a cell differs: the reason for accepting that, else the explanation.
-pub(super) fn why(verdict: Option<Verdict>, accepted: &Option<String>, explanation: &Option<String>) -> Option<String> {
-    accepted.clone().or_else(|| explanation.clone()).filter(|_| verdict == Some(Verdict::Differs))
+pub(super) fn why(
+    verdict: Option<CellVerdict>,
+    accepted: &Option<String>,
+    explanation: &Option<String>,
+) -> Option<String> {
+    accepted.clone().or_else(|| explanation.clone()).filter(|_| verdict == Some(CellVerdict::Differs))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn measured(errors: &[f64]) -> Measured {
+    fn measured(errors: &[f64]) -> CellMean {
         let mut summary = Summary::default();
         errors.iter().for_each(|e| summary.add(Some(*e)));
         let equal = errors.iter().filter(|e| **e == 0.0).count() as u64;
-        Measured { errors: summary, equal, samples: errors.len() as u64 }
+        CellMean { errors: summary, equal, samples: errors.len() as u64 }
     }
 
     #[test]
@@ -152,11 +156,11 @@ mod tests {
         // Mean 1.5, standard deviation 0.5 of one sample.
         let ours = measured(&[1.0, 2.0].repeat(5000));
         let judge = |text: &str, samples| ours.judge(&Printed::parse(text).unwrap(), samples);
-        assert_eq!(judge("1.5", 1), Verdict::Printed);
-        assert_eq!(judge("1.504", 100), Verdict::Sampling);
-        assert_eq!(judge("1.59", 100), Verdict::Sampling);
-        assert_eq!(judge("1.59", 10_000), Verdict::Differs);
-        assert_eq!(judge("0.0", 1), Verdict::Differs);
+        assert_eq!(judge("1.5", 1), CellVerdict::Printed);
+        assert_eq!(judge("1.504", 100), CellVerdict::Sampling);
+        assert_eq!(judge("1.59", 100), CellVerdict::Sampling);
+        assert_eq!(judge("1.59", 10_000), CellVerdict::Differs);
+        assert_eq!(judge("0.0", 1), CellVerdict::Differs);
         let implied = ours.implied_samples(&Printed::parse("1.6").unwrap()).unwrap();
         assert!((implied - 25.0).abs() < 0.01, "{implied}");
     }
@@ -164,11 +168,11 @@ mod tests {
     #[test]
     fn a_published_zero_is_a_claim_that_every_sample_was_exact() {
         let zero = Printed::parse("0.00").unwrap();
-        assert_eq!(measured(&[0.0; 10]).judge(&zero, 1_000_000), Verdict::Printed);
+        assert_eq!(measured(&[0.0; 10]).judge(&zero, 1_000_000), CellVerdict::Printed);
         // One sample in a thousand is inexact: 0.999^n.
         let mut errors = vec![0.0; 1000];
         errors[7] = 1e-9;
-        assert_eq!(measured(&errors).judge(&zero, 100), Verdict::Sampling);
-        assert_eq!(measured(&errors).judge(&zero, 10_000), Verdict::Differs);
+        assert_eq!(measured(&errors).judge(&zero, 100), CellVerdict::Sampling);
+        assert_eq!(measured(&errors).judge(&zero, 10_000), CellVerdict::Differs);
     }
 }

@@ -5,7 +5,7 @@ use super::{
     losses::{WORST, WorstRun},
     table::{self, QuantisationRow, TensorQuantisationRow, WorstRunRow},
     tensor::TensorLosses,
-    view::RowView,
+    view::TensorRows,
 };
 use crate::{
     Error, Result,
@@ -79,7 +79,7 @@ impl FileLosses {
     /// # Errors
     /// An axis that it does not have, elements that are no numbers, a file that cannot be read, a signal.
     pub fn add(&mut self, how: &Quantisation, file: &ArrayFile, array: &StreamedArray) -> Result<()> {
-        let view = RowView::new(file, array, how.axis)?;
+        let view = TensorRows::new(file, array, how.axis)?;
         let columns = view.columns;
         let found = how.tensor(view)?;
         self.all.resize_with(how.targets.len(), TensorLosses::default);

@@ -36,15 +36,15 @@ pub(super) struct RowLosses {
 
 /// Bounds of a run: the magnitude beyond which values saturate, and below which results are subnormal.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
+pub(super) struct CodeLimits {
     pub(super) largest: f32,
     pub(super) normal: f32,
 }
 
 vectorised! {
     /// The losses of the runs of `length` of the values `x`, whose results are `y`; fewer than 2^32.
-    pub(super) fn losses_of_runs(x: &[f32], y: &[f32], length: usize, limits: &[Limits], runs: &mut [RunLosses]) -> RowLosses {
-        let mut lanes = Lanes::default();
+    pub(super) fn losses_of_runs(x: &[f32], y: &[f32], length: usize, limits: &[CodeLimits], runs: &mut [RunLosses]) -> RowLosses {
+        let mut lanes = LossLanes::default();
         let limits = &limits[..runs.len()];
         let whole = length.is_multiple_of(LANES) && x.len().is_multiple_of(LANES);
         for (at, run) in runs.iter_mut().enumerate() {
@@ -62,7 +62,7 @@ vectorised! {
 }
 
 #[derive(Default)]
-struct Lanes {
+struct LossLanes {
     cross: [f64; LANES],
     counts: [[u32; LANES]; 5],
     largest: [u32; LANES],
@@ -70,7 +70,7 @@ struct Lanes {
 
 /// The losses of a run; without `REST` its length is a multiple of the lanes, and its sums stay in registers.
 #[inline(always)]
-fn losses_of_run<const REST: bool>(x: &[f32], y: &[f32], limits: Limits, lanes: &mut Lanes) -> RunLosses {
+fn losses_of_run<const REST: bool>(x: &[f32], y: &[f32], limits: CodeLimits, lanes: &mut LossLanes) -> RunLosses {
     let (mut signal, mut noise) = ([0.0; LANES], [0.0; LANES]);
     let y = &y[..x.len()];
     let (x_lanes, y_lanes) = (x.as_chunks::<LANES>().0, y.as_chunks::<LANES>().0);
@@ -109,9 +109,9 @@ fn total(lanes: &[f64; LANES]) -> f64 {
 fn add(
     x: f32,
     y: f32,
-    limits: Limits,
+    limits: CodeLimits,
     lane: usize,
-    lanes: &mut Lanes,
+    lanes: &mut LossLanes,
     signal: &mut [f64; LANES],
     noise: &mut [f64; LANES],
 ) {
@@ -144,16 +144,16 @@ pub(super) struct WorstRun {
 
 /// Counts by binade.
 #[derive(Debug, Clone)]
-pub(super) struct Histogram(pub(super) Box<[u64; BINADES]>);
+pub(super) struct BinadeCounts(pub(super) Box<[u64; BINADES]>);
 
-impl Default for Histogram {
-    fn default() -> Histogram {
-        Histogram(Box::new([0; BINADES]))
+impl Default for BinadeCounts {
+    fn default() -> BinadeCounts {
+        BinadeCounts(Box::new([0; BINADES]))
     }
 }
 
-impl Histogram {
-    fn add(&mut self, other: &Histogram) {
+impl BinadeCounts {
+    fn add(&mut self, other: &BinadeCounts) {
         self.0.iter_mut().zip(other.0.iter()).for_each(|(sum, count)| *sum += count);
     }
 }
@@ -182,8 +182,8 @@ pub(super) struct Losses {
     /// The sum of the values times their errors.
     pub(super) cross: f64,
     pub(super) max_error: f64,
-    pub(super) errors: Histogram,
-    pub(super) scales: Histogram,
+    pub(super) errors: BinadeCounts,
+    pub(super) scales: BinadeCounts,
     /// The runs that lost most, in descending order.
     pub(super) worst: Vec<WorstRun>,
 }
@@ -318,7 +318,7 @@ mod tests {
     use super::*;
     use crate::base::vectors::{FORCED, Vectors};
 
-    const LIMITS: Limits = Limits { largest: 4.0, normal: 0.5 };
+    const LIMITS: CodeLimits = CodeLimits { largest: 4.0, normal: 0.5 };
 
     #[test]
     fn each_loss_is_counted_once_with_every_instruction_set() {

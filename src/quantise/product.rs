@@ -2,7 +2,7 @@
 
 use crate::{Error, Result, array::ArrayFile, base::vectors::vectorised};
 
-use super::view::RowView;
+use super::view::TensorRows;
 
 /// Rows of activations, which are multiplied by the rows of tensors of as many columns.
 #[derive(Debug, Clone)]
@@ -39,7 +39,7 @@ impl Activations {
         let [array] = file.arrays.as_slice() else {
             return Err(Error::request(format!("expected one array of activations, not {}", file.arrays.len())));
         };
-        let view = RowView::new(file, array, -1)?;
+        let view = TensorRows::new(file, array, -1)?;
         let mut values = Vec::new();
         let (mut bytes, mut some) = (Vec::new(), Vec::new());
         for panel in view.panels((1, view.columns.max(1))) {

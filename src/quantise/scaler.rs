@@ -1,7 +1,7 @@
 //! Quantisation of a panel of rows: the scale of each run, and the quantised values.
 
 use super::{
-    losses::{Limits, RowLosses, RunLosses, losses_of_runs},
+    losses::{CodeLimits, RowLosses, RunLosses, losses_of_runs},
     scale::PlainRule,
     target::{BlockScale, QuantisationTarget, Sharing},
 };
@@ -24,17 +24,17 @@ const CANDIDATES: i32 = 16;
 const ROUNDED: f32 = 1.0 + 4.0 * f32::EPSILON;
 
 /// Rounding to the numbers of a format of up to 16 bits.
-pub(super) struct Rounder {
+pub(super) struct FormatRounder {
     format: &'static Format,
     encoder: FormatEncoder,
     decoder: FormatDecoder,
 }
 
-impl Rounder {
-    fn new(format: &'static Format, rounding: Rounding, symmetric: bool) -> Result<Rounder> {
+impl FormatRounder {
+    fn new(format: &'static Format, rounding: Rounding, symmetric: bool) -> Result<FormatRounder> {
         let encoder = FormatEncoder::new(format, rounding, Overflow::Saturate)?;
         let encoder = if symmetric { encoder.symmetric() } else { encoder };
-        Ok(Rounder { format, encoder, decoder: FormatDecoder::new(format)? })
+        Ok(FormatRounder { format, encoder, decoder: FormatDecoder::new(format)? })
     }
 
     /// Writes the rounded numbers; `random` has a word of random bits for each value, for stochastic rounding.
@@ -47,9 +47,9 @@ impl Rounder {
 }
 
 pub(super) struct Scaler<'a> {
-    rounder: Rounder,
+    rounder: FormatRounder,
     /// The largest number of the format and the smallest normal one, before the scale.
-    limits: Limits,
+    limits: CodeLimits,
     /// Values of a run.
     pub(super) length: usize,
     kind: ScaleSource<'a>,
@@ -139,7 +139,12 @@ impl<'a> Scaler<'a> {
                     ),
                     _ => (PLAIN_RUN, ScaleSource::Unscaled),
                 };
-                Ok(Scaler { rounder: Rounder::new(format, rounding, false)?, limits: limits(format), length, kind })
+                Ok(Scaler {
+                    rounder: FormatRounder::new(format, rounding, false)?,
+                    limits: limits(format),
+                    length,
+                    kind,
+                })
             }
             (QuantisationTarget::Blocks { .. }, None) => unreachable!("a block format has a quantizer"),
         }
@@ -160,7 +165,7 @@ impl<'a> Scaler<'a> {
         let tried = if scale == BlockScale::LeastError { 2 * octave } else { 0 };
         let by_hand = tried > 0 || matches!(rounding, Rounding::Sr { .. });
         Ok(Scaler {
-            rounder: Rounder::new(format.element.format, rounding, format.element.symmetric)?,
+            rounder: FormatRounder::new(format.element.format, rounding, format.element.symmetric)?,
             limits: limits(format.element.format),
             length: format.length,
             kind: ScaleSource::Blocks(Box::new(BlockScaler { quantizer: vectorised, dequantizer, by_hand, tried })),
@@ -177,7 +182,7 @@ impl<'a> Scaler<'a> {
         let largest = nearest_f32(format, format.largest(false));
         let scales = groups.largest.iter().map(|amax| plain_scale(rule, *amax, largest)).collect();
         Ok(Scaler {
-            rounder: Rounder::new(format, rounding, false)?,
+            rounder: FormatRounder::new(format, rounding, false)?,
             limits: limits(format),
             length: PLAIN_RUN,
             kind: ScaleSource::Rows { groups, scales },
@@ -290,9 +295,11 @@ impl<'a> Scaler<'a> {
     }
 
     fn with_losses(&self, panel: PanelValues, values: Vec<f32>, scales: Vec<f32>) -> Quantised {
-        let limit =
-            |scale: &f32| Limits { largest: self.limits.largest * scale * ROUNDED, normal: self.limits.normal * scale };
-        let limits: Vec<Limits> = scales.iter().map(limit).collect();
+        let limit = |scale: &f32| CodeLimits {
+            largest: self.limits.largest * scale * ROUNDED,
+            normal: self.limits.normal * scale,
+        };
+        let limits: Vec<CodeLimits> = scales.iter().map(limit).collect();
         let mut runs = vec![RunLosses::default(); scales.len()];
         let per_row = panel.columns.div_ceil(self.length).max(1);
         let rows = panel.values.chunks(panel.columns.max(1)).zip(values.chunks(panel.columns.max(1)));
@@ -372,9 +379,9 @@ pub(super) fn block_quantizer(
 }
 
 /// The largest number of a format, and its smallest normal one, below which results have fewer bits.
-fn limits(format: &Format) -> Limits {
+fn limits(format: &Format) -> CodeLimits {
     let normal = format.float().map_or(0.0, |float| f64::from(float.emin()).exp2() as f32);
-    Limits { largest: nearest_f32(format, format.largest(false)), normal }
+    CodeLimits { largest: nearest_f32(format, format.largest(false)), normal }
 }
 
 vectorised! {

@@ -6,7 +6,7 @@ use super::{
     scale::PlainRule,
     scaler::{PanelValues, RowGroups, Scaler, block_quantizer},
     target::{QuantisationTarget, Sharing},
-    view::{Panel, RowShape, RowView},
+    view::{Panel, RowShape, TensorRows},
 };
 use crate::{
     Error, Result,
@@ -42,28 +42,28 @@ pub(super) struct TensorLosses {
 }
 
 #[derive(Default)]
-struct Scratch {
+struct PanelScratch {
     bytes: Vec<u8>,
     values: Vec<f32>,
     random: Vec<u64>,
 }
 
 /// A tensor that is being quantised.
-struct Work<'a> {
+struct TensorWork<'a> {
     how: &'a Quantisation<'a>,
-    view: RowView<'a>,
+    view: TensorRows<'a>,
     panels: Vec<Panel>,
 }
 
-impl Work<'_> {
+impl TensorWork<'_> {
     /// Applies `work` to each panel, and `take` to the results in order.
     fn of_each<R: Send>(
         &self,
         work: impl Fn(PanelValues, &Panel) -> Result<R> + Sync,
         mut take: impl FnMut(R),
     ) -> Result<()> {
-        let of_panel = |panel: &&Panel, scratch: &mut Scratch| {
-            let Scratch { bytes, values, random } = scratch;
+        let of_panel = |panel: &&Panel, scratch: &mut PanelScratch| {
+            let PanelScratch { bytes, values, random } = scratch;
             self.view.read(panel, bytes, values)?;
             let random = self.random(panel, random);
             let columns = panel.columns.len();
@@ -120,13 +120,13 @@ impl Quantisation<'_> {
         Ok(())
     }
 
-    pub(super) fn tensor(&self, view: RowView) -> Result<Vec<TensorLosses>> {
+    pub(super) fn tensor(&self, view: TensorRows) -> Result<Vec<TensorLosses>> {
         let block = self.targets.iter().filter_map(QuantisationTarget::block);
         let block = block.fold((1, 1), |all, own| (common_multiple(all.0, own.0), common_multiple(all.1, own.1)));
         let fits = self.activations.is_some_and(|own| own.fit(view.columns) && view.array.shape.len() > 1);
         let panels = view.panels(block);
         let whole = panels.iter().all(|panel| panel.columns.len() == view.columns);
-        let work = Work { how: self, panels, view };
+        let work = TensorWork { how: self, panels, view };
         let activations = self.activations.filter(|_| fits && whole);
         let grouped: Vec<Option<usize>> = self
             .targets
@@ -184,7 +184,12 @@ impl Quantisation<'_> {
         }
     }
 
-    fn panels(&self, work: &Work, scalers: &[Scaler], activations: Option<&Activations>) -> Result<Vec<TensorLosses>> {
+    fn panels(
+        &self,
+        work: &TensorWork,
+        scalers: &[Scaler],
+        activations: Option<&Activations>,
+    ) -> Result<Vec<TensorLosses>> {
         let of_panel = |panel: PanelValues, at: &Panel| {
             let nan = panel.values.iter().filter(|value| value.is_nan()).count() as u64;
             let infinite = panel.values.iter().filter(|value| value.is_infinite()).count() as u64;
@@ -220,7 +225,7 @@ impl Quantisation<'_> {
 }
 
 /// The noise of each candidate in each group.
-fn least_noise(work: &Work, scaler: &Scaler, groups: &RowGroups) -> Result<Vec<Vec<f64>>> {
+fn least_noise(work: &TensorWork, scaler: &Scaler, groups: &RowGroups) -> Result<Vec<Vec<f64>>> {
     let mut noise: Vec<Vec<f64>> = Vec::new();
     let of_panel = |panel: PanelValues, at: &Panel| Ok((at.rows.start, scaler.noise_of_candidates(panel)?));
     work.of_each(of_panel, |(first, of_candidates)| {

@@ -22,10 +22,10 @@ pub(super) struct Panel {
 }
 
 /// A tensor as rows along an axis.
-pub(super) struct RowView<'a> {
+pub(super) struct TensorRows<'a> {
     file: &'a ArrayFile,
     pub(super) array: &'a StreamedArray,
-    elements: Elements,
+    elements: ElementReader,
     /// Rows: one for all indices but the axis, in their order.
     pub(super) rows: usize,
     /// Values of a row.
@@ -42,7 +42,7 @@ pub(super) struct RowShape {
 }
 
 impl RowShape {
-    /// The shape of `array` along `axis`, which is numbered as for [`RowView::new`].
+    /// The shape of `array` along `axis`, which is numbered as for [`TensorRows::new`].
     pub(super) fn new(array: &StreamedArray, axis: i64) -> Result<RowShape> {
         elements(array)?;
         let dimensions = array.shape.len().max(1);
@@ -60,7 +60,7 @@ impl RowShape {
     }
 }
 
-enum Elements {
+enum ElementReader {
     Single,
     Double,
     Codes(FormatDecoder),
@@ -71,11 +71,11 @@ enum Elements {
     },
 }
 
-impl<'a> RowView<'a> {
+impl<'a> TensorRows<'a> {
     /// The tensor `array` along `axis`: from 0, or from -1 backwards. A single number is a row of its own.
-    pub(super) fn new(file: &'a ArrayFile, array: &'a StreamedArray, axis: i64) -> Result<RowView<'a>> {
+    pub(super) fn new(file: &'a ArrayFile, array: &'a StreamedArray, axis: i64) -> Result<TensorRows<'a>> {
         let RowShape { rows, columns, inner } = RowShape::new(array, axis)?;
-        Ok(RowView { file, elements: elements(array)?, array, rows, columns, inner })
+        Ok(TensorRows { file, elements: elements(array)?, array, rows, columns, inner })
     }
 
     /// Panels of the tensor, in whole blocks of rows and columns but at the ends of rows and of the tensor.
@@ -134,10 +134,10 @@ impl<'a> RowView<'a> {
 
     fn decode(&self, bytes: &[u8], values: &mut [f32]) -> Result<()> {
         match &self.elements {
-            Elements::Single => {
+            ElementReader::Single => {
                 values.iter_mut().zip(bytes.as_chunks().0).for_each(|(value, word)| *value = f32::from_le_bytes(*word));
             }
-            Elements::Double => {
+            ElementReader::Double => {
                 for (value, word) in values.iter_mut().zip(bytes.as_chunks().0) {
                     let wide = f64::from_le_bytes(*word);
                     *value = wide as f32;
@@ -149,8 +149,8 @@ impl<'a> RowView<'a> {
                     }
                 }
             }
-            Elements::Codes(decoder) => decoder.decode(bytes, values),
-            Elements::Integers { bytes: width, signed } => {
+            ElementReader::Codes(decoder) => decoder.decode(bytes, values),
+            ElementReader::Integers { bytes: width, signed } => {
                 for (value, word) in values.iter_mut().zip(bytes.chunks_exact(*width)) {
                     let mut whole = [0; 8];
                     whole[..*width].copy_from_slice(word);
@@ -164,15 +164,17 @@ impl<'a> RowView<'a> {
     }
 }
 
-fn elements(array: &StreamedArray) -> Result<Elements> {
+fn elements(array: &StreamedArray) -> Result<ElementReader> {
     match array.kind {
-        Content::Format(format) if format.name == "f32" => Ok(Elements::Single),
-        Content::Format(format) if format.name == "f64" => Ok(Elements::Double),
+        Content::Format(format) if format.name == "f32" => Ok(ElementReader::Single),
+        Content::Format(format) if format.name == "f64" => Ok(ElementReader::Double),
         Content::Format(Format { encoding: Encoding::Integer { signed }, .. }) => {
-            Ok(Elements::Integers { bytes: array.width, signed: *signed })
+            Ok(ElementReader::Integers { bytes: array.width, signed: *signed })
         }
-        Content::Format(format) => Ok(Elements::Codes(FormatDecoder::new(format)?)),
-        Content::Unsigned(bytes) => Ok(Elements::Integers { bytes, signed: false }),
-        Content::Other(name) => Err(Error::request(format!("array '{}' has the type {name}, which quantise does not read", array.name))),
+        Content::Format(format) => Ok(ElementReader::Codes(FormatDecoder::new(format)?)),
+        Content::Unsigned(bytes) => Ok(ElementReader::Integers { bytes, signed: false }),
+        Content::Other(name) => {
+            Err(Error::request(format!("array '{}' has the type {name}, which quantise does not read", array.name)))
+        }
     }
 }

@@ -11,7 +11,7 @@ use crate::{
         input::{StandardInput, each_line, room_for_a_row},
         interrupt,
     },
-    calc::{self, CalcRequest, Check, Operator, Sheet},
+    calc::{self, CalcRequest, LineCheck, OperationSheet, Operator},
     format::{self, Format, block},
     report::{Report, Verdict},
     softfloat::{Environment, NanRule, Tininess},
@@ -112,7 +112,7 @@ fn format_of_codes(name: &str) -> Result<&'static Format> {
 }
 
 fn check(operator: &Operator, arguments: &Arguments, report: &mut Report) -> Result<()> {
-    let how = Check { strict: arguments.check_nan, limit: arguments.limit };
+    let how = LineCheck { strict: arguments.check_nan, limit: arguments.limit };
     let (tally, status) = calc::check(operator, how, StandardInput);
     if tally.lines == 0 {
         status?;
@@ -126,7 +126,7 @@ fn check(operator: &Operator, arguments: &Arguments, report: &mut Report) -> Res
 }
 
 fn compute(operator: &Operator, arguments: &Arguments, report: &mut Report) -> Result<()> {
-    let mut sheet = Sheet::new(operator);
+    let mut sheet = OperationSheet::new(operator);
     let status = if arguments.operands.is_empty() {
         from_lines(&mut sheet)
     } else {
@@ -143,7 +143,7 @@ fn compute(operator: &Operator, arguments: &Arguments, report: &mut Report) -> R
     status
 }
 
-fn from_words(sheet: &mut Sheet<'_>, words: &[String], count: usize) -> Result<()> {
+fn from_words(sheet: &mut OperationSheet<'_>, words: &[String], count: usize) -> Result<()> {
     for (i, operands) in words.chunks(count).enumerate() {
         interrupt::check()?;
         let operands: Vec<&str> = operands.iter().map(String::as_str).collect();
@@ -152,7 +152,7 @@ fn from_words(sheet: &mut Sheet<'_>, words: &[String], count: usize) -> Result<(
     Ok(())
 }
 
-fn from_lines(sheet: &mut Sheet<'_>) -> Result<()> {
+fn from_lines(sheet: &mut OperationSheet<'_>) -> Result<()> {
     each_line(BufReader::new(StandardInput), |line| {
         let words: Vec<&str> = line.split_whitespace().collect();
         if words.is_empty() {

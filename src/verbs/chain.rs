@@ -14,7 +14,7 @@ use super::{
 use crate::{
     Error, Result, Stage,
     base::{distinct::distinct, pace::UNASKED},
-    chain::{self, ChainRequest, Curve, Scaling, table},
+    chain::{self, ChainCurve, ChainRequest, MatrixScaling, table},
     device::{self, Device, DeviceName, Execution, ExecutionKind},
     experiment::table::devices,
     inputs::Init,
@@ -42,8 +42,8 @@ pub(super) struct Arguments {
     #[arg(long = "init", value_parser = named::<Init>(), value_name = "INIT", help_heading = "What")]
     inits: Vec<Init>,
     /// Rule for one scale of each matrix, in formats of at most 16 bits
-    #[arg(long, value_parser = named::<Scaling>(), value_name = "RULE", default_value = "none", help_heading = "What")]
-    scales: Scaling,
+    #[arg(long, value_parser = named::<MatrixScaling>(), value_name = "RULE", default_value = "none", help_heading = "What")]
+    scales: MatrixScaling,
     /// Leave out instructions that the device lacks, with --all
     #[arg(long, requires = "all", help_heading = "What")]
     available: bool,
@@ -70,7 +70,7 @@ struct Runner {
     device: Box<dyn Device>,
     asked: Vec<(Instruction, Init)>,
     executions: Vec<Execution>,
-    curves: Vec<Curve>,
+    curves: Vec<ChainCurve>,
 }
 
 impl Runner {
@@ -118,7 +118,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         report.notes.extend(runners.iter().filter_map(|runner| fewer(runner, &runner.plan(arguments))));
     }
     let curves = runners.iter().flat_map(|runner| runner.asked.clone()).collect();
-    let chains = runners.iter().flat_map(|runner| &runner.curves).map(Curve::chains).max().unwrap_or_default();
+    let chains = runners.iter().flat_map(|runner| &runner.curves).map(ChainCurve::chains).max().unwrap_or_default();
     if let Some(first) = runners.first() {
         report.notes.extend(table::notes(&ChainRequest { curves, chains, ..first.plan(arguments) }));
     }
@@ -144,7 +144,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
 
 /// The note on a device that computed fewer chains than the default.
 fn fewer(runner: &Runner, plan: &ChainRequest) -> Option<String> {
-    let least = runner.curves.iter().map(Curve::chains).min().filter(|chains| *chains < plan.chains)?;
+    let least = runner.curves.iter().map(ChainCurve::chains).min().filter(|chains| *chains < plan.chains)?;
     Some(format!(
         "{} computed {least} of the {} chains of a run by default in a minute; --chains N computes N.",
         runner.device.identity().name,
@@ -161,9 +161,7 @@ fn runners(arguments: &Arguments, report: &mut Report) -> Result<Vec<Runner>> {
     };
     let selected = selection.all || !selection.instructions.is_empty() || !selection.formats.is_empty();
     if selected && given.iter().all(|(_, own)| own.is_some()) {
-        return Err(Error::request(
-            "each --device names its instruction; omit --instr, --fmt and --all",
-        ));
+        return Err(Error::request("each --device names its instruction; omit --instr, --fmt and --all"));
     }
     let mut runners = Vec::new();
     for (name, own) in given {

@@ -14,7 +14,7 @@ use crate::{
     Result,
     base::{distinct::distinct, pace::UNASKED},
     device::{self, Device, DeviceName, ExecutionKind, cpu::CpuDevice},
-    emulate::{self, Draw, EmulateRequest, Scheme, Shape, Unit, table},
+    emulate::{self, Draw, EmulateRequest, ProductShape, Scheme, SchemeUnit, table},
     experiment::table::devices as table_of_devices,
     gemm::library::checked_shape,
     isa::{self, Instruction},
@@ -44,7 +44,7 @@ pub(super) struct Arguments {
     sizes: Vec<usize>,
     /// Other shapes; may be repeated
     #[arg(long = "shape", value_name = "MxNxK", value_parser = shape)]
-    shapes: Vec<Shape>,
+    shapes: Vec<ProductShape>,
     /// Instruction, or shape for digits [default: first of mma, mfma, wmma...]
     #[arg(long = "instr", value_name = "NAME")]
     instruction: Option<String>,
@@ -70,10 +70,10 @@ pub(super) struct Arguments {
 }
 
 /// Parses m, n and k.
-fn shape(text: &str) -> std::result::Result<Shape, String> {
+fn shape(text: &str) -> std::result::Result<ProductShape, String> {
     let numbers: Option<Vec<usize>> = text.split([',', 'x']).map(|number| number.trim().parse().ok()).collect();
     match numbers.as_deref() {
-        Some([m, n, k]) => checked_shape((*m, *n, *k)).map(|()| Shape { m: *m, n: *n, k: *k }),
+        Some([m, n, k]) => checked_shape((*m, *n, *k)).map(|()| ProductShape { m: *m, n: *n, k: *k }),
         _ => Err("expected MxNxK, such as 64x64x4096".into()),
     }
 }
@@ -97,7 +97,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let like = arguments.instruction.as_deref().map(isa::resolve).transpose()?;
     let schemes = Scheme::chosen(&arguments.schemes)?;
     let mut devices = opened(arguments, &schemes, like.as_ref())?;
-    let units = Unit::of_each(&schemes, &mut devices, like.as_ref(), !arguments.schemes.is_empty())?;
+    let units = SchemeUnit::of_each(&schemes, &mut devices, like.as_ref(), !arguments.schemes.is_empty())?;
     for (at, device) in devices.iter().enumerate() {
         let lacking = schemes.iter().zip(&units).filter(|(_, units)| units[at].is_none());
         let names: Vec<&str> = lacking.map(|(scheme, _)| scheme.name.as_str()).collect();
@@ -108,7 +108,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
                 .push(format!("Schemes left out on {device}, which lacks an instruction: {}.", names.join(", ")));
         }
     }
-    let square = |size: usize| Shape { m: size, n: size, k: size };
+    let square = |size: usize| ProductShape { m: size, n: size, k: size };
     let shapes = distinct(arguments.sizes.iter().map(|size| square(*size)).chain(arguments.shapes.iter().copied()));
     // Nobody has asked a program, which may be slow, for large products.
     let executions = units.iter().flatten().flatten().flat_map(|unit| &unit.executions);
@@ -149,7 +149,9 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
 fn opened(arguments: &Arguments, schemes: &[Scheme], like: Option<&Instruction>) -> Result<Vec<Box<dyn Device>>> {
     let mut names = distinct(arguments.devices.iter().cloned());
     if names.is_empty() {
-        names.push(DeviceName::usual(|| schemes.iter().all(|own| Unit::of(own, &mut CpuDevice::open(), like).is_ok())));
+        names.push(DeviceName::usual(|| {
+            schemes.iter().all(|own| SchemeUnit::of(own, &mut CpuDevice::open(), like).is_ok())
+        }));
     }
     let open = |name: &DeviceName| {
         name.computes("a product takes a device that computes")?;

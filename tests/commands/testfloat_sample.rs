@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use rayon::prelude::*;
 use tcnum::{
-    calc::{CalcRequest, Check, CodeMeaning, Operator, check},
+    calc::{CalcRequest, CodeMeaning, LineCheck, Operator, check},
     format::{self, Class, Format, Rounding},
     softfloat::{Environment, NanRule, Tininess},
 };
@@ -85,7 +85,7 @@ fn not_one_line_differs() {
         .par_iter()
         .map(|section| {
             let (operator, strict) = section.operator();
-            let (tally, status) = check(&operator, Check { strict, limit: 3 }, section.lines.as_bytes());
+            let (tally, status) = check(&operator, LineCheck { strict, limit: 3 }, section.lines.as_bytes());
             assert_eq!(status, Ok(()), "{} {}", section.function, section.options);
             assert_eq!(tally.differing, 0, "{} {}: {:x?}", section.function, section.options, tally.differences);
             assert_eq!(tally.lines, section.lines.lines().count() as u64, "{}", section.function);
@@ -125,7 +125,7 @@ fn wrong_results_and_wrong_flags_are_reported() {
             text.push('\n');
             wrong.extend(field.map(|_| i as u64 + 1));
         }
-        let (tally, status) = check(&operator, Check { strict, limit: wrong.len() }, text.as_bytes());
+        let (tally, status) = check(&operator, LineCheck { strict, limit: wrong.len() }, text.as_bytes());
         assert_eq!(status, Ok(()));
         let found: Vec<u64> = tally.differences.iter().map(|difference| difference.line).collect();
         assert_eq!(found, wrong, "{} {}", section.function, section.options);

@@ -4,7 +4,10 @@
 use tcnum::{
     arithmetic::{Evaluator, Model},
     device::{Device, ModelDevice},
-    emulate::{self, Draw, EmulateRequest, EmulationResult, Numbers, Scheme, Shape, Split, Unit, first_wrap},
+    emulate::{
+        self, Draw, EmulateRequest, EmulationResult, NumberMatrix, OperandSplit, ProductShape, Scheme, SchemeUnit,
+        first_wrap,
+    },
     format::{Overflow, Rounding},
     isa::{self, Case, Instruction},
 };
@@ -12,7 +15,7 @@ use tcnum::{
 use crate::program::{tcnum, validate_report};
 
 /// Numbers that differ in size, of which few are short.
-fn numbers(rows: usize, columns: usize, seed: u64) -> Numbers {
+fn numbers(rows: usize, columns: usize, seed: u64) -> NumberMatrix {
     let word = |at: usize| {
         let x = (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ at as u64).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         (x ^ x >> 29).wrapping_mul(0x94d0_49bb_1331_11eb) >> 12
@@ -22,11 +25,11 @@ fn numbers(rows: usize, columns: usize, seed: u64) -> Numbers {
         let size = 2f64.powi((word >> 44) as i32 % 9 - 6);
         ((word % (1 << 30)) as f64 / f64::from(1 << 29) - 1.0) as f32 * size as f32
     };
-    Numbers { rows, columns, values: (0..rows * columns).map(value).collect() }
+    NumberMatrix { rows, columns, values: (0..rows * columns).map(value).collect() }
 }
 
 /// The product by a scheme on a model.
-fn product(model: &str, name: &str, a: &Numbers, b: &Numbers) -> Vec<u32> {
+fn product(model: &str, name: &str, a: &NumberMatrix, b: &NumberMatrix) -> Vec<u32> {
     let mut device = ModelDevice::open(model).unwrap();
     let scheme = match name {
         // Whole products, one after another.
@@ -36,7 +39,7 @@ fn product(model: &str, name: &str, a: &Numbers, b: &Numbers) -> Vec<u32> {
         }
         name => Scheme::find(name).unwrap(),
     };
-    let unit = Unit::of(&scheme, &mut device, None).unwrap();
+    let unit = SchemeUnit::of(&scheme, &mut device, None).unwrap();
     let d = emulate::product(&scheme, &unit, &mut device, a, b).unwrap();
     d.codes.iter().map(|code| code as u32).collect()
 }
@@ -252,7 +255,7 @@ fn slices_lose_nothing_but_the_products_that_are_dropped() {
         let mut device = ModelDevice::open(model).unwrap();
         let scheme = Scheme::find(name).unwrap();
         let like = instruction.map(|name| isa::find(name).unwrap());
-        let unit = Unit::of(&scheme, &mut device, like.as_ref()).unwrap();
+        let unit = SchemeUnit::of(&scheme, &mut device, like.as_ref()).unwrap();
         let d = emulate::product(&scheme, &unit, &mut device, &a, &b).unwrap();
         for (row, column) in (0..m).flat_map(|row| (0..n).map(move |column| (row, column))) {
             let line: Vec<f32> = (0..k).map(|at| b.values[at * n + column]).collect();
@@ -313,24 +316,24 @@ fn shipped_schemes_take_as_many_products_as_their_papers_say() {
 }
 
 /// Integers of a scheme, and the smallest and largest.
-fn range(split: &Split) -> (i64, i64) {
-    let Split::Digits(digits) = split else { panic!("no digits") };
+fn range(split: &OperandSplit) -> (i64, i64) {
+    let OperandSplit::Digits(digits) = split else { panic!("no digits") };
     digits.range()
 }
 
-fn column(values: impl IntoIterator<Item = i64>) -> Numbers {
+fn column(values: impl IntoIterator<Item = i64>) -> NumberMatrix {
     let values: Vec<f32> = values.into_iter().map(|x| x as f32).collect();
-    Numbers { rows: values.len(), columns: 1, values }
+    NumberMatrix { rows: values.len(), columns: 1, values }
 }
 
-fn line(values: impl IntoIterator<Item = i64>) -> Numbers {
-    let Numbers { rows, columns, values } = column(values);
-    Numbers { rows: columns, columns: rows, values }
+fn line(values: impl IntoIterator<Item = i64>) -> NumberMatrix {
+    let NumberMatrix { rows, columns, values } = column(values);
+    NumberMatrix { rows: columns, columns: rows, values }
 }
 
 /// All integers of an operand; of more than 12 bits those with one digit that is not zero.
-fn integers(split: &Split) -> Vec<i64> {
-    let Split::Digits(digits) = split else { panic!("no digits") };
+fn integers(split: &OperandSplit) -> Vec<i64> {
+    let OperandSplit::Digits(digits) = split else { panic!("no digits") };
     let (least, most) = digits.range();
     if digits.bits <= 12 {
         return (least..=most).collect();
@@ -380,8 +383,9 @@ fn sums_of_integers_are_exact_up_to_the_first_k_that_wraps() {
 fn random_sums_of_integers_are_exact_or_wrap() {
     let schemes: Vec<Scheme> = ["l16-r16", "l16-r8-unsigned", "l8-r4"].map(|name| Scheme::find(name).unwrap()).into();
     let mut devices: Vec<Box<dyn Device>> = vec![Box::new(ModelDevice::open("turing").unwrap())];
-    let units = schemes.iter().map(|scheme| vec![Some(Unit::of(scheme, devices[0].as_mut(), None).unwrap())]).collect();
-    let shapes = vec![Shape { m: 12, n: 20, k: 150 }];
+    let units =
+        schemes.iter().map(|scheme| vec![Some(SchemeUnit::of(scheme, devices[0].as_mut(), None).unwrap())]).collect();
+    let shapes = vec![ProductShape { m: 12, n: 20, k: 150 }];
     let request = EmulateRequest { schemes, units, shapes, draw: None, seed: 7, within: None, rows: None };
     let mut done = Vec::new();
     emulate::run(&mut devices, &request, &mut done, &mut |_| ()).unwrap();
@@ -401,10 +405,10 @@ fn random_sums_of_integers_are_exact_or_wrap() {
 
 #[test]
 fn the_same_numbers_are_drawn_whatever_rows_are_computed() {
-    let run = |rows: Option<usize>, shapes: Vec<Shape>| {
+    let run = |rows: Option<usize>, shapes: Vec<ProductShape>| {
         let schemes = vec![Scheme::find("ozaki-int8").unwrap()];
         let mut devices: Vec<Box<dyn Device>> = vec![Box::new(ModelDevice::open("hopper").unwrap())];
-        let units = vec![vec![Some(Unit::of(&schemes[0], devices[0].as_mut(), None).unwrap())]];
+        let units = vec![vec![Some(SchemeUnit::of(&schemes[0], devices[0].as_mut(), None).unwrap())]];
         let draw = Some(Draw::parse("normal(0,1)").unwrap());
         let request = EmulateRequest { schemes, units, shapes, draw, seed: 7, within: None, rows };
         let mut done = Vec::new();
@@ -414,9 +418,9 @@ fn the_same_numbers_are_drawn_whatever_rows_are_computed() {
             EmulationResult::Integers(_) => panic!("numbers"),
         }
     };
-    let shape = Shape { m: 1, n: 30, k: 64 };
+    let shape = ProductShape { m: 1, n: 30, k: 64 };
     // The first row of eight is the one of one.
-    assert_eq!(run(Some(1), vec![Shape { m: 8, ..shape }]), run(None, vec![shape]));
+    assert_eq!(run(Some(1), vec![ProductShape { m: 8, ..shape }]), run(None, vec![shape]));
 }
 
 const TWO: &str = "[both]\nparts = [\n  { name = \"hi\", format = \"f16\", rounding = \"RNE\" },\n  \
