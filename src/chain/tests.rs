@@ -190,46 +190,43 @@ fn the_error_of_f64_chains_is_seen_below_the_last_bit_of_a_double() {
     assert_eq!(curve.points[9].against_plain.maximum().unwrap(), 0.0);
 }
 
+/// A device that changes the answers of another one.
+struct Changed<F>(Host, F);
+
+impl<F: FnMut(Codes) -> Result<Codes>> Device for Changed<F> {
+    fn identity(&self) -> &Identity {
+        self.0.identity()
+    }
+
+    fn prepare(&mut self, instruction: &Instruction) -> Result<Execution> {
+        self.0.prepare(instruction)
+    }
+
+    fn execute(&mut self, instruction: &Instruction, tiles: &Tiles) -> Result<Codes> {
+        self.0.execute(instruction, tiles).and_then(&mut self.1)
+    }
+}
+
 #[test]
 fn a_device_that_answers_short_is_a_device_error() {
-    struct Short(Host);
-    impl Device for Short {
-        fn identity(&self) -> &Identity {
-            self.0.identity()
-        }
-        fn prepare(&mut self, instruction: &Instruction) -> Result<Execution> {
-            self.0.prepare(instruction)
-        }
-        fn execute(&mut self, instruction: &Instruction, tiles: &Tiles) -> Result<Codes> {
-            self.0.execute(instruction, tiles).map(|d| d.slice(0, d.len() - 1))
-        }
-    }
-    let plan = plan(DEFAULTS[0], &[Init::Low], 1, 3);
-    let error = run(&mut Short(Host::new()), &plan, &mut Vec::new(), &mut |_| ()).unwrap_err();
+    let mut short = Changed(Host::new(), |d: Codes| Ok(d.slice(0, d.len() - 1)));
+    let error = run(&mut short, &plan(DEFAULTS[0], &[Init::Low], 1, 3), &mut Vec::new(), &mut |_| ()).unwrap_err();
     assert_eq!(error.exit_status(), 3);
     assert!(error.to_string().contains("127 of 128"), "{error}");
 }
 
 #[test]
 fn the_chains_until_a_device_fails_are_kept() {
-    struct Failing(Host, usize);
-    impl Device for Failing {
-        fn identity(&self) -> &Identity {
-            self.0.identity()
-        }
-        fn prepare(&mut self, instruction: &Instruction) -> Result<Execution> {
-            self.0.prepare(instruction)
-        }
-        fn execute(&mut self, instruction: &Instruction, tiles: &Tiles) -> Result<Codes> {
-            self.1 = self.1.checked_sub(1).ok_or_else(|| Error::device("it is gone"))?;
-            self.0.execute(instruction, tiles)
-        }
-    }
     let plan = plan(DEFAULTS[0], &[Init::Low, Init::Fp32], 4, 3);
     let whole = compute(&ChainRequest { chains: 1, ..plan.clone() });
     for links in 1..4 {
+        let mut left = links;
+        let failing = |d: Codes| {
+            left = usize::checked_sub(left, 1).ok_or_else(|| Error::device("it is gone"))?;
+            Ok(d)
+        };
         let mut curves = Vec::new();
-        let error = run(&mut Failing(Host::new(), links), &plan, &mut curves, &mut |_| ()).unwrap_err();
+        let error = run(&mut Changed(Host::new(), failing), &plan, &mut curves, &mut |_| ()).unwrap_err();
         assert_eq!(error.exit_status(), 3);
         // Both share the chain that the device has computed so far.
         for (curve, whole) in curves.iter().zip(&whole) {

@@ -18,7 +18,6 @@ pub(crate) enum FormatEncoder {
 }
 
 /// Decoder of such codes.
-#[derive(Clone)]
 pub(crate) enum FormatDecoder {
     Narrow(Decoder<u8>),
     Wide(Decoder<u16>),

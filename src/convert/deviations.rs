@@ -73,8 +73,7 @@ impl TensorComparison {
                 compare(&xs, &ys, &runs, false, *largest, &mut lanes);
             }
         }
-        let mut deviations = Deviations::default();
-        deviations.gather(range.len(), &lanes);
+        let mut deviations = Deviations::of_lanes(range.len(), &lanes);
         if !(x.are_exact() && y.are_exact()) {
             // Doubles hold these values inexactly.
             (deviations.exact, deviations.too_large) = (0, 0);
@@ -120,19 +119,20 @@ fn few(range: &Range<usize>) -> impl Iterator<Item = Range<usize>> {
 }
 
 impl Deviations {
-    /// Takes in what was found of `count` values.
-    fn gather(&mut self, count: usize, lanes: &DeviationLanes) {
-        self.values += count as u64;
-        let [exact, too_large, to_zero, nan, finite] = lanes.counts.map(|lanes| lanes.iter().sum::<u64>());
-        self.exact += exact;
-        self.too_large += too_large;
-        self.to_zero += to_zero;
-        self.nan += nan;
-        self.finite += finite;
-        self.max_error = lanes.most.into_iter().fold(self.max_error, f64::max);
-        self.sum_error += lanes.errors.iter().sum::<f64>();
-        self.squared_error += lanes.squared_errors.iter().sum::<f64>();
-        self.squared_value += lanes.squared_values.iter().sum::<f64>();
+    fn of_lanes(count: usize, lanes: &DeviationLanes) -> Deviations {
+        let [exact, too_large, to_zero, nan, finite] = lanes.counts.map(|lanes| lanes.iter().sum());
+        Deviations {
+            values: count as u64,
+            exact,
+            too_large,
+            to_zero,
+            nan,
+            finite,
+            max_error: lanes.most.into_iter().fold(0.0, f64::max),
+            sum_error: lanes.errors.iter().sum(),
+            squared_error: lanes.squared_errors.iter().sum(),
+            squared_value: lanes.squared_values.iter().sum(),
+        }
     }
 
     pub(super) fn plus(&self, other: &Deviations) -> Deviations {
@@ -364,11 +364,7 @@ mod tests {
         let mut lanes = [DeviationLanes::default(); 2];
         compare(xs, ys, runs, true, largest, &mut lanes[0]);
         compare_numbers(xs, ys, runs, largest, &mut lanes[1]);
-        lanes.map(|lanes| {
-            let mut deviations = Deviations::default();
-            deviations.gather(xs.len(), &lanes);
-            deviations
-        })
+        lanes.map(|lanes| Deviations::of_lanes(xs.len(), &lanes))
     }
 
     #[test]

@@ -1,10 +1,6 @@
 //! The values of a tensor as host doubles, many at a time.
 
-use std::{
-    collections::BTreeMap,
-    ops::Range,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::ops::Range;
 
 use super::{FormatDecoder, Tensor};
 use crate::{
@@ -41,8 +37,6 @@ enum By {
     Double,
     /// Codes of at most 16 bits with values in binary32.
     Decoder(FormatDecoder),
-    /// The values of all codes, which have 16 bits or fewer.
-    Table(Arc<Vec<f64>>),
     /// Element codes, the power of two that multiplies them, and all scales times the tensor's scale.
     Blocks { elements: Decoder<u8>, unit: f32, scales: Vec<f64> },
     /// Code by code.
@@ -55,7 +49,9 @@ impl ValueReader {
             TensorKind::Scalar(format) => match format.name {
                 "f32" => By::Single,
                 "f64" => By::Double,
-                _ if format.bits <= 16 => CodeValues::of(format).reader(),
+                _ if format.bits <= 16 && fits_f32(format) => {
+                    By::Decoder(FormatDecoder::new(format).expect("at most 16 bits"))
+                }
                 _ => By::Each,
             },
             TensorKind::Blocks(format, tensor_scale) => {
@@ -146,10 +142,6 @@ impl ValueReader {
                 let words = codes.as_bytes()[8 * range.start..8 * range.end].as_chunks().0;
                 values.extend(words.iter().map(|word| f64::from_le_bytes(*word)));
             }
-            (By::Table(table), Tensor::Scalar(_, codes)) => {
-                // Bits above the format's width are ignored, as everywhere.
-                values.extend(range.map(|index| table[codes.get(index) as usize & (table.len() - 1)]));
-            }
             (By::Blocks { scales, .. }, Tensor::Blocks(blocks)) => {
                 let mut elements = Vec::new();
                 self.read_unscaled(tensor, range.clone(), &mut elements);
@@ -169,35 +161,13 @@ impl ValueReader {
     }
 }
 
-/// Reading of the codes of a format of at most 16 bits.
-#[derive(Clone)]
-enum CodeValues {
-    Decoder(FormatDecoder),
-    Table(Arc<Vec<f64>>),
-}
-
-impl CodeValues {
-    /// Found once, for a small tensor is read sooner than this is known.
-    fn of(format: &'static Format) -> CodeValues {
-        // By place: a user's format may have any name.
-        static FOUND: Mutex<BTreeMap<usize, CodeValues>> = Mutex::new(BTreeMap::new());
-        let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
-        found.entry(std::ptr::from_ref(format).addr()).or_insert_with(|| CodeValues::new(format)).clone()
-    }
-
-    fn new(format: &Format) -> CodeValues {
-        let values: Vec<f64> = (0..=format.code_mask()).map(|code| format.to_f64(code)).collect();
-        let fits = values.iter().all(|value| value.is_nan() || f64::from(*value as f32) == *value);
-        let decoder = if fits { FormatDecoder::new(format).ok() } else { None };
-        decoder.map_or_else(|| CodeValues::Table(Arc::new(values)), CodeValues::Decoder)
-    }
-
-    fn reader(self) -> By {
-        match self {
-            CodeValues::Decoder(decoder) => By::Decoder(decoder),
-            CodeValues::Table(table) => By::Table(table),
-        }
-    }
+/// Whether all values of a format are numbers of f32.
+fn fits_f32(format: &Format) -> bool {
+    format.float().is_none_or(|float| {
+        float.precision() <= f32::MANTISSA_DIGITS
+            && float.emin() - float.trailing_bits as i32 >= f32::MIN_EXP - f32::MANTISSA_DIGITS as i32
+            && float.emax() < f32::MAX_EXP
+    })
 }
 
 #[cfg(test)]
