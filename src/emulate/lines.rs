@@ -69,10 +69,7 @@ impl LineSplitter {
                         [one] => vec![unit(one); values.len()],
                         each => each.iter().map(unit).collect(),
                     };
-                    match slices.rounding {
-                        Rounding::Rz => count_down(&mut rest, &units, &mut counted),
-                        _ => count_nearest(&mut rest, &units, &mut counted),
-                    }
+                    count(&mut rest, &units, slices.rounding != Rounding::Rz, &mut counted);
                     if !coder.encode(&counted, bytes, &mut own) {
                         return false;
                     }
@@ -124,21 +121,11 @@ vectorised! {
 }
 
 vectorised! {
-    /// Counts units, powers of two, toward zero, and subtracts them from the remainder.
-    fn count_down(rest: &mut [f64], units: &[f64], counted: &mut [f32]) {
+    /// Counts units, powers of two, to nearest or toward zero, and subtracts them from the remainder.
+    fn count(rest: &mut [f64], units: &[f64], nearest: bool, counted: &mut [f32]) {
         for ((rest, unit), counted) in rest.iter_mut().zip(units).zip(counted) {
-            let count = (*rest / unit).trunc();
-            *counted = count as f32;
-            *rest -= count * unit;
-        }
-    }
-}
-
-vectorised! {
-    /// The same to nearest.
-    fn count_nearest(rest: &mut [f64], units: &[f64], counted: &mut [f32]) {
-        for ((rest, unit), counted) in rest.iter_mut().zip(units).zip(counted) {
-            let count = (*rest / unit).round_ties_even();
+            let quotient = *rest / unit;
+            let count = if nearest { quotient.round_ties_even() } else { quotient.trunc() };
             *counted = count as f32;
             *rest -= count * unit;
         }

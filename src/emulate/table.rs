@@ -301,18 +301,13 @@ pub fn notes(request: &EmulateRequest, done: &[Emulation]) -> Vec<String> {
             request.draw.unwrap_or(USUAL)
         ));
     }
-    let mut shapes: Vec<(ProductShape, String)> = Vec::new();
-    for own in done {
-        let (Some((.., plain)), false) = (measured(own), shapes.iter().any(|(shape, _)| *shape == own.shape)) else {
-            continue;
-        };
-        let ProductShape { m, n, k } = own.shape;
-        let words = format!("{m} x {n} x {k}: at most {:.2e}, MRED {:.2e}", plain.absolute, plain.mred);
-        shapes.push((own.shape, words));
-    }
-    if !shapes.is_empty() {
-        let all: Vec<String> = shapes.into_iter().map(|(_, words)| words).collect();
-        notes.push(format!("Difference of V_f32 from the exact product: {}.", all.join("; ")));
+    let plain = done.iter().filter_map(|own| {
+        let (ProductShape { m, n, k }, (.., plain)) = (own.shape, measured(own)?);
+        Some(format!("{m} x {n} x {k}: at most {:.2e}, MRED {:.2e}", plain.absolute, plain.mred))
+    });
+    let plain = distinct(plain);
+    if !plain.is_empty() {
+        notes.push(format!("Difference of V_f32 from the exact product: {}.", plain.join("; ")));
     }
     notes
 }

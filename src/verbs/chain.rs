@@ -68,24 +68,9 @@ pub(super) struct Arguments {
 /// A device with its curves.
 struct Runner {
     device: Box<dyn Device>,
-    asked: Vec<(Instruction, Init)>,
+    request: ChainRequest,
     executions: Vec<Execution>,
     curves: Vec<ChainCurve>,
-}
-
-impl Runner {
-    /// Its request.
-    fn plan(&self, arguments: &Arguments) -> ChainRequest {
-        let external = self.executions.iter().any(|own| own.kind == ExecutionKind::External);
-        ChainRequest {
-            curves: self.asked.clone(),
-            length: arguments.length,
-            chains: arguments.chains.unwrap_or(chain::DEFAULT_CHAINS),
-            within: (arguments.chains.is_none() && external).then_some(UNASKED),
-            seed: arguments.seed,
-            scaling: arguments.scales,
-        }
-    }
 }
 
 impl Verb for Arguments {
@@ -110,21 +95,20 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
             true => progress.at(Stage { what: &format!("{name}: {}", stage.what), ..stage }),
             false => progress.at(stage),
         };
-        let plan = runner.plan(arguments);
-        chain::run(runner.device.as_mut(), &plan, &mut runner.curves, &mut step)
+        chain::run(runner.device.as_mut(), &runner.request, &mut runner.curves, &mut step)
     });
     drop(progress);
     if outcome.is_ok() {
-        report.notes.extend(runners.iter().filter_map(|runner| fewer(runner, &runner.plan(arguments))));
+        report.notes.extend(runners.iter().filter_map(fewer));
     }
-    let curves = runners.iter().flat_map(|runner| runner.asked.clone()).collect();
+    let curves = runners.iter().flat_map(|runner| runner.request.curves.clone()).collect();
     let chains = runners.iter().flat_map(|runner| &runner.curves).map(ChainCurve::chains).max().unwrap_or_default();
     if let Some(first) = runners.first() {
-        report.notes.extend(table::notes(&ChainRequest { curves, chains, ..first.plan(arguments) }));
+        report.notes.extend(table::notes(&ChainRequest { curves, chains, ..first.request.clone() }));
     }
     if let [one] = &runners[..] {
         report.device = Some(one.device.identity().clone());
-        if one.asked.is_empty() {
+        if one.request.curves.is_empty() {
             select::nothing(report, one.device.as_ref());
         }
     }
@@ -143,12 +127,12 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
 }
 
 /// The note on a device that computed fewer chains than the default.
-fn fewer(runner: &Runner, plan: &ChainRequest) -> Option<String> {
-    let least = runner.curves.iter().map(ChainCurve::chains).min().filter(|chains| *chains < plan.chains)?;
+fn fewer(runner: &Runner) -> Option<String> {
+    let asked = runner.request.chains;
+    let least = runner.curves.iter().map(ChainCurve::chains).min().filter(|chains| *chains < asked)?;
     Some(format!(
-        "{} computed {least} of the {} chains of a run by default in a minute; --chains N computes N.",
-        runner.device.identity().name,
-        plan.chains
+        "{} computed {least} of the default {asked} chains in a minute; --chains N computes N.",
+        runner.device.identity().name
     ))
 }
 
@@ -173,12 +157,12 @@ fn runners(arguments: &Arguments, report: &mut Report) -> Result<Vec<Runner>> {
         if arguments.available {
             select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
         }
-        let (mut asked, mut executions) = (Vec::new(), Vec::new());
+        let (mut curves, mut executions) = (Vec::new(), Vec::new());
         for instruction in &instructions {
             match device.prepare(instruction) {
                 Ok(execution) => {
                     for init in chain::inits(instruction, &arguments.inits) {
-                        asked.push((instruction.clone(), init));
+                        curves.push((instruction.clone(), init));
                         executions.push(execution.clone());
                     }
                 }
@@ -186,7 +170,16 @@ fn runners(arguments: &Arguments, report: &mut Report) -> Result<Vec<Runner>> {
                 Err(error) => return Err(error),
             }
         }
-        runners.push(Runner { device, asked, executions, curves: Vec::new() });
+        let external = executions.iter().any(|own: &Execution| own.kind == ExecutionKind::External);
+        let request = ChainRequest {
+            curves,
+            length: arguments.length,
+            chains: arguments.chains.unwrap_or(chain::DEFAULT_CHAINS),
+            within: (arguments.chains.is_none() && external).then_some(UNASKED),
+            seed: arguments.seed,
+            scaling: arguments.scales,
+        };
+        runners.push(Runner { device, request, executions, curves: Vec::new() });
     }
     Ok(runners)
 }
