@@ -5,7 +5,7 @@ const fn each(byte: u8) -> u64 {
     byte as u64 * 0x0101_0101_0101_0101
 }
 
-/// The eight bytes of `text` from `at` on, the first in the lowest byte, with line feeds beyond the end.
+/// The eight bytes of `text` from `at` on, the first in the lowest byte; line feeds beyond the end.
 #[inline]
 pub(super) fn load(text: &[u8], at: usize) -> u64 {
     match text[at..].first_chunk() {

@@ -85,7 +85,7 @@ impl<'a> LineComparison<'a> {
         piece
     }
 
-    /// The fields of the line at `at`, which moves to the next line; `None` for a word that is no number, or too many words.
+    /// The fields of the line at `at`, which moves on; `None` for a word that is no number, or too many.
     #[inline]
     fn fields(&self, text: &[u8], at: &mut usize) -> Option<(usize, [u64; MOST])> {
         let (mut count, mut fields) = (0, [0; MOST]);
@@ -149,8 +149,7 @@ impl<'a> LineComparison<'a> {
         }
     }
 
-    /// Whether the expected result matches another one with the same flags: any NaN matches a NaN, any integer an invalid
-    /// conversion.
+    /// Whether a result matches another with the same flags: any NaN any NaN, any integer an invalid one.
     #[cold]
     fn stands_for(&self, computed: &Outcome, expected: u64) -> bool {
         let (CodeMeaning::Code(format), Some(code), false) = (self.operator.answer(), computed.code, self.strict)

@@ -16,8 +16,9 @@ const TESTFLOAT: [(&str, Operation); 2] = [("muladd", Operation::Fma), ("roundto
 /// A request for an operation.
 #[derive(Debug, Clone)]
 pub struct CalcRequest<'a> {
-    /// The name of an operation, in any letter case, with or without `_` and `-`: of [`Operation::TABLE`], `convert`, or
-    /// TestFloat's `mulAdd` and `roundToInt`.
+    /// The name of an operation of [`Operation::TABLE`], `convert`, or TestFloat's `mulAdd` and `roundToInt`.
+    ///
+    /// The letter case does not matter, nor do `_` and `-`.
     pub operation: &'a str,
     /// The format of the operands, and of the result unless it is another.
     pub format: &'static Format,

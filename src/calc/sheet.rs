@@ -55,7 +55,7 @@ impl<'a> OperationSheet<'a> {
         OperationSheet { operator, operations: Vec::new(), without_code: 0 }
     }
 
-    /// Computes with operands that are hexadecimal codes (`0x3c00`) or numbers, which are rounded to the format (RNE).
+    /// Computes on operands: hexadecimal codes (`0x3c00`), or numbers rounded to the format (RNE).
     ///
     /// # Errors
     /// Another count of operands than the operation has; an operand that cannot be read. No row is added then.

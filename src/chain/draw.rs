@@ -38,9 +38,9 @@ impl EntryDraw {
         }
     }
 
-    /// The value of a draw in `format`, before rounding. A normal draw is its own value; random bits become uniform integers of
-    /// {-1, 0, 1}, or of {0, 1} in an unsigned format: the smallest ranges, so that a chain has the most links before it leaves 8
-    /// bits.
+    /// The value of a draw in `format`, before rounding; random bits become -1, 0 or 1 (unsigned: 0 or 1).
+    ///
+    /// These are the smallest ranges, so that a chain has the most links before it leaves 8 bits.
     pub(super) fn operand(self, drawn: f64, format: &Format) -> f64 {
         match self {
             EntryDraw::Normal => drawn,

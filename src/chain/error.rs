@@ -2,7 +2,7 @@
 
 use super::{exact::ScaledEntry, reference::ReferenceChain};
 
-/// `||low - reference||_F / ||low||_F` against the plain chain; `None` if the plain chain is not finite.
+/// `||low - reference||_F / ||low||_F` against the plain chain; `None` if that is not finite.
 pub(super) fn against_plain(low: &[f64], reference: &ReferenceChain) -> Option<f64> {
     let finite = (0..low.len()).all(|index| reference.plain(index).is_finite());
     finite.then(|| relative(low, |index| ScaledEntry { high: reference.plain(index), low: 0.0, exponent: 0 }))
@@ -13,7 +13,7 @@ pub(super) fn against_exact(low: &[f64], reference: &ReferenceChain) -> f64 {
     relative(low, |index| reference.exact(index))
 }
 
-/// The relative error of the finite matrix `low`: 0 where both are equal, infinite where `low` alone is zero.
+/// The relative error of the finite matrix `low`: 0 if both are equal, infinite if `low` alone is zero.
 fn relative(low: &[f64], reference: impl Fn(usize) -> ScaledEntry) -> f64 {
     let largest = low.iter().fold(0f64, |largest, value| largest.max(value.abs()));
     // Scaled by a power of two, so that no square leaves the range of a double.

@@ -53,7 +53,7 @@ impl fmt::Display for GroupKey {
     }
 }
 
-/// Arithmetic of a reference, and the entries of its A and B into formats (`None`: they are not rounded).
+/// Arithmetic of a reference, and the entries of its A and B into formats, if they are rounded.
 type ReferenceKind = (Plain, Option<(OperandEntry, OperandEntry)>);
 
 /// Chains of one shape at one length.

@@ -57,7 +57,7 @@ impl Low {
         }
     }
 
-    /// Adds a link to all chains at once: executes D = A*B with `b`, `[chain][k][k]`, and rounds D to the format of A.
+    /// Adds a link to all chains at once: D = A*B with `b`, `[chain][k][k]`, rounded to the format of A.
     ///
     /// Once every chain has overflowed, nothing is computed.
     pub(super) fn advance(&mut self, device: &mut dyn Device, b: &ChainOperand) -> Result<()> {
@@ -126,7 +126,7 @@ impl Low {
         }
     }
 
-    /// Takes D from its column blocks, as doubles and, rounded, as the next A; `factors` belong to the scales of B.
+    /// Takes D from its column blocks as doubles and as the next A; `factors` belong to the scales of B.
     fn take(&mut self, d: &Codes, factors: &[f64]) {
         let Instruction { m, n, k, .. } = self.instruction;
         let (format, entry, blocks) = (self.instruction.d, &self.entry, self.blocks);
@@ -160,7 +160,7 @@ impl Low {
         }
     }
 
-    /// Whether the D of a chain, or of a shorter one, has an infinity or a NaN, or came from a saturated entry.
+    /// Whether the D of a chain, so far, has an infinity or a NaN, or came from a saturated entry.
     pub(super) fn overflowed(&self, chain: usize) -> bool {
         self.overflow[chain].happened
     }

@@ -97,7 +97,7 @@ pub struct ChainRequest {
 pub struct ChainCurve {
     /// The instruction.
     pub instruction: Instruction,
-    /// Start of the references: rounded values, so that the error leaves out the first rounding, or binary32.
+    /// Start of the references: rounded operands (errors leave out that rounding), or binary32.
     pub init: Init,
     /// The plain arithmetic of the reference.
     pub plain: Plain,

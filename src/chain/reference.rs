@@ -5,7 +5,7 @@ use rug::Integer;
 use super::exact::{ExactMatrix, ScaledEntry};
 use crate::{base::parallel, isa::Instruction};
 
-/// Plain arithmetic of a reference: products in ascending order of k, each product and each sum rounded.
+/// Plain arithmetic of a reference: ascending k, each product and each sum rounded.
 ///
 /// D feeds the next link unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -44,76 +44,58 @@ crate::rows! {
     }
 }
 
-/// Quantises a row of values.
-#[derive(Debug, Clone, Copy)]
-pub struct BlockConversion {
-    /// How.
-    pub quantizer: Quantizer,
+/// The answer and the tables of `sources`, quantised as one row.
+pub(crate) fn in_blocks(quantizer: &Quantizer, sources: &[ValueRead]) -> (String, [Table; 2]) {
+    let Quantizer { format, rule, rounding, .. } = *quantizer;
+    let blocks = quantizer.quantize_with(sources.len(), sources.len(), |i| sources[i].value);
+    let (scales, elements) = (scales(&blocks), elements(&blocks, sources));
+    let exact = elements.iter().filter(|row| row.error == Some(0.0)).count();
+    let errors = elements.iter().filter_map(|row| row.error.map(f64::abs));
+    let answer = format!(
+        "{} of {} are exact in {format}, in {}; the largest error is {}.",
+        grouped(exact as i64),
+        counted(elements.len() as u64, "value"),
+        counted(scales.len() as u64, "block"),
+        three_digits(errors.fold(0.0, f64::max))
+    );
+    let (scale, length, element) = (format.scale, format.length, format.element.format);
+    let scales = Table::of(format!("Scales of {format} ({scale}), blocks of {length}, rule: {rule}"), scales);
+    (answer, [scales, Table::of(format!("Elements of {format} ({element}), {}", rounding.name()), elements)])
 }
 
-impl BlockConversion {
-    /// The scales and the elements of `sources`, taken as one row.
-    pub(crate) fn rows(&self, sources: &[ValueRead]) -> (Vec<ScaleRow>, Vec<ElementRow>) {
-        let blocks = self.quantizer.quantize_with(sources.len(), sources.len(), |i| sources[i].value);
-        (self.scales(&blocks), self.elements(&blocks, sources))
-    }
+fn scales(blocks: &Blocks) -> Vec<ScaleRow> {
+    let format = blocks.format;
+    let tensor_scale = blocks.tensor_scale.zip(format.tensor_scale);
+    let row = |(block, code): (usize, &u8)| {
+        let datum = format.scale.decode((*code).into());
+        ScaleRow {
+            block,
+            scale_code: format.scale.hex((*code).into()),
+            scale_decimal: datum.decimal(),
+            scale_scaled: datum.scaled(),
+            scale_value: datum.to_f64(),
+            tensor_scale_code: tensor_scale.map(|(code, own)| own.hex(code)),
+            tensor_scale_value: tensor_scale.map(|(code, own)| own.to_f64(code)),
+        }
+    };
+    blocks.scales.iter().enumerate().map(row).collect()
+}
 
-    pub(crate) fn tables(&self, scales: Vec<ScaleRow>, elements: Vec<ElementRow>) -> [Table; 2] {
-        let Quantizer { format, rule, rounding, .. } = self.quantizer;
-        let (scale, length, element) = (format.scale, format.length, format.element.format);
-        [
-            Table::of(format!("Scales of {format} ({scale}), blocks of {length}, rule: {rule}"), scales),
-            Table::of(format!("Elements of {format} ({element}), {}", rounding.name()), elements),
-        ]
-    }
-
-    pub(crate) fn answer(&self, scales: &[ScaleRow], elements: &[ElementRow]) -> String {
-        let exact = elements.iter().filter(|row| row.error == Some(0.0)).count();
-        let errors = elements.iter().filter_map(|row| row.error.map(f64::abs));
-        let blocks = counted(scales.len() as u64, "block");
-        format!(
-            "{} of {} are exact in {}, in {blocks}; the largest error is {}.",
-            grouped(exact as i64),
-            counted(elements.len() as u64, "value"),
-            self.quantizer.format,
-            three_digits(errors.fold(0.0, f64::max))
-        )
-    }
-
-    fn scales(&self, blocks: &Blocks) -> Vec<ScaleRow> {
-        let format = self.quantizer.format;
-        let tensor_scale = blocks.tensor_scale.zip(format.tensor_scale);
-        let row = |(block, code): (usize, &u8)| {
-            let datum = format.scale.decode((*code).into());
-            ScaleRow {
-                block,
-                scale_code: format.scale.hex((*code).into()),
-                scale_decimal: datum.decimal(),
-                scale_scaled: datum.scaled(),
-                scale_value: datum.to_f64(),
-                tensor_scale_code: tensor_scale.map(|(code, own)| own.hex(code)),
-                tensor_scale_value: tensor_scale.map(|(code, own)| own.to_f64(code)),
-            }
-        };
-        blocks.scales.iter().enumerate().map(row).collect()
-    }
-
-    fn elements(&self, blocks: &Blocks, sources: &[ValueRead]) -> Vec<ElementRow> {
-        let format = self.quantizer.format;
-        let row = |(i, source): (usize, &ValueRead)| {
-            let code = blocks.elements[i].into();
-            let (x, y) = (source.value.to_f64(), blocks.value(i).to_f64());
-            let error = Some(y - x).filter(|error| !error.is_nan());
-            ElementRow {
-                input: source.text.clone(),
-                block: blocks.block_of(i),
-                code: format.element.format.hex(code),
-                element: format.element.value(code).to_f64(),
-                value: y,
-                error,
-                relative_error: error.filter(|error| error.is_finite() && x != 0.0).map(|error| error / x.abs()),
-            }
-        };
-        sources.iter().enumerate().map(row).collect()
-    }
+fn elements(blocks: &Blocks, sources: &[ValueRead]) -> Vec<ElementRow> {
+    let format = blocks.format;
+    let row = |(i, source): (usize, &ValueRead)| {
+        let code = blocks.elements[i].into();
+        let (x, y) = (source.value.to_f64(), blocks.value(i).to_f64());
+        let error = Some(y - x).filter(|error| !error.is_nan());
+        ElementRow {
+            input: source.text.clone(),
+            block: blocks.block_of(i),
+            code: format.element.format.hex(code),
+            element: format.element.value(code).to_f64(),
+            value: y,
+            error,
+            relative_error: error.filter(|error| error.is_finite() && x != 0.0).map(|error| error / x.abs()),
+        }
+    };
+    sources.iter().enumerate().map(row).collect()
 }

@@ -39,7 +39,7 @@ impl FormatEncoder {
         }
     }
 
-    /// Writes the codes of `values`, and returns how many have none; `random` has a word of random bits for each value.
+    /// Writes the codes of `values`, and returns how many have none; `random` has a word for each value.
     pub(crate) fn encode(&self, values: &[f32], random: Option<&[u64]>, bytes: &mut [u8]) -> Result<usize> {
         match self {
             FormatEncoder::Narrow(encoder) => match random {

@@ -107,7 +107,7 @@ impl ScalarConverter {
         matches!(self.way, EncodeWay::Dequantised(_))
     }
 
-    /// Writes the codes of the values of `source` at `range`, with a word of random bits each for stochastic rounding.
+    /// Writes the codes of the values of `source` at `range`; `random` has a word for each value.
     pub(super) fn encode(
         &self,
         source: &Tensor,

@@ -19,7 +19,7 @@ pub struct Deviations {
     pub values: u64,
     /// Values that did not change.
     pub exact: u64,
-    /// Values, infinities included, beyond the largest number of their sign in the format, times the scale in a block.
+    /// Values, infinities included, beyond the largest number of their sign; in a block, times its scale.
     pub too_large: u64,
     /// Values other than zero that became zero.
     pub to_zero: u64,
@@ -155,7 +155,7 @@ impl Deviations {
         (self.finite > 0).then(|| self.sum_error / self.finite as f64)
     }
 
-    /// The root mean square of the errors over that of the values; `None` for zeros.
+    /// Root mean square of the errors over root mean square of the values; `None` for zeros.
     pub fn relative_rms(&self) -> Option<f64> {
         (self.squared_value > 0.0).then(|| (self.squared_error / self.squared_value).sqrt())
     }
@@ -237,7 +237,7 @@ impl ComparedNumber for f32 {}
 impl ComparedNumber for f64 {}
 
 vectorised! {
-    /// Compares values with their results, run by run; `unscaled` results are yet to be multiplied by the scale of their run.
+    /// Compares values with their results, run by run; `unscaled` results lack the scale of their run.
     ///
     /// `largest` has the largest magnitudes of positive and of negative results, before the scale.
     fn compare<X: ComparedNumber>(

@@ -61,7 +61,7 @@ crate::rows! {
         max_error: Option<f64> => shown("max error").essential(),
         /// The mean error.
         mean_error: Option<f64> => shown("mean error"),
-        /// The root mean square of the errors over that of the values.
+        /// Root mean square of the errors over root mean square of the values.
         relative_rms: Option<f64> => shown("rms error / rms").essential(),
     }
 }
@@ -89,7 +89,7 @@ pub struct FileConversion {
 }
 
 impl FileConversion {
-    /// Converts the file at `input` and writes `output`, whole or not at all; returns a row for each tensor.
+    /// Converts the file at `input` and writes `output`, whole or not at all; a row for each tensor.
     ///
     /// `progress` gets the numbers of converted and of all values.
     ///

@@ -1,4 +1,4 @@
-//! Conversion: what a format makes of single values, of blocks, and of whole files of arrays.
+//! Conversion of single values, of blocks, and of files of arrays.
 
 mod block;
 mod coder;
@@ -12,11 +12,11 @@ mod tensor;
 mod value;
 mod values;
 
+pub(crate) use block::in_blocks;
+pub use block::{ElementRow, ScaleRow};
 pub(crate) use coder::{FormatDecoder, FormatEncoder};
-pub(crate) use pieces::of_each;
-
-pub use block::{BlockConversion, ElementRow, ScaleRow};
 pub use deviations::Deviations;
 pub use file::{ArrayRow, FileContent, FileConversion, layout};
+pub(crate) use pieces::of_each;
 pub use tensor::{ConversionTarget, Tensor, convert, encode};
 pub use value::{ConversionRow, Converted, ValueConversion, ValueRead, read};

@@ -10,7 +10,7 @@ use crate::{
 
 /// Pieces that are worked on before what they gave is taken: memory is bounded by it.
 pub(super) const TOGETHER: usize = 128;
-/// Parts of a piece. A piece is read and written as a whole, which spares system calls; sums are over its parts.
+/// Parts of a piece, over which sums are; a piece is read and written as a whole.
 const PARTS: usize = 4;
 
 /// Values that follow one another.
@@ -52,7 +52,7 @@ pub(super) fn pieces(count: usize, row: usize, block: usize) -> impl Iterator<It
     })
 }
 
-/// Applies `work` to items, `together` of them by all threads with reused memory, and `take` to the results in order.
+/// Applies `work` to items, `together` of them on all threads, and `take` to the results in order.
 pub(crate) fn of_each<T: Send + Sync, M: Default, R: Send>(
     mut items: impl Iterator<Item = T>,
     together: usize,

@@ -178,7 +178,7 @@ fn differences(
     parts
 }
 
-/// The summed differences of all pieces, in their order for any number of threads; `take` gets the other results.
+/// The summed differences of all pieces, in their order; `take` gets the other results.
 fn sum<R: Send>(
     source: &SourceTensor,
     block: usize,
@@ -196,7 +196,7 @@ fn sum<R: Send>(
     Ok(all)
 }
 
-/// The scale of a tensor, where the format has one: the given scale, or that of the largest magnitude.
+/// The scale of a tensor, where the format has one: the given scale, or the scale of the largest magnitude.
 fn tensor_scale(source: &SourceTensor, quantizer: &Quantizer) -> Result<Option<f32>> {
     if quantizer.format.tensor_scale.is_none() || quantizer.tensor_scale.is_some() {
         return Ok(quantizer.tensor_scale);

@@ -69,8 +69,7 @@ pub struct Converted {
     pub code: Option<u64>,
     /// Comparison of the result with the source; `None` without a code and with NaN.
     pub direction: Option<Ordering>,
-    /// `(result - source) / ulp(source)`, with the ulp of [`Deviation::ulps`](crate::exact::Deviation::ulps): infinite
-    /// where just one of the two is, `None` without a code and with NaN.
+    /// `(result - source) / ulp(source)`: infinite if one of both is; `None` without a code and with NaN.
     pub error_ulps: Option<f64>,
 }
 
@@ -89,8 +88,9 @@ enum Fate {
     Rounded(f64),
 }
 
-/// Reads a value: a hexadecimal code of `format` (`0x3f80`), or a number (see [`Real::from_str`](std::str::FromStr)), which is
-/// rounded to the format (RNE) where there is one.
+/// Reads a number (see [`Real::from_str`](std::str::FromStr)), or a hexadecimal code of `format`.
+///
+/// A number is rounded to the format (RNE), if there is one.
 ///
 /// # Errors
 /// A code without a format or wider than it; text that is neither; a value that the format has no code for.

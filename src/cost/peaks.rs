@@ -23,7 +23,7 @@ static PEAKS: LazyLock<Vec<Peak>> = LazyLock::new(|| {
     include_str!("peaks.csv").lines().skip(1).map(row).collect()
 });
 
-/// The vendor's peak on `target`, in fused multiply-adds a clock of a multiprocessor; sparse forms count twice.
+/// The vendor's peak on `target`, in fused multiply-adds a clock of an SM; sparse forms count twice.
 pub(super) fn peak(target: &str, instruction: &Instruction) -> Option<f64> {
     let row = PEAKS.iter().find(|peak| peak.target == target && peak.operands == instruction.a.name)?;
     Some(row.multiply_adds * if instruction.is_sparse() { 2.0 } else { 1.0 })

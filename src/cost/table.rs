@@ -301,7 +301,7 @@ fn named(own: &PerRun) -> String {
     if own.count == 1.0 { own.opcode.clone() } else { format!("{}x {}", own.count, own.opcode) }
 }
 
-/// The rate of an emulated instruction by its matrix instructions alone; `None` if one was not measured.
+/// The rate of an emulated instruction by its matrix instructions; `None` if one was not measured.
 fn predicted(cost: &InstructionCost, all: &[InstructionCost]) -> Option<f64> {
     if cost.execution.kind != ExecutionKind::Emulated || matrix(cost).next().is_none() {
         return None;

@@ -46,7 +46,7 @@ impl SchemeUnit {
         Ok(unit)
     }
 
-    /// The unit of each scheme on each device; `None` where the device lacks an instruction, unless all are `required`.
+    /// The unit of each scheme on each device; `None` where it lacks an instruction, unless `required`.
     ///
     /// # Errors
     /// As [`SchemeUnit::of`].

@@ -10,7 +10,7 @@ use crate::{
     isa::{Codes, Instruction},
 };
 
-/// The product of a scheme in f32 (integers: s32), from parts of A and B, with one instruction for each sum.
+/// The product of a scheme in f32 (integers: s32), with one instruction for each sum.
 ///
 /// With it the seconds of the sums, where the device computes all elements at once.
 pub(super) fn composed(
@@ -108,7 +108,7 @@ fn below(parts: &SplitMatrix, which: &[usize], turns: &[(usize, usize, usize)]) 
     Matrix::new(rows, first.columns, first.format, Codes::from_bytes(first.format, bytes).expect("whole codes"))
 }
 
-/// The sums, each times its power of two, added in the register; then scaled by the lines of A and of B.
+/// The sums, each times its power of two, added in the register, then scaled by lines of A and B.
 fn combined(scheme: &Scheme, sums: &[Matrix], of_rows: &[i32], of_columns: &[i32]) -> Matrix {
     let (rows, columns) = (sums[0].rows, sums[0].columns);
     let scales: Vec<i32> = scheme.sums.iter().map(|sum| sum.scale).collect();

@@ -65,7 +65,7 @@ pub(super) fn compared(d: &Matrix, exact: &[i64]) -> Integers {
     counts
 }
 
-/// The smallest number of terms at which s32 can wrap, and the sum of as many extreme products; `None` for a scheme without integers.
+/// The smallest number of terms at which s32 can wrap, and their extreme sum; `None` without integers.
 pub fn first_wrap(scheme: &Scheme) -> Option<(u64, i64)> {
     let (OperandSplit::Digits(a), OperandSplit::Digits(b)) = (&scheme.a, &scheme.b) else { return None };
     let ((a, x), (b, y)) = (a.range(), b.range());

@@ -11,7 +11,7 @@ use crate::{
 const SMALLEST: i32 = -149;
 /// The most bits of integers that are counted here.
 const COUNTED_BITS: u32 = 16;
-/// Largest shift. Numbers of f32 times this power of two, or over it, are numbers of f32 but at the ends of the range.
+/// Largest shift that, but at the ends of the range, keeps numbers of f32 numbers of f32.
 const LARGEST_SHIFT: i32 = 100;
 
 pub(super) enum LineSplitter {
@@ -28,7 +28,7 @@ pub(super) struct Coder {
 }
 
 impl LineSplitter {
-    /// The splitter of a split; `None` for wide formats and for shifts beyond f32, which are split by element.
+    /// The splitter of a split; `None` for wide formats and for shifts beyond f32.
     pub(super) fn new(split: &OperandSplit) -> Option<LineSplitter> {
         match split {
             OperandSplit::Parts(parts) => {
@@ -43,7 +43,7 @@ impl LineSplitter {
         }
     }
 
-    /// Writes the codes of each part of `values`, whose units have these exponents (one for all, or one each).
+    /// Writes the codes of each part of `values`; the units have these exponents (one for all, or one each).
     ///
     /// Returns false for infinities and NaN, which it cannot split.
     pub(super) fn split(&self, values: &[f32], exponents: &[i32], parts: &mut [&mut [u8]]) -> bool {

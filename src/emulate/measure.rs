@@ -63,7 +63,7 @@ struct RowErrors {
     measured: usize,
 }
 
-/// Compares a product in f32 with each yardstick: number of infinite or NaN elements, and errors of the rest.
+/// The number of infinite or NaN elements of a product, and its errors against each yardstick.
 pub(super) fn errors(d: &Matrix, references: &ProductReferences) -> (usize, Vec<ProductErrors>) {
     let values: Vec<f32> = d.codes.iter().map(|code| f32::from_bits(code as u32)).collect();
     let infinite = values.iter().filter(|value| !value.is_finite()).count();
@@ -135,7 +135,7 @@ fn binade(error: f64) -> usize {
 }
 
 impl ProductErrors {
-    /// The binades that hold a |V - S|, ascending: exponent of two and count; the lowest may also hold zero.
+    /// The binades that hold a |V - S|, ascending: exponent of two and count; the lowest also has zeros.
     pub fn binades(&self) -> impl Iterator<Item = (i32, u64)> {
         (FIRST_BINADE..).zip(self.histogram.0).filter(|(_, count)| *count > 0)
     }

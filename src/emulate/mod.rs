@@ -88,8 +88,7 @@ pub struct EmulateRequest {
     pub seed: u64,
     /// For how long more products are begun; without it until all are.
     pub within: Option<Duration>,
-    /// Computed rows. Without a number: all rows of f32 on devices that sum all elements at once, else as many as have about 2^28
-    /// terms, and at least 16.
+    /// Computed rows; by default all on devices that sum all elements at once, else about 2^28 terms, and at least 16 rows.
     pub rows: Option<usize>,
 }
 
@@ -141,7 +140,7 @@ pub fn product(
     compose::composed(scheme, &unit.instructions, device, &a, &b).map(|(product, _)| product)
 }
 
-/// Computes the products and adds them to `done`: shape by shape, scheme by scheme, on all devices the same operands.
+/// Computes products and adds them to `done`, by shape and scheme, with the same operands on all devices.
 ///
 /// `progress` gets each next step, and the terms that are done. Returns whether all products were begun. An interrupted run has
 /// the products until then.

@@ -18,8 +18,7 @@ pub struct ProductReferences {
     pub single: Vec<f32>,
     /// The same in f64, which has the products exactly.
     pub double: Vec<f64>,
-    /// The exact sum as two numbers of f64, to about 100 bits below the leading bit of the largest term. The second is at most
-    /// half a unit in the last place of the first.
+    /// The exact sum as two numbers of f64, to about 100 bits; the second is at most half an ulp of the first.
     pub exact: Vec<[f64; 2]>,
 }
 
@@ -116,7 +115,7 @@ impl LaneSums {
     }
 }
 
-/// The number of f32 nearest to the sum of two numbers of f64, the second at most half an ulp of the first.
+/// The f32 nearest to the sum of two numbers of f64, the second at most half an ulp of the first.
 pub(super) fn nearest([high, low]: [f64; 2]) -> f32 {
     let bits = high.to_bits();
     // To odd first: what lies between two numbers of f64 is no tie of f32.

@@ -66,7 +66,7 @@ pub struct Slices {
     pub format: &'static Format,
 }
 
-/// Digits `0`, `1`, ... of integers in two's complement; only the highest digit of signed integers has a sign.
+/// Digits `0`, `1`, ... of integers in two's complement; a sign has only the highest, if any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Digits {
     /// Bits of the integers.

@@ -76,7 +76,7 @@ impl OperandSplit {
     }
 }
 
-/// The parts, each of the remainder after the parts before. A remainder of a number of f32 is a number of f64.
+/// The parts, each of the remainder after the parts before. The remainder of an f32 is an f64.
 fn parted(parts: &[SplitPart], x: f64, codes: &mut [u64]) {
     let mut rest = x;
     for (SplitPart { format, rounding, shift, .. }, code) in parts.iter().zip(codes) {
@@ -155,7 +155,7 @@ mod tests {
         }
     }
 
-    /// Numbers of every size, zeros of both signs, and numbers that overflow a part, against the split of each element.
+    /// Numbers of every size, zeros of both signs, and overflow of a part, against the split of each element.
     #[test]
     fn lines_are_split_as_their_elements_are() {
         let mut values: Vec<f32> =

@@ -102,7 +102,7 @@ pub struct ProfileCell {
 /// A published table of formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub enum FormatTable {
-    /// The table of "Matrix Core Programming on AMD GPUs"; its cells are in `experiments/table-formats.csv`.
+    /// Table of "Matrix Core Programming on AMD GPUs", with its cells in `experiments/table-formats.csv`.
     #[serde(rename = "table-formats.csv")]
     MatrixCores,
 }
@@ -162,7 +162,7 @@ pub struct ProductFigure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AccumulatorChoice {
-    /// For each floating-point rule of a simulated device: its first instruction for products, and the first with a sparse A.
+    /// For each floating-point rule of a model: its first instruction, and the first with a sparse A.
     EveryRule,
 }
 

@@ -9,7 +9,7 @@ use crate::{
     probe::bits::BitReference,
 };
 
-/// Condition of a finding: the first three for profiles, the last two for splitting and bits, the rest for chains.
+/// Condition of a finding; the first three are for profiles, the last two for splitting and bits, the rest for chains.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Condition {
@@ -35,7 +35,7 @@ pub enum Condition {
         /// The share, 1 for all.
         at_least: f64,
     },
-    /// From some N on, one instruction's error is at least `factor` times the error of each other instruction.
+    /// From some N on, one instruction's error is at least `factor` times that of each other one.
     Above {
         /// The instruction with the larger error.
         upper: String,
@@ -46,7 +46,7 @@ pub enum Condition {
         /// The least ratio.
         factor: f64,
     },
-    /// Two instructions have the same errors up to a relative difference, from some N until either overflows.
+    /// Two instructions have the same errors, within a bound, from some N until either overflows.
     Coincide {
         /// The instructions.
         pair: [String; 2],
@@ -80,7 +80,7 @@ pub enum Condition {
         /// Which error.
         metric: ErrorMetric,
     },
-    /// In a share of the samples, the leading fraction bits, and all before them, equal another computation's.
+    /// The leading fraction bits equal those of another computation, in a share of the samples.
     BitsAgree {
         /// The other computation.
         #[serde(deserialize_with = "super::keys::named")]

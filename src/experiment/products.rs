@@ -113,7 +113,7 @@ fn answer(rows: &[ProductErrorRow]) -> Option<String> {
     Some(format!("The mean error over the mean magnitude is {}.", span(rows, |row| row.error, named)?))
 }
 
-/// For each floating-point rule of a simulated device: its first instruction for products, and the first with a sparse A.
+/// For each floating-point rule of a model: its first instruction, and the first with a sparse A.
 fn every_rule(device: &dyn Device) -> Vec<ProductLine> {
     let Some(model) = device.model() else { return Vec::new() };
     let mut known: Vec<(*const Rule, bool)> = Vec::new();

@@ -91,7 +91,7 @@ pub(super) struct ProbedCell {
     pub result: ProbeResult,
 }
 
-/// Adds the probes on a device, `None` where it lacks the instruction; an interrupted run keeps those in `found`.
+/// Adds the probes on a device, also if it is interrupted; `None` where it lacks the instruction.
 pub(super) fn probed(
     experiment: &Experiment,
     probes: &[&ProfileCell],
@@ -116,7 +116,7 @@ pub(super) fn probed(
     Ok(())
 }
 
-/// The rows that compare each probe on the first device with the others that have its instruction.
+/// Comparisons of each probe on the first device with every other device that has its instruction.
 fn compared(names: &[&str], probes: &[&ProfileCell], outcomes: &[Vec<Option<ProbedCell>>]) -> Vec<ProbePairRow> {
     let mut rows = Vec::new();
     for (at, cell) in probes.iter().enumerate() {

@@ -24,7 +24,7 @@ pub(super) struct ExperimentScore {
 }
 
 impl ExperimentScore {
-    /// Takes in a cell (`None`: not measured); `decides`: a difference is neither accepted nor of another generation.
+    /// Takes in a cell (`None`: not measured); `decides`: a difference changes the exit status.
     pub(super) fn cell(&mut self, verdict: Option<CellVerdict>, decides: bool) {
         *match (verdict, decides) {
             (Some(CellVerdict::Printed | CellVerdict::Sampling), _) => &mut self.reproduced,

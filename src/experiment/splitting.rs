@@ -224,10 +224,10 @@ pub(super) fn run(plan: &SplittingFigure, run: &mut ExperimentRun) -> Result<()>
         outcome.map(drop)
     });
     report.notes.push(format!(
-        "Products have {rows} x {columns} elements, which stand for those of square ones; A and B are {}, drawn anew {draws} times. V_f32 is \
-         the plain sum in f32, ascending k. A cell is reproduced if the published figure is within {DEVIATIONS} standard deviations \
-         from draw to draw (and the error of our mean) or rounding of the measured one; on a device of another generation than the \
-         published one it is not testable, and the figure stands for itself.",
+        "Products have {rows} x {columns} elements; the published products are square. A and B are {}, drawn {draws} times. V_f32 is the \
+         plain sum in f32, ascending k. A cell is reproduced if the published figure is within rounding, or within {DEVIATIONS} standard \
+         deviations from draw to draw (with the error of our mean), of the measured one. On a device of another generation a cell is not \
+         testable.",
         plan.values
     ));
     let mut cells = Vec::new();

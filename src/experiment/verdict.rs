@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer, de::Error as _};
 
 use crate::summary::Summary;
 
-/// Least probability that all published samples were exact, for a published zero to count as sampling error.
+/// Least probability of exact samples alone, for a published zero to count as sampling error.
 pub const ZERO_PROBABILITY: f64 = 0.05;
 /// Standard deviations of the difference that still count as sampling error.
 const DEVIATIONS: f64 = 2.0;

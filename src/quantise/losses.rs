@@ -4,7 +4,7 @@ use crate::base::vectors::vectorised;
 
 const BELOW_EXPONENT: u32 = 23;
 const INFINITY: u32 = 0x7f80_0000;
-/// Binades of `f32` magnitudes, by exponent bits: 0 for zero and subnormal numbers, 255 for infinities and NaN.
+/// Binades of `f32` by exponent bits: 0 for zero and subnormal numbers, 255 for infinities and NaN.
 pub(super) const BINADES: usize = 256;
 /// The worst runs that are kept.
 pub(super) const WORST: usize = 3;
@@ -68,7 +68,7 @@ struct LossLanes {
     largest: [u32; LANES],
 }
 
-/// The losses of a run; without `REST` its length is a multiple of the lanes, and its sums stay in registers.
+/// The losses of a run; without `REST` its length is a multiple of the lanes, to keep sums in registers.
 #[inline(always)]
 fn losses_of_run<const REST: bool>(x: &[f32], y: &[f32], limits: CodeLimits, lanes: &mut LossLanes) -> RunLosses {
     let (mut signal, mut noise) = ([0.0; LANES], [0.0; LANES]);
@@ -173,7 +173,7 @@ pub(super) struct Losses {
     pub(super) to_zero: u64,
     /// Values that did not change.
     pub(super) exact: u64,
-    /// Finite values without a finite result: next to a NaN or an infinity in a block, or rounded beyond `f32`.
+    /// Finite values without a finite result: lost to a NaN or an infinity in their block, or beyond `f32`.
     pub(super) void: u64,
     /// The sum of the squares of the values with a finite result.
     pub(super) signal: f64,
@@ -257,7 +257,7 @@ impl Losses {
         self.values - self.nan - self.infinite - self.void
     }
 
-    /// Energy of the values over energy of the errors, in dB: infinite without errors; `None` for zeros alone.
+    /// Energy of values over energy of errors, in dB: infinite without errors, `None` for zeros alone.
     pub(super) fn sqnr(&self) -> Option<f64> {
         (self.signal > 0.0).then(|| decibels(self.noise / self.signal))
     }
@@ -291,7 +291,7 @@ vectorised! {
     }
 }
 
-/// Counts the errors by binade, in four tables in turn: increments of one counter would wait for each other.
+/// Counts the errors by binade, in four tables in turn: one counter would wait for its last increment.
 fn bin_errors(x: &[f32], y: &[f32], bins: &mut [u64; BINADES]) {
     const TOGETHER: usize = 1 << 10;
     let mut tables = [[0u32; BINADES]; 4];

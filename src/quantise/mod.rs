@@ -1,8 +1,8 @@
-//! Quantisation of tensors of any size: what formats, with their scales, make of the values of a file.
+//! Quantisation errors of the tensors of files, for formats and rules for their scales.
 //!
-//! A tensor is read in panels of rows along an axis, each of which is quantised to every target and compared with what it was, so
-//! that memory is bounded whatever the size of the file. Values of plain formats are divided by their scale in `f32`, rounded to
-//! the format, saturating, and multiplied by it; block formats are converted as [`crate::format::block`] says.
+//! A tensor is read in panels of rows along an axis, in bounded memory. Each panel is quantised to every target and compared with the
+//! original. Values of plain formats are divided by their scale in `f32`, rounded to the format, saturating, and multiplied by it;
+//! block formats are converted as in [`crate::format::block`].
 
 mod file;
 mod losses;

@@ -12,7 +12,7 @@ named! {
 }
 
 impl PlainRule {
-    /// The scale of values up to `amax`, in a format up to `largest`: at least `least`, and 1 for zeros alone.
+    /// The scale of values up to `amax` in a format up to `largest`: at least `least`, 1 for zeros alone.
     ///
     /// For the least error, the scale of `absmax`, from which the search goes down.
     pub(crate) fn scale(self, amax: f64, largest: f64, least: f32) -> f32 {

@@ -20,7 +20,7 @@ use crate::{
 const PLAIN_RUN: usize = 128;
 /// Candidates of the rule of least error: steps of an eighth of an octave, down to a quarter.
 const CANDIDATES: i32 = 16;
-/// Factor of the largest number times its scale, both rounded, beyond which a value counts as saturated.
+/// Factor on the largest number times its scale, both rounded, beyond which a value is saturated.
 const ROUNDED: f32 = 1.0 + 4.0 * f32::EPSILON;
 
 /// Rounding to the numbers of a format of up to 16 bits.
@@ -37,7 +37,7 @@ impl FormatRounder {
         Ok(FormatRounder { format, encoder, decoder: FormatDecoder::new(format)? })
     }
 
-    /// Writes the rounded numbers; `random` has a word of random bits for each value, for stochastic rounding.
+    /// Writes the rounded numbers; `random` has a word for each value, for stochastic rounding.
     fn round(&self, values: &[f32], random: Option<&[u64]>, results: &mut [f32]) -> Result<()> {
         let mut codes = vec![0; values.len() * self.format.bytes()];
         self.encoder.encode(values, random, &mut codes)?;
@@ -69,7 +69,7 @@ enum ScaleSource<'a> {
 struct BlockScaler<'a> {
     quantizer: VectorQuantizer<'a>,
     dequantizer: Dequantizer,
-    /// Elements are rounded here, with random bits or for the least error, under the scales of the conversion.
+    /// Elements are rounded here, at random or for the least error, under the scales of the conversion.
     by_hand: bool,
     /// Number of scale codes below the rule's that are tried.
     tried: u8,

@@ -41,7 +41,7 @@ crate::rows! {
         nan: Option<u64> => shown("NaN").if_filled(),
         /// Values that are infinite, if there are any; nothing else is about them.
         infinite: Option<u64> => shown("infinite").if_filled(),
-        /// Finite values without a finite result: next to a NaN or an infinity in a block, or rounded beyond f32.
+        /// Finite values without a finite result: lost to a NaN or an infinity in their block, or beyond f32.
         void: Option<u64> => shown("void").if_filled(),
         /// The norm of what changed in the product with the activations over the norm of the product.
         product_error: Option<f64> => shown("product error").if_filled().essential(),

@@ -72,7 +72,7 @@ impl TensorWork<'_> {
         of_each(self.panels.iter(), TOGETHER, of_panel, |_, result| take(result))
     }
 
-    /// The random bits of the elements of a panel, by seed and place; `None` unless the rounding is stochastic.
+    /// The random bits of the elements of a panel, by seed and place; `None` without stochastic rounding.
     fn random<'r>(&self, panel: &Panel, random: &'r mut Vec<u64>) -> Option<&'r [u64]> {
         let Rounding::Sr { bits, .. } = self.how.rounding else { return None };
         random.clear();

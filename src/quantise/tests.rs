@@ -67,7 +67,7 @@ fn rows_along(values: &[f32], shape: [usize; 3], axis: usize) -> Vec<Vec<f32>> {
     rows
 }
 
-/// The quantised values one by one: scales by definition, quotient and product in f32, codes by `Format::encode`.
+/// The quantised values one by one: scales by definition, quotient and product in f32.
 fn each(rows: &[Vec<f32>], target: &QuantisationTarget, first_extent: usize) -> Vec<Vec<f32>> {
     match target {
         QuantisationTarget::Blocks { format, scale: BlockScale::Rule(rule) } => {

@@ -18,7 +18,7 @@ use crate::{
         input::{StandardInput, each_word, room_for_a_row},
         interrupt,
     },
-    convert::{BlockConversion, FileContent, ValueConversion, ValueRead, layout, read},
+    convert::{FileContent, ValueConversion, ValueRead, in_blocks, layout, read},
     format::block::{BlockFormat, Quantizer, find_rule},
     format::{Format, Overflow, Rounding},
     report::{Report, Verdict},
@@ -120,13 +120,13 @@ fn blocks(
     (from, format): (Option<&'static Format>, &'static BlockFormat),
     report: &mut Report,
 ) -> Result<()> {
-    let conversion = BlockConversion { quantizer: quantizer(arguments, format)? };
+    let quantizer = quantizer(arguments, format)?;
     let mut values = Vec::new();
     let outcome = each_value(arguments, from, |value| values.push(value));
     if !values.is_empty() {
-        let (scales, elements) = conversion.rows(&values);
-        report.answer = Some(conversion.answer(&scales, &elements));
-        report.tables.extend(conversion.tables(scales, elements));
+        let (answer, tables) = in_blocks(&quantizer, &values);
+        report.answer = Some(answer);
+        report.tables.extend(tables);
     }
     outcome
 }
