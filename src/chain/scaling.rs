@@ -105,11 +105,7 @@ impl OperandEntry {
     /// A matrix with `columns` columns, entered as a whole.
     pub(super) fn enter(&self, matrix: &[f64], columns: usize) -> Entered {
         match self.scales {
-            EntryScales::None => {
-                let codes: Vec<u64> = matrix.iter().map(|value| encode(self.format, &Real::from(*value))).collect();
-                let values = codes.iter().map(|code| self.format.to_f64(*code)).collect();
-                Entered { codes, scales: Vec::new(), factor: 1.0, values }
-            }
+            EntryScales::None => unreachable!("a matrix without scales is entered element by element"),
             EntryScales::Matrix(rule) => {
                 let scale = scale(matrix, self.format, rule);
                 let divided = |value: &f64| f64::from(*value as f32 / scale);
@@ -198,9 +194,8 @@ mod tests {
             assert_eq!(rule == MatrixScaling::PowerOfTwo, entered.factor.log2().fract() == 0.0);
         }
         // Without scales the same overflows.
-        assert!(
-            entry("mma.m16n8k32.f32.e4m3.e4m3.f32", false, MatrixScaling::None).enter(&[1e6], 1).values[0].is_nan()
-        );
+        let e4m3 = entry("mma.m16n8k32.f32.e4m3.e4m3.f32", false, MatrixScaling::None).format;
+        assert!(e4m3.to_f64(encode(e4m3, &Real::from(1e6))).is_nan());
     }
 
     #[test]

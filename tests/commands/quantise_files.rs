@@ -131,7 +131,7 @@ fn what_is_wrong_is_said_before_work_starts() {
     refused(&[file, "--to", "e4m3", "--axis", "2"], &["has 2 dimensions, so there is no axis 2"]);
     refused(&[file, "--to", "e4m3", "--axis", "0", "--per", "channel"], &["--per channel", "--axis 0"]);
     refused(&[file, "--to", "e4m3", "--include", "c*"], &["--include 'c*'", "no tensor has such a name"]);
-    refused(&[file, "--to", "e4m3", "--exclude", "*.weight"], &["no tensors of floating-point numbers"]);
+    refused(&[file, "--to", "e4m3", "--exclude", "*.weight"], &["there are no floating-point tensors"]);
     refused(&[file, "--to", "f32"], &["--to f32: it has 32 bits"]);
     refused(&[file, "--to", "e4m3", "--round", "RX"], &["unknown rounding 'RX'"]);
     let wide = folder.path().join("wide.npy");

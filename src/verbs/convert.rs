@@ -1,8 +1,9 @@
 //! `tcnum convert`: values, codes or whole files of one format into another.
 
-mod file;
-
-use std::{io::BufReader, path::PathBuf};
+use std::{
+    io::BufReader,
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
 
@@ -18,9 +19,9 @@ use crate::{
         input::{StandardInput, each_word, room_for_a_row},
         interrupt,
     },
-    convert::{FileContent, ValueConversion, ValueRead, in_blocks, layout, read},
+    convert::{ConversionTarget, FileContent, FileConversion, ValueConversion, ValueRead, in_blocks, layout, read},
     format::block::{BlockFormat, Quantizer, find_rule},
-    format::{Format, Overflow, Rounding},
+    format::{Format, Overflow, Rounding, find},
     report::{Report, Verdict},
 };
 
@@ -80,7 +81,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let from = arguments.from.as_deref().map(layout).transpose()?;
     let to = arguments.to.as_deref().map(layout).transpose()?;
     if let Some(input) = &arguments.input {
-        return file::run(arguments, input, [from, to], report);
+        return files(arguments, input, [from, to], report);
     }
     let from = match from {
         Some(FileContent::Blocks(format)) => {
@@ -188,4 +189,42 @@ fn each_value(arguments: &Arguments, from: Option<&Format>, mut work: impl FnMut
         0 => Err(Error::request("there is no value to convert; give some on the command line or on standard input")),
         _ => Ok(()),
     }
+}
+
+/// Converts the file at `input` to the one that --out names.
+fn files(arguments: &Arguments, input: &Path, [from, to]: [Option<FileContent>; 2], report: &mut Report) -> Result<()> {
+    if arguments.rounding.random.is_some() {
+        return Err(Error::request(
+            "--random would round all values of a file alike; --round SR draws random bits for each from --seed, so omit --random",
+        ));
+    }
+    let to = match (from, to) {
+        (_, Some(FileContent::Blocks(format))) => ConversionTarget::Blocks(quantizer(arguments, format)?),
+        (_, Some(FileContent::Scalar(Some(format)))) => scalar(arguments, format)?,
+        (Some(FileContent::Blocks(_)), _) => scalar(arguments, find("f32")?)?,
+        _ => return Err(Error::request("--to is missing: the format to convert to")),
+    };
+    arguments.destination.one_file()?;
+    let output = arguments.destination.out.as_deref().ok_or_else(|| Error::request("--input needs --out FILE"))?;
+    let conversion = FileConversion {
+        from: from.unwrap_or(FileContent::Scalar(None)),
+        to,
+        names: arguments.tensors.clone(),
+        seed: arguments.seed.unwrap_or(0),
+    };
+    report.seed = matches!(arguments.elements()?, Rounding::Sr { .. }).then_some(conversion.seed);
+    let progress = Progress::new(&arguments.destination);
+    let mut bar = None;
+    let rows = conversion.run(input, output, &mut |done, total| {
+        bar.get_or_insert_with(|| Bar::new(&progress, "values", total, 0, 1)).show(done, 0);
+    })?;
+    report.answer = Some(conversion.answer(&rows));
+    report.tables.push(conversion.table(rows));
+    Ok(())
+}
+
+fn scalar(arguments: &Arguments, format: &'static Format) -> Result<ConversionTarget> {
+    refuse_block_flags(arguments, format)?;
+    let rounding = arguments.elements()?;
+    Ok(ConversionTarget::Scalar { format, rounding, overflow: arguments.rounding.overflow })
 }
