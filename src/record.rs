@@ -7,7 +7,8 @@ use std::{
 };
 
 use crate::{
-    Error, Result,
+    Error, Result, Stage,
+    base::{interrupt, pace::UNASKED},
     device::{Batches, Device, Execution, ExecutionKind},
     inputs::{self, Distribution, Init, Op, RandomStream},
     isa::{Codes, Instruction, Tiles},
@@ -70,6 +71,40 @@ pub enum RecordedTiles {
         /// How many samples.
         samples: usize,
     },
+}
+
+/// Records each instruction; those that the device lacks become notes where `available` is set. `said`: rows and notes of what was
+/// recorded, whatever ends the work.
+///
+/// # Errors
+/// As [`record`].
+pub fn record_all(
+    device: &mut dyn Device,
+    recordings: &[(&Instruction, Recording)],
+    available: bool,
+    said: (&mut Vec<RecordingRow>, &mut Vec<String>),
+    watch: &mut dyn FnMut(Stage),
+) -> Result<()> {
+    let (rows, notes) = said;
+    let begun = Instant::now();
+    for (number, (instruction, recording)) in recordings.iter().enumerate() {
+        interrupt::check()?;
+        let what = format!("recording {instruction} on {}", device.identity().name);
+        watch(Stage { what: &what, done: number as u64, total: recordings.len() as u64 });
+        let unasked = UNASKED.saturating_sub(begun.elapsed()) / (recordings.len() - number) as u32;
+        let before = rows.len();
+        match record(device, instruction, recording, unasked, rows) {
+            Err(error) if available && error.is_unavailable() => notes.push(error.to_string()),
+            outcome => outcome?,
+        }
+        notes.extend(rows[before..].iter().filter(|row| row.tiles < row.tiles_asked).map(|row| {
+            format!(
+                "{instruction}: {} of the {} default tiles fit into a minute; --tiles N records N.",
+                row.tiles, row.tiles_asked
+            )
+        }));
+    }
+    Ok(())
 }
 
 /// Executes the tiles of a recording, writes them with what the device answers, and adds a row to `rows`. Whatever ends the work

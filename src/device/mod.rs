@@ -21,7 +21,7 @@ pub use batches::Batches;
 pub use chains::{Chains, WholeProducts};
 pub use engine::{CampaignWork, Campaigns, Count, Engine, Spot, Verified};
 pub(crate) use exec::split as program_words;
-pub use exec::{ExecCheckRow, ExecDevice, check as exec_check, check_answer as exec_check_answer};
+pub use exec::{ExecCheckRow, ExecDevice, check as exec_check, check_answer as exec_check_answer, offered};
 pub use generation::{DEFAULT_MODEL, Generation};
 pub use gpu::Gpu;
 pub use lent::{DeviceMaker, lending};
@@ -41,6 +41,7 @@ pub mod cuda;
 #[cfg(not(feature = "cuda"))]
 #[path = "without_cuda.rs"]
 pub(crate) mod cuda;
+pub mod selection;
 
 use crate::{
     Result,

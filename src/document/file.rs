@@ -38,7 +38,7 @@ impl Form {
     }
 
     /// The file that stands for the document at a path.
-    pub(crate) fn main(self, out: &Path) -> PathBuf {
+    fn main(self, out: &Path) -> PathBuf {
         match self {
             Form::Paper => out.join("main.tex"),
             Form::Page | Form::Text => out.to_path_buf(),
@@ -46,7 +46,7 @@ impl Form {
     }
 
     /// A free path for a document that must not replace the one at `out`: `FILE.partial.html`, `FILE.partial-2.html`.
-    pub(crate) fn partial(self, out: &Path) -> PathBuf {
+    fn partial(self, out: &Path) -> PathBuf {
         let name = out.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let ending = out.extension().map_or(String::new(), |ending| format!(".{}", ending.to_string_lossy()));
         let numbered = |number: usize| match number {
@@ -55,6 +55,14 @@ impl Form {
         };
         let mut paths = (1..).map(|number| out.with_file_name(numbered(number)));
         paths.find(|path| !self.main(path).exists()).expect("there is always another number")
+    }
+
+    /// Where a document goes that lacks results: not in the place of the one at `out`, whose file comes second then.
+    pub(crate) fn place(self, out: &Path, lacks: bool, keep: bool) -> (Option<PathBuf>, Option<PathBuf>) {
+        match self.main(out) {
+            kept if lacks && kept.exists() => (keep.then(|| self.partial(out)), Some(kept)),
+            _ => (Some(out.into()), None),
+        }
     }
 
     /// Writes a document.

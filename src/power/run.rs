@@ -1,6 +1,6 @@
 //! Running changed rules over data until each is refuted.
 
-use std::time::Instant;
+use std::{path::Path, time::Instant};
 
 use super::{Change, Changed, changes, proof::proof, rule::RulePair};
 use crate::{
@@ -33,6 +33,18 @@ enum Data {
 }
 
 impl RefutingData {
+    /// The recordings in these files.
+    ///
+    /// # Errors
+    /// A file that is not a recording.
+    pub fn read(files: &[String], watch: &mut dyn FnMut(Stage)) -> Result<Vec<RefutingData>> {
+        let read = |file: &String| {
+            watch(Stage::of(&format!("reading {file}")));
+            Ok(RefutingData::recorded(file, Trace::read(Path::new(file))?))
+        };
+        files.iter().map(read).collect()
+    }
+
     /// A recording.
     pub fn recorded(name: &str, trace: Trace) -> RefutingData {
         let part = Instruction { m: trace.m, n: trace.n, ..trace.instruction.clone() };

@@ -1,7 +1,10 @@
 //! The tables of what data decide.
 
-use super::{ChangeVerdict, RefutingData, Tested, summaries, summary::sentences};
-use crate::report::Table;
+use super::{ChangeVerdict, RefutingData, Tested, answer, summaries, summary::sentences};
+use crate::{
+    arithmetic::Model,
+    report::{Report, Table, Verdict},
+};
 
 crate::rows! {
     /// A one-step change of a rule, and whether it was refuted.
@@ -67,8 +70,29 @@ crate::rows! {
     }
 }
 
+/// Fills the report of what `sources` decide of the rules of `model`.
+pub fn report(model: &Model, tested: &[Tested], sources: &[RefutingData], report: &mut Report) {
+    report.answer = answer(model, tested);
+    for rule in tested {
+        report.notes.extend(rule.refuted.map(|place| {
+            format!(
+                "Rule {} is refuted as it stands, by {} at tile {}, row {}, column {}; its changes are not tested.",
+                rule.rule.index + 1,
+                sources[place.source].name,
+                place.tile,
+                place.row,
+                place.column
+            )
+        }));
+    }
+    report.holds = tested.iter().all(|rule| rule.refuted.is_none());
+    report.verdict = Verdict::Refuted;
+    let standing: Vec<&Tested> = tested.iter().filter(|rule| rule.refuted.is_none()).collect();
+    report.tables = vec![rules(tested, sources), decisions(&standing), changes(&standing, sources)];
+}
+
 /// A row for each one-step change (of ranges of numbers only those beside the values that agree), and whether it was refuted.
-pub fn changes(tested: &[Tested], sources: &[RefutingData]) -> Table {
+fn changes(tested: &[&Tested], sources: &[RefutingData]) -> Table {
     let rows = tested.iter().flat_map(|rule| {
         let single = rule.changes.iter().filter(|(change, _)| !change.ranged);
         single.map(|(change, verdict)| {
@@ -102,7 +126,7 @@ pub fn changes(tested: &[Tested], sources: &[RefutingData]) -> Table {
 }
 
 /// A row for each key: the values with which every output agrees, and whether that decides it.
-pub fn decisions(tested: &[Tested]) -> Table {
+fn decisions(tested: &[&Tested]) -> Table {
     let rows = tested.iter().flat_map(|rule| {
         summaries(rule).into_iter().map(|summary| DecisionRow {
             rule: rule.rule.index + 1,
@@ -116,7 +140,7 @@ pub fn decisions(tested: &[Tested]) -> Table {
 }
 
 /// A row for each rule.
-pub fn rules(tested: &[Tested], sources: &[RefutingData]) -> Table {
+fn rules(tested: &[Tested], sources: &[RefutingData]) -> Table {
     let rows = tested.iter().map(|rule| {
         let count = |wanted: fn(&ChangeVerdict) -> bool| {
             rule.changes.iter().filter(|(change, verdict)| !change.ranged && wanted(verdict)).count()

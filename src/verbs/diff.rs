@@ -1,6 +1,6 @@
 //! `tcnum diff`: what changed between two results or two devices.
 
-use std::{borrow::Cow, path::Path, time::Duration};
+use std::{borrow::Cow, path::Path};
 
 use clap::Args;
 
@@ -8,7 +8,7 @@ use super::{
     OutputDestination, Progress, Verb,
     distinguish::open,
     gates::Gates,
-    options::{MAX_TIMEOUT, cases, integer},
+    options::{Timeout, cases, integer},
     select::{Selection, with_instruction},
 };
 use crate::{
@@ -20,36 +20,31 @@ use crate::{
     verify::MOST_CASES,
 };
 
-/// Says what changed between two results, models or devices, and what did not: by feature and by number.
-///
-/// Example: tcnum diff before.json after.json
-///
-/// Example: tcnum diff model:hopper model:blackwell --instr mma.m16n8k16.f32.bf16.bf16.f32
-///
-/// Results are what commands write with --output json. Rows are matched by what names them (an instruction, a regime), and every value
-/// that differs is listed; counts, seeds, times, drivers and versions are listed apart, and are no change. Of devices the features of each
-/// instruction stand side by side, and every reason why their results differ has the smallest input that shows it. Exit status 1 if
-/// anything changed.
+const HELP: &str = "\
+Examples:
+  tcnum diff before.json after.json
+  tcnum diff hopper blackwell --instr mma.m16n8k16.f32.bf16.bf16.f32
+More: docs/diff.md";
+
+/// Lists what changed between two results, models or devices, by feature and by number.
 #[derive(Args, Debug)]
+#[command(after_help = HELP)]
 pub(super) struct Arguments {
-    /// Two results (files), or two devices (cuda:N, cpu, model:NAME or model:FILE, exec:'PROGRAM ARGS'), each with or without /INSTRUCTION.
-    #[arg(value_name = "RESULT|DEVICE[/INSTRUCTION]", num_args = 2, required = true)]
+    /// Two results (--output json), or two devices, each also /INSTRUCTION
+    #[arg(value_name = "RESULT|DEVICE[/INSTRUCTION]", num_args = 2, required = true, help_heading = "What")]
     sides: Vec<String>,
     #[command(flatten)]
     selection: Selection,
-    /// Of devices, cases of the verification stream to try, beside the corners. [default: 131072]
-    #[arg(long, value_name = "N", value_parser = cases(MOST_CASES))]
+    #[command(flatten)]
+    timeout: Timeout,
+    /// Drawn cases for devices, after the corners [default: 131072]
+    #[arg(long, value_name = "N", value_parser = cases(MOST_CASES), help_heading = "Inputs")]
     cases: Option<u64>,
-    /// Seconds that an exec: device may take for one answer.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
-    timeout: u64,
-    /// Of devices, the seed of the stream. [default: 0]
-    #[arg(long, value_name = "N", value_parser = integer(0..=u64::MAX))]
+    /// Seed of the drawn cases [default: 0]
+    #[arg(long, value_name = "N", value_parser = integer(0..=u64::MAX), help_heading = "Inputs")]
     seed: Option<u64>,
-    /// Files for continuous integration.
     #[command(flatten)]
     gates: Gates,
-    /// Output flags.
     #[command(flatten)]
     destination: OutputDestination,
 }
@@ -123,7 +118,7 @@ fn results(arguments: &Arguments, files: [&str; 2], report: &mut Report) -> Resu
 
 /// What tells two devices apart.
 fn devices(arguments: &Arguments, sides: [&str; 2], report: &mut Report) -> Result<()> {
-    let timeout = Duration::from_secs(arguments.timeout);
+    let timeout = arguments.timeout.duration();
     let mut selection = arguments.selection.clone();
     // Everything that both have, where nothing is chosen.
     let named = [with_instruction(sides[0])?, with_instruction(sides[1])?].iter().any(|(_, own)| own.is_some());

@@ -1,6 +1,6 @@
 //! `tcnum experiment`.
 
-use std::{borrow::Cow, path::PathBuf, time::Duration};
+use std::{borrow::Cow, path::PathBuf};
 
 use clap::Args;
 
@@ -8,7 +8,7 @@ use super::{
     OutputDestination, Progress, Verb,
     drawings::{Drawings, Figures},
     gates::Gates,
-    options::{MAX_TIMEOUT, device_name, integer},
+    options::{Timeout, device_name, integer},
 };
 use crate::{
     Result,
@@ -17,41 +17,38 @@ use crate::{
     report::{Report, Verdict},
 };
 
-/// Repeats a published table or figure, and sets every published cell beside the one measured here.
-///
-/// Example: tcnum experiment experiments/table-12.toml --device model:hopper
-///
-/// Each cell has a verdict: reproduced, not reproduced (with what is known of the reason), or not testable on a device that lacks the
-/// instruction. Exit status 1 if a cell is not reproduced, unless the file says that this is accepted, and why, or if a finding does not
-/// hold.
+const HELP: &str = "\
+Examples:
+  tcnum experiment experiments/table-12.toml --device hopper
+  tcnum experiment experiments/table-12.toml --device cuda:0 --device hopper
+      both devices on the same inputs, compared with each other
+More: docs/devices-and-results.md";
+
+/// Repeats a published table or figure, and compares every published cell with the one measured here.
 #[derive(Args, Debug)]
+#[command(after_help = HELP)]
 pub(super) struct Arguments {
-    /// The experiment: a file such as those under experiments/.
-    #[arg(value_name = "FILE")]
+    /// Experiment, such as the files in experiments/
+    #[arg(value_name = "FILE", help_heading = "What")]
     pub file: PathBuf,
-    /// A device, as in other commands; may be repeated: all get the same inputs and are compared with the first. [default: the first GPU,
-    /// and the devices that the file names; without either as in other commands]
-    #[arg(long = "device", value_name = "DEVICE", value_parser = device_name, num_args = 1..)]
+    /// Devices, compared with the first [default: cuda:0 and the file's]
+    #[arg(long = "device", value_name = "DEVICE", value_parser = device_name, num_args = 1.., help_heading = "Device")]
     devices: Vec<DeviceName>,
-    /// Samples of each probe, or chains, or products of each size, instead of those that the file asks for.
-    #[arg(long, value_name = "N", value_parser = integer(2..=1_000_000_000u64))]
+    #[command(flatten)]
+    timeout: Timeout,
+    /// Samples of a probe, chains, or products of a size [default: the file's]
+    #[arg(long, value_name = "N", value_parser = integer(2..=1_000_000_000u64), help_heading = "Inputs")]
     samples: Option<u64>,
-    /// The assumed number of samples behind the published means (instead of the file's), which sets their sampling error.
-    #[arg(long, value_name = "N", value_parser = integer(1..=1_000_000_000u64))]
+    /// Samples behind the published means [default: the file's]
+    #[arg(long, value_name = "N", value_parser = integer(1..=1_000_000_000u64), help_heading = "Inputs")]
     published_samples: Option<u64>,
-    /// Seconds that an exec: device may take for one answer.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
-    timeout: u64,
-    /// Seed of the random inputs: the same seed gives the same inputs everywhere.
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX))]
+    /// Seed of the random inputs
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX), help_heading = "Inputs")]
     seed: u64,
-    /// Files for continuous integration.
     #[command(flatten)]
     gates: Gates,
-    /// Where figures go.
     #[command(flatten)]
     drawings: Drawings,
-    /// Output flags.
     #[command(flatten)]
     destination: OutputDestination,
 }
@@ -78,7 +75,7 @@ impl Verb for Arguments {
 /// A file that is not an experiment; a device that cannot be opened, has none of the instructions, or fails.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let experiment = Experiment::read(&arguments.file)?;
-    let timeout = Duration::from_secs(arguments.timeout);
+    let timeout = arguments.timeout.duration();
     let names = names(&arguments.devices, &experiment.devices);
     let mut devices = names.iter().map(|name| device::open(Some(name), timeout)).collect::<Result<Vec<_>>>()?;
     let options =

@@ -1,9 +1,6 @@
 //! `tcnum identify`: the arithmetic of an instruction.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -136,7 +133,7 @@ fn chosen(arguments: &Arguments, report: &mut Report) -> Result<(Box<dyn Device>
     named.map_or(Ok(()), |name| name.computes(&wanted))?;
     let name = arguments.selection.device(&["bf16"], named);
     let mut instructions = arguments.selection.instructions(&["bf16"], Some(&name))?;
-    let device = device::open(Some(&name), Duration::from_secs(arguments.common.timeout))?;
+    let device = device::open(Some(&name), arguments.common.timeout.duration())?;
     if arguments.selection.all {
         select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
     }

@@ -1,46 +1,41 @@
 //! `tcnum merge`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
-use serde::{Deserialize, de::IgnoredAny};
 
 use super::{OutputDestination, Verb, options::model_name};
 use crate::{
-    Error, Result,
-    arithmetic::Model,
-    base::text,
+    Result,
     device::Identity,
     isa,
     report::{Report, Verdict},
-    verify::{
-        Part, checkpoint,
-        merge::{PartFile, merge},
-        reports, rule_digest, tables,
-    },
+    verify::{merge, tables},
 };
 
-/// Makes one report of the parts of a run: the totals are those of one run.
-///
-/// Example: tcnum merge part-*.json --output markdown
-///
-/// A part is a report (JSON) or a checkpoint of `tcnum verify --shard I/N`. Exit status 1 if outputs differ; 2 if parts are
-/// missing, unfinished, given twice or of different runs.
+const HELP: &str = "\
+Examples:
+  tcnum merge part-*.json
+  tcnum merge --partial part-1.json part-2.json --output markdown
+      the parts that there are, and a note on those that are missing
+More: docs/verification.md";
+
+/// Merges the parts of a run into one report, with the totals of one run.
 #[derive(Args, Debug)]
+#[command(after_help = HELP)]
 pub(super) struct Arguments {
-    /// Reports (JSON) or checkpoints.
-    #[arg(value_name = "FILE", required = true)]
+    /// Parts of `tcnum verify --shard I/N`: reports (JSON) or checkpoints
+    #[arg(value_name = "FILE", required = true, help_heading = "Inputs")]
     files: Vec<PathBuf>,
-    /// Merge the parts that there are, even if some are missing or unfinished.
-    #[arg(long)]
+    /// Merge even if parts are missing or unfinished
+    #[arg(long, help_heading = "Inputs")]
     partial: bool,
-    /// A TOML file that describes an instruction of your own, if the parts are of one (docs/exec.md); may be repeated.
-    #[arg(long = "instr", value_name = "FILE")]
+    /// TOML file of the parts' own instruction (docs/exec.md; repeatable)
+    #[arg(long = "instr", value_name = "FILE", help_heading = "What")]
     instructions: Vec<String>,
-    /// The model file of the run, to show mismatches step by step; a shipped model is found by its name.
-    #[arg(long, value_name = "MODEL", value_parser = model_name)]
+    /// Model of the run, for mismatches step by step [default: the shipped one]
+    #[arg(long, value_name = "MODEL", value_parser = model_name, help_heading = "What")]
     model: Option<String>,
-    /// Output flags.
     #[command(flatten)]
     destination: OutputDestination,
 }
@@ -58,24 +53,11 @@ impl Verb for Arguments {
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     // From here on they are found by their names.
     arguments.instructions.iter().try_for_each(|file| isa::resolve(file).map(drop))?;
-    let mut sources = Vec::new();
-    for path in &arguments.files {
-        let file = path.display().to_string();
-        sources.extend(read(path)?.into_iter().map(|part| PartFile { file: file.clone(), part }));
-    }
-    let (parts, notes) = merge(&sources, arguments.partial)?;
+    let files = arguments.files.iter().map(|path| merge::read(path)).collect::<Result<Vec<_>>>()?;
+    let (parts, notes) = merge::merge(&files.concat(), arguments.partial)?;
     report.notes = notes;
-    for part in &parts {
-        report.notes.extend(tables::remarks(part)?);
-    }
-    let model = model(arguments, &parts)?;
-    report.tables = vec![tables::verification(&parts), tables::regimes(&parts)];
-    let (differences, signatures) =
-        tables::differences(&parts, model.as_ref().map(|model| (&model.name[..], model)), None)?;
-    report.tables.extend(differences);
-    report.notes.extend(signatures);
-    report.answer = tables::answer(&parts);
-    report.holds = parts.iter().all(|part| part.state.differing() == 0);
+    let model = merge::model(arguments.model.as_deref(), &parts)?;
+    tables::report(report, &parts, model.as_ref().map(|model| (&model.name[..], model)), None)?;
     if parts.iter().all(|part| part.state.compared() == 0) {
         report.holds = false;
         report.verdict = Verdict::Nothing;
@@ -86,47 +68,4 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         report.device = Some(Identity::new(&*first.ran.device, &*first.run.device));
     }
     Ok(())
-}
-
-/// The parts in a file.
-fn read(path: &Path) -> Result<Vec<Part>> {
-    let content = text::read_result(path, "the file")?;
-    let file = path.display();
-    let kind: FileKind = serde_json::from_str(&content)
-        .map_err(|error| Error::request(format!("{file} is neither a report in JSON nor a checkpoint: {error}")))?;
-    match kind.tcnum_checkpoint {
-        Some(_) => checkpoint::parse(&content, path),
-        None => reports::parts(&content)
-            .map_err(|error| error.within(format!("{file} is not a report of `tcnum verify` on cases"))),
-    }
-}
-
-/// The mark by which a checkpoint differs from a report.
-#[derive(Deserialize)]
-struct FileKind {
-    tcnum_checkpoint: Option<IgnoredAny>,
-}
-
-/// The model of the runs, if it is the one that is named, or a shipped one of that name.
-fn model(arguments: &Arguments, parts: &[Part]) -> Result<Option<Model>> {
-    let Some(first) = parts.first() else { return Ok(None) };
-    let model = match &arguments.model {
-        Some(name) => Model::load(name)?,
-        None => match Model::load(&first.run.model) {
-            Ok(model) => model,
-            Err(_) => return Ok(None),
-        },
-    };
-    for part in parts {
-        if rule_digest(&model, &part.run.instruction()?) != part.run.model_digest {
-            return match &arguments.model {
-                None => Ok(None),
-                Some(name) => Err(Error::request(format!(
-                    "{name} is not the model of the run: its rule for {} differs",
-                    part.run.instruction
-                ))),
-            };
-        }
-    }
-    Ok(Some(model))
 }

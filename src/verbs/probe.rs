@@ -3,11 +3,7 @@
 mod bits;
 mod sweep;
 
-use std::{
-    collections::HashSet,
-    path::PathBuf,
-    time::{Duration, Instant},
-};
+use std::{collections::HashSet, path::PathBuf, time::Instant};
 
 use clap::{Args, ValueEnum, builder::PossibleValue};
 
@@ -179,7 +175,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let distributions = bits::named(&arguments.distributions)?;
     let name = arguments.selection.device(DEFAULT_FORMATS, arguments.common.device.as_ref());
     let mut instructions = arguments.selection.instructions(DEFAULT_FORMATS, Some(&name))?;
-    let timeout = Duration::from_secs(arguments.common.timeout);
+    let timeout = arguments.common.timeout.duration();
     let mut device = device::open(Some(&name), timeout)?;
     let (name, model, undecided) = select::model(arguments.model.as_deref(), device.as_mut(), &instructions)?;
     report.notes.extend(undecided);

@@ -1,10 +1,6 @@
 //! `tcnum record`.
 
-use std::{
-    ffi::OsStr,
-    path::PathBuf,
-    time::{Duration, Instant},
-};
+use std::{ffi::OsStr, path::PathBuf};
 
 use clap::Args;
 
@@ -16,48 +12,48 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::{atomic, interrupt, pace::UNASKED},
+    base::atomic,
     device::{self, Device, DeviceName},
     inputs::{Distribution, Op},
     isa::Instruction,
-    record::{self, RecordedTiles, Recording, RecordingRow},
+    record::{self, RecordedTiles, Recording},
     report::Report,
     trace::TraceKind,
 };
 
-/// Records what a device answers, as a trace: a safetensors file that replays as trace:FILE.
-///
-/// Example: tcnum record --instr mma.m16n8k16.f32.bf16.bf16.f32 --out bf16.safetensors
-///
-/// Without --op the tiles are the named corners of the instruction (directed cases, the same for every seed), then a
-/// mixture of random, special and directed operands that fills all k products and c. With --op they are
-/// exactly the tiles of `tcnum probe` with the same options, so that the probe can be repeated on the
-/// trace.
-///
-/// --out names the file; the report of what was recorded goes to standard output.
+const HELP: &str = "\
+Examples:
+  tcnum record --instr mma.m16n8k16.f32.bf16.bf16.f32 --device hopper --out bf16.safetensors
+  tcnum record --all --available --device cuda:0 --folder h100
+      one file for each instruction
+  tcnum record --instr mma.m16n8k16.f32.f16.f16.f32 --op accumulate --out accumulate.safetensors
+      the tiles of a probe, which replays on the recording
+More: docs/recordings.md";
+
+/// Records a device's answers as a trace, a safetensors file that replays as trace:FILE.
 #[derive(Args, Debug)]
+#[command(after_help = HELP)]
 pub(super) struct Arguments {
     #[command(flatten)]
     selection: Selection,
-    /// Write one file for each instruction to this folder, NAME.safetensors, instead of the one of --out.
-    #[arg(long, value_name = "FOLDER", conflicts_with = "out")]
-    folder: Option<PathBuf>,
-    /// Tiles, corners first; without it all corners and about 32 KiB of random tiles, as many as an exec: device answers in a minute.
-    #[arg(long, value_name = "N", value_parser = integer(1..=1u32 << 20), conflicts_with = "op")]
-    tiles: Option<u32>,
-    /// Record the tiles of a probe of this operation instead.
-    #[arg(long, value_parser = named::<Op>())]
-    op: Option<Op>,
-    /// How the probe's operands are drawn.
-    #[arg(long = "dist", value_parser = named::<Distribution>(), default_value = "normal", requires = "op")]
-    distribution: Distribution,
-    /// Samples of the probe.
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = integer(1..=1u32 << 14), requires = "op")]
-    samples: u32,
-    /// Leave out the instructions that the device does not have, instead of refusing (with --all).
-    #[arg(long, requires = "all")]
+    /// Leave out instructions that the device lacks (with --all)
+    #[arg(long, requires = "all", help_heading = "What")]
     available: bool,
-    /// Common flags.
+    /// Tiles, corners first [default: all corners and about 32 KiB more]
+    #[arg(long, value_name = "N", value_parser = integer(1..=1u32 << 20), conflicts_with = "op", help_heading = "Inputs")]
+    tiles: Option<u32>,
+    /// Record the tiles of `tcnum probe` for this operation instead
+    #[arg(long, value_parser = named::<Op>(), help_heading = "Inputs")]
+    op: Option<Op>,
+    /// Distribution of the probe's operands
+    #[arg(long = "dist", value_parser = named::<Distribution>(), default_value = "normal", requires = "op", help_heading = "Inputs")]
+    distribution: Distribution,
+    /// Samples of the probe
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = integer(1..=1u32 << 14), requires = "op", help_heading = "Inputs")]
+    samples: u32,
+    /// Folder for one file of each instruction, in place of --out FILE
+    #[arg(long, value_name = "FOLDER", conflicts_with = "out", help_heading = "Output")]
+    folder: Option<PathBuf>,
     #[command(flatten)]
     common: Common,
 }
@@ -95,14 +91,22 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         std::fs::create_dir_all(folder)
             .map_err(|e| Error::request(format!("the folder {} cannot be made: {e}", folder.display())))?;
     }
-    let mut device = device::open(Some(&name), Duration::from_secs(arguments.common.timeout))?;
+    let mut device = device::open(Some(&name), arguments.common.timeout.duration())?;
     report.seed = Some(arguments.common.seed);
     if arguments.available {
         select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
     }
     check(arguments, &instructions, device.as_mut())?;
-    let mut rows = Vec::new();
-    let outcome = record_all(arguments, &instructions, device.as_mut(), &mut report.notes, &mut rows);
+    let recordings = instructions.iter().map(|instruction| (instruction, recording(arguments, instruction)));
+    let recordings: Vec<_> = recordings.collect();
+    let (progress, mut rows) = (Progress::new(&arguments.common.destination), Vec::new());
+    let outcome = record::record_all(
+        device.as_mut(),
+        &recordings,
+        arguments.available,
+        (&mut rows, &mut report.notes),
+        &mut |stage| progress.at(stage),
+    );
     report.device = Some(device.identity().clone());
     report.answer = record::answer(&device.identity().name.to_string(), &rows);
     if rows.is_empty() && outcome.is_ok() {
@@ -110,34 +114,6 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     }
     report.tables.push(record::table(rows));
     outcome
-}
-
-/// Records each instruction; `rows` has those that were recorded, whatever ends the work.
-fn record_all(
-    arguments: &Arguments,
-    instructions: &[Instruction],
-    device: &mut dyn Device,
-    notes: &mut Vec<String>,
-    rows: &mut Vec<RecordingRow>,
-) -> Result<()> {
-    let progress = Progress::new(&arguments.common.destination);
-    let begun = Instant::now();
-    for (number, instruction) in instructions.iter().enumerate() {
-        interrupt::check()?;
-        progress.step(&format!("recording {instruction} on {}", device.identity().name));
-        let unasked = UNASKED.saturating_sub(begun.elapsed()) / (instructions.len() - number) as u32;
-        match record::record(device, instruction, &recording(arguments, instruction), unasked, rows) {
-            Err(error) if arguments.available && error.is_unavailable() => notes.push(error.to_string()),
-            outcome => outcome?,
-        }
-        notes.extend(rows.last().filter(|row| row.instruction == instruction.name && row.tiles < row.tiles_asked).map(|row| {
-            format!(
-                "{instruction}: {} of the {} tiles of a recording by default fit into a minute; --tiles N records N.",
-                row.tiles, row.tiles_asked
-            )
-        }));
-    }
-    Ok(())
 }
 
 /// Refuses, before anything is recorded, files that would overwrite others, and instructions that the device does not have.

@@ -17,32 +17,30 @@ use crate::{
     tables,
 };
 
-/// Makes one document of kept results: a page, a text or a paper, with tables and figures.
-///
-/// Example: tcnum report --device model:hopper --preset quick --out hopper.html
-///
-/// Example: tcnum report reports/h200/verify/all.json reports/h200/chain-all.json --out h200.html
-///
-/// The document says which chip it is about, which instructions are native, what the arithmetic of each is, how that was proven, what
-/// cannot be known, how it differs from its neighbours, its errors, and every command, seed and version. A result is what a command
-/// wrote with --output json. One that cannot be read is left out: exit status 1. A document that is there is then not replaced.
-/// A signal and --time-limit stop the command that runs on the device; the document covers the work done before, and says so.
+const HELP: &str = "\
+Examples:
+  tcnum report --device hopper --preset quick --out hopper.html
+  tcnum report reports/h200/verify/all.json reports/h200/chain-all.json --out h200.html
+More: docs/devices-and-results.md";
+
+/// Makes one document of results: a page, a text or a paper, with tables and figures.
 #[derive(Args, Debug)]
+#[command(after_help = HELP)]
 pub(super) struct Arguments {
-    /// A result, as --output json --out FILE wrote it.
-    #[arg(value_name = "RESULT", required_unless_present = "device")]
+    /// Results, as --output json wrote them
+    #[arg(value_name = "RESULT", required_unless_present = "device", help_heading = "What")]
     results: Vec<PathBuf>,
-    /// Run what a document needs on this device, beside the results that are named.
-    #[arg(long, value_name = "DEVICE", value_parser = device_name)]
-    device: Option<DeviceName>,
-    /// How much is run: quick takes seconds, full minutes on a GPU and longer elsewhere.
-    #[arg(long, value_name = "PRESET", default_value = "quick", requires = "device", value_parser = Preset::parse)]
+    /// Commands that run on the device: quick takes seconds, full minutes
+    #[arg(long, value_name = "PRESET", default_value = "quick", requires = "device", value_parser = Preset::parse, help_heading = "What")]
     preset: Preset,
-    /// The document: FILE.html is a page that needs nothing else, FILE.md Markdown with its tables, FOLDER/ a LaTeX project.
-    #[arg(long, value_name = "FILE", value_parser = output_path, required = true)]
+    /// Device that the preset's commands run on
+    #[arg(long, value_name = "DEVICE", value_parser = device_name, help_heading = "Device")]
+    device: Option<DeviceName>,
+    /// Document: FILE.html, FILE.md, or FOLDER/ for a LaTeX project
+    #[arg(long, value_name = "FILE", value_parser = output_path, required = true, help_heading = "Output")]
     out: PathBuf,
-    /// Print nothing but what is wrong: no progress on standard error.
-    #[arg(short, long)]
+    /// Show no progress on standard error
+    #[arg(short, long, help_heading = "Output")]
     quiet: bool,
 }
 
@@ -94,19 +92,14 @@ pub(super) fn run(arguments: &Arguments, own: &mut Report) -> Result<()> {
         ));
     }
     let lacks = !wrong.is_empty() || interrupted.is_some();
-    let out = match lacks && form.main(&arguments.out).exists() {
-        true => {
-            let own = measured_some.then(|| form.partial(&arguments.out));
-            let kept = form.main(&arguments.out);
-            let instead = own.as_ref().map_or(String::new(), |own| format!("; it is {}", own.display()));
-            super::warn(&Error::request(format!(
-                "{} stays as it was: this document would lack some of the results{instead}",
-                kept.display()
-            )));
-            own
-        }
-        false => Some(arguments.out.clone()),
-    };
+    let (out, kept) = form.place(&arguments.out, lacks, measured_some);
+    if let Some(kept) = kept {
+        let instead = out.as_ref().map_or(String::new(), |out| format!("; this document is {}", out.display()));
+        super::warn(&Error::request(format!(
+            "{} is not replaced, because this document lacks some of the results{instead}",
+            kept.display()
+        )));
+    }
     if let Some(out) = out {
         form.write(&document, &out)?;
     }

@@ -1,7 +1,11 @@
 //! Putting the parts of runs together.
 
-use super::{Counterexample, MOST_LISTED, Mark, Part, Run, State};
-use crate::{Error, Result, device::Count};
+use std::path::Path;
+
+use serde::{Deserialize, de::IgnoredAny};
+
+use super::{Counterexample, MOST_LISTED, Mark, Part, Run, State, checkpoint, reports, rule_digest};
+use crate::{Error, Result, arithmetic::Model, base::text, device::Count};
 
 /// A part, and the file that it is from, for messages.
 #[derive(Debug, Clone)]
@@ -10,6 +14,53 @@ pub struct PartFile {
     pub file: String,
     /// The part.
     pub part: Part,
+}
+
+/// The parts in a file: a report in JSON, or a checkpoint.
+///
+/// # Errors
+/// A request error: a file that is neither, or contradicts itself.
+pub fn read(path: &Path) -> Result<Vec<PartFile>> {
+    let content = text::read_result(path, "the file")?;
+    let file = path.display().to_string();
+    let kind: FileKind = serde_json::from_str(&content)
+        .map_err(|error| Error::request(format!("{file} is neither a report in JSON nor a checkpoint: {error}")))?;
+    let parts = match kind.tcnum_checkpoint {
+        Some(_) => checkpoint::parse(&content, path),
+        None => reports::parts(&content)
+            .map_err(|error| error.within(format!("{file} is not a report of `tcnum verify` on cases"))),
+    };
+    Ok(parts?.into_iter().map(|part| PartFile { file: file.clone(), part }).collect())
+}
+
+/// The mark by which a checkpoint differs from a report.
+#[derive(Deserialize)]
+struct FileKind {
+    tcnum_checkpoint: Option<IgnoredAny>,
+}
+
+/// The model of merged runs: the named one, else the shipped one of the runs' name if its rules are theirs.
+///
+/// # Errors
+/// A named model that is unknown, or is not the model of the runs.
+pub fn model(named: Option<&str>, parts: &[Part]) -> Result<Option<Model>> {
+    let Some(first) = parts.first() else { return Ok(None) };
+    let model = match (named, Model::load(named.unwrap_or(&first.run.model))) {
+        (None, Err(_)) => return Ok(None),
+        (_, model) => model?,
+    };
+    for part in parts {
+        if rule_digest(&model, &part.run.instruction()?) != part.run.model_digest {
+            return match named {
+                None => Ok(None),
+                Some(name) => Err(Error::request(format!(
+                    "{name} is not the model of the run: its rule for {} differs",
+                    part.run.instruction
+                ))),
+            };
+        }
+    }
+    Ok(Some(model))
 }
 
 /// The runs whose parts are given, each as one part, in the order in which their first parts are given: with the totals that

@@ -6,6 +6,7 @@
 //! parts of a unit or many, as fast as it is; [`drive`] hands them out and adds up, in order, so that the [`State`] of a run
 //! does not depend on how many engines there were, how long their ranges were, or how often the run was killed and resumed.
 
+pub mod campaign;
 pub mod checkpoint;
 mod compare;
 mod counterexample;
@@ -14,6 +15,7 @@ mod drive;
 mod engines;
 pub mod merge;
 mod part;
+pub mod recordings;
 pub mod replay;
 pub mod reports;
 mod run;
@@ -22,6 +24,7 @@ mod state;
 pub mod tables;
 pub mod trace;
 
+pub use campaign::{Campaign, CampaignProgress, CampaignRequest, CounterexampleFiles};
 pub use compare::compare;
 pub use counterexample::{Counterexample, counterexamples, trace as counterexample_trace};
 pub use drive::{drive, drive_all};

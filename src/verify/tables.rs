@@ -2,13 +2,14 @@
 
 use serde::Deserialize;
 
-use super::{Counterexample, Part};
+use super::{Campaign, Counterexample, Part};
 use crate::{
     Result,
     arithmetic::Model,
-    comparison::{Answer, Listing, MismatchOrigin, Subject, VerificationRow},
+    comparison::{Answer, Listing, MismatchOrigin, Nans, Subject, VerificationRow},
+    device::Device,
     explain,
-    report::{Table, grouped},
+    report::{Report, Table, grouped},
 };
 
 crate::rows! {
@@ -151,6 +152,50 @@ pub fn answer(parts: &[Part]) -> Option<String> {
             grouped(differing)
         ),
     })
+}
+
+/// Fills the report of runs; `model` and `device` are arithmetics with their names, for differences step by step.
+///
+/// # Errors
+/// A model does not cover an instruction.
+pub fn report(
+    report: &mut Report,
+    parts: &[Part],
+    model: Option<(&str, &Model)>,
+    device: Option<(&str, &Model)>,
+) -> Result<()> {
+    let (differences, signatures) = differences(parts, model, device)?;
+    report.tables = vec![verification(parts), regimes(parts)];
+    report.tables.extend(differences);
+    report.notes.extend(signatures);
+    for part in parts {
+        report.notes.extend(remarks(part)?);
+    }
+    report.answer = answer(parts);
+    report.holds = parts.iter().all(|part| part.state.differing() == 0);
+    Ok(())
+}
+
+/// Fills the report of a campaign on `device`.
+///
+/// # Errors
+/// The model does not cover an instruction.
+pub fn campaign(filled: &mut Report, campaign: &Campaign, device: &dyn Device) -> Result<()> {
+    let name = device.identity().name.to_string();
+    let simulated = device.model().map(|model| (&name[..], model));
+    filled.device = Some(device.identity().clone());
+    filled.notes.extend(campaign.notes.iter().chain(&campaign.ended).cloned());
+    report(filled, &campaign.parts, Some((&campaign.judge, &campaign.model)), simulated)?;
+    filled.notes.extend(Nans::from(campaign.any_nan()).note());
+    let count = campaign.compared_with_itself(device);
+    filled.notes.extend((count > 0).then(|| {
+        format!(
+            "{name} simulates the model's own rule for {count} of {} instructions: an arithmetic was compared with itself, which \
+             says nothing about hardware.",
+            campaign.parts.len()
+        )
+    }));
+    Ok(())
 }
 
 /// Sentences that the numbers of a part need.

@@ -13,7 +13,7 @@ use crate::{
     Error, Result,
     base::interrupt,
     inputs::{Sequence, record_batch},
-    isa::{Codes, Instruction, Tiles},
+    isa::{self, Codes, Instruction, Tiles},
 };
 
 crate::rows! {
@@ -30,6 +30,19 @@ crate::rows! {
     }
 }
 
+/// The instructions that are offered by default: one for each form of operands.
+const OFFERED: [&str; 10] = [
+    "mma.m16n8k16.f32.f16.f16.f32",
+    "mma.m16n8k16.f16.f16.f16.f16",
+    "mma.m16n8k16.f32.bf16.bf16.f32",
+    "mma.m16n8k8.f32.tf32.tf32.f32",
+    "mma.m8n8k4.f64.f64.f64.f64",
+    "mma.m16n8k32.f32.e4m3.e5m2.f32",
+    "mma.m16n8k32.s32.s8.u8.s32.satfinite",
+    "mma.sp.m16n8k32.s32.s8.u8.s32.ordered",
+    "mma.m16n8k64.f32.e2m1.e2m1.f32.ue4m3.block16",
+    "mfma.32x32x8.f32.f16.f16.f32",
+];
 /// Tiles in each batch of the checks, in order.
 const BATCHES: [usize; 5] = [1, 3, 2, 17, 1];
 /// Inexact elements of D wanted in all tiles together, to notice a program that rounds at random.
@@ -38,6 +51,26 @@ const INEXACT: usize = 256;
 const MOST_DRAWN: u64 = 16;
 /// The name of an instruction that no program has.
 const UNKNOWN: &str = "tcnum.unknown.m3n5k2";
+
+/// The instructions and matrix products of these names, whose tiles can be drawn; without names one for each form of operands.
+///
+/// # Errors
+/// An unknown name; a product whose tiles cannot be drawn.
+pub fn offered(names: &[String]) -> Result<Vec<Instruction>> {
+    let offer = |name: &str| {
+        let offered = isa::gemm(name).unwrap_or_else(|| isa::resolve(name))?;
+        match isa::can_be_drawn(&offered) {
+            true => Ok(offered),
+            false => Err(Error::request(format!(
+                "{offered}: tiles are drawn for k of 1, 2, 4 and so on up to 128; choose k so"
+            ))),
+        }
+    };
+    match names {
+        [] => OFFERED.iter().map(|name| offer(name)).collect(),
+        names => names.iter().map(|name| offer(name)).collect(),
+    }
+}
 
 /// Checks the program in `command` on each of `instructions`, and adds a row per check to `rows`.
 /// Tiles are drawn from `seed`. The checks cover the greeting, batches of several sizes, zeros, repeatability in

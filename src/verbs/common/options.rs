@@ -7,6 +7,7 @@ use std::{
     ops::RangeInclusive,
     path::{Path, PathBuf},
     str::FromStr,
+    time::Duration,
 };
 
 use clap::Args;
@@ -54,17 +55,33 @@ pub struct OutputDestination {
     pub verbose: bool,
 }
 
+/// The patience with a program behind `exec:`.
+#[derive(Args, Debug, Clone, Copy)]
+#[command(next_help_heading = "Device")]
+pub struct Timeout {
+    /// Seconds that an exec: device may take for one answer
+    #[arg(long = "timeout", value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
+    timeout: u64,
+}
+
+impl Timeout {
+    /// The longest time for one answer.
+    pub fn duration(self) -> Duration {
+        Duration::from_secs(self.timeout)
+    }
+}
+
 /// The flags of a command that runs instructions on a device.
 #[derive(Args, Debug, Clone)]
 pub struct Common {
-    /// The device: cuda:N, cpu, a model by its name or a GPU's (hopper, H100), model:FILE, trace:FILE, exec:'PROGRAM ARGS'.
-    #[arg(long, value_name = "DEVICE", value_parser = device_name)]
+    /// Device: cuda:N, cpu, a model or GPU (hopper, H100), trace:, exec:
+    #[arg(long, value_name = "DEVICE", value_parser = device_name, help_heading = "Device")]
     pub device: Option<DeviceName>,
-    /// Seconds that an exec: device may take for one answer.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
-    pub timeout: u64,
-    /// Seed of the random inputs: the same seed gives the same inputs everywhere.
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX))]
+    /// The patience with a program.
+    #[command(flatten)]
+    pub timeout: Timeout,
+    /// Seed of the random inputs
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX), help_heading = "Inputs")]
     pub seed: u64,
     /// Output flags.
     #[command(flatten)]

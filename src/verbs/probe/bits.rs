@@ -1,6 +1,6 @@
 //! `tcnum probe --bits`: agreement bit by bit.
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
 use super::{super::Progress, Arguments, DEFAULT_FORMATS, SAMPLES, select};
 use crate::{
@@ -119,7 +119,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let values = given.iter().map(ProbeValues::operands).collect::<Result<Vec<_>>>()?;
     let name = arguments.selection.device(DEFAULT_FORMATS, arguments.common.device.as_ref());
     let mut instructions = arguments.selection.instructions(DEFAULT_FORMATS, Some(&name))?;
-    let mut device = device::open(Some(&name), Duration::from_secs(arguments.common.timeout))?;
+    let mut device = device::open(Some(&name), arguments.common.timeout.duration())?;
     let (_, model, undecided) = select::model(arguments.model.as_deref(), device.as_mut(), &instructions)?;
     report.notes.extend(undecided);
     if arguments.available {

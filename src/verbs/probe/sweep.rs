@@ -1,7 +1,5 @@
 //! `tcnum probe` of scalar instructions.
 
-use std::time::Duration;
-
 use super::{super::Progress, Arguments};
 use crate::{
     Error, Result,
@@ -58,7 +56,7 @@ pub(super) fn run(arguments: &Arguments, operations: &[ScalarOperation], report:
     {
         return Err(Error::request(format!("{form} has inputs 0 to {}; --first is {first}", last(form))));
     }
-    let timeout = Duration::from_secs(arguments.common.timeout);
+    let timeout = arguments.common.timeout.duration();
     let mut device = device::open(Some(&name), timeout)?;
     let mut swept = SweptForms::default();
     let outcome = swept.all(arguments, forms, device.as_mut());

@@ -1,5 +1,11 @@
 //! One dot-product-add step by step, in one arithmetic or in two side by side, as a table.
 
+mod explained;
+mod operands;
+
+pub use explained::DotProductAdd;
+pub use operands::OperandTexts;
+
 use crate::{
     arithmetic::{Explanation, ExplanationLine},
     base::sentence::capitalised,

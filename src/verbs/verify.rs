@@ -1,0 +1,260 @@
+//! `tcnum verify`: a device, or recordings, against a model.
+
+use std::{borrow::Cow, ffi::OsStr, path::PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use super::{
+    Bar, OutputDestination, Progress, Verb,
+    drawings::{Drawings, Figures},
+    files,
+    gates::Gates,
+    invocation,
+    options::{Timeout, cases, device_name, file_or_folder, integer, model_name, output_file, recording_file, shard},
+    select::{self, Selection},
+};
+use crate::{
+    Error, Result,
+    base::atomic,
+    comparison::Nans,
+    device::{self, DeviceName},
+    inputs::Sequence,
+    report::Report,
+    trace::TraceKind,
+    verify::{
+        Campaign, CampaignProgress, CampaignRequest, CounterexampleFiles, MOST_CASES, campaign,
+        recordings::{self, ComparedRecordings, RecordingsRequest, ReplayedRecordings},
+        tables,
+    },
+};
+
+const HELP: &str = "\
+Examples:
+  tcnum verify --instr mma.m16n8k16.f32.f16.f16.f32 --device hopper --model ampere --cases 1e5
+      a campaign: drawn operands, executed and compared
+  tcnum verify --device trace:h100.safetensors --model hopper
+      recorded outputs against a model
+  tcnum verify counterexamples.safetensors --device exec:./unit --model hopper
+      recorded operands, executed again: a regression suite
+More: docs/verification.md";
+
+/// Compares a device, or recordings, with an arithmetic model, in every bit.
+#[derive(Args, Debug)]
+#[command(after_help = HELP)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    selection: Selection,
+    /// Model, or for recordings any device [default: of the device's generation]
+    #[arg(long, value_name = "MODEL", value_parser = model_name, help_heading = "What")]
+    model: Option<String>,
+    /// Count any NaN code as equal to any other
+    #[arg(long, help_heading = "What")]
+    any_nan: bool,
+    /// Leave out instructions that cannot be compared (with --all)
+    #[arg(long, requires = "all", help_heading = "What")]
+    available: bool,
+    /// Device, or trace:FILE; several of one kind share the work (repeatable)
+    #[arg(long = "device", value_name = "DEVICE", value_parser = device_name, help_heading = "Device")]
+    devices: Vec<DeviceName>,
+    #[command(flatten)]
+    timeout: Timeout,
+    /// Recordings or counterexamples, or folders of .safetensors files
+    #[arg(value_name = "FILE|FOLDER", help_heading = "Inputs")]
+    files: Vec<String>,
+    /// Dot-product-adds of each instruction, such as 1e12 [default: 1e6]
+    #[arg(long, value_name = "N", value_parser = cases(MOST_CASES), conflicts_with = "exhaustive", help_heading = "Inputs")]
+    cases: Option<u64>,
+    /// All operands of an operation: multiply takes all pairs of codes
+    #[arg(long, value_name = "OPERATION", help_heading = "Inputs")]
+    exhaustive: Option<Exhaustive>,
+    /// Position along k of exhaustive multiplications
+    #[arg(long, value_name = "K", default_value_t = 0, requires = "exhaustive", help_heading = "Inputs")]
+    position: usize,
+    /// Seed of the random operands [default: 0]
+    #[arg(long, value_name = "N", value_parser = integer(0..=u64::MAX), conflicts_with = "exhaustive", help_heading = "Inputs")]
+    seed: Option<u64>,
+    /// Part I of N of the run; `tcnum merge` merges the parts
+    #[arg(long, value_name = "I/N", value_parser = shard, help_heading = "Inputs")]
+    shard: Option<(u64, u64)>,
+    /// File that keeps the state of the run, to resume from
+    #[arg(long, value_name = "FILE", value_parser = output_file, help_heading = "Output")]
+    checkpoint: Option<PathBuf>,
+    /// File or folder for counterexamples, as traces [default: next to --out]
+    #[arg(long, value_name = "FILE", value_parser = file_or_folder, help_heading = "Output")]
+    counterexamples: Option<PathBuf>,
+    #[command(flatten)]
+    gates: Gates,
+    #[command(flatten)]
+    drawings: Drawings,
+    #[command(flatten)]
+    destination: OutputDestination,
+    /// Mismatches that are listed and that end an instruction's run (0: no end)
+    #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = integer(0..=1_000_000u64), help_heading = "Limits")]
+    max_mismatches: u64,
+}
+
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+enum Exhaustive {
+    Multiply,
+}
+
+impl Verb for Arguments {
+    fn destination(&self) -> Option<&OutputDestination> {
+        Some(&self.destination)
+    }
+
+    fn figures(&self) -> Result<Option<Figures<'_>>> {
+        Ok(Some(self.drawings.of("rates of campaigns (--instr, --fmt, --all)", !self.selection.is_empty())))
+    }
+
+    fn gates(&self) -> Option<(&Gates, Option<Cow<'_, str>>)> {
+        Some((&self.gates, None))
+    }
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Unknown names, a device or a model that lacks an instruction, a device that fails, a file that is not what it should be.
+pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
+    if !arguments.selection.is_empty() {
+        return run_campaign(arguments, report);
+    }
+    let given = [
+        ("--cases", arguments.cases.is_some()),
+        ("--exhaustive", arguments.exhaustive.is_some()),
+        ("--seed", arguments.seed.is_some()),
+        ("--shard", arguments.shard.is_some()),
+        ("--checkpoint", arguments.checkpoint.is_some()),
+    ];
+    if let Some((flag, _)) = given.iter().find(|(_, given)| *given) {
+        return Err(Error::request(format!("{flag} needs an instruction; give --instr, --fmt or --all")));
+    }
+    let device = executing(arguments)?;
+    let recorded = arguments.devices.iter().filter_map(|device| device.trace().map(String::from));
+    let files = arguments.files.iter().map(|file| recording_file(file));
+    let request = RecordingsRequest {
+        files: recordings::files(recorded.chain(files))?,
+        model: arguments.model.clone(),
+        keep: arguments.max_mismatches as usize,
+        nans: Nans::from(arguments.any_nan),
+        timeout: arguments.timeout.duration(),
+    };
+    let progress = Progress::new(&arguments.destination);
+    let Some(name) = device else {
+        let mut compared = ComparedRecordings::default();
+        let outcome = compared.compare(&request, &mut |stage| progress.at(stage));
+        compared.report(&request, report);
+        return outcome;
+    };
+    let mut device = device::open(Some(name), request.timeout)?;
+    let mut replayed = ReplayedRecordings::default();
+    let outcome = replayed.run(&request, device.as_mut(), &mut |stage| progress.at(stage));
+    replayed.report(&request, device.as_ref(), report);
+    outcome
+}
+
+/// The device that executes recorded operands again, if one is named.
+fn executing(arguments: &Arguments) -> Result<Option<&DeviceName>> {
+    let mut devices = arguments.devices.iter().filter(|device| device.trace().is_none());
+    let Some(name) = devices.next() else { return Ok(None) };
+    if arguments.files.is_empty() && arguments.devices.len() == 1 {
+        return Err(Error::request(format!(
+            "'{name}' executes instructions, and none is named; give --instr INSTRUCTION --cases N, or the files of recordings that it \
+             executes again"
+        )));
+    }
+    match devices.next() {
+        Some(other) => {
+            Err(Error::request(format!("recordings are executed again by one device; {name} and {other} are named")))
+        }
+        None => Ok(Some(name)),
+    }
+}
+
+fn run_campaign(arguments: &Arguments, report: &mut Report) -> Result<()> {
+    let default = arguments.selection.device(&[], arguments.devices.first());
+    let instructions = arguments.selection.instructions(&[], Some(&default))?;
+    if let Some(file) = arguments.files.first() {
+        return Err(Error::request(format!(
+            "{file}: recordings are compared as they are, so --instr, --fmt and --all do not go with them"
+        )));
+    }
+    let seed = arguments.seed.unwrap_or(0);
+    let mut request = CampaignRequest {
+        timeout: arguments.timeout.duration(),
+        model: arguments.model.clone(),
+        cases: arguments.cases,
+        max_mismatches: arguments.max_mismatches,
+        shard: arguments.shard,
+        any_nan: arguments.any_nan,
+        available: arguments.available,
+        checkpoint: arguments.checkpoint.clone(),
+        ..CampaignRequest::new(instructions, seed)
+    };
+    if arguments.exhaustive.is_some() {
+        request.sequence = Sequence::Multiply { position: arguments.position };
+    }
+    if request.instructions.len() > 1 && arguments.counterexamples.as_ref().is_some_and(|file| !file.is_dir()) {
+        return Err(Error::request("there are several instructions; give a folder that exists to --counterexamples"));
+    }
+    request.check()?;
+    let files = counterexample_files(arguments);
+    check_counterexample_files(arguments, &files, &request)?;
+    request.devices = campaign::devices(&arguments.devices)?;
+    let mut device = device::open(Some(request.devices.first().unwrap_or(&default)), request.timeout)?;
+    report.seed = arguments.exhaustive.is_none().then_some(seed);
+    let mut campaign = Campaign::new(request, device.as_mut())?;
+    let progress = Progress::new(&arguments.destination);
+    let mut bar = None;
+    let outcome = campaign.run(device.as_mut(), &mut |now| match now {
+        CampaignProgress::Stage(what) => progress.step(what),
+        CampaignProgress::Begun { instruction, tiles, done, outputs } => {
+            bar = Some(Bar::new(&progress, instruction, tiles, done, outputs));
+        }
+        CampaignProgress::Compared { done, differing } => bar.iter().for_each(|bar| bar.show(done, differing)),
+    });
+    let comparing: f64 = campaign.parts.iter().map(|part| part.state.seconds).sum();
+    progress.note(&format!("comparing: {comparing:.1} seconds"));
+    device.preparation().iter().for_each(|own| progress.note(&own.times()));
+    tables::campaign(report, &campaign, device.as_ref())?;
+    if outcome.is_ok() && campaign.parts.iter().all(|part| part.state.compared() == 0) {
+        match campaign.is_empty_shard() {
+            true => report.notes.push("Nothing was compared: this part of the run is empty.".into()),
+            false => select::nothing(report, device.as_ref()),
+        }
+    }
+    outcome.and(campaign.write_counterexamples(device.as_mut(), &files, &invocation(), &mut report.notes))
+}
+
+/// Where counterexamples go: --counterexamples, else next to the result.
+fn counterexample_files(arguments: &Arguments) -> CounterexampleFiles {
+    match (&arguments.counterexamples, &arguments.destination.out) {
+        (Some(folder), _) if folder.is_dir() => CounterexampleFiles::Folder(folder.clone()),
+        (Some(file), _) => CounterexampleFiles::Named(file.clone()),
+        // Nothing lies next to a folder, a pipe or a device.
+        (None, Some(_)) if arguments.destination.folder().is_some() => CounterexampleFiles::Nowhere,
+        (None, Some(out)) if out.metadata().is_ok_and(|about| !about.is_file()) => CounterexampleFiles::Nowhere,
+        (None, Some(out)) => CounterexampleFiles::NextTo(out.clone()),
+        (None, None) => CounterexampleFiles::Nowhere,
+    }
+}
+
+/// Refuses, before the work, files of counterexamples that would take the place of another file.
+fn check_counterexample_files(
+    arguments: &Arguments,
+    counterexamples: &CounterexampleFiles,
+    request: &CampaignRequest,
+) -> Result<()> {
+    if matches!(counterexamples, CounterexampleFiles::Named(_)) {
+        return Ok(());
+    }
+    let paths = arguments.checkpoint.iter().chain(&arguments.destination.out).map(|path| path.as_os_str());
+    let names: Vec<String> = arguments.devices.iter().map(DeviceName::to_string).collect();
+    let used: Vec<&OsStr> = paths.chain(names.iter().chain(&arguments.model).map(OsStr::new)).collect();
+    for path in request.instructions.iter().filter_map(|instruction| counterexamples.of(instruction)) {
+        files::apart(&path, &used)?;
+        atomic::derivable(&path, &TraceKind::Counterexamples)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,268 @@
+//! Recordings by name: their outputs compared with models, or their operands executed again.
+
+use std::{collections::BTreeSet, path::Path, time::Duration};
+
+use super::{
+    replay::{self, Replay, ReplayRequest},
+    trace::{self, reduce, verify},
+};
+use crate::{
+    Error, Result, Stage,
+    base::interrupt,
+    comparison::{Difference, Listing, MismatchOrigin, Nans, Subject, VerificationRow},
+    device::{self, Device, DeviceName, Generation, selection},
+    report::{Report, Table},
+    trace::Trace,
+};
+
+/// How recordings are compared.
+#[derive(Debug, Clone)]
+pub struct RecordingsRequest {
+    /// The files, in order.
+    pub files: Vec<String>,
+    /// A model, or any device that computes; `None`: the model of the generation that recorded or executes.
+    pub model: Option<String>,
+    /// Signatures of differences that are listed for each file.
+    pub keep: usize,
+    /// Which NaN codes are equal.
+    pub nans: Nans,
+    /// How long an external program may take for one answer.
+    pub timeout: Duration,
+}
+
+impl RecordingsRequest {
+    /// The device that judges, by the name of a device or of a model, and its name.
+    fn judge(&self, named: &str) -> Result<(DeviceName, Box<dyn Device>)> {
+        let name = DeviceName::asked(named);
+        let name = if name.is_of_device() { name } else { DeviceName::Model(name.to_string()) };
+        let device = device::open(Some(&name), self.timeout)?;
+        Ok((name, device))
+    }
+
+    fn at<'a>(&self, number: usize, what: &'a str) -> Stage<'a> {
+        Stage { what, done: number as u64, total: self.files.len() as u64 }
+    }
+}
+
+/// The recordings that `named` names: files, and of each folder its `.safetensors` files in alphabetical order.
+///
+/// # Errors
+/// No name; a folder without a recording.
+pub fn files(named: impl IntoIterator<Item = String>) -> Result<Vec<String>> {
+    let mut files = Vec::new();
+    for file in named {
+        match Path::new(&file).is_dir() {
+            true => files.extend(in_folder(&file)?),
+            false => files.push(file),
+        }
+    }
+    match files.is_empty() {
+        true => Err(Error::request("no recording is named; give --device trace:FILE, or files")),
+        false => Ok(files),
+    }
+}
+
+fn in_folder(folder: &str) -> Result<Vec<String>> {
+    let unread = |error: std::io::Error| Error::request(format!("the folder {folder} cannot be read: {error}"));
+    let mut files = Vec::new();
+    for entry in Path::new(folder).read_dir().map_err(unread)? {
+        let path = entry.map_err(unread)?.path();
+        if path.extension().is_some_and(|ending| ending == "safetensors") {
+            files.push(path.to_string_lossy().into_owned());
+        }
+    }
+    files.sort();
+    match files.is_empty() {
+        true => Err(Error::request(format!("the folder {folder} has no recording: no file NAME.safetensors"))),
+        false => Ok(files),
+    }
+}
+
+/// Rows and differences of recordings, in their order.
+#[derive(Default)]
+struct Compared {
+    rows: Vec<VerificationRow>,
+    listing: Listing,
+    notes: Vec<String>,
+}
+
+impl Compared {
+    fn list(&mut self, file: &str, trace: &Trace, differences: &[Difference]) {
+        let origin = MismatchOrigin { file: Some(file), ..MismatchOrigin::default() };
+        for difference in differences {
+            self.listing.add(&Subject::Matrix(&trace.instruction), &origin, difference);
+        }
+    }
+
+    /// Notes and differences for `report`, whose claim is that none differs.
+    fn report(self, nans: Nans, limits: Option<String>, report: &mut Report) -> (Vec<VerificationRow>, Option<Table>) {
+        report.notes.extend(self.notes);
+        report.notes.extend(nans.note());
+        report.notes.extend(self.listing.notes());
+        report.notes.extend(limits.filter(|_| !self.listing.is_empty()));
+        report.holds = self.rows.iter().all(|row| row.differing == 0);
+        (self.rows, self.listing.table())
+    }
+}
+
+/// Recorded outputs compared with models, as far as the comparison went.
+#[derive(Default)]
+pub struct ComparedRecordings {
+    /// One judge, or one for each generation that recorded.
+    judges: Vec<(DeviceName, Box<dyn Device>)>,
+    compared: Compared,
+    /// Models that stand in for recordings when differences are reduced.
+    stand_ins: BTreeSet<String>,
+}
+
+impl ComparedRecordings {
+    /// What was compared: a row for each file.
+    pub fn rows(&self) -> &[VerificationRow] {
+        &self.compared.rows
+    }
+
+    /// Compares every recorded output in every bit.
+    ///
+    /// # Errors
+    /// A file that is no recording; a model that is unknown or lacks an instruction; a device that fails; an interruption.
+    pub fn compare(&mut self, request: &RecordingsRequest, watch: &mut dyn FnMut(Stage)) -> Result<()> {
+        if let Some(named) = &request.model {
+            self.judges.push(request.judge(named)?);
+        }
+        for (number, file) in request.files.iter().enumerate() {
+            interrupt::check()?;
+            let trace = &Trace::read(Path::new(file))?;
+            let at = self.judge_of(trace, file, request)?;
+            let (model, judge) = &mut self.judges[at];
+            watch(request.at(number, &format!("verifying {file} against {model}")));
+            let mut result = verify(trace, judge.as_mut(), request.keep, request.nans)?;
+            if !result.differences.is_empty() {
+                watch(Stage::of(&format!("reducing what differs in {file}")));
+            }
+            // What was compared is known, whatever becomes of reducing what differs.
+            let reduced = match result.stopped.clone() {
+                None => reduce(trace, judge.as_mut(), &mut result, request.nans),
+                Some(error) => Err(error),
+            };
+            self.compared.list(file, trace, &result.differences);
+            self.compared.rows.push(trace::row(file, trace, &model.short(), &result, request.nans));
+            self.stand_ins.extend(reduced?);
+        }
+        Ok(())
+    }
+
+    /// The judge of a recording, by its place: the only one where a model is named, else the model of its generation.
+    fn judge_of(&mut self, trace: &Trace, file: &str, request: &RecordingsRequest) -> Result<usize> {
+        if request.model.is_some() {
+            return Ok(0);
+        }
+        let (model, undecided) = Generation::of_recording(&trace.metadata).model(file)?;
+        self.compared.notes.extend(undecided);
+        if let Some(at) = self.judges.iter().position(|(other, _)| other.model() == Some(&model)) {
+            return Ok(at);
+        }
+        self.judges.push(request.judge(&model)?);
+        Ok(self.judges.len() - 1)
+    }
+
+    /// Fills the report of a comparison.
+    pub fn report(self, request: &RecordingsRequest, report: &mut Report) {
+        report.answer = trace::answer(&self.compared.rows);
+        let own = self.judges.first().filter(|_| self.judges.len() == 1);
+        report.device = own.map(|(_, judge)| judge.identity().clone());
+        let (rows, differences) = self.compared.report(request.nans, Some(limits(&self.stand_ins)), report);
+        report.tables = vec![Table::of("Recorded outputs compared in every bit", rows)];
+        report.tables.extend(differences);
+    }
+}
+
+/// A note on reduced cases of recordings for which these models stand in.
+fn limits(stand_ins: &BTreeSet<String>) -> String {
+    match stand_ins.is_empty() {
+        true => "A recording cannot be asked new questions, so counterexamples are not reduced; the simplest recorded case of each \
+                 signature is shown."
+            .into(),
+        false => {
+            let names: Vec<&str> = stand_ins.iter().map(String::as_str).collect();
+            format!(
+                "The model {} gives every recorded output and stands in for the recording, which cannot be asked new questions: \
+                 reduced cases are cases on which two models differ.",
+                names.join(" or ")
+            )
+        }
+    }
+}
+
+/// Operands of recordings executed again by a device: a regression suite, as far as it went.
+#[derive(Default)]
+pub struct ReplayedRecordings {
+    judge: Option<(DeviceName, Box<dyn Device>)>,
+    replays: Vec<Replay>,
+    compared: Compared,
+}
+
+impl ReplayedRecordings {
+    /// The replays, one for each file.
+    pub fn replays(&self) -> &[Replay] {
+        &self.replays
+    }
+
+    /// Executes every recorded tile on `device`, and compares its outputs with a model.
+    ///
+    /// # Errors
+    /// A file that is no recording; a device or a model that is unknown, lacks an instruction or fails; an interruption.
+    pub fn run(
+        &mut self,
+        request: &RecordingsRequest,
+        device: &mut dyn Device,
+        watch: &mut dyn FnMut(Stage),
+    ) -> Result<()> {
+        for (number, file) in request.files.iter().enumerate() {
+            let trace = &Trace::read(Path::new(file))?;
+            let execution = device.prepare(&trace.instruction).map_err(|error| error.within(file))?;
+            if self.judge.is_none() {
+                let (model, note) = match &request.model {
+                    Some(named) => (named.clone(), None),
+                    None => {
+                        let (model, _, note) =
+                            selection::model(None, device, std::slice::from_ref(&trace.instruction))?;
+                        (model, note)
+                    }
+                };
+                self.judge = Some(request.judge(&model)?);
+                self.compared.notes.extend(note);
+            }
+            let (model, judge) = self.judge.as_mut().expect("it was just opened");
+            watch(request.at(number, &format!("executing {file} again, on {}", device.identity().name)));
+            judge.prepare(&trace.instruction).map_err(|error| error.within(file))?;
+            let one = ReplayRequest { file, keep: request.keep, nans: request.nans };
+            let mut replay = Replay::default();
+            let outcome = replay.run(trace, device, judge.as_mut(), &one);
+            // Nothing more is asked of a device that has failed.
+            let (differences, reduced) = match outcome {
+                Ok(()) => replay.differences(trace, Some(device), judge.as_ref(), request.nans),
+                Err(_) => replay.differences(trace, None, judge.as_ref(), request.nans),
+            };
+            self.compared.list(file, trace, &differences);
+            self.compared.rows.push(replay.row(trace, (device.identity(), &execution), &model.short(), &one));
+            self.replays.push(replay);
+            outcome.and(reduced)?;
+        }
+        Ok(())
+    }
+
+    /// Fills the report of a regression suite on `device`.
+    pub fn report(mut self, request: &RecordingsRequest, device: &dyn Device, report: &mut Report) {
+        report.device = Some(device.identity().clone());
+        let Some((judge, _)) = self.judge.filter(|_| !self.replays.is_empty()) else { return };
+        report.answer = Some(replay::answer(&device.identity().name, &judge, &self.replays));
+        let (rows, differences) = self.compared.report(request.nans, None, report);
+        let unlisted = self.replays.iter().map(|replay| replay.tiles - replay.cases.len()).sum::<usize>();
+        if unlisted > 0 {
+            report.notes.push(format!("{unlisted} cases of long recordings agree and are not listed."));
+        }
+        let cases: Vec<_> = self.replays.iter_mut().flat_map(|replay| std::mem::take(&mut replay.cases)).collect();
+        report.tables = vec![Table::of("Recordings executed again", rows), Table::of("Cases", cases)];
+        report.tables.extend(differences);
+    }
+}
