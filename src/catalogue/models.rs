@@ -1,5 +1,7 @@
 //! Tables of models, of their rules, keys and programs, and of the evidence.
 
+use toml::Value;
+
 use crate::{
     arithmetic::{
         CPosition, Conversion, Evidence, EvidenceKind, EvidenceSource, Join, KEYS, Lanes, Late, Model, NODE_KEYS,
@@ -100,8 +102,14 @@ crate::rows! {
         number: usize => hidden(),
         /// Kind of source.
         kind: EvidenceKind => hidden(),
-        /// Source with its kind and its coverage.
+        /// Source with its kind.
         evidence: String => shown("source").essential(),
+        /// Keys that it decides; keys that the rule leaves out are counted.
+        decided: Vec<String> => shown("decided").if_filled().essential(),
+        /// Keys that it narrows, each with the values that agree with it.
+        narrowed: Vec<String> => shown("narrowed").if_filled().essential(),
+        /// Keys that it leaves open, and assumed ones.
+        open: Vec<String> => shown("open").if_filled().essential(),
         /// Measured or recorded device.
         device: Option<String> => hidden(),
         /// Date of the measurement.
@@ -113,7 +121,7 @@ crate::rows! {
         /// Keys that it covers; empty for all.
         keys: Vec<String> => hidden(),
         /// Patterns of the instructions that it covers; empty for all.
-        instructions: Vec<String> => hidden(),
+        instructions: Vec<String> => shown("instructions").if_filled().essential(),
         /// Keys that the source leaves open, with the values that agree with it.
         leaves: Option<String> => hidden(),
     }
@@ -197,10 +205,12 @@ pub(crate) fn model(model: &Model) -> [Table; 2] {
 
 /// Makes the table of the sources of rules, each with the instructions that use it (none: all).
 fn evidence<'a>(rules: impl IntoIterator<Item = (&'a Model, usize, Vec<&'a Instruction>)>) -> Table {
-    let open = |(key, values): (&String, &String)| format!("{key}: {values}");
+    let values = |(key, values): (&String, &String)| format!("{key}: {values}");
     let rows = rules.into_iter().flat_map(|(model, index, used)| {
         let concerns =
             move |own: &Evidence| used.is_empty() || used.iter().any(|instruction| own.concerns(&instruction.name));
+        let file: Option<Value> = toml::from_str::<toml::Table>(model.text()).ok().map(Value::Table);
+        let rule = file.and_then(|file| file.get("rule")?.get(index).cloned());
         let sources = model.rules[index].evidence.iter().enumerate();
         sources.filter(move |(_, own)| concerns(own)).map(move |(at, own)| {
             let (device, date, cases) = match &own.source {
@@ -208,19 +218,27 @@ fn evidence<'a>(rules: impl IntoIterator<Item = (&'a Model, usize, Vec<&'a Instr
                 EvidenceSource::Recorded { device, .. } => (device.clone(), None, None),
                 _ => (None, None, None),
             };
+            let files = own.source.files().map_or(String::new(), |files| format!(", {files}"));
+            let covered = covered(rule.as_ref(), own, at == 0);
+            let assumed = own.source.kind() == EvidenceKind::Assumed;
+            let (decided, assumed) = if assumed { (Vec::new(), covered) } else { (covered, Vec::new()) };
+            let (open, narrowed): (Vec<_>, Vec<_>) = own.leaves.iter().partition(|(_, values)| *values == "any");
             EvidenceRow {
                 model: model.name.clone(),
                 rule: index + 1,
                 number: at + 1,
                 kind: own.source.kind(),
-                evidence: in_words(own),
+                evidence: format!("{own}{files}"),
+                decided,
+                narrowed: narrowed.into_iter().map(values).collect(),
+                open: assumed.into_iter().chain(open.into_iter().map(|(key, _)| key.clone())).collect(),
                 device,
                 date,
                 cases,
                 files: own.source.files().map(str::to_string),
                 keys: own.keys.clone(),
                 instructions: own.instructions.clone(),
-                leaves: (!own.leaves.is_empty()).then(|| own.leaves.iter().map(open).collect::<Vec<_>>().join("; ")),
+                leaves: (!own.leaves.is_empty()).then(|| own.leaves.iter().map(values).collect::<Vec<_>>().join("; ")),
             }
         })
     });
@@ -230,13 +248,15 @@ fn evidence<'a>(rules: impl IntoIterator<Item = (&'a Model, usize, Vec<&'a Instr
     )
 }
 
-/// Words a source and its coverage: `literature: Xie et al.; for group`.
-fn in_words(own: &Evidence) -> String {
-    let files = own.source.files().map_or(String::new(), |files| format!(", {files}"));
-    let keys = if own.keys.is_empty() { String::new() } else { format!("; for {}", own.keys.join(", ")) };
-    let patterns = own.instructions.join(", ");
-    let of = if patterns.is_empty() { String::new() } else { format!("; of {patterns}") };
-    format!("{own}{files}{keys}{of}")
+/// Lists the keys of a rule that a source covers; keys that the rule leaves out are counted.
+fn covered(rule: Option<&Value>, own: &Evidence, first: bool) -> Vec<String> {
+    if own.keys.is_empty() {
+        return vec![if first { "every key" } else { "every other key" }.into()];
+    }
+    let has = |key: &&String| key.split('.').try_fold(rule?, |table, key| table.get(key)).map(drop);
+    let (keys, absent): (Vec<&String>, Vec<&String>) = own.keys.iter().partition(|key| has(key).is_some());
+    let absent = (!absent.is_empty()).then(|| counted(absent.len() as u64, "absent key"));
+    keys.into_iter().cloned().chain(absent).collect()
 }
 
 /// Makes the table of evidence for the rules by which models compute instructions, each rule once.
