@@ -1,4 +1,4 @@
-//! Recording what a device answers, as a trace.
+//! Recordings: a device's answers as a trace.
 
 use std::{
     collections::BTreeMap,
@@ -16,48 +16,48 @@ use crate::{
     trace::{CONTENTS, INCOMPLETE, OPCODES, Trace, TraceKind},
 };
 
-/// The most bytes of tiles in one recording: they are held in memory, some of them several times.
+/// Most bytes of tiles in one recording, which memory holds several times.
 const MOST_BYTES: usize = 2 << 30;
 
 crate::rows! {
     /// A recording that was written.
     pub struct RecordingRow in "recordings" {
-        /// The instruction.
+        /// Instruction.
         instruction: String => shown("instruction").essential(),
-        /// How the device executed it.
+        /// Kind of execution.
         execution: &'static str => shown("ran").essential(),
-        /// How many tiles were recorded.
+        /// Recorded tiles.
         tiles: usize => shown("tiles").essential(),
-        /// How many tiles were to be recorded.
+        /// Requested tiles.
         tiles_asked: usize => shown("tiles asked"),
-        /// How many outputs.
+        /// Recorded outputs.
         outputs: usize => shown("outputs").essential(),
-        /// The file.
+        /// File.
         file: String => shown("file").essential(),
     }
 }
 
-/// What to record, and where.
+/// A recording to be made.
 #[derive(Debug, Clone)]
 pub struct Recording {
-    /// Which tiles.
+    /// Tiles.
     pub tiles: RecordedTiles,
     /// Seed of the operands.
     pub seed: u64,
-    /// The file.
+    /// File.
     pub file: PathBuf,
-    /// Whether the user named the file, which is then replaced; else it takes the place of nothing but a recording.
+    /// Whether the user named the file; any other file replaces only a recording.
     pub named: bool,
-    /// The command line, kept with the recording.
+    /// Command line, kept with the recording.
     pub source: String,
-    /// Key and value pairs to keep with it.
+    /// Keys and values to keep with it.
     pub annotations: Vec<(String, String)>,
 }
 
-/// Which tiles a recording has.
+/// Choice of the tiles of a recording.
 #[derive(Debug, Clone, Copy)]
 pub enum RecordedTiles {
-    /// The named corners of the instruction, then a mixture of operands: as many tiles, or by default about 32 KiB of random ones.
+    /// Named corners of the instruction, then mixed operands; by default about 32 KiB of random tiles.
     Mixture {
         /// How many tiles.
         count: Option<usize>,
@@ -73,8 +73,8 @@ pub enum RecordedTiles {
     },
 }
 
-/// Records each instruction; those that the device lacks become notes where `available` is set. `said`: rows and notes of what was
-/// recorded, whatever ends the work.
+/// Records each instruction. If `available` is set, instructions that the device lacks become notes. `said` gets rows and notes of what
+/// was recorded, whatever ends the work.
 ///
 /// # Errors
 /// As [`record`].
@@ -107,13 +107,12 @@ pub fn record_all(
     Ok(())
 }
 
-/// Executes the tiles of a recording, writes them with what the device answers, and adds a row to `rows`. Whatever ends the work
-/// early, the tiles until then are written, if there is one, and the file says so. Tiles that nobody asked for end so after the time
-/// `unasked`.
+/// Executes the tiles of a recording, writes them with the answers, and adds a row to `rows`. If the work ends early, the tiles until then
+/// are written, and the file says so. A default number of tiles ends after the time `unasked`.
 ///
 /// # Errors
-/// The device lacks the instruction, or fails; an interruption; tiles that are too many; an annotation whose key a recording has
-/// itself; a file that cannot be written.
+/// The device lacks the instruction, or fails; an interruption; too many tiles; an annotation with a key of the recording itself; a
+/// file that cannot be written.
 pub fn record(
     device: &mut dyn Device,
     instruction: &Instruction,
@@ -135,7 +134,7 @@ pub fn record(
         return outcome;
     }
     if count < asked {
-        let why = outcome.as_ref().err().map_or("so many fit into a minute".into(), Error::to_string);
+        let why = outcome.as_ref().err().map_or("the tiles that fit into a minute".into(), Error::to_string);
         metadata.insert(INCOMPLETE.into(), format!("{count} of {asked} tiles: {why}"));
     }
     let trace = Trace::from_run(instruction, &tiles.slice(0, count), d, metadata)?;
@@ -156,10 +155,10 @@ pub fn record(
     outcome.and(written)
 }
 
-/// What a recording says of itself.
+/// The metadata of a recording.
 ///
 /// # Errors
-/// An annotation whose key it has itself.
+/// An annotation with a key of the recording itself.
 fn metadata(device: &dyn Device, execution: &Execution, recording: &Recording) -> Result<BTreeMap<String, String>> {
     let identity = device.identity();
     let mut metadata: BTreeMap<String, String> = BTreeMap::from([
@@ -177,15 +176,13 @@ fn metadata(device: &dyn Device, execution: &Execution, recording: &Recording) -
     let notes = &recording.annotations;
     let own = |key: &String| metadata.contains_key(key) || [OPCODES, CONTENTS, INCOMPLETE].contains(&key.as_str());
     if let Some((key, _)) = notes.iter().find(|(key, _)| own(key)) {
-        return Err(Error::request(format!(
-            "--note {key}=...: a recording says itself what its {key} is; choose another key"
-        )));
+        return Err(Error::request(format!("--note {key}=...: every recording has its own {key}; choose another key")));
     }
     metadata.extend(notes.iter().cloned());
     Ok(metadata)
 }
 
-/// What was recorded, in one sentence; `None` where nothing was.
+/// The answer in one sentence; `None` if nothing was recorded.
 pub fn answer(device: &str, rows: &[RecordingRow]) -> Option<String> {
     let sum = |count: fn(&RecordingRow) -> usize| grouped(rows.iter().map(count).sum::<usize>() as i64);
     let (tiles, asked) = (sum(|row| row.tiles), sum(|row| row.tiles_asked));
@@ -197,7 +194,7 @@ pub fn answer(device: &str, rows: &[RecordingRow]) -> Option<String> {
     })
 }
 
-/// The table of recordings.
+/// Makes the table of recordings.
 pub fn table(rows: Vec<RecordingRow>) -> Table {
     Table::of("Recordings", rows)
 }
@@ -214,8 +211,8 @@ fn tiles(instruction: &Instruction, recording: &Recording) -> Result<Tiles> {
     let most = MOST_BYTES / instruction.tile_bytes();
     if count > most {
         return Err(Error::request(format!(
-            "{count} tiles of {instruction} are more than the {most} that fit into a recording of 2 GiB; record \
-             several files, each with a --seed of its own"
+            "{count} tiles of {instruction} exceed the {most} that fit into a recording of 2 GiB; record several \
+             files, each with another --seed"
         )));
     }
     Ok(inputs::record_batch(instruction, seed, count))

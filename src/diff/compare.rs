@@ -1,4 +1,4 @@
-//! Two results, row by row and number by number.
+//! Comparison of two results, row by row and number by number.
 
 use std::collections::HashMap;
 
@@ -8,45 +8,45 @@ use crate::{
     report::{Cell, CellKind, Kept, Report, Table},
 };
 
-/// What two results have in common, and what not.
+/// The changes between two results.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Changes {
-    /// What each says as a whole, then each table of either.
+    /// The results as a whole, then each table of either.
     pub tables: Vec<TableChanges>,
-    /// What they say of where they come from, where that differs.
+    /// Provenance that differs.
     pub provenance: Vec<Change>,
 }
 
-/// What changed in a table.
+/// The changes in a table.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TableChanges {
-    /// Its key; empty: what the result says as a whole.
+    /// Key; empty for the result as a whole.
     pub table: String,
     /// Rows of both.
     pub rows: [usize; 2],
-    /// Rows of both that are the same, but for their provenance.
+    /// Equal rows, provenance aside.
     pub same: usize,
-    /// Rows of both that are not.
+    /// Changed rows.
     pub changed: usize,
-    /// The cells that differ.
+    /// Cells that differ.
     pub cells: Vec<Change>,
-    /// The rows that only one of them has, by name: the first's, and the second's.
+    /// Names of rows that only the first, and only the second has.
     pub only: [Vec<String>; 2],
 }
 
 /// A value that differs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
-    /// The row that it stands in; empty for the result as a whole.
+    /// Row; empty for the result as a whole.
     pub row: String,
-    /// What it is: a column, or a member of the result.
+    /// Column, or member of the result.
     pub column: String,
-    /// The values; empty where one lacks it.
+    /// Both values; empty where missing.
     pub values: [Cell; 2],
 }
 
 impl Changes {
-    /// Whether nothing has changed but where it comes from.
+    /// Whether nothing but provenance changed.
     pub fn is_none(&self) -> bool {
         self.tables.iter().all(TableChanges::is_none)
     }
@@ -60,7 +60,7 @@ impl TableChanges {
 }
 
 impl Change {
-    /// The second number less the first, over the magnitude of the first; `None` unless both are finite numbers and the first is not zero.
+    /// The second number minus the first, over the magnitude of the first; `None` if that is no finite number.
     pub fn relative(&self) -> Option<f64> {
         let number = |cell: &Cell| match cell {
             Cell::Integer(value) => Some(*value as f64),
@@ -75,7 +75,7 @@ impl Change {
 /// Compares two results.
 ///
 /// # Errors
-/// They are of different commands, and have no table in common.
+/// Results of different commands without a common table.
 pub fn compare(first: &Report, second: &Report) -> Result<Changes> {
     let both = [first, second];
     let common = first.tables.iter().any(|table| second.tables.iter().any(|other| other.key == table.key));
@@ -98,7 +98,7 @@ pub fn compare(first: &Report, second: &Report) -> Result<Changes> {
     Ok(changes)
 }
 
-/// Compares two results that were kept, and the programs that made them.
+/// Compares two kept results, and the programs that made them.
 ///
 /// # Errors
 /// As [`compare`].
@@ -113,13 +113,13 @@ pub(crate) fn compare_kept(first: &Kept, second: &Kept) -> Result<Changes> {
     Ok(changes)
 }
 
-/// What a result says as a whole.
+/// The outcome of a result as a whole.
 fn outcome(report: &Report) -> Vec<(String, Cell)> {
     let interrupted = report.interrupted.map_or(Cell::Empty, |by| Cell::Text(by.name().into()));
     vec![("holds".into(), Cell::Flag(report.holds)), ("interrupted".into(), interrupted)]
 }
 
-/// Where a result comes from.
+/// The provenance of a result.
 fn origin(report: &Report) -> Vec<(String, Cell)> {
     let text = |text: &String| Cell::Text(text.clone());
     let mut all = vec![("invocation".to_string(), text(&report.invocation))];
@@ -133,7 +133,7 @@ fn origin(report: &Report) -> Vec<(String, Cell)> {
     all
 }
 
-/// The members that are not the same in both.
+/// The members that differ.
 fn members(both: [Vec<(String, Cell)>; 2]) -> Vec<Change> {
     let value = |own: &[(String, Cell)], name: &str| {
         own.iter().find(|(other, _)| other == name).map_or(Cell::Empty, |(_, value)| value.clone())
@@ -147,7 +147,7 @@ fn members(both: [Vec<(String, Cell)>; 2]) -> Vec<Change> {
     both[0].iter().chain(others).map(change).filter(|change| !change.values[0].is_same(&change.values[1])).collect()
 }
 
-/// Compares the rows of a table that one or both have. What differs and is no result goes to `provenance`.
+/// Compares the rows of a table; differences that are no result go to `provenance`.
 fn table(key: &str, both: [Option<&Table>; 2], provenance: &mut Vec<Change>) -> TableChanges {
     let rows = both.map(|table| table.map_or(&[][..], |table| &table.rows));
     let mut changes = TableChanges { table: key.into(), rows: rows.map(<[_]>::len), ..TableChanges::default() };
@@ -164,7 +164,7 @@ fn table(key: &str, both: [Option<&Table>; 2], provenance: &mut Vec<Change>) -> 
             if x.is_same(y) {
                 continue;
             }
-            // A result of a program that did not have the column yet has nothing in it.
+            // Results of older programs may lack the column.
             let lacking =
                 !matches!(column.kind, CellKind::Optional(_)) && [x, y].into_iter().any(|cell| *cell == Cell::Empty);
             let change = Change { row: name.clone(), column: column.key.to_string(), values: [x.clone(), y.clone()] };
@@ -172,7 +172,7 @@ fn table(key: &str, both: [Option<&Table>; 2], provenance: &mut Vec<Change>) -> 
                 changes.cells.push(change);
                 continue;
             }
-            // Once for each column: which rows differ in it says nothing.
+            // Once for each column, whichever rows differ.
             let named = format!("{key}.{}", column.key);
             if !provenance.iter().any(|known| known.column == named) {
                 provenance.push(Change { column: named, ..change });
@@ -184,7 +184,7 @@ fn table(key: &str, both: [Option<&Table>; 2], provenance: &mut Vec<Change>) -> 
     changes
 }
 
-/// The names of rows, each another: of rows that are named alike all but the first get their number.
+/// The distinct names of rows; equal names get numbers from the second on.
 fn names(table: &Table) -> Vec<String> {
     let place = |column: &String| table.columns.iter().position(|own| own.key == **column);
     let key: Vec<usize> = keys::key(table.key).iter().filter_map(place).collect();

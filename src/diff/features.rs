@@ -1,4 +1,4 @@
-//! The features of two devices side by side.
+//! Features of two devices side by side.
 
 use crate::{
     Result,
@@ -8,27 +8,27 @@ use crate::{
     isa::Instruction,
 };
 
-/// A feature of two.
+/// A feature of two instructions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeaturePair {
-    /// The instructions.
+    /// Instructions.
     pub instructions: [String; 2],
-    /// The feature.
+    /// Feature.
     pub feature: &'static str,
-    /// What was found of each; `None` where it cannot be asked.
+    /// Findings; `None` where it cannot be asked.
     pub found: [Option<String>; 2],
-    /// What each rests on.
+    /// Kinds of evidence.
     pub evidence: [Option<EvidenceKind>; 2],
 }
 
 impl FeaturePair {
-    /// Whether the same was found of both, or neither can be asked.
+    /// Whether the findings are the same.
     pub fn is_same(&self) -> bool {
         self.found[0] == self.found[1]
     }
 }
 
-/// Measures the features of an instruction on one device and of one on another, those that either has.
+/// Measures the features of an instruction on each of two devices; features of neither are left out.
 ///
 /// # Errors
 /// A device lacks its instruction, or fails.

@@ -1,19 +1,19 @@
-//! What names a row of a table, and which of its columns are no result.
+//! Columns that name a row of a table, and columns of provenance.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
 use serde::Deserialize;
 
-/// How the rows of tables are matched.
+/// Matching of the rows of tables.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Keys {
-    /// The columns of every table that are no result.
+    /// Columns of provenance in every table.
     provenance: Vec<String>,
     table: BTreeMap<String, TableKeys>,
 }
 
-/// How the rows of one table are matched.
+/// Matching of the rows of one table.
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 struct TableKeys {
@@ -25,12 +25,12 @@ struct TableKeys {
 
 static KEYS: LazyLock<Keys> = LazyLock::new(|| toml::from_str(include_str!("keys.toml")).expect("a test reads it"));
 
-/// The columns that name a row of a table; none where rows are matched in their order.
+/// Columns that name a row of a table; none if rows are matched in order.
 pub(super) fn key(table: &str) -> &'static [String] {
     KEYS.table.get(table).map_or(&[], |own| &own.key)
 }
 
-/// Whether a column of a table says where, when, how long or on how much, and not what was found.
+/// Whether a column gives provenance (place, time, size) and no result.
 pub(super) fn is_provenance(table: &str, column: &str) -> bool {
     let own = KEYS.table.get(table).map_or(&[][..], |own| &own.provenance);
     KEYS.provenance.iter().chain(own).any(|known| known == column)

@@ -1,6 +1,6 @@
-//! What changed: between two results of the same command, or between two devices.
+//! Changes between two results of a command, or between two devices.
 //!
-//! Of results the tables are compared row by row. What names a row, and what says only where it comes from, is data (`keys.toml`).
+//! The tables of results are compared row by row. `keys.toml` says which columns name a row, and which give only its provenance.
 //!
 //! ```
 //! tcnum::rows! {

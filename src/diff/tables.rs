@@ -1,4 +1,4 @@
-//! The tables of what changed.
+//! Tables of changes.
 
 use super::{compare::Changes, features::FeaturePair};
 use crate::{
@@ -9,15 +9,15 @@ use crate::{
 crate::rows! {
     /// A table of two results, compared.
     pub struct ComparedTableRow in "compared_tables" {
-        /// The table; `result`: what the result says as a whole.
+        /// Table; `result` for the result as a whole.
         table: String => shown("table").essential(),
         /// Rows of the first.
         first_rows: usize => shown("rows, first"),
         /// Rows of the second.
         second_rows: usize => shown("rows, second"),
-        /// Rows of both that are the same.
+        /// Equal rows.
         same: usize => shown("same").essential(),
-        /// Rows of both in which a value changed.
+        /// Rows with a changed value.
         changed: usize => shown("changed").essential(),
         /// Rows that only the first has.
         only_first: usize => shown("only in the first").essential(),
@@ -25,7 +25,7 @@ crate::rows! {
         only_second: usize => shown("only in the second").essential(),
     }
 
-    /// A value that is not the same in two results.
+    /// A value that differs between two results.
     pub struct ChangedCellRow in "changed_cells" {
         /// The table.
         table: String => shown("table").essential(),
@@ -37,7 +37,7 @@ crate::rows! {
         first: String => shown("first").essential(),
         /// The second's value.
         second: String => shown("second").essential(),
-        /// Of numbers, the second less the first, over the magnitude of the first.
+        /// Second number minus the first, over the magnitude of the first.
         relative: Option<f64> => shown("relative change").if_filled(),
     }
 
@@ -47,17 +47,17 @@ crate::rows! {
         table: String => shown("table").essential(),
         /// What names the row.
         row: String => shown("row").essential(),
-        /// Which one has it: `first` or `second`.
+        /// Result that has it: `first` or `second`.
         only_in: &'static str => shown("only in").essential(),
     }
 
-    /// What two results say of where they come from, where that differs: it is no change of a result.
+    /// A difference in provenance, which is no change of a result.
     pub struct OriginRow in "origins" {
-        /// What: a member of the result, or a column of a table.
-        what: String => shown("what").essential(),
-        /// The first's.
+        /// Member of the result, or column of a table.
+        what: String => shown("item").essential(),
+        /// Value in the first.
         first: Option<String> => shown("first").essential(),
-        /// The second's.
+        /// Value in the second.
         second: Option<String> => shown("second").essential(),
     }
 
@@ -69,30 +69,30 @@ crate::rows! {
         other_instruction: String => hidden(),
         /// The feature.
         feature: &'static str => shown("feature").essential(),
-        /// What was found of the first; nothing where it cannot be asked.
+        /// Finding on the first; absent where it cannot be asked.
         first: Option<String> => shown("first").essential(),
-        /// What it rests on.
+        /// Kind of evidence.
         first_evidence: Option<EvidenceKind> => hidden().marks("first"),
-        /// What was found of the second.
+        /// Finding on the second.
         second: Option<String> => shown("second").essential(),
-        /// What it rests on.
+        /// Kind of evidence.
         second_evidence: Option<EvidenceKind> => hidden().marks("second"),
-        /// Whether that is the same.
+        /// Whether the findings are the same.
         same: bool => shown("same").essential(),
     }
 }
 
-/// What changed between two results of these names, in a sentence.
+/// The answer in one sentence.
 pub fn answer(changes: &Changes, [first, second]: [&str; 2]) -> String {
     if changes.is_none() {
-        return format!("{first} and {second} say the same.");
+        return format!("{first} and {second} are the same.");
     }
     let cells: usize = changes.tables.iter().map(|table| table.cells.len()).sum();
     let only: usize = changes.tables.iter().flat_map(|table| &table.only).map(Vec::len).sum();
-    format!("Between {first} and {second}, {cells} values changed, and {only} rows are in one result alone.")
+    format!("{cells} values changed between {first} and {second}, and {only} rows are in one result only.")
 }
 
-/// The tables of what changed between two results; without those that have no row.
+/// Makes the tables of changes between two results that have rows.
 pub fn changes(changes: &Changes) -> Vec<Table> {
     let name = |table: &str| if table.is_empty() { "result".to_string() } else { table.to_string() };
     let compared = changes.tables.iter().map(|table| ComparedTableRow {
@@ -129,15 +129,15 @@ pub fn changes(changes: &Changes) -> Vec<Table> {
         OriginRow { what: change.column.clone(), first, second }
     });
     let all = [
-        Table::of("What is the same", compared),
-        Table::of("What changed", cells),
-        Table::of("Rows that one of them lacks", unmatched),
-        Table::of("Where they come from", origins),
+        Table::of("Compared tables", compared),
+        Table::of("Changed values", cells),
+        Table::of("Rows in one result only", unmatched),
+        Table::of("Provenance", origins),
     ];
     all.into_iter().filter_map(Table::filled).collect()
 }
 
-/// The table of features on two devices.
+/// Makes the table of features on two devices.
 pub fn features(pairs: &[FeaturePair]) -> Table {
     let row = |pair: &FeaturePair| FeaturePairRow {
         instruction: pair.instructions[0].clone(),

@@ -1,4 +1,4 @@
-//! What the arithmetic of each instruction is: its features, in words and as a table, and what shows each.
+//! Chapter of the arithmetic of each instruction: its features in words, in a table and with inputs that show them.
 
 use std::collections::BTreeSet;
 
@@ -18,18 +18,18 @@ use crate::{
     },
 };
 
-/// The tables of this part.
+/// The tables of this chapter.
 pub(super) const TABLES: &[&str] = &["identified", "lines", "trees", "contradictions", "program", "rules", "evidence"];
 
 /// Instructions with the same features on the same chip.
 struct Arithmetic {
     chip: String,
     instructions: Vec<String>,
-    /// What was found of each of [`FEATURES`], and what it rests on; empty where it was not asked.
+    /// The finding for each of [`FEATURES`], with its evidence; empty where it was not asked.
     found: Vec<FeatureFound>,
 }
 
-/// What was found of a feature.
+/// The finding for a feature.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct FeatureFound {
     words: String,
@@ -47,16 +47,16 @@ impl FeatureFound {
     }
 }
 
-/// Groups up to which features stand below one another, a column for each group.
+/// Groups up to which the table of features has a column for each group.
 const BESIDE: usize = 8;
 
-/// The part.
+/// Makes the chapter.
 pub(super) fn part(results: &Results) -> Chapter {
     let mut blocks = Vec::new();
     if let Some(features) = results.table("features") {
         let mut all = arithmetics(&features);
         let ran = proof::ran(results);
-        // What the chip itself has comes first.
+        // Native instructions come first.
         all.sort_by_cached_key(|own| !own.instructions.iter().any(|name| proof::native(&ran, name)));
         let marks = Marks::of(all.iter().flat_map(|own| own.found.iter().filter_map(|found| found.evidence)));
         let simulated: Vec<String> = results.simulated().into_iter().map(|(chip, _)| chip).collect();
@@ -71,28 +71,28 @@ pub(super) fn part(results: &Results) -> Chapter {
         blocks.push(Block::Table(in_words));
         blocks.push(match all.len() <= BESIDE {
             true => by_feature,
-            false => Block::Folded("The same by feature".into(), vec![by_feature]),
+            false => Block::Folded("Features".into(), vec![by_feature]),
         });
         let witnesses = witnesses(&features, from);
         let count = witnesses.shown.rows.len();
         blocks.push(Block::Folded(
-            format!("The input that shows each feature ({count} rows)"),
+            format!("Inputs that show each feature ({count} rows)"),
             vec![Block::Table(witnesses)],
         ));
-        blocks.push(Block::Folded("What each feature asks".into(), vec![Block::Table(questions())]));
+        blocks.push(Block::Folded("Questions of the features".into(), vec![Block::Table(questions())]));
     }
     for key in TABLES.iter().filter(|key| **key != "lines") {
         blocks.extend(results.table(key).and_then(|table| compose::sheet(&table).block()));
     }
     if let Some(lines) = results.table("lines") {
         let sheet = compose::sheet(&lines);
-        let summary = format!("What decides each line of what was identified ({} rows)", sheet.shown.rows.len());
+        let summary = format!("Decisions for each identified line ({} rows)", sheet.shown.rows.len());
         blocks.push(Block::Folded(summary, vec![Block::Table(sheet)]));
     }
-    Chapter { id: "arithmetic", heading: "The arithmetic of each instruction", blocks }
+    Chapter { id: "arithmetic", heading: "Arithmetic of each instruction", blocks }
 }
 
-/// The instructions of a table of features, those with the same ones together.
+/// Groups the instructions of a table by their features.
 fn arithmetics(features: &Table) -> Vec<Arithmetic> {
     let mut of: Vec<(String, String, Vec<FeatureFound>)> = Vec::new();
     let mut places = std::collections::HashMap::new();
@@ -117,7 +117,7 @@ fn arithmetics(features: &Table) -> Vec<Arithmetic> {
     all
 }
 
-/// Of what the features are, and why they hold for the chip.
+/// The sources of the features, and their agreement with chips.
 fn sources(results: &Results, all: &[Arithmetic], simulated: &[String]) -> Vec<Block> {
     let chips: BTreeSet<_> = all.iter().map(|own| own.chip.as_str()).collect();
     let (models, measured): (Vec<&str>, Vec<&str>) =
@@ -126,14 +126,13 @@ fn sources(results: &Results, all: &[Arithmetic], simulated: &[String]) -> Vec<B
         measured.iter().map(|chip| Block::Text(format!("Features measured on {chip}."))).collect();
     if !models.is_empty() {
         let agreement = models.iter().flat_map(|chip| agreement(results, chip));
-        let said =
-            format!("Features according to models, which were asked in the place of chips: {}.", models.join(", "));
+        let said = format!("Features of models, in place of chips: {}.", models.join(", "));
         blocks.push(Block::Text([said].into_iter().chain(agreement).collect::<Vec<_>>().join(" ")));
     }
     blocks
 }
 
-/// What agrees with the model of a chip.
+/// Chips that agree with the model of a chip.
 fn agreement(results: &Results, chip: &str) -> Vec<String> {
     let models = results.chips.iter().zip(&results.kept).filter(|(own, _)| *own == chip);
     let names: Vec<&str> = models.filter_map(|(_, kept)| kept.report.device.as_ref()?.name.model()).collect();
@@ -142,7 +141,7 @@ fn agreement(results: &Results, chip: &str) -> Vec<String> {
     });
     let said = agreement.map(|own| {
         format!(
-            "{} agrees with {chip} in every bit of {} results of {} instructions (see the proof).",
+            "{} agrees with {chip} in every bit of {} results of {} instructions (see Verification).",
             own.chip,
             grouped(own.compared),
             own.instructions.len()
@@ -151,7 +150,7 @@ fn agreement(results: &Results, chip: &str) -> Vec<String> {
     said.collect()
 }
 
-/// What each computes and, where that was measured, costs.
+/// The arithmetic and the measured cost of each group.
 fn in_words(all: &[Arithmetic], ran: &[Ran], costs: Option<&Table>, marks: Option<&Marks>, from: &str) -> Sheet {
     let rows = all.iter().map(|own| {
         let runs: BTreeSet<_> = own.instructions.iter().flat_map(|name| proof::runs(ran, name)).collect();
@@ -166,17 +165,15 @@ fn in_words(all: &[Arithmetic], ran: &[Ran], costs: Option<&Table>, marks: Optio
         row
     });
     let (title, costly) = match costs {
-        Some(_) => {
-            ("What each instruction computes, and what it costs: those with the same features together", Some("cost"))
-        }
-        None => ("What each instruction computes: those with the same features together", None),
+        Some(_) => ("Arithmetic and cost, instructions with the same features together", Some("cost")),
+        None => ("Arithmetic, instructions with the same features together", None),
     };
     let labels: Vec<&str> =
         ["instructions", "operands", "runs", "arithmetic", from].into_iter().chain(costly).collect();
     Sheet::new(captioned(title, marks.map(|marks| &marks.legend[..])), &labels, &[], rows.collect())
 }
 
-/// The least and the greatest latency and rate of instructions, by chip: `NVIDIA H200: 17.6 to 33.0 clk, 494 to 989 TFLOPS`.
+/// The ranges of latency and rate of instructions, by chip: `NVIDIA H200: 17.6 to 33.0 clk, 494 to 989 TFLOPS`.
 fn cost(costs: &Table, names: &[String]) -> String {
     let own: Vec<Line> =
         Rows(costs).iter().filter(|line| names.iter().any(|name| name == line.text("instruction"))).collect();
@@ -215,7 +212,7 @@ fn operands(names: &[String]) -> String {
     }
 }
 
-/// The arithmetic in one sentence, each part with the mark of the weakest feature that it says.
+/// The arithmetic in one sentence; each part has the mark of its weakest evidence.
 fn words(all: &[FeatureFound], marks: Option<&Marks>) -> String {
     let found = |name: &str| {
         let at = FEATURES.iter().position(|feature| feature.name == name)?;
@@ -234,16 +231,17 @@ fn words(all: &[FeatureFound], marks: Option<&Marks>) -> String {
     match (found("alignment"), found("alignment of c")) {
         (Some("none"), _) | (None, _) => (),
         (Some(own), Some(of_c)) if own != of_c && of_c != "none" => {
-            let words = format!("terms aligned to the largest, products cut after {}, c after {}", cut(own), cut(of_c));
+            let words =
+                format!("terms aligned to the largest, products truncated after {}, c after {}", cut(own), cut(of_c));
             say(words, &["alignment", "alignment of c"]);
         }
-        (Some(own), _) => say(format!("terms aligned to the largest and cut after {}", cut(own)), &["alignment"]),
+        (Some(own), _) => say(format!("terms aligned to the largest and truncated after {}", cut(own)), &["alignment"]),
     }
     match (found("sums"), found("accumulator")) {
         (Some("exact"), Some(width)) => say(format!("exact sums in {width}"), &["sums", "accumulator"]),
-        (Some("once") | None, Some(width)) => say(format!("{width} come out"), &["accumulator"]),
+        (Some("once") | None, Some(width)) => say(format!("{width} in the accumulator"), &["accumulator"]),
         (Some(rounding), Some(width)) => {
-            say(format!("sums carried on in {width}, {rounding}"), &["sums", "accumulator"]);
+            say(format!("partial sums in {width}, {rounding}"), &["sums", "accumulator"]);
         }
         (_, None) => (),
     }
@@ -267,12 +265,12 @@ fn words(all: &[FeatureFound], marks: Option<&Marks>) -> String {
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect::<String>() + ".")
 }
 
-/// Bits that alignment keeps, with the rounding in brackets.
+/// The bits that alignment keeps, with the rounding in brackets.
 fn cut(found: &str) -> String {
     found.split_once(", ").map_or(found.to_string(), |(bits, rounding)| format!("{bits} ({rounding})"))
 }
 
-/// Which terms meet, from the notation of the order of a sum.
+/// The notation of an order of a sum in words.
 fn order(order: &str) -> String {
     let count = |last: &str| Some(last.parse::<usize>().ok()? + 1);
     let between = |start: &str, end: &str| count(order.strip_prefix(start)?.strip_suffix(end)?);
@@ -291,7 +289,7 @@ fn order(order: &str) -> String {
     format!("in the order {order}")
 }
 
-/// What was found of each feature: a row for each of few groups of instructions, else a column.
+/// Makes the table of features: a column for each of few groups, else a row.
 fn by_feature(all: &[Arithmetic], marks: Option<&Marks>, from: &str) -> Sheet {
     let cells = |own: &Arithmetic| own.found.iter().map(|found| found.marked(marks)).collect::<Vec<_>>();
     let names = |own: &Arithmetic| own.instructions.join("\n");

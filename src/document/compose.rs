@@ -1,4 +1,4 @@
-//! Putting a document in order.
+//! Composition of a document from results.
 
 use std::collections::{HashMap, hash_map::Entry};
 
@@ -10,10 +10,13 @@ use super::{
 };
 use crate::report::{Cell, ShownTable, Table, ViewLayout, marks::captioned, plain};
 
-/// Rows from which those that differ in nothing but the instruction are put together.
+/// Rows from which rows that differ only in the instruction are joined.
 const MANY: usize = 24;
 
-/// The document of these results.
+/// Comparisons that the lead states; the summary states the rest.
+pub(super) const LEADING: usize = 2;
+
+/// Makes the document of results.
 pub(crate) fn compose(results: &Results) -> Document {
     let mut parts = vec![
         proof::summary(results),
@@ -28,17 +31,20 @@ pub(crate) fn compose(results: &Results) -> Document {
     Document { title: title(results), lead: lead(results), parts }
 }
 
-/// Where the numbers come from.
+/// The answer in one or two sentences, or the subject and its sources.
 fn lead(results: &Results) -> String {
     let subjects = results.subjects();
     match results.according_to(|chip| subjects.iter().any(|own| own == chip)) {
-        Some(models) => format!("What matrix instructions compute. {models} No chip was asked."),
-        None if subjects.is_empty() => "What formats and arithmetic models say".into(),
-        None => "What its matrix instructions compute, as far as it was measured".into(),
+        Some(models) => format!("Numeric behaviour of simulated matrix instructions. {models} No chip was tested."),
+        None if subjects.is_empty() => "Formats and arithmetic models".into(),
+        None => match &proof::comparisons(results)[..] {
+            [] => "Numeric behaviour of its matrix instructions".into(),
+            several => several.iter().take(LEADING).cloned().collect::<Vec<_>>().join(" "),
+        },
     }
 }
 
-/// What the document is about.
+/// The subject of the document: its chips.
 fn title(results: &Results) -> String {
     match &results.subjects()[..] {
         [] => "Numbers and their formats".into(),
@@ -47,7 +53,7 @@ fn title(results: &Results) -> String {
     }
 }
 
-/// A part of tables, with the figures of each.
+/// Makes a chapter of tables, each with its figures.
 fn of_tables(results: &Results, section: &Section) -> Chapter {
     let mut blocks = if section.id == "neighbours" { neighbours::blocks(results) } else { Vec::new() };
     let keys: Vec<&str> = match section.id {
@@ -70,7 +76,7 @@ fn of_tables(results: &Results, section: &Section) -> Chapter {
     Chapter { id: section.id, heading: section.heading, blocks }
 }
 
-/// The tables that no other part has.
+/// The tables of no other chapter.
 fn others(results: &Results) -> Vec<&'static str> {
     let has = |key: &str| {
         TAKEN.contains(&key)
@@ -87,10 +93,10 @@ fn others(results: &Results) -> Vec<&'static str> {
     keys
 }
 
-/// A table as its declaration shows it: of a long one the rows that differ in nothing but the instruction are one row.
+/// Makes the sheet of a table. In a long table, rows that differ only in the instruction become one row.
 pub(super) fn sheet(table: &Table) -> Sheet {
     let mut table = table.clone();
-    // The chip says no more where rows name their own device.
+    // The column of the chip is redundant where every row names its device.
     let place = |key: &str| table.columns.iter().position(|column| column.key == key);
     if let (Some(chip), Some(device)) = (place(CHIP), place("device"))
         && table.rows.iter().all(|row| row[device] != Cell::Empty)
@@ -104,7 +110,7 @@ pub(super) fn sheet(table: &Table) -> Sheet {
     Sheet { caption: captioned(&table.title, shown.legend.as_deref()), shown }.hoisted()
 }
 
-/// The rows that differ in nothing but one column as one row each, whose cell there is a list.
+/// Joins rows that differ only in `column`, whose cell becomes a list.
 pub(super) fn joined(mut shown: ShownTable, column: &str) -> ShownTable {
     let Some(at) = shown.labels.iter().position(|label| label == column) else { return shown };
     let mut rows: Vec<Vec<String>> = Vec::new();
@@ -127,7 +133,7 @@ pub(super) fn joined(mut shown: ShownTable, column: &str) -> ShownTable {
     shown
 }
 
-/// Every command, with its device, seed and version, and what it said.
+/// Makes the chapter of commands, with devices, seeds, versions and notes.
 fn commands(results: &Results) -> Chapter {
     let mut rows = Vec::new();
     let mut notes = Vec::new();
@@ -156,17 +162,20 @@ fn commands(results: &Results) -> Chapter {
         ]);
         let mut said: Vec<String> = report.notes.clone();
         if !kept.unknown.is_empty() {
-            said.push(format!("Left out, for this program does not know them: {}.", kept.unknown.join(", ")));
+            said.push(format!(
+                "Left out because this version of tcnum does not know them: {}.",
+                kept.unknown.join(", ")
+            ));
         }
         if !said.is_empty() {
             notes.push(vec![name, said.join("\n")]);
         }
     }
     let labels = ["result", "command", "on", "with", "seed", "tcnum", "noted", "outcome"];
-    let mut blocks = vec![Block::Table(Sheet::new("The commands behind this document", &labels, &[], rows))];
+    let mut blocks = vec![Block::Table(Sheet::new("Commands", &labels, &[], rows))];
     if !notes.is_empty() {
         let count = notes.len();
-        let sheet = Sheet::new("What the results say of themselves", &["result", "notes"], &[], notes);
+        let sheet = Sheet::new("Notes of the results", &["result", "notes"], &[], notes);
         blocks.push(Block::Folded(format!("Notes of {count} results"), vec![Block::Table(sheet)]));
     }
     Chapter { id: "commands", heading: "Commands, seeds and versions", blocks }

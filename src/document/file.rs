@@ -1,4 +1,4 @@
-//! Writing a document to a file or a folder.
+//! Documents as files and folders.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::{
 /// The form of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// A page of HTML that needs nothing else.
+    /// A page of HTML.
     Page,
     /// Markdown.
     Text,
@@ -20,7 +20,7 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    /// The form that the name of a file or a folder asks for.
+    /// The form by the ending of a name.
     ///
     /// # Errors
     /// A request error: no form has such a name.
@@ -37,7 +37,7 @@ impl Form {
         }
     }
 
-    /// The file that stands for the document at a path.
+    /// The main file of the document at a path.
     fn main(self, out: &Path) -> PathBuf {
         match self {
             Form::Paper => out.join("main.tex"),
@@ -45,7 +45,7 @@ impl Form {
         }
     }
 
-    /// A free path for a document that must not replace the one at `out`: `FILE.partial.html`, `FILE.partial-2.html`.
+    /// A free path next to `out`: `FILE.partial.html`, `FILE.partial-2.html`.
     fn partial(self, out: &Path) -> PathBuf {
         let name = out.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let ending = out.extension().map_or(String::new(), |ending| format!(".{}", ending.to_string_lossy()));
@@ -57,7 +57,7 @@ impl Form {
         paths.find(|path| !self.main(path).exists()).expect("there is always another number")
     }
 
-    /// Where a document goes that lacks results: not in the place of the one at `out`, whose file comes second then.
+    /// The path for a document, and the file at `out` that a document that lacks results must not replace.
     pub(crate) fn place(self, out: &Path, lacks: bool, keep: bool) -> (Option<PathBuf>, Option<PathBuf>) {
         match self.main(out) {
             kept if lacks && kept.exists() => (keep.then(|| self.partial(out)), Some(kept)),
@@ -93,7 +93,7 @@ impl DerivedKind for PaperKind {
     }
 }
 
-/// Writes the files of a LaTeX project; the main one last, so that it is there when all are.
+/// Writes the files of a LaTeX project; the main file last, so that it exists once all do.
 fn write_paper(files: &[PaperFile], folder: &Path) -> Result<()> {
     files.iter().try_for_each(|file| atomic::derivable(&folder.join(&file.path), &PaperKind))?;
     for name in ["parts", "figures"] {

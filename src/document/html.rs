@@ -1,4 +1,4 @@
-//! A document as one page of HTML that loads nothing: its style, scripts and drawings are in it, and without scripts it is whole.
+//! A document as one page of HTML that loads nothing and is complete without scripts.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -7,15 +7,15 @@ use crate::{COMMIT, VERSION, arithmetic::EvidenceKind, report::figure::inline};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
-/// What a browser may load: nothing, but what the page holds.
+/// Content security policy: a browser loads nothing beyond the page.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
-/// Texts with more characters than this are folded in a table.
+/// Longest text of a cell, in characters; longer ones are folded.
 const LONG: usize = 280;
-/// How many of them are seen.
+/// Characters of a folded text that are seen.
 const SEEN: usize = 60;
 
-/// The page.
+/// Makes the page.
 pub(crate) fn html(document: &Document) -> String {
     let page = html! {
         (DOCTYPE)
@@ -32,7 +32,7 @@ pub(crate) fn html(document: &Document) -> String {
             body {
                 header {
                     h1 { (shown(&document.title)) }
-                    p.lead { (document.lead) }
+                    p.lead { (shown(&document.lead)) }
                 }
                 nav aria-label="Contents" {
                     ol { @for part in &document.parts { li { a href={ "#" (part.id) } { (part.heading) } } } }
@@ -99,7 +99,7 @@ fn table(sheet: &Sheet) -> Markup {
     }
 }
 
-/// A cell: of a list the first and how many more, of a long text its beginning, and the rest folded.
+/// Makes a cell: the first entry of a list or the beginning of a long text, with the rest folded.
 fn cell(text: &str) -> Markup {
     if let Some((first, rest)) = text.split_once('\n') {
         let more = rest.split('\n').count();
@@ -114,7 +114,7 @@ fn cell(text: &str) -> Markup {
     }
 }
 
-/// A text whose marks of evidence stand out, each with its meaning.
+/// Makes a text in which each mark of evidence has its meaning.
 fn marked(text: &str) -> Markup {
     let first = EvidenceKind::ALL.into_iter().filter_map(|kind| Some((text.find(kind.mark())?, kind))).min();
     match first {
@@ -127,7 +127,7 @@ fn marked(text: &str) -> Markup {
     }
 }
 
-/// Text without characters that HTML does not have, and none that turns the direction of what follows.
+/// Removes characters that HTML lacks or that change the direction of text.
 fn shown(text: &str) -> String {
     crate::base::visible::visible(text).into_owned()
 }

@@ -1,4 +1,4 @@
-//! A document as a LaTeX project: a main file, a file for each part, figures as PDF, and the sources.
+//! A document as a LaTeX project: a main file, a file for each chapter, figures as PDF, and the bibliography.
 
 use super::{Block, Document, Figure};
 use crate::{
@@ -6,23 +6,23 @@ use crate::{
     report::{ShownTable, figure::DrawingKind, latex as text},
 };
 
-/// The sources of models and experiments.
+/// Bibliography of models and experiments.
 const SOURCES: &str = include_str!("sources.bib");
-/// Rows of a table that a paper has; the rest is in the page and in the results.
+/// Most rows of a table in a paper.
 const MOST: usize = 60;
-/// The most characters of a cell.
+/// Most characters of a cell.
 const LONGEST: usize = 220;
 
 /// A file of the project.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PaperFile {
-    /// Its path in the project.
+    /// Path in the project.
     pub(crate) path: String,
-    /// Its content.
+    /// Content.
     pub(crate) bytes: Vec<u8>,
 }
 
-/// The files of the project: `main.tex` is what LaTeX is given.
+/// Makes the files of the project; `main.tex` is its main file.
 pub(crate) fn paper(document: &Document) -> Vec<PaperFile> {
     let mut files = Vec::new();
     let mut inputs = String::new();
@@ -101,7 +101,7 @@ fn block<'a>(block: &'a Block, words: &mut String, figures: &mut Vec<&'a Figure>
     }
 }
 
-/// A table of at most so many rows, with lists as their first and how many more.
+/// Makes a table of at most [`MOST`] rows, with lists cut to their first entry.
 fn table(caption: &str, shown: &ShownTable) -> String {
     let count = shown.rows.len();
     let caption = match count > MOST {

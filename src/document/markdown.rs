@@ -1,9 +1,9 @@
-//! A document as Markdown: its tables, and of its figures what they show, for a text of one file has no drawings.
+//! A document as Markdown: its tables, and the captions of its figures.
 
 use super::{Block, Document};
 use crate::{COMMIT, VERSION, report::markdown as text};
 
-/// The text.
+/// Makes the text.
 pub(crate) fn markdown(document: &Document) -> String {
     let mut page = format!(
         "# {}\n\n{}\n\nMade by tcnum {VERSION}, commit {COMMIT}.\n",

@@ -1,4 +1,4 @@
-//! Running what a document needs on a device, each command by this program.
+//! The commands of a preset, each in a process of its own: a device that fails, or runs out of memory, ends one command only.
 
 use std::{
     fs::File,
@@ -14,24 +14,23 @@ use crate::{
     report::{self, Declaration, Kept},
 };
 
-/// How often a running command and the signals are looked at.
+/// Time between two looks at the running command and at signals.
 const NOTICE: Duration = Duration::from_millis(20);
-/// How long a command may take to end by itself at the limit of time, which it has been told.
+/// Time for a command to end by itself after the time limit.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What commands came to.
+/// The results of commands.
 #[derive(Default)]
 pub(crate) struct Measured {
-    /// The results: of an interrupted command what it had.
+    /// Results, the partial result of an interrupted command among them.
     pub(crate) kept: Vec<Kept>,
-    /// What went wrong with the others.
+    /// Errors of commands without a result.
     pub(crate) wrong: Vec<Error>,
-    /// What ended the work before all commands were done, and how many were.
+    /// The interruption, with the number of finished commands.
     pub(crate) interrupted: Option<(Interruption, usize)>,
 }
 
-/// Runs commands on a device, each in a process of its own, which may fail without the others, and reads their results. An interruption
-/// stops the running one, whose partial result is read. `watch` is told which command runs.
+/// Runs commands on a device and reads their results. An interruption stops the running command, whose partial result is read.
 ///
 /// # Errors
 /// This program cannot be started.
@@ -41,7 +40,7 @@ pub(crate) fn measured(
     declared: &[Declaration],
     watch: &dyn Fn(Stage),
 ) -> Result<Measured> {
-    let unusable = |error: std::io::Error| Error::request(format!("--device: what it takes cannot be run: {error}"));
+    let unusable = |error: std::io::Error| Error::request(format!("--device: its commands cannot be run: {error}"));
     let folder = tempfile::tempdir().map_err(unusable)?;
     let program = std::env::current_exe().map_err(unusable)?;
     let said = folder.path().join("said");
@@ -60,7 +59,7 @@ pub(crate) fn measured(
             run.args(["--time-limit", &left.as_secs().max(1).to_string()]);
         }
         run.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&said).map_err(unusable)?);
-        // A group of its own: an interrupt from the keyboard reaches it once, through this program.
+        // With a process group, an interrupt from the keyboard reaches the command once, through this program.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut run, 0);
         let stopped = wait(run.spawn().map_err(unusable)?).map_err(unusable)?;
@@ -80,17 +79,16 @@ pub(crate) fn measured(
     Ok(all)
 }
 
-/// The error of a command that left no result; where it has none, its last line.
+/// The error of a command without a result: its message, else its last line.
 fn failure(command: &str, device: &str, said: &Path) -> Error {
     let said = std::fs::read(said).unwrap_or_default();
     let said = String::from_utf8_lossy(&said);
     let lines = || said.lines().rev().map(str::trim).filter(|line| !line.is_empty());
-    let why =
-        lines().find_map(|line| line.strip_prefix("error: ")).or_else(|| lines().next()).unwrap_or("it said nothing");
+    let why = lines().find_map(|line| line.strip_prefix("error: ")).or_else(|| lines().next()).unwrap_or("no message");
     Error::request(format!("tcnum {command} --device {device}: {why}"))
 }
 
-/// Waits for a command to end. A signal that arrives meanwhile is handed on to it once; at the limit of time, too, if it goes on.
+/// Waits for a command to end, and passes a signal on to it once; after the time limit and [`PATIENCE`] it gets SIGTERM.
 fn wait(mut child: Child) -> std::io::Result<Option<Interruption>> {
     let (mut stopped, mut told) = (None, false);
     let mut reached: Option<Instant> = None;
@@ -110,7 +108,7 @@ fn wait(mut child: Child) -> std::io::Result<Option<Interruption>> {
     }
 }
 
-/// Sends a command the signal that has arrived; SIGTERM where none has.
+/// Sends a command the signal that arrived, else SIGTERM.
 #[cfg(unix)]
 fn stop(child: &Child, by: Interruption) {
     let signal = match by {
@@ -118,7 +116,7 @@ fn stop(child: &Child, by: Interruption) {
         Interruption::Term | Interruption::TimeLimit => rustix::process::Signal::TERM,
     };
     if let Some(own) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
-        // One that has ended meanwhile needs none.
+        // The command may have ended meanwhile.
         let _ = rustix::process::kill_process(own, signal);
     }
 }

@@ -1,7 +1,7 @@
-//! Documents made of results: one page, one paper, one text, each with the same parts.
+//! Documents made of results: a page, a paper or a text, with the same chapters.
 //!
-//! [`Results`] gathers what several results say of the same thing, [`compose`] puts it in order ([`Document`]), and `html`, `latex` and
-//! `markdown` write it. [`figures`] are made of the tables of results, those that were kept and those of the command that just ran.
+//! [`Results`] gathers the tables of several results, [`compose`] makes a [`Document`] of them, and `html`, `latex` and `markdown` write
+//! it. [`figures`] draws the tables of kept results and of the command that just ran.
 
 mod arithmetic;
 mod compose;
@@ -33,16 +33,16 @@ use crate::report::ShownTable;
 /// A document.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Document {
-    /// What it is about: the chips.
+    /// The subject: the chips.
     pub(crate) title: String,
-    /// Where its numbers come from: devices, or models of them.
+    /// The answer in short, or the sources of the numbers.
     pub(crate) lead: String,
-    /// The parts.
+    /// The chapters.
     pub(crate) parts: Vec<Chapter>,
 }
 
 impl Document {
-    /// Puts a paragraph before everything else.
+    /// Inserts a paragraph before everything else.
     pub(crate) fn begin_with(&mut self, text: String) {
         match self.parts.first_mut() {
             Some(part) => part.blocks.insert(0, Block::Text(text)),
@@ -51,50 +51,50 @@ impl Document {
     }
 }
 
-/// A part under a heading.
+/// A part of a document under a heading.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Chapter {
-    /// Its name in links and files.
+    /// Name in links and files.
     pub(crate) id: &'static str,
     /// The heading.
     pub(crate) heading: &'static str,
-    /// What it consists of.
+    /// Content.
     pub(crate) blocks: Vec<Block>,
 }
 
-/// A piece of a part.
+/// A piece of a chapter.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Block {
     /// A paragraph.
     Text(String),
-    /// Numbers that stand out, each with what it counts.
+    /// Large numbers, each with its label.
     Numbers(Vec<(String, String)>),
-    /// A table. A cell of several lines is a list, of which the first is shown.
+    /// A table. A cell of several lines is a list; views show its first entry.
     Table(Sheet),
     /// A figure.
     Figure(Figure),
-    /// Details that are not seen at first, under this summary.
+    /// Folded details under a summary.
     Folded(String, Vec<Block>),
 }
 
 /// A table as people see it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Sheet {
-    /// What a row is.
+    /// Caption.
     pub(crate) caption: String,
-    /// Its headings and cells.
+    /// Headings and cells.
     pub(crate) shown: ShownTable,
 }
 
-/// The headings of columns that name where rows are from.
+/// Headings of columns that name the origin of rows.
 const FROM: [&str; 6] = ["on", "device", "measured on", "according to", "model", "between"];
 /// Rows from which a table is folded.
 const LONG: usize = 40;
-/// The most rows of a table.
+/// Most rows of a table.
 const MOST_ROWS: usize = 10_000;
 
 impl Sheet {
-    /// A table of texts, of which the columns with these numbers hold numbers.
+    /// Makes a table of texts; the columns in `numeric` hold numbers.
     pub(crate) fn new(caption: impl Into<String>, labels: &[&str], numeric: &[usize], rows: Vec<Vec<String>>) -> Sheet {
         let labels: Vec<String> = labels.iter().map(|label| label.to_string()).collect();
         let shown = ShownTable {
@@ -107,7 +107,7 @@ impl Sheet {
         Sheet { caption: caption.into(), shown }.hoisted()
     }
 
-    /// The same with as many rows as a document has of a table at most, and without columns that name where rows are from, if all say the same; the caption says it then.
+    /// Limits the rows, and moves a column of origin whose cells are all equal into the caption.
     pub(crate) fn hoisted(mut self) -> Sheet {
         let count = self.shown.rows.len();
         if count > MOST_ROWS {
@@ -127,7 +127,7 @@ impl Sheet {
         Sheet { shown: self.shown.only(&kept), ..self }
     }
 
-    /// The block of the table: folded if it is long, nothing if it is empty.
+    /// The block of the table: folded if long, none if empty.
     pub(crate) fn block(self) -> Option<Block> {
         match self.shown.rows.len() {
             0 => None,

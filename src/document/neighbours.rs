@@ -1,4 +1,4 @@
-//! How chips and models differ: each reason once, with the instructions that it is about and the smallest input that shows it.
+//! Differences of chips and models: each reason once, with its instructions and its smallest input.
 
 use super::{
     Block, Sheet,
@@ -7,13 +7,13 @@ use super::{
 };
 use crate::device::DeviceName;
 
-/// A reason between two.
+/// A reason why two devices differ.
 struct Reason<'a> {
     pair: [&'a str; 2],
     why: &'a str,
     verdict: &'a str,
     instructions: Vec<&'a str>,
-    /// Its row with the fewest terms.
+    /// The row with the fewest terms.
     smallest: Line<'a>,
 }
 
@@ -22,7 +22,7 @@ fn parted(name: &str) -> (&str, &str) {
     name.rsplit_once('/').unwrap_or((name, ""))
 }
 
-/// The reasons, those of the same two and words together.
+/// Makes the table of reasons, each pair and reason once.
 pub(super) fn blocks(results: &Results) -> Vec<Block> {
     let Some(table) = results.table("reasons") else { return Vec::new() };
     let (mut seen, mut reasons) = (Seen::new(), Vec::<Reason>::new());
@@ -64,9 +64,9 @@ pub(super) fn blocks(results: &Results) -> Vec<Block> {
     };
     let labels = [
         "between",
-        "why",
+        "reason",
         "verdict",
-        "rest on",
+        "evidence",
         "smallest input, or proof",
         "first's D",
         "second's D",
@@ -74,7 +74,7 @@ pub(super) fn blocks(results: &Results) -> Vec<Block> {
         "instructions",
     ];
     let rows = reasons.iter().map(row).collect();
-    Sheet::new("Reasons why two differ, each with the smallest input that shows it", &labels, &[], rows)
+    Sheet::new("Reasons for differences, each with its smallest input", &labels, &[], rows)
         .block()
         .into_iter()
         .collect()

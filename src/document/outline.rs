@@ -1,27 +1,27 @@
-//! The parts of a document, and which tables belong to each.
+//! The chapters of a document that are made of tables.
 
-/// A part that is made of tables and their figures.
+/// A chapter of tables and their figures.
 pub(super) struct Section {
     /// Its name in links and files.
     pub(super) id: &'static str,
     /// The heading.
     pub(super) heading: &'static str,
-    /// What the reader must know of it.
+    /// Introduction of one or two sentences.
     pub(super) intro: &'static str,
     /// The keys of its tables, in order.
     pub(super) tables: &'static [&'static str],
 }
 
-/// Tables that other parts say in another way.
+/// Tables whose content other chapters show.
 pub(super) const TAKEN: &[&str] = &["features", "regimes", "devices"];
 
-/// The parts after the summary, the instructions, the arithmetic and its proof.
+/// Chapters after the summary, the instructions, the arithmetic and the verification.
 pub(super) const SECTIONS: &[Section] = &[
     Section {
         id: "neighbours",
-        heading: "How it differs from its neighbours",
-        intro: "Of each two that were told apart the reasons, each with the smallest input that shows it. What cannot be \
-                observed is proved to change no result.",
+        heading: "Comparison with neighbours",
+        intro: "For each pair that differs: the reasons, each with its smallest input. A difference that cannot be observed \
+                comes with a proof that it changes no result.",
         tables: &[
             "reasons",
             "distinguished",
@@ -36,25 +36,25 @@ pub(super) const SECTIONS: &[Section] = &[
     Section {
         id: "errors",
         heading: "Errors",
-        intro: "Each operation beside its arithmetic model, beside plain f32 on a CPU and beside the correctly rounded exact result.",
+        intro: "Each operation is compared with its arithmetic model, with plain f32 on a CPU and with the correctly rounded exact result.",
         tables: &["bit_references", "bit_agreement", "summary", "profile"],
     },
     Section {
         id: "growth",
         heading: "Error against k, exponent gap and range",
-        intro: "How the error of a sum depends on the number of its terms and on the exponents of its operands.",
+        intro: "The error of a sum depends on the number of its terms and on the exponents of its operands.",
         tables: &["product_errors", "bit_factors"],
     },
     Section {
         id: "chains",
         heading: "Chains of products",
-        intro: "How errors grow when each result is the next operand.",
+        intro: "Each result is the next operand, and errors grow along the chain.",
         tables: &["curves", "curve_pairs", "chain"],
     },
     Section {
         id: "splitting",
-        heading: "Products of more precision, by splitting",
-        intro: "Products in f32 and of wide integers, made of products of parts.",
+        heading: "Products by splitting",
+        intro: "Products in f32 and of wide integers are sums of products of parts.",
         tables: &[
             "emulations",
             "emulation_errors",
@@ -66,20 +66,20 @@ pub(super) const SECTIONS: &[Section] = &[
     },
     Section {
         id: "cost",
-        heading: "What instructions cost",
-        intro: "Clocks and rates of one multiprocessor, or core, by warps and independent runs; and what the whole device does.",
+        heading: "Cost",
+        intro: "Clocks and rates of one multiprocessor or core, by warps and independent runs, and rates of the whole device.",
         tables: &["costs", "scalar_costs", "load_costs", "sustained_costs", "cost_points", "cost_cells"],
     },
     Section {
         id: "quantisation",
         heading: "Quantisation",
-        intro: "What formats make of data.",
+        intro: "Error and range of data in each format.",
         tables: &["quantisation", "tensor_quantisation", "worst_runs", "arrays", "elements", "scales", "conversions"],
     },
     Section {
         id: "products",
-        heading: "Matrix products and their schedules",
-        intro: "Whole products: which instructions compute them, in what order, and whether a replay gives every bit.",
+        heading: "Matrix products and schedules",
+        intro: "Whole products: their instructions, their order, and the comparison with a replay in every bit.",
         tables: &[
             "library_summary",
             "library_products",
@@ -97,13 +97,13 @@ pub(super) const SECTIONS: &[Section] = &[
     Section {
         id: "scalar",
         heading: "Scalar instructions and conversions",
-        intro: "Conversions and scalar operations beside correctly rounded ones.",
+        intro: "Conversions and scalar operations are compared with correctly rounded ones.",
         tables: &["sweeps", "check", "differences"],
     },
     Section {
         id: "published",
-        heading: "Published figures and ours",
-        intro: "What the literature printed, and what devices gave here. A device that is a model gives what the model says.",
+        heading: "Published figures",
+        intro: "Each published figure is compared with the one measured here. A simulated device gives its model's results.",
         tables: &["findings", "cells", "explanations", "published_samples", "device_pairs", "published"],
     },
     Section { id: "other", heading: "Further results", intro: "", tables: &[] },

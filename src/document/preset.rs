@@ -1,4 +1,4 @@
-//! Presets: the commands whose results make a document of a device.
+//! Presets: the commands for a document of a device.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,19 @@ use crate::device::DeviceName;
 /// The presets, as a TOML table.
 const PRESETS: &str = include_str!("presets.toml");
 
-/// The commands whose results make a document of a device.
+/// The commands for a document of a device.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Preset {
     /// Commands without their device and output.
     commands: Vec<String>,
-    /// Commands for devices that have a cost: GPUs and this processor.
+    /// Commands for devices with a clock: GPUs and this processor.
     #[serde(default)]
     timed: Vec<String>,
 }
 
 impl Preset {
-    /// The preset of this name; the names of all presets in words where there is none.
+    /// Finds a preset by name; the error lists the names.
     pub(crate) fn parse(name: &str) -> std::result::Result<Preset, String> {
         let mut all: BTreeMap<String, Preset> = toml::from_str(PRESETS).expect("the table is TOML");
         all.remove(name).ok_or_else(|| format!("the presets are {}", all.into_keys().collect::<Vec<_>>().join(" and ")))

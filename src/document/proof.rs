@@ -1,9 +1,11 @@
-//! What was compared with what, how often, what came of it, and what that leaves open.
+//! Chapters of the summary, the instructions, the verification and its limits.
 
 use std::collections::BTreeSet;
 
 use super::{
-    Block, Chapter, Sheet, compose, figures,
+    Block, Chapter, Sheet,
+    compose::{self, LEADING},
+    figures,
     results::{Results, chip_of},
     rows::{Line, Rows, together},
 };
@@ -12,7 +14,7 @@ use crate::{
     report::{grouped, three_digits},
 };
 
-/// The tables of the proof.
+/// The tables of the verification.
 pub(super) const TABLES: &[&str] = &[
     "mismatches",
     "verification",
@@ -24,10 +26,10 @@ pub(super) const TABLES: &[&str] = &[
     "instructions",
     "gpus",
 ];
-/// The tables that say how instructions ran.
+/// The tables with the execution of instructions.
 const RUNS: [&str; 3] = ["verification", "profile", "curves"];
 
-/// How an instruction ran on a chip.
+/// The execution of an instruction on a chip.
 pub(super) struct Ran {
     chip: String,
     instruction: String,
@@ -38,7 +40,7 @@ pub(super) struct Ran {
     differing: i64,
 }
 
-/// What a chip was compared with.
+/// The comparisons of a chip with a model.
 pub(super) struct Total {
     pub(super) chip: String,
     pub(super) model: String,
@@ -48,7 +50,7 @@ pub(super) struct Total {
     runs: usize,
 }
 
-/// How each instruction ran, with what was compared.
+/// The execution of each instruction, with its comparisons.
 pub(super) fn ran(results: &Results) -> Vec<Ran> {
     let subjects = results.subjects();
     let mut all: Vec<Ran> = Vec::new();
@@ -86,17 +88,17 @@ pub(super) fn ran(results: &Results) -> Vec<Ran> {
     all
 }
 
-/// Whether an instruction ran as one of the chip's own.
+/// Whether an instruction ran natively.
 pub(super) fn native(ran: &[Ran], name: &str) -> bool {
     ran.iter().any(|own| own.instruction == name && own.execution == "native")
 }
 
-/// How an instruction ran.
+/// The kinds of execution of an instruction.
 pub(super) fn runs<'a>(ran: &'a [Ran], name: &'a str) -> impl Iterator<Item = &'a str> {
     ran.iter().filter(move |own| own.instruction == name).map(|own| own.execution.as_str())
 }
 
-/// What each chip was compared with, altogether.
+/// The comparisons of each chip with each model.
 pub(super) fn totals(results: &Results) -> Vec<Total> {
     let mut all: Vec<Total> = Vec::new();
     let Some(table) = results.table("verification") else { return all };
@@ -116,13 +118,10 @@ pub(super) fn totals(results: &Results) -> Vec<Total> {
     all
 }
 
-/// The first part: what this is about, in numbers.
+/// Makes the summary: the answers, in numbers and in sentences.
 pub(super) fn summary(results: &Results) -> Chapter {
     let ran = ran(results);
-    let subjects = results.subjects();
-    let simulated = results.simulated();
-    let mut totals = totals(results);
-    totals.retain(|own| subjects.contains(&own.chip) && !simulated.iter().any(|(chip, _)| *chip == own.chip));
+    let totals = measured(results);
     let names = |execution: Option<&str>| {
         let own = ran.iter().filter(|own| execution.is_none_or(|kind| own.execution == kind));
         own.map(|own| own.instruction.as_str()).collect::<BTreeSet<_>>().len()
@@ -148,39 +147,48 @@ pub(super) fn summary(results: &Results) -> Chapter {
         number(results.kept.len().to_string(), "results in this document");
     }
     let mut blocks = vec![Block::Numbers(numbers)];
-    blocks.extend(sentences(results, &totals).into_iter().map(Block::Text));
+    blocks.extend(comparisons(results).into_iter().skip(LEADING).map(Block::Text));
+    if let failed @ [_, ..] = &results.failed()[..] {
+        let failed = failed.join(", ");
+        blocks.push(Block::Text(format!("These results report a mismatch or were interrupted: {failed}.")));
+    }
     blocks.extend(chips(results).block());
     blocks.retain(|block| !matches!(block, Block::Numbers(numbers) if numbers.is_empty()));
     Chapter { id: "summary", heading: "Summary", blocks }
 }
 
-/// What the comparisons came to.
-fn sentences(results: &Results, totals: &[Total]) -> Vec<String> {
-    let mut all: Vec<String> = totals
-        .iter()
-        .filter(|own| own.compared > 0)
-        .map(|own| {
-            let of = format!(
-                "{}: {} results of {} instructions were compared with the arithmetic model {}",
-                own.chip,
-                grouped(own.compared),
-                own.instructions.len(),
-                own.model
-            );
-            match own.differing {
-                0 => format!("{of}, and all are equal in every bit."),
-                count => format!("{of}; {} differ.", grouped(count)),
-            }
-        })
-        .collect();
-    match &results.failed()[..] {
-        [] => (),
-        failed => all.push(format!("These results report a mismatch or were interrupted: {}.", failed.join(", "))),
-    }
-    all
+/// The comparisons of the subjects, models aside, with models.
+fn measured(results: &Results) -> Vec<Total> {
+    let (subjects, simulated) = (results.subjects(), results.simulated());
+    let mut totals = totals(results);
+    totals.retain(|own| subjects.contains(&own.chip) && !simulated.iter().any(|(chip, _)| *chip == own.chip));
+    totals
 }
 
-/// What is known of each device.
+/// The outcome of each comparison with a model, in one sentence.
+pub(super) fn comparisons(results: &Results) -> Vec<String> {
+    let said = |own: Total| {
+        let of = format!("results of {} instructions", own.instructions.len());
+        match own.differing {
+            0 => format!(
+                "{}: all {} compared {of} equal those of the model {} in every bit.",
+                own.chip,
+                grouped(own.compared),
+                own.model
+            ),
+            count => format!(
+                "{}: {} of {} compared {of} differ from the model {}.",
+                own.chip,
+                grouped(count),
+                grouped(own.compared),
+                own.model
+            ),
+        }
+    };
+    measured(results).into_iter().filter(|own| own.compared > 0).map(said).collect()
+}
+
+/// The devices, with their details.
 fn chips(results: &Results) -> Sheet {
     let mut rows: Vec<Vec<String>> = Vec::new();
     for (chip, kept) in results.chips.iter().zip(&results.kept) {
@@ -192,10 +200,10 @@ fn chips(results: &Results) -> Sheet {
         }
     }
     rows.sort();
-    Sheet::new("The devices of the results", &["chip", "asked for as", "with"], &[], rows)
+    Sheet::new("Devices", &["chip", "asked for as", "with"], &[], rows)
 }
 
-/// Which instructions the chip has itself.
+/// Makes the chapter of native and emulated instructions.
 pub(super) fn instructions(results: &Results) -> Chapter {
     let ran = ran(results);
     let forms = forms(&ran);
@@ -210,16 +218,16 @@ pub(super) fn instructions(results: &Results) -> Chapter {
         ]
     });
     let labels = ["instruction", "ran", "machine code", "compared", "differ", "on"];
-    let all = Sheet::new("Every instruction, and the machine code that ran", &labels, &[3, 4], rows.collect());
+    let all = Sheet::new("Instructions and the machine code that ran", &labels, &[3, 4], rows.collect());
     let mut blocks: Vec<Block> = Vec::new();
     if !ran.is_empty() {
         blocks.extend((forms.shown.rows.len() > 1).then_some(Block::Table(forms)));
         blocks.extend(all.block());
     }
-    Chapter { id: "instructions", heading: "Which instructions are native", blocks }
+    Chapter { id: "instructions", heading: "Native instructions", blocks }
 }
 
-/// How many instructions of each family and operands are native: a row for the operands, a column for the family.
+/// Counts native and emulated instructions: a row for the operands, a column for the family.
 fn forms(ran: &[Ran]) -> Sheet {
     let mut families: Vec<String> = Vec::new();
     let mut rows: Vec<(String, Vec<(usize, usize)>)> = Vec::new();
@@ -255,11 +263,11 @@ fn forms(ran: &[Ran]) -> Sheet {
     };
     let rows = rows.into_iter().map(row).collect();
     let labels: Vec<&str> = std::iter::once("operands").chain(families.iter().map(String::as_str)).collect();
-    let caption = "Instructions that run as they are, and in brackets those that the compiler replaces by others";
+    let caption = "Native instructions by operands and family; in brackets, instructions that the compiler emulates";
     Sheet::new(caption, &labels, &(1..labels.len()).collect::<Vec<_>>(), rows)
 }
 
-/// How the arithmetic was proven.
+/// Makes the chapter of the verification.
 pub(super) fn part(results: &Results) -> Chapter {
     let mut blocks = Vec::new();
     let totals = totals(results);
@@ -275,13 +283,14 @@ pub(super) fn part(results: &Results) -> Chapter {
             ]
         });
         let labels = ["on", "model", "instructions", "runs", "compared", "differ"];
-        blocks.push(Block::Table(Sheet::new("What was compared in every bit", &labels, &[2, 3, 4, 5], rows.collect())));
+        blocks.push(Block::Table(Sheet::new("Comparisons in every bit", &labels, &[2, 3, 4, 5], rows.collect())));
         let simulated = results.simulated();
         let models = totals.iter().map(|own| &own.chip).filter(|chip| simulated.iter().any(|(own, _)| own == *chip));
         let models: Vec<&str> = models.map(String::as_str).collect::<BTreeSet<_>>().into_iter().collect();
         if !models.is_empty() {
             let names = models.join(", ");
-            blocks.push(Block::Text(format!("A comparison of a model with a model says nothing of a chip: {names}.")));
+            blocks
+                .push(Block::Text(format!("A comparison of a model with a model says nothing about a chip: {names}.")));
         }
     }
     blocks.extend(regimes(results));
@@ -291,10 +300,10 @@ pub(super) fn part(results: &Results) -> Chapter {
         blocks.extend(shown.into_iter().chain(folded).map(Block::Figure));
         blocks.extend(compose::sheet(&table).block());
     }
-    Chapter { id: "proof", heading: "How it was proven", blocks }
+    Chapter { id: "proof", heading: "Verification", blocks }
 }
 
-/// What was compared of each regime of operands.
+/// Comparisons by regime of operands, with the power of the smallest.
 fn regimes(results: &Results) -> Vec<Block> {
     let Some(table) = results.table("regimes") else { return Vec::new() };
     let sum = |(name, lines): (&str, Vec<Line>)| {
@@ -307,7 +316,7 @@ fn regimes(results: &Results) -> Vec<Block> {
     let least = all.iter().filter(|(_, _, differing)| *differing == 0).map(|(_, compared, _)| *compared).min();
     let row = |(name, compared, differing): (String, i64, i64)| vec![name, grouped(compared), grouped(differing)];
     let sheet = Sheet::new(
-        "Compared by regime of operands",
+        "Comparisons by regime of operands",
         &["regime", "compared", "differ"],
         &[1, 2],
         all.into_iter().map(row).collect(),
@@ -316,8 +325,8 @@ fn regimes(results: &Results) -> Vec<Block> {
     // The rule of three: (1 - p)^n = 0.05 for p = 3/n.
     blocks.extend(least.map(|least| {
         Block::Text(format!(
-            "Power of a sample: where none of n independent cases differs, fewer than 3/n of such cases do, with 95 % confidence. \
-             The regime with the fewest cases has n = {} over all instructions: {}.",
+            "Power of a sample: if none of n independent cases differs, fewer than 3/n of such cases differ, with 95 % confidence. \
+             The regime with the fewest cases has n = {} over all instructions, so 3/n = {}.",
             grouped(least),
             three_digits(3.0 / least as f64)
         ))
@@ -325,7 +334,7 @@ fn regimes(results: &Results) -> Vec<Block> {
     blocks
 }
 
-/// What the results leave open.
+/// Makes the chapter of what the results leave open.
 pub(super) fn unknown(results: &Results) -> Chapter {
     let mut blocks = Vec::new();
     if let Some(table) = results.table("features") {
@@ -335,13 +344,10 @@ pub(super) fn unknown(results: &Results) -> Chapter {
         let rows = reasons.into_iter().map(|([feature, reason], names)| {
             vec![feature.into(), reason.into(), names.len().to_string(), names.join("\n")]
         });
-        let labels = ["feature", "why it cannot be asked", "of", "instructions"];
+        let labels = ["feature", "reason", "count", "instructions"];
         blocks.extend(Sheet::new("Features that no operands can show", &labels, &[2], rows.collect()).block());
     }
-    for (key, caption) in [
-        ("lines", "Lines of identified arithmetics that no observation decides further"),
-        ("decisions", "Keys of models that the data leave open"),
-    ] {
+    for (key, caption) in [("lines", "Open lines of identified arithmetics"), ("decisions", "Open keys of models")] {
         let Some(mut table) = results.table(key) else { continue };
         let Some(decision) = table.columns.iter().position(|column| column.key == "decision") else { continue };
         table.rows.retain(|row| row[decision] != crate::report::Cell::Text("decided".into()));
@@ -351,10 +357,10 @@ pub(super) fn unknown(results: &Results) -> Chapter {
     }
     if !blocks.is_empty() || !totals(results).is_empty() {
         blocks.insert(0, Block::Text(
-            "Results are compared on samples of operands unless a run is exhaustive: an arithmetic that differs only on inputs \
-             that no regime draws would not be seen. Equal results do not say how a chip computes, only that it cannot be told apart from the model."
+            "A run compares samples of operands unless it is exhaustive. A difference on inputs that no regime draws is not found. \
+             Equal results do not show how a chip computes, only that no compared input distinguishes it from the model."
                 .into(),
         ));
     }
-    Chapter { id: "unknown", heading: "What cannot be known", blocks }
+    Chapter { id: "unknown", heading: "Limits", blocks }
 }

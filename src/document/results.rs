@@ -1,4 +1,4 @@
-//! Several results as one: which chips they are of, and their tables put together.
+//! Several results as one: their chips, and their joined tables.
 
 use std::collections::HashMap;
 
@@ -8,21 +8,21 @@ use crate::{
     report::{Cell, CellKind, CellValue, Column, Kept, Report, Table, shown},
 };
 
-/// The key of the column that says which chip a row is of.
+/// Key of the column with the chip of a row.
 pub(super) const CHIP: &str = "chip";
-/// The columns in which rows name a device.
+/// Columns that name a device.
 const DEVICES: [&str; 2] = ["device", "other"];
 
-/// Results, with the chips that they are of.
+/// Results and their chips.
 pub(crate) struct Results {
-    /// The results.
+    /// The results, each once.
     pub(super) kept: Vec<Kept>,
-    /// The name of the chip of each.
+    /// The chip of each result.
     pub(super) chips: Vec<String>,
 }
 
 impl Results {
-    /// These results, those that say the same word for word once.
+    /// Gathers results; equal ones count once.
     pub(crate) fn new(all: Vec<Kept>) -> Results {
         let mut kept: Vec<Kept> = Vec::new();
         for result in all {
@@ -34,13 +34,13 @@ impl Results {
         Results { kept, chips }
     }
 
-    /// The result of the command that just ran.
+    /// Makes the results of the command that just ran.
     pub(crate) fn of(report: &Report) -> Results {
         let (version, commit) = (crate::VERSION.to_string(), Some(crate::COMMIT.to_string()));
         Results::new(vec![Kept { path: "".into(), version, commit, report: report.clone(), unknown: Vec::new() }])
     }
 
-    /// What the results are about: the chips that are not simulated, else the models; those of most results first.
+    /// The chips that are not simulated, else the models; the chip of most results first.
     pub(super) fn subjects(&self) -> Vec<String> {
         let mut counts: Vec<(String, bool, usize)> = Vec::new();
         for (name, result) in self.chips.iter().zip(&self.kept).filter(|(name, _)| !name.is_empty()) {
@@ -56,7 +56,7 @@ impl Results {
         counts.into_iter().map(|(name, ..)| name).collect()
     }
 
-    /// The rows of all tables of this name, with the chip of each before them; each once. `None` if there are none.
+    /// Joins the tables of a key, with a first column for the chip; equal rows count once.
     pub(super) fn table(&self, key: &str) -> Option<Table> {
         let mut all: Option<Table> = None;
         for (at, result) in self.kept.iter().enumerate() {
@@ -90,7 +90,7 @@ impl Results {
         Some(table)
     }
 
-    /// The chips that are models, each with what these rest on, where the results say it.
+    /// The simulated chips, each with the kinds of evidence that the results name.
     pub(super) fn simulated(&self) -> Vec<(String, String)> {
         let mut all: Vec<(String, String)> = Vec::new();
         let devices = self.kept.iter().flat_map(|kept| {
@@ -109,14 +109,14 @@ impl Results {
         all
     }
 
-    /// What is to be said of chips that are models; `None` if none of them is.
+    /// A sentence on the evidence of simulated chips; `None` if no shown chip is simulated.
     pub(super) fn according_to(&self, is_shown: impl Fn(&str) -> bool) -> Option<String> {
         let shown: Vec<String> = self
             .simulated()
             .into_iter()
             .filter(|(chip, _)| is_shown(chip))
             .map(|(chip, rests_on)| match rests_on.is_empty() {
-                true => format!("{chip}: older results, which do not say"),
+                true => format!("{chip}: not stated by older results"),
                 false => format!("{chip}: {rests_on}"),
             })
             .collect();
@@ -124,7 +124,7 @@ impl Results {
             .then(|| format!("According to arithmetic models, and what these rest on: {}.", shown.join("; ")))
     }
 
-    /// What the devices that a result names are called.
+    /// The chips of the devices that a result names.
     fn names(&self, at: usize) -> HashMap<String, String> {
         let report = &self.kept[at].report;
         let mut names = HashMap::new();
@@ -139,7 +139,7 @@ impl Results {
         names
     }
 
-    /// The results that were interrupted, or that found what makes the exit status 1: their files, with the commands and what they found.
+    /// Results that were interrupted or have exit status 1: file, command and verdict.
     pub(super) fn failed(&self) -> Vec<String> {
         let failed = self.kept.iter().filter(|kept| !kept.report.holds || kept.report.interrupted.is_some());
         let outcome = |report: &Report| match report.interrupted {
@@ -164,10 +164,10 @@ fn is_model(device: &Identity) -> bool {
     device.name.model().is_some()
 }
 
-/// What people call the chip of a device: `NVIDIA H200`, `NVIDIA Hopper (model)`.
+/// The usual name of the chip of a device: `NVIDIA H200`, `NVIDIA Hopper (model)`.
 pub(crate) fn chip(device: &Identity) -> String {
     let description = called(&device.description);
-    // A library is described as on a GPU.
+    // The description of a library ends with its GPU.
     match description.rsplit_once(" on ") {
         Some((_, chip)) if matches!(device.name, DeviceName::CublasLt(_)) => chip.to_string(),
         _ if description.is_empty() => device.name.to_string(),
@@ -175,9 +175,9 @@ pub(crate) fn chip(device: &Identity) -> String {
     }
 }
 
-/// What a description says in short: of a model the generation.
+/// A description in short; for a model its generation.
 fn called(description: &str) -> String {
-    // Of a campaign the rule of the model stands behind it.
+    // A campaign adds the rule of the model.
     let model = description.strip_prefix("arithmetic model of ").and_then(|rest| rest.split_once(", simulated"));
     model.map_or(description.to_string(), |(model, _)| {
         let generation = model.split_once(" (").map_or(model, |(generation, _)| generation);
@@ -185,7 +185,7 @@ fn called(description: &str) -> String {
     })
 }
 
-/// On which chip a row was measured: what it says itself, else what its result says.
+/// The chip of a row, by its own columns, else by its result.
 pub(super) fn chip_of(line: &Line) -> String {
     let own = [called(line.text("recorded_on")), called(line.text("device_description"))];
     let named = own.into_iter().chain([line.text("device").to_string(), line.text(CHIP).to_string()]);

@@ -1,10 +1,10 @@
-//! Reading cells of tables by the names of their columns, and rows by what they have in common.
+//! Cells of tables by the keys of their columns, and grouped rows.
 
 use std::{collections::HashMap, hash::Hash};
 
 use crate::report::{Cell, Table};
 
-/// A table whose columns are asked for by name.
+/// The rows of a table, with columns by key.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'a>(pub(super) &'a Table);
 
@@ -23,13 +23,13 @@ impl<'a> Rows<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// The cell of a column; empty where there is none.
+    /// The cell of a column; empty if there is no such column.
     pub(super) fn cell(&self, key: &str) -> &'a Cell {
         let place = self.table.columns.iter().position(|column| column.key == key);
         place.map_or(&Cell::Empty, |at| &self.cells[at])
     }
 
-    /// The text of a column, or nothing.
+    /// The text of a column, or an empty text.
     pub(super) fn text(&self, key: &str) -> &'a str {
         match self.cell(key) {
             Cell::Text(text) => text,
@@ -46,7 +46,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// The count of a column, 0 where it is missing.
+    /// The count of a column, 0 if missing.
     pub(super) fn count(&self, key: &str) -> i64 {
         self.number(key).unwrap_or(0.0) as i64
     }
@@ -69,7 +69,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// The numbers of keys, in the order in which they were first seen.
+/// Numbers for keys, in order of appearance.
 pub(super) struct Seen<K>(HashMap<K, usize>);
 
 impl<K: Eq + Hash> Seen<K> {
@@ -85,7 +85,7 @@ impl<K: Eq + Hash> Seen<K> {
     }
 }
 
-/// Items with the same key together, in the order in which keys were first seen.
+/// Groups items by key, in order of appearance.
 pub(super) fn together<K: Clone + Eq + Hash, T>(items: impl IntoIterator<Item = (K, T)>) -> Vec<(K, Vec<T>)> {
     let (mut seen, mut groups) = (Seen::new(), Vec::<(K, Vec<T>)>::new());
     for (key, item) in items {

@@ -1,4 +1,4 @@
-//! One dot-product-add step by step, in one arithmetic or in two side by side, as a table.
+//! One dot-product-add step by step, in one arithmetic or in two side by side.
 
 mod explained;
 mod operands;
@@ -14,53 +14,53 @@ use crate::{
 };
 
 crate::rows! {
-    /// A result of the dot-product-add that is explained.
+    /// A result of the explained dot-product-add.
     pub struct ResultRow in "results" {
-        /// What computed it: a model, or the recording.
+        /// Source: a model, a device, or the recording.
         by: String => shown("by").essential(),
-        /// The code of D.
+        /// Code of D.
         d: String => shown("D").essential(),
-        /// Its value in decimal.
+        /// Value in decimal.
         value: String => shown("value").essential(),
-        /// Its value as an integer times a power of two.
+        /// Value as an integer times a power of two.
         exactly: String => shown("exactly"),
     }
 
     /// A step of a dot-product-add, in one arithmetic or in two side by side. Values are exact: `1.5 = 3*2^-1`, in decimal after a
     /// `~` where that has too many digits.
     pub struct StepRow in "steps" {
-        /// The number of the case, among several.
+        /// Number of the case, among several.
         number: Option<usize> => shown("#").if_filled().essential(),
-        /// The group of terms, from 1; none of what happens outside of groups.
+        /// Group of terms, from 1; absent outside of groups.
         group: Option<usize> => shown("group"),
-        /// What the step is about.
+        /// Step: a term, a sum or a rounding.
         step: String => shown("step").essential(),
-        /// Whether two arithmetics say the same.
+        /// Whether two arithmetics agree in the step.
         same: Option<bool> => shown("same").if_filled().essential(),
-        /// Its value.
+        /// Value.
         value: Option<String> => shown("value").essential(),
-        /// Its value in the second arithmetic.
+        /// Value in the second arithmetic.
         second_value: Option<String> => shown("2: value").beside().if_filled().essential(),
-        /// The exponent that counts in an alignment; of a sum, the largest.
+        /// Exponent in an alignment; the largest for a sum.
         exponent: Option<i32> => shown("exponent").if_filled(),
-        /// The exponent in the second arithmetic.
+        /// Exponent in the second arithmetic.
         second_exponent: Option<i32> => shown("2: exponent").beside().if_filled(),
-        /// What alignment keeps of a term.
+        /// Part of a term that alignment keeps.
         kept: Option<String> => shown("kept").if_filled(),
-        /// What it keeps in the second arithmetic.
+        /// Part that the second arithmetic keeps.
         second_kept: Option<String> => shown("2: kept").beside().if_filled(),
-        /// The rest.
-        cut_off: Option<String> => shown("cut off").if_filled(),
-        /// The rest in the second arithmetic.
-        second_cut_off: Option<String> => shown("2: cut off").beside().if_filled(),
-        /// The result of a rounding, with its format.
+        /// Part that alignment drops.
+        cut_off: Option<String> => shown("dropped").if_filled(),
+        /// Part that the second arithmetic drops.
+        second_cut_off: Option<String> => shown("2: dropped").beside().if_filled(),
+        /// Result of a rounding, with its format.
         code: Option<String> => shown("code").if_filled(),
-        /// The result of a rounding in the second arithmetic.
+        /// Result of a rounding in the second arithmetic.
         second_code: Option<String> => shown("2: code").beside().if_filled(),
     }
 }
 
-/// The results of a dot-product-add by each that computed it.
+/// Makes the table of results of a dot-product-add.
 pub fn results<'a>(title: String, d: &Format, by: impl IntoIterator<Item = (&'a str, u64)>) -> Table {
     let row = |(who, code): (&str, u64)| {
         let decoded = d.decode(code);
@@ -69,7 +69,7 @@ pub fn results<'a>(title: String, d: &Format, by: impl IntoIterator<Item = (&'a 
     Table::of(title, by.into_iter().map(row))
 }
 
-/// What each that computed it gives, and why, as far as the steps say, in one sentence.
+/// The answer in one sentence: the results, and the reason in the steps.
 pub fn answer(d: &Format, by: &[(&str, u64)], steps: &[StepRow]) -> String {
     let shown = |code: u64| format!("{} ({})", d.hex(code), d.decode(code).decimal());
     let named = |who: &str| if who == "recorded" { "the recording".to_string() } else { who.into() };
@@ -84,16 +84,16 @@ pub fn answer(d: &Format, by: &[(&str, u64)], steps: &[StepRow]) -> String {
             .collect();
         let mut why: Vec<String> = match &cut[..] {
             [] => Vec::new(),
-            [one] => vec![format!("alignment cuts off {one}")],
-            [one, ..] => vec![format!("alignment cuts off {one}, and parts of {} other terms", cut.len() - 1)],
+            [one] => vec![format!("alignment drops {one}")],
+            [one, ..] => vec![format!("alignment drops {one}, and parts of {} other terms", cut.len() - 1)],
         };
-        // What a sum is before it becomes a code.
+        // The sum before it becomes a code.
         let rounded = steps.windows(2).find(|two| {
             let becomes = two[0].code.is_none() && two[1].code.is_some() && two[0].step == "aligned sum";
             becomes && two[0].value != two[1].value
         });
         why.extend(rounded.map(|two| format!("the {} is rounded ({})", two[0].step, two[1].step)));
-        let why = if why.is_empty() { "alignment cuts nothing off".into() } else { why.join(", and ") };
+        let why = if why.is_empty() { "alignment drops nothing".into() } else { why.join(", and ") };
         return format!("{} {give} {}: {why}.", capitalised(&names(by)), shown(*first));
     }
     let given: Vec<String> = by.iter().map(|(who, code)| format!("{} gives {}", named(who), shown(*code))).collect();
@@ -103,11 +103,11 @@ pub fn answer(d: &Format, by: &[(&str, u64)], steps: &[StepRow]) -> String {
 }
 
 impl StepRow {
-    /// What two arithmetics say of a step of which they do not say the same: `sum: 0; 2^-24`.
+    /// A step in which two arithmetics differ, in words: `sum: 0; 2^-24`.
     pub(crate) fn difference(&self) -> Option<String> {
         let of = |value: &Option<String>, kept: &Option<String>, code: &Option<String>| match (value, kept, code) {
             (None, ..) => "none".to_string(),
-            (Some(value), Some(kept), _) => format!("{value}, of which {kept} is kept"),
+            (Some(value), Some(kept), _) => format!("{value} (kept: {kept})"),
             (Some(value), None, Some(code)) => format!("{value} ({code})"),
             (Some(value), None, None) => value.clone(),
         };
@@ -117,7 +117,7 @@ impl StepRow {
     }
 }
 
-/// The table of steps of one arithmetic, or of two.
+/// Makes the table of steps of one arithmetic or of two.
 pub fn table(names: &[String], rows: Vec<StepRow>) -> Table {
     let title = match names {
         [one] => format!("Step by step: {one}"),
@@ -130,8 +130,7 @@ pub fn table(names: &[String], rows: Vec<StepRow>) -> Table {
     Table::of(title, rows)
 }
 
-/// The rows of [`table`] for the case of the given number, if numbers are wanted: the same steps of two arithmetics in one row.
-/// Products that are +0 are left out.
+/// Makes the rows of [`table`] for a case: equal steps of two arithmetics share a row, and products that are +0 are left out.
 pub fn rows(number: Option<usize>, explanations: &[Explanation]) -> Vec<StepRow> {
     let said: Vec<Vec<&ExplanationLine>> = explanations
         .iter()
@@ -165,13 +164,13 @@ pub fn rows(number: Option<usize>, explanations: &[Explanation]) -> Vec<StepRow>
     steps.into_iter().map(row).collect()
 }
 
-/// Whether a line is about a product that is +0, which changes nothing.
+/// Whether a line is a product that is +0, which has no effect.
 fn is_nothing(line: &ExplanationLine) -> bool {
     let zero = matches!(line.value, Real::Finite(finite) if finite.is_zero() && !finite.negative);
     zero && line.code.is_none() && ["]*b[", "]^b["].iter().any(|term| line.what.contains(term))
 }
 
-/// What an arithmetic says about a step.
+/// A step in one arithmetic.
 #[derive(Default, PartialEq)]
 struct Said {
     value: Option<String>,
@@ -184,7 +183,7 @@ struct Said {
 fn says(line: Option<&ExplanationLine>) -> Said {
     let Some(line) = line else { return Said::default() };
     let cut = line.kept.and_then(|kept| match line.value {
-        // What 128 bits do not hold is left out.
+        // A rest beyond 128 bits is left out.
         Real::Finite(value) => Some(value.minus(&kept)).filter(|rest| !rest.sticky),
         _ => None,
     });
@@ -197,14 +196,13 @@ fn says(line: Option<&ExplanationLine>) -> Said {
     }
 }
 
-/// Two lists of lines as one: steps of one name and group that come in the same order in both stand side by side, as many
-/// as possible.
+/// Joins two lists of lines: as many steps as possible with the same name and group stand side by side.
 fn side_by_side<'a>(
     one: &[&'a ExplanationLine],
     other: &[&'a ExplanationLine],
 ) -> Vec<(Option<&'a ExplanationLine>, Option<&'a ExplanationLine>)> {
     let same = |x: &ExplanationLine, y: &ExplanationLine| x.what == y.what && x.group == y.group;
-    // The longest common subsequence of what is left of both.
+    // Length of the longest common subsequence from each pair of places.
     let mut longest = vec![vec![0usize; other.len() + 1]; one.len() + 1];
     for x in (0..one.len()).rev() {
         for y in (0..other.len()).rev() {
@@ -230,7 +228,7 @@ fn side_by_side<'a>(
     pairs
 }
 
-/// A value in decimal and exactly: `1.5 = 3*2^-1`.
+/// A value in decimal and in exact form: `1.5 = 3*2^-1`.
 fn real(value: &Real) -> String {
     match value {
         Real::Nan => "NaN".into(),

@@ -1,50 +1,50 @@
-//! The checks of a report: rows that hold or do not.
+//! The checks of a report: rows that hold or fail.
 
 use crate::report::{Cell, Report, Table};
 
-/// Something that a report says holds, or does not.
+/// A claim of a report with its outcome.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Check {
-    /// The table that it is a row of.
+    /// Table of the row.
     pub group: String,
-    /// What is checked: an instruction, a claim, a table.
+    /// Name: an instruction, a claim, a table.
     pub name: String,
-    /// What came out.
+    /// Outcome.
     pub outcome: CheckOutcome,
-    /// Seconds that it took, where that is known.
+    /// Seconds of work, if known.
     pub seconds: Option<f64>,
 }
 
-/// What came out of a check.
+/// The outcome of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CheckOutcome {
     /// It holds.
     Held,
-    /// It does not.
+    /// It fails.
     Failed {
-        /// In one sentence.
+        /// Message in one sentence.
         message: String,
-        /// Everything that the report says of it, a line each.
+        /// All cells of the report on it, a line each.
         detail: String,
     },
-    /// It was not done, or not to the end, for this reason.
+    /// It was not done or not finished, for this reason.
     Undone(String),
 }
 
 /// The rows of a table as checks.
 struct CheckedTable {
     table: &'static str,
-    /// The columns that name a row.
+    /// Columns that name a row.
     name: &'static [&'static str],
-    /// Why the row does not hold; `None` if it does.
+    /// Message if the row fails.
     failure: fn(&RowView) -> Option<String>,
-    /// The table, if there is one, whose rows say more, and the column by which they belong to a row.
+    /// Table with details, and the column that links its rows.
     details: Option<(&'static str, &'static str)>,
-    /// The table, if there is one, whose rows are the cases of these rows, and the checks in their place.
+    /// Table whose rows are cases of these rows, and are checked in their place.
     in_cases_of: Option<&'static str>,
 }
 
-/// How many rows that say more are quoted.
+/// Most quoted rows of details.
 const MOST_DETAILS: usize = 20;
 
 const KINDS: &[CheckedTable] = &[
@@ -77,7 +77,7 @@ const KINDS: &[CheckedTable] = &[
         name: &["instruction", "op", "init", "reference", "device"],
         failure: |row| {
             let differs = row.text("verdict").is_some_and(|verdict| verdict.starts_with("differs"));
-            (differs && row.flag("explained") == Some(false)).then(|| "the published figure is another".into())
+            (differs && row.flag("explained") == Some(false)).then(|| "the published figure differs".into())
         },
         details: None,
         in_cases_of: None,
@@ -95,7 +95,7 @@ const KINDS: &[CheckedTable] = &[
         failure: |row| {
             let count = |column: &str| row.integer(column).unwrap_or(0);
             let (changed, only) = (count("changed"), count("only_first") + count("only_second"));
-            (changed + only > 0).then(|| format!("{changed} rows changed, {only} are in one result alone"))
+            (changed + only > 0).then(|| format!("{changed} rows changed, {only} are in one result only"))
         },
         details: Some(("changed_cells", "table")),
         in_cases_of: None,
@@ -122,7 +122,7 @@ const KINDS: &[CheckedTable] = &[
     },
 ];
 
-/// The checks of a report. Where its claim does not hold and no row says so, the claim itself is one; so it is where no row is a check.
+/// Lists the checks of a report. The claim itself is a check if no row is one, or if it fails and no row shows it.
 pub fn checks(report: &Report) -> Vec<Check> {
     let has = |key: &str| report.tables.iter().any(|table| table.key == key);
     let kinds = KINDS.iter().filter(|kind| !(kind.in_cases_of.is_some_and(has)));
@@ -147,7 +147,7 @@ pub fn checks(report: &Report) -> Vec<Check> {
 fn of_kind<'a>(kind: &'a CheckedTable, report: &'a Report) -> impl Iterator<Item = Check> + 'a {
     let table = report.tables.iter().filter(|table| table.key == kind.table);
     table.flat_map(|table| table.rows.iter().map(move |cells| RowView { table, cells })).map(move |row| {
-        // A number alone says nothing: `tile 3`.
+        // A number needs its column: `tile 3`.
         let part = |column: &&str| match row.integer(column) {
             Some(number) => Some(format!("{column} {number}")),
             None => row.shown(column),
@@ -162,7 +162,7 @@ fn of_kind<'a>(kind: &'a CheckedTable, report: &'a Report) -> impl Iterator<Item
     })
 }
 
-/// What the report says of a row: its cells, and the rows that say more.
+/// The cells of a row and of its details.
 fn detail(kind: &CheckedTable, row: &RowView, report: &Report) -> String {
     let mut lines = row.lines();
     let more = kind.details.and_then(|(key, by)| Some((report.tables.iter().find(|table| table.key == key)?, by)));
@@ -220,19 +220,19 @@ impl RowView<'_> {
         }
     }
 
-    /// The cell as text; `None` if it says nothing.
+    /// The cell as text; `None` if empty.
     fn shown(&self, column: &str) -> Option<String> {
         self.cell(column).and_then(shown)
     }
 
-    /// A line for each column that views for people show and that says something.
+    /// A line for each filled column that views for people show.
     fn lines(&self) -> Vec<String> {
         let columns = self.table.columns.iter().zip(self.cells);
         columns.filter_map(|(column, cell)| Some(format!("{}: {}", column.look.heading?, shown(cell)?))).collect()
     }
 }
 
-/// The cell as text; `None` if it says nothing.
+/// The cell as text; `None` if empty.
 fn shown(cell: &Cell) -> Option<String> {
     (!cell.is_empty()).then(|| cell.text())
 }

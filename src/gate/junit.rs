@@ -1,11 +1,11 @@
-//! JUnit XML: what most systems of continuous integration show as tests.
+//! JUnit XML, which systems of continuous integration show as tests.
 
 use std::fmt::Write;
 
 use super::{Check, CheckOutcome, checks};
 use crate::report::Report;
 
-/// The checks of a report as JUnit XML: a suite with a test case each.
+/// Renders the checks of a report as JUnit XML, one test case each.
 pub fn junit(report: &Report) -> String {
     let checks = checks(report);
     let count = |wanted: fn(&CheckOutcome) -> bool| checks.iter().filter(|check| wanted(&check.outcome)).count();
@@ -53,7 +53,7 @@ fn case(text: &mut String, command: &str, check: &Check) {
     };
 }
 
-/// Text in an attribute. XML has no other control characters than tab and ends of lines, not even escaped: they become U+FFFD.
+/// Escapes text for an attribute. Control characters that XML lacks become U+FFFD.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

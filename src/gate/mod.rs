@@ -1,4 +1,4 @@
-//! A report as a gate: the checks that it holds, as continuous integration reads them (JUnit XML, SARIF).
+//! Reports as gates for continuous integration: their checks as JUnit XML and SARIF.
 
 mod checks;
 mod junit;

@@ -1,25 +1,25 @@
-//! SARIF 2.1.0: what tools of static analysis write, and what code hosts show beside a change.
+//! SARIF 2.1.0, which code hosts show next to a change.
 
 use serde_json::{Value, json};
 
 use super::{Check, CheckOutcome, checks};
 use crate::{COMMIT, VERSION, report::Report};
 
-/// The rules by the tables that checks are rows of, each with what it asks.
+/// Rules by table, each with its claim.
 const RULES: [(&str, &str); 6] = [
-    ("verification", "A device computes in every bit what its arithmetic model says."),
-    ("cells", "A published figure is measured again."),
+    ("verification", "A device agrees with its arithmetic model in every bit."),
+    ("cells", "A published figure is reproduced."),
     ("findings", "A published finding holds."),
     ("compared_tables", "A table of results has not changed."),
     ("distinguished", "Two devices or models give the same results."),
     ("compared_features", "A feature of an instruction has not changed."),
 ];
 
-/// The checks of a report as SARIF 2.1.0: a result for each that does not hold or was not done. `source`: the file, if there is one,
-/// that a code host may show them at.
+/// Renders the checks of a report as SARIF 2.1.0: a result for each that failed or was not done. `source` is the file at which a code
+/// host shows them.
 pub fn sarif(report: &Report, source: Option<&str>) -> String {
     let checks = checks(report);
-    // What is checked as a whole has the rule of its command.
+    // The claim of a whole report has the rule of its command.
     let whole = [(&*report.command, "What the command claims holds.")];
     let rules: Vec<(&str, &str)> = RULES.into_iter().chain(whole).collect();
     let results: Vec<Value> = checks.iter().filter_map(|check| result(check, &rules, source)).collect();
@@ -75,7 +75,7 @@ fn result(check: &Check, rules: &[(&str, &str)], source: Option<&str>) -> Option
     }))
 }
 
-/// The path of a file as a relative or absolute reference (RFC 3986): what has a meaning there is escaped.
+/// Escapes the path of a file as a reference (RFC 3986).
 fn uri(path: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
     path.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()

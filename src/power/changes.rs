@@ -1,4 +1,4 @@
-//! One-step changes of a rule: for each key of the model language the values that are near to the one it has.
+//! One-step changes of a rule: the near values of each key of the model language.
 
 use toml::{Table, Value};
 
@@ -11,36 +11,36 @@ use crate::{
 /// A rule with another value of one key.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
-    /// The key, with the tables that it lies in: `alignment.bits`, `node.even.alignment.bits`.
+    /// Path of the key: `alignment.bits`, `node.even.alignment.bits`.
     pub key: String,
-    /// The value that the rule has, also where it is the one that is meant without the key; `None`: there is none.
+    /// Value in the rule, given or by default; `None` if there is none.
     pub from: Option<Value>,
-    /// The other value.
+    /// Other value.
     pub to: Option<Value>,
-    /// Whether it is one of a range of numbers that is looked through, rather than a neighbour.
+    /// Whether it belongs to a range of numbers, and is not a neighbour.
     pub ranged: bool,
 }
 
 impl Change {
-    /// The other value, as a reader sees it.
+    /// The other value in words.
     pub fn to(&self) -> String {
         shown(self.to.as_ref())
     }
 
-    /// Changes a rule.
+    /// Applies the change to a rule.
     pub fn apply(&self, rule: &mut Table) {
         set(rule, &self.key.split('.').collect::<Vec<_>>(), self.to.clone());
     }
 
-    /// The value that the rule has, as a reader sees it.
+    /// The value in the rule in words.
     pub fn from(&self) -> String {
         shown(self.from.as_ref())
     }
 }
 
-/// The one-step changes of the rule `rule` for an instruction: of each key, in the order of the language's table, the near values, neighbours first.
+/// Lists the one-step changes of a rule for an instruction: the near values of each key, neighbours first, in the order of the keys.
 ///
-/// The keys of a node are among those of a rule. Not all changes make rules: whoever makes a model of them finds out.
+/// Keys of nodes are included. Some changes make no valid rule, which shows when a model is made.
 pub fn changes(rule: &Table, instruction: &Instruction) -> Vec<Change> {
     let place = Place::of(instruction);
     let nodes = rule.get("node").and_then(Value::as_table);

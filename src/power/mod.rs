@@ -1,8 +1,8 @@
-//! What data decide of a model: which one-step changes of a rule they refute, after how many cases, and which survive.
+//! The power of data: which one-step changes of a model's rules they refute, after how many cases, and which survive.
 //!
-//! Changes come from the table of the model language's keys ([`changes()`]); a changed rule is an ordinary model, whose
-//! outputs are compared with those that were recorded, or with those of the rule itself on the verification stream
-//! ([`RefutingData`]). Where no operands whatever could tell a change, `proof` says why.
+//! Changes come from the table of the model language's keys ([`changes()`]). A changed rule is an ordinary model. Its outputs are
+//! compared with recorded ones, or with the outputs of the unchanged rule on the verification stream ([`RefutingData`]). If no
+//! operands can show a change, `proof` gives the reason.
 
 mod changes;
 mod normal;

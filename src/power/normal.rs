@@ -1,7 +1,7 @@
-//! Programs in a normal form: two programs with the same one give the same results for all operands.
+//! Normal form of programs: two programs with one normal form give the same results for all operands.
 //!
-//! What numbers can come to an operation is bounded by the formats of the operands ([`Numbers`]); what the operation says of
-//! other numbers has no effect, and is written in one way.
+//! The formats of the operands bound the numbers that reach an operation ([`Numbers`]). The normal form drops what an operation
+//! specifies for other numbers.
 
 use crate::{
     arithmetic::{
@@ -11,22 +11,22 @@ use crate::{
     softfloat::ResultTarget,
 };
 
-/// The exponent of the smallest subnormal number, of which every number of a format is a multiple.
+/// Exponent of the smallest subnormal number of a format.
 pub(super) fn quantum(format: &Format) -> Option<i32> {
     format.float().map(|float| float.emin() - (float.precision() as i32 - 1))
 }
 
-/// How far behind the last bit of its terms a sum may have what stands for all that was cut off.
+/// Bits below the last bit of its terms that a sum with a sticky bit may have.
 const BEHIND: i32 = 128;
 
-/// What a value can be, whatever the operands are; NaN always.
+/// Bounds of a value over all operands; it may always be NaN.
 #[derive(Debug, Clone, Copy)]
 struct Numbers {
     /// Finite ones are multiples of 2^this.
     quantum: i32,
     /// The magnitudes of finite ones are below 2^this.
     bound: i32,
-    /// So many bits hold the significand of a finite one.
+    /// Bits of the significand of a finite one.
     bits: i32,
     /// Whether it can be infinite.
     infinite: bool,
@@ -39,7 +39,7 @@ struct Numbers {
 const ZERO: Numbers =
     Numbers { quantum: i32::MAX, bound: i32::MIN, bits: 0, infinite: false, negative_zero: false, sum: false };
 
-/// What rounds a value to nearest has only one way to overflow.
+/// Whether it rounds to nearest, which has one way to overflow.
 fn is_nearest(target: &ResultTarget) -> bool {
     matches!(target.rounding, Rounding::Rne | Rounding::Rna)
 }
@@ -80,18 +80,18 @@ impl Numbers {
             bound,
             bits: bound.saturating_sub(quantum),
             infinite: all().any(|term| term.infinite),
-            // Zeros of other signs, and numbers that cancel, make +0 or what the rounding says.
+            // Zeros of other signs, and numbers that cancel, make +0 or the zero of the rounding.
             negative_zero: all().all(|term| term.negative_zero),
             sum: true,
         }
     }
 
-    /// The same when it is aligned: terms of significands below 4 in units of the largest exponent, cut to some bits.
+    /// The bounds after alignment, with significands of terms below 4 in units of the largest exponent.
     fn aligned(self, sum: &Sum, terms: &[Numbers]) -> Numbers {
         let Some(alignment) = sum.alignment else { return self };
         let plain = terms.iter().all(|term| !term.sum) && sum.addends.iter().all(|addend| addend.bits.is_none());
         if alignment.sticky {
-            // What stands for all that was cut off is as far behind as can be.
+            // The sticky bit may lie far below the last bit.
             let bound = self.bound.max(alignment.floor.unwrap_or(i32::MIN)).saturating_add(1 + log2(terms.len()));
             return Numbers {
                 quantum: self.quantum.saturating_sub(BEHIND),
@@ -101,7 +101,7 @@ impl Numbers {
             };
         }
         let bits = alignment.bits + 3 + log2(terms.len());
-        // Rounded up, a small term can become a unit of the last bit that is kept.
+        // Rounded up, a small term can become a unit of the last kept bit.
         let largest =
             terms.iter().map(|term| term.bound).max().unwrap_or(i32::MIN).max(alignment.floor.unwrap_or(i32::MIN));
         let bound = match alignment.rounding {
@@ -116,7 +116,7 @@ impl Numbers {
         self.infinite || format.float().is_none_or(|float| self.bound > float.emax())
     }
 
-    /// What rounding makes of it.
+    /// The bounds after rounding.
     fn rounded(self, to: &Destination) -> Option<Numbers> {
         let own = Numbers::of(to.target.format)?;
         let ieee = self.negative_zero || self.quantum < own.quantum || to.target.rounding == Rounding::Rd;
@@ -135,7 +135,7 @@ impl Numbers {
         })
     }
 
-    /// The destination, without what has no effect on these numbers.
+    /// Drops settings of a destination without effect on these numbers.
     fn destination(&self, to: &mut Destination) -> Option<()> {
         self.target(&mut to.target);
         if self.quantum >= to.target.format.float()?.emin() {
@@ -158,7 +158,7 @@ impl Numbers {
     }
 }
 
-/// The normal form of a program; `None` where nothing is known of the numbers that it meets: integers, and block scales.
+/// The normal form of a program; `None` for integers and block scales.
 pub(super) fn normal(program: &Program) -> Option<Program> {
     let mut program = program.clone();
     if program.instruction.scale.is_some() {
@@ -185,7 +185,7 @@ fn numbers(program: &Program, values: &[Numbers], source: Source) -> Option<Numb
     }
 }
 
-/// Brings an operation to its normal form; what its values can be.
+/// Brings an operation to its normal form, and returns the bounds of its values.
 fn operation(program: &mut Program, number: usize, values: &[Numbers]) -> Option<Numbers> {
     let product = Numbers::product(Numbers::of(program.instruction.a)?, Numbers::of(program.instruction.b)?);
     let of = |source: Source| numbers(program, values, source);
@@ -233,12 +233,12 @@ fn operation(program: &mut Program, number: usize, values: &[Numbers]) -> Option
     Some(value)
 }
 
-/// The target of D, where the value of this step becomes D and is rounded to nearest to a wider format before: so that
-/// rounding once gives the same. `addends` is the precision of the two numbers that are added, if two are.
+/// The target of D, if this step becomes D after rounding to nearest to a wider format, and rounding once gives the same result.
+/// `addends` is the precision of two added numbers.
 ///
-/// It does where the sum is a number of the wider format; where that has the precision of D and more exponents, and the sum no
-/// bits below the smallest subnormal number of D; and for sums of two numbers of the precision p of D where it has 2p + 1
-/// (Figueroa, "When is double rounding innocuous?", 1995).
+/// Double rounding is innocuous in three cases: the sum is a number of the wider format; the wider format has the precision of D, and
+/// the sum no bits below the smallest subnormal number of D; two numbers of precision p are added, and the wider format has at least
+/// 2p + 1 (Figueroa, "When is double rounding innocuous?", 1995).
 fn rounded_once(program: &Program, number: usize, exact: &Numbers, addends: Option<i32>) -> Option<ResultTarget> {
     let to = program.steps[number].operation.destination()?;
     let d = program.output.target;
@@ -259,8 +259,8 @@ fn rounded_once(program: &Program, number: usize, exact: &Numbers, addends: Opti
     (innocuous && exact.quantum >= quantum(d.format)?).then_some(ResultTarget { overflow: Overflow::Standard, ..d })
 }
 
-/// Leaves out conversions to wider formats that no result depends on. They only change the exponents of subnormal numbers, and
-/// only where these decide the alignment of a sum. It does not matter where nothing can be cut then.
+/// Drops conversions to wider formats without effect. They change only the exponents of subnormal numbers, which matter only if a sum
+/// aligned to them loses bits.
 fn without_unpacking(program: &mut Program, values: &[Numbers]) {
     let i = &program.instruction;
     let ([a, b], c) = (program.factors(), program.addend());
@@ -289,7 +289,7 @@ fn without_unpacking(program: &mut Program, values: &[Numbers]) {
     }
 }
 
-/// Whether an operation cuts no bits of anything where it aligns to an exponent up to `largest`.
+/// Whether an operation loses no bits when it aligns to an exponent up to `largest`.
 fn keeps_all(program: &Program, values: &[Numbers], operation: &ElementaryOperation, largest: i32) -> bool {
     let ElementaryOperation::Sum(sum) = operation else { return true };
     let Some(alignment) = sum.alignment else { return true };

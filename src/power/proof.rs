@@ -1,4 +1,4 @@
-//! Changes that no operands whatever can show, and why.
+//! Proofs that no operands can show a change.
 
 use super::{
     Change,
@@ -11,22 +11,21 @@ use crate::{
     isa::Instruction,
 };
 
-/// Why no operands of `instruction` tell `model` from `changed`, whose rule has `change`; `None` where that is not known, or one
-/// of the models does not cover the instruction.
+/// The reason why no operands of `instruction` distinguish `model` from `changed`, its model with `change`; `None` if none is known, or
+/// a model does not cover the instruction.
 pub fn unobservable(model: &Model, changed: &Model, instruction: &Instruction, change: &Change) -> Option<String> {
     let (one, other) = (model.evaluator(instruction).ok()?, changed.evaluator(instruction).ok()?);
     let rules = [model.rule(instruction)?, changed.rule(instruction)?];
     proof(&RulePair { instruction, rules, evaluators: [&one, &other] }, &change.key)
 }
 
-/// Whether two arithmetics of one instruction are the same program, or differ only for operands that its formats do not have.
-/// (Others may give the same results for all operands, too.)
+/// Whether two arithmetics of one instruction are one program, or differ only for operands that its formats lack. Other pairs may
+/// give the same results, too.
 pub fn equivalent(one: &Evaluator, other: &Evaluator) -> bool {
     equal([one.program(), other.program()]).is_some()
 }
 
-/// Why the two rules of `pair`, which differ in the value of `key`, give the same results for all operands; `None` where that is
-/// not known.
+/// The reason why two rules that differ in `key` give the same results for all operands; `None` if none is known.
 pub(crate) fn proof(pair: &RulePair, key: &str) -> Option<String> {
     equal(pair.evaluators.map(Evaluator::program)).or_else(|| match key {
         "alignment.floor" => floor(pair),
@@ -36,33 +35,32 @@ pub(crate) fn proof(pair: &RulePair, key: &str) -> Option<String> {
     })
 }
 
-/// Why two programs of one instruction give the same results for all operands; `None` where that is not known.
+/// The reason why two programs of one instruction give the same results for all operands; `None` if none is known.
 pub(crate) fn equal(programs: [&Program; 2]) -> Option<String> {
     if programs[0].instruction == programs[1].instruction && programs[0].to_string() == programs[1].to_string() {
         return Some("it is the same program".into());
     }
     let [Some(one), Some(other)] = programs.map(normal) else { return None };
-    (one == other).then(|| "the programs differ only for operands that these formats do not have".into())
+    (one == other).then(|| "the programs differ only for operands that these formats lack".into())
 }
 
-/// How often an integer sum that saturates is brought into its range makes no difference where it only rises.
+/// The number of saturations of an integer sum has no effect if the sum only rises.
 fn rising(pair: &RulePair) -> Option<String> {
     let i = pair.instruction;
     let saturates =
         |rule: &Rule| rule.step == Step::Integer && rule.wrap == Some(Wrap::Saturate) && rule.accumulator.is_none();
     let unsigned = [i.a, i.b].iter().all(|format| format.encoding == Encoding::Integer { signed: false });
     (unsigned && pair.rules.iter().all(|rule| saturates(rule)))
-        .then(|| "no product is negative: a sum that is too large stays so".into())
+        .then(|| "no product is negative, so a saturated sum stays saturated".into())
 }
 
-/// What the terms of a fused step can be: the smallest exponent that one of a kind has in the alignment, and the exponent of
-/// what all of the kind are multiples of.
+/// Bounds of the terms of a fused step: the smallest exponent in the alignment, and the exponent of their common quantum.
 struct TermRange {
     smallest: i32,
     quantum: i32,
 }
 
-/// The products of an instruction, and c with the results that take its place.
+/// Bounds of the products of an instruction, and of c with the results that replace it.
 fn terms(rule: &Rule, i: &Instruction) -> Option<[TermRange; 2]> {
     let plain = i.scale.is_none()
         && rule.split.is_none()
@@ -74,7 +72,7 @@ fn terms(rule: &Rule, i: &Instruction) -> Option<[TermRange; 2]> {
         return None;
     }
     let (a, b) = (quantum(i.a)?, quantum(i.b)?);
-    // A subnormal number that is unpacked into a wider format has the exponent of its leading bit.
+    // Unpacked into a wider format, a subnormal number has the exponent of its leading bit.
     let exponent = |format: &'static Format, quantum: i32| match (rule.unpack, rule.normalised) {
         (None, None | Some(false)) => format.float().map(|float| float.emin()),
         _ => Some(quantum),
@@ -94,8 +92,7 @@ fn terms(rule: &Rule, i: &Instruction) -> Option<[TermRange; 2]> {
     Some([products, c])
 }
 
-/// A floor is reached only where every term's exponent is below it. It changes nothing where such terms are multiples of
-/// the last bit that it keeps.
+/// A floor acts only if the exponent of every term is below it. It has no effect if such terms are multiples of the last kept bit.
 fn floor(pair: &RulePair) -> Option<String> {
     let [products, c] = terms(pair.rules[0], pair.instruction)?;
     let harmless = |rule: &Rule| {
@@ -107,15 +104,14 @@ fn floor(pair: &RulePair) -> Option<String> {
     let both = harmless(pair.rules[0])? && harmless(pair.rules[1])?;
     both.then(|| {
         format!(
-            "products are multiples of 2^{} and c of 2^{}: no floor as low as these cuts a bit",
+            "products are multiples of 2^{} and c of 2^{}, so floors this low lose no bits",
             products.quantum, c.quantum
         )
     })
 }
 
-/// `infinity` and `standard` differ only for finite sums that overflow, and there only where rounding is directed. Finite sums
-/// overflow only where the products reach half the last place of the largest c. (`nan` and `saturate` speak of infinite
-/// operands too.)
+/// `infinity` and `standard` differ only for finite sums that overflow under directed rounding. Finite sums overflow only if the
+/// products reach half the last place of the largest c. (`nan` and `saturate` concern infinite operands too.)
 fn overflow(pair: &RulePair) -> Option<String> {
     let (rule, i) = (pair.rules[0], pair.instruction);
     let result = rule.result?;
@@ -137,8 +133,8 @@ fn overflow(pair: &RulePair) -> Option<String> {
     // |a| < 2^(emax + 1), so all products together are below 2^bound.
     let count = (usize::BITS - i.stored_k().leading_zeros()) as i32;
     let bound = a.emax() + 1 + b.emax() + 1 + count;
-    // Below half the last place of the largest results, and of c, which is no larger than these.
+    // Half the last place of the largest results, which c does not exceed.
     let last = to.emax() - (to.precision().max(c.precision()) as i32 - 1) - 1;
     (c.emax() <= to.emax() && bound <= last)
-        .then(|| format!("all products together are below 2^{bound}, by which no sum with a finite c overflows"))
+        .then(|| format!("all products together are below 2^{bound}, too small for a sum with a finite c to overflow"))
 }

@@ -1,4 +1,4 @@
-//! A rule with one thing changed, as a model of its own.
+//! A rule with one change, as a model.
 
 use toml::{Table, Value};
 
@@ -9,12 +9,12 @@ use crate::{
     isa::Instruction,
 };
 
-/// The rule of a model that covers some instructions, as a table of TOML whose values can be changed.
+/// A rule of a model as a TOML table whose values can be changed.
 #[derive(Debug, Clone)]
 pub struct Changed {
-    /// The rule's place in the model.
+    /// Place of the rule in the model.
     pub index: usize,
-    /// The rule, as the model's file writes it.
+    /// Rule, as in the model's file.
     pub table: Table,
     model: Table,
 }
@@ -25,7 +25,7 @@ impl Changed {
     /// # Errors
     /// The model does not cover the instruction.
     pub fn of(model: &Model, instruction: &Instruction) -> Result<Changed> {
-        // The error says what the model covers.
+        // The error lists what the model covers.
         model.evaluator(instruction)?;
         let rule = model.rule(instruction).map(|rule| &rule.instructions);
         let index = model.rules.iter().position(|other| Some(&other.instructions) == rule);
@@ -40,7 +40,7 @@ impl Changed {
         Ok(Changed { index, table, model: file })
     }
 
-    /// The model whose only rule is this one with `change`; `None` where the language refuses it.
+    /// Makes the model whose only rule is this one with `change`; `None` if the language refuses it.
     pub fn model(&self, change: Option<&Change>) -> Option<Model> {
         let (mut rule, mut file) = (self.table.clone(), self.model.clone());
         if let Some(change) = change {
@@ -51,7 +51,7 @@ impl Changed {
     }
 }
 
-/// Two arithmetics of one instruction: the rule, and the rule with a change.
+/// A rule and the changed rule, for one instruction.
 pub(crate) struct RulePair<'a> {
     pub instruction: &'a Instruction,
     pub rules: [&'a Rule; 2],

@@ -1,4 +1,4 @@
-//! Running changed rules over data until each is refuted.
+//! Runs of changed rules over data, until each is refuted.
 
 use std::{path::Path, time::Instant};
 
@@ -12,15 +12,15 @@ use crate::{
     trace::Trace,
 };
 
-/// Outputs of the first batch, in which most changes fall, and of the largest.
+/// Outputs of the first batch, which refutes most changes, and of the largest.
 const FIRST_BATCH: u64 = 1 << 8;
 const LARGEST_BATCH: u64 = 1 << 15;
 
 /// Data that can refute a change.
 pub struct RefutingData {
-    /// The file, or what was generated.
+    /// File, or instruction and seed.
     pub name: String,
-    /// The instruction, as large as the tiles that are known of it.
+    /// Instruction with the size of its tiles.
     part: Instruction,
     data: Data,
 }
@@ -28,12 +28,12 @@ pub struct RefutingData {
 enum Data {
     /// Recorded inputs and outputs.
     Trace(Box<Trace>),
-    /// The first tiles of the verification stream, whose outputs are those of the rule as it is.
+    /// First tiles of the verification stream, whose outputs the unchanged rule gives.
     Stream { sequence: Sequence, tiles: u64 },
 }
 
 impl RefutingData {
-    /// The recordings in these files.
+    /// Reads recordings.
     ///
     /// # Errors
     /// A file that is not a recording.
@@ -45,20 +45,20 @@ impl RefutingData {
         files.iter().map(read).collect()
     }
 
-    /// A recording.
+    /// Makes data of a recording.
     pub fn recorded(name: &str, trace: Trace) -> RefutingData {
         let part = Instruction { m: trace.m, n: trace.n, ..trace.instruction.clone() };
         RefutingData { name: name.into(), part, data: Data::Trace(Box::new(trace)) }
     }
 
-    /// `cases` cases of the verification stream, rounded up to whole tiles.
+    /// Makes data of `cases` cases of the verification stream, rounded up to whole tiles.
     pub fn stream(instruction: &Instruction, seed: u64, cases: u64) -> RefutingData {
         let tiles = cases.div_ceil((instruction.m * instruction.n) as u64);
         let data = Data::Stream { sequence: Sequence::Random { seed }, tiles };
         RefutingData { name: format!("{instruction}, seed {seed}"), part: instruction.clone(), data }
     }
 
-    /// The instruction, as large as the tiles that are known of it.
+    /// The instruction with the size of its tiles.
     pub fn instruction(&self) -> &Instruction {
         &self.part
     }
@@ -70,7 +70,7 @@ impl RefutingData {
         }
     }
 
-    /// How many outputs there are.
+    /// Outputs.
     pub fn cases(&self) -> u64 {
         self.tiles() * self.each()
     }
@@ -79,7 +79,7 @@ impl RefutingData {
         (self.part.m * self.part.n) as u64
     }
 
-    /// Inputs of the tiles `from..to`, and the outputs where they are recorded.
+    /// Inputs of the tiles `from..to`, and recorded outputs.
     fn batch(&self, from: u64, to: u64) -> (Tiles, Option<Codes>) {
         match &self.data {
             Data::Trace(trace) => {
@@ -91,54 +91,53 @@ impl RefutingData {
     }
 }
 
-/// Where an output is that refutes a change.
+/// Place of an output that refutes a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refutation {
-    /// The source, by its place in the list.
+    /// Source, by its place in the list.
     pub source: usize,
-    /// The tile.
+    /// Tile.
     pub tile: u64,
-    /// The row of D.
+    /// Row of D.
     pub row: u64,
-    /// The column of D.
+    /// Column of D.
     pub column: u64,
-    /// The number of the case, from 1, over all sources of the rule in their order.
+    /// Number of the case, from 1, over all sources of the rule.
     pub case: u64,
 }
 
-/// What became of a change.
+/// The verdict on a change.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ChangeVerdict {
-    /// An output contradicts it: the first one.
+    /// The first output that contradicts it.
     Refuted(Refutation),
-    /// No output does.
+    /// No output contradicts it.
     Survives,
-    /// No output of any operands could, for this reason.
+    /// No operands can show it, for this reason.
     CannotBeObserved(String),
 }
 
-/// A rule, its changes, and which of them were refuted.
+/// A rule and the verdicts on its changes.
 #[derive(Debug, Clone)]
 pub struct Tested {
     /// The rule.
     pub rule: Changed,
-    /// The patterns of the rule.
+    /// Patterns of the rule.
     pub patterns: Vec<String>,
-    /// The sources that are of instructions of the rule, by their places in the list.
+    /// Sources with instructions of the rule, by their places in the list.
     pub sources: Vec<usize>,
-    /// Outputs of these sources that were compared.
+    /// Compared outputs of these sources.
     pub cases: u64,
-    /// The output that refutes the rule as it is, if there is one.
+    /// Output that refutes the unchanged rule.
     pub refuted: Option<Refutation>,
-    /// Each change, with its verdict.
+    /// Changes with their verdicts.
     pub changes: Vec<(Change, ChangeVerdict)>,
 }
 
-/// Adds to `tested` what `sources` decide of the rules of `model` that they are of. `progress` is told how many of their outputs
-/// were compared.
+/// Tests the rules of `model` for which `sources` has data, and adds each to `tested`.
 ///
 /// # Errors
-/// The model does not cover an instruction; an interruption, after which the last rule is tested by the cases until then.
+/// The model does not cover an instruction; an interruption, after which the last rule has the cases until then.
 pub fn power(
     model: &Model,
     sources: &[RefutingData],
@@ -174,7 +173,7 @@ pub fn power(
 /// A change under test.
 struct Candidate {
     change: Option<Change>,
-    /// For each source of the rule its evaluator; `None` where the changed rule cannot hold for its instruction.
+    /// Evaluator for each source of the rule; `None` if the changed rule does not apply to its instruction.
     evaluators: Vec<Option<Evaluator>>,
     place: Option<Refutation>,
     proof: Option<String>,
@@ -229,7 +228,7 @@ fn verdict(place: Option<Refutation>, proof: Option<String>) -> ChangeVerdict {
     }
 }
 
-/// The change with its evaluators; `None` where it makes no rule for any of the sources.
+/// Makes the candidate of a change; `None` if it gives no rule for any source.
 fn candidate(
     model: &Model,
     rule: &Changed,
@@ -245,13 +244,13 @@ fn candidate(
         let rules = [model.rule(&source.part)?, changed.rule(&source.part)?];
         Some(proof(&RulePair { instruction: &source.part, rules, evaluators }, &change.key))
     });
-    // A change that one of the instructions can show is not beyond observation.
+    // A change is unobservable only if it is for every instruction.
     let proof = reasons.collect::<Option<Vec<String>>>().and_then(|reasons| reasons.into_iter().next());
     evaluators.iter().any(Option::is_some).then_some(Candidate { change: Some(change), evaluators, place: None, proof })
 }
 
-/// Compares the outputs of a source with those of every candidate that still stands. `compared` adds to the number of cases of all
-/// sources, and returns it.
+/// Compares the outputs of a source with every candidate that is not refuted. `compared` adds to the cases of all sources and returns
+/// their number.
 ///
 /// # Errors
 /// An interruption.
@@ -271,7 +270,7 @@ fn refute(
         let to = source.tiles().min(from + pace.size());
         let (tiles, recorded) = source.batch(from, to);
         let expected = recorded.unwrap_or_else(|| truth.execute(&tiles));
-        // Neighbours are run even where it is proved that nothing can come of it.
+        // Neighbours are run even if a proof says that they cannot be refuted.
         let standing = |candidate: &&mut Candidate| {
             let proved = candidate.proof.is_some() && candidate.change.as_ref().is_some_and(|change| change.ranged);
             candidate.place.is_none() && !proved

@@ -1,35 +1,35 @@
-//! What data decide of each key of a rule, in short.
+//! Summary of the decisions on each key of a rule.
 
 use std::collections::{BTreeMap, HashSet};
 
 use super::{Change, ChangeVerdict, Tested};
 use crate::arithmetic::Model;
 
-/// What data decide of one key.
+/// The decision on one key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeySummary {
-    /// The key.
+    /// Key.
     pub key: String,
-    /// The value of the rule.
+    /// Value in the rule.
     pub value: String,
-    /// The values that no output contradicts, the rule's own among them; whole numbers as one range around it.
+    /// Values that no output contradicts, with the rule's own; whole numbers as a range.
     pub agreeing: Vec<String>,
-    /// Whether the data decide it.
+    /// Decision.
     pub decision: Decision,
 }
 
-/// Whether data decide a key.
+/// How far data decide a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     /// Every change is refuted.
     Decided,
-    /// Every change that could be observed is refuted, and there are others.
+    /// Every observable change is refuted, and there are others.
     AsFarAsObservable,
-    /// Some are.
+    /// Some changes are refuted.
     Partly,
-    /// None is.
+    /// No change is refuted.
     Undecided,
-    /// None can be observed.
+    /// No change is observable.
     CannotBeObserved,
 }
 
@@ -46,7 +46,7 @@ impl Decision {
     }
 }
 
-/// What the data decide of all rules, in one sentence; `None` where no rule was tested.
+/// The answer for all rules in one sentence; `None` if no rule was tested.
 pub fn answer(model: &Model, all: &[Tested]) -> Option<String> {
     let rules = match all.len() {
         0 => return None,
@@ -56,7 +56,7 @@ pub fn answer(model: &Model, all: &[Tested]) -> Option<String> {
     let refuted = all.iter().filter(|tested| tested.refuted.is_some()).count();
     if refuted > 0 {
         let some = if all.len() == 1 { String::new() } else { format!("{refuted} of ") };
-        return Some(format!("The data contradict {some}{rules}, version {}, without any change.", model.version));
+        return Some(format!("The data contradict {some}{rules}, version {}, as it stands.", model.version));
     }
     let single = || all.iter().flat_map(|tested| &tested.changes).filter(|(change, _)| !change.ranged);
     let count = |wanted: fn(&ChangeVerdict) -> bool| single().filter(|(_, verdict)| wanted(verdict)).count();
@@ -70,7 +70,7 @@ pub fn answer(model: &Model, all: &[Tested]) -> Option<String> {
     ))
 }
 
-/// What the data decide of each key, in the order of the language's table.
+/// The decision on each key, in the order of the keys.
 pub fn summaries(tested: &Tested) -> Vec<KeySummary> {
     let changes = &tested.changes;
     let mut keys: Vec<&str> = changes.iter().map(|(change, _)| change.key.as_str()).collect();
@@ -93,7 +93,7 @@ fn summary(key: &str, changes: Vec<&(Change, ChangeVerdict)>) -> KeySummary {
     KeySummary { key: key.into(), value: changes[0].0.from(), agreeing: agreeing(&changes), decision }
 }
 
-/// The values that agree: of numbers the range around the rule's own, and other values one by one.
+/// The values that agree: numbers as a range around the rule's own, other values one by one.
 fn agreeing(changes: &[&(Change, ChangeVerdict)]) -> Vec<String> {
     let number = |change: &Change| change.to.as_ref().and_then(toml::Value::as_integer);
     let own = changes[0].0.from.as_ref().and_then(toml::Value::as_integer);
@@ -108,7 +108,7 @@ fn agreeing(changes: &[&(Change, ChangeVerdict)]) -> Vec<String> {
     }
 }
 
-/// The range around `own` of the numbers that stand, among all that were tried, in words.
+/// The range of agreeing numbers around `own` in words, among those tried.
 fn range(own: i64, tried: &[i64], standing: &[i64]) -> String {
     let (mut low, mut high) = (own, own);
     while standing.contains(&(low - 1)) {
@@ -126,8 +126,7 @@ fn range(own: i64, tried: &[i64], standing: &[i64]) -> String {
     }
 }
 
-/// The keys that data decide, as far as they can be observed, and those that a rule has and data leave open, each with the values
-/// that agree: as the evidence of a rule has them.
+/// The keys that data decide, and the keys of the rule that they leave open, with the values that agree, for the evidence of a rule.
 pub fn decided(summaries: &[KeySummary]) -> (Vec<String>, BTreeMap<String, String>) {
     let (mut keys, mut leaves) = (Vec::new(), BTreeMap::new());
     for summary in summaries {
@@ -138,7 +137,7 @@ pub fn decided(summaries: &[KeySummary]) -> (Vec<String>, BTreeMap<String, Strin
             }
             Decision::Partly => summary.agreeing.join(" or "),
             Decision::Undecided => "any".into(),
-            // Its absence claims nothing.
+            // An absent key claims nothing.
             Decision::CannotBeObserved if summary.value == "absent" => {
                 keys.push(summary.key.clone());
                 continue;
@@ -152,7 +151,7 @@ pub fn decided(summaries: &[KeySummary]) -> (Vec<String>, BTreeMap<String, Strin
     (keys, leaves)
 }
 
-/// The summary of the keys that have a value, in sentences: `They decide .... They narrow ....`.
+/// The decisions on the keys with a value in sentences: `They decide .... They narrow ....`.
 pub fn sentences(summaries: &[KeySummary]) -> String {
     let keys = |wanted: Decision, shown: fn(&KeySummary) -> String| {
         let with_value = summaries.iter().filter(|summary| summary.decision == wanted && summary.value != "absent");
@@ -163,7 +162,7 @@ pub fn sentences(summaries: &[KeySummary]) -> String {
     let values = |summary: &KeySummary| format!("{} to {}", summary.key, summary.agreeing.join(" or "));
     let parts = [
         ("decide", keys(Decision::Decided, name)),
-        ("narrow, as far as can be observed,", keys(Decision::AsFarAsObservable, values)),
+        ("narrow, as far as observable,", keys(Decision::AsFarAsObservable, values)),
         ("narrow", keys(Decision::Partly, values)),
         ("leave open", keys(Decision::Undecided, name)),
         ("cannot show", keys(Decision::CannotBeObserved, name)),

@@ -1,4 +1,4 @@
-//! The tables of what data decide.
+//! Tables and report of the power of data.
 
 use super::{ChangeVerdict, RefutingData, Tested, answer, summaries, summary::sentences};
 use crate::{
@@ -7,70 +7,70 @@ use crate::{
 };
 
 crate::rows! {
-    /// A one-step change of a rule, and whether it was refuted.
+    /// A one-step change of a rule, with its verdict.
     pub struct ChangeRow in "changes" {
         /// The number of the rule in the model.
         rule: usize => shown("rule").essential(),
-        /// The key that is changed.
+        /// Changed key.
         key: String => shown("key").essential(),
         /// Its value in the model.
         from: String => shown("from").essential(),
-        /// The other value.
+        /// Other value.
         to: String => shown("to").essential(),
-        /// Whether the data refute the change, it survives them, or it cannot be observed.
+        /// Verdict: refuted, survives, or cannot be observed.
         verdict: &'static str => shown("verdict").essential(),
-        /// The number of the first case that refutes it.
+        /// Number of the first case that refutes it.
         case: Option<u64> => shown("at case"),
-        /// The recording or instruction of that case.
+        /// Recording or instruction of that case.
         source: Option<String> => shown("in"),
-        /// Its tile.
+        /// Tile of that case.
         tile: Option<u64> => shown("tile"),
-        /// Its row.
+        /// Row of that case.
         row: Option<u64> => shown("row"),
-        /// Its column.
+        /// Column of that case.
         column: Option<u64> => shown("column"),
-        /// Why the change cannot be observed.
-        reason: Option<String> => shown("why").if_filled(),
+        /// Reason why the change cannot be observed.
+        reason: Option<String> => shown("reason").if_filled(),
     }
 
-    /// A key of a rule, and the values with which every output agrees.
+    /// A key of a rule, with the values that agree with every output.
     pub struct DecisionRow in "decisions" {
         /// The number of the rule in the model.
         rule: usize => shown("rule").essential(),
-        /// The key.
+        /// Key.
         key: String => shown("key").essential(),
         /// Its value in the model.
         value: String => shown("value").essential(),
-        /// The values with which every output agrees.
+        /// Values that agree with every output.
         agreeing: String => shown("agree with every output").essential(),
-        /// Whether that decides the key.
+        /// Decision on the key.
         decision: &'static str => shown("decision").essential(),
     }
 
-    /// A rule, and how many one-step changes of it the data refute.
+    /// A rule, with counts of its refuted one-step changes.
     pub struct TestedRow in "tested" {
         /// The number of the rule in the model.
         rule: usize => shown("rule").essential(),
-        /// The patterns of instructions that it is for.
-        patterns: String => shown("of").essential(),
-        /// The recordings or instructions that decide.
+        /// Patterns of its instructions.
+        patterns: String => shown("instructions").essential(),
+        /// Recordings or instructions that decide.
         sources: Vec<String> => shown("data"),
-        /// Their outputs.
+        /// Outputs of the data.
         cases: u64 => shown("cases").essential(),
-        /// Whether all of them agree with the rule as it is.
+        /// Whether all outputs agree with the unchanged rule.
         agrees: bool => shown("agrees").essential(),
-        /// Changes that are refuted.
+        /// Refuted changes.
         refuted: usize => shown("changes refuted").essential(),
-        /// Changes that survive.
+        /// Surviving changes.
         surviving: usize => shown("surviving").essential(),
         /// Changes that cannot be observed.
         unobservable: usize => shown("not observable").essential(),
-        /// What the data decide, in a sentence.
+        /// Decisions in sentences.
         summary: String => hidden(),
     }
 }
 
-/// Fills the report of what `sources` decide of the rules of `model`.
+/// Fills the report of the power of `sources` over the rules of `model`.
 pub fn report(model: &Model, tested: &[Tested], sources: &[RefutingData], report: &mut Report) {
     report.answer = answer(model, tested);
     for rule in tested {
@@ -91,7 +91,7 @@ pub fn report(model: &Model, tested: &[Tested], sources: &[RefutingData], report
     report.tables = vec![rules(tested, sources), decisions(&standing), changes(&standing, sources)];
 }
 
-/// A row for each one-step change (of ranges of numbers only those beside the values that agree), and whether it was refuted.
+/// Makes the table of one-step changes; of a range of numbers only neighbours of agreeing values.
 fn changes(tested: &[&Tested], sources: &[RefutingData]) -> Table {
     let rows = tested.iter().flat_map(|rule| {
         let single = rule.changes.iter().filter(|(change, _)| !change.ranged);
@@ -125,7 +125,7 @@ fn changes(tested: &[&Tested], sources: &[RefutingData]) -> Table {
     Table::of("One-step changes of the rules", rows)
 }
 
-/// A row for each key: the values with which every output agrees, and whether that decides it.
+/// Makes the table of keys with the values that agree.
 fn decisions(tested: &[&Tested]) -> Table {
     let rows = tested.iter().flat_map(|rule| {
         summaries(rule).into_iter().map(|summary| DecisionRow {
@@ -136,10 +136,10 @@ fn decisions(tested: &[&Tested]) -> Table {
             decision: summary.decision.name(),
         })
     });
-    Table::of("What the data decide", rows)
+    Table::of("Decisions on the keys", rows)
 }
 
-/// A row for each rule.
+/// Makes the table of rules.
 fn rules(tested: &[Tested], sources: &[RefutingData]) -> Table {
     let rows = tested.iter().map(|rule| {
         let count = |wanted: fn(&ChangeVerdict) -> bool| {

@@ -1,8 +1,8 @@
-//! Values of model files as changes need them: read and set by path, and printed.
+//! Values of model files, read and set by path, and in words.
 
 use toml::{Table, Value};
 
-/// The value at `path` (`group`, `alignment.bits`) of a rule; `None` where it is absent.
+/// The value at `path` (`group`, `alignment.bits`) of a rule.
 pub(crate) fn get<'a>(rule: &'a Table, path: &str) -> Option<&'a Value> {
     match path.split_once('.') {
         Some((table, key)) => get(rule.get(table)?.as_table()?, key),
@@ -15,7 +15,7 @@ pub(super) fn has_place(rule: &Table, path: &str) -> bool {
     path.rsplit_once('.').is_none_or(|(table, _)| get(rule, table).is_some_and(Value::is_table))
 }
 
-/// Sets the value at a path, or removes it; nothing where there is no such place.
+/// Sets or removes the value at a path, if there is such a place.
 pub(crate) fn set(rule: &mut Table, path: &[&str], value: Option<Value>) {
     match (path, value) {
         ([], _) => {}
@@ -33,7 +33,7 @@ pub(crate) fn set(rule: &mut Table, path: &[&str], value: Option<Value>) {
     }
 }
 
-/// A value as a reader sees it: words without quotes.
+/// A value in words, without quotes.
 pub(crate) fn shown(value: Option<&Value>) -> String {
     match value {
         None => "absent".into(),

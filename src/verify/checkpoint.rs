@@ -1,4 +1,4 @@
-//! Checkpoints: the parts of a command as a file, from which it resumes.
+//! Checkpoints: files from which a campaign resumes.
 
 use std::path::{Path, PathBuf};
 
@@ -10,11 +10,11 @@ use crate::{
     base::{atomic, text},
 };
 
-/// The version of the file.
+/// Version of the file.
 const VERSION: u32 = 1;
 
-/// A file that holds how far a command has come. It is replaced whole, and on disk when that returns: whenever the program
-/// is killed, the file holds a state that the command has been in.
+/// A file with the state of a campaign. It is replaced whole and is on disk when a write returns: whenever the program is killed, the
+/// file holds a state that the campaign was in.
 #[derive(Debug)]
 pub struct Checkpoint {
     path: PathBuf,
@@ -28,10 +28,10 @@ struct File {
 }
 
 impl Checkpoint {
-    /// The checkpoint at `path`, and the parts in it; where there is no file yet, `parts` as they are.
+    /// Opens the checkpoint at `path` and reads its parts, or writes `parts` to a new one.
     ///
     /// # Errors
-    /// A request error: a file that is not a checkpoint, or is one of other runs than `parts`. It is left unchanged.
+    /// A request error: a file that is not a checkpoint, or belongs to other runs. The file is left unchanged.
     pub fn open(path: &Path, parts: Vec<Part>) -> Result<(Checkpoint, Vec<Part>)> {
         let checkpoint = Checkpoint { path: path.into() };
         if !path.exists() {
@@ -42,14 +42,14 @@ impl Checkpoint {
         let runs: Vec<&Run> = parts.iter().map(|part| &part.run).collect();
         if let Some(difference) = difference(&kept.iter().map(|part| &part.run).collect::<Vec<_>>(), &runs) {
             return Err(Error::request(format!(
-                "the checkpoint {} belongs to another run: {difference}. It was left unchanged; name another file to begin a new run",
+                "the checkpoint {} belongs to another run: {difference}. The file is unchanged; name another file to begin a new run",
                 path.display()
             )));
         }
         Ok((checkpoint, kept))
     }
 
-    /// Replaces what the file holds.
+    /// Replaces the content of the file.
     ///
     /// # Errors
     /// A request error that names the file and the cause; the old file is then untouched.
@@ -61,7 +61,7 @@ impl Checkpoint {
     }
 }
 
-/// The parts that a checkpoint holds.
+/// Reads the parts of a checkpoint.
 ///
 /// # Errors
 /// A request error that names the file: unreadable, no checkpoint, or one that contradicts itself.
@@ -69,7 +69,7 @@ pub fn read(path: &Path) -> Result<Vec<Part>> {
     parse(&text::read_result(path, "the checkpoint")?, path)
 }
 
-/// The parts in the text of the checkpoint at `path`.
+/// Parses the text of the checkpoint at `path`.
 ///
 /// # Errors
 /// As [`read`].
@@ -80,7 +80,7 @@ pub(crate) fn parse(text: &str, path: &Path) -> Result<Vec<Part>> {
     let file: File = serde_json::from_str(text).map_err(|error| refused(&error))?;
     if file.tcnum_checkpoint != VERSION {
         let found = file.tcnum_checkpoint;
-        return Err(refused(&format!("its version is {found}, and version {VERSION} is read")));
+        return Err(refused(&format!("its version is {found}, and only version {VERSION} can be read")));
     }
     if file.parts.is_empty() {
         return Err(refused(&"it has no part of a run"));
@@ -89,10 +89,10 @@ pub(crate) fn parse(text: &str, path: &Path) -> Result<Vec<Part>> {
     Ok(file.parts)
 }
 
-/// In what two lists of runs differ.
+/// The first difference between two lists of runs.
 fn difference(kept: &[&Run], asked: &[&Run]) -> Option<String> {
     if kept.len() != asked.len() {
-        return Some(format!("it holds {} instructions, and {} are asked for", kept.len(), asked.len()));
+        return Some(format!("it holds {} instructions, and {} are chosen", kept.len(), asked.len()));
     }
     kept.iter()
         .zip(asked)

@@ -9,8 +9,8 @@ use crate::{
     isa::Instruction,
 };
 
-/// How many outputs of `instruction` differ between a device and a model, over `cases` dot-product-adds of `sequence` (`None`: all
-/// pairs of codes of an exhaustive one), and the first ten places.
+/// Compares a device with a model over `cases` dot-product-adds of `sequence`, and lists the first ten mismatches.
+/// `None` cases stand for all pairs of codes of an exhaustive sequence.
 ///
 /// # Errors
 /// The device or the model lacks the instruction; the device fails.

@@ -1,4 +1,4 @@
-//! Counterexamples: outputs that differ, with the minimal cases that they are reduced to.
+//! Counterexamples: outputs that differ, with the minimal cases to which they are reduced.
 
 use std::{collections::BTreeMap, time::Instant};
 
@@ -21,32 +21,31 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Counterexample {
-    /// Where it was found.
+    /// Place of the output.
     pub spot: Spot,
-    /// The regime of its operands, as an index into those of the run.
+    /// Regime of the operands, as an index into the regimes of the run.
     pub regime: usize,
-    /// As it was found.
+    /// The case as found.
     pub found: Answer,
-    /// The minimal case that it was reduced to; absent if the outputs do not differ when the rest of the tile is zero.
+    /// The minimal case; absent if the outputs agree when the rest of the tile is zero.
     pub shrunk: Option<Answer>,
 }
 
 impl Counterexample {
-    /// The reduced case, or the one that was found.
+    /// The reduced case, else the found one.
     pub fn simplest(&self) -> &Answer {
         self.shrunk.as_ref().unwrap_or(&self.found)
     }
 
-    /// What every comparison says of an output that differs.
+    /// The counterexample as every comparison reports it.
     pub fn difference(&self) -> Difference {
         let reduced = self.shrunk.clone();
         Difference { reduced, ..Difference::found(ResultPlace::Output(self.spot), self.found.clone()) }
     }
 }
 
-/// Adds to `all` the counterexamples of a part that are not among them yet, one for each of its listed places: reduced within
-/// `budget` each (see [`shrink`](super::shrink::shrink)), or as they were found where it has no cases. Then no further one is added
-/// once the time is over.
+/// Adds to `all` the missing counterexamples of a part, one for each listed place, each reduced within `budget` (see
+/// [`shrink`](super::shrink::shrink)). A budget without cases adds them as found, until its time is over.
 ///
 /// # Errors
 /// The device fails, or a signal arrives: `all` has those until then. The model does not cover the instruction.
@@ -84,8 +83,7 @@ pub fn counterexamples(
     Ok(())
 }
 
-/// A trace of counterexamples, a tile each, with what the device answers: it replays against any model. After the time `until` it has
-/// those only that were asked before.
+/// Makes a trace of counterexamples, a tile each, with the device's answers. After the time `until` no more are executed.
 ///
 /// # Errors
 /// The device fails; traces do not hold the instruction's operands.

@@ -1,19 +1,19 @@
-//! How a run is cut: into units, by which it stops, and into ranges of tiles, which are compared at a time.
+//! Units of a run, at whose ends it stops, and ranges of tiles, which are compared at a time.
 
 use std::ops::Range;
 
 use super::Run;
 use crate::{Result, isa::Instruction};
 
-/// About how many dot-product-adds a unit has.
+/// Dot-product-adds of a unit, about.
 const UNIT: u64 = 1 << 16;
 
-/// Tiles of a unit: 2^16 dot-product-adds or a tile.
+/// Tiles of a unit: 2^16 dot-product-adds, at least one tile.
 pub(super) fn unit_tiles(i: &Instruction) -> u64 {
     (UNIT / (i.m * i.n) as u64).max(1)
 }
 
-/// How a part of a run is cut.
+/// The units of a part of a run.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cut {
     /// Tiles of a unit.
@@ -27,12 +27,12 @@ impl Cut {
         Ok(Cut::of(run, &run.instruction()?))
     }
 
-    /// That of a run whose instruction is at hand.
+    /// As [`Cut::new`], for a known instruction.
     pub(super) fn of(run: &Run, i: &Instruction) -> Cut {
         Cut { unit: unit_tiles(i), end: run.range(i).end }
     }
 
-    /// About `size` tiles from the tile `start`, as far as there are any: whole units, or some tiles of one.
+    /// About `size` tiles from the tile `start`: whole units, or some tiles of one.
     pub(super) fn range(&self, start: u64, size: u64) -> Range<u64> {
         let whole = size / self.unit * self.unit;
         let end = match whole == 0 || !start.is_multiple_of(self.unit) {

@@ -1,4 +1,4 @@
-//! Handing out a run to engines, and adding up in order what they find.
+//! Distribution of a run to engines, and the sum of their results in order.
 
 use std::{
     collections::BTreeMap,
@@ -16,13 +16,13 @@ use crate::{
     device::{CampaignWork, Device, DeviceName, Engine, Spot, Verified},
 };
 
-/// The tiles that an engine gets at first, and at most: as many as it compares in about a second.
+/// Tiles of the first and of the largest range for an engine; a range takes about a second.
 const PACE: (u64, u64) = (1, 1 << 48);
 
-/// Runs what is left of a run on one engine, and tells `watch` after each step.
+/// Runs the rest of a run on one engine, and calls `watch` after each step.
 ///
 /// # Errors
-/// The engine fails, or `watch` does; a signal arrives ([`Error::Interrupted`]), after which the state is that of the last step.
+/// The engine or `watch` fails; a signal arrives ([`Error::Interrupted`]). The state is that of the last step.
 pub fn drive(
     run: &Run,
     state: &mut State,
@@ -46,11 +46,11 @@ pub fn drive(
     Ok(())
 }
 
-/// Runs what is left of a run on several devices at once, each opened by `open` in a thread of its own; every device
-/// takes the next units when it is done with those it had. The state passes through as with one engine.
+/// Runs the rest of a run on several devices at once, each opened by `open` in its own thread. Each device takes the next units when it
+/// is done; the states are those of one engine.
 ///
 /// # Errors
-/// As [`drive`]; a device is not what the run was begun on.
+/// As [`drive`]; a device of another kind than that of the run.
 pub fn drive_all<'a>(
     run: &Run,
     model: &Model,
@@ -83,16 +83,16 @@ pub fn drive_all<'a>(
             state.seconds = before + start.elapsed().as_secs_f64();
             watch(state)
         });
-        // Whatever the outcome, nothing is handed out any more.
+        // Whatever the outcome, no further range is distributed.
         *queue.lock().expect("no thread panics with the queue") = cut.end;
         outcome
     })
 }
 
-/// The pieces of a chunk, and where it starts.
+/// The start of a range, and its pieces.
 type ChunkPieces = Result<(u64, Vec<Piece>)>;
 
-/// What one thread of [`drive_all`] does: units from the queue until there are none.
+/// The work of one thread of [`drive_all`]: units from the queue until it is empty.
 fn work(
     run: &Run,
     model: &Model,
@@ -104,7 +104,7 @@ fn work(
 ) -> Result<()> {
     let mut device = open()?;
     let instruction = run.instruction()?;
-    // What a program is, it says when it starts.
+    // A program names its device in its greeting.
     device.has(&instruction)?;
     let name = device.identity().name.to_string();
     let found = identify(device.as_ref(), &instruction);
@@ -136,7 +136,7 @@ fn work(
     }
 }
 
-/// Adds up the answers of several engines in order, until the run is finished.
+/// Adds the results of several engines in order, until the run is finished.
 fn collect(
     run: &Run,
     state: &mut State,
@@ -159,11 +159,11 @@ fn collect(
     Ok(())
 }
 
-/// Runs a range, and cuts it after every unit in which one of the first `wanted` differing outputs lies; the units after
-/// the last wanted one are left out.
+/// Runs a range, and cuts it after every unit with one of the first `wanted` differing outputs. Units after the last wanted output are
+/// left out.
 ///
 /// # Errors
-/// The engine fails, or does not find again what it has found: nothing of that may be lost.
+/// The engine fails, or finds something else in the same tiles.
 fn pieces(cut: &Cut, engine: &mut dyn Engine, range: Range<u64>, wanted: usize) -> Result<Vec<Piece>> {
     let found = engine.run(range.clone())?;
     if found.differing() == 0 || wanted == 0 {
@@ -195,7 +195,7 @@ fn pieces(cut: &Cut, engine: &mut dyn Engine, range: Range<u64>, wanted: usize) 
         pieces.push(Piece { end: range.end, found: engine.run(start..range.end)? });
     }
     let repeated = pieces.iter().map(|piece| piece.found.differing()).sum();
-    // Where enough were found, what comes after them was not run again.
+    // Units after the last wanted output were not run again.
     let whole = pieces.last().is_some_and(|piece| piece.end == range.end);
     if whole && repeated != differing || repeated > differing {
         return again(repeated);
@@ -203,17 +203,17 @@ fn pieces(cut: &Cut, engine: &mut dyn Engine, range: Range<u64>, wanted: usize) 
     Ok(pieces)
 }
 
-/// The failure of a device that gives other results for the same operands.
+/// The error of a device that gives other results for the same operands.
 fn unrepeated(range: &Range<u64>, once: u64, then: u64) -> Error {
     Error::device(format!(
-        "the device does not repeat itself: in the tiles {} to {} outputs that differed from the model: {once}, and when the same tiles \
-         were run again: {then}; its results depend on more than the operands",
+        "the device does not repeat its results: in tiles {} to {}, {once} outputs differed from the model, and {then} when the same tiles \
+         ran again; the results depend on more than the operands",
         range.start,
         range.end - 1
     ))
 }
 
-/// The first `wanted` differing outputs of a range in which `found` was found.
+/// The first `wanted` differing outputs of a range whose result is `found`.
 fn first(engine: &mut dyn Engine, range: Range<u64>, mut found: Verified, wanted: usize) -> Result<Vec<Spot>> {
     if !found.is_whole() && range.end - range.start > 1 {
         let middle = range.start + (range.end - range.start) / 2;

@@ -1,4 +1,4 @@
-//! Engines that execute tile by tile: a device of this machine's own cores on all of them, and any other device.
+//! Engines for devices without their own: on all cores of this machine, or tile by tile.
 
 use std::ops::Range;
 
@@ -12,14 +12,14 @@ use crate::{
     isa::{Codes, Instruction},
 };
 
-/// Outputs that are computed at a time: enough to hide what a batch costs, few enough to stay in the cache.
+/// Outputs of a batch: enough to hide its overhead, few enough for the cache.
 const BATCH: usize = 1 << 12;
-/// Outputs that any other device computes at a time.
+/// Outputs of a batch for any other device.
 const REMOTE_BATCH: usize = 1 << 16;
-/// Differing outputs that are listed, where a tile has fewer.
+/// Most differing outputs of a range that are listed, at least a tile.
 const ROOM: usize = 1 << 12;
 
-/// The engine for `work` on `device`: the device's own where it has one and codes are compared in every bit.
+/// Makes the engine for `work` on `device`: the device's own if it has one and codes are compared in every bit.
 ///
 /// # Errors
 /// The device or the model lacks the instruction.
@@ -38,7 +38,7 @@ pub fn engine<'a>(device: &'a mut dyn Device, work: &CampaignWork, nans: Nans) -
     Ok(Box::new(Remote { device, judge: Judge::new(work, nans)? }))
 }
 
-/// What is compared with what.
+/// The operands, the model and the comparison.
 struct Judge {
     instruction: Instruction,
     sequence: Sequence,
@@ -67,7 +67,7 @@ impl Judge {
         Verified::nothing(self.sequence.regimes().len())
     }
 
-    /// Adds the comparison of the outputs of tiles that begin with number `first`.
+    /// Compares the outputs of the tiles from number `first`, and adds the result to `found`.
     fn compare(&self, found: &mut Verified, first: u64, device: &Codes, model: &Codes) {
         let (m, n) = (self.instruction.m, self.instruction.n);
         let each = m * n * device.width();
@@ -93,7 +93,7 @@ impl Judge {
     }
 }
 
-/// A device that executes on the threads of this program: each generates, executes and evaluates tiles of its own.
+/// A device on the threads of this program, each of which generates, executes and evaluates tiles.
 struct Local {
     execution: LocalExecution,
     judge: Judge,
@@ -115,7 +115,7 @@ impl Engine for Local {
     }
 }
 
-/// A device that gets tiles and answers outputs.
+/// A device that gets tiles and returns outputs.
 struct Remote<'a> {
     device: &'a mut dyn Device,
     judge: Judge,

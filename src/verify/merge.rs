@@ -1,4 +1,4 @@
-//! Putting the parts of runs together.
+//! Merging the parts of runs.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use serde::{Deserialize, de::IgnoredAny};
 use super::{Counterexample, MOST_LISTED, Mark, Part, Run, State, checkpoint, reports, rule_digest};
 use crate::{Error, Result, arithmetic::Model, base::text, device::Count};
 
-/// A part, and the file that it is from, for messages.
+/// A part and its file, for messages.
 #[derive(Debug, Clone)]
 pub struct PartFile {
-    /// The name of the file.
+    /// Name of the file.
     pub file: String,
     /// The part.
     pub part: Part,
@@ -63,10 +63,10 @@ pub fn model(named: Option<&str>, parts: &[Part]) -> Result<Option<Model>> {
     Ok(Some(model))
 }
 
-/// The runs whose parts are given, each as one part, in the order in which their first parts are given: with the totals that
-/// one run has, which stops where enough outputs differ whatever the parts beyond have found. Seconds are added up.
+/// Merges parts into their runs, in order of appearance, with the totals of single runs: a run ends where enough outputs differ, and
+/// seconds are added.
 ///
-/// With `partial`, parts may be missing or unfinished, and the second member says which.
+/// With `partial`, parts may be missing or unfinished; the second member notes which.
 ///
 /// # Errors
 /// A request error: parts of runs that differ in something but the instruction, that were split differently, that
@@ -88,7 +88,7 @@ pub fn merge(sources: &[PartFile], partial: bool) -> Result<(Vec<Part>, Vec<Stri
     let listed: usize = merged.iter().map(|part| part.state.spots.len()).sum();
     match listed as u64 > MOST_LISTED {
         true => Err(Error::request(format!(
-            "the runs list {listed} counterexamples together, and a report lists up to {MOST_LISTED}; merge fewer instructions at a time"
+            "the runs list {listed} counterexamples, and a report lists up to {MOST_LISTED}; merge fewer instructions at a time"
         ))),
         false => Ok((merged, notes)),
     }
@@ -120,7 +120,7 @@ fn merge_one(mut group: Vec<&PartFile>, partial: bool, notes: &mut Vec<String>) 
     let unfinished: Vec<&str> = group.iter().filter(|s| !s.part.state.finished).map(|s| &s.file[..]).collect();
     let mut defects = Vec::new();
     if !missing.is_empty() {
-        defects.push(format!("of the {shards} parts of {instruction} these are missing: {}", missing.join(", ")));
+        defects.push(format!("parts of {instruction} are missing: {} (of {shards})", missing.join(", ")));
     }
     if !unfinished.is_empty() {
         defects.push(format!("parts of {instruction} are not finished: {}", unfinished.join(", ")));
@@ -153,7 +153,7 @@ fn merge_one(mut group: Vec<&PartFile>, partial: bool, notes: &mut Vec<String>) 
     Ok(merged)
 }
 
-/// The numbers from 1 to `shards` that are not among those given in ascending order, as `2, 5 to 9`.
+/// The numbers from 1 to `shards` that are missing in `given` (ascending), as `2, 5 to 9`.
 fn missing(given: impl Iterator<Item = u64>, shards: u64) -> Vec<String> {
     let mut next = 1;
     let mut missing = Vec::new();
@@ -168,7 +168,7 @@ fn missing(given: impl Iterator<Item = u64>, shards: u64) -> Vec<String> {
     missing
 }
 
-/// Adds a later part to what the parts before it have found, up to where one run would have stopped.
+/// Appends a later part to a state, up to where one run would have stopped.
 fn append(state: &mut State, run: &Run, part: &State) {
     let plus = |counts: &[Count], more: &[Count]| -> Vec<Count> {
         let sum = |(mut one, other): (Count, &Count)| {
@@ -182,7 +182,7 @@ fn append(state: &mut State, run: &Run, part: &State) {
     state.spots.extend(&part.spots[..wanted]);
     let last = part.spots[..wanted].last();
     let marks = part.marks.iter().map(|mark| Mark { tile: mark.tile, regimes: plus(&before, &mark.regimes) });
-    // The marks up to the end of the unit of the last place that is listed.
+    // Marks up to the end of the unit of the last listed place.
     let beyond = last.map_or(0, |spot| part.marks.partition_point(|mark| mark.tile <= spot.tile) + 1);
     state.marks.extend(marks.take(beyond));
     (state.next, state.regimes) = match state.marks.last() {
@@ -193,7 +193,7 @@ fn append(state: &mut State, run: &Run, part: &State) {
     };
 }
 
-/// The distinct ones among names, in order of appearance.
+/// Joins the distinct names, in order of appearance.
 fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let mut all: Vec<&str> = Vec::new();
     for name in names {

@@ -1,10 +1,10 @@
 //! Verification: a device against an arithmetic model, in every bit.
 //!
-//! [`trace`] compares recorded outputs. The rest is the campaign: operands drawn by the billion from adversarial regimes,
-//! or every pair of codes. A [`Run`] says what is compared, and is cut into units, a number of tiles that is a function
-//! of the instruction alone: a run stops at the end of one. An [`Engine`](crate::device::Engine) compares ranges of tiles,
-//! parts of a unit or many, as fast as it is; [`drive`] hands them out and adds up, in order, so that the [`State`] of a run
-//! does not depend on how many engines there were, how long their ranges were, or how often the run was killed and resumed.
+//! [`recordings`] compares recorded outputs, or executes recorded operands again. A [`Campaign`] draws operands by the billion from
+//! adversarial regimes, or takes every pair of codes. It has a [`Run`] for each instruction, cut into units whose size depends on the
+//! instruction alone; a run stops at the end of a unit. An [`Engine`](crate::device::Engine) compares ranges of tiles, and [`drive`]
+//! distributes them and adds the results in order. The [`State`] of a run therefore does not depend on the number of engines, the
+//! length of ranges, or interruptions.
 
 pub mod campaign;
 pub mod checkpoint;

@@ -1,4 +1,4 @@
-//! A part of a run with all that is known of it: what a checkpoint keeps, what a report says, and what `merge` adds up.
+//! Parts of runs: the content of checkpoints and reports, and the input of `merge`.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,39 +11,39 @@ use crate::{
     isa::{Case, Instruction},
 };
 
-/// Whether something of a part can be, and what it is if not.
+/// A condition on a part, and the contradiction if it fails.
 type Claim<'a> = (&'a dyn Fn() -> bool, &'a dyn Fn() -> String);
 
-/// A part of a run, and how far it has come.
+/// A part of a run, with its state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
-    /// What is compared.
+    /// The run.
     pub run: Run,
-    /// What ran it.
+    /// The device and the execution.
     pub ran: Ran,
-    /// How far it has come.
+    /// The progress.
     pub state: State,
-    /// The counterexamples, once the part is finished and they are reduced.
+    /// Counterexamples, once the part is finished and they are reduced.
     pub counterexamples: Option<Vec<Counterexample>>,
 }
 
-/// What ran a part: for the reader, and no part of the run's identity.
+/// The execution of a part, for the reader; no part of the run's identity.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ran {
-    /// The device, as it was requested.
+    /// Device, as requested.
     pub device: String,
-    /// The model, as it was requested.
+    /// Model, as requested.
     pub model: String,
-    /// The word for how it executes the instruction; empty until the part is begun.
+    /// Kind of execution; empty before the part begins.
     pub execution: String,
-    /// The machine instructions that ran.
+    /// Machine instructions that ran.
     pub opcodes: Vec<String>,
 }
 
 impl Part {
-    /// A part that has not begun; `model` is the model as it was requested.
+    /// Makes a part that has not begun; `model` is the model as requested.
     ///
     /// # Errors
     /// No instruction has the run's name.
@@ -53,12 +53,12 @@ impl Part {
         Ok(Part { state: State::new(&run)?, run, ran, counterexamples: None })
     }
 
-    /// Keeps how the device executes the instruction.
+    /// Sets the execution of the instruction.
     pub fn begin(&mut self, execution: &Execution) {
         (self.ran.execution, self.ran.opcodes) = (execution.kind.name().into(), execution.opcodes.clone());
     }
 
-    /// Makes this the part of a run of the cases that were compared: a whole run that ends here, where nobody asked for more.
+    /// Ends the run here: its cases are those that were compared.
     ///
     /// # Errors
     /// No instruction has the run's name.
@@ -69,7 +69,7 @@ impl Part {
         Ok(())
     }
 
-    /// Keeps the places only whose counterexamples are listed: those of a run that was stopped before all were.
+    /// Drops the places without counterexamples, as in a run that was stopped before all were listed.
     pub fn as_listed(&mut self) {
         let listed = self.counterexamples.as_ref().map_or(0, Vec::len);
         if listed < self.state.spots.len() {
@@ -78,8 +78,7 @@ impl Part {
         }
     }
 
-    /// Whether a part that was read from a file is possible. What is not finished may lack tiles: parts of a run that were
-    /// merged though some were missing.
+    /// Checks a part that was read from a file. An unfinished part may lack tiles, as after a partial merge.
     ///
     /// # Errors
     /// A request error that says what is wrong.
@@ -88,13 +87,13 @@ impl Part {
         let i = &self.run.instruction()?;
         match self.contradiction(i) {
             Some(what) => {
-                Err(Error::request(format!("what it says of {} contradicts itself: {what}", self.run.instruction)))
+                Err(Error::request(format!("the part of {} contradicts itself: {what}", self.run.instruction)))
             }
             None => Ok(()),
         }
     }
 
-    /// As [`Part::check`], and every tile before the next one is counted.
+    /// As [`Part::check`]; every tile before the next one must be counted.
     ///
     /// # Errors
     /// A request error that says what is wrong.
@@ -107,12 +106,12 @@ impl Part {
         }
     }
 
-    /// How many outputs the tiles of the part before `tile` have.
+    /// Outputs of the tiles of the part before `tile`.
     fn outputs(&self, i: &Instruction, tile: u64) -> u128 {
         u128::from(tile.saturating_sub(self.run.range(i).start)) * (i.m * i.n) as u128
     }
 
-    /// What is impossible.
+    /// The first contradiction, if there is one.
     fn contradiction(&self, i: &Instruction) -> Option<String> {
         let (range, cut) = (self.run.range(i), Cut::of(&self.run, i));
         let State { next, regimes, spots, marks, seconds, finished } = &self.state;
@@ -134,7 +133,7 @@ impl Part {
                 && (spot.column as usize) < i.n
                 && (marks.iter().any(|mark| mark.tile > spot.tile) || *next < cut.unit_end(spot.tile))
         };
-        // In this order: what is counted comes first, and sums are made of counts that are possible.
+        // Counts come first, so that later claims add possible counts.
         let claims: [Claim; 10] = [
             (&|| (range.start..=range.end).contains(next), &|| {
                 format!("the next tile is {next}, and the part has the tiles {} to {}", range.start, range.end)
@@ -172,7 +171,7 @@ impl Part {
         claims.iter().find(|(holds, _)| !holds()).map(|(_, what)| what())
     }
 
-    /// Whether a counterexample can be that of a place.
+    /// Whether a counterexample fits its place.
     fn is_possible(&self, i: &Instruction, counterexample: &Counterexample, spot: &Spot) -> bool {
         let codes = |format: &Format, codes: &[u64]| codes.iter().all(|code| *code <= format.code_mask());
         let zeros = Case::zeros(i);

@@ -1,4 +1,4 @@
-//! Replays: the operands of a recording, executed again by a device, each tile a case that a model judges.
+//! Replays: recorded operands executed again by a device, each tile a case that a model judges.
 
 use super::{
     shrink::{Compared, shrink},
@@ -11,43 +11,43 @@ use crate::{
     trace::Trace,
 };
 
-/// Cases of a file that agree and are listed; beyond, only cases of which something differs are.
+/// Most agreeing cases of a file that are listed.
 const MOST_LISTED: usize = 1000;
 
 crate::rows! {
-    /// A case of a regression suite: a tile of a recording, executed again and compared with a model.
+    /// A case of a regression suite: a recorded tile, executed again and compared with a model.
     pub struct ReplayedRow in "replayed" {
-        /// The recording.
+        /// Recording.
         file: String => shown("trace").if_varied().essential(),
-        /// The instruction.
+        /// Instruction.
         instruction: String => shown("instruction").if_varied().essential(),
-        /// The tile of the recording, from 0.
+        /// Tile of the recording, from 0.
         tile: u64 => shown("case").essential(),
-        /// What came out: `agrees`, `now agrees` where the recorded outputs differ from the model, `differs`, `now differs` where the recorded outputs agree.
+        /// Verdict: `agrees`, `differs`, or `now agrees` and `now differs` where the recorded outputs did otherwise.
         verdict: &'static str => shown("verdict").essential(),
-        /// Outputs that were compared.
+        /// Outputs compared.
         outputs: u64 => shown("outputs"),
         /// Outputs of the device that differ from the model.
         differing: u64 => shown("differ").essential(),
         /// Recorded outputs that differ from the model.
         recorded_differing: u64 => shown("differed when recorded"),
-        /// The operands of the first output that differs, or that differed when it was recorded; those that are not zero.
+        /// Operands, those not zero, of the first output that differs or differed when recorded.
         operands: Option<String> => shown("operands").if_filled().essential(),
-        /// The device's result there.
+        /// Result of the device there.
         device_d: Option<String> => shown("device's D").if_filled().essential(),
-        /// The model's result.
+        /// Result of the model there.
         model_d: Option<String> => shown("model's D").if_filled().essential(),
-        /// The recorded result.
+        /// Recorded result there.
         recorded_d: Option<String> => shown("recorded D").if_filled(),
     }
 }
 
-/// What a replay of one recording found, as far as it went.
+/// The replay of one recording, as far as it went.
 #[derive(Default)]
 pub struct Replay {
-    /// The cases, of which those that agree are listed up to a number.
+    /// Cases; agreeing ones up to a limit.
     pub cases: Vec<ReplayedRow>,
-    /// Tiles that were executed and compared.
+    /// Tiles executed and compared.
     pub tiles: usize,
     /// Tiles with an output that differs.
     pub differing_tiles: usize,
@@ -56,22 +56,22 @@ pub struct Replay {
     groups: Groups,
 }
 
-/// How a replay compares.
+/// Settings of a replay.
 #[derive(Debug, Clone, Copy)]
 pub struct ReplayRequest<'a> {
-    /// The file of the recording, for reports.
+    /// File of the recording, for reports.
     pub file: &'a str,
-    /// Signatures of differences that are kept.
+    /// Most signatures of differences.
     pub keep: usize,
-    /// Which NaN codes are equal.
+    /// Equality of NaN codes.
     pub nans: Nans,
 }
 
 impl Replay {
-    /// Has `device` execute every tile of `trace`, and compares its outputs with those of `judge`.
+    /// Executes every tile of `trace` on `device`, and compares the outputs with those of `judge`.
     ///
     /// # Errors
-    /// A device fails, or lacks the instruction; an interruption. What was compared until then is in the replay.
+    /// A device fails, or lacks the instruction; an interruption. The replay keeps what was compared.
     pub fn run(
         &mut self,
         trace: &Trace,
@@ -96,7 +96,7 @@ impl Replay {
         Ok(())
     }
 
-    /// Adds a tile; `answers`: of an output of it, the device's code and the model's.
+    /// Adds a tile; `answers` gives the codes of the device and of the model for an output.
     fn add(&mut self, trace: &Trace, tile: usize, answers: &dyn Fn(usize) -> (u64, u64), request: &ReplayRequest) {
         let d = trace.instruction.d;
         let each = trace.m * trace.n;
@@ -138,8 +138,7 @@ impl Replay {
         });
     }
 
-    /// The differences, reduced to minimal cases where there is a device to ask and the judge is a model; with what ended the
-    /// reductions early, if something did.
+    /// The differences, reduced to minimal cases if a device is given and the judge is a model, and the outcome of the reductions.
     pub fn differences(
         &mut self,
         trace: &Trace,
@@ -157,7 +156,7 @@ impl Replay {
         (found, outcome)
     }
 
-    /// The row of the table of what was compared.
+    /// Makes the row of the table of comparisons.
     pub fn row(
         &self,
         trace: &Trace,
@@ -185,7 +184,7 @@ impl Replay {
     }
 }
 
-/// Whether a device gives the results of a model, in one sentence.
+/// The answer in one sentence: whether a device gives the results of a model.
 pub fn answer(device: &DeviceName, model: &DeviceName, replays: &[Replay]) -> String {
     let sum = |count: fn(&Replay) -> usize| replays.iter().map(count).sum::<usize>();
     match (sum(|replay| replay.tiles), sum(|replay| replay.differing_tiles)) {

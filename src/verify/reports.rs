@@ -1,4 +1,4 @@
-//! Reading parts of runs back from the reports that `tcnum verify` and `tcnum merge` write.
+//! Parts of runs, read from the reports of `tcnum verify` and `tcnum merge`.
 
 use serde::Deserialize;
 
@@ -10,7 +10,7 @@ use crate::{
     isa::Case,
 };
 
-/// What is read of a report.
+/// The tables of a report that are read.
 #[derive(Deserialize)]
 struct ReportFile {
     tables: Tables,
@@ -24,7 +24,7 @@ struct Tables {
     mismatches: Vec<MismatchRow>,
 }
 
-/// The parts in the text of a report in JSON. Of what has no place in a part nothing is kept in memory.
+/// Reads the parts in a report in JSON.
 ///
 /// # Errors
 /// What is missing or wrong.
@@ -80,20 +80,20 @@ fn part(row: VerificationRow, regimes: &[RegimeRow], mismatches: &[MismatchRow])
     match (part.state.compared(), part.state.differing()) == counted {
         true => Ok(part),
         false => Err(Error::request(format!(
-            "what it says of {} contradicts itself: the counts of its regimes do not add up to those of the run",
+            "the part of {} contradicts itself: the counts of its regimes do not add up to those of the run",
             part.run.instruction
         ))),
     }
 }
 
-/// A member that campaigns have and recordings lack.
+/// A column that reports on recordings lack.
 fn said<T>(column: &str, value: Option<T>) -> Result<T> {
     value.ok_or_else(|| {
         Error::request(format!("table 'verification': '{column}' is missing, as in a report on recordings"))
     })
 }
 
-/// The counts at the end of the unit of a mismatch; `None` where the run had not come so far.
+/// The counts at the end of the unit of a mismatch; `None` if the run ended before.
 fn mark(mismatch: &MismatchRow) -> Option<Mark> {
     let counts = mismatch.until_compared.iter().zip(&mismatch.until_differing);
     Some(Mark {

@@ -1,4 +1,4 @@
-//! What one run compares, and how it is cut.
+//! Runs: what is compared, and in which parts.
 
 use std::ops::Range;
 
@@ -15,42 +15,42 @@ use crate::{
     isa::{self, Instruction},
 };
 
-/// The most dot-product-adds of a run: their number and their bookkeeping fit 63 bits.
+/// Most dot-product-adds of a run: their counts fit 63 bits.
 pub const MOST_CASES: u64 = 1 << 60;
-/// The most parts that a run can be split into.
+/// Most parts of a run.
 pub const MOST_SHARDS: u64 = 1_000_000;
-/// The most counterexamples that a run lists.
+/// Most counterexamples of a run.
 pub const MOST_MISMATCHES: u64 = 1000;
-/// The most counterexamples that the runs of one command list together: its report and its checkpoint can then be read again.
+/// Most counterexamples of all runs of a command, so that its report and checkpoint can be read again.
 pub const MOST_LISTED: u64 = 10_000;
 
-/// One run: everything that its totals depend on. Two parts of one run differ in `shard` alone.
+/// One run: everything that its totals depend on. Parts of one run differ in `shard` alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
-    /// The instruction's name.
+    /// Name of the instruction.
     pub instruction: String,
-    /// What stands behind the device (see [`identify`]).
+    /// Identity of the device (see [`identify`]).
     pub device: String,
-    /// The model's own name.
+    /// Name of the model.
     pub model: String,
     /// Digest of the model's rule for the instruction.
     pub model_digest: String,
-    /// The seed of random operands; absent for exhaustive ones.
+    /// Seed of random operands; absent for exhaustive ones.
     pub seed: Option<u64>,
-    /// The position of exhaustive multiplications; absent for random operands.
+    /// Position of exhaustive multiplications; absent for random operands.
     pub position: Option<usize>,
-    /// Dot-product-adds that were asked for.
+    /// Requested dot-product-adds.
     pub cases: u64,
-    /// The regimes that are counted, in order.
+    /// Regimes, in order.
     pub regimes: Vec<String>,
-    /// The run stops after the unit in which the number of differing outputs reaches this; 0: never.
+    /// Differing outputs after whose unit the run stops; 0: never.
     pub max_mismatches: u64,
-    /// Which part of the run, from 1.
+    /// Number of the part, from 1.
     pub shard: u64,
-    /// In how many parts it is split.
+    /// Number of parts.
     pub shards: u64,
-    /// The version of the program.
+    /// Version of the program.
     pub tcnum: String,
     /// Whether any NaN code counts as equal to any other.
     #[serde(default)]
@@ -58,10 +58,10 @@ pub struct Run {
 }
 
 impl Run {
-    /// The whole run of `cases` random cases; `None` stands for all pairs of codes of an exhaustive sequence.
+    /// Makes the whole run of `cases` random cases; `None` stands for all pairs of codes of an exhaustive sequence.
     ///
     /// # Errors
-    /// The model does not cover the instruction; codes that are too many to be paired; no number of cases.
+    /// The model does not cover the instruction; codes too many to be paired; no number of cases.
     pub fn new(
         instruction: &Instruction,
         device: &dyn Device,
@@ -70,12 +70,12 @@ impl Run {
         cases: Option<u64>,
         max_mismatches: u64,
     ) -> Result<Run> {
-        // An error says what the model covers.
+        // The error lists what the model covers.
         let program = model.program(instruction)?;
         let (seed, position, cases) = match (sequence, cases) {
             (Sequence::Random { seed }, Some(cases)) => (Some(seed), None, cases),
             (Sequence::Random { .. }, None) => {
-                return Err(Error::request("random operands have no end; say how many with --cases N"));
+                return Err(Error::request("random operands have no end; give their number with --cases N"));
             }
             (Sequence::Multiply { position }, _) => (None, Some(position), exhaustive::pairs(instruction, position)?),
         };
@@ -102,11 +102,11 @@ impl Run {
     /// No instruction has the name.
     pub fn instruction(&self) -> Result<Instruction> {
         isa::find(&self.instruction).map_err(|error| {
-            Error::request(format!("{error}; one of your own is known by its file: --instr FILE.toml"))
+            Error::request(format!("{error}; name the file of your own instruction with --instr FILE.toml"))
         })
     }
 
-    /// Which NaN codes are equal.
+    /// Equality of NaN codes.
     pub fn nans(&self) -> Nans {
         self.any_nan.into()
     }
@@ -127,7 +127,7 @@ impl Run {
         }
     }
 
-    /// The tiles of this part: whole units, but for the last of the run, in one piece. The parts differ by a unit at most.
+    /// The tiles of this part: whole units, except at the end of the run. Parts differ by a unit at most.
     pub fn range(&self, i: &Instruction) -> Range<u64> {
         let (tiles, unit) = (self.tiles(i), unit_tiles(i));
         let units = tiles.div_ceil(unit);
@@ -138,7 +138,7 @@ impl Run {
         cut(self.shard - 1)..cut(self.shard)
     }
 
-    /// The first field in which two runs differ: its name and the two values, for messages.
+    /// The first field in which two runs differ, with both values, for messages.
     pub fn difference(&self, other: &Run) -> Option<(String, String, String)> {
         let fields = |run: &Run| match serde_json::to_value(run) {
             Ok(serde_json::Value::Object(fields)) => fields,
@@ -151,7 +151,7 @@ impl Run {
             .map(|(key, value)| (key.clone(), value.to_string(), others[&key].to_string()))
     }
 
-    /// What makes the run impossible, for one that was read from a file.
+    /// Checks a run that was read from a file.
     ///
     /// # Errors
     /// A request error that says what.
@@ -187,25 +187,24 @@ impl Run {
         Ok(())
     }
 
-    /// The same run with other parts: what all parts have in common.
+    /// The run of which this is a part.
     pub fn whole(&self) -> Run {
         Run { shard: 1, shards: 1, ..self.clone() }
     }
 }
 
-/// What stands behind a device, however it is named: two GPUs of one kind are the same, two models are not.
+/// The identity of a device, however it is named: GPUs of one kind are the same, models with other rules are not.
 pub fn identify(device: &dyn Device, i: &Instruction) -> String {
     let Identity { name, description, .. } = device.identity();
     match device.model() {
         Some(model) => format!("{description} (rule {})", rule_digest(model, i)),
-        // Programs need not say what they are.
+        // Programs need not describe themselves.
         None if matches!(name, DeviceName::Exec(_)) => format!("{description} ({name})"),
         None => description.clone(),
     }
 }
 
-/// A digest of how an instruction computes in a model: of the canonical text of its program, or of nothing if the model does not
-/// cover it.
+/// Digest of the program of an instruction in a model; of an empty text if the model does not cover it.
 pub fn rule_digest(model: &Model, i: &Instruction) -> String {
     model.program(i).map_or_else(|_| digest::of_text(""), |program| program_digest(&program))
 }

@@ -1,4 +1,4 @@
-//! Reducing a case on which a device and a model differ to a minimal one on which they still do.
+//! Reduction of a case on which a device and a model differ to a minimal one.
 
 use crate::{
     Result,
@@ -9,7 +9,7 @@ use crate::{
     isa::{Case, Instruction},
 };
 
-/// A device and a model that are asked for the outputs of cases.
+/// A device and a model under comparison.
 pub struct Compared<'a> {
     /// The device.
     pub device: &'a mut dyn Device,
@@ -17,12 +17,12 @@ pub struct Compared<'a> {
     pub model: &'a Evaluator,
     /// The instruction of both.
     pub instruction: &'a Instruction,
-    /// Which NaN codes are equal.
+    /// Equality of NaN codes.
     pub nans: Nans,
 }
 
 impl Compared<'_> {
-    /// What device and model answer to each case, up to `lanes` of them in one tile.
+    /// The answers of device and model to each case, with up to `lanes` cases in a tile.
     fn answers(&mut self, cases: &[Case], spot: &Spot, lanes: usize) -> Result<Vec<Answer>> {
         let outputs = ask(self.device, self.instruction, cases, spot, lanes)?;
         let answer = |(case, device): (&Case, u64)| Answer { case: case.clone(), device, model: self.model.dot(case) };
@@ -30,15 +30,15 @@ impl Compared<'_> {
     }
 }
 
-/// The minimal case that `case`, of which the outputs at `spot` differ, is reduced to (see [`reduction`]); `None` if they do not
-/// differ when the rest of the tile is zero, or nothing could be asked. The budget is for each of two searches, of which the second one
-/// is needed where sharing tiles misleads; each confirms its result with one more case.
+/// Reduces `case`, whose outputs at `spot` differ, to a minimal case (see [`reduction`]). `None` if they agree when the rest of the tile is
+/// zero, or nothing could be asked. The budget is for each of two searches, the second for devices whose cases in one tile affect
+/// each other; each search confirms its result with one more case.
 ///
 /// # Errors
 /// The device fails.
 pub fn shrink(pair: &mut Compared, spot: &Spot, case: &Case, budget: impl Into<Budget>) -> Result<Option<Answer>> {
     let (i, budget) = (pair.instruction, budget.into());
-    // Cases that share tiles are a shortcut, which the last word, a tile of its own, may not confirm.
+    // Cases that share a tile are faster, but a case alone in its tile may not confirm the result.
     for lanes in [i.m.min(i.n), 1] {
         let nans = pair.nans;
         let differs = |answer: &Answer| !nans.agree(i.d, answer.device, answer.model);

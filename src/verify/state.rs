@@ -1,4 +1,4 @@
-//! How far a run has come.
+//! The progress of a run.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,21 +8,21 @@ use crate::{
     device::{Count, Spot, Verified},
 };
 
-/// How far a run has come: everything up to `next` is counted, and nothing beyond.
+/// The progress of a run: every tile before `next` is counted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct State {
-    /// The first tile that is not yet compared.
+    /// First tile not yet compared.
     pub next: u64,
     /// Counts for each regime.
     pub regimes: Vec<Count>,
-    /// The first outputs that differ, in order, `max_mismatches` at most.
+    /// First outputs that differ, in order, `max_mismatches` at most.
     pub spots: Vec<Spot>,
-    /// For each unit that holds one of `spots`, once it is whole, the counts up to its end: where the run would have stopped.
+    /// Counts at the end of each whole unit with one of `spots`, where a run with fewer mismatches would stop.
     pub marks: Vec<Mark>,
-    /// Seconds of work, those before a resumption included.
+    /// Seconds of work, before and after resumptions.
     pub seconds: f64,
-    /// Whether nothing is left to be done.
+    /// Whether the run has ended.
     pub finished: bool,
 }
 
@@ -30,23 +30,23 @@ pub struct State {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mark {
-    /// The first tile that is not counted.
+    /// First tile not counted.
     pub tile: u64,
     /// Counts for each regime.
     pub regimes: Vec<Count>,
 }
 
-/// A piece of a run: what was found up to a tile, from where the piece before ended.
+/// A piece of a run, from the end of the piece before.
 #[derive(Debug)]
 pub(super) struct Piece {
-    /// The first tile beyond it.
+    /// First tile after it.
     pub(super) end: u64,
-    /// The counts, and in order the first outputs that differ, if some of its are to be listed.
+    /// Counts, and the wanted differing outputs in order.
     pub(super) found: Verified,
 }
 
 impl State {
-    /// Nothing done yet.
+    /// Makes the state of a run that has not begun.
     ///
     /// # Errors
     /// No instruction has the run's name.
@@ -62,7 +62,7 @@ impl State {
         })
     }
 
-    /// Outputs that were compared.
+    /// Outputs compared.
     pub fn compared(&self) -> u64 {
         self.regimes.iter().map(|count| count.compared).sum()
     }
@@ -72,17 +72,17 @@ impl State {
         self.regimes.iter().map(|count| count.differing).sum()
     }
 
-    /// How many places are still to be listed.
+    /// Places still to be listed.
     pub(super) fn wanted(&self, run: &Run) -> usize {
         run.max_mismatches as usize - self.spots.len()
     }
 
-    /// Whether the run ends with the unit before its last tile, because enough outputs differ.
+    /// Whether enough outputs differ to end the run.
     pub fn stopped(&self, run: &Run) -> bool {
         run.max_mismatches > 0 && self.wanted(run) == 0
     }
 
-    /// Adds the pieces that begin where this state ends, until the run is finished. A piece with listed outputs lies in one unit.
+    /// Adds pieces that follow this state, until the run is finished. A piece with listed outputs lies in one unit.
     pub(super) fn commit(&mut self, run: &Run, pieces: &[Piece], cut: &Cut) {
         for piece in pieces {
             if self.finished {
@@ -101,13 +101,13 @@ impl State {
         }
     }
 
-    /// Ends the run, whose last tile is the last one compared.
+    /// Ends the run after the last compared tile.
     pub(super) fn end(&mut self, cut: &Cut) {
         self.mark(cut);
         self.finished = true;
     }
 
-    /// Keeps the counts at the end of a unit, if one of its places is listed.
+    /// Keeps the counts at the end of a unit with a listed place.
     fn mark(&mut self, cut: &Cut) {
         let known = self.marks.last().is_some_and(|mark| mark.tile == self.next);
         if !known && self.spots.last().is_some_and(|spot| cut.unit_end(spot.tile) == self.next) {

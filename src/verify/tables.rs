@@ -1,4 +1,4 @@
-//! The tables of a campaign.
+//! Tables and reports of campaigns.
 
 use serde::Deserialize;
 
@@ -13,23 +13,23 @@ use crate::{
 };
 
 crate::rows! {
-    /// A regime of operands of a part of a campaign.
+    /// A regime of operands in a part of a campaign.
     #[derive(Deserialize)]
     pub struct RegimeRow in "regimes" {
-        /// The instruction.
+        /// Instruction.
         instruction: String => shown("instruction").essential(),
-        /// The regime.
+        /// Regime.
         regime: String => shown("regime").essential(),
-        /// Outputs that were compared.
+        /// Outputs compared.
         compared: u64 => shown("compared").essential(),
         /// Outputs that differ.
         differing: u64 => shown("differ").essential(),
     }
 }
 
-/// The table of what was compared: a row for each part of a run.
+/// Makes the table of comparisons: a row for each part of a run.
 pub fn verification<'a>(parts: impl IntoIterator<Item = &'a Part>) -> Table {
-    Table::of("Dot-product-adds compared with the model in every bit", parts.into_iter().map(verification_row))
+    Table::of("Comparison with the model in every bit", parts.into_iter().map(verification_row))
 }
 
 fn verification_row(part: &Part) -> VerificationRow {
@@ -65,7 +65,7 @@ fn verification_row(part: &Part) -> VerificationRow {
     }
 }
 
-/// The table of regimes: a row for each regime of each part.
+/// Makes the table of regimes: a row for each regime of each part.
 pub fn regimes<'a>(parts: impl IntoIterator<Item = &'a Part>) -> Table {
     let rows = parts.into_iter().flat_map(|Part { run, state, .. }| {
         run.regimes.iter().zip(&state.regimes).map(|(regime, count)| RegimeRow {
@@ -90,9 +90,8 @@ pub(crate) fn list(listing: &mut Listing, part: &Part, subject: &Subject, counte
     row.number
 }
 
-/// The tables `mismatches` and `steps` of the counterexamples of parts, if there are any: step by step in the model's
-/// arithmetic, and in the device's where that is a model too, each with the name that it was asked for by. A case to which several are reduced is shown once; without
-/// a model no step is. With them, what is to be said of their signatures.
+/// Makes the tables `mismatches` and `steps` of the counterexamples of parts, and notes on their signatures. Steps are those of the model,
+/// and of the device if it is a model too, each with its requested name. A case to which several are reduced is shown once.
 ///
 /// # Errors
 /// A model does not cover the instruction.
@@ -126,7 +125,7 @@ pub fn differences(
     Ok((tables.into_iter().flatten().collect(), notes))
 }
 
-/// Whether the outputs that were compared are the model's, in one sentence; `None` where not one was compared.
+/// The answer in one sentence; `None` if no output was compared.
 pub fn answer(parts: &[Part]) -> Option<String> {
     let sum = |count: fn(&Part) -> u64| parts.iter().map(count).sum::<u64>() as i64;
     let (compared, differing) = (sum(|part| part.state.compared()), sum(|part| part.state.differing()));
@@ -140,15 +139,17 @@ pub fn answer(parts: &[Part]) -> Option<String> {
     let compared = grouped(compared);
     Some(match (differing, parts.iter().filter(|part| part.state.differing() > 0).count()) {
         (0, _) => {
-            format!("{device} gave the bits of the model {model} in all {compared} outputs {what} compared{so_far}.")
+            format!(
+                "{device} agrees with the model {model} in every bit: {compared} outputs {what} were compared{so_far}."
+            )
         }
         (_, some) if parts.len() > 1 => format!(
-            "{device} differs from the model {model} in {some} of {} instructions: {} of {compared} outputs compared{so_far}.",
+            "{device} differs from the model {model} in {some} of {} instructions: {} of {compared} outputs differ{so_far}.",
             parts.len(),
             grouped(differing)
         ),
         _ => format!(
-            "{device} differs from the model {model} in {} of {compared} outputs {what} compared{so_far}.",
+            "{device} differs from the model {model} in {} of {compared} outputs {what}{so_far}.",
             grouped(differing)
         ),
     })
@@ -198,7 +199,7 @@ pub fn campaign(filled: &mut Report, campaign: &Campaign, device: &dyn Device) -
     Ok(())
 }
 
-/// Sentences that the numbers of a part need.
+/// Notes on the numbers of a part.
 ///
 /// # Errors
 /// No instruction has the run's name.
@@ -207,20 +208,20 @@ pub fn remarks(part: &Part) -> Result<Vec<String>> {
     let i = run.instruction()?;
     let mut remarks = Vec::new();
     if state.finished && state.next < run.range(&i).end {
-        remarks.push(format!("{i}: the run stopped where {} outputs that differ had been found.", run.max_mismatches));
+        remarks.push(format!("{i}: the run stopped at {} mismatches (--max-mismatches).", run.max_mismatches));
     }
     let repeated = |found: &Answer| !run.nans().agree(i.d, found.device, found.model);
     let unrepeated = counterexamples.iter().flatten().filter(|example| !repeated(&example.found)).count();
     if unrepeated > 0 {
         remarks.push(format!(
-            "{i}: {unrepeated} of the outputs that differ did not do so again, alone: the device's results depend on more than \
-             the operands of a tile."
+            "{i}: {unrepeated} mismatches did not repeat in a tile alone: the device's results depend on more than the operands of a \
+             tile."
         ));
     }
     if counterexamples.iter().flatten().any(|example| example.shrunk.is_none() && repeated(&example.found)) {
         remarks.push(format!(
-            "{i}: some counterexamples are shown as they were found: time to reduce them ran out, or their outputs differ only with \
-             the other operands of their tile."
+            "{i}: some counterexamples are not reduced: the time ran out, or their outputs differ only with the other operands of their \
+             tile."
         ));
     }
     Ok(remarks)

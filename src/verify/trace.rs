@@ -1,8 +1,8 @@
-//! Verification of recordings: every recorded output of a trace against another device, in every bit.
+//! Verification of one recording: every recorded output against another device, in every bit.
 //!
-//! A recording answers for its own operands only, so what differs cannot be reduced by asking it again. What can be done is said of it:
-//! differences are grouped by their [`Signature`], each group with its simplest recorded case; and where a model gives every output that
-//! was recorded, it stands in for the recording, and the case is reduced between the two models (see [`reduce`]).
+//! A recording cannot be asked new questions. Its differences are therefore grouped by [`Signature`], each with its simplest recorded
+//! case. If a model gives every recorded output, it stands in for the recording, and the case is reduced between two models (see
+//! [`reduce`]).
 
 use std::collections::BTreeMap;
 
@@ -19,27 +19,27 @@ use crate::{
     trace::Trace,
 };
 
-/// Cases of a signature among which the simplest is looked for.
+/// Cases of a signature among which the simplest is found.
 const MOST_LOOKED_AT: u64 = 10_000;
 
-/// What comparing one trace with a device found.
+/// The comparison of one trace with a device.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verification {
-    /// Outputs that were compared: all that were recorded, unless something stopped the comparison.
+    /// Outputs compared: all recorded ones, unless the comparison was stopped.
     pub compared: u64,
     /// Outputs whose codes differ.
     pub differing: u64,
-    /// For each signature of them the simplest recorded case (among the first 10,000), and how many outputs have the signature: the first
-    /// signatures in order of tile, row and column. `device` is the recorded code, `model` that of the device that was asked.
+    /// The simplest of the first 10,000 cases of each signature, with its count; signatures in order of tile, row and column.
+    /// `device` is the recorded code, `model` the judge's.
     pub differences: Vec<Difference>,
-    /// How the device executed the instruction.
+    /// Execution of the instruction by the judge.
     pub execution: Execution,
-    /// What stopped the comparison in the middle: a signal, or a device that failed.
+    /// The signal or failure that stopped the comparison.
     pub stopped: Option<Error>,
 }
 
-/// Compares every recorded output of `trace` with what `judge` computes from the recorded inputs, and keeps the first
-/// `keep` signatures of those that differ. Codes are compared, not values: the signs of zeros count, and NaN codes as `nans` says.
+/// Compares every recorded output of `trace` with the output of `judge`, and keeps the first `keep` signatures of differences.
+/// Codes are compared, not values: signs of zeros count, and NaN codes as `nans` says.
 ///
 /// # Errors
 /// The device does not execute the instruction, fails, or answers short, before an output is compared; an interruption before that.
@@ -59,8 +59,8 @@ pub fn verify(trace: &Trace, judge: &mut dyn Device, keep: usize, nans: Nans) ->
     Ok(Verification { compared, differing, differences: groups.differences(), execution, stopped })
 }
 
-/// Hands every output of `trace` for which `judge` computes another code to `found`, in order, until that says to stop; `tiles` is how
-/// many were compared.
+/// Calls `found` for every output of `trace` that differs from that of `judge`, in order, until it returns false; `tiles` counts
+/// the compared tiles.
 fn compare(
     trace: &Trace,
     judge: &mut dyn Device,
@@ -90,7 +90,7 @@ fn compare(
     Ok(())
 }
 
-/// The output numbered `at` of a trace: a device's code of it, and that of the model.
+/// The difference at output number `at` of a trace: the codes of a device and of the model.
 pub(super) fn difference(trace: &Trace, at: usize, (device, model): (u64, u64)) -> Difference {
     let part = trace.part();
     let (tile, row, column) = (at / (part.m * part.n), at / part.n % part.m, at % part.n);
@@ -102,13 +102,13 @@ pub(super) fn difference(trace: &Trace, at: usize, (device, model): (u64, u64)) 
 /// Differences by their signatures.
 #[derive(Default)]
 pub(super) struct Groups {
-    /// Where each signature stands in `groups`.
+    /// Place of each signature in `groups`.
     known: BTreeMap<Signature, usize>,
     groups: Vec<(Complexity, Difference)>,
 }
 
 impl Groups {
-    /// Adds a difference; of more than `keep` signatures the later ones are only counted by the caller.
+    /// Adds a difference, unless it has a new signature beyond `keep`.
     pub(super) fn add(&mut self, trace: &Trace, difference: Difference, keep: usize) {
         let instruction = &trace.instruction;
         let signature = Signature::of(&Subject::Matrix(instruction), &difference.found);
@@ -135,14 +135,13 @@ impl Groups {
     }
 }
 
-/// Reduces the differences of a recording to minimal cases, where a model stands in for it: the one that it was recorded on, or the first
-/// shipped one, that gives every recorded output. Returns its name; without such a model nothing is reduced. Differences that are reduced
-/// to the same case become one.
+/// Reduces the differences of a recording with a model that gives every recorded output: the recorded one, else a shipped one. Returns its
+/// name; without such a model nothing is reduced. Differences with the same reduced case become one.
 ///
-/// A reduced case is one on which that model and `judge` differ: what the recorded device makes of it is not known.
+/// The model and `judge` differ on a reduced case; the recorded device's answer to it is unknown.
 ///
 /// # Errors
-/// The device fails; an interruption. The differences are then reduced as far as they were until then.
+/// The device fails; an interruption. Differences that were reduced before stay so.
 pub fn reduce(trace: &Trace, judge: &mut dyn Device, found: &mut Verification, nans: Nans) -> Result<Option<String>> {
     if found.differences.is_empty() {
         return Ok(None);
@@ -158,7 +157,7 @@ pub fn reduce(trace: &Trace, judge: &mut dyn Device, found: &mut Verification, n
     Ok(Some(model.name))
 }
 
-/// Reduces each difference by `shrink`; those that are reduced to the same case become one. After an error the rest stays as it is.
+/// Reduces each difference by `shrink`; differences with the same reduced case become one. After an error the rest stays.
 pub(super) fn reduce_with(
     trace: &Trace,
     differences: &mut Vec<Difference>,
@@ -205,14 +204,14 @@ fn stand_in(trace: &Trace, nans: Nans) -> Result<Option<Model>> {
     Ok(None)
 }
 
-/// Whether the recorded outputs are those of what they were compared with, in one sentence; `None` where not one was compared.
+/// The answer in one sentence; `None` if no output was compared.
 pub fn answer(rows: &[VerificationRow]) -> Option<String> {
     let sum = |count: fn(&VerificationRow) -> u64| rows.iter().map(count).sum::<u64>() as i64;
     let (compared, differing) = (grouped(sum(|row| row.compared)), sum(|row| row.differing));
     let first = rows.first()?;
     let model = match rows.iter().all(|row| row.model == first.model) {
-        true => format!("those of {}", first.model),
-        false => "those of the models of their devices".into(),
+        true => first.model.clone(),
+        false => "the models of their devices".into(),
     };
     let of = match rows {
         [row] => row.file.clone().unwrap_or_default(),
@@ -220,12 +219,12 @@ pub fn answer(rows: &[VerificationRow]) -> Option<String> {
     };
     let so_far = if rows.iter().all(|row| row.finished) { "" } else { " compared so far" };
     Some(match differing {
-        0 => format!("All {compared} recorded outputs of {of}{so_far} are {model} in every bit."),
+        0 => format!("All {compared} recorded outputs of {of}{so_far} agree with {model} in every bit."),
         _ => format!("{} of {compared} recorded outputs of {of}{so_far} differ from {model}.", grouped(differing)),
     })
 }
 
-/// The row of the table of what was compared for the trace in `file` and a device called `model`.
+/// Makes the row of comparisons for the trace in `file` and a device called `model`.
 pub fn row(file: &str, trace: &Trace, model: &str, result: &Verification, nans: Nans) -> VerificationRow {
     VerificationRow {
         file: Some(file.into()),

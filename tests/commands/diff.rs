@@ -61,7 +61,7 @@ fn a_result_is_the_same_as_itself_and_an_altered_recording_is_not() {
     let folder = folder.path();
     recorded_and_altered(folder);
     let (status, same) = diff(folder, "a.json", "a.json");
-    assert!(status == 0 && same["answer"].as_str().unwrap().ends_with("say the same."), "{}", same["answer"]);
+    assert!(status == 0 && same["answer"].as_str().unwrap().ends_with("are the same."), "{}", same["answer"]);
     assert!(rows(&same, "changed_cells").is_empty() && rows(&same, "origins").is_empty(), "{same}");
     assert!(rows(&same, "compared_tables").iter().all(|row| row["changed"] == 0 && row["same"] == row["first_rows"]));
 

@@ -1,4 +1,4 @@
-//! `tcnum explain`: what is cut off, two models side by side, cases of recordings, wrong operands.
+//! `tcnum explain`: dropped bits, two models side by side, cases of recordings, wrong operands.
 
 use crate::{
     machine::has_python,
@@ -55,8 +55,8 @@ fn two_models_stand_side_by_side() {
     assert!(answer.starts_with("Model hopper gives 0x3f7fffff (~0.99999994"), "{answer}");
     assert!(
         answer.ends_with(
-            "; they differ first at c: -2.98023223876953125e-08 = -2^-25, of which -2^-25 is kept; \
-        -2.98023223876953125e-08 = -2^-25, of which 0 is kept."
+            "; they differ first at c: -2.98023223876953125e-08 = -2^-25 (kept: -2^-25); \
+        -2.98023223876953125e-08 = -2^-25 (kept: 0)."
         ),
         "{answer}"
     );

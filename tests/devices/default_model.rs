@@ -64,7 +64,7 @@ fn recordings_are_compared_with_the_generations_that_recorded_them() {
     assert!(verify["device"].is_null());
     assert_eq!(
         verify["answer"],
-        "All 1,024 recorded outputs of 2 recordings are those of the models of their devices in every bit."
+        "All 1,024 recorded outputs of 2 recordings agree with the models of their devices in every bit."
     );
     let explain = report(0, &["explain", "--trace", &file("ampere")]);
     assert_eq!(explain["tables"]["results"][1]["by"], "model ampere");

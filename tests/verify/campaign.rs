@@ -336,7 +336,7 @@ fn the_parts_of_a_run_merge_into_its_report() {
         assert_eq!(totals(&validate_report(&again.stdout))["tables"], totals(&merged)["tables"]);
 
         for (files, expected) in [
-            (&[one, two][..], "of the 3 parts of mma.m16n8k8.f32.f16.f16.f32 these are missing: 3"),
+            (&[one, two][..], "parts of mma.m16n8k8.f32.f16.f16.f32 are missing: 3 (of 3)"),
             (&[one, two, three, two], "are both part 2/3 of"),
         ] {
             let run = merge(files, &[]);

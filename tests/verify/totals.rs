@@ -337,7 +337,7 @@ fn what_a_device_does_once_and_not_again_is_a_failure_and_never_lost() {
             match outcome {
                 Err(error) => {
                     assert_eq!(error.exit_status(), 3);
-                    assert!(error.to_string().contains("does not repeat itself"), "{error}");
+                    assert!(error.to_string().contains("does not repeat its results"), "{error}");
                 }
                 Ok(()) => assert!(stopped && state.differing() > 0, "{others:?} {max_mismatches} {room}"),
             }
