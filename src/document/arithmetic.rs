@@ -309,19 +309,19 @@ fn by_feature(all: &[Arithmetic], marks: Option<&Marks>, from: &str) -> Sheet {
     Sheet::new(caption, &labels, &[], rows)
 }
 
-/// The inputs that show features, those of the same input together.
+/// Makes the table of inputs that show features.
 fn witnesses(features: &Table, from: &str) -> Sheet {
     let lines = Rows(features).iter().filter(|line| !line.text("operands").is_empty());
     let cells = ["feature", "found", "rests_on", "operands", "d", "value"];
     let row =
         |line: Line| ["instruction", CHIP].into_iter().chain(cells).map(|key| line.text(key).to_string()).collect();
-    let labels = ["instruction", from, "feature", "found", "rests on", "input", "D", "its value"];
-    let sheet = Sheet::new("The input that shows each feature", &labels, &[], lines.map(row).collect());
+    let labels = ["instruction", from, "feature", "found", "evidence", "input", "D", "value"];
+    let sheet = Sheet::new("Inputs that show each feature", &labels, &[], lines.map(row).collect());
     let shown: ShownTable = compose::joined(sheet.shown, "instruction");
     Sheet { shown, ..sheet }
 }
 
 fn questions() -> Sheet {
     let rows = FEATURES.iter().map(|feature| vec![feature.name.to_string(), feature.asks.to_string()]).collect();
-    Sheet::new("The features", &["feature", "asks"], &[], rows)
+    Sheet::new("Questions of the features", &["feature", "question"], &[], rows)
 }

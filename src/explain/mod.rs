@@ -183,7 +183,7 @@ struct Said {
 fn says(line: Option<&ExplanationLine>) -> Said {
     let Some(line) = line else { return Said::default() };
     let cut = line.kept.and_then(|kept| match line.value {
-        // A rest beyond 128 bits is left out.
+        // A rest beyond 128 bits is omitted.
         Real::Finite(value) => Some(value.minus(&kept)).filter(|rest| !rest.sticky),
         _ => None,
     });

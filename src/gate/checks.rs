@@ -1,6 +1,6 @@
 //! The checks of a report: rows that hold or fail.
 
-use crate::report::{Cell, Report, Table};
+use crate::report::{Report, RowView, Rows};
 
 /// A claim of a report with its outcome.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,7 +76,7 @@ const KINDS: &[CheckedTable] = &[
         table: "cells",
         name: &["instruction", "op", "init", "reference", "device"],
         failure: |row| {
-            let differs = row.text("verdict").is_some_and(|verdict| verdict.starts_with("differs"));
+            let differs = row.text("verdict").starts_with("differs");
             (differs && row.flag("explained") == Some(false)).then(|| "the published figure differs".into())
         },
         details: None,
@@ -104,8 +104,8 @@ const KINDS: &[CheckedTable] = &[
         table: "distinguished",
         name: &["x", "x_instruction", "y", "y_instruction"],
         failure: |row| {
-            let why = || row.text("why").unwrap_or("the results differ").to_string();
-            (row.text("verdict") == Some("differ")).then(why)
+            let why = || row.shown("why").unwrap_or("the results differ".into());
+            (row.text("verdict") == "differ").then(why)
         },
         details: None,
         in_cases_of: None,
@@ -114,7 +114,7 @@ const KINDS: &[CheckedTable] = &[
         table: "compared_features",
         name: &["instruction", "feature"],
         failure: |row| {
-            let shown = |column: &str| row.text(column).unwrap_or("-").to_string();
+            let shown = |column: &str| row.shown(column).unwrap_or("-".into());
             (row.flag("same") == Some(false)).then(|| format!("{} became {}", shown("first"), shown("second")))
         },
         details: None,
@@ -146,7 +146,7 @@ pub fn checks(report: &Report) -> Vec<Check> {
 
 fn of_kind<'a>(kind: &'a CheckedTable, report: &'a Report) -> impl Iterator<Item = Check> + 'a {
     let table = report.tables.iter().filter(|table| table.key == kind.table);
-    table.flat_map(|table| table.rows.iter().map(move |cells| RowView { table, cells })).map(move |row| {
+    table.flat_map(|table| Rows(table).iter()).map(move |row| {
         // A number needs its column: `tile 3`.
         let part = |column: &&str| match row.integer(column) {
             Some(number) => Some(format!("{column} {number}")),
@@ -158,7 +158,7 @@ fn of_kind<'a>(kind: &'a CheckedTable, report: &'a Report) -> impl Iterator<Item
             None if row.flag("finished") == Some(false) => CheckOutcome::Undone("the run is not finished".into()),
             None => CheckOutcome::Held,
         };
-        Check { group: kind.table.into(), name: parts.join(" "), outcome, seconds: row.real("seconds") }
+        Check { group: kind.table.into(), name: parts.join(" "), outcome, seconds: row.number("seconds") }
     })
 }
 
@@ -167,8 +167,7 @@ fn detail(kind: &CheckedTable, row: &RowView, report: &Report) -> String {
     let mut lines = row.lines();
     let more = kind.details.and_then(|(key, by)| Some((report.tables.iter().find(|table| table.key == key)?, by)));
     if let Some((table, by)) = more {
-        let rows = table.rows.iter().map(|cells| RowView { table, cells });
-        let own: Vec<RowView> = rows.filter(|other| other.shown(by) == row.shown(by)).collect();
+        let own: Vec<RowView> = Rows(table).iter().filter(|other| other.shown(by) == row.shown(by)).collect();
         for other in own.iter().take(MOST_DETAILS) {
             lines.push(String::new());
             lines.extend(other.lines());
@@ -178,63 +177,6 @@ fn detail(kind: &CheckedTable, row: &RowView, report: &Report) -> String {
         }
     }
     lines.join("\n")
-}
-
-/// A row of a table, by the keys of its columns.
-struct RowView<'a> {
-    table: &'a Table,
-    cells: &'a [Cell],
-}
-
-impl RowView<'_> {
-    fn cell(&self, column: &str) -> Option<&Cell> {
-        let at = self.table.columns.iter().position(|own| own.key == column)?;
-        Some(&self.cells[at])
-    }
-
-    fn integer(&self, column: &str) -> Option<i64> {
-        match self.cell(column)? {
-            Cell::Integer(value) => Some(*value),
-            _ => None,
-        }
-    }
-
-    fn real(&self, column: &str) -> Option<f64> {
-        match self.cell(column)? {
-            Cell::Real(value) => Some(*value),
-            _ => None,
-        }
-    }
-
-    fn flag(&self, column: &str) -> Option<bool> {
-        match self.cell(column)? {
-            Cell::Flag(value) => Some(*value),
-            _ => None,
-        }
-    }
-
-    fn text(&self, column: &str) -> Option<&str> {
-        match self.cell(column)? {
-            Cell::Text(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    /// The cell as text; `None` if empty.
-    fn shown(&self, column: &str) -> Option<String> {
-        self.cell(column).and_then(shown)
-    }
-
-    /// A line for each filled column that views for people show.
-    fn lines(&self) -> Vec<String> {
-        let columns = self.table.columns.iter().zip(self.cells);
-        columns.filter_map(|(column, cell)| Some(format!("{}: {}", column.look.heading?, shown(cell)?))).collect()
-    }
-}
-
-/// The cell as text; `None` if empty.
-fn shown(cell: &Cell) -> Option<String> {
-    (!cell.is_empty()).then(|| cell.text())
 }
 
 #[cfg(all(test, feature = "cli"))]

@@ -14,6 +14,7 @@ pub(crate) mod markdown;
 pub(crate) mod marks;
 mod parts;
 mod read;
+mod rows;
 pub mod schema;
 mod table;
 mod verdict;
@@ -26,6 +27,7 @@ pub(crate) use csv::TableFile;
 pub use declare::{Column, Declaration, Field, Look, Row, Where, hidden, shown};
 pub(crate) use human::{ShownTable, counted, grouped, plain, three_digits};
 pub(crate) use read::{Kept, result};
+pub(crate) use rows::{RowView, Rows};
 pub use verdict::Verdict;
 
 use crate::{Error, Interruption, Result, base::interrupt};

@@ -86,7 +86,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     experiment::run(&experiment, &mut devices, options, report, &mut |stage| progress.at(stage))
 }
 
-/// The devices that were named; without any the first GPU and those of the file, or the default one.
+/// The named devices, else the first GPU and the devices of the file, else the default one.
 fn names(given: &[DeviceName], of_file: &[String]) -> Vec<DeviceName> {
     if !given.is_empty() {
         return given.to_vec();

@@ -133,7 +133,7 @@ fn check(arguments: &Arguments, instructions: &[Instruction], device: &mut dyn D
     Ok(())
 }
 
-/// What is to be recorded of an instruction, and where.
+/// The recording of an instruction, with its file.
 fn recording(arguments: &Arguments, instruction: &Instruction) -> Recording {
     let common = &arguments.common;
     let file = match (&common.destination.out, &arguments.folder) {

@@ -181,7 +181,14 @@ fn run_campaign(arguments: &Arguments, report: &mut Report) -> Result<()> {
         )));
     }
     let seed = arguments.seed.unwrap_or(0);
+    let sequence = match arguments.exhaustive {
+        Some(Exhaustive::Multiply) => Sequence::Multiply { position: arguments.position },
+        None => Sequence::Random { seed },
+    };
     let mut request = CampaignRequest {
+        instructions,
+        devices: Vec::new(),
+        sequence,
         timeout: arguments.timeout.duration(),
         model: arguments.model.clone(),
         cases: arguments.cases,
@@ -190,15 +197,11 @@ fn run_campaign(arguments: &Arguments, report: &mut Report) -> Result<()> {
         any_nan: arguments.any_nan,
         available: arguments.available,
         checkpoint: arguments.checkpoint.clone(),
-        ..CampaignRequest::new(instructions, seed)
     };
-    if arguments.exhaustive.is_some() {
-        request.sequence = Sequence::Multiply { position: arguments.position };
-    }
+    request.check()?;
     if request.instructions.len() > 1 && arguments.counterexamples.as_ref().is_some_and(|file| !file.is_dir()) {
         return Err(Error::request("there are several instructions; give a folder that exists to --counterexamples"));
     }
-    request.check()?;
     let files = counterexample_files(arguments);
     check_counterexample_files(arguments, &files, &request)?;
     request.devices = campaign::devices(&arguments.devices)?;

@@ -31,7 +31,7 @@ const AFTER_INTERRUPTION: Duration = Duration::from_secs(1);
 /// What a campaign compares.
 #[derive(Debug, Clone)]
 pub struct CampaignRequest {
-    /// The instructions, each once.
+    /// The instructions.
     pub instructions: Vec<Instruction>,
     /// Devices that share the work; empty where only the opened one works.
     pub devices: Vec<DeviceName>,
@@ -56,31 +56,13 @@ pub struct CampaignRequest {
 }
 
 impl CampaignRequest {
-    /// A campaign of random cases of `seed` on these instructions.
-    pub fn new(instructions: Vec<Instruction>, seed: u64) -> CampaignRequest {
-        let mut request = CampaignRequest {
-            instructions,
-            devices: Vec::new(),
-            timeout: Duration::from_secs(60),
-            model: None,
-            sequence: Sequence::Random { seed },
-            cases: None,
-            max_mismatches: 10,
-            shard: None,
-            any_nan: false,
-            available: false,
-            checkpoint: None,
-        };
-        let mut seen = HashSet::new();
-        request.instructions.retain(|instruction| seen.insert(instruction.name.clone()));
-        request
-    }
-
-    /// Refuses more counterexamples than a report can list.
+    /// Drops repeated instructions, and refuses more counterexamples than a report can list.
     ///
     /// # Errors
-    /// A request error that says how many there may be.
-    pub fn check(&self) -> Result<()> {
+    /// A request error with the limit.
+    pub fn check(&mut self) -> Result<()> {
+        let mut seen = HashSet::new();
+        self.instructions.retain(|instruction| seen.insert(instruction.name.clone()));
         if self.max_mismatches > MOST_MISMATCHES {
             return Err(Error::request(format!(
                 "--max-mismatches: a run lists up to {MOST_MISMATCHES} counterexamples"
@@ -165,7 +147,8 @@ pub enum CampaignProgress<'a> {
 /// A campaign: how far it is, and what it found.
 #[derive(Debug)]
 pub struct Campaign {
-    request: CampaignRequest,
+    /// What it compares.
+    pub request: CampaignRequest,
     /// The model, as it was asked for.
     pub judge: String,
     /// The model.
@@ -231,12 +214,7 @@ impl Campaign {
         outcome
     }
 
-    /// Whether any NaN code counts as equal to any other.
-    pub fn any_nan(&self) -> bool {
-        self.request.any_nan
-    }
-
-    /// Whether every run was finished and had no case: parts of a run that is split into more parts than it has units.
+    /// Whether this is a shard whose runs are all finished; without outputs it is empty.
     pub fn is_empty_shard(&self) -> bool {
         self.request.shard.is_some() && !self.parts.is_empty() && self.parts.iter().all(|part| part.state.finished)
     }

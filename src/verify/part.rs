@@ -139,7 +139,7 @@ impl Part {
                 format!("the next tile is {next}, and the part has the tiles {} to {}", range.start, range.end)
             }),
             (&|| seconds.is_finite() && *seconds >= 0.0, &|| format!("it took {seconds} seconds")),
-            (&|| counts(regimes, *next), &|| "its counts are not those of its tiles".into()),
+            (&|| counts(regimes, *next), &|| "its counts do not fit its tiles".into()),
             (&|| !finished || counted(regimes) == self.outputs(i, *next), &|| {
                 uncounted("it is finished", self.state.compared(), self.outputs(i, *next))
             }),

@@ -139,7 +139,7 @@ impl ComparedRecordings {
             if !result.differences.is_empty() {
                 watch(Stage::of(&format!("reducing what differs in {file}")));
             }
-            // What was compared is known, whatever becomes of reducing what differs.
+            // The comparison is reported even if the reduction fails.
             let reduced = match result.stopped.clone() {
                 None => reduce(trace, judge.as_mut(), &mut result, request.nans),
                 Some(error) => Err(error),

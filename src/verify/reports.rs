@@ -27,7 +27,7 @@ struct Tables {
 /// Reads the parts in a report in JSON.
 ///
 /// # Errors
-/// What is missing or wrong.
+/// A request error: a missing or wrong column.
 pub fn parts(report: &str) -> Result<Vec<Part>> {
     let ReportFile { tables } = serde_json::from_str(report).map_err(|error| Error::request(error.to_string()))?;
     let without = |table: &str| Error::request(format!("it has no table '{table}'"));

@@ -187,7 +187,7 @@ impl Run {
         Ok(())
     }
 
-    /// The run of which this is a part.
+    /// The whole run.
     pub fn whole(&self) -> Run {
         Run { shard: 1, shards: 1, ..self.clone() }
     }

@@ -187,7 +187,7 @@ pub fn campaign(filled: &mut Report, campaign: &Campaign, device: &dyn Device) -
     filled.device = Some(device.identity().clone());
     filled.notes.extend(campaign.notes.iter().chain(&campaign.ended).cloned());
     report(filled, &campaign.parts, Some((&campaign.judge, &campaign.model)), simulated)?;
-    filled.notes.extend(Nans::from(campaign.any_nan()).note());
+    filled.notes.extend(Nans::from(campaign.request.any_nan).note());
     let count = campaign.compared_with_itself(device);
     filled.notes.extend((count > 0).then(|| {
         format!(

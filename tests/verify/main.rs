@@ -11,4 +11,5 @@ mod machine;
 mod program;
 mod replayed;
 mod totals;
+mod typed;
 mod wrong_models;

@@ -1,4 +1,4 @@
-//! How errors drift along chains of products.
+//! Figures of the growth of errors along chains of products.
 
 use super::{Figure, LINES, Seen, on, slug, titled, together};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-/// The most lines that have bands.
+/// Most lines with bands.
 const BANDS: usize = 6;
 
 /// The curves of one instruction on one chip.
@@ -43,7 +43,7 @@ pub(super) fn drift(table: &Table) -> Vec<Figure> {
     drawn.flat_map(|(formats, curves)| parts(&formats, curves)).collect()
 }
 
-/// The curves of a table, those of the same numbers as one, of several names.
+/// The curves of a table; curves of equal numbers become one with several names.
 fn curves(table: &Table) -> Vec<Curve<'_>> {
     let mut curves: Vec<Curve> = Vec::new();
     let mut last = 0.0;
@@ -52,7 +52,7 @@ fn curves(table: &Table) -> Vec<Curve<'_>> {
         let length = row.number("length").unwrap_or(0.0);
         let own =
             |curve: &&mut Curve| (curve.chip, curve.names[0], curve.init, curve.scales) == (chip, name, init, scales);
-        // Rows of a curve follow one another, the shorter one first: a shorter one begins the curve of another run.
+        // Lengths of a curve ascend, so a shorter one begins the curve of another run.
         let goes_on = curves.last_mut().filter(own).is_some() && length > last;
         if !goes_on {
             curves.push(Curve { chip, names: vec![name], init, scales, points: Vec::new(), overflows: false });
@@ -65,7 +65,7 @@ fn curves(table: &Table) -> Vec<Curve<'_>> {
             curve.points.push(row);
         }
     }
-    // Of several runs of one curve the longest is drawn.
+    // The longest of several runs of a curve is drawn.
     curves.sort_by_key(|curve| std::cmp::Reverse(curve.points.len()));
     let mut seen = std::collections::HashSet::new();
     curves.retain(|own| seen.insert((own.chip, own.names[0], own.init, own.scales)));
@@ -77,7 +77,7 @@ fn curves(table: &Table) -> Vec<Curve<'_>> {
     let keyed = curves.into_iter().enumerate().map(|(at, curve)| {
         let of = curve.points.iter().map(|row| row.number("reference_error").map(f64::to_bits));
         let numbers: Vec<Option<u64>> = of.collect();
-        // One without points is like no other.
+        // A curve without points equals no other.
         let alone = numbers.is_empty().then_some(at);
         ((curve.chip, curve.init, curve.scales, curve.overflows, numbers, alone), curve)
     });
@@ -89,7 +89,7 @@ fn curves(table: &Table) -> Vec<Curve<'_>> {
     distinct
 }
 
-/// The figures of some curves: as many as their lines need.
+/// Makes the figures of curves, as many as their lines need.
 fn parts(formats: &str, curves: Vec<Curve>) -> Vec<Figure> {
     let several = curves.iter().any(|curve| curve.chip != curves[0].chip);
     let pieces: Vec<&[Curve]> = curves.chunks(LINES).collect();

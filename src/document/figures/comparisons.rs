@@ -1,11 +1,10 @@
-//! How fast instructions were verified, and which generations compute alike.
+//! Figures of rates of verification, and of agreement between models.
 
 use std::collections::BTreeSet;
 
-use super::{Figure, Seen, titled};
+use super::{Figure, Seen, kind, titled};
 use crate::{
     document::{results::chip_of, rows::Rows},
-    isa,
     report::{
         Table,
         figure::{Axis, Bars, ChartBar, PairMatrix, PairTile, Scale},
@@ -13,7 +12,7 @@ use crate::{
     },
 };
 
-/// The most bars, or models, of a figure.
+/// Most bars, or models, of a figure.
 const MOST: usize = 40;
 
 /// Cases a second, by family and operands.
@@ -21,11 +20,7 @@ pub(super) fn rates(table: &Table) -> Vec<Figure> {
     let (mut seen, mut kinds) = (Seen::new(), Vec::<(String, String, f64, f64)>::new());
     for row in Rows(table).iter() {
         let (Some(compared), Some(seconds)) = (row.number("compared"), row.number("seconds")) else { continue };
-        let kind = match isa::known(row.text("instruction")) {
-            Some(i) if i.a.name == i.b.name => format!("{} {} -> {}", i.family(), i.a.name, i.d.name),
-            Some(i) => format!("{} {} * {} -> {}", i.family(), i.a.name, i.b.name, i.d.name),
-            None => row.text("instruction").to_string(),
-        };
+        let kind = kind(row.text("instruction"));
         let chip = chip_of(&row);
         match seen.number((kind.clone(), chip.clone())) {
             (_, true) => kinds.push((kind, chip, compared, seconds)),
@@ -53,11 +48,11 @@ pub(super) fn rates(table: &Table) -> Vec<Figure> {
         axis: Axis::new("cases a second", Scale::Linear),
         bars: kinds.iter().take(MOST).map(bar).collect(),
     };
-    let caption = format!("{title}: results that were compared with the model in a second.");
+    let caption = format!("{title}: results compared with the model in a second.");
     vec![Figure { name: "verification-rates".into(), caption, scene: bars.scene() }]
 }
 
-/// Which models compute instructions alike.
+/// The agreement of models, pair by pair.
 pub(super) fn generations(table: &Table) -> Vec<Figure> {
     let both = Rows(table).iter().flat_map(|row| [row.text("x"), row.text("y")]);
     let names: Vec<String> = both.collect::<BTreeSet<_>>().into_iter().take(MOST).map(String::from).collect();
@@ -77,12 +72,9 @@ pub(super) fn generations(table: &Table) -> Vec<Figure> {
             });
         }
     }
-    let matrix = PairMatrix {
-        title: "Instructions that two models compute alike".into(),
-        names,
-        tiles,
-        remark: "the same / covered by both".into(),
-    };
-    let caption = "Of the instructions that two models cover, how many they compute alike.".to_string();
+    let matrix =
+        PairMatrix { title: "Agreement of models".into(), names, tiles, remark: "the same / covered by both".into() };
+    let caption =
+        "Agreement of models: instructions with the same arithmetic, and instructions that both cover.".to_string();
     vec![Figure { name: "generations".into(), caption, scene: matrix.scene() }]
 }

@@ -1,4 +1,4 @@
-//! What instructions cost, by how much of them is under way.
+//! Figures of the cost of instructions, by warps and independent runs.
 
 use super::{Figure, Seen, on, slug, titled, together};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     },
 };
 
-/// The rate of each instruction against warps: a line for each number of independent runs.
+/// The rate of each instruction against warps, a line for each number of independent runs.
 pub(super) fn rates(table: &Table) -> Vec<Figure> {
     let groups = together(Rows(table).iter().map(|row| ((on(&row), row.text("instruction")), row)));
     groups.iter().map(|((chip, instruction), rows)| figure(chip, instruction, rows)).collect()

@@ -1,9 +1,8 @@
-//! Distributions of errors: in ulps, and of quantisation by binade.
+//! Figures of errors: in ulps, by binade, and bit by bit.
 
-use super::{Figure, LINES, Seen, on, slug, titled};
+use super::{Figure, LINES, Seen, kind, on, slug, titled};
 use crate::{
     document::rows::{Line as Row, Rows},
-    isa,
     report::{
         Table,
         figure::{Axis, Chart, ChartLine, Point, Scale},
@@ -21,7 +20,7 @@ struct Histogram {
 pub(super) fn histograms(table: &Table) -> Vec<Figure> {
     let rows: Vec<Row> = Rows(table).iter().filter(|row| row.text("init") != "fp32").collect();
     let mut ops = super::together(rows.iter().map(|row| (row.text("op"), row)));
-    // Whole dot products say most.
+    // Whole dot products come first.
     ops.sort_by_key(|(op, _)| *op != "dot");
     ops.iter().flat_map(|(op, rows)| of_operation(op, rows)).collect()
 }
@@ -44,7 +43,7 @@ fn of_operation(op: &str, rows: &[&Row]) -> Vec<Figure> {
             (at, false) => all[at].counts.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count),
         }
     }
-    // Kinds that are always exact say it in the table.
+    // Kinds that are always exact are only counted.
     let rounds = |own: &Histogram| own.counts.iter().skip(1).any(|count| *count > 0.0);
     let (drawn, exact): (Vec<Histogram>, Vec<Histogram>) = all.into_iter().partition(rounds);
     let names: Vec<String> = edges.iter().enumerate().map(|(at, edge)| bin(at, *edge, &edges)).collect();
@@ -58,7 +57,7 @@ fn of_operation(op: &str, rows: &[&Row]) -> Vec<Figure> {
             legend: "instructions".into(),
             remark: match exact.len() {
                 0 => String::new(),
-                count => format!("{count} kinds are always exact, and are not drawn."),
+                count => format!("{count} exact kinds are not drawn."),
             },
         };
         let part = if at == 0 { String::new() } else { format!("-{}", at + 1) };
@@ -71,15 +70,6 @@ fn of_operation(op: &str, rows: &[&Row]) -> Vec<Figure> {
         }
     };
     drawn.chunks(LINES).enumerate().map(figure).collect()
-}
-
-/// The family and formats of an instruction.
-fn kind(name: &str) -> String {
-    match isa::known(name) {
-        Some(i) if i.a.name == i.b.name => format!("{} {} -> {}", i.family(), i.a.name, i.d.name),
-        Some(i) => format!("{} {} * {} -> {}", i.family(), i.a.name, i.b.name, i.d.name),
-        None => name.to_string(),
-    }
 }
 
 /// The name of a bin, whose edge is its upper end.
@@ -134,7 +124,7 @@ pub(super) fn ulps(table: &Table) -> Vec<Figure> {
         legend: "from".into(),
         remark: String::new(),
     };
-    let caption = format!("{title}: how many elements are so many ulps from plain and exact sums.");
+    let caption = format!("{title}: elements by their distance in ulps from plain and exact sums.");
     vec![Figure { name: "product-ulps".into(), caption, scene: chart.scene() }]
 }
 

@@ -1,4 +1,4 @@
-//! How errors of sums depend on their operands: on the number of terms, the gap and the range of exponents, and cancellation.
+//! Figures of errors of sums against the number of terms, the gap and range of exponents, and cancellation.
 
 use super::{Figure, LINES, Seen, on, slug, titled};
 use crate::{
@@ -10,11 +10,11 @@ use crate::{
     },
 };
 
-/// The bits that agree with the exact sum: a figure for each property, a line for each instruction, chip and distribution.
+/// Bits that agree with the exact sum: a figure for each property, a line for each instruction, chip and distribution.
 pub(super) fn precision(table: &Table) -> Vec<Figure> {
     let rows: Vec<Row> = Rows(table).iter().filter(|row| row.number("samples").is_some_and(|all| all > 0.0)).collect();
     let mut factors = super::together(rows.iter().map(|row| (row.text("factor"), row)));
-    // What one asks for first.
+    // The order of interest.
     factors.sort_by_key(|(factor, _)| {
         ["exponent gap", "dynamic range", "k"].iter().position(|own| own == factor).unwrap_or(9)
     });
@@ -26,7 +26,7 @@ fn of_factor(factor: &str, own: &[&Row]) -> Vec<Figure> {
     let mut ranges: Vec<[i64; 2]> = own.iter().map(|row| range(row)).collect();
     ranges.sort_unstable();
     ranges.dedup();
-    // A property that has one value says nothing.
+    // A property with one value has no figure.
     if ranges.len() < 2 {
         return Vec::new();
     }
@@ -68,8 +68,7 @@ fn of_factor(factor: &str, own: &[&Row]) -> Vec<Figure> {
         legend: "sum".into(),
         remark: fixed.filter(|words| !words.is_empty()).collect::<Vec<_>>().join(", "),
     };
-    let caption =
-        format!("{title}: the mean number of bits of the fraction, a unit of the last of which holds the error.");
+    let caption = format!("{title}: mean number of fraction bits that agree with the exact sum.");
     let figure = |(at, lines): (usize, &[ChartLine])| Figure {
         name: if at == 0 {
             format!("precision-{}", slug(factor))
@@ -94,9 +93,9 @@ fn article(factor: &str) -> String {
 fn axis(factor: &str) -> String {
     match factor {
         "k" => "k (terms of a sum)".into(),
-        "exponent gap" => "exponent of the largest product less that of the smallest".into(),
-        "dynamic range" => "exponent of the largest operand less that of the smallest".into(),
-        "cancelled bits" => "exponent of the largest product less that of the sum".into(),
+        "exponent gap" => "exponent of the largest product minus exponent of the smallest".into(),
+        "dynamic range" => "exponent of the largest operand minus exponent of the smallest".into(),
+        "cancelled bits" => "exponent of the largest product minus exponent of the sum".into(),
         other => other.into(),
     }
 }

@@ -1,4 +1,4 @@
-//! The figures that tables make. The same tables give the same figures.
+//! Figures of tables. Equal tables give equal figures.
 
 mod chains;
 mod comparisons;
@@ -14,33 +14,36 @@ use super::{
     results::CHIP,
     rows::{Line, Rows, Seen, together},
 };
-use crate::report::{Report, Table, figure::Scene};
+use crate::{
+    isa,
+    report::{Report, Table, figure::Scene},
+};
 
 /// A figure.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Figure {
-    /// Its name in files.
+    /// Name in files.
     pub(crate) name: String,
-    /// What it shows.
+    /// Caption.
     pub(crate) caption: String,
-    /// The drawing.
+    /// Drawing.
     pub(crate) scene: Scene,
 }
 
-/// Figures of a table that are shown; further ones are folded.
+/// Figures of a table that are not folded.
 const SHOWN: usize = 2;
-/// The most characters of a title with the names of two chips.
+/// Most characters of a title with the names of two chips.
 const TITLE: usize = 60;
-/// The most lines of a figure.
+/// Most lines of a figure.
 const LINES: usize = 14;
 
-/// The most figures of a table in a document.
+/// Most figures of a table in a document.
 const MOST: usize = 40;
 
 /// A way to draw a table, with the name of its figures.
 type Draw = fn(&Table) -> Vec<Figure>;
 
-/// The tables that have figures, in the order in which one of them stands for a result.
+/// Tables with figures; the first of them that a result has gives its main figure.
 const DRAWN: [(&str, Draw); 12] = [
     ("chain", chains::drift),
     ("product_errors", products::growth),
@@ -56,7 +59,7 @@ const DRAWN: [(&str, Draw); 12] = [
     ("ulps", errors::ulps),
 ];
 
-/// The figures of a table: those that are shown, and those that are folded.
+/// The shown and the folded figures of a table.
 pub(super) fn of_table(results: &Results, table: &Table) -> (Vec<Figure>, Vec<Figure>) {
     let draw = DRAWN.iter().find(|(key, _)| *key == table.key);
     let mut all = draw.map_or_else(Vec::new, |(_, draw)| drawn(results, table, draw));
@@ -65,14 +68,14 @@ pub(super) fn of_table(results: &Results, table: &Table) -> (Vec<Figure>, Vec<Fi
     (all, folded)
 }
 
-/// All figures of a report; the first stands for it.
+/// All figures of a report, the main figure first.
 pub(crate) fn figures(report: &Report) -> Vec<Figure> {
     let results = Results::of(report);
     let tables = DRAWN.iter().filter_map(|(key, draw)| Some(drawn(&results, &results.table(key)?, draw)));
     let mut all: Vec<Figure> = tables.flatten().collect();
     let mut names = HashSet::new();
     for (at, figure) in all.iter_mut().enumerate() {
-        // Two of one name are told apart by their numbers.
+        // Figures with one name get numbers.
         if !names.insert(figure.name.clone()) {
             figure.name = format!("{}-{}", figure.name, at + 1);
             names.insert(figure.name.clone());
@@ -81,7 +84,7 @@ pub(crate) fn figures(report: &Report) -> Vec<Figure> {
     all
 }
 
-/// The figures of a table. Those of models say so, and what these rest on.
+/// The figures of a table; captions name the evidence of models.
 fn drawn(results: &Results, table: &Table, draw: &Draw) -> Vec<Figure> {
     let chips: BTreeSet<_> = Rows(table).iter().flat_map(|line| [line.text(CHIP), line.text("device")]).collect();
     let mut figures = draw(table);
@@ -97,7 +100,7 @@ fn drawn(results: &Results, table: &Table, draw: &Draw) -> Vec<Figure> {
     figures
 }
 
-/// Of which device a row is.
+/// The device or chip of a row.
 fn on<'a>(line: &Line<'a>) -> &'a str {
     match line.text("device") {
         "" => line.text(CHIP),
@@ -105,7 +108,16 @@ fn on<'a>(line: &Line<'a>) -> &'a str {
     }
 }
 
-/// The chips of rows, for a title: all of them, or how many there are.
+/// The family and formats of an instruction.
+fn kind(name: &str) -> String {
+    match isa::known(name) {
+        Some(i) if i.a.name == i.b.name => format!("{} {} -> {}", i.family(), i.a.name, i.d.name),
+        Some(i) => format!("{} {} * {} -> {}", i.family(), i.a.name, i.b.name, i.d.name),
+        None => name.to_string(),
+    }
+}
+
+/// A title with the chips of its rows, or with their number.
 fn titled(what: &str, chips: &[&str]) -> String {
     let named = chips.iter().filter(|chip| !chip.is_empty());
     let distinct: Vec<&str> = together(named.map(|chip| (*chip, ()))).into_iter().map(|(chip, _)| chip).collect();
@@ -117,7 +129,7 @@ fn titled(what: &str, chips: &[&str]) -> String {
     }
 }
 
-/// A name in lower case that a file can have.
+/// A name in lower case for files.
 fn slug(text: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let parts: String = text.chars().map(plain).collect();

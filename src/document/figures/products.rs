@@ -1,4 +1,4 @@
-//! Errors of matrix products: against the number of their terms, and against what they cost.
+//! Figures of errors of matrix products, against k and against cost.
 
 use super::{Figure, LINES, Seen, on, titled, together};
 use crate::{
@@ -44,7 +44,7 @@ pub(super) fn growth(table: &Table) -> Vec<Figure> {
         remark: "Dashed: partial sums are promoted to a second accumulator.".into(),
     };
     let caption = format!("{title}: the mean difference from the exact sum over the mean magnitude of the elements.");
-    // More lines than a figure holds: one figure for each so many.
+    // As many figures as the lines need.
     let figure = |(at, lines): (usize, &[ChartLine])| {
         let name = if at == 0 { "error-against-k".into() } else { format!("error-against-k-{}", at + 1) };
         let scene = Chart { lines: lines.to_vec(), ..chart.clone() }.scene();
@@ -53,7 +53,7 @@ pub(super) fn growth(table: &Table) -> Vec<Figure> {
     lines.chunks(2 * LINES).enumerate().map(figure).collect()
 }
 
-/// The lines, those of the same instruction and numbers on several chips as one.
+/// Joins the lines of one instruction with equal numbers on several chips.
 fn shared(lines: Vec<ChartLine>) -> Vec<ChartLine> {
     let keyed = lines.into_iter().map(|line| {
         let (chip, what) = line.name.split_once(": ").unwrap_or(("", &line.name));
