@@ -8,7 +8,7 @@ use crate::{exact, format::Format, isa::Case, report::Table};
 crate::rows! {
     /// Outputs of one instruction, compared with a model in every bit.
     /// They are a part of a campaign, or a recording.
-    #[derive(Deserialize)]
+    #[derive(Default, Deserialize)]
     pub struct VerificationRow in "verification" {
         /// File of a recording.
         #[serde(default)]

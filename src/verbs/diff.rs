@@ -31,7 +31,7 @@ More: docs/diff.md";
 #[command(after_help = HELP)]
 pub(super) struct Arguments {
     /// Two results (--output json), or two devices, each also /INSTRUCTION
-    #[arg(value_name = "RESULT|DEVICE[/INSTRUCTION]", num_args = 2, required = true, help_heading = "What")]
+    #[arg(value_name = "RESULT|DEVICE", num_args = 2, required = true, help_heading = "What")]
     sides: Vec<String>,
     #[command(flatten)]
     selection: Selection,

@@ -24,18 +24,18 @@ More: docs/verification.md";
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub(super) struct Arguments {
-    /// Parts of `tcnum verify --shard I/N`: reports (JSON) or checkpoints
-    #[arg(value_name = "FILE", required = true, help_heading = "Inputs")]
-    files: Vec<PathBuf>,
-    /// Merge even if parts are missing or unfinished
-    #[arg(long, help_heading = "Inputs")]
-    partial: bool,
     /// TOML file of the parts' own instruction (docs/exec.md; repeatable)
     #[arg(long = "instr", value_name = "FILE", help_heading = "What")]
     instructions: Vec<String>,
     /// Model of the run, for mismatches step by step [default: the shipped one]
     #[arg(long, value_name = "MODEL", value_parser = model_name, help_heading = "What")]
     model: Option<String>,
+    /// Parts of `tcnum verify --shard I/N`: reports (JSON) or checkpoints
+    #[arg(value_name = "FILE", required = true, help_heading = "Inputs")]
+    files: Vec<PathBuf>,
+    /// Merge even if parts are missing or unfinished
+    #[arg(long, help_heading = "Inputs")]
+    partial: bool,
     #[command(flatten)]
     destination: OutputDestination,
 }

@@ -39,6 +39,8 @@ pub(super) struct Arguments {
     /// Leave out instructions that the device lacks (with --all)
     #[arg(long, requires = "all", help_heading = "What")]
     available: bool,
+    #[command(flatten)]
+    common: Common,
     /// Tiles, corners first [default: all corners and about 32 KiB more]
     #[arg(long, value_name = "N", value_parser = integer(1..=1u32 << 20), conflicts_with = "op", help_heading = "Inputs")]
     tiles: Option<u32>,
@@ -54,8 +56,6 @@ pub(super) struct Arguments {
     /// Folder for one file of each instruction, in place of --out FILE
     #[arg(long, value_name = "FOLDER", conflicts_with = "out", help_heading = "Output")]
     folder: Option<PathBuf>,
-    #[command(flatten)]
-    common: Common,
 }
 
 impl Verb for Arguments {

@@ -44,7 +44,7 @@ More: docs/verification.md";
 pub(super) struct Arguments {
     #[command(flatten)]
     selection: Selection,
-    /// Model, or for recordings any device [default: of the device's generation]
+    /// Model; for recordings also a device [default: the device's generation]
     #[arg(long, value_name = "MODEL", value_parser = model_name, help_heading = "What")]
     model: Option<String>,
     /// Count any NaN code as equal to any other

@@ -36,11 +36,9 @@ fn verification_row(part: &Part) -> VerificationRow {
     let Part { run, ran, state, .. } = part;
     let (compared, differing) = (state.compared(), state.differing());
     VerificationRow {
-        file: None,
         instruction: run.instruction.clone(),
         device: ran.device.clone(),
         device_description: run.device.clone(),
-        recorded_on: None,
         execution: ran.execution.clone(),
         opcodes: ran.opcodes.clone(),
         model: ran.model.clone(),
@@ -56,12 +54,12 @@ fn verification_row(part: &Part) -> VerificationRow {
         any_nan: run.any_nan,
         finished: state.finished,
         next_tile: Some(state.next),
-        tiles: None,
         compared,
         agreeing: compared - differing,
         differing,
         seconds: Some(state.seconds),
         rate: Some(compared as f64 / state.seconds.max(1e-9)),
+        ..VerificationRow::default()
     }
 }
 

@@ -34,8 +34,8 @@ fn precision_is_drawn_against_each_property_of_the_operands() {
     let folder = tempfile::tempdir().unwrap();
     let one = ["--instr", "mma.m16n8k8.f32.f16.f16.f32", "--device", "model:turing"];
     for (property, factor, words) in [
-        ("gap", "exponent gap", "exponent of the largest product less that of the smallest"),
-        ("range", "dynamic range", "exponent of the largest operand less that of the smallest"),
+        ("gap", "exponent gap", "largest minus smallest exponent of the products"),
+        ("range", "dynamic range", "largest minus smallest exponent of the operands"),
         ("k", "k", "k (terms of a sum)"),
     ] {
         let plot = folder.path().join(format!("{property}.svg"));

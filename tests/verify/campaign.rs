@@ -271,7 +271,7 @@ fn a_report_whose_sums_are_not_those_of_its_tiles_is_not_merged() {
         (vec![(agreeing, json!(0))], "outputs were compared, and its tiles have 2048"),
         (vec![(format!("{run}/compared"), json!(0))], "do not add up"),
         (vec![(format!("{run}/differing"), json!(0))], "do not add up"),
-        (vec![(format!("{run}/next_tile"), json!(1))], "its counts are not those of its tiles"),
+        (vec![(format!("{run}/next_tile"), json!(1))], "its counts do not fit its tiles"),
         (vec![(format!("{run}/seconds"), json!(-5))], "it took -5 seconds"),
         (vec![("/tables/mismatches".into(), json!([]))], "and 0 are listed"),
         (vec![("/tables/verification".into(), json!([]))], "is empty"),
@@ -344,7 +344,7 @@ fn the_parts_of_a_run_merge_into_its_report() {
         }
         let partial = merge(&[one, three], &["--partial"]);
         let notes = validate_report(&partial.stdout)["notes"].to_string();
-        assert!(notes.contains("This is not the whole run: of the 3 parts"), "{notes}");
+        assert!(notes.contains("This is not the whole run: parts of mma.m16n8k8.f32.f16.f16.f32 are missing: 2 (of 3)"), "{notes}");
         let other = folder.path().join("other").to_string_lossy().into_owned();
         std::fs::remove_file(&other).ok();
         tcnum(&[&arguments[..], &["--shard", "2/3", "--seed", "9", "--checkpoint", &other]].concat());

@@ -82,7 +82,7 @@ fn recordings_are_compared_with_the_model_of_their_generation() {
     let folder = tempfile::tempdir().unwrap();
     let instruction = isa::find(I).unwrap();
     let recording = Recording {
-        tiles: RecordedTiles::Mixture { count: Some(4) },
+        tiles: RecordedTiles::Mixture { count: Some(100) },
         seed: 1,
         file: folder.path().join("own.safetensors"),
         named: true,

@@ -93,8 +93,8 @@ fn article(factor: &str) -> String {
 fn axis(factor: &str) -> String {
     match factor {
         "k" => "k (terms of a sum)".into(),
-        "exponent gap" => "exponent of the largest product minus exponent of the smallest".into(),
-        "dynamic range" => "exponent of the largest operand minus exponent of the smallest".into(),
+        "exponent gap" => "largest minus smallest exponent of the products".into(),
+        "dynamic range" => "largest minus smallest exponent of the operands".into(),
         "cancelled bits" => "exponent of the largest product minus exponent of the sum".into(),
         other => other.into(),
     }
