@@ -47,7 +47,7 @@ impl DotProductAdd {
         for ((what, count), given) in counts.into_iter().zip(place) {
             if given >= count {
                 let file = file.display();
-                return Err(Error::request(format!("--{what} {given}: {file} has {count}, counted from 0")));
+                return Err(Error::request(format!("--{what} {given}: {file} has {count} {what}s, from 0")));
             }
         }
         let [tile, row, column] = place;

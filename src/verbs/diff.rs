@@ -74,14 +74,14 @@ impl Verb for Arguments {
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let [first, second] = &arguments.sides[..] else {
         let count = arguments.sides.len();
-        return Err(Error::request(format!("diff compares two results, or two devices, and {count} are named")));
+        return Err(Error::request(format!("{count} sides are named; name two results, or two devices")));
     };
     match [first, second].map(|side| is_device(side)) {
         [false, false] => results(arguments, [first, second], report)?,
         [true, true] => devices(arguments, [first, second], report)?,
         _ => {
             return Err(Error::request(format!(
-                "of {first} and {second} one is a device and one a file; name two results, or two devices"
+                "{first} and {second}: one is a device and one a file; name two results, or two devices"
             )));
         }
     }

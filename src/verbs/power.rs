@@ -78,9 +78,7 @@ fn sources(arguments: &Arguments, progress: &Progress) -> Result<Vec<RefutingDat
         return RefutingData::read(&files, &mut |stage| progress.at(stage));
     }
     if arguments.selection.is_empty() {
-        return Err(Error::request(
-            "nothing can decide: name recordings, or instructions with --instr, --fmt or --all",
-        ));
+        return Err(Error::request("no data are named; give recordings, or instructions with --instr, --fmt or --all"));
     }
     let model = DeviceName::Model(arguments.model.clone());
     let (seed, cases) = (arguments.seed.unwrap_or(0), arguments.cases.unwrap_or(DEFAULT_CASES));

@@ -80,12 +80,14 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         (0, ..) => return Err(Error::request("no instruction is chosen; give --instr, --fmt or --all")),
         (1, ..) | (_, None, Some(_)) => {}
         (n, ..) => {
-            return Err(Error::request(format!("--out takes one instruction and {n} are chosen; use --folder FOLDER")));
+            return Err(Error::request(format!(
+                "--out: {n} instructions are chosen, and a file holds one; use --folder FOLDER"
+            )));
         }
     }
     arguments.common.destination.one_file()?;
     if file.is_none() && arguments.folder.is_none() {
-        return Err(Error::request("nowhere to record to; give --out FILE.safetensors or --folder FOLDER"));
+        return Err(Error::request("no file is named; give --out FILE.safetensors or --folder FOLDER"));
     }
     if let Some(folder) = &arguments.folder {
         std::fs::create_dir_all(folder)

@@ -81,7 +81,7 @@ pub(super) fn run(arguments: &Arguments, own: &mut Report) -> Result<()> {
     drop(progress);
     wrong.iter().for_each(super::warn);
     if kept.is_empty() {
-        return Err(Error::request("none of the results can be read; no document was written"));
+        return Err(Error::request("none of the results can be read, so no document was written"));
     }
     let mut document = document::compose(&Results::new(kept));
     if let Some((by, done)) = interrupted {

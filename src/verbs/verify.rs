@@ -160,14 +160,13 @@ fn executing(arguments: &Arguments) -> Result<Option<&DeviceName>> {
     let Some(name) = devices.next() else { return Ok(None) };
     if arguments.files.is_empty() && arguments.devices.len() == 1 {
         return Err(Error::request(format!(
-            "'{name}' executes instructions, and none is named; give --instr INSTRUCTION --cases N, or the files of recordings that it \
-             executes again"
+            "'{name}': no instruction is named; give --instr INSTRUCTION --cases N, or files of recordings to execute again"
         )));
     }
     match devices.next() {
-        Some(other) => {
-            Err(Error::request(format!("recordings are executed again by one device; {name} and {other} are named")))
-        }
+        Some(other) => Err(Error::request(format!(
+            "{name} and {other} are named, and one device executes recordings again; name one"
+        ))),
         None => Ok(Some(name)),
     }
 }
@@ -177,7 +176,7 @@ fn run_campaign(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let instructions = arguments.selection.instructions(&[], Some(&default))?;
     if let Some(file) = arguments.files.first() {
         return Err(Error::request(format!(
-            "{file}: recordings are compared as they are, so --instr, --fmt and --all do not go with them"
+            "{file}: --instr, --fmt and --all do not go with recordings; leave them out, or the file"
         )));
     }
     let seed = arguments.seed.unwrap_or(0);
@@ -200,7 +199,9 @@ fn run_campaign(arguments: &Arguments, report: &mut Report) -> Result<()> {
     };
     request.check()?;
     if request.instructions.len() > 1 && arguments.counterexamples.as_ref().is_some_and(|file| !file.is_dir()) {
-        return Err(Error::request("there are several instructions; give a folder that exists to --counterexamples"));
+        return Err(Error::request(
+            "--counterexamples: several instructions are chosen, and a file holds one; give a folder that exists",
+        ));
     }
     let files = counterexample_files(arguments);
     check_counterexample_files(arguments, &files, &request)?;

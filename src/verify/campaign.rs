@@ -65,7 +65,8 @@ impl CampaignRequest {
         self.instructions.retain(|instruction| seen.insert(instruction.name.clone()));
         if self.max_mismatches > MOST_MISMATCHES {
             return Err(Error::request(format!(
-                "--max-mismatches: a run lists up to {MOST_MISMATCHES} counterexamples"
+                "--max-mismatches {}: a run lists up to {MOST_MISMATCHES} counterexamples",
+                self.max_mismatches
             )));
         }
         let chosen = self.instructions.len() as u64;

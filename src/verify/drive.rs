@@ -110,7 +110,7 @@ fn work(
     let found = identify(device.as_ref(), &instruction);
     if found != run.device {
         return Err(Error::request(format!(
-            "{name} is {found}, but the run is on {}; devices that share a run are of one kind",
+            "{name} is {found}, and the run is on {}; name devices of one kind",
             run.device
         )));
     }

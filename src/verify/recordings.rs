@@ -63,7 +63,7 @@ pub fn files(named: impl IntoIterator<Item = String>) -> Result<Vec<String>> {
 }
 
 fn in_folder(folder: &str) -> Result<Vec<String>> {
-    let unread = |error: std::io::Error| Error::request(format!("the folder {folder} cannot be read: {error}"));
+    let unread = |error: std::io::Error| Error::request(format!("{folder}: the folder cannot be read: {error}"));
     let mut files = Vec::new();
     for entry in Path::new(folder).read_dir().map_err(unread)? {
         let path = entry.map_err(unread)?.path();
@@ -73,7 +73,7 @@ fn in_folder(folder: &str) -> Result<Vec<String>> {
     }
     files.sort();
     match files.is_empty() {
-        true => Err(Error::request(format!("the folder {folder} has no recording: no file NAME.safetensors"))),
+        true => Err(Error::request(format!("{folder}: the folder has no recording (NAME.safetensors)"))),
         false => Ok(files),
     }
 }

@@ -344,7 +344,10 @@ fn the_parts_of_a_run_merge_into_its_report() {
         }
         let partial = merge(&[one, three], &["--partial"]);
         let notes = validate_report(&partial.stdout)["notes"].to_string();
-        assert!(notes.contains("This is not the whole run: parts of mma.m16n8k8.f32.f16.f16.f32 are missing: 2 (of 3)"), "{notes}");
+        assert!(
+            notes.contains("This is not the whole run: parts of mma.m16n8k8.f32.f16.f16.f32 are missing: 2 (of 3)"),
+            "{notes}"
+        );
         let other = folder.path().join("other").to_string_lossy().into_owned();
         std::fs::remove_file(&other).ok();
         tcnum(&[&arguments[..], &["--shard", "2/3", "--seed", "9", "--checkpoint", &other]].concat());
@@ -395,9 +398,9 @@ fn wrong_requests_are_status_2_and_say_why() {
         (&["--exhaustive", "multiply", "--instr", "mma.m8n8k4.f64.f64.f64.f64"], "2^128 pairs"),
         (&["--model", "hoper"], "'hoper' is not a model; did you mean 'hopper'?"),
         (&["--device", "trace:x"], "replays recorded tiles only"),
-        (&["recording.safetensors"], "recordings are compared as they are"),
+        (&["recording.safetensors"], "do not go with recordings"),
         (&["--checkpoint", "/nowhere/file"], "there is no folder /nowhere"),
-        (&["--instr", "mma.m16n8k16.f32.f16.f16.f32", "--counterexamples", "x"], "there are several instructions"),
+        (&["--instr", "mma.m16n8k16.f32.f16.f16.f32", "--counterexamples", "x"], "several instructions are chosen"),
         (&["--max-mismatches", "1001"], "up to 1000 counterexamples"),
     ] {
         let run = tcnum(&[&base[..], more].concat());

@@ -101,7 +101,7 @@ fn recorded_differences_are_reduced_where_a_model_gives_every_recorded_output() 
 #[test]
 fn what_is_not_a_recording_is_status_2() {
     for (arguments, expected) in [
-        (&["--device", "cuda:0"][..], "'cuda:0' executes instructions, and none is named"),
+        (&["--device", "cuda:0"][..], "'cuda:0': no instruction is named"),
         (&["--device", "model:hopper"], "or the files of recordings that it executes again"),
         (
             &[FIXTURE, "--device", "hopper", "--device", "ampere"],
