@@ -73,8 +73,9 @@ pub enum RecordedTiles {
     },
 }
 
-/// Records each instruction. If `available` is set, instructions that the device lacks become notes. `said` gets rows and notes of what
-/// was recorded, whatever ends the work.
+/// Records each instruction.
+/// If `available` is set, instructions that the device lacks become notes. `said` gets rows and notes of what was recorded,
+/// whatever ends the work.
 ///
 /// # Errors
 /// As [`record`].
@@ -107,8 +108,9 @@ pub fn record_all(
     Ok(())
 }
 
-/// Executes the tiles of a recording, writes them with the answers, and adds a row to `rows`. If the work ends early, the tiles until then
-/// are written, and the file says so. A default number of tiles ends after the time `unasked`.
+/// Executes the tiles of a recording, writes them with the answers, and adds a row to `rows`.
+/// If the work ends early, the tiles until then are written, and the file says so. A default number of tiles ends after the time
+/// `unasked`.
 ///
 /// # Errors
 /// The device lacks the instruction, or fails; an interruption; too many tiles; an annotation with a key of the recording itself; a

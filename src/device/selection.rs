@@ -13,7 +13,7 @@ use crate::{
 pub struct InstructionChoice<'a> {
     /// Names of instructions, or files that describe some.
     pub names: &'a [String],
-    /// Operand formats: of each the `mma` instructions with the largest k; of a processor all that multiply it.
+    /// Operand formats, which stand for `mma` instructions with the largest k, or all of a processor.
     pub formats: &'a [String],
     /// All that the device may have.
     pub all: bool,
@@ -88,7 +88,7 @@ pub fn with_instruction(text: &str) -> Result<(DeviceName, Option<Instruction>)>
     Ok((DeviceName::asked(text), None))
 }
 
-/// The model to compare `device` with on `instructions`: its name, the model, and a note where `named` does not decide it.
+/// The model to compare `device` with, its name, and a note where `named` does not decide it.
 ///
 /// # Errors
 /// No shipped model describes the device; no such model; a device that fails when it is asked.
@@ -122,7 +122,7 @@ pub fn model(
     Ok((name, model, note))
 }
 
-/// Removes instructions that the device's generation lacks or the model does not cover, with a note for each reason.
+/// Removes instructions that the device lacks or the model does not cover, with a note for each.
 pub fn available(
     instructions: &mut Vec<Instruction>,
     device: &dyn Device,
@@ -167,7 +167,7 @@ fn of_processor(name: &str) -> Result<Vec<Instruction>> {
     Ok(chosen)
 }
 
-/// The plain `mma` instructions whose A and B have the format, with the largest k for each pair of C and D formats.
+/// The plain `mma` instructions of a format, with the largest k for each pair of C and D formats.
 fn of_format(name: &str) -> Result<Vec<Instruction>> {
     let format = format::find(name)?;
     let plain = |i: &&Instruction| i.family() == "mma" && i.a == format && i.b == format && i.qualifiers().count() == 0;

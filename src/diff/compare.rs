@@ -60,7 +60,7 @@ impl TableChanges {
 }
 
 impl Change {
-    /// The second number minus the first, over the magnitude of the first; `None` if that is no finite number.
+    /// The second number minus the first, over the magnitude of the first, if that is finite.
     pub fn relative(&self) -> Option<f64> {
         let number = |cell: &Cell| match cell {
             Cell::Integer(value) => Some(*value as f64),

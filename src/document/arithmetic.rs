@@ -1,4 +1,4 @@
-//! Chapter of the arithmetic of each instruction: its features in words, in a table and with inputs that show them.
+//! Chapter of the arithmetic of each instruction: features in words, in a table and with inputs.
 
 use std::collections::BTreeSet;
 
@@ -173,7 +173,7 @@ fn in_words(all: &[Arithmetic], ran: &[Ran], costs: Option<&Table>, marks: Optio
     Sheet::new(captioned(title, marks.map(|marks| &marks.legend[..])), &labels, &[], rows.collect())
 }
 
-/// The ranges of latency and rate of instructions, by chip: `NVIDIA H200: 17.6 to 33.0 clk, 494 to 989 TFLOPS`.
+/// Ranges of latency and rate, by chip: `NVIDIA H200: 17.6 to 33.0 clk, 494 to 989 TFLOPS`.
 fn cost(costs: &Table, names: &[String]) -> String {
     let own: Vec<Line> =
         Rows(costs).iter().filter(|line| names.iter().any(|name| name == line.text("instruction"))).collect();

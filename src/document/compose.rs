@@ -93,7 +93,8 @@ fn others(results: &Results) -> Vec<&'static str> {
     keys
 }
 
-/// Makes the sheet of a table. In a long table, rows that differ only in the instruction become one row.
+/// Makes the sheet of a table.
+/// In a long table, rows that differ only in the instruction become one row.
 pub(super) fn sheet(table: &Table) -> Sheet {
     let mut table = table.clone();
     // The column of the chip is redundant where every row names its device.

@@ -1,4 +1,4 @@
-//! A document as a LaTeX project: a main file, a file for each chapter, figures as PDF, and the bibliography.
+//! A document as a LaTeX project: a main file, chapters, figures as PDF, and the bibliography.
 
 use super::{Block, Document, Figure};
 use crate::{

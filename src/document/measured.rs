@@ -1,4 +1,4 @@
-//! The commands of a preset, each in a process of its own: a device that fails, or runs out of memory, ends one command only.
+//! The commands of a preset, each in its own process, so that a failed device ends one command only.
 
 use std::{
     fs::File,
@@ -30,7 +30,8 @@ pub(crate) struct Measured {
     pub(crate) interrupted: Option<(Interruption, usize)>,
 }
 
-/// Runs commands on a device and reads their results. An interruption stops the running command, whose partial result is read.
+/// Runs commands on a device and reads their results.
+/// An interruption stops the running command, whose partial result is read.
 ///
 /// # Errors
 /// This program cannot be started.
@@ -88,7 +89,8 @@ fn failure(command: &str, device: &str, said: &Path) -> Error {
     Error::request(format!("tcnum {command} --device {device}: {why}"))
 }
 
-/// Waits for a command to end, and passes a signal on to it once; after the time limit and [`PATIENCE`] it gets SIGTERM.
+/// Waits for a command to end, and passes a signal on to it once.
+/// After the time limit and [`PATIENCE`] it gets SIGTERM.
 fn wait(mut child: Child) -> std::io::Result<Option<Interruption>> {
     let (mut stopped, mut told) = (None, false);
     let mut reached: Option<Instant> = None;

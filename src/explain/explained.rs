@@ -74,7 +74,8 @@ impl DotProductAdd {
         Ok(Batches::default().execute(device, i, (i.m, i.n), &self.tile)?.get(self.at))
     }
 
-    /// Fills the report: every result, step by step in the named models or the usual one; `executed`: a device and its result.
+    /// Fills the report with every result, step by step in the named models, else in the usual one.
+    /// `executed` is a device with its result.
     ///
     /// # Errors
     /// A model that is unknown or does not cover the instruction; no usual one.

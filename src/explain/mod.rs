@@ -26,8 +26,8 @@ crate::rows! {
         exactly: String => shown("exactly"),
     }
 
-    /// A step of a dot-product-add, in one arithmetic or in two side by side. Values are exact: `1.5 = 3*2^-1`, in decimal after a
-    /// `~` where that has too many digits.
+    /// A step of a dot-product-add, in one arithmetic or in two side by side.
+    /// Values are exact: `1.5 = 3*2^-1`, in decimal after a `~` where that has too many digits.
     pub struct StepRow in "steps" {
         /// Number of the case, among several.
         number: Option<usize> => shown("#").if_filled().essential(),
@@ -130,7 +130,8 @@ pub fn table(names: &[String], rows: Vec<StepRow>) -> Table {
     Table::of(title, rows)
 }
 
-/// Makes the rows of [`table`] for a case: equal steps of two arithmetics share a row, and products that are +0 are left out.
+/// Makes the rows of [`table`] for a case.
+/// Equal steps of two arithmetics share a row, and products that are +0 are left out.
 pub fn rows(number: Option<usize>, explanations: &[Explanation]) -> Vec<StepRow> {
     let said: Vec<Vec<&ExplanationLine>> = explanations
         .iter()

@@ -9,7 +9,8 @@ use crate::{
     isa::{Case, Instruction},
 };
 
-/// Operands as hexadecimal codes (`0x3c00`) or numbers (`1.5`, `-0x1p-24`); those that are not given are zero, scales 1.
+/// Operands as hexadecimal codes (`0x3c00`) or numbers (`1.5`, `-0x1p-24`).
+/// Missing operands are zero, missing scales 1.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OperandTexts<'a> {
     /// The row of A, from its first (stored) element.

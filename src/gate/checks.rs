@@ -122,7 +122,8 @@ const KINDS: &[CheckedTable] = &[
     },
 ];
 
-/// Lists the checks of a report. The claim itself is a check if no row is one, or if it fails and no row shows it.
+/// Lists the checks of a report.
+/// The claim itself is a check if no row is one, or if it fails and no row shows it.
 pub fn checks(report: &Report) -> Vec<Check> {
     let has = |key: &str| report.tables.iter().any(|table| table.key == key);
     let kinds = KINDS.iter().filter(|kind| !(kind.in_cases_of.is_some_and(has)));

@@ -15,8 +15,8 @@ const RULES: [(&str, &str); 6] = [
     ("compared_features", "A feature of an instruction has not changed."),
 ];
 
-/// Renders the checks of a report as SARIF 2.1.0: a result for each that failed or was not done. `source` is the file at which a code
-/// host shows them.
+/// Renders the checks of a report as SARIF 2.1.0: a result for each that failed or was not done.
+/// `source` is the file at which a code host shows them.
 pub fn sarif(report: &Report, source: Option<&str>) -> String {
     let checks = checks(report);
     // The claim of a whole report has the rule of its command.

@@ -38,7 +38,8 @@ impl Change {
     }
 }
 
-/// Lists the one-step changes of a rule for an instruction: the near values of each key, neighbours first, in the order of the keys.
+/// Lists the one-step changes of a rule for an instruction.
+/// Near values of a key come neighbours first.
 ///
 /// Keys of nodes are included. Some changes make no valid rule, which shows when a model is made.
 pub fn changes(rule: &Table, instruction: &Instruction) -> Vec<Change> {

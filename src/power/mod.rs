@@ -1,4 +1,4 @@
-//! The power of data: which one-step changes of a model's rules they refute, after how many cases, and which survive.
+//! Power of data: the one-step changes of a model's rules that they refute.
 //!
 //! Changes come from the table of the model language's keys ([`changes()`]). A changed rule is an ordinary model. Its outputs are
 //! compared with recorded ones, or with the outputs of the unchanged rule on the verification stream ([`RefutingData`]). If no

@@ -233,7 +233,7 @@ fn operation(program: &mut Program, number: usize, values: &[Numbers]) -> Option
     Some(value)
 }
 
-/// The target of D, if this step becomes D after rounding to nearest to a wider format, and rounding once gives the same result.
+/// The target of D, if rounding this step once gives the result of rounding it twice.
 /// `addends` is the precision of two added numbers.
 ///
 /// Double rounding is innocuous in three cases: the sum is a number of the wider format; the wider format has the precision of D, and
@@ -259,8 +259,8 @@ fn rounded_once(program: &Program, number: usize, exact: &Numbers, addends: Opti
     (innocuous && exact.quantum >= quantum(d.format)?).then_some(ResultTarget { overflow: Overflow::Standard, ..d })
 }
 
-/// Drops conversions to wider formats without effect. They change only the exponents of subnormal numbers, which matter only if a sum
-/// aligned to them loses bits.
+/// Drops conversions to wider formats without effect.
+/// They change only the exponents of subnormal numbers, which matter only if a sum aligned to them loses bits.
 fn without_unpacking(program: &mut Program, values: &[Numbers]) {
     let i = &program.instruction;
     let ([a, b], c) = (program.factors(), program.addend());

@@ -11,21 +11,21 @@ use crate::{
     isa::Instruction,
 };
 
-/// The reason why no operands of `instruction` distinguish `model` from `changed`, its model with `change`; `None` if none is known, or
-/// a model does not cover the instruction.
+/// The reason why no operands distinguish `model` from `changed`, its model with `change`.
+/// `None` if none is known, or a model does not cover the instruction.
 pub fn unobservable(model: &Model, changed: &Model, instruction: &Instruction, change: &Change) -> Option<String> {
     let (one, other) = (model.evaluator(instruction).ok()?, changed.evaluator(instruction).ok()?);
     let rules = [model.rule(instruction)?, changed.rule(instruction)?];
     proof(&RulePair { instruction, rules, evaluators: [&one, &other] }, &change.key)
 }
 
-/// Whether two arithmetics of one instruction are one program, or differ only for operands that its formats lack. Other pairs may
-/// give the same results, too.
+/// Whether two arithmetics are one program, or differ only for operands that the formats lack.
+/// Other pairs may give the same results, too.
 pub fn equivalent(one: &Evaluator, other: &Evaluator) -> bool {
     equal([one.program(), other.program()]).is_some()
 }
 
-/// The reason why two rules that differ in `key` give the same results for all operands; `None` if none is known.
+/// The reason why two rules that differ in `key` give the same results, if one is known.
 pub(crate) fn proof(pair: &RulePair, key: &str) -> Option<String> {
     equal(pair.evaluators.map(Evaluator::program)).or_else(|| match key {
         "alignment.floor" => floor(pair),
@@ -35,7 +35,7 @@ pub(crate) fn proof(pair: &RulePair, key: &str) -> Option<String> {
     })
 }
 
-/// The reason why two programs of one instruction give the same results for all operands; `None` if none is known.
+/// The reason why two programs of one instruction give the same results, if one is known.
 pub(crate) fn equal(programs: [&Program; 2]) -> Option<String> {
     if programs[0].instruction == programs[1].instruction && programs[0].to_string() == programs[1].to_string() {
         return Some("it is the same program".into());
@@ -54,7 +54,7 @@ fn rising(pair: &RulePair) -> Option<String> {
         .then(|| "no product is negative, so a saturated sum stays saturated".into())
 }
 
-/// Bounds of the terms of a fused step: the smallest exponent in the alignment, and the exponent of their common quantum.
+/// Bounds of the terms of a fused step: smallest exponent in the alignment, and common quantum.
 struct TermRange {
     smallest: i32,
     quantum: i32,
@@ -92,7 +92,8 @@ fn terms(rule: &Rule, i: &Instruction) -> Option<[TermRange; 2]> {
     Some([products, c])
 }
 
-/// A floor acts only if the exponent of every term is below it. It has no effect if such terms are multiples of the last kept bit.
+/// A floor acts only if the exponent of every term is below it.
+/// It has no effect if such terms are multiples of the last kept bit.
 fn floor(pair: &RulePair) -> Option<String> {
     let [products, c] = terms(pair.rules[0], pair.instruction)?;
     let harmless = |rule: &Rule| {
@@ -110,8 +111,9 @@ fn floor(pair: &RulePair) -> Option<String> {
     })
 }
 
-/// `infinity` and `standard` differ only for finite sums that overflow under directed rounding. Finite sums overflow only if the
-/// products reach half the last place of the largest c. (`nan` and `saturate` concern infinite operands too.)
+/// `infinity` and `standard` differ only for finite sums that overflow under directed rounding.
+/// Finite sums overflow only if the products reach half the last place of the largest c. (`nan` and `saturate` concern infinite
+/// operands too.)
 fn overflow(pair: &RulePair) -> Option<String> {
     let (rule, i) = (pair.rules[0], pair.instruction);
     let result = rule.result?;

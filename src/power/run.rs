@@ -249,8 +249,8 @@ fn candidate(
     evaluators.iter().any(Option::is_some).then_some(Candidate { change: Some(change), evaluators, place: None, proof })
 }
 
-/// Compares the outputs of a source with every candidate that is not refuted. `compared` adds to the cases of all sources and returns
-/// their number.
+/// Compares the outputs of a source with every candidate that is not refuted.
+/// `compared` adds to the cases of all sources and returns their number.
 ///
 /// # Errors
 /// An interruption.

@@ -126,7 +126,7 @@ fn range(own: i64, tried: &[i64], standing: &[i64]) -> String {
     }
 }
 
-/// The keys that data decide, and the keys of the rule that they leave open, with the values that agree, for the evidence of a rule.
+/// Decided keys, and open keys with the values that agree, for the evidence of a rule.
 pub fn decided(summaries: &[KeySummary]) -> (Vec<String>, BTreeMap<String, String>) {
     let (mut keys, mut leaves) = (Vec::new(), BTreeMap::new());
     for summary in summaries {

@@ -118,7 +118,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     outcome
 }
 
-/// Refuses, before anything is recorded, files that would overwrite others, and instructions that the device does not have.
+/// Refuses files that would overwrite others, and instructions that the device lacks.
 fn check(arguments: &Arguments, instructions: &[Instruction], device: &mut dyn Device) -> Result<()> {
     let name = arguments.common.device.as_ref().map(DeviceName::to_string);
     let used: Vec<&OsStr> = name.iter().map(OsStr::new).collect();

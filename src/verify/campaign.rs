@@ -43,7 +43,7 @@ pub struct CampaignRequest {
     pub sequence: Sequence,
     /// Dot-product-adds of each instruction; `None`: as many as fit, up to a million.
     pub cases: Option<u64>,
-    /// Outputs that differ after which an instruction's run stops (0: never), and the most counterexamples listed.
+    /// Mismatches that end an instruction's run (0: none does), and the most that are listed.
     pub max_mismatches: u64,
     /// The part of the run, from 1, and the number of parts.
     pub shard: Option<(u64, u64)>,
@@ -337,8 +337,8 @@ impl Campaign {
         }
     }
 
-    /// Writes the counterexamples of each instruction as a trace, and notes where; `source` is the command line.
-    /// After an interruption those that the device answers at once; none of a device that failed.
+    /// Writes the counterexamples of each instruction as a trace, and notes where.
+    /// `source` is the command line. After an interruption those that the device answers at once; none of a device that failed.
     ///
     /// # Errors
     /// The device fails; a file that cannot be written.

@@ -13,8 +13,9 @@ use crate::{
 /// Version of the file.
 const VERSION: u32 = 1;
 
-/// A file with the state of a campaign. It is replaced whole and is on disk when a write returns: whenever the program is killed, the
-/// file holds a state that the campaign was in.
+/// A file with the state of a campaign.
+/// It is replaced whole and is on disk when a write returns: whenever the program is killed, the file holds a state that the
+/// campaign was in.
 #[derive(Debug)]
 pub struct Checkpoint {
     path: PathBuf,

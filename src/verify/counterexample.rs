@@ -44,8 +44,9 @@ impl Counterexample {
     }
 }
 
-/// Adds to `all` the missing counterexamples of a part, one for each listed place, each reduced within `budget` (see
-/// [`shrink`](super::shrink::shrink)). A budget without cases adds them as found, until its time is over.
+/// Adds the missing counterexamples of a part to `all`, one for each listed place.
+/// Each is reduced within `budget` (see [`shrink`](super::shrink::shrink)). A budget without cases adds them as found, until its
+/// time is over.
 ///
 /// # Errors
 /// The device fails, or a signal arrives: `all` has those until then. The model does not cover the instruction.
@@ -83,7 +84,8 @@ pub fn counterexamples(
     Ok(())
 }
 
-/// Makes a trace of counterexamples, a tile each, with the device's answers. After the time `until` no more are executed.
+/// Makes a trace of counterexamples, a tile each, with the device's answers.
+/// After the time `until` no more are executed.
 ///
 /// # Errors
 /// The device fails; traces do not hold the instruction's operands.

@@ -46,8 +46,8 @@ pub fn drive(
     Ok(())
 }
 
-/// Runs the rest of a run on several devices at once, each opened by `open` in its own thread. Each device takes the next units when it
-/// is done; the states are those of one engine.
+/// Runs the rest of a run on several devices at once, each opened by `open` in its own thread.
+/// Each device takes the next units when it is done; the states are those of one engine.
 ///
 /// # Errors
 /// As [`drive`]; a device of another kind than that of the run.
@@ -110,7 +110,7 @@ fn work(
     let found = identify(device.as_ref(), &instruction);
     if found != run.device {
         return Err(Error::request(format!(
-            "{name} is {found}, and the run is on {}; name devices of one kind",
+            "{name} is {found}, but the run is on {}; name devices of one kind",
             run.device
         )));
     }
@@ -159,8 +159,8 @@ fn collect(
     Ok(())
 }
 
-/// Runs a range, and cuts it after every unit with one of the first `wanted` differing outputs. Units after the last wanted output are
-/// left out.
+/// Runs a range, and cuts it after every unit with one of the first `wanted` differing outputs.
+/// Units after the last wanted output are left out.
 ///
 /// # Errors
 /// The engine fails, or finds something else in the same tiles.

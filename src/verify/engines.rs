@@ -19,7 +19,7 @@ const REMOTE_BATCH: usize = 1 << 16;
 /// Most differing outputs of a range that are listed, at least a tile.
 const ROOM: usize = 1 << 12;
 
-/// Makes the engine for `work` on `device`: the device's own if it has one and codes are compared in every bit.
+/// Makes the engine for `work`: the device's own if it has one and codes are compared in every bit.
 ///
 /// # Errors
 /// The device or the model lacks the instruction.

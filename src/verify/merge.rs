@@ -39,7 +39,7 @@ struct FileKind {
     tcnum_checkpoint: Option<IgnoredAny>,
 }
 
-/// The model of merged runs: the named one, else the shipped one of the runs' name if its rules are theirs.
+/// The model of merged runs: the named one, else the shipped one if its rules are theirs.
 ///
 /// # Errors
 /// A named model that is unknown, or is not the model of the runs.
@@ -63,8 +63,8 @@ pub fn model(named: Option<&str>, parts: &[Part]) -> Result<Option<Model>> {
     Ok(Some(model))
 }
 
-/// Merges parts into their runs, in order of appearance, with the totals of single runs: a run ends where enough outputs differ, and
-/// seconds are added.
+/// Merges parts into their runs, in order of appearance, with the totals of single runs.
+/// A run ends where enough outputs differ, and seconds are added.
 ///
 /// With `partial`, parts may be missing or unfinished; the second member notes which.
 ///

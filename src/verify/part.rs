@@ -78,7 +78,8 @@ impl Part {
         }
     }
 
-    /// Checks a part that was read from a file. An unfinished part may lack tiles, as after a partial merge.
+    /// Checks a part that was read from a file.
+    /// An unfinished part may lack tiles, as after a partial merge.
     ///
     /// # Errors
     /// A request error that says what is wrong.

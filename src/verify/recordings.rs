@@ -44,7 +44,7 @@ impl RecordingsRequest {
     }
 }
 
-/// The recordings that `named` names: files, and of each folder its `.safetensors` files in alphabetical order.
+/// The named recordings, with the `.safetensors` files of each folder in alphabetical order.
 ///
 /// # Errors
 /// No name; a folder without a recording.
@@ -151,7 +151,7 @@ impl ComparedRecordings {
         Ok(())
     }
 
-    /// The judge of a recording, by its place: the only one where a model is named, else the model of its generation.
+    /// The place of the judge of a recording: the named one, else the model of its generation.
     fn judge_of(&mut self, trace: &Trace, file: &str, request: &RecordingsRequest) -> Result<usize> {
         if request.model.is_some() {
             return Ok(0);

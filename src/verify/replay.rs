@@ -23,7 +23,7 @@ crate::rows! {
         instruction: String => shown("instruction").if_varied().essential(),
         /// Tile of the recording, from 0.
         tile: u64 => shown("case").essential(),
-        /// Verdict: `agrees`, `differs`, or `now agrees` and `now differs` where the recorded outputs did otherwise.
+        /// Verdict: `agrees`, `differs`, or `now ...` where the recorded outputs did otherwise.
         verdict: &'static str => shown("verdict").essential(),
         /// Outputs compared.
         outputs: u64 => shown("outputs"),
@@ -138,7 +138,7 @@ impl Replay {
         });
     }
 
-    /// The differences, reduced to minimal cases if a device is given and the judge is a model, and the outcome of the reductions.
+    /// The differences, reduced if a device is given and the judge is a model, and the outcome.
     pub fn differences(
         &mut self,
         trace: &Trace,

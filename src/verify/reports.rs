@@ -154,7 +154,7 @@ mod tests {
         verify::{MOST_LISTED, tables},
     };
 
-    /// A finished part of one tile with one counterexample, all of whose operands are drawn; after `shift` bits to the right.
+    /// A finished part of a tile with a counterexample, whose operands are shifted right by `shift` bits.
     fn part_with(i: &Instruction, model: &Model, rng: &mut ChaCha8Rng, shift: u32) -> Part {
         let mut codes = |format: &crate::format::Format, all: &mut [u64]| {
             all.iter_mut().for_each(|code| *code = (rng.next_u64() & format.code_mask()) >> shift | 1);

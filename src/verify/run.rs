@@ -58,7 +58,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Makes the whole run of `cases` random cases; `None` stands for all pairs of codes of an exhaustive sequence.
+    /// Makes the whole run of `cases` random cases, or of all pairs of an exhaustive sequence.
     ///
     /// # Errors
     /// The model does not cover the instruction; codes too many to be paired; no number of cases.
@@ -193,7 +193,8 @@ impl Run {
     }
 }
 
-/// The identity of a device, however it is named: GPUs of one kind are the same, models with other rules are not.
+/// The identity of a device, however it is named.
+/// GPUs of one kind are the same; models with other rules are not.
 pub fn identify(device: &dyn Device, i: &Instruction) -> String {
     let Identity { name, description, .. } = device.identity();
     match device.model() {

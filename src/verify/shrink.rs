@@ -30,9 +30,9 @@ impl Compared<'_> {
     }
 }
 
-/// Reduces `case`, whose outputs at `spot` differ, to a minimal case (see [`reduction`]). `None` if they agree when the rest of the tile is
-/// zero, or nothing could be asked. The budget is for each of two searches, the second for devices whose cases in one tile affect
-/// each other; each search confirms its result with one more case.
+/// Reduces `case`, whose outputs at `spot` differ, to a minimal case (see [`reduction`]).
+/// `None` if they agree when the rest of the tile is zero, or nothing could be asked. The budget is for each of two searches, the
+/// second for devices whose cases in one tile affect each other; each search confirms its result with one more case.
 ///
 /// # Errors
 /// The device fails.

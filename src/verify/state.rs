@@ -18,7 +18,7 @@ pub struct State {
     pub regimes: Vec<Count>,
     /// First outputs that differ, in order, `max_mismatches` at most.
     pub spots: Vec<Spot>,
-    /// Counts at the end of each whole unit with one of `spots`, where a run with fewer mismatches would stop.
+    /// Counts at the end of each whole unit with one of `spots`.
     pub marks: Vec<Mark>,
     /// Seconds of work, before and after resumptions.
     pub seconds: f64,
@@ -82,7 +82,8 @@ impl State {
         run.max_mismatches > 0 && self.wanted(run) == 0
     }
 
-    /// Adds pieces that follow this state, until the run is finished. A piece with listed outputs lies in one unit.
+    /// Adds pieces that follow this state, until the run is finished.
+    /// A piece with listed outputs lies in one unit.
     pub(super) fn commit(&mut self, run: &Run, pieces: &[Piece], cut: &Cut) {
         for piece in pieces {
             if self.finished {

@@ -88,8 +88,9 @@ pub(crate) fn list(listing: &mut Listing, part: &Part, subject: &Subject, counte
     row.number
 }
 
-/// Makes the tables `mismatches` and `steps` of the counterexamples of parts, and notes on their signatures. Steps are those of the model,
-/// and of the device if it is a model too, each with its requested name. A case to which several are reduced is shown once.
+/// Makes the tables `mismatches` and `steps` of counterexamples, and notes on their signatures.
+/// Steps are those of the model, and of the device if it is a model too, each with its requested name. A case to which several are
+/// reduced is shown once.
 ///
 /// # Errors
 /// A model does not cover the instruction.
@@ -153,7 +154,8 @@ pub fn answer(parts: &[Part]) -> Option<String> {
     })
 }
 
-/// Fills the report of runs; `model` and `device` are arithmetics with their names, for differences step by step.
+/// Fills the report of runs.
+/// `model` and `device` are arithmetics with their names, for differences step by step.
 ///
 /// # Errors
 /// A model does not cover an instruction.

@@ -29,7 +29,7 @@ pub struct Verification {
     pub compared: u64,
     /// Outputs whose codes differ.
     pub differing: u64,
-    /// The simplest of the first 10,000 cases of each signature, with its count; signatures in order of tile, row and column.
+    /// The simplest of the first 10,000 cases of each signature, with its count.
     /// `device` is the recorded code, `model` the judge's.
     pub differences: Vec<Difference>,
     /// Execution of the instruction by the judge.
@@ -38,7 +38,7 @@ pub struct Verification {
     pub stopped: Option<Error>,
 }
 
-/// Compares every recorded output of `trace` with the output of `judge`, and keeps the first `keep` signatures of differences.
+/// Compares every recorded output with that of `judge`, and keeps `keep` signatures of differences.
 /// Codes are compared, not values: signs of zeros count, and NaN codes as `nans` says.
 ///
 /// # Errors
@@ -59,8 +59,8 @@ pub fn verify(trace: &Trace, judge: &mut dyn Device, keep: usize, nans: Nans) ->
     Ok(Verification { compared, differing, differences: groups.differences(), execution, stopped })
 }
 
-/// Calls `found` for every output of `trace` that differs from that of `judge`, in order, until it returns false; `tiles` counts
-/// the compared tiles.
+/// Calls `found` for every output that differs, in order, until it returns false.
+/// `tiles` counts the compared tiles.
 fn compare(
     trace: &Trace,
     judge: &mut dyn Device,
@@ -135,8 +135,8 @@ impl Groups {
     }
 }
 
-/// Reduces the differences of a recording with a model that gives every recorded output: the recorded one, else a shipped one. Returns its
-/// name; without such a model nothing is reduced. Differences with the same reduced case become one.
+/// Reduces the differences of a recording with a model that gives every recorded output.
+/// Returns its name; without such a model nothing is reduced. Differences with the same reduced case become one.
 ///
 /// The model and `judge` differ on a reduced case; the recorded device's answer to it is unknown.
 ///
@@ -157,7 +157,8 @@ pub fn reduce(trace: &Trace, judge: &mut dyn Device, found: &mut Verification, n
     Ok(Some(model.name))
 }
 
-/// Reduces each difference by `shrink`; differences with the same reduced case become one. After an error the rest stays.
+/// Reduces each difference by `shrink`; differences with the same reduced case become one.
+/// After an error the rest stays.
 pub(super) fn reduce_with(
     trace: &Trace,
     differences: &mut Vec<Difference>,

@@ -215,5 +215,5 @@ fn checks_are_written_as_junit_and_sarif() {
 #[test]
 fn more_than_two_sides_are_refused() {
     let run = run("diff model:volta model:ampere --instr mma.m8n8k4.f16.f16.f16.f16 x 1000", Path::new(""));
-    assert!(run.status == 2 && run.stderr.contains("4 are named"), "{} {}", run.status, run.stderr);
+    assert!(run.status == 2 && run.stderr.contains("4 sides are named"), "{} {}", run.status, run.stderr);
 }

@@ -102,10 +102,10 @@ fn recorded_differences_are_reduced_where_a_model_gives_every_recorded_output() 
 fn what_is_not_a_recording_is_status_2() {
     for (arguments, expected) in [
         (&["--device", "cuda:0"][..], "'cuda:0': no instruction is named"),
-        (&["--device", "model:hopper"], "or the files of recordings that it executes again"),
+        (&["--device", "model:hopper"], "or files of recordings to execute again"),
         (
             &[FIXTURE, "--device", "hopper", "--device", "ampere"],
-            "by one device; model:hopper and model:ampere are named",
+            "model:hopper and model:ampere are named, and one device executes recordings again",
         ),
         (&[FIXTURE, "--device", "volta"], "python_trace.safetensors: "),
         (&[concat!(env!("CARGO_MANIFEST_DIR"), "/docs")], "has no recording"),

@@ -16,7 +16,7 @@ struct Histogram {
     counts: Vec<f64>,
 }
 
-/// The distances from the exact result in ulps: a figure for each operation, a line for each kind of instructions.
+/// Distances from the exact result in ulps: a figure for each operation, a line for each kind.
 pub(super) fn histograms(table: &Table) -> Vec<Figure> {
     let rows: Vec<Row> = Rows(table).iter().filter(|row| row.text("init") != "fp32").collect();
     let mut ops = super::together(rows.iter().map(|row| (row.text("op"), row)));
@@ -168,7 +168,7 @@ pub(super) fn quantisation(table: &Table) -> Vec<Figure> {
     tensors.iter().map(figure).collect()
 }
 
-/// Agreement per bit of f32 with half, single and exact sums, and the model: a figure for each instruction on a chip.
+/// Agreement per bit with half, single and exact sums, and the model: a figure for each instruction.
 pub(super) fn bits(table: &Table) -> Vec<Figure> {
     let rows = Rows(table).iter();
     let groups = super::together(rows.map(|row| ([on(&row), row.text("instruction"), row.text("values")], row)));

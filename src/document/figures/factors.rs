@@ -1,4 +1,4 @@
-//! Figures of errors of sums against the number of terms, the gap and range of exponents, and cancellation.
+//! Figures of errors of sums against k, the gap and range of exponents, and cancellation.
 
 use super::{Figure, LINES, Seen, on, slug, titled};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     },
 };
 
-/// Bits that agree with the exact sum: a figure for each property, a line for each instruction, chip and distribution.
+/// Bits that agree with the exact sum: a figure for each property.
 pub(super) fn precision(table: &Table) -> Vec<Figure> {
     let rows: Vec<Row> = Rows(table).iter().filter(|row| row.number("samples").is_some_and(|all| all > 0.0)).collect();
     let mut factors = super::together(rows.iter().map(|row| (row.text("factor"), row)));

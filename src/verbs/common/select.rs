@@ -48,7 +48,7 @@ impl Selection {
     }
 }
 
-/// Marks the report of a command that ran none of its instructions; a note says so, unless a signal came first.
+/// Marks the report of a command that ran none of its instructions, unless a signal came first.
 pub(crate) fn nothing(report: &mut Report, device: &dyn Device) {
     report.holds = false;
     report.verdict = Verdict::Nothing;
