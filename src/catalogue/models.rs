@@ -102,14 +102,14 @@ crate::rows! {
         number: usize => hidden(),
         /// Kind of source.
         kind: EvidenceKind => hidden(),
-        /// Source with its kind.
+        /// Source with its kind, and its decided, narrowed and open keys.
         evidence: String => shown("source").essential(),
         /// Keys that it decides; keys that the rule leaves out are counted.
-        decided: Vec<String> => shown("decided").if_filled().essential(),
+        decided: Vec<String> => hidden(),
         /// Keys that it narrows, each with the values that agree with it.
-        narrowed: Vec<String> => shown("narrowed").if_filled().essential(),
+        narrowed: Vec<String> => hidden(),
         /// Keys that it leaves open, and assumed ones.
-        open: Vec<String> => shown("open").if_filled().essential(),
+        open: Vec<String> => hidden(),
         /// Measured or recorded device.
         device: Option<String> => hidden(),
         /// Date of the measurement.
@@ -121,7 +121,7 @@ crate::rows! {
         /// Keys that it covers; empty for all.
         keys: Vec<String> => hidden(),
         /// Patterns of the instructions that it covers; empty for all.
-        instructions: Vec<String> => shown("instructions").if_filled().essential(),
+        instructions: Vec<String> => hidden(),
         /// Keys that the source leaves open, with the values that agree with it.
         leaves: Option<String> => hidden(),
     }
@@ -205,7 +205,7 @@ pub(crate) fn model(model: &Model) -> [Table; 2] {
 
 /// Makes the table of the sources of rules, each with the instructions that use it (none: all).
 fn evidence<'a>(rules: impl IntoIterator<Item = (&'a Model, usize, Vec<&'a Instruction>)>) -> Table {
-    let values = |(key, values): (&String, &String)| format!("{key}: {values}");
+    let values = |(key, values): (&String, &String)| format!("{key} {values}");
     let rows = rules.into_iter().flat_map(|(model, index, used)| {
         let concerns =
             move |own: &Evidence| used.is_empty() || used.iter().any(|instruction| own.concerns(&instruction.name));
@@ -218,27 +218,30 @@ fn evidence<'a>(rules: impl IntoIterator<Item = (&'a Model, usize, Vec<&'a Instr
                 EvidenceSource::Recorded { device, .. } => (device.clone(), None, None),
                 _ => (None, None, None),
             };
-            let files = own.source.files().map_or(String::new(), |files| format!(", {files}"));
             let covered = covered(rule.as_ref(), own, at == 0);
             let assumed = own.source.kind() == EvidenceKind::Assumed;
             let (decided, assumed) = if assumed { (Vec::new(), covered) } else { (covered, Vec::new()) };
             let (open, narrowed): (Vec<_>, Vec<_>) = own.leaves.iter().partition(|(_, values)| *values == "any");
+            let open = assumed.into_iter().chain(open.into_iter().map(|(key, _)| key.clone())).collect();
+            let narrowed = narrowed.into_iter().map(values).collect();
             EvidenceRow {
                 model: model.name.clone(),
                 rule: index + 1,
                 number: at + 1,
                 kind: own.source.kind(),
-                evidence: format!("{own}{files}"),
+                evidence: in_words(own, [("decided", &decided), ("narrowed", &narrowed), ("open", &open)]),
                 decided,
-                narrowed: narrowed.into_iter().map(values).collect(),
-                open: assumed.into_iter().chain(open.into_iter().map(|(key, _)| key.clone())).collect(),
+                narrowed,
+                open,
                 device,
                 date,
                 cases,
                 files: own.source.files().map(str::to_string),
                 keys: own.keys.clone(),
                 instructions: own.instructions.clone(),
-                leaves: (!own.leaves.is_empty()).then(|| own.leaves.iter().map(values).collect::<Vec<_>>().join("; ")),
+                leaves: (!own.leaves.is_empty()).then(|| {
+                    own.leaves.iter().map(|(key, values)| format!("{key}: {values}")).collect::<Vec<_>>().join("; ")
+                }),
             }
         })
     });
@@ -248,6 +251,9 @@ fn evidence<'a>(rules: impl IntoIterator<Item = (&'a Model, usize, Vec<&'a Instr
     )
 }
 
+/// Most keys that a rule leaves out and a list of covered keys names; more are counted.
+const NAMED: usize = 3;
+
 /// Lists the keys of a rule that a source covers; keys that the rule leaves out are counted.
 fn covered(rule: Option<&Value>, own: &Evidence, first: bool) -> Vec<String> {
     if own.keys.is_empty() {
@@ -255,8 +261,20 @@ fn covered(rule: Option<&Value>, own: &Evidence, first: bool) -> Vec<String> {
     }
     let has = |key: &&String| key.split('.').try_fold(rule?, |table, key| table.get(key)).map(drop);
     let (keys, absent): (Vec<&String>, Vec<&String>) = own.keys.iter().partition(|key| has(key).is_some());
-    let absent = (!absent.is_empty()).then(|| counted(absent.len() as u64, "absent key"));
-    keys.into_iter().cloned().chain(absent).collect()
+    if absent.len() <= NAMED {
+        return own.keys.clone();
+    }
+    let absent = format!("{} absent keys", absent.len());
+    keys.into_iter().cloned().chain([absent]).collect()
+}
+
+/// Words a source as a list: `literature: Xie et al.; decided: group; open: zero; only in mma.*`.
+fn in_words(own: &Evidence, keys: [(&str, &Vec<String>); 3]) -> String {
+    let files = own.source.files().map_or(String::new(), |files| format!(", {files}"));
+    let filled = keys.into_iter().filter(|(_, keys)| !keys.is_empty());
+    let only = (!own.instructions.is_empty()).then(|| format!("only in {}", own.instructions.join(", ")));
+    let parts = filled.map(|(kind, keys)| format!("{kind}: {}", keys.join(", "))).chain(only);
+    [format!("{own}{files}")].into_iter().chain(parts).collect::<Vec<_>>().join("; ")
 }
 
 /// Makes the table of evidence for the rules by which models compute instructions, each rule once.
