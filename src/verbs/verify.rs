@@ -23,7 +23,7 @@ use crate::{
     trace::TraceKind,
     verify::{
         Campaign, CampaignProgress, CampaignRequest, CounterexampleFiles, MOST_CASES, campaign,
-        recordings::{self, ComparedRecordings, RecordingsRequest, ReplayedRecordings},
+        recordings::{self, RecordingsRequest, VerifiedRecordings},
         tables,
     },
 };
@@ -141,16 +141,13 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         timeout: arguments.timeout.duration(),
     };
     let progress = Progress::new(&arguments.destination);
-    let Some(name) = device else {
-        let mut compared = ComparedRecordings::default();
-        let outcome = compared.compare(&request, &mut |stage| progress.at(stage));
-        compared.report(&request, report);
-        return outcome;
+    let mut device = device.map(|name| device::open(Some(name), request.timeout)).transpose()?;
+    let mut verified = VerifiedRecordings::default();
+    let outcome = match &mut device {
+        None => verified.compare(&request, &mut |stage| progress.at(stage)),
+        Some(device) => verified.execute(&request, device.as_mut(), &mut |stage| progress.at(stage)),
     };
-    let mut device = device::open(Some(name), request.timeout)?;
-    let mut replayed = ReplayedRecordings::default();
-    let outcome = replayed.run(&request, device.as_mut(), &mut |stage| progress.at(stage));
-    replayed.report(&request, device.as_ref(), report);
+    verified.report(&request, device.as_deref(), report);
     outcome
 }
 

@@ -78,47 +78,35 @@ fn in_folder(folder: &str) -> Result<Vec<String>> {
     }
 }
 
-/// Rows and differences of recordings, in their order.
+/// Recordings compared with models, or executed again by a device: a regression suite. As far as it went.
 #[derive(Default)]
-struct Compared {
+pub struct VerifiedRecordings {
+    /// One judge, or one for each generation that recorded.
+    judges: Vec<(DeviceName, Box<dyn Device>)>,
     rows: Vec<VerificationRow>,
     listing: Listing,
     notes: Vec<String>,
+    /// Models that stand in for recordings when differences are reduced.
+    stand_ins: BTreeSet<String>,
+    replays: Vec<Replay>,
 }
 
-impl Compared {
+impl VerifiedRecordings {
+    /// Comparisons, one row for each file.
+    pub fn rows(&self) -> &[VerificationRow] {
+        &self.rows
+    }
+
+    /// Replays, one for each file that was executed again.
+    pub fn replays(&self) -> &[Replay] {
+        &self.replays
+    }
+
     fn list(&mut self, file: &str, trace: &Trace, differences: &[Difference]) {
         let origin = MismatchOrigin { file: Some(file), ..MismatchOrigin::default() };
         for difference in differences {
             self.listing.add(&Subject::Matrix(&trace.instruction), &origin, difference);
         }
-    }
-
-    /// Notes and differences for `report`, whose claim is that none differs.
-    fn report(self, nans: Nans, limits: Option<String>, report: &mut Report) -> (Vec<VerificationRow>, Option<Table>) {
-        report.notes.extend(self.notes);
-        report.notes.extend(nans.note());
-        report.notes.extend(self.listing.notes());
-        report.notes.extend(limits.filter(|_| !self.listing.is_empty()));
-        report.holds = self.rows.iter().all(|row| row.differing == 0);
-        (self.rows, self.listing.table())
-    }
-}
-
-/// Recorded outputs compared with models, as far as the comparison went.
-#[derive(Default)]
-pub struct ComparedRecordings {
-    /// One judge, or one for each generation that recorded.
-    judges: Vec<(DeviceName, Box<dyn Device>)>,
-    compared: Compared,
-    /// Models that stand in for recordings when differences are reduced.
-    stand_ins: BTreeSet<String>,
-}
-
-impl ComparedRecordings {
-    /// What was compared: a row for each file.
-    pub fn rows(&self) -> &[VerificationRow] {
-        &self.compared.rows
     }
 
     /// Compares every recorded output in every bit.
@@ -144,8 +132,8 @@ impl ComparedRecordings {
                 None => reduce(trace, judge.as_mut(), &mut result, request.nans),
                 Some(error) => Err(error),
             };
-            self.compared.list(file, trace, &result.differences);
-            self.compared.rows.push(trace::row(file, trace, &model.short(), &result, request.nans));
+            self.rows.push(trace::row(file, trace, &model.short(), &result, request.nans));
+            self.list(file, trace, &result.differences);
             self.stand_ins.extend(reduced?);
         }
         Ok(())
@@ -157,7 +145,7 @@ impl ComparedRecordings {
             return Ok(0);
         }
         let (model, undecided) = Generation::of_recording(&trace.metadata).model(file)?;
-        self.compared.notes.extend(undecided);
+        self.notes.extend(undecided);
         if let Some(at) = self.judges.iter().position(|(other, _)| other.model() == Some(&model)) {
             return Ok(at);
         }
@@ -165,14 +153,76 @@ impl ComparedRecordings {
         Ok(self.judges.len() - 1)
     }
 
-    /// Fills the report of a comparison.
-    pub fn report(self, request: &RecordingsRequest, report: &mut Report) {
-        report.answer = trace::answer(&self.compared.rows);
-        let own = self.judges.first().filter(|_| self.judges.len() == 1);
-        report.device = own.map(|(_, judge)| judge.identity().clone());
-        let (rows, differences) = self.compared.report(request.nans, Some(limits(&self.stand_ins)), report);
-        report.tables = vec![Table::of("Recorded outputs compared in every bit", rows)];
-        report.tables.extend(differences);
+    /// Executes every recorded tile on `device`, and compares its outputs with a model.
+    ///
+    /// # Errors
+    /// A file that is no recording; a device or a model that is unknown, lacks an instruction or fails; an interruption.
+    pub fn execute(
+        &mut self,
+        request: &RecordingsRequest,
+        device: &mut dyn Device,
+        watch: &mut dyn FnMut(Stage),
+    ) -> Result<()> {
+        for (number, file) in request.files.iter().enumerate() {
+            let trace = &Trace::read(Path::new(file))?;
+            let execution = device.prepare(&trace.instruction).map_err(|error| error.within(file))?;
+            if self.judges.is_empty() {
+                let (model, note) = match &request.model {
+                    Some(named) => (named.clone(), None),
+                    None => {
+                        let (model, _, note) =
+                            selection::model(None, device, std::slice::from_ref(&trace.instruction))?;
+                        (model, note)
+                    }
+                };
+                self.judges.push(request.judge(&model)?);
+                self.notes.extend(note);
+            }
+            let (model, judge) = &mut self.judges[0];
+            watch(request.at(number, &format!("executing {file} again, on {}", device.identity().name)));
+            judge.prepare(&trace.instruction).map_err(|error| error.within(file))?;
+            let one = ReplayRequest { file, keep: request.keep, nans: request.nans };
+            let mut replay = Replay::default();
+            let outcome = replay.run(trace, device, judge.as_mut(), &one);
+            // Nothing more is asked of a device that has failed.
+            let (differences, reduced) = match outcome {
+                Ok(()) => replay.differences(trace, Some(device), judge.as_ref(), request.nans),
+                Err(_) => replay.differences(trace, None, judge.as_ref(), request.nans),
+            };
+            self.rows.push(replay.row(trace, (device.identity(), &execution), &model.short(), &one));
+            self.list(file, trace, &differences);
+            self.replays.push(replay);
+            outcome.and(reduced)?;
+        }
+        Ok(())
+    }
+
+    /// Fills the report of a comparison, or of a regression suite on `device`.
+    pub fn report(mut self, request: &RecordingsRequest, device: Option<&dyn Device>, report: &mut Report) {
+        let judge = self.judges.first().filter(|_| self.judges.len() == 1);
+        report.device = device.or(judge.map(|(_, judge)| judge.as_ref())).map(|device| device.identity().clone());
+        if device.is_some() && self.replays.is_empty() {
+            return;
+        }
+        report.answer = match (device, judge) {
+            (Some(device), Some((judge, _))) => Some(replay::answer(&device.identity().name, judge, &self.replays)),
+            _ => trace::answer(&self.rows),
+        };
+        report.notes.append(&mut self.notes);
+        report.notes.extend(request.nans.note());
+        report.notes.extend(self.listing.notes());
+        report.notes.extend((device.is_none() && !self.listing.is_empty()).then(|| limits(&self.stand_ins)));
+        report.holds = self.rows.iter().all(|row| row.differing == 0);
+        if device.is_none() {
+            report.tables.push(Table::of("Recorded outputs compared in every bit", self.rows));
+        } else {
+            let unlisted = self.replays.iter().map(|replay| replay.tiles - replay.cases.len()).sum::<usize>();
+            let note = || format!("{unlisted} cases of long recordings agree and are not listed.");
+            report.notes.extend((unlisted > 0).then(note));
+            let cases = self.replays.into_iter().flat_map(|replay| replay.cases);
+            report.tables.extend([Table::of("Recordings executed again", self.rows), Table::of("Cases", cases)]);
+        }
+        report.tables.extend(self.listing.table());
     }
 }
 
@@ -190,79 +240,5 @@ fn limits(stand_ins: &BTreeSet<String>) -> String {
                 names.join(" or ")
             )
         }
-    }
-}
-
-/// Operands of recordings executed again by a device: a regression suite, as far as it went.
-#[derive(Default)]
-pub struct ReplayedRecordings {
-    judge: Option<(DeviceName, Box<dyn Device>)>,
-    replays: Vec<Replay>,
-    compared: Compared,
-}
-
-impl ReplayedRecordings {
-    /// The replays, one for each file.
-    pub fn replays(&self) -> &[Replay] {
-        &self.replays
-    }
-
-    /// Executes every recorded tile on `device`, and compares its outputs with a model.
-    ///
-    /// # Errors
-    /// A file that is no recording; a device or a model that is unknown, lacks an instruction or fails; an interruption.
-    pub fn run(
-        &mut self,
-        request: &RecordingsRequest,
-        device: &mut dyn Device,
-        watch: &mut dyn FnMut(Stage),
-    ) -> Result<()> {
-        for (number, file) in request.files.iter().enumerate() {
-            let trace = &Trace::read(Path::new(file))?;
-            let execution = device.prepare(&trace.instruction).map_err(|error| error.within(file))?;
-            if self.judge.is_none() {
-                let (model, note) = match &request.model {
-                    Some(named) => (named.clone(), None),
-                    None => {
-                        let (model, _, note) =
-                            selection::model(None, device, std::slice::from_ref(&trace.instruction))?;
-                        (model, note)
-                    }
-                };
-                self.judge = Some(request.judge(&model)?);
-                self.compared.notes.extend(note);
-            }
-            let (model, judge) = self.judge.as_mut().expect("it was just opened");
-            watch(request.at(number, &format!("executing {file} again, on {}", device.identity().name)));
-            judge.prepare(&trace.instruction).map_err(|error| error.within(file))?;
-            let one = ReplayRequest { file, keep: request.keep, nans: request.nans };
-            let mut replay = Replay::default();
-            let outcome = replay.run(trace, device, judge.as_mut(), &one);
-            // Nothing more is asked of a device that has failed.
-            let (differences, reduced) = match outcome {
-                Ok(()) => replay.differences(trace, Some(device), judge.as_ref(), request.nans),
-                Err(_) => replay.differences(trace, None, judge.as_ref(), request.nans),
-            };
-            self.compared.list(file, trace, &differences);
-            self.compared.rows.push(replay.row(trace, (device.identity(), &execution), &model.short(), &one));
-            self.replays.push(replay);
-            outcome.and(reduced)?;
-        }
-        Ok(())
-    }
-
-    /// Fills the report of a regression suite on `device`.
-    pub fn report(mut self, request: &RecordingsRequest, device: &dyn Device, report: &mut Report) {
-        report.device = Some(device.identity().clone());
-        let Some((judge, _)) = self.judge.filter(|_| !self.replays.is_empty()) else { return };
-        report.answer = Some(replay::answer(&device.identity().name, &judge, &self.replays));
-        let (rows, differences) = self.compared.report(request.nans, None, report);
-        let unlisted = self.replays.iter().map(|replay| replay.tiles - replay.cases.len()).sum::<usize>();
-        if unlisted > 0 {
-            report.notes.push(format!("{unlisted} cases of long recordings agree and are not listed."));
-        }
-        let cases: Vec<_> = self.replays.iter_mut().flat_map(|replay| std::mem::take(&mut replay.cases)).collect();
-        report.tables = vec![Table::of("Recordings executed again", rows), Table::of("Cases", cases)];
-        report.tables.extend(differences);
     }
 }

@@ -12,7 +12,7 @@ use tcnum::{
     report::Report,
     verify::{
         Campaign, CampaignProgress, CampaignRequest, CounterexampleFiles,
-        recordings::{self, ComparedRecordings, RecordingsRequest, ReplayedRecordings},
+        recordings::{self, RecordingsRequest, VerifiedRecordings},
     },
 };
 
@@ -72,8 +72,8 @@ fn a_campaign_has_runs_counterexamples_and_files() {
         nans: Nans::ByCode,
         timeout: PATIENCE,
     };
-    let mut replayed = ReplayedRecordings::default();
-    replayed.run(&replay, device.as_mut(), &mut |_| {}).unwrap();
+    let mut replayed = VerifiedRecordings::default();
+    replayed.execute(&replay, device.as_mut(), &mut |_| {}).unwrap();
     assert_eq!((replayed.replays()[0].tiles, replayed.replays()[0].differing_tiles), (3, 3));
 }
 
@@ -101,7 +101,7 @@ fn recordings_are_compared_with_the_model_of_their_generation() {
             nans: Nans::ByCode,
             timeout: PATIENCE,
         };
-        let mut compared = ComparedRecordings::default();
+        let mut compared = VerifiedRecordings::default();
         compared.compare(&request, &mut |_| {}).unwrap();
         let row = &compared.rows()[0];
         assert_eq!((row.differing > 0, &row.model[..]), (differs, model.unwrap_or("ampere")));
