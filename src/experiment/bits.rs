@@ -9,7 +9,7 @@ use crate::{
     isa::Instruction,
     probe::{
         bit_table::{self, Compared},
-        bits::{self, BitRequest, BitResult, FRACTION, OperandValues},
+        bits::{self, BitRequest, BitResult, FRACTION},
     },
 };
 
@@ -42,7 +42,6 @@ impl BitTable {
 /// Compares sums on every device with the other computations, and checks the findings about them.
 pub(super) fn run(plan: &BitTable, run: &mut ExperimentRun) -> Result<()> {
     let ExperimentRun { experiment, devices, options, report, score, .. } = run;
-    let values = OperandValues::Drawn(plan.values);
     let (mut compared, mut findings, mut untestable) = (Vec::new(), Vec::new(), Vec::new());
     let outcome = devices.iter_mut().try_for_each(|device| {
         let (name, counts) = (device.identity().name.to_string(), experiment.counts(device.as_ref()));
@@ -54,7 +53,7 @@ pub(super) fn run(plan: &BitTable, run: &mut ExperimentRun) -> Result<()> {
         };
         let samples = options.samples.unwrap_or(plan.samples);
         let request =
-            BitRequest { instruction: &instruction, op: plan.op, values: &values, seed: options.seed, samples };
+            BitRequest { instruction: &instruction, op: plan.op, values: plan.values, seed: options.seed, samples };
         let model = device.model().cloned();
         let evaluator = model.map(|model| model.evaluator(&instruction)).transpose()?;
         let mut results = Vec::new();

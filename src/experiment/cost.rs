@@ -7,7 +7,7 @@ use crate::{
     Result, Stage,
     base::available::if_available,
     cost::{self, CostRequest, Costs, InstructionCost, LoadCost, RatePoint},
-    device::{Device, TimedOperands, SharedLoad},
+    device::{Device, SharedLoad, TimedOperands},
     isa::Instruction,
     report::Table,
 };

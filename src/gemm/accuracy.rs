@@ -1,4 +1,4 @@
-//! How far a matrix product is from plain sums in f32 and f64, and from the exact one.
+//! Distance of a matrix product from plain sums in f32 and f64, and from the exact sum.
 
 use rug::Float;
 
@@ -12,32 +12,31 @@ use crate::{
     summary::Summary,
 };
 
-/// About how many products are summed exactly.
+/// Products that are summed exactly, about.
 const MOST_TERMS: usize = 1 << 23;
-/// The least and the most elements that are looked at.
+/// Fewest and most elements that are measured.
 const ELEMENTS: (usize, usize) = (64, 1 << 16);
 
-/// What the elements of D that were looked at came to, compared with one yardstick.
+/// Accuracy of the measured elements of D against one yardstick.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Accuracy {
     /// The yardstick.
     pub yardstick: Yardstick,
     /// The elements.
     pub elements: usize,
-    /// Those that are the yardstick's result, rounded to the output's format as D is.
+    /// Elements equal to the yardstick's result, rounded as D is.
     pub equal: usize,
-    /// Steps from one number of the output's format to the next between D and that: how many elements are how far, of `0`, `1`, `2`,
-    /// `3..4`, `5..8` and so on; elements without a distance (infinite or NaN on one side) are the last.
+    /// Elements by distance in numbers of the output's format (0, 1, 2, 3..4, 5..8, ...), NaN last.
     pub histogram: Vec<usize>,
-    /// The largest such distance.
+    /// Largest distance, in numbers of the output's format.
     pub ulps: u64,
     /// |D - yardstick|.
     pub absolute: Summary,
-    /// The same over |yardstick|.
+    /// |D - yardstick| / |yardstick|.
     pub relative: Summary,
 }
 
-/// What an element is by one yardstick: its value, and its code in the output's format.
+/// An element by one yardstick: its value, and its code in the output's format.
 struct ElementError {
     value: f64,
     /// D minus the value.
@@ -45,8 +44,7 @@ struct ElementError {
     code: Option<u64>,
 }
 
-/// Compares D with what it should be, on elements spread over it: all of them where they are few. (Sums of exclusive ors are no sums of
-/// products, and are compared with nothing.)
+/// Measures D against each yardstick, on all elements or a sample (nothing for exclusive ors).
 ///
 /// # Errors
 /// [`Error::Interrupted`](crate::Error::Interrupted).
@@ -96,7 +94,7 @@ fn summarised<'a>(
     };
     for (own, ElementError { value, error, code }) in rows {
         accuracy.elements += 1;
-        // Which of its codes a NaN has is no matter of accuracy.
+        // Any NaN is as accurate as any other.
         let nan = |code: u64| format.value(code) == Real::Nan;
         let equal = code.is_some_and(|code| code == own || nan(code) && nan(own));
         accuracy.equal += usize::from(equal);
@@ -114,7 +112,7 @@ fn summarised<'a>(
     accuracy
 }
 
-/// The bins of a histogram: 0, 1, 2, then twice as many each.
+/// Bins of a histogram: 0, 1, 2, then twice as many each.
 const BINS: usize = 66;
 
 fn bin(distance: u64) -> usize {
@@ -124,7 +122,7 @@ fn bin(distance: u64) -> usize {
     }
 }
 
-/// What a bin holds, in words; that behind the last one has no distance.
+/// A bin in words; the one after the last has no distance.
 pub(super) fn bin_name(bin: usize) -> String {
     match bin {
         0..=2 => bin.to_string(),
@@ -133,7 +131,7 @@ pub(super) fn bin_name(bin: usize) -> String {
     }
 }
 
-/// The bits that hold every sum of products exactly.
+/// Bits that hold every sum of products exactly.
 fn precision(schedule: &Schedule, factors: &Factors) -> u32 {
     let span = |format: &Format| match format.float() {
         Some(float) => (1 << float.exponent_bits) + 2 * float.trailing_bits + 2,
@@ -145,7 +143,7 @@ fn precision(schedule: &Schedule, factors: &Factors) -> u32 {
     span(a.format) + span(b.format) + of(c) + of(bias) + of(scale_a) + of(scale_b) + scaled + 64
 }
 
-/// What elements of D should be.
+/// The yardsticks of elements of D.
 struct Sums<'a> {
     schedule: &'a Schedule,
     factors: &'a Factors,
@@ -185,7 +183,7 @@ impl Sums<'_> {
         }
     }
 
-    /// The factors of the term at a k: elements of A and B, and the product of their scales. (Scales are numbers of 24 bits or fewer.)
+    /// Factors of the term at a k: elements of A and B, and the product of their scales (24 bits).
     fn term(&self, row: usize, column: usize, k: usize) -> (f64, f64, [f64; 2]) {
         let Factors { a, b, scale_a, scale_b, .. } = self.factors;
         let (ks, shape) = match (&self.schedule.scales, self.schedule.instruction.scale) {

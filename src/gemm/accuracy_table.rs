@@ -1,4 +1,4 @@
-//! The tables of how far a product is from plain sums and from the exact one.
+//! Tables of the accuracy of a product.
 
 use super::{
     Yardstick,
@@ -8,15 +8,15 @@ use super::{
 use crate::report::{Report, Table, grouped, three_digits};
 
 crate::rows! {
-    /// How far D is from what a yardstick says: on all elements, or on some that are spread over it.
+    /// Accuracy of D against a yardstick, on all elements or a sample spread over D.
     pub struct AccuracyRow in "accuracy" {
-        /// The yardstick: plain sums in f32 or f64 (ascending k, each product and each sum rounded), or the exact sum.
+        /// The yardstick: plain sums in f32 or f64 (ascending k, every step rounded), or the exact sum.
         yardstick: &'static str => shown("against").essential(),
-        /// The elements that were looked at.
+        /// Elements that were measured.
         elements: usize => shown("elements"),
-        /// Those that are the yardstick's, rounded as D is.
+        /// Elements equal to the yardstick, rounded as D is.
         equal: usize => shown("equal").essential(),
-        /// The most numbers of D's format from one to the other.
+        /// Largest distance, in numbers of D's format.
         ulps: u64 => shown("max ulps").essential(),
         /// The largest difference.
         max_error: Option<f64> => shown("max error").essential(),
@@ -24,11 +24,11 @@ crate::rows! {
         mean_error: Option<f64> => shown("mean error"),
         /// The largest difference over the yardstick's value.
         max_relative: Option<f64> => shown("max relative").essential(),
-        /// The mean of those.
+        /// The mean of these relative differences.
         mean_relative: Option<f64> => shown("mean relative").essential(),
     }
 
-    /// How many elements of D are how many numbers of its format away from a yardstick's.
+    /// Elements of D by their distance from each yardstick, in numbers of D's format.
     pub struct UlpRow in "ulps" {
         /// The distance.
         ulps: String => shown("ulps").essential(),
@@ -41,12 +41,14 @@ crate::rows! {
     }
 }
 
-/// Puts the accuracy of a D of so many elements into a report.
+/// Puts the accuracy of a D of `elements` elements into a report.
 pub fn report(measured: &[Accuracy], elements: usize, report: &mut Report) {
     report.tables.extend(Table::of("Accuracy", accuracies(measured)).filled());
-    report.tables.extend(Table::of("Elements by their distance in numbers of D's format", ulps(measured)).filled());
+    report.tables.extend(Table::of("Elements by their distance, in numbers of D's format", ulps(measured)).filled());
     if let Some(first) = measured.first().filter(|first| first.elements < elements) {
-        report.notes.push(format!("The accuracy is that of {} elements of {elements}, spread over D.", first.elements));
+        report
+            .notes
+            .push(format!("The accuracy is measured on {} of {elements} elements, spread over D.", first.elements));
     }
 }
 
@@ -79,7 +81,7 @@ fn ulps(all: &[Accuracy]) -> Vec<UlpRow> {
     filled.map(row).collect()
 }
 
-/// How near D is to the exact product, if that was measured, in a sentence.
+/// The accuracy of D in a sentence.
 pub fn answer(product: &ProductRow, device: &str, accuracy: &[Accuracy]) -> String {
     let ProductRow { m, n, k, .. } = product;
     let exact = accuracy.iter().find(|own| own.yardstick == Yardstick::Exact);

@@ -1,4 +1,4 @@
-//! Products that tell schedules apart which gave the same D.
+//! Products that separate schedules which gave the same D.
 
 use super::{
     Executor, Factors, Matrix, compute,
@@ -23,21 +23,20 @@ const SEEDS: u64 = 4;
 /// A product on which schedules differ.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Apart {
-    /// The operands: A and B are new, the others as they were.
+    /// The operands: new A and B, the rest unchanged.
     pub factors: Factors,
-    /// For each schedule the number of the group, from 1, of those that give the same D.
+    /// Group of each schedule, from 1: schedules of one group give the same D.
     pub groups: Vec<usize>,
 }
 
 impl Apart {
-    /// How many groups there are.
+    /// Number of groups.
     pub fn count(&self) -> usize {
         self.groups.iter().copied().max().unwrap_or(0)
     }
 }
 
-/// The product, of as many rows, columns and k as `factors`, that tells most of some schedules apart; D has this format. `None`: each of
-/// those that are tried gives all of them the same D.
+/// The product, in the shape of `factors`, that separates the schedules best; `None` if none does.
 ///
 /// # Errors
 /// A model that fails, [`crate::Error::Interrupted`].
@@ -79,8 +78,9 @@ fn groups(candidates: &[MatchCandidate], factors: &Factors, d: &'static Format) 
     Ok(groups)
 }
 
-/// Operands of the shape and the formats of `factors`, of all magnitudes; `cancelling`: terms are one another's negatives in pairs, so that
-/// what is left of a sum is what was lost on the way, which a narrow D shows too.
+/// Operands in the shape and formats of `factors`, of all magnitudes.
+///
+/// `cancelling` pairs each term with its negative: the sum is what was lost on the way, which even a narrow D shows.
 fn drawn(factors: &Factors, d: &Format, cancelling: bool, seed: u64) -> Factors {
     let Factors { a, b, .. } = factors;
     let draw =

@@ -1,4 +1,4 @@
-//! The computation of a matrix product by a schedule.
+//! Computation of a matrix product by a schedule.
 
 use std::{
     cell::Cell,
@@ -20,7 +20,7 @@ use crate::{
     isa::{Codes, Instruction, Tiles},
 };
 
-/// Computes D by a schedule, every bit of it; `done` is told how many elements of D are done.
+/// Computes every bit of D by a schedule; `done` is told the number of finished elements.
 ///
 /// # Errors
 /// Matrices that do not fit ([`Factors::check`]), a result without a code in the output's format (NaN, where it has none), a device
@@ -72,9 +72,9 @@ pub fn compute(
     Ok(Matrix::new(rows, columns, format, Codes::from_bytes(format, bytes).expect("whole codes")))
 }
 
-/// What the unit begins from.
+/// The initial value of the unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Start {
+pub(super) enum InitialSum {
     /// Zero.
     Zero,
     /// C.
@@ -83,11 +83,10 @@ pub(super) enum Start {
     Bias,
 }
 
-/// What a run has summed: given the run (of one accumulator), what it begins from, and what computes it by executing tiles.
-type Summed<'s> = dyn FnMut(&Run, Start, &mut dyn FnMut(&mut Execute) -> Result<Codes>) -> Result<Codes> + 's;
+/// Gives the sums of a run (of one accumulator), from its initial value and what executes its tiles.
+type Summed<'s> = dyn FnMut(&Run, InitialSum, &mut dyn FnMut(&mut Execute) -> Result<Codes>) -> Result<Codes> + 's;
 
-/// The elements of a product that is one tile of `tile`, of operands that are in its formats; `summed` has the codes of each run, which
-/// it may know already.
+/// The elements of a product that is one tile; `summed` gives the codes of each run.
 pub(super) fn elements(
     schedule: &Schedule,
     factors: &Factors,
@@ -102,7 +101,7 @@ pub(super) fn elements(
     Ok(Matrix::new(tile.m, tile.n, format, Codes::from_bytes(format, bytes).expect("whole codes")))
 }
 
-/// What the unit has summed after a step.
+/// The unit's sum after a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepSum {
     /// The k that the step takes.
@@ -111,7 +110,7 @@ pub struct StepSum {
     pub sum: u64,
 }
 
-/// The element of a product of one row and one column, and what the unit has summed after each step that takes a k.
+/// The element of a 1 x 1 product, and the unit's sum after each step that takes a k.
 ///
 /// # Errors
 /// As [`compute`]; a device that sums all steps at once.
@@ -155,7 +154,7 @@ impl Block {
     }
 }
 
-/// D in blocks of about so many tiles: as square as they can be.
+/// D in blocks of about `count` tiles, as square as possible.
 fn blocks((rows, columns): (usize, usize), tile: &Instruction, together: usize) -> Vec<Block> {
     let down = rows.div_ceil(tile.m).min((together as f64).sqrt() as usize).max(1);
     let across = columns.div_ceil(tile.n).min(together / down).max(1);
@@ -169,12 +168,12 @@ fn blocks((rows, columns): (usize, usize), tile: &Instruction, together: usize) 
     (0..rows).step_by(height).flat_map(line).collect()
 }
 
-/// What is computed, and how.
+/// A product in computation.
 struct Work<'a> {
     schedule: &'a Schedule,
     factors: &'a Factors,
     walk: &'a Walk,
-    /// The instruction, with the rows and columns of what executes it.
+    /// The instruction, with the rows and columns of the executor's tiles.
     tile: &'a Instruction,
 }
 
@@ -244,13 +243,13 @@ impl Work<'_> {
         self.finish(register, block, parts)
     }
 
-    /// What the first run of a part begins from.
-    fn start(&self, part: usize) -> Start {
+    /// The initial value of the first run of a part.
+    fn start(&self, part: usize) -> InitialSum {
         let Factors { c, bias, .. } = self.factors;
         match part {
-            0 if c.is_some() && self.schedule.c == CEntry::Start => Start::C,
-            0 if bias.is_some() && self.schedule.bias == BiasEntry::Start => Start::Bias,
-            _ => Start::Zero,
+            0 if c.is_some() && self.schedule.c == CEntry::Start => InitialSum::C,
+            0 if bias.is_some() && self.schedule.bias == BiasEntry::Start => InitialSum::Bias,
+            _ => InitialSum::Zero,
         }
     }
 
@@ -260,7 +259,7 @@ impl Work<'_> {
         register: Register,
         run: &Run,
         block: &Block,
-        start: Start,
+        start: InitialSum,
         summed: &mut Summed,
     ) -> Result<Codes> {
         let Accumulators { count, join } = self.schedule.accumulators;
@@ -269,7 +268,7 @@ impl Work<'_> {
         }
         let mut all = Vec::new();
         for (at, chain) in run.dealt(count).iter().enumerate() {
-            let start = if at == 0 { start } else { Start::Zero };
+            let start = if at == 0 { start } else { InitialSum::Zero };
             all.push(summed(chain, start, &mut |execute| self.run(chain, block, start, execute))?);
         }
         let d = self.schedule.instruction.d;
@@ -284,15 +283,17 @@ impl Work<'_> {
     }
 
     /// The codes of D of the tiles of a block after a run of one accumulator.
-    fn run(&self, run: &Run, block: &Block, start: Start, execute: &mut Execute) -> Result<Codes> {
+    fn run(&self, run: &Run, block: &Block, start: InitialSum, execute: &mut Execute) -> Result<Codes> {
         let i = self.tile;
         let (down, across) = (block.rows.len().div_ceil(i.m), block.columns.len().div_ceil(i.n));
         let count = down * across;
         let mut c = Codes::zeros(i.c, count * i.m * i.n);
         let Factors { c: given, bias, .. } = self.factors;
         match (start, given, bias) {
-            (Start::C, Some(start), _) => self.each(block, |tile, row, column| c.set(tile, start.get(row, column))),
-            (Start::Bias, _, Some(start)) => self.each(block, |tile, _, column| c.set(tile, start.get(0, column))),
+            (InitialSum::C, Some(start), _) => {
+                self.each(block, |tile, row, column| c.set(tile, start.get(row, column)))
+            }
+            (InitialSum::Bias, _, Some(start)) => self.each(block, |tile, _, column| c.set(tile, start.get(0, column))),
             _ => (),
         }
         for step in &run.steps {
@@ -342,7 +343,7 @@ impl Work<'_> {
         Ok(c)
     }
 
-    /// Calls `visit` with every element of a block, row by row: its place among the codes of the tiles, its row and its column.
+    /// Calls `visit` with the place in the tiles, the row and the column of each element of a block.
     fn each(&self, block: &Block, mut visit: impl FnMut(usize, usize, usize)) {
         let i = self.tile;
         let across = block.columns.len().div_ceil(i.n);
@@ -362,7 +363,7 @@ impl Work<'_> {
         bytes
     }
 
-    /// Takes in what the unit has summed in a run: adds it to the part's sums, which begin at zero, where sums are promoted.
+    /// Adds the unit's sums of a run to the part's sums, where sums are promoted.
     fn take(&self, register: Register, run: &Run, block: &Block, codes: &Codes, sums: &mut Option<Vec<f64>>) {
         let d = self.schedule.instruction.d;
         let promoted = self.schedule.promote.is_some();
@@ -383,7 +384,7 @@ impl Work<'_> {
     /// The product of the scales of A and B that multiply a run, and how.
     fn scale(&self, register: Register, run: &Run, row: usize, column: usize) -> Option<(f64, ScaleUse)> {
         let blocks = self.schedule.scales.as_ref()?;
-        // What a run of zeros is multiplied by makes no difference.
+        // Any scale will do for a run of zeros.
         let k = run.k()?;
         let a = self.factors.scale_a.as_ref()?.value(row / blocks.a[0], k / blocks.a[1]);
         let b = self.factors.scale_b.as_ref()?.value(k / blocks.b[0], column / blocks.b[1]);
@@ -451,7 +452,7 @@ impl Work<'_> {
                 };
                 if missing.get() {
                     return Err(Error::request(format!(
-                        "D is NaN at row {row}, column {column}, and {format} has no NaN: choose another output format"
+                        "D is NaN at row {row}, column {column}, and {format} has no NaN; choose another output format"
                     )));
                 }
                 bytes.extend_from_slice(&d.to_le_bytes()[..width]);

@@ -1,30 +1,29 @@
-//! Where two matrices differ, and what those places have in common.
+//! Places where two matrices differ, and what they have in common.
 
 use std::collections::BTreeSet;
 
 use super::Matrix;
 use crate::{Error, Result, exact};
 
-/// Elements in a row and in a column of the tiles that differences are counted in: those of many kernels are multiples.
+/// Side of the tiles in which differences are counted: tiles of many kernels are multiples.
 const TILES: [usize; 2] = [64, 64];
 
-/// What the comparison of two matrices in every bit found.
+/// Comparison of two matrices in every bit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Differences {
     /// Elements.
     pub elements: usize,
-    /// Those that differ.
+    /// Elements that differ.
     pub differing: usize,
-    /// The first that does, row by row: its row and column, and both codes.
+    /// The first difference, row by row: row, column and both codes.
     pub first: Option<(usize, usize, [u64; 2])>,
-    /// The most steps from one number of the format to the next between two elements; `None` where one is infinite or NaN in all that
-    /// differ.
+    /// Largest distance, in numbers of the format; `None` if every difference has an infinity or a NaN.
     pub ulps: Option<u64>,
-    /// The rows that have a difference.
+    /// Rows with a difference.
     pub rows: BTreeSet<usize>,
-    /// The columns.
+    /// Columns with a difference.
     pub columns: BTreeSet<usize>,
-    /// The tiles of 64 x 64, by row and column of tiles.
+    /// Tiles of 64 x 64 with a difference, by row and column of tiles.
     pub tiles: BTreeSet<(usize, usize)>,
 }
 

@@ -1,4 +1,4 @@
-//! What executes the steps of a schedule.
+//! Execution of the steps of a schedule.
 
 use super::{Factors, Schedule};
 use crate::{
@@ -8,19 +8,18 @@ use crate::{
     isa::{Codes, Instruction, Tiles},
 };
 
-/// The least and the most rows and columns of the tiles of a model, which computes each element apart and so takes tiles of any shape:
-/// operands are decoded once for all elements of a tile.
+/// Smallest and largest side of a model's tiles: operands are decoded once for all elements of a tile.
 const SIDES: (usize, usize) = (16, 64);
-/// Tiles that a thread of this program computes side by side, where there is enough work for all threads.
+/// Tiles that a thread computes side by side, where there is enough work for all threads.
 const TOGETHER: usize = 4;
-/// About how many bytes of tiles another device is given at a time.
+/// Bytes of tiles that another device gets at a time, about.
 const MOST_BYTES: usize = 32 << 20;
 
-/// What executes the steps of a schedule.
+/// Executor of the steps of a schedule.
 pub struct Executor<'a> {
-    /// The instruction, of a model with another number of rows and columns.
+    /// The instruction; for a model, with other numbers of rows and columns.
     pub(super) tile: Instruction,
-    /// How many tiles of D are computed side by side.
+    /// Tiles of D that are computed side by side.
     pub(super) together: usize,
     pub(super) by: ExecutedBy<'a>,
 }
@@ -31,17 +30,17 @@ pub(super) enum ExecutedBy<'a> {
     Threads(LocalExecution),
     /// A device that does one thing at a time.
     Device(&'a mut dyn Device),
-    /// What sums all elements of this one product at once.
+    /// Kernels that sum all elements of this one product at once.
     Chains(Box<dyn Chains + 'a>),
 }
 
 impl<'a> Executor<'a> {
-    /// What sums the steps of all elements at once, for the one product whose operands it holds.
+    /// An executor that sums all elements of the one product whose operands `chains` holds.
     pub fn chained(chains: Box<dyn Chains + 'a>, schedule: &Schedule) -> Executor<'a> {
         Executor { tile: schedule.instruction.clone(), together: 1, by: ExecutedBy::Chains(chains) }
     }
 
-    /// What sums all elements of this one product at once; `None` if the device, or the schedule, lets nothing do so.
+    /// Kernels that sum all elements of this product at once, if device and schedule allow it.
     ///
     /// # Errors
     /// The device does not have the instruction, or fails.
@@ -58,7 +57,7 @@ impl<'a> Executor<'a> {
         Ok(chains.map(|chains| Executor::chained(chains, schedule)))
     }
 
-    /// What is fastest for this one product.
+    /// The fastest executor for this one product.
     ///
     /// # Errors
     /// The device does not have the instruction, or fails.
@@ -69,7 +68,7 @@ impl<'a> Executor<'a> {
         }
     }
 
-    /// Seconds that sums of all elements at once have taken, without moving matrices; `None` of other executors.
+    /// Seconds of the sums of all elements at once, without moving matrices; `None` for other executors.
     pub fn seconds_of_sums(&self) -> Option<f64> {
         match &self.by {
             ExecutedBy::Chains(chains) => Some(chains.seconds()),
@@ -77,7 +76,7 @@ impl<'a> Executor<'a> {
         }
     }
 
-    /// A device, for a D of so many rows and columns.
+    /// An executor on a device, for a D of this shape.
     ///
     /// # Errors
     /// The device does not have the instruction, or fails.
@@ -102,7 +101,7 @@ impl<'a> Executor<'a> {
     }
 }
 
-/// The side of square tiles of D, and how many of them are computed side by side, so that every thread has some.
+/// Side of square tiles of D, and how many are computed side by side, so that every thread has some.
 fn shares(rows: usize, columns: usize) -> (usize, usize) {
     let threads = threads::count();
     let tiles = |side: usize| rows.div_ceil(side) * columns.div_ceil(side);
@@ -113,7 +112,7 @@ fn shares(rows: usize, columns: usize) -> (usize, usize) {
     (side, if tiles(side) >= 4 * TOGETHER * threads { TOGETHER } else { 1 })
 }
 
-/// The outputs of tiles, as many as there have to be.
+/// The outputs of tiles.
 ///
 /// # Errors
 /// A device error: it answered with fewer.

@@ -1,4 +1,4 @@
-//! What a matrix product is made of: the matrices, and what scales them.
+//! Operands of a matrix product: the matrices and their scales.
 
 use std::borrow::Cow;
 
@@ -21,26 +21,26 @@ pub struct Factors {
     pub b: Matrix,
     /// C, as D.
     pub c: Option<Matrix>,
-    /// What is added to every row before it is rounded: one row, as many columns as D.
+    /// The bias, added to every row: one row, as many columns as D.
     pub bias: Option<Matrix>,
-    /// The scales of A: of block-scaled instructions a code for each row and block of k, else f32 for each block of the schedule.
+    /// Scales of A: a code for each row and block of k, or f32 for each block of the schedule.
     pub scale_a: Option<Matrix>,
-    /// The scales of B: for each block of k and column, or block of the schedule.
+    /// Scales of B: for each block of k and column, or for each block of the schedule.
     pub scale_b: Option<Matrix>,
 }
 
-/// The rows and columns of the matrices of a product.
+/// Rows and columns of the matrices of a product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extents {
-    /// Of A.
+    /// A.
     pub a: (usize, usize),
-    /// Of B.
+    /// B.
     pub b: (usize, usize),
-    /// Of C, if there is one.
+    /// C, if there is one.
     pub c: Option<(usize, usize)>,
-    /// Of the bias, if there is one.
+    /// The bias, if there is one.
     pub bias: Option<(usize, usize)>,
-    /// Of a D that is given.
+    /// A given D.
     pub d: Option<(usize, usize)>,
 }
 
@@ -54,13 +54,12 @@ impl Extents {
         for (name, (rows, columns)) in [("A", self.a), ("B", self.b)] {
             if rows == 0 || columns == 0 {
                 let shape = words((rows, columns));
-                return Err(Error::request(format!("{name} is {shape}: there is nothing to multiply")));
+                return Err(Error::request(format!("{name} is {shape}; there is nothing to multiply")));
             }
         }
         if self.b.0 != self.a.1 {
             return Err(Error::request(format!(
-                "A is {} and B is {}: B needs as many rows as A has columns (--transpose-a and --transpose-b take a matrix that is \
-                 stored the other way)",
+                "A is {} and B is {}: B needs as many rows as A has columns; --transpose-a and --transpose-b take stored transposes",
                 words(self.a),
                 words(self.b)
             )));
@@ -68,15 +67,13 @@ impl Extents {
         let product = (self.a.0, self.b.1);
         match self.d.filter(|own| *own != product) {
             Some(own) => Err(Error::request(format!(
-                "D is {}, and A times B is {}: it is the result of another product",
+                "D is {}, and A times B is {}: D is another product",
                 words(own),
                 words(product)
             ))),
             None => [("C", self.c, product), ("the bias", self.bias, (1, product.1))].into_iter().try_for_each(
                 |(name, own, wanted)| match own.filter(|own| *own != wanted) {
-                    Some(own) => {
-                        Err(Error::request(format!("{name} is {}, and has to be {}", words(own), words(wanted))))
-                    }
+                    Some(own) => Err(Error::request(format!("{name} is {}; expected {}", words(own), words(wanted)))),
                     None => Ok(()),
                 },
             ),
@@ -90,7 +87,7 @@ impl Factors {
         Factors { a, b, c: None, bias: None, scale_a: None, scale_b: None }
     }
 
-    /// The matrices that are there, by their names in files.
+    /// The given matrices by their names in files.
     pub fn named(&self) -> Vec<(&'static str, &Matrix)> {
         let Factors { a, b, c, bias, scale_a, scale_b } = self;
         let sometimes = [("c", c), ("bias", bias), ("scale_a", scale_a), ("scale_b", scale_b)];
@@ -103,7 +100,7 @@ impl Factors {
         self.a.columns
     }
 
-    /// The product of some rows and columns alone.
+    /// The operands of some rows and columns.
     pub fn chosen(&self, rows: &[usize], columns: &[usize], blocks: Option<&ScaleBlocks>) -> Factors {
         let all = |matrix: &Matrix| ((0..matrix.rows).collect::<Vec<_>>(), (0..matrix.columns).collect::<Vec<_>>());
         let [row_block, column_block] = blocks.map_or([1, 1], |blocks| [blocks.a[0], blocks.b[1]]);
@@ -119,7 +116,7 @@ impl Factors {
         }
     }
 
-    /// The operands in the formats of the schedule's instruction: rounded, where it says how.
+    /// The operands in the formats of the schedule's instruction, rounded as the schedule says.
     ///
     /// # Errors
     /// A request error: a value without a code in the instruction's format.
@@ -184,9 +181,9 @@ impl Factors {
         }
         let given = self.scale_a.is_some() || self.scale_b.is_some();
         match (i.scale, &schedule.scales) {
-            (Some(_), Some(_)) => Err(Error::request(format!(
-                "{i} has block scales of its own; the schedule's [scales] are for instructions without"
-            ))),
+            (Some(_), Some(_)) => {
+                Err(Error::request(format!("{i} has block scales of its own; remove [scales] from the schedule")))
+            }
             (Some(scale), None) => {
                 self.has_scales()?;
                 let blocks = k.div_ceil(scale.block);
@@ -208,7 +205,7 @@ impl Factors {
                 scales(&self.scale_b, "the scales of B", (k.div_ceil(blocks.b[0]), n.div_ceil(blocks.b[1])))
             }
             (None, None) if given => Err(Error::request(format!(
-                "{i} has no block scales; give the schedule [scales] that say which elements share one"
+                "{i} has no block scales; add [scales] to the schedule, which say what elements share one"
             ))),
             (None, None) => Ok(()),
         }
@@ -218,7 +215,7 @@ impl Factors {
     pub(super) fn has_scales(&self) -> Result<()> {
         match (&self.scale_a, &self.scale_b) {
             (Some(_), Some(_)) => Ok(()),
-            _ => Err(Error::request("the schedule has block scales; give those of A and B (--scale-a and --scale-b)")),
+            _ => Err(Error::request("the schedule has block scales; give them with --scale-a and --scale-b")),
         }
     }
 }
@@ -226,7 +223,7 @@ impl Factors {
 /// Refuses a matrix of another shape or format.
 fn fits(name: &str, matrix: &Matrix, (rows, columns): (usize, usize), format: Option<&'static Format>) -> Result<()> {
     if (matrix.rows, matrix.columns) != (rows, columns) {
-        return Err(Error::request(format!("{name} is {}, and has to be {rows} x {columns}", matrix.shape())));
+        return Err(Error::request(format!("{name} is {}; expected {rows} x {columns}", matrix.shape())));
     }
     match format.filter(|format| *format != matrix.format) {
         Some(format) => {

@@ -16,10 +16,10 @@ use crate::{
     isa::{self, Instruction},
 };
 
-/// The format of elements that are rounded to the instruction's, where none is named.
+/// Default format of elements that are rounded to the instruction's.
 const GIVEN: &str = "f32";
 
-/// The keys of a schedule; what is missing is as in [`Schedule::new`].
+/// Keys of a schedule; missing ones are as in [`Schedule::new`].
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct ScheduleKeys {
@@ -142,7 +142,7 @@ impl Schedule {
         Ok(schedule)
     }
 
-    /// The file that describes it: the keys that are not as in [`Schedule::new`].
+    /// The schedule as a file: the keys that differ from [`Schedule::new`].
     pub fn to_toml(&self) -> String {
         let plain = Schedule::new(self.instruction.clone()).ok();
         let mut keys = Table::new();
@@ -216,21 +216,21 @@ impl Schedule {
     }
 }
 
-/// The value of this name, or the usual one where none is given.
+/// The value of this name, or the default one.
 fn or<T: Named>(key: &str, given: Option<String>, usual: T) -> Result<T> {
     let Some(given) = given else { return Ok(usual) };
     T::all().iter().copied().find(|value| value.name() == given).ok_or_else(|| {
         let known: Vec<String> = T::all().iter().map(|value| format!("\"{}\"", value.name())).collect();
-        Error::request(format!("{key} = \"{given}\": it is one of {}", known.join(", ")))
+        Error::request(format!("{key} = \"{given}\": expected one of {}", known.join(", ")))
     })
 }
 
-/// The rounding of this name, or the usual one where none is given.
+/// The rounding of this name, or the default one.
 fn deterministic(key: &str, given: Option<String>, usual: Rounding) -> Result<Rounding> {
     let Some(given) = given else { return Ok(usual) };
     Rounding::parse(&given).ok_or_else(|| {
         let known = Rounding::DETERMINISTIC.map(|rounding| rounding.name());
-        Error::request(format!("{key} = \"{given}\": it is one of {}", known.join(", ")))
+        Error::request(format!("{key} = \"{given}\": expected one of {}", known.join(", ")))
     })
 }
 
@@ -245,7 +245,7 @@ fn output(keys: OutputKeys, usual: OutputRounding) -> Result<OutputRounding> {
             let all = [Overflow::Standard, Overflow::Infinity, Overflow::Nan, Overflow::Saturate];
             all.into_iter().find(|overflow| overflow.name() == name).ok_or_else(|| {
                 let known = all.map(|overflow| overflow.name());
-                Error::request(format!("output.overflow = \"{name}\": it is one of {}", known.join(", ")))
+                Error::request(format!("output.overflow = \"{name}\": expected one of {}", known.join(", ")))
             })?
         }
         None => usual.overflow,

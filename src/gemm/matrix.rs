@@ -19,13 +19,13 @@ impl Matrix {
     /// A matrix of codes.
     ///
     /// # Panics
-    /// Unless there are `rows * columns` of them.
+    /// Unless there are `rows * columns` codes.
     pub fn new(rows: usize, columns: usize, format: &'static Format, codes: Codes) -> Matrix {
         assert_eq!(codes.len(), rows * columns, "codes of a matrix");
         Matrix { rows, columns, format, codes }
     }
 
-    /// A matrix of these codes, row by row.
+    /// A matrix of codes, row by row.
     ///
     /// # Panics
     /// As [`Matrix::new`].
@@ -33,26 +33,26 @@ impl Matrix {
         Matrix::new(rows, columns, format, Codes::from_values(format, codes))
     }
 
-    /// The code at a row and column. Panics outside of it.
+    /// The code at a row and column. Panics outside the matrix.
     #[inline]
     pub fn get(&self, row: usize, column: usize) -> u64 {
         self.codes.get(row * self.columns + column)
     }
 
-    /// The value at a row and column as f64 (to nearest, where it is none). Panics outside of the matrix.
+    /// The value at a row and column, rounded to f64. Panics outside the matrix.
     #[inline]
     pub fn value(&self, row: usize, column: usize) -> f64 {
         value(self.format, self.get(row, column))
     }
 
-    /// The bytes of codes of a row, from a column on. Panics outside of the matrix.
+    /// Bytes of the codes of a row, from a column on. Panics outside the matrix.
     #[inline]
     pub(super) fn bytes(&self, row: usize, column: usize, count: usize) -> &[u8] {
         let width = self.codes.width();
         &self.codes.as_bytes()[(row * self.columns + column) * width..][..count * width]
     }
 
-    /// Rows as columns.
+    /// The transpose.
     pub fn transposed(&self) -> Matrix {
         let mut codes = Codes::zeros(self.format, self.codes.len());
         for row in 0..self.rows {
@@ -63,13 +63,13 @@ impl Matrix {
         Matrix { rows: self.columns, columns: self.rows, codes, ..*self }
     }
 
-    /// Some rows and columns, in the order in which they are named.
+    /// Some rows and columns, in this order.
     pub fn chosen(&self, rows: &[usize], columns: &[usize]) -> Matrix {
         let codes = rows.iter().flat_map(|row| columns.iter().map(|column| self.get(*row, *column)));
         Matrix::of_values(rows.len(), columns.len(), self.format, &codes.collect::<Vec<_>>())
     }
 
-    /// Its rows and columns, in words.
+    /// Rows and columns in words.
     pub fn shape(&self) -> String {
         format!("{} x {}", self.rows, self.columns)
     }

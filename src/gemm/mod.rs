@@ -40,6 +40,7 @@ mod replay;
 mod sample;
 mod schedule;
 mod smallest;
+mod source;
 pub mod tables;
 mod yardstick;
 
@@ -52,12 +53,13 @@ pub use factors::{Extents, Factors};
 pub use file::instruction;
 pub use matrix::Matrix;
 pub use plan::{Run, Walk};
-pub use product::{Product, ReadMatrix};
+pub use product::{Product, ReadMatrix, computing, usual_device};
 pub use read::{ArrayFile, Conversion, writable, write, write_named};
-pub use replay::{CudaReplay, ModelReplay, Replay};
+pub use replay::{CudaReplay, ModelReplay, Replay, fastest};
 pub use schedule::{
     AccumulatorJoin, Accumulators, BiasEntry, CEntry, KOrder, OperandRounding, OutputRounding, PartJoin, Residue,
     ScaleBlocks, ScaleUse, Schedule, SplitK,
 };
 pub use smallest::Smallest;
+pub use source::{DrawnOperands, OperandSource};
 pub use yardstick::Yardstick;

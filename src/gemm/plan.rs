@@ -1,4 +1,4 @@
-//! A schedule applied to a number of terms: which steps are taken, in what order, from what.
+//! The steps of a schedule for a number of terms, in order.
 
 use std::ops::Range;
 
@@ -15,16 +15,15 @@ pub struct Walk {
     pub parts: Vec<Vec<Run>>,
 }
 
-/// What the unit sums without a break: it begins from zero (or from C), and what it has at the end is added to the register, or is the
-/// part's sum where nothing is promoted.
+/// Steps that the unit sums without a break, from zero or C, before promotion or the part's end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
-    /// For each step the k that it takes: as many as the instruction's, or fewer, which zeros follow.
+    /// The k of each step: as many as the instruction's, or fewer, followed by zeros.
     pub steps: Vec<Range<usize>>,
 }
 
 impl Schedule {
-    /// The parts that `k` terms are cut into; the last one may be shorter.
+    /// The parts of `k` terms; the last one may be shorter.
     pub fn parts(&self, k: usize) -> Vec<Range<usize>> {
         let chunk = k.div_ceil(self.split.granule).div_ceil(self.split.count).max(1) * self.split.granule;
         (0..k).step_by(chunk).map(|from| from..k.min(from + chunk)).collect()
@@ -75,7 +74,7 @@ impl Schedule {
         slabs
     }
 
-    /// The steps of a slab: those of a short one end with steps on zeros alone.
+    /// The steps of a slab; a short one ends with steps on zeros.
     fn steps(&self, slab: Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
         let width = self.instruction.k;
         (0..self.slab / width).map(move |step| {
@@ -86,7 +85,7 @@ impl Schedule {
 }
 
 impl Walk {
-    /// Refuses a walk in which a step, or what is scaled at once, does not lie in whole blocks of scales.
+    /// Refuses a walk in which a step or a promoted run crosses blocks of scales.
     ///
     /// # Errors
     /// A request error that names the key to change.
@@ -120,14 +119,14 @@ impl Walk {
 }
 
 impl Run {
-    /// What each of `count` accumulators sums, to which the steps are dealt out in turn: as many as have a step.
+    /// The runs of `count` accumulators, to which the steps go round-robin; none without a step.
     pub fn dealt(&self, count: usize) -> Vec<Run> {
         let count = count.min(self.steps.len()).max(1);
         let chain = |first: usize| Run { steps: self.steps.iter().skip(first).step_by(count).cloned().collect() };
         (0..count).map(chain).collect()
     }
 
-    /// A k of the run, if it has one: all of them have one scale.
+    /// A k of the run, if it has one; all of them share a scale.
     pub(super) fn k(&self) -> Option<usize> {
         self.steps.iter().find(|step| !step.is_empty()).map(|step| step.start)
     }

@@ -1,20 +1,20 @@
-//! A product from its operands to D: which matrix has which format, and how long the computation takes.
+//! A product from its operands to D, with formats and times.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::{BiasEntry, CEntry, Conversion, CudaReplay, Executor, Factors, Matrix, Schedule, compute};
 use crate::{
     Error, Result,
-    device::{Device, cuda::CudaDevice},
+    device::{self, Device, DeviceName, cpu, cuda::CudaDevice},
     format::{self, Format},
     isa::Instruction,
 };
 
-/// Gives the matrix of a name (`a`, `scale_b`) in a format, or in its own; `None` where there is no such matrix.
+/// Gives the matrix of a name (`a`, `scale_b`) in a format, or in its own; `None` if there is none.
 pub type ReadMatrix<'r> = dyn FnMut(&str, Option<&'static Format>, Conversion) -> Result<Option<Matrix>> + 'r;
 
 impl Factors {
-    /// The operands of a product by `schedule`, each in the format that it has to have.
+    /// The operands of a product by `schedule`, in the formats that it takes.
     ///
     /// # Errors
     /// The errors of `read`; A or B is missing.
@@ -35,7 +35,7 @@ impl Factors {
         })
     }
 
-    /// The operands of a product whose schedule is not known, but perhaps its instruction.
+    /// The operands of a product of unknown schedule, but perhaps known instruction.
     ///
     /// # Errors
     /// The errors of `read`; A or B is missing.
@@ -61,30 +61,45 @@ fn needed(
     read(name, format, conversion)?.ok_or_else(|| Error::request(format!("{name} is missing")))
 }
 
+/// The device of this name, which computes whatever it is asked.
+///
+/// # Errors
+/// A recording, which answers for its own operands only; a device that cannot be opened.
+pub fn computing(name: &DeviceName, timeout: Duration) -> Result<Box<dyn Device>> {
+    name.computes("a product takes a device that computes")?;
+    device::open(Some(name), timeout)
+}
+
+/// The device that makes products of `instruction` where none is named.
+pub fn usual_device(instruction: &Instruction) -> DeviceName {
+    DeviceName::usual(|| cpu::has(instruction).is_ok() || instruction.is_of_processors())
+}
+
 /// A product that was computed.
 #[derive(Debug, Clone)]
 pub struct Product {
     /// D.
     pub d: Matrix,
-    /// How the device executes the instruction.
+    /// The kind of execution on the device.
     pub execution: &'static str,
-    /// Seconds that the computation took.
+    /// Seconds of the computation.
     pub seconds: f64,
-    /// Seconds of these that sums of all elements at once took, without moving matrices.
+    /// Seconds of the sums alone, where a GPU sums all elements at once.
     pub sum_seconds: Option<f64>,
 }
 
 impl Product {
-    /// The product of the operands on a device, by what is fastest there.
+    /// The product of the operands on a device, by its fastest executor.
     ///
     /// # Errors
-    /// Those of [`compute`]; the device lacks the instruction.
+    /// The errors of [`compute`]; the device lacks the instruction.
     pub fn of(device: &mut dyn Device, schedule: &Schedule, factors: &Factors) -> Result<Product> {
         Product::watched(device, None, schedule, factors, &|_| ())
     }
 
-    /// The same, where `done` is told how many elements of D are done. A GPU computes the arithmetic of a simulated device in place of the
-    /// processor.
+    /// As [`Product::of`]; `done` is told the number of finished elements.
+    ///
+    /// With `gpu`, that GPU computes the arithmetic of a simulated device.
     ///
     /// # Errors
     /// As [`Product::of`]; a GPU and a device that is not simulated.

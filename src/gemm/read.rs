@@ -1,4 +1,4 @@
-//! Matrices from files and into files.
+//! Matrices in files.
 
 use std::{
     collections::BTreeMap,
@@ -15,9 +15,9 @@ use crate::{
     isa::Codes,
 };
 
-/// The formats that NumPy's files have a type for.
+/// Formats that NumPy's files have a type for.
 const NUMPY: [&str; 6] = ["f64", "f32", "f16", "s8", "s32", "s64"];
-/// The name of D in a safetensors file.
+/// Name of D in a safetensors file.
 const NAME: &str = "d";
 
 /// An array in a file: `FILE.npy`, `FILE.safetensors:NAME`, or `FILE.safetensors` of one array.
@@ -29,14 +29,14 @@ pub struct ArrayFile {
     pub name: Option<String>,
 }
 
-/// What becomes of an array that is not in the format that is wanted.
+/// Treatment of an array in another format than the wanted one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Conversion {
-    /// Values that are in the wanted format are taken; any other is refused.
+    /// Values of the wanted format are taken, others are refused.
     Exact,
-    /// It stays as it is; only integers are taken for codes of the wanted format.
+    /// The array keeps its format; integers are codes of the wanted format.
     Keep,
-    /// Each value is rounded to nearest, ties to even; those that are too large saturate.
+    /// Values are rounded to nearest, ties to even, and saturate.
     Quantise,
 }
 
@@ -50,7 +50,7 @@ impl ArrayFile {
         }
     }
 
-    /// What it is called in messages.
+    /// Its name in messages.
     pub fn label(&self) -> String {
         match &self.name {
             Some(name) => format!("{}:{name}", self.path.display()),
@@ -58,10 +58,10 @@ impl ArrayFile {
         }
     }
 
-    /// The matrix in the file, in `format`, or in the file's own where that is `None`; with a note where values were rounded.
+    /// The matrix in `format`, or in the file's own; with a note if values were rounded.
     ///
-    /// Integers without a format are its codes. (f32 is taken for tf32 as it is: the unit ignores the low 13 bits.) An array of one
-    /// dimension is a row.
+    /// Integers are codes of `format`. f32 is taken for tf32 unchanged: the unit ignores the low 13 bits. An array of one dimension is
+    /// a row.
     ///
     /// # Errors
     /// A file that cannot be read or has no such array, an array that is no matrix or holds other values than the format has.
@@ -75,7 +75,7 @@ impl ArrayFile {
         Ok((matrix, note.map(|note| format!("{}: {note}", self.label()))))
     }
 
-    /// The rows and columns of the matrix, of which no data are read.
+    /// Rows and columns of the matrix, from the header alone.
     ///
     /// # Errors
     /// As [`ArrayFile::read`].
@@ -90,16 +90,16 @@ impl ArrayFile {
         let names = || arrays.iter().map(&name_of);
         match (&self.name, arrays) {
             (None, [one]) => Ok(one),
-            (None, []) => Err(Error::request("there are no arrays in it")),
+            (None, []) => Err(Error::request("the file has no arrays")),
             (None, several) => Err(Error::request(format!(
-                "it has {} arrays; name one: {}:{}",
+                "the file has {} arrays; name one, such as {}:{}",
                 several.len(),
                 self.path.display(),
                 name_of(&several[0])
             ))),
             (Some(name), _) => arrays.iter().find(|array| name_of(array) == name).ok_or_else(|| {
                 Error::request(format!(
-                    "there is no array '{name}'; the nearest: {}",
+                    "there is no array '{name}'; the nearest names are {}",
                     nearest(name, names(), 3).join(", ")
                 ))
             }),
@@ -108,7 +108,7 @@ impl ArrayFile {
 }
 
 impl Matrix {
-    /// The matrix that an array holds, as [`ArrayFile::read`] has it; with a note where values were rounded.
+    /// The matrix in an array, as by [`ArrayFile::read`].
     ///
     /// # Errors
     /// An array that is no matrix or holds other values than the format has.
@@ -128,11 +128,11 @@ fn extent(shape: &[usize]) -> Result<(usize, usize)> {
     match *shape {
         [columns] => Ok((1, columns)),
         [rows, columns] => Ok((rows, columns)),
-        _ => Err(Error::request(format!("its shape is {shape:?}: a matrix has rows and columns"))),
+        _ => Err(Error::request(format!("the shape is {shape:?}; a matrix has rows and columns"))),
     }
 }
 
-/// The codes of an array in the format that is wanted, the format, and what was rounded.
+/// The codes of an array in the wanted format, the format, and a note if values were rounded.
 fn codes(
     array: &Array,
     wanted: Option<&'static Format>,
@@ -145,7 +145,7 @@ fn codes(
             return Ok((codes, format, None));
         }
         (Content::Unsigned(_), None) => {
-            return Err(Error::request("it holds integers, and nothing says of what format they are codes"));
+            return Err(Error::request("the array holds integers, and no format is known for these codes"));
         }
         _ => {
             let (format, codes) = array.codes(wanted)?;
@@ -163,7 +163,7 @@ fn codes(
     match (changed, conversion) {
         (0, _) => Ok((codes, wanted, None)),
         (_, Conversion::Exact | Conversion::Keep) => Err(Error::request(format!(
-            "{changed} of its {} values of {own} are not in {wanted}; --quantise rounds them to nearest",
+            "{changed} of {} values of {own} are not in {wanted}; use --quantise to round them",
             changes.values
         ))),
         (_, Conversion::Quantise) => Ok((
@@ -181,14 +181,14 @@ fn codes(
 pub fn writable(path: &Path, format: &Format) -> Result<()> {
     match Container::of(path)? {
         Container::Npy if !NUMPY.contains(&format.name) => Err(Error::request(format!(
-            "{}: NumPy's files have no type for {format}; write a .safetensors file",
+            "{}: NumPy has no type for {format}; write a .safetensors file",
             path.display()
         ))),
         _ => Ok(()),
     }
 }
 
-/// Writes a matrix, whole or not at all; in a safetensors file it is called `d`, beside the metadata.
+/// Writes a matrix, whole or not at all; a safetensors file has it as `d`, with the metadata.
 ///
 /// # Errors
 /// As [`writable`]; a file that cannot be written.
@@ -197,7 +197,7 @@ pub fn write(path: &Path, matrix: &Matrix, metadata: BTreeMap<String, String>) -
     write_named(path, &[(NAME, matrix)], metadata)
 }
 
-/// Writes matrices of these names to a safetensors file, beside the metadata, whole or not at all.
+/// Writes named matrices and metadata to a safetensors file, whole or not at all.
 ///
 /// # Errors
 /// A file that cannot be written, or not hold them.

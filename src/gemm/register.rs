@@ -1,10 +1,9 @@
-//! The arithmetic outside the instruction: IEEE 754 to nearest in f32 or f64, or integers of 32 bits. Values are held as f64, which
-//! holds all of them.
+//! Arithmetic outside the instruction: IEEE 754 to nearest in f32 or f64, or s32, held as f64.
 
 use super::schedule::AccumulatorJoin;
 use crate::format::{self, Format};
 
-/// What sums are promoted, joined and scaled in.
+/// The register in which sums are promoted, joined and scaled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Register {
     /// f32.
@@ -16,7 +15,7 @@ pub(super) enum Register {
 }
 
 impl Register {
-    /// That of an instruction with this D; `None` if there is none.
+    /// The register for an instruction with this D, if there is one.
     pub(super) fn of(d: &Format) -> Option<Register> {
         let of = |register: Register| (register.format() == d).then_some(register);
         let small = || d.float().filter(|float| float.precision() <= 24 && d.bits <= 32).map(|_| Register::Single);
@@ -33,7 +32,7 @@ impl Register {
         format::find(name).expect("a format of the table")
     }
 
-    /// A number of f64 rounded to the register's format.
+    /// An f64 number rounded to the register's format.
     #[inline]
     pub(super) fn round(self, x: f64) -> f64 {
         match self {
@@ -52,7 +51,7 @@ impl Register {
         }
     }
 
-    /// The sum of some numbers, joined in this way. Panics if there are none.
+    /// The sum of some numbers, joined in this way. Panics without numbers.
     pub(super) fn joined(self, mut numbers: Vec<f64>, join: AccumulatorJoin) -> f64 {
         if join == AccumulatorJoin::Order {
             return numbers.into_iter().reduce(|sum, own| self.add(sum, own)).expect("numbers to join");

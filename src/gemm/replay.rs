@@ -1,24 +1,41 @@
-//! Products computed again by a model: on the threads of this program, or on a GPU.
+//! Products computed again by a model, on this processor or on a GPU.
 
 use super::{Executor, Factors, Matrix, Schedule, compute};
 use crate::{
     Error, Result,
     arithmetic::Model,
-    device::{ModelDevice, cuda::CudaDevice},
+    device::{
+        ModelDevice,
+        cuda::{CudaDevice, compile},
+    },
 };
 
-/// Something that computes products by schedules with the arithmetic of models.
+/// The fastest replay on a machine with GPU number `ordinal`, and a note where NVRTC is missing.
+///
+/// # Errors
+/// The GPU cannot be opened.
+pub fn fastest(ordinal: usize) -> Result<(Box<dyn Replay>, Option<String>)> {
+    match compile::version() {
+        Ok(_) => Ok((Box::new(CudaReplay(CudaDevice::open(ordinal)?)), None)),
+        Err(error) => {
+            let note = format!("The processor replays the products, and only a sample of the larger ones: {error}.");
+            Ok((Box::new(ModelReplay), Some(note)))
+        }
+    }
+}
+
+/// Computes products by schedules with the arithmetic of models.
 pub trait Replay {
-    /// D, in every bit.
+    /// D, exact in every bit.
     ///
     /// # Errors
     /// Matrices that do not fit, an instruction that the model does not have, a device that fails.
     fn product(&mut self, model: &str, schedule: &Schedule, factors: &Factors) -> Result<Matrix>;
 
-    /// Whether it is fast enough for every element of large products.
+    /// True if it is fast enough for every element of large products.
     fn is_fast(&self) -> bool;
 
-    /// What it is, in words: `on the GPU`.
+    /// Its place in words: `on the GPU`.
     fn place(&self) -> &'static str;
 }
 
@@ -46,7 +63,7 @@ impl Replay for ModelReplay {
 pub struct CudaReplay(pub CudaDevice);
 
 impl CudaReplay {
-    /// What sums the steps of this one product by the model.
+    /// The executor of this one product by the model.
     ///
     /// # Errors
     /// Matrices that do not fit, an instruction that the model does not have or that no kernel computes, a device that fails.

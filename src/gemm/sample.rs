@@ -1,4 +1,4 @@
-//! Some elements of a product, which stand for all.
+//! Samples of the elements of a product.
 
 use super::{Factors, Matrix, schedule::ScaleBlocks};
 use crate::inputs::random;
@@ -10,15 +10,14 @@ pub(super) struct Sample {
     pub(super) rows: Vec<usize>,
     /// The columns of D.
     pub(super) columns: Vec<usize>,
-    /// Their operands, of which each row and column has scales of its own ([`Schedule::narrowed`](super::Schedule::narrowed)).
+    /// Their operands, each row and column with its own scales (`Schedule::narrowed`).
     pub(super) factors: Factors,
     /// Their elements.
     pub(super) d: Matrix,
 }
 
 impl Sample {
-    /// As many rows and columns, spread over D, drawn with a seed; all where there are not so many. `blocks` are those of the scales, if
-    /// they are the schedule's.
+    /// Rows and columns spread over D, drawn with a seed; `blocks` are the schedule's blocks of scales.
     pub(super) fn new(
         factors: &Factors,
         d: &Matrix,
@@ -31,7 +30,7 @@ impl Sample {
     }
 }
 
-/// `count` of the first `of` numbers: one of each stretch, so that the first and the last tiles of D are among them.
+/// `count` of the first `of` numbers, one of each stretch, so that the edges of D take part.
 fn drawn(count: usize, of: usize, seed: u64) -> Vec<usize> {
     if of <= count {
         return (0..of).collect();

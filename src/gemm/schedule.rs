@@ -8,54 +8,53 @@ use crate::{
     isa::Instruction,
 };
 
-/// The bits of a row that libraries cut k by: 64 elements of 16 bits, 128 of 8.
+/// Bits of a row in a default granule: 64 elements of 16 bits, 128 of 8.
 const GRANULE_BITS: usize = 1024;
-/// The most parts of a sum.
+/// Most parts of a sum.
 const MOST_PARTS: usize = 1 << 16;
-/// The most accumulators.
+/// Most accumulators.
 const MOST_ACCUMULATORS: usize = 1 << 10;
-/// The largest slab: a short one is filled up.
+/// Largest slab, since a short one is filled up.
 const LARGEST_SLAB: usize = 1 << 16;
 
-/// How a matrix product D = alpha*A*B + beta*C is made of instructions.
+/// A schedule: how D = alpha*A*B + beta*C + bias is made of instructions.
 ///
-/// k is cut into parts ([`SplitK`]), each part into slabs, each slab into steps of the instruction's k. What is short of a whole slab
-/// is filled with zeros. The D of a step is the C of the next one. Where sums are promoted, the unit begins from zero every so many k
-/// and what it has summed is added to a register. The parts are joined, then scaled, and rounded to the output.
+/// k is cut into parts ([`SplitK`]), each part into slabs, each slab into steps of the instruction's k. A short slab is filled with
+/// zeros. The D of a step is the C of the next one. Where sums are promoted, the unit restarts from zero after every `promote` k, and
+/// its sum is added to a register. The parts are joined, then scaled, and rounded to the output.
 ///
 /// Registers are f32; f64 where the instruction's D is, and s32 where it is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schedule {
     /// The instruction.
     pub instruction: Instruction,
-    /// How elements of A and B in another format become the instruction's; without, they have to be in those.
+    /// Rounding of elements of A and B in another format; `None`: only the instruction's formats are taken.
     pub operands: Option<OperandRounding>,
     /// The order of the steps of a part.
     pub order: KOrder,
-    /// The k of a slab: a multiple of the instruction's.
+    /// k of a slab, a multiple of the instruction's.
     pub slab: usize,
-    /// Which slab of a part is the short one.
+    /// The short slab of a part.
     pub residue: Residue,
-    /// The parts that k is cut into.
+    /// The parts of k.
     pub split: SplitK,
-    /// After how many k the unit's sum is added to a register, and the unit begins from zero; a multiple of the instruction's k.
+    /// Number of k after which the unit's sum goes to a register; a multiple of the instruction's k.
     pub promote: Option<usize>,
-    /// Where what is left is more than is promoted at once, and less than twice that: half of it, rounded up to a multiple of this, is
-    /// promoted first, as in OpenBLAS; without, as much as ever. A multiple of the instruction's k.
+    /// Divisor of the first half of a rest between `promote` and twice that, as in OpenBLAS.
     pub promote_halves: Option<usize>,
-    /// The accumulators that the steps of what is summed without a break are dealt out to.
+    /// Accumulators that the consecutive steps go to, round-robin.
     pub accumulators: Accumulators,
-    /// Scales of blocks of A and B, which multiply what is promoted. (Those of block-scaled instructions are the instruction's.)
+    /// Scales of blocks of A and B, which multiply promoted sums (for instructions without block scales).
     pub scales: Option<ScaleBlocks>,
-    /// Where C enters.
+    /// Entry of C.
     pub c: CEntry,
-    /// The factor of the product, rounded to the register's format.
+    /// Factor of the product, rounded to the register's format.
     pub alpha: f64,
     /// The factor of C.
     pub beta: f64,
-    /// Where the bias enters.
+    /// Entry of the bias.
     pub bias: BiasEntry,
-    /// What D is rounded to.
+    /// Format and rounding of D.
     pub output: OutputRounding,
 }
 
@@ -68,7 +67,7 @@ named! {
 }
 
 named! {
-    /// Which slab of a part is short, where its k is no multiple of the slab's.
+    /// The short slab of a part whose k is no multiple of the slab's.
     pub enum Residue {
         First = "first": "the one with the smallest k, as in kernels of CUTLASS";
         Last = "last": "the one with the largest k";
@@ -76,10 +75,10 @@ named! {
 }
 
 named! {
-    /// How the parts of a sum are joined.
+    /// Joining of the parts of a sum.
     pub enum PartJoin {
-        Register = "register": "added in order as they are, in the register's format";
-        Pairs = "pairs": "added as they are, each with its neighbour, and these sums likewise, in the register's format";
+        Register = "register": "added in order, unrounded, in the register's format";
+        Pairs = "pairs": "each added to its neighbour, unrounded, and these sums likewise";
         Output = "output": "each rounded to the output's format, then added in order in the register's";
         Serial = "serial": "each added to D, which is rounded to the output's format after every part";
     }
@@ -103,7 +102,7 @@ named! {
 }
 
 named! {
-    /// How accumulators are joined.
+    /// Joining of accumulators.
     pub enum AccumulatorJoin {
         Order = "order": "added in order";
         Pairs = "pairs": "each with its neighbour, and these sums likewise";
@@ -113,43 +112,43 @@ named! {
 }
 
 named! {
-    /// How scales of blocks multiply what is promoted.
+    /// Use of the scales of a promoted sum.
     pub enum ScaleUse {
         Fused = "fused": "the product of the scales, rounded, is a factor of a fused multiply-add to the register";
         Rounded = "rounded": "the sum times that product is rounded before it is added";
     }
 }
 
-/// The parts that k is cut into.
+/// Split-k: the parts of k.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SplitK {
-    /// How many there are at most.
+    /// Most parts.
     pub count: usize,
-    /// What their k is a multiple of, except the last one's: each has `ceil(ceil(k / granule) / count) * granule`.
+    /// Divisor of the k of every part but the last: each has `ceil(ceil(k / granule) / count) * granule`.
     pub granule: usize,
     /// How they are joined.
     pub join: PartJoin,
 }
 
-/// How elements of A and B become operands of the instruction.
+/// Rounding of elements of A and B to the instruction's formats.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OperandRounding {
-    /// The format that they have. (Those that are in the instruction's formats already are taken as they are.)
+    /// Their format (elements in the instruction's formats stay unchanged).
     pub format: &'static Format,
     /// How they are rounded.
     pub rounding: Rounding,
 }
 
-/// Accumulators side by side along k, as processors have them in their registers.
+/// Accumulators side by side along k, as in the registers of processors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Accumulators {
-    /// How many: the first step is of the first, the second one of the second, and so on in turn.
+    /// Number of accumulators; the steps go to them round-robin.
     pub count: usize,
     /// How they are joined.
     pub join: AccumulatorJoin,
 }
 
-/// Which elements share a scale.
+/// Blocks of elements that share a scale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScaleBlocks {
     /// Rows and k of a block of A.
@@ -160,22 +159,21 @@ pub struct ScaleBlocks {
     pub multiply: ScaleUse,
 }
 
-/// What D is rounded to.
+/// Format and rounding of D.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OutputRounding {
     /// The format.
     pub format: &'static Format,
     /// The rounding.
     pub rounding: Rounding,
-    /// What becomes of results that are too large.
+    /// Treatment of results that are too large.
     pub overflow: Overflow,
-    /// The code of NaN results; that of the format where none is given. (Where nothing follows the last step, its codes stay as they
-    /// are.)
+    /// Code of NaN results; `None`: the format's. (Where nothing follows the last step, its codes stay.)
     pub nan: Option<u64>,
 }
 
 impl Schedule {
-    /// The plain schedule of an instruction: step by step in ascending order of k, C added at the end, D in the instruction's format.
+    /// The default schedule: steps in ascending k, C added at the end, D in the instruction's format.
     ///
     /// # Errors
     /// A request error: the instruction's D cannot be its next C, or A is sparse.
@@ -209,7 +207,7 @@ impl Schedule {
         Ok(schedule)
     }
 
-    /// What keeps the schedule from being followed, whatever the matrices.
+    /// Refuses a schedule that cannot be followed, whatever the matrices.
     ///
     /// # Errors
     /// The key, its value and what it may be.
@@ -224,7 +222,7 @@ impl Schedule {
         for (key, k) in [("slab", Some(self.slab)), ("promote", self.promote), ("promote-halves", self.promote_halves)]
         {
             if let Some(k) = k.filter(|k| *k == 0 || !k.is_multiple_of(i.k)) {
-                return Err(format!("{key} = {k}: it has to be a multiple of {}, the k of {i}", i.k));
+                return Err(format!("{key} = {k}: expected a multiple of {}, the k of {i}", i.k));
             }
         }
         if self.slab > LARGEST_SLAB.max(i.k) {
@@ -235,14 +233,14 @@ impl Schedule {
             return Err(format!("split.count = {count}: k is cut into 1 to {MOST_PARTS} parts"));
         }
         if granule == 0 {
-            return Err("split.granule = 0: it has to be 1 or more".into());
+            return Err("split.granule = 0: expected 1 or more".into());
         }
         if self.promote_halves.is_some() && self.promote.is_none() {
-            return Err("promote-halves says how what is left is promoted; give promote".into());
+            return Err("promote-halves needs promote".into());
         }
         if let Some(scales) = &self.scales {
             if self.promote.is_none() {
-                return Err("scales multiply what is promoted; give promote, the k of a block".into());
+                return Err("scales need promote, the k of a block: they multiply promoted sums".into());
             }
             if register == Register::Integer {
                 return Err(format!("scales multiply in f32, and {i} sums integers"));
@@ -300,12 +298,12 @@ impl Schedule {
             return Err(format!("output.nan = \"{nan:#x}\": {} has {} bits", output.format, output.format.bits));
         }
         if !matches!(join, PartJoin::Register | PartJoin::Pairs) && register == Register::Integer {
-            return Err(format!("split.join = \"{}\": integers are added as they are", join.name()));
+            return Err(format!("split.join = \"{}\": integers are added unrounded", join.name()));
         }
         Ok(())
     }
 
-    /// Whether the codes of the last step of the one part are D.
+    /// True if D is the codes of the last step.
     pub(super) fn is_bare(&self, parts: usize, has_c: bool, has_bias: bool) -> bool {
         let added = has_bias && self.bias != BiasEntry::Start || has_c && self.c == CEntry::End && self.beta != 0.0;
         parts == 1 && self.promote.is_none() && !added && self.alpha == 1.0 && self.output.format == self.instruction.d
@@ -321,7 +319,7 @@ impl Schedule {
         )
     }
 
-    /// The schedule of some rows and columns of the product ([`Factors::chosen`](super::Factors::chosen)): each has scales of its own.
+    /// The schedule of some rows and columns ([`super::Factors::chosen`]), each with its own scales.
     pub fn narrowed(&self) -> Schedule {
         let scales = self.scales.map(|scales| ScaleBlocks { a: [1, scales.a[1]], b: [scales.b[0], 1], ..scales });
         Schedule { scales, ..self.clone() }
@@ -343,9 +341,9 @@ impl Schedule {
             words.push(format!("in slabs of {}{residue}", self.slab));
         }
         if let Some(promote) = self.promote {
-            let halves = self.promote_halves.map_or_else(String::new, |halves| {
-                format!(", the last two halves of what is left (of multiples of {halves})")
-            });
+            let halves = self
+                .promote_halves
+                .map_or_else(String::new, |halves| format!(", the rest in halves (of multiples of {halves})"));
             words.push(format!("promoted to {register} every {promote}{halves}"));
         }
         let Accumulators { count, join } = self.accumulators;
@@ -369,7 +367,7 @@ impl Schedule {
         }
         match self.bias {
             BiasEntry::End => (),
-            BiasEntry::Rounded => words.push(format!("the bias added to what is rounded to {}", self.output.format)),
+            BiasEntry::Rounded => words.push(format!("the bias added after rounding to {}", self.output.format)),
             BiasEntry::Start => words.push("beginning from the bias".into()),
         }
         if let [first, .., _] = &parts[..] {
@@ -392,7 +390,7 @@ impl Schedule {
     }
 }
 
-/// What libraries cut k by.
+/// Default granule of an instruction.
 fn granule(i: &Instruction) -> usize {
     (GRANULE_BITS / i.a.bits as usize).max(1)
 }

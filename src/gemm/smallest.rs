@@ -1,4 +1,4 @@
-//! The smallest product that has a property: that two who make it differ.
+//! The smallest product on which two sides differ.
 
 use std::time::Instant;
 
@@ -11,29 +11,31 @@ use crate::{
     isa::{self, Case, Instruction},
 };
 
-/// A product of which one element is looked at.
+/// A product that shows a difference at one element.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Smallest {
     /// The operands.
     pub factors: Factors,
     /// The row and the column of the element.
     pub place: (usize, usize),
-    /// Its codes by the two that differ.
+    /// Its codes by both sides.
     pub d: [u64; 2],
-    /// Its operands that are not zero, in words.
+    /// Its nonzero operands, in words.
     pub operands: String,
 }
 
-/// Asks both for a product and compares the element at a place: its codes where they differ. Of products of one row and column that stand
-/// for one of many, each has scales of its own: the last argument says so.
+/// Gives the codes of both sides at a place of a product, where they differ.
+///
+/// The last argument says that one row and column stand for many, with scales of their own.
 pub(super) type Differ<'a> = dyn FnMut(&Factors, (usize, usize), bool) -> Result<Option<[u64; 2]>> + 'a;
 
-/// The smallest product on which two differ as they do at `place` of `factors`: of one row and column if those alone show it, else all others
-/// are zero; of as few k and terms as may be, with the simplest values, for which so many products are tried, until then. `None`: they do not differ
-/// there.
+/// The smallest product that shows the difference at `place` of `factors`, if there is one.
+///
+/// It has one row and column if they suffice, else zeros elsewhere, and the fewest k and terms with the simplest values that the
+/// budget of products and time finds.
 ///
 /// # Errors
-/// Those of `differ`; a signal.
+/// The errors of `differ`; a signal.
 pub(super) fn smallest(
     factors: &Factors,
     blocks: Option<&ScaleBlocks>,
@@ -76,13 +78,13 @@ pub(super) fn smallest(
     Ok(Some(Smallest { factors, place: search.frame.place, d: found, operands }))
 }
 
-/// What a case of one element is a part of.
+/// The product that a case of one element belongs to.
 struct Frame {
-    /// The product from which everything but A, B and C of the element is taken.
+    /// The product that everything but the element's A, B and C comes from.
     base: Factors,
     /// The element.
     place: (usize, usize),
-    /// Whether it is the only one.
+    /// True if it is the only element.
     alone: bool,
 }
 
@@ -122,7 +124,7 @@ struct SmallestSearch<'a, 'd> {
     frame: Frame,
     d: &'static Format,
     differ: &'a mut Differ<'d>,
-    /// How many products may still be asked for, and until when.
+    /// Products that may still be computed, and the end of the search.
     left: usize,
     until: Option<Instant>,
 }
@@ -138,14 +140,14 @@ impl SmallestSearch<'_, '_> {
         Ok((self.differ)(&self.frame.factors(case), self.frame.place, self.frame.alone)?.is_some())
     }
 
-    /// The instruction that a product of one element is.
+    /// A product of one element as an instruction.
     fn instruction(&self, case: &Case) -> Option<Instruction> {
         let Factors { a, b, c, .. } = &self.frame.base;
         let c = c.as_ref().map_or(self.d, |c| c.format);
         isa::gemm(&format!("gemm.m1n1k{}.{}.{}.{}.{c}", case.b.len(), self.d, a.format, b.format))?.ok()
     }
 
-    /// The case with every stretch of k left out that is not needed: the longest first. Where blocks of k have scales, all stay.
+    /// The case without unneeded stretches of k (all stay where blocks of k have scales).
     fn shorter(&mut self, mut case: Case) -> Result<Case> {
         if self.frame.base.scale_a.is_some() {
             return Ok(case);

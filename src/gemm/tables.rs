@@ -1,13 +1,16 @@
-//! The tables of matrix products.
+//! Tables of matrix products.
 
 use super::{
     Differences, Factors, Matrix, Product, Schedule,
     apart::Apart,
-    between::{Between, KnownSchedule},
+    between::{Between, KnownSchedule, ProductSide},
     differences::places,
     matching::{self, Judged, MatchCandidate, Matched, Matches, Mixed},
 };
 use crate::{
+    arithmetic::Model,
+    device::DeviceName,
+    distinguish::tables as told,
     format::Format,
     report::{Report, Table, Verdict, grouped},
 };
@@ -31,21 +34,21 @@ crate::rows! {
         c: Option<String> => shown("C").if_filled(),
         /// The format of D.
         d: String => shown("D"),
-        /// How it was executed.
+        /// How the instruction was executed.
         execution: &'static str => shown("ran"),
         /// The schedule in a sentence.
         schedule: String => shown("schedule").essential(),
         /// The schedule as a file.
         schedule_file: String => hidden(),
-        /// Dot-product-adds of the instruction that it took.
+        /// Dot-product-adds of the instruction.
         dot_product_adds: u64 => shown("dot-product-adds"),
-        /// How long the computation took.
+        /// Duration of the computation.
         seconds: f64 => shown("time").unit("s"),
-        /// Dot-product-adds in a second.
+        /// Dot-product-adds per second.
         rate: f64 => shown("per second"),
-        /// How long the sums took on the GPU, without moving matrices, where it summed all elements at once.
+        /// Duration of the sums alone, where a GPU summed all elements at once.
         sum_seconds: Option<f64> => shown("sums").unit("s").if_filled(),
-        /// Floating-point operations of the sums in a second: 2*m*n*k of them.
+        /// Floating-point operations of the sums per second, 2*m*n*k in all.
         sum_rate: Option<f64> => shown("FLOP/s").if_filled(),
     }
 
@@ -57,11 +60,11 @@ crate::rows! {
         elements: usize => shown("elements").essential(),
         /// Elements that are equal in every bit.
         equal: usize => shown("equal").essential(),
-        /// Elements that are not.
+        /// Elements that differ.
         differing: usize => shown("differ").essential(),
-        /// The most numbers of the format between two that differ.
+        /// Largest distance, in numbers of the format.
         ulps: Option<u64> => shown("max ulps").if_filled().essential(),
-        /// The first that differs: its row.
+        /// Row of the first element that differs.
         row: Option<usize> => shown("first: row").if_filled(),
         /// Its column.
         column: Option<usize> => shown("column").if_filled().beside(),
@@ -71,11 +74,11 @@ crate::rows! {
         other: Option<String> => shown("other").if_filled().beside(),
         /// Rows with a difference.
         rows: usize => hidden(),
-        /// Which rows those are.
+        /// The rows with a difference.
         which_rows: Option<String> => shown("rows").if_filled().essential(),
         /// Columns with a difference.
         columns: usize => hidden(),
-        /// Which columns those are.
+        /// The columns with a difference.
         which_columns: Option<String> => shown("columns").if_filled().essential(),
         /// Tiles of 64 x 64 with a difference.
         tiles: usize => shown("tiles of 64 x 64"),
@@ -83,14 +86,13 @@ crate::rows! {
 }
 
 crate::rows! {
-    /// A schedule that gives D in every bit, the simplest first; where there is none, the nearest; of a search that was ended, the nearest on
-    /// the elements that were judged.
+    /// A schedule that gives D in every bit, the simplest first; without one, the nearest.
     pub struct MatchRow in "matches" {
         /// Its place.
         place: usize => shown("#").essential(),
-        /// Whether it gives D in every bit.
+        /// True if it gives D in every bit.
         exact: bool => shown("in every bit").essential(),
-        /// The model whose arithmetic it is.
+        /// The model of its arithmetic.
         model: String => shown("model").essential(),
         /// The instruction.
         instruction: String => hidden(),
@@ -100,49 +102,49 @@ crate::rows! {
         schedule: String => shown("schedule").essential(),
         /// The schedule as a file.
         schedule_file: String => hidden(),
-        /// Elements of D that it gives, of those that were computed.
+        /// Computed elements that equal D.
         equal: usize => shown("equal"),
-        /// Elements of D that it does not.
+        /// Computed elements that differ from D.
         differing: usize => shown("differ"),
-        /// Of the product that tells those that are left apart: the group that gives the same D.
+        /// Group of schedules that give the same D for the product of --apart.
         group: Option<usize> => shown("apart: group").if_filled(),
     }
 
-    /// Two that made the same product.
+    /// Two sides that made the same product.
     pub struct BetweenRow in "between" {
         /// The first.
         x: String => shown("first").essential(),
         /// The second.
         y: String => shown("second").essential(),
-        /// Whether they agree in every bit.
+        /// Verdict: agree or differ.
         verdict: &'static str => shown("verdict").essential(),
         /// Rows of the product that both make.
         rows: usize => hidden(),
         /// The schedule of the first, in a sentence.
         x_schedule: Option<String> => shown("first's schedule").if_filled().essential(),
-        /// How that is known: given, predicted by the attributes of an algorithm, found by a search.
+        /// Source of the schedule: given, predicted by an algorithm's attributes, or found by a search.
         x_known: Option<&'static str> => shown("known").if_filled().beside(),
-        /// The model whose arithmetic its steps have.
+        /// The model of its arithmetic.
         x_model: Option<String> => hidden(),
-        /// The same as a file.
+        /// The schedule as a file.
         x_schedule_file: Option<String> => hidden(),
         /// The schedule of the second, in a sentence.
         y_schedule: Option<String> => shown("second's schedule").if_filled().essential(),
-        /// How that is known.
+        /// Source of the schedule.
         y_known: Option<&'static str> => shown("known").if_filled().beside(),
-        /// The model whose arithmetic its steps have.
+        /// The model of its arithmetic.
         y_model: Option<String> => hidden(),
-        /// The same as a file.
+        /// The schedule as a file.
         y_schedule_file: Option<String> => hidden(),
         /// The keys in which the schedules differ.
         keys: Vec<String> => hidden(),
-        /// Why they differ.
+        /// Reason of the difference.
         why: Option<String> => shown("why").if_filled().essential(),
-        /// The first step of the smallest product after which the sums differ, by its k.
+        /// The first step of the smallest product after which the sums differ, with its k.
         first_step: Option<String> => shown("first step that differs").if_filled(),
     }
 
-    /// The smallest product on which two differ.
+    /// The smallest product that shows the difference.
     pub struct SmallestProductRow in "smallest_product" {
         /// Rows of A and D.
         m: usize => shown("m").essential(),
@@ -154,13 +156,13 @@ crate::rows! {
         row: usize => shown("row").if_varied(),
         /// Its column.
         column: usize => shown("column").if_varied(),
-        /// Its operands that are not zero.
+        /// Its nonzero operands.
         operands: String => shown("operands").essential(),
-        /// Its code by the first.
+        /// Its code by the first side.
         x_d: String => shown("first's D").essential(),
         /// Its value.
         x_value: String => shown("its value").beside(),
-        /// Its code by the second.
+        /// Its code by the second side.
         y_d: String => shown("second's D").essential(),
         /// Its value.
         y_value: String => shown("its value").beside(),
@@ -172,20 +174,19 @@ crate::rows! {
         c: Option<String> => hidden(),
     }
 
-    /// A step of the smallest product on which two differ: what the unit of each has summed after it. Where the schedules differ, steps stand
-    /// side by side in their order.
+    /// A step of the smallest product, with the running sum of each side.
     pub struct ProductStepRow in "product_steps" {
         /// Its number.
         number: usize => shown("#").essential(),
-        /// Whether both have summed the same from the same k.
+        /// True if both sums are equal, over the same k.
         same: bool => shown("same").essential(),
-        /// The k that the first takes.
+        /// The k of the first side.
         x_k: Option<String> => shown("first: k").if_filled().essential(),
         /// The code of its sum.
         x_sum: Option<String> => shown("sum").if_filled().beside(),
         /// The value.
         x_value: Option<String> => shown("value").if_filled().beside().essential(),
-        /// The k that the second takes.
+        /// The k of the second side.
         y_k: Option<String> => shown("second: k").if_filled().essential(),
         /// The code of its sum.
         y_sum: Option<String> => shown("sum").if_filled().beside(),
@@ -194,8 +195,8 @@ crate::rows! {
     }
 }
 
-/// The row of two that made the same product, and why they differ.
-pub fn between(names: [&str; 2], found: &Between, rows: usize, k: usize) -> BetweenRow {
+/// The row of two sides.
+fn between(names: [&str; 2], found: &Between, rows: usize, k: usize) -> BetweenRow {
     let [x, y] = found.known.each_ref().map(Option::as_ref);
     let sentence = |own: Option<&KnownSchedule>| own.map(|own| own.schedule.sentence(k));
     let differ = found.differences.differing > 0;
@@ -218,8 +219,8 @@ pub fn between(names: [&str; 2], found: &Between, rows: usize, k: usize) -> Betw
     }
 }
 
-/// Whether two products agree, in a sentence.
-pub fn between_answer([x, y]: [&str; 2], found: &Between) -> String {
+/// The comparison of two sides in a sentence.
+fn between_answer([x, y]: [&str; 2], found: &Between) -> String {
     let Differences { elements, differing, .. } = found.differences;
     match differing {
         0 => format!("{x} and {y} agree in every bit of {} elements.", grouped(elements as i64)),
@@ -230,8 +231,8 @@ pub fn between_answer([x, y]: [&str; 2], found: &Between) -> String {
     }
 }
 
-/// The row of the smallest product on which two differ, and those of its steps.
-pub fn smallest(found: &Between, d: &Format) -> (Option<SmallestProductRow>, Vec<ProductStepRow>) {
+/// The row of the smallest product, and the rows of its steps.
+fn smallest(found: &Between, d: &Format) -> (Option<SmallestProductRow>, Vec<ProductStepRow>) {
     let Some(own) = &found.smallest else { return (None, Vec::new()) };
     let Factors { a, b, c, .. } = &own.factors;
     let (row, column) = own.place;
@@ -272,7 +273,7 @@ pub fn smallest(found: &Between, d: &Format) -> (Option<SmallestProductRow>, Vec
     (Some(smallest), (0..count).map(step).collect())
 }
 
-/// A row for each schedule that gives D, or one for the nearest.
+/// A row for each schedule that gives D, or for the nearest ones.
 pub fn matches(found: &Matches, apart: Option<&Apart>, k: usize, elements: usize) -> Vec<MatchRow> {
     let row = |place: usize, candidate: &MatchCandidate, differing: usize| MatchRow {
         group: apart.and_then(|apart| apart.groups.get(place).copied()),
@@ -300,7 +301,7 @@ pub fn mixed(mixed: &Mixed, k: usize, elements: usize) -> Vec<MatchRow> {
     ]
 }
 
-/// The row of a schedule that gives so many elements, and so many not.
+/// The row of a schedule, with the numbers of equal and differing elements.
 fn matched(place: usize, candidate: &MatchCandidate, k: usize, [equal, differing]: [usize; 2]) -> MatchRow {
     MatchRow {
         place: place + 1,
@@ -313,6 +314,35 @@ fn matched(place: usize, candidate: &MatchCandidate, k: usize, [equal, differing
         equal,
         differing,
         group: None,
+    }
+}
+
+/// Puts the comparison of two sides into a report: answer, verdict and tables.
+pub fn report_between(found: &Between, factors: &Factors, sides: &[ProductSide; 2], report: &mut Report) {
+    let names = sides.each_ref().map(|side| side.name.as_str());
+    let rows = sides.iter().filter_map(|side| side.rows).fold(factors.a.rows, usize::min);
+    let d = found.format;
+    report.holds = found.differences.differing == 0;
+    report.verdict = Verdict::Differ;
+    report.answer = Some(between_answer(names, found));
+    report.tables.push(Table::of("Two products", [between(names, found, rows, factors.k())]));
+    let compared = comparison(names[1].to_string(), d, &found.differences);
+    report.tables.push(Table::of(format!("{} compared", names[0]), [compared]));
+    let (smallest, steps) = smallest(found, d);
+    report.tables.extend(Table::of("Smallest product that shows the difference", smallest).filled());
+    report.tables.extend(Table::of("Running sum after each step", steps).filled());
+    if let (Some(Ok(own)), [Some(x), Some(y)]) = (&found.arithmetics, &found.known) {
+        let named = [(x, names[0]), (y, names[1])].map(|(known, name)| told::NamedSide {
+            device: known.model.clone().map_or_else(|| DeviceName::from(name), DeviceName::Model),
+            instruction: known.schedule.instruction.clone(),
+            rule: known
+                .model
+                .as_ref()
+                .and_then(|name| Model::load(name).ok()?.rule(&known.schedule.instruction).cloned()),
+        });
+        let pair = [&named[0], &named[1]];
+        report.tables.push(Table::of("Instructions compared", [told::pair(pair, own)]));
+        report.tables.extend(Table::of("Why the instructions differ", told::reasons(pair, own, 1)).filled());
     }
 }
 
@@ -329,17 +359,17 @@ pub fn report_matches(matched: &Matched, factors: &Factors, d: &Matrix, file: St
     report.notes.extend(matching::remarks(found));
     if let Some(together) = together {
         let rows = mixed(together, k, elements);
-        report.tables.push(Table::of("Two schedules that together give every element", rows));
+        report.tables.push(Table::of("Schedules that together give every element", rows));
         return;
     }
     let title = match (report.holds, &found.judged[..]) {
         (true, _) => "Schedules that give D in every bit".to_string(),
-        (false, []) => "The nearest schedule".into(),
-        (false, [first, ..]) => format!("The nearest schedules on {} of {elements} elements", first.elements),
+        (false, []) => "Nearest schedule".into(),
+        (false, [first, ..]) => format!("Nearest schedules on {} of {elements} elements", first.elements),
     };
     report.tables.push(Table::of(title, matches(found, apart.as_ref(), k, elements)));
     if let Some((_, differences)) = &found.nearest {
-        report.tables.push(Table::of("Where the nearest differs", [comparison(file, d.format, differences)]));
+        report.tables.push(Table::of("Differences of the nearest schedule", [comparison(file, d.format, differences)]));
     }
 }
 
@@ -370,7 +400,7 @@ pub fn product(schedule: &Schedule, factors: &Factors, made: &Product) -> Produc
     }
 }
 
-/// Whether D is another matrix, in a sentence.
+/// The comparison with another matrix in a sentence.
 pub fn comparison_answer(file: &str, found: &Differences) -> String {
     let Differences { elements, differing, .. } = found;
     match differing {

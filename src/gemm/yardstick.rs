@@ -1,11 +1,11 @@
-//! What a matrix product is measured by.
+//! Yardsticks of a matrix product.
 
-/// What D is compared with.
+/// A sum that D is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Yardstick {
     /// The sum in f32, ascending k, each product and each sum rounded.
     Single,
-    /// The same in f64.
+    /// The sum in f64, ascending k, each product and each sum rounded.
     Double,
     /// The exact sum.
     Exact,

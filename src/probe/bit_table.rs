@@ -1,59 +1,59 @@
-//! The tables and the plot of agreement bit by bit.
+//! Tables of agreement bit by bit.
 
-use super::bits::{BITS, BitReference, BitResult, FRACTION, Factor};
-use crate::report::{Table, grouped};
+use super::bits::{BITS, BitReference, BitResult, FRACTION};
+use crate::report::{Report, Table, grouped};
 
-/// The bits of the fraction that extended precision needs, by EGEMM-TC.
+/// Fraction bits that extended precision needs, by EGEMM-TC.
 const EXTENDED: usize = 21;
 
 crate::rows! {
-    /// How many results have the bit of a reference, at a bit of f32.
+    /// Results with the bit of each reference, at a bit of f32.
     pub struct BitRow in "bit_agreement" {
         /// The instruction.
         instruction: String => shown("instruction").if_varied().essential(),
         /// The device.
         device: String => shown("device").if_varied().essential(),
-        /// What operands are drawn from.
+        /// Distribution of the operands.
         values: String => shown("values").if_varied(),
         /// The bit of f32, 31 the sign.
         bit: usize => shown("bit").essential(),
-        /// What it belongs to: sign, exponent, or the fraction, of which 1 is the first bit.
+        /// Field of the bit: sign, exponent or fraction (1 is its first bit).
         place: String => shown("is").essential(),
         /// Samples.
         samples: u64 => shown("samples"),
-        /// Those with the bit of the sum in half precision.
+        /// Samples with the bit of the sum in half precision.
         half: u64 => shown("=half").essential(),
-        /// Those with the bit of the sum in single precision.
+        /// Samples with the bit of the sum in single precision.
         single: u64 => shown("=single").essential(),
-        /// Those with the bit of the exact sum, rounded once.
+        /// Samples with the bit of the exact sum, rounded once.
         exact: u64 => shown("=exact").essential(),
-        /// Those with the bit of the model's result.
+        /// Samples with the bit of the model's result.
         model: Option<u64> => shown("=model").if_filled().essential(),
     }
 
-    /// How results agree with a reference.
+    /// Agreement of results with a reference.
     pub struct BitReferenceRow in "bit_references" {
         /// The instruction.
         instruction: String => shown("instruction").if_varied().essential(),
         /// The device.
         device: String => shown("device").if_varied().essential(),
-        /// What operands are drawn from.
+        /// Distribution of the operands.
         values: String => shown("values").if_varied(),
         /// The reference.
         reference: &'static str => shown("reference").essential(),
-        /// What it is.
+        /// Definition of the reference.
         meaning: &'static str => hidden(),
         /// Samples with a finite reference and result.
         samples: u64 => shown("samples").essential(),
-        /// Those that are the reference in every bit.
+        /// Samples equal to the reference in every bit.
         equal: u64 => shown("equal").essential(),
-        /// Those whose first 21 bits of the fraction, exponent and sign are the reference's.
+        /// Samples with the sign, exponent and first 21 fraction bits of the reference.
         first_21: u64 => shown("first 21 bits equal").essential(),
-        /// Those within one unit of the 21st bit of the fraction: a carry may change all bits.
+        /// Samples within one unit of the 21st fraction bit, since a carry may change every bit.
         near_21: u64 => shown("within a unit of bit 21").essential(),
-        /// The same by the number of bits, from 0 to 23: first so many bits equal.
+        /// Samples with equal leading fraction bits, by their number from 0 to 23.
         leading: Vec<u64> => hidden(),
-        /// And within a unit of so many.
+        /// Samples within one unit of a fraction bit, by its number from 0 to 23.
         near: Vec<u64> => hidden(),
     }
 
@@ -63,7 +63,7 @@ crate::rows! {
         instruction: String => shown("instruction").if_varied().essential(),
         /// The device.
         device: String => shown("device").if_varied().essential(),
-        /// What operands are drawn from.
+        /// Distribution of the operands.
         values: String => shown("values").if_varied(),
         /// The property.
         factor: &'static str => shown("property").essential(),
@@ -73,47 +73,49 @@ crate::rows! {
         to: i32 => shown("to").essential(),
         /// Samples.
         samples: u64 => shown("samples").essential(),
-        /// Those that are the sum in half precision.
+        /// Samples equal to the sum in half precision.
         half: u64 => shown("=half").essential(),
-        /// Those that are the sum in single precision.
+        /// Samples equal to the sum in single precision.
         single: u64 => shown("=single").essential(),
-        /// Those that are the exact sum, rounded once.
+        /// Samples equal to the exact sum, rounded once.
         exact: u64 => shown("=exact").essential(),
-        /// Those that are the model's result.
+        /// Samples equal to the model's result.
         model: u64 => shown("=model"),
-        /// The mean number of bits of the fraction (23 at most) of which one unit holds the distance to the exact sum, rounded.
+        /// Mean number of fraction bits (at most 23) that agree with the exact sum to one unit.
         bits: f64 => shown("bits to exact").essential(),
     }
 }
 
-/// What was compared, and what it gave.
+/// The agreement of one instruction on a device.
 pub struct Compared {
     /// The instruction.
     pub instruction: String,
     /// The device.
     pub device: String,
-    /// What operands are drawn from.
+    /// Distribution of the operands.
     pub values: String,
-    /// What it gave.
+    /// The agreement.
     pub result: BitResult,
+}
+
+/// Puts agreements into a report: answer, verdict and tables.
+pub fn report(all: &[Compared], report: &mut Report) {
+    report.answer = answer(all);
+    let agreements = all.iter().flat_map(|own| &own.result.agreements);
+    report.holds = agreements.filter(|own| own.reference == BitReference::Model).all(|own| own.equal == own.samples);
+    report.tables = tables(all);
 }
 
 /// The tables.
 pub fn tables(all: &[Compared]) -> Vec<Table> {
     let agreements = Table::of("Sums against each reference", all.iter().flat_map(references));
-    let bits = Table::of("Samples with the bit of the reference, at each bit of f32", all.iter().flat_map(bits));
+    let bits = Table::of("Samples equal to the reference at each bit of f32", all.iter().flat_map(bits));
     let factors = Table::of("Equal samples by properties of their operands", all.iter().flat_map(factors));
     [agreements, factors, bits].into_iter().filter_map(Table::filled).collect()
 }
 
-/// The table of one property of the operands, if there are samples.
-pub fn against(all: &[Compared], factor: Factor) -> Option<Table> {
-    let rows = all.iter().flat_map(factors).filter(|row| row.factor == factor.name());
-    Table::of(format!("Equal samples by {}", factor.name()), rows).filled()
-}
-
 fn references(own: &Compared) -> Vec<BitReferenceRow> {
-    let row = |agreement: &super::bits::Agreement| BitReferenceRow {
+    let row = |agreement: &super::bits::BitAgreement| BitReferenceRow {
         instruction: own.instruction.clone(),
         device: own.device.clone(),
         values: own.values.clone(),
@@ -149,7 +151,7 @@ fn bits(own: &Compared) -> Vec<BitRow> {
     (0..BITS).rev().map(row).collect()
 }
 
-/// What a bit of f32 belongs to.
+/// The field of a bit of f32.
 fn place(bit: usize) -> String {
     match bit {
         31 => "sign".into(),
@@ -159,7 +161,7 @@ fn place(bit: usize) -> String {
 }
 
 fn factors(own: &Compared) -> Vec<BitFactorRow> {
-    let row = |bin: &super::bits::FactorBin| {
+    let row = |bin: &super::bits::PropertyBin| {
         let equal = |reference: BitReference| bin.equal[reference as usize];
         BitFactorRow {
             instruction: own.instruction.clone(),
@@ -179,9 +181,8 @@ fn factors(own: &Compared) -> Vec<BitFactorRow> {
     own.result.factors.iter().map(row).collect()
 }
 
-/// How the results agree with the model and with the other computations of the same sums, in one sentence; `None` where nothing was
-/// compared.
-pub fn answer(all: &[Compared]) -> Option<String> {
+/// Agreement with each reference, in a sentence; `None` if nothing was compared.
+fn answer(all: &[Compared]) -> Option<String> {
     let first = all.first()?;
     let sum = |reference: BitReference| {
         let own = all.iter().flat_map(|one| &one.result.agreements).filter(|own| own.reference == reference);
@@ -197,7 +198,7 @@ pub fn answer(all: &[Compared]) -> Option<String> {
         all => format!("{} comparisons", all.len()),
     };
     Some(format!(
-        "{what} on {} gave the bits of the model in {} sums, of the exact sum in {}, of single precision in {}, of half precision in {}.",
+        "{what} on {} gave the bits of the model in {} sums, the exact sum in {}, single precision in {}, half precision in {}.",
         first.device,
         part(sum(BitReference::Model)),
         part(exact),
@@ -206,9 +207,9 @@ pub fn answer(all: &[Compared]) -> Option<String> {
     ))
 }
 
-/// What the reader of the numbers must know.
+/// The note about the references.
 pub fn note() -> String {
-    "Every sample is a sum of products without c, of operands that were rounded before. half and single round every product and every sum, \
-     in ascending k. A distance of one unit can change every bit, by a carry: 'within a unit' says how far results are apart."
+    "Every sample is a sum of products of rounded operands, without c. half and single round every product and every sum, in ascending k. \
+     A carry can change every bit, so 'within a unit' shows the distance."
         .into()
 }

@@ -1,7 +1,7 @@
-//! Digests of chunks of sweeps, recorded on hardware: small, and the CPU can confirm any of them.
+//! Digests of chunks of sweeps, recorded on hardware; a processor can confirm any of them.
 //!
-//! A recording is a file of comma-separated values, a row for each instruction: its spelling, the seed, how many of all
-//! its results differed from the rule, the numbers of the recorded chunks (first and step) and their digests in hexadecimal.
+//! A recording is a CSV file with a row for each instruction: its spelling, the seed, the numbers of compared and differing results,
+//! the recorded chunks (first and step) and their digests in hexadecimal.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::{
     device::Chunks,
 };
 
-/// The most chunks of one instruction that are recorded.
+/// Most recorded chunks of one instruction.
 const MOST: usize = 16;
 
 /// The digests of one instruction.
@@ -24,20 +24,20 @@ pub struct RecordedDigests {
     pub ptx: String,
     /// Seed of sampled inputs.
     pub seed: u64,
-    /// How many results were compared with the rule.
+    /// Results that were compared with the rule.
     pub compared: u64,
-    /// How many of them differed.
+    /// Results that differed.
     pub mismatches: u64,
     /// The number of the first recorded chunk.
     pub first: u64,
-    /// From one to the next.
+    /// Distance between recorded chunks.
     pub step: u64,
-    /// The digests, separated by blanks.
+    /// The digests, separated by spaces.
     digests: String,
 }
 
 impl RecordedDigests {
-    /// Chunks of a sweep at equal distances, with their digests.
+    /// Evenly spread chunks of a sweep, with their digests.
     pub fn of(request: &SweepRequest, outcome: &SweepResult) -> RecordedDigests {
         let every = outcome.swept.digests.len().div_ceil(MOST).max(1);
         let digests: Vec<String> =
@@ -83,7 +83,7 @@ pub fn write(path: &Path, rows: &[RecordedDigests]) -> Result<()> {
 /// Reads a recording.
 ///
 /// # Errors
-/// The file cannot be read, or has a row that is none.
+/// The file cannot be read, or has a malformed row.
 pub fn read(path: &Path) -> Result<Vec<RecordedDigests>> {
     let malformed = |error: csv::Error| Error::request(format!("{}: {error}", path.display()));
     let text = text::read(path, "the recording")?;
@@ -91,7 +91,7 @@ pub fn read(path: &Path) -> Result<Vec<RecordedDigests>> {
     let rows: Vec<RecordedDigests> = reader.deserialize().collect::<std::result::Result<_, _>>().map_err(malformed)?;
     match rows.iter().find(|row| row.numbers().is_none()) {
         Some(row) => {
-            Err(Error::request(format!("{}: the digests of {} are not hexadecimal numbers", path.display(), row.ptx)))
+            Err(Error::request(format!("{}: the digests of {} are no hexadecimal numbers", path.display(), row.ptx)))
         }
         None => Ok(rows),
     }

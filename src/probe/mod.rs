@@ -1,12 +1,13 @@
-//! The element-wise profile: one operation isolated, a device's results compared bit for bit with independent
-//! references.
+//! Element-wise profile: one operation of a device, compared bit for bit with references.
 //!
 //! Source of the experiment: Sun et al., Dissecting Tensor Cores via Microbenchmarks (2022), section 8.1.
 
 pub mod bit_table;
 pub mod bits;
 pub mod digests;
+mod plan;
 mod reference;
+pub mod scalar;
 mod statistics;
 pub mod sweep;
 pub mod sweep_table;
@@ -23,68 +24,56 @@ use crate::{
     inputs::{self, Batch, Distribution, Init, Op, Position, RandomStream},
     isa::{Codes, Instruction},
 };
+pub use plan::{ProbePlan, Probed, SAMPLES};
 use reference::SampleReferences;
 pub use statistics::{HISTOGRAM_EDGES, Profile, SampleTally};
 
 /// Samples drawn, executed and compared at a time, so that memory stays bounded.
 const CHUNK: usize = 1 << 14;
 
-/// The most samples of a probe.
+/// Most samples of a probe.
 pub const MAX_SAMPLES: u64 = 1_000_000_000_000;
 
-/// What to probe.
+/// One probe.
 #[derive(Debug, Clone)]
 pub struct ProbeRequest<'a> {
     /// The instruction.
     pub instruction: &'a Instruction,
     /// The operation to isolate.
     pub op: Op,
-    /// How operands are drawn.
+    /// Distribution of the operands.
     pub distribution: Distribution,
-    /// Whether references see rounded operands.
+    /// True if references see rounded operands.
     pub init: Init,
     /// Seed of the operands.
     pub seed: u64,
-    /// How many samples.
+    /// Number of samples.
     pub samples: u64,
-    /// How many mismatches to keep in full.
+    /// Mismatches that are kept in full.
     pub max_mismatches: usize,
 }
 
 /// The result of one probe.
 #[derive(Debug, Clone)]
 pub struct ProbeResult {
-    /// How the device executed the instruction.
+    /// The execution on the device.
     pub execution: Execution,
     /// Digest of every operand's bits: equal digests mean equal inputs.
     pub digest: u64,
-    /// Digest of every code of D, samples or not: equal digests of inputs and outputs mean equal arithmetic on them.
+    /// Digest of every code of D: equal digests of inputs and outputs mean equal arithmetic on them.
     pub outputs_digest: u64,
-    /// What was counted and measured.
+    /// Counts and measurements.
     pub profile: Profile,
-    /// The first elements of D (samples or not) that differ from the model; tiles are counted over the whole probe.
+    /// The first elements of D that differ from the model, with tile numbers of the whole probe.
     pub differences: Vec<Difference>,
 }
 
-/// Runs a probe on `device` under each of `inits`, whatever its own is. The tiles are the same under all of them, and executed once.
+/// Runs a probe on `device` for each of `inits`, until the time `until`; the tiles are executed once.
+///
+/// `results` cover the samples so far, also after an error.
 ///
 /// # Errors
-/// Whatever the device reports; [`Error::Interrupted`](crate::Error::Interrupted).
-pub fn run_each(
-    device: &mut dyn Device,
-    model: Option<&Evaluator>,
-    request: &ProbeRequest<'_>,
-    inits: &[Init],
-) -> Result<Vec<ProbeResult>> {
-    let mut results = Vec::new();
-    run_until(device, model, request, inits, None, &mut results)?;
-    Ok(results)
-}
-
-/// As [`run_each`], until the time `until`. Whatever ends it, `results` are those of the samples until then, if there are some.
-///
-/// # Errors
-/// As [`run_each`].
+/// The errors of the device; [`Error::Interrupted`](crate::Error::Interrupted).
 pub fn run_until(
     device: &mut dyn Device,
     model: Option<&Evaluator>,
@@ -99,7 +88,7 @@ pub fn run_until(
     let chunk = CHUNK.next_multiple_of(per_tile) as u64;
     let drawn = if inits.contains(&Init::Fp32) { Init::Fp32 } else { Init::Low };
     let mut profiles = vec![Profile::default(); inits.len()];
-    // What does not depend on the initialisation.
+    // Shared by all initialisations.
     let mut outcome =
         ProbeResult { execution, digest: 0, outputs_digest: 0, profile: Profile::default(), differences: Vec::new() };
     let mut batches = Batches::default();

@@ -1,4 +1,4 @@
-//! The references of one sample: f32 arithmetic on the CPU, and the exact result.
+//! References of one sample: f32 arithmetic on the processor, and the exact result.
 
 use super::{ProbeRequest, statistics::SampleTally};
 use crate::{
@@ -68,7 +68,7 @@ impl<'a> SampleReferences<'a> {
             format.encode_f64(value, Rounding::Rne, Overflow::Standard).expect("the value is the format's")
         };
         let scale = |codes: &[u64], k: usize| i.scale.map(|s| s.format.to_f64(codes[k / s.block]));
-        // A code as the references see it: of its unrounded value where there is one, times its scale.
+        // The code that the references see: its unrounded value where there is one, times its scale.
         let seen =
             |format: &Format, as_seen: &Format, own: u64, wide: Option<f64>, scale: Option<f64>| match (wide, scale) {
                 (None, None) => own,
@@ -106,8 +106,7 @@ impl<'a> SampleReferences<'a> {
         }
     }
 
-    /// The same expression in f32 (f64 for f64 operands): products and sums rounded one by one over ascending k,
-    /// c added last.
+    /// The expression in f32 (f64 for f64 operands), every step rounded, in ascending k, c last.
     fn against_float(&self, c: u64, result: u64, tally: &mut SampleTally) {
         let d = self.instruction.d;
         let [a, b, c_format] = self.operands;

@@ -1,9 +1,10 @@
-//! What a probe counts and measures.
+//! Counts and measurements of a probe.
 
 use crate::summary::Summary;
 
-/// Upper edges of the histogram of errors in ulp: the first bucket holds exact results, bucket i the errors
-/// in (edge i-1, edge i], the last one everything larger.
+/// Upper edges of the histogram of errors in ulp.
+///
+/// The first bucket holds exact results, bucket i the errors in (edge i-1, edge i], the last one larger errors.
 pub const HISTOGRAM_EDGES: [f64; 10] = [0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0, 1024.0, f64::INFINITY];
 
 /// The comparison of one sample with its references.
@@ -27,7 +28,7 @@ pub struct SampleTally {
     pub ulps: Option<f64>,
 }
 
-/// What one probe counted and measured.
+/// Counts and measurements of one probe.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Profile {
     /// Samples.
@@ -59,7 +60,7 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Takes one sample in.
+    /// Adds a sample.
     pub fn add(&mut self, tally: &SampleTally) {
         self.samples += 1;
         self.f32 += u64::from(tally.f32_equal);
@@ -76,7 +77,7 @@ impl Profile {
         }
     }
 
-    /// Samples whose result, or whose exact value, is infinite or NaN: they have no error.
+    /// Samples without an error: the result or the exact value is infinite or NaN.
     pub fn not_finite(&self) -> u64 {
         self.samples - self.absolute.count()
     }

@@ -1,4 +1,4 @@
-//! Sweeps of scalar instructions: every input, or a part of them, on a device or in simulation, compared with the rule.
+//! Sweep of a scalar instruction over its inputs, on a device or in simulation, compared with its rule.
 
 use std::time::Instant;
 
@@ -15,28 +15,28 @@ use crate::{
     },
 };
 
-/// Chunks of a simulated sweep, unless more are asked for.
+/// Chunks of a simulated sweep by default.
 const SIMULATED_CHUNKS: u64 = 4;
 
-/// What to sweep.
+/// One sweep.
 #[derive(Debug, Clone, Copy)]
 pub struct SweepRequest {
     /// The instruction.
     pub form: &'static Form,
     /// Seed of sampled inputs.
     pub seed: u64,
-    /// The first input, and how many; `None`: every one on hardware, a few at equal distances in simulation.
+    /// The first input; `None`: chunks spread over all inputs.
     pub first: Option<u64>,
-    /// How many inputs, rounded up to whole chunks.
+    /// Number of inputs, rounded up to whole chunks; `None`: all on hardware, a few chunks in simulation.
     pub cases: Option<u64>,
-    /// How many differences to keep in full.
+    /// Differences that are kept in full.
     pub max_mismatches: usize,
 }
 
-/// What a sweep found.
+/// The result of a sweep.
 #[derive(Debug, Clone)]
 pub struct SweepResult {
-    /// What executed the instruction.
+    /// The execution on the device.
     pub execution: Execution,
     /// The chunks that were swept.
     pub chunks: Chunks,
@@ -46,12 +46,13 @@ pub struct SweepResult {
     pub swept: Swept,
     /// Digest of the digests of all chunks.
     pub digest: u64,
-    /// Of results that differ alike (operands and results of the same classes) the first, and how many there are.
+    /// The first of each kind of difference (by classes of operands and results), with their number.
     pub differences: Vec<Difference>,
 }
 
-/// Sweeps `request.form` on `device`; a device that executes only matrix instructions falls back to the simulation, which compares the rule's
-/// exact evaluation with the engine's. Whatever ends it, `results` has what was found until then, if something was.
+/// Sweeps an instruction on a device; `results` has the result so far, also after an error.
+///
+/// A device without scalar instructions simulates: the rule's exact evaluation is compared with the engine's.
 ///
 /// # Errors
 /// A request error for a form that nothing executes; whatever the device reports; an interruption.
@@ -62,7 +63,7 @@ pub fn run(device: &mut dyn Device, request: &SweepRequest, results: &mut Vec<Sw
     }
     let space = Space::new(form, seed);
     let Some(sweeps) = device.sweeps() else {
-        // A model simulates what its generation has.
+        // A model simulates the instructions of its generation.
         if let Some(model) = device.model().filter(|model| !model.has(form.support)) {
             return Err(model.lacks(&form.ptx, form.support));
         }
@@ -88,8 +89,7 @@ pub fn run(device: &mut dyn Device, request: &SweepRequest, results: &mut Vec<Sw
     ended
 }
 
-/// Sweeps chunks, as many at a time as take about a second, the first one whatever comes: what was found in which of them until
-/// something ended it.
+/// Sweeps chunks for about a second at a time: the result, the swept chunks, and an ending error.
 fn paced(all: Chunks, sweep: &mut dyn FnMut(Chunks) -> Result<Swept>) -> (Swept, Chunks, Result<()>) {
     let (mut swept, mut done) = (Swept::nothing(), 0);
     let mut pace = Pace::new(1, all.count);
@@ -144,17 +144,16 @@ fn outcome(
 }
 
 fn rule_and_engine(form: &Form, space: &Space<'_>, index: u64, lane: usize) -> (u64, u64) {
-    let rule = ScalarRule::new(form).expect("what is swept has a rule");
+    let rule = ScalarRule::new(form).expect("a swept instruction has a rule");
     let operands = space.operands(index, lane);
     let expected = rule.result(operands);
     (expected, FastRule::new(&rule).map_or(expected, |fast| fast.result(operands)))
 }
 
-/// The sweep on the CPU: of the rule evaluated exactly, and by the engine where it has the operation. The digests are of the
-/// exact evaluation.
+/// A sweep on the processor: the rule evaluated exactly, and by the engine where it can.
 pub fn simulate(form: &'static Form, seed: u64, chunks: Chunks) -> Swept {
     let start = Instant::now();
-    let (space, rule) = (Space::new(form, seed), ScalarRule::new(form).expect("what is swept has a rule"));
+    let (space, rule) = (Space::new(form, seed), ScalarRule::new(form).expect("a swept instruction has a rule"));
     let fast = FastRule::new(&rule);
     let parts = parallel::map(chunks.numbers(), |number| simulate_chunk(&space, &rule, fast.as_ref(), number));
     ChunkTally::swept(parts, start.elapsed().as_secs_f64())

@@ -1,4 +1,4 @@
-//! The table of sweeps of scalar instructions.
+//! Table of sweeps of scalar instructions.
 
 use super::sweep::{SweepRequest, SweepResult};
 use crate::{
@@ -9,47 +9,47 @@ use crate::{
 };
 
 crate::rows! {
-    /// A sweep of a scalar instruction, whose results were compared with its rule in every bit.
+    /// A sweep of a scalar instruction, compared with its rule in every bit.
     pub struct SweepRow in "sweeps" {
         /// The instruction.
         ptx: String => shown("instruction").essential(),
-        /// How the device executed it.
+        /// The kind of execution on the device.
         execution: &'static str => shown("ran").essential(),
         /// The machine instructions that ran.
         opcodes: Vec<String> => shown("machine code"),
-        /// What it does.
+        /// The operation.
         op: &'static str => hidden(),
         /// The format of its operands.
         source: &'static str => hidden(),
         /// The format of its results.
         result: &'static str => hidden(),
-        /// What inputs there are.
+        /// The inputs in words.
         space: String => shown("inputs"),
-        /// How many were executed.
+        /// Inputs that were executed.
         inputs: u64 => shown("executed"),
         /// Results of single lanes that were compared.
         compared: u64 => shown("compared").essential(),
-        /// Those of a first operand that is zero.
+        /// Compared results of a zero first operand.
         compared_zero: u64 => hidden(),
-        /// Those of a subnormal one.
+        /// Compared results of a subnormal first operand.
         compared_subnormal: u64 => hidden(),
-        /// Those of a normal one.
+        /// Compared results of a normal first operand.
         compared_normal: u64 => hidden(),
-        /// Those of an infinite one.
+        /// Compared results of an infinite first operand.
         compared_infinite: u64 => hidden(),
-        /// Those of a NaN.
+        /// Compared results of a NaN first operand.
         compared_nan: u64 => hidden(),
         /// Results that differ.
         differing: u64 => shown("differ").essential(),
-        /// How long it took, without compilation.
+        /// Duration, without compilation.
         seconds: f64 => shown("time").unit("s"),
-        /// Inputs executed in a second.
+        /// Inputs executed per second.
         inputs_per_second: f64 => shown("inputs/s"),
         /// The number of the first chunk.
         first_chunk: u64 => hidden(),
-        /// From one chunk to the next.
+        /// Distance between chunks.
         chunk_step: u64 => hidden(),
-        /// How many chunks.
+        /// Number of chunks.
         chunks: u64 => hidden(),
         /// Digest of all inputs and the registers they give: equal digests mean equal results.
         digest: String => shown("digest"),
@@ -91,7 +91,7 @@ pub fn row(request: &SweepRequest, outcome: &SweepResult) -> SweepRow {
     }
 }
 
-/// Whether the results of all sweeps are those of the rules, in one sentence; `None` where nothing was swept.
+/// The comparison of all sweeps with their rules, in a sentence; `None` without sweeps.
 pub fn answer(rows: &[SweepRow], device: &DeviceName) -> Option<String> {
     let sum = |count: fn(&SweepRow) -> u64| rows.iter().map(count).sum::<u64>() as i64;
     let (compared, differing) = (grouped(sum(|row| row.compared)), sum(|row| row.differing));
@@ -103,9 +103,9 @@ pub fn answer(rows: &[SweepRow], device: &DeviceName) -> Option<String> {
     };
     let some = rows.iter().filter(|row| row.differing > 0).count();
     Some(match (differing, rows.len()) {
-        (0, 1) => format!("{what} of {device}: all {compared} results are those of the rule."),
-        (0, _) => format!("{what} of {device}: all {compared} results are those of their rules."),
-        (_, 1) => format!("{what} of {device}: {} of {compared} results differ from the rule.", grouped(differing)),
+        (0, 1) => format!("{what} of {device} follows its rule in all {compared} results."),
+        (0, _) => format!("{what} of {device} follow their rules in all {compared} results."),
+        (_, 1) => format!("{what} of {device} differs from its rule in {} of {compared} results.", grouped(differing)),
         (_, all) => format!(
             "{some} of {all} scalar instructions of {device} differ from their rules in {} of {compared} results.",
             grouped(differing)
@@ -113,23 +113,23 @@ pub fn answer(rows: &[SweepRow], device: &DeviceName) -> Option<String> {
     })
 }
 
-/// What the reader of the numbers must know: which instructions the device lacks, and whether anything was simulated.
+/// Notes about missing instructions and simulation.
 pub fn notes(absent: &[&str], simulated: bool) -> Vec<String> {
     let mut notes = Vec::new();
     if simulated {
         notes.push(
-            "No hardware ran: the rule's exact evaluation was compared with the engine's, on a part of the inputs unless --cases \
-             asks for more."
+            "No hardware ran: the rule's exact evaluation was compared with the engine's, on a part of the inputs; use --cases for \
+             more."
                 .into(),
         );
     }
     if !absent.is_empty() {
-        notes.push(format!("The device does not have {} of the instructions: {}.", absent.len(), absent.join(", ")));
+        notes.push(format!("The device lacks {} of the instructions: {}.", absent.len(), absent.join(", ")));
     }
     notes
 }
 
-/// What the table of instructions notes of them, each note once.
+/// Notes of the table of instructions, each once.
 pub fn peculiar(forms: &[&Form]) -> Vec<String> {
     let mut notes: Vec<&str> = Vec::new();
     for note in forms.iter().map(|form| form.note.as_str()).filter(|note| !note.is_empty()) {

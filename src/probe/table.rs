@@ -1,4 +1,4 @@
-//! The tables of probes: a row for each, or one for each instruction and operation.
+//! Tables of probes: a row for each probe, or for each instruction and operation.
 
 use std::collections::BTreeSet;
 
@@ -10,22 +10,21 @@ use crate::{
 };
 
 crate::rows! {
-    /// A probe: one operation of an instruction, compared element by element with its references. Samples are equal in every bit, but
-    /// that any NaN equals any other except in the model.
+    /// A probe: one operation of an instruction, compared bit for bit with each reference.
     pub struct ProfileRow in "profile" {
         /// The instruction.
         instruction: String => shown("instruction").essential(),
         /// The vendor's spelling.
         ptx: String => shown("vendor's spelling"),
-        /// How the device executed it.
+        /// The kind of execution on the device.
         execution: &'static str => shown("ran"),
         /// The machine instructions that ran.
         opcodes: Vec<String> => shown("machine code").if_filled(),
         /// The operation that was isolated.
         op: &'static str => shown("op").essential(),
-        /// Whether references saw rounded operands (low) or not (fp32).
+        /// Operands of the references: rounded (low) or not (fp32).
         init: &'static str => shown("init").essential(),
-        /// How operands were drawn.
+        /// Distribution of the operands.
         distribution: &'static str => shown("values").essential(),
         /// Samples.
         samples: u64 => shown("samples").essential(),
@@ -33,19 +32,19 @@ crate::rows! {
         inputs_digest: String => hidden(),
         /// Digest of every output's code.
         outputs_digest: String => hidden(),
-        /// The model, as it was asked for.
+        /// The model by its given name.
         model: String => hidden(),
-        /// Samples that are equal to the model.
+        /// Samples equal to the model.
         model_agree: Option<u64> => shown("=model").essential(),
         /// Elements of D that were compared with the model, samples or not.
         elements: u64 => hidden(),
-        /// Elements of D that differ from it.
+        /// Elements of D that differ from the model.
         element_mismatches: u64 => hidden(),
-        /// Samples that are equal to the same expression in f32 (f64 for f64 operands, s32 for integers).
+        /// Samples equal to the expression in f32 (f64 for f64 operands, s32 for integers).
         f32_agree: u64 => shown("=f32").essential(),
-        /// Samples that are equal to that, rounded to the format of D.
+        /// Samples equal to that expression, rounded to the format of D.
         f32_rounded_agree: u64 => shown("=f32 to D"),
-        /// Samples that are equal to the correctly rounded exact result.
+        /// Samples equal to the correctly rounded exact result.
         exact_agree: u64 => shown("=exact").essential(),
         /// Samples whose result, or exact value, is infinite or NaN.
         not_finite: u64 => shown("not finite"),
@@ -67,25 +66,25 @@ crate::rows! {
         max_abs_error: Option<f64> => shown("max error"),
         /// The mean relative error against the exact result.
         mean_rel_error: Option<f64> => shown("mean relative"),
-        /// The largest one.
+        /// The largest relative error against the exact result.
         max_rel_error: Option<f64> => shown("max relative"),
         /// The mean error against the exact result, in units in the last place.
         mean_ulp_error: Option<f64> => hidden(),
-        /// The largest one.
+        /// The largest error against the exact result, in units in the last place.
         max_ulp_error: Option<f64> => shown("max error").unit("ulp").essential(),
         /// The upper edges of the histogram, in ulp.
         ulp_histogram_edges: Vec<f64> => hidden(),
-        /// How many errors are up to each edge, and beyond the one before.
+        /// Errors up to each edge and beyond the one before.
         ulp_histogram: Vec<u64> => shown("ulp histogram"),
     }
 
-    /// The probes of an instruction and an operation. Under each distribution stand the samples that are equal to the model in every bit.
+    /// Probes of an instruction and an operation: samples equal to the model, by distribution.
     pub struct SummaryRow in "summary" {
         /// The instruction.
         instruction: String => shown("instruction").essential(),
         /// The operation that was isolated.
         op: &'static str => shown("op").essential(),
-        /// How the device executed the instruction.
+        /// The kind of execution on the device.
         execution: &'static str => shown("ran").essential(),
         /// The machine instructions that ran.
         opcodes: Vec<String> => shown("machine code"),
@@ -101,17 +100,17 @@ crate::rows! {
         corners: Option<u64> => shown("corners").if_filled().essential(),
         /// Elements of D that were compared with the model.
         elements: u64 => shown("elements").essential(),
-        /// Elements of D that differ from it.
+        /// Elements of D that differ from the model.
         element_mismatches: u64 => shown("differ").essential(),
         /// The largest error against the exact result with init low, in units in the last place.
         max_ulp_error: Option<f64> => shown("max error").unit("ulp"),
     }
 }
 
-/// One probe with what it found.
+/// A probe with its result.
 pub type Probe<'a> = (ProbeRequest<'a>, ProbeResult);
 
-/// The table of probes, a row for each; `model` is the model as it was asked for.
+/// The table with a row for each probe; `model` is the model's given name.
 pub fn profile(probes: &[Probe], model: &str) -> Table {
     Table::of("Element-wise profile", probes.iter().map(|probe| profile_row(probe, model)))
 }
@@ -154,14 +153,13 @@ fn profile_row((request, outcome): &Probe, model: &str) -> ProfileRow {
     }
 }
 
-/// What the reader of the numbers must know; `device` and `model` as they were asked for.
+/// The note that a simulated device was compared with its own model.
 pub fn note(device: &DeviceName, model: &str) -> Option<String> {
     (device.model() == Some(model))
-        .then(|| "No hardware ran: the device is the model itself, so =model shows nothing but consistency.".into())
+        .then(|| "No hardware ran: the device is the model itself, so =model shows only consistency.".into())
 }
 
-/// What the probes say of a device, in one sentence: whether it computes as the model does, and where its errors come from. `None`
-/// without a probe.
+/// Agreement with the model and the source of the errors, in a sentence; `None` without a probe.
 pub fn answer(probes: &[Probe], device: &DeviceName, model: &str) -> Option<String> {
     let set = |name: fn(&Probe) -> &'static str| probes.iter().map(name).collect::<BTreeSet<_>>();
     let instructions: BTreeSet<_> = probes.iter().map(|(request, _)| &*request.instruction.name).collect();
@@ -205,7 +203,7 @@ pub fn answer(probes: &[Probe], device: &DeviceName, model: &str) -> Option<Stri
     })
 }
 
-/// Where the errors against the exact results come from: the rounding of operands, or the device's arithmetic.
+/// The source of the errors: rounding of the operands, or the device's arithmetic.
 fn errors(probes: &[Probe]) -> Option<String> {
     let mean = |(_, result): &Probe| result.profile.absolute.mean();
     let of =
@@ -238,11 +236,9 @@ fn errors(probes: &[Probe]) -> Option<String> {
     }
 }
 
-/// The table of probes, which are in the order of their instructions, with a row for each instruction and operation; each has
-/// `samples` for each initialisation.
+/// The table with a row for each instruction and operation, of `samples` for each initialisation.
 pub fn summary(probes: &[Probe], samples: u64) -> Table {
-    let title =
-        format!("Samples equal to the model in every bit, by distribution, of {samples} for each initialisation");
+    let title = format!("Samples equal to the model, by distribution ({samples} for each initialisation)");
     let same = |x: &Probe, y: &Probe| x.0.instruction == y.0.instruction && x.0.op == y.0.op;
     let mut sorted: Vec<&Probe> = Vec::new();
     for probe in probes {

@@ -1,14 +1,12 @@
 //! `tcnum chain`.
 
-use std::time::Duration;
-
 use clap::Args;
 
 use super::{
     OutputDestination, Progress, Verb,
     drawings::{Drawings, Figures},
     named::named,
-    options::{MAX_TIMEOUT, integer},
+    options::{Timeout, integer},
     select::{self, Selection},
 };
 use crate::{
@@ -50,9 +48,8 @@ pub(super) struct Arguments {
     /// Device, as elsewhere, or DEVICE/INSTRUCTION; may be repeated
     #[arg(long = "device", value_name = "DEVICE", help_heading = "Device")]
     devices: Vec<String>,
-    /// Seconds that an exec: device may take for one answer
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT), help_heading = "Device")]
-    timeout: u64,
+    #[command(flatten)]
+    timeout: Timeout,
     /// Seed of the random operands
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX), help_heading = "Inputs")]
     seed: u64,
@@ -153,7 +150,7 @@ fn runners(arguments: &Arguments, report: &mut Report) -> Result<Vec<Runner>> {
             Some(instruction) => chainable(vec![instruction])?,
             None => chosen(selection, &name)?,
         };
-        let mut device = device::open(Some(&name), Duration::from_secs(arguments.timeout))?;
+        let mut device = device::open(Some(&name), arguments.timeout.duration())?;
         if arguments.available {
             select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
         }

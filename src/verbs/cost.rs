@@ -14,7 +14,7 @@ use super::{
 use crate::{
     Error, Result,
     cost::{self, CostRequest, Costs, table},
-    device::{self, DeviceName, TimedOperands, SHARED_LOADS},
+    device::{self, DeviceName, SHARED_LOADS, TimedOperands},
     format,
     report::{Report, Verdict},
 };

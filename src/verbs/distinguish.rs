@@ -7,7 +7,7 @@ use clap::Args;
 use super::{
     OutputDestination, Progress, Verb,
     drawings::{Drawings, Figures},
-    options::{MAX_TIMEOUT, cases, integer},
+    options::{Timeout, cases, integer},
     select::{self, Selection, left_out},
 };
 use crate::{
@@ -41,9 +41,8 @@ pub(super) struct Arguments {
     /// Cases after the corners [default: 131072, or one minute of a device]
     #[arg(long, value_name = "N", value_parser = cases(MOST_CASES), requires = "sides", help_heading = "Inputs")]
     cases: Option<u64>,
-    /// Seconds that an exec: device may take for one answer
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT), help_heading = "Device")]
-    timeout: u64,
+    #[command(flatten)]
+    timeout: Timeout,
     /// Seed of the random operands [default: 0]
     #[arg(long, value_name = "N", value_parser = integer(0..=u64::MAX), requires = "sides", help_heading = "Inputs")]
     seed: Option<u64>,
@@ -73,7 +72,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         [x, y] => {
             let limits = SearchLimits::new(arguments.cases, arguments.seed);
             report.seed = Some(limits.seed);
-            let timeout = Duration::from_secs(arguments.timeout);
+            let timeout = arguments.timeout.duration();
             let mut pair = open([x, y], &arguments.selection, timeout, &mut report.notes)?;
             let mut found = Vec::new();
             let outcome = pair.distinguish(&limits, &mut |stage| progress.at(stage), &mut found);

@@ -1,13 +1,11 @@
 //! `tcnum emulate`.
 
-use std::time::Duration;
-
 use clap::Args;
 
 use super::{
     OutputDestination, Progress, Verb,
     drawings::{Drawings, Figures},
-    options::{MAX_TIMEOUT, device_name, integer},
+    options::{Timeout, device_name, integer},
     select,
 };
 use crate::{
@@ -51,9 +49,8 @@ pub(super) struct Arguments {
     /// Device: cuda:N, cpu, model:NAME|FILE, exec:'PROGRAM ARGS'; repeatable
     #[arg(long = "device", value_name = "DEVICE", value_parser = device_name, num_args = 1.., help_heading = "Device")]
     devices: Vec<DeviceName>,
-    /// Seconds that an exec: device may take for one answer
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT), help_heading = "Device")]
-    timeout: u64,
+    #[command(flatten)]
+    timeout: Timeout,
     /// Distribution: uniform(A,B), normal(MEAN,DEVIATION), magnitudes(A,B)
     #[arg(long, value_name = "DISTRIBUTION", value_parser = Draw::parse, help_heading = "Inputs")]
     dist: Option<Draw>,
@@ -155,7 +152,7 @@ fn opened(arguments: &Arguments, schemes: &[Scheme], like: Option<&Instruction>)
     }
     let open = |name: &DeviceName| {
         name.computes("a product takes a device that computes")?;
-        device::open(Some(name), Duration::from_secs(arguments.timeout))
+        device::open(Some(name), arguments.timeout.duration())
     };
     names.iter().map(open).collect()
 }

@@ -1,12 +1,10 @@
 //! `tcnum instructions`: the instruction tables.
 
-use std::time::Duration;
-
 use clap::Args;
 
 use super::{
     Verb,
-    options::{MAX_TIMEOUT, OutputDestination, device_name, integer},
+    options::{OutputDestination, Timeout, device_name},
 };
 use crate::{Result, catalogue, device::DeviceName, report::Report};
 
@@ -27,9 +25,8 @@ pub(super) struct Arguments {
     /// Device whose instructions are listed, with their execution
     #[arg(long, value_name = "DEVICE", value_parser = device_name, help_heading = "Device")]
     pub device: Option<DeviceName>,
-    /// Seconds for one answer of an exec: device
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT), help_heading = "Device")]
-    pub timeout: u64,
+    #[command(flatten)]
+    pub timeout: Timeout,
     /// Output flags.
     #[command(flatten)]
     destination: OutputDestination,
@@ -47,7 +44,7 @@ impl Verb for Arguments {
 /// A request error: no instruction matches, or the device executes none of them. Errors of the device.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let pattern = arguments.pattern.as_deref().unwrap_or("").to_lowercase();
-    let timeout = Duration::from_secs(arguments.timeout);
+    let timeout = arguments.timeout.duration();
     catalogue::instructions(&pattern, arguments.device.as_ref(), timeout, report)?;
     Ok(())
 }

@@ -53,13 +53,18 @@ pub(super) fn run(arguments: &Arguments, _: &mut Report) -> Result<()> {
 fn pages() -> impl Iterator<Item = (String, Vec<u8>)> {
     let mut program = super::command().disable_help_subcommand(true);
     program.build();
-    let listed: Vec<clap::Command> = program.get_subcommands().filter(|c| !c.is_hide_set()).cloned().collect();
-    std::iter::once(program).chain(listed).map(|command| {
+    listed(&program).into_iter().map(|command| {
         let page = Man::new(command.version(VERSION)).source(format!("{PROGRAM} {VERSION}"));
         let mut text = Vec::new();
         page.render(&mut text).expect("memory takes every page");
         (page.get_filename(), text)
     })
+}
+
+/// A command, and those below it that help lists.
+fn listed(command: &clap::Command) -> Vec<clap::Command> {
+    let below = command.get_subcommands().filter(|own| !own.is_hide_set()).flat_map(listed);
+    std::iter::once(command.clone()).chain(below).collect()
 }
 
 /// A manual page of this program.

@@ -42,7 +42,7 @@ use crate::{
 };
 pub use common::options::{Common, OutputDestination};
 use common::{
-    drawings, files, gates, named,
+    drawings, earlier, files, gates, named,
     options::{self, MAX_TIMEOUT, integer},
     progress::{self, Bar, Progress},
     rounding, select,
@@ -197,8 +197,9 @@ pub fn report(words: Vec<OsString>) -> Result<(Report, Option<Error>)> {
     Ok((report, failure))
 }
 
-/// The arguments in `words`, which stand in reports from now on.
+/// The arguments in `words`, in today's spelling, which stand in reports from now on.
 fn parsed(command: &mut clap::Command, words: Vec<OsString>) -> clap::error::Result<(ArgMatches, Cli)> {
+    let words = earlier::respelt(words);
     let matches = command.try_get_matches_from_mut(&words)?;
     let cli = Cli::from_arg_matches(&matches)?;
     WORDS.set(words);
@@ -207,8 +208,10 @@ fn parsed(command: &mut clap::Command, words: Vec<OsString>) -> clap::error::Res
 
 /// Refuses arguments of which one names a file to write that another one names.
 fn distinct(command: &clap::Command, given: &ArgMatches) -> Result<()> {
-    let subcommand = given.subcommand().and_then(|(name, given)| Some((command.find_subcommand(name)?, given)));
-    subcommand.map_or(Ok(()), |(command, given)| files::distinct(command, given))
+    match given.subcommand().and_then(|(name, given)| Some((command.find_subcommand(name)?, given))) {
+        Some((command, given)) => distinct(command, given),
+        None => files::distinct(command, given),
+    }
 }
 
 /// Prints help, or what is wrong with the arguments, which may be long, or hold control characters.
@@ -243,17 +246,31 @@ fn fail_with(word: &str, error: &Error) -> u8 {
     error.exit_status()
 }
 
-/// The command line, in which a negative number is a value wherever one is expected: `--samples -1` is out of range,
-/// not an unknown option.
+/// The command line.
 fn command() -> clap::Command {
+    let command = Cli::command().mut_subcommands(with_negative_numbers);
+    let template =
+        format!("{{about}}\n\n{{usage-heading}} {{usage}}\n\n{}\nOptions:\n{{options}}{{after-help}}", tasks(&command));
+    command.help_template(template)
+}
+
+/// A command in which a negative number is a value wherever one is expected: `--samples -1` is out of range, not an unknown option.
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
     let values = |argument: clap::Arg| match argument.get_action().takes_values() {
         true => argument.allow_negative_numbers(true),
         false => argument,
     };
-    let command = Cli::command().mut_subcommands(|subcommand| subcommand.mut_args(values));
-    let template =
-        format!("{{about}}\n\n{{usage-heading}} {{usage}}\n\n{}\nOptions:\n{{options}}{{after-help}}", tasks(&command));
-    command.help_template(template)
+    command.mut_args(values).mut_subcommands(with_negative_numbers)
+}
+
+/// The commands that help lists, those below a verb with its name: `gemm compute`.
+pub fn listed() -> Vec<String> {
+    fn below(command: &clap::Command, name: &str) -> Vec<String> {
+        let visible = command.get_subcommands().filter(|own| !own.is_hide_set());
+        let named = visible.map(|own| (own, format!("{name} {}", own.get_name()).trim_start().to_string()));
+        named.flat_map(|(own, name)| [vec![name.clone()], below(own, &name)].concat()).collect()
+    }
+    below(&command(), "")
 }
 
 /// The verbs by task, each with what it does, for the help of the program.

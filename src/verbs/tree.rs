@@ -1,13 +1,13 @@
 //! `tcnum tree`: the order of a sum.
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
 use clap::Args;
 
 use super::{
     OutputDestination, Progress, Verb,
     drawings::figure_file,
-    options::{MAX_TIMEOUT, device_name, integer, output_file},
+    options::{Timeout, device_name, output_file},
     select::{self, Selection},
 };
 use crate::{
@@ -41,9 +41,8 @@ pub(super) struct Arguments {
     /// Device: cuda:N, cpu, a model or GPU, model:FILE, exec:'PROGRAM ARGS'
     #[arg(long, value_name = "DEVICE", value_parser = device_name, help_heading = "Device")]
     device: Option<DeviceName>,
-    /// Seconds that an exec: device may take for one answer
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT), help_heading = "Device")]
-    timeout: u64,
+    #[command(flatten)]
+    timeout: Timeout,
     /// Element of D to ask, counted from 0 [default for products: 0,0]
     #[arg(long, value_name = "ROW,COLUMN", value_parser = element, help_heading = "Inputs")]
     element: Option<(usize, usize)>,
@@ -82,7 +81,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         let count = instructions.len();
         return Err(Error::request(format!("--dot and --plot draw one tree; {count} instructions are chosen")));
     }
-    let mut device = device::open(Some(&name), Duration::from_secs(arguments.timeout))?;
+    let mut device = device::open(Some(&name), arguments.timeout.duration())?;
     if arguments.available {
         select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
         instructions.retain(|i| !i.d.is_integer());

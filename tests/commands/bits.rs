@@ -1,11 +1,11 @@
-//! `tcnum probe --bits`: agreement bit by bit.
+//! `tcnum probe bits`: agreement bit by bit.
 
 use serde_json::Value;
 
 use crate::program::{tcnum, validate_report};
 
 fn bits(arguments: &[&str]) -> Value {
-    let run = tcnum(&[&["probe", "--bits", "--output", "json", "-q", "--samples", "2000"], arguments].concat());
+    let run = tcnum(&[&["probe", "bits", "--output", "json", "-q", "--samples", "2000"], arguments].concat());
     assert_eq!(run.status, 0, "{}", run.stderr);
     validate_report(&run.stdout)
 }
@@ -32,29 +32,22 @@ fn every_bit_of_a_simulated_device_is_its_models_and_a_plot_shows_the_others() {
 #[test]
 fn precision_is_drawn_against_each_property_of_the_operands() {
     let folder = tempfile::tempdir().unwrap();
-    let one = ["--instr", "mma.m16n8k8.f32.f16.f16.f32", "--device", "model:turing"];
-    for (property, factor, words) in [
-        ("gap", "exponent gap", "largest minus smallest exponent of the products"),
-        ("range", "dynamic range", "largest minus smallest exponent of the operands"),
+    let one = ["--instr", "mma.m16n8k8.f32.f16.f16.f32", "--device", "model:turing", "--op", "dot"];
+    let dist = ["--dist", "log-uniform(1e-4,1e4)", "--dist", "normal(0,1)"];
+    let report = bits(&[&one[..], &dist, &["--plots", folder.path().to_str().unwrap()]].concat());
+    assert!(report["tables"]["bit_agreement"].is_array());
+    for (factor, name, words) in [
+        ("exponent gap", "exponent-gap", "exponent of the largest product less that of the smallest"),
+        ("dynamic range", "dynamic-range", "exponent of the largest operand less that of the smallest"),
         ("k", "k", "k (terms of a sum)"),
     ] {
-        let plot = folder.path().join(format!("{property}.svg"));
-        let dist = ["--dist", "log-uniform(1e-4,1e4)", "--dist", "normal(0,1)", "--op", "dot"];
-        let drawn = ["--against", property, "--plot", plot.to_str().unwrap()];
-        let report = bits(&[&one[..], &dist, &drawn].concat());
-        assert_eq!(report["tables"].as_object().unwrap().len(), 1);
-        let rows = rows(&report, "bit_factors");
-        assert!(rows.len() > 4 && rows.iter().all(|row| row["factor"] == factor), "{rows:#?}");
-        let svg = std::fs::read_to_string(plot).unwrap();
-        assert!(svg.contains(words) && svg.contains("magnitudes(") && svg.contains("normal(0,1)"), "{property}");
+        let rows = rows(&report, "bit_factors").iter().filter(|row| row["factor"] == factor);
+        assert!(rows.count() > 4, "{factor}");
+        let figure = |ending: &str| folder.path().join(format!("precision-{name}.{ending}"));
+        let svg = std::fs::read_to_string(figure("svg")).unwrap();
+        assert!(svg.contains(words) && svg.contains("magnitudes(") && svg.contains("normal(0,1)"), "{factor}");
+        assert!(figure("png").exists() && figure("pdf").exists(), "{factor}");
     }
-    let report = bits(&[&one[..], &["--plots", folder.path().to_str().unwrap(), "--op", "dot"]].concat());
-    assert!(report["tables"]["bit_agreement"].is_array());
-    for name in ["precision-exponent-gap.svg", "precision-dynamic-range.png", "precision-k.pdf"] {
-        assert!(folder.path().join(name).exists(), "{name}");
-    }
-    let run = tcnum(&["probe", "--bits", "--fmt", "f16", "--against", "colour", "--device", "model:turing"]);
-    assert!(run.status == 2 && run.stderr.contains("k, gap, range or cancelled"), "{}", run.stderr);
 }
 
 #[test]
@@ -70,32 +63,19 @@ fn agreement_falls_with_the_range_of_the_operands() {
 }
 
 #[test]
-fn numbers_of_a_file_are_drawn_and_what_cannot_be_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("x.npy");
-    // NumPy's format by hand: two numbers of f32.
-    let mut header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }".to_string();
-    while !(header.len() + 11).is_multiple_of(64) {
-        header.push(' ');
-    }
-    header.push('\n');
-    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
-    bytes.extend((header.len() as u16).to_le_bytes());
-    bytes.extend(header.as_bytes());
-    [3.0f32, -5.0].iter().for_each(|x| bytes.extend(x.to_le_bytes()));
-    std::fs::write(&path, bytes).unwrap();
-    let report = bits(&["--fmt", "f16", "--device", "model:hopper", "--dist", path.to_str().unwrap()]);
-    assert!(rows(&report, "bit_references").iter().all(|row| row["equal"] == 2000), "small integers are exact");
+fn sums_that_have_no_such_bits_are_refused() {
     for (arguments, says) in [
-        (&["--bits", "--op", "accumulate"][..], "without c"),
-        (&["--bits", "--dist", "special"], "no parameters"),
-        (&["--bits", "--dist", "normal(1)"], "normal(MEAN,DEVIATION)"),
-        (&["--bits", "--dist", "none.npy"], "none.npy"),
-        (&["--dist", "normal(0,1)"], "is for --bits"),
-        (&["--bits", "--instr", "mma.m16n8k32.s32.s8.s8.s32"], "integers"),
-        (&["--bits", "--init", "low"], "do not go with --bits"),
+        (&["--op", "accumulate"][..], "without c"),
+        (&["--dist", "special"], "normal(MEAN,DEVIATION)"),
+        (&["--dist", "normal(1)"], "normal(MEAN,DEVIATION)"),
+        (&["--instr", "mma.m16n8k32.s32.s8.s8.s32"], "integers"),
+        (&["--init", "low"], "unexpected argument"),
     ] {
-        let run = tcnum(&[&["probe", "--device", "model:hopper"], arguments].concat());
+        let run = tcnum(&[&["probe", "bits", "--device", "model:hopper"], arguments].concat());
         assert!(run.status == 2 && run.stderr.contains(says), "{arguments:?}: {}", run.stderr);
     }
+    let earlier =
+        ["probe", "--bits", "--fmt", "f16", "--samples", "20", "--device", "model:hopper", "-q", "--output", "json"];
+    let report = validate_report(&tcnum(&earlier).stdout);
+    assert!(report["invocation"].as_str().unwrap().starts_with("tcnum probe bits --fmt f16"), "{report}");
 }

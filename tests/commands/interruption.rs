@@ -35,6 +35,8 @@ const VERBS: &[(&str, Meets)] = &[
     ("models", Short),
     ("devices", Short),
     ("probe", Units("probe --fmt f16 --op accumulate --samples 2000 --device model:hopper")),
+    ("probe bits", Units("probe bits --fmt f16 --samples 2000 --device model:hopper")),
+    ("probe scalar", Units("probe scalar --op add --op sub --fmt f16 --cases 1e5 --device model:hopper")),
     ("record", Units("record --fmt f16 --tiles 2 --device model:hopper --folder {OUT}")),
     ("verify", Units("verify --instr I --instr J --cases 1e4 --max-mismatches 1 --device model:hopper --model ampere")),
     ("explain", Short),
@@ -45,41 +47,35 @@ const VERBS: &[(&str, Meets)] = &[
     ("distinguish", Units("distinguish model:hopper model:volta --instr I --cases 1000")),
     ("chain", Units("chain --instr J --chains 2 --length 3 --device model:hopper")),
     ("tree", Units("tree --instr I --instr J --device model:hopper")),
-    ("gemm", Whole("gemm --instr J --shape 16,16,64 --device model:hopper")),
-    ("gemm", Units("gemm --between model:hopper model:volta --instr K --shape 8,8,64")),
-    ("gemm", Units("gemm --match {OUT}/d.npy --a {OUT}/w.npy --b {OUT}/w.npy --transpose-b --quantise --model hopper")),
+    ("gemm", Short),
+    ("gemm compute", Whole("gemm compute --instr J --shape 16,16,64 --device model:hopper")),
+    (
+        "gemm match",
+        Units("gemm match {OUT}/d.npy --a {OUT}/w.npy --b {OUT}/w.npy --transpose-b --quantise --model hopper"),
+    ),
+    ("gemm between", Units("gemm between model:hopper model:volta --instr K --shape 8,8,64")),
+    ("gemm library", Elsewhere),
     ("emulate", Units("emulate --size 32 --scheme bf16x3 --scheme bf16x9 --device model:hopper")),
     ("cost", Units("cost --device cpu --fmt f32 --fmt f64")),
     ("experiment", Units("experiment experiments/table-12.toml --device model:hopper --samples 20")),
     ("diff", Units("diff model:hopper model:volta --instr I --cases 100")),
     ("report", Elsewhere),
     ("completions", Short),
-    ("help", Short),
 ];
-
-/// The verbs that the help lists.
-fn listed() -> BTreeSet<String> {
-    let help = tcnum(&["--help"]).stdout;
-    let lines = help.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1);
-    lines
-        .take_while(|line| !line.is_empty())
-        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
-        .filter_map(|line| Some(line.split_whitespace().next()?.to_string()))
-        .collect()
-}
 
 /// The first example in the help of a verb, without the program's name.
 fn example(verb: &str) -> String {
-    let help = tcnum(&[verb, "--help"]).stdout;
-    let found = help.lines().find_map(|line| line.trim().strip_prefix("Example: tcnum "));
+    let help = tcnum(&[&verb.split(' ').collect::<Vec<_>>()[..], &["--help"]].concat()).stdout;
+    let found = help.split("Example").nth(1).and_then(|text| text.split("tcnum ").nth(1)?.lines().next());
     found.unwrap_or_else(|| panic!("the help of {verb} has no example")).to_string()
 }
 
 #[test]
 fn every_verb_of_the_table_is_one_and_any_other_can_be_interrupted_in_its_example() {
     let known: BTreeSet<String> = VERBS.iter().map(|(verb, _)| verb.to_string()).collect();
-    assert!(known.is_subset(&listed()), "{known:?}");
-    for verb in listed().difference(&known) {
+    let listed: BTreeSet<String> = verbs::listed().into_iter().collect();
+    assert!(known.is_subset(&listed), "{known:?}");
+    for verb in listed.difference(&known) {
         assert!(
             interruptions(&example(verb)).0 > 0,
             "{verb} cannot be interrupted; if it ends at once, the table says so"
@@ -128,7 +124,7 @@ fn interruptions(line: &str) -> (usize, usize) {
     let words =
         |line: &str| -> Vec<String> { std::iter::once("tcnum".into()).chain(line.split(' ').map(name)).collect() };
     if line.contains("d.npy") {
-        let product = "gemm --a {OUT}/w.npy --b {OUT}/w.npy --transpose-b --quantise --instr J --device model:hopper --out {OUT}/d.npy";
+        let product = "gemm compute --a {OUT}/w.npy --b {OUT}/w.npy --transpose-b --quantise --instr J --device model:hopper --out {OUT}/d.npy";
         verbs::report(words(product).into_iter().map(Into::into).collect()).unwrap();
     }
     let words = words(line);

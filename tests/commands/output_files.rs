@@ -36,7 +36,7 @@ fn a_file_that_is_read_or_written_is_not_written_over() {
         &[&campaign[..], &["--model", &model, "--counterexamples", &model]].concat(),
         &[&campaign[..], &["--checkpoint", &out, "--out", &out]].concat(),
         &["merge", &trace, "--out", &trace],
-        &["probe", "--op", "convert", "--digests", &out, "--out", &out],
+        &["probe", "scalar", "--op", "convert", "--digests", &out, "--out", &out],
         &["formats", "--out", &view, "--also", &view],
         &["formats", "--also", &view, "--also", &view],
     ];
@@ -87,7 +87,7 @@ fn files_may_be_called_as_the_flags_are() {
     run(
         "verify --instr mma.m8n8k4.f64.f64.f64.f64 --device model:hopper --cases 9 --checkpoint checkpoint --out out --counterexamples counterexamples",
     );
-    run("probe --op neg --device model:hopper --digests digests --out out");
+    run("probe scalar --op neg --device model:hopper --digests digests --out out");
 }
 
 const RECORD: [&str; 8] =

@@ -1,6 +1,6 @@
 """Whole matrix products as an exec: device: each sum is a chain of fused multiply-adds in f32 from the largest k down to 0.
 
-They are computed in fractions, each rounded once. For tests of `gemm --between`. With --two the first four columns are summed from k = 0 on.
+They are computed in fractions, each rounded once. For tests of `gemm between`. With --two the first four columns are summed from k = 0 on.
 """
 
 import os

@@ -1,4 +1,4 @@
-//! `tcnum gemm --between`: whether two agree, where not, and why.
+//! `tcnum gemm between`: whether two agree, where not, and why.
 
 use serde_json::Value;
 use tcnum::{
@@ -8,7 +8,7 @@ use tcnum::{
     },
     gemm::{
         Executor, Factors, Matrix, Schedule,
-        between::{Knowledge, Maker, Side, between},
+        between::{Knowledge, ProductMaker, ProductSide, between},
         compute,
         library::LibrarySchedules,
     },
@@ -25,7 +25,7 @@ use crate::{
 const HALF: &str = "mma.m16n8k16.f32.f16.f16.f32";
 
 fn gemm(arguments: &[&str], status: i32) -> Value {
-    let run = tcnum(&[&["gemm", "-q", "--output", "json"], arguments].concat());
+    let run = tcnum(&[&["gemm", "between", "-q", "--output", "json"], arguments].concat());
     assert_eq!(run.status, status, "{arguments:?}: {}", run.stderr);
     validate_report(&run.stdout)
 }
@@ -39,7 +39,7 @@ fn smallest(report: &Value) -> &Value {
 fn two_models_differ_in_their_arithmetic_and_a_small_product_shows_it() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("apart.safetensors").to_string_lossy().into_owned();
-    let pair = ["--between", "model:hopper", "model:ampere", "--instr", HALF];
+    let pair = ["model:hopper", "model:ampere", "--instr", HALF];
     let report = gemm(&[&pair[..], &["--shape", "20,24,100", "--apart", &file]].concat(), 1);
     let row = &report["tables"]["between"][0];
     assert_eq!(
@@ -67,7 +67,7 @@ fn two_schedules_of_one_model_differ_in_a_key_and_a_step() {
     let schedule = folder.path().join("split.toml").to_string_lossy().into_owned();
     std::fs::write(&schedule, format!("instruction = \"{HALF}\"\nsplit = {{ count = 2, granule = 16 }}\n")).unwrap();
     let (plain, split) = (format!("model:hopper@{HALF}"), format!("model:hopper@{schedule}"));
-    let report = gemm(&["--between", &plain, &split, "--shape", "8,8,64", "--dist", "magnitudes"], 1);
+    let report = gemm(&[&plain, &split, "--shape", "8,8,64", "--dist", "magnitudes"], 1);
     let row = &report["tables"]["between"][0];
     let keys: Vec<&str> = row["keys"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     assert!(keys.contains(&"split.count"), "{row}");
@@ -81,7 +81,7 @@ fn two_schedules_of_one_model_differ_in_a_key_and_a_step() {
 
 #[test]
 fn those_that_agree_are_said_to() {
-    let report = gemm(&["--between", "model:hopper", "model:hopper", "--instr", HALF, "--shape", "8,8,40"], 0);
+    let report = gemm(&["model:hopper", "model:hopper", "--instr", HALF, "--shape", "8,8,40"], 0);
     assert_eq!(report["tables"]["between"][0]["verdict"], "agree");
     assert_eq!(report["tables"]["product_comparison"][0]["equal"], 64);
     assert!(report["tables"]["smallest_product"].is_null());
@@ -94,8 +94,8 @@ fn a_program_is_one_of_two() {
     }
     let program = |fault: &str| format!("exec:python3 '{}/tests/exec/hopper.py'{fault}", env!("CARGO_MANIFEST_DIR"));
     let flags = ["--instr", HALF, "--shape", "6,5,32"];
-    gemm(&[&["--between", "model:hopper", &program("")], &flags[..]].concat(), 0);
-    let report = gemm(&[&["--between", "model:hopper", &program(" --fault jammed")], &flags[..]].concat(), 1);
+    gemm(&[&["model:hopper", &program("")], &flags[..]].concat(), 0);
+    let report = gemm(&[&["model:hopper", &program(" --fault jammed")], &flags[..]].concat(), 1);
     let own = smallest(&report);
     assert_eq!((&own["m"], &own["n"], &own["k"]), (&1.into(), &1.into(), &1.into()), "{own}");
     assert!(report["tables"]["between"][0]["why"].as_str().unwrap().contains("differ"), "{report}");
@@ -110,7 +110,7 @@ fn the_schedule_of_a_program_that_multiplies_whole_matrices_is_found() {
     let program = format!("exec:python3 '{}/tests/exec/chain.py'", env!("CARGO_MANIFEST_DIR"));
     let whole = format!("{program}@gemm.m2n2k24.f32");
     let fma = "model:x86@vfmadd.m1n16k1.f32.f32.f32.f32";
-    let report = gemm(&["--between", &whole, fma, "--shape", "2,2,24", "--dist", "magnitudes", "--model", "x86"], 1);
+    let report = gemm(&[&whole, fma, "--shape", "2,2,24", "--dist", "magnitudes", "--model", "x86"], 1);
     let row = &report["tables"]["between"][0];
     assert_eq!((&row["x_known"], &row["y_known"]), (&"found".into(), &"given".into()), "{row}");
     assert!(row["x_schedule"].as_str().unwrap().contains("k descending"), "{row}");
@@ -122,7 +122,7 @@ fn the_schedule_of_a_program_that_multiplies_whole_matrices_is_found() {
     let descending = "instruction = \"vfmadd.m1n16k1.f32.f32.f32.f32\"\norder = \"descending\"\n";
     std::fs::write(&schedule, descending).unwrap();
     let fma = format!("model:x86@{schedule}");
-    let report = gemm(&["--between", &whole, &fma, "--shape", "3,40,24", "--dist", "magnitudes", "--model", "x86"], 1);
+    let report = gemm(&[&whole, &fma, "--shape", "3,40,24", "--dist", "magnitudes", "--model", "x86"], 1);
     let row = &report["tables"]["between"][0];
     assert_eq!(row["x_known"], "found of the first element that differs", "{row}");
     assert!(row["x_schedule"].as_str().unwrap().contains("k ascending"), "{row}");
@@ -136,24 +136,22 @@ fn what_is_not_said_of_two_is_asked_for() {
     let file = write(&folder.path().join("a.npy"), &[("a", &single)]);
     let shape = ["--shape", "4,4,16"];
     for (arguments, words) in [
-        (&["--between", "model:hopper", "model:ampere"][..], "nothing says how the product is made"),
-        (&["--between", "cublaslt", "model:ampere"], "say with --product"),
-        (&["--between", "model:hopper@rows=0", "model:ampere", "--instr", HALF], "expected rows=N"),
-        (&["--between", "model:hopper@algorithm=3", "model:ampere", "--instr", HALF], "algorithms are of libraries"),
-        (&["--between", "model:hopper@missing.toml", "model:ampere"], "missing.toml"),
-        (&["--between", "model:hopper", "trace:x", "--instr", HALF], "is a recording"),
-        (
-            &["--between", "model:hopper", "model:hopper", "--instr", HALF, "--apart", "x.npy"],
-            "name a .safetensors file",
-        ),
-        (&["--instr", HALF, "--model", "hopper"], "--model is for --match and --between"),
-        (&["--instr", HALF, "--between", "model:hopper", "model:hopper", "--a", &file], "cannot be used with"),
+        (&["model:hopper", "model:ampere"][..], "no schedule; give --instr or --schedule"),
+        (&["cublaslt", "model:ampere"], "say with --product"),
+        (&["model:hopper@rows=0", "model:ampere", "--instr", HALF], "expected rows=N"),
+        (&["model:hopper@algorithm=3", "model:ampere", "--instr", HALF], "only libraries have algorithms"),
+        (&["cublaslt@algorithm=tile", "model:ampere"], "the algorithm is 'tile'"),
+        (&["model:hopper@missing.toml", "model:ampere"], "missing.toml"),
+        (&["model:hopper", "trace:x", "--instr", HALF], "is a recording"),
+        (&["model:hopper", "model:hopper", "--instr", HALF, "--apart", "x.npy"], "name a .safetensors file"),
+        (&["--instr", HALF, "model:hopper", "model:hopper", "--a", &file], "cannot be used with"),
+        (&["--instr", HALF, "model:hopper"], "<Y>"),
     ] {
-        let run = tcnum(&[&["gemm", "-q"], arguments, &shape[..]].concat());
+        let run = tcnum(&[&["gemm", "between", "-q"], arguments, &shape[..]].concat());
         assert_eq!((run.status, run.stdout.as_str()), (2, ""), "{arguments:?}: {}", run.stderr);
         assert!(run.stderr.contains(words), "{arguments:?}: {}", run.stderr);
     }
-    let run = tcnum(&["gemm", "-q", "--instr", HALF, "--shape", "4,0,16"]);
+    let run = tcnum(&["gemm", "compute", "-q", "--instr", HALF, "--shape", "4,0,16"]);
     assert!(run.status == 2 && run.stderr.contains("n = 0"), "{}", run.stderr);
 }
 
@@ -197,13 +195,13 @@ impl Library for ByBatch {
 fn one_library_at_two_batch_sizes_differs_in_its_schedule() {
     let problem = Problem::of_kind("f32.f16.f16.32f", (1, 1, 1), OperandLayout::Weights).unwrap();
     let side = |rows: Option<usize>| {
-        let maker = Maker::Library {
+        let maker = ProductMaker::Library {
             library: Box::new(ByBatch::new()),
             problem: Box::new(problem.clone()),
             chosen: None,
             made: None,
         };
-        Side { name: format!("{rows:?}"), maker, rows }
+        ProductSide { name: format!("{rows:?}"), maker, rows }
     };
     let half = problem.a;
     let factors = Factors::new(matrix(12, 320, half, 1), matrix(320, 16, half, 2));

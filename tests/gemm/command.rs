@@ -1,4 +1,4 @@
-//! `tcnum gemm`: files in and out, the report, comparisons, and what is refused.
+//! `tcnum gemm compute`: files in and out, the report, comparisons, and what is refused.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -31,13 +31,13 @@ pub(crate) fn format(name: &str) -> &'static Format {
 }
 
 fn gemm(arguments: &[&str], status: i32) -> Value {
-    let run = tcnum(&[&["gemm", "-q"], arguments, &["--output", "json"]].concat());
+    let run = tcnum(&[&["gemm", "compute", "-q"], arguments, &["--output", "json"]].concat());
     assert_eq!(run.status, status, "{arguments:?}: {}", run.stderr);
     validate_report(&run.stdout)
 }
 
 fn refusal(arguments: &[&str]) -> String {
-    let run = tcnum(&[&["gemm", "-q"], arguments].concat());
+    let run = tcnum(&[&["gemm", "compute", "-q"], arguments].concat());
     assert_eq!((run.status, run.stdout.as_str()), (2, ""), "{arguments:?}: {}", run.stderr);
     run.stderr
 }
@@ -92,7 +92,7 @@ fn d_is_written_as_both_kinds_of_file_and_compared() {
     assert_eq!(report["tables"]["product_comparison"][0]["equal"], 600);
     // Another model does not.
     let other = again.map(|word| if word == "model:hopper" { "model:volta" } else { word });
-    assert!(tcnum(&[&["gemm"], &other[..]].concat()).status == 2, "volta has no k16");
+    assert!(tcnum(&[&["gemm", "compute"], &other[..]].concat()).status == 2, "volta has no k16");
     let plain = [&device[..], &["--output-format", "bf16", "--order", "descending", "--compare", &narrow]].concat();
     let report = gemm(&plain, 1);
     let row = &report["tables"]["product_comparison"][0];
@@ -108,7 +108,7 @@ fn values_are_taken_only_where_the_format_has_them() {
     let (rough, fine) = (write(&path("rough.npy"), &[("a", &single)]), write(&path("fine.npy"), &[("a", &whole)]));
     let flags = ["--instr", "mma.m16n8k8.f32.bf16.bf16.f32", "--device", "model:hopper"];
     let message = refusal(&[&flags[..], &["--a", &rough, "--b", &fine]].concat());
-    assert!(message.contains("1 of its 4 values of f32 are not in bf16; --quantise"), "{message}");
+    assert!(message.contains("1 of 4 values of f32 are not in bf16; use --quantise"), "{message}");
     gemm(&[&flags[..], &["--a", &fine, "--b", &fine]].concat(), 0);
     let report = gemm(&[&flags[..], &["--a", &rough, "--b", &fine, "--quantise"]].concat(), 0);
     assert!(report["notes"].to_string().contains("1 of 4 values of f32 were rounded to bf16"), "{}", report["notes"]);
@@ -158,15 +158,15 @@ fn what_cannot_be_done_is_refused_before_the_work() {
     for (arguments, words) in [
         (vec!["--a", &b, "--b", &b], "B needs as many rows as A has columns"),
         (vec!["--a", &big, "--b", &b], "B needs as many rows as A has columns"),
-        (vec!["--a", &a, "--b", &b, "--compare", &big], "only matrices of one shape and format"),
+        (vec!["--a", &a, "--b", &b, "--compare", &big], "A times B is 4 x 3"),
         (vec!["--a", &missing, "--b", &b], "there is no array 'w'"),
-        (vec!["--a", &file, "--b", &b], "it has 2 arrays; name one"),
+        (vec!["--a", &file, "--b", &b], "the file has 2 arrays; name one"),
         (vec!["--a", &short, "--b", &b], "the file ends in its header"),
         (vec!["--a", &a, "--b", &b, "--output-format", "bf16", "--out", &npy], "write a .safetensors file"),
         (vec!["--a", &a, "--b", &b, "--slab", "24"], "a multiple of 16"),
-        (vec!["--a", &a, "--b", &b, "--out", &file], "names a file that is read"),
+        (vec!["--a", &a, "--b", &b, "--out", &file], "also names a file to read"),
         (vec!["--a", &a, "--b", &b, "--scale-a", &a], "has no block scales"),
-        (vec!["--a", &a, "--b", &b, "--compare", &a], "only matrices of one shape and format"),
+        (vec!["--a", &a, "--b", &b, "--compare", &a], "D is 4 x 5, and A times B is 4 x 3"),
     ] {
         let message = refusal(&[&half[..], &arguments].concat());
         assert!(message.contains(words) && message.lines().count() == 1, "{arguments:?}: {message}");
@@ -190,7 +190,7 @@ fn programs_and_this_processor_are_devices() {
         gemm(&[&instr[..], &["--device", &program, "--compare", &out]].concat(), 0);
     }
     let fma = ["--instr", "vfmadd.m1n16k1.f32.f32.f32.f32", "--a", &a, "--b", &b, "--device"];
-    let run = tcnum(&[&["gemm", "-q"], &fma[..], &["cpu", "--out", &out]].concat());
+    let run = tcnum(&[&["gemm", "compute", "-q"], &fma[..], &["cpu", "--out", &out]].concat());
     // A machine without the instruction says so.
     assert!(matches!(run.status, 0 | 2), "{}", run.stderr);
     if run.status == 0 {
@@ -212,4 +212,42 @@ fn nan_is_nan_whatever_its_code_and_is_refused_where_the_output_has_none() {
     }
     let message = refusal(&[&common[..], &["--output-format", "e2m1"]].concat());
     assert!(message.contains("D is NaN at row 1, column 0, and e2m1 has no NaN"), "{message}");
+}
+
+#[test]
+fn earlier_spellings_answer_as_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let d = folder.path().join("d.npy").to_string_lossy().into_owned();
+    let (a, b) = (matrix(16, 64, format("f16"), 1), matrix(64, 8, format("f16"), 2));
+    let file = write(&folder.path().join("ab.safetensors"), &[("a", &a), ("b", &b)]);
+    let (a, b) = (format!("{file}:a"), format!("{file}:b"));
+    let files = ["--a", &a, "--b", &b];
+    let earlier = |arguments: &[&str], status: i32, today: &str| {
+        let run = tcnum(&[&["gemm", "-q"], arguments, &files, &["--output", "json"]].concat());
+        assert_eq!(run.status, status, "{arguments:?}: {}", run.stderr);
+        let invocation = validate_report(&run.stdout)["invocation"].as_str().unwrap().to_string();
+        assert!(invocation.starts_with(&format!("tcnum gemm {today} -q ")), "{invocation}");
+    };
+    earlier(&["--instr", HALF, "--device", "model:hopper", "--out", &d], 0, "compute");
+    earlier(&["--match", &d, "--model", "hopper"], 0, "match");
+    earlier(&["--between", "model:hopper", "model:hopper", "--instr", HALF], 0, "between");
+    let library = tcnum(&[&["gemm", "-q", "--device", "cublaslt", "--product", "f16.f16.32f"], &files[..]].concat());
+    assert!(library.status == 2 && library.stderr.contains("it has 3 parts"), "{}", library.stderr);
+}
+
+#[test]
+fn options_that_do_not_go_together_are_refused() {
+    let shape = ["--shape", "4,4,16", "--instr", HALF];
+    for (arguments, words) in [
+        (&["--on", "model:hopper"][..], "expected cuda:N"),
+        (&["--promote", "24"], "a multiple of 16"),
+        (&["--dist", "odd"], "magnitudes"),
+        (&["--a", "a.npy"], "cannot be used with"),
+        (&["--schedule", "s.toml"], "cannot be used with"),
+    ] {
+        let message = refusal(&[&shape[..], arguments].concat());
+        assert!(message.contains(words), "{arguments:?}: {message}");
+    }
+    assert!(refusal(&["--shape", "4,4,16"]).contains("give --instr or --schedule"));
+    assert!(refusal(&["--instr", HALF]).contains("--a <FILE>"));
 }

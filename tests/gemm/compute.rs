@@ -316,7 +316,7 @@ fn what_does_not_fit_is_refused_by_name() {
         (Factors::new(matrix(3, 5, half, 1), matrix(4, 2, half, 2)), "A is 3 x 5 and B is 4 x 2"),
         (Factors::new(matrix(3, 5, single, 1), fits.b.clone()), "A holds f32, and the instruction takes f16"),
         (Factors::new(matrix(3, 0, half, 1), matrix(0, 2, half, 2)), "A is 3 x 0"),
-        (Factors { c: Some(matrix(2, 3, single, 1)), ..fits.clone() }, "C is 2 x 3, and has to be 3 x 2"),
+        (Factors { c: Some(matrix(2, 3, single, 1)), ..fits.clone() }, "C is 2 x 3; expected 3 x 2"),
         (Factors { bias: Some(matrix(1, 3, single, 1)), ..fits.clone() }, "the bias is 1 x 3"),
         (Factors { scale_a: Some(matrix(3, 1, single, 1)), ..fits.clone() }, "has no block scales"),
     ] {

@@ -9,7 +9,7 @@ use tcnum::{
     gemm::{
         Executor, Factors, Matrix, ModelReplay, PartJoin, Residue, Schedule, compute,
         library::{
-            AskedProduct, Layer, LibrarySchedules, Values, batches,
+            AskedProduct, BatchRow, Layer, LibrarySchedules, Values,
             campaign::{Campaign, ProductOutcome},
             read_layers, read_shapes,
         },
@@ -84,7 +84,7 @@ fn attributes_have_words() {
 fn what_no_rule_says_is_not_predicted() {
     let schedules = shipped();
     let why = schedules.predict(&problem("f32.f32.f32.32f", 8, 8, 8), &attributes(35, 1, 0)).unwrap_err();
-    assert!(why.contains("no rule is for f32.f32.f32.32f"), "{why}");
+    assert!(why.contains("no rule covers f32.f32.f32.32f"), "{why}");
     let why = schedules.predict(&problem("f16.f16.f16.32f", 8, 8, 8), &attributes(35, 2, 9)).unwrap_err();
     assert!(why.contains("reduction scheme 9"), "{why}");
     let why = schedules.predict(&problem("f16.f16.f16.32f", 8, 8, 8), &attributes(9999, 1, 0)).unwrap_err();
@@ -201,7 +201,7 @@ fn a_library_that_does_something_else_is_found_out_and_its_schedule_too() {
     let asked = asked("f16.f16.f16.32f", 24, 40, 512);
     let without = explained(&mut library, &asked, 0);
     assert_eq!(without.outcome, ProductOutcome::Unexplained);
-    assert!(without.remark.contains("no search was made") && without.agreement.equal < 960, "{}", without.remark);
+    assert!(without.remark.contains("not searched") && without.agreement.equal < 960, "{}", without.remark);
     let (row, column, codes) = without.first.unwrap();
     assert!(row < 24 && column < 40 && codes[0] != codes[1]);
 
@@ -276,7 +276,7 @@ fn a_wrong_line_of_layers_is_refused_with_its_number() {
         ("q,f16.f16.f16.32f,nt,normal,0,16,1 2", "layer 1: m = 1, n = 0"),
         ("q,f16.f16.f16.32f,tn,normal,8,16,1 2", "layout is 'tn'"),
         ("q,f16.f16.32f,nt,normal,8,16,1 2", "it has 3 parts"),
-        ("", "no layers in it"),
+        ("", "the table has no layers"),
     ] {
         let file = tempfile::Builder::new().suffix(".csv").tempfile().unwrap();
         std::fs::write(file.path(), format!("{head}{line}\n")).unwrap();
@@ -293,9 +293,13 @@ fn a_batch_size_that_changes_the_schedule_changes_the_bits_of_a_row() {
         values,
         batches: vec![4, 8, 12],
     };
-    let mut library = ByBatch::new();
+    let made = |layer: &Layer, rows: &mut Vec<BatchRow>| {
+        let (mut library, mut replay, schedules) = (ByBatch::new(), ModelReplay, shipped());
+        let mut campaign = Campaign::new(&mut library, &mut replay, &schedules, "hopper".into(), 1, 0);
+        campaign.batches(std::slice::from_ref(layer), rows, &|_| ()).unwrap();
+    };
     let mut rows = Vec::new();
-    batches(&mut library, &shipped(), "hopper", &layer(Values::Normal), 1, None, &mut rows).unwrap();
+    made(&layer(Values::Normal), &mut rows);
     let outcomes: Vec<&str> = rows.iter().map(|row| row.outcome).collect();
     assert_eq!(outcomes, ["first", "same", "changed"]);
     assert!(rows.iter().all(|row| row.replayed == 48 && row.replayed_equal == 48), "{rows:?}");
@@ -305,7 +309,7 @@ fn a_batch_size_that_changes_the_schedule_changes_the_bits_of_a_row() {
     // Three terms are one step.
     let exact = Layer { problem: problem("f32.f16.f16.32f", 4, 48, 3), ..layer(Values::Magnitudes) };
     let mut rows = Vec::new();
-    batches(&mut library, &shipped(), "hopper", &exact, 1, None, &mut rows).unwrap();
+    made(&exact, &mut rows);
     assert!(rows.iter().all(|row| row.outcome != "changed"), "{rows:?}");
 }
 
@@ -321,7 +325,7 @@ fn an_algorithm_is_given_by_its_numbers() {
 }
 
 fn refusal(arguments: &[&str]) -> String {
-    let run = tcnum(&[&["gemm", "-q"], arguments].concat());
+    let run = tcnum(&[&["gemm", "library", "-q"], arguments].concat());
     assert_eq!((run.status, run.stdout.as_str()), (2, ""), "{arguments:?}: {}", run.stderr);
     run.stderr
 }
@@ -332,17 +336,21 @@ fn what_a_library_is_not_asked_for_is_refused() {
     let path = csv.path().to_str().unwrap();
     let files = ["--a", "a.npy", "--b", "b.npy"];
     for (arguments, words) in [
-        (&["--device", "cublaslt"][..], "say with --product"),
-        (&["--device", "cuda:0", "--product", "f16.f16.f16.32f"], "--device cublaslt"),
+        (&["--device", "cublaslt"][..], "--product <D.A.B.COMPUTE>"),
+        (&["--device", "cuda:0", "--product", "f16.f16.f16.32f"], "expected cublaslt"),
         (&["--device", "cublaslt:x", "--product", "f16.f16.f16.32f"], "cublaslt:N for the library on GPU N"),
         (&["--device", "cublaslt", "--product", "f16.f16.32f"], "it has 3 parts"),
-        (&["--device", "cublaslt", "--product", "f16.f16.f16.32f", "--split-k", "3"], "--split-k: a library follows"),
+        (
+            &["--device", "cublaslt", "--product", "f16.f16.f16.32f", "--split-k", "3"],
+            "unexpected argument '--split-k'",
+        ),
+        (&["--product", "f16.f16.f16.32f", "--layout", "tn"], "[possible values: nn, nt]"),
         (&["--product", "f16.f16.f16.32f", "--algorithm", "tile=3"], "the algorithm is 'tile=3'"),
     ] {
         let message = refusal(&[&files[..], arguments].concat());
         assert!(message.contains(words), "{arguments:?}: {message}");
     }
-    assert!(refusal(&["--shapes", path]).contains("no products in it"));
+    assert!(refusal(&["--shapes", path]).contains("the table has no products"));
     assert!(refusal(&["--shapes", path, "--a", "a.npy"]).contains("cannot be used with"));
 }
 
@@ -353,7 +361,7 @@ fn a_machine_without_the_library_is_told_what_would_give_it() {
     std::fs::write(&table, "product,layout,values,m,n,k\nf16.f16.f16.32f,nt,normal,8,8,8\n").unwrap();
     let missing = folder.path().join("libcublasLt.so.13");
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_tcnum"))
-        .args(["gemm", "-q", "--shapes"])
+        .args(["gemm", "library", "-q", "--shapes"])
         .arg(&table)
         .env("TCNUM_CUBLASLT", &missing)
         .output()

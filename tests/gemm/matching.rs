@@ -1,4 +1,4 @@
-//! `tcnum gemm --match`: the schedule that made a product is among those that are found.
+//! `tcnum gemm match`: the schedule that made a product is among those that are found.
 
 use serde_json::Value;
 use tcnum::{
@@ -27,7 +27,7 @@ fn matched(factors: &Factors, d: &Matrix, flags: &[&str], status: i32) -> Value 
     let operands: Vec<String> = operands.collect();
     let operands: Vec<&str> = operands.iter().map(String::as_str).collect();
     let d = format!("{file}:d");
-    let run = tcnum(&[&["gemm", "-q", "--match", &d, "--output", "json"], &operands[..], flags].concat());
+    let run = tcnum(&[&["gemm", "match", "-q", &d, "--output", "json"], &operands[..], flags].concat());
     assert_eq!(run.status, status, "{}", run.stderr);
     validate_report(&run.stdout)
 }
@@ -106,7 +106,7 @@ fn without_a_match_the_nearest_is_given() {
     let place = &report["tables"]["product_comparison"][0];
     assert_eq!((&place["which_rows"], &place["which_columns"]), (&"3".into(), &"8..15".into()));
     // A D of another product.
-    let run = tcnum(&["gemm", "--a", "x.npy", "--b", "x.npy", "--match", "y.npy", "--device", "model:hopper"]);
+    let run = tcnum(&["gemm", "match", "y.npy", "--a", "x.npy", "--b", "x.npy", "--device", "model:hopper"]);
     assert_eq!(run.status, 2);
 }
 
@@ -178,10 +178,7 @@ fn operands_that_do_not_fit_are_refused_before_the_search() {
     for (factors, words) in [
         (Factors { c: Some(matrix(2, 3, single, 1)), ..factors.clone() }, "C is 2 x 3"),
         (Factors { bias: Some(matrix(1, 3, single, 1)), ..factors.clone() }, "the bias is 1 x 3"),
-        (
-            Factors { scale_a: Some(matrix(24, 1, single, 1)), ..factors.clone() },
-            "of the scales of A and B one is missing",
-        ),
+        (Factors { scale_a: Some(matrix(24, 1, single, 1)), ..factors.clone() }, "give both --scale-a and --scale-b"),
         (
             Factors {
                 scale_a: Some(matrix(24, 7, single, 1)),

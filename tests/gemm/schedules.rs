@@ -19,7 +19,7 @@ fn a_schedule_says_what_it_does() {
     );
     assert_eq!(
         sentence("operands = { rounding = \"RZ\" }\nbias = \"rounded\"\noutput = { format = \"f16\" }", 64),
-        "mma.m16n8k16.f32.f16.f16.f32, operands rounded from f32 to f16 RZ, k ascending, the bias added to what is rounded to f16, \
+        "mma.m16n8k16.f32.f16.f16.f32, operands rounded from f32 to f16 RZ, k ascending, the bias added after rounding to f16, \
          rounded to f16 RNE"
     );
     assert_eq!(
@@ -68,31 +68,31 @@ fn what_is_left_of_promotions_is_halved_as_in_openblas() {
 #[test]
 fn what_a_schedule_cannot_be_is_said_with_its_key() {
     for (keys, words) in [
-        ("slab = 24", "slab = 24: it has to be a multiple of 16"),
+        ("slab = 24", "slab = 24: expected a multiple of 16"),
         ("slab = 1048576", "slab = 1048576: slabs have a k of up to 65536"),
-        ("promote = 8", "promote = 8: it has to be a multiple of 16"),
+        ("promote = 8", "promote = 8: expected a multiple of 16"),
         ("promote = 0", "promote = 0"),
-        ("promote-halves = 16", "give promote"),
-        ("residue = \"middle\"", "residue = \"middle\": it is one of \"first\", \"last\""),
+        ("promote-halves = 16", "promote-halves needs promote"),
+        ("residue = \"middle\"", "residue = \"middle\": expected one of \"first\", \"last\""),
         ("split = { count = 0 }", "split.count = 0"),
         ("split = { count = 2, granule = 0 }", "split.granule = 0"),
         (
             "split = { count = 2, join = \"tree\" }",
-            "split.join = \"tree\": it is one of \"register\", \"pairs\", \"output\", \"serial\"",
+            "split.join = \"tree\": expected one of \"register\", \"pairs\", \"output\", \"serial\"",
         ),
-        ("scales = { a = [1, 128], b = [128, 128] }", "give promote"),
+        ("scales = { a = [1, 128], b = [128, 128] }", "scales need promote"),
         ("promote = 128\nscales = { a = [0, 128], b = [128, 128] }", "a block has one row"),
         ("c = \"start\"\nbeta = 0.5", "c = \"start\""),
         ("bias = \"start\"\npromote = 128", "bias = \"start\""),
-        ("bias = \"middle\"", "bias = \"middle\": it is one of \"end\", \"rounded\", \"start\""),
+        ("bias = \"middle\"", "bias = \"middle\": expected one of \"end\", \"rounded\", \"start\""),
         ("accumulators = { count = 0 }", "accumulators.count = 0"),
         ("accumulators = { count = 2, join = \"tree\" }", "accumulators.join = \"tree\""),
-        ("operands = { rounding = \"up\" }", "operands.rounding = \"up\": it is one of RNE"),
+        ("operands = { rounding = \"up\" }", "operands.rounding = \"up\": expected one of RNE"),
         ("operands = { format = \"s8\" }", "operands.format = \"s8\""),
         ("alpha = inf", "alpha = inf"),
         ("output = { format = \"f17\" }", "output.format"),
         ("output = { format = \"s32\" }", "output.format = \"s32\""),
-        ("output = { rounding = \"up\" }", "output.rounding = \"up\": it is one of RNE"),
+        ("output = { rounding = \"up\" }", "output.rounding = \"up\": expected one of RNE"),
         ("output = { nan = \"7fff\" }", "output.nan = \"7fff\""),
         ("output = { format = \"f16\", nan = \"0x17fff\" }", "f16 has 16 bits"),
         ("slabs = 16", "unknown field `slabs`"),

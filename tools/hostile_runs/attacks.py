@@ -44,8 +44,8 @@ class World:
 
     def __init__(self, program, files):
         self.files = files
-        self.quick, self.long = commands.commands(commands.QUICK), commands.commands(commands.LONG)
         self.verbs = commands.verbs(program)
+        self.quick, self.long = (commands.commands(text, self.verbs) for text in (commands.QUICK, commands.LONG))
         for verb in self.verbs:
             if verb not in self.quick:
                 self.quick[verb] = commands.examples(program, verb)

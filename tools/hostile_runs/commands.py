@@ -50,7 +50,8 @@ probe --instr HALF --device model:volta.toml --model ampere --samples 9 --summar
 verify --device trace:half.safetensors --model volta.toml
 probe --instr HALF --device exec:./device --model hopper --samples 4 --timeout 20
 probe --instr rtl.toml --device model:any.toml --samples 3
-probe --op neg --fmt f16 --device model:hopper --cases 65536 --digests o.csv
+probe bits --instr mma.m16n8k8.f32.f16.f16.f32 --device model:turing --samples 20 --plot o.svg --output json --out o.json
+probe scalar --op neg --fmt f16 --device model:hopper --cases 65536 --digests o.csv
 record --instr HALF --device model:volta --tiles 2 --out o.safetensors
 record --instr HALF --device 'exec:python3 device' --tiles 2 --folder o --timeout 20
 record --instr rtl.toml --device model:any.toml --tiles 1 --out o.safetensors
@@ -82,11 +83,12 @@ chain --instr mma.m16n8k8.f32.f16.f16.f32 --device model:ampere --length 2 --cha
 chain --instr mma.m16n8k8.f32.f16.f16.f32 --device exec:./device --length 1 --chains 1 --timeout 20
 tree --instr HALF --device model:volta --dot o.dot --plot o.png --output json --out o.json
 tree --instr HALF --device exec:./device --timeout 20
-gemm --shape 16,8,32 --instr WIDE --device model:hopper --out o.npy --schedule-out o.toml
-gemm --a x.safetensors:a --b x.safetensors:b --schedule schedule.toml --device model:hopper --quantise --out o.safetensors
-gemm --a x.safetensors:a --b x.safetensors:b --instr WIDE --device model:hopper --quantise --compare d.npy --output json
-gemm --a x.safetensors:a --b x.safetensors:b --instr WIDE --model hopper --quantise --match d.npy --apart o.safetensors
-gemm --between model:hopper model:ampere --instr WIDE --shape 16,8,32 --output json
+gemm compute --shape 16,8,32 --instr WIDE --device model:hopper --out o.npy --schedule-out o.toml
+gemm compute --a x.safetensors:a --b x.safetensors:b --schedule schedule.toml --device model:hopper --quantise --out o.safetensors
+gemm compute --a x.safetensors:a --b x.safetensors:b --instr WIDE --device model:hopper --quantise --compare d.npy --output json
+gemm match d.npy --a x.safetensors:a --b x.safetensors:b --instr WIDE --model hopper --quantise --apart o.safetensors
+gemm between model:hopper model:ampere --instr WIDE --shape 16,8,32 --output json
+gemm library --product f16.f16.f16.32f --shape 8,8,8 --output json
 emulate --size 16 --scheme half.toml --device model:turing --output json --out o.json
 emulate --shape 16x8x32 --scheme ootomo --scheme l4-r4 --device model:ampere --plot o.svg
 cost --fmt f32 --device cpu --output json --out o.json
@@ -110,7 +112,7 @@ convert --to e4m3
 instructions mma --device exec:./device
 probe --instr HALF --device model:volta --samples 2000000 --output json
 probe --all --available --device model:hopper --samples 30000 --output json --out o.json
-probe --op add --fmt f16 --device model:hopper --cases 4294967296 --output json
+probe scalar --op add --fmt f16 --device model:hopper --cases 4294967296 --output json
 record --instr HALF --device model:volta --tiles 300000 --out o.safetensors
 record --all --available --device model:hopper --tiles 3000 --folder o
 record --instr HALF --device exec:./device --tiles 100000 --out o.safetensors
@@ -129,9 +131,9 @@ chain --length 60 --chains 10000 --device model:hopper --output json --plot o.sv
 chain --instr mma.m16n8k8.f32.f16.f16.f32 --device exec:./device --length 60 --chains 1000 --output json --out o.json
 tree --all --available --device model:hopper --output json --out o.json
 tree --instr mma.m16n8k16.f32.bf16.bf16.f32 --device exec:./device --output json
-gemm --shape 512,512,4096 --instr WIDE --device model:hopper --out o.npy
-gemm --between model:hopper model:ampere --instr WIDE --shape 64,64,4096 --output json --out o.json
-gemm --a x.safetensors:a --b x.safetensors:b --quantise --match d.npy --output json --also o.json
+gemm compute --shape 512,512,4096 --instr WIDE --device model:hopper --out o.npy
+gemm between model:hopper model:ampere --instr WIDE --shape 64,64,4096 --output json --out o.json
+gemm match d.npy --a x.safetensors:a --b x.safetensors:b --quantise --output json --also o.json
 emulate --size 1024 --device model:ampere --output json --out o.json
 emulate --size 1024 --device model:ampere --plot o.svg
 cost --all --device cpu --sustain 60 --output json --out o.json
@@ -141,8 +143,8 @@ report --device model:hopper --preset full --out o.html
 report --device model:volta --preset quick --out o/
 """
 
-# Whether these succeed depends on the processor.
-BY_MACHINE = {"cost"}
+# Whether these succeed depends on the machine.
+BY_MACHINE = {"cost", "gemm library"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -159,10 +161,6 @@ class Command:
             return cls(tuple(words[:-2]), words[-1])
         return cls(tuple(words))
 
-    @property
-    def verb(self):
-        return self.words[0]
-
 
 @dataclasses.dataclass(frozen=True)
 class Flag:
@@ -175,12 +173,13 @@ class Flag:
     output: bool
 
 
-def commands(text):
-    """The commands of a text, by verb."""
+def commands(text, verbs):
+    """The commands of a text, by verb or verb with subcommand."""
     found = collections.defaultdict(list)
     for line in filter(None, text.split("\n")):
         command = Command.parsed(line)
-        found[command.verb].append(command)
+        nested = " ".join(command.words[:2])
+        found[nested if nested in verbs else command.words[0]].append(command)
     return found
 
 
@@ -189,13 +188,17 @@ def said(program, *words):
 
 
 def verbs(program):
-    """Every verb of the program, those that its help hides too."""
-    return [verb for verb in re.findall(r"^ *tcnum,([a-z-]+)\)$", said(program, "completions", "bash"), re.MULTILINE) if verb != "help"]
+    """Every verb of the program, hidden ones too, and every subcommand with its verb."""
+    script = said(program, "completions", "bash")
+    verbs = [verb for verb in re.findall(r"^ *tcnum,([a-z-]+)\)$", script, re.MULTILINE) if verb != "help"]
+    nested = [f"{verb} {own}" for verb, own in re.findall(r"^ *tcnum__subcmd__([a-z]+),([a-z-]+)\)$", script, re.MULTILINE) if verb != "help"]
+    # A verb that only has subcommands is no command.
+    return [verb for verb in verbs + nested if not re.search(r"^Usage: .*<COMMAND>", said(program, *verb.split(), "--help"), re.MULTILINE)]
 
 
 def examples(program, verb):
     """The commands in the help of a verb: what is attacked where no command above is of it."""
-    lines = re.findall(r"^ *Example: tcnum (.+)$", said(program, verb, "--help"), re.MULTILINE)
+    lines = re.findall(r"^ *(?:Example: )?tcnum ([^<]+)$", said(program, *verb.split(), "--help"), re.MULTILINE)
     return [Command.parsed(line.split(" > ")[0]) for line in lines]
 
 
@@ -203,14 +206,15 @@ def flags(program, verb):
     """The flags of a verb."""
     found = []
     # A flag begins a part of the help; its description and its values follow.
-    for part in re.split(r"\n(?= {2,6}-)", said(program, verb, "--help"))[1:]:
-        head, _, rest = part.partition("\n")
-        name = re.search(r"--[a-z-]+", head)
-        value = re.search(r"<(.+?)>", head)
+    for part in re.split(r"\n(?= {2,6}-)", said(program, *verb.split(), "--help"))[1:]:
+        part = " ".join(part.partition("\nExample")[0].split())
+        name = re.search(r"--[a-z-]+", part)
+        value = re.search(r"--[a-z-]+ <(.+?)>", part)
         if not name or name[0] == "--help":
             continue
         kind = value[1] if value else ""
-        writes = re.search(r"\b([Ww]rite|[Dd]raw|Keep)\b", rest) and re.search("FILE|FOLDER", kind)
-        words = re.findall(r"^ +- ([\w.-]+):", rest, re.MULTILINE)
+        writes = re.search(r"\b([Ww]rite|[Dd]raw|Keep)\b", part) and re.search("FILE|FOLDER", kind)
+        listed = re.search(r"\[possible values: (.+?)\]", part)
+        words = listed[1].split(", ") if listed else re.findall(r" - ([\w.-]+):", part)
         found.append(Flag(name[0], kind, tuple(words), bool(writes) or name[0] == "--out"))
     return found

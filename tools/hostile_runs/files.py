@@ -73,7 +73,7 @@ def good_files(program, folder):
         tcnum("verify", "--instr", HALF, "--device", "model:volta", "--model", "ampere", "--cases", "1000", "--max-mismatches", "2",
               "--shard", f"{shard}/2", "--checkpoint", f"{shard}.checkpoint", "--output", "json", "--out", f"part-{shard}.json",
               "--counterexamples", "found.safetensors")
-    tcnum("gemm", "--a", "x.safetensors:a", "--b", "x.safetensors:b", "--quantise", "--instr", WIDE, "--device", "model:hopper", "--split-k", "2",
+    tcnum("gemm", "compute", "--a", "x.safetensors:a", "--b", "x.safetensors:b", "--quantise", "--instr", WIDE, "--device", "model:hopper", "--split-k", "2",
           "--schedule-out", "schedule.toml", "--out", "d.npy")
     tcnum("probe", "--fmt", "bf16", "--op", "accumulate", "--device", "model:hopper", "--output", "json", "--out", "before.json")
     for path in sorted(folder.iterdir()):

@@ -1,4 +1,4 @@
-//! Attributes of algorithms and the schedules that they mean: the files of `schedules/`, collected when the program is built.
+//! Attributes of algorithms and the schedules that they imply, from the files of `schedules/`.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use crate::{
     gemm::{OperandRounding, PartJoin, Residue, Schedule, instruction},
 };
 
-/// Name and text, of TOML files without the extension.
+/// Names (of TOML files without the extension) and texts.
 const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/schedules.rs"));
 
-/// What an algorithm without split-k may answer for the number of parts.
+/// Numbers of parts that mean no split-k.
 const NO_PARTS: [u32; 2] = [0, u32::MAX];
 
 /// The schedules of a library, by the attributes of its algorithms.
@@ -26,47 +26,47 @@ pub struct LibrarySchedules {
     pub title: String,
     names: BTreeMap<(String, u32), String>,
     joins: BTreeMap<String, PartJoin>,
-    rules: Vec<Rule>,
+    rules: Vec<ScheduleRule>,
 }
 
-/// The schedule that is expected of a product.
+/// The predicted schedule of a product.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prediction {
     /// The schedule.
     pub schedule: Schedule,
-    /// What the rule rests on.
+    /// The evidence for the rule.
     pub evidence: String,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct RulesFile {
     #[serde(rename = "name")]
     _name: String,
     title: String,
     join: BTreeMap<String, String>,
-    rule: Vec<Rule>,
+    rule: Vec<ScheduleRule>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct Rule {
+struct ScheduleRule {
     products: Vec<String>,
     algorithms: Option<Vec<u32>>,
     stages: Option<Vec<String>>,
     instruction: String,
-    /// How f32 becomes the instruction's operands.
+    /// Rounding of f32 to the instruction's operands.
     operands: Option<String>,
     slab: Option<Slab>,
     residue: Option<String>,
     promote: Option<usize>,
     granule: Option<usize>,
-    /// How parts are joined, where that is otherwise than of the other rules.
+    /// Joining of parts, where it differs from the other rules.
     join: Option<BTreeMap<String, String>>,
     evidence: String,
 }
 
-/// The k of a slab: a number, or what the stages say.
+/// k of a slab: a number, or the stages'.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 enum Slab {
@@ -75,25 +75,25 @@ enum Slab {
 }
 
 impl LibrarySchedules {
-    /// Those of a library that the program knows.
+    /// The schedules of a library that the program knows.
     ///
     /// # Errors
-    /// A request error: it knows no such library, or what it knows is wrong.
+    /// A request error: an unknown library, a wrong file.
     pub fn shipped(library: &str) -> Result<LibrarySchedules> {
         let text = |name: &str| SHIPPED.iter().find(|(own, _)| *own == name).map(|(_, text)| *text);
         match (text(library), text(&format!("{library}.csv"))) {
             (Some(rules), Some(names)) => LibrarySchedules::parse(rules, names, library),
-            _ => Err(Error::request(format!("there are no schedules of the library '{library}'"))),
+            _ => Err(Error::request(format!("no schedules are known for the library '{library}'"))),
         }
     }
 
-    /// Those that a TOML file of rules and a CSV file of the names of attributes describe; `origin` names them in messages.
+    /// The schedules of a TOML file of rules and a CSV file of attribute names, `origin` in messages.
     ///
     /// # Errors
     /// A request error: what is wrong, and in which rule.
     pub fn parse(rules: &str, names: &str, origin: &str) -> Result<LibrarySchedules> {
         let wrong = |what: String| Error::request(format!("{origin}: {what}"));
-        let file: File = toml::from_str(rules).map_err(|error| wrong(error.to_string().trim_end().to_string()))?;
+        let file: RulesFile = toml::from_str(rules).map_err(|error| wrong(error.to_string().trim_end().to_string()))?;
         let mut named = BTreeMap::new();
         for row in csv::Reader::from_reader(names.as_bytes()).into_records() {
             let row = row.map_err(|error| wrong(error.to_string()))?;
@@ -119,7 +119,7 @@ impl LibrarySchedules {
         self.names.get(&(attribute.to_string(), number)).map(String::as_str)
     }
 
-    /// Attributes in words: `algorithm 66, tile 128x256, stages 64xAUTO, split-k 4 (compute), swizzle 1, cluster 2x1x1`.
+    /// Attributes in words: `algorithm 66, tile 128x256, stages 64xAUTO, split-k 4 (compute)`.
     pub fn words(&self, attributes: &Attributes) -> String {
         let Attributes { id, tile, stages, split_k, reduction, swizzle, custom, inner, cluster } = attributes;
         let named = |attribute: &str, number: u32| {
@@ -138,7 +138,7 @@ impl LibrarySchedules {
         words.join(", ")
     }
 
-    /// What is otherwise in another algorithm, in words: `tile 128x128 to 64x64`.
+    /// Differences of another algorithm, in words: `tile 128x128 to 64x64`.
     pub fn changes(&self, from: &Attributes, to: &Attributes) -> Vec<String> {
         let Attributes { id, tile, stages, split_k, reduction, swizzle, custom, inner, cluster } = from;
         let all = [
@@ -157,11 +157,11 @@ impl LibrarySchedules {
         all.iter().filter(|(_, from, to)| from != to).map(change).collect()
     }
 
-    /// The schedule that is expected of a problem and an algorithm, or why none is.
+    /// The predicted schedule of a product by an algorithm, or why there is none.
     pub fn predict(&self, problem: &Problem, attributes: &Attributes) -> std::result::Result<Prediction, String> {
         let stages = self.name("stages", attributes.stages);
         let product = problem.kind();
-        let holds = |rule: &&Rule| {
+        let holds = |rule: &&ScheduleRule| {
             rule.products.iter().any(|pattern| Model::matches(pattern, &product))
                 && rule.algorithms.as_ref().is_none_or(|ids| ids.contains(&attributes.id))
                 && rule.stages.as_ref().is_none_or(|patterns| {
@@ -172,7 +172,7 @@ impl LibrarySchedules {
             .rules
             .iter()
             .find(holds)
-            .ok_or_else(|| format!("no rule is for {product} by {}", self.words(attributes)))?;
+            .ok_or_else(|| format!("no rule covers {product} by {}", self.words(attributes)))?;
         let mut schedule = rule.schedule(stages)?;
         let parts = parts(attributes.split_k);
         if parts > 1 {
@@ -198,7 +198,7 @@ impl LibrarySchedules {
     }
 }
 
-impl Rule {
+impl ScheduleRule {
     fn schedule(&self, stages: Option<&str>) -> std::result::Result<Schedule, String> {
         let named = instruction(&self.instruction).and_then(Schedule::new);
         let mut schedule = named.map_err(|error| error.to_string())?;
@@ -240,12 +240,12 @@ impl Rule {
     }
 }
 
-/// How many parts k is cut into.
+/// Number of parts of k.
 fn parts(split_k: u32) -> usize {
     if NO_PARTS.contains(&split_k) { 1 } else { split_k as usize }
 }
 
-/// What becomes of results that are too large: conversions to FP8 saturate, others give infinities.
+/// Treatment of results that are too large: FP8 saturates, other formats give infinities.
 fn overflow(d: &Format) -> Overflow {
     if matches!(d.name, "e4m3" | "e5m2") { Overflow::Saturate } else { Overflow::Standard }
 }
@@ -253,6 +253,6 @@ fn overflow(d: &Format) -> Overflow {
 fn value<T: Named>(key: &str, name: &str) -> std::result::Result<T, String> {
     T::all().iter().copied().find(|value| value.name() == name).ok_or_else(|| {
         let known: Vec<String> = T::all().iter().map(|value| format!("\"{}\"", value.name())).collect();
-        format!("{key} = \"{name}\": it is one of {}", known.join(", "))
+        format!("{key} = \"{name}\": expected one of {}", known.join(", "))
     })
 }

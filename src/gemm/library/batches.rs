@@ -1,19 +1,26 @@
-//! Whether the bits of a row depend on how many others are computed with it.
+//! Dependence of the bits of a row on the batch size.
 
 use std::{collections::BTreeSet, path::Path};
 
-use super::{LibrarySchedules, Values, checked_shape, draw, shapes::named};
+use serde::Deserialize;
+
+use super::{
+    LibrarySchedules, Values,
+    campaign::Campaign,
+    checked_shape, draw,
+    shapes::{lines, named},
+};
 use crate::{
     Error, Result,
     base::{digest::fnv1a, interrupt, text},
-    device::{Attributes, ChosenAlgorithm, Library, OperandLayout, Problem},
+    device::{Attributes, OperandLayout, Problem},
     gemm::{Differences, Factors, Matrix, ModelReplay, Replay, sample::Sample},
     inputs::random,
 };
 
-/// Columns of the row that the model computes.
+/// Columns of the row that the model replays.
 const REPLAYED: usize = 64;
-/// The most batch sizes of a layer.
+/// Most batch sizes of a layer.
 const MOST_BATCHES: usize = 64;
 
 /// A layer: a product with weights, of several batch sizes.
@@ -21,47 +28,40 @@ const MOST_BATCHES: usize = 64;
 pub struct Layer {
     /// Its name.
     pub name: String,
-    /// The product of the first batch size.
+    /// The product at the first batch size.
     pub problem: Problem,
-    /// What operands are drawn from.
+    /// Distribution of the operands.
     pub values: Values,
     /// The batch sizes: rows of A.
     pub batches: Vec<usize>,
 }
 
-/// The columns of a table of layers.
-const COLUMNS: [&str; 7] = ["layer", "product", "layout", "values", "n", "k", "batches"];
-
-/// The layers of a CSV file with the columns layer, product (D.A.B.COMPUTE), layout (nn, nt), values (normal, magnitudes), n, k and batches
-/// (numbers with spaces between).
-///
-/// # Errors
-/// A file that cannot be read, or a line that describes no layer: with its number, and what is expected.
-pub fn read_layers(path: &Path) -> Result<Vec<Layer>> {
-    let (text, origin) = (text::read(path, "the table of layers")?, path.display());
-    let wrong = |error: csv::Error| Error::request(format!("{origin}: {error}"));
-    let mut layers = Vec::new();
-    let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).trim(csv::Trim::All).from_reader(text.as_bytes());
-    if reader.headers().map_err(wrong)?.iter().ne(COLUMNS) {
-        return Err(Error::request(format!("{origin}: its columns have to be {}", COLUMNS.join(","))));
-    }
-    for line in reader.into_records() {
-        let line: Vec<String> = line.map_err(wrong)?.iter().map(String::from).collect();
-        let number = layers.len() + 1;
-        layers.push(layer(&line).map_err(|error| error.within(format!("{origin}: layer {number}")))?);
-    }
-    match layers.is_empty() {
-        true => Err(Error::request(format!("{origin}: no layers in it"))),
-        false => Ok(layers),
-    }
+/// A line of a table of layers.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LayerLine {
+    layer: String,
+    product: String,
+    layout: String,
+    values: String,
+    n: usize,
+    k: usize,
+    batches: String,
 }
 
-fn layer(line: &[String]) -> Result<Layer> {
-    let [name, product, layout, values, n, k, batches] = line else { unreachable!("lines are as long as the first") };
-    let number = |key: &str, text: &str| {
-        text.parse::<usize>().map_err(|_| Error::request(format!("{key} is '{text}': expected a whole number")))
-    };
-    let (n, k) = (number("n", n)?, number("k", k)?);
+/// Reads layers from a CSV file.
+///
+/// Its columns are layer, product (D.A.B.COMPUTE), layout (nn, nt), values (normal, magnitudes), n, k and batches (numbers with spaces
+/// between).
+///
+/// # Errors
+/// A file that cannot be read, a malformed line: its number, and what is expected.
+pub fn read_layers(path: &Path) -> Result<Vec<Layer>> {
+    lines(&text::read(path, "the table of layers")?, &path.display().to_string(), "layer", layer)
+}
+
+fn layer(line: LayerLine) -> Result<Layer> {
+    let LayerLine { layer, product, layout, values, n, k, batches } = line;
     let sizes: Option<Vec<usize>> = batches.split_whitespace().map(|number| number.parse().ok()).collect();
     let sizes = sizes.filter(|sizes| (2..=MOST_BATCHES).contains(&sizes.len())).ok_or_else(|| {
         Error::request(format!("batches is '{batches}': expected 2 to {MOST_BATCHES} numbers with spaces between"))
@@ -69,18 +69,18 @@ fn layer(line: &[String]) -> Result<Layer> {
     for m in &sizes {
         checked_shape((*m, n, k)).map_err(Error::request)?;
     }
-    let problem = Problem::of_kind(product, (sizes[0], n, k), named::<OperandLayout>("layout", layout)?)?;
-    Ok(Layer { name: name.clone(), problem, values: named::<Values>("values", values)?, batches: sizes })
+    let problem = Problem::of_kind(&product, (sizes[0], n, k), named::<OperandLayout>("layout", &layout)?)?;
+    Ok(Layer { name: layer, problem, values: named::<Values>("values", &values)?, batches: sizes })
 }
 
 crate::rows! {
-    /// A product of a layer at a batch size, and whether its first row has the bits that it has at the first batch size.
+    /// A product of a layer at a batch size; row 0 is compared with row 0 at the first batch size.
     pub struct BatchRow in "batches" {
         /// The layer.
         layer: String => shown("layer").essential(),
-        /// What is computed: D.A.B.COMPUTE.
+        /// Formats and compute type: D.A.B.COMPUTE.
         product: String => shown("D.A.B.compute"),
-        /// How A and B lie in memory.
+        /// Layout of A and B in memory.
         layout: &'static str => hidden(),
         /// Columns of B and D.
         n: usize => shown("n").essential(),
@@ -88,51 +88,54 @@ crate::rows! {
         k: usize => shown("k").essential(),
         /// The batch size: rows of A and D.
         m: usize => shown("batch").essential(),
-        /// What became of the first row: first (all others are compared with it), same, changed, refused, failed.
+        /// Outcome for row 0: first (the reference), same, changed, refused or failed.
         outcome: &'static str => shown("row 0").essential(),
-        /// Its elements that differ.
+        /// Elements of row 0 that differ.
         differing: Option<usize> => shown("differ").if_filled().essential(),
-        /// The first of them: its column.
+        /// Column of the first difference.
         column: Option<usize> => hidden(),
         /// The attributes of the algorithm in words.
         algorithm: Option<String> => shown("algorithm").if_filled().essential(),
-        /// The schedule that they mean, in a sentence.
+        /// The schedule that they imply, in a sentence.
         schedule: Option<String> => shown("schedule").if_filled().essential(),
-        /// Elements of the row that the model of the GPU computed by that schedule.
+        /// Elements of row 0 that the GPU's model computed by that schedule.
         replayed: usize => shown("replayed"),
-        /// Those that are equal in every bit.
+        /// Replayed elements that are equal in every bit.
         replayed_equal: usize => shown("equal").beside(),
-        /// What is otherwise than at the first batch size.
+        /// Differences from the first batch size.
         why: Option<String> => shown("otherwise").if_filled().essential(),
     }
 }
 
-/// What the first batch size gave.
-struct Reference {
+/// The result of the first batch size.
+struct FirstBatch {
     attributes: Attributes,
     schedule: Option<String>,
     row: Matrix,
 }
 
-/// Has a library compute a layer at each of its batch sizes, of which the first rows of A are the same, and adds a row for each; the model
-/// replays part of the first row.
-///
-/// # Errors
-/// The model fails, [`Error::Interrupted`]. (A library that refuses a product or fails is an outcome.)
-pub fn batches(
-    library: &mut dyn Library,
-    schedules: &LibrarySchedules,
-    model: &str,
-    layer: &Layer,
-    seed: u64,
-    chosen: Option<&ChosenAlgorithm>,
-    rows: &mut Vec<BatchRow>,
-) -> Result<()> {
+impl Campaign<'_> {
+    /// Has the library compute layers at each of their batch sizes; `step` is told the layers.
+    ///
+    /// The first rows of A are the same at each size. The model replays part of row 0.
+    ///
+    /// # Errors
+    /// The model fails, [`Error::Interrupted`]. (A library that refuses a product or fails is an outcome.)
+    pub fn batches(&mut self, layers: &[Layer], rows: &mut Vec<BatchRow>, step: &dyn Fn(&str)) -> Result<()> {
+        layers.iter().try_for_each(|layer| {
+            step(&layer.name);
+            batches(self, layer, rows)
+        })
+    }
+}
+
+fn batches(campaign: &mut Campaign<'_>, layer: &Layer, rows: &mut Vec<BatchRow>) -> Result<()> {
+    let Campaign { library, schedules, model, seed, chosen, .. } = campaign;
     let Problem { n, k, a, b, d, .. } = layer.problem;
     let own =
-        |operand: u64| random(seed ^ fnv1a(format!("{} {}", layer.name, layer.problem.kind()).as_bytes()), operand);
+        |operand: u64| random(*seed ^ fnv1a(format!("{} {}", layer.name, layer.problem.kind()).as_bytes()), operand);
     let weights = draw(k, n, b, d, layer.values, own(1));
-    let mut reference: Option<Reference> = None;
+    let mut reference: Option<FirstBatch> = None;
     for &m in &layer.batches {
         interrupt::check()?;
         let problem = Problem { m, ..layer.problem.clone() };
@@ -153,7 +156,7 @@ pub fn batches(
             replayed_equal: 0,
             why: None,
         };
-        match library.multiply(&problem, &inputs.codes, &weights.codes, None, chosen) {
+        match library.multiply(&problem, &inputs.codes, &weights.codes, None, chosen.as_ref()) {
             Err(error @ Error::Interrupted { .. }) => return Err(error),
             Err(error) => {
                 row.outcome = if error.is_unavailable() { "refused" } else { "failed" };
@@ -176,7 +179,7 @@ pub fn batches(
                 match &reference {
                     None => {
                         row.outcome = "first";
-                        reference = Some(Reference {
+                        reference = Some(FirstBatch {
                             attributes: product.attributes,
                             schedule: row.schedule.clone(),
                             row: own,
@@ -198,13 +201,13 @@ pub fn batches(
     Ok(())
 }
 
-/// What is otherwise than at the first batch size.
-fn otherwise(schedules: &LibrarySchedules, first: &Reference, now: &Attributes, schedule: &Option<String>) -> String {
+/// Differences from the first batch size, in words.
+fn otherwise(schedules: &LibrarySchedules, first: &FirstBatch, now: &Attributes, schedule: &Option<String>) -> String {
     let changes = schedules.changes(&first.attributes, now);
     let schedule = match (&first.schedule, schedule) {
         (Some(one), Some(other)) if one == other => "the same schedule",
         (Some(_), Some(_)) => "another schedule",
-        _ => "a schedule that is not known",
+        _ => "an unknown schedule",
     };
     match changes.is_empty() {
         true => format!("the same algorithm, {schedule}"),
@@ -213,14 +216,14 @@ fn otherwise(schedules: &LibrarySchedules, first: &Reference, now: &Attributes, 
 }
 
 impl BatchRow {
-    /// Whether the first row has the bits that it has at the first batch size, or the library refused the product.
+    /// True if row 0 is the same as at the first batch size, or the library refused the product.
     pub fn holds(&self) -> bool {
         matches!(self.outcome, "first" | "same" | "refused")
     }
 }
 
-/// In how many layers the batch size matters, in a sentence; `None` without rows.
-pub fn batch_answer(rows: &[BatchRow]) -> Option<String> {
+/// Number of layers in which the batch size matters, in a sentence; `None` without rows.
+pub(super) fn batch_answer(rows: &[BatchRow]) -> Option<String> {
     let layers: BTreeSet<&String> = rows.iter().map(|row| &row.layer).collect();
     let changed: BTreeSet<&String> = rows.iter().filter(|row| row.outcome == "changed").map(|row| &row.layer).collect();
     let (layers, changed) = (layers.len(), changed.len());

@@ -1,4 +1,4 @@
-//! Many products of a library, each explained: what its algorithm's attributes predict is compared in every bit with what it computed.
+//! Products of a library, each compared in every bit with the schedule that its algorithm implies.
 
 use super::{
     AskedProduct, LibrarySchedules, Prediction, Values, draw,
@@ -16,93 +16,99 @@ use crate::{
     inputs::random,
 };
 
-/// Failures in a row after which the library is asked nothing more.
+/// Failures in a row that end a campaign.
 pub const MOST_FAILURES: usize = 3;
-/// Rows and columns that the model computes on the processor, of every product.
+/// Rows and columns of every product that the model replays on the processor.
 const CHECKED: (usize, usize) = (8, 16);
-/// Those that stand for a product where nothing computes every element fast.
+/// Rows and columns that are compared where no GPU replays every element.
 const SAMPLED: (usize, usize) = (32, 64);
-/// Those on which schedules are searched for.
+/// Rows and columns on which schedules are searched.
 const SEARCHED: (usize, usize) = (24, 24);
-/// Terms of all elements together up to which every element is computed on the processor.
+/// Terms of all elements up to which the processor replays every element.
 const FEW_TERMS: usize = 1 << 22;
-/// Of the schedules that a search finds on a sample, how many are computed in full.
+/// Schedules found on a sample that are computed in full.
 const MOST_FOUND: usize = 8;
 
 named! {
-    /// What became of a product.
+    /// Outcome of a product of a library.
     pub enum ProductOutcome {
-        Predicted = "predicted": "the predicted schedule gives it in every bit";
-        Found = "found": "another schedule does, which a search found";
-        Unexplained = "unexplained": "none that was tried does";
+        Predicted = "predicted": "the predicted schedule gives every bit";
+        Found = "found": "a schedule found by a search gives every bit";
+        Unexplained = "unexplained": "no schedule that was tried gives every bit";
         Refused = "refused": "the library has no algorithm for it";
         Failed = "failed": "the device failed";
     }
 }
 
-/// How many elements were compared, and how many are equal in every bit.
+/// Agreement of a replay with D.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Agreement {
+pub struct ReplayAgreement {
     /// Elements that were compared.
     pub elements: usize,
-    /// Those that are equal.
+    /// Elements that are equal in every bit.
     pub equal: usize,
 }
 
-impl Agreement {
-    fn of(differences: &Differences) -> Agreement {
-        Agreement { elements: differences.elements, equal: differences.elements - differences.differing }
+impl ReplayAgreement {
+    fn of(differences: &Differences) -> ReplayAgreement {
+        ReplayAgreement { elements: differences.elements, equal: differences.elements - differences.differing }
     }
 
-    /// Whether there is no difference.
+    /// True if all are equal.
     pub fn is_whole(self) -> bool {
         self.elements == self.equal
     }
 }
 
-/// What is known of a product.
+/// A product of a library with its explanation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExplainedProduct {
-    /// What was asked for.
+    /// The product that was asked for.
     pub asked: AskedProduct,
-    /// What became of it.
+    /// The outcome.
     pub outcome: ProductOutcome,
-    /// The algorithm, and the scratch memory that it took.
+    /// The algorithm, and the bytes of its scratch memory.
     pub attributes: Option<(Attributes, usize)>,
-    /// What its attributes predict.
+    /// The schedule that the attributes predict.
     pub prediction: Option<Prediction>,
     /// The prediction compared with D.
-    pub agreement: Agreement,
-    /// The first element that differs from the prediction: row, column, the codes of the prediction and of D.
+    pub agreement: ReplayAgreement,
+    /// The first difference from the prediction: row, column, and the codes of prediction and D.
     pub first: Option<(usize, usize, [u64; 2])>,
-    /// The prediction, by the model on the processor, compared with some elements.
-    pub checked: Agreement,
-    /// Of those elements, how many the prediction with its steps in the opposite order does not give: where there are none, the product
-    /// does not tell schedules apart.
+    /// The prediction on the processor, compared with some elements.
+    pub checked: ReplayAgreement,
+    /// Checked elements that change with the order of k; 0: the product cannot separate schedules.
     pub told_apart: usize,
-    /// The schedule that gives D, where it is another one.
+    /// Another schedule that gives D.
     pub found: Option<Schedule>,
-    /// Whatever else is known.
+    /// Remarks.
     pub remark: String,
+}
+
+impl ExplainedProduct {
+    /// The schedule that was found, else the predicted one.
+    pub fn schedule(&self) -> Option<&Schedule> {
+        self.found.as_ref().or(self.prediction.as_ref().map(|prediction| &prediction.schedule))
+    }
 }
 
 /// Asks a library for products and explains them.
 pub struct Campaign<'a> {
     /// The library.
     pub library: &'a mut dyn Library,
-    /// What computes the predictions.
+    /// The replay of the predictions.
     pub replay: &'a mut dyn Replay,
-    /// What attributes mean.
+    /// Schedules by the attributes of algorithms.
     pub schedules: &'a LibrarySchedules,
-    /// The model whose arithmetic the library's instructions have.
+    /// The model of the instructions' arithmetic.
     pub model: String,
     /// The seed of the operands.
     pub seed: u64,
     /// An algorithm for all products, in place of the heuristic's.
     pub chosen: Option<ChosenAlgorithm>,
-    /// How many more searches there may be.
+    /// Remaining searches.
     pub searches: usize,
-    /// The schedules that searches have found, each with the formats that it was found for.
+    /// Schedules that searches found, each with its formats.
     known: Vec<(String, Schedule)>,
 }
 
@@ -127,8 +133,9 @@ impl<'a> Campaign<'a> {
         Factors::new(draw(p.m, p.k, p.a, p.d, values, own(0)), draw(p.k, p.n, p.b, p.d, values, own(1)))
     }
 
-    /// Explains products of drawn operands, each in a row of its own; whether all were asked for, since the library did not fail too
-    /// often. `done` is told how many are done, and how many of them are not as predicted.
+    /// Explains products of drawn operands, a row each; false if repeated failures ended the campaign.
+    ///
+    /// `done` is told the numbers of finished and of unpredicted products.
     ///
     /// # Errors
     /// As [`Campaign::explain`].
@@ -153,7 +160,21 @@ impl<'a> Campaign<'a> {
         Ok(true)
     }
 
-    /// Has the library compute a product of these operands, and explains it; with D, where the library computed one.
+    /// Has the library compute one product, and explains it; with D.
+    ///
+    /// # Errors
+    /// As [`Campaign::explain`]; the library refuses the product or fails.
+    pub fn explain_one(&mut self, asked: &AskedProduct, factors: &Factors) -> Result<(ExplainedProduct, Matrix)> {
+        match self.explain(asked, factors)? {
+            (explained, Some(d)) => Ok((explained, d)),
+            (ExplainedProduct { outcome: ProductOutcome::Refused, remark, .. }, None) => {
+                Err(Error::unavailable(remark))
+            }
+            (ExplainedProduct { remark, .. }, None) => Err(Error::device(remark)),
+        }
+    }
+
+    /// Has the library compute a product of these operands, and explains it; with D, if there is one.
     ///
     /// # Errors
     /// The model or the replay fails, [`Error::Interrupted`]. (A library that refuses a product or fails is an outcome.)
@@ -165,9 +186,9 @@ impl<'a> Campaign<'a> {
             outcome: ProductOutcome::Unexplained,
             attributes: None,
             prediction: None,
-            agreement: Agreement::default(),
+            agreement: ReplayAgreement::default(),
             first: None,
-            checked: Agreement::default(),
+            checked: ReplayAgreement::default(),
             told_apart: 0,
             found: None,
             remark: String::new(),
@@ -202,7 +223,7 @@ impl<'a> Campaign<'a> {
         Ok((explained, Some(d)))
     }
 
-    /// Compares a prediction with D: every element where the replay is fast or the product small, else a sample.
+    /// Compares a prediction with D: every element if the replay is fast or D small, else a sample.
     fn compare(
         &mut self,
         schedule: &Schedule,
@@ -222,15 +243,15 @@ impl<'a> Campaign<'a> {
             ModelReplay.product(&self.model, schedule, &checked.factors)?,
             ModelReplay.product(&self.model, &reversed, &checked.factors)?,
         );
-        explained.checked = Agreement::of(&Differences::between(&forth, &checked.d)?);
+        explained.checked = ReplayAgreement::of(&Differences::between(&forth, &checked.d)?);
         explained.told_apart = Differences::between(&forth, &back)?.differing;
         let differences = self.differences(schedule, factors, d)?;
-        explained.agreement = Agreement::of(&differences.0);
+        explained.agreement = ReplayAgreement::of(&differences.0);
         explained.first = differences.1;
         Ok(())
     }
 
-    /// Where a schedule's product differs from D, and the first such place in D itself.
+    /// Differences of a schedule's product from D, and the first place in D.
     fn differences(
         &mut self,
         schedule: &Schedule,
@@ -251,7 +272,7 @@ impl<'a> Campaign<'a> {
         Ok((differences, first))
     }
 
-    /// Looks for the schedule that gives D: first among those that were found before, then among all that are tried.
+    /// Looks for the schedule that gives D, first among the schedules that were found before.
     fn search(&mut self, factors: &Factors, d: &Matrix, explained: &mut ExplainedProduct) -> Result<()> {
         let problem = &explained.asked.problem;
         let (formats, scales) = (problem.kind(), (problem.alpha, problem.beta));
@@ -268,7 +289,7 @@ impl<'a> Campaign<'a> {
             }
         }
         if self.searches == 0 {
-            note(explained, "no search was made: as many as were asked for had been made");
+            note(explained, "not searched: the limit of --searches was reached");
             return Ok(());
         }
         self.searches -= 1;

@@ -8,6 +8,6 @@ mod shapes;
 pub mod tables;
 
 pub use attributes::{LibrarySchedules, Prediction};
-pub use batches::{BatchRow, Layer, batch_answer, batches, read_layers};
+pub use batches::{BatchRow, Layer, read_layers};
 pub use operands::{Values, draw};
 pub use shapes::{AskedProduct, checked_shape, read_shapes};

@@ -1,4 +1,4 @@
-//! Operands of products, drawn element by element: the same for a seed on any machine and any number of threads.
+//! Drawn operands of products: the same for a seed on any machine and any number of threads.
 
 use crate::{
     base::{named::named, parallel},
@@ -9,14 +9,14 @@ use crate::{
 };
 
 named! {
-    /// What operands are drawn from.
+    /// Distribution of drawn operands.
     pub enum Values {
-        Normal = "normal": "about normal, of deviation 1: sums of four uniform numbers; integers over their whole range";
-        Magnitudes = "magnitudes": "uniform signs, exponents and significands, so that the order of a sum decides many of its bits";
+        Normal = "normal": "about normal, deviation 1: sums of four uniform numbers; integers over their whole range";
+        Magnitudes = "magnitudes": "uniform signs, exponents and significands: the order of a sum decides many bits";
     }
 }
 
-/// Exponents of magnitudes, by format, and where D has the range of f16 or less, in which sums are not to overflow.
+/// Exponents of magnitudes by format: for a wide D, and for a D with the range of f16 or less.
 const EXPONENTS: [(&str, [i32; 2], [i32; 2]); 7] = [
     ("f16", [-6, 6], [-8, 2]),
     ("bf16", [-12, 12], [-8, 2]),
@@ -30,7 +30,7 @@ const EXPONENTS: [(&str, [i32; 2], [i32; 2]); 7] = [
 /// Elements that a thread draws at a time.
 const CHUNK: usize = 1 << 14;
 
-/// A matrix of drawn codes, for a product whose D has format `d`.
+/// Draws a matrix for a product whose D has format `d`.
 pub fn draw(rows: usize, columns: usize, format: &'static Format, d: &Format, values: Values, seed: u64) -> Matrix {
     let width = format.bytes();
     let mut bytes = vec![0; rows * columns * width];
@@ -58,7 +58,7 @@ fn exponents(format: &Format, d: &Format) -> [i32; 2] {
 fn float(format: &Format, values: Values, [least, most]: [i32; 2], bits: u64) -> u64 {
     let number = match values {
         Values::Normal => {
-            // Four numbers in [-0.5, 0.5), of which the sum has the deviation 1 / sqrt(3).
+            // The sum of four numbers in [-0.5, 0.5) has the deviation 1 / sqrt(3).
             let sum: f64 = (0..4).map(|at| f64::from((bits >> (16 * at)) as u16) / 65536.0 - 0.5).sum();
             sum * 3f64.sqrt()
         }

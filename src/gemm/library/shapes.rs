@@ -1,33 +1,47 @@
-//! Tables of products to ask a library for.
+//! Tables of products for a library.
 
 use std::path::Path;
 
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 
 use super::Values;
 use crate::{
     Error, Result,
     base::{named::Named, text},
     device::{OperandLayout, Problem},
+    gemm::{Factors, OperandSource},
 };
 
-/// The most products of a table, and the most elements of a matrix.
-const MOST_PRODUCTS: usize = 1 << 16;
+/// Most lines of a table.
+const MOST_LINES: usize = 1 << 16;
+/// Most elements of a matrix.
 const MOST_ELEMENTS: usize = 1 << 28;
 
-/// A product to ask for.
+/// A product to ask a library for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AskedProduct {
     /// The product.
     pub problem: Problem,
-    /// What its operands are drawn from, where they are drawn.
+    /// Distribution of drawn operands; `None`: given ones.
     pub values: Option<Values>,
 }
 
-/// A line of a table.
+impl AskedProduct {
+    /// A product of given operands, which say its shape.
+    ///
+    /// # Errors
+    /// As [`OperandSource::for_problem`].
+    pub fn read(problem: Problem, source: &OperandSource, notes: &mut Vec<String>) -> Result<(AskedProduct, Factors)> {
+        let factors = source.for_problem(&problem, notes)?;
+        let (m, n, k) = (factors.a.rows, factors.b.columns, factors.k());
+        Ok((AskedProduct { problem: Problem { m, n, k, ..problem }, values: None }, factors))
+    }
+}
+
+/// A line of a table of products.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct LayerLine {
+struct ProductLine {
     product: String,
     layout: String,
     values: String,
@@ -36,33 +50,44 @@ struct LayerLine {
     k: usize,
 }
 
-/// The products of a CSV file with the columns product (D.A.B.COMPUTE, see [`Problem::kind`]), layout (nn, nt), values (normal,
-/// magnitudes), m, n, k.
+/// Reads products from a CSV file.
+///
+/// Its columns are product (D.A.B.COMPUTE, see [`Problem::kind`]), layout (nn, nt), values (normal, magnitudes), m, n, k.
 ///
 /// # Errors
-/// A file that cannot be read, or a line that describes no product: with its number, and what is expected.
+/// A file that cannot be read, a malformed line: its number, and what is expected.
 pub fn read_shapes(path: &Path) -> Result<Vec<AskedProduct>> {
     parse(&text::read(path, "the table of products")?, &path.display().to_string())
 }
 
 fn parse(text: &str, origin: &str) -> Result<Vec<AskedProduct>> {
-    let mut products = Vec::new();
+    lines(text, origin, "product", product)
+}
+
+/// The lines of a CSV file as `read` understands them, each called `what` in messages.
+pub(super) fn lines<L: DeserializeOwned, T>(
+    text: &str,
+    origin: &str,
+    what: &str,
+    read: fn(L) -> Result<T>,
+) -> Result<Vec<T>> {
+    let mut found = Vec::new();
     let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).trim(csv::Trim::All).from_reader(text.as_bytes());
-    for line in reader.deserialize::<LayerLine>() {
+    for line in reader.deserialize::<L>() {
         let line = line.map_err(|error| Error::request(format!("{origin}: {error}")))?;
-        let number = products.len() + 1;
-        products.push(product(line).map_err(|error| error.within(format!("{origin}: product {number}")))?);
-        if products.len() > MOST_PRODUCTS {
-            return Err(Error::request(format!("{origin}: more than {MOST_PRODUCTS} products")));
+        let number = found.len() + 1;
+        found.push(read(line).map_err(|error| error.within(format!("{origin}: {what} {number}")))?);
+        if found.len() > MOST_LINES {
+            return Err(Error::request(format!("{origin}: more than {MOST_LINES} {what}s")));
         }
     }
-    match products.is_empty() {
-        true => Err(Error::request(format!("{origin}: no products in it"))),
-        false => Ok(products),
+    match found.is_empty() {
+        true => Err(Error::request(format!("{origin}: the table has no {what}s"))),
+        false => Ok(found),
     }
 }
 
-/// Refuses shapes of products that nothing is drawn for.
+/// Refuses shapes that are empty or too large to draw.
 ///
 /// # Errors
 /// What m, n and k may be.
@@ -76,8 +101,8 @@ pub fn checked_shape((m, n, k): (usize, usize, usize)) -> std::result::Result<()
     }
 }
 
-fn product(line: LayerLine) -> Result<AskedProduct> {
-    let LayerLine { m, n, k, .. } = line;
+fn product(line: ProductLine) -> Result<AskedProduct> {
+    let ProductLine { m, n, k, .. } = line;
     checked_shape((m, n, k)).map_err(Error::request)?;
     let problem = Problem::of_kind(&line.product, (m, n, k), named::<OperandLayout>("layout", &line.layout)?)?;
     Ok(AskedProduct { problem, values: Some(named::<Values>("values", &line.values)?) })
@@ -86,7 +111,7 @@ fn product(line: LayerLine) -> Result<AskedProduct> {
 pub(super) fn named<T: Named>(key: &str, name: &str) -> Result<T> {
     T::all().iter().copied().find(|value| value.name() == name).ok_or_else(|| {
         let known: Vec<&str> = T::all().iter().map(|value| value.name()).collect();
-        Error::request(format!("{key} is '{name}': it is one of {}", known.join(", ")))
+        Error::request(format!("{key} is '{name}': expected one of {}", known.join(", ")))
     })
 }
 
@@ -109,7 +134,7 @@ mod tests {
             ("f16.f16.f16.64f,nn,normal,1,1,1", "product 1: 'f16.f16.f16.64f': '64f' is not a compute type"),
             ("f16.f16.f16.32f.fast,nn,normal,1,1,1", "only FP8 has fast accumulation"),
             ("f16.f16.f16,nn,normal,1,1,1", "it has 3 parts"),
-            ("f16.f16.f16.32f,tn,normal,1,1,1", "layout is 'tn': it is one of nn, nt"),
+            ("f16.f16.f16.32f,tn,normal,1,1,1", "layout is 'tn': expected one of nn, nt"),
             ("f16.f16.f16.32f,nn,odd,1,1,1", "values is 'odd'"),
             ("f17.f16.f16.32f,nn,normal,1,1,1", "f17"),
             ("f16.f16.f16.32f,nn,normal,1,0,1", "n = 0"),

@@ -1,12 +1,20 @@
-//! The tables of products of libraries.
+//! Tables of products of libraries.
 
-use super::{super::Schedule, LibrarySchedules, Values, campaign::ExplainedProduct};
-use crate::device::Attributes;
+use super::{
+    super::Schedule,
+    BatchRow, LibrarySchedules, Values,
+    batches::batch_answer,
+    campaign::{ExplainedProduct, MOST_FAILURES},
+};
+use crate::{
+    device::Attributes,
+    report::{Report, Table, Verdict},
+};
 
 crate::rows! {
-    /// A product of a library, and whether the schedule that its algorithm's attributes predict gives it in every bit.
+    /// A product of a library, compared with the schedule that its algorithm's attributes predict.
     pub struct LibraryProductRow in "library_products" {
-        /// Its place in the table of products.
+        /// Number of the product.
         number: usize => shown("#").essential(),
         /// Rows of A and D.
         m: usize => shown("m").essential(),
@@ -20,13 +28,13 @@ crate::rows! {
         a: &'static str => shown("A").essential(),
         /// The format of B.
         b: &'static str => shown("B"),
-        /// What the library was asked to compute in.
+        /// Compute type.
         compute: &'static str => shown("compute"),
-        /// Whether sums of FP8 stay in the matrix unit.
+        /// True if sums of FP8 stay in the matrix unit.
         fast_accumulation: bool => shown("fast").if_varied(),
-        /// How A and B lie in memory.
+        /// Layout of A and B in memory.
         layout: &'static str => shown("layout"),
-        /// What operands are drawn from.
+        /// Distribution of drawn operands.
         values: Option<&'static str> => shown("values").if_filled(),
         /// The algorithm's attributes in words.
         algorithm: String => shown("algorithm").essential(),
@@ -36,7 +44,7 @@ crate::rows! {
         tile: Option<u32> => hidden(),
         /// The number of the stages.
         stages: Option<u32> => hidden(),
-        /// Into how many parts k is cut.
+        /// Parts of k.
         split_k: Option<u32> => hidden(),
         /// The number of the reduction scheme.
         reduction: Option<u32> => hidden(),
@@ -54,21 +62,21 @@ crate::rows! {
         schedule: Option<String> => shown("predicted schedule").if_filled(),
         /// The predicted schedule as a file.
         schedule_file: Option<String> => hidden(),
-        /// What the prediction rests on.
+        /// Evidence of the prediction.
         evidence: Option<String> => hidden(),
-        /// What became of the product: predicted, found, unexplained, refused, failed.
+        /// Outcome: predicted, found, unexplained, refused or failed.
         outcome: &'static str => shown("outcome").essential(),
         /// Elements that were compared with the prediction.
         elements: usize => shown("elements"),
-        /// Those that are equal in every bit.
+        /// Elements that are equal in every bit.
         equal: usize => shown("equal"),
-        /// Elements that the processor computed, too.
+        /// Elements that the processor replayed.
         checked: usize => hidden(),
-        /// Those that are equal in every bit.
+        /// Elements that are equal in every bit.
         checked_equal: usize => hidden(),
-        /// Of those, how many the prediction in the opposite order of k does not give.
+        /// Replayed elements that the opposite order of k does not give.
         told_apart: usize => hidden(),
-        /// The first element that differs: its row.
+        /// Row of the first element that differs.
         row: Option<usize> => shown("first: row").if_filled(),
         /// Its column.
         column: Option<usize> => shown("column").if_filled().beside(),
@@ -76,40 +84,40 @@ crate::rows! {
         predicted: Option<String> => shown("predicted").if_filled().beside(),
         /// Its code in D.
         computed: Option<String> => shown("computed").if_filled().beside(),
-        /// The schedule that gives D where the predicted one does not, in a sentence.
+        /// Another schedule that gives D, in a sentence.
         found: Option<String> => shown("found").if_filled(),
-        /// The same as a file.
+        /// That schedule as a file.
         found_file: Option<String> => hidden(),
-        /// What else is known.
+        /// Remarks.
         remark: Option<String> => shown("remark").if_filled(),
     }
 
-    /// What became of the products of a library, by what they compute.
+    /// Outcomes of the products of a library by formats and compute type.
     pub struct LibrarySummaryRow in "library_summary" {
-        /// What they compute: the formats of D, A and B and what is computed in.
+        /// Formats and compute type: D.A.B.COMPUTE.
         product: String => shown("D.A.B.compute").essential(),
         /// Products.
         products: usize => shown("products").essential(),
-        /// Those that the predicted schedule gives in every bit.
+        /// Products that the predicted schedule gives in every bit.
         predicted: usize => shown("predicted").essential(),
-        /// Those that another schedule gives.
+        /// Products that another schedule gives.
         found: usize => shown("found").essential(),
-        /// Those that no schedule that was tried gives.
+        /// Products that no tried schedule gives.
         unexplained: usize => shown("unexplained").essential(),
-        /// Those for which the library has no algorithm.
+        /// Products for which the library has no algorithm.
         refused: usize => shown("refused").essential(),
-        /// Those for which the device failed.
+        /// Products for which the device failed.
         failed: usize => shown("failed").if_filled(),
-        /// Those that are cut along k.
+        /// Products that are split along k.
         split: usize => shown("split-k"),
         /// Elements that were compared with predictions.
         elements: usize => shown("elements"),
-        /// Those that are equal in every bit.
+        /// Elements that are equal in every bit.
         equal: usize => shown("equal"),
     }
 }
 
-/// The row of a product of a library; `place` in a table of products.
+/// The row of a product of a library; `place` is its number.
 pub fn library_product(place: usize, product: &ExplainedProduct, schedules: &LibrarySchedules) -> LibraryProductRow {
     let ExplainedProduct {
         asked,
@@ -170,14 +178,46 @@ pub fn library_product(place: usize, product: &ExplainedProduct, schedules: &Lib
 }
 
 impl LibraryProductRow {
-    /// Whether the product is as predicted, or the library refused it.
+    /// True if the product is as predicted, or the library refused it.
     pub fn holds(&self) -> bool {
         matches!(self.outcome, "predicted" | "refused")
     }
 }
 
-/// What became of products, in a sentence; `None` without one.
-pub fn answer(rows: &[LibraryProductRow], device: &str) -> Option<String> {
+/// Puts a product of a library into a report.
+pub fn report_product(row: LibraryProductRow, device: &str, report: &mut Report) {
+    judge(std::slice::from_ref(&row), device, report);
+    report.tables.push(Table::of("Product of the library", [row]));
+}
+
+/// Puts products of a library into a report; `whole`: all that were asked for.
+pub fn report_products(rows: Vec<LibraryProductRow>, device: &str, whole: bool, report: &mut Report) {
+    if !whole {
+        report
+            .notes
+            .push(format!("The device failed {MOST_FAILURES} times in a row; the remaining products were not tried."));
+    }
+    judge(&rows, device, report);
+    report.tables.push(Table::of("Products by format", library_summary(&rows)));
+    report.tables.push(Table::of("Products of the library", rows));
+}
+
+fn judge(rows: &[LibraryProductRow], device: &str, report: &mut Report) {
+    report.holds = rows.iter().all(LibraryProductRow::holds);
+    report.verdict = Verdict::Unpredicted;
+    report.answer = answer(rows, device);
+}
+
+/// Puts layers at several batch sizes into a report.
+pub fn report_batches(rows: Vec<BatchRow>, report: &mut Report) {
+    report.holds = rows.iter().all(BatchRow::holds);
+    report.verdict = Verdict::BatchDependent;
+    report.answer = batch_answer(&rows);
+    report.tables.push(Table::of("The first row at each batch size", rows));
+}
+
+/// Outcomes of products in a sentence; `None` without one.
+fn answer(rows: &[LibraryProductRow], device: &str) -> Option<String> {
     let of = |outcome: &str| rows.iter().filter(|row| row.outcome == outcome).count();
     let others = ["found", "unexplained", "refused", "failed"].map(|outcome| (of(outcome), outcome));
     let others = others.iter().filter(|(count, _)| *count > 0);
@@ -196,8 +236,8 @@ pub fn answer(rows: &[LibraryProductRow], device: &str) -> Option<String> {
     }
 }
 
-/// A row for each kind of product, in the order of their first.
-pub fn library_summary(rows: &[LibraryProductRow]) -> Vec<LibrarySummaryRow> {
+/// A row for each kind of product, in order of appearance.
+fn library_summary(rows: &[LibraryProductRow]) -> Vec<LibrarySummaryRow> {
     let mut summary: Vec<LibrarySummaryRow> = Vec::new();
     for row in rows {
         let fast = if row.fast_accumulation { ".fast" } else { "" };

@@ -1,4 +1,4 @@
-//! The schedules that a product may have been made by: of every arithmetic for its formats, each schedule once.
+//! Candidate schedules of a product: every arithmetic for its formats, each schedule once.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -18,27 +18,28 @@ use crate::{
     isa::{self, Instruction},
 };
 
-/// The most parts of a split that is tried.
+/// Most parts of a tried split.
 const MOST_PARTS: usize = 16;
-/// What the k of parts may be a multiple of, besides the usual.
+/// Granules that are tried besides the default one.
 const GRANULES: [usize; 4] = [16, 32, 64, 128];
-/// After how many k sums may be promoted: by kernels of GPUs, and by libraries for processors, which sum a block of k that fits into a
-/// cache or into registers, and may halve what is left, to multiples of these.
+/// Intervals of promotion that are tried.
+///
+/// Processor libraries sum a block of k that fits a cache or the registers, and may halve the rest to some multiples.
 const PROMOTIONS: [usize; 6] = [32, 64, 128, 256, 384, 512];
 const CACHED: [usize; 11] = [4, 8, 16, 128, 192, 240, 256, 320, 384, 448, 512];
 const HALVES: [Option<usize>; 4] = [None, Some(4), Some(8), Some(16)];
-/// Accumulators side by side, of instructions of processors: of products that are cut in one part.
+/// Numbers of accumulators of processor instructions, for products of one part.
 const ACCUMULATORS: [usize; 5] = [2, 4, 8, 16, 32];
-/// How operands in f32 may be rounded to tf32, besides as the unit does it, which ignores the low bits.
+/// Roundings of f32 operands to tf32, besides the unit's own, which ignores the low bits.
 const OPERANDS: Rounding = Rounding::Rne;
 /// Rows, columns and k of blocks that share a scale.
 const BLOCKS: [usize; 7] = [1, 128, 64, 32, 16, 256, 512];
-/// The slabs of which the first may be short.
+/// Slabs of which the first may be short.
 const SLABS: [usize; 4] = [16, 32, 64, 128];
 
-/// A candidate, and the number of those with which it shares runs: of one arithmetic, of operands that are rounded alike, in one order.
+/// A candidate with the number of its family (arithmetic, operand rounding, order), which shares runs.
 #[derive(Debug, Clone)]
-pub(super) struct Suspect {
+pub(super) struct FamilyMember {
     pub(super) kin: usize,
     pub(super) candidate: MatchCandidate,
 }
@@ -50,7 +51,7 @@ pub(super) fn suspected(
     factors: &Factors,
     output: &'static Format,
     blocks: Option<ScaleBlocks>,
-) -> Result<Vec<Suspect>> {
+) -> Result<Vec<FamilyMember>> {
     let mut all = Vec::new();
     let mut kin = 0;
     for arithmetic in arithmetics {
@@ -66,14 +67,14 @@ pub(super) fn suspected(
             suited(factors, &plain)?.check(&plain)?;
             let candidate = |schedule| MatchCandidate { arithmetic: Arc::clone(arithmetic), schedule };
             let schedules = schedules(&plain, factors);
-            all.extend(schedules.into_iter().map(|schedule| Suspect { kin, candidate: candidate(schedule) }));
+            all.extend(schedules.into_iter().map(|schedule| FamilyMember { kin, candidate: candidate(schedule) }));
             kin += 1;
         }
     }
     Ok(all)
 }
 
-/// How A and B may become operands of an instruction.
+/// Roundings of A and B to operands of an instruction.
 fn roundings(factors: &Factors, i: &Instruction) -> Vec<Option<OperandRounding>> {
     let given = |own: &Matrix, wanted: &Format| {
         let padding = wanted.float().map_or(0, |float| (1u64 << float.padding_bits) - 1);
@@ -85,12 +86,12 @@ fn roundings(factors: &Factors, i: &Instruction) -> Vec<Option<OperandRounding>>
     }
 }
 
-/// The blocks that scales in f32 are of, by their number; `None`: there are none, or they are the instruction's.
+/// The blocks of scales in f32, by their number; `None` without scales, or with the instruction's own.
 pub(super) fn scale_blocks(factors: &Factors) -> Result<Option<ScaleBlocks>> {
     let (a, b) = match (&factors.scale_a, &factors.scale_b) {
         (None, None) => return Ok(None),
         (Some(a), Some(b)) => (a, b),
-        _ => return Err(Error::request("of the scales of A and B one is missing (--scale-a and --scale-b)")),
+        _ => return Err(Error::request("scales of A or of B are missing; give both --scale-a and --scale-b")),
     };
     if a.format.name != "f32" || b.format.name != "f32" {
         return Ok(None);
@@ -99,7 +100,7 @@ pub(super) fn scale_blocks(factors: &Factors) -> Result<Option<ScaleBlocks>> {
         let found = BLOCKS.into_iter().chain([of]).find(|block| of.div_ceil(*block) == count);
         found.ok_or_else(|| {
             Error::request(format!(
-                "there are {count} scales along the {of} {what}: blocks of {BLOCKS:?} have other numbers"
+                "there are {count} scales along the {of} {what}; blocks of {BLOCKS:?} give other numbers"
             ))
         })
     };
@@ -111,7 +112,7 @@ pub(super) fn scale_blocks(factors: &Factors) -> Result<Option<ScaleBlocks>> {
     }))
 }
 
-/// How simple a schedule is.
+/// Complexity of a schedule, the simplest first.
 pub(super) fn weight(schedule: &Schedule) -> [usize; 7] {
     [
         usize::from(schedule.order == KOrder::Descending),
@@ -124,19 +125,19 @@ pub(super) fn weight(schedule: &Schedule) -> [usize; 7] {
     ]
 }
 
-/// Whether A and B in this format are operands of an instruction that takes that one: f32 is what tf32 is cut from.
+/// True if a format serves an instruction that takes another: f32 serves tf32.
 fn serves(own: &Format, wanted: &Format) -> bool {
     own == wanted || (own.name, wanted.name) == ("f32", "tf32")
 }
 
-/// The operands in the formats of the schedule's instruction: rounded as it says, else as they are.
+/// The operands in the formats of the schedule's instruction, rounded if it says so.
 pub(in crate::gemm) fn suited(factors: &Factors, schedule: &Schedule) -> Result<Factors> {
     let mut factors = factors.rounded(schedule)?.into_owned();
     (factors.a.format, factors.b.format) = (schedule.instruction.a, schedule.instruction.b);
     Ok(factors)
 }
 
-/// Whether the scales of A and B are those of an instruction: its own, or those of blocks in f32 of one that has none.
+/// True if the scales of A and B suit an instruction: its own, or f32 blocks for one without.
 fn scaled(factors: &Factors, i: &Instruction) -> bool {
     let formats = [&factors.scale_a, &factors.scale_b].map(|own| own.as_ref().map(|own| own.format.name));
     match i.scale {
@@ -200,7 +201,7 @@ pub(super) fn arithmetics(
     Ok(known.into_iter().map(|(_, arithmetic)| Arc::new(arithmetic)).collect())
 }
 
-/// The schedules of an arithmetic that are tried, `plain` among them: each once, as far as what they compute is known to be the same.
+/// The candidate schedules of an arithmetic, `plain` among them; known equivalents appear once.
 fn schedules(plain: &Schedule, factors: &Factors) -> Vec<Schedule> {
     let k = factors.k();
     let (i, output) = (&plain.instruction, plain.output.format);
@@ -250,7 +251,7 @@ fn schedules(plain: &Schedule, factors: &Factors) -> Vec<Schedule> {
     all
 }
 
-/// Adds a schedule with every way in which its parts may be joined, and its scales used; `narrow`: D is narrower than the register.
+/// Adds a schedule with every joining and every use of scales; `narrow`: D is below the register.
 fn add(schedule: &Schedule, several: bool, narrow: bool, all: &mut Vec<Schedule>) {
     let uses: &[Option<ScaleUse>] = match schedule.scales {
         Some(_) => &ScaleUse::ALL.map(Some),
@@ -275,12 +276,12 @@ fn add(schedule: &Schedule, several: bool, narrow: bool, all: &mut Vec<Schedule>
     }
 }
 
-/// After how many k sums may be promoted, and how what is left is halved.
+/// Intervals of promotion, with the halving of the rest.
 fn promotions(plain: &Schedule, k: usize) -> Vec<(Option<usize>, Option<usize>)> {
     let width = plain.instruction.k;
     let multiple = |k: &usize| k.is_multiple_of(width);
     if let Some(scales) = &plain.scales {
-        // What is scaled at once has one scale of A and one of B.
+        // A promoted sum has one scale of A and one of B.
         let blocks = [scales.a[1], scales.b[0]];
         let once = |promote: &usize| {
             multiple(promote) && blocks.iter().all(|block| block.is_multiple_of(*promote) || *promote >= k)
@@ -302,13 +303,13 @@ fn promotions(plain: &Schedule, k: usize) -> Vec<(Option<usize>, Option<usize>)>
     all
 }
 
-/// The accumulators that the steps of a schedule may be dealt out to.
+/// Accumulators that are tried for a schedule.
 fn accumulators(schedule: &Schedule) -> Vec<Accumulators> {
     let i = &schedule.instruction;
     let mut all = vec![schedule.accumulators];
     if i.is_of_processors() && schedule.split.count == 1 && Register::of(i.d).is_some_and(|own| own.format() == i.d) {
         for count in ACCUMULATORS {
-            // Of two there is one way.
+            // Two are joined in one way.
             let joins = &AccumulatorJoin::ALL[..if count == 2 { 1 } else { AccumulatorJoin::ALL.len() }];
             all.extend(joins.iter().map(|join| Accumulators { count, join: *join }));
         }
@@ -316,7 +317,7 @@ fn accumulators(schedule: &Schedule) -> Vec<Accumulators> {
     all
 }
 
-/// Where C and the bias may enter.
+/// Entries of C and the bias that are tried.
 fn entries(plain: &Schedule, factors: &Factors) -> Vec<(CEntry, BiasEntry)> {
     let first = plain.instruction.c;
     let starts = |own: &Option<Matrix>| own.as_ref().is_some_and(|own| own.format == first);

@@ -1,4 +1,4 @@
-//! How far candidates are from D on a few of its elements.
+//! Distance of candidates from a few elements of D.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     MatchCandidate,
-    candidates::{Suspect, suited},
+    candidates::{FamilyMember, suited},
     runs::{RunKey, key},
 };
 use crate::{
@@ -17,23 +17,23 @@ use crate::{
     exact,
     gemm::{
         Factors, Schedule,
-        compute::{Start, elements},
+        compute::{InitialSum, elements},
         sample::Sample,
     },
     isa::{Codes, Instruction},
 };
 
-/// What runs have summed, by what they are, and what they began from.
-type Runs = HashMap<(RunKey, Start), Codes>;
+/// Sums of runs, by the run and its initial value.
+type Runs = HashMap<(RunKey, InitialSum), Codes>;
 
-/// How far a candidate is from D on a sample: elements that differ, then how many numbers of the format lie between, in bits.
+/// Distance of a candidate from D on a sample: elements that differ, then the bits of their distances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Score {
+pub(super) struct MatchScore {
     differing: usize,
     bits: u32,
 }
 
-impl Score {
+impl MatchScore {
     /// Elements that differ.
     pub(super) fn differing(self) -> usize {
         self.differing
@@ -45,9 +45,13 @@ impl Score {
 }
 
 impl Sample {
-    /// Adds how far each of some candidates, of which kin stand together, is from D; of a search that is ended, those that were judged.
-    pub(super) fn judge(&self, suspects: Vec<Suspect>, judged: &mut Vec<(Score, Suspect)>) -> Result<()> {
-        let mut families: BTreeMap<usize, Vec<Suspect>> = BTreeMap::new();
+    /// Adds the score of each candidate, kin side by side; an ended search leaves the judged ones.
+    pub(super) fn judge(
+        &self,
+        suspects: Vec<FamilyMember>,
+        judged: &mut Vec<(MatchScore, FamilyMember)>,
+    ) -> Result<()> {
+        let mut families: BTreeMap<usize, Vec<FamilyMember>> = BTreeMap::new();
         for suspect in suspects {
             families.entry(suspect.kin).or_default().push(suspect);
         }
@@ -63,8 +67,8 @@ impl Sample {
         outcome.map(drop)
     }
 
-    /// The same for kin, which share what runs have summed.
-    fn judge_kin(&self, family: Vec<Suspect>, judged: &mut Vec<(Score, Suspect)>) -> Result<()> {
+    /// The scores of kin, which share the sums of runs.
+    fn judge_kin(&self, family: Vec<FamilyMember>, judged: &mut Vec<(MatchScore, FamilyMember)>) -> Result<()> {
         let MatchCandidate { arithmetic, schedule } = &family.first().expect("a family has a member").candidate;
         let tile = Instruction { m: self.d.rows, n: self.d.columns, ..schedule.instruction.clone() };
         let evaluator = Model::load(&arithmetic.model)?.evaluator(&tile)?;
@@ -83,7 +87,7 @@ impl Sample {
         evaluator: &Evaluator,
         factors: &Factors,
         runs: &mut Runs,
-    ) -> Result<Score> {
+    ) -> Result<MatchScore> {
         interrupt::check()?;
         let own = elements(&schedule.narrowed(), factors, tile, &mut |run, start, sum| {
             let place = (key(run), start);
@@ -94,7 +98,7 @@ impl Sample {
             runs.insert(place, codes.clone());
             Ok(codes)
         })?;
-        let mut score = Score { differing: 0, bits: 0 };
+        let mut score = MatchScore { differing: 0, bits: 0 };
         for (x, y) in own.codes.iter().zip(self.d.codes.iter()).filter(|(x, y)| x != y) {
             score.differing += 1;
             score.bits += exact::distance(self.d.format, x, y).map_or(64, |distance| 64 - distance.leading_zeros());

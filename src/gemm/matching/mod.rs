@@ -1,11 +1,11 @@
-//! Which schedule gives a matrix in every bit: candidates are judged on a few elements, the survivors on all.
+//! Search for the schedule of a matrix: candidates are judged on a few elements, survivors on all.
 
 mod candidates;
 mod judge;
 mod runs;
 mod words;
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 pub(super) use candidates::suited;
 pub use words::{answer, remarks, together};
@@ -17,31 +17,52 @@ use super::{
     sample::Sample,
 };
 use crate::{Result, base::interrupt, device::ModelDevice, isa::Instruction};
-use candidates::{Suspect, arithmetics, scale_blocks, suspected, weight};
-use judge::Score;
+use candidates::{FamilyMember, arithmetics, scale_blocks, suspected, weight};
+use judge::MatchScore;
 
-/// Rows and columns of the elements that every candidate is judged on, then those that are left, and so on.
+/// Rows and columns of the judged elements: for every candidate, then for the survivors, and so on.
 const SAMPLES: [(usize, usize); 3] = [(1, 8), (8, 16), (32, 32)];
-/// Of the candidates that do not give D, how many are looked at more closely for the nearest.
+/// Candidates that stay in the search for the nearest, where none gives D.
 const NEAR: usize = 16;
-/// The fewest elements of a row that are searched for a schedule of their own.
+/// Fewest elements of a row that are searched for a second schedule.
 const FEWEST: usize = 4;
-/// Of the survivors, how many are computed in full.
+/// Survivors that are computed in full.
 const MOST_MATCHES: usize = 64;
 
-/// What a search for the schedules of a product found.
+/// Result of a search for the schedules of a product.
 #[derive(Debug, Default)]
 pub struct Matched {
     /// The schedules that give D in every bit, or the nearest.
     pub matches: Matches,
     /// Two schedules that together give every element, where none does.
     pub mixed: Option<Mixed>,
-    /// A product that tells the schedules apart, where it was asked for and there are several.
+    /// A product that separates the schedules, if it was asked for.
     pub apart: Option<Apart>,
 }
 
-/// Finds the schedules that give `d`, or two that together do; with `tells_apart` also a product on which those that give it differ.
-/// `matched` has what is known, also where an error ends the search.
+impl Matched {
+    /// The note about the product of `--apart` in the file at `path`.
+    pub fn apart_note(&self, path: &Path) -> String {
+        let (file, schedules) = (path.display(), self.matches.found.len());
+        match &self.apart {
+            None if schedules < 2 => format!("{file} was not written: there are no two schedules to separate."),
+            None => {
+                format!("{file} was not written: the {schedules} schedules give the same D for every product tried.")
+            }
+            Some(apart) => {
+                let groups = match apart.count() == schedules {
+                    true => format!("each of the {schedules} schedules gives another D"),
+                    false => format!("the {schedules} schedules give {} different D", apart.count()),
+                };
+                format!("For A and B in {file}, {groups}. Multiply {file}:a and {file}:b as before, and match that D.")
+            }
+        }
+    }
+}
+
+/// Finds the schedules that give `d`, or two that do together; optionally a product to separate them.
+///
+/// `matched` has the results so far, also where an error ends the search.
 ///
 /// # Errors
 /// Formats that no instruction of the models multiplies; a device that fails; a signal.
@@ -56,31 +77,31 @@ pub fn search(
     find(suspects, factors, d, &mut matched.matches, step)?;
     matched.mixed = mixed(suspects, factors, d, &matched.matches, step)?;
     if tells_apart && matched.matches.found.len() > 1 {
-        step("looking for a product that tells them apart");
+        step("looking for a product that separates them");
         matched.apart = apart(&matched.matches.found, factors, d.format)?;
     }
     Ok(())
 }
 
-/// What a matrix product may have been made of.
+/// Arithmetics that may have made a product.
 #[derive(Debug, Clone)]
 pub struct Suspects {
     /// The models.
     pub models: Vec<String>,
-    /// The instructions; none: all that the models have for the formats of A and B.
+    /// The instructions; none: all of the models for the formats of A and B.
     pub instructions: Vec<Instruction>,
     /// alpha and beta.
     pub factors: (f64, f64),
 }
 
-/// The arithmetic of an instruction in a model, and the instructions that have the same.
+/// The arithmetic of an instruction in a model, and the instructions that share it.
 #[derive(Debug, Clone)]
 pub struct SuspectedArithmetic {
     /// The model.
     pub model: String,
     /// The instruction.
     pub instruction: Instruction,
-    /// Others with the same arithmetic, each with its model.
+    /// Instructions with the same arithmetic, each with its model.
     pub alike: Vec<String>,
 }
 
@@ -93,20 +114,20 @@ pub struct MatchCandidate {
     pub schedule: Schedule,
 }
 
-/// What was found.
+/// Schedules that give D, or the nearest.
 #[derive(Debug, Clone, Default)]
 pub struct Matches {
-    /// How many schedules are tried, and of how many arithmetics.
+    /// Schedules that are tried.
     pub tried: usize,
-    /// The arithmetics that they are of.
+    /// Their arithmetics.
     pub arithmetics: usize,
-    /// The nearest on the elements that were judged last, of a search that is not done.
+    /// The nearest on the elements judged last, in an unfinished search.
     pub judged: Vec<Judged>,
-    /// Those that give D in every bit, the simplest first.
+    /// Schedules that give D in every bit, the simplest first.
     pub found: Vec<MatchCandidate>,
-    /// How many more agreed on the elements that all are judged on, and were not computed in full.
+    /// Further schedules that agree on the judged elements, and were not computed in full.
     pub unchecked: usize,
-    /// Where none gives D: the nearest, and where it differs.
+    /// The nearest schedule and its differences, if none gives D.
     pub nearest: Option<(MatchCandidate, Differences)>,
 }
 
@@ -117,11 +138,13 @@ pub struct Judged {
     pub candidate: MatchCandidate,
     /// The elements.
     pub elements: usize,
-    /// Those that it does not give.
+    /// Elements that differ.
     pub differing: usize,
 }
 
-/// Finds the schedules that give `d`; `step` is told what is being done. Whatever ends the search, `matches` has what was found until then.
+/// Finds the schedules that give `d`; `step` is told each step.
+///
+/// `matches` has the results so far, also where an error ends the search.
 ///
 /// # Errors
 /// Matrices that do not fit, formats that no instruction of the models multiplies, [`Error::Interrupted`](crate::Error::Interrupted).
@@ -144,11 +167,11 @@ pub fn find(
         let sample = Sample::new(factors, d, extents, seed as u64, blocks.as_ref());
         let mut judged = Vec::new();
         let outcome = sample.judge(left, &mut judged);
-        // The simplest first, of those that are as near.
+        // Among equally near ones the simplest comes first.
         judged.sort_by_cached_key(|(score, suspect)| (*score, weight(&suspect.candidate.schedule)));
         let elements = sample.d.codes.len();
         if outcome.is_ok() || matches.judged.is_empty() {
-            let near = |(score, suspect): &(Score, Suspect)| Judged {
+            let near = |(score, suspect): &(MatchScore, FamilyMember)| Judged {
                 candidate: suspect.candidate.clone(),
                 elements,
                 differing: score.differing(),
@@ -161,7 +184,7 @@ pub fn find(
         let kept = if agreeing > 0 { agreeing } else { NEAR };
         left = judged.into_iter().take(kept).map(|(_, suspect)| suspect).collect();
     }
-    for (at, Suspect { candidate, .. }) in left.iter().take(agreeing.clamp(1, MOST_MATCHES)).enumerate() {
+    for (at, FamilyMember { candidate, .. }) in left.iter().take(agreeing.clamp(1, MOST_MATCHES)).enumerate() {
         interrupt::check()?;
         matches.unchecked = agreeing.saturating_sub(at);
         step(&format!("computing {}", candidate.schedule.sentence(factors.k())));
@@ -180,31 +203,29 @@ pub fn find(
     Ok(())
 }
 
-/// Two schedules of one product: some of its elements are made by the one, the others by the other, as where a library has another kernel for
-/// what is left at the edges.
+/// Two schedules that together give one product, as where a library has another kernel for the edges.
 #[derive(Debug, Clone)]
 pub struct Mixed {
     /// The schedule of most elements.
     pub first: MatchCandidate,
-    /// That of the others.
+    /// The schedule of the remaining elements.
     pub second: MatchCandidate,
-    /// Where the first does not give D.
+    /// Elements that the first does not give.
     pub others: Differences,
     /// The elements that the second gives.
     pub by_second: usize,
-    /// Of each element, row by row, whether the first gives it.
+    /// For each element, row by row: whether the first gives it.
     by_first: Vec<bool>,
 }
 
 impl Mixed {
-    /// The schedule of an element: the first, if that gives it. Panics if there is no such element.
+    /// The schedule of an element: the first, if it gives the element. Panics outside D.
     pub fn of(&self, element: usize) -> &MatchCandidate {
         if self.by_first[element] { &self.first } else { &self.second }
     }
 }
 
-/// Where no schedule gives `d`: the nearest one and another which together give every element, if the one that is found for a row of what is
-/// left does.
+/// The nearest schedule and a second one for the remaining elements, if together they give `d`.
 ///
 /// # Errors
 /// As [`find`].
@@ -228,7 +249,7 @@ pub fn mixed(
     if columns.len() < FEWEST {
         return Ok(None);
     }
-    step(&format!("looking for the schedule of what the nearest does not give: row {row}"));
+    step(&format!("looking for the schedule of the remaining elements in row {row}"));
     let mut part = Matches::default();
     find(suspects, &factors.chosen(&[row], &columns, None), &d.chosen(&[row], &columns), &mut part, step)?;
     for second in part.found.iter().take(NEAR) {

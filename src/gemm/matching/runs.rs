@@ -1,9 +1,10 @@
-//! What tells the runs of one arithmetic apart: candidates with equal runs share their sums.
+//! Keys of the runs of one arithmetic: candidates with equal runs share their sums.
 
 use crate::gemm::Run;
 
-/// What tells runs of one arithmetic and order apart: the k that its steps take, as stretches of steps that take as many, at equal distances.
-/// Steps on zeros alone leave sums as they are, but for the sign of a zero.
+/// Key of a run of one arithmetic and order: its steps, as stretches at equal distances.
+///
+/// Steps on zeros are left out: they change nothing but the sign of a zero.
 pub(super) type RunKey = Vec<Stretch>;
 
 /// Steps at equal distances.
@@ -11,9 +12,9 @@ pub(super) type RunKey = Vec<Stretch>;
 pub(super) struct Stretch {
     /// The first k of the first step, and of the last.
     ends: [usize; 2],
-    /// How many k each takes.
+    /// Number of k of each.
     length: usize,
-    /// From the first k of one to that of the next; 0 of a single one.
+    /// Distance between the first k of neighbours; 0 for a single step.
     distance: isize,
 }
 

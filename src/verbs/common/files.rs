@@ -179,11 +179,16 @@ mod tests {
         "trace",
     ];
 
+    /// All commands, with those below them.
+    fn commands(command: &Command) -> Vec<Command> {
+        command.get_subcommands().flat_map(|own| std::iter::once(own.clone()).chain(commands(own))).collect()
+    }
+
     #[test]
     fn every_argument_that_names_a_file_is_known_to_be_read_or_written() {
-        let command = command();
+        let commands = commands(&command());
         let mut named = std::collections::BTreeSet::new();
-        for argument in command.get_subcommands().flat_map(clap::Command::get_arguments) {
+        for argument in commands.iter().flat_map(Command::get_arguments) {
             let words = argument.get_value_names().unwrap_or_default();
             let names_file =
                 |name: &clap::builder::Str| ["FILE", "FOLDER", "PATH", "RESULT"].iter().any(|word| name.contains(word));
@@ -200,7 +205,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
         let mut tried = 0;
-        for verb in command().get_subcommands().map(|verb| verb.clone().ignore_errors(true)) {
+        for verb in commands(&command()).into_iter().map(|verb| verb.ignore_errors(true)) {
             let arguments: Vec<&clap::Arg> = verb.get_arguments().collect();
             let written = arguments.iter().filter(|argument| OUTPUTS.contains(&argument.get_id().as_str()));
             for output in written.filter(|argument| argument.get_long().is_some()) {

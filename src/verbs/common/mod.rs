@@ -1,6 +1,7 @@
 //! What verbs share: options with their values, the files and instructions that these name, progress, figures and checks.
 
 pub(super) mod drawings;
+pub(super) mod earlier;
 pub(super) mod files;
 pub(super) mod gates;
 pub(super) mod named;

@@ -1,14 +1,17 @@
-//! `tcnum gemm --match`: the schedules that give a D.
+//! `tcnum gemm match`.
 
-use std::{collections::BTreeMap, path::Path};
+use std::path::PathBuf;
 
-use super::{Arguments, Progress, check_extents, conversion, invocation, matrix, models, safetensors, scale_factors};
+use clap::Args;
+
+use super::{
+    Additions, Operands, OutputDestination, Progress, SearchedModels, Verb, array_file, output_file, safetensors,
+    write_operands, write_schedule,
+};
 use crate::{
     Result,
-    base::atomic,
     gemm::{
-        self, ArrayFile, Factors,
-        apart::Apart,
+        self, ArrayFile,
         matching::{self, Matched, Suspects},
         tables,
     },
@@ -16,60 +19,65 @@ use crate::{
     report::Report,
 };
 
-/// Finds the schedules that give a D.
-///
-/// # Errors
-/// As [`super::run`]; formats that no instruction of the models multiplies.
-pub(super) fn run(arguments: &Arguments, file: &ArrayFile, report: &mut Report) -> Result<()> {
-    let instructions: Vec<Instruction> =
-        arguments.instruction.iter().map(|name| gemm::instruction(name)).collect::<Result<_>>()?;
-    if let Some(path) = &arguments.apart {
-        safetensors(path)?;
-    }
-    check_extents(arguments)?;
-    let (d, note) = file.read(None, conversion(arguments)).map_err(|error| error.within("--match"))?;
-    let factors =
-        Factors::of_instruction(instructions.first(), conversion(arguments), &mut |name, format, conversion| {
-            matrix(arguments, d.format, (name, format, conversion), &mut report.notes)
-        })?;
-    report.notes.extend(note);
-    let suspects = Suspects { models: models(arguments), instructions, factors: scale_factors(arguments) };
-    let progress = Progress::new(&arguments.destination);
-    let step = |what: &str| progress.step(what);
-    let mut matched = Matched::default();
-    let outcome = matching::search(&suspects, &factors, &d, arguments.apart.is_some(), &mut matched, &step);
-    tables::report_matches(&matched, &factors, &d, file.label(), report);
-    let Matched { matches: found, apart: told, .. } = matched;
-    let schedule = match (&arguments.schedule_out, found.found.first()) {
-        (Some(path), Some(first)) => {
-            atomic::write(path, first.schedule.to_toml().as_bytes()).map_err(|error| error.within("--schedule-out"))
-        }
-        _ => Ok(()),
-    };
-    let written = match &arguments.apart {
-        Some(path) if outcome.is_ok() => written(path, told.as_ref(), found.found.len()).map(Some),
-        _ => Ok(None),
-    };
-    report.notes.extend(written.clone().ok().flatten());
-    outcome.and(schedule).and(written.map(drop))
+const HELP: &str = "\
+Examples:
+  tcnum gemm match d.npy --a x.npy --b w.npy --model hopper
+  tcnum gemm match d.npy --a x.npy --b w.npy --apart apart.safetensors
+      operands on which the schedules that give D differ
+
+More: docs/gemm.md";
+
+/// Finds the schedules that give a D in every bit (exit status 1 if none does).
+#[derive(Args, Debug)]
+#[command(after_help = HELP, mut_arg("a", |a| a.required(true)), mut_arg("b", |b| b.required(true)))]
+pub(super) struct Arguments {
+    /// D, m x n: FILE.npy or FILE.safetensors:NAME
+    #[arg(value_name = "FILE", value_parser = array_file)]
+    matched: ArrayFile,
+    #[command(flatten)]
+    models: SearchedModels,
+    /// Instruction that made D [default: any]
+    #[arg(long = "instr", value_name = "NAME", help_heading = "What")]
+    instruction: Option<String>,
+    #[command(flatten)]
+    operands: Operands,
+    #[command(flatten)]
+    additions: Additions,
+    /// Write operands on which the found schedules differ to this file
+    #[arg(long, value_name = "FILE.safetensors", value_parser = safetensors, help_heading = "Output")]
+    apart: Option<PathBuf>,
+    /// Write the simplest schedule that gives D to this file
+    #[arg(long, value_name = "FILE.toml", value_parser = output_file, help_heading = "Output")]
+    schedule_out: Option<PathBuf>,
+    #[command(flatten)]
+    destination: OutputDestination,
 }
 
-/// Writes the product that tells schedules apart, and says what it does.
-fn written(path: &Path, told: Option<&Apart>, schedules: usize) -> Result<String> {
-    let Some(apart) = told else {
-        if schedules < 2 {
-            return Ok("--apart: no file was written, since there are no two schedules to tell apart.".into());
+impl Verb for Arguments {
+    fn destination(&self) -> Option<&OutputDestination> {
+        Some(&self.destination)
+    }
+}
+
+pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
+    let source = arguments.operands.source(Some(&arguments.additions), None);
+    let instructions: Vec<Instruction> =
+        arguments.instruction.iter().map(|name| gemm::instruction(name)).collect::<Result<_>>()?;
+    let (factors, d) = source.for_match(instructions.first(), &arguments.matched, &mut report.notes)?;
+    let suspects = Suspects { models: arguments.models.names(), instructions, factors: source.scale_factors() };
+    let progress = Progress::new(&arguments.destination);
+    let mut matched = Matched::default();
+    let apart = arguments.apart.as_ref();
+    let outcome = matching::search(&suspects, &factors, &d, apart.is_some(), &mut matched, &|what| progress.step(what));
+    tables::report_matches(&matched, &factors, &d, arguments.matched.label(), report);
+    let first = matched.matches.found.first().map(|first| &first.schedule);
+    let kept = write_schedule(arguments.schedule_out.as_ref(), first);
+    let written = match apart.filter(|_| outcome.is_ok()) {
+        Some(path) => {
+            let own = matched.apart.as_ref().map_or(Ok(()), |apart| write_operands(path, &apart.factors));
+            own.map(|()| report.notes.push(matched.apart_note(path)))
         }
-        return Ok(format!(
-            "--apart: no file was written; the {schedules} schedules give every product that was tried the same D."
-        ));
+        None => Ok(()),
     };
-    gemm::write_named(path, &apart.factors.named(), BTreeMap::from([("tcnum.source".to_string(), invocation())]))
-        .map_err(|error| error.within("--apart"))?;
-    let groups = match apart.count() == schedules {
-        true => format!("each of the {schedules} schedules gives another D"),
-        false => format!("the {schedules} schedules give {} different D", apart.count()),
-    };
-    let file = path.display();
-    Ok(format!("Of A and B in {file}, {groups}: have D made of {file}:a and {file}:b as this one was, and match that."))
+    outcome.and(kept).and(written)
 }

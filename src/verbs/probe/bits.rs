@@ -1,122 +1,75 @@
-//! `tcnum probe --bits`: agreement bit by bit.
+//! `tcnum probe bits`.
 
-use std::path::PathBuf;
+use clap::Args;
 
-use super::{super::Progress, Arguments, DEFAULT_FORMATS, SAMPLES, select};
+use super::{
+    super::{
+        Common, OutputDestination, Progress, Verb,
+        drawings::{Drawings, Figures},
+        named::named,
+        options::{integer, model_name},
+        select::{self, Selection},
+    },
+    DEFAULT_FORMATS, given_or,
+};
 use crate::{
-    Error, Result,
-    arithmetic::Model,
-    array::Arrays,
-    base::{interrupt, pace::UNASKED},
-    device::{self, Device, ExecutionKind},
-    inputs::{Distribution, Draw, Op},
-    isa::Instruction,
+    Result, device,
+    inputs::{Draw, Op},
     probe::{
+        MAX_SAMPLES,
         bit_table::{self, Compared},
-        bits::{self, BitRequest, Factor, OperandValues},
+        bits::{self, BitPlan},
     },
     report::Report,
 };
 
-/// What `--dist` names.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum ProbeValues {
-    /// A distribution that each format has in its own way.
-    Named(Distribution),
-    /// One with parameters.
-    Drawn(Draw),
-    /// The numbers of a file.
-    Given(PathBuf),
+const HELP: &str = "\
+Examples:
+  tcnum probe bits --fmt f16 --device turing
+  tcnum probe bits --fmt f16 --device turing --dist 'log-uniform(1e-4,1e4)' --plots figures
+
+More: docs/probe.md";
+
+/// Compares sums of products bit by bit with half, single, the exact sum and the model.
+#[derive(Args, Debug)]
+#[command(after_help = HELP)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    selection: Selection,
+    /// Products of a sum: multiply, inner-product or dot
+    #[arg(long, value_parser = named::<Op>(), value_name = "OP", default_value = "inner-product", help_heading = "What")]
+    op: Op,
+    /// Model to compare with [default: the generation's]
+    #[arg(long, value_name = "MODEL", value_parser = model_name, help_heading = "What")]
+    model: Option<String>,
+    /// Leave out instructions that the device lacks
+    #[arg(long, requires = "all", help_heading = "What")]
+    available: bool,
+    /// Distribution of operands (repeatable) [default: normal(0,1)]
+    #[arg(long = "dist", value_name = "NAME(X,Y)", value_parser = Draw::parse, help_heading = "Inputs")]
+    distributions: Vec<Draw>,
+    /// Samples of each sum [default: 10000; of a program, a minute's]
+    #[arg(long, value_name = "N", value_parser = integer(1..=MAX_SAMPLES), help_heading = "Inputs")]
+    samples: Option<u64>,
+    #[command(flatten)]
+    drawings: Drawings,
+    #[command(flatten)]
+    common: Common,
 }
 
-impl ProbeValues {
-    /// Parses a name, a distribution with parameters, or the name of a file.
-    pub(super) fn parse(text: &str) -> std::result::Result<ProbeValues, String> {
-        if let Some(named) = Distribution::ALL.into_iter().find(|own| own.name() == text) {
-            return Ok(ProbeValues::Named(named));
-        }
-        if [".npy", ".safetensors"].iter().any(|end| text.ends_with(end)) {
-            return Ok(ProbeValues::Given(text.into()));
-        }
-        Draw::parse(text).map(ProbeValues::Drawn).map_err(|expected| {
-            let names: Vec<&str> = Distribution::ALL.iter().map(|own| own.name()).collect();
-            format!("expected {}; with --bits a file .npy, or {}", names.join(", "), &expected["expected ".len()..])
-        })
+impl Verb for Arguments {
+    fn destination(&self) -> Option<&OutputDestination> {
+        Some(&self.common.destination)
     }
 
-    /// The operands of `--bits`, and what reports call them.
-    fn operands(&self) -> Result<(OperandValues, String)> {
-        let draw = match self {
-            ProbeValues::Given(path) => {
-                let arrays = Arrays::read(path)?;
-                let name = path.display();
-                let [array] = &arrays.arrays[..] else {
-                    return Err(Error::request(format!(
-                        "{name}: it has {} arrays; give a file with one",
-                        arrays.arrays.len()
-                    )));
-                };
-                let (format, codes) = array.codes(None).map_err(|error| error.within(name))?;
-                let values: Vec<f64> = codes.iter().map(|code| format.to_f64(code)).filter(|x| x.is_finite()).collect();
-                return match values.is_empty() {
-                    true => Err(Error::request(format!("{}: it has no finite numbers", path.display()))),
-                    false => Ok((OperandValues::Given(values), path.display().to_string())),
-                };
-            }
-            ProbeValues::Drawn(draw) => *draw,
-            ProbeValues::Named(Distribution::Normal) => Draw::Normal(0.0, 1.0),
-            ProbeValues::Named(Distribution::Uniform) => Draw::Uniform(-1.0, 1.0),
-            ProbeValues::Named(other) => {
-                return Err(Error::request(format!(
-                    "--dist {} has no parameters; with --bits give normal(0,1), uniform(-1,1), log-uniform(1e-3,1) or a file",
-                    other.name()
-                )));
-            }
-        };
-        Ok((OperandValues::Drawn(draw), draw.to_string()))
+    fn figures(&self) -> Result<Option<Figures<'_>>> {
+        Ok(Some(self.drawings.of("agreement bit by bit", true)))
     }
 }
 
-/// The distributions of a probe without `--bits`.
-///
-/// # Errors
-/// A request error: one with parameters, or a file.
-pub(super) fn named(given: &[ProbeValues]) -> Result<Vec<Distribution>> {
-    let one = |values: &ProbeValues| match values {
-        ProbeValues::Named(distribution) => Ok(*distribution),
-        ProbeValues::Drawn(draw) => Err(Error::request(format!("--dist {draw} is for --bits"))),
-        ProbeValues::Given(path) => Err(Error::request(format!("--dist {} is for --bits", path.display()))),
-    };
-    if given.is_empty() { Ok(vec![Distribution::Normal]) } else { given.iter().map(one).collect() }
-}
-
-/// Parses a property of operands: a word of its name.
-pub(super) fn factor(text: &str) -> std::result::Result<Factor, String> {
-    let found =
-        Factor::ALL.into_iter().find(|own| own.name() == text || own.name().split(' ').any(|word| word == text));
-    found.ok_or_else(|| "expected k, gap, range or cancelled".into())
-}
-
-/// Compares sums with the other computations of them.
-///
-/// # Errors
-/// Options that do not go together, a file that cannot be read; those of the device.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
-    let op = match arguments.ops.iter().map(|op| op.matrix()).collect::<Vec<_>>()[..] {
-        [] => Op::InnerProduct,
-        [Some(op)] if !op.has_c() || op == Op::Dot => op,
-        _ => return Err(Error::request("--bits is of one operation: multiply, inner-product, or dot, all without c")),
-    };
-    if !arguments.inits.is_empty() || arguments.summary || arguments.digests.is_some() {
-        return Err(Error::request(
-            "--init, --summary and --digests do not go with --bits, whose operands are rounded before",
-        ));
-    }
-    let given = match &arguments.distributions[..] {
-        [] => vec![ProbeValues::Named(Distribution::Normal)],
-        given => given.to_vec(),
-    };
-    let values = given.iter().map(ProbeValues::operands).collect::<Result<Vec<_>>>()?;
+    report.seed = Some(arguments.common.seed);
+    let distributions = given_or(&arguments.distributions, &[Draw::Normal(0.0, 1.0)]);
     let name = arguments.selection.device(DEFAULT_FORMATS, arguments.common.device.as_ref());
     let mut instructions = arguments.selection.instructions(DEFAULT_FORMATS, Some(&name))?;
     let mut device = device::open(Some(&name), arguments.common.timeout.duration())?;
@@ -124,68 +77,24 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     report.notes.extend(undecided);
     if arguments.available {
         select::available(&mut instructions, device.as_ref(), Some(&model), &mut report.notes);
+    }
+    if arguments.available || arguments.selection.instructions.is_empty() && !arguments.selection.all {
         instructions.retain(|instruction| bits::check(instruction).is_ok());
     }
-    if arguments.selection.instructions.is_empty() && !arguments.selection.all {
-        instructions.retain(|instruction| bits::check(instruction).is_ok());
-    }
-    for instruction in &instructions {
-        bits::check(instruction)?;
-        device.has(instruction)?;
-    }
+    let plan = BitPlan {
+        instructions: &instructions,
+        op: arguments.op,
+        distributions: &distributions,
+        seed: arguments.common.seed,
+        samples: arguments.samples,
+    };
+    let progress = Progress::new(&arguments.common.destination);
     let mut all: Vec<Compared> = Vec::new();
-    let outcome = compare(arguments, (&instructions, op, &values), device.as_mut(), &model, &mut all);
-    report.answer = bit_table::answer(&all);
-    report.holds = all
-        .iter()
-        .flat_map(|own| &own.result.agreements)
-        .all(|own| own.reference != bits::BitReference::Model || own.equal == own.samples);
+    let outcome = plan.run(device.as_mut(), &model, &mut all, &|what| progress.step(what));
+    bit_table::report(&all, report);
     report.device = Some(device.identity().clone());
     if all.is_empty() && outcome.is_ok() {
         select::nothing(report, device.as_ref());
     }
-    report.tables = match arguments.against {
-        None => bit_table::tables(&all),
-        Some(factor) => bit_table::against(&all, factor).into_iter().collect(),
-    };
     outcome
-}
-
-/// Compares the sums of each instruction; `all` has those that were compared, whatever ends the work.
-fn compare(
-    arguments: &Arguments,
-    (instructions, op, values): (&[Instruction], Op, &[(OperandValues, String)]),
-    device: &mut dyn Device,
-    model: &Model,
-    all: &mut Vec<Compared>,
-) -> Result<()> {
-    let progress = Progress::new(&arguments.common.destination);
-    let name = device.identity().name.clone();
-    let comparisons = (instructions.len() * values.len()).max(1) as u32;
-    for instruction in instructions {
-        let evaluator = model.evaluator(instruction)?;
-        let external = device.prepare(instruction)?.kind == ExecutionKind::External;
-        for (values, words) in values {
-            interrupt::check()?;
-            progress.step(&format!("comparing the bits of {instruction} on {name}: {words}"));
-            let request = BitRequest {
-                instruction,
-                op,
-                values,
-                seed: arguments.common.seed,
-                samples: arguments.samples.unwrap_or(SAMPLES),
-            };
-            let most = (external && arguments.samples.is_none()).then(|| UNASKED / comparisons);
-            let mut results = Vec::new();
-            let outcome = bits::run_until(device, Some(&evaluator), &request, most, &mut results);
-            all.extend(results.into_iter().map(|result| Compared {
-                instruction: instruction.name.clone(),
-                device: name.to_string(),
-                values: words.clone(),
-                result,
-            }));
-            outcome?;
-        }
-    }
-    Ok(())
 }

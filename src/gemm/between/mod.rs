@@ -1,8 +1,12 @@
-//! Two that make matrix products: whether they agree, where not, and why.
+//! Comparison of two sides that make the same matrix product: where they differ, and why.
+
+mod sides;
 
 use std::{collections::BTreeSet, time::Instant};
 
 use toml::{Table, Value};
+
+pub use sides::{PairRequest, SideRequest};
 
 use super::{
     Differences, Executor, Factors, Matrix, ModelReplay, Replay, Schedule, Smallest, StepSum, compute,
@@ -23,14 +27,15 @@ use crate::{
 
 /// Rows and columns on which the schedule of a library is judged.
 const JUDGED: (usize, usize) = (16, 16);
-/// Products that are asked for to find the smallest one, and terms of all of them together where a device takes whole products alone.
+/// Fewest and most products that are computed to find the smallest one.
 const TRIES: [usize; 2] = [300, 20_000];
+/// Terms of these products together, where a device computes whole products only.
 const TERMS: usize = 1 << 33;
-/// Cases by which arithmetics are told apart.
+/// Cases on which arithmetics are compared.
 const CASES: u64 = 1 << 14;
 
-/// What makes products.
-pub enum Maker {
+/// A maker of products.
+pub enum ProductMaker {
     /// A device that executes the steps of a schedule.
     Scheduled {
         /// The device.
@@ -51,52 +56,50 @@ pub enum Maker {
     },
 }
 
-/// One of two.
-pub struct Side {
+/// One of two makers of the same product.
+pub struct ProductSide {
     /// Its name in reports.
     pub name: String,
-    /// What makes its products.
-    pub maker: Maker,
-    /// If it makes only so many of the first rows.
+    /// The maker.
+    pub maker: ProductMaker,
+    /// Number of first rows that it makes; `None`: all.
     pub rows: Option<usize>,
 }
 
-/// How a side makes a product, as far as that is known.
+/// The schedule of a side, as far as it is known.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KnownSchedule {
     /// The schedule.
     pub schedule: Schedule,
-    /// The model whose arithmetic its steps have; `None`: that of a device of which no model is known.
+    /// The model of its steps' arithmetic; `None` for a device without a model.
     pub model: Option<String>,
-    /// How it is known: given, predicted (by the attributes of an algorithm), found (by a search), found of the first element that differs
-    /// (where others have another).
+    /// Source: given, predicted, found, or found of the first element that differs.
     pub how: &'static str,
 }
 
-/// What became of two.
+/// The comparison of two sides.
 #[derive(Debug, Clone)]
 pub struct Between {
     /// The format of D.
     pub format: &'static Format,
     /// Where they differ, in the rows that both make.
     pub differences: Differences,
-    /// How each makes the product, if they differ.
+    /// The schedule of each side, if they differ.
     pub known: [Option<KnownSchedule>; 2],
-    /// Of how many of them that was looked for.
+    /// Number of sides whose schedule was looked for.
     pub sought: usize,
-    /// The keys in which their schedules differ, with both values; `None`: one is not known.
+    /// Keys in which the schedules differ, with both values; `None` if one schedule is unknown.
     pub keys: Option<Vec<(String, [Option<Value>; 2])>>,
-    /// What tells the arithmetics of their instructions apart, unless they are of one model; or why that cannot be said.
+    /// Comparison of the instructions' arithmetics, or why there is none; `None` for one model.
     pub arithmetics: Option<std::result::Result<Distinction, String>>,
     /// The smallest product on which they differ.
     pub smallest: Option<Smallest>,
-    /// Every step of that product, of each whose schedule is known.
+    /// Every step of that product, for each side with a known schedule.
     pub steps: [Vec<StepSum>; 2],
 }
 
 impl Between {
-    /// The number, from 1, and the k of the first step of the smallest product after which both have not summed the same; `None`: there is none,
-    /// or the steps of one are not known.
+    /// Number (from 1) and k of the first step of the smallest product after which the sums differ.
     pub fn first_step(&self) -> Option<(usize, String)> {
         let [x, y] = &self.steps;
         let at = (0..x.len().min(y.len())).find(|at| x[*at] != y[*at])?;
@@ -109,11 +112,11 @@ impl Between {
         let mut words = Vec::new();
         for (which, known) in ["first", "second"].iter().zip(&self.known).take(self.sought) {
             if known.is_none() {
-                words.push(format!("The schedule of the {which} is not known: none that was tried gives its product."));
+                words.push(format!("The schedule of the {which} is unknown: none that was tried gives its product."));
             }
         }
         let values = |values: &[Option<Value>; 2]| {
-            let [x, y] = values.each_ref().map(|own| own.as_ref().map_or_else(|| "as usual".into(), Value::to_string));
+            let [x, y] = values.each_ref().map(|own| own.as_ref().map_or_else(|| "default".into(), Value::to_string));
             format!("{x}, {y}")
         };
         match self.keys.as_deref() {
@@ -129,7 +132,7 @@ impl Between {
                 DistinctionVerdict::Differ => "The arithmetics of the instructions differ.".into(),
                 DistinctionVerdict::Same(why) => format!("The arithmetics of the instructions are the same: {why}."),
                 DistinctionVerdict::NotFound => {
-                    format!("No input tells the arithmetics apart, of {} that were tried.", told.tried)
+                    format!("None of the {} inputs that were tried shows a difference of the arithmetics.", told.tried)
                 }
             }),
             Some(Err(why)) => words.push(format!("The arithmetics cannot be compared: {why}.")),
@@ -140,43 +143,40 @@ impl Between {
     }
 }
 
-/// What schedules may be found among, where they are not given.
+/// Where unknown schedules are looked for.
 pub struct Knowledge<'a> {
     /// The models whose arithmetics may have made a product.
     pub models: Vec<String>,
-    /// What attributes of algorithms mean.
+    /// Schedules by the attributes of algorithms.
     pub library: Option<&'a LibrarySchedules>,
     /// alpha and beta.
     pub factors: (f64, f64),
 }
 
-impl Side {
-    /// The product; `narrowed`: of a row and a column that stand for one of many, with scales of their own.
+impl ProductSide {
+    /// The product; `narrowed` for a row and a column that stand for many, with scales of their own.
     ///
     /// # Errors
     /// Operands that do not fit, a device or library that fails.
     pub fn product(&mut self, factors: &Factors, narrowed: bool) -> Result<Matrix> {
         let own = self.operands(factors);
         match &mut self.maker {
-            Maker::Scheduled { device, schedule } => {
+            ProductMaker::Scheduled { device, schedule } => {
                 let narrow = narrowed || own.a.rows < factors.a.rows;
                 let schedule = if narrow { schedule.narrowed() } else { (**schedule).clone() };
                 let own = if serves(&own, &schedule) { suited(&own, &schedule)? } else { own };
                 let mut executor = Executor::for_product(device.as_mut(), &schedule, &own)?;
                 compute(&schedule, &mut executor, &own, &|_| ())
             }
-            Maker::Library { library, problem, chosen, made } => {
+            ProductMaker::Library { library, problem, chosen, made } => {
                 (problem.m, problem.n, problem.k) = (own.a.rows, own.b.columns, own.k());
                 if own.bias.is_some() || own.scale_a.is_some() {
-                    return Err(Error::request(format!(
-                        "{}: a library is asked for products without bias and scales",
-                        self.name
-                    )));
+                    return Err(Error::request(format!("{}: a library takes no bias and no scales", self.name)));
                 }
                 for (name, given, wanted) in [("A", &own.a, problem.a), ("B", &own.b, problem.b)] {
                     if given.format != wanted && (given.format.name, wanted.name) != ("f32", "tf32") {
                         return Err(Error::request(format!(
-                            "{name} holds {}, and the library is asked for a product of {wanted}",
+                            "{name} holds {}, and the library's product takes {wanted}",
                             given.format
                         )));
                     }
@@ -194,8 +194,8 @@ impl Side {
         match self.rows.filter(|rows| *rows < factors.a.rows) {
             Some(rows) => {
                 let blocks = match &self.maker {
-                    Maker::Scheduled { schedule, .. } => schedule.scales.as_ref(),
-                    Maker::Library { .. } => None,
+                    ProductMaker::Scheduled { schedule, .. } => schedule.scales.as_ref(),
+                    ProductMaker::Library { .. } => None,
                 };
                 let all = |count: usize| (0..count).collect::<Vec<_>>();
                 factors.chosen(&all(rows), &all(factors.b.columns), blocks)
@@ -204,7 +204,7 @@ impl Side {
         }
     }
 
-    /// How it made `d`, or at least the element at a row and column.
+    /// The schedule of `d`, or at least of the element at a row and column.
     fn known(
         &mut self,
         factors: &Factors,
@@ -214,12 +214,12 @@ impl Side {
     ) -> Result<Option<KnownSchedule>> {
         let own = self.operands(factors);
         match &self.maker {
-            Maker::Scheduled { device, schedule } if !is_whole_product(schedule) => {
+            ProductMaker::Scheduled { device, schedule } if !is_whole_product(schedule) => {
                 let model = device.identity().name.model().map(String::from);
                 Ok(Some(KnownSchedule { schedule: (**schedule).clone(), model, how: "given" }))
             }
-            Maker::Scheduled { .. } => found(&own, d, Some(row * d.columns + column), knowledge),
-            Maker::Library { library, problem, made, .. } => {
+            ProductMaker::Scheduled { .. } => found(&own, d, Some(row * d.columns + column), knowledge),
+            ProductMaker::Library { library, problem, made, .. } => {
                 let model = library.identity().generation.model(&self.name)?.0;
                 let sample = Sample::new(&own, d, JUDGED, 0, None);
                 let predicted =
@@ -245,7 +245,7 @@ impl Side {
     }
 }
 
-/// Whether A and B are f32, of which the unit takes tf32.
+/// True if A or B is f32 for a unit that takes tf32.
 fn serves(factors: &Factors, schedule: &Schedule) -> bool {
     let i = &schedule.instruction;
     [(factors.a.format, i.a), (factors.b.format, i.b)]
@@ -253,12 +253,12 @@ fn serves(factors: &Factors, schedule: &Schedule) -> bool {
         .any(|(own, wanted)| own.name == "f32" && wanted.name == "tf32")
 }
 
-/// Whether a device of its own order computes the whole product at once.
+/// True if the device computes the whole product at once, in its own order.
 fn is_whole_product(schedule: &Schedule) -> bool {
     isa::gemm(&schedule.instruction.name).is_some()
 }
 
-/// The simplest schedule that gives D, if one that is tried does; else that of an element, if two together give all.
+/// The simplest schedule that gives D; else, if two together do, the schedule of an element.
 fn found(
     factors: &Factors,
     d: &Matrix,
@@ -285,13 +285,14 @@ fn found(
     Ok(matches.found.first().map(|found| known(found, "found")))
 }
 
-/// Compares the products of two; `step` is told what is being done. Whatever ends the search for the reasons, `found` has what is known until
-/// then.
+/// Compares the products of two sides; `step` is told each step.
+///
+/// `found` has the results so far, also where an error ends the search.
 ///
 /// # Errors
 /// Operands that do not fit, a device or library that fails, [`Error::Interrupted`].
 pub fn between(
-    sides: &mut [Side; 2],
+    sides: &mut [ProductSide; 2],
     factors: &Factors,
     knowledge: &Knowledge,
     found: &mut Option<Between>,
@@ -325,13 +326,13 @@ pub fn between(
     }
     if let [Some(x), Some(y)] = &between.known {
         between.keys = Some(keys(&x.schedule, &y.schedule));
-        step("telling the arithmetics apart");
+        step("comparing the arithmetics");
         between.arithmetics = arithmetics(sides, [x, y])?;
     }
-    step("looking for the smallest product that shows it");
+    step("looking for the smallest product that shows the difference");
     let blocks = sides.iter().find_map(|side| match &side.maker {
-        Maker::Scheduled { schedule, .. } => schedule.scales,
-        Maker::Library { .. } => None,
+        ProductMaker::Scheduled { schedule, .. } => schedule.scales,
+        ProductMaker::Library { .. } => None,
     });
     let (d, budget) = (made[0].format, (tries(sides, factors), until(sides)?));
     between.smallest =
@@ -351,11 +352,11 @@ pub fn between(
     Ok(())
 }
 
-/// Until when two may be asked for products: for a minute, if one is a program, which may be slow.
-fn until(sides: &mut [Side; 2]) -> Result<Option<Instant>> {
+/// End of the search for the smallest product: in a minute, if a side is a program, which may be slow.
+fn until(sides: &mut [ProductSide; 2]) -> Result<Option<Instant>> {
     let mut external = false;
     for side in sides {
-        if let Maker::Scheduled { device, schedule } = &mut side.maker
+        if let ProductMaker::Scheduled { device, schedule } = &mut side.maker
             && !is_whole_product(schedule)
         {
             external |= device.prepare(&schedule.instruction)?.kind == ExecutionKind::External;
@@ -364,20 +365,20 @@ fn until(sides: &mut [Side; 2]) -> Result<Option<Instant>> {
     Ok(external.then(|| Instant::now() + UNASKED))
 }
 
-/// How many products two may be asked for.
-fn tries(sides: &[Side; 2], factors: &Factors) -> usize {
-    let terms = |side: &Side| match &side.maker {
-        Maker::Scheduled { schedule, .. } if is_whole_product(schedule) => {
+/// Number of products that the search may compute.
+fn tries(sides: &[ProductSide; 2], factors: &Factors) -> usize {
+    let terms = |side: &ProductSide| match &side.maker {
+        ProductMaker::Scheduled { schedule, .. } if is_whole_product(schedule) => {
             let i = &schedule.instruction;
             i.m * i.n * i.k
         }
-        Maker::Scheduled { .. } => 1,
-        Maker::Library { .. } => factors.a.rows * factors.b.columns * factors.k(),
+        ProductMaker::Scheduled { .. } => 1,
+        ProductMaker::Library { .. } => factors.a.rows * factors.b.columns * factors.k(),
     };
     (TERMS / sides.iter().map(terms).max().unwrap_or(1)).clamp(TRIES[0], TRIES[1])
 }
 
-impl Side {
+impl ProductSide {
     /// Every step of a product of one element.
     fn steps(&mut self, known: &KnownSchedule, factors: &Factors) -> Result<Vec<StepSum>> {
         let schedule = known.schedule.narrowed();
@@ -388,17 +389,17 @@ impl Side {
                 simulated = ModelDevice::open(model)?;
                 &mut simulated
             }
-            (Maker::Scheduled { device, .. }, None) => device.as_mut(),
-            (Maker::Library { .. }, None) => return Ok(Vec::new()),
+            (ProductMaker::Scheduled { device, .. }, None) => device.as_mut(),
+            (ProductMaker::Library { .. }, None) => return Ok(Vec::new()),
         };
         let mut executor = Executor::of(device, &schedule, 1, 1)?;
         Ok(steps(&schedule, &mut executor, &factors)?.0)
     }
 }
 
-/// What tells the arithmetics of two known schedules apart; `None`: they are of one model and instruction.
+/// Compares the arithmetics of two known schedules; `None` for one model and instruction.
 fn arithmetics(
-    sides: &mut [Side; 2],
+    sides: &mut [ProductSide; 2],
     known: [&KnownSchedule; 2],
 ) -> Result<Option<std::result::Result<Distinction, String>>> {
     let [x, y] = known.map(|own| (&own.model, &own.schedule.instruction));
@@ -413,8 +414,8 @@ fn arithmetics(
     for (side, own) in sides.iter_mut().zip(&mut simulated) {
         match (own, &mut side.maker) {
             (Some(model), _) => devices.push(model),
-            (None, Maker::Scheduled { device, .. }) => devices.push(device.as_mut()),
-            (None, Maker::Library { .. }) => return Ok(None),
+            (None, ProductMaker::Scheduled { device, .. }) => devices.push(device.as_mut()),
+            (None, ProductMaker::Library { .. }) => return Ok(None),
         }
     }
     let mut devices = devices.into_iter();
@@ -431,7 +432,7 @@ fn arithmetics(
     }
 }
 
-/// The keys of two schedules that have other values.
+/// Keys in which two schedules differ, with both values.
 fn keys(x: &Schedule, y: &Schedule) -> Vec<(String, [Option<Value>; 2])> {
     let [x, y] = [x, y].map(flat);
     let names: BTreeSet<_> = x.iter().chain(&y).map(|(key, _)| key.clone()).collect();
@@ -447,7 +448,7 @@ fn keys(x: &Schedule, y: &Schedule) -> Vec<(String, [Option<Value>; 2])> {
         .collect()
 }
 
-/// The keys of a schedule's file with those of its tables, as `split.count`, which all have.
+/// Keys of a schedule's file, flat (`split.count`), those of `split` always among them.
 fn flat(schedule: &Schedule) -> Vec<(String, Value)> {
     let mut keys: Table = toml::from_str(&schedule.to_toml()).unwrap_or_default();
     keys.remove("split");
