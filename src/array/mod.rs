@@ -111,7 +111,12 @@ fn wrong(path: &Path, cause: &str) -> Error {
     Error::request(format!("{}: {cause}", path.display()))
 }
 
-impl Arrays<'_> {
+impl<'a> Arrays<'a> {
+    /// Finds an array by its name.
+    pub fn get(&self, name: &str) -> Option<&Array<'a>> {
+        self.arrays.iter().find(|array| array.name == name)
+    }
+
     /// Reads the whole file at `path`; [`ArrayFile`] reads it piece by piece.
     ///
     /// # Errors
@@ -150,16 +155,6 @@ impl Array<'_> {
     /// Makes an array of codes.
     pub fn of_codes(name: impl Into<String>, shape: Vec<usize>, format: &'static Format, codes: Vec<u8>) -> Self {
         Array { name: name.into(), shape, kind: Content::Format(format), bytes: Cow::Owned(codes) }
-    }
-
-    /// Number of elements.
-    pub fn len(&self) -> usize {
-        self.shape.iter().product()
-    }
-
-    /// Returns true if there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// The array without its elements, as a writer takes it.

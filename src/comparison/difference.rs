@@ -39,7 +39,7 @@ pub struct Difference {
     pub found: Answer,
     /// Minimal case, if it was reduced.
     pub reduced: Option<Answer>,
-    /// Results that it stands for, itself included.
+    /// Number of results that it represents, including itself.
     pub count: u64,
 }
 
@@ -53,7 +53,7 @@ pub enum Subject<'a> {
 }
 
 impl Difference {
-    /// Makes a difference as found, which stands for itself.
+    /// Makes a difference as found, which represents itself.
     pub fn found(place: ResultPlace, found: Answer) -> Difference {
         Difference { place, found, reduced: None, count: 1 }
     }

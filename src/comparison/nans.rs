@@ -88,7 +88,7 @@ impl Device for OneNan {
 impl LocalThreads for OneNan {
     fn execution(&mut self, instruction: &Instruction) -> Result<LocalExecution> {
         let format = instruction.d;
-        let own = self.0.local().expect("it is asked where the device has it").execution(instruction)?;
+        let own = self.0.local().expect("only a device with local execution gives it").execution(instruction)?;
         Ok(Box::new(move |tiles| with_one_nan(format, own(tiles))))
     }
 }

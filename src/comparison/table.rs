@@ -102,7 +102,7 @@ crate::rows! {
         lane: Option<usize> => shown("lane").if_filled(),
         /// True if the case was reduced: everything not shown is zero, and the results still differ.
         reduced: bool => shown("reduced").if_varied(),
-        /// Results that it stands for.
+        /// Number of results that it represents.
         #[serde(default)]
         count: u64 => shown("count").if_varied(),
         /// Nonzero terms, c included.

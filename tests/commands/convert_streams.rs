@@ -11,7 +11,7 @@ use std::{
 use crate::program::{tcnum, validate_report};
 use serde_json::{Value, json};
 use tcnum::{
-    array::{Array, ArrayWriter, Arrays, Content, NewArray, read_file},
+    array::{Array, ArrayWriter, Arrays, Content, NewArray},
     convert::{ConversionTarget, Tensor, convert},
     format::{
         Format, Overflow, Rounding,
@@ -71,12 +71,10 @@ fn pieces_give_what_whole_arrays_give() {
         let numbers = values(count);
         let halves: Vec<u8> = numbers.iter().flat_map(|value| ((value.to_bits() >> 16) as u16).to_le_bytes()).collect();
         write(&input, vec![array("w", &shape, f32, singles(&numbers)), array("x", &shape, bf16, halves)]);
-        let bytes = read_file(&input).unwrap();
-        let source = Arrays::parse(&input, &bytes).unwrap();
+        let source = Arrays::read(&input).unwrap();
         for to in ["e4m3", "bf16", "f64", "s8", "mxfp4", "mxfp6-e2m3", "nvfp4", "mxint8"] {
             let report = converted(&["--to", to], &input, &output);
-            let written = read_file(&output).unwrap();
-            let written = Arrays::parse(&output, &written).unwrap();
+            let written = Arrays::read(&output).unwrap();
             for (number, own) in source.arrays.iter().enumerate() {
                 let (format, codes) = own.codes(None).unwrap();
                 let target = match block::find(to) {
@@ -122,8 +120,7 @@ fn pieces_give_what_whole_arrays_give() {
             converted(&["--to", from], &input, &blocks);
             converted(&["--to", "f32"], &blocks, &back);
             let expected = Quantizer::new(block::find(from).unwrap()).quantize(&numbers, row).dequantize();
-            let bytes = read_file(&back).unwrap();
-            assert!(floats(&Arrays::parse(&back, &bytes).unwrap().get("w").unwrap().bytes) == expected, "{from}");
+            assert!(floats(&Arrays::read(&back).unwrap().get("w").unwrap().bytes) == expected, "{from}");
         }
     }
 }
@@ -142,8 +139,7 @@ fn the_mean_of_stochastic_roundings_is_the_value() {
         converted(&["--to", to, "--round", "SR", "--seed", "7"], &input, &output);
         let from = if block::find(to).is_some() { vec!["--to", "f32"] } else { vec!["--from", to, "--to", "f32"] };
         converted(&from, &output, &back);
-        let bytes = read_file(&back).unwrap();
-        let results = floats(&Arrays::parse(&back, &bytes).unwrap().arrays[0].bytes);
+        let results = floats(&Arrays::read(&back).unwrap().arrays[0].bytes);
         let kept: Vec<f64> =
             results.iter().enumerate().filter(|(n, _)| n % 16 != 0).map(|(_, result)| f64::from(*result)).collect();
         let (low, high) = kept.iter().fold((f64::MAX, f64::MIN), |(low, high), own| (low.min(*own), high.max(*own)));
@@ -171,8 +167,7 @@ fn random_bits_follow_from_the_seed_whatever_the_number_of_threads() {
             .output()
             .unwrap();
         assert!(run.status.success(), "{run:?}");
-        let bytes = fs::read(&output).unwrap();
-        let arrays = Arrays::parse(&output, &bytes).unwrap();
+        let arrays = Arrays::read(&output).unwrap();
         assert_eq!(arrays.metadata["tcnum.seed"], seed);
         arrays.arrays.iter().flat_map(|array| array.bytes.to_vec()).collect::<Vec<u8>>()
     };
@@ -259,8 +254,7 @@ fn arrays_of_types_without_a_format_are_kept() {
     writer.write(1, 0, &singles(&[1.0, 2.0, 3.0, 4.0])).unwrap();
     writer.finish().unwrap();
     converted(&["--to", "f16"], &input, &output);
-    let bytes = read_file(&output).unwrap();
-    let arrays = Arrays::parse(&output, &bytes).unwrap();
+    let arrays = Arrays::read(&output).unwrap();
     let kept = arrays.get("mask").unwrap();
     assert_eq!((kept.kind, &*kept.bytes), (Content::Other("BOOL"), &mask[..]));
     assert_eq!(arrays.metadata["tcnum.unchanged"], "mask");

@@ -452,7 +452,7 @@ while known and len(head := i.read(4)) == 4 and (t := struct.unpack('<I', head)[
     };
     let (knows, right) = ("{'protocol': 2, 'ok': known, 'error': 'no'}", "o.write(bytes(t * 256))");
     assert_eq!(only(knows, right, &[]), [""; 0]);
-    assert_eq!(only("{'protocol': 2, 'ok': True}", right, &[]), ["declines what it does not know"]);
+    assert_eq!(only("{'protocol': 2, 'ok': True}", right, &[]), ["declines an unknown instruction"]);
     assert_eq!(only("{'protocol': 2, 'ok': False, 'error': 'no'}", right, &[]), ["greeting"]);
     assert_eq!(only(knows, "o.write(bytes(t * 256 - 1)); sys.exit()", &[]), ["batches"]);
     assert_eq!(only(knows, "o.write(bytes(t * 256 + 1))", &[]), ["batches"]);

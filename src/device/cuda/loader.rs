@@ -94,7 +94,7 @@ pub fn nvrtc() -> Result<()> {
 
 #[allow(unsafe_code)]
 fn load_driver() -> Result<()> {
-    // SAFETY: opening the vendor's library runs its initialisers, which is what loading it means.
+    // SAFETY: opening the vendor's library runs its initialisers, as loading always does.
     let present = || unsafe { driver::sys::is_culib_present() };
     let folders: Vec<PathBuf> = DRIVER_FOLDERS.iter().map(PathBuf::from).collect();
     if !present() && !(open_from("cuda", &folders) && present()) {

@@ -116,8 +116,8 @@ pub fn body(lines: &[String], entry: &str) -> Vec<(String, u32)> {
     lines.iter().filter_map(of).collect()
 }
 
-/// Splits a disassembly into functions, headed `.text.NAME:` by nvdisasm, `Function :
-/// NAME` by cuobjdump.
+/// Splits a disassembly into functions.
+/// nvdisasm begins them with `.text.NAME:`, cuobjdump with `Function : NAME`.
 fn functions(disassembly: &str) -> Vec<(&str, Vec<&str>)> {
     let mut functions: Vec<(&str, Vec<&str>)> = Vec::new();
     for line in disassembly.lines() {

@@ -215,7 +215,7 @@ impl ProgramCheck<'_> {
             Err(Refusal::Declined(why)) => Ok(format!("declines: {why}")),
             Err(refusal) => Err(refusal.to_string()),
         };
-        self.row(UNKNOWN, "declines what it does not know", verdict);
+        self.row(UNKNOWN, "declines an unknown instruction", verdict);
         Ok(())
     }
 }

@@ -113,7 +113,7 @@ impl Session {
             Some(spoken @ (FIRST | SECOND)) => spoken,
             Some(other) => {
                 return Err(Refusal::Failed(format!(
-                    "it answers by protocol {other}; tcnum knows protocols {FIRST} and {SECOND}"
+                    "it answers with protocol {other}; tcnum speaks protocols {FIRST} and {SECOND}"
                 )));
             }
         };

@@ -1,7 +1,7 @@
 //! A program as CUDA C++: definitions that specialise `kernels/model_*.cuh`, and the function `model`.
 //!
 //! Programs of hardware mostly have sums that fit into 64 bits, or chains in f32 and f64; these are fast. Other
-//! programs use the general steps (see `general`), which compute anything that a model file can say.
+//! programs use the general steps (see `general`), which compute every rule of a model file.
 
 mod fast;
 mod general;
