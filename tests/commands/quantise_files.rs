@@ -136,7 +136,7 @@ fn what_is_wrong_is_said_before_work_starts() {
     refused(&[file, "--to", "e4m3", "--round", "RX"], &["unknown rounding 'RX'"]);
     let wide = folder.path().join("wide.npy");
     Arrays { arrays: vec![array("x", &[2], "f64", &[1.0, 1e300])], metadata: Default::default() }.write(&wide).unwrap();
-    refused(&[wide.to_str().unwrap(), "--to", "e4m3"], &["wide.npy", "holds 1e300, and tensors are read as f32"]);
+    refused(&[wide.to_str().unwrap(), "--to", "e4m3"], &["wide.npy", "holds 1e300, which f32 cannot hold"]);
     refused(&["none.npy", "--to", "e4m3"], &["none.npy", "cannot be read"]);
     refused(
         &[file, "--to", "e4m3", "--activations", file],
