@@ -37,8 +37,8 @@ fn precision_is_drawn_against_each_property_of_the_operands() {
     let report = bits(&[&one[..], &dist, &["--plots", folder.path().to_str().unwrap()]].concat());
     assert!(report["tables"]["bit_agreement"].is_array());
     for (factor, name, words) in [
-        ("exponent gap", "exponent-gap", "exponent of the largest product less that of the smallest"),
-        ("dynamic range", "dynamic-range", "exponent of the largest operand less that of the smallest"),
+        ("exponent gap", "exponent-gap", "largest minus smallest exponent of the products"),
+        ("dynamic range", "dynamic-range", "largest minus smallest exponent of the operands"),
         ("k", "k", "k (terms of a sum)"),
     ] {
         let rows = rows(&report, "bit_factors").iter().filter(|row| row["factor"] == factor);
