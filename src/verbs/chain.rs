@@ -140,7 +140,7 @@ fn runners(arguments: &Arguments, report: &mut Report) -> Result<Vec<Runner>> {
         true => vec![(selection.device(&[], None), None)],
         false => arguments.devices.iter().map(|text| select::with_instruction(text)).collect::<Result<Vec<_>>>()?,
     };
-    let selected = selection.all || !selection.instructions.is_empty() || !selection.formats.is_empty();
+    let selected = !selection.is_empty();
     if selected && given.iter().all(|(_, own)| own.is_some()) {
         return Err(Error::request("each --device names its instruction; omit --instr, --fmt and --all"));
     }
@@ -183,12 +183,10 @@ fn runners(arguments: &Arguments, report: &mut Report) -> Result<Vec<Runner>> {
 
 /// The chosen instructions, each once.
 fn chosen(selection: &Selection, device: &DeviceName) -> Result<Vec<Instruction>> {
-    let nothing = selection.instructions.is_empty() && selection.formats.is_empty() && !selection.all;
-    let mut chosen = if nothing {
-        chain::PUBLISHED.iter().map(|name| isa::find(name)).collect()
-    } else {
-        selection.instructions(&[], Some(device))
-    }?;
+    let mut chosen: Vec<Instruction> = match selection.is_empty() {
+        true => chain::PUBLISHED.iter().map(|name| isa::find(name)).collect::<Result<_>>()?,
+        false => selection.instructions(&[], Some(device))?,
+    };
     chosen.retain(|instruction| !selection.all || chain::is_chainable(instruction));
     chainable(chosen)
 }

@@ -80,8 +80,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
             outcome
         }
         [] => {
-            let Selection { instructions, formats, all } = &arguments.selection;
-            if !all && instructions.is_empty() && formats.is_empty() {
+            if arguments.selection.is_empty() {
                 return Err(Error::request(
                     "nothing to compare; name two devices, or an instruction (--instr, --fmt or --all) for all models",
                 ));
@@ -130,8 +129,7 @@ fn instructions(
     devices: &mut [Box<dyn Device>; 2],
     notes: &mut Vec<String>,
 ) -> Result<Vec<[Instruction; 2]>> {
-    let Selection { instructions, formats, all } = selection;
-    let selected = *all || !instructions.is_empty() || !formats.is_empty();
+    let selected = !selection.is_empty();
     match (&x.1, &y.1) {
         (None, None) if !selected => {
             Err(Error::request("no instruction is named; write DEVICE/INSTRUCTION, or give --instr, --fmt or --all"))
@@ -143,7 +141,7 @@ fn instructions(
         (Some(own), None) | (None, Some(own)) if !selected => Ok(vec![[own.clone(), own.clone()]]),
         (one, other) => {
             let mut chosen = selection.instructions(&[], Some(if one.is_none() { &x.0 } else { &y.0 }))?;
-            if *all {
+            if selection.all {
                 for (device, _) in devices.iter_mut().zip([one, other]).filter(|(_, own)| own.is_none()) {
                     let mut failure = None;
                     let left_out = left_out(&mut chosen, |i| match device.has(i) {

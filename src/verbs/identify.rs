@@ -200,8 +200,7 @@ fn one_nan(arguments: &Arguments) -> Option<String> {
 
 /// Identifies the arithmetic of a recording.
 fn recorded(arguments: &Arguments, file: &str, study: &mut Study) -> Result<()> {
-    let Selection { instructions, formats, all } = &arguments.selection;
-    if !instructions.is_empty() || !formats.is_empty() || *all {
+    if !arguments.selection.is_empty() {
         return Err(Error::request("a recording has one instruction; leave out --instr, --fmt and --all"));
     }
     if arguments.budget.is_some() || arguments.cases.is_some() {
