@@ -2,7 +2,7 @@
 
 use super::{
     ErrorColumn, Experiment, ExperimentRun, ProfileCell, ProfileTable, SampleSize, power,
-    table::{self, MeasuredCell, ProbePairRow},
+    table::{self, ProbePairRow},
     verdict::CellMean,
 };
 use crate::{
@@ -49,12 +49,10 @@ pub(super) fn run(plan: &ProfileTable, run: &mut ExperimentRun) -> Result<()> {
                 untestable.push(table::untestable_cell(name, cell));
                 continue;
             };
-            let (measured, counts) = (measured(cell, &outcome.result), counts[device]);
-            let verdict = measured.judge(&cell.published, published_samples);
-            score.cell(Some(verdict), decides);
             let power = powers.get(at).cloned().unwrap_or_default();
-            let row = MeasuredCell { device: name, counts, cell, outcome, measured: &measured, verdict, power };
-            cells.push(row.row(published_samples));
+            let (verdict, row) = table::cell_row((name, counts[device]), cell, outcome, &power, published_samples);
+            score.cell(Some(verdict), decides);
+            cells.push(row);
         }
     }
     report.notes.extend(power::note(powers, samples));

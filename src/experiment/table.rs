@@ -2,7 +2,7 @@
 
 use super::{
     CellVerdict, Experiment, ExperimentFinding, Options, ProfileCell as Published, SampleSize, ZERO_PROBABILITY,
-    finding::FindingResult, power::CellPower, profile::ProbedCell, verdict::CellMean,
+    finding::FindingResult, power::CellPower, profile::ProbedCell, profile::measured,
 };
 use crate::{chain::ChainCurve, device::Identity, probe::ProbeResult, report::Table};
 
@@ -15,7 +15,7 @@ crate::rows! {
         /// As `--device` names it.
         device: String => shown("device").essential(),
         /// The device in words.
-        description: String => shown("what it is").essential(),
+        description: String => shown("description").essential(),
         /// Versions and other facts.
         details: Option<String> => shown("details"),
     }
@@ -181,17 +181,6 @@ crate::rows! {
     }
 }
 
-pub(super) struct MeasuredCell<'a> {
-    pub device: &'a str,
-    /// It decides the exit status.
-    pub counts: bool,
-    pub cell: &'a Published,
-    pub outcome: &'a ProbedCell,
-    pub measured: &'a CellMean,
-    pub verdict: CellVerdict,
-    pub power: CellPower,
-}
-
 pub(super) fn notes(experiment: &Experiment, options: Options) -> Vec<String> {
     let mut notes = vec![format!(
         "{} Source: {} Published figures were measured on {}.",
@@ -230,43 +219,45 @@ pub(super) fn cells(rows: Vec<CellRow>, published_samples: u64) -> Table {
     Table::of(title, rows)
 }
 
-impl MeasuredCell<'_> {
-    pub(super) fn row(&self, published_samples: u64) -> CellRow {
-        let (cell, m, result) = (self.cell, self.measured, &self.outcome.result);
-        let (mean, executed) = (m.errors.mean(), &self.outcome.instruction.name);
-        CellRow {
-            instruction: cell.instruction.name.clone(),
-            op: cell.op.name(),
-            init: cell.init.name(),
-            reference: cell.reference.name(),
-            device: self.device.into(),
-            published: cell.published.text.clone(),
-            measured: mean,
-            standard_error: m.errors.standard_error(),
-            published_sampling_error: m.sampling_error(published_samples),
-            ratio: mean.filter(|_| cell.published.value > 0.0).map(|mean| mean / cell.published.value),
-            equal: m.equal,
-            samples: m.samples,
-            published_samples_implied: m.implied_samples(&cell.published).map(whole),
-            verdict: CellVerdict::words(
-                Some(self.verdict),
-                self.counts,
-                cell.explanation.is_some(),
-                cell.accepted.is_some(),
-            ),
-            instead: Some(executed).filter(|name| **name != cell.instruction.name).cloned(),
-            would_pass: self.power.pass.clone(),
-            would_not: self.power.refuted.clone(),
-            explained: cell.explanation.is_some(),
-            accepted: Some(cell.accepted.is_some()),
-            all_equal_probability: m.all_equal(published_samples),
-            published_samples,
-            execution: result.execution.kind.name(),
-            opcodes: result.execution.opcodes.clone(),
-            inputs_digest: hex(result.digest),
-            outputs_digest: hex(result.outputs_digest),
-        }
-    }
+/// A cell on a device that has its instruction.
+pub(super) fn cell_row(
+    (device, counts): (&str, bool),
+    cell: &Published,
+    outcome: &ProbedCell,
+    power: &CellPower,
+    published_samples: u64,
+) -> (CellVerdict, CellRow) {
+    let (m, result, executed) = (measured(cell, &outcome.result), &outcome.result, &outcome.instruction.name);
+    let (mean, verdict) = (m.errors.mean(), m.judge(&cell.published, published_samples));
+    let (explained, accepted) = (cell.explanation.is_some(), cell.accepted.is_some());
+    let row = CellRow {
+        instruction: cell.instruction.name.clone(),
+        op: cell.op.name(),
+        init: cell.init.name(),
+        reference: cell.reference.name(),
+        device: device.into(),
+        published: cell.published.text.clone(),
+        measured: mean,
+        standard_error: m.errors.standard_error(),
+        published_sampling_error: m.sampling_error(published_samples),
+        ratio: mean.filter(|_| cell.published.value > 0.0).map(|mean| mean / cell.published.value),
+        equal: m.equal,
+        samples: m.samples,
+        published_samples_implied: m.implied_samples(&cell.published).map(whole),
+        verdict: CellVerdict::words(Some(verdict), counts, explained, accepted),
+        instead: Some(executed).filter(|name| **name != cell.instruction.name).cloned(),
+        would_pass: power.pass.clone(),
+        would_not: power.refuted.clone(),
+        explained,
+        accepted: Some(accepted),
+        all_equal_probability: m.all_equal(published_samples),
+        published_samples,
+        execution: result.execution.kind.name(),
+        opcodes: result.execution.opcodes.clone(),
+        inputs_digest: hex(result.digest),
+        outputs_digest: hex(result.outputs_digest),
+    };
+    (verdict, row)
 }
 
 /// The explanations of cells; `None` without any.
