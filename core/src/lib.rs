@@ -27,8 +27,7 @@
 //! # }
 //! ```
 //!
-//! One dot-product-add as a tensor core computes it: Hopper cuts products of e4m3 off 13 bits below the point of the
-//! largest.
+//! One dot-product-add on a tensor core: Hopper keeps 13 fraction bits of e4m3 products, relative to the largest.
 //!
 //! ```
 //! use tcnum_core::{arithmetic::Model, isa::{self, Case}};

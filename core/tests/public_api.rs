@@ -155,10 +155,13 @@ impl Api {
                 }
             }
             Item::Macro(m) if m.mac.path.is_ident("words") => {
-                let words: Vec<String> =
-                    m.mac.tokens.clone().into_iter().take(2).map(|word| word.to_string()).collect();
-                if words[0] == "named" {
-                    self.add(module, "fn", format!("{}::name(self) -> &'static str", words[1]));
+                let text = m.mac.tokens.to_string();
+                if let Some(name) = text
+                    .strip_prefix("named pub ")
+                    .filter(|rest| !rest.starts_with('('))
+                    .and_then(|rest| rest.split([' ', ':']).next())
+                {
+                    self.add(module, "fn", format!("{name}::name(self) -> &'static str"));
                 }
             }
             Item::Macro(m) if m.mac.path.is_ident("named") => {

@@ -274,7 +274,7 @@ fn a_wrong_tree_is_refused_with_file_line_and_node() {
         (0, format!("node.even = {{ kind = 'fma', products = '2::2', result = {to} }}\n"), "node 'd': no node of the tree names k = 0"),
         (0, format!("node.even = {{ kind = 'fma', products = '0:18:2', result = {to} }}\n"), "line 8: for mma.m16n8k16.f32.f16.f16.f32: node 'even': 'products' names k = 16"),
         (0, "node.even = { kind = 'fma', products = '0::2' }\n".into(), "line 8: node 'even': the key 'result' is missing"),
-        (0, "node.even = { kind = 'fma', products = '0::2', result = 'aligned' }\n".into(), "line 8: node 'even': 'result' of a node of kind 'fma' is a format"),
+        (0, "node.even = { kind = 'fma', products = '0::2', result = 'aligned' }\n".into(), "line 8: node 'even': 'result' of a node of kind 'fma' must be a format"),
         (0, format!("node.even = {{ kind = 'fma', products = '0::2', zero = 'ieee', result = {to} }}\n"), "line 8: node 'even': 'zero' has no effect"),
         (0, format!("node.even = {{ kind = 'fma', products = '0::2', start = 'd', result = {to} }}\n"), "gives D"),
         (2, format!("node.both = {{ kind = 'add', terms = ['even', 'odds'], result = {to} }}\n"), "can give D"),

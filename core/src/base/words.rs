@@ -14,12 +14,12 @@ macro_rules! words {
             }
         }
     };
-    (named $type:ident: $($name:literal = $variant:ident),+ $(,)?) => {
+    (named $visible:vis $type:ident: $($name:literal = $variant:ident),+ $(,)?) => {
         words!($type: $($name = $variant),+);
 
         impl $type {
-            /// Name in model files.
-            pub fn name(self) -> &'static str {
+            /// Name in files.
+            $visible fn name(self) -> &'static str {
                 match self { $($type::$variant => $name),+ }
             }
         }

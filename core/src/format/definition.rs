@@ -1,6 +1,7 @@
 //! Formats: the record of a format, and properties that follow from the record alone.
 
 use super::Overflow;
+use crate::base::words::words;
 
 /// Number format: a width, a name and the meaning of its codes.
 #[derive(Debug, PartialEq, Eq)]
@@ -65,6 +66,8 @@ pub enum Zeros {
     Both,
 }
 
+words!(named pub(crate) Zeros: "none" = None, "positive" = Positive, "both" = Both);
+
 /// Codes of infinities and NaNs of a floating-point format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Specials {
@@ -77,6 +80,8 @@ pub enum Specials {
     /// Every code is a finite number.
     None,
 }
+
+words!(named pub(crate) Specials: "ieee" = Ieee, "all-ones-nan" = AllOnesNan, "negative-zero-nan" = NegativeZeroNan, "none" = None);
 
 impl Format {
     /// Bytes of the smallest unsigned integer (1, 2, 4 or 8) that holds a code.

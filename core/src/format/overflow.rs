@@ -1,5 +1,7 @@
 //! Treatment of values beyond the largest number.
 
+use crate::base::words::words;
+
 /// Result of a value whose rounded magnitude exceeds the largest finite one, and of an infinity.
 ///
 /// An infinity counts as a value beyond the range, so that saturation makes it finite even where the format has
@@ -18,14 +20,4 @@ pub enum Overflow {
     Saturate,
 }
 
-impl Overflow {
-    /// Word in reports and options.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Overflow::Standard => "standard",
-            Overflow::Infinity => "infinity",
-            Overflow::Nan => "nan",
-            Overflow::Saturate => "saturate",
-        }
-    }
-}
+words!(named pub Overflow: "standard" = Standard, "infinity" = Infinity, "nan" = Nan, "saturate" = Saturate);

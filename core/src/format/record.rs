@@ -6,10 +6,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::{Encoding, Float, Format, Overflow, Specials, Zeros, find};
-use crate::{
-    Error, Result,
-    base::{text, words::words},
-};
+use crate::{Error, Result, base::text};
 
 /// Format of a command line: a name that [`find`] knows, or a file that ends in `.toml`.
 ///
@@ -38,40 +35,12 @@ struct Record {
     #[serde(default = "none")]
     padding_bits: Spanned<i64>,
     bias: Spanned<i64>,
-    zeros: Spanned<ZerosName>,
+    zeros: Spanned<Zeros>,
     subnormals: Option<Spanned<bool>>,
-    specials: Spanned<SpecialsName>,
-    overflow: Option<Spanned<OverflowKey>>,
+    specials: Spanned<Specials>,
+    overflow: Option<Spanned<Overflow>>,
     source: Option<String>,
 }
-
-#[derive(Clone, Copy)]
-enum ZerosName {
-    None,
-    Positive,
-    Both,
-}
-
-words!(ZerosName: "none" = None, "positive" = Positive, "both" = Both);
-
-#[derive(Clone, Copy)]
-enum SpecialsName {
-    Ieee,
-    AllOnesNan,
-    NegativeZeroNan,
-    None,
-}
-
-words!(SpecialsName: "ieee" = Ieee, "all-ones-nan" = AllOnesNan, "negative-zero-nan" = NegativeZeroNan, "none" = None);
-
-#[derive(Clone, Copy)]
-enum OverflowKey {
-    Infinity,
-    Nan,
-    Saturate,
-}
-
-words!(OverflowKey: "infinity" = Infinity, "nan" = Nan, "saturate" = Saturate);
 
 fn yes() -> Spanned<bool> {
     Spanned::new(0..0, true)
@@ -121,17 +90,6 @@ impl Format {
     /// Record of a floating-point format, as read by [`Format::from_toml`]; `None` for integers.
     pub(crate) fn to_toml(&self) -> Option<String> {
         let Encoding::Float(float) = &self.encoding else { return None };
-        let zeros = match float.zeros {
-            Zeros::None => "none",
-            Zeros::Positive => "positive",
-            Zeros::Both => "both",
-        };
-        let specials = match float.specials {
-            Specials::Ieee => "ieee",
-            Specials::AllOnesNan => "all-ones-nan",
-            Specials::NegativeZeroNan => "negative-zero-nan",
-            Specials::None => "none",
-        };
         let numbers = [
             ("exponent_bits", i64::from(float.exponent_bits)),
             ("trailing_bits", i64::from(float.trailing_bits)),
@@ -143,8 +101,8 @@ impl Format {
         table.insert("signed".into(), float.signed.into());
         for (key, value) in [
             ("name", self.name),
-            ("zeros", zeros),
-            ("specials", specials),
+            ("zeros", float.zeros.name()),
+            ("specials", float.specials.name()),
             ("overflow", float.overflow.name()),
             ("source", self.source),
         ] {
@@ -199,21 +157,15 @@ impl Record {
         let signed = *self.signed.get_ref();
         let left = 64 - u32::from(signed) - exponent_bits - trailing_bits;
         let padding_bits = within("padding_bits", &self.padding_bits, 0, left.into())? as u32;
-        let zeros = match self.zeros.get_ref() {
-            ZerosName::None => Zeros::None,
-            ZerosName::Positive => Zeros::Positive,
-            ZerosName::Both => Zeros::Both,
-        };
-        let (specials, default) = match self.specials.get_ref() {
-            SpecialsName::Ieee => (Specials::Ieee, OverflowKey::Infinity),
-            SpecialsName::AllOnesNan => (Specials::AllOnesNan, OverflowKey::Nan),
-            SpecialsName::NegativeZeroNan => (Specials::NegativeZeroNan, OverflowKey::Nan),
-            SpecialsName::None => (Specials::None, OverflowKey::Saturate),
-        };
-        let overflow = match self.overflow.as_ref().map_or(default, |overflow| *overflow.get_ref()) {
-            OverflowKey::Infinity => Overflow::Infinity,
-            OverflowKey::Nan => Overflow::Nan,
-            OverflowKey::Saturate => Overflow::Saturate,
+        let (zeros, specials) = (*self.zeros.get_ref(), *self.specials.get_ref());
+        let overflow = match (&self.overflow, specials) {
+            (Some(given), _) if *given.get_ref() == Overflow::Standard => {
+                return Err(defect("overflow", given, "must be \"infinity\", \"nan\" or \"saturate\""));
+            }
+            (Some(given), _) => *given.get_ref(),
+            (None, Specials::Ieee) => Overflow::Infinity,
+            (None, Specials::AllOnesNan | Specials::NegativeZeroNan) => Overflow::Nan,
+            (None, Specials::None) => Overflow::Saturate,
         };
         Ok(Float {
             signed,
@@ -301,26 +253,17 @@ mod tests {
 
     /// Record of a format of the table, as a document.
     fn document(format: &Format, float: &Float) -> String {
-        let zeros = match float.zeros {
-            Zeros::None => "none",
-            Zeros::Positive => "positive",
-            Zeros::Both => "both",
-        };
-        let specials = match float.specials {
-            Specials::Ieee => "ieee",
-            Specials::AllOnesNan => "all-ones-nan",
-            Specials::NegativeZeroNan => "negative-zero-nan",
-            Specials::None => "none",
-        };
         format!(
             "name = 'my-{format}'\nsigned = {}\nexponent_bits = {}\ntrailing_bits = {}\npadding_bits = {}\nbias = {}\n\
-             zeros = '{zeros}'\nsubnormals = {}\nspecials = '{specials}'\noverflow = '{}'\n",
+             zeros = '{}'\nsubnormals = {}\nspecials = '{}'\noverflow = '{}'\n",
             float.signed,
             float.exponent_bits,
             float.trailing_bits,
             float.padding_bits,
             float.bias,
+            float.zeros.name(),
             float.subnormals,
+            float.specials.name(),
             float.overflow.name()
         )
     }

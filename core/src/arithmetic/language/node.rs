@@ -16,7 +16,7 @@ pub enum NodeKind {
     Add,
 }
 
-words!(named NodeKind: "sum" = Sum, "fma" = Fma, "add" = Add);
+words!(named pub NodeKind: "sum" = Sum, "fma" = Fma, "add" = Add);
 
 impl NodeKind {
     /// All kinds.

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::values::{format_name, overflow, rounding, standard};
+use super::values::{format_name, rounding, standard};
 use crate::{
     base::words::words,
     format::{Format, Overflow, Rounding},
@@ -19,7 +19,7 @@ pub enum NanOperand {
     C,
 }
 
-words!(named NanOperand: "a" = A, "b" = B, "c" = C);
+words!(named pub NanOperand: "a" = A, "b" = B, "c" = C);
 
 /// Step: the way in which one group is summed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,7 +42,7 @@ pub enum Step {
     Integer,
 }
 
-words!(named Step: "tree" = Tree, "fused" = Fused, "exact" = Exact, "fma" = Fma, "sequential" = Sequential, "pairwise" = Pairwise, "integer" = Integer);
+words!(named pub Step: "tree" = Tree, "fused" = Fused, "exact" = Exact, "fma" = Fma, "sequential" = Sequential, "pairwise" = Pairwise, "integer" = Integer);
 
 impl Step {
     /// All steps.
@@ -62,7 +62,7 @@ pub enum Subnormals {
     PositiveZero,
 }
 
-words!(named Subnormals: "keep" = Keep, "signed-zero" = SignedZero, "positive-zero" = PositiveZero);
+words!(named pub Subnormals: "keep" = Keep, "signed-zero" = SignedZero, "positive-zero" = PositiveZero);
 
 /// Definition of subnormal results, for flushing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -76,7 +76,7 @@ pub enum ResultTininess {
     AfterUnbounded,
 }
 
-words!(named ResultTininess: "before" = Before, "after" = After, "after, unbounded exponent" = AfterUnbounded);
+words!(named pub ResultTininess: "before" = Before, "after" = After, "after, unbounded exponent" = AfterUnbounded);
 
 impl ResultTininess {
     /// All definitions.
@@ -111,7 +111,7 @@ pub enum ZeroSign {
     ExactPositive,
 }
 
-words!(named ZeroSign: "positive" = Positive, "negative" = Negative, "ieee" = Ieee, "exact-positive" = ExactPositive);
+words!(named pub ZeroSign: "positive" = Positive, "negative" = Negative, "ieee" = Ieee, "exact-positive" = ExactPositive);
 
 /// Split of k by residue: part i has, ascending, the indices whose residue is in `residues[i]`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -228,7 +228,7 @@ pub struct Conversion {
     #[serde(deserialize_with = "rounding")]
     pub rounding: Rounding,
     /// Treatment of results beyond the largest finite number.
-    #[serde(default = "standard", deserialize_with = "overflow")]
+    #[serde(default = "standard")]
     pub(crate) overflow: Overflow,
 }
 
@@ -243,7 +243,7 @@ pub struct Rounded {
     #[serde(deserialize_with = "rounding")]
     pub rounding: Rounding,
     /// Treatment of results beyond the largest finite number.
-    #[serde(default = "standard", deserialize_with = "overflow")]
+    #[serde(default = "standard")]
     pub overflow: Overflow,
     /// Treatment of a subnormal result; absent: the rule's `result-subnormals`.
     pub(crate) subnormals: Option<Subnormals>,

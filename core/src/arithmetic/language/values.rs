@@ -23,18 +23,6 @@ pub(super) fn rounding<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Rou
         .ok_or_else(|| D::Error::custom(format!("unknown rounding '{name}'; expected RNE, RNA, RZ, RU, RD or RO")))
 }
 
-pub(super) fn overflow<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Overflow, D::Error> {
-    match String::deserialize(deserializer)?.as_str() {
-        "standard" => Ok(Overflow::Standard),
-        "infinity" => Ok(Overflow::Infinity),
-        "nan" => Ok(Overflow::Nan),
-        "saturate" => Ok(Overflow::Saturate),
-        other => {
-            Err(D::Error::custom(format!("unknown overflow '{other}'; expected standard, infinity, nan or saturate")))
-        }
-    }
-}
-
 pub(super) fn code<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     let text = String::deserialize(deserializer)?;
     text.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok()).map(Some).ok_or_else(|| {
