@@ -43,6 +43,7 @@ named! {
     }
 }
 
+#[allow(clippy::derivable_impls, reason = "the macro makes the variants")]
 impl Default for View {
     fn default() -> View {
         View::Table
