@@ -11,13 +11,13 @@ typedef unsigned long long Word;
 
 enum Kind { FINITE, INFINITE, NOT_A_NUMBER };
 
-// Directions, as `Rounding` has them.
+// Rounding directions, numbered as in `Rounding`.
 enum Direction { RNE, RNA, RZ, RU, RD, RO };
 
-// What becomes of subnormal numbers.
+// Treatments of subnormal numbers.
 enum Subnormals { KEEP, SIGNED_ZERO, POSITIVE_ZERO };
 
-// Signs of zero results, and which results count as subnormal, as a destination has them.
+// Rules for signs of zero results, and for which results a destination treats as subnormal.
 enum Zero { ZERO_POSITIVE, ZERO_NEGATIVE, ZERO_IEEE, ZERO_EXACT_POSITIVE };
 enum Tiny { TINY_BEFORE, TINY_AFTER, TINY_AFTER_UNBOUNDED };
 
@@ -56,7 +56,8 @@ template <class F, int SUBNORMALS> MODEL Value decode(Word code) {
     return value;
 }
 
-// Whether a magnitude whose last bit is `odd`, and of which `rest` / 2^64 (and a little where `sticky`) was cut off, goes up.
+// Returns whether a magnitude is rounded up. Its last kept bit is `odd`; the removed part is `rest` / 2^64, plus a
+// little if `sticky`.
 template <int DIRECTION> MODEL bool rounds_up(bool negative, bool odd, Word rest, bool sticky) {
     const Word half = 1ull << 63;
     const bool inexact = rest != 0 || sticky;
@@ -75,7 +76,8 @@ template <class TARGET> MODEL Word zero_code(bool negative) {
     return negative && F::NEGATIVE_ZERO ? 1ull << (F::BITS - 1) : 0;
 }
 
-// (significand + something where `sticky`) * 2^exponent, rounded. A sticky significand has 2 bits more than the result.
+// Rounds (significand + something less than its last bit if `sticky`) * 2^exponent. A sticky significand has 2 bits
+// more than the result.
 template <class TARGET> MODEL Word encode(bool negative, Word significand, int exponent, bool sticky) {
     typedef typename TARGET::Format F;
     constexpr int T = F::TRAILING_BITS;
@@ -93,9 +95,9 @@ template <class TARGET> MODEL Word encode(bool negative, Word significand, int e
         rest = shift < 64 ? significand << (64 - shift) : shift == 64 ? significand : 1;
     }
     if (rounds_up<TARGET::ROUNDING>(negative, kept & 1, rest, sticky)) ++kept;
-    // Formats of 64 bits have no room for exponents far beyond theirs.
+    // 64-bit formats have no bits for exponents far beyond their range.
     if (F::EXPONENT_BITS + T > 40 && quantum > SMALLEST + (1 << F::EXPONENT_BITS)) return TARGET::beyond(negative);
-    // A hidden bit counts as one in the field of the exponent.
+    // The hidden bit adds one to the exponent field.
     const Word field = (Word)(quantum - SMALLEST);
     const Word magnitude = F::SUBNORMALS || kept == 0 ? (field << T) + kept : ((field - 1) << T) + kept;
     if (magnitude > F::LARGEST_CODE >> F::PADDING_BITS) return TARGET::beyond(negative);
@@ -105,19 +107,19 @@ template <class TARGET> MODEL Word encode(bool negative, Word significand, int e
 
 template <class TARGET> MODEL Word not_a_number() { return TARGET::NAN_CODE; }
 
-// A value as a code of the target.
+// Encodes a value as a code of the target.
 template <class TARGET> MODEL Word round_value(const Value& value) {
     if (value.kind == NOT_A_NUMBER) return not_a_number<TARGET>();
     if (value.kind == INFINITE) return TARGET::infinite(value.negative);
     return encode<TARGET>(value.negative, value.significand, value.exponent, false);
 }
 
-// The code of another format's value, rounded once.
+// Converts the code of another format's value, rounding once.
 template <class F, int SUBNORMALS, class TARGET> MODEL Word convert(Word code) {
     return round_value<TARGET>(decode<F, SUBNORMALS>(code));
 }
 
-// The product of two values whose significands have at most 64 bits together.
+// Multiplies two values whose significands have at most 64 bits together.
 MODEL Value product(const Value& x, const Value& y) {
     Value p;
     p.negative = x.negative != y.negative;
@@ -130,7 +132,7 @@ MODEL Value product(const Value& x, const Value& y) {
     return p;
 }
 
-// x + y rounded once, for significands of at most 31 bits.
+// Returns x + y rounded once, for significands of at most 31 bits.
 template <class TARGET> MODEL Word sum_of(Value x, Value y) {
     if (x.kind == NOT_A_NUMBER || y.kind == NOT_A_NUMBER) return not_a_number<TARGET>();
     if (x.kind == INFINITE || y.kind == INFINITE) {
@@ -143,7 +145,7 @@ template <class TARGET> MODEL Word sum_of(Value x, Value y) {
     }
     if (x.significand == 0) return encode<TARGET>(y.negative, y.significand, y.exponent, false);
     if (y.significand == 0) return encode<TARGET>(x.negative, x.significand, x.exponent, false);
-    // Both have their leading bit at 61; the smaller magnitude is truncated, with a sticky bit.
+    // Both have their leading bit at 61. The smaller magnitude is truncated, with a sticky bit.
     const int x_up = __clzll((long long)x.significand) - 2, y_up = __clzll((long long)y.significand) - 2;
     x.significand <<= x_up; x.exponent -= x_up;
     y.significand <<= y_up; y.exponent -= y_up;
@@ -162,7 +164,7 @@ template <class TARGET> MODEL Word sum_of(Value x, Value y) {
     return encode<TARGET>(x.negative, difference, x.exponent, sticky);
 }
 
-// An ordinary addition of codes.
+// Adds codes as an ordinary addition does.
 template <class X, int X_SUBNORMALS, class Y, int Y_SUBNORMALS, class TARGET> MODEL Word add(Word x, Word y) {
     return sum_of<TARGET>(decode<X, X_SUBNORMALS>(x), decode<Y, Y_SUBNORMALS>(y));
 }

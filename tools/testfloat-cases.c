@@ -1,5 +1,5 @@
-/* The operands that Berkeley TestFloat 3e generates for a function of three operands at level 2, from any place of its
- * sequence on, and SoftFloat's mulAdd of them: without text between the two. Compiled by tools/testfloat-library, once
+/* Generates the operands of Berkeley TestFloat 3e for a function of three operands at level 2, starting anywhere in its
+ * sequence, and computes SoftFloat's mulAdd of them, without going through text. Compiled by tools/testfloat-library, once
  * for each format: -DWIDTH=16, 32 or 64.
  *
  * TestFloat draws its random operands with the C library's rand, here that of glibc, seed 1 (TestFloat's default): outputs
@@ -27,7 +27,7 @@ static inline int draw(void)
 #define join_(a, b, c) a##b##c
 #define join(a, b, c) join_(a, b, c)
 #define of(prefix, suffix) join(prefix, WIDTH, suffix)
-/* SoftFloat's function that looks at the rule of tininess, compiled here so as to be told of it. */
+/* SoftFloat's function that reads the tininess rule, compiled here so that its use can be observed. */
 #include "internals.h"
 static bool asked_for_tininess;
 #define softfloat_detectTininess (asked_for_tininess = true, softfloat_detectTininess)
@@ -40,7 +40,7 @@ static bool asked_for_tininess;
 #endif
 #undef softfloat_detectTininess
 
-/* Both packages have unions of these names. */
+/* Both packages define unions with these names. */
 #define ui16_f16 testfloat_ui16_f16
 #define ui32_f32 testfloat_ui32_f32
 #define ui64_f64 testfloat_ui64_f64
@@ -55,11 +55,11 @@ static bool asked_for_tininess;
 #define exported __attribute__((visibility("default")))
 typedef of(float, _t) number;
 
-/* How many structured values an operand takes. Every second case has three of them, all triples in turn, the last operand
- * fastest; the others have random operands. */
+/* The number of structured values of an operand. Every second case has three structured operands, going through all triples
+ * with the last operand fastest. All other cases have random operands. */
 enum { values = of(f, NumQIn) * of(f, NumP2) };
 
-/* Puts the sequence just behind its value `index` (of the structured ones), and returns it. */
+/* Sets the sequence to the place after structured value `index`, and returns that value. */
 static number take(struct sequence *sequence, uint64_t index)
 {
     sequence->expNum = index / of(f, NumP2);
@@ -68,7 +68,7 @@ static number take(struct sequence *sequence, uint64_t index)
     return of(f, NextQInP2)(sequence);
 }
 
-/* The number of cases in all. */
+/* Returns the total number of cases. */
 exported uint64_t cases_total(void)
 {
     genCases_setLevel(2);
@@ -76,7 +76,7 @@ exported uint64_t cases_total(void)
     return genCases_total;
 }
 
-/* Goes to case 2 * pair, to which `state` of rand belongs, after `before` draws. */
+/* Goes to case 2 * pair, where rand has the state `state` after `before` draws. */
 exported void cases_seek(uint64_t pair, uint64_t before, const uint32_t state[31])
 {
     cases_total();
@@ -91,7 +91,7 @@ exported void cases_seek(uint64_t pair, uint64_t before, const uint32_t state[31
     drawn = before;
 }
 
-/* The next `count` cases. */
+/* Generates the next `count` cases. */
 exported void cases_next(uint64_t count, uint64_t *x, uint64_t *y, uint64_t *z)
 {
     for (uint64_t i = 0; i < count; ++i) {
@@ -102,15 +102,15 @@ exported void cases_next(uint64_t count, uint64_t *x, uint64_t *y, uint64_t *z)
     }
 }
 
-/* How often rand was called before the next case. */
+/* Returns how often rand was called before the next case. */
 exported uint64_t cases_drawn(void)
 {
     return drawn;
 }
 
-/* SoftFloat's x * y + z and the flags it raises, in `count` cases, for each rounding with tininess detected before rounding and then
- * after it: the results of one such set of options stand together. SoftFloat is run with the second rule where its first run
- * has asked for the rule; where it has not, that run is both. */
+/* Computes SoftFloat's x * y + z and its flags for `count` cases, for each rounding, with tininess detected before rounding and
+ * then after it. Results of one such pair of options are contiguous. SoftFloat runs with the second tininess rule only if the
+ * first run read the rule; otherwise the first result holds for both. */
 exported void cases_mul_add(uint64_t roundings, const uint8_t *rounding, uint64_t count, const uint64_t *x, const uint64_t *y,
                             const uint64_t *z, uint64_t *results, uint8_t *flags)
 {

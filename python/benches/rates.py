@@ -1,10 +1,10 @@
-"""The rates of calls from Python beside those of the library alone, on the same operands, in turns.
+"""Compares the rates of calls from Python with the rates of the library alone, on the same operands, in turns.
 
 usage: python python/benches/rates.py [--seconds SECONDS] [--rust PROGRAM]
 
-Rates are of the best call; of the ratios, each of the calls of one turn, the median. RAYON_NUM_THREADS says on how many cores (1 without
-it), SECONDS how long each is measured (4). PROGRAM is the library's side, as `cargo build --profile wheel -p tcnum-python --example rates`
-makes it; without it only Python's side is measured.
+A rate is that of the fastest call. A ratio compares two calls of one turn; the median over the turns is printed. RAYON_NUM_THREADS sets the
+number of cores (default 1) and SECONDS the time of each measurement (default 4). PROGRAM measures the library and is built by
+`cargo build --profile wheel -p tcnum-python --example rates`. Without it only calls from Python are measured.
 """
 
 import argparse
@@ -34,7 +34,7 @@ INSTRUCTIONS = (
 
 
 def best(work, seconds):
-    """The least time that the work takes."""
+    """Returns the shortest time, in seconds, that the work took."""
     end, least = time.perf_counter() + seconds, float("inf")
     while True:
         begin = time.perf_counter()
@@ -45,7 +45,7 @@ def best(work, seconds):
 
 
 class Rates:
-    """Measures, and prints a line for each."""
+    """Measures rates and prints a line for each."""
 
     def __init__(self, seconds, program, folder):
         self.seconds = seconds / TURNS
@@ -54,7 +54,7 @@ class Rates:
         self.rust = subprocess.Popen([program], **pipes) if program else None
 
     def file(self, name, array):
-        """The elements of an array as a file."""
+        """Writes the elements of an array to a file and returns its path."""
         path = self.folder / name
         array.tofile(path)
         return path

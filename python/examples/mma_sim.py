@@ -1,10 +1,10 @@
-"""The examples of MMA-Sim, with tcnum beside it: the same instructions, the same operands.
+"""Runs the examples of MMA-Sim with MMA-Sim and with tcnum: same instructions, same operands.
 
 usage: python python/examples/mma_sim.py        (pip install mmasim, which needs PyTorch and a C++ compiler)
 
 MMA-Sim (https://github.com/microsoft/MMA-Sim) is a Python package that computes instructions of GPUs as the GPUs do. Its examples are a dot
 product that every generation rounds in its own way, matrices by an A100 and an MI300, and the error of products in FP8 and f16. Without
-MMA-Sim, what tcnum computes is printed alone.
+MMA-Sim, only tcnum's results are printed.
 """
 
 import json
@@ -20,11 +20,11 @@ try:
     import torch
     from mmasim.amd.sim import MFMA
     from mmasim.nv_ptx.sim import MMA, WGMMA, TCGen05MMA
-except (ImportError, OSError, RuntimeError) as error:  # It compiles a part of itself, when it can.
+except (ImportError, OSError, RuntimeError) as error:  # MMA-Sim may compile a part of itself on import.
     torch = None
     MISSING = str(error)
 
-# 2^23 - 2^23 - 0.5 - 0.25 - 0.125: what is left of the last three says how terms are aligned and rounded.
+# 2^23 - 2^23 - 0.5 - 0.25 - 0.125: the result shows how the last three terms are aligned and rounded.
 A, B, C = [-(2.0**13), -0.5, -0.25, -0.125], [2.0**10, 1.0, 1.0, 1.0], 2.0**23
 RECORDINGS = pathlib.Path(__file__).parents[2] / "tests" / "recordings" / "h200"
 # MMA-Sim's class, its architecture and instruction; tcnum's model and instruction.
@@ -60,17 +60,17 @@ ROWS = [
 
 
 def theirs(kind, architecture, name):
-    """MMA-Sim's instruction."""
+    """Returns MMA-Sim's instruction."""
     return {"MMA": MMA, "WGMMA": WGMMA, "TCGen05MMA": TCGen05MMA, "MFMA": MFMA}[kind](architecture, name)
 
 
 def tensor(array, kind):
-    """An array of values as a tensor of a type of PyTorch."""
+    """Converts an array of values to a PyTorch tensor of the type."""
     return torch.from_numpy(np.array(array, np.float64)).to(kind)
 
 
-class Beside:
-    """MMA-Sim's instruction as a device of tcnum; of the first `cases` outputs it counts those that have another value than tcnum's."""
+class MmaSimDevice:
+    """A tcnum device that executes MMA-Sim's instruction. Among the first `cases` outputs it counts those whose value differs from tcnum's."""
 
     def __init__(self, own, arithmetic, cases):
         self.own, self.arithmetic, self.left, self.unequal = own, arithmetic, cases, 0
@@ -93,13 +93,13 @@ class Beside:
 
 
 def bits(array):
-    """The codes of values."""
+    """Views an array as the unsigned codes of its elements."""
     array = np.asarray(array)
     return array.view(f"u{array.dtype.itemsize}")
 
 
 def discrepancies():
-    """The dot product of the paper, by every generation: tcnum's D, and MMA-Sim's."""
+    """Computes the dot product of the paper on every generation; yields tcnum's D and MMA-Sim's D."""
     for row in ROWS:
         kind, architecture, name, model, instruction = row
         ours = float(tcnum.model(model)[instruction].dot(A, B, C))
@@ -111,21 +111,22 @@ def discrepancies():
 
 
 def verified(cases=20_000):
-    """Each pair on the cases that `tcnum verify` asks of any device.
+    """Compares each pair on the cases of `tcnum verify`.
 
-    How many outputs there are, how many differ in a bit, how many in value (NaN is NaN, and 0 is -0), and the simplest that differs.
+    Yields the pair, the number of outputs, the numbers that differ in a bit and in value (all NaN count as equal, and so do 0 and -0), and
+    the simplest mismatch.
     """
     for row in ROWS:
         kind, architecture, name, model, instruction = row
-        beside = Beside(theirs(kind, architecture, name), tcnum.model(model)[instruction], cases)
-        report = tcnum.verify(beside.device(), model, cases=cases)
+        paired = MmaSimDevice(theirs(kind, architecture, name), tcnum.model(model)[instruction], cases)
+        report = tcnum.verify(paired.device(), model, cases=cases)
         found = report["verification"][0]
         first = next(iter(report.tables.get("mismatches", [])), None)
-        yield row, found["compared"], found["differing"], beside.unequal, first
+        yield row, found["compared"], found["differing"], paired.unequal, first
 
 
 def tensors(path):
-    """The metadata of a safetensors file, and its arrays of codes by name."""
+    """Reads the metadata of a safetensors file and its arrays of codes by name."""
     kinds = {"U8": np.uint8, "U16": np.uint16, "U32": np.uint32, "U64": np.uint64}
     whole = path.read_bytes()
     begin = 8 + struct.unpack("<Q", whole[:8])[0]
@@ -138,10 +139,10 @@ def tensors(path):
 
 
 def recorded(folder=RECORDINGS):
-    """What an H200 computed, of the instructions that both have: how many outputs there are, and in how many tcnum and MMA-Sim differ."""
+    """Counts, for the instructions that both have, the outputs recorded on an H200 and those in which tcnum or MMA-Sim differs from it."""
     for path in sorted(folder.glob("*.safetensors")):
         metadata, arrays = tensors(path)
-        # Recordings of the same operands keep them once.
+        # Recordings of the same operands store them once.
         if shared := metadata.get("tcnum.inputs"):
             arrays = tensors(folder / shared)[1] | arrays
         instruction = metadata["instruction"]
@@ -150,12 +151,12 @@ def recorded(folder=RECORDINGS):
             own = theirs({"mma": "MMA", "wgmma": "WGMMA"}[family], "Hopper", name)
         except (AssertionError, KeyError):
             continue
-        beside, codes, d = Beside(own, tcnum.model("hopper")[instruction], 0), [arrays[at] for at in "abc"], arrays["d"]
-        yield instruction, d.size, int((beside.arithmetic.execute(*codes, codes=True) != d).sum()), int((beside.execute(*codes) != d).sum())
+        paired, codes, d = MmaSimDevice(own, tcnum.model("hopper")[instruction], 0), [arrays[at] for at in "abc"], arrays["d"]
+        yield instruction, d.size, int((paired.arithmetic.execute(*codes, codes=True) != d).sum()), int((paired.execute(*codes) != d).sum())
 
 
 def errors(n=64, seed=0):
-    """Products in FP8 and in f16 on Ada: the mean squared error of both, by both, and the seconds that each took."""
+    """Computes FP8 and f16 products of Ada with both; gives mean squared errors and times in seconds."""
     rng = np.random.default_rng(seed)
     x, y = (tcnum.quantise(10 * rng.standard_normal((n, n)), "e5m2").values for _ in range(2))
     exact = x.astype(np.float64) @ y
@@ -177,7 +178,7 @@ def errors(n=64, seed=0):
 
 
 def speed(count=20_000, seed=0):
-    """Dot-product-adds a second, many cases in one call."""
+    """Measures dot-product-adds per second, with many cases in one call."""
     rng = np.random.default_rng(seed)
     name = "m16n8k16.f32.f16.f16.f32"
     m = tcnum.model("hopper")[f"mma.{name}"]
@@ -198,7 +199,7 @@ def speed(count=20_000, seed=0):
 
 def main():
     if torch is None:
-        print(f"MMA-Sim cannot be imported ({MISSING}): this is tcnum alone.\n")
+        print(f"MMA-Sim cannot be imported ({MISSING}): only tcnum is run.\n")
     print("One dot product, 2^23 - 2^23 - 0.5 - 0.25 - 0.125\n")
     print(f"{'instruction':44} {'model':14} {'tcnum':>8} {'MMA-Sim':>8}")
     for (_, _, _, model, instruction), ours, other in discrepancies():
@@ -210,7 +211,7 @@ def main():
             print(f"{instruction:44} {model:14} {count:8,} {wrong:8,} {unequal:8,}")
             if first is not None:
                 print(f"    {first['signature']}: {first['operands']}: MMA-Sim {first['device_d']}, tcnum {first['model_d']}")
-        print("\nWhat an H200 computed\n")
+        print("\nCompared with results recorded on an H200\n")
         print(f"{'instruction':44} {'outputs':>8} {'tcnum':>8} {'MMA-Sim':>8} differ")
         for instruction, count, ours, other in recorded():
             print(f"{instruction:44} {count:8,} {ours:8,} {other:8,}")
@@ -218,7 +219,7 @@ def main():
     for name, error, ours, other, took, other_took in errors():
         same = "" if other is None else f", MMA-Sim in {other_took:.2f} s; the same bits: {np.array_equal(bits(ours), bits(other))}"
         print(f"{name:28} {error:10.3e}, in {took:.4f} s{same}")
-    print("\nDot-product-adds a second\n")
+    print("\nDot-product-adds per second\n")
     for who, rate in speed():
         print(f"{who:8} {rate:14,.0f}")
 

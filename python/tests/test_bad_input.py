@@ -1,4 +1,4 @@
-"""What is wrong is said, by an exception; nothing crashes."""
+"""Tests that bad input raises an exception with a clear message and never crashes."""
 
 import numpy as np
 import pytest

@@ -30,7 +30,7 @@ def test_an_interrupt_ends_the_command():
     words = ["verify", "--instr", "mma.m16n8k8.f32.f16.f16.f32", "--device", "model:hopper", "--model", "hopper", "--cases", "1e11"]
     often = os.environ | {"TCNUM_PROGRESS_SECONDS": "0.01"}
     process = subprocess.Popen([sys.executable, "-m", "tcnum", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=often)
-    # What is left is said once something was done.
+    # The remaining time is printed only after some of the work is done.
     while b" s left" not in (line := process.stderr.readline()):
         assert line, "it ended"
     process.send_signal(signal.SIGINT)

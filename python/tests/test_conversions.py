@@ -61,7 +61,7 @@ def test_values_are_those_of_ml_dtypes(name):
     codes = np.arange(1 << own.bits, dtype=f"u{own.bytes}")
     theirs = codes.view(getattr(ml_dtypes, TYPES[name])).astype(np.float32)
     assert np.array_equal(tcnum.decode(codes, name), theirs, equal_nan=True)
-    # The type says the format, and the array of that type is taken as it is.
+    # The element type gives the format, so the array is used unchanged.
     assert np.array_equal(tcnum.decode(codes.view(getattr(ml_dtypes, TYPES[name])), name), theirs, equal_nan=True)
 
 

@@ -1,4 +1,4 @@
-"""The example that sets MMA-Sim beside tcnum."""
+"""Tests the example that compares MMA-Sim with tcnum."""
 
 import importlib.util
 import pathlib

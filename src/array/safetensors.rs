@@ -100,7 +100,7 @@ fn dtype(kind: Content) -> Dtype {
         Content::Unsigned(bytes) => unsigned(bytes),
         Content::Other(name) => OTHERS.iter().find(|(_, own)| *own == name).map(|(dtype, _)| *dtype),
     };
-    found.expect("what is written was read, or holds codes: both have a type of safetensors")
+    found.expect("arrays that are written were read or hold codes, and both have a safetensors type")
 }
 
 /// Makes the header of a file, and says where the data of each array begin.

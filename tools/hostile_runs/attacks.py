@@ -1,4 +1,4 @@
-"""The attacks: each makes one run of a command, from random numbers and good files."""
+"""Attacks: each makes one run of a command from random numbers and valid files."""
 
 import os
 import re
@@ -8,7 +8,7 @@ from . import commands, devices, rules
 from .damage import damaged
 from .runs import Run
 
-# Words that no flag expects, and a few that some do.
+# Words that no flag expects, and a few that some flags accept.
 TEXTS = [
     "", " ", "\t", "\n", "-", "--", "nan", "inf", "-inf", "-1", "-0", "+1", "0", "1", "2", "3", "1.5", "1e3", "1e-3", "1e400", "10^99", "0x10", "0b1", "١٢",
     "1_000", "_", "9" * 26, "-" + "9" * 20, "18446744073709551616", "9223372036854775807", "4294967296", "65536", "\x1b[31mred", "\u202eabc", "\x07", "é", "𝟙",
@@ -18,9 +18,9 @@ TEXTS = [
     "{}", "[]", "x" * 300, "x" * 70000, "9" * 5000, "é" * 3000, "0x" + "f" * 3000, "\x1b]0;x\x07" * 500, "1," * 3000, "--help", "-h", "uniform(-1,1)",
     "normal(0,1e400)", "magnitudes(9,-9)", "--no-such-flag", b"\xff", b"a\xffb", b"\xc3\x28", b"\xed\xa0\x80",
 ]
-# Names of outputs: none of them leads out of the folder.
+# Names of outputs, none of which leaves the folder.
 OUTPUTS = ["o.json", "o/", "o.svg", "o.pdf", "o.html", "o", "nowhere/o", "é\n", "x" * 300, "y/" * 3000 + "o", "\x1b[31m", "o" + "/" * 50, "=1", "a b", "日本.json"]
-# What may be where a file is to be read.
+# What may stand where a file is to be read.
 PLACES = {
     "folder": ("folder", b""), "pipe": ("pipe", b""), "dangling link": ("link", "nowhere"), "link to zeros": ("link", "/dev/zero"), "link to a folder": ("link", "/"),
     "empty": b"", "huge": ("sparse", 1 << 31), "full": ("link", "/dev/full"), "null": ("link", "/dev/null"), "memory": ("link", "/proc/self/mem"),
@@ -32,7 +32,7 @@ ATTACKS = {}
 
 
 def attack(weight):
-    """An attack, with its weight among those that a verb allows."""
+    """An attack, with its weight among the attacks that a verb allows."""
     def enter(make):
         ATTACKS[make.__name__.replace("_", " ")] = (weight, make)
         return make
@@ -40,7 +40,7 @@ def attack(weight):
 
 
 class World:
-    """What attacks draw from. It fails if a verb of the program has no command."""
+    """The commands and files that attacks draw from. Raises an error if a verb of the program has no command."""
 
     def __init__(self, program, files):
         self.files = files
@@ -56,12 +56,12 @@ class World:
         self.flags = {verb: commands.flags(program, verb) for verb in self.verbs}
 
     def inputs(self, words):
-        """The good files that the words name."""
+        """Returns the valid files that the words name."""
         parts = [part for word in words if isinstance(word, str) for part in re.split(r"[\s:,/'\"]+", word)]
         return [name for name in dict.fromkeys(parts) if name in self.files]
 
     def run(self, command, arguments=None, files=(), **more):
-        """A run of a command: with other arguments, and with some of its files replaced."""
+        """Makes a run of a command, with other arguments or with some of its files replaced if given."""
         arguments = list(command.words) if arguments is None else arguments
         given = {name: self.files[name][0] for name in self.inputs([*command.words, *arguments, command.stdin])}
         if "device" in given:
@@ -71,13 +71,13 @@ class World:
         return Run(arguments, files={name: content for name, content in given.items() if content is not None}, stdin=stdin, **more)
 
     def draw(self, r, verb, allowed=lambda command: True, long=False):
-        """A command of the verb that an attack can be made on; none if there is none."""
+        """Picks a command of the verb that the attack applies to, or returns None."""
         found = [command for command in self.quick[verb] + self.long[verb] * long if allowed(command)]
         return r.choice(found) if found else None
 
 
 def with_flag(arguments, *words):
-    """The arguments with a flag; exec-check wants flags before its program."""
+    """Adds a flag to the arguments. Flags of exec-check must precede its program."""
     at = 1 if arguments[0] == "exec-check" else len(arguments)
     return arguments[:at] + list(words) + arguments[at:]
 
@@ -92,19 +92,19 @@ def is_output(word):
 
 @attack(1)
 def unharmed(r, world, verb):
-    """The command as it is. It succeeds, so that it is an attack that makes it fail."""
+    """Runs the command unchanged. It must succeed, which shows that failures of other runs come from their attacks."""
     command = world.draw(r, verb)
     return world.run(command, statuses=frozenset({0, 1, 2}) if verb in commands.BY_MACHINE else frozenset({0, 1}), patience=600)
 
 
 @attack(8)
 def arguments(r, world, verb):
-    """Words that are hostile, repeated, missing, or flags in any combination."""
+    """Inserts hostile words, repeats or drops words, or combines flags at random."""
     command = world.draw(r, verb)
     words = list(command.words)
     for _ in range(r.choice([1, 1, 1, 2, 3, 6])):
         at = r.randrange(1, len(words)) if len(words) > 1 else 0
-        # A word that names an output stays in the folder.
+        # Words that name outputs stay inside the folder.
         text = r.choice(OUTPUTS if at and (is_output(words[at]) or verb == "manual") else TEXTS)
         kind = r.randrange(10)
         if kind < 2 and at:
@@ -125,7 +125,7 @@ def arguments(r, world, verb):
 
 @attack(8)
 def damage(r, world, verb):
-    """A file that the command reads is damaged or truncated, or it is another of its kind."""
+    """Damages, truncates or exchanges a file that the command reads."""
     command = world.draw(r, verb, lambda c: set(world.inputs([*c.words, c.stdin])) - {"device"})
     if not command:
         return None
@@ -135,7 +135,7 @@ def damage(r, world, verb):
 
 
 def viewed(r, world, verb, run):
-    """The run with a view of its result, if the verb has views."""
+    """Adds a flag that selects a view of the result, if the verb has views."""
     if "--output" not in run.arguments and any(flag.name == "--output" for flag in world.flags[verb]):
         run.arguments = with_flag(run.arguments, "--output", r.choice(VIEWS))
     return run
@@ -143,7 +143,7 @@ def viewed(r, world, verb, run):
 
 @attack(4)
 def places_of_inputs(r, world, verb):
-    """Something else is where a file is to be read."""
+    """Puts something other than a regular file where a file is to be read."""
     command = world.draw(r, verb, lambda c: world.inputs(c.words))
     if not command:
         return None
@@ -153,7 +153,7 @@ def places_of_inputs(r, world, verb):
 
 @attack(4)
 def places_of_outputs(r, world, verb):
-    """Something else is where a file is to be written, or nothing can be written there."""
+    """Puts something other than a regular file, or nothing writable, where a file is to be written."""
     command = world.draw(r, verb, lambda c: any(map(is_output, c.words)), long=r.random() < 0.1)
     if not command:
         return None
@@ -178,7 +178,7 @@ def places_of_outputs(r, world, verb):
 
 @attack(4)
 def conflicts(r, world, verb):
-    """An output names an input, a word of the program of an exec: device, or another output: always refused."""
+    """Names an input, a word of an exec: program or another output as an output. It must always be refused."""
     flags = [flag.name for flag in world.flags[verb] if flag.output and "FILE" in flag.value]
     if not flags:
         return None
@@ -196,7 +196,7 @@ def conflicts(r, world, verb):
 
 @attack(8)
 def hostile_devices(r, world, verb):
-    """A device that breaks the exec protocol, lies, is slow or dies; or the name of none."""
+    """Names a device that breaks the exec protocol, gives wrong answers, is slow or dies, or names no device."""
     command = world.draw(r, verb, lambda c: any(is_device(word) or word in ("./device", "device") for word in c.words), long=r.random() < 0.1)
     if not command:
         return None
@@ -218,21 +218,21 @@ def hostile_devices(r, world, verb):
 
 @attack(4)
 def limits(r, world, verb):
-    """Little memory, few processes, small files, few files; absurd numbers of threads."""
+    """Limits memory, processes, file sizes or open files, or asks for an absurd number of threads."""
     kind = r.choice(["v", "v", "u", "f", "n", "threads"])
-    # Where memory is short the allocator takes long for much.
+    # With little memory the allocator needs a long time for large requests.
     command = world.draw(r, verb, long=kind != "v" and r.random() < 0.2)
     if kind == "threads":
         return world.run(command, variables={"RAYON_NUM_THREADS": r.choice(THREADS)})
     value = {"v": r.choice([60, 80, 120, 200, 400, 1000]) * 1000, "u": r.choice([1, 2, 3, 5, 8, 20]), "f": r.choice([0, 1, 2, 8, 40]), "n": r.choice([4, 5, 6, 8, 12])}[kind]
-    # Standard output is a file too, which the limit holds for.
+    # Standard output is a file too, and the limit applies to it.
     stream = f"> {rules.STDOUT}" if kind == "f" and r.random() < 0.3 else ""
     return world.run(command, limits=f"ulimit -{kind} {value} 2> /dev/null || ulimit -p {value};", streams=stream)
 
 
 @attack(3)
 def streams(r, world, verb):
-    """Streams that are closed, full or abandoned."""
+    """Closes, fills or abandons standard streams."""
     command = world.draw(r, verb)
     stream, read = r.choice([
         (">&-", True), ("2>&-", True), ("<&-", True), (">/dev/full", True), ("2>/dev/full", True), (">&- 2>&- <&-", True), (">/dev/full 2>&1", True), ("</", True),
@@ -247,14 +247,14 @@ def streams(r, world, verb):
 
 @attack(5)
 def signals(r, world, verb):
-    """SIGINT or SIGTERM at any time, to the program or to its group."""
+    """Sends SIGINT or SIGTERM at a random time, to the program or to its process group."""
     command = world.draw(r, verb, lambda c: c in world.long[verb] or not world.long[verb] or r.random() < 0.2, long=True)
     number = r.choice([signal.SIGINT, signal.SIGTERM])
     what, files = "", {"o.json": b"{}"} if r.random() < 0.3 and "o.json" in command.words else {}
     if "device" in world.inputs(command.words) and r.random() < 0.5:
         what, text = devices.broken(r, world.files["device"][0])
         files["device"] = ("program", text)
-    # The signal is no failure of the request or of the device.
+    # The signal is a failure neither of the request nor of the device.
     statuses = frozenset({0, 1, 2, 3} if what or verb in commands.BY_MACHINE else {0, 1})
     return world.run(command, files=files, about=f"the device: {what}" * bool(what), signal=(number, 10 ** r.uniform(-2.7, 0.8), r.random() < 0.3),
                      statuses=statuses, replaceable=frozenset({"o.json"}))
@@ -262,9 +262,9 @@ def signals(r, world, verb):
 
 @attack(1)
 def killed(r, world, verb):
-    """SIGKILL at any time: an output is the old one or the new one, whole."""
+    """Sends SIGKILL at a random time. Every output must then be the complete old file or the complete new file."""
     command = world.draw(r, verb, lambda c: any(map(is_output, c.words)), long=True)
-    # The command that a document waits for ends by itself.
+    # The command that a document waits for ends without a signal.
     if not command or verb == "report":
         return None
     files = {"o.json": b"{}"} if "o.json" in command.words else {}
@@ -272,7 +272,7 @@ def killed(r, world, verb):
 
 
 def made(r, world, verbs, attacks):
-    """One run: its verb, its attack, and the run; none where no command of the verb can be attacked so."""
+    """Makes one run; returns the verb, the attack and the run, or None if the attack applies to no command of the verb."""
     verb = r.choice(verbs)
     for _ in range(100):
         name = r.choices(attacks, [ATTACKS[name][0] for name in attacks])[0]

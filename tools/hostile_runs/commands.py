@@ -149,7 +149,7 @@ BY_MACHINE = {"cost", "gemm library"}
 
 @dataclasses.dataclass(frozen=True)
 class Command:
-    """A command of a verb: the words after the program's name, and the file of standard input."""
+    """A command of a verb: the words after the program's name, and the file given as standard input."""
 
     words: tuple
     stdin: str = None
@@ -174,7 +174,7 @@ class Flag:
 
 
 def commands(text, verbs):
-    """The commands of a text, by verb or verb with subcommand."""
+    """Parses the commands in a text, one a line; returns them by verb, or by verb and subcommand."""
     found = collections.defaultdict(list)
     for line in filter(None, text.split("\n")):
         command = Command.parsed(line)
@@ -188,7 +188,7 @@ def said(program, *words):
 
 
 def verbs(program):
-    """Every verb of the program, hidden ones too, and every subcommand with its verb."""
+    """Returns every verb of the program, and every subcommand with its verb."""
     script = said(program, "completions", "bash")
     verbs = [verb for verb in re.findall(r"^ *tcnum,([a-z-]+)\)$", script, re.MULTILINE) if verb != "help"]
     nested = [f"{verb} {own}" for verb, own in re.findall(r"^ *tcnum__subcmd__([a-z]+),([a-z-]+)\)$", script, re.MULTILINE) if verb != "help"]
@@ -197,13 +197,13 @@ def verbs(program):
 
 
 def examples(program, verb):
-    """The commands in the help of a verb: what is attacked where no command above is of it."""
+    """Returns the examples in the help of a verb. They are attacked if the lists above have no command of that verb."""
     lines = re.findall(r"^ *(?:Example: )?tcnum ([^<]+)$", said(program, *verb.split(), "--help"), re.MULTILINE)
     return [Command.parsed(line.split(" > ")[0]) for line in lines]
 
 
 def flags(program, verb):
-    """The flags of a verb."""
+    """Reads the flags of a verb from its help."""
     found = []
     # A flag begins a part of the help; its description and its values follow.
     for part in re.split(r"\n(?= {2,6}-)", said(program, *verb.split(), "--help"))[1:]:

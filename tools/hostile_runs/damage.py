@@ -1,4 +1,4 @@
-"""Damages files: any bytes, and the structure of what is text, JSON, TOML, safetensors or npy."""
+"""Damages files: arbitrary bytes, or the structure of text, JSON, TOML, safetensors and npy files."""
 
 import copy
 import json
@@ -28,7 +28,7 @@ def some_bytes(r, most):
 
 
 def any_bytes(r, data):
-    """A few changes anywhere."""
+    """Changes a few bytes anywhere."""
     data = bytearray(data)
     for _ in range(r.randint(1, 5)):
         at = r.randrange(len(data) + 1)
@@ -51,7 +51,7 @@ def any_bytes(r, data):
 
 
 def nodes(value, path=()):
-    """The places in a document."""
+    """Lists the places in a document."""
     yield path
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in items:
@@ -59,7 +59,7 @@ def nodes(value, path=()):
 
 
 def document(r, value):
-    """A document with a few places changed."""
+    """Changes a few places of a document."""
     value = copy.deepcopy(value)
     for _ in range(r.randint(1, 3)):
         path = r.choice(list(nodes(value)))
@@ -84,29 +84,29 @@ def document(r, value):
         elif kind == 4 and isinstance(old, str):
             holder[key] = r.choice([old + " ", old[:-1], old.upper(), old * 300, "\n" + old, old[::-1]])
         else:
-            # A copy: later changes may be made within it.
+            # A copy, because later changes may be made inside it.
             holder[key] = copy.deepcopy(r.choice(LEAVES))
     return value
 
 
 def as_json(r, data):
-    """A JSON file with changes of its structure."""
+    """Changes the structure of a JSON file."""
     text = json.dumps(document(r, json.loads(data)), indent=r.choice([None, 2]))
     if r.random() < 0.05:
-        # A member that stands twice.
+        # Duplicate a member.
         text = text.replace("{", '{"seed": 1, "seed": 2, ', 1)
     return text.encode()
 
 
 def as_toml(r, data):
-    """A TOML file with lines changed."""
+    """Changes lines of a TOML file."""
     lines = data.decode().split("\n")
     for _ in range(r.randint(1, 4)):
         at = r.randrange(len(lines))
         kind = r.randrange(8)
         line = lines[at]
         if kind <= 3 and "=" in line:
-            # A value, or one within an inline table.
+            # Change a value, or a value inside an inline table.
             places = [i + 1 for i, c in enumerate(line) if c == "="]
             start = r.choice(places)
             ends = [i for i in range(start, len(line)) if line[i] in ",}"] if "{" in line else []
@@ -125,7 +125,7 @@ def as_toml(r, data):
 
 
 def as_lines(r, data):
-    """Lines of words with some changed."""
+    """Changes some words of a text."""
     lines = [line.split(b" ") for line in data.split(b"\n")]
     for _ in range(r.randint(1, 4)):
         line = r.choice(lines)
@@ -141,7 +141,7 @@ def as_lines(r, data):
 
 
 def as_safetensors(r, data):
-    """A safetensors file with another header, or of another length."""
+    """Changes the header or the length of a safetensors file."""
     length = struct.unpack("<Q", data[:8])[0]
     header, rest = json.loads(data[8:8 + length]), data[8 + length:]
     if r.random() < 0.75:
@@ -156,7 +156,7 @@ def as_safetensors(r, data):
 
 
 def as_npy(r, data):
-    """An npy file with another header."""
+    """Changes the header of an npy file."""
     length = struct.unpack("<H", data[8:10])[0]
     rest = data[10 + length:]
     shape = r.choice([
@@ -183,11 +183,11 @@ STRUCTURES = {
 
 
 def damaged(r, name, data):
-    """`data`, a good file of this name, damaged in one way or another."""
+    """Damages `data`, the content of a valid file with this name, in a random way."""
     if r.random() < 0.03:
         return r.choice([b"", some_bytes(r, 300), b"\0" * 1000, b"[" * 100000, b'{"a":' * 20000, data + data])
     if r.random() < 0.04:
-        # As it is: that it is read shows that what is refused is refused for its damage.
+        # Unchanged: reading it succeeds, which shows that other files are refused because of their damage.
         return data
     ending = "." + name.rsplit(".", 1)[-1]
     return STRUCTURES[ending](r, data) if r.random() < 0.7 else any_bytes(r, data)

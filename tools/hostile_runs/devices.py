@@ -1,4 +1,4 @@
-"""Programs that speak the exec protocol, and break it."""
+"""Programs that speak the exec protocol and break it."""
 
 OFFER = "read offer\n"
 YES = OFFER + "echo '{\"protocol\":2,\"ok\":true,\"name\":\"a program\"}'\n"
@@ -8,7 +8,7 @@ def says(line):
     return OFFER + f"cat <<'EOF'\n{line}\nEOF\ncat > /dev/null\n"
 
 
-# Shell scripts by what they do. @ is a random number from 1 to 199.
+# Shell scripts by what they do. @ stands for a random number from 1 to 199.
 SCRIPTS = {
     "ends at once": "exit $((@ % 5))",
     "is killed at once": "kill -KILL $$",
@@ -52,7 +52,7 @@ SCRIPTS = {
     "stops itself": YES + "kill -STOP $$",
 }
 
-# What the good program does with its answer d instead of writing it. `served` counts its answers, `answer(d)` writes one.
+# What the correct program does with its answer d instead of writing it. `served` counts answers and `answer(d)` writes one.
 LIES = {
     "zeros": "answer([0] * len(d))",
     "NaN": "answer([(1 << 8 * width) - 1] * len(d))",
@@ -73,12 +73,12 @@ LIES = {
     "an answer and more": "answer(d + d)",
 }
 ANSWER = 'write(struct.pack(f"<{len(d)}{letter}", *d))'
-# Words of --device that name no program, or one that cannot be started.
+# Values of --device that name no program, or a program that cannot be started.
 NONE = [
     "exec:", "exec: ", "exec:./nowhere", "exec:/", "exec:.", "exec:'", 'exec:"', "exec:\\", "exec:./c.npy", "exec:sh -c 'exit 1", "exec:" + "x" * 5000,
     "exec:\x1b[31m", "exec:''", "exec:/dev/null", "exec:$(true)", "exec:é", "exec:true", "exec:yes", "exec:cat", "exec:sleep 600",
 ]
-# Other words of --device.
+# Other values of --device.
 OTHERS = [
     "", ":", "model:", "model:nowhere", "model:/dev/zero", "model:/", "model:device", "model:hopper/", "model:hopper/" + "x" * 300, "model:any.toml",
     "model:hopper/wgmma.m64n8k16.f32.f16.f16", "trace:", "trace:nowhere", "trace:/dev/zero", "trace:device", "trace:scaled.safetensors", "cuda:0", "cuda:-1",
@@ -87,7 +87,7 @@ OTHERS = [
 
 
 def broken(r, good):
-    """A program that breaks the protocol, or lies: what it does, and its text. `good` is one that does not."""
+    """Returns a program that breaks the protocol or gives wrong answers: a description and its text. `good` is a correct program."""
     number = str(r.randrange(1, 200))
     if r.random() < 0.5:
         what = r.choice(list(SCRIPTS))

@@ -1,4 +1,4 @@
-"""The good files that commands name: files of the repository, and files that the program writes."""
+"""Valid files that commands name: files of the repository, and files that the program writes."""
 
 import pathlib
 import re
@@ -8,7 +8,7 @@ import subprocess
 from .commands import HALF, SCALED, SPARSE, WHOLE, WIDE
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-# The file itself, and the pattern of others of its kind, which damage may start from.
+# Each file, and the pattern of similar files that damage may start from.
 KEPT = {
     "c.npy": ("tests/corpus/array/c.npy", "tests/corpus/array/*.npy"),
     "two.safetensors": ("tests/corpus/array/two.safetensors", "tests/corpus/trace/*.safetensors"),
@@ -38,7 +38,7 @@ spelling = "dot8"
 
 
 def safetensors(tensors):
-    """A safetensors file of tensors: names to (type, shape, bytes)."""
+    """Builds a safetensors file from names mapped to (type, shape, bytes)."""
     entries, data = [], b""
     for name, (kind, shape, content) in tensors.items():
         entries.append(f'"{name}":{{"dtype":"{kind}","shape":{shape},"data_offsets":[{len(data)},{len(data) + len(content)}]}}')
@@ -48,7 +48,7 @@ def safetensors(tensors):
 
 
 def good_files(program, folder):
-    """By name, the good file and others of its kind: lists of bytes. The same program writes the same bytes."""
+    """Returns, by name, the valid file and similar files as lists of bytes. The same program writes the same bytes."""
     folder = pathlib.Path(folder)
 
     def tcnum(*words):
@@ -58,7 +58,7 @@ def good_files(program, folder):
     files = {
         "numbers.txt": [b"0.1\n-1.5e-3\n0x1.8p-3\n1e9\nnan\n"],
         "rtl.toml": [INSTRUCTION],
-        # A model for every instruction.
+        # A model that works for every instruction.
         "any.toml": [re.sub(rb"instructions = \[[^\]]*\]", b'instructions = ["*"]', (REPOSITORY / KEPT["tree.toml"][0]).read_bytes())],
         "x.safetensors": [safetensors({"a": ("F32", [2, 6], NUMBERS), "b": ("F32", [6, 2], NUMBERS[::-1])})],
         "big.safetensors": [safetensors({"w": ("F16", [512, 4096], bytes(range(0, 120)) * (512 * 4096 * 2 // 120) + bytes(64))})],
@@ -77,7 +77,7 @@ def good_files(program, folder):
           "--schedule-out", "schedule.toml", "--out", "d.npy")
     tcnum("probe", "--fmt", "bf16", "--op", "accumulate", "--device", "model:hopper", "--output", "json", "--out", "before.json")
     for path in sorted(folder.iterdir()):
-        # How long a run took is not repeated.
+        # Durations differ between runs and are removed.
         timeless = re.sub(rb'("(?:seconds|rate)": *)[0-9.e+-]+', rb"\g<1>0.5", path.read_bytes())
         files.setdefault(path.name, [timeless])
     files["before.json"] += files["after.json"][1:]

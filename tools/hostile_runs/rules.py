@@ -1,4 +1,4 @@
-"""The rules that hold in every run."""
+"""Checks that must pass after every run."""
 
 import csv
 import hashlib
@@ -15,22 +15,22 @@ import xml.etree.ElementTree
 from . import schema
 
 SCHEMA = json.loads((pathlib.Path(__file__).resolve().parents[2] / "schemas/report.schema.json").read_text())
-# The longest text on standard error, and the most lines.
+# The largest numbers of characters and of lines on standard error.
 MOST_CHARACTERS = 6000
 MOST_LINES = 60
-# What no message says.
+# Texts that no message may contain.
 INTERNAL = re.compile(
     r"panicked|RUST_BACKTRACE|thread '|internal error|unwrap\(|Os \{|Err\(|Some\(|Parse(Int|Float)Error|Utf8Error|core dumped|memory allocation"
 )
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-# Standard output of a run, where it goes to a file of its folder.
+# The file of the folder that receives standard output, if it is redirected.
 STDOUT = "stdout"
 HELP = {"-h", "--help", "-V", "--version"}
 TEMPORARY = re.compile(r"(^|/)\.tmp\w+$")
 
 
 def broken(run, end):
-    """What a run did that no run may do."""
+    """Lists what a run did that no run may do."""
     allowed = set(run.statuses) | ({128 + end.sent} if end.sent else set())
     wrong = [] if end.status in allowed else [f"status {end.status}, not {' or '.join(map(str, sorted(allowed)))}"]
     return wrong + messages(run, end) + results(run, end) + files(run, end)
@@ -41,39 +41,39 @@ def failed(end):
 
 
 def messages(run, end):
-    """Standard error: a failure is one message, for people."""
+    """Checks standard error: a failure prints exactly one readable message."""
     try:
         said = end.stderr.decode()
     except UnicodeDecodeError:
         return ["standard error is not UTF-8"]
-    # Where memory ran out each thread says so in the words of the system.
+    # If memory runs out, every thread prints the system's own message.
     if end.status == 3 and "ulimit -v" in run.limits:
         return []
     wrong = []
     if found := INTERNAL.search(said):
-        wrong.append(f"standard error says {found[0]!r}")
+        wrong.append(f"standard error contains {found[0]!r}")
     if found := CONTROL.search(said):
-        wrong.append(f"standard error has the control character {found[0]!r}")
-    # Without any argument it is the help.
+        wrong.append(f"standard error contains the control character {found[0]!r}")
+    # Without arguments the help is printed there.
     if run.arguments and (len(said) > MOST_CHARACTERS or said.count("\n") > MOST_LINES):
         wrong.append(f"standard error has {len(said)} characters in {said.count(chr(10))} lines")
     errors = sum(line.startswith("error: ") and len(line) > 10 for line in said.split("\n"))
     if failed(end) and run.arguments and "2>" not in run.streams and errors != 1:
         wrong.append(f"{errors} messages begin with `error: `, not 1")
     if end.status in (0, 1) and errors:
-        wrong.append("an error message, and no failure")
+        wrong.append("there is an error message, but the exit status is not a failure")
     return wrong
 
 
 def results(run, end):
-    """Standard output: text, and of JSON a whole document."""
+    """Checks standard output: it must be text, and complete if it is JSON."""
     try:
         shown = end.stdout.decode()
     except UnicodeDecodeError:
         return ["standard output is not UTF-8"]
     wrong = []
     if found := CONTROL.search(shown):
-        wrong.append(f"standard output has the control character {found[0]!r}")
+        wrong.append(f"standard output contains the control character {found[0]!r}")
     view = [after for flag, after in zip(run.arguments, run.arguments[1:]) if flag == "--output"]
     if shown and not HELP & {*run.arguments} and end.sent != signal.SIGKILL:
         if view == ["json"] and shown.startswith("{"):
@@ -87,7 +87,7 @@ def results(run, end):
 def members(pairs):
     keys = [key for key, _ in pairs]
     if len(set(keys)) != len(keys):
-        raise ValueError("a member stands twice")
+        raise ValueError("a member appears twice")
     return dict(pairs)
 
 
@@ -100,7 +100,7 @@ def parsed(text):
 
 
 def document(text, status=None):
-    """What is wrong with a document of JSON, and with a result that agrees with its schema."""
+    """Lists the violations in a JSON document, including a result that contradicts its exit status."""
     try:
         value = parsed(text)
     except ValueError as error:
@@ -109,14 +109,14 @@ def document(text, status=None):
         return []
     wrong = schema.errors(value, SCHEMA, SCHEMA)[:2]
     if status in (0, 1) and value["holds"] != (status == 0):
-        wrong.append(f"`holds` is {value['holds']}, and the status {status}")
+        wrong.append(f"`holds` is {value['holds']}, but the exit status is {status}")
     if status in (130, 143) and not value.get("interrupted"):
-        wrong.append("it does not say that it was interrupted")
+        wrong.append("the result does not say that the run was interrupted")
     return wrong
 
 
 def half_written(path, status):
-    """What is wrong with a file that the program wrote, whatever its name."""
+    """Lists the violations in a file that the program wrote, by its content and not by its name."""
     try:
         data = pathlib.Path(path).read_bytes()
         if not data:
@@ -139,7 +139,7 @@ def half_written(path, status):
 
 
 def state(folder):
-    """Every entry of a folder by its path: kind and permissions, and a digest of a content that is not too large."""
+    """Returns the kind, the permissions and, unless the content is too large, a digest of every entry of a folder, by path."""
     found = {}
     for where, folders, names in os.walk(os.fsencode(folder)):
         for name in folders + names:
@@ -155,7 +155,7 @@ def state(folder):
 
 
 def named(path, run):
-    """Whether the name of a file that was written follows from a word of the command line."""
+    """Returns whether a word of the command line implies the name of a file that was written."""
     for word in run.arguments:
         word = os.fsdecode(word) if isinstance(word, bytes) else word
         for part in {word, word.partition("=")[2], word.partition(":")[2]}:
@@ -167,27 +167,27 @@ def named(path, run):
 
 
 def files(run, end):
-    """Files: an input is unchanged, an output is whole or absent, nothing else is there."""
+    """Checks the folder: inputs are unchanged, outputs are complete or absent, and there is nothing else."""
     wrong = []
     for path in sorted(end.before.keys() | end.after.keys()):
         if end.before.get(path) == end.after.get(path) or path == STDOUT:
             continue
         shown = path.encode("utf-8", "backslashreplace").decode()
         if path not in end.after:
-            wrong.append(f"{shown} is gone")
+            wrong.append(f"{shown} was removed")
         elif path in end.before and path not in run.replaceable:
             wrong.append(f"{shown} was changed")
         elif TEMPORARY.search(path) and end.sent == signal.SIGKILL:
-            # It had no time to remove it.
+            # A killed program had no time to remove it.
             continue
         elif path not in end.before and path not in run.replaceable and (TEMPORARY.search(path) or path.startswith("tmp/") or not named(path, run)):
             wrong.append(f"{shown} was left behind")
         elif os.path.isfile(os.path.join(end.folder, path)):
-            # A signal may end the wait for the reader of another output, when this one is whole.
+            # A signal may end the wait for the reader of another output after this output is complete.
             status = None if "is: pipe" in run.about else end.status
             wrong += [f"{shown}: {half}" for half in half_written(os.path.join(end.folder, path), status)]
     if end.status in (0, 1) and not {"--", *HELP} & {*run.arguments}:
-        # What is said to be done is there.
+        # Every output that the program reports must exist.
         outs = [after for flag, after in zip(run.arguments, run.arguments[1:]) if flag in ("--out", "--also") and after in ("o.json", "o/", "o.npy", "o.safetensors")]
         wrong += [f"{out} was not written" for out in outs if not os.path.exists(os.path.join(end.folder, out))]
     return wrong

@@ -1,4 +1,4 @@
-"""One run of the program in a folder of its own."""
+"""Runs the program once, in a new folder."""
 
 import dataclasses
 import os
@@ -13,39 +13,39 @@ import zlib
 
 from . import rules
 
-# The first of the users of runs, where the campaign runs as root: a run must not be able to change the machine.
+# The first user id that runs are given if the campaign runs as root, so that no run can change the machine.
 USER = 61000
-# A run has so many seconds to end after a signal. A busy machine is slow: these are minutes.
+# Seconds that a run may take to end after a signal. They amount to minutes because a busy machine is slow.
 AFTER_SIGNAL = 120
-# The most memory of a run, in KiB.
+# Memory limit of a run, in KiB.
 MEMORY = 8_000_000
-# A program that has computed for so many seconds has long set up what it does on a signal.
+# Seconds of computing after which the program has certainly installed its signal handlers.
 SET_UP = 1.0
 
 
 @dataclasses.dataclass
 class Run:
-    """A command line, and everything around it."""
+    """A command line with its files, limits, redirections and signal."""
 
     arguments: list
-    # What the command line does not show, in words.
+    # A description of what the command line does not show.
     about: str = ""
-    # The files of the folder by name: their bytes, or (kind, argument) for what is no plain file.
+    # Files of the folder by name: their bytes, or (kind, argument) for anything other than a regular file.
     files: dict = dataclasses.field(default_factory=dict)
     stdin: bytes = b""
-    # Commands of the shell before the program starts; redirections; variables of the environment.
+    # Shell commands run before the program starts, redirections, and environment variables.
     limits: str = ""
     streams: str = ""
     variables: dict = dataclasses.field(default_factory=dict)
-    # A reader of standard output; without one the pipe is closed.
+    # Whether standard output has a reader; if not, the pipe is closed.
     read: bool = True
-    # The signal to send, after how many seconds, and whether to the whole group, as a terminal does.
+    # The signal to send, the delay in seconds, and whether the whole process group gets it, as from a terminal.
     signal: tuple = None
-    # Seconds after which a run that goes on gets SIGTERM.
+    # Seconds after which a run that has not ended gets SIGTERM.
     patience: float = 10
-    # The statuses that are right, beside those of a signal that was sent.
+    # Exit statuses that are allowed, in addition to the statuses of a signal that was sent.
     statuses: frozenset = frozenset({0, 1, 2, 3})
-    # Files that may be replaced.
+    # Files that the run may replace.
     replaceable: frozenset = frozenset()
 
 
@@ -56,7 +56,7 @@ class End:
     status: int
     stdout: bytes
     stderr: bytes
-    # The signal that was sent, if any.
+    # The signal that was sent, or None.
     sent: int
     before: dict
     after: dict
@@ -64,11 +64,11 @@ class End:
 
 
 def shown(run):
-    """The command line for a shell, long words cut."""
+    """Formats the command line for a shell, with long words shortened."""
     words = [w if isinstance(w, str) else w.decode("utf-8", "surrogateescape") for w in run.arguments]
     words = [w if len(w) < 200 else f"{w[:60]}...({len(w)} characters)" for w in words]
     parts = [run.limits.strip(), *(f"{name}={shlex.quote(value)}" for name, value in run.variables.items()), "tcnum", *map(shlex.quote, words), run.streams]
-    about = [run.about] * bool(run.about) + ["a reader of standard output that is gone"] * (not run.read)
+    about = [run.about] * bool(run.about) + ["standard output has no reader"] * (not run.read)
     if run.signal:
         about.append(f"{run.signal[0].name} after {run.signal[1]:.3f} s{' to the group' if run.signal[2] else ''}")
     parts.append("# " * bool(about) + "; ".join(about))
@@ -107,12 +107,12 @@ def seconds_computed(pid):
 
 
 def processes(mark):
-    """The processes whose environment holds `mark`. One that has ended has no environment."""
+    """Finds the processes whose environment contains `mark`. A process that has ended has no environment."""
     return [int(entry) for entry in os.listdir("/proc") if entry.isdigit() and mark in about_process(entry, "environ")]
 
 
 def perform(run, program, scratch, keep=None):
-    """Runs it: the status (128 and more for signals), and what was wrong."""
+    """Runs the program; returns its status (128 + number for a signal) and the list of violations."""
     folder = tempfile.mkdtemp(prefix="run-", dir=scratch)
     populate(folder, run.files)
     os.mkdir(os.path.join(folder, "tmp"))
@@ -134,12 +134,12 @@ def perform(run, program, scratch, keep=None):
 
 
 def ended(run, program, folder, user):
-    """Starts the program and waits for it: its end, and what was wrong with that."""
+    """Starts the program and waits for it; returns its end and the violations in how it ended."""
     before = rules.state(folder)
     mark = os.path.basename(folder)
     environment = {"PATH": os.environ.get("PATH", ""), "HOME": folder, "TMPDIR": os.path.join(folder, "tmp"), "LC_ALL": "C.UTF-8", "TCNUM_HOSTILE": mark, **run.variables}
     script = f'ulimit -c 0; ulimit -v {MEMORY}; {run.limits}\nexec "$0" "$@" {run.streams}'
-    # The ends of pipes that the program gets: a standard output that nobody reads, a standard input that stays open.
+    # Pipe ends that the program gets: a standard output without a reader, a standard input that stays open.
     output = dead_end() if not run.read else subprocess.PIPE
     waits = run.signal and not run.stdin
     source, held = os.pipe() if waits else (subprocess.PIPE, None)
@@ -150,7 +150,7 @@ def ended(run, program, folder, user):
             extra_groups=None if user is None else [],
         )
     except (OSError, ValueError):
-        # The system does not take these arguments.
+        # The operating system rejects these arguments.
         return None, []
     finally:
         for end in [output] * (not run.read) + [source] * bool(waits):
@@ -181,14 +181,14 @@ def ended(run, program, folder, user):
 
 
 def dead_end():
-    """The end of a pipe for writing, whose reader is gone."""
+    """Returns the writing end of a pipe whose reading end is closed."""
     reading, writing = os.pipe()
     os.close(reading)
     return writing
 
 
 def leftovers(mark):
-    """Processes that the program left behind; they have a moment to go."""
+    """Finds processes that the program left running, after giving them a moment to end."""
     for _ in range(200):
         left = processes(mark)
         if not left:

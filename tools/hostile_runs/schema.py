@@ -1,4 +1,4 @@
-"""Checks a document against a JSON Schema: the keywords that schemas/report.schema.json has, and no others."""
+"""Checks a document against a JSON Schema that uses only the keywords of schemas/report.schema.json."""
 
 import re
 
@@ -11,12 +11,12 @@ TYPES = {
     "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
     "number": lambda value: isinstance(value, (int, float)) and not isinstance(value, bool),
 }
-# Keywords that hold nothing.
+# Keywords that describe and do not restrict.
 WORDS = {"$schema", "$defs", "title", "description", "x-unit"}
 
 
 def errors(value, schema, root, where="$"):
-    """What is wrong with `value`: texts, each with its place."""
+    """Lists the violations in `value` as texts, each with its place."""
     found = []
     for keyword, rule in schema.items():
         if keyword in WORDS:
@@ -45,7 +45,7 @@ def errors(value, schema, root, where="$"):
             found += [f"{where} is too large"] if TYPES["number"](value) and value > rule else []
         elif keyword == "anyOf":
             if all(errors(value, choice, root, where) for choice in rule):
-                found.append(f"{where} is none of what is allowed")
+                found.append(f"{where} matches none of the allowed alternatives")
         elif keyword == "required":
             found += [f"{where} lacks {key}" for key in rule if isinstance(value, dict) and key not in value]
         elif keyword == "properties":

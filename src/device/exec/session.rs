@@ -260,7 +260,7 @@ fn gathered(
     (all, None)
 }
 
-/// The line that offers an instruction.
+/// The line that offers an instruction to the program.
 fn offer(i: &Instruction, protocol: u32) -> Vec<u8> {
     let scale = i.scale.map(|scale| json!({"format": scale.format.name, "block": scale.block}));
     let mut sparse = i.chunk().map(|chunk| json!({"length": chunk.length, "kept": chunk.kept}));

@@ -52,7 +52,7 @@ macro_rules! functions {
 
 fn lacking(file: &str, name: &str) -> Error {
     Error::unavailable(format!(
-        "{file} lacks {name}: it is too old, or not cuBLASLt; that of CUDA 12 or 13 is needed (TCNUM_CUBLASLT=FILE names another)"
+        "{file} lacks {name}: it is too old, or not cuBLASLt; cuBLASLt of CUDA 12 or 13 is needed (TCNUM_CUBLASLT=FILE names another)"
     ))
 }
 
