@@ -364,9 +364,9 @@ fn bad_files_are_refused_with_what_is_wrong() {
     for (input, part) in [
         (&missing, "cannot be read"),
         (&junk, "safetensors"),
-        (&npy, "does not begin"),
+        (&npy, "not an .npy file"),
         (&vast, "not a safetensors file"),
-        (&vast_npy, "does not begin"),
+        (&vast_npy, "not an .npy file"),
         (&big, "'>f4'"),
         (&python, "ends in .npy or .safetensors"),
         (&folder.path().to_path_buf(), "not a regular file"),
