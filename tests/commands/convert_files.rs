@@ -368,7 +368,7 @@ fn bad_files_are_refused_with_what_is_wrong() {
         (&vast, "not a safetensors file"),
         (&vast_npy, "not an .npy file"),
         (&big, "'>f4'"),
-        (&python, "ends in .npy or .safetensors"),
+        (&python, "must end in .npy or .safetensors"),
         (&folder.path().to_path_buf(), "not a regular file"),
     ] {
         refused(&["--to", "f16", "--input", text(input), "--out", text(&output)], &output, &[text(input), part]);
