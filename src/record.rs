@@ -46,7 +46,7 @@ pub struct Recording {
     pub seed: u64,
     /// File.
     pub file: PathBuf,
-    /// Whether the user named the file; any other file replaces only a recording.
+    /// True if the user named the file; any other file replaces only a recording.
     pub named: bool,
     /// Command line, kept with the recording.
     pub source: String,

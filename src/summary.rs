@@ -38,7 +38,7 @@ impl Summary {
         (self.count > 0).then_some(self.mean)
     }
 
-    /// The standard error of the mean: the standard deviation of the sample over the square root of its size;
+    /// Standard error of the mean: the sample's standard deviation over the square root of its size;
     /// `None` of fewer than two numbers, or of an infinite mean.
     pub fn standard_error(&self) -> Option<f64> {
         let n = self.count as f64;

@@ -8,7 +8,7 @@ pub(crate) fn capitalised(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// The smallest and the largest value among items, in words: `A`, or `from A to B`; `None` without a value.
+/// The range of values in words: `A`, or `from A to B`; `None` without a value.
 pub(crate) fn span<T>(
     items: &[T],
     value: impl Fn(&T) -> Option<f64>,

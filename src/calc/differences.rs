@@ -1,4 +1,4 @@
-//! What a check found, as tables.
+//! Tables of a check.
 
 use super::{CodeMeaning, LineDifference, LineTally, Operator};
 use crate::{

@@ -149,7 +149,7 @@ impl<'a> LineComparison<'a> {
         }
     }
 
-    /// Whether a result matches another with the same flags: any NaN any NaN, any integer an invalid one.
+    /// True if a result matches another with the same flags: any NaN any NaN, any integer an invalid one.
     #[cold]
     fn stands_for(&self, computed: &Outcome, expected: u64) -> bool {
         let (CodeMeaning::Code(format), Some(code), false) = (self.operator.answer(), computed.code, self.strict)

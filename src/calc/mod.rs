@@ -1,4 +1,4 @@
-//! Single operations of the soft-float by name: on given operands, and against lines of expected results.
+//! Single operations of the soft-float by name, on operands or against lines of expected results.
 
 mod check;
 mod differences;

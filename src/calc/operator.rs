@@ -16,7 +16,7 @@ const TESTFLOAT: [(&str, Operation); 2] = [("muladd", Operation::Fma), ("roundto
 /// A request for an operation.
 #[derive(Debug, Clone)]
 pub struct CalcRequest<'a> {
-    /// The name of an operation of [`Operation::TABLE`], `convert`, or TestFloat's `mulAdd` and `roundToInt`.
+    /// Name of an operation in [`Operation::TABLE`], `convert`, or TestFloat's `mulAdd` and `roundToInt`.
     ///
     /// The letter case does not matter, nor do `_` and `-`.
     pub operation: &'a str,

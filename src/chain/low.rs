@@ -160,7 +160,7 @@ impl Low {
         }
     }
 
-    /// Whether the D of a chain, so far, has an infinity or a NaN, or came from a saturated entry.
+    /// True if the D of a chain, so far, has an infinity or a NaN, or came from a saturated entry.
     pub(super) fn overflowed(&self, chain: usize) -> bool {
         self.overflow[chain].happened
     }

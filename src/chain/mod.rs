@@ -55,7 +55,7 @@ pub const DEFAULT_CHAINS: u64 = 1000;
 pub const PUBLISHED: [&str; 3] =
     ["mma.m16n8k8.f32.bf16.bf16.f32", "mma.m16n8k8.f32.f16.f16.f32", "mma.m16n8k8.f32.tf32.tf32.f32"];
 
-/// Whether both initialisations give the same references: the operand formats hold every random number.
+/// True if both initialisations give the same references: the operand formats hold every random number.
 fn inits_coincide(instruction: &Instruction) -> bool {
     [instruction.a, instruction.b].iter().all(|f| f.is_integer() || f.fraction_bits() > 23)
 }
@@ -70,7 +70,7 @@ pub fn inits(instruction: &Instruction, named: &[Init]) -> Vec<Init> {
     }
 }
 
-/// Whether results of an instruction can be operands: A is dense, and block scales have a known format.
+/// True if results of an instruction can be operands: A is dense, and block scales have a known format.
 pub fn is_chainable(i: &Instruction) -> bool {
     !i.is_sparse() && has_known_scales(i)
 }

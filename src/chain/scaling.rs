@@ -70,7 +70,7 @@ pub(crate) fn block_format(instruction: &Instruction, format: &Format) -> Option
     BLOCK_FORMATS.iter().find(same)
 }
 
-/// Whether an instruction has no block scales, or scales of a known format.
+/// True if an instruction has no block scales, or scales of a known format.
 pub(crate) fn has_known_scales(i: &Instruction) -> bool {
     i.scale.is_none() || [i.a, i.b].iter().all(|format| block_format(i, format).is_some())
 }
@@ -97,7 +97,7 @@ impl OperandEntry {
         OperandEntry { format, scales, down: down && scales != EntryScales::None }
     }
 
-    /// Whether a matrix has scales, so that its elements are not entered one by one.
+    /// True if a matrix has scales, so that its elements are not entered one by one.
     pub(super) fn is_scaled(&self) -> bool {
         self.scales != EntryScales::None
     }

@@ -168,7 +168,7 @@ fn points<'a>(device: Option<&'a str>, curves: &'a [ChainCurve]) -> impl Iterato
     curves.iter().flat_map(move |curve| curve.points.iter().map(move |point| row(curve, point)))
 }
 
-/// The answer and the tables, from the curves and executions of each device; unnamed ones are not shown.
+/// Answer and tables, from the curves and executions of each device; unnamed devices are not shown.
 pub fn results<'a>(
     curves: impl IntoIterator<Item = (Option<&'a str>, &'a [ChainCurve], &'a [Execution])>,
     devices: &[impl Display],

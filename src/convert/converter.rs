@@ -102,7 +102,7 @@ impl ScalarConverter {
         Ok(ScalarConverter { format, rounding, overflow, values, way })
     }
 
-    /// Whether it converts a whole tensor with all threads at once faster than in parts.
+    /// True if it converts a whole tensor with all threads at once faster than in parts.
     pub(super) fn takes_all(&self) -> bool {
         matches!(self.way, EncodeWay::Dequantised(_))
     }

@@ -1,4 +1,4 @@
-//! What a conversion did to the values of a tensor, as counts and errors.
+//! Counts and errors of the conversion of a tensor.
 
 use std::ops::Range;
 
@@ -211,7 +211,7 @@ struct ScaleRun {
 }
 
 impl ScaleRun {
-    /// Whether the run fits [`compare_numbers`]: whole lanes, and a finite scale other than zero.
+    /// True if the run fits [`compare_numbers`]: whole lanes, and a finite scale other than zero.
     fn is_plain(&self) -> bool {
         self.count.is_multiple_of(2 * LANES) && self.scale.is_finite() && self.scale != 0.0
     }
@@ -313,7 +313,7 @@ fn largest(kind: TensorKind) -> [f64; 2] {
     }
 }
 
-/// Whether two values are equal, NaN to NaN and zeros of either sign too.
+/// True if two values are equal, NaN to NaN and zeros of either sign too.
 fn is_same(x: &Real, y: &Real) -> bool {
     match (x, y) {
         (Real::Finite(x), Real::Finite(y)) => {
@@ -323,7 +323,7 @@ fn is_same(x: &Real, y: &Real) -> bool {
     }
 }
 
-/// Whether a value is beyond the largest number of its sign in a format.
+/// True if a value is beyond the largest number of its sign in a format.
 fn is_beyond(x: &Real, format: &Format) -> bool {
     match x {
         Real::Nan => false,

@@ -75,7 +75,7 @@ pub enum FileContent {
     Blocks(&'static BlockFormat),
 }
 
-/// Which arrays of a file to convert, and to what.
+/// Arrays of a file to convert, and their target.
 #[derive(Debug, Clone)]
 pub struct FileConversion {
     /// Content of the file.

@@ -147,7 +147,7 @@ impl<'a> TargetTensor<'a> {
     }
 }
 
-/// Whether element codes are stored two to a byte.
+/// True if element codes are stored two to a byte.
 fn packed(format: &BlockFormat) -> bool {
     format.element.format.bits == 4
 }
@@ -196,7 +196,7 @@ fn sum<R: Send>(
     Ok(all)
 }
 
-/// The scale of a tensor, where the format has one: the given scale, or the scale of the largest magnitude.
+/// Second scale of a tensor, if the format has one: as given, or from the largest magnitude.
 fn tensor_scale(source: &SourceTensor, quantizer: &Quantizer) -> Result<Option<f32>> {
     if quantizer.format.tensor_scale.is_none() || quantizer.tensor_scale.is_some() {
         return Ok(quantizer.tensor_scale);

@@ -70,7 +70,7 @@ impl ValueReader {
         ValueReader { kind, by }
     }
 
-    /// Whether every value is a double; integers of 64 bits are not.
+    /// True if every value is a double; integers of 64 bits are not.
     pub(super) fn are_exact(&self) -> bool {
         match self.kind {
             TensorKind::Scalar(format) => !(matches!(format.encoding, Encoding::Integer { .. }) && format.bits > 53),
@@ -78,12 +78,12 @@ impl ValueReader {
         }
     }
 
-    /// Whether every value is in binary32, for [`ValueReader::read_f32`].
+    /// True if every value is in binary32, for [`ValueReader::read_f32`].
     pub(super) fn fit_f32(&self) -> bool {
         matches!(self.by, By::Single | By::Decoder(_))
     }
 
-    /// Whether every value is in binary32 times the scale of its block, for [`ValueReader::read_unscaled`].
+    /// True if every value is in binary32 times the scale of its block, for [`ValueReader::read_unscaled`].
     pub(super) fn are_scaled_f32(&self) -> bool {
         self.fit_f32() || matches!(self.by, By::Blocks { .. })
     }
@@ -161,7 +161,7 @@ impl ValueReader {
     }
 }
 
-/// Whether all values of a format are numbers of f32.
+/// True if all values of a format are numbers of f32.
 fn fits_f32(format: &Format) -> bool {
     format.float().is_none_or(|float| {
         float.precision() <= f32::MANTISSA_DIGITS

@@ -102,7 +102,7 @@ pub struct InstructionCost {
     pub instruction: Instruction,
     /// The kind of execution.
     pub execution: Execution,
-    /// Clocks from one run of a warp (warpgroup) to the next that adds to it; `None` if C is not D's format.
+    /// Clocks from one run of a warp (warpgroup) to the next dependent one; `None` if C is not D's format.
     pub latency: Option<f64>,
     /// Clocks of one run and the wait for it; asynchronous instructions only.
     pub waited: Option<f64>,

@@ -56,7 +56,7 @@ impl InstructionChoice<'_> {
     pub fn device(&self, default: &[&str], named: Option<&DeviceName>) -> DeviceName {
         let on_cpu = || {
             let chosen = self.instructions(default, Some(&DeviceName::Cpu));
-            // What only processors have, this one at least says why it lacks.
+            // A processor says why it lacks an instruction that only processors have.
             chosen.is_ok_and(|chosen| chosen.iter().any(|i| cpu::has(i).is_ok() || i.is_of_processors()))
         };
         named.cloned().unwrap_or_else(|| DeviceName::usual(on_cpu))

@@ -46,14 +46,14 @@ pub struct Change {
 }
 
 impl Changes {
-    /// Whether nothing but provenance changed.
+    /// True if nothing but provenance changed.
     pub fn is_none(&self) -> bool {
         self.tables.iter().all(TableChanges::is_none)
     }
 }
 
 impl TableChanges {
-    /// Whether the rows are the same.
+    /// True if the rows are the same.
     pub fn is_none(&self) -> bool {
         self.changed == 0 && self.only.iter().all(Vec::is_empty)
     }

@@ -22,7 +22,7 @@ pub struct FeaturePair {
 }
 
 impl FeaturePair {
-    /// Whether the findings are the same.
+    /// True if the findings are the same.
     pub fn is_same(&self) -> bool {
         self.found[0] == self.found[1]
     }

@@ -30,7 +30,7 @@ pub(super) fn key(table: &str) -> &'static [String] {
     KEYS.table.get(table).map_or(&[], |own| &own.key)
 }
 
-/// Whether a column gives provenance (place, time, size) and no result.
+/// True if a column gives provenance (place, time, size) and no result.
 pub(super) fn is_provenance(table: &str, column: &str) -> bool {
     let own = KEYS.table.get(table).map_or(&[][..], |own| &own.provenance);
     KEYS.provenance.iter().chain(own).any(|known| known == column)

@@ -29,7 +29,7 @@ crate::rows! {
     pub struct ChangedCellRow in "changed_cells" {
         /// The table.
         table: String => shown("table").essential(),
-        /// What names the row.
+        /// Name of the row.
         row: String => shown("row").essential(),
         /// The column.
         column: String => shown("column").essential(),
@@ -45,7 +45,7 @@ crate::rows! {
     pub struct UnmatchedRow in "unmatched_rows" {
         /// The table.
         table: String => shown("table").essential(),
-        /// What names the row.
+        /// Name of the row.
         row: String => shown("row").essential(),
         /// Result that has it: `first` or `second`.
         only_in: &'static str => shown("only in").essential(),
@@ -77,7 +77,7 @@ crate::rows! {
         second: Option<String> => shown("second").essential(),
         /// Kind of evidence.
         second_evidence: Option<EvidenceKind> => hidden().marks("second"),
-        /// Whether the findings are the same.
+        /// True if the findings are the same.
         same: bool => shown("same").essential(),
     }
 }

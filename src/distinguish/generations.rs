@@ -19,7 +19,7 @@ pub struct ModelAgreement {
     pub instruction: Instruction,
     /// The models of each group, in the order of the models.
     pub alike: Vec<Vec<&'static str>>,
-    /// Whether equality is proved within every group.
+    /// True if equality is proved within every group.
     pub proved: bool,
 }
 
@@ -51,7 +51,7 @@ pub fn generations(i: &Instruction) -> Result<ModelAgreement> {
     Ok(ModelAgreement { instruction: i, alike: alike.into_iter().map(names).collect(), proved })
 }
 
-/// What the shipped models say of instructions.
+/// Arithmetics of all instructions by the shipped models.
 #[derive(Default)]
 pub struct ShippedKnowledge {
     /// The models that agree on each instruction.

@@ -101,7 +101,7 @@ impl KitPool {
 
     /// Chooses inputs that separate as much as the whole pool: always the best one, then the simplest.
     fn cover(&self, i: &Instruction, candidates: usize) -> Vec<Case> {
-        // Of inputs that separate the same arithmetics, the simplest is enough.
+        // The simplest of the inputs that separate the same arithmetics is enough.
         let mut simplest: BTreeMap<Vec<usize>, (Complexity, usize)> = BTreeMap::new();
         for (at, answers) in self.answers.iter().enumerate() {
             let own = (Complexity::of(i, &self.cases[at]), at);

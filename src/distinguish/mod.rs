@@ -90,7 +90,7 @@ impl SearchLimits {
 pub struct Distinction {
     /// The shared operands.
     pub shared: Instruction,
-    /// Whether they differ.
+    /// True if they differ.
     pub verdict: DistinctionVerdict,
     /// The reasons: those with a witness, then keys that no tried input showed.
     pub reasons: Vec<DifferenceReason>,
@@ -102,7 +102,7 @@ pub struct Distinction {
     pub stopped: Option<Error>,
 }
 
-/// Whether two differ.
+/// True if two differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DistinctionVerdict {
     /// An input gives different results.
@@ -133,7 +133,7 @@ pub struct Witness {
     pub d: [u64; 2],
     /// The correctly rounded exact result; `None` where D has no code for it.
     pub exact: Option<u64>,
-    /// Whether this reason alone explains both results.
+    /// True if this reason alone explains both results.
     pub alone: bool,
     /// The first step that differs, with both values; models only.
     pub step: Option<String>,

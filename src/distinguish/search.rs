@@ -73,14 +73,14 @@ impl Starts {
         self.0.truncate(KEPT);
     }
 
-    /// Whether the search for better inputs may end.
+    /// True if the search for better inputs may end.
     fn are_enough(&self) -> bool {
         self.0.first().is_some_and(|(explains, ..)| explains.0 == Explains::Alone)
     }
 }
 
 impl SuspectedReason {
-    /// Whether it covers the difference between `dx` and `dy`.
+    /// True if it covers the difference between `dx` and `dy`.
     fn is_of(&self, d: &Format, dx: u64, dy: u64) -> bool {
         self.kind.is_none_or(|kind| kind == DifferenceKind::between(d, dx, dy))
     }

@@ -73,7 +73,7 @@ crate::rows! {
         verdict: &'static str => shown("verdict").if_varied(),
         /// Proof that no input can show it.
         proof: Option<String> => shown("proof").if_filled(),
-        /// Whether this reason alone makes the difference on this input.
+        /// True if this reason alone makes the difference on this input.
         alone: Option<bool> => shown("alone").if_varied(),
         /// Nonzero terms, c included.
         terms: Option<usize> => shown("terms"),
@@ -135,7 +135,7 @@ crate::rows! {
         models: Vec<Vec<String>> => hidden(),
         /// The models in words.
         alike: String => shown("models (joined by = if they agree)").essential(),
-        /// Whether the agreement of all joined models is proved.
+        /// True if the agreement of all joined models is proved.
         proved: bool => shown("proved").if_varied(),
     }
 

@@ -88,7 +88,7 @@ pub(super) fn ran(results: &Results) -> Vec<Ran> {
     all
 }
 
-/// Whether an instruction ran natively.
+/// True if an instruction ran natively.
 pub(super) fn native(ran: &[Ran], name: &str) -> bool {
     ran.iter().any(|own| own.instruction == name && own.execution == "native")
 }

@@ -159,7 +159,7 @@ fn described(table: &Table) -> impl Iterator<Item = Identity> {
     })
 }
 
-/// Whether a device is a model.
+/// True if a device is a model.
 fn is_model(device: &Identity) -> bool {
     device.name.model().is_some()
 }

@@ -69,7 +69,7 @@ impl SchemeUnit {
     }
 }
 
-/// Whether an instruction computes a sum of a scheme.
+/// True if an instruction computes a sum of a scheme.
 fn computes(scheme: &Scheme, sum: &PartSum, i: &Instruction) -> bool {
     [i.a, i.b] == scheme.formats(sum)
         && i.d == scheme.accumulator

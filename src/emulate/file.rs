@@ -360,7 +360,7 @@ fn slices_of(keys: SliceKeys) -> Checked<Slices> {
     }
 }
 
-/// Whether a format has all integers up to this magnitude.
+/// True if a format has all integers up to this magnitude.
 fn has_integers(format: &Format, largest: u64) -> bool {
     let has = |x: f64| format.encode_f64(x, Rounding::Rz, format::Overflow::Saturate).map(|code| format.to_f64(code));
     (0..=largest).all(|x| has(x as f64) == Some(x as f64) && has(-(x as f64)) == Some(-(x as f64)))

@@ -43,7 +43,7 @@ impl LineSplitter {
         }
     }
 
-    /// Writes the codes of each part of `values`; the units have these exponents (one for all, or one each).
+    /// Writes the codes of each part of `values`; `exponents` of units are one for all, or one each.
     ///
     /// Returns false for infinities and NaN, which it cannot split.
     pub(super) fn split(&self, values: &[f32], exponents: &[i32], parts: &mut [&mut [u8]]) -> bool {

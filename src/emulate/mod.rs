@@ -88,16 +88,18 @@ pub struct EmulateRequest {
     pub seed: u64,
     /// For how long more products are begun; without it until all are.
     pub within: Option<Duration>,
-    /// Computed rows; by default all on devices that sum all elements at once, else about 2^28 terms, and at least 16 rows.
+    /// Number of computed rows.
+    ///
+    /// By default all on devices that sum all elements at once, else about 2^28 terms, and at least 16 rows.
     pub rows: Option<usize>,
 }
 
 /// A product by a scheme on a device.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Emulation {
-    /// Which scheme.
+    /// Number of the scheme.
     pub scheme: usize,
-    /// Which device.
+    /// Number of the device.
     pub device: usize,
     /// The shape.
     pub shape: ProductShape,
@@ -140,7 +142,7 @@ pub fn product(
     compose::composed(scheme, &unit.instructions, device, &a, &b).map(|(product, _)| product)
 }
 
-/// Computes products and adds them to `done`, by shape and scheme, with the same operands on all devices.
+/// Computes products by shape and scheme into `done`, with the same operands on all devices.
 ///
 /// `progress` gets each next step, and the terms that are done. Returns whether all products were begun. An interrupted run has
 /// the products until then.

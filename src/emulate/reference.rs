@@ -1,4 +1,4 @@
-//! What a product should be: plain sums in f32 and f64, and the exact sum.
+//! References of a product: plain sums in f32 and f64, and the exact sum.
 
 use super::NumberMatrix;
 use crate::{
@@ -18,7 +18,7 @@ pub struct ProductReferences {
     pub single: Vec<f32>,
     /// The same in f64, which has the products exactly.
     pub double: Vec<f64>,
-    /// The exact sum as two numbers of f64, to about 100 bits; the second is at most half an ulp of the first.
+    /// The exact sum to about 100 bits as two f64; the second is at most half an ulp of the first.
     pub exact: Vec<[f64; 2]>,
 }
 

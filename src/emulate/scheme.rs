@@ -80,7 +80,7 @@ pub struct Digits {
 /// Products that are added in one accumulator.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PartSum {
-    /// Which part of A times which part of B, in their order.
+    /// Products as pairs of a part of A and a part of B, in their order.
     pub products: Vec<(usize, usize)>,
     /// Number of k that each product takes in turn.
     pub block: ProductTurn,
@@ -190,7 +190,7 @@ impl Digits {
 }
 
 impl Scheme {
-    /// Whether it multiplies integers.
+    /// True if it multiplies integers.
     pub fn is_integer(&self) -> bool {
         self.register == SumRegister::Integer
     }

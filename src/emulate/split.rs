@@ -155,7 +155,7 @@ mod tests {
         }
     }
 
-    /// Numbers of every size, zeros of both signs, and overflow of a part, against the split of each element.
+    /// Numbers of every size, both zeros and overflow of a part, against the split of each element.
     #[test]
     fn lines_are_split_as_their_elements_are() {
         let mut values: Vec<f32> =

@@ -231,7 +231,7 @@ fn integers(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emula
     done.iter().filter_map(row).collect()
 }
 
-/// Whether every product of integers is exact where s32 holds it, and exact modulo 2^32 elsewhere.
+/// True if every product of integers is exact where s32 holds it, and exact modulo 2^32 elsewhere.
 pub fn holds(done: &[Emulation]) -> bool {
     done.iter().all(|own| match &own.outcome {
         EmulationResult::Integers(counts) => counts.hold(),

@@ -158,7 +158,7 @@ pub struct ProductFigure {
     pub accumulators: Option<AccumulatorChoice>,
 }
 
-/// Which accumulators have a line of their own.
+/// Accumulators with separate lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AccumulatorChoice {
@@ -275,7 +275,7 @@ impl Experiment {
         Ok(None)
     }
 
-    /// Whether a device decides the exit status: its generation is one of the experiment's, or unknown.
+    /// True if a device decides the exit status: its generation is one of the experiment's, or unknown.
     pub fn counts(&self, device: &dyn Device) -> bool {
         self.generations.is_empty() || self.generations.iter().any(|generation| is_of(device, generation))
     }
@@ -318,7 +318,7 @@ impl Experiment {
     }
 }
 
-/// Whether a device has the arithmetic of a generation, or an unknown one.
+/// True if a device has the arithmetic of a generation, or an unknown one.
 pub(super) fn is_of(device: &dyn Device, generation: &str) -> bool {
     match &device.identity().generation {
         Generation::Unknown => true,

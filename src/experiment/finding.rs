@@ -9,7 +9,9 @@ use crate::{
     probe::bits::BitReference,
 };
 
-/// Condition of a finding; the first three are for profiles, the last two for splitting and bits, the rest for chains.
+/// Condition of a finding.
+///
+/// The first three are for profiles, the last two for splitting and bits, the rest for chains.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Condition {
@@ -77,7 +79,7 @@ pub enum Condition {
         smaller: String,
         /// The others.
         than: Vec<String>,
-        /// Which error.
+        /// Kind of error.
         metric: ErrorMetric,
     },
     /// The leading fraction bits equal those of another computation, in a share of the samples.
@@ -136,7 +138,7 @@ impl Condition {
         }
     }
 
-    /// What the condition needs and `experiment` lacks.
+    /// Missing part of `experiment` that the condition needs.
     pub(super) fn defect(&self, experiment: &Experiment) -> Option<String> {
         let cells = || experiment.profile.iter().flat_map(|p| &p.cells);
         let named = |name: &String| experiment.chain.iter().flat_map(|c| &c.instructions).any(|i| i.name == *name);

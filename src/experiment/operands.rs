@@ -20,7 +20,7 @@ pub(super) struct ComputedProduct {
     pub(super) d: Matrix,
 }
 
-/// Whether an instruction makes products: its D fits C, and its scales belong to a block format.
+/// True if an instruction makes products: its D fits C, and its scales belong to a block format.
 pub(super) fn makes_products(i: &Instruction) -> bool {
     has_known_scales(i) && !(i.is_sparse() && i.scale.is_some()) && Schedule::new(dense(i)).is_ok()
 }

@@ -1,4 +1,4 @@
-//! What a published cell can refute: which generations' arithmetic would reproduce it as well.
+//! Power of a published cell: other generations whose arithmetic also reproduces it.
 
 use super::{
     CellVerdict, Experiment, ProfileCell, ProfileTable,

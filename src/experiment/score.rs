@@ -54,7 +54,7 @@ impl ExperimentScore {
         } += 1;
     }
 
-    /// Whether all cells and findings that decide are as published.
+    /// True if all cells and findings that decide are as published.
     pub(super) fn holds(&self) -> bool {
         self.differing == 0 && self.failing == 0
     }

@@ -60,7 +60,7 @@ impl DotProductAdd {
         Ok(DotProductAdd { instruction, case, tile, at, recorded, usual })
     }
 
-    /// What `device` gives; without a model named, its generation's is the usual one then.
+    /// Executes the case on `device`; without a named model, that of its generation becomes the usual one.
     ///
     /// # Errors
     /// A device that lacks the instruction or fails; no model of its generation.

@@ -35,7 +35,7 @@ crate::rows! {
         group: Option<usize> => shown("group"),
         /// Step: a term, a sum or a rounding.
         step: String => shown("step").essential(),
-        /// Whether two arithmetics agree in the step.
+        /// True if two arithmetics agree in the step.
         same: Option<bool> => shown("same").if_filled().essential(),
         /// Value.
         value: Option<String> => shown("value").essential(),
@@ -165,7 +165,7 @@ pub fn rows(number: Option<usize>, explanations: &[Explanation]) -> Vec<StepRow>
     steps.into_iter().map(row).collect()
 }
 
-/// Whether a line is a product that is +0, which has no effect.
+/// True if a line is a product that is +0, which has no effect.
 fn is_nothing(line: &ExplanationLine) -> bool {
     let zero = matches!(line.value, Real::Finite(finite) if finite.is_zero() && !finite.negative);
     zero && line.code.is_none() && ["]*b[", "]^b["].iter().any(|term| line.what.contains(term))

@@ -24,7 +24,7 @@ const LANES: usize = 5;
 pub(super) struct AlignmentCut {
     /// Fraction bits kept, relative to the largest exponent.
     pub bits: i32,
-    /// Whether the formats hold no smaller term, so that there may be more bits.
+    /// True if the formats hold no smaller term, so that there may be more bits.
     pub limited: bool,
     /// The rounding of the rest; empty where no output shows it.
     pub rounding: String,
@@ -48,12 +48,12 @@ impl AlignmentCut {
 pub(super) struct AlignmentCuts {
     pub products: Option<AlignmentCut>,
     pub c: Option<AlignmentCut>,
-    /// Whether neighbouring products are aligned differently from every second product.
+    /// True if neighbouring products are aligned differently from every second product.
     pub lanes: bool,
 }
 
 impl AlignmentCuts {
-    /// Whether c is aligned like products.
+    /// True if c is aligned like products.
     pub(super) fn alike(&self) -> bool {
         matches!((&self.products, &self.c), (Some(x), Some(y)) if x.words() == y.words()) && !self.lanes
     }
@@ -286,7 +286,7 @@ fn lowest(
 /// The smallest term that changes a result.
 struct SmallestSeen {
     last: i32,
-    /// Whether the formats hold no smaller term.
+    /// True if the formats hold no smaller term.
     limited: bool,
     shown: Option<FeatureWitness>,
 }

@@ -73,12 +73,12 @@ pub(super) struct BenchAnswer {
 }
 
 impl BenchAnswer {
-    /// Whether the answer is this nonzero number.
+    /// True if the answer is this nonzero number.
     pub(super) fn is(&self, value: Finite) -> bool {
         matches!(self.value, Real::Finite(own) if own.odd() == value.odd())
     }
 
-    /// Whether the answer is a zero.
+    /// True if the answer is a zero.
     pub(super) fn is_zero(&self) -> bool {
         matches!(self.value, Real::Finite(own) if own.is_zero())
     }
@@ -101,7 +101,7 @@ pub(super) struct Bench<'a> {
     ask: &'a mut Ask<'a>,
     /// Number of cases asked.
     pub asked: usize,
-    /// Whether subnormal operands of A and B keep their values.
+    /// True if subnormal operands of A and B keep their values.
     pub subnormals: bool,
     /// Exponent of the smallest number that the instruction gives.
     pub visible: i32,

@@ -44,7 +44,7 @@ pub fn entry_of_c(order: &Order) -> &'static str {
     }
 }
 
-/// Whether a part is an exact sum.
+/// True if a part is an exact sum.
 pub(super) fn is_exact(part: &Order) -> bool {
     matches!(part, Order::Meeting(meeting) if meeting.manner == Manner::Exact)
 }

@@ -27,7 +27,7 @@ struct StepPlace {
     small: Leaf,
     /// The later term that cancels the base.
     outer: Option<Leaf>,
-    /// Whether the small term is aligned to the base.
+    /// True if the small term is aligned to the base.
     aligned: bool,
 }
 
@@ -76,7 +76,7 @@ impl StepPlace {
 /// A measured width.
 struct SumWidth {
     bits: i32,
-    /// Whether the formats or the alignment hold no smaller term.
+    /// True if the formats or the alignment hold no smaller term.
     limited: bool,
     answer: BenchAnswer,
 }

@@ -31,7 +31,7 @@ pub(super) struct StepPart {
     /// Its first two terms.
     pub first: Leaf,
     pub second: Option<Leaf>,
-    /// Whether its terms arrive unrounded: a single term, or an exact sum.
+    /// True if its terms arrive unrounded: a single term, or an exact sum.
     pub direct: bool,
 }
 
@@ -41,12 +41,12 @@ impl FeatureStep {
         self.parts.iter().filter(|part| part.direct && part.first != Leaf::C).map(|part| part.first).collect()
     }
 
-    /// Whether the step adds c.
+    /// True if the step adds c.
     pub(super) fn has_c(&self) -> bool {
         self.parts.iter().any(|part| part.direct && part.first == Leaf::C)
     }
 
-    /// Whether the step adds three or more parts at once and may lose small terms.
+    /// True if the step adds three or more parts at once and may lose small terms.
     pub(super) fn aligns(&self) -> bool {
         matches!(self.manner, Manner::Aligned | Manner::Undecided)
     }

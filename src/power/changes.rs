@@ -17,7 +17,7 @@ pub struct Change {
     pub from: Option<Value>,
     /// Other value.
     pub to: Option<Value>,
-    /// Whether it belongs to a range of numbers, and is not a neighbour.
+    /// True if it belongs to a range of numbers, and is not a neighbour.
     pub ranged: bool,
 }
 

@@ -28,18 +28,18 @@ struct Numbers {
     bound: i32,
     /// Bits of the significand of a finite one.
     bits: i32,
-    /// Whether it can be infinite.
+    /// True if it can be infinite.
     infinite: bool,
-    /// Whether it can be -0.
+    /// True if it can be -0.
     negative_zero: bool,
-    /// Whether it is a sum that was not rounded.
+    /// True if it is a sum that was not rounded.
     sum: bool,
 }
 
 const ZERO: Numbers =
     Numbers { quantum: i32::MAX, bound: i32::MIN, bits: 0, infinite: false, negative_zero: false, sum: false };
 
-/// Whether it rounds to nearest, which has one way to overflow.
+/// True if it rounds to nearest, which has one way to overflow.
 fn is_nearest(target: &ResultTarget) -> bool {
     matches!(target.rounding, Rounding::Rne | Rounding::Rna)
 }
@@ -111,7 +111,7 @@ impl Numbers {
         Numbers { bits: if plain { bits.min(self.bits) } else { self.bits }, bound, ..self }
     }
 
-    /// Whether rounding to a format can meet more than its numbers.
+    /// True if rounding to a format can meet more than its numbers.
     fn overflows(&self, format: &Format) -> bool {
         self.infinite || format.float().is_none_or(|float| self.bound > float.emax())
     }
@@ -289,7 +289,7 @@ fn without_unpacking(program: &mut Program, values: &[Numbers]) {
     }
 }
 
-/// Whether an operation loses no bits when it aligns to an exponent up to `largest`.
+/// True if an operation loses no bits when it aligns to an exponent up to `largest`.
 fn keeps_all(program: &Program, values: &[Numbers], operation: &ElementaryOperation, largest: i32) -> bool {
     let ElementaryOperation::Sum(sum) = operation else { return true };
     let Some(alignment) = sum.alignment else { return true };

@@ -19,7 +19,7 @@ pub fn unobservable(model: &Model, changed: &Model, instruction: &Instruction, c
     proof(&RulePair { instruction, rules, evaluators: [&one, &other] }, &change.key)
 }
 
-/// Whether two arithmetics are one program, or differ only for operands that the formats lack.
+/// True if two arithmetics are one program, or differ only for operands that the formats lack.
 /// Other pairs may give the same results, too.
 pub fn equivalent(one: &Evaluator, other: &Evaluator) -> bool {
     equal([one.program(), other.program()]).is_some()

@@ -57,7 +57,7 @@ crate::rows! {
         sources: Vec<String> => shown("data"),
         /// Outputs of the data.
         cases: u64 => shown("cases").essential(),
-        /// Whether all outputs agree with the unchanged rule.
+        /// True if all outputs agree with the unchanged rule.
         agrees: bool => shown("agrees").essential(),
         /// Refuted changes.
         refuted: usize => shown("changes refuted").essential(),

@@ -10,7 +10,7 @@ pub(crate) fn get<'a>(rule: &'a Table, path: &str) -> Option<&'a Value> {
     }
 }
 
-/// Whether the rule has the table that `path` lies in.
+/// True if the rule has the table that `path` lies in.
 pub(super) fn has_place(rule: &Table, path: &str) -> bool {
     path.rsplit_once('.').is_none_or(|(table, _)| get(rule, table).is_some_and(Value::is_table))
 }

@@ -1,4 +1,4 @@
-//! What quantisation did to values: counts, energies and histograms, gathered run by run.
+//! Losses of quantisation: counts, energies and histograms, gathered run by run.
 
 use crate::base::vectors::vectorised;
 
@@ -68,7 +68,7 @@ struct LossLanes {
     largest: [u32; LANES],
 }
 
-/// The losses of a run; without `REST` its length is a multiple of the lanes, to keep sums in registers.
+/// Losses of a run; without `REST`, its length is a multiple of the lanes and sums stay in registers.
 #[inline(always)]
 fn losses_of_run<const REST: bool>(x: &[f32], y: &[f32], limits: CodeLimits, lanes: &mut LossLanes) -> RunLosses {
     let (mut signal, mut noise) = ([0.0; LANES], [0.0; LANES]);

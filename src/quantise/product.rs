@@ -1,4 +1,4 @@
-//! What quantised weights do to a product with activations.
+//! Error of a product of quantised weights with activations.
 
 use crate::{Error, Result, array::ArrayFile, base::vectors::vectorised};
 
@@ -52,7 +52,7 @@ impl Activations {
         }
     }
 
-    /// Whether a tensor with this many columns can be multiplied.
+    /// True if a tensor with this many columns can be multiplied.
     pub(super) fn fit(&self, columns: usize) -> bool {
         self.columns == columns
     }

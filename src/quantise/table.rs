@@ -1,4 +1,4 @@
-//! What quantisation did, as tables.
+//! Tables of quantisation.
 
 use super::{
     losses::{BINADES, WorstRun, decibels},
@@ -71,7 +71,7 @@ crate::rows! {
         to: &'static str => shown("format").essential(),
         /// The rule for scales.
         rule: Option<&'static str> => shown("rule").beside().essential(),
-        /// Which values share a scale.
+        /// Sharing of scales.
         per: String => shown("per").beside().essential(),
         /// The tensor.
         tensor: String => shown("tensor").essential(),

@@ -18,7 +18,7 @@ const WIDEST: u32 = 16;
 /// Bits of a scale of plain formats, which is a number of f32.
 const SCALE_BITS: u32 = 32;
 
-/// Which values of a tensor share a scale. Rows lie along the axis of quantisation.
+/// Values of a tensor that share a scale; rows lie along the axis of quantisation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sharing {
     /// None: the format's own numbers are used.
@@ -56,7 +56,7 @@ pub enum QuantisationTarget {
         format: &'static Format,
         /// The rule for its scales.
         rule: PlainRule,
-        /// Which values share one.
+        /// Values that share a scale.
         sharing: Sharing,
     },
     /// A block format, in blocks along the rows.
@@ -87,7 +87,7 @@ impl QuantisationTarget {
         }
     }
 
-    /// Which values share a scale, in words.
+    /// Name of the sharing of scales.
     pub fn sharing_name(&self) -> String {
         match self {
             QuantisationTarget::Plain { sharing, .. } => sharing.to_string(),
@@ -127,7 +127,7 @@ impl fmt::Display for Sharing {
     }
 }
 
-/// Which values share a scale, by its name.
+/// Parses the name of a sharing of scales.
 ///
 /// # Errors
 /// An unknown name.

@@ -20,7 +20,7 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// Whether it is empty, or an empty list.
+    /// True if it is empty, or an empty list.
     pub fn is_empty(&self) -> bool {
         match self {
             Cell::Empty => true,
@@ -41,7 +41,7 @@ impl Cell {
         }
     }
 
-    /// Whether both are the same value; NaN is the same as NaN.
+    /// True if both are the same value; NaN is the same as NaN.
     pub fn is_same(&self, other: &Cell) -> bool {
         match (self, other) {
             (Cell::Real(x), Cell::Real(y)) => x == y || x.is_nan() && y.is_nan(),

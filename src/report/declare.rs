@@ -24,11 +24,11 @@ pub struct Look {
     pub heading: Option<&'static str>,
     /// The unit of measurement, empty for counts, names and pure numbers.
     pub unit: &'static str,
-    /// Whether `--brief` keeps it.
+    /// True if `--brief` keeps it.
     pub essential: bool,
     /// The tables that show it.
     pub shown: Where,
-    /// Whether it stays next to the column before it when a table is split.
+    /// True if it stays next to the column before it when a table is split.
     pub beside: bool,
     /// Key of the column whose cells it marks with their evidence.
     pub marks: Option<&'static str>,

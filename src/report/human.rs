@@ -14,9 +14,9 @@ use crate::{COMMIT, VERSION, base::visible::without_middle};
 pub(crate) struct ShownTable {
     /// The headings.
     pub labels: Vec<String>,
-    /// Whether each column holds numbers only and is aligned to the right.
+    /// True if each column holds numbers only and is aligned to the right.
     pub numeric: Vec<bool>,
-    /// Whether each column stays next to the one before it.
+    /// True if each column stays next to the one before it.
     pub beside: Vec<bool>,
     /// The cells.
     pub rows: Vec<Vec<String>>,

@@ -122,7 +122,7 @@ pub struct Report {
     pub annotations: Vec<(String, String)>,
     /// The results.
     pub tables: Vec<Table>,
-    /// Whether the command's claim holds; if not, the exit status is 1.
+    /// True if the command's claim holds; if not, the exit status is 1.
     pub holds: bool,
     /// The finding, if the claim does not hold.
     pub verdict: Verdict,
@@ -141,7 +141,7 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// The rows: as many cells as there are columns.
     pub rows: Vec<Vec<Cell>>,
-    /// Whether human views show the essential columns only, unless others are asked for.
+    /// True if human views show the essential columns only, unless others are asked for.
     pub brief: bool,
 }
 

@@ -29,7 +29,7 @@ impl Room {
         sum + self.gap * usize::saturating_sub(count, 1)
     }
 
-    /// Whether columns of these widths fit.
+    /// True if columns of these widths fit.
     pub(super) fn fits(&self, widths: impl Iterator<Item = usize>) -> bool {
         self.total(widths) <= self.width
     }

@@ -61,7 +61,7 @@ struct Placed {
     y: f64,
     /// Position of the step that it belongs to.
     above: Option<(f64, f64)>,
-    /// Whether it is a leaf.
+    /// True if it is a leaf.
     last: bool,
 }
 

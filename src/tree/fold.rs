@@ -95,7 +95,7 @@ fn without(meeting: &Meeting, part: usize) -> Vec<&Order> {
     meeting.parts.iter().enumerate().filter(|(place, _)| *place != part).map(|(_, part)| part).collect()
 }
 
-/// Whether two trees differ in their terms only.
+/// True if two trees differ in their terms only.
 fn alike(x: &Order, y: &Order) -> bool {
     same(x, y, &mut |_, _| true)
 }
@@ -110,7 +110,7 @@ fn shift(x: &Order, y: &Order) -> Option<i64> {
     by.filter(|_| shifted)
 }
 
-/// Whether two trees have the same steps, and `leaves` accepts each pair of leaves.
+/// True if two trees have the same steps, and `leaves` accepts each pair of leaves.
 fn same(x: &Order, y: &Order, leaves: &mut dyn FnMut(Leaf, Leaf) -> bool) -> bool {
     let mut open = vec![(x, y)];
     while let Some(pair) = open.pop() {

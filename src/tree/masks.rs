@@ -170,7 +170,7 @@ impl<'a> Masks<'a> {
         Ok(chosen.into_iter().flatten().collect())
     }
 
-    /// Whether the output `code` is this power of two.
+    /// True if the output `code` is this power of two.
     pub(super) fn is(&self, code: u64, negative: bool, exponent: i32) -> bool {
         match self.i.d.value(code) {
             Real::Finite(value) => {
@@ -230,13 +230,13 @@ impl<'a> Masks<'a> {
         self.case(&self.mask(own, self.span(own)))
     }
 
-    /// Whether the tiny term of each mask survives.
+    /// True if the tiny term of each mask survives.
     pub(super) fn kept(&mut self, masks: &[[usize; 3]]) -> Result<Vec<bool>> {
         let spans: Vec<i32> = masks.iter().map(|own| self.span(*own)).collect();
         self.kept_at(masks, &spans)
     }
 
-    /// Whether the tiny term of each mask survives at these ratios.
+    /// True if the tiny term of each mask survives at these ratios.
     fn kept_at(&mut self, masks: &[[usize; 3]], spans: &[i32]) -> Result<Vec<bool>> {
         let entries: Vec<Vec<MaskTerm>> = masks.iter().zip(spans).map(|(own, span)| self.mask(*own, *span)).collect();
         let outputs = self.outputs(&entries)?;
@@ -251,7 +251,7 @@ impl<'a> Masks<'a> {
         Ok(kept)
     }
 
-    /// Whether the ratio of three terms has been seen to lose a term.
+    /// True if the ratio of three terms has been seen to lose a term.
     pub(super) fn can_lose(&self, triple: [usize; 3]) -> bool {
         self.span(triple) >= self.lost
     }

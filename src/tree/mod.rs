@@ -112,7 +112,7 @@ pub struct Contradiction {
     pub huge: [Leaf; 2],
     /// The tiny term.
     pub tiny: Leaf,
-    /// Whether the tiny term survived.
+    /// True if the tiny term survived.
     pub kept: bool,
     /// The case.
     pub case: Case,

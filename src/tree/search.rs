@@ -259,7 +259,7 @@ impl Places {
         x
     }
 
-    /// Whether the tiny term of a mask survives; `None` if the tree does not decide it.
+    /// True if the tiny term of a mask survives; `None` if the tree does not decide it.
     fn keeps(&self, [x, y, tiny]: [usize; 3]) -> Option<bool> {
         let [node, with_x, with_y] = [(x, y), (x, tiny), (y, tiny)].map(|(one, other)| self.meeting(one, other));
         // The tiny term meets a huge one at `place`.

@@ -51,7 +51,7 @@ crate::rows! {
         large: Vec<String> => shown("large").essential(),
         /// The small term.
         small: String => shown("small").essential(),
-        /// Whether the device keeps the small term.
+        /// True if the device keeps the small term.
         kept: bool => shown("kept").essential(),
         /// The row of A.
         a: Vec<String> => hidden(),

@@ -49,7 +49,7 @@ pub(super) struct Arguments {
     destination: OutputDestination,
 }
 
-/// Whether an argument names a device, and not a file.
+/// True if an argument names a device, and not a file.
 fn is_device(text: &str) -> bool {
     let Ok((device, _)) = with_instruction(text) else { return true };
     let model_file = device.model().is_some_and(|model| model.ends_with(".toml"));
@@ -88,7 +88,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// What changed between two results.
+/// Compares two results.
 fn results(arguments: &Arguments, files: [&str; 2], report: &mut Report) -> Result<()> {
     let Selection { instructions, formats, all } = &arguments.selection;
     let given = [
@@ -116,7 +116,7 @@ fn results(arguments: &Arguments, files: [&str; 2], report: &mut Report) -> Resu
     Ok(())
 }
 
-/// What tells two devices apart.
+/// Compares two devices.
 fn devices(arguments: &Arguments, sides: [&str; 2], report: &mut Report) -> Result<()> {
     let timeout = arguments.timeout.duration();
     let mut selection = arguments.selection.clone();

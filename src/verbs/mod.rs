@@ -15,6 +15,8 @@ mod experiment;
 mod explain;
 mod formats;
 mod gemm;
+#[cfg(test)]
+mod help;
 mod identify;
 mod instructions;
 mod manual;
@@ -77,8 +79,10 @@ Exit status:
   3         the device failed, or memory ran out
   130, 143  SIGINT or SIGTERM ended the work; the result covers what was done (a second signal ends at once)";
 
-/// Makes the list of verbs, by task, what a command line asks for. A verb is a module with `Arguments`, which are a [`Verb`] and have its
-/// help, and with `run`, which fills a report with as much of the result as is known, whatever ends the work.
+/// Declares the verbs by task.
+///
+/// A verb is a module with `Arguments`, which implement [`Verb`] and hold the help, and with `run`, which fills a report with all that
+/// is known of the result when the work ends for any reason.
 macro_rules! verbs {
     ($($task:literal: { $($verb:ident: $module:ident,)* })*) => {
         #[derive(Subcommand)]
@@ -160,7 +164,7 @@ pub fn main() -> ExitCode {
     ExitCode::from(status(std::env::args_os().collect()))
 }
 
-/// Runs a command line, the program's name first, as [`main`] does that of the process, and returns its exit status.
+/// Runs a command line, the program's name first, and returns its exit status.
 pub fn status(words: Vec<OsString>) -> u8 {
     let mut command = command();
     let (matches, cli) = match parsed(&mut command, words) {
@@ -172,8 +176,9 @@ pub fn status(words: Vec<OsString>) -> u8 {
     distinct(&command, &matches).and_then(|()| run(&cli.request, name)).unwrap_or_else(|error| fail(&error))
 }
 
-/// The report of a command line, the program's name first, for programs that show results themselves: nothing is printed, and
-/// only `--out` writes it to a file. With it what stopped the command in the middle, after which it is of what came before.
+/// Runs a command line, the program's name first, and returns its report instead of printing it.
+///
+/// `--out` and `--also` write their files. The error ended the work early; the report then covers the work before it.
 ///
 /// # Errors
 /// Words that are no command line; the errors of the command.
@@ -254,7 +259,7 @@ fn command() -> clap::Command {
     command.help_template(template)
 }
 
-/// A command in which a negative number is a value wherever one is expected: `--samples -1` is out of range, not an unknown option.
+/// A command that takes negative numbers as values, so that `--samples -1` is out of range.
 fn with_negative_numbers(command: clap::Command) -> clap::Command {
     let values = |argument: clap::Arg| match argument.get_action().takes_values() {
         true => argument.allow_negative_numbers(true),
@@ -299,7 +304,7 @@ fn run(request: &Request, name: &str) -> Result<u8> {
     let verb = request.verb();
     let (report, failure) = complete(request, name)?;
     let whole = failure.is_none() && report.interrupted.is_none();
-    // What cannot be delivered somewhere keeps nothing back from elsewhere.
+    // A destination that fails keeps no other destination from its part of the result.
     let problems = [
         failure.map_or(Ok(()), Err),
         destination(verb).map_or(Ok(()), |destination| destination.write(&report)),
@@ -312,8 +317,7 @@ fn run(request: &Request, name: &str) -> Result<u8> {
     Ok(said.map(|(word, error)| fail_with(word, error)).chain([status]).max().unwrap_or(status))
 }
 
-/// The report of a command line, and what stopped it where there still is something to report. Whatever ends the work early ends it
-/// here: the result that there is until then is a result, and says what ended it.
+/// Runs a request; returns its report and the error, if any, that ended the work early.
 ///
 /// # Errors
 /// Output that cannot be written as requested; what stopped a command that has nothing to report.
@@ -350,7 +354,7 @@ fn begin(limit: Option<u64>) {
     }
 }
 
-/// The command line that runs on this thread, or that of this process, with the program's own name in front, quoted for a shell.
+/// The command line of this thread, else of this process, quoted for a shell, after `tcnum`.
 pub fn invocation() -> String {
     let quote = |argument: String| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@".contains(c);

@@ -28,7 +28,7 @@ const DEFAULT_CASES: u64 = 1_000_000;
 /// How long a device may be asked for more after an interruption.
 const AFTER_INTERRUPTION: Duration = Duration::from_secs(1);
 
-/// What a campaign compares.
+/// Request of a campaign: its device, model, instructions and cases.
 #[derive(Debug, Clone)]
 pub struct CampaignRequest {
     /// The instructions.
@@ -47,9 +47,9 @@ pub struct CampaignRequest {
     pub max_mismatches: u64,
     /// The part of the run, from 1, and the number of parts.
     pub shard: Option<(u64, u64)>,
-    /// Whether any NaN code counts as equal to any other.
+    /// True if any NaN code counts as equal to any other.
     pub any_nan: bool,
-    /// Whether instructions that cannot be compared are left out.
+    /// True if instructions that cannot be compared are left out.
     pub available: bool,
     /// The file that keeps how far the campaign is.
     pub checkpoint: Option<PathBuf>,
@@ -80,7 +80,7 @@ impl CampaignRequest {
         Ok(())
     }
 
-    /// Whether somebody asked for these cases, so that all are compared however long it takes.
+    /// True if somebody asked for these cases, so that all are compared however long it takes.
     fn is_asked(&self) -> bool {
         let exhaustive = matches!(self.sequence, Sequence::Multiply { .. });
         self.cases.is_some() || exhaustive || self.shard.is_some() || self.checkpoint.is_some()
@@ -148,7 +148,7 @@ pub enum CampaignProgress<'a> {
 /// A campaign: how far it is, and what it found.
 #[derive(Debug)]
 pub struct Campaign {
-    /// What it compares.
+    /// The request.
     pub request: CampaignRequest,
     /// The model, as it was asked for.
     pub judge: String,
@@ -160,7 +160,7 @@ pub struct Campaign {
     pub notes: Vec<String>,
     /// Notes on runs that ended before all their cases were compared.
     pub ended: Vec<String>,
-    /// What stopped the campaign.
+    /// The error or interruption that stopped the campaign.
     pub stopped: Option<Error>,
     keeper: Keeper,
     begun: Instant,
@@ -215,7 +215,7 @@ impl Campaign {
         outcome
     }
 
-    /// Whether this is a shard whose runs are all finished; without outputs it is empty.
+    /// True if this is a shard whose runs are all finished; without outputs it is empty.
     pub fn is_empty_shard(&self) -> bool {
         self.request.shard.is_some() && !self.parts.is_empty() && self.parts.iter().all(|part| part.state.finished)
     }

@@ -47,12 +47,12 @@ impl Cut {
         self.end.min((tile / self.unit + 1) * self.unit)
     }
 
-    /// Whether a unit ends before this tile.
+    /// True if a unit ends before this tile.
     pub(super) fn is_unit_end(&self, tile: u64) -> bool {
         tile.is_multiple_of(self.unit) || tile >= self.end
     }
 
-    /// Whether a range has tiles of one unit only.
+    /// True if a range has tiles of one unit only.
     pub(super) fn is_within_unit(&self, range: &Range<u64>) -> bool {
         range.end <= self.unit_end(range.start)
     }

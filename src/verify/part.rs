@@ -172,7 +172,7 @@ impl Part {
         claims.iter().find(|(holds, _)| !holds()).map(|(_, what)| what())
     }
 
-    /// Whether a counterexample fits its place.
+    /// True if a counterexample fits its place.
     fn is_possible(&self, i: &Instruction, counterexample: &Counterexample, spot: &Spot) -> bool {
         let codes = |format: &Format, codes: &[u64]| codes.iter().all(|code| *code <= format.code_mask());
         let zeros = Case::zeros(i);

@@ -24,7 +24,7 @@ pub struct RecordingsRequest {
     pub model: Option<String>,
     /// Signatures of differences that are listed for each file.
     pub keep: usize,
-    /// Which NaN codes are equal.
+    /// Equality of NaN codes.
     pub nans: Nans,
     /// How long an external program may take for one answer.
     pub timeout: Duration,
@@ -78,7 +78,7 @@ fn in_folder(folder: &str) -> Result<Vec<String>> {
     }
 }
 
-/// Recordings compared with models, or executed again by a device: a regression suite. As far as it went.
+/// Recordings compared with models, or executed again by a device, until the work ended.
 #[derive(Default)]
 pub struct VerifiedRecordings {
     /// One judge, or one for each generation that recorded.

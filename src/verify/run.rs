@@ -52,7 +52,7 @@ pub struct Run {
     pub shards: u64,
     /// Version of the program.
     pub tcnum: String,
-    /// Whether any NaN code counts as equal to any other.
+    /// True if any NaN code counts as equal to any other.
     #[serde(default)]
     pub any_nan: bool,
 }

@@ -22,7 +22,7 @@ pub struct State {
     pub marks: Vec<Mark>,
     /// Seconds of work, before and after resumptions.
     pub seconds: f64,
-    /// Whether the run has ended.
+    /// True if the run has ended.
     pub finished: bool,
 }
 
@@ -77,7 +77,7 @@ impl State {
         run.max_mismatches as usize - self.spots.len()
     }
 
-    /// Whether enough outputs differ to end the run.
+    /// True if enough outputs differ to end the run.
     pub fn stopped(&self, run: &Run) -> bool {
         run.max_mismatches > 0 && self.wanted(run) == 0
     }

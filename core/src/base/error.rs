@@ -19,7 +19,7 @@ pub enum Error {
     /// The device, or the model it is compared with, lacks the instruction (exit status 2).
     /// `--available` forgives this error only.
     Unavailable {
-        /// What lacks the instruction and what has it, in one or two sentences.
+        /// Names the device that lacks the instruction, and devices that have it, in one or two sentences.
         message: String,
     },
     /// The device could not be reached or failed at work (exit status 3).

@@ -52,7 +52,9 @@ const MOST_DRAWN: u64 = 16;
 /// The name of an instruction that no program has.
 const UNKNOWN: &str = "tcnum.unknown.m3n5k2";
 
-/// The instructions and matrix products of these names, whose tiles can be drawn; without names one for each form of operands.
+/// Instructions and matrix products to check, by name.
+///
+/// Without names, one for each form of operands whose tiles can be drawn.
 ///
 /// # Errors
 /// An unknown name; a product whose tiles cannot be drawn.

@@ -53,11 +53,11 @@ pub(crate) struct ChartLine {
     pub(crate) name: String,
     /// Index of its colour, dash and marker.
     pub(crate) style: usize,
-    /// Whether it is dashed and its markers hollow, whatever its index.
+    /// True if it is dashed and its markers hollow, whatever its index.
     pub(crate) dashed: bool,
-    /// Whether a cross stands at its end.
+    /// True if a cross stands at its end.
     pub(crate) crossed: bool,
-    /// Whether its points are joined.
+    /// True if its points are joined.
     pub(crate) joined: bool,
     /// Its points, in order.
     pub(crate) points: Vec<Point>,

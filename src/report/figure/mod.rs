@@ -53,7 +53,7 @@ impl DrawingKind {
         KINDS.iter().find(|(_, kind)| *kind == self).map_or("", |(ending, _)| ending)
     }
 
-    /// Whether these are the bytes of a file of this kind.
+    /// True if these are the bytes of a file of this kind.
     pub(crate) fn begins(self, bytes: &[u8]) -> bool {
         bytes.starts_with(match self {
             DrawingKind::Svg => b"<svg",

@@ -57,9 +57,9 @@ pub(crate) struct Words {
     /// The point of the text at this position.
     pub(crate) anchor: Anchor,
     pub(crate) ink: Ink,
-    /// Whether it is bold.
+    /// True if it is bold.
     pub(crate) bold: bool,
-    /// Whether it runs from below to above.
+    /// True if it runs from below to above.
     pub(crate) upwards: bool,
 }
 
@@ -93,7 +93,7 @@ pub(crate) enum SceneMark {
         /// Half its width.
         size: f64,
         ink: Ink,
-        /// Whether only its edge is drawn.
+        /// True if only its edge is drawn.
         hollow: bool,
         /// Its tooltip.
         hover: Option<String>,
@@ -144,7 +144,7 @@ impl Scene {
         scene
     }
 
-    /// Whether a text of the drawing contains these words.
+    /// True if a text of the drawing contains these words.
     pub(crate) fn says(&self, words: &str) -> bool {
         let has = |mark: &SceneMark| matches!(mark, SceneMark::Words(own) if own.text.contains(words));
         self.title.contains(words) || self.marks.iter().any(has)

@@ -138,7 +138,7 @@ fn add_files(text: &str, files: &mut Vec<PathBuf>) {
     files.extend(text.rsplit_once('/').map(|(device, _)| PathBuf::from(device)).filter(|device| device.is_file()));
 }
 
-/// The file that a path leads to, existing or not; `None` for devices and pipes, which nothing overwrites.
+/// The file that a path leads to, existing or not; `None` for devices and pipes.
 fn resolved(path: &Path) -> Option<PathBuf> {
     let path = &atomic::target(path).ok()?;
     match path.metadata() {

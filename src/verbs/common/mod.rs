@@ -1,4 +1,4 @@
-//! What verbs share: options with their values, the files and instructions that these name, progress, figures and checks.
+//! Shared parts of verbs: options, files, instructions, progress, figures, checks.
 
 pub(super) mod drawings;
 pub(super) mod earlier;

@@ -1,4 +1,5 @@
-//! Progress on standard error: one changing line on a terminal, a line for each step with `-v`, a line every 30 s elsewhere.
+//! Progress on standard error: a changing line on a terminal, a line for each step with `-v`,
+//! a line every 30 s elsewhere.
 
 use std::{
     io::Write,

@@ -10,7 +10,7 @@ use crate::{
     report::{Report, Verdict},
 };
 
-/// Which instructions a command runs.
+/// Instructions that a verb runs.
 #[derive(Args, Debug, Clone)]
 pub(crate) struct Selection {
     /// Instruction by name (also PTX or machine code), or a TOML file (repeatable)
@@ -25,7 +25,7 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    /// Whether nothing is chosen.
+    /// True if nothing is chosen.
     pub(crate) fn is_empty(&self) -> bool {
         !self.all && self.instructions.is_empty() && self.formats.is_empty()
     }

@@ -1,0 +1,109 @@
+//! Shape of the help: one sentence, examples that parse, one line for each option.
+
+use std::path::Path;
+
+use clap::Command;
+
+use super::command;
+
+/// The headings of options; `Schedule` belongs to the verbs about matrix products.
+const HEADINGS: [&str; 6] = ["What", "Device", "Inputs", "Output", "Limits", "Schedule"];
+
+/// The most characters of a verb's sentence and of an option's line.
+const SENTENCE: usize = 84;
+const LINE: usize = 72;
+
+/// All verbs and their subcommands, each with its words behind `tcnum`.
+fn verbs() -> Vec<(String, Command)> {
+    fn add(words: &str, command: &Command, found: &mut Vec<(String, Command)>) {
+        for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
+            let words = format!("{words} {}", inner.get_name()).trim().to_owned();
+            add(&words, inner, found);
+            found.push((words, inner.clone()));
+        }
+    }
+    let mut program = command();
+    program.build();
+    let mut found = Vec::new();
+    add("", &program, &mut found);
+    assert!(found.len() > 25, "{}", found.len());
+    found
+}
+
+/// Problems of all verbs that `of` finds, as one text.
+fn assert_none(of: impl Fn(&str, &Command) -> Vec<String>) {
+    let all: Vec<String> = verbs()
+        .iter()
+        .flat_map(|(words, verb)| of(words, verb).into_iter().map(move |p| format!("{words}: {p}")))
+        .collect();
+    assert!(all.is_empty(), "{} problems:\n{}", all.len(), all.join("\n"));
+}
+
+#[test]
+fn a_verb_is_one_sentence_with_examples_and_a_page() {
+    assert_none(|_, verb| {
+        let text = |styled: Option<&clap::builder::StyledStr>| styled.map(ToString::to_string).unwrap_or_default();
+        let (about, after) = (text(verb.get_about()), text(verb.get_after_help()));
+        let examples = after.lines().filter(|line| line.starts_with("  tcnum ")).count();
+        let page = after.lines().find_map(|line| line.strip_prefix("More: "));
+        let mut problems = Vec::new();
+        if about.contains('\n') || !(20..=SENTENCE).contains(&about.chars().count()) {
+            problems.push(format!("the sentence is too long, too short or no sentence: {about}"));
+        }
+        if verb.get_long_about().is_some_and(|long| long.to_string() != about) {
+            problems.push("the long story belongs to a page in docs".into());
+        }
+        // A verb that only holds subcommands leaves examples to them.
+        if verb.has_subcommands() && verb.is_subcommand_required_set() {
+            return problems;
+        }
+        if !(1..=4).contains(&examples) {
+            problems.push(format!("{examples} examples"));
+        }
+        if page.is_some_and(|page| !Path::new(env!("CARGO_MANIFEST_DIR")).join(page).is_file()) {
+            problems.push(format!("no page {page:?}"));
+        }
+        problems
+    });
+}
+
+#[test]
+fn an_option_is_one_line_under_a_known_heading() {
+    assert_none(|_, verb| {
+        let mut problems = Vec::new();
+        let options =
+            verb.get_arguments().filter(|argument| !["help", "version"].contains(&argument.get_id().as_str()));
+        for option in options {
+            let name = option.get_long().unwrap_or(option.get_id().as_str());
+            let line = option.get_help().map(ToString::to_string).unwrap_or_default();
+            if line.is_empty() || line.contains('\n') || line.chars().count() > LINE {
+                problems.push(format!("--{name}: {} characters: {line}", line.chars().count()));
+            }
+            if option.get_long_help().is_some() {
+                problems.push(format!("--{name}: the long story belongs to a page in docs"));
+            }
+            if option.get_possible_values().iter().any(|value| value.get_help().is_some()) {
+                problems.push(format!("--{name}: its values have a help of their own"));
+            }
+            match option.get_help_heading() {
+                Some(heading) if HEADINGS.contains(&heading) => {}
+                _ if option.is_positional() => {}
+                heading => problems.push(format!("--{name}: heading {heading:?}")),
+            }
+        }
+        problems
+    });
+}
+
+#[test]
+fn an_example_of_the_help_is_a_command_line() {
+    assert_none(|_, verb| {
+        let after = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let examples = after.lines().map(str::trim).filter(|line| line.starts_with("tcnum "));
+        let parse = |line: &str| {
+            let words = crate::device::program_words(line).expect("quotes are closed");
+            super::command().try_get_matches_from(words).err().map(|error| format!("{line}: {error}"))
+        };
+        examples.filter_map(parse).collect()
+    });
+}

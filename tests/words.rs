@@ -1,0 +1,166 @@
+//! The words of the program follow its rules of style: texts that a user reads, and the first lines of comments.
+//!
+//! `every_text_of_the_program_is_listed` writes all texts, by file, to `texts.txt` in the folder of test files below `target`: the list to
+//! read when words are revised.
+
+use std::{
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+
+/// The folders whose words are held.
+const SOURCES: [&str; 2] = ["src", "core/src"];
+
+/// Beginnings of sentences that hide their subject.
+const OPENINGS: [&str; 8] = ["Of ", "That of ", "Those of ", "That which ", "What ", "Whether ", "Which ", "Behind "];
+
+/// Words that stand for a noun out of reach, or for a term of the field.
+const VAGUE: [&str; 9] =
+    ["of which", "that of", "those of", "what is", "as it is", "told apart", "beside", "behind the point", "so many"];
+
+/// The most characters of a doc comment's first line.
+const FIRST_LINE: usize = 100;
+
+/// The search of `identify`, whose inner comments are not yet held to the rules.
+const NOT_YET: &str = "src/identify";
+
+/// Rust files below the source folders, without those of tests, by path.
+fn sources() -> Vec<(PathBuf, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = Vec::new();
+    let mut folders: Vec<PathBuf> = SOURCES.iter().map(|folder| root.join(folder)).collect();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "rs") && !path.ends_with("tests.rs") {
+                let text = fs::read_to_string(&path).unwrap();
+                found.push((path.strip_prefix(root).unwrap().to_owned(), text));
+            }
+        }
+    }
+    found.sort();
+    assert!(found.len() > 200, "{} files", found.len());
+    found
+}
+
+/// String literals of code, in order, without attributes, doc comments and modules of tests.
+fn literals(tokens: TokenStream, found: &mut Vec<String>) {
+    let mut tokens = tokens.into_iter().peekable();
+    let mut test = false;
+    while let Some(token) = tokens.next() {
+        match token {
+            // An attribute: `#[...]` or `#![...]`.
+            TokenTree::Punct(mark) if mark.as_char() == '#' => {
+                tokens.next_if(|next| matches!(next, TokenTree::Punct(mark) if mark.as_char() == '!'));
+                let own =
+                    tokens.next_if(|next| matches!(next, TokenTree::Group(g) if g.delimiter() == Delimiter::Bracket));
+                test |= own.is_some_and(|own| own.to_string().replace(' ', "").starts_with("[cfg(test"));
+            }
+            TokenTree::Group(group) => {
+                if !(test && group.delimiter() == Delimiter::Brace) {
+                    literals(group.stream(), found);
+                }
+                test &= group.delimiter() != Delimiter::Brace;
+            }
+            TokenTree::Punct(end) if end.as_char() == ';' => test = false,
+            TokenTree::Literal(literal) => {
+                if let Ok(text) = syn::parse_str::<syn::LitStr>(&literal.to_string()) {
+                    found.push(text.value());
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether a literal is text for people: at least two words, and no markup or code.
+fn is_prose(text: &str) -> bool {
+    let words = text.split_whitespace().filter(|word| word.chars().filter(|c| c.is_alphabetic()).count() > 1);
+    words.count() > 1 && !["</", "\\", ";\n", "=\"", "();", "__"].iter().any(|code| text.contains(code))
+}
+
+/// The texts of the program for people, with their files.
+fn texts() -> Vec<(PathBuf, Vec<String>)> {
+    let mut all = Vec::new();
+    for (path, text) in sources() {
+        let mut found = Vec::new();
+        literals(text.parse().unwrap_or_else(|error| panic!("{}: {error}", path.display())), &mut found);
+        found.retain(|text| is_prose(text));
+        all.push((path, found));
+    }
+    all
+}
+
+/// The sentences of a text.
+fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    text.split_inclusive(". ").flat_map(|part| part.split('\n')).map(str::trim)
+}
+
+fn opens_badly(text: &str) -> bool {
+    OPENINGS.iter().any(|opening| text.starts_with(opening)) && !text.ends_with('?')
+}
+
+fn assert_none(problems: &[String], rule: &str) {
+    assert!(problems.is_empty(), "{} {rule}:\n{}", problems.len(), problems.join("\n"));
+}
+
+#[test]
+fn every_text_of_the_program_is_listed() {
+    let mut list = String::new();
+    for (path, texts) in texts().iter().filter(|(_, texts)| !texts.is_empty()) {
+        let _ = writeln!(list, "{}", path.display());
+        texts.iter().for_each(|text| drop(writeln!(list, "    {}", text.replace('\n', "\n    "))));
+    }
+    assert!(list.lines().count() > 1000);
+    fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join("texts.txt"), list).unwrap();
+}
+
+#[test]
+fn a_text_names_its_subject_first() {
+    let mut problems = Vec::new();
+    for (path, texts) in texts() {
+        for text in texts {
+            let bad = sentences(&text).any(opens_badly) || VAGUE.iter().any(|word| text.to_lowercase().contains(word));
+            problems.extend(bad.then(|| format!("{}: {text}", path.display())));
+        }
+    }
+    assert_none(&problems, "texts hide their subject");
+}
+
+/// The first lines of comments that begin with `mark`, with their places.
+fn first_lines(mark: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for (path, text) in sources().into_iter().filter(|(path, _)| !path.starts_with(NOT_YET)) {
+        let mut before = "";
+        for (number, line) in text.lines().map(str::trim).enumerate() {
+            if let Some(first) = line.strip_prefix(mark).filter(|_| !before.starts_with(mark.trim_end())) {
+                found.push((format!("{}:{}", path.display(), number + 1), first.to_owned()));
+            }
+            before = line;
+        }
+    }
+    assert!(found.len() > 500, "{}", found.len());
+    found
+}
+
+#[test]
+fn the_first_line_of_a_doc_comment_is_short_and_names_its_subject() {
+    let mut problems = Vec::new();
+    for (place, line) in first_lines("/// ").into_iter().chain(first_lines("//! ")) {
+        let bad = opens_badly(&line) || line.chars().count() > FIRST_LINE;
+        problems.extend(bad.then(|| format!("{place}: {line}")));
+    }
+    assert_none(&problems, "first lines are long or hide their subject");
+}
+
+#[test]
+fn a_comment_names_its_subject_first() {
+    let lines = first_lines("// ").into_iter().filter(|(_, line)| opens_badly(line));
+    let problems: Vec<String> = lines.map(|(place, line)| format!("{place}: {line}")).collect();
+    assert_none(&problems, "comments hide their subject");
+}
