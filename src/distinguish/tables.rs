@@ -3,13 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::{
-    DevicePair, DifferenceReason, Distinction, DistinctionVerdict, InstructionDistinction, ModelAgreement, SharedKit,
+    DifferenceReason, Distinction, DistinctionVerdict, InstructionDistinction, ModelAgreement, SharedKit,
     ShippedKnowledge, Unobservable, Witness, words,
 };
 use crate::{
-    Result,
-    arithmetic::{EvidenceKind, Model, Rule, shipped},
-    catalogue::evidence_for,
+    arithmetic::{EvidenceKind, Rule},
     comparison::{Complexity, Subject, operands},
     device::{Device, DeviceName},
     exact,
@@ -196,38 +194,24 @@ impl NamedSide {
 }
 
 /// Fills `report` with the comparisons of two devices.
-pub fn report(pair: &DevicePair, found: &[InstructionDistinction], report: &mut Report) {
+pub fn report(found: &[InstructionDistinction], report: &mut Report) {
     let (mut rows, mut all) = (Vec::new(), Vec::new());
     for InstructionDistinction { sides, distinction } in found {
-        rows.push(self::pair(sides.each_ref(), distinction));
+        rows.push(pair(sides.each_ref(), distinction));
         all.extend(reasons(sides.each_ref(), distinction, all.len() + 1));
     }
     report.holds = rows.iter().all(|row| row.verdict != DistinctionVerdict::Differ.name());
     report.verdict = Verdict::Differ;
     report.answer = answer(&rows);
-    let models = pair.devices.each_ref().map(|device| device.model());
-    let uses = found.iter().flat_map(|found| models.into_iter().zip(&found.sides));
-    let uses = uses.filter_map(|(model, side)| Some((model?, &side.instruction)));
     report.tables.push(Table::of("Comparison", rows));
     report.tables.extend(Table::of("Reasons", all).filled());
-    report.tables.extend(evidence_for(uses).filled());
 }
 
 /// Fills `report` with what the shipped models say.
-///
-/// # Errors
-/// A shipped model that cannot be read.
-pub fn report_knowledge(found: &ShippedKnowledge, report: &mut Report) -> Result<()> {
-    let ShippedKnowledge { agreements, kits } = found;
-    let models: Vec<Model> = shipped().map(Model::load).collect::<Result<_>>()?;
-    let uses = agreements.iter().flat_map(|own| models.iter().map(|model| (model, &own.instruction)));
+pub fn report_knowledge(ShippedKnowledge { agreements, kits }: &ShippedKnowledge, report: &mut Report) {
     let kits = Table::of("Test kits", kits.iter().flat_map(kit));
     report.answer = agreement(agreements);
-    report.tables = [known(agreements), generations(agreements), kits, evidence_for(uses)]
-        .into_iter()
-        .filter_map(Table::filled)
-        .collect();
-    Ok(())
+    report.tables.extend([known(agreements), generations(agreements), kits].into_iter().filter_map(Table::filled));
 }
 
 /// The row of a comparison.

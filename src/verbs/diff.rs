@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{
     OutputDestination, Progress, Verb,
-    distinguish::open,
+    distinguish::{fill, open},
     gates::Gates,
     options::{Timeout, cases, integer},
     select::{Selection, with_instruction},
@@ -14,7 +14,7 @@ use super::{
 use crate::{
     Error, Result,
     diff::{self, tables},
-    distinguish::{self, SearchLimits},
+    distinguish::SearchLimits,
     report::{self, Report, Verdict},
     tables::declared,
     verify::MOST_CASES,
@@ -129,7 +129,7 @@ fn devices(arguments: &Arguments, sides: [&str; 2], report: &mut Report) -> Resu
     report.seed = Some(limits.seed);
     let mut found = Vec::new();
     let outcome = pair.distinguish(&limits, &mut |stage| progress.at(stage), &mut found);
-    distinguish::tables::report(&pair, &found, report);
+    fill(report, &pair, &found);
     outcome?;
     let mut pairs = Vec::new();
     let outcome = found.iter().try_for_each(|found| {

@@ -12,8 +12,10 @@ use super::{
 };
 use crate::{
     Error, Result,
+    arithmetic::{Model, shipped},
+    catalogue::evidence_for,
     device::{self, DEFAULT_MODEL, Device, DeviceName},
-    distinguish::{self, DevicePair, SearchLimits, ShippedKnowledge, tables},
+    distinguish::{self, DevicePair, InstructionDistinction, SearchLimits, ShippedKnowledge, tables},
     isa::Instruction,
     report::Report,
     verify::MOST_CASES,
@@ -76,7 +78,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
             let mut pair = open([x, y], &arguments.selection, timeout, &mut report.notes)?;
             let mut found = Vec::new();
             let outcome = pair.distinguish(&limits, &mut |stage| progress.at(stage), &mut found);
-            tables::report(&pair, &found, report);
+            fill(report, &pair, &found);
             outcome
         }
         [] => {
@@ -89,11 +91,23 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
             let chosen = arguments.selection.instructions(&[], Some(&model))?;
             let mut known = ShippedKnowledge::default();
             let outcome = distinguish::shipped_knowledge(&chosen, &mut |stage| progress.at(stage), &mut known);
-            tables::report_knowledge(&known, report)?;
+            tables::report_knowledge(&known, report);
+            let models: Vec<Model> = shipped().map(Model::load).collect::<Result<_>>()?;
+            let uses = known.agreements.iter().flat_map(|own| models.iter().map(|model| (model, &own.instruction)));
+            report.tables.extend(evidence_for(uses).filled());
             outcome
         }
         sides => Err(Error::request(format!("distinguish compares two devices; {} are named", sides.len()))),
     }
+}
+
+/// Fills `report` with the comparisons of two devices, and the evidence of their models.
+pub(super) fn fill(report: &mut Report, pair: &DevicePair, found: &[InstructionDistinction]) {
+    tables::report(found, report);
+    let models = pair.devices.each_ref().map(|device| device.model());
+    let uses = found.iter().flat_map(|found| models.into_iter().zip(&found.sides));
+    let uses = uses.filter_map(|(model, side)| Some((model?, &side.instruction)));
+    report.tables.extend(evidence_for(uses).filled());
 }
 
 /// Opens two devices, each with or without /INSTRUCTION; a note names what `--all` left out.
