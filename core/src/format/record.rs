@@ -304,7 +304,7 @@ mod tests {
             (8, "subnormals = false", &["'subnormals' must be true"]),
             (9, "specials = 'negative-zero-nan'", &["'zeros' must be \"positive\""]),
             (9, "specials = 'none'", &["'overflow' asks for infinity"]),
-            (10, "overflow = 'standard'", &["`saturate`"]),
+            (10, "overflow = 'standard'", &["'overflow' must be", "\"saturate\""]),
         ] {
             let mut lines: Vec<&str> = text.lines().collect();
             lines[line - 1] = other;
