@@ -79,7 +79,7 @@ pub fn open(name: Option<&DeviceName>, timeout: Duration) -> Result<Box<dyn Devi
             let like = suggested(&name.to_string(), &["cuda:0", "cpu"]);
             return Err(Error::request(format!(
                 "'{name}' is not a device; did you mean {like}? A device is a model or its GPU by name (hopper, H100), model:FILE, cuda:N, \
-                 cpu, trace:FILE or exec:'PROGRAM ARGS'; `tcnum devices` lists those of this machine"
+                 cpu, trace:FILE or exec:'PROGRAM ARGS'; `tcnum devices` lists all devices of this machine"
             )));
         }
     })

@@ -171,7 +171,7 @@ pub(super) fn comparisons(results: &Results) -> Vec<String> {
         let of = format!("results of {} instructions", own.instructions.len());
         match own.differing {
             0 => format!(
-                "{}: all {} compared {of} equal those of the model {} in every bit.",
+                "{}: all {} compared {of} agree with the model {} in every bit.",
                 own.chip,
                 grouped(own.compared),
                 own.model

@@ -20,7 +20,7 @@ const RULES: [(&str, &str); 6] = [
 pub fn sarif(report: &Report, source: Option<&str>) -> String {
     let checks = checks(report);
     // The claim of a whole report has the rule of its command.
-    let whole = [(&*report.command, "What the command claims holds.")];
+    let whole = [(&*report.command, "The claim of the command holds.")];
     let rules: Vec<(&str, &str)> = RULES.into_iter().chain(whole).collect();
     let results: Vec<Value> = checks.iter().filter_map(|check| result(check, &rules, source)).collect();
     let document = json!({

@@ -217,12 +217,12 @@ impl Asker<'_> {
             named("column", other, filled("b", &case.b).into_iter().chain(c).collect())
         });
         let others: Vec<String> = rows.chain(columns).collect();
-        let beside = match others.len() {
+        let company = match others.len() {
             0 => "alone".to_string(),
             count if count > NAMED => format!("next to {count} other rows and columns"),
             _ => format!("next to {}", others.join(" and ")),
         };
-        format!("in row {row}, column {column} of a tile, {beside}")
+        format!("in row {row}, column {column} of a tile, {company}")
     }
 }
 

@@ -260,7 +260,7 @@ pub fn known(all: &[Fingerprint], device: &str) -> Option<String> {
                 one.known
             ),
             None => format!(
-                "None of {} known arithmetics is that of {} on {device}; leave out --quick to search for a rule.",
+                "None of the {} known arithmetics fits {} on {device}; leave out --quick to search for a rule.",
                 one.known, one.instruction
             ),
         }),

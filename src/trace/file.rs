@@ -157,7 +157,7 @@ impl TraceFile {
         let Some(name) = self.header.metadata.get(INPUTS) else { return Ok(None) };
         if let Some(own) = self.header.tensors.keys().find(|own| *own != "d") {
             return Err(format!(
-                "tensor '{own}': the recording has operands and also names those of '{name}' (metadata '{INPUTS}')"
+                "tensor '{own}': the recording has operands, but its metadata '{INPUTS}' also names '{name}'"
             ));
         }
         let inputs = inputs_path(path, name)

@@ -27,7 +27,7 @@ const HELP: &str = "Examples:
       a device with an instruction of its own
 More: docs/chain.md";
 
-/// Multiplies matrices in a chain, each result the next operand, and measures the growth of errors.
+/// Measures the growth of errors in a chain of matrix products.
 #[derive(Args, Debug)]
 #[command(after_help = HELP, next_help_heading = "What")]
 pub(super) struct Arguments {

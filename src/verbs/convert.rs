@@ -32,7 +32,7 @@ const HELP: &str = "Examples:
   tcnum convert --to mxfp4 --input weights.safetensors --out weights.mxfp4.safetensors
 More: docs/numbers.md, docs/quantise.md";
 
-/// Converts values, codes or files of arrays to a format or a block format, with the error of each.
+/// Converts values, codes or files of arrays to another format, with the errors.
 #[derive(Args, Debug)]
 #[command(after_help = HELP, next_help_heading = "What")]
 pub(super) struct Arguments {

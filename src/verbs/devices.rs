@@ -11,7 +11,7 @@ Examples:
   tcnum devices --brief
 More: docs/devices-and-results.md";
 
-/// Lists the devices: GPUs, this processor, shipped models, and the names that --device takes.
+/// Lists GPUs, this processor, shipped models and the names that --device takes.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub(super) struct Arguments {

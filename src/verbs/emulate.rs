@@ -30,11 +30,11 @@ const HELP: &str = "Examples:
       integers, by products of their digits
 More: docs/emulate.md";
 
-/// Computes f32 products by splitting schemes on low-precision units, and measures their errors.
+/// Measures errors of f32 products computed by splitting schemes on narrow units.
 #[derive(Args, Debug)]
 #[command(after_help = HELP, next_help_heading = "What")]
 pub(super) struct Arguments {
-    /// Schemes: names, or files FILE.toml [default: all that the devices can run]
+    /// Schemes: names, or FILE.toml [default: all that the devices can run]
     #[arg(long = "scheme", value_name = "NAME|FILE", num_args = 1..)]
     schemes: Vec<String>,
     /// Size of square matrices; may be repeated [default: 1024; exec: 32]

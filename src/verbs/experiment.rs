@@ -24,7 +24,7 @@ Examples:
       both devices on the same inputs, compared with each other
 More: docs/devices-and-results.md";
 
-/// Repeats a published table or figure, and compares every published cell with the one measured here.
+/// Repeats a published table or figure, and compares every cell.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub(super) struct Arguments {

@@ -26,7 +26,7 @@ Examples:
       a recorded output
 More: docs/explain.md";
 
-/// Shows one dot-product-add step by step: terms, exponents, alignment, sums and roundings.
+/// Shows one dot-product-add step by step: terms, alignment, sums and roundings.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub(super) struct Arguments {

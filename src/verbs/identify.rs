@@ -35,7 +35,7 @@ Examples:
 
 More: docs/identify.md";
 
-/// Finds the arithmetic of an instruction from its answers, and writes it as a model file.
+/// Finds the arithmetic of an instruction from its answers; writes a model file.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub(super) struct Arguments {

@@ -15,7 +15,7 @@ Examples:
       how one device executes them
 More: docs/devices-and-results.md";
 
-/// Lists matrix and scalar instructions: where each is native or emulated, and what runs it here.
+/// Lists instructions, with the targets that have them natively or emulated.
 #[derive(Args, Debug)]
 #[command(after_help = HELP, next_help_heading = "What")]
 pub(super) struct Arguments {

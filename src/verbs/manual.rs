@@ -17,7 +17,7 @@ const PROGRAM: &str = env!("CARGO_PKG_NAME");
 
 const HELP: &str = "\
 Examples:
-  tcnum manual ~/.local/share/man/man1
+  tcnum manual man1
 More: docs/devices-and-results.md";
 
 /// Writes a manual page for every command: tcnum.1, tcnum-probe.1 and so on.

@@ -117,7 +117,7 @@ verbs! {
         Quantise: quantise,
         Calc: calc,
     }
-    "What there is": {
+    "Instructions, models and devices": {
         Instructions: instructions,
         Models: models,
         Devices: devices,

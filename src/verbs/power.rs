@@ -27,7 +27,7 @@ Examples:
       what a recording decides
 More: docs/power.md";
 
-/// Tests which one-step changes of a model's rules recordings, or a run of N cases, refute.
+/// Finds the one-step changes of a model that recordings, or N cases, refute.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub(super) struct Arguments {

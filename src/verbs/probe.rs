@@ -30,7 +30,7 @@ Examples:
 
 More: docs/probe.md";
 
-/// Measures one operation of matrix instructions against a model, f32 and the exact result.
+/// Compares one operation of instructions with a model, f32 and the exact result.
 #[derive(Args, Debug)]
 #[command(after_help = HELP, args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
 pub(super) struct Arguments {

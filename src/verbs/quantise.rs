@@ -25,7 +25,7 @@ const HELP: &str = "Examples:
   tcnum quantise w.npy --to nvfp4,mxfp4 --scale-rule all --activations x.npy
 More: docs/quantise.md";
 
-/// Measures the quantisation errors of tensors in files, for formats, scale rules and granularities.
+/// Measures quantisation errors of tensors by format, scale rule and granularity.
 #[derive(Args, Debug)]
 #[command(after_help = HELP, next_help_heading = "What")]
 pub(super) struct Arguments {

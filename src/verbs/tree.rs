@@ -29,7 +29,7 @@ Examples:
 
 More: docs/tree.md";
 
-/// Finds the order of a sum: which terms are added together, in which order, and where c enters.
+/// Finds the order of a sum: terms added together, their order, and the place of c.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub(super) struct Arguments {

@@ -80,7 +80,7 @@ fn part(row: VerificationRow, regimes: &[RegimeRow], mismatches: &[MismatchRow])
     match (part.state.compared(), part.state.differing()) == counted {
         true => Ok(part),
         false => Err(Error::request(format!(
-            "the part of {} contradicts itself: the counts of its regimes do not add up to those of the run",
+            "the part of {} contradicts itself: the counts of its regimes do not add up to its total",
             part.run.instruction
         ))),
     }

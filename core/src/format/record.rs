@@ -239,8 +239,8 @@ impl Record {
             "bias",
             &self.bias,
             format!(
-                "is {bias}: the numbers would have weights from 2^{lowest} to 2^{highest}, and those of binary64 go from \
-                 2^-1074 to 2^1023; {remedy}"
+                "is {bias}: weights would range from 2^{lowest} to 2^{highest}, but binary64 has only 2^-1074 to 2^1023; \
+                 {remedy}"
             ),
         ))
     }

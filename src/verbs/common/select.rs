@@ -13,7 +13,7 @@ use crate::{
 /// Instructions that a verb runs.
 #[derive(Args, Debug, Clone)]
 pub(crate) struct Selection {
-    /// Instruction by name (also PTX or machine code), or a TOML file (repeatable)
+    /// Instruction: name, PTX or machine code, or a TOML file (repeatable)
     #[arg(long = "instr", value_name = "NAME", help_heading = "What")]
     pub instructions: Vec<String>,
     /// Operand format: its mma instructions of largest k (repeatable)

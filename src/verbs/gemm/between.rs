@@ -28,7 +28,7 @@ WHAT: FILE.toml (a schedule), an instruction, rows=N, or a library's algorithm=I
 
 More: docs/gemm.md";
 
-/// Compares the products of two devices: where they differ, and why (exit status 1 if they do).
+/// Compares the products of two devices: where they differ, and why.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 #[command(mut_arg("a", |a| a.required_unless_present("shape")), mut_arg("b", |b| b.required_unless_present("shape")))]

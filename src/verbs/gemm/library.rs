@@ -27,7 +27,7 @@ Examples:
 
 More: docs/gemm.md";
 
-/// Has cuBLASLt compute products, and explains each by the schedule that its algorithm implies.
+/// Explains products of cuBLASLt by the schedules of their algorithms.
 #[derive(Args, Debug)]
 #[command(
     after_help = HELP,

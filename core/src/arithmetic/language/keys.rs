@@ -515,7 +515,7 @@ NODE_KEYS: NodeKey {
     }
     #[serde(default)]
     terms: Vec<Term> = "terms" {
-        meaning: "terms besides the products. bits: fraction bits kept, instead of the alignment's; drop: a term whose exponent is more than this below the aligned one is ignored",
+        meaning: "terms other than products. bits: fraction bits kept, instead of the alignment's; drop: a term whose exponent is more than this below the aligned one is ignored",
         values: "a list of c, names of nodes, and { term, bits, drop }",
         variants: TERMS,
         present: |n| !n.terms.is_empty(),

@@ -72,7 +72,7 @@ impl Reference {
         operation: Operation,
         operands: [u64; 3],
     ) -> Outcome {
-        let record = format.float().expect("scalar operations are those of floating-point formats");
+        let record = format.float().expect("scalar operations need a floating-point format");
         assert!(record.precision() < CUT_BITS - OPERAND_BITS, "{format}: too precise for this reference");
         // The total order and classes concern codes as they are.
         let flushes = environment.flush_inputs && !matches!(operation, Operation::TotalOrder | Operation::Classify);
