@@ -60,7 +60,7 @@ fn each_key_that_two_rules_differ_in_has_an_input_of_its_own() {
     let width = found.reasons.iter().find(|reason| reason.keys[0].0 == "alignment.bits").unwrap();
     assert_eq!(
         width.sentence(["ampere", "hopper"]),
-        "Bits that alignment keeps after the binary point: 24 in ampere, 25 in hopper."
+        "Fraction bits kept by the alignment: 24 in ampere, 25 in hopper."
     );
 }
 

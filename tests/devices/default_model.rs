@@ -125,5 +125,5 @@ fn a_model_of_no_generation_covers_all_that_its_patterns_match() {
     let message = refused(&["verify", "--device", &device, "--instr", BF16, "--cases", "10"]);
     assert!(message.contains(&format!("`tcnum models {}` lists what it covers", path.display())), "{message}");
     let message = refused(&["models", model("architectures = [\"sm_95\"]").trim_start_matches("model:")]);
-    assert!(message.contains("line 4: 'architectures' has 'sm_95'"), "{message}");
+    assert!(message.contains("line 4: 'architectures' names 'sm_95'"), "{message}");
 }

@@ -63,7 +63,7 @@ impl Finite {
         }
     }
 
-    /// `self - other`, by the rules of [`exact_sum`].
+    /// `self - other`, by the rules of `exact_sum`.
     pub fn minus(&self, other: &Finite) -> Finite {
         exact_sum([*self, other.negated()])
     }

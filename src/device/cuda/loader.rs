@@ -97,7 +97,8 @@ fn load_driver() -> Result<()> {
     // SAFETY: opening the vendor's library runs its initialisers, as loading always does.
     let present = || unsafe { driver::sys::is_culib_present() };
     let folders: Vec<PathBuf> = DRIVER_FOLDERS.iter().map(PathBuf::from).collect();
-    if !present() && !(open_from("cuda", &folders) && present()) {
+    let found = present() || open_from("cuda", &folders) && present();
+    if !found {
         let source = "It comes with the NVIDIA GPU driver; in a container, start it with the GPU passed through";
         return Err(Error::device(not_found("CUDA driver", &names("cuda"), &folders, source)));
     }
@@ -115,7 +116,8 @@ fn load_nvrtc() -> Result<()> {
     // SAFETY: as for the driver.
     let present = || unsafe { nvrtc::sys::is_culib_present() };
     let folders = toolkit_folders();
-    if !present() && !(open_from("nvrtc", &folders) && present()) {
+    let found = present() || open_from("nvrtc", &folders) && present();
+    if !found {
         let source = "It comes with the CUDA toolkit (set CUDA_HOME), or with `pip install nvidia-cuda-nvrtc` (set LD_LIBRARY_PATH \
                       to its lib folder)";
         return Err(Error::device(not_found("NVRTC (CUDA's run-time compiler)", &names("nvrtc"), &folders, source)));

@@ -82,7 +82,7 @@ pub(crate) fn apart(path: &Path, used: &[&OsStr]) -> Result<()> {
     let Some(file) = resolved(path) else { return Ok(()) };
     match used.iter().find(|value| names(value, &file)) {
         Some(other) => Err(Error::request(format!(
-            "{} would also be written, and would overwrite {}; give the latter another name",
+            "{} would also be written, and {} would be lost; give that file another name",
             path.display(),
             other.to_string_lossy()
         ))),
