@@ -99,9 +99,10 @@ pub(crate) fn exception(py: Python<'_>, error: &Error, cause: Option<PyErr>) -> 
         return other.clone_ref(py);
     }
     let name = match error {
-        Error::Request { .. } | Error::Unavailable { .. } => "RequestError",
-        Error::Device { .. } => "DeviceError",
         Error::Interrupted { .. } => return cause.unwrap_or_else(|| PyKeyboardInterrupt::new_err(())),
+        Error::Device { .. } => "DeviceError",
+        // A wrong request, or an instruction that a device lacks.
+        _ => "RequestError",
     };
     let made =
         py.import("tcnum._tcnum").and_then(|own| own.getattr(name)).and_then(|class| class.call1((error.to_string(),)));
