@@ -187,7 +187,10 @@ fn operands_that_are_missing_elsewhere_or_others_are_refused() {
         &format!("metadata 'tcnum.inputs.digest': 0123, but the operands of 'rest.safetensors' have {digest}"),
     );
     let both = HEADER.replace(r#""k":"2""#, r#""k":"2","tcnum.inputs":"rest.safetensors""#);
-    refused(&file(&both, &DATA), "tensor 'a': the recording has operands and also names those of 'rest.safetensors'");
+    refused(
+        &file(&both, &DATA),
+        "tensor 'a': the recording has operands, but its metadata 'tcnum.inputs' also names 'rest.safetensors'",
+    );
 }
 
 #[test]
