@@ -8,7 +8,7 @@ use crate::{
     isa::{self, Instruction},
 };
 
-/// Preferred families, in this order; the others follow in the order of the tables.
+/// Preferred families, in this order; other families follow in the order of the tables.
 const FAMILIES: [&str; 4] = ["mma", "mfma", "wmma", "wgmma"];
 
 /// A scheme on a device: the instruction of each sum, and the kinds of execution.

@@ -37,7 +37,7 @@ pub enum Condition {
         /// The share, 1 for all.
         at_least: f64,
     },
-    /// From some N on, one instruction's error is at least `factor` times that of each other one.
+    /// From some N on, one instruction's error is at least `factor` times the error of every other.
     Above {
         /// The instruction with the larger error.
         upper: String,
@@ -82,7 +82,7 @@ pub enum Condition {
         /// Kind of error.
         metric: ErrorMetric,
     },
-    /// The leading fraction bits equal those of another computation, in a share of the samples.
+    /// The leading fraction bits agree with another computation, in a share of the samples.
     BitsAgree {
         /// The other computation.
         #[serde(deserialize_with = "super::keys::named")]

@@ -26,7 +26,7 @@ pub struct Quantisation<'a> {
     pub targets: &'a [QuantisationTarget],
     /// Along which axis blocks and rows lie: from 0, or from -1 backwards.
     pub axis: i64,
-    /// Rounding of the elements; stochastic rounding gives each element random bits of its own.
+    /// Rounding of the elements; stochastic rounding draws random bits for each element.
     pub rounding: Rounding,
     /// Where the random bits come from.
     pub seed: u64,

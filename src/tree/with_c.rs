@@ -73,7 +73,7 @@ struct Sizes {
 }
 
 impl Sizes {
-    /// The smallest c next to which small terms are lost, but not those of twice the size that shrink c.
+    /// The smallest c that loses small terms, but keeps terms of twice the size that shrink c.
     fn find(masks: &mut Masks<'_>, leaves: &[usize]) -> Result<Option<Sizes>> {
         let Some(first) = leaves.first() else { return Ok(None) };
         let small = leaves.iter().map(|leaf| masks.tiny[*leaf]).max().unwrap_or(0);

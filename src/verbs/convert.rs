@@ -152,7 +152,7 @@ fn quantizer(arguments: &Arguments, format: &'static BlockFormat) -> Result<Quan
 }
 
 impl Arguments {
-    /// The rounding; SR gives each element of a file random bits of its own, and values the given bits.
+    /// The rounding; SR draws random bits for each element of a file; values use the given bits.
     fn elements(&self) -> Result<Rounding> {
         match self.input {
             Some(_) => rounding::of_elements(&self.rounding.round),

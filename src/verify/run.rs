@@ -1,4 +1,4 @@
-//! Runs: what is compared, and in which parts.
+//! Runs: their request and their parts.
 
 use std::ops::Range;
 

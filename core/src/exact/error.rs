@@ -65,7 +65,7 @@ pub fn distance(format: &Format, x: u64, y: u64) -> Option<u64> {
     Some(rank(format, x)?.abs_diff(rank(format, y)?))
 }
 
-/// Steps from the number of code 0 to that of `code`.
+/// Steps from the number of code 0 to the number of `code`.
 fn rank(format: &Format, code: u64) -> Option<i64> {
     let datum = format.decode(code);
     let magnitude = match &format.encoding {

@@ -1,4 +1,4 @@
-//! Formats whose numbers include those of another format.
+//! Containment: formats whose numbers include all numbers of another format.
 
 use super::{Float, Format, Overflow, Rounding};
 

@@ -320,7 +320,7 @@ impl Description {
     }
 }
 
-/// Format of an operand; its file is relative to that of the instruction.
+/// Format of an operand; a file name is relative to the file of the instruction.
 fn operand(file: Option<&Path>, name: &str) -> Result<&'static Format> {
     match file.filter(|_| name.to_ascii_lowercase().ends_with(".toml")) {
         None => format::find(name),

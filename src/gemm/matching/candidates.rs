@@ -34,7 +34,7 @@ const ACCUMULATORS: [usize; 5] = [2, 4, 8, 16, 32];
 const OPERANDS: Rounding = Rounding::Rne;
 /// Rows, columns and k of blocks that share a scale.
 const BLOCKS: [usize; 7] = [1, 128, 64, 32, 16, 256, 512];
-/// Slabs of which the first may be short.
+/// Slabs; the first may be short.
 const SLABS: [usize; 4] = [16, 32, 64, 128];
 
 /// A candidate with the number of its family (arithmetic, operand rounding, order), which shares runs.

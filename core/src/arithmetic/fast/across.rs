@@ -14,7 +14,7 @@ pub(super) struct FactorWords<'a> {
     pub(super) b: &'a [Lane<u32>],
     /// Number of words of a row.
     pub(super) words: usize,
-    /// Width of paired codes, those of A and B alternating in a word; 0 if a word holds one code.
+    /// Width of paired codes, which alternate between A and B in a word; 0 if a word holds one code.
     pub(super) bits: u32,
 }
 
@@ -205,7 +205,7 @@ mod x86 {
         }
     }
 
-    /// Transposes four words of eight rows; a register has those of a row and of the fourth row after it.
+    /// Transposes four words of eight rows; a register holds the words of rows i and i + 4.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn four(out: &mut [Lane<u32>], half: usize, [r0, r1, r2, r3]: [__m256i; 4]) {

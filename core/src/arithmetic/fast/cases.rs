@@ -1,4 +1,4 @@
-//! Tiles of one element, each a case with operands of its own: a lane for each case.
+//! Tiles of one element: each case has its own operands and its own lane.
 //!
 //! Lanes share the elements of A. So the products of a case are formed before its sums, as elements of B, and
 //! multiplied by a row of ones.
@@ -177,7 +177,7 @@ vectorised! {
     }
 }
 
-/// Special marks of products, from those of the factors.
+/// Computes the special marks of products from the marks of the factors.
 fn multiply_specials(own: &mut Elements, other: &Elements) {
     for (at, special) in own.special.iter_mut().enumerate() {
         let factors = [(*special, own.significands[at]), (other.special[at], other.significands[at])];

@@ -121,7 +121,7 @@ impl Floating {
         })
     }
 
-    /// True if sums with factors in binary32 can use those of this range unchanged.
+    /// True if factors in this range are exact in binary32, for sums.
     pub(super) fn serves(&self, range: &FactorRange) -> bool {
         self.steps.iter().all(|step| match &step.operation {
             FastOperation::Sum(sum, _) if sum.width == Width::Narrow => sum.sum.unit_scale(range).is_some(),

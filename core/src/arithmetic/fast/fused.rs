@@ -32,9 +32,9 @@ pub(super) struct FusedAddend {
     pub(super) precision: u32,
     /// True if it is an unrounded sum.
     pub(super) is_sum: bool,
-    /// True if its exponent is that of its leading bit.
+    /// True if the exponent belongs to the leading bit.
     pub(super) normalises: bool,
-    /// Bits kept of it; `None` for those of the alignment.
+    /// Fraction bits of the term; `None` uses the bits of the alignment.
     pub(super) bits: Option<i32>,
     /// Largest distance of its exponent below the largest one; beyond, it is ignored.
     pub(super) drop: Option<i32>,

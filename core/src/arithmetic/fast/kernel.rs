@@ -104,12 +104,12 @@ impl FastKernel {
         matches!(&self.arithmetic, Arithmetic::Integer(integer) if integer.xor)
     }
 
-    /// Rows of B to decode; in sparse forms all of them, from which those of A choose.
+    /// Rows of B to decode; sparse forms decode all rows, and the metadata of A choose among them.
     pub(super) fn rows_of_b(&self, i: &Shape) -> usize {
         if i.chunk.is_some() { i.k } else { self.order.len() }
     }
 
-    /// True if operations with factors in binary32 can use those of this range unchanged.
+    /// True if factors in this range are exact in binary32, for operations.
     pub(super) fn serves(&self, range: &FactorRange) -> bool {
         match &self.arithmetic {
             Arithmetic::Integer(_) => false,

@@ -32,7 +32,7 @@ pub(super) struct Number<M = u64> {
     /// Masks: [`TRUE`] or 0.
     pub(super) negative: PieceLanes<u32>,
     pub(super) exponent: PieceLanes<i32>,
-    /// Marks of infinities and NaN; a sum has those of all of its terms.
+    /// Marks of infinities and NaN; a sum has the marks of all its terms.
     pub(super) special: PieceLanes<u32>,
 }
 

@@ -269,7 +269,7 @@ impl DecodedTile {
         }
     }
 
-    /// Elements of D in some pieces; those of C begin at a place in its codes.
+    /// Elements of D in some pieces, with the place of their C in its codes.
     pub(super) fn batch(
         &mut self,
         kernel: &FastKernel,

@@ -22,7 +22,7 @@ use crate::{
 pub(super) struct ValueDecoder {
     /// Bits of a word above a code.
     unused: u32,
-    /// Shift, mask and exponent increment from a left-aligned code's fields to those of binary32.
+    /// Shift, mask and exponent increment from the fields of a left-aligned code to binary32 fields.
     right: u32,
     fields: u32,
     bias: u32,
@@ -146,7 +146,7 @@ impl ValueDecoder {
 
 vectorised! {
     /// Decodes values and exponents of whole [`LANES`] of codes; each one [`TURNS`] times with `turns`.
-    /// The range is that of the codes with `ranged`, else that of the format.
+    /// With `ranged`, the range covers the codes; else it covers the format.
     pub(super) fn decode_values(elements: &mut Elements, decoder: &ValueDecoder, codes: &[u32], turns: bool, ranged: bool) {
         elements.keep_values(if turns { codes.len() * TURNS } else { codes.len() });
         match (ranged, decoder.flushes) {

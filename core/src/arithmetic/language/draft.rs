@@ -62,7 +62,7 @@ pub(crate) struct DraftNode {
     pub product: Option<Rounded>,
     /// Binary logarithm of the magnitude from which on products are infinite.
     pub product_limit: Option<i32>,
-    /// True if the exponent of a product is that of its leading bit.
+    /// True if the exponent of a product belongs to its leading bit.
     pub normalised: bool,
     /// Number of products added before they are scaled.
     pub scale_sums: Option<usize>,
@@ -95,7 +95,7 @@ pub(crate) enum DraftKind {
         wrap: Wrap,
         /// Number of products added before a sum is brought into the range.
         group: usize,
-        /// Bits of the range; `None` for those of D.
+        /// Bits of the range; `None` uses the bits of D.
         bits: Option<u32>,
     },
 }
@@ -115,7 +115,7 @@ pub(crate) enum DraftInput {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DraftTerm {
     pub input: DraftInput,
-    /// Fraction bits kept of it; `None` for those of the alignment.
+    /// Fraction bits of the term; `None` uses the bits of the alignment.
     pub bits: Option<i32>,
     /// Largest distance of its exponent below the aligned one; beyond, it is ignored.
     pub drop: Option<i32>,
@@ -168,7 +168,7 @@ impl Draft {
         }
     }
 
-    /// Unrounded sum like another node's: a part of it, without its terms.
+    /// Unrounded sum of a node, as a part of another node.
     pub(super) fn part(&mut self, whole: &DraftNode, name: String, products: Option<Vec<usize>>) -> DraftNode {
         self.numbered += 1;
         let result = Some(NodeResult::Aligned);

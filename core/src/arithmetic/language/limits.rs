@@ -11,7 +11,7 @@ use crate::format::Zeros;
 
 /// Range of `alignment.bits` and the other widths: the exact sum of a group fits into 128 bits.
 const BITS: RangeInclusive<i32> = 0..=60;
-/// Range of the number of lanes, at most that of the products in a group.
+/// Range of the number of lanes, at most the products of a group.
 const LANES: RangeInclusive<i32> = 1..=1024;
 /// Range of exponents. The terms of this crate's formats have exponents above -3000.
 const EXPONENTS: RangeInclusive<i32> = -100_000..=100_000;

@@ -58,7 +58,7 @@ impl<'de> Deserialize<'de> for NodeResult {
 pub(crate) struct Term {
     /// `c`, or the name of a node.
     pub(crate) name: String,
-    /// Fraction bits kept of it in a sum; absent: those of the alignment.
+    /// Fraction bits of the term in a sum; absent: the bits of the alignment.
     pub(crate) bits: Option<i32>,
     /// Largest distance of its exponent below the aligned one in a sum; beyond, it is ignored.
     /// Absent: no limit.

@@ -44,7 +44,7 @@ impl Setting {
         Setting { range: Some(range), near: Some(near), ..self }
     }
 
-    /// Marks a setting that decides special operands, or few of the others.
+    /// Marks a setting that decides special operands, or few others.
     pub(super) const fn rare(self) -> Setting {
         Setting { rare: true, ..self }
     }
@@ -64,7 +64,7 @@ impl Setting {
         self.absent.filter(|_| self.usual).map(Value::from)
     }
 
-    /// True if it decides the results of special operands alone, or few of the others.
+    /// True if it decides results of special operands, or few other results.
     pub fn is_rare(&self) -> bool {
         self.rare
     }

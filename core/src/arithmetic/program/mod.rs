@@ -187,7 +187,7 @@ pub struct Sum {
     pub addends: Vec<Addend>,
     /// Alignment of the values; `None` for an exact sum, with the exponent of the value with the largest.
     pub alignment: Option<Alignment>,
-    /// True if the exponent of the sum is that of its leading bit, else the aligned one.
+    /// True if the exponent of the sum belongs to its leading bit, else the aligned exponent.
     pub normalised: bool,
     /// Order in which NaN operands become the result; empty if every NaN is the same.
     /// The result is quiet, with the leading bits of the payload. Products come one by one (`A` and `B` are their
@@ -200,7 +200,7 @@ pub struct Sum {
 pub struct Addend {
     /// Operand.
     pub source: Source,
-    /// Fraction bits kept of it; `None` for those of the alignment.
+    /// Fraction bits of the term; `None` uses the bits of the alignment.
     pub bits: Option<i32>,
     /// Largest distance of its exponent below the aligned one; beyond, it is ignored.
     pub drop: Option<i32>,

@@ -9,7 +9,7 @@ use crate::{
     format::{Finite, Real, Rounding},
 };
 
-/// Bits of infinity, above those of every finite magnitude.
+/// Bits of infinity, above every finite magnitude.
 const INFINITY: u32 = 0x7f80_0000;
 
 /// Finite number with these bits.

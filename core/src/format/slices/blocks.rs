@@ -1,4 +1,4 @@
-//! Slices cut into blocks, each with a scale of its own.
+//! Slices in blocks with a scale each.
 
 use std::hint::black_box;
 
@@ -54,7 +54,7 @@ impl<T: Copy> BlockedSlice<'_, T> {
     }
 }
 
-/// Largest magnitude, as bits of an `f32`; above those of infinity if there is a NaN.
+/// Largest magnitude as bits of an `f32`; a NaN is above infinity.
 #[inline(always)]
 fn largest_magnitude(values: &[f32]) -> u32 {
     let mut most = 0;

@@ -27,7 +27,7 @@ enum Method {
     Table(Vec<f32>),
 }
 
-/// Map from the fields of a code to those of an `f32`.
+/// Map from the fields of a code to the fields of an `f32`.
 #[derive(Debug, Clone, Copy)]
 struct FieldMap {
     padding_bits: u32,
