@@ -23,6 +23,7 @@ const HELP: &str = "Examples:
   tcnum quantise weights.safetensors --to e4m3,mxfp8,mxfp4,nvfp4,mxint8
   tcnum quantise weights.safetensors --to e4m3 --per tensor,1x128 --scale-rule absmax,pow2,mse
   tcnum quantise w.npy --to nvfp4,mxfp4 --scale-rule all --activations x.npy
+  tcnum quantise model.safetensors --include w --to e4m3,mxfp4,nvfp4
 More: docs/quantise.md";
 
 /// Measures quantisation errors of tensors by format, scale rule and granularity.
@@ -32,16 +33,16 @@ pub(super) struct Arguments {
     /// Formats and block formats
     #[arg(long, value_name = "FORMAT,...", value_delimiter = ',', required = true)]
     to: Vec<String>,
-    /// Rules for scales, each for the formats that have it; or all
+    /// Rules for scales: absmax, pow2, mse and others, or all
     #[arg(long = "scale-rule", value_name = "RULE,...", value_delimiter = ',')]
     rules: Vec<String>,
-    /// Values that share a scale: tensor, channel, row, ROWSxCOLUMNS, none
+    /// Values that share a scale: tensor, channel (axis 0), row, 1x128, none
     #[arg(long, value_name = "WHAT,...", value_delimiter = ',')]
     per: Vec<String>,
     /// Axis of rows and blocks: from 0, or from -1 backwards
     #[arg(long, value_name = "N", default_value_t = -1, value_parser = integer(-64i64..=63))]
     axis: i64,
-    /// Rounding: RNE, RNA, RZ, RU, RD, RO or SR (stochastic, 32 random bits)
+    /// Rounding: RNE, RNA, RZ, RU, RD, RO (to odd) or SR (stochastic)
     #[arg(long, value_name = "MODE", default_value = "RNE")]
     round: String,
     /// Files of tensors: .safetensors or .npy
@@ -56,7 +57,7 @@ pub(super) struct Arguments {
     /// Names of tensors to leave out
     #[arg(long, value_name = "PATTERN", help_heading = "Inputs")]
     exclude: Vec<String>,
-    /// Rows that multiply the rows of tensors, for the product error
+    /// Activations X: report the error of X times each tensor too
     #[arg(long, value_name = "FILE", help_heading = "Inputs")]
     activations: Option<PathBuf>,
     #[command(flatten)]

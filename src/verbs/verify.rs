@@ -36,6 +36,8 @@ Examples:
       recorded outputs against a model
   tcnum verify counterexamples.safetensors --device exec:./unit --model hopper
       recorded operands, executed again: a regression suite
+  tcnum verify --instr NAME --device cuda:0 --cases 1e12 --shard 1/4 --checkpoint s1 --out p1.json
+      a quarter of a run; the same command resumes it, `tcnum merge p*.json` joins the parts
 More: docs/verification.md";
 
 /// Compares a device, or recordings, with an arithmetic model, in every bit.
@@ -44,7 +46,7 @@ More: docs/verification.md";
 pub(super) struct Arguments {
     #[command(flatten)]
     selection: Selection,
-    /// Model; for recordings also a device [default: the device's generation]
+    /// Model, by name or TOML file; for recordings also another device
     #[arg(long, value_name = "MODEL", value_parser = model_name, help_heading = "What")]
     model: Option<String>,
     /// Count any NaN code as equal to any other
@@ -53,15 +55,15 @@ pub(super) struct Arguments {
     /// Leave out instructions that cannot be compared (with --all)
     #[arg(long, requires = "all", help_heading = "What")]
     available: bool,
-    /// Device, or trace:FILE; several of one kind share the work (repeatable)
+    /// Device (hopper, cuda:0, exec:PROGRAM, trace:FILE); several share work
     #[arg(long = "device", value_name = "DEVICE", value_parser = device_name, help_heading = "Device")]
     devices: Vec<DeviceName>,
     #[command(flatten)]
     timeout: Timeout,
-    /// Recordings or counterexamples, or folders of .safetensors files
+    /// Recordings to compare with the model; with --device, to execute again
     #[arg(value_name = "FILE|FOLDER", help_heading = "Inputs")]
     files: Vec<String>,
-    /// Dot-product-adds of each instruction, such as 1e12 [default: 1e6]
+    /// Results to compare for each instruction, such as 1e12 [default: 1e6]
     #[arg(long, value_name = "N", value_parser = cases(MOST_CASES), conflicts_with = "exhaustive", help_heading = "Inputs")]
     cases: Option<u64>,
     /// All operands of an operation: multiply takes all pairs of codes
@@ -88,7 +90,7 @@ pub(super) struct Arguments {
     drawings: Drawings,
     #[command(flatten)]
     destination: OutputDestination,
-    /// Mismatches that are listed and that end an instruction's run (0: no end)
+    /// Stop an instruction after this many mismatches, and list them (0: never)
     #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = integer(0..=1_000_000u64), help_heading = "Limits")]
     max_mismatches: u64,
 }

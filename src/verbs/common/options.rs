@@ -35,7 +35,7 @@ pub struct OutputDestination {
     /// Write the result to this file; with --output csv also to a folder.
     #[arg(long, value_name = "FILE", value_parser = output_path)]
     pub out: Option<PathBuf>,
-    /// Write it here too, by ending: .json .csv .md .tex .txt (repeatable).
+    /// Write the result here too: .json .csv .md .tex .txt (repeatable).
     #[arg(long, value_name = "FILE", value_parser = viewed_file)]
     pub also: Vec<PathBuf>,
     /// Show only these columns in tables, by their JSON keys, in this order.
@@ -59,7 +59,7 @@ pub struct OutputDestination {
 #[derive(Args, Debug, Clone, Copy)]
 #[command(next_help_heading = "Device")]
 pub struct Timeout {
-    /// Seconds that an exec: device may take for one answer
+    /// Seconds that an exec: device may take for each answer
     #[arg(long = "timeout", value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
     timeout: u64,
 }
