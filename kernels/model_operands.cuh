@@ -22,8 +22,8 @@ const int NOWHERE = -8192, SPECIAL = 24576, SPECIAL_TERM = 8192;
 const bool BITS_ALONE = FormatA::BITS == 1 && FormatB::BITS == 1;
 
 // A value in the format TO. Unpacking is exact; a subnormal number of FROM may become normal.
-template <class FROM, class TO> MODEL Value unpacked(Word code) {
-    Value value = decode<FROM, OPERAND_SUBNORMALS>(code);
+template <class FROM, class TO, int SUBNORMALS> MODEL Value unpacked(Word code) {
+    Value value = decode<FROM, SUBNORMALS>(code);
     if (value.significand != 0) {
         const int up = TO::TRAILING_BITS - (63 - __clzll((long long)value.significand));
         const int room = value.exponent - smallest_quantum<TO>();
@@ -51,7 +51,7 @@ template <class FROM, class TO, bool LIFTED> MODEL Factor factor(Word code) {
 #elif FACTOR == FACTOR_INTEGER
     f.number = (short)(FROM::SIGNED ? (int)((unsigned)code << (32 - FROM::BITS)) >> (32 - FROM::BITS) : (int)code);
 #else
-    const Value value = UNPACKED ? unpacked<FROM, TO>(code) : decode<FROM, OPERAND_SUBNORMALS>(code);
+    const Value value = UNPACKED ? unpacked<FROM, TO, OPERAND_SUBNORMALS>(code) : decode<FROM, OPERAND_SUBNORMALS>(code);
     const int magnitude = (int)value.significand << (LIFTED ? FACTOR_LIFT : 0);
     f.significand = value.negative ? -magnitude : magnitude;
     f.exponent = value.kind != FINITE ? SPECIAL : value.significand == 0 ? NOWHERE : value.exponent;

@@ -45,7 +45,7 @@ template <class P, class S> __device__ __noinline__ Held nan_of(const Operands& 
     return nan;
 }
 
-// An unrounded sum.
+// An unrounded sum; with SPECIALS_ONLY its infinity or NaN, or any finite value.
 template <class P, class S> __device__ __noinline__ Held sum(const Operands& x, const Held* addends) {
     constexpr int COUNT = P::COUNT + S::ADDENDS;
     // Infinities and NaN; the largest exponent; zeros and their signs.
@@ -57,7 +57,7 @@ template <class P, class S> __device__ __noinline__ Held sum(const Operands& x, 
         nan |= t.kind == NOT_A_NUMBER;
         if (t.kind == INFINITE) infinite[t.negative] = true;
         const bool counts = t.kind == FINITE && (t.significand != 0 || t.counts);
-        zeros &= t.kind == FINITE && !counts && t.agreed;
+        zeros &= is_zero(t) && t.agreed;
         signs[t.negative] = true;
         if (!counts) continue;
         largest = there ? larger(largest, t.units) : t.units;
@@ -70,6 +70,7 @@ template <class P, class S> __device__ __noinline__ Held sum(const Operands& x, 
         total.negative = infinite[1];
         return total;
     }
+    if (S::SPECIALS_ONLY) return total;
     if (there && !S::EXACT) largest = larger(largest, S::FLOOR);
     if constexpr (S::EXACT) {
         Accumulator accumulator;
@@ -89,7 +90,7 @@ template <class P, class S> __device__ __noinline__ Held sum(const Operands& x, 
                 if (t.significand != 0 && t.units < largest - S::addend_drop(at - P::COUNT)) continue;
                 if (t.counts && t.units < largest - S::addend_drop(at - P::COUNT)) continue;
             }
-            if (S::STICKY) lost |= loses(t, largest - bits);
+            if (S::STICKY) lost |= loses(t, largest - bits, S::REACH);
             units += cut_wide<S::ROUNDING>(t, largest - bits) * ((SignedWide)1 << (S::MOST_BITS - bits));
         }
         total = finite(units, largest - S::MOST_BITS);

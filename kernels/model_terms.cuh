@@ -10,16 +10,20 @@ template <class F> MODEL Held with_payload(const Held& held, Word code) {
 
 // A factor of a product, as the rule unpacks it, with only `bits` of its significand.
 template <class FROM, class TO> MODEL Held factor_held(Word code, Word bits) {
-    Held held = UNPACKED ? widened(unpacked<FROM, TO>(code), TO::TRAILING_BITS)
+    Held held = UNPACKED ? widened(unpacked<FROM, TO, OPERAND_SUBNORMALS>(code), TO::TRAILING_BITS)
                          : widened(decode<FROM, OPERAND_SUBNORMALS>(code), FROM::TRAILING_BITS);
+    // The exponent of a zero counts in the format that it is unpacked to.
+    if (is_zero(held)) held.units = smallest_quantum<TO>() + TO::TRAILING_BITS;
     if (held.kind == FINITE) held.significand &= bits;
     return with_payload<FROM>(held, code);
 }
 
 // c, as the rule unpacks it.
 MODEL Held c_held(Word code) {
-    Held held = C_UNPACKED ? widened(unpacked<FormatC, FormatAddend>(code), FormatAddend::TRAILING_BITS)
-                           : widened(decode<FormatC, OPERAND_SUBNORMALS>(code), FormatC::TRAILING_BITS);
+    Held held = C_UNPACKED ? widened(unpacked<FormatC, FormatAddend, C_SUBNORMALS>(code), FormatAddend::TRAILING_BITS)
+                           : widened(decode<FormatC, C_SUBNORMALS>(code), FormatC::TRAILING_BITS);
+    if (is_zero(held)) held.units = smallest_quantum<FormatAddend>() + FormatAddend::TRAILING_BITS;
+    held.counts = ZEROS_COUNT && is_zero(held);
     return with_payload<FormatC>(held, code);
 }
 
@@ -109,5 +113,6 @@ template <class P> __device__ __noinline__ Held term(const Operands& x, int at) 
     if (P::SCALED) p = times(p, scale_at(x, k));
 #endif
     if (P::NORMALISED && p.significand != 0) p.units = p.exponent + 127 - leading_zeros(p.significand);
+    p.counts = ZERO_PRODUCTS_COUNT && !P::ROUNDED && !P::NORMALISED && is_zero(p);
     return p;
 }

@@ -60,10 +60,12 @@ template <int DIRECTION> __device__ __noinline__ SignedWide cut_wide(const Held&
     return x.negative ? -(SignedWide)kept : (SignedWide)kept;
 }
 
-// True if x is not a multiple of 2^quantum.
-MODEL bool loses(const Held& x, int quantum) {
-    const int shift = quantum - x.exponent;
-    return shift > 0 && x.significand != 0 && (shift > 127 || x.significand << (128 - shift) != 0);
+// True if x has bits below 2^quantum, among the `reach` bits there.
+MODEL bool loses(const Held& x, int quantum, int reach) {
+    const int shift = quantum - x.exponent, unseen = shift - reach;
+    if (shift <= 0 || unseen > 127) return false;
+    const Wide seen = unseen > 0 ? x.significand >> unseen << unseen : x.significand;
+    return seen != 0 && (shift > 127 || seen << (128 - shift) != 0);
 }
 
 // A NaN as a code of the target's format, made quiet, with the leading bits of its payload.
@@ -119,6 +121,7 @@ template <class TO, bool PASSES_NAN> __device__ __noinline__ Held deliver(const 
     }
     Held held = widened(decode<F, KEEP>(code), F::TRAILING_BITS);
     held.payload = held.kind == NOT_A_NUMBER;
+    held.counts = ZEROS_COUNT && is_zero(held);
     return held;
 }
 

@@ -99,7 +99,13 @@ impl FewTerms {
             places.push(own);
             steps.push(OperationStep { operation, group: step.group, name: String::new() });
         }
-        Program { instruction: self.instruction.clone(), unpack: whole.unpack, steps, output: whole.output }
+        Program {
+            instruction: self.instruction.clone(),
+            unpack: whole.unpack,
+            specials: whole.specials.clone(),
+            steps,
+            output: whole.output,
+        }
     }
 }
 
@@ -129,7 +135,8 @@ impl Runs<'_> {
 
     /// The code of D, but for the sign of a zero.
     fn dot(&mut self, shown: &ShownCase) -> u64 {
-        let Some((terms, case)) = &shown.few else {
+        // Where zeros count in alignments, none is left out.
+        let Some((terms, case)) = shown.few.as_ref().filter(|_| !self.whole.unpack[0].zeros) else {
             self.work += self.whole.instruction.stored_k() as u64;
             return self.whole.dot(&shown.case);
         };

@@ -6,7 +6,7 @@ use super::{
     rule::RulePair,
 };
 use crate::{
-    arithmetic::{Evaluator, Model, Program, Rule, Step, Wrap},
+    arithmetic::{Evaluator, Model, Program, Rule, Step, Wrap, ZeroTerms},
     format::{Encoding, Format, Overflow, Rounding},
     isa::Instruction,
 };
@@ -67,6 +67,7 @@ fn terms(rule: &Rule, i: &Instruction) -> Option<[TermRange; 2]> {
         && rule.scale_sums.is_none()
         && rule.lanes.is_none()
         && rule.late.is_none()
+        && rule.zero_terms == ZeroTerms::Ignored
         && rule.product.is_none();
     if !plain || rule.step != Step::Fused {
         return None;

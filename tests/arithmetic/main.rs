@@ -22,5 +22,6 @@ mod random_arithmetics;
 mod recorded_vectors;
 mod recordings;
 mod references;
+mod special_keys;
 mod targets;
 mod unobservable;

@@ -21,8 +21,8 @@ pub use language::{
     keys::{KEYS, Key, NODE_KEYS, NodeKey, Rule, RuleKey, setting},
     node::NodeKind,
     rule::{
-        Alignment, CPosition, Conversion, Join, Lanes, Late, NanOperand, Parts, ResultTininess, Rounded, Split, Start,
-        Step, Subnormals, Wrap, ZeroSign,
+        Alignment, CPosition, Conversion, Join, Lanes, Late, NanOperand, Parts, ResultTininess, Rounded, Specials,
+        Split, Start, Step, Subnormals, Wrap, ZeroSign, ZeroTerms,
     },
     setting::{Place, Setting},
 };

@@ -28,7 +28,14 @@ pub(crate) fn lines(i: &Instruction, seed: u64) -> String {
         0 => format!("result-tininess = \"{}\"\n", draw.pick(TININESS)),
         _ => String::new(),
     };
-    flush(&mut draw, "operand-subnormals") + &flush(&mut draw, "result-subnormals") + &tininess + &split + &nan + &nodes
+    let operands = flush(&mut draw, "operand-subnormals") + &flush(&mut draw, "result-subnormals");
+    let c = flush(&mut draw, "c-subnormals");
+    let mut word = |key: &str, words: &[&str]| match draw.below(4) {
+        0 => format!("{key} = \"{}\"\n", draw.pick(words)),
+        _ => String::new(),
+    };
+    let special = word("specials", &["steps", "operands"]) + &word("zero-terms", &["ignored", "products", "all"]);
+    operands + &c + &special + &tininess + &split + &nan + &nodes
 }
 
 /// Definitions of tininess in model files.
@@ -85,7 +92,11 @@ impl Draw {
             0 => format!(", floor = {}", self.below(320) as i64 - 300),
             _ => String::new(),
         };
-        let sticky = if rounded && self.chance(5) { ", sticky = true" } else { "" };
+        let sticky = match rounded && self.chance(5) {
+            true if self.chance(2) => format!(", sticky = true, reach = {}", 1 + self.below(20)),
+            true => ", sticky = true".into(),
+            false => String::new(),
+        };
         format!("alignment = {{ bits = {}, rounding = \"{}\"{floor}{sticky} }}", self.bits(), self.rounding())
     }
 

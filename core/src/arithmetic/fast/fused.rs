@@ -190,21 +190,25 @@ impl FusedSum {
         largest: &Lane<i32>,
     ) -> Lane<bool> {
         // A value with these fraction bits loses bits where it is shifted by more than its trailing zeros.
-        let shift = |exponent: i32, fraction_bits: i32, kept: i32, largest: i32| {
-            largest.saturating_sub(exponent).saturating_add(fraction_bits - kept)
+        let loses = |value: i128, exponent: i32, fraction_bits: i32, kept: i32, largest: i32| {
+            let shift = largest.saturating_sub(exponent).saturating_add(fraction_bits - kept);
+            match alignment.reach {
+                None => value.loses(shift),
+                Some(reach) => value.cut((shift.saturating_sub(reach)).max(0), Rounding::Rz).loses(shift.min(reach)),
+            }
         };
         let mut lost = [false; LANES];
         for term in 0..terms.len() {
             let (exponent, value) = (terms.exponent(term), terms.value(term));
             for l in 0..LANES {
-                lost[l] |= value[l].loses(shift(exponent[l], self.fraction_bits, alignment.bits, largest[l]));
+                lost[l] |= loses(value[l], exponent[l], self.fraction_bits, alignment.bits, largest[l]);
             }
         }
         for (own, value) in self.addends.iter().zip(addends) {
             let (part, kept): (FinitePart<i128>, i32) = (value.part(), own.bits.unwrap_or(alignment.bits));
             for l in 0..LANES {
                 let dropped = own.drop.is_some_and(|drop| part.exponent[l] < largest[l].saturating_sub(drop));
-                lost[l] |= !dropped && part.units[l].loses(shift(part.exponent[l], part.bits, kept, largest[l]));
+                lost[l] |= !dropped && loses(part.units[l], part.exponent[l], part.bits, kept, largest[l]);
             }
         }
         lost

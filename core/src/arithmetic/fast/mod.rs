@@ -5,9 +5,10 @@
 //! narrowest of 32, 64 and 128 bits that holds them; 32-bit sums use products in binary32, which holds them exactly.
 //!
 //! It agrees with the reference evaluator in every bit. The reference computes single elements with a product near the
-//! limit beyond which it is infinite, exact sums over more than 120 bits and NaNs that keep their payload. It also runs
-//! programs with binary64 other than chains of fused multiply-adds, and sums of more than 128 bits. Programs of fused
-//! multiply-adds and additions in binary32 alone are computed in the host's binary64.
+//! limit beyond which it is infinite, exact sums over more than 120 bits, NaNs that keep their payload, and infinities
+//! and NaNs that the operands decide. It also runs programs with binary64 other than chains of fused multiply-adds,
+//! sums of more than 128 bits, and alignments in which zeros count. Programs of fused multiply-adds and additions in
+//! binary32 alone are computed in the host's binary64.
 
 mod across;
 mod cases;
@@ -27,6 +28,7 @@ mod pieces;
 mod product;
 mod scale;
 mod single;
+mod specials;
 mod stage;
 mod step;
 mod terms;
@@ -37,6 +39,7 @@ mod word;
 use double::{Double, chains};
 use kernel::FastKernel;
 use single::{Single, SingleTile, singles};
+use specials::OperandSpecials;
 use tile::{DecodedTile, Shape};
 
 use super::Program;
@@ -47,6 +50,8 @@ use crate::isa::{CodesView, Tiles};
 pub(super) struct FastArithmetic {
     shape: Shape,
     compiled: Lowered,
+    /// Operands that decide infinities and NaNs before the first operation.
+    specials: Option<OperandSpecials>,
 }
 
 #[derive(Debug, Clone)]
@@ -63,18 +68,25 @@ pub(super) struct Scratch(DecodedTile, SingleTile);
 impl FastArithmetic {
     /// `None` if the fast evaluator does not support the program.
     pub(super) fn new(program: &Program) -> Option<FastArithmetic> {
+        if program.unpack.iter().any(|unpack| unpack.zeros) {
+            return None;
+        }
+        let specials = match program.specials {
+            Some(_) => Some(OperandSpecials::new(&program.instruction)?),
+            None => None,
+        };
         let compiled = match (Double::new(program), Single::new(program)) {
             (Some(double), _) => Lowered::Double(double),
             (None, Some(single)) => Lowered::Single(single),
             (None, None) => Lowered::Kernel(Box::new(FastKernel::new(program)?)),
         };
-        Some(FastArithmetic { shape: Shape::new(&program.instruction), compiled })
+        Some(FastArithmetic { shape: Shape::new(&program.instruction), compiled, specials })
     }
 
     /// Number of tiles that are computed together.
     pub(super) fn together(&self) -> usize {
         match &self.compiled {
-            Lowered::Kernel(kernel) if kernel.takes_cases(&self.shape) => cases::TOGETHER,
+            Lowered::Kernel(kernel) if self.specials.is_none() && kernel.takes_cases(&self.shape) => cases::TOGETHER,
             _ => 1,
         }
     }
@@ -112,7 +124,13 @@ impl FastArithmetic {
             Lowered::Kernel(kernel) => scratch.0.run(kernel, &self.shape, tiles, tile, d),
             Lowered::Double(double) => chains(double, tiles, tile, d, &mut scratch.0.unknown),
             // It computes every element.
-            Lowered::Single(single) => return singles(single, tiles, tile, &mut scratch.1, d),
+            Lowered::Single(single) => {
+                scratch.0.unknown.clear();
+                singles(single, tiles, tile, &mut scratch.1, d);
+            }
+        }
+        if let Some(specials) = &self.specials {
+            specials.elements(tiles, tile, &mut scratch.0.unknown);
         }
         let width = self.shape.width;
         for &at in &scratch.0.unknown {

@@ -2,7 +2,10 @@
 
 use super::{
     node::NodeResult,
-    rule::{Alignment, Conversion, NanOperand, ResultTininess, Rounded, Split, Step, Subnormals, Wrap, ZeroSign},
+    rule::{
+        Alignment, Conversion, NanOperand, ResultTininess, Rounded, Specials, Split, Step, Subnormals, Wrap, ZeroSign,
+        ZeroTerms,
+    },
 };
 use crate::format::Format;
 
@@ -20,6 +23,12 @@ pub(crate) struct Draft {
     pub unpack_c: Option<&'static Format>,
     /// Treatment of subnormal operands.
     pub operand_subnormals: Subnormals,
+    /// Treatment of a subnormal c; `None` if it is the one of operands.
+    pub c_subnormals: Option<Subnormals>,
+    /// Zero terms that count in alignments.
+    pub zero_terms: ZeroTerms,
+    /// Origin of infinities and NaNs.
+    pub specials: Specials,
     /// Treatment of subnormal results without a treatment of their own.
     pub result_subnormals: Subnormals,
     /// Definition of subnormal results without a definition of their own.

@@ -18,8 +18,8 @@ use super::{
     lowering,
     node::{Indices, NodeKind, NodeResult, Term},
     rule::{
-        Alignment, CPosition, Conversion, Join, Lanes, Late, NanOperand, Parts, ResultTininess, Rounded, Split, Start,
-        Step, Subnormals, Wrap, ZeroSign,
+        Alignment, CPosition, Conversion, Join, Lanes, Late, NanOperand, Parts, ResultTininess, Rounded, Specials,
+        Split, Start, Step, Subnormals, Wrap, ZeroSign, ZeroTerms,
     },
     setting::{
         self, EXPONENTS, Setting, WIDTHS, accumulators, counts, exponents, flag, groups, or_none, overflows, results,
@@ -125,6 +125,7 @@ const FLOATING: &[Step] = &[Step::Fused, Step::Exact, Step::Fma, Step::Sequentia
 const GROUPED: &[Step] = &[Step::Fused, Step::Exact, Step::Fma, Step::Sequential, Step::Pairwise];
 const IN_GROUPS: &[Step] = &[Step::Fused, Step::Exact, Step::Fma, Step::Sequential, Step::Pairwise, Step::Integer];
 const ALIGNED: &[Step] = &[Step::Fused];
+const COUNTING: &[Step] = &[Step::Fused, Step::Tree];
 const ONCE: &[Step] = &[Step::Fused, Step::Exact];
 const PRODUCTS: &[Step] = &[Step::Fused, Step::Exact, Step::Sequential, Step::Pairwise];
 const TREE: &[Step] = &[Step::Tree];
@@ -194,6 +195,32 @@ KEYS: RuleKey {
         present: |r| r.operand_subnormals != Subnormals::Keep,
         lower: |r, d| d.operand_subnormals = r.operand_subnormals,
         own: says("treatment of subnormal operands").usual("keep").near(subnormals),
+    }
+    c_subnormals: Option<Subnormals> = "c-subnormals" {
+        meaning: "treatment of a subnormal c; absent: like operand-subnormals",
+        values: "keep, signed-zero or positive-zero",
+        variants: FLOATING,
+        present: |r| r.c_subnormals.is_some(),
+        lower: |r, d| d.c_subnormals = r.c_subnormals,
+        own: says("treatment of a subnormal c").or("like A and B").near(setting::c_subnormals),
+    }
+    #[serde(default)]
+    specials: Specials = "specials" {
+        meaning: "origin of infinities and NaNs. steps: each step makes them of its terms; operands: all products and c decide them at once, before anything is added, by the rules of IEEE 754 for a sum, with nan-operands in the order of k; absent: steps",
+        values: "steps or operands",
+        variants: FLOATING,
+        present: |r| r.specials != Specials::Steps,
+        lower: |r, d| d.specials = r.specials,
+        own: says("origin of infinities and NaNs").usual("steps").near(|s| words(s, &["steps", "operands"])).rare(),
+    }
+    #[serde(default)]
+    zero_terms: ZeroTerms = "zero-terms" {
+        meaning: "zero terms that count in the largest exponent: none (ignored), products, or all, c and results of steps too. A zero's exponent is that of its format's smallest normal number, and a zero product has the sum of its factors' exponents (rounded, normalised or summed before scaling it never counts); absent: ignored",
+        values: "ignored, products or all",
+        variants: COUNTING,
+        present: |r| r.zero_terms != ZeroTerms::Ignored,
+        lower: |r, d| d.zero_terms = r.zero_terms,
+        own: says("zero terms that count in the largest exponent").usual("ignored").near(|s| words(s, &["ignored", "products", "all"])),
     }
     #[serde(default)]
     result_subnormals: Subnormals = "result-subnormals" {
@@ -302,8 +329,8 @@ KEYS: RuleKey {
         own: says("number of products added before they are scaled").near(counts),
     }
     alignment: Option<Alignment> = "alignment" {
-        meaning: "fraction bits kept, relative to the largest exponent among the terms (never below floor); rounding of the dropped bits; sticky bit: a non-zero dropped part makes the sum a little larger in magnitude before rounding (RD: larger, RU: smaller)",
-        values: "{ bits, rounding, floor, sticky }: 0 to 60; RNE, RNA, RZ, RU, RD or RO (which sets the last bit); an exponent, absent: none; true or false",
+        meaning: "fraction bits kept, relative to the largest exponent among the terms (never below floor); rounding of the dropped bits; sticky bit: a non-zero dropped part makes the sum a little larger in magnitude before rounding (RD: larger, RU: smaller), if it is among the reach bits below the kept ones (absent: all)",
+        values: "{ bits, rounding, floor, sticky, reach }: 0 to 60; RNE, RNA, RZ, RU, RD or RO (which sets the last bit); an exponent, absent: none; true or false; 1 to 60",
         variants: ALIGNED,
         required: true,
         present: |r| r.alignment.is_some(),
@@ -315,6 +342,7 @@ KEYS: RuleKey {
             ("rounding", says("rounding of the bits dropped by the alignment").near(roundings)),
             ("floor", says("floor: the smallest exponent that terms are aligned to").ranged(EXPONENTS, exponents).rare()),
             ("sticky", says("sticky bit of the alignment").near(sticky)),
+            ("reach", says("dropped bits that can set the sticky bit").or("all").near(setting::reach)),
         ],
     }
     lanes: Option<Lanes> = "lanes" {
@@ -563,8 +591,8 @@ NODE_KEYS: NodeKey {
         lower: |n, d| d.newest().scale_sums = n.scale_sums,
     }
     alignment: Option<Alignment> = "alignment" {
-        meaning: "fraction bits kept of each term, relative to the largest exponent among the terms (never below floor); rounding of the dropped bits; sticky bit: a non-zero dropped part makes the sum a little larger in magnitude before rounding (RD: larger, RU: smaller); absent: the sum is exact",
-        values: "{ bits, rounding, floor, sticky }: 0 to 60; RNE, RNA, RZ, RU, RD or RO (which sets the last bit); an exponent, absent: none; true or false",
+        meaning: "fraction bits kept of each term, relative to the largest exponent among the terms (never below floor); rounding of the dropped bits; sticky bit: a non-zero dropped part makes the sum a little larger in magnitude before rounding (RD: larger, RU: smaller), if it is among the reach bits below the kept ones (absent: all); absent: the sum is exact",
+        values: "{ bits, rounding, floor, sticky, reach }: 0 to 60; RNE, RNA, RZ, RU, RD or RO (which sets the last bit); an exponent, absent: none; true or false; 1 to 60",
         variants: SUM,
         present: |n| n.alignment.is_some(),
         check: |n| alignment(n.alignment),

@@ -11,6 +11,8 @@ use crate::format::Zeros;
 
 /// Range of `alignment.bits` and the other widths: the exact sum of a group fits into 128 bits.
 const BITS: RangeInclusive<i32> = 0..=60;
+/// Range of the dropped bits that can set a sticky bit.
+const REACH: RangeInclusive<i32> = 1..=60;
 /// Range of the number of lanes, at most the products of a group.
 const LANES: RangeInclusive<i32> = 1..=1024;
 /// Range of exponents. The terms of this crate's formats have exponents above -3000.
@@ -47,8 +49,13 @@ pub(super) fn group(rule: &Rule) -> Option<String> {
 
 /// Checks an alignment.
 pub(super) fn alignment(alignment: Option<Alignment>) -> Option<String> {
-    let Alignment { bits, floor, .. } = alignment?;
-    width("alignment.bits", Some(bits)).or_else(|| exponent("alignment.floor", floor))
+    let Alignment { bits, floor, sticky, reach, .. } = alignment?;
+    if reach.is_some() && !sticky {
+        return Some("'alignment.reach' has no effect without 'alignment.sticky'".into());
+    }
+    width("alignment.bits", Some(bits))
+        .or_else(|| exponent("alignment.floor", floor))
+        .or_else(|| outside("alignment.reach", reach, REACH))
 }
 
 /// Checks the target of a rounding: sums need both signs, zero and NaN.

@@ -88,7 +88,8 @@ pub(super) fn lanes(rule: &Rule, draft: &mut Draft) {
             })
             .collect();
         node.terms.splice(0..0, sums);
-        node.alignment = Some(Alignment { bits: lanes.bits, rounding: lanes.rounding, floor: None, sticky: false });
+        node.alignment =
+            Some(Alignment { bits: lanes.bits, rounding: lanes.rounding, floor: None, sticky: false, reach: None });
         draft.push(node);
     }
 }
@@ -104,7 +105,8 @@ pub(super) fn late(rule: &Rule, draft: &mut Draft) {
             let part = DraftNode { terms: mem::take(&mut node.terms), ..part };
             node.terms = vec![DraftTerm { bits: Some(late.sum_bits), ..draft.push(part).into() }, c];
             let bits = late.sum_bits.max(late.c_bits);
-            node.alignment = Some(Alignment { bits, rounding: late.rounding, floor: late.floor, sticky: false });
+            node.alignment =
+                Some(Alignment { bits, rounding: late.rounding, floor: late.floor, sticky: false, reach: None });
         }
         draft.push(node);
     }

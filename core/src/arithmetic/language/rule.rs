@@ -113,6 +113,35 @@ pub enum ZeroSign {
 
 words!(named pub ZeroSign: "positive" = Positive, "negative" = Negative, "ieee" = Ieee, "exact-positive" = ExactPositive);
 
+/// Zero terms whose exponents count in the largest exponent of an alignment.
+///
+/// The exponent of a zero is that of the smallest normal number of its format; that of a zero product is the sum of its
+/// factors' exponents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ZeroTerms {
+    /// No zero counts.
+    #[default]
+    Ignored,
+    /// Zero products count.
+    Products,
+    /// Zero products and other zero terms count.
+    All,
+}
+
+words!(named pub ZeroTerms: "ignored" = Ignored, "products" = Products, "all" = All);
+
+/// Origin of infinities and NaNs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Specials {
+    /// Each step makes them of its terms.
+    #[default]
+    Steps,
+    /// All products and c decide them at once, before anything is added.
+    Operands,
+}
+
+words!(named pub Specials: "steps" = Steps, "operands" = Operands);
+
 /// Split of k by residue: part i has, ascending, the indices whose residue is in `residues[i]`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -174,6 +203,8 @@ pub struct Alignment {
     /// Larger in magnitude; with RD larger, with RU smaller.
     #[serde(default)]
     pub sticky: bool,
+    /// Number of dropped bits, below the last kept one, that can set the sticky bit. Absent: all of them.
+    pub reach: Option<i32>,
 }
 
 impl Alignment {

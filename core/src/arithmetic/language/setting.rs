@@ -180,6 +180,24 @@ pub(super) fn sticky(site: &Site) -> Values {
     if directed || rounding("result").is_some_and(|rounding| rounding != "RZ") { flag(site) } else { Vec::new() }
 }
 
+/// Nearby reaches of a sticky bit, and none; for a sticky bit without one, a reach of a few bits.
+pub(super) fn reach(site: &Site) -> Values {
+    let sticky = site.beside("alignment", "sticky").and_then(Value::as_bool).unwrap_or(false);
+    match site.number() {
+        Some(now) => or_none(site, numbers([now - 1, now + 1].into_iter().filter(|bits| (1..=60).contains(bits)))),
+        None if sticky => numbers([1, 2, 8]),
+        None => Vec::new(),
+    }
+}
+
+/// The treatments that operands do not have, and theirs.
+pub(super) fn c_subnormals(site: &Site) -> Values {
+    let of_operands = site.table.get("operand-subnormals").and_then(Value::as_str).unwrap_or("keep");
+    let mut others = subnormals(site);
+    others.retain(|other| other.as_ref().and_then(Value::as_str) != Some(of_operands));
+    or_none(site, others)
+}
+
 /// Other definitions of tininess, if anything is flushed.
 pub(super) fn tininess(site: &Site) -> Values {
     match site.table.get("result-subnormals").and_then(Value::as_str) {

@@ -1,7 +1,7 @@
 //! Beginning and end of a program: settings of the whole instruction, and conflicts with it.
 
 use super::{
-    super::{Rounded, Step, ZeroSign, language::draft::Draft},
+    super::{Rounded, Specials, Step, ZeroSign, ZeroTerms, language::draft::Draft},
     Destination, OperationStep, Output, Program, Scaling, Source, Unpack,
 };
 use crate::{
@@ -95,7 +95,17 @@ impl<'a> Frame<'a> {
     /// Program with these steps, whose last value is `value`.
     pub(super) fn program(&self, steps: Vec<OperationStep>, value: Source, passes_nan: bool) -> Program {
         let (i, draft) = (self.instruction, self.draft);
-        let unpack = |wider| Unpack { subnormals: draft.operand_subnormals, wider };
+        let of_factor = Unpack {
+            subnormals: draft.operand_subnormals,
+            wider: draft.unpack,
+            zeros: draft.zero_terms != ZeroTerms::Ignored,
+        };
+        let of_c = Unpack {
+            subnormals: draft.c_subnormals.unwrap_or(draft.operand_subnormals),
+            wider: draft.unpack_c,
+            zeros: draft.zero_terms == ZeroTerms::All,
+        };
+        let nan_operands = || draft.root().map_or_else(Vec::new, |root| root.nan_operands.clone());
         let target = ResultTarget {
             format: i.d,
             rounding: draft.output.map_or(Rounding::Rne, |to| to.rounding),
@@ -104,7 +114,8 @@ impl<'a> Frame<'a> {
         };
         Program {
             instruction: i.clone(),
-            unpack: [unpack(draft.unpack), unpack(draft.unpack), unpack(draft.unpack_c)],
+            unpack: [of_factor, of_factor, of_c],
+            specials: (draft.specials == Specials::Operands).then(nan_operands),
             steps,
             output: Output { value, target, passes_nan },
         }

@@ -19,6 +19,9 @@ pub struct Program {
     pub instruction: Instruction,
     /// Conversion of the codes of A, B and C to values.
     pub unpack: [Unpack; 3],
+    /// Order of NaN operands where all products and c decide infinities and NaNs before the first operation.
+    /// `None` if each operation makes them of its own operands.
+    pub specials: Option<Vec<NanOperand>>,
     /// Operations, each after those whose values it takes.
     pub steps: Vec<OperationStep>,
     /// Conversion of the last value to D.
@@ -32,6 +35,8 @@ pub struct Unpack {
     pub subnormals: Subnormals,
     /// Format after the conversion, whose exponents count in alignments; `None` for the operand's own.
     pub wider: Option<&'static Format>,
+    /// True if a zero's exponent counts in alignments: the one of the format's smallest normal number.
+    pub zeros: bool,
 }
 
 /// Operation, and the name of its value in explanations.
@@ -178,7 +183,7 @@ impl Multiply {
     }
 }
 
-/// Unrounded sum. A zero among its values does not count in the alignment.
+/// Unrounded sum. A zero among its values does not count in the alignment, unless [`Unpack::zeros`] says so.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sum {
     /// Steps whose lists of products are added.

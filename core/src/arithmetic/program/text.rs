@@ -28,6 +28,9 @@ impl Program {
         let operands = [("a", i.a, 0), ("b", i.b, 1), ("c", i.c, 2)];
         let mut lines: Vec<(String, String)> =
             operands.iter().map(|(name, format, at)| (name.to_string(), unpacked(format, &self.unpack[*at]))).collect();
+        if let Some(order) = &self.specials {
+            lines.push(("d".into(), format!("infinity or NaN, if all products and c give one{}", nans(order))));
+        }
         lines.extend(
             self.operations()
                 .enumerate()
@@ -46,7 +49,8 @@ fn unpacked(format: &Format, unpack: &Unpack) -> String {
         Subnormals::SignedZero => ", subnormal numbers to zero",
         Subnormals::PositiveZero => ", subnormal numbers to +0",
     };
-    format!("{format}{wider}{flushed}")
+    let zeros = if unpack.zeros { ", zeros count in alignments" } else { "" };
+    format!("{format}{wider}{flushed}{zeros}")
 }
 
 fn source(source: &Source) -> String {
@@ -132,9 +136,10 @@ fn sum(sum: &Sum) -> String {
         sum.products.iter().map(|step| format!("%{step}")).chain(sum.addends.iter().map(addend)).collect();
     let how = match &sum.alignment {
         None => "exact".to_string(),
-        Some(Alignment { bits, rounding, floor, sticky }) => {
+        Some(Alignment { bits, rounding, floor, sticky, reach }) => {
             let floor = floor.map_or_else(String::new, |floor| format!(", floor {floor}"));
-            let sticky = if *sticky { " sticky" } else { "" };
+            let reach = reach.map_or_else(String::new, |reach| format!(" from {reach} bits"));
+            let sticky = if *sticky { format!(" sticky{reach}") } else { String::new() };
             format!("aligned at {bits} bits {}{sticky}{floor}", rounding.name())
         }
     };

@@ -37,6 +37,24 @@ impl Held {
         Held { value, exponent: counts.then_some(exponent), signed_zero: true, payload: None }
     }
 
+    /// Term with this exponent, which a zero keeps only if `zeros` count.
+    pub(super) fn term(value: Real, exponent: Option<i32>, zeros: bool) -> Held {
+        let held = Held::exact(value, exponent.unwrap_or(0));
+        if zeros && held.is_zero() { held.with_exponent(exponent) } else { held }
+    }
+
+    /// The same value; a zero of `format` counts, with the exponent of the smallest normal number.
+    pub(super) fn counted(self, format: &Format) -> Held {
+        match format.float() {
+            Some(float) if self.is_zero() => self.with_exponent(Some(float.emin())),
+            _ => self,
+        }
+    }
+
+    fn is_zero(&self) -> bool {
+        matches!(self.value, Real::Finite(value) if value.is_zero())
+    }
+
     /// Sum with the exponent that counts; `signed_zero` if a zero has the sign of all its terms.
     pub(super) fn sum(value: Finite, exponent: Option<i32>, signed_zero: bool) -> Held {
         Held { exponent, signed_zero, ..Held::exact(Real::Finite(value), 0) }
@@ -138,6 +156,12 @@ fn is_flushed(value: &Finite, code: u64, to: &Destination) -> bool {
 
 /// Value of an operand's code.
 pub(super) fn unpacked(format: &'static Format, code: u64, unpack: &Unpack) -> Held {
+    let held = widened(format, code, unpack);
+    if unpack.zeros { held.counted(unpack.wider.unwrap_or(format)) } else { held }
+}
+
+/// Value of an operand's code in the wider format.
+fn widened(format: &'static Format, code: u64, unpack: &Unpack) -> Held {
     let datum = settled(format.decode(code), unpack.subnormals);
     let Some(wider) = unpack.wider else { return Held::datum(datum, format) };
     let payload = Held::datum(datum, format).payload;

@@ -4,7 +4,9 @@ mod held;
 mod observer;
 mod sum;
 
-use super::{Destination, ElementaryOperation, Factors, IntegerSum, Multiply, Program, Scaling, Source, Unpack};
+use super::{
+    Destination, ElementaryOperation, Factors, IntegerSum, Multiply, NanOperand, Program, Scaling, Source, Unpack,
+};
 use crate::{
     format::Format,
     isa::Case,
@@ -14,7 +16,7 @@ use crate::{
 use held::{Held, first_nan, unpacked};
 pub use observer::{Explanation, ExplanationLine};
 pub(super) use observer::{Observer, Silent};
-use sum::{Summand, sum};
+use sum::{Summand, special, sum};
 
 /// Code of D.
 ///
@@ -27,11 +29,16 @@ pub(super) fn run<O: Observer>(program: &Program, case: &Case, observer: &mut O)
         return integer(program, sum, case, observer);
     }
     let mut machine = Machine { program, inputs: Inputs::new(program, case), values: Vec::new(), observer };
+    if let Some(special) = program.specials.as_ref().and_then(|order| machine.special(order)) {
+        machine.observer.line(|| ExplanationLine::new(None, "products and c", special.value));
+        return machine.output(special);
+    }
     for number in 0..program.steps.len() {
         let values = machine.step(number);
         machine.values.push(values);
     }
-    machine.output()
+    let last = machine.value(program.output.value);
+    machine.output(last)
 }
 
 /// Decoded operands of one dot-product-add, by stored k.
@@ -152,6 +159,7 @@ impl<O: Observer> Machine<'_, O> {
     /// Rounds a value for the next operation.
     fn deliver(&mut self, number: usize, name: &str, value: Held, to: &Destination) -> Held {
         let (held, code) = value.rounded(to);
+        let held = if self.program.unpack[2].zeros { held.counted(to.target.format) } else { held };
         let group = self.program.steps[number].group;
         self.observer.line(|| rounding(group, name, &to.target, code));
         held
@@ -198,15 +206,15 @@ impl<O: Observer> Machine<'_, O> {
         if let Some(nan) = first_nan(&multiply.nans, [Some(a), Some(b), None]) {
             return nan;
         }
-        // A zero has no exponent that counts, and neither has its product.
-        let exponent = a.exponent.zip(b.exponent).map_or(0, |(a, b)| a + b);
-        let mut held = Held::exact(limited(self.product(factors), multiply.limit), exponent);
+        let zeros = self.program.unpack[0].zeros;
+        let exponent = a.exponent.zip(b.exponent).map(|(a, b)| a + b);
+        let mut held = Held::term(limited(self.product(factors), multiply.limit), exponent, zeros);
         if let Some(to) = &multiply.rounded {
             held = held.rounded(to).0.without_payload();
         }
         if let (Scaling::Each, Some((scale, scale_exponent))) = (multiply.scaling, self.inputs.scales.get(factors.k)) {
-            let exponent = held.exponent.unwrap_or(0) + scale_exponent;
-            held = Held::exact(number::product(&held.value, scale), exponent);
+            let exponent = held.exponent.map(|own| own + scale_exponent);
+            held = Held::term(number::product(&held.value, scale), exponent, zeros);
         }
         match held.value {
             Real::Finite(finite) if multiply.normalised => held.with_exponent(finite.leading_exponent()),
@@ -228,9 +236,22 @@ impl<O: Observer> Machine<'_, O> {
         Held::exact(number::product(&sum, &scale), exponent)
     }
 
-    fn output(&mut self) -> u64 {
+    /// Infinity or NaN that all products and c give; `None` if they are finite.
+    fn special(&self, order: &[NanOperand]) -> Option<Held> {
+        let product = |k: usize| {
+            let factors = [self.inputs.a[k], self.inputs.b[k]];
+            let whole = number::product(&factors[0].value, &factors[1].value);
+            let scaled = self.inputs.scales.get(k).map_or(whole, |(scale, _)| number::product(&whole, scale));
+            Summand { held: Held::exact(scaled, 0), bits: None, drop: None, factors: Some(factors) }
+        };
+        let products: Vec<Summand> = (0..self.inputs.a.len()).map(product).collect();
+        let c = [Summand { held: self.inputs.c, bits: None, drop: None, factors: None }];
+        special(&products, &c, order)
+    }
+
+    /// Code of D of the last value.
+    fn output(&mut self, total: Held) -> u64 {
         let output = &self.program.output;
-        let total = self.value(output.value);
         let code = match output.passes_nan && total.is_nan() {
             true => total.quiet_nan(output.target.format).unwrap_or(output.target.nan),
             false => output.target.round(&total.value),

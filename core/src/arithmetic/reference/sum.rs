@@ -5,7 +5,7 @@ use super::{
     held::{Held, first_nan},
     observer::{ExplanationLine, Observer},
 };
-use crate::number::{Finite, Real, exact_sum, special_sum};
+use crate::number::{Finite, Real, Rounding, exact_sum, special_sum};
 
 /// Value of a sum.
 pub(super) struct Summand {
@@ -30,14 +30,11 @@ pub(super) fn sum<O: Observer>(
     observer: &mut O,
 ) -> Held {
     let all = || products.iter().chain(addends);
-    if let Some(special) = special_sum(all().map(|term| &term.held.value)) {
+    if let Some(special) = special(products, addends, &sum.nans) {
         for (at, term) in all().enumerate() {
             observer.line(|| line(group, name(at), &term.held, None));
         }
-        return match special {
-            Real::Nan => passed_on(&sum.nans, products, addends),
-            infinity => Held::exact(infinity, 0),
-        };
+        return special;
     }
     let exponents = || all().filter_map(|term| term.held.exponent);
     let floor = sum.alignment.and_then(|alignment| alignment.floor);
@@ -53,7 +50,11 @@ pub(super) fn sum<O: Observer>(
                 } else {
                     let whole = finite(&term.held);
                     let cut = whole.rounded_to_quantum(quantum, alignment.rounding);
-                    lost |= !cut.minus(&whole).is_zero();
+                    let seen = match alignment.reach {
+                        Some(reach) => whole.rounded_to_quantum(quantum - reach, Rounding::Rz),
+                        None => whole,
+                    };
+                    lost |= !seen.rounded_to_quantum(quantum, Rounding::Rz).minus(&seen).is_zero();
                     cut
                 })
             }
@@ -90,11 +91,19 @@ fn line(group: Option<usize>, name: String, held: &Held, kept: Option<Finite>) -
 /// Common sign of terms that are all signed zeros; `None` otherwise.
 fn zero_sign<'a>(mut terms: impl Iterator<Item = &'a Held>) -> Option<bool> {
     let sign = |held: &Held| match held.value {
-        Real::Finite(value) if value.is_zero() && held.signed_zero && held.exponent.is_none() => Some(value.negative),
+        Real::Finite(value) if value.is_zero() && held.signed_zero => Some(value.negative),
         _ => None,
     };
     let first = sign(terms.next()?)?;
     terms.all(|held| sign(held) == Some(first)).then_some(first)
+}
+
+/// Infinity or NaN of a sum of these terms; `None` if it is finite.
+pub(super) fn special(products: &[Summand], addends: &[Summand], order: &[NanOperand]) -> Option<Held> {
+    match special_sum(products.iter().chain(addends).map(|term| &term.held.value))? {
+        Real::Nan => Some(passed_on(order, products, addends)),
+        infinity => Some(Held::exact(infinity, 0)),
+    }
 }
 
 /// NaN of a sum: the first of its operands in the order, or one without payload.

@@ -50,7 +50,8 @@ pub(super) fn factor(program: &Program) -> OperandForm {
     if let Some(ElementaryOperation::Integer(_)) = program.operations().next() {
         return OperandForm::Integer;
     }
-    if program.instruction.scale.is_some() || !program.operations().all(has_fast_destination) {
+    let general = program.specials.is_some() || program.unpack.iter().any(|unpack| unpack.zeros);
+    if general || program.instruction.scale.is_some() || !program.operations().all(has_fast_destination) {
         return OperandForm::None;
     }
     // The fast steps treat subnormals of A, B and C alike.
@@ -278,7 +279,7 @@ struct HeldCode(String, String, &'static str);
 fn model(program: &Program, destinations: &Destinations) -> String {
     let mut text = String::from("\n// The code of D.\nMODEL Word model(const Operands& x, Word c) {\n");
     if program.unpack[2].wider.is_some() {
-        text += "    const Word addend = convert<FormatC, OPERAND_SUBNORMALS, TargetAddend>(c);\n";
+        text += "    const Word addend = convert<FormatC, C_SUBNORMALS, TargetAddend>(c);\n";
     }
     let held = |source: &Source| match source {
         Source::C if program.unpack[2].wider.is_some() => HeldCode("addend".into(), "FormatAddend".into(), "KEEP"),

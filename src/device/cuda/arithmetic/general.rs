@@ -32,6 +32,9 @@ pub(super) fn steps(program: &Program, destinations: &Destinations) -> String {
     for (step, operation) in program.operations().enumerate() {
         text += &record(step, operation, destinations);
     }
+    if let Some(order) = &program.specials {
+        text += &operand_specials(program, order, destinations);
+    }
     text += OPERANDS;
     [WIDE, TERMS, ACCUMULATOR, SUM, SCALAR].iter().for_each(|part| text += part);
     text + &model(program, destinations)
@@ -41,7 +44,7 @@ pub(super) fn steps(program: &Program, destinations: &Destinations) -> String {
 fn record(step: usize, operation: &ElementaryOperation, destinations: &Destinations) -> String {
     match operation {
         ElementaryOperation::Multiply(multiply) => products(&format!("Products{step}"), multiply, destinations),
-        ElementaryOperation::Sum(sum) => sums(&format!("Sum{step}"), sum),
+        ElementaryOperation::Sum(sum) => sums(&format!("Sum{step}"), sum, false),
         ElementaryOperation::Fma { factors, nans, .. } => {
             let one = Multiply {
                 factors: vec![*factors],
@@ -56,6 +59,27 @@ fn record(step: usize, operation: &ElementaryOperation, destinations: &Destinati
         ElementaryOperation::Add { nans, .. } => order(&format!("Nans{step}"), nans),
         ElementaryOperation::Round { .. } | ElementaryOperation::Integer(_) => String::new(),
     }
+}
+
+/// The records of the sum of all products and c, of which only infinities and NaNs are of use.
+fn operand_specials(program: &Program, order: &[NanOperand], destinations: &Destinations) -> String {
+    let i = &program.instruction;
+    let multiply = Multiply {
+        factors: (0..i.stored_k()).map(|k| Factors { k, a: u64::MAX, b: u64::MAX }).collect(),
+        scaling: if i.scale.is_some() { Scaling::Each } else { Scaling::None },
+        limit: None,
+        rounded: None,
+        normalised: false,
+        nans: Vec::new(),
+    };
+    let sum = Sum {
+        products: vec![0],
+        addends: vec![Source::C.into()],
+        alignment: None,
+        normalised: false,
+        nans: order.to_vec(),
+    };
+    products("AllProducts", &multiply, destinations) + &sums("OperandSpecials", &sum, true)
 }
 
 fn order(name: &str, nans: &[NanOperand]) -> String {
@@ -86,20 +110,21 @@ fn products(name: &str, multiply: &Multiply, destinations: &Destinations) -> Str
     )
 }
 
-fn sums(name: &str, sum: &Sum) -> String {
+fn sums(name: &str, sum: &Sum, specials_only: bool) -> String {
     let alignment = sum.alignment.as_ref();
     let bits = alignment.map_or(0, |alignment| alignment.bits);
     let own = |addend: &Addend| addend.bits.unwrap_or(bits);
     let most = sum.addends.iter().map(own).fold(bits, i32::max);
     let addends = |value: &dyn Fn(&Addend) -> i32| sum.addends.iter().map(|a| value(a).to_string()).collect::<Vec<_>>();
     format!(
-        "struct {name} {{\n    static constexpr bool EXACT = {}, NORMALISED = {}, STICKY = {};\n    static constexpr int BITS = {bits}, \
-         MOST_BITS = {most}, ROUNDING = {}, FLOOR = {}, ADDENDS = {};\n{}{}    struct Nans {{\n{}    }};\n}};\n",
+        "struct {name} {{\n    static constexpr bool EXACT = {}, NORMALISED = {}, STICKY = {}, SPECIALS_ONLY = {specials_only};\n    \
+         static constexpr int BITS = {bits}, MOST_BITS = {most}, ROUNDING = {}, FLOOR = {}, REACH = {}, ADDENDS = {};\n{}{}    struct Nans {{\n{}    }};\n}};\n",
         alignment.is_none(),
         sum.normalised,
         alignment.is_some_and(|alignment| alignment.sticky),
         alignment.map_or(0, |alignment| direction(alignment.rounding)),
         alignment.and_then(|alignment| alignment.floor).unwrap_or(-FAR),
+        alignment.and_then(|alignment| alignment.reach).unwrap_or(FAR),
         sum.addends.len(),
         lookup("int", "addend_bits", &addends(&own)),
         lookup("int", "addend_drop", &addends(&|addend| addend.drop.unwrap_or(FAR))),
@@ -139,6 +164,13 @@ fn model(program: &Program, destinations: &Destinations) -> String {
         "\n// The code of D.\nMODEL Word model(const Operands& x, Word code) {\n    const Held c = c_held(code), zero = \
          nothing(false);\n",
     );
+    if program.specials.is_some() {
+        text += "    const Held special = sum<AllProducts, OperandSpecials>(x, &c);\n";
+        if program.output.passes_nan {
+            text += "    if (special.kind == NOT_A_NUMBER && special.payload) return quiet_nan<TargetOutput>(special);\n";
+        }
+        text += "    if (special.kind != FINITE) return round_held<TargetOutput>(special);\n";
+    }
     for (step, operation) in program.operations().enumerate() {
         // Products that are terms of additions are separate values.
         let singles: Vec<(usize, usize)> = operation

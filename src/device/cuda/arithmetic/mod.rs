@@ -155,7 +155,11 @@ fn definitions(program: &Program) -> String {
         define("SUM_BITS", sum.bits.into());
         define("XOR", program.instruction.xor.into());
     }
-    let _ = writeln!(text, "#define OPERAND_SUBNORMALS {}", subnormals(program.unpack[0].subnormals));
+    define("ZERO_PRODUCTS_COUNT", program.unpack[0].zeros.into());
+    define("ZEROS_COUNT", program.unpack[2].zeros.into());
+    for (name, at) in [("OPERAND_SUBNORMALS", 0), ("C_SUBNORMALS", 2)] {
+        let _ = writeln!(text, "#define {name} {}", subnormals(program.unpack[at].subnormals));
+    }
     text
 }
 

@@ -1,0 +1,122 @@
+//! Keys that decide special operands, zeros and dropped bits: their meaning on operands worked out by hand.
+
+use tcnum::{
+    arithmetic::{Evaluator, Model},
+    format::{Format, Overflow, Rounding},
+    isa::{self, Case, Instruction, Tiles},
+};
+
+/// f16 products, f32 sums: 8 products and c.
+const F16: &str = "mma.m16n8k8.f32.f16.f16.f32";
+/// bf16 products, f32 sums: 16 products and c.
+const BF16: &str = "mma.m16n8k16.f32.bf16.bf16.f32";
+
+/// Evaluator of a fused rule for an instruction, with further lines.
+fn fused(instruction: &str, lines: &str) -> (Instruction, Evaluator) {
+    let head = "name = \"own\"\ntitle = \"own\"\nversion = 1\n\n[[rule]]\nevidence = [{ assumed = \"a test\" }]\nstep = \"fused\"\n";
+    let result = match lines.contains("result =") {
+        true => "",
+        false => "result = { format = \"f32\", rounding = \"RNE\" }\n",
+    };
+    let text = format!("{head}instructions = [\"{instruction}\"]\nnan = \"0x7fffffff\"\n{result}{lines}");
+    let own = isa::find(instruction).unwrap();
+    let evaluator = Model::parse(&text, "own.toml").unwrap().evaluator(&own).unwrap();
+    (own, evaluator)
+}
+
+/// D of products of `pairs` (values of A and B by k) and c; the reference, the fast evaluator and its tiles agree.
+fn d(instruction: &str, lines: &str, pairs: &[(f64, f64)], c: f64) -> f64 {
+    let (i, evaluator) = fused(instruction, lines);
+    let code = |format: &Format, value: f64| format.encode_f64(value, Rounding::Rne, Overflow::Standard).unwrap();
+    let mut case = Case::zeros(&i);
+    for (k, (a, b)) in pairs.iter().enumerate() {
+        (case.a[k], case.b[k]) = (code(i.a, *a), code(i.b, *b));
+    }
+    case.c = code(i.c, c);
+    let mut tiles = Tiles::zeros(&i, 1);
+    tiles.place(&i, 0, 3, 5, &case);
+    let d = evaluator.dot(&case);
+    assert_eq!(evaluator.execute(&tiles).get(3 * i.n + 5), d, "{lines}");
+    i.d.to_f64(d)
+}
+
+const ALIGNED: &str = "alignment = { bits = 24, rounding = \"RZ\" }\n";
+
+#[test]
+fn a_subnormal_c_is_flushed_apart_from_a_and_b() {
+    let (small, tiny) = (2f64.powi(-24), 2f64.powi(-140));
+    let of = |lines: &str| d(F16, &format!("{ALIGNED}{lines}"), &[(small, 1.0)], 0.0);
+    let of_c = |lines: &str| d(F16, &format!("{ALIGNED}{lines}"), &[], tiny);
+    assert_eq!((of(""), of_c("")), (small, tiny));
+    let c = "c-subnormals = \"signed-zero\"\n";
+    assert_eq!((of(c), of_c(c)), (small, 0.0));
+    let operands = "operand-subnormals = \"signed-zero\"\nc-subnormals = \"keep\"\n";
+    assert_eq!((of(operands), of_c(operands)), (0.0, tiny));
+}
+
+#[test]
+fn operands_decide_infinities_before_an_overflow_of_a_step() {
+    let huge = 2f64.powi(127);
+    let pairs = [(huge, huge), (0.0, 0.0), (f64::NEG_INFINITY, 1.0)];
+    // The first step overflows to infinity, and the second meets the opposite one.
+    let lines = format!("{ALIGNED}group = 2\n");
+    assert!(d(BF16, &lines, &pairs, 0.0).is_nan());
+    assert_eq!(d(BF16, &format!("{lines}specials = \"operands\"\n"), &pairs, 0.0), f64::NEG_INFINITY);
+    // Without an infinite operand, the overflow is the result.
+    assert_eq!(d(BF16, &format!("{lines}specials = \"operands\"\n"), &pairs[..1], 0.0), f64::INFINITY);
+    // Infinity times zero is invalid in any step.
+    let invalid = [(f64::INFINITY, 0.0)];
+    assert!(d(BF16, &format!("{lines}specials = \"operands\"\n"), &invalid, 1.0).is_nan());
+}
+
+#[test]
+fn operands_decide_infinities_although_finite_sums_saturate() {
+    let saturating = "alignment = { bits = 24, rounding = \"RZ\" }\nresult = { format = \"f32\", rounding = \"RZ\", overflow = \"saturate\" }\n";
+    let of = |specials: &str, pairs: &[(f64, f64)]| d(BF16, &format!("{saturating}{specials}"), pairs, 0.0);
+    let huge = 2f64.powi(127);
+    let operands = "specials = \"operands\"\n";
+    assert_eq!(of("", &[(f64::INFINITY, 1.0)]), f64::from(f32::MAX));
+    assert_eq!(of(operands, &[(f64::INFINITY, 1.0)]), f64::INFINITY);
+    assert_eq!(of(operands, &[(huge, huge)]), f64::from(f32::MAX));
+}
+
+#[test]
+fn a_zero_product_counts_in_the_largest_exponent() {
+    // Aligned to 1, the small product keeps its last bit; aligned to 0 * 2^15, of exponent 1, it does not.
+    let bits = "alignment = { bits = 10, rounding = \"RZ\" }\n";
+    let small = 1.0 + 2f64.powi(-10);
+    let pairs = [(small, 1.0), (0.0, 2f64.powi(15))];
+    assert_eq!(d(F16, bits, &pairs, 0.0), small);
+    for words in ["products", "all"] {
+        let lines = format!("{bits}zero-terms = \"{words}\"\n");
+        // A zero has the exponent -14 of f16's smallest normal number.
+        assert_eq!(d(F16, &lines, &pairs, 0.0), 1.0, "{words}");
+        assert_eq!(d(F16, &lines, &[(small, 1.0), (0.0, 2f64.powi(14))], 0.0), small, "{words}");
+    }
+}
+
+#[test]
+fn a_zero_c_counts_only_if_all_zeros_do() {
+    // c = 0 has the exponent -126, and the product 2^-133 to 2^-140 lies below it.
+    let bits = "alignment = { bits = 10, rounding = \"RZ\" }\n";
+    let product = [(2f64.powi(-67), 2f64.powi(-70))];
+    assert_eq!(d(BF16, bits, &product, 0.0), 2f64.powi(-137));
+    assert_eq!(d(BF16, &format!("{bits}zero-terms = \"products\"\n"), &product, 0.0), 2f64.powi(-137));
+    assert_eq!(d(BF16, &format!("{bits}zero-terms = \"all\"\n"), &product, 0.0), 0.0);
+}
+
+#[test]
+fn a_sticky_bit_sees_only_the_dropped_bits_in_its_reach() {
+    // 1 and a product of 2^-e: 24 bits are kept, and half a unit of f32 is 2^-24.
+    let of = |lines: &str, e: i32| {
+        d(BF16, lines, &[(1.0, 1.0), (2f64.powi(-12), 2f64.powi(-12)), (2f64.powi(-e / 2), 2f64.powi(e / 2 - e))], 0.0)
+    };
+    let up = 1.0 + 2f64.powi(-23);
+    let sticky = "alignment = { bits = 24, rounding = \"RZ\", sticky = true }\n";
+    let reach = "alignment = { bits = 24, rounding = \"RZ\", sticky = true, reach = 3 }\n";
+    for e in 25..=40 {
+        assert_eq!(of(ALIGNED, e), 1.0, "{e}");
+        assert_eq!(of(sticky, e), up, "{e}");
+        assert_eq!(of(reach, e), if e <= 27 { up } else { 1.0 }, "{e}");
+    }
+}
