@@ -5,7 +5,8 @@ use toml::Value;
 use crate::{
     arithmetic::{
         CPosition, Conversion, Evidence, EvidenceKind, EvidenceSource, Join, KEYS, Lanes, Late, Model, NODE_KEYS,
-        NodeKey, NodeKind, Parts, Program, Rounded, Rule, Start, Step, Subnormals, Wrap, ZeroSign, aliases,
+        NodeKey, NodeKind, Parts, Program, Rounded, Rule, Specials, Start, Step, Subnormals, Wrap, ZeroSign, ZeroTerms,
+        aliases,
     },
     isa::{self, Instruction},
     report::{Table, counted},
@@ -389,7 +390,16 @@ fn row(number: usize, rule: &Rule, covered: usize) -> RuleRow {
         instructions: rule.instructions.clone(),
         covered,
         step: step(rule),
-        step_evidence: evidence(&["step", "product", "product-limit", "normalised", "start", "wrap"]),
+        step_evidence: evidence(&[
+            "step",
+            "product",
+            "product-limit",
+            "normalised",
+            "specials",
+            "zero-terms",
+            "start",
+            "wrap",
+        ]),
         nan: rule.nan.map(|code| format!("{code:#x}")),
         nan_evidence: evidence(&["nan", "nan-operands"]),
         group: groups(rule),
@@ -405,7 +415,7 @@ fn row(number: usize, rule: &Rule, covered: usize) -> RuleRow {
         result: results(rule),
         result_evidence: evidence(&["result.rounding", "result.format", "between", "addition", "output"]),
         subnormals: subnormals(rule),
-        subnormals_evidence: evidence(&["operand-subnormals"]).max(evidence(&["result-subnormals"])),
+        subnormals_evidence: evidence(&["operand-subnormals", "c-subnormals"]).max(evidence(&["result-subnormals"])),
         zero: zero(rule),
         zero_evidence: evidence(&["zero"]),
     }
@@ -420,6 +430,8 @@ fn step(rule: &Rule) -> String {
     words.extend(rule.product_limit.map(|limit| format!("products from 2^{limit} infinite")));
     words.extend((rule.normalised == Some(true)).then(|| "products normalised".into()));
     words.extend((rule.start == Start::Product).then(|| "from the first product".into()));
+    words.extend((rule.specials == Specials::Operands).then(|| "infinities and NaN from operands".into()));
+    words.extend((rule.zero_terms != ZeroTerms::Ignored).then(|| format!("zeros aligned: {}", rule.zero_terms.name())));
     words.extend(rule.wrap.map(|wrap| if wrap == Wrap::Wrap { "wraps" } else { "saturates" }.into()));
     words.join(", ")
 }
@@ -473,8 +485,10 @@ fn rounded(to: &Rounded) -> String {
 
 fn subnormals(rule: &Rule) -> &'static str {
     let flushed = |subnormals| subnormals != Subnormals::Keep;
+    let c = rule.c_subnormals.unwrap_or(rule.operand_subnormals);
     match (flushed(rule.operand_subnormals), flushed(rule.result_subnormals)) {
         _ if rule.step == Step::Integer => "-",
+        _ if flushed(c) != flushed(rule.operand_subnormals) => "c apart",
         (false, false) => "kept",
         (true, true) => "flushed",
         (true, false) => "operands flushed",

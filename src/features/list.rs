@@ -19,7 +19,7 @@ const fn feature(name: &'static str, asks: &'static str, keys: &'static [&'stati
 #[rustfmt::skip]
 pub const FEATURES: &[Feature] = &[
     feature("subnormal A, B", "whether a subnormal operand keeps its value in a normal product", &["operand-subnormals", "unpack"]),
-    feature("subnormal C", "whether a subnormal c keeps its value in a normal sum", &["operand-subnormals", "unpack-c"]),
+    feature("subnormal C", "whether a subnormal c keeps its value in a normal sum", &["operand-subnormals", "c-subnormals", "unpack-c"]),
     feature("subnormal D", "whether a sum of normal operands that is subnormal in D keeps its value", &["result-subnormals"]),
     feature("products", "whether the last bit of the longest product counts", &["product", "split"]),
     feature("product range", "whether a product beyond the largest number of D can cancel", &["product", "product-limit"]),
@@ -35,7 +35,7 @@ pub const FEATURES: &[Feature] = &[
     feature("accumulator", "how many significant bits pass from step to step, or leave a single step", &["result.format", "between"]),
     feature("result", "how the last sum is rounded to D", &["result.rounding", "output"]),
     feature("overflow", "what replaces a sum beyond the largest number of D", &["result.overflow", "output"]),
-    feature("infinities", "what infinity alone, times zero, and minus infinity give", &["nan"]),
+    feature("infinities", "what infinity alone, times zero, and minus infinity give", &["nan", "specials"]),
     feature("NaN", "which codes stand for NaN", &["nan", "nan-operands"]),
     feature("zero", "the sign of a zero that is the sum of negative zeros, of numbers that cancel, and of a negative sum that underflows", &["zero"]),
     feature("monotonicity", "whether the result can fall when no term does", &["alignment.bits", "alignment.rounding", "normalised", "late"]),

@@ -460,8 +460,13 @@ pub(super) fn set(program: &mut Program, number: usize, own: &Own, (overall, nan
         };
         match &mut step.operation {
             ElementaryOperation::Sum(sum) => {
-                sum.alignment =
-                    cut.map(|Cut { bits, rounding, floor, sticky }| Alignment { bits, rounding, floor, sticky, reach: None });
+                sum.alignment = cut.map(|Cut { bits, rounding, floor, sticky }| Alignment {
+                    bits,
+                    rounding,
+                    floor,
+                    sticky,
+                    reach: None,
+                });
                 if let (Some(late), None, [sum, other]) = (own.late, kind, &mut sum.addends[..]) {
                     (sum.bits, other.bits, other.drop) = (Some(late.sum), Some(late.other), late.drop);
                 }

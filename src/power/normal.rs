@@ -5,7 +5,8 @@
 
 use crate::{
     arithmetic::{
-        Destination, ElementaryOperation, Program, ResultTininess, Scaling, Source, Subnormals, Sum, ZeroSign,
+        Destination, ElementaryOperation, Factors, OperationStep, Program, ResultTininess, Scaling, Source, Subnormals,
+        Sum, ZeroSign,
     },
     format::{Format, Overflow, Rounding},
     softfloat::ResultTarget,
@@ -172,7 +173,12 @@ pub(super) fn normal(program: &Program) -> Option<Program> {
         let value = operation(&mut program, number, &values)?;
         values.push(value);
     }
+    without_zeros(&mut program, &values);
     without_unpacking(&mut program, &values);
+    if sums_everything_once(&program) {
+        // The operands of that sum decide the same infinities and NaNs.
+        program.specials = None;
+    }
     numbers(&program, &values, program.output.value)?.target(&mut program.output.target);
     Some(program)
 }
@@ -259,6 +265,55 @@ fn rounded_once(program: &Program, number: usize, exact: &Numbers, addends: Opti
     (innocuous && exact.quantum >= quantum(d.format)?).then_some(ResultTarget { overflow: Overflow::Standard, ..d })
 }
 
+fn emin(format: &Format) -> Option<i32> {
+    format.float().map(|float| float.emin())
+}
+
+/// Largest exponent of a product with a factor that is zero, subnormal or the smallest normal number.
+fn largest_beside_smallest(program: &Program) -> Option<i32> {
+    let i = &program.instruction;
+    let emax = |format: &Format| format.float().map(|float| float.emax());
+    Some((emin(i.a)? + emax(i.b)?).max(emax(i.a)? + emin(i.b)?))
+}
+
+/// Drops the exponents of zeros without effect: where no sum aligned to them loses bits.
+fn without_zeros(program: &mut Program, values: &[Numbers]) {
+    let harmless = |largest: Option<i32>| {
+        largest.is_some_and(|largest| program.operations().all(|o| keeps_all(program, values, o, largest)))
+    };
+    let results = program.operations().filter_map(ElementaryOperation::destination).map(|to| emin(to.target.format));
+    let others = results.chain([emin(program.addend())]).collect::<Option<Vec<_>>>();
+    let products = harmless(largest_beside_smallest(program));
+    let others = harmless(others.and_then(|others| others.into_iter().max()));
+    program.unpack[0].zeros &= !products;
+    program.unpack[1].zeros &= !products;
+    program.unpack[2].zeros &= !others;
+}
+
+/// True if one sum has all products and c, and what follows keeps its infinities.
+fn sums_everything_once(program: &Program) -> bool {
+    let infinite = |target: &ResultTarget| {
+        matches!(target.overflow, Overflow::Standard | Overflow::Infinity) && target.format.has_infinity()
+    };
+    let [multiply, sum, rest @ ..] = &program.steps[..] else { return false };
+    let all = match (&multiply.operation, &sum.operation) {
+        (ElementaryOperation::Multiply(multiply), ElementaryOperation::Sum(sum)) => {
+            let whole =
+                |k: usize| multiply.factors.iter().any(|factors| *factors == Factors { k, a: u64::MAX, b: u64::MAX });
+            multiply.rounded.is_none()
+                && multiply.limit.is_none()
+                && (0..program.instruction.stored_k()).all(whole)
+                && sum.products == [0]
+                && sum.addends.iter().any(|addend| addend.source == Source::C)
+                && program.specials.as_ref().is_none_or(|order| *order == sum.nans)
+        }
+        _ => false,
+    };
+    let rounds =
+        |step: &OperationStep| matches!(&step.operation, ElementaryOperation::Round { to, .. } if infinite(&to.target));
+    all && rest.iter().all(rounds) && infinite(&program.output.target)
+}
+
 /// Drops conversions to wider formats without effect.
 /// They change only the exponents of subnormal numbers, which matter only if a sum aligned to them loses bits.
 fn without_unpacking(program: &mut Program, values: &[Numbers]) {
@@ -277,10 +332,8 @@ fn without_unpacking(program: &mut Program, values: &[Numbers]) {
     let harmless = |limit: Option<i32>| {
         limit.is_some_and(|largest| program.operations().all(|o| keeps_all(program, values, o, largest)))
     };
-    let ends = |format: &Format| format.float().map(|float| (float.emin(), float.emax()));
-    let products = ends(i.a).zip(ends(i.b)).map(|(a, b)| (a.0 + b.1).max(a.1 + b.0));
-    let factors = whole && (same(i.a, a) && same(i.b, b) || harmless(products));
-    let addend = same(i.c, c) || harmless(ends(i.c).map(|(emin, _)| emin));
+    let factors = whole && (same(i.a, a) && same(i.b, b) || harmless(largest_beside_smallest(program)));
+    let addend = same(i.c, c) || harmless(emin(i.c));
     if factors {
         (program.unpack[0].wider, program.unpack[1].wider) = (None, None);
     }

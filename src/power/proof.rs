@@ -6,7 +6,7 @@ use super::{
     rule::RulePair,
 };
 use crate::{
-    arithmetic::{Evaluator, Model, Program, Rule, Step, Wrap, ZeroTerms},
+    arithmetic::{Evaluator, Model, Program, Rounded, Rule, Step, Wrap, ZeroTerms},
     format::{Encoding, Format, Overflow, Rounding},
     isa::Instruction,
 };
@@ -30,6 +30,7 @@ pub(crate) fn proof(pair: &RulePair, key: &str) -> Option<String> {
     equal(pair.evaluators.map(Evaluator::program)).or_else(|| match key {
         "alignment.floor" => floor(pair),
         "result.overflow" => overflow(pair),
+        "specials" => specials(pair),
         "group" => rising(pair),
         _ => None,
     })
@@ -122,22 +123,50 @@ fn overflow(pair: &RulePair) -> Option<String> {
     if !overflows.iter().all(|overflow| matches!(overflow, Some(Overflow::Standard | Overflow::Infinity))) {
         return None;
     }
-    let plain = matches!(rule.step, Step::Fused | Step::Exact)
+    if result.rounding != Rounding::Rz {
+        return None;
+    }
+    let bound = never_overflows(rule, i)?;
+    Some(format!("all products together are below 2^{bound}, too small for a sum with a finite c to overflow"))
+}
+
+/// Operands and steps make the same infinities and NaNs if no step makes an infinity of finite terms.
+fn specials(pair: &RulePair) -> Option<String> {
+    let rule = pair.rules[0];
+    let keeps = |to: &Rounded| {
+        matches!(to.rounding, Rounding::Rz | Rounding::Rne | Rounding::Rna)
+            && matches!(to.overflow, Overflow::Standard | Overflow::Infinity)
+    };
+    if ![rule.result, rule.between].iter().flatten().all(keeps) || rule.output.is_some() || rule.nan_operands.is_some()
+    {
+        return None;
+    }
+    let bound = never_overflows(rule, pair.instruction)?;
+    Some(format!("all products together are below 2^{bound}, so no step makes an infinity of finite terms"))
+}
+
+/// Binary logarithm of a bound of all products, if it is too small for a sum with a finite c to overflow.
+/// Sums are truncated or rounded to nearest.
+fn never_overflows(rule: &Rule, i: &Instruction) -> Option<i32> {
+    let plain = matches!(rule.step, Step::Fused | Step::Exact | Step::Fma)
         && i.scale.is_none()
         && rule.split.is_none()
         && rule.product.is_none()
         && rule.lanes.is_none()
         && rule.late.is_none()
         && rule.alignment.is_none_or(|own| own.rounding == Rounding::Rz && !own.sticky);
-    if !plain || result.rounding != Rounding::Rz {
+    if !plain {
         return None;
     }
-    let (a, b, c, to) = (i.a.float()?, i.b.float()?, i.c.float()?, result.format.float()?);
+    let (a, b, c) = (i.a.float()?, i.b.float()?, i.c.float()?);
     // |a| < 2^(emax + 1), so all products together are below 2^bound.
     let count = (usize::BITS - i.stored_k().leading_zeros()) as i32;
     let bound = a.emax() + 1 + b.emax() + 1 + count;
-    // Half the last place of the largest results, which c does not exceed.
-    let last = to.emax() - (to.precision().max(c.precision()) as i32 - 1) - 1;
-    (c.emax() <= to.emax() && bound <= last)
-        .then(|| format!("all products together are below 2^{bound}, too small for a sum with a finite c to overflow"))
+    let small = |to: Rounded| {
+        let to = to.format.float()?;
+        // Half the last place of the largest results, which c does not exceed.
+        let last = to.emax() - (to.precision().max(c.precision()) as i32 - 1) - 1;
+        Some(c.emax() <= to.emax() && bound <= last)
+    };
+    [rule.result, rule.between].into_iter().flatten().all(|to| small(to) == Some(true)).then_some(bound)
 }

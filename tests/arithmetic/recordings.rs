@@ -104,6 +104,8 @@ const OPEN: &[Open] = &[
     ("zero", "exact-positive", |i| i.d.name == "f32" && i.a.bits == 8 && i.family().starts_with("wgmma")),
     ("zero", "exact-positive", |i| emulated(i) && i.d.name == "f16"),
     ("zero", "exact-positive", |i| i.a.name == "tf32" && i.family() == "wmma"),
+    ("zero-terms", "products", |i| i.d.name == "f16"),
+    ("zero-terms", "all", |i| i.d.name == "f16"),
     ("group", "16", long_mixed),
     ("group", "32", long_mixed),
 ];

@@ -77,10 +77,12 @@ pub(crate) fn arithmetics_of(instruction: &'static Instruction) -> impl Strategy
         }
         // Only a rounded sum can have a sticky bit.
         if lines.iter().any(|line| line.starts_with("lanes") || line.starts_with("late")) {
-            let plain = |line: &str| line.split(", sticky = true").next().map_or(String::new(), |kept| match kept == line {
-                true => line.to_string(),
-                false => format!("{kept} }}\n"),
-            });
+            let plain = |line: &str| {
+                line.split(", sticky = true").next().map_or(String::new(), |kept| match kept == line {
+                    true => line.to_string(),
+                    false => format!("{kept} }}\n"),
+                })
+            };
             lines.iter_mut().for_each(|line| *line = plain(line));
         }
         // c must enter somewhere.
@@ -272,7 +274,8 @@ fn bits() -> impl Strategy<Value = i32> {
 }
 
 fn alignment() -> impl Strategy<Value = String> {
-    let reach = option::of(1..=20i32).prop_map(|reach| reach.map_or_else(String::new, |reach| format!(", reach = {reach}")));
+    let reach =
+        option::of(1..=20i32).prop_map(|reach| reach.map_or_else(String::new, |reach| format!(", reach = {reach}")));
     let sticky = option::weighted(0.2, reach.prop_map(|reach| format!(", sticky = true{reach}")));
     let sticky = sticky.prop_map(Option::unwrap_or_default);
     (bits(), rounding(), floor(), sticky).prop_map(|(bits, rounding, floor, sticky)| {

@@ -167,7 +167,8 @@ fn model(program: &Program, destinations: &Destinations) -> String {
     if program.specials.is_some() {
         text += "    const Held special = sum<AllProducts, OperandSpecials>(x, &c);\n";
         if program.output.passes_nan {
-            text += "    if (special.kind == NOT_A_NUMBER && special.payload) return quiet_nan<TargetOutput>(special);\n";
+            text +=
+                "    if (special.kind == NOT_A_NUMBER && special.payload) return quiet_nan<TargetOutput>(special);\n";
         }
         text += "    if (special.kind != FINITE) return round_held<TargetOutput>(special);\n";
     }
