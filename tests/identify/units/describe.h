@@ -26,7 +26,7 @@ inline std::string window_words(const Window &w) {
     static const char *const ALIGN[] = {"cut", "cut in two's complement", "each term rounded to even", "each term rounded away on ties"};
     std::string text = "window of " + number(w.width) + " bits, " + ALIGN[w.align];
     if (w.sticky) text += w.sticky == STICKY_IN_TERM ? ", sticky bit in each term" : ", one sticky bit of the sum";
-    if (w.sticky && w.sticky_reach < 200) text += " that sees " + number(w.sticky_reach) + " bits";
+    if (w.sticky && w.sticky_reach < EVERY_BIT) text += " that sees " + number(w.sticky_reach) + " bits";
     if (!w.mask_zeros) text += ", zeros have a say in the largest exponent";
     if (w.floor > -1000) text += ", least exponent " + number(w.floor);
     return text;

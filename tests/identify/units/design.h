@@ -44,6 +44,9 @@ enum InfTimesZero { IZ_NAN, IZ_ZERO, IZ_INFINITE };
 enum CPlace { C_WITH_PRODUCTS, C_SECOND_ALIGNMENT, C_BY_ADDER };
 enum IntegerEnd { WRAP, SATURATE_LAST, SATURATE_EACH_GROUP };
 
+// A reach beyond every shift.
+const int EVERY_BIT = 100000;
+
 struct Window {
     int width;              // bits, two of them before the binary point
     Align align;
@@ -91,7 +94,7 @@ inline Window draw_window(Dice &dice, bool wide) {
     w.width = wide ? dice.between(26, 48) : dice.weighed({2, 5}) ? dice.of({24, 25, 26, 27, 28, 30, 32, 36, 40, 48}) : dice.between(10, 40);
     w.align = Align(dice.weighed({60, 22, 10, 8}));
     w.sticky = w.align <= CUT_COMPLEMENT ? Sticky(dice.weighed({60, 20, 20})) : NO_STICKY;
-    w.sticky_reach = dice.weighed({3, 1}) ? dice.between(1, 12) : 200;
+    w.sticky_reach = dice.weighed({3, 1}) ? dice.between(1, 12) : EVERY_BIT;
     w.mask_zeros = dice.percent(70);
     w.floor = dice.percent(20) ? -126 : -100000;
     return w;
