@@ -3,7 +3,7 @@
 use crate::{
     calc, catalogue, chain, comparison, convert, cost, device, diff, distinguish, emulate, experiment, explain,
     features, gemm, identify, power, probe, quantise, record,
-    report::{Declaration, schema},
+    report::{self, Declaration, schema},
     tree, verify,
 };
 
@@ -65,7 +65,7 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<experiment::SplittingErrorRow>(),
         Declaration::of::<experiment::table::CellRow>(),
         Declaration::of::<experiment::table::CurvePairRow>(),
-        Declaration::of::<experiment::table::DeviceRow>(),
+        Declaration::of::<report::DeviceRow>(),
         Declaration::of::<experiment::table::ExplanationRow>(),
         Declaration::of::<experiment::table::FindingRow>(),
         Declaration::of::<experiment::table::ProbePairRow>(),
@@ -74,6 +74,7 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<explain::ResultRow>(),
         Declaration::of::<explain::StepRow>(),
         Declaration::of::<features::tables::FeatureRow>(),
+        Declaration::of::<features::tables::PublishedFeatureRow>(),
         Declaration::of::<gemm::library::BatchRow>(),
         Declaration::of::<gemm::accuracy_table::AccuracyRow>(),
         Declaration::of::<gemm::tables::BetweenRow>(),

@@ -21,6 +21,7 @@ pub(crate) struct Target<'a> {
 #[serde(deny_unknown_fields)]
 struct Content {
     title: Spanned<String>,
+    announced: Spanned<String>,
     #[serde(default)]
     gpus: Vec<String>,
     #[serde(default)]
@@ -83,6 +84,11 @@ pub(crate) fn read(files: &[File]) -> Result<Vec<Target<'_>>, String> {
         if content.title.get_ref().is_empty() {
             return Err(file.error(content.title.span().start, "'title' is empty"));
         }
+        let announced = content.announced.get_ref();
+        if !is_date(announced) {
+            let what = format!("'{announced}' is not a year or a month (\"2022\", \"2022-03\")");
+            return Err(file.error(content.announced.span().start, &what));
+        }
         let mut capabilities = Vec::new();
         for text in &content.capabilities {
             let error = |what: &str| file.error(text.span().start, &format!("'{}' {what}", text.get_ref()));
@@ -106,15 +112,27 @@ pub(crate) fn read(files: &[File]) -> Result<Vec<Target<'_>>, String> {
     Ok(targets)
 }
 
+/// True for a year, or a month of one: `2022`, `2022-03`.
+fn is_date(text: &str) -> bool {
+    let number = |digits: &str, length: usize| {
+        (digits.len() == length && digits.bytes().all(|digit| digit.is_ascii_digit()))
+            .then(|| digits.parse::<u32>().ok())?
+    };
+    let (year, month) = text.split_once('-').map_or((text, None), |(year, month)| (year, Some(month)));
+    number(year, 4).is_some()
+        && month.is_none_or(|month| number(month, 2).is_some_and(|month| (1..=12).contains(&month)))
+}
+
 /// Rust expression of the targets and their descriptions.
 pub(crate) fn table(targets: &[Target]) -> String {
     let row = |target: &Target| {
-        let Content { title, gpus, processors, .. } = &target.content;
+        let Content { title, announced, gpus, processors, .. } = &target.content;
         let (name, title, capabilities) = (target.name(), title.get_ref(), &target.capabilities);
+        let announced = announced.get_ref();
         let processors: Vec<&String> = processors.iter().map(Spanned::get_ref).collect();
         format!(
-            "    Target {{ name: {name:?}, title: {title:?}, gpus: &{gpus:?}, capabilities: &{capabilities:?}, processors: \
-             &{processors:?} }},\n"
+            "    Target {{ name: {name:?}, title: {title:?}, announced: {announced:?}, gpus: &{gpus:?}, capabilities: \
+             &{capabilities:?}, processors: &{processors:?} }},\n"
         )
     };
     format!("&[\n{}]\n", targets.iter().map(row).collect::<String>())

@@ -22,7 +22,8 @@ fn file(folder: &str, name: &str, text: &str) -> File {
 
 /// Error of the target file `sm_95a` with this text, next to a target with everything of AMD's table.
 fn refused(text: &str) -> String {
-    let all = file("targets", "gfx000", "title = \"everything\"\n[matrix]\nnative = [\"mfma.*\"]\n");
+    let all =
+        file("targets", "gfx000", "title = \"everything\"\nannounced = \"2031\"\n[matrix]\nnative = [\"mfma.*\"]\n");
     let files = [all, file("targets", "sm_95a", text)];
     targets::read(&files).and_then(|read| targets::relation(&read, Kind::Matrix, &["src/isa/amd.csv"])).unwrap_err()
 }
@@ -31,23 +32,30 @@ fn refused(text: &str) -> String {
 fn a_wrong_target_file_is_refused_with_its_line() {
     for (text, expected) in [
         (
-            "title = \"new\"\n[matrix]\nnative = [\n  \"mfma.32x32x999*\",\n]\n",
-            ":4: 'mfma.32x32x999*' matches no instruction",
+            "title = \"new\"\nannounced = \"2031-12\"\n[matrix]\nnative = [\n  \"mfma.32x32x999*\",\n]\n",
+            ":5: 'mfma.32x32x999*' matches no instruction",
         ),
-        ("title = \"new\"\n[matrix]\nnative = [\"mfma.{a\"]\n", ":3: 'mfma.{a' is not a pattern: '{' without '}'"),
         (
-            "title = \"new\"\n[matrix]\nnative = [\"mfma.32x32x8.f32.f16.f16.f32\"]\n[matrix.emulated]\nsplit-k = [\"mfma.*x8.f32.f16*\"]\n",
-            ":5: 'mfma.*x8.f32.f16*' repeats mfma.32x32x8.f32.f16.f16.f32, which 'mfma.32x32x8.f32.f16.f16.f32' has",
+            "title = \"new\"\nannounced = \"2031-12\"\n[matrix]\nnative = [\"mfma.{a\"]\n",
+            ":4: 'mfma.{a' is not a pattern: '{' without '}'",
         ),
-        ("title = \"new\"\n\n[matrix]\nnativ = []\n", ":4: unknown field `nativ`"),
-        ("title = \"new\"\ncapabilities = [\"9\"]\n", ":2: '9' is not a compute capability"),
         (
-            "title = \"new\"\n\ncapabilities = [\"9.5\", \"9.5\"]\n",
-            ":3: '9.5' already is a compute capability of targets/sm_95a.toml",
+            "title = \"new\"\nannounced = \"2031-12\"\n[matrix]\nnative = [\"mfma.32x32x8.f32.f16.f16.f32\"]\n[matrix.emulated]\nsplit-k = [\"mfma.*x8.f32.f16*\"]\n",
+            ":6: 'mfma.*x8.f32.f16*' repeats mfma.32x32x8.f32.f16.f16.f32, which 'mfma.32x32x8.f32.f16.f16.f32' has",
         ),
-        ("title = \"\"\n", ":1: 'title' is empty"),
+        ("title = \"new\"\nannounced = \"2031-12\"\n\n[matrix]\nnativ = []\n", ":5: unknown field `nativ`"),
+        ("title = \"new\"\nannounced = \"2031-12\"\ncapabilities = [\"9\"]\n", ":3: '9' is not a compute capability"),
+        (
+            "title = \"new\"\nannounced = \"2031-12\"\n\ncapabilities = [\"9.5\", \"9.5\"]\n",
+            ":4: '9.5' already is a compute capability of targets/sm_95a.toml",
+        ),
+        ("title = \"\"\nannounced = \"2031\"\n", ":1: 'title' is empty"),
         ("title = \"new\n", ":1: "),
         ("gpus = []\n", ":1: missing field `title`"),
+        ("title = \"new\"\n", ":1: missing field `announced`"),
+        ("title = \"new\"\nannounced = \"22-03\"\n", ":2: '22-03' is not a year or a month"),
+        ("title = \"new\"\nannounced = \"2022-13\"\n", ":2: '2022-13' is not a year or a month"),
+        ("title = \"new\"\nannounced = \"2022-3\"\n", ":2: '2022-3' is not a year or a month"),
     ] {
         let message = refused(text);
         assert!(message.starts_with(&format!("targets/sm_95a.toml{expected}")), "{message}\n{text}");
@@ -56,7 +64,11 @@ fn a_wrong_target_file_is_refused_with_its_line() {
 
 #[test]
 fn an_instruction_that_no_target_has_is_named_with_its_line() {
-    let files = [file("targets", "gfx000", "title = \"some\"\n[matrix]\nnative = [\"mfma.{32,16}x*\"]\n")];
+    let files = [file(
+        "targets",
+        "gfx000",
+        "title = \"some\"\nannounced = \"2031\"\n[matrix]\nnative = [\"mfma.{32,16}x*\"]\n",
+    )];
     let message = targets::relation(&targets::read(&files).unwrap(), Kind::Matrix, &["src/isa/amd.csv"]).unwrap_err();
     assert!(message.starts_with("src/isa/amd.csv:3: no file of targets/ has mfma.4x4x4.f64"), "{message}");
 }
@@ -84,7 +96,7 @@ nan = "0x7fffffff"
 
 /// Error of the model file `new` with this text, next to a model of Hopper.
 fn model_refused(text: &str) -> Option<String> {
-    let targets = [file("targets", "sm_90a", "title = \"Hopper\"\n")];
+    let targets = [file("targets", "sm_90a", "title = \"Hopper\"\nannounced = \"2022-03\"\n")];
     let targets = targets::read(&targets).unwrap();
     let hopper = MODEL.replacen("\"new\"", "\"hopper\"\narchitectures = [\"sm_90a\"]", 1);
     models::table(&[file("models", "hopper", &hopper), file("models", "new", text)], &targets).err()

@@ -122,8 +122,14 @@ mod tests {
         }
         let (name, note) = Generation::Unknown.model("exec:x").unwrap();
         assert!(name == DEFAULT_MODEL && note.unwrap().contains("exec:x"));
-        let unknown: &Target =
-            &Target { name: "sm_999a", title: "A later one", gpus: &[], capabilities: &[], processors: &[] };
+        let unknown: &Target = &Target {
+            name: "sm_999a",
+            title: "A later one",
+            announced: "2099",
+            gpus: &[],
+            capabilities: &[],
+            processors: &[],
+        };
         let error = Generation::Target(Box::leak(Box::new(*unknown))).model("cuda:0").unwrap_err();
         assert!(error.exit_status() == 2 && error.to_string().contains("--model"), "{error}");
     }

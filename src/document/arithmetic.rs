@@ -3,17 +3,17 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Block, Chapter, Sheet, compose,
+    Block, Chapter, Sheet, compose, generations,
     proof::{self, Ran},
-    results::{CHIP, Results},
+    results::{CHIP, Results, chip_of},
     rows::{Line, Rows},
 };
 use crate::{
     arithmetic::EvidenceKind,
-    features::FEATURES,
+    features::{ABSENT, FEATURES},
     isa,
     report::{
-        ShownTable, Table, grouped,
+        Cell, ShownTable, Table, grouped,
         marks::{Marks, captioned},
     },
 };
@@ -53,7 +53,9 @@ const BESIDE: usize = 8;
 /// Makes the chapter.
 pub(super) fn part(results: &Results) -> Chapter {
     let mut blocks = Vec::new();
-    if let Some(features) = results.table("features") {
+    if let Some(mut features) = results.table("features") {
+        blocks.extend(generations::blocks(&features));
+        present(&mut features);
         let mut all = arithmetics(&features);
         let ran = proof::ran(results);
         // Native instructions come first.
@@ -92,19 +94,33 @@ pub(super) fn part(results: &Results) -> Chapter {
     Chapter { id: "arithmetic", heading: "Arithmetic of each instruction", blocks }
 }
 
+/// Removes the rows of classes that a device lacks.
+fn present(features: &mut Table) {
+    let found = features.columns.iter().position(|column| column.key == "found");
+    features.rows.retain(|row| found.is_none_or(|at| row[at] != Cell::Text(ABSENT.into())));
+}
+
+/// The instructions with the findings of a row.
+fn instructions<'a>(line: &Line<'a>) -> Vec<&'a str> {
+    let several = line.list("instructions");
+    if several.is_empty() { vec![line.text("instruction")] } else { several }
+}
+
 /// Groups the instructions of a table by their features.
 fn arithmetics(features: &Table) -> Vec<Arithmetic> {
     let mut of: Vec<(String, String, Vec<FeatureFound>)> = Vec::new();
     let mut places = std::collections::HashMap::new();
     for line in Rows(features).iter() {
-        let (chip, name) = (line.text(CHIP).to_string(), line.text("instruction").to_string());
-        let at = *places.entry((chip.clone(), name.clone())).or_insert_with(|| {
-            of.push((chip, name, vec![FeatureFound::default(); FEATURES.len()]));
-            of.len() - 1
-        });
-        if let Some(feature) = FEATURES.iter().position(|feature| feature.name == line.text("feature")) {
-            let evidence = EvidenceKind::named(line.text("evidence"));
-            of[at].2[feature] = FeatureFound { words: line.text("found").to_string(), evidence };
+        for name in instructions(&line) {
+            let (chip, name) = (chip_of(&line), name.to_string());
+            let at = *places.entry((chip.clone(), name.clone())).or_insert_with(|| {
+                of.push((chip, name, vec![FeatureFound::default(); FEATURES.len()]));
+                of.len() - 1
+            });
+            if let Some(feature) = FEATURES.iter().position(|feature| feature.name == line.text("feature")) {
+                let evidence = EvidenceKind::named(line.text("evidence"));
+                of[at].2[feature] = FeatureFound { words: line.text("found").to_string(), evidence };
+            }
         }
     }
     let mut all: Vec<Arithmetic> = Vec::new();
@@ -313,8 +329,10 @@ fn by_feature(all: &[Arithmetic], marks: Option<&Marks>, from: &str) -> Sheet {
 fn witnesses(features: &Table, from: &str) -> Sheet {
     let lines = Rows(features).iter().filter(|line| !line.text("operands").is_empty());
     let cells = ["feature", "found", "rests_on", "operands", "d", "value"];
-    let row =
-        |line: Line| ["instruction", CHIP].into_iter().chain(cells).map(|key| line.text(key).to_string()).collect();
+    let row = |line: Line| {
+        let from = [line.text("instruction").to_string(), chip_of(&line)];
+        from.into_iter().chain(cells.map(|key| line.text(key).to_string())).collect()
+    };
     let labels = ["instruction", from, "feature", "found", "evidence", "input", "D", "value"];
     let sheet = Sheet::new("Inputs that show each feature", &labels, &[], lines.map(row).collect());
     let shown: ShownTable = compose::joined(sheet.shown, "instruction");

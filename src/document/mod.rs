@@ -7,6 +7,7 @@ mod arithmetic;
 mod compose;
 mod figures;
 mod file;
+mod generations;
 mod html;
 mod latex;
 mod markdown;
@@ -103,6 +104,7 @@ impl Sheet {
             labels,
             rows,
             legend: None,
+            longest: None,
         };
         Sheet { caption: caption.into(), shown }.hoisted()
     }

@@ -104,7 +104,15 @@ pub(super) const SECTIONS: &[Section] = &[
         id: "published",
         heading: "Published figures",
         intro: "Each published figure is compared with the one measured here. A simulated device gives its model's results.",
-        tables: &["findings", "cells", "explanations", "published_samples", "device_pairs", "published"],
+        tables: &[
+            "findings",
+            "cells",
+            "explanations",
+            "published_samples",
+            "device_pairs",
+            "published",
+            "published_features",
+        ],
     },
     Section { id: "other", heading: "Further results", intro: "", tables: &[] },
 ];

@@ -338,7 +338,8 @@ fn regimes(results: &Results) -> Vec<Block> {
 pub(super) fn unknown(results: &Results) -> Chapter {
     let mut blocks = Vec::new();
     if let Some(table) = results.table("features") {
-        let asked = Rows(&table).iter().filter(|line| !line.text("reason").is_empty());
+        let open = |line: &Line| !line.text("reason").is_empty() && line.text("found").is_empty();
+        let asked = Rows(&table).iter().filter(open);
         let reasons =
             together(asked.map(|line| ([line.text("feature"), line.text("reason")], line.text("instruction"))));
         let rows = reasons.into_iter().map(|([feature, reason], names)| {

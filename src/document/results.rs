@@ -43,11 +43,11 @@ impl Results {
     /// The chips that are not simulated, else the models; the chip of most results first.
     pub(super) fn subjects(&self) -> Vec<String> {
         let mut counts: Vec<(String, bool, usize)> = Vec::new();
-        for (name, result) in self.chips.iter().zip(&self.kept).filter(|(name, _)| !name.is_empty()) {
-            let simulated = result.report.device.as_ref().is_some_and(is_model);
-            match counts.iter_mut().find(|(own, ..)| own == name) {
+        for device in self.kept.iter().flat_map(|kept| devices(&kept.report)) {
+            let name = chip(&device);
+            match counts.iter_mut().find(|(own, ..)| *own == name) {
                 Some((.., count)) => *count += 1,
-                None => counts.push((name.clone(), simulated, 1)),
+                None => counts.push((name, is_model(&device), 1)),
             }
         }
         let real = counts.iter().any(|(_, simulated, _)| !simulated);
@@ -131,6 +131,7 @@ impl Results {
         for table in report.tables.iter().filter(|table| table.key == "devices") {
             for (row, identity) in Rows(table).iter().zip(described(table)) {
                 names.insert(row.text("device").to_string(), chip(&identity));
+                names.insert(identity.name.short(), chip(&identity));
             }
         }
         if let Some(device) = &report.device {
@@ -147,6 +148,15 @@ impl Results {
             None => report.verdict.name().into(),
         };
         failed.map(|kept| format!("{} ({}: {})", kept.name(), kept.report.command, outcome(&kept.report))).collect()
+    }
+}
+
+/// The device of a result, else its devices.
+fn devices(report: &Report) -> Vec<Identity> {
+    let several = report.tables.iter().filter(|table| table.key == "devices");
+    match &report.device {
+        Some(device) => vec![device.clone()],
+        None => several.flat_map(described).collect(),
     }
 }
 

@@ -4,22 +4,17 @@ use super::{
     CellVerdict, Experiment, ExperimentFinding, Options, ProfileCell as Published, SampleSize, ZERO_PROBABILITY,
     finding::FindingResult, power::CellPower, profile::ProbedCell, profile::measured,
 };
-use crate::{chain::ChainCurve, device::Identity, probe::ProbeResult, report::Table};
+use crate::{
+    chain::ChainCurve,
+    device::Identity,
+    probe::ProbeResult,
+    report::{self, Table},
+};
 
 /// Verdict on a cell or finding whose instruction a device lacks.
 const NOT_TESTABLE: &str = "not testable here";
 
 crate::rows! {
-    /// A device that ran the experiment.
-    pub struct DeviceRow in "devices" {
-        /// As `--device` names it.
-        device: String => shown("device").essential(),
-        /// The device in words.
-        description: String => shown("description").essential(),
-        /// Versions and other facts.
-        details: Option<String> => shown("details"),
-    }
-
     /// A published cell, measured on a device.
     pub struct CellRow in "cells" {
         /// The instruction.
@@ -200,15 +195,7 @@ pub(super) fn notes(experiment: &Experiment, options: Options) -> Vec<String> {
 }
 
 pub(crate) fn devices<'a>(identities: impl Iterator<Item = &'a Identity>) -> Table {
-    let row = |identity: &Identity| {
-        let details = identity.details.iter().map(|(key, value)| format!("{key} {value}")).collect::<Vec<_>>();
-        DeviceRow {
-            device: identity.name.to_string(),
-            description: identity.description.clone(),
-            details: (!details.is_empty()).then(|| details.join(", ")),
-        }
-    };
-    Table::of("Devices, on the same inputs", identities.map(row))
+    report::devices("Devices, on the same inputs", identities)
 }
 
 pub(super) fn cells(rows: Vec<CellRow>, published_samples: u64) -> Table {

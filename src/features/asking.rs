@@ -8,10 +8,14 @@ use std::{
     time::Instant,
 };
 
-use super::{FeatureFinding, Features, measured, order};
+use super::{
+    FeatureFinding, Features,
+    known::{KnownFeatures, nameless},
+    measured, order,
+};
 use crate::{
     Error, Result,
-    arithmetic::Model,
+    arithmetic::{Model, Program},
     base::{interrupt, pace::Pace, parallel},
     comparison::{Subject, operands},
     device::{Batches, Device, ModelDevice},
@@ -49,6 +53,16 @@ pub fn measure_all(
     instructions: &[Instruction],
     found: &mut dyn FnMut(&Instruction, Result<Features>) -> Result<()>,
 ) -> Result<()> {
+    measure_known(device, instructions, &mut KnownFeatures::default(), found)
+}
+
+/// Measures like [`measure_all`]; programs that `known` has are not measured again.
+pub(super) fn measure_known(
+    device: &mut dyn Device,
+    instructions: &[Instruction],
+    known: &mut KnownFeatures,
+    found: &mut dyn FnMut(&Instruction, Result<Features>) -> Result<()>,
+) -> Result<()> {
     if let Some(preparation) = device.preparation() {
         preparation.announce(instructions);
     }
@@ -61,12 +75,7 @@ pub fn measure_all(
         let start = Instant::now();
         let (some, after) = rest.split_at(rest.len().min(pace.size() as usize));
         match &simulated {
-            Some(model) => {
-                let alone = |i| simply(&mut ModelDevice::of(model.clone()), i);
-                for (i, outcome) in some.iter().zip(parallel::map(some, alone)) {
-                    deliver(i, outcome, found)?;
-                }
-            }
+            Some(model) => simulated_ones(model, some, known, found)?,
             None => together(device, &mut batches, some, found)?,
         }
         pace.took(some.len() as u64, start.elapsed());
@@ -128,12 +137,50 @@ fn together(
     Ok(())
 }
 
+/// Measures some instructions of a model in parallel, each program once.
+fn simulated_ones(
+    model: &Model,
+    some: &[Instruction],
+    known: &mut KnownFeatures,
+    found: &mut dyn FnMut(&Instruction, Result<Features>) -> Result<()>,
+) -> Result<()> {
+    let programs = parallel::map(some, |i| model.program(i).map(nameless));
+    let mut new: Vec<(&Instruction, &Program)> = Vec::new();
+    for (i, program) in some.iter().zip(&programs) {
+        if let Ok(program) = program
+            && known.of(program, i).is_none()
+            && !new.iter().any(|(_, other)| *other == program)
+        {
+            new.push((i, program));
+        }
+    }
+    let outcomes = parallel::map(&new, |(i, _)| simply(&mut ModelDevice::of(model.clone()), i));
+    let mut partial: Vec<(&Program, MeasuredFeatures)> = Vec::new();
+    for ((_, program), outcome) in new.into_iter().zip(outcomes) {
+        match outcome {
+            Ok((features, Ok(()))) => known.add(program.clone(), &features),
+            outcome => partial.push((program, outcome)),
+        }
+    }
+    let device = ModelDevice::of(model.clone());
+    for (i, program) in some.iter().zip(&programs) {
+        let outcome = program.as_ref().map_err(Clone::clone).and_then(|program| match known.of(program, i) {
+            Some(features) => Ok((features, Ok(()))),
+            None => {
+                let (_, outcome) = partial.iter().find(|(own, _)| *own == program).expect("it was measured");
+                outcome.clone().map(|(features, ended)| (Features { instruction: i.clone(), ..features }, ended))
+            }
+        });
+        deliver(i, outcome.map(|(features, ended)| (features.resting_on(&device), ended)), found)?;
+    }
+    Ok(())
+}
+
 /// Measures an instruction of a model, one question after the other.
 fn simply(device: &mut dyn Device, i: &Instruction) -> MeasuredFeatures {
     let mut batches = Batches::default();
     let AskedAhead { element, position, .. } = AskedAhead::ahead(device, &mut batches, i, Vec::new())?;
-    let (found, ended) = measured(i, position, &mut |cases| tree::ask(device, &mut batches, i, element, cases));
-    Ok((found.resting_on(device), ended))
+    Ok(measured(i, position, &mut |cases| tree::ask(device, &mut batches, i, element, cases)))
 }
 
 /// The questions that the measurement asks a model; none if the model lacks the instruction.

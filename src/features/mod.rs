@@ -7,11 +7,15 @@
 mod alignment;
 mod asking;
 mod bench;
+mod classes;
 mod direction;
+mod generations;
 mod integers;
+mod known;
 mod list;
 mod monotonicity;
 mod order;
+mod published;
 mod range;
 mod results;
 mod specials;
@@ -19,8 +23,11 @@ mod steps;
 pub mod tables;
 
 pub use asking::{measure, measure_all};
+pub use classes::{ClassChoice, class};
+pub use generations::{ClassEntry, DeviceFeatures, Generations, measure_generations};
 pub use list::{FEATURES, Feature};
 pub use order::{entry_of_c, words as order_words};
+pub use published::{Agreement, PublishedComparison, compared};
 
 use crate::{
     Error, Result,
@@ -37,6 +44,9 @@ use steps::FeatureSteps;
 const UNSUITED: &str = "the formats hold no such operands";
 /// Why a feature has no result: it needs the bits that alignment keeps.
 const UNKNOWN_WIDTH: &str = "the width of the alignment is unknown";
+
+/// The cell of a device that has no instruction of a class.
+pub const ABSENT: &str = "absent";
 
 /// The measurement of a feature.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,12 +1,16 @@
-//! The table of features.
+//! The tables of features.
 
 use std::collections::BTreeSet;
 
-use super::Features;
+use super::{
+    ABSENT, Agreement, FEATURES, FeatureCell, Features, Generations, PublishedComparison,
+    classes::shape,
+    generations::{ClassEntry, DeviceFeatures},
+};
 use crate::{
     arithmetic::EvidenceKind,
     comparison::{Subject, operands},
-    report::Table,
+    report::{self, Pivot, Table, counted},
 };
 
 crate::rows! {
@@ -32,12 +36,228 @@ crate::rows! {
         d: Option<String> => hidden(),
         /// Its value.
         value: Option<String> => hidden(),
+        /// The device, where there are several.
+        device: Option<String> => hidden(),
+        /// The class of the instruction: family and formats.
+        class: Option<String> => hidden(),
+        /// All instructions of the class with these findings on this device; absent ones have none.
+        instructions: Vec<String> => hidden(),
+        /// Their shapes; `absent` if the device has none.
+        shapes: Option<String> => shown("shape").if_filled(),
+    }
+
+    /// A published feature next to the one found.
+    pub struct PublishedFeatureRow in "published_features" {
+        /// The source.
+        source: String => shown("source").essential(),
+        /// Its table, section or file.
+        place: String => shown("place"),
+        /// The device as the source names it.
+        gpu: String => shown("of").essential(),
+        /// The device that it is compared with.
+        device: String => shown("device").essential(),
+        /// The class of the instruction.
+        class: String => shown("class").essential(),
+        /// The measured instruction.
+        instruction: String => hidden(),
+        /// The feature.
+        feature: String => shown("feature").essential(),
+        /// The published value, in the words of findings.
+        published: String => shown("published").essential(),
+        /// The finding.
+        found: Option<String> => shown("found").essential(),
+        /// Kind of its evidence.
+        evidence: Option<EvidenceKind> => hidden().marks("found"),
+        /// The agreement.
+        verdict: &'static str => shown("verdict").essential(),
+        /// Why they differ or cannot be compared.
+        reason: Option<String> => hidden(),
     }
 }
 
+/// The view of the features of several devices.
+pub(crate) const PIVOT: Pivot =
+    Pivot { section: "class", row: "feature", column: "device", cell: "found", among: "shapes" };
+
 /// The table of the features of instructions.
 pub fn features<'a>(all: impl IntoIterator<Item = &'a Features>) -> Table {
-    Table::of("Features", all.into_iter().flat_map(rows))
+    Table::of("Features", all.into_iter().flat_map(|own| own.cells.iter().map(|cell| row(own, cell))))
+}
+
+/// The tables of several devices: their features by class, the published ones, and the devices.
+pub fn generations(all: &Generations, published: &[PublishedComparison]) -> Vec<Table> {
+    let mut table = Table::of("Features", all.classes.iter().flat_map(|class| of_class(all, class)));
+    table.pivot = Some(PIVOT);
+    let count = |agreement: Agreement| published.iter().filter(|own| own.agreement == agreement).count();
+    let title = format!(
+        "Published features: {} differ, {} agree, {} cannot be compared",
+        count(Agreement::Differs),
+        count(Agreement::Agrees),
+        count(Agreement::NotComparable)
+    );
+    let compared = Table::of(title, published.iter().map(published_row)).filled();
+    let devices = report::devices("Devices, oldest architecture first", all.devices.iter().map(|own| &own.identity));
+    [table].into_iter().chain(compared).chain([devices]).collect()
+}
+
+/// The rows of a class: of each device, in order.
+fn of_class(all: &Generations, class: &str) -> Vec<FeatureRow> {
+    let asked: BTreeSet<usize> = (all.devices.iter())
+        .flat_map(|device| device.entries(class))
+        .flat_map(|entry| entry.all[0].cells.clone())
+        .filter_map(|cell| FEATURES.iter().position(|feature| *feature == *cell.feature))
+        .collect();
+    let rows = |device: &DeviceFeatures| -> Vec<FeatureRow> {
+        let entries = device.entries(class);
+        let of_device =
+            |row: FeatureRow| FeatureRow { device: Some(device.label()), class: Some(class.to_string()), ..row };
+        if entries.is_empty() {
+            let why = match device.has(class) {
+                true => ("", "the work ended before this class"),
+                false => (ABSENT, "the device has no instruction of this class"),
+            };
+            return asked.iter().map(|&at| of_device(without(class, at, why))).collect();
+        }
+        entries.iter().flat_map(|entry| entry_rows(entry)).map(of_device).collect()
+    };
+    all.devices.iter().flat_map(rows).collect()
+}
+
+/// The row of a device that was not asked about a class: what stands for its finding, and why.
+fn without(class: &str, feature: usize, (word, why): (&str, &str)) -> FeatureRow {
+    let word = (!word.is_empty()).then(|| word.to_string());
+    FeatureRow {
+        instruction: class.to_string(),
+        feature: FEATURES[feature].name,
+        asks: FEATURES[feature].asks,
+        found: word.clone(),
+        evidence: None,
+        rests_on: None,
+        reason: Some(why.into()),
+        operands: None,
+        d: None,
+        value: None,
+        device: None,
+        class: None,
+        instructions: Vec::new(),
+        shapes: word,
+    }
+}
+
+/// The rows of instructions with the same findings; each feature has the weakest of their evidence.
+fn entry_rows(entry: &ClassEntry) -> Vec<FeatureRow> {
+    let names: Vec<String> = entry.all.iter().map(|own| own.instruction.name.clone()).collect();
+    let shapes: Vec<String> = entry.all.iter().map(|own| shape(&own.instruction)).collect();
+    let weakest = |at: usize| {
+        let with = entry.all.iter().map(|own| &own.cells[at]);
+        with.max_by_key(|cell| cell.rests_on.as_ref().map(|(kind, _)| *kind)).unwrap_or(&entry.all[0].cells[at])
+    };
+    let first = entry.all[0];
+    let of = |at: usize| FeatureRow {
+        rests_on: weakest(at).rests_on.as_ref().map(|(_, words)| words.clone()),
+        evidence: weakest(at).rests_on.as_ref().map(|(kind, _)| *kind),
+        instructions: names.clone(),
+        shapes: Some(shapes.join(", ")),
+        ..row(first, &first.cells[at])
+    };
+    (0..first.cells.len()).map(of).collect()
+}
+
+fn published_row(own: &PublishedComparison) -> PublishedFeatureRow {
+    let note = || Some(own.published.note.clone()).filter(|note| !note.is_empty());
+    PublishedFeatureRow {
+        source: own.published.source.clone(),
+        place: own.published.place.clone(),
+        gpu: own.published.gpu.clone(),
+        device: own.device.label(),
+        class: own.class.clone(),
+        instruction: own.features.instruction.name.clone(),
+        feature: own.published.feature.clone(),
+        published: own.published.value.clone(),
+        found: own.found.map(String::from),
+        evidence: own.evidence,
+        verdict: own.agreement.name(),
+        reason: own.reason.clone().or_else(note),
+    }
+}
+
+/// The answer for several devices: in which features they differ, and how many published ones differ.
+pub fn answer_of_generations(all: &Generations, published: &[PublishedComparison]) -> Option<String> {
+    let labels: Vec<String> = all.devices.iter().map(DeviceFeatures::label).collect();
+    let shared: Vec<(&String, usize, Vec<&str>)> = (all.classes.iter())
+        .map(|class| (class, all.differing(class)))
+        .filter(|(_, (devices, _))| *devices > 1)
+        .map(|(class, (devices, differ))| (class, devices, differ))
+        .collect();
+    let between = |devices: usize| match (&labels[..], devices) {
+        ([x, y], _) => format!("{x} and {y}"),
+        (_, devices) => format!("{devices} devices"),
+    };
+    let features = FEATURES.len();
+    let said = match &shared[..] {
+        _ if labels.is_empty() => return None,
+        [] => format!("{} share no class of instructions.", list(&labels)),
+        [(class, devices, differ)] if differ.is_empty() => {
+            format!("{} show the same {features} features for {class}.", between(*devices))
+        }
+        [(class, devices, differ)] => {
+            let verb = if differ.len() == 1 { "differs" } else { "differ" };
+            let (count, who, names) = (differ.len(), between(*devices), differ.join(", "));
+            format!("{count} of {features} features {verb} between {who} for {class}: {names}.")
+        }
+        several if labels.len() == 2 => {
+            let each: Vec<String> =
+                several.iter().map(|(class, _, differ)| format!("{} for {class}", differ.len())).collect();
+            format!("{} differ in these numbers of {features} features: {}.", list(&labels), list(&each))
+        }
+        several => {
+            let count = |own: &&(&String, usize, Vec<&str>)| own.2.len();
+            let least = several.iter().map(|own| count(&own)).min().unwrap_or(0);
+            let most = several.iter().max_by_key(count).map_or((0, ""), |own| (count(&own), own.0.as_str()));
+            format!(
+                "Between {least} and {} of {features} features differ among the devices with a class of instructions, most for {}; \
+                 {} devices and {} classes were compared.",
+                most.0,
+                most.1,
+                labels.len(),
+                all.classes.len()
+            )
+        }
+    };
+    let differ = published.iter().filter(|own| own.agreement == Agreement::Differs).count();
+    Some(match published.len() {
+        0 => said,
+        count => format!("{said} Published features that differ: {differ}, among {}.", counted(count as u64, "value")),
+    })
+}
+
+/// Notes on published features that differ, each with its reason, and on instructions that could not be measured.
+pub fn notes_of_generations(all: &Generations, published: &[PublishedComparison]) -> Vec<String> {
+    let differs = published.iter().filter(|own| own.agreement == Agreement::Differs).map(|own| {
+        let PublishedComparison { published, device, class, .. } = own;
+        let found = own.found.unwrap_or("-");
+        let why = if published.note.is_empty() { String::new() } else { format!(" {}", published.note) };
+        format!(
+            "{} ({}) has {} {} for {} on {}; {} shows {found}.{why}",
+            published.source,
+            published.place,
+            published.feature,
+            published.value,
+            class,
+            published.gpu,
+            device.label()
+        )
+    });
+    differs.chain(all.left_out.iter().cloned()).collect()
+}
+
+/// Names in a sentence: `a, b and c`.
+fn list(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [all @ .., last] => format!("{} and {last}", all.join(", ")),
+    }
 }
 
 /// The answer for the device `device`; `None` where nothing was measured.
@@ -77,21 +297,24 @@ pub fn reasons(of: &Features) -> Option<String> {
     (!words.is_empty()).then(|| format!("Not tested: {}.", words.join("; ")))
 }
 
-fn rows(of: &Features) -> impl Iterator<Item = FeatureRow> {
-    of.cells.iter().map(|cell| {
-        let i = &of.instruction;
-        let shown = cell.witness.as_ref();
-        FeatureRow {
-            instruction: i.name.clone(),
-            feature: cell.feature.name,
-            asks: cell.feature.asks,
-            found: cell.found.clone(),
-            evidence: cell.rests_on.as_ref().map(|(kind, _)| *kind),
-            rests_on: cell.rests_on.as_ref().map(|(_, words)| words.clone()),
-            reason: cell.remark.clone(),
-            operands: shown.map(|shown| operands(&Subject::Matrix(i), &shown.case)),
-            d: shown.map(|shown| i.d.hex(shown.d)),
-            value: shown.map(|shown| i.d.decode(shown.d).decimal()),
-        }
-    })
+/// The row of a measured feature.
+fn row(of: &Features, cell: &FeatureCell) -> FeatureRow {
+    let i = &of.instruction;
+    let shown = cell.witness.as_ref();
+    FeatureRow {
+        instruction: i.name.clone(),
+        feature: cell.feature.name,
+        asks: cell.feature.asks,
+        found: cell.found.clone(),
+        evidence: cell.rests_on.as_ref().map(|(kind, _)| *kind),
+        rests_on: cell.rests_on.as_ref().map(|(_, words)| words.clone()),
+        reason: cell.remark.clone(),
+        operands: shown.map(|shown| operands(&Subject::Matrix(i), &shown.case)),
+        d: shown.map(|shown| i.d.hex(shown.d)),
+        value: shown.map(|shown| i.d.decode(shown.d).decimal()),
+        device: None,
+        class: None,
+        instructions: Vec::new(),
+        shapes: None,
+    }
 }

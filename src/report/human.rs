@@ -6,6 +6,7 @@ use super::{
     Cell, Report, Table, Verdict, ViewLayout, Where,
     cell::listed,
     marks::{self, Marks, captioned},
+    pivot,
 };
 use crate::{COMMIT, VERSION, base::visible::without_middle};
 
@@ -22,6 +23,8 @@ pub(crate) struct ShownTable {
     pub rows: Vec<Vec<String>>,
     /// Explanation of the marks of cells, if there are any.
     pub legend: Option<String>,
+    /// Longest cell, in characters, that a terminal does not wrap; `None` for the view's own limit.
+    pub longest: Option<usize>,
 }
 
 impl ShownTable {
@@ -38,7 +41,8 @@ impl ShownTable {
                 .iter()
                 .map(|row| shown.iter().map(|&i| evidence.marked(row, i, &print)).collect())
                 .collect(),
-            legend: evidence.marks.map(|marks| marks.legend),
+            legend: evidence.legend(),
+            longest: None,
         }
     }
 
@@ -50,12 +54,13 @@ impl ShownTable {
             beside: kept.iter().map(|&i| self.beside[i]).collect(),
             rows: self.rows.iter().map(|row| kept.iter().map(|&i| row[i].clone()).collect()).collect(),
             legend: self.legend,
+            longest: self.longest,
         }
     }
 }
 
 /// The evidence of a table's cells.
-struct CellEvidence {
+pub(super) struct CellEvidence {
     /// For each column, the column that marks its cells.
     marking: Vec<Option<usize>>,
     marks: Option<Marks>,
@@ -63,7 +68,7 @@ struct CellEvidence {
 
 impl CellEvidence {
     /// The evidence of the shown columns.
-    fn of(table: &Table, shown: &[usize]) -> CellEvidence {
+    pub(super) fn of(table: &Table, shown: &[usize]) -> CellEvidence {
         let marks = |key: &str| table.columns.iter().position(|column| column.look.marks == Some(key));
         let marking: Vec<Option<usize>> = table.columns.iter().map(|column| marks(&column.key)).collect();
         let by = |&i: &usize| Some((i, marking[i]?));
@@ -74,8 +79,13 @@ impl CellEvidence {
         CellEvidence { marking, marks }
     }
 
+    /// Explanation of the marks, if there are any.
+    pub(super) fn legend(&self) -> Option<String> {
+        self.marks.as_ref().map(|marks| marks.legend.clone())
+    }
+
     /// A cell with its mark.
-    fn marked(&self, row: &[Cell], column: usize, print: impl Fn(&Cell) -> String) -> String {
+    pub(super) fn marked(&self, row: &[Cell], column: usize, print: impl Fn(&Cell) -> String) -> String {
         let text = print(&row[column]);
         let kind = self.marking[column].and_then(|by| marks::kind(&row[column], &row[by]));
         match self.marks.as_ref().zip(kind).and_then(|(marks, kind)| marks.mark(kind)) {
@@ -91,9 +101,15 @@ pub(super) fn tables<'a>(
     layout: &'a ViewLayout,
     print: impl Fn(&Cell) -> String + 'a,
 ) -> impl Iterator<Item = (String, ShownTable)> {
-    let shown = report.tables.iter().map(move |table| {
-        let shown = ShownTable::new(table, layout, &print);
-        (captioned(&table.title, shown.legend.as_deref()), shown)
+    let shown = report.tables.iter().flat_map(move |table| {
+        let shown = match table.pivot.filter(|_| layout.columns.is_empty()) {
+            Some(pivot) => pivot::turned(table, pivot, &print),
+            None => vec![(String::new(), ShownTable::new(table, layout, &print))],
+        };
+        shown.into_iter().map(|(section, shown)| {
+            let title = if section.is_empty() { table.title.clone() } else { format!("{} of {section}", table.title) };
+            (captioned(&title, shown.legend.as_deref()), shown)
+        })
     });
     shown.filter(|(_, shown)| !shown.labels.is_empty())
 }

@@ -5,6 +5,7 @@
 mod cell;
 mod csv;
 mod declare;
+mod devices;
 #[cfg(feature = "cli")]
 pub(crate) mod figure;
 mod human;
@@ -13,6 +14,7 @@ pub(crate) mod latex;
 pub(crate) mod markdown;
 pub(crate) mod marks;
 mod parts;
+mod pivot;
 mod read;
 mod rows;
 pub mod schema;
@@ -25,7 +27,11 @@ use crate::base::{atomic, named::named};
 pub use cell::{Cell, CellKind, CellValue};
 pub(crate) use csv::TableFile;
 pub use declare::{Column, Declaration, Field, Look, Row, Where, hidden, shown};
+pub use devices::DeviceRow;
+pub(crate) use devices::devices;
 pub(crate) use human::{ShownTable, counted, grouped, plain, three_digits};
+pub use pivot::Pivot;
+pub(crate) use pivot::turned;
 pub(crate) use read::{Kept, result};
 pub(crate) use rows::{RowView, Rows};
 pub use verdict::Verdict;
@@ -143,6 +149,8 @@ pub struct Table {
     pub rows: Vec<Vec<Cell>>,
     /// True if human views show the essential columns only, unless others are asked for.
     pub brief: bool,
+    /// Columns that turn it in human views, unless columns are asked for.
+    pub pivot: Option<Pivot>,
 }
 
 impl Report {
@@ -196,7 +204,7 @@ impl Table {
     /// The table of these rows.
     pub fn of<R: Row>(title: impl Into<String>, rows: impl IntoIterator<Item = R>) -> Table {
         let rows = rows.into_iter().map(|row| row.cells()).collect();
-        Table { key: R::TABLE, title: title.into(), columns: R::columns(), rows, brief: false }
+        Table { key: R::TABLE, title: title.into(), columns: R::columns(), rows, brief: false, pivot: None }
     }
 
     /// The table, or `None` if it has no row.

@@ -128,6 +128,7 @@ fn table(declaration: &Declaration, rows: Vec<Value>, unknown: &mut Vec<String>)
         columns: declaration.columns.clone(),
         rows: Vec::with_capacity(rows.len()),
         brief: false,
+        pivot: None,
     };
     for (number, row) in rows.into_iter().enumerate() {
         let place = |column: &str| format!("tables.{}[{number}].{column}", declaration.key);

@@ -107,6 +107,7 @@ struct FittedTable {
 
 /// Wraps headings, then text, as far as the width requires.
 fn fitted(room: Room, shown: ShownTable) -> FittedTable {
+    let longest = shown.longest.map_or(room.longest, |own| own.min(room.longest));
     let mut lines = vec![shown.labels];
     lines.extend(shown.rows);
     let mut fitted =
@@ -116,7 +117,7 @@ fn fitted(room: Room, shown: ShownTable) -> FittedTable {
         fitted.wrap_headings();
     }
     if !room.fits(fitted.widths.iter().copied()) {
-        fitted.wrap_cells(room.longest);
+        fitted.wrap_cells(longest);
     }
     fitted
 }

@@ -169,6 +169,7 @@ fn wide(rows: usize) -> Report {
         columns: (0..40).map(column).collect(),
         rows: (0..rows).map(text).collect(),
         brief: false,
+        pivot: None,
     };
     Report { tables: vec![table], ..Report::new("probe", "tcnum probe") }
 }

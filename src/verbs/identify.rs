@@ -15,7 +15,6 @@ use crate::{
     comparison::{Nans, OneNan},
     device::{self, Device, DeviceName},
     document::chip,
-    features::{self, Features},
     identify::{self, Fingerprint, Limits, Request, Study, fingerprint, quick_all, study_recording, tables},
     isa::Instruction,
     report::{Report, Table, Verdict},
@@ -30,8 +29,6 @@ Examples:
       a recording
   tcnum identify --quick --fmt f16 --device hopper
       the known arithmetic with the same answers to a test kit
-  tcnum identify --features --fmt f16 --device ampere
-      the features that the literature lists
 
 More: docs/identify.md";
 
@@ -45,11 +42,8 @@ pub(super) struct Arguments {
     #[arg(long, help_heading = "What")]
     from_nothing: bool,
     /// Only compare with the known arithmetics, by a test kit
-    #[arg(long, conflicts_with_all = ["features", "budget", "cases", "from_nothing", "model_out"], help_heading = "What")]
-    quick: bool,
-    /// Only measure the features that the literature lists
     #[arg(long, conflicts_with_all = ["budget", "cases", "from_nothing", "model_out"], help_heading = "What")]
-    features: bool,
+    quick: bool,
     /// Count all NaN codes as equal
     #[arg(long, help_heading = "What")]
     any_nan: bool,
@@ -82,9 +76,6 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     report.seed = Some(arguments.common.seed);
     if arguments.quick {
         return fingerprints(arguments, &progress, report);
-    }
-    if arguments.features {
-        return measured(arguments, &progress, report);
     }
     let mut study = Study::default();
     let (name, outcome) = match arguments.common.device.as_ref().and_then(DeviceName::trace) {
@@ -128,9 +119,8 @@ fn write(arguments: &Arguments, report: &mut Report) -> Result<()> {
 /// The device and the instructions that are asked of it; a recording is refused.
 fn chosen(arguments: &Arguments, report: &mut Report) -> Result<(Box<dyn Device>, Vec<Instruction>)> {
     let named = arguments.common.device.as_ref();
-    let flag = if arguments.quick { "--quick" } else { "--features" };
-    let wanted = format!("{flag} needs a device that computes; without it the recording is searched");
-    named.map_or(Ok(()), |name| name.computes(&wanted))?;
+    let wanted = "--quick needs a device that computes; without it the recording is searched";
+    named.map_or(Ok(()), |name| name.computes(wanted))?;
     let name = arguments.selection.device(&["bf16"], named);
     let mut instructions = arguments.selection.instructions(&["bf16"], Some(&name))?;
     let device = device::open(Some(&name), arguments.common.timeout.duration())?;
@@ -163,32 +153,6 @@ fn fingerprints(arguments: &Arguments, progress: &Progress, report: &mut Report)
     report.verdict = Verdict::Unidentified;
     report.answer = tables::known(&found, &chip(device.identity()));
     report.tables = vec![Table::of("Known arithmetics", found.iter().map(fingerprint))];
-    outcome
-}
-
-/// Measures the features of each instruction.
-fn measured(arguments: &Arguments, progress: &Progress, report: &mut Report) -> Result<()> {
-    let (mut device, instructions) = chosen(arguments, report)?;
-    let mut found: Vec<Features> = Vec::new();
-    let (mut done, total) = (0, instructions.len() as u64);
-    let what = format!("asking {}", device.identity().name);
-    progress.at(Stage { what: &what, done, total });
-    let outcome = features::measure_all(device.as_mut(), &instructions, &mut |_, features| {
-        match features {
-            Err(error) if arguments.selection.all && error.exit_status() == 2 => report.notes.push(error.to_string()),
-            outcome => found.push(outcome?),
-        }
-        done += 1;
-        progress.at(Stage { what: &what, done, total });
-        Ok(())
-    });
-    report.device = Some(device.identity().clone());
-    report.holds = !found.is_empty() && found.iter().all(|features| features.uniform.is_none());
-    report.answer = features::tables::answer(&found, &chip(device.identity()));
-    if let [one] = &found[..] {
-        report.notes.extend(features::tables::reasons(one));
-    }
-    report.tables = vec![features::tables::features(&found)];
     outcome
 }
 

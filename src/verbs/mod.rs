@@ -13,6 +13,7 @@ mod emulate;
 mod exec_check;
 mod experiment;
 mod explain;
+mod features;
 mod formats;
 mod gemm;
 #[cfg(test)]
@@ -133,6 +134,7 @@ verbs! {
     }
     "An instruction that nobody has described": {
         Identify: identify,
+        Features: features,
         Distinguish: distinguish,
         Tree: tree,
     }

@@ -14,6 +14,8 @@ pub struct Target {
     pub name: &'static str,
     /// Generation: `NVIDIA Hopper`.
     pub title: &'static str,
+    /// Year, or year and month, in which it was announced: `2022-03`. Texts compare in the order of time.
+    pub announced: &'static str,
     /// Names of GPUs or processors of the generation, in recordings and as names of its model: `H200`.
     pub gpus: &'static [&'static str],
     /// Compute capabilities that have its instructions, each with the assembler's exact name; NVIDIA only.

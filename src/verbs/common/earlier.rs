@@ -1,4 +1,4 @@
-//! Earlier spellings, which kept reports and published commands name: options that are subcommands now.
+//! Earlier spellings, which kept reports and published commands name: options that are verbs or subcommands now.
 
 use std::ffi::OsString;
 
@@ -7,20 +7,21 @@ use crate::{
     isa::scalar::{self, ScalarOperation},
 };
 
-/// Verb, option, the values that mean the subcommand (`None`: any, and the option goes), subcommand.
+/// Verb, option, the values that mean today's words (`None`: any, and the option goes), today's words for the verb.
 type Earlier = (&'static str, &'static str, Option<fn(&str) -> bool>, &'static str);
 
-/// The options that are subcommands now; the first that is given counts.
-const OPTIONS: [Earlier; 9] = [
-    ("gemm", "--match", None, "match"),
-    ("gemm", "--between", None, "between"),
-    ("gemm", "--product", Some(any), "library"),
-    ("gemm", "--shapes", Some(any), "library"),
-    ("gemm", "--batches", Some(any), "library"),
-    ("gemm", "--device", Some(is_library), "library"),
-    ("probe", "--bits", None, "bits"),
-    ("probe", "--op", Some(is_scalar_operation), "scalar"),
-    ("probe", "--instr", Some(is_scalar_instruction), "scalar"),
+/// The options that are verbs or subcommands now; the first that is given counts.
+const OPTIONS: [Earlier; 10] = [
+    ("gemm", "--match", None, "gemm match"),
+    ("gemm", "--between", None, "gemm between"),
+    ("gemm", "--product", Some(any), "gemm library"),
+    ("gemm", "--shapes", Some(any), "gemm library"),
+    ("gemm", "--batches", Some(any), "gemm library"),
+    ("gemm", "--device", Some(is_library), "gemm library"),
+    ("identify", "--features", None, "features"),
+    ("probe", "--bits", None, "probe bits"),
+    ("probe", "--op", Some(is_scalar_operation), "probe scalar"),
+    ("probe", "--instr", Some(is_scalar_instruction), "probe scalar"),
 ];
 
 fn any(_: &str) -> bool {
@@ -58,16 +59,16 @@ pub(crate) fn respelt(mut words: Vec<OsString>) -> Vec<OsString> {
         })
     };
     let mut own = OPTIONS.iter().filter(|(verb, ..)| *verb == text(at));
-    let found = own.find_map(|(_, option, means, subcommand)| Some((*subcommand, given(option, *means)?, means)));
+    let found = own.find_map(|(_, option, means, today)| Some((*today, given(option, *means)?, means)));
     match found {
-        Some((subcommand, place, means)) => {
+        Some((today, place, means)) => {
             if means.is_none() {
                 match text(place).split_once('=').map(|(_, value)| OsString::from(value)) {
                     Some(value) => words[place] = value,
                     None => drop(words.remove(place)),
                 }
             }
-            words.insert(at + 1, subcommand.into());
+            words.splice(at..=at, today.split(' ').map(OsString::from));
         }
         None if text(at) == "gemm" => words.insert(at + 1, "compute".into()),
         None => {}
@@ -98,6 +99,8 @@ mod tests {
             ("probe --fmt f16 --bits", "probe bits --fmt f16"),
             ("probe --op=convert --fmt e4m3", "probe scalar --op=convert --fmt e4m3"),
             ("probe --instr vcvtps2ph.rn --device cpu", "probe scalar --instr vcvtps2ph.rn --device cpu"),
+            ("identify --features --fmt f16 --device ampere", "features --fmt f16 --device ampere"),
+            ("--time-limit 9 identify --all --features -q", "--time-limit 9 features --all -q"),
         ] {
             assert_eq!(respelt(words(&format!("tcnum {earlier}"))), words(&format!("tcnum {today}")), "{earlier}");
         }
@@ -107,6 +110,8 @@ mod tests {
             "gemm match d --a a",
             "probe --fmt bf16 --op accumulate",
             "verify --op add",
+            "identify --quick --device hopper",
+            "features --all-models",
             "probe",
         ] {
             let today = words(&format!("tcnum {today}"));

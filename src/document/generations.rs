@@ -1,0 +1,29 @@
+//! Features of several devices in a page: a table for each class of instructions, a column for each device.
+
+use super::{Block, Sheet};
+use crate::{
+    features::{ABSENT, tables},
+    report::{ShownTable, Table, marks::captioned, plain, turned},
+};
+
+/// Makes the tables of the classes; none for features of single devices.
+pub(super) fn blocks(features: &Table) -> Vec<Block> {
+    let mut several = features.clone();
+    let Some(class) = several.columns.iter().position(|column| column.key == tables::PIVOT.section) else {
+        return Vec::new();
+    };
+    several.rows.retain(|row| !row[class].is_empty());
+    let sheet = |(class, shown): (String, ShownTable)| {
+        let absent = |at: &usize| *at > 0 && shown.rows.iter().all(|row| row[*at] == ABSENT);
+        let gone: Vec<usize> = (0..shown.labels.len()).filter(absent).collect();
+        let kept: Vec<usize> = (0..shown.labels.len()).filter(|at| !gone.contains(at)).collect();
+        let without: Vec<&str> = gone.iter().map(|&at| shown.labels[at].as_str()).collect();
+        let caption = captioned(&format!("Features of {class}"), shown.legend.as_deref());
+        let caption = match without.is_empty() {
+            true => caption,
+            false => format!("{caption}; {ABSENT} on {}", without.join(", ")),
+        };
+        Block::Table(Sheet { caption, shown: shown.only(&kept) })
+    };
+    turned(&several, tables::PIVOT, plain).into_iter().map(sheet).collect()
+}

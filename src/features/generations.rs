@@ -1,0 +1,239 @@
+//! Features of several devices, in classes of instructions, the devices in the order of their architectures.
+
+use std::collections::BTreeSet;
+
+use super::{
+    FEATURES, Feature, Features,
+    asking::measure_known,
+    classes::{ClassChoice, class},
+    known::KnownFeatures,
+};
+use crate::{
+    Error, Result, Stage,
+    arithmetic::Model,
+    device::{Device, DeviceName, Generation, Identity},
+    isa::{Instruction, targets},
+};
+
+/// The features of several devices.
+#[derive(Debug, Default)]
+pub struct Generations {
+    /// The classes that at least one device has, in the order of tables.
+    pub classes: Vec<String>,
+    /// The devices that were asked, the oldest architecture first.
+    pub devices: Vec<DeviceFeatures>,
+    /// Instructions that could not be measured, with the reason.
+    pub left_out: Vec<String>,
+}
+
+/// The features of a device.
+#[derive(Debug)]
+pub struct DeviceFeatures {
+    /// The device.
+    pub identity: Identity,
+    /// Year, or year and month, in which its architecture was announced.
+    pub announced: Option<&'static str>,
+    /// The instructions that it has among the chosen ones.
+    pub chosen: Vec<Instruction>,
+    /// The features of those that were measured.
+    pub measured: Vec<Features>,
+}
+
+/// Instructions of a class whose features are the same.
+pub struct ClassEntry<'a> {
+    /// The features, with the instruction of each.
+    pub all: Vec<&'a Features>,
+}
+
+impl DeviceFeatures {
+    /// The name in tables: `hopper` for `model:hopper`.
+    pub fn label(&self) -> String {
+        self.identity.name.short()
+    }
+
+    /// True if the device has an instruction of the class.
+    pub fn has(&self, name: &str) -> bool {
+        self.chosen.iter().any(|i| class(i) == name)
+    }
+
+    /// The measured instructions of a class, those with the same findings together.
+    pub fn entries(&self, name: &str) -> Vec<ClassEntry<'_>> {
+        let findings = |own: &Features| own.cells.iter().map(|cell| cell.found.clone()).collect::<Vec<_>>();
+        let mut entries: Vec<ClassEntry> = Vec::new();
+        for own in self.measured.iter().filter(|own| class(&own.instruction) == name) {
+            match entries.iter_mut().find(|entry| findings(entry.all[0]) == findings(own)) {
+                Some(entry) => entry.all.push(own),
+                None => entries.push(ClassEntry { all: vec![own] }),
+            }
+        }
+        entries
+    }
+}
+
+impl Generations {
+    /// Features whose findings differ between devices that have the class, with the number of these devices.
+    pub fn differing(&self, name: &str) -> (usize, Vec<&'static str>) {
+        let having: Vec<_> = self.devices.iter().map(|own| own.entries(name)).filter(|own| !own.is_empty()).collect();
+        // A device whose formats cannot show a feature does not differ in it.
+        let differs = |feature: &&Feature| {
+            let findings = |own: &Vec<ClassEntry>| -> BTreeSet<String> {
+                own.iter().filter_map(|entry| entry.all[0].found(feature.name)).map(String::from).collect()
+            };
+            let shown: Vec<_> = having.iter().map(findings).filter(|own| !own.is_empty()).collect();
+            shown.iter().any(|own| *own != shown[0])
+        };
+        (having.len(), FEATURES.iter().filter(differs).map(|feature| feature.name).collect())
+    }
+}
+
+/// Measures the features of several devices; `all` gets the devices in the order of their architectures.
+///
+/// # Errors
+/// A device named twice; no device with any of the chosen instructions; a device that fails; an interruption. The features until then are
+/// in `all`.
+pub fn measure_generations(
+    mut devices: Vec<Box<dyn Device>>,
+    choice: &ClassChoice,
+    progress: &mut dyn FnMut(Stage),
+    all: &mut Generations,
+) -> Result<()> {
+    distinct(devices.iter().map(|device| &device.identity().name))?;
+    let mut opened = Vec::new();
+    for device in &mut devices {
+        let chosen = choice.on(device.as_mut())?;
+        opened.push((announced(device.as_ref(), &chosen), chosen));
+    }
+    if opened.iter().all(|(_, chosen)| chosen.is_empty()) {
+        let names: Vec<String> = devices.iter().map(|device| device.identity().name.short()).collect();
+        return Err(Error::unavailable(format!("none of the chosen instructions is on {}", names.join(" or "))));
+    }
+    let is_on_one = |name: &String| opened.iter().any(|(_, chosen)| chosen.iter().any(|i| class(i) == *name));
+    all.classes = choice.names().into_iter().filter(is_on_one).collect();
+    let mut order: Vec<_> = devices.into_iter().zip(opened).collect();
+    // A stable sort: devices of one date, and those without one at the end, stay in the order of the request.
+    order.sort_by_key(|(_, (announced, _))| announced.map_or((1, ""), |announced| (0, announced)));
+    let total = order.iter().map(|(_, (_, chosen))| chosen.len() as u64).sum();
+    let (mut done, mut known) = (0, KnownFeatures::default());
+    for (mut device, (announced, chosen)) in order {
+        let what = format!("asking {}", device.identity().name);
+        progress(Stage { what: &what, done, total });
+        let mut measured = Vec::new();
+        let outcome = measure_known(device.as_mut(), &chosen, &mut known, &mut |_, features| {
+            match features {
+                Err(error) if error.exit_status() == 2 => all.left_out.push(error.to_string()),
+                features => measured.push(features?),
+            }
+            done += 1;
+            progress(Stage { what: &what, done, total });
+            Ok(())
+        });
+        // A device that an interruption left unasked has no column.
+        if outcome.is_ok() || !measured.is_empty() {
+            all.devices.push(DeviceFeatures { identity: device.identity().clone(), announced, chosen, measured });
+        }
+        outcome?;
+    }
+    Ok(())
+}
+
+/// Refuses a device that is named twice.
+///
+/// # Errors
+/// A request error that names the device.
+fn distinct<'a>(names: impl Iterator<Item = &'a DeviceName>) -> Result<()> {
+    let mut seen: Vec<&DeviceName> = Vec::new();
+    for name in names {
+        if seen.contains(&name) {
+            return Err(Error::request(format!(
+                "--device {name} is given twice; name each device once (GPUs of one generation are one model: H100 and H200 are hopper)"
+            )));
+        }
+        seen.push(name);
+    }
+    Ok(())
+}
+
+/// The date of a device: the earliest of its targets that has one of these instructions, else of all its targets.
+fn announced(device: &dyn Device, instructions: &[Instruction]) -> Option<&'static str> {
+    let of_model = |name: &str| Model::load(name).map_or_else(|_| Vec::new(), |model| model.architectures);
+    let names = match (&device.identity().generation, device.model()) {
+        (_, Some(model)) => model.architectures.clone(),
+        (Generation::Target(target), _) => vec![target.name.to_string()],
+        (Generation::Model(name) | Generation::Named(name), _) => of_model(name),
+        (Generation::Unknown, _) => Vec::new(),
+    };
+    let known: Vec<_> = names.iter().filter_map(|name| targets::find(name)).collect();
+    let having = known.iter().filter(|target| instructions.iter().any(|i| i.support_on(target.name).is_some()));
+    let earliest = having.map(|target| target.announced).min();
+    earliest.or_else(|| known.iter().map(|target| target.announced).min())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{arithmetic::shipped, device::ModelDevice};
+
+    /// The devices of these models, and what was measured on them.
+    fn measured(names: &[&str], choice: &ClassChoice) -> Result<Generations> {
+        let open = |name: &&str| -> Result<Box<dyn Device>> { Ok(Box::new(ModelDevice::open(name)?)) };
+        let mut all = Generations::default();
+        measure_generations(names.iter().map(open).collect::<Result<_>>()?, choice, &mut |_| (), &mut all)?;
+        Ok(all)
+    }
+
+    fn named(names: &[&str]) -> ClassChoice {
+        let named = names.iter().map(|name| crate::isa::find(name).unwrap()).collect();
+        ClassChoice { named, classes: Vec::new() }
+    }
+
+    #[test]
+    fn devices_stand_in_the_order_of_their_architectures() {
+        let all: Vec<&str> = shipped().collect();
+        let reversed: Vec<&str> = all.iter().rev().copied().collect();
+        let choice = named(&["mma.m16n8k16.f32.bf16.bf16.f32", "mfma.32x32x4.f32.bf16.bf16.f32"]);
+        let found = measured(&reversed, &choice).unwrap();
+        let labels: Vec<String> = found.devices.iter().map(DeviceFeatures::label).collect();
+        let at = |name: &str| labels.iter().position(|own| own == name).unwrap();
+        for pair in
+            [["volta", "turing"], ["turing", "ampere"], ["ampere", "cdna1"], ["cdna1", "cdna2"], ["hopper", "ada"]]
+        {
+            assert!(at(pair[0]) < at(pair[1]), "{pair:?} in {labels:?}");
+        }
+        let dates: Vec<_> = found.devices.iter().filter_map(|own| own.announced).collect();
+        assert!(dates.len() == all.len() && dates.is_sorted(), "{dates:?}");
+    }
+
+    #[test]
+    fn a_device_without_a_class_is_kept_and_has_no_entry() {
+        let found = measured(&["volta", "ampere"], &named(&["mma.m16n8k16.f32.bf16.bf16.f32"])).unwrap();
+        let [volta, ampere] = &found.devices[..] else { panic!("{found:?}") };
+        let [name] = &found.classes[..] else { panic!("{found:?}") };
+        assert_eq!(name, "mma bf16 -> f32");
+        assert!(!volta.has(name) && volta.entries(name).is_empty() && ampere.entries(name).len() == 1);
+        assert_eq!(found.differing(name), (1, Vec::new()));
+    }
+
+    #[test]
+    fn instructions_of_a_class_that_differ_are_entries_of_their_own() {
+        let names = ["mma.m16n8k8.f32.f16.f16.f32", "mma.m16n8k16.f32.f16.f16.f32", "mma.m16n8k8.f32.bf16.bf16.f32"];
+        let found = measured(&["ampere", "hopper"], &named(&names)).unwrap();
+        let entries = found.devices[0].entries("mma f16 -> f32");
+        let of = |at: usize| entries[at].all.iter().map(|own| own.instruction.name.as_str()).collect::<Vec<_>>();
+        assert_eq!((of(0), of(1)), (vec![names[0]], vec![names[1]]));
+        let (devices, differ) = found.differing("mma f16 -> f32");
+        assert_eq!(devices, 2);
+        assert!(
+            differ.contains(&"alignment") && differ.contains(&"order") && !differ.contains(&"result"),
+            "{differ:?}"
+        );
+    }
+
+    #[test]
+    fn a_device_named_twice_and_devices_without_any_instruction_are_refused() {
+        let choice = named(&["mma.m16n8k16.f32.bf16.bf16.f32"]);
+        let twice = measured(&["hopper", "ampere", "H100"], &choice).unwrap_err();
+        assert!(twice.exit_status() == 2 && twice.to_string().contains("model:hopper is given twice"), "{twice}");
+        let none = measured(&["volta", "turing"], &choice).unwrap_err();
+        assert!(none.exit_status() == 2 && none.to_string().contains("volta or turing"), "{none}");
+    }
+}

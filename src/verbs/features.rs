@@ -1,0 +1,139 @@
+//! `tcnum features`: the features that the literature lists, of one device or of several side by side.
+
+use clap::Args;
+
+use super::{
+    OutputDestination, Progress, Verb,
+    options::{Timeout, device_name},
+    select::{self, Selection},
+};
+use crate::{
+    Result, Stage,
+    arithmetic::shipped,
+    comparison::{Nans, OneNan},
+    device::{self, Device, DeviceName},
+    document::chip,
+    features::{self, ClassChoice, Features, Generations, tables},
+    isa::Instruction,
+    report::Report,
+};
+
+const HELP: &str = "\
+Examples:
+  tcnum features --fmt f16 --device ampere
+      one device, with the evidence of each feature
+  tcnum features --device volta --device hopper --fmt f16
+      two generations side by side, and what is published about them
+  tcnum features --all-models
+      all shipped models, on the instructions that people ask about
+
+More: docs/features.md";
+
+/// Measures the features that the literature lists; compares devices and publications.
+#[derive(Args, Debug)]
+#[command(after_help = HELP)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    selection: Selection,
+    /// Count all NaN codes as equal
+    #[arg(long, help_heading = "What")]
+    any_nan: bool,
+    /// Device: cuda:N, cpu, a model or GPU (hopper, H100), exec: (repeatable)
+    #[arg(long, value_name = "DEVICE", value_parser = device_name, help_heading = "Device")]
+    device: Vec<DeviceName>,
+    /// Compare all shipped models, and the named devices
+    #[arg(long, help_heading = "Device")]
+    all_models: bool,
+    #[command(flatten)]
+    timeout: Timeout,
+    #[command(flatten)]
+    destination: OutputDestination,
+}
+
+impl Verb for Arguments {
+    fn destination(&self) -> Option<&OutputDestination> {
+        Some(&self.destination)
+    }
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Unknown names; a device that lacks an instruction, fails, or is not a function of its operands; an interruption.
+pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
+    let progress = Progress::new(&arguments.destination);
+    let wanted = "the features need answers to new inputs; `tcnum identify` searches a recording";
+    arguments.device.iter().try_for_each(|name| name.computes(wanted))?;
+    report.notes.extend(one_nan(arguments));
+    match (&arguments.device[..], arguments.all_models) {
+        ([] | [_], false) => measured(arguments, &progress, report),
+        _ => compared(arguments, &progress, report),
+    }
+}
+
+/// Measures the features of each instruction of one device.
+fn measured(arguments: &Arguments, progress: &Progress, report: &mut Report) -> Result<()> {
+    let (mut device, instructions) = chosen(arguments, report)?;
+    let mut found: Vec<Features> = Vec::new();
+    let (mut done, total) = (0, instructions.len() as u64);
+    let what = format!("asking {}", device.identity().name);
+    progress.at(Stage { what: &what, done, total });
+    let outcome = features::measure_all(device.as_mut(), &instructions, &mut |_, features| {
+        match features {
+            Err(error) if arguments.selection.all && error.exit_status() == 2 => report.notes.push(error.to_string()),
+            outcome => found.push(outcome?),
+        }
+        done += 1;
+        progress.at(Stage { what: &what, done, total });
+        Ok(())
+    });
+    report.device = Some(device.identity().clone());
+    report.holds = !found.is_empty() && found.iter().all(|features| features.uniform.is_none());
+    report.answer = tables::answer(&found, &chip(device.identity()));
+    if let [one] = &found[..] {
+        report.notes.extend(tables::reasons(one));
+    }
+    report.tables = vec![tables::features(&found)];
+    outcome
+}
+
+/// The device and the instructions that are asked of it.
+fn chosen(arguments: &Arguments, report: &mut Report) -> Result<(Box<dyn Device>, Vec<Instruction>)> {
+    let name = arguments.selection.device(&["bf16"], arguments.device.first());
+    let mut instructions = arguments.selection.instructions(&["bf16"], Some(&name))?;
+    let device = opened(arguments, &name)?;
+    if arguments.selection.all {
+        select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
+    }
+    Ok((device, instructions))
+}
+
+fn opened(arguments: &Arguments, name: &DeviceName) -> Result<Box<dyn Device>> {
+    let device = device::open(Some(name), arguments.timeout.duration())?;
+    Ok(if arguments.any_nan { Box::new(OneNan(device)) } else { device })
+}
+
+/// Measures the features of several devices, and compares them with the published ones.
+fn compared(arguments: &Arguments, progress: &Progress, report: &mut Report) -> Result<()> {
+    let Selection { instructions, formats, all } = &arguments.selection;
+    let choice = ClassChoice::new(instructions, formats, *all)?;
+    let models = shipped().filter(|_| arguments.all_models).map(|name| DeviceName::Model(name.into()));
+    // A model that is named too is one device; a name that is given twice is refused.
+    let models = models.filter(|name| !arguments.device.contains(name));
+    let names: Vec<DeviceName> = arguments.device.iter().cloned().chain(models).collect();
+    let devices = names.iter().map(|name| opened(arguments, name)).collect::<Result<Vec<_>>>()?;
+    let mut found = Generations::default();
+    let outcome = features::measure_generations(devices, &choice, &mut |stage| progress.at(stage), &mut found);
+    let published = features::compared(&found);
+    report.holds = found.devices.iter().flat_map(|own| &own.measured).all(|own| own.uniform.is_none());
+    report.answer = tables::answer_of_generations(&found, &published);
+    report.notes.extend(tables::notes_of_generations(&found, &published));
+    report.tables = tables::generations(&found, &published);
+    outcome
+}
+
+/// The note on `--any-nan`.
+fn one_nan(arguments: &Arguments) -> Option<String> {
+    let canonical = "The canonical NaN of D's format stands for every NaN; the rule's NaN was not measured.";
+    Some(format!("{} {canonical}", Nans::from(arguments.any_nan).note()?))
+}
