@@ -10,10 +10,10 @@ use super::{
 };
 use crate::{
     arithmetic::EvidenceKind,
-    features::{ABSENT, FEATURES},
+    features::FEATURES,
     isa,
     report::{
-        Cell, ShownTable, Table, grouped,
+        ShownTable, Table, grouped,
         marks::{Marks, captioned},
     },
 };
@@ -55,7 +55,7 @@ pub(super) fn part(results: &Results) -> Chapter {
     let mut blocks = Vec::new();
     if let Some(mut features) = results.table("features") {
         blocks.extend(generations::blocks(&features));
-        present(&mut features);
+        generations::present(&mut features);
         let mut all = arithmetics(&features);
         let ran = proof::ran(results);
         // Native instructions come first.
@@ -94,24 +94,12 @@ pub(super) fn part(results: &Results) -> Chapter {
     Chapter { id: "arithmetic", heading: "Arithmetic of each instruction", blocks }
 }
 
-/// Removes the rows of classes that a device lacks.
-fn present(features: &mut Table) {
-    let found = features.columns.iter().position(|column| column.key == "found");
-    features.rows.retain(|row| found.is_none_or(|at| row[at] != Cell::Text(ABSENT.into())));
-}
-
-/// The instructions with the findings of a row.
-fn instructions<'a>(line: &Line<'a>) -> Vec<&'a str> {
-    let several = line.list("instructions");
-    if several.is_empty() { vec![line.text("instruction")] } else { several }
-}
-
 /// Groups the instructions of a table by their features.
 fn arithmetics(features: &Table) -> Vec<Arithmetic> {
     let mut of: Vec<(String, String, Vec<FeatureFound>)> = Vec::new();
     let mut places = std::collections::HashMap::new();
     for line in Rows(features).iter() {
-        for name in instructions(&line) {
+        for name in generations::instructions(&line) {
             let (chip, name) = (chip_of(&line), name.to_string());
             let at = *places.entry((chip.clone(), name.clone())).or_insert_with(|| {
                 of.push((chip, name, vec![FeatureFound::default(); FEATURES.len()]));

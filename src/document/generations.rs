@@ -1,9 +1,9 @@
 //! Features of several devices in a page: a table for each class of instructions, a column for each device.
 
-use super::{Block, Sheet};
+use super::{Block, Sheet, rows::Line};
 use crate::{
     features::{ABSENT, tables},
-    report::{ShownTable, Table, marks::captioned, plain, turned},
+    report::{Cell, ShownTable, Table, marks::captioned, plain, turned},
 };
 
 /// Makes the tables of the classes; none for features of single devices.
@@ -26,4 +26,16 @@ pub(super) fn blocks(features: &Table) -> Vec<Block> {
         Block::Table(Sheet { caption, shown: shown.only(&kept) })
     };
     turned(&several, tables::PIVOT, plain).into_iter().map(sheet).collect()
+}
+
+/// Removes the rows of classes that a device lacks.
+pub(super) fn present(features: &mut Table) {
+    let found = features.columns.iter().position(|column| column.key == "found");
+    features.rows.retain(|row| found.is_none_or(|at| row[at] != Cell::Text(ABSENT.into())));
+}
+
+/// The instructions with the findings of a row.
+pub(super) fn instructions<'a>(line: &Line<'a>) -> Vec<&'a str> {
+    let several = line.list("instructions");
+    if several.is_empty() { vec![line.text("instruction")] } else { several }
 }

@@ -71,9 +71,10 @@ impl DeviceFeatures {
 }
 
 impl Generations {
-    /// Features whose findings differ between devices that have the class, with the number of these devices.
-    pub fn differing(&self, name: &str) -> (usize, Vec<&'static str>) {
-        let having: Vec<_> = self.devices.iter().map(|own| own.entries(name)).filter(|own| !own.is_empty()).collect();
+    /// The devices that were asked about a class, and the features whose findings differ between them.
+    pub fn differing(&self, name: &str) -> (Vec<String>, Vec<&'static str>) {
+        let asked: Vec<&DeviceFeatures> = self.devices.iter().filter(|own| !own.entries(name).is_empty()).collect();
+        let having: Vec<_> = asked.iter().map(|own| own.entries(name)).collect();
         // A device whose formats cannot show a feature does not differ in it.
         let differs = |feature: &&Feature| {
             let findings = |own: &Vec<ClassEntry>| -> BTreeSet<String> {
@@ -82,53 +83,56 @@ impl Generations {
             let shown: Vec<_> = having.iter().map(findings).filter(|own| !own.is_empty()).collect();
             shown.iter().any(|own| *own != shown[0])
         };
-        (having.len(), FEATURES.iter().filter(differs).map(|feature| feature.name).collect())
+        let labels = asked.iter().map(|own| own.label()).collect();
+        (labels, FEATURES.iter().filter(differs).map(|feature| feature.name).collect())
     }
 }
 
-/// Measures the features of several devices; `all` gets the devices in the order of their architectures.
+/// Measures the features of several devices, one after the other; `all` has them in the order of their architectures.
 ///
 /// # Errors
 /// A device named twice; no device with any of the chosen instructions; a device that fails; an interruption. The features until then are
 /// in `all`.
 pub fn measure_generations(
-    mut devices: Vec<Box<dyn Device>>,
+    devices: Vec<Box<dyn Device>>,
     choice: &ClassChoice,
     progress: &mut dyn FnMut(Stage),
     all: &mut Generations,
 ) -> Result<()> {
     distinct(devices.iter().map(|device| &device.identity().name))?;
-    let mut opened = Vec::new();
-    for device in &mut devices {
-        let chosen = choice.on(device.as_mut())?;
-        opened.push((announced(device.as_ref(), &chosen), chosen));
-    }
-    if opened.iter().all(|(_, chosen)| chosen.is_empty()) {
-        let names: Vec<String> = devices.iter().map(|device| device.identity().name.short()).collect();
-        return Err(Error::unavailable(format!("none of the chosen instructions is on {}", names.join(" or "))));
-    }
-    let is_on_one = |name: &String| opened.iter().any(|(_, chosen)| chosen.iter().any(|i| class(i) == *name));
-    all.classes = choice.names().into_iter().filter(is_on_one).collect();
-    let mut order: Vec<_> = devices.into_iter().zip(opened).collect();
+    let names: Vec<String> = devices.iter().map(|device| device.identity().name.short()).collect();
+    let outcome = measure_each(devices, choice, progress, all);
     // A stable sort: devices of one date, and those without one at the end, stay in the order of the request.
-    order.sort_by_key(|(_, (announced, _))| announced.map_or((1, ""), |announced| (0, announced)));
-    let total = order.iter().map(|(_, (_, chosen))| chosen.len() as u64).sum();
-    let (mut done, mut known) = (0, KnownFeatures::default());
-    for (mut device, (announced, chosen)) in order {
-        let what = format!("asking {}", device.identity().name);
-        progress(Stage { what: &what, done, total });
+    all.devices.sort_by_key(|own| own.announced.map_or((1, ""), |announced| (0, announced)));
+    all.classes = choice.names().into_iter().filter(|name| all.devices.iter().any(|own| own.has(name))).collect();
+    outcome?;
+    match all.classes.is_empty() {
+        true => Err(Error::unavailable(format!("none of the chosen instructions is on {}", names.join(" or ")))),
+        false => Ok(()),
+    }
+}
+
+fn measure_each(
+    devices: Vec<Box<dyn Device>>,
+    choice: &ClassChoice,
+    progress: &mut dyn FnMut(Stage),
+    all: &mut Generations,
+) -> Result<()> {
+    let (mut known, total) = (KnownFeatures::default(), devices.len() as u64);
+    for (done, mut device) in (0..).zip(devices) {
+        progress(Stage { what: &format!("asking {}", device.identity().name), done, total });
+        let chosen = choice.on(device.as_mut())?;
         let mut measured = Vec::new();
         let outcome = measure_known(device.as_mut(), &chosen, &mut known, &mut |_, features| {
             match features {
                 Err(error) if error.exit_status() == 2 => all.left_out.push(error.to_string()),
                 features => measured.push(features?),
             }
-            done += 1;
-            progress(Stage { what: &what, done, total });
             Ok(())
         });
         // A device that an interruption left unasked has no column.
         if outcome.is_ok() || !measured.is_empty() {
+            let announced = announced(device.as_ref(), &chosen);
             all.devices.push(DeviceFeatures { identity: device.identity().clone(), announced, chosen, measured });
         }
         outcome?;
@@ -210,7 +214,7 @@ mod tests {
         let [name] = &found.classes[..] else { panic!("{found:?}") };
         assert_eq!(name, "mma bf16 -> f32");
         assert!(!volta.has(name) && volta.entries(name).is_empty() && ampere.entries(name).len() == 1);
-        assert_eq!(found.differing(name), (1, Vec::new()));
+        assert_eq!(found.differing(name), (vec!["ampere".to_string()], Vec::new()));
     }
 
     #[test]
@@ -221,11 +225,55 @@ mod tests {
         let of = |at: usize| entries[at].all.iter().map(|own| own.instruction.name.as_str()).collect::<Vec<_>>();
         assert_eq!((of(0), of(1)), (vec![names[0]], vec![names[1]]));
         let (devices, differ) = found.differing("mma f16 -> f32");
-        assert_eq!(devices, 2);
+        assert_eq!(devices, ["ampere", "hopper"]);
         assert!(
             differ.contains(&"alignment") && differ.contains(&"order") && !differ.contains(&"result"),
             "{differ:?}"
         );
+    }
+
+    /// A device that fails whenever it is asked.
+    struct Failing(Identity);
+
+    impl Device for Failing {
+        fn identity(&self) -> &Identity {
+            &self.0
+        }
+
+        fn prepare(&mut self, _: &Instruction) -> Result<crate::device::Execution> {
+            Err(Error::device("it fails"))
+        }
+
+        fn execute(&mut self, _: &Instruction, _: &crate::isa::Tiles) -> Result<crate::isa::Codes> {
+            Err(Error::device("it fails"))
+        }
+    }
+
+    #[test]
+    fn devices_before_one_that_fails_are_delivered() {
+        let model = |name: &str| -> Box<dyn Device> { Box::new(ModelDevice::open(name).unwrap()) };
+        let failing = Box::new(Failing(Identity::new("exec:failing", "a device")));
+        let devices = vec![model("hopper"), model("ampere"), failing, model("ada")];
+        let mut found = Generations::default();
+        let choice = named(&["mma.m16n8k16.f32.bf16.bf16.f32"]);
+        let outcome = measure_generations(devices, &choice, &mut |_| (), &mut found);
+        assert_eq!(outcome.unwrap_err().to_string(), "it fails");
+        let labels: Vec<String> = found.devices.iter().map(DeviceFeatures::label).collect();
+        assert_eq!((labels, found.classes.len()), (vec!["ampere".into(), "hopper".into()], 1));
+    }
+
+    #[test]
+    fn equal_programs_are_measured_once_and_have_the_features_of_each() {
+        let names = ["mma.m16n8k8.f32.bf16.bf16.f32", "mma.m16n8k16.f32.bf16.bf16.f32", "mma.m16n8k16.f32.f16.f16.f32"];
+        let found = measured(&["ampere", "ada", "hopper"], &named(&names)).unwrap();
+        for own in &found.devices {
+            assert_eq!(own.measured.len(), names.len());
+            for features in &own.measured {
+                let mut device = ModelDevice::open(&own.label()).unwrap();
+                let alone = super::super::measure(&mut device, &features.instruction).unwrap();
+                assert_eq!(*features, alone, "{} on {}", features.instruction, own.label());
+            }
+        }
     }
 
     #[test]

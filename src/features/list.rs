@@ -1,4 +1,4 @@
-//! The features, their questions and their keys. `docs/identify.md` explains the words of results.
+//! The features, their questions and their keys. `docs/features.md` explains the words of results.
 
 /// A feature of an arithmetic.
 #[derive(Debug, PartialEq, Eq)]

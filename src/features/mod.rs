@@ -5,6 +5,7 @@
 //! reason.
 
 mod alignment;
+pub mod answers;
 mod asking;
 mod bench;
 mod classes;

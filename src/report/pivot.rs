@@ -36,48 +36,70 @@ pub(crate) fn turned(table: &Table, pivot: Pivot, print: impl Fn(&Cell) -> Strin
     let evidence = CellEvidence::of(table, &[cell]);
     // Headings are text that views print.
     let columns = distinct(table, column);
-    let heading = table.columns[row].look.heading.unwrap_or(pivot.row);
-    let naming = table.columns[among].look.heading.unwrap_or(pivot.among);
-    let sections = distinct(table, section).into_iter().map(|name| {
-        let own = table.rows.iter().filter(|cells| plain(&cells[section]) == name);
-        let mut names: Vec<String> = Vec::new();
-        let mut cells: BTreeMap<(usize, usize), Vec<(String, String)>> = BTreeMap::new();
-        for line in own {
-            let label = print(&line[row]);
-            let at = names.iter().position(|known| *known == label).unwrap_or_else(|| {
-                names.push(label);
-                names.len() - 1
-            });
-            let name = plain(&line[column]);
-            let Some(of) = columns.iter().position(|known| *known == name) else { continue };
-            cells.entry((at, of)).or_default().push((evidence.marked(line, cell, &print), print(&line[among])));
-        }
-        let among = (0..columns.len()).map(|of| {
-            let texts = cells.iter().filter(|((_, own), _)| *own == of).flat_map(|(_, found)| found);
+    let heading = |at: usize, key: &str| table.columns[at].look.heading.unwrap_or(key).to_string();
+    let mut sections: Vec<(String, PivotSection)> = Vec::new();
+    for cells in &table.rows {
+        let name = plain(&cells[section]);
+        let at = sections.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
+            sections.push((name, PivotSection::default()));
+            sections.len() - 1
+        });
+        let of = plain(&cells[column]);
+        let of = columns.iter().position(|known| *known == of).expect("it is one of the values");
+        let text = evidence.marked(cells, cell, &print);
+        sections[at].1.add(print(&cells[row]), of, (text, print(&cells[among])));
+    }
+    let shown = sections.into_iter().map(|(name, own)| {
+        let shown = ShownTable {
+            labels: std::iter::once(heading(row, pivot.row)).chain(columns.clone()).collect(),
+            numeric: vec![false; columns.len() + 1],
+            beside: vec![false; columns.len() + 1],
+            rows: own.lines(heading(among, pivot.among), columns.len()),
+            legend: evidence.legend(),
+            longest: Some(LONGEST),
+        };
+        (name, shown)
+    });
+    shown.collect()
+}
+
+/// The cells of one table.
+#[derive(Default)]
+struct PivotSection {
+    /// The names of rows, in the order of the table.
+    names: Vec<String>,
+    /// Texts by row and column, each with what tells it apart.
+    cells: BTreeMap<(usize, usize), Vec<(String, String)>>,
+}
+
+impl PivotSection {
+    fn add(&mut self, row: String, column: usize, cell: (String, String)) {
+        let at = self.names.iter().position(|known| *known == row).unwrap_or_else(|| {
+            self.names.push(row);
+            self.names.len() - 1
+        });
+        self.cells.entry((at, column)).or_default().push(cell);
+    }
+
+    /// The rows of the table, first what tells cells of one place apart, under the name `naming`.
+    fn lines(&self, naming: String, columns: usize) -> Vec<Vec<String>> {
+        let among = (0..columns).map(|of| {
             let mut names: Vec<&str> = Vec::new();
-            for (_, name) in texts {
+            let cells = self.cells.iter().filter(|((_, own), _)| *own == of);
+            for (_, name) in cells.flat_map(|(_, found)| found) {
                 if !names.contains(&name.as_str()) {
                     names.push(name);
                 }
             }
             names.join(", ")
         });
-        let first: Vec<String> = std::iter::once(naming.to_string()).chain(among).collect();
-        let line = |(at, label): (usize, &String)| {
-            let own = (0..columns.len()).map(|of| cells.get(&(at, of)).map_or("-".into(), |found| joined(found)));
-            std::iter::once(label.clone()).chain(own).collect()
+        let first = std::iter::once(naming).chain(among).collect();
+        let line = |(at, name): (usize, &String)| {
+            let own = (0..columns).map(|of| self.cells.get(&(at, of)).map_or("-".into(), |found| joined(found)));
+            std::iter::once(name.clone()).chain(own).collect()
         };
-        let shown = ShownTable {
-            labels: std::iter::once(heading.to_string()).chain(columns.clone()).collect(),
-            numeric: vec![false; columns.len() + 1],
-            beside: vec![false; columns.len() + 1],
-            rows: std::iter::once(first).chain(names.iter().enumerate().map(line)).collect(),
-            legend: evidence.legend(),
-            longest: Some(LONGEST),
-        };
-        (name, shown)
-    });
-    sections.collect()
+        std::iter::once(first).chain(self.names.iter().enumerate().map(line)).collect()
+    }
 }
 
 /// The values of a column, in the order of their first rows.

@@ -13,7 +13,7 @@ use crate::{
     comparison::{Nans, OneNan},
     device::{self, Device, DeviceName},
     document::chip,
-    features::{self, ClassChoice, Features, Generations, tables},
+    features::{self, ClassChoice, Features, Generations, answers, tables},
     isa::Instruction,
     report::Report,
 };
@@ -89,9 +89,9 @@ fn measured(arguments: &Arguments, progress: &Progress, report: &mut Report) -> 
     });
     report.device = Some(device.identity().clone());
     report.holds = !found.is_empty() && found.iter().all(|features| features.uniform.is_none());
-    report.answer = tables::answer(&found, &chip(device.identity()));
+    report.answer = answers::answer(&found, &chip(device.identity()));
     if let [one] = &found[..] {
-        report.notes.extend(tables::reasons(one));
+        report.notes.extend(answers::reasons(one));
     }
     report.tables = vec![tables::features(&found)];
     outcome
@@ -120,14 +120,15 @@ fn compared(arguments: &Arguments, progress: &Progress, report: &mut Report) -> 
     let models = shipped().filter(|_| arguments.all_models).map(|name| DeviceName::Model(name.into()));
     // A model that is named too is one device; a name that is given twice is refused.
     let models = models.filter(|name| !arguments.device.contains(name));
-    let names: Vec<DeviceName> = arguments.device.iter().cloned().chain(models).collect();
+    // Models answer at once, so that they are delivered if a device fails.
+    let names: Vec<DeviceName> = models.chain(arguments.device.iter().cloned()).collect();
     let devices = names.iter().map(|name| opened(arguments, name)).collect::<Result<Vec<_>>>()?;
     let mut found = Generations::default();
     let outcome = features::measure_generations(devices, &choice, &mut |stage| progress.at(stage), &mut found);
     let published = features::compared(&found);
     report.holds = found.devices.iter().flat_map(|own| &own.measured).all(|own| own.uniform.is_none());
-    report.answer = tables::answer_of_generations(&found, &published);
-    report.notes.extend(tables::notes_of_generations(&found, &published));
+    report.answer = answers::answer_of_generations(&found, &published);
+    report.notes.extend(answers::notes_of_generations(&found, &published));
     report.tables = tables::generations(&found, &published);
     outcome
 }

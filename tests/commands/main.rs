@@ -16,6 +16,7 @@ mod documents;
 mod evidence;
 mod experiments;
 mod explain;
+mod features;
 mod interruption;
 #[path = "../common/machine.rs"]
 mod machine;

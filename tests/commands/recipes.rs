@@ -19,12 +19,13 @@ fn pages(folder: &str) -> BTreeSet<String> {
 }
 
 /// Pages other than recipes whose commands are run.
-const PAGES: [&str; 15] = [
+const PAGES: [&str; 16] = [
     "diff.md",
     "distinguish.md",
     "emulate.md",
     "explain.md",
     "extending.md",
+    "features.md",
     "findings-arm.md",
     "findings-h200.md",
     "gemm.md",

@@ -73,7 +73,8 @@ power half.safetensors --model volta.toml
 power --model volta --instr HALF --cases 500 --output json --out o.json
 identify --quick --instr HALF --device model:volta --output json --out o.json
 identify --quick --instr HALF --device exec:./device --timeout 20
-identify --features --instr HALF --device model:volta.toml
+features --instr HALF --device model:volta.toml
+features --instr HALF --device model:volta --device volta.toml --output json --out o.json
 identify --device trace:half.safetensors --model-out o.toml --output json --out o.json
 identify --device trace:whole.safetensors
 distinguish model:volta model:ampere --instr HALF --cases 1000 --output json --out o.json
@@ -123,7 +124,7 @@ verify --all --available --device model:hopper --cases 1e8 --output json
 exec-check --timeout 20 ./device
 power --model hopper --instr WIDE --cases 1e8 --output json --out o.json
 identify --instr WIDE --device model:hopper --from-nothing --cases 1e10 --model-out o.toml --output json --out o.json
-identify --features --all --device model:hopper --output json --out o.json
+features --all --device model:hopper --output json --out o.json
 identify --instr HALF --device exec:./device --model-out o.toml --output json --out o.json
 distinguish --all --output json --out o.json
 distinguish model:volta exec:./device --instr HALF --cases 1e8 --output json
