@@ -1,4 +1,6 @@
-//! Features of several devices in a page: a table for each class of instructions, a column for each device.
+//! Features of several devices in a page.
+//!
+//! Each class of instructions has a table, and each device a column.
 
 use super::{Block, Sheet, rows::Line};
 use crate::{

@@ -51,7 +51,7 @@ pub fn answer_of_generations(all: &Generations, published: &[PublishedComparison
     })
 }
 
-/// Notes on published features that differ, each with its reason, and on instructions that could not be measured.
+/// Notes on published features that differ, with the reasons, and on instructions left out.
 pub fn notes_of_generations(all: &Generations, published: &[PublishedComparison]) -> Vec<String> {
     let differs = published.iter().filter(|own| own.agreement == Agreement::Differs).map(|own| {
         let PublishedComparison { published, device, class, .. } = own;

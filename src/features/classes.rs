@@ -7,7 +7,7 @@ use crate::{
     isa::{self, Instruction, pattern},
 };
 
-/// Patterns of the instructions that a comparison of devices shows by default, in the order of its tables.
+/// Patterns of the default instructions of a comparison of devices, in the order of its tables.
 const USUAL: &[&str] = &[
     "mma.m*.f32.f16.f16.f32",
     "mma.m*.f32.bf16.bf16.f32",
@@ -35,7 +35,9 @@ pub struct ClassChoice {
 }
 
 impl ClassChoice {
-    /// The choice of `--instr`, `--fmt` and `--all`; of none of them operands of 16, 19, 8 and 4 bits with f32 results.
+    /// The choice of `--instr`, `--fmt` and `--all`.
+    ///
+    /// Without any of them: operands of 16, 19, 8 and 4 bits with f32 results.
     ///
     /// # Errors
     /// Unknown names; formats that no instruction multiplies.

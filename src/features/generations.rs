@@ -1,4 +1,6 @@
-//! Features of several devices, in classes of instructions, the devices in the order of their architectures.
+//! Features of several devices, in classes of instructions.
+//!
+//! The devices are in the order of their architectures.
 
 use std::collections::BTreeSet;
 
@@ -88,7 +90,9 @@ impl Generations {
     }
 }
 
-/// Measures the features of several devices, one after the other; `all` has them in the order of their architectures.
+/// Measures the features of several devices, one after the other.
+///
+/// `all` has them in the order of their architectures.
 ///
 /// # Errors
 /// A device named twice; no device with any of the chosen instructions; a device that fails; an interruption. The features until then are
@@ -106,10 +110,11 @@ pub fn measure_generations(
     all.devices.sort_by_key(|own| own.announced.map_or((1, ""), |announced| (0, announced)));
     all.classes = choice.names().into_iter().filter(|name| all.devices.iter().any(|own| own.has(name))).collect();
     outcome?;
-    match all.classes.is_empty() {
-        true => Err(Error::unavailable(format!("none of the chosen instructions is on {}", names.join(" or ")))),
-        false => Ok(()),
+    if all.classes.is_empty() {
+        all.devices.clear();
+        return Err(Error::unavailable(format!("none of the chosen instructions is on {}", names.join(" or "))));
     }
+    Ok(())
 }
 
 fn measure_each(
@@ -157,7 +162,9 @@ fn distinct<'a>(names: impl Iterator<Item = &'a DeviceName>) -> Result<()> {
     Ok(())
 }
 
-/// The date of a device: the earliest of its targets that has one of these instructions, else of all its targets.
+/// The date of a device.
+///
+/// It is that of its earliest target that has one of these instructions, else of its earliest target.
 fn announced(device: &dyn Device, instructions: &[Instruction]) -> Option<&'static str> {
     let of_model = |name: &str| Model::load(name).map_or_else(|_| Vec::new(), |model| model.architectures);
     let names = match (&device.identity().generation, device.model()) {

@@ -48,14 +48,16 @@ crate::rows! {
 
     /// A published feature next to the one found.
     pub struct PublishedFeatureRow in "published_features" {
+        /// The agreement.
+        verdict: &'static str => shown("verdict").essential(),
         /// The source.
         source: String => shown("source").essential(),
-        /// Its table, section or file.
-        place: String => shown("place"),
+        /// Document, and its table, section or file.
+        place: String => hidden(),
         /// The device as the source names it.
         gpu: String => shown("of").essential(),
         /// The device that it is compared with.
-        device: String => shown("device").essential(),
+        device: String => hidden(),
         /// The class of the instruction.
         class: String => shown("class").essential(),
         /// The measured instruction.
@@ -68,12 +70,14 @@ crate::rows! {
         found: Option<String> => shown("found").essential(),
         /// Kind of its evidence.
         evidence: Option<EvidenceKind> => hidden().marks("found"),
-        /// The agreement.
-        verdict: &'static str => shown("verdict").essential(),
         /// Why they differ or cannot be compared, or a remark on the value.
         reason: Option<String> => hidden(),
     }
 }
+
+/// Longest cells that a terminal does not wrap, for several devices and for published features.
+const LONGEST: usize = 28;
+const LONGEST_PUBLISHED: usize = 16;
 
 /// The view of the features of several devices.
 pub(crate) const PIVOT: Pivot =
@@ -87,7 +91,7 @@ pub fn features<'a>(all: impl IntoIterator<Item = &'a Features>) -> Table {
 /// The tables of several devices: their features by class, the published ones, and the devices.
 pub fn generations(all: &Generations, published: &[PublishedComparison]) -> Vec<Table> {
     let mut table = Table::of("Features", all.classes.iter().flat_map(|class| of_class(all, class)));
-    table.pivot = Some(PIVOT);
+    (table.pivot, table.longest) = (Some(PIVOT), Some(LONGEST));
     let count = |agreement: Agreement| published.iter().filter(|own| own.agreement == agreement).count();
     let title = format!(
         "Published features: {} differ, {} agree, {} cannot be compared",
@@ -95,9 +99,10 @@ pub fn generations(all: &Generations, published: &[PublishedComparison]) -> Vec<
         count(Agreement::Agrees),
         count(Agreement::NotComparable)
     );
-    let compared = Table::of(title, published.iter().map(published_row)).filled();
+    let mut compared = Table::of(title, published.iter().map(published_row));
+    compared.longest = Some(LONGEST_PUBLISHED);
     let devices = report::devices("Devices, oldest architecture first", all.devices.iter().map(|own| &own.identity));
-    [table].into_iter().chain(compared).chain([devices]).collect()
+    [table].into_iter().chain(compared.filled()).chain([devices]).collect()
 }
 
 /// The rows of a class: of each device, in order.

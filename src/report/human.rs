@@ -42,7 +42,7 @@ impl ShownTable {
                 .map(|row| shown.iter().map(|&i| evidence.marked(row, i, &print)).collect())
                 .collect(),
             legend: evidence.legend(),
-            longest: None,
+            longest: table.longest,
         }
     }
 

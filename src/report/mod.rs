@@ -151,6 +151,8 @@ pub struct Table {
     pub brief: bool,
     /// Columns that turn it in human views, unless columns are asked for.
     pub pivot: Option<Pivot>,
+    /// Longest cell, in characters, that a terminal does not wrap; `None` for the view's own limit.
+    pub longest: Option<usize>,
 }
 
 impl Report {
@@ -204,7 +206,15 @@ impl Table {
     /// The table of these rows.
     pub fn of<R: Row>(title: impl Into<String>, rows: impl IntoIterator<Item = R>) -> Table {
         let rows = rows.into_iter().map(|row| row.cells()).collect();
-        Table { key: R::TABLE, title: title.into(), columns: R::columns(), rows, brief: false, pivot: None }
+        Table {
+            key: R::TABLE,
+            title: title.into(),
+            columns: R::columns(),
+            rows,
+            brief: false,
+            pivot: None,
+            longest: None,
+        }
     }
 
     /// The table, or `None` if it has no row.

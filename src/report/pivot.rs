@@ -10,9 +10,6 @@ use super::{
     human::{CellEvidence, ShownTable, plain},
 };
 
-/// Longest cell that is not wrapped: many columns of short cells stand next to each other.
-const LONGEST: usize = 28;
-
 /// Columns that turn a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pivot {
@@ -56,7 +53,7 @@ pub(crate) fn turned(table: &Table, pivot: Pivot, print: impl Fn(&Cell) -> Strin
             beside: vec![false; columns.len() + 1],
             rows: own.lines(heading(among, pivot.among), columns.len()),
             legend: evidence.legend(),
-            longest: Some(LONGEST),
+            longest: table.longest,
         };
         (name, shown)
     });

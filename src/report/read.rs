@@ -129,6 +129,7 @@ fn table(declaration: &Declaration, rows: Vec<Value>, unknown: &mut Vec<String>)
         rows: Vec::with_capacity(rows.len()),
         brief: false,
         pivot: None,
+        longest: None,
     };
     for (number, row) in rows.into_iter().enumerate() {
         let place = |column: &str| format!("tables.{}[{number}].{column}", declaration.key);

@@ -170,6 +170,7 @@ fn wide(rows: usize) -> Report {
         rows: (0..rows).map(text).collect(),
         brief: false,
         pivot: None,
+        longest: None,
     };
     Report { tables: vec![table], ..Report::new("probe", "tcnum probe") }
 }

@@ -23,7 +23,7 @@ Examples:
   tcnum features --fmt f16 --device ampere
       one device, with the evidence of each feature
   tcnum features --device volta --device hopper --fmt f16
-      two generations side by side, and what is published about them
+      two generations side by side, and the published values
   tcnum features --all-models
       all shipped models, on the instructions that people ask about
 

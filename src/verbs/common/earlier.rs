@@ -1,4 +1,6 @@
-//! Earlier spellings, which kept reports and published commands name: options that are verbs or subcommands now.
+//! Earlier spellings, which kept reports and published commands name.
+//!
+//! They are options that are verbs or subcommands now.
 
 use std::ffi::OsString;
 
@@ -7,7 +9,7 @@ use crate::{
     isa::scalar::{self, ScalarOperation},
 };
 
-/// Verb, option, the values that mean today's words (`None`: any, and the option goes), today's words for the verb.
+/// Verb, option, the values that count (`None`: any, and the option goes), today's words.
 type Earlier = (&'static str, &'static str, Option<fn(&str) -> bool>, &'static str);
 
 /// The options that are verbs or subcommands now; the first that is given counts.
