@@ -5,6 +5,9 @@ use std::collections::BTreeSet;
 use super::{Agreement, DeviceFeatures, FEATURES, Features, Generations, PublishedComparison};
 use crate::report::counted;
 
+/// Most classes that the answer for two devices names.
+const NAMED: usize = 4;
+
 /// The answer for several devices: in which features they differ, and how many published ones differ.
 pub fn answer_of_generations(all: &Generations, published: &[PublishedComparison]) -> Option<String> {
     let labels: Vec<String> = all.devices.iter().map(DeviceFeatures::label).collect();
@@ -25,7 +28,11 @@ pub fn answer_of_generations(all: &Generations, published: &[PublishedComparison
             let (count, who, names) = (differ.len(), list(having), differ.join(", "));
             format!("{count} of {features} features {verb} between {who} for {class}: {names}.")
         }
-        several if labels.len() == 2 => {
+        several if several.iter().all(|(.., differ)| differ.is_empty()) => {
+            let who = if labels.len() == 2 { list(&labels) } else { "The devices".into() };
+            format!("{who} show the same {features} features for {} classes of instructions.", several.len())
+        }
+        several if labels.len() == 2 && several.len() <= NAMED => {
             let each: Vec<String> =
                 several.iter().map(|(class, _, differ)| format!("{} for {class}", differ.len())).collect();
             format!("{} differ in these numbers of {features} features: {}.", list(&labels), list(&each))

@@ -26,6 +26,8 @@ pub struct Generations {
     pub devices: Vec<DeviceFeatures>,
     /// Instructions that could not be measured, with the reason.
     pub left_out: Vec<String>,
+    /// True if any NaN code counts as equal to any other.
+    pub any_nan: bool,
 }
 
 /// The features of a device.

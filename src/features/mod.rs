@@ -32,7 +32,7 @@ pub use published::{Agreement, PublishedComparison, compared};
 
 use crate::{
     Error, Result,
-    arithmetic::{EvidenceKind, Rule},
+    arithmetic::{EvidenceKind, Model, Rule},
     device::Device,
     identify::Uniform,
     isa::{Case, Instruction},
@@ -103,7 +103,12 @@ impl Features {
 
     /// Adds the evidence of each result: for a model the evidence of its keys, else the measurement.
     fn resting_on(mut self, device: &dyn Device) -> Features {
-        let rule = device.model().and_then(|model| model.rule(&self.instruction));
+        // A device that hides its model, because NaN codes are alike, still is a model.
+        let hidden = match (device.model(), device.identity().name.model()) {
+            (None, Some(name)) => Model::load(name).ok(),
+            _ => None,
+        };
+        let rule = device.model().or(hidden.as_ref()).and_then(|model| model.rule(&self.instruction));
         for cell in &mut self.cells {
             let of_keys = |rule: &Rule| {
                 let grounds = rule.grounds(Some(&self.instruction.name), cell.feature.keys);

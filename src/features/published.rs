@@ -81,7 +81,11 @@ pub fn compared(all: &Generations) -> Vec<PublishedComparison<'_>> {
             let first = rows.len();
             let about = |own: &&Features| pattern::matches(&published.instruction, &own.instruction.name);
             for features in device.measured.iter().filter(about) {
-                let row = comparison(published, device, features);
+                let mut row = comparison(published, device, features);
+                if all.any_nan && published.feature == "NaN" {
+                    row.agreement = Agreement::NotComparable;
+                    row.reason = Some("any NaN code counts as equal to any other".into());
+                }
                 if !rows[first..].iter().any(|other| other.found == row.found) {
                     rows.push(row);
                 }

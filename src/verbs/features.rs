@@ -123,7 +123,7 @@ fn compared(arguments: &Arguments, progress: &Progress, report: &mut Report) -> 
     // Models answer at once, so that they are delivered if a device fails.
     let names: Vec<DeviceName> = models.chain(arguments.device.iter().cloned()).collect();
     let devices = names.iter().map(|name| opened(arguments, name)).collect::<Result<Vec<_>>>()?;
-    let mut found = Generations::default();
+    let mut found = Generations { any_nan: arguments.any_nan, ..Generations::default() };
     let outcome = features::measure_generations(devices, &choice, &mut |stage| progress.at(stage), &mut found);
     let published = features::compared(&found);
     report.holds = found.devices.iter().flat_map(|own| &own.measured).all(|own| own.uniform.is_none());

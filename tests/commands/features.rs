@@ -98,6 +98,18 @@ fn published_values_are_compared_and_a_difference_is_named_in_the_first_lines() 
     assert!(notes.contains("has alignment none for mfma f16 -> f32 on CDNA1; cdna1 shows exact"), "{notes}");
 }
 
+#[test]
+fn where_nan_codes_are_alike_a_model_is_no_measurement_and_its_nan_is_not_compared() {
+    let document = json_of(&["--device", "volta", "--device", "hopper", "--any-nan"]);
+    let volta = rows(&document, "features").iter().filter(|row| row["device"] == "volta" && !row["evidence"].is_null());
+    let kinds: Vec<&str> = volta.map(|row| row["evidence"].as_str().unwrap()).collect();
+    assert!(kinds.contains(&"literature") && !kinds.contains(&"measured"), "{kinds:?}");
+    let published = rows(&document, "published_features");
+    let nan: Vec<&Value> = published.iter().filter(|row| row["feature"] == "NaN").collect();
+    assert!(!nan.is_empty() && nan.iter().all(|row| row["verdict"] == "not comparable"), "{nan:?}");
+    assert!(published.iter().all(|row| row["verdict"] != "differs"), "{published:?}");
+}
+
 /// A model file like Hopper's, with one changed line.
 fn changed_hopper(folder: &Path, from: &str, to: &str) -> String {
     let text = fs::read_to_string("models/hopper.toml").unwrap();
