@@ -103,6 +103,8 @@
 #![cfg_attr(not(all(feature = "cli", feature = "cuda")), allow(dead_code, unreachable_pub, unused_imports))]
 
 pub mod array;
+#[cfg(feature = "cli")]
+pub mod atlas;
 mod base;
 pub mod calc;
 #[cfg(feature = "cli")]

@@ -46,6 +46,7 @@ const PROGRAM: &[&str] = &[
     "tables",
     "gate",
     "document",
+    "atlas",
     "verbs",
 ];
 

@@ -1,0 +1,160 @@
+//! Form of the calculator, and the script with the programs of its page.
+
+use maud::{Markup, html};
+use serde_json::{Value, json};
+
+use crate::isa::{Case, Instruction};
+
+/// Generation that has the instruction of a calculator.
+#[derive(Debug, Clone)]
+pub struct Generation {
+    /// Name for readers, which links to a calculation hold too.
+    pub name: String,
+    /// Words for the evidence of its arithmetic.
+    pub evidence: String,
+    /// Program, from [`program_json`](super::program_json).
+    pub program: String,
+}
+
+/// Addresses of the three script files, relative to the page.
+#[derive(Debug, Clone, Copy)]
+pub struct Scripts<'a> {
+    /// File with [`EVALUATOR`](super::EVALUATOR).
+    pub evaluator: &'a str,
+    /// File with the text of [`programs_script`].
+    pub programs: &'a str,
+    /// File with [`INTERFACE`](super::INTERFACE).
+    pub interface: &'a str,
+}
+
+/// Text of the script that gives a page its generations; equal programs are written once.
+pub fn programs_script(generations: &[Generation]) -> String {
+    let mut programs: Vec<&str> = Vec::new();
+    let mut number = |program| {
+        programs.iter().position(|other| *other == program).unwrap_or_else(|| {
+            programs.push(program);
+            programs.len() - 1
+        })
+    };
+    let rows: Vec<Value> = generations
+        .iter()
+        .map(|own| json!({ "name": own.name, "evidence": own.evidence, "program": number(&own.program) }))
+        .collect();
+    format!("tcnum.generations = {};\ntcnum.programs = [\n{}\n];\n", Value::from(rows), programs.join(",\n"))
+}
+
+/// Part of a page that holds the form, filled with `example`, and loads the scripts.
+/// The first two generations are chosen at first; another choice and other operands are in the address of the page.
+pub fn markup(instruction: &Instruction, generations: &[Generation], example: &Case, scripts: &Scripts<'_>) -> Markup {
+    let i = instruction;
+    html! {
+        div.calculator data-example=(json(example)) {
+            noscript { p { "The calculator needs JavaScript." } }
+            form aria-label="Operands" autocomplete="off" {
+                p { (help(i)) }
+                div.choice {
+                    label { "First generation " select name="one" { (options(generations, 0)) } }
+                    label {
+                        "Second generation "
+                        select name="two" {
+                            option value="" selected[generations.len() < 2] { "none" }
+                            (options(generations, 1))
+                        }
+                    }
+                }
+                div.fields role="group" aria-label={ "A in " (i.a) ", B in " (i.b) } { }
+                div.buttons {
+                    button type="button" name="more" { @if i.is_sparse() { "Add a chunk" } @else { "Add a term" } }
+                    button type="button" name="fewer" { "Remove the last" }
+                    button type="reset" { "Show the example" }
+                }
+                @if i.scale.is_some() { div.scales role="group" aria-label="Block scales" { } }
+                div.addend { (field("c", "c")) }
+            }
+            p.verdict role="status" { }
+            div.table tabindex="0" role="region" aria-label="Results" {
+                table.results {
+                    caption { "D of each generation, and the correctly rounded exact result." }
+                    thead { tr {
+                        th scope="col" { "result" }
+                        th scope="col" { "D" }
+                        th scope="col" { "value" }
+                        th scope="col" { "compared with the exact result" }
+                        th scope="col" { "evidence" }
+                    } }
+                    tbody { }
+                }
+            }
+            div.table tabindex="0" role="region" aria-label="Steps" {
+                table.steps {
+                    caption { "Steps in order. Values are exact, or rounded to 17 digits after a ~. Steps that differ are marked with ≠." }
+                    thead { tr { th scope="col" { "step" } } }
+                    tbody { }
+                }
+            }
+            template.term {
+                div.term {
+                    (field("a", ""))
+                    @if let Some(chunk) = i.chunk() {
+                        label { "position " select name="position" {
+                            @for position in 0..chunk.length { option { (position) } }
+                        } }
+                    }
+                    (field("b", ""))
+                }
+            }
+            template.block { div.term { (field("scale_a", "")) (field("scale_b", "")) } }
+            @for file in [scripts.evaluator, scripts.programs, scripts.interface] { script src=(file) { } }
+        }
+    }
+}
+
+/// Example of the form as JSON.
+fn json(example: &Case) -> String {
+    let codes = |codes: &[u64]| codes.iter().map(|code| format!("{code:#x}")).collect::<Vec<_>>();
+    json!({
+        "a": codes(&example.a),
+        "b": codes(&example.b),
+        "c": format!("{:#x}", example.c),
+        "positions": example.positions,
+        "scale_a": codes(&example.scale_a),
+        "scale_b": codes(&example.scale_b),
+    })
+    .to_string()
+}
+
+/// Explanation of the fields.
+fn help(i: &Instruction) -> String {
+    let sparse = i.chunk().map_or_else(String::new, |chunk| {
+        format!(" A stores {} of every {} elements: each chunk has {}.", chunk.kept, chunk.length, chunk.rule())
+    });
+    let scaled = i.scale.map_or_else(String::new, |scale| {
+        format!(" Every {} elements along k share a scale in {}.", scale.block, scale.format)
+    });
+    let (numbers, code) = match i.a.is_integer() {
+        true => ("3, -7", "0x2a"),
+        false => ("1.5, 2^-24, 3*2^-5, inf, nan", "0x3c00"),
+    };
+    format!(
+        "A is {}, B is {}, C is {} and D is {}. Type numbers ({numbers}) or codes ({code}). Elements without a field are 0.{sparse}{scaled}",
+        i.a, i.b, i.c, i.d
+    )
+}
+
+fn options(generations: &[Generation], chosen: usize) -> Markup {
+    html! {
+        @for (at, own) in generations.iter().enumerate() {
+            option value=(own.name) selected[at == chosen] { (own.name) }
+        }
+    }
+}
+
+/// Field with its label, and a place for its code, its value or its error.
+fn field(name: &str, label: &str) -> Markup {
+    html! {
+        div.field {
+            label { span { (label) } " " input type="text" name=(name) inputmode="text" spellcheck="false" autocapitalize="off"; }
+            output { }
+        }
+    }
+}

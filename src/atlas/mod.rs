@@ -1,0 +1,3 @@
+//! Atlas: a static site of all arithmetics.
+
+pub mod calculator;
