@@ -237,12 +237,14 @@ fn real(value: &Real) -> String {
         Real::Finite(finite) if finite.is_zero() => format!("{}0", sign(finite.negative)),
         Real::Finite(finite) => {
             let Finite { significand, exponent, .. } = finite.odd();
-            let decimal = match u64::try_from(significand) {
-                Ok(significand) => {
-                    let negative = finite.negative;
-                    Decoded { class: Class::Normal, negative, significand, exponent }.decimal()
-                }
-                Err(_) => format!("~{:e}", finite.to_f64()),
+            let nearest = finite.to_f64();
+            let decimal = if significand >> 64 != 0 && nearest.is_normal() {
+                format!("~{nearest:e}")
+            } else {
+                // A double cannot hold a longer number: its leading 64 bits give the 17 digits.
+                let excess = 64 - significand.leading_zeros().min(64);
+                let (significand, exponent) = ((significand >> excess) as u64, exponent + excess as i32);
+                Decoded { class: Class::Normal, negative: finite.negative, significand, exponent }.decimal()
             };
             match exponent {
                 0 => decimal,

@@ -39,10 +39,14 @@ pub(crate) enum Need {
     Bash,
     /// groff, to format manual pages.
     Groff,
+    /// Node.js.
+    Node,
+    /// Chromium.
+    Chromium,
 }
 
 impl Need {
-    const ALL: [Need; 11] = [
+    const ALL: [Need; 13] = [
         Need::Cpp,
         Need::Gpu,
         Need::Nvrtc,
@@ -54,6 +58,8 @@ impl Need {
         Need::User,
         Need::Bash,
         Need::Groff,
+        Need::Node,
+        Need::Chromium,
     ];
 
     fn name(self) -> &'static str {
@@ -69,6 +75,8 @@ impl Need {
             Need::User => "user",
             Need::Bash => "bash",
             Need::Groff => "groff",
+            Need::Node => "node",
+            Need::Chromium => "chromium",
         }
     }
 }

@@ -8,6 +8,9 @@ use super::{Class, Decoded, Encoding, Format};
 /// All values of f16 and of the formats of 8 bits and fewer, except e8m0, need at most these.
 const EXACT_DIGITS: usize = 21;
 
+/// Significant digits of a decimal that is rounded.
+const ROUNDED_DIGITS: usize = 17;
+
 /// Decimal exponents for which a decimal is written without an exponent.
 const PLAIN: std::ops::RangeInclusive<i32> = -5..=15;
 
@@ -52,10 +55,14 @@ impl Decoded {
         if digits.len() <= EXACT_DIGITS {
             return self.signed(placed(&digits, exponent));
         }
-        let rounded = format!("{:.16e}", self.to_f64().abs());
-        let (digits, exponent) = rounded.split_once('e').expect("{:e} writes an exponent");
-        let digits = digits.replace('.', "");
-        let exponent = exponent.parse().expect("a decimal exponent");
+        let nearest = self.to_f64().abs();
+        let (digits, exponent) = if nearest.is_normal() {
+            let rounded = format!("{nearest:.16e}");
+            let (digits, exponent) = rounded.split_once('e').expect("{:e} writes an exponent");
+            (digits.replace('.', ""), exponent.parse().expect("a decimal exponent"))
+        } else {
+            shortened(&digits, exponent)
+        };
         format!("~{}", self.signed(placed(digits.trim_end_matches('0'), exponent)))
     }
 
@@ -87,6 +94,16 @@ impl Decoded {
         let leading = digits.len() as i32 - 1 - places;
         (digits.trim_end_matches('0').to_string(), leading)
     }
+}
+
+/// More than 17 significant digits, rounded to 17, and the power of ten of the first.
+/// Products inside an instruction may lie beyond the range of a double.
+fn shortened(digits: &str, exponent: i32) -> (String, i32) {
+    let (kept, rest) = digits.split_at(ROUNDED_DIGITS);
+    let kept: u64 = kept.parse().expect("17 digits");
+    let rounded = (kept + u64::from(rest.as_bytes()[0] >= b'5')).to_string();
+    let carry = (rounded.len() - ROUNDED_DIGITS) as i32;
+    (rounded, exponent + carry)
 }
 
 /// Significant digits whose first weighs `10^exponent`, as a decimal.
@@ -165,6 +182,15 @@ mod tests {
                 assert_eq!(again(decimal.replace('~', "").as_str()), Some(datum), "{format} {code:#x} {decimal}");
             }
         }
+    }
+
+    #[test]
+    fn values_beyond_the_range_of_doubles_are_rounded_too() {
+        let decimal =
+            |significand, exponent| Decoded { class: Class::Normal, negative: true, significand, exponent }.decimal();
+        assert_eq!(decimal(3, 2000), "~-3.4443920858227636e+602");
+        assert_eq!(decimal(5, -1500), "~-1.4255304824483529e-451");
+        assert_eq!(decimal(1, 1200), "~-1.7218479456385751e+361");
     }
 
     #[test]

@@ -121,7 +121,7 @@
     const scaleOf = (at) => {
       const block = Math.floor(index(at) / scale.block);
       const [x, y] = [operands.scale_a[block], operands.scale_b[block]].map((code) => decode(scale.format, code));
-      return { value: product(x, y), exponent: (x.unit ?? 0) + (y.unit ?? 0) };
+      return { value: product(x, y), exponent: x.unit + y.unit };
     };
     return {
       a: operands.a.map((code) => unpacked(own.a, code, own.unpack[0])),
@@ -333,7 +333,7 @@
           return value;
         }
         const kept = aligned(term, largest, alignment);
-        lost ||= !kept.dropped && !isZero(minus(kept.value, value));
+        lost ||= alignment.sticky && !kept.dropped && !isZero(minus(kept.value, value));
         line(term, kept.value);
         return kept.value;
       });

@@ -4,7 +4,7 @@
 // A format is its record in the JSON of a program (`program.formats.f16`). Codes are BigInts.
 
 tcnum.format = (() => {
-  const { NAN, infinite, finite, leadingExponent, units } = tcnum.number;
+  const { leadingExponent, units } = tcnum.number;
   const layouts = new WeakMap();
 
   /** Constants of a record, computed once. */
@@ -16,17 +16,18 @@ tcnum.format = (() => {
 
   function derived(format) {
     const mask = (1n << BigInt(format.bits)) - 1n;
-    if (format.integer) return { integer: true, signed: format.signed, mask, top: BigInt(format.bits - 1) };
+    // Data of narrow formats, by code, as far as they were asked for.
+    const decoded = format.bits <= 16 ? [] : null;
+    if (format.integer) return { integer: true, signed: format.signed, mask, top: BigInt(format.bits - 1), decoded };
     const { exponent_bits: e, trailing_bits: t, padding_bits: padding, bias, specials } = format;
     const trailingMask = (1n << BigInt(t)) - 1n;
-    const topBiased = 2 ** e - 1;
     const hasZero = format.zeros !== "none";
     const lowestBiased = hasZero || format.subnormals ? 1 : 0;
     // Magnitudes, the biased exponent and the trailing significand, ascend by one from each number to the next.
     const allOnes = (1n << BigInt(e + t)) - 1n;
     const largest = { ieee: allOnes - trailingMask - 1n, "all-ones-nan": allOnes - 1n }[specials] ?? allOnes;
     return {
-      ...format, mask, t, hasZero, trailingMask, topBiased, lowestBiased, allOnes, largest,
+      ...format, mask, decoded, t, hasZero, trailingMask, lowestBiased, allOnes, largest,
       places: { trailing: BigInt(t), sign: BigInt(e + t), padding: BigInt(padding) },
       emin: lowestBiased - bias,
       emax: Number(largest >> BigInt(t)) - bias,
@@ -39,30 +40,40 @@ tcnum.format = (() => {
    */
   function decode(format, code) {
     const f = layout(format);
+    const bits = BigInt(code) & f.mask;
+    if (!f.decoded) return decoded(f, bits);
+    return (f.decoded[Number(bits)] ??= decoded(f, bits));
+  }
+
+  function decoded(f, bits) {
     if (f.integer) {
-      const bits = BigInt(code) & f.mask;
       const negative = f.signed && bits >> f.top === 1n;
-      const value = finite(negative, negative ? f.mask + 1n - bits : bits, 0);
-      return { ...value, class: value.significand === 0n ? "zero" : "normal", trailing: 0n, unit: 0 };
+      const significand = negative ? f.mask + 1n - bits : bits;
+      return datum("finite", bits === 0n ? "zero" : "normal", negative, significand, 0, 0n, 0);
     }
-    const bits = BigInt(code) >> f.places.padding;
-    const trailing = bits & f.trailingMask;
-    const biased = Number((bits >> f.places.trailing) & BigInt(f.topBiased));
-    const negative = f.signed && ((bits >> f.places.sign) & 1n) === 1n;
-    const isTop = biased === f.topBiased;
-    const isNan = {
-      ieee: isTop && trailing !== 0n,
-      "all-ones-nan": isTop && trailing === f.trailingMask,
-      "negative-zero-nan": negative && biased === 0 && trailing === 0n,
-      none: false,
-    }[f.specials];
-    if (isNan) return { ...NAN, negative, class: "nan", trailing };
-    if (f.specials === "ieee" && isTop) return { ...infinite(negative), class: "infinite", trailing };
+    const magnitude = (bits >> f.places.padding) & f.allOnes;
+    const trailing = magnitude & f.trailingMask;
+    const biased = Number(magnitude >> f.places.trailing);
+    const negative = f.signed && bits >> (f.places.padding + f.places.sign) === 1n;
+    if (isNan(f, negative, magnitude)) return datum("nan", "nan", negative, 0n, 0, trailing, 0);
+    if (f.specials === "ieee" && magnitude > f.largest) return datum("infinite", "infinite", negative, 0n, 0, trailing, 0);
     const unit = Math.max(biased, f.lowestBiased) - f.bias;
     const below = biased < f.lowestBiased;
     const significand = below ? trailing : trailing | (1n << f.places.trailing);
     const name = significand === 0n ? "zero" : below ? "subnormal" : "normal";
-    return { ...finite(negative, significand, unit - f.t), class: name, trailing, unit };
+    return datum("finite", name, negative, significand, unit - f.t, trailing, unit);
+  }
+
+  const datum = (kind, name, negative, significand, exponent, trailing, unit) =>
+    ({ kind, class: name, negative, significand, exponent, trailing, unit });
+
+  function isNan(f, negative, magnitude) {
+    switch (f.specials) {
+      case "ieee": return magnitude > f.largest + 1n;
+      case "all-ones-nan": return magnitude === f.allOnes;
+      case "negative-zero-nan": return negative && magnitude === 0n;
+      default: return false;
+    }
   }
 
   const assembled = (f, negative, magnitude) =>

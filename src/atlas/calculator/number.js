@@ -117,6 +117,9 @@ tcnum.number = (() => {
     return value.negative ? -magnitude : magnitude;
   }
 
+  /** True for a positive JavaScript number with all its bits. */
+  const isNormal = (magnitude) => magnitude >= 2 ** -1022 && magnitude < Infinity;
+
   // Texts, as `tcnum explain` writes them.
 
   const EXACT_DIGITS = 21;
@@ -141,7 +144,7 @@ tcnum.number = (() => {
     const digits = all.replace(/0+$/, "");
     if (digits.length <= EXACT_DIGITS) return sign(value) + placed(digits, leading);
     const nearest = Math.abs(toNumber(value));
-    if (nearest === 0 || nearest === Infinity) return `~${sign(value)}${placed(...shortened(digits, leading))}`;
+    if (!isNormal(nearest)) return `~${sign(value)}${placed(...shortened(digits, leading))}`;
     const [rounded, power] = nearest.toExponential(ROUNDED_DIGITS - 1).split("e");
     return `~${sign(value)}${placed(rounded.replace(".", "").replace(/0+$/, ""), Number(power))}`;
   }
@@ -178,9 +181,11 @@ tcnum.number = (() => {
     const name = named(value);
     if (name) return name;
     const reduced = odd(value);
-    const narrow = bitLength(reduced.significand) <= 64;
-    const approximate = () => `~${toNumber(value).toExponential().replace("e+", "e")}`;
-    const own = narrow ? decimal(reduced) : approximate();
+    const excess = Math.max(0, bitLength(reduced.significand) - 64);
+    const nearest = toNumber(value);
+    const leading = finite(value.negative, reduced.significand >> BigInt(excess), reduced.exponent + excess);
+    const isLong = excess > 0 && isNormal(Math.abs(nearest));
+    const own = isLong ? `~${nearest.toExponential().replace("e+", "e")}` : decimal(leading);
     return reduced.exponent === 0 ? own : `${own} = ${scaled(reduced)}`;
   }
 

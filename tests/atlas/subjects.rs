@@ -1,0 +1,155 @@
+//! Programs that both evaluators run, and operands for them.
+
+use std::{collections::BTreeMap, fmt::Write as _, sync::LazyLock};
+
+use proptest::{strategy::Strategy, strategy::ValueTree, test_runner::TestRunner};
+use serde_json::{Value, json};
+use tcnum::{
+    arithmetic::{Evaluator, Model, Program, shipped},
+    atlas::calculator::program_json,
+    format::{Format, Rounding},
+    inputs::{Corners, Distribution, Init, Op, RandomStream, draw, stream},
+    isa::{self, Case, Instruction},
+};
+
+use crate::arithmetics::{arithmetics, cases as random_cases};
+
+const SEED: u64 = 20;
+
+/// Program under test.
+pub(crate) struct Subject {
+    /// Model of the program and instruction.
+    pub name: String,
+    /// Evaluator with the reference.
+    pub evaluator: Evaluator,
+    /// The program for JavaScript.
+    pub json: String,
+    /// Operands.
+    pub cases: Vec<Case>,
+}
+
+impl Subject {
+    pub(crate) fn instruction(&self) -> &Instruction {
+        &self.program().instruction
+    }
+
+    fn program(&self) -> &Program {
+        self.evaluator.program()
+    }
+}
+
+/// The distinct programs of the shipped models: those that differ in more than the names of model and instruction.
+static SHIPPED: LazyLock<Vec<(String, Program)>> = LazyLock::new(|| {
+    let mut distinct = BTreeMap::new();
+    for name in shipped() {
+        let model = Model::load(name).unwrap();
+        for program in isa::all().iter().filter_map(|i| model.program(i).ok()) {
+            let mut key: Value = serde_json::from_str(&program_json(&program)).unwrap();
+            key["instruction"]["name"] = Value::Null;
+            distinct.entry(key.to_string()).or_insert((format!("{name}, {}", program.instruction), program));
+        }
+    }
+    distinct.into_values().collect()
+});
+
+/// The programs of the shipped models with at least `total` cases over all.
+pub(crate) fn of_models(total: usize) -> Vec<Subject> {
+    let each = total.div_ceil(SHIPPED.len());
+    let subject = |(name, program): &(String, Program)| Subject {
+        name: name.clone(),
+        evaluator: Model::load(name.split(',').next().unwrap()).unwrap().evaluator(&program.instruction).unwrap(),
+        json: program_json(program),
+        cases: adversarial(&program.instruction, each),
+    };
+    SHIPPED.iter().map(subject).collect()
+}
+
+/// Random arithmetics, most of no hardware, which have every key of a model file.
+pub(crate) fn at_random(count: usize, each: usize) -> Vec<Subject> {
+    let mut runner = TestRunner::deterministic();
+    let mut subject = || {
+        let arithmetic = arithmetics().new_tree(&mut runner).unwrap().current();
+        let evaluator = arithmetic.evaluator();
+        let mut cases: Vec<Case> =
+            (0..each).map(|_| random_cases(arithmetic.instruction).new_tree(&mut runner).unwrap().current()).collect();
+        cases.extend(adversarial(arithmetic.instruction, each));
+        let json = program_json(evaluator.program());
+        Subject { name: format!("{arithmetic:?}"), evaluator, json, cases }
+    };
+    (0..count).map(|_| subject()).collect()
+}
+
+/// At least `count` cases: corners, all magnitudes, special values, and the adversarial stream of `verify`.
+fn adversarial(i: &Instruction, count: usize) -> Vec<Case> {
+    let corners = Corners::cases(i);
+    let step = corners.len().div_ceil(count.div_ceil(4)).max(1);
+    let mut cases: Vec<Case> = corners.into_iter().step_by(step).collect();
+    // Tiles of few rows and columns: the elements of a large one share operands.
+    let small = Instruction { m: 4, n: 4, ..i.clone() };
+    for (number, distribution) in (1..).zip([Distribution::Special, Distribution::LogUniform]) {
+        let source = RandomStream { seed: SEED, stream: number };
+        let batch = draw(&small, Op::Dot, distribution, Init::Low, source, count.div_ceil(8));
+        cases.extend(batch.samples.iter().map(|at| batch.tiles.case(&small, at.tile, at.row, at.column)));
+    }
+    let left = count.saturating_sub(cases.len()).max(1);
+    let tiles = stream::tiles(&small, SEED, 0, left.div_ceil(4));
+    cases.extend((0..tiles.count * 4).map(|at| tiles.case(&small, at / 4, at % 4, at % 4)));
+    cases
+}
+
+/// Script with the programs and the names of subjects.
+pub(crate) fn programs(subjects: &[Subject]) -> String {
+    let programs: Vec<&str> = subjects.iter().map(|subject| &subject.json[..]).collect();
+    let names: Vec<&str> = subjects.iter().map(|subject| &subject.name[..]).collect();
+    format!("tcnum.programs = [\n{}\n];\ntcnum.names = {};\n", programs.join(",\n"), json!(names))
+}
+
+/// Script with the cases of subjects, one a line: D, the correctly rounded result, and the operands.
+/// Each is the codes in hexadecimal without spaces, or `-`.
+pub(crate) fn cases(subjects: &[Subject]) -> String {
+    let mut script = String::from("tcnum.cases = [\n");
+    for subject in subjects {
+        let i = subject.instruction();
+        script.push('`');
+        for case in &subject.cases {
+            let scale = |codes: &[u64]| i.scale.map_or("-".into(), |scale| digits(scale.format, codes));
+            let exact = case.exact(i, Rounding::Rne).map_or("-".into(), |code| digits(i.d, &[code]));
+            let positions: String = case.positions.iter().map(|position| format!("{position:x}")).collect();
+            let _ = writeln!(
+                script,
+                "{} {exact} {} {} {} {} {} {}",
+                digits(i.d, &[subject.program().dot(case)]),
+                digits(i.a, &case.a),
+                digits(i.b, &case.b),
+                digits(i.c, &[case.c]),
+                if positions.is_empty() { "-" } else { &positions },
+                scale(&case.scale_a),
+                scale(&case.scale_b),
+            );
+        }
+        script.push_str("`,\n");
+    }
+    script + "];\n"
+}
+
+fn digits(format: &Format, codes: &[u64]) -> String {
+    codes.iter().map(|code| format.hex(*code).trim_start_matches("0x").to_string()).collect()
+}
+
+/// Operands as the evaluator takes them.
+pub(crate) fn operands(case: &Case) -> Value {
+    let codes = |codes: &[u64]| codes.iter().map(|code| format!("{code:#x}")).collect::<Vec<_>>();
+    json!({
+        "a": codes(&case.a),
+        "b": codes(&case.b),
+        "c": format!("{:#x}", case.c),
+        "positions": case.positions,
+        "scale_a": codes(&case.scale_a),
+        "scale_b": codes(&case.scale_b),
+    })
+}
+
+/// Number of cases of all subjects.
+pub(crate) fn count(subjects: &[Subject]) -> usize {
+    subjects.iter().map(|subject| subject.cases.len()).sum()
+}
