@@ -43,10 +43,10 @@ const PROGRAM: &[&str] = &[
     "cost",
     "experiment",
     "diff",
-    "tables",
     "gate",
     "document",
     "atlas",
+    "tables",
     "verbs",
 ];
 
