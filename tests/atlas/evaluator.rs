@@ -96,7 +96,15 @@ fn two_arithmetics_stand_side_by_side_as_explain_shows_them() {
     let subjects = subjects::of_models(amount(2000, 20_000));
     let shape = |subject: &Subject| {
         let i = subject.instruction();
-        (i.k, i.stored_k(), i.a.name, i.b.name, i.c.name, i.d.name, i.scale.map(|scale| (scale.format.name, scale.block)))
+        (
+            i.k,
+            i.stored_k(),
+            i.a.name,
+            i.b.name,
+            i.c.name,
+            i.d.name,
+            i.scale.map(|scale| (scale.format.name, scale.block)),
+        )
     };
     let mut explained = Vec::new();
     for (number, subject) in subjects.iter().enumerate() {

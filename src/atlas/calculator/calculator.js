@@ -24,7 +24,6 @@
   // Fields.
 
   const all = (name) => [...form.querySelectorAll(`input[name=${name}], select[name=${name}]`)];
-  const inputs = () => ["a", "b", "scale_a", "scale_b", "c"].flatMap((name) => all(name));
 
   /** A code as a reader would type it: the shortest exact text, else the code itself. */
   function typed(format, code) {
@@ -42,6 +41,14 @@
 
   function setLabel(input, label) {
     input.closest("label").querySelector("span").textContent = label;
+    const output = input.closest(".field").querySelector("output");
+    output.id = `code-${label}`;
+    input.setAttribute("aria-describedby", output.id);
+  }
+
+  /** Screen readers tell a text that is set anew, so that one that stays is left alone. */
+  function setText(element, text) {
+    if (element.textContent !== text) element.textContent = text;
   }
 
   function addTerm({ a = "0x0", b = "0x0", position } = {}) {
@@ -118,11 +125,12 @@
       const written = tcnum.format.hexadecimal(format, code);
       const isCode = /^0x[\da-f]+$/i.test(text);
       const isRounded = !isCode && tcnum.text(tcnum.number.read(text)) !== tcnum.text(value);
-      output.textContent = isCode ? `= ${tcnum.text(value)}` : isRounded ? `${written}, rounded to ${tcnum.text(value)}` : written;
+      const rounded = isRounded ? `, rounded to ${tcnum.text(value)}` : "";
+      setText(output, isCode ? `= ${tcnum.text(value)}` : written + rounded);
       input.removeAttribute("aria-invalid");
       return code;
     } catch (error) {
-      output.textContent = error.message;
+      setText(output, error.message);
       input.setAttribute("aria-invalid", "true");
       return null;
     }
@@ -198,7 +206,9 @@
       return own;
     }
     own.append(make("div", step.value, { class: "value" }));
-    if (step.kept !== null) own.append(make("div", `kept ${step.kept}${step.dropped ? `, dropped ${step.dropped}` : ""}`));
+    // A term that alignment keeps whole needs no words.
+    const isCut = step.kept !== null && !["0", "-0"].includes(step.dropped);
+    if (isCut) own.append(make("div", `kept ${step.kept}${step.dropped === null ? "" : `, dropped ${step.dropped}`}`));
     if (step.exponent !== null) own.append(make("div", `exponent ${step.exponent}`));
     if (step.code !== null) own.append(make("div", `code ${step.code}`));
     return own;
@@ -228,7 +238,7 @@
     return differing;
   }
 
-  function verdict(runs, exact, differing) {
+  function verdict(runs, differing) {
     const format = formatOf("d");
     const shown = (code) => `${tcnum.format.hexadecimal(format, code)} (${tcnum.text(tcnum.decode(format, code))})`;
     const [one, two] = runs;
@@ -239,7 +249,7 @@
   }
 
   function clear(message) {
-    part(".verdict").textContent = message;
+    setText(part(".verdict"), message);
     part(".results tbody").replaceChildren();
     part(".steps tbody").replaceChildren();
   }
@@ -263,7 +273,7 @@
     });
     const exact = tcnum.exact(generations.get(names[0]).program, own);
     showResults(runs, exact);
-    part(".verdict").textContent = verdict(runs, exact, showSteps(runs));
+    setText(part(".verdict"), verdict(runs, showSteps(runs)));
     return own;
   }
 
@@ -329,7 +339,7 @@
   });
   window.addEventListener("hashchange", () => { if (readAddress()) update(); });
 
+  setLabel(all("c")[0], "c");
   if (!readAddress()) fill(example);
-  labelFactors();
   update();
 })();

@@ -3,7 +3,10 @@
 use maud::{Markup, html};
 use serde_json::{Value, json};
 
-use crate::isa::{Case, Instruction};
+use crate::{
+    format::{Overflow, Rounding},
+    isa::{Case, Instruction},
+};
 
 /// Generation that has the instruction of a calculator.
 #[derive(Debug, Clone)]
@@ -63,13 +66,13 @@ pub fn markup(instruction: &Instruction, generations: &[Generation], example: &C
                     }
                 }
                 div.fields role="group" aria-label={ "A in " (i.a) ", B in " (i.b) } { }
+                @if i.scale.is_some() { div.scales role="group" aria-label="Block scales" { } }
+                div.addend { (field("c", "c")) }
                 div.buttons {
                     button type="button" name="more" { @if i.is_sparse() { "Add a chunk" } @else { "Add a term" } }
                     button type="button" name="fewer" { "Remove the last" }
                     button type="reset" { "Show the example" }
                 }
-                @if i.scale.is_some() { div.scales role="group" aria-label="Block scales" { } }
-                div.addend { (field("c", "c")) }
             }
             p.verdict role="status" { }
             div.table tabindex="0" role="region" aria-label="Results" {
@@ -79,7 +82,7 @@ pub fn markup(instruction: &Instruction, generations: &[Generation], example: &C
                         th scope="col" { "result" }
                         th scope="col" { "D" }
                         th scope="col" { "value" }
-                        th scope="col" { "compared with the exact result" }
+                        th scope="col" { "compared with correct rounding" }
                         th scope="col" { "evidence" }
                     } }
                     tbody { }
@@ -131,12 +134,11 @@ fn help(i: &Instruction) -> String {
     let scaled = i.scale.map_or_else(String::new, |scale| {
         format!(" Every {} elements along k share a scale in {}.", scale.block, scale.format)
     });
-    let (numbers, code) = match i.a.is_integer() {
-        true => ("3, -7", "0x2a"),
-        false => ("1.5, 2^-24, 3*2^-5, inf, nan", "0x3c00"),
-    };
+    let numbers = if i.a.is_integer() { "3, -7" } else { "1.5, 2^-4, 3*2^-2, inf, nan" };
+    let code = i.a.encode_f64(1.0, Rounding::Rne, Overflow::Standard).map_or_else(String::new, |code| i.a.hex(code));
     format!(
-        "A is {}, B is {}, C is {} and D is {}. Type numbers ({numbers}) or codes ({code}). Elements without a field are 0.{sparse}{scaled}",
+        "A is {}, B is {}, C is {} and D is {}. Type numbers ({numbers}) or codes ({code} is 1 in A). \
+         Elements without a field are 0.{sparse}{scaled}",
         i.a, i.b, i.c, i.d
     )
 }
