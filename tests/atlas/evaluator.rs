@@ -33,7 +33,7 @@ fn every_program_of_the_shipped_models_gives_the_d_of_the_reference() {
 
 #[test]
 fn random_arithmetics_give_the_d_of_the_reference() {
-    assert_cases_agree("random", &subjects::at_random(amount(300, 3000), 8));
+    assert_cases_agree("random", &subjects::at_random(amount(800, 8000), 12));
 }
 
 /// Rows that `explain` makes of one explanation, or of two side by side.
@@ -81,7 +81,7 @@ fn alone(subjects: &[Subject]) -> Vec<(Vec<usize>, &Case)> {
 
 #[test]
 fn steps_of_the_shipped_models_are_those_that_explain_tells() {
-    let subjects = subjects::of_models(amount(4000, 40_000));
+    let subjects = subjects::of_models(amount(2000, 20_000));
     assert_steps_agree("steps-models", &subjects, &alone(&subjects));
 }
 
@@ -93,7 +93,7 @@ fn steps_of_random_arithmetics_are_those_that_explain_tells() {
 
 #[test]
 fn two_arithmetics_stand_side_by_side_as_explain_shows_them() {
-    let subjects = subjects::of_models(amount(2000, 20_000));
+    let subjects = subjects::of_models(amount(1000, 10_000));
     let shape = |subject: &Subject| {
         let i = subject.instruction();
         (

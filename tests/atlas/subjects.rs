@@ -55,44 +55,45 @@ static SHIPPED: LazyLock<Vec<(String, Program)>> = LazyLock::new(|| {
 /// The programs of the shipped models with at least `total` cases over all.
 pub(crate) fn of_models(total: usize) -> Vec<Subject> {
     let each = total.div_ceil(SHIPPED.len());
-    let subject = |(name, program): &(String, Program)| Subject {
+    let subject = |(turn, (name, program)): (usize, &(String, Program))| Subject {
         name: name.clone(),
         evaluator: Model::load(name.split(',').next().unwrap()).unwrap().evaluator(&program.instruction).unwrap(),
         json: program_json(program),
-        cases: adversarial(&program.instruction, each),
+        cases: adversarial(&program.instruction, each, turn),
     };
-    SHIPPED.iter().map(subject).collect()
+    SHIPPED.iter().enumerate().map(subject).collect()
 }
 
 /// Random arithmetics, most of no hardware, which have every key of a model file.
 pub(crate) fn at_random(count: usize, each: usize) -> Vec<Subject> {
     let mut runner = TestRunner::deterministic();
-    let mut subject = || {
+    let mut subject = |turn| {
         let arithmetic = arithmetics().new_tree(&mut runner).unwrap().current();
         let evaluator = arithmetic.evaluator();
         let mut cases: Vec<Case> =
             (0..each).map(|_| random_cases(arithmetic.instruction).new_tree(&mut runner).unwrap().current()).collect();
-        cases.extend(adversarial(arithmetic.instruction, each));
+        cases.extend(adversarial(arithmetic.instruction, each, turn));
         let json = program_json(evaluator.program());
         Subject { name: format!("{arithmetic:?}"), evaluator, json, cases }
     };
-    (0..count).map(|_| subject()).collect()
+    (0..count).map(&mut subject).collect()
 }
 
-/// At least `count` cases: corners, all magnitudes, special values, and the adversarial stream of `verify`.
-fn adversarial(i: &Instruction, count: usize) -> Vec<Case> {
+/// Cases that aim at decisions of an arithmetic: up to `count` corners, and `count` others.
+/// The others are special values, all magnitudes, and the adversarial stream of `verify`. If there are more corners, each
+/// `turn` takes different ones.
+fn adversarial(i: &Instruction, count: usize, turn: usize) -> Vec<Case> {
     let corners = Corners::cases(i);
-    let step = corners.len().div_ceil(count.div_ceil(4)).max(1);
-    let mut cases: Vec<Case> = corners.into_iter().step_by(step).collect();
+    let step = corners.len().div_ceil(count).max(1);
+    let mut cases: Vec<Case> = corners.into_iter().skip(turn % step).step_by(step).collect();
     // Tiles of few rows and columns: the elements of a large one share operands.
     let small = Instruction { m: 4, n: 4, ..i.clone() };
     for (number, distribution) in (1..).zip([Distribution::Special, Distribution::LogUniform]) {
         let source = RandomStream { seed: SEED, stream: number };
-        let batch = draw(&small, Op::Dot, distribution, Init::Low, source, count.div_ceil(8));
+        let batch = draw(&small, Op::Dot, distribution, Init::Low, source, count.div_ceil(4));
         cases.extend(batch.samples.iter().map(|at| batch.tiles.case(&small, at.tile, at.row, at.column)));
     }
-    let left = count.saturating_sub(cases.len()).max(1);
-    let tiles = stream::tiles(&small, SEED, 0, left.div_ceil(4));
+    let tiles = stream::tiles(&small, SEED, 0, count.div_ceil(8));
     cases.extend((0..tiles.count * 4).map(|at| tiles.case(&small, at / 4, at % 4, at % 4)));
     cases
 }
