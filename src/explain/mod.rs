@@ -237,14 +237,18 @@ fn real(value: &Real) -> String {
         Real::Finite(finite) if finite.is_zero() => format!("{}0", sign(finite.negative)),
         Real::Finite(finite) => {
             let Finite { significand, exponent, .. } = finite.odd();
-            let nearest = finite.to_f64();
-            let decimal = if significand >> 64 != 0 && nearest.is_normal() {
-                format!("~{nearest:e}")
-            } else {
-                // A double cannot hold a longer number: its leading 64 bits give the 17 digits.
-                let excess = 64 - significand.leading_zeros().min(64);
-                let (significand, exponent) = ((significand >> excess) as u64, exponent + excess as i32);
-                Decoded { class: Class::Normal, negative: finite.negative, significand, exponent }.decimal()
+            // The digits of a longer number are those of its leading 64 bits, with one for the rest.
+            let excess = 64 - significand.leading_zeros().min(64);
+            let rest = excess > 0 && significand << (128 - excess) != 0;
+            let leading = Decoded {
+                class: Class::Normal,
+                negative: finite.negative,
+                significand: (significand >> excess) as u64 | u64::from(rest),
+                exponent: exponent + excess as i32,
+            };
+            let decimal = match leading.decimal() {
+                decimal if rest && !decimal.starts_with('~') => format!("~{decimal}"),
+                decimal => decimal,
             };
             match exponent {
                 0 => decimal,
@@ -307,6 +311,11 @@ mod tests {
         assert_eq!(real(&Real::Finite(finite(false, 1 << 100, -100))), "1");
         assert_eq!(real(&Real::Finite(finite(true, 0, -100))), "-0");
         assert_eq!(real(&Real::Infinity { negative: true }), "-inf");
+        assert_eq!(
+            real(&Real::Finite(finite(false, (1 << 111) + 1, -111))),
+            "~1 = 2596148429267413814265248164610049*2^-111"
+        );
+        assert_eq!(real(&Real::Finite(finite(false, 3, 2000))), "~3.4443920858227636e+602 = 3*2^2000");
         let cut = finite(true, 11, -3).minus(&finite(true, 1, 0));
         assert_eq!(scaled(&cut), "-3*2^-3");
     }

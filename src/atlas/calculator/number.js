@@ -109,17 +109,6 @@ tcnum.number = (() => {
     return finite(value.negative, value.significand >> BigInt(zeros), value.exponent + zeros);
   }
 
-  /** Nearest JavaScript number. */
-  function toNumber(value) {
-    // Two factors, because one power of two could leave the range where the product does not.
-    const first = Math.trunc(value.exponent / 2);
-    const magnitude = Number(value.significand) * 2 ** first * 2 ** (value.exponent - first);
-    return value.negative ? -magnitude : magnitude;
-  }
-
-  /** True for a positive JavaScript number with all its bits. */
-  const isNormal = (magnitude) => magnitude >= 2 ** -1022 && magnitude < Infinity;
-
   // Texts, as `tcnum explain` writes them.
 
   const EXACT_DIGITS = 21;
@@ -133,27 +122,32 @@ tcnum.number = (() => {
     return isZero(value) ? `${sign(value)}0` : null;
   }
 
-  /** Decimal: exact within 21 significant digits, else rounded to 17 after a `~`. */
+  /** Decimal: exact within 21 significant digits, else that of the nearest double, rounded to 17 after a `~`. */
   function decimal(value) {
     const name = named(value);
     if (name) return name;
-    const { significand, exponent } = value;
-    const integer = exponent >= 0 ? significand << BigInt(exponent) : significand * 5n ** BigInt(-exponent);
-    const all = integer.toString();
-    const leading = all.length - 1 + Math.min(exponent, 0);
-    const digits = all.replace(/0+$/, "");
-    if (digits.length <= EXACT_DIGITS) return sign(value) + placed(digits, leading);
-    const nearest = Math.abs(toNumber(value));
-    if (!isNormal(nearest)) return `~${sign(value)}${placed(...shortened(digits, leading))}`;
-    const [rounded, power] = nearest.toExponential(ROUNDED_DIGITS - 1).split("e");
-    return `~${sign(value)}${placed(rounded.replace(".", "").replace(/0+$/, ""), Number(power))}`;
+    const [digits, power] = decimalDigits(value);
+    if (digits.length <= EXACT_DIGITS) return sign(value) + placed(digits, power);
+    const leading = leadingExponent(value);
+    const isDouble = leading >= -1022 && leading < 1024;
+    const nearest = isDouble ? toQuantum(value, leading - 52, "RNE") : value;
+    return `~${sign(value)}${placed(...shortened(...decimalDigits(nearest)))}`;
   }
 
-  /** Digits rounded to 17, and the power of ten of the first. */
-  function shortened(digits, leading) {
-    const up = digits[ROUNDED_DIGITS] >= "5" ? 1n : 0n;
-    const rounded = (BigInt(digits.slice(0, ROUNDED_DIGITS)) + up).toString();
-    return [rounded.replace(/0+$/, ""), leading + rounded.length - ROUNDED_DIGITS];
+  /** Significant digits, and the power of ten of the first. */
+  function decimalDigits({ significand, exponent }) {
+    const integer = exponent >= 0 ? significand << BigInt(exponent) : significand * 5n ** BigInt(-exponent);
+    const all = integer.toString();
+    return [all.replace(/0+$/, ""), all.length - 1 + Math.min(exponent, 0)];
+  }
+
+  /** Digits rounded to 17, ties to even, and the power of ten of the first. */
+  function shortened(digits, power) {
+    const kept = BigInt(digits.slice(0, ROUNDED_DIGITS));
+    const rest = digits.slice(ROUNDED_DIGITS);
+    const up = rest > "5" || (rest === "5" && (kept & 1n) === 1n);
+    const rounded = (up ? kept + 1n : kept).toString().padEnd(ROUNDED_DIGITS, "0");
+    return [rounded.replace(/0+$/, ""), power + rounded.length - ROUNDED_DIGITS];
   }
 
   /** Significant digits, the first of which weighs 10^power, as a decimal. */
@@ -182,10 +176,11 @@ tcnum.number = (() => {
     if (name) return name;
     const reduced = odd(value);
     const excess = Math.max(0, bitLength(reduced.significand) - 64);
-    const nearest = toNumber(value);
+    // The digits of a longer number are those of its leading 64 bits, with one for the rest.
     const leading = finite(value.negative, reduced.significand >> BigInt(excess), reduced.exponent + excess);
-    const isLong = excess > 0 && isNormal(Math.abs(nearest));
-    const own = isLong ? `~${nearest.toExponential().replace("e+", "e")}` : decimal(leading);
+    if (excess > 0) leading.significand |= 1n;
+    const digits = decimal(leading);
+    const own = excess > 0 && !digits.startsWith("~") ? `~${digits}` : digits;
     return reduced.exponent === 0 ? own : `${own} = ${scaled(reduced)}`;
   }
 
