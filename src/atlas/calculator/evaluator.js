@@ -26,6 +26,8 @@
     payload: null,
   });
   const PLUS_ZERO = hold(finite(false, 0n, 0), null);
+  /** The same value; a zero of `format` counts, with the exponent of the smallest normal number. */
+  const counted = (held, format) => (isZero(held.value) ? { ...held, counts: layout(format).emin } : held);
   const isNan = (held) => held.value.kind === "nan";
   const withoutPayload = (held) => (held.payload ? { ...held, payload: null } : held);
 
@@ -64,7 +66,8 @@
       c: format(instruction.c),
       d: format(instruction.d),
       scale: instruction.scale && { block: instruction.scale.block, format: format(instruction.scale.format) },
-      unpack: program.unpack.map(({ subnormals, wider }) => ({ subnormals, wider: wider && format(wider) })),
+      unpack: program.unpack.map((own) => ({ ...own, wider: own.wider && format(own.wider) })),
+      specials: program.specials,
       steps,
       summed,
       output: { ...program.output, to: destination(program.output.to) },
@@ -104,7 +107,12 @@
   }
 
   /** An operand's code as the operations take it. */
-  function unpacked(format, code, { subnormals, wider }) {
+  function unpacked(format, code, unpack) {
+    const held = widened(format, code, unpack);
+    return unpack.zeros ? counted(held, unpack.wider ?? format) : held;
+  }
+
+  function widened(format, code, { subnormals, wider }) {
     let datum = decode(format, code);
     if (datum.class === "subnormal" && subnormals !== "keep") {
       datum = { ...datum, class: "zero", significand: 0n, negative: datum.negative && subnormals === "signed-zero" };
@@ -197,9 +205,30 @@
     }
 
     run() {
+      const decided = this.own.specials && this.operandSpecial(this.own.specials);
+      if (decided) {
+        this.observe?.({ name: "products and c", value: decided.value });
+        return this.output(decided);
+      }
       this.own.steps.forEach((step, number) => this.lists.push(this[step.operation](step, number)));
-      const { value, to, passes_nan } = this.own.output;
-      const last = this.source(value);
+      return this.output(this.source(this.own.output.value));
+    }
+
+    /** Infinity or NaN that all products and c give; null if they are finite. */
+    operandSpecial(order) {
+      const { a: left, b: right, c, scales } = this.inputs;
+      const terms = left.map((a, k) => {
+        const whole = product(a.value, right[k].value);
+        return { held: hold(scales ? product(whole, scales[k].value) : whole, null), factors: { a, b: right[k] } };
+      });
+      terms.push({ held: c });
+      const beyond = special(terms.map(({ held }) => held.value));
+      return beyond && (beyond.kind === "nan" ? passedOn(order, terms) : hold(beyond, null));
+    }
+
+    /** Code of D of the last value. */
+    output(last) {
+      const { to, passes_nan } = this.own.output;
       const passed = passes_nan && isNan(last) && last.payload ? quiet(last.payload, to.format) : null;
       const nan = isNan(last) ? passed ?? to.nan : null;
       const code = nan ?? encode(to.format, last.value, to.rounding, to.overflow) ?? to.nan;
@@ -234,13 +263,16 @@
       const [a, b] = [this.inputs.a[factors.k], this.inputs.b[factors.k]];
       const nan = firstNan(step.nans, { a, b });
       if (nan) return nan;
-      // A zero has no exponent that counts, and neither has its product.
-      const exponent = a.counts === null || b.counts === null ? 0 : a.counts + b.counts;
-      let held = hold(limited(this.factorProduct(factors)), exponent);
+      const { zeros } = this.own.unpack[0];
+      // A zero has an exponent only where zeros count, and so has its product.
+      const known = (held, exponent) => (zeros && isZero(held.value) ? { ...held, counts: exponent } : held);
+      const exponent = a.counts === null || b.counts === null ? null : a.counts + b.counts;
+      let held = known(hold(limited(this.factorProduct(factors)), exponent ?? 0), exponent);
       if (step.rounded) held = withoutPayload(this.rounded(held, step.rounded).held);
       if (step.scaling) {
         const scale = this.inputs.scales[factors.k];
-        held = hold(product(held.value, scale.value), (held.counts ?? 0) + scale.exponent);
+        const scaled = held.counts === null ? null : held.counts + scale.exponent;
+        held = known(hold(product(held.value, scale.value), scaled ?? 0), scaled);
       }
       if (step.normalised && held.value.kind === "finite") held = { ...held, counts: leadingExponent(held.value) };
       return held;
@@ -266,7 +298,7 @@
     settle(step, name, held) {
       const { code, held: next } = this.rounded(held, step.to);
       this.observe?.(rounding(step.group, name, step.to, code));
-      return [next];
+      return [this.own.unpack[2].zeros ? counted(next, step.to.format) : next];
     }
 
     round(step) {
@@ -333,7 +365,7 @@
           return value;
         }
         const kept = aligned(term, largest, alignment);
-        lost ||= alignment.sticky && !kept.dropped && !isZero(minus(kept.value, value));
+        lost ||= alignment.sticky && !kept.dropped && loses(value, kept.quantum, alignment.reach);
         line(term, kept.value);
         return kept.value;
       });
@@ -356,7 +388,14 @@
     if (drop !== undefined && held.counts !== null && held.counts < largest - drop) {
       return { value: finite(false, 0n, 0), dropped: true };
     }
-    return { value: toQuantum(held.value, largest - (bits ?? alignment.bits), alignment.rounding), dropped: false };
+    const quantum = largest - (bits ?? alignment.bits);
+    return { value: toQuantum(held.value, quantum, alignment.rounding), quantum, dropped: false };
+  }
+
+  /** True if a value has bits below 2^quantum, among the `reach` bits there if that is given. */
+  function loses(value, quantum, reach) {
+    const seen = reach === undefined ? value : toQuantum(value, quantum - reach, "RZ");
+    return !isZero(minus(toQuantum(seen, quantum, "RZ"), seen));
   }
 
   /** Unrounded sum of two values for an ordinary addition or a fused multiply-add. */
@@ -365,7 +404,7 @@
   /** Sign that all terms have if they are zeros with the signs of their own terms; null otherwise. */
   function commonZeroSign(terms) {
     const signs = terms.map(({ held }) =>
-      isZero(held.value) && held.agrees && held.counts === null ? held.value.negative : null,
+      isZero(held.value) && held.agrees ? held.value.negative : null,
     );
     return signs.length && signs.every((sign) => sign === signs[0]) ? signs[0] : null;
   }

@@ -30,7 +30,7 @@ use crate::{
 /// Program of an instruction as compact JSON, with the records of its formats.
 pub fn program_json(program: &Program) -> String {
     let mut formats = Formats::default();
-    let document = json!({
+    let mut document = json!({
         "instruction": instruction(&program.instruction, &mut formats),
         "unpack": program.unpack.iter().map(|own| unpack(own, &mut formats)).collect::<Vec<_>>(),
         "steps": program.steps.iter().map(|step| {
@@ -46,6 +46,7 @@ pub fn program_json(program: &Program) -> String {
         },
         "formats": formats.records,
     });
+    set(&mut document, "specials", program.specials.as_deref().map(nans));
     document.to_string()
 }
 
@@ -131,6 +132,7 @@ fn instruction(i: &Instruction, formats: &mut Formats) -> Value {
 fn unpack(unpack: &Unpack, formats: &mut Formats) -> Value {
     let mut own = json!({ "subnormals": unpack.subnormals.name() });
     set(&mut own, "wider", unpack.wider.map(|wider| formats.name(wider)));
+    set(&mut own, "zeros", unpack.zeros.then_some(true));
     own
 }
 
@@ -201,9 +203,10 @@ fn sum(sum: &Sum) -> Value {
         "normalised": sum.normalised,
         "nans": nans(&sum.nans),
     });
-    let alignment = |Alignment { bits, rounding, floor, sticky }| {
+    let alignment = |Alignment { bits, rounding, floor, sticky, reach }| {
         let mut own = json!({ "bits": bits, "rounding": rounding.name(), "sticky": sticky });
         set(&mut own, "floor", floor);
+        set(&mut own, "reach", reach);
         own
     };
     set(&mut own, "alignment", sum.alignment.map(alignment));
