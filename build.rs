@@ -17,6 +17,7 @@ fn run() -> Result<(), String> {
     // What the commit says is whether the sources are as it has them.
     collect::watch(["build.rs", "build", "core", "src", "Cargo.toml", "Cargo.lock"]);
     println!("cargo::rustc-env=TCNUM_COMMIT={}", commit::name());
+    collect::write("experiments.rs", &table(&collect::files("experiments", &["toml"])?))?;
     collect::write("kernels.rs", &table(&collect::files("kernels", &["cu", "cuh"])?))?;
     collect::write("schedules.rs", &table(&collect::files("schedules", &["toml", "csv"])?))?;
     collect::write("schemes.rs", &table(&collect::files("schemes", &["toml"])?))

@@ -40,11 +40,12 @@ struct PrintedCell {
 }
 
 /// Adds the comparison to `report`, with a note on every misprint.
+/// Returns the number of cells that agree, are misprinted and differ.
 /// The report's claim holds if every other cell agrees.
 ///
 /// Bits are compared as sets of codes: expanded patterns against decoded codes. The codes that a row prints as infinity
 /// do not count as its NaN.
-pub(crate) fn published(report: &mut Report) {
+pub(crate) fn published(report: &mut Report) -> [usize; 3] {
     let cells = read();
     let mut rows = Vec::new();
     let (mut agreeing, mut differing) = (0, 0);
@@ -82,6 +83,7 @@ pub(crate) fn published(report: &mut Report) {
         "Matrix Core Programming on AMD GPUs (AMD ROCm Blogs), table of low-precision types: printed cells and ours";
     report.tables.push(Table::of(title, rows));
     report.holds &= differing == 0;
+    [agreeing, cells.len() - agreeing - differing, differing]
 }
 
 fn read() -> Vec<PrintedCell> {

@@ -1,6 +1,6 @@
 //! The curves of one shape, link by link: what they share is computed once.
 //!
-//! All share the random numbers; the initialisations of an instruction share the device's chain; and the curves
+//! All share the random numbers; the initialisations of an instruction share its device's chain; and the curves
 //! whose references start from the same values share the reference chains.
 
 use std::fmt;
@@ -61,17 +61,18 @@ pub(super) struct Group {
     shape: GroupKey,
     streams: Streams,
     scaling: MatrixScaling,
-    lows: Vec<(Instruction, Low)>,
+    /// The chains of an instruction on a device, by its number.
+    lows: Vec<((usize, Instruction), Low)>,
     references: Vec<(ReferenceKind, ReferenceChains)>,
     /// For each curve, its place in `lows` and in `references`.
     places: Vec<(usize, usize)>,
 }
 
 impl Group {
-    /// Chains `first..first + chains` of the curves, before their first link.
+    /// Chains `first..first + chains` of the curves, each with the number of its device, before their first link.
     pub(super) fn new(
         shape: GroupKey,
-        curves: &[&(Instruction, Init)],
+        curves: &[(usize, &(Instruction, Init))],
         scaling: MatrixScaling,
         seed: u64,
         first: u64,
@@ -81,10 +82,11 @@ impl Group {
         let drawn = streams.take(shape.m * shape.k);
         let mut operands = Operands::new(shape.draw, &drawn, (shape.m * shape.k, shape.k));
         let (mut lows, mut references, mut places) = (Vec::new(), Vec::new(), Vec::new());
-        for (instruction, init) in curves {
-            let low = position(&lows, instruction).unwrap_or_else(|| {
+        for (device, (instruction, init)) in curves {
+            let own = (*device, instruction.clone());
+            let low = position(&lows, &own).unwrap_or_else(|| {
                 let entry = OperandEntry::new(instruction, false, scaling);
-                lows.push((instruction.clone(), Low::new(instruction, chains, operands.of(entry), entry)));
+                lows.push((own, Low::new(instruction, chains, operands.of(entry), entry)));
                 lows.len() - 1
             });
             let start = start(instruction, *init, scaling);
@@ -98,11 +100,11 @@ impl Group {
         Group { shape, streams, scaling, lows, references, places }
     }
 
-    pub(super) fn advance(&mut self, device: &mut dyn Device) -> Result<()> {
+    pub(super) fn advance(&mut self, devices: &mut [&mut dyn Device]) -> Result<()> {
         let drawn = self.streams.take(self.shape.k * self.shape.k);
         let mut operands = Operands::new(self.shape.draw, &drawn, (self.shape.k * self.shape.k, self.shape.k));
-        for (instruction, low) in &mut self.lows {
-            low.advance(device, operands.of(OperandEntry::new(instruction, true, self.scaling)))?;
+        for ((device, instruction), low) in &mut self.lows {
+            low.advance(&mut *devices[*device], operands.of(OperandEntry::new(instruction, true, self.scaling)))?;
         }
         for (index, ((_, rounded), references)) in self.references.iter_mut().enumerate() {
             let b = rounded.map_or(drawn.as_slice(), |(_, b)| &operands.of(b).values);

@@ -164,9 +164,23 @@ pub fn run(
     curves: &mut Vec<ChainCurve>,
     progress: &mut dyn FnMut(Stage),
 ) -> Result<()> {
+    run_on(&mut [device], &vec![0; plan.curves.len()], plan, curves, progress)
+}
+
+/// [`run`] on several devices: `on` has the number of each curve's device. The curves share random numbers and references.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_on(
+    devices: &mut [&mut dyn Device],
+    on: &[usize],
+    plan: &ChainRequest,
+    curves: &mut Vec<ChainCurve>,
+    progress: &mut dyn FnMut(Stage),
+) -> Result<()> {
     let mut own: Vec<ChainCurve> =
         plan.curves.iter().map(|(i, init)| ChainCurve::new(i, *init, plan.length, plan.scaling)).collect();
-    let outcome = advance(device, plan, &mut own, progress);
+    let outcome = advance(devices, on, plan, &mut own, progress);
     if outcome.is_err() {
         own.iter_mut().for_each(ChainCurve::cut);
     }
@@ -175,7 +189,8 @@ pub fn run(
 }
 
 fn advance(
-    device: &mut dyn Device,
+    devices: &mut [&mut dyn Device],
+    on: &[usize],
     plan: &ChainRequest,
     curves: &mut [ChainCurve],
     progress: &mut dyn FnMut(Stage),
@@ -190,11 +205,12 @@ fn advance(
         let mut first = 0;
         while first < plan.chains && (first == 0 || share.is_none_or(|share| begun.elapsed() < share)) {
             let chains = (plan.chains - first).min(pace.size());
-            let mine: Vec<&(Instruction, Init)> = members.iter().map(|&curve| &plan.curves[curve]).collect();
+            let mine: Vec<(usize, &(Instruction, Init))> =
+                members.iter().map(|&curve| (on[curve], &plan.curves[curve])).collect();
             let mut group = Group::new(shape, &mine, plan.scaling, plan.seed, first, chains as usize);
             for length in 1..=plan.length {
                 interrupt::check()?;
-                pace.measure(chains, || group.advance(device))?;
+                pace.measure(chains, || group.advance(devices))?;
                 for (member, &curve) in members.iter().enumerate() {
                     group.gather(member, &mut curves[curve].points[length - 1]);
                 }

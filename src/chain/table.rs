@@ -59,13 +59,13 @@ crate::rows! {
         /// The mean relative error against the plain reference.
         reference_error: Option<f64> => shown("error to reference").essential(),
         /// Its standard error.
-        reference_standard_error: Option<f64> => shown("+-").beside(),
+        reference_standard_error: Option<f64> => shown("standard error").error_of("reference_error"),
         /// The largest relative error against the plain reference.
         reference_largest_error: Option<f64> => hidden(),
         /// The mean relative error against the exact product.
         exact_error: Option<f64> => shown("error to exact").essential(),
         /// Its standard error.
-        exact_standard_error: Option<f64> => shown("+-").beside(),
+        exact_standard_error: Option<f64> => shown("standard error").error_of("exact_error"),
         /// The largest relative error against the exact product.
         exact_largest_error: Option<f64> => hidden(),
     }

@@ -2,7 +2,11 @@
 
 use serde::Deserialize;
 
-use super::{CellVerdict, ExperimentRun, Printed, keys, verdict::why};
+use super::{
+    CellVerdict, ExperimentRun, Printed, keys,
+    score::FigureOutcome,
+    verdict::{Judgement, why},
+};
 use crate::{
     Result, Stage,
     base::available::if_available,
@@ -162,7 +166,24 @@ pub(super) fn run(plan: &CostTable, run: &mut ExperimentRun) -> Result<()> {
                 let verdict =
                     measured.map(|measured| if near(measured) { CellVerdict::Printed } else { CellVerdict::Differs });
                 let accepted = cell.accepted.is_some();
-                score.cell(verdict, counts && !accepted);
+                let words = match verdict {
+                    Some(CellVerdict::Differs) | None => {
+                        CellVerdict::words(verdict, counts, cell.explanation.is_some(), accepted)
+                    }
+                    Some(_) => format!("reproduced: within {} %", NEAR * 100.0),
+                };
+                score.figures.push(FigureOutcome {
+                    figure: format!("{}: {figure} ({unit})", cell.subject()),
+                    device: device.identity().name.to_string(),
+                    published: published.text.clone(),
+                    measured,
+                    judgement: verdict.map(Judgement::of),
+                    verdict: words.clone(),
+                    why: why(verdict, &cell.accepted, &cell.explanation)
+                        .or(found.is_none().then(|| "has no clock for it, or lacks the instruction".into())),
+                    decides: counts && !accepted,
+                    ..FigureOutcome::default()
+                });
                 rows.push(CostCellRow {
                     subject: cell.subject().into(),
                     device: device.identity().name.to_string(),
@@ -171,12 +192,7 @@ pub(super) fn run(plan: &CostTable, run: &mut ExperimentRun) -> Result<()> {
                     published: published.text.clone(),
                     measured,
                     ratio: measured.map(|measured| measured / published.value),
-                    verdict: match verdict {
-                        Some(CellVerdict::Differs) | None => {
-                            CellVerdict::words(verdict, counts, cell.explanation.is_some(), accepted)
-                        }
-                        Some(_) => format!("reproduced: within {} %", NEAR * 100.0),
-                    },
+                    verdict: words,
                     why: why(verdict, &cell.accepted, &cell.explanation),
                 });
             }

@@ -24,6 +24,9 @@ use crate::{
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
+    /// Name: that of the file, without its ending.
+    #[serde(skip)]
+    pub name: String,
     /// Authors, title, and which table or figure.
     pub source: String,
     /// Title: the quantity that it shows.
@@ -253,8 +256,9 @@ impl Experiment {
     /// # Errors
     /// As [`Experiment::read`].
     pub fn parse(text: &str, origin: &str) -> Result<Experiment> {
-        let experiment: Experiment = toml::from_str(text)
+        let mut experiment: Experiment = toml::from_str(text)
             .map_err(|error| Error::request(format!("{origin}: {}", error.to_string().trim_end())))?;
+        experiment.name = Path::new(origin).file_stem().map_or(origin.into(), |stem| stem.to_string_lossy().into());
         match experiment.defect() {
             Some(defect) => Err(Error::request(format!("{origin}: {defect}"))),
             None => Ok(experiment),

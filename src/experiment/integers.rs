@@ -2,10 +2,15 @@
 
 use serde::Deserialize;
 
-use super::{CellVerdict, ExperimentRun, keys, verdict::why};
+use super::{
+    CellVerdict, ExperimentRun, keys,
+    score::FigureOutcome,
+    splitting::products,
+    verdict::{Judgement, why},
+};
 use crate::{
     Result,
-    emulate::{self, EmulateRequest, EmulationResult, Integers, ProductShape, Scheme, SchemeUnit, first_wrap},
+    emulate::{EmulationResult, Integers, ProductShape, Scheme, SchemeUnit, first_wrap},
     report::Table,
 };
 
@@ -88,22 +93,21 @@ impl IntegerTable {
 
 /// Computes the products on every device, and adds the table.
 pub(super) fn run(plan: &IntegerTable, run: &mut ExperimentRun) -> Result<()> {
-    let ExperimentRun { devices, options, report, score, progress, .. } = run;
     let [rows, columns] = plan.elements;
     let schemes: Vec<Scheme> = plan.cells.iter().flat_map(|cell| &cell.schemes).cloned().collect();
-    let request = EmulateRequest {
-        units: SchemeUnit::of_each(&schemes, devices, None, false)?,
-        schemes,
-        shapes: plan.k.iter().map(|k| ProductShape { m: rows, n: columns, k: *k }).collect(),
-        draw: None,
-        seed: options.seed,
-        within: None,
-        rows: Some(rows),
-    };
-    let mut done = Vec::new();
-    let outcome = emulate::run(devices, &request, &mut done, progress).map(drop);
+    let units = SchemeUnit::of_each(&schemes, run.devices, None, false)?;
+    let shapes: Vec<(ProductShape, usize)> =
+        plan.k.iter().map(|k| (ProductShape { m: rows, n: columns, k: *k }, rows)).collect();
+    let (mut done, draw) = (Vec::new(), (None, run.options.seed));
+    let whole = |done: u64, total: u64| (done, total);
+    let outcome = products(&schemes, &units, &shapes, draw, (&mut *run, &whole), &mut |scheme, device, _, found| {
+        if let EmulationResult::Integers(counts) = found {
+            done.push((scheme, device, *counts));
+        }
+    });
+    let ExperimentRun { devices, report, score, .. } = run;
     report.notes.push(format!(
-        "Integers are uniform in their range. Products of {rows} x {columns} elements with k = {} are compared with exact ones. A cell is \
+        "Sampled: products of {rows} x {columns} integers, uniform in their range, with k = {}, compared with exact ones. A cell is \
          reproduced if every element that s32 holds is exact, and every other element is exact modulo 2^32.",
         plan.k.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
     ));
@@ -112,18 +116,30 @@ pub(super) fn run(plan: &IntegerTable, run: &mut ExperimentRun) -> Result<()> {
     for cell in &plan.cells {
         for scheme in &cell.schemes {
             for (which, device) in devices.iter().enumerate() {
-                let own = done.iter().filter(|own| (own.scheme, own.device) == (at, which));
-                let counts = own.filter_map(|own| match &own.outcome {
-                    EmulationResult::Integers(counts) => Some(*counts),
-                    EmulationResult::Numbers { .. } => None,
-                });
-                let sum = counts.reduce(Integers::with);
-                let unit = request.units[at][which].as_ref();
+                let own = done.iter().filter(|(scheme, device, _)| (*scheme, *device) == (at, which));
+                let sum = own.map(|(.., counts)| *counts).reduce(Integers::with);
+                let unit = units[at][which].as_ref();
                 if sum.is_none() && unit.is_some() && outcome.is_err() {
                     continue;
                 }
                 let verdict = sum.map(|own| if own.hold() { CellVerdict::Printed } else { CellVerdict::Differs });
-                score.cell(verdict, cell.accepted.is_none());
+                let words = match verdict {
+                    Some(CellVerdict::Differs) => CellVerdict::words(verdict, true, false, cell.accepted.is_some()),
+                    Some(_) => "reproduced: exact".into(),
+                    None => CellVerdict::words(None, true, false, false),
+                };
+                let lacking = unit.is_none().then(|| "lacks an instruction of the scheme".to_string());
+                score.figures.push(FigureOutcome {
+                    figure: format!("{}, {}: {}", cell.published, cell.column, scheme.name),
+                    device: device.identity().name.to_string(),
+                    published: cell.published.clone(),
+                    samples: sum.map(|own| (own.held + own.beyond) as u64),
+                    judgement: verdict.map(Judgement::of),
+                    verdict: words.clone(),
+                    why: why(verdict, &cell.accepted, &None).or(lacking),
+                    decides: cell.accepted.is_none(),
+                    ..FigureOutcome::default()
+                });
                 out.push(IntegerCellRow {
                     published: cell.published.clone(),
                     column: cell.column.clone(),
@@ -136,11 +152,7 @@ pub(super) fn run(plan: &IntegerTable, run: &mut ExperimentRun) -> Result<()> {
                     beyond: sum.map(|own| own.beyond),
                     wrapped: sum.map(|own| own.wrapped),
                     first_wrap: first_wrap(scheme).map(|(terms, _)| terms),
-                    verdict: match verdict {
-                        Some(CellVerdict::Differs) => CellVerdict::words(verdict, true, false, cell.accepted.is_some()),
-                        Some(_) => "reproduced: exact".into(),
-                        None => CellVerdict::words(None, true, false, false),
-                    },
+                    verdict: words,
                     why: why(verdict, &cell.accepted, &None),
                 });
             }

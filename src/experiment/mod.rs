@@ -18,13 +18,16 @@ mod file;
 mod finding;
 mod integers;
 mod keys;
+mod known;
 mod operands;
 mod power;
 mod products;
 mod profile;
 mod sample;
 mod score;
+mod shipped;
 mod splitting;
+mod suite;
 pub mod table;
 mod verdict;
 
@@ -37,21 +40,28 @@ pub use file::{
 pub use integers::{IntegerCell, IntegerCellRow, IntegerTable};
 pub use products::ProductErrorRow;
 pub use sample::SampleSize;
+pub use shipped::{ShippedExperimentRow, list, shipped};
 pub use splitting::{Averaged, ErrorMetric, SplittingCell, SplittingCellRow, SplittingErrorRow, SplittingFigure};
-pub use verdict::{CellVerdict, Printed, ZERO_PROBABILITY};
+pub use suite::{ExperimentFindingRow, ExperimentRow, FigureRow, Suite, UntestableFigureRow};
+pub use verdict::{CellVerdict, Printed, STANDARD_ERRORS, ZERO_PROBABILITY};
 
-use crate::{Error, Result, Stage, catalogue, device::Device, report::Report};
+use crate::{Error, Result, Stage, catalogue, device::Device, isa::Instruction, report::Report};
+use known::KnownResults;
 use score::ExperimentScore;
 
 /// Settings of a run that override the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
     /// Seed of the random inputs.
     pub seed: u64,
-    /// Samples of each probe, chains, or products of each size, instead of those that the file asks for.
+    /// Samples of each probe, chains, or draws of each product, instead of those that the file asks for.
     pub samples: Option<u64>,
-    /// Assumed samples of the published means, instead of the file's.
+    /// Assumed samples of the published means, instead of those of the file.
     pub published_samples: Option<u64>,
+    /// True if whole square products are computed where the file samples elements.
+    pub whole: bool,
+    /// True if a figure of some generations is computed on their devices only.
+    pub published_only: bool,
 }
 
 /// A run of an experiment, as its parts share it.
@@ -61,6 +71,7 @@ struct ExperimentRun<'a> {
     options: Options,
     report: &'a mut Report,
     score: ExperimentScore,
+    known: &'a mut KnownResults,
     progress: &'a mut dyn FnMut(Stage),
 }
 
@@ -69,7 +80,7 @@ struct ExperimentRun<'a> {
 /// An interrupted run reports the cells that it has, and the findings about complete data. `progress` is called before each step.
 ///
 /// # Errors
-/// Those of the devices; before any work, a device that has none of the instructions; [`Error::Interrupted`].
+/// Those of the devices; before any work, no device with any of the instructions; [`Error::Interrupted`].
 pub fn run(
     experiment: &Experiment,
     devices: &mut [Box<dyn Device>],
@@ -77,20 +88,26 @@ pub fn run(
     report: &mut Report,
     progress: &mut dyn FnMut(Stage),
 ) -> Result<()> {
-    for device in devices.iter_mut() {
-        let mut found = Vec::new();
-        for instruction in experiment.instructions() {
-            found.push(experiment.on(device.as_mut(), instruction)?.is_some());
-        }
-        if !found.is_empty() && !found.contains(&true) {
-            let name = &device.identity().name;
-            return Err(Error::unavailable(format!("{name} has none of the instructions of the experiment")));
-        }
+    scored(experiment, devices, options, &mut KnownResults::default(), report, progress).1
+}
+
+/// [`run`] with results of other experiments, and its outcomes.
+fn scored(
+    experiment: &Experiment,
+    devices: &mut [Box<dyn Device>],
+    options: Options,
+    known: &mut KnownResults,
+    report: &mut Report,
+    progress: &mut dyn FnMut(Stage),
+) -> (ExperimentScore, Result<()>) {
+    if let Err(error) = testable(experiment, devices) {
+        return (ExperimentScore::default(), Err(error));
     }
     report.seed = Some(options.seed);
     report.device = devices.first().map(|device| device.identity().clone());
     report.notes.extend(table::notes(experiment, options));
-    let mut run = ExperimentRun { experiment, devices, options, report, score: ExperimentScore::default(), progress };
+    let score = ExperimentScore::default();
+    let mut run = ExperimentRun { experiment, devices, options, report, score, known, progress };
     let outcome = parts(&mut run);
     let ExperimentRun { devices, report, score, .. } = run;
     let names = devices.iter().map(|device| &device.identity().name);
@@ -99,13 +116,40 @@ pub fn run(
     if devices.len() > 1 && report.tables.iter().any(|table| !table.rows.is_empty()) {
         report.tables.insert(0, table::devices(devices.iter().map(|device| device.identity())));
     }
-    outcome
+    (score, outcome)
+}
+
+/// Refuses devices none of which has any of the instructions.
+fn testable(experiment: &Experiment, devices: &mut [Box<dyn Device>]) -> Result<()> {
+    let mut found = Vec::new();
+    for device in devices.iter_mut() {
+        for instruction in experiment.instructions() {
+            found.push(experiment.on(device.as_mut(), instruction)?.is_some());
+        }
+    }
+    match found.is_empty() || found.contains(&true) {
+        true => Ok(()),
+        false => Err(lacks_all(devices, "the instructions of the experiment")),
+    }
+}
+
+/// The error of devices without any of some instructions.
+fn lacks_all(devices: &[Box<dyn Device>], what: &str) -> Error {
+    match devices {
+        [only] => Error::unavailable(format!("{} has none of {what}", only.identity().name)),
+        several => Error::unavailable(format!("none of {} devices has any of {what}", several.len())),
+    }
+}
+
+/// Why a device cannot test a figure of an instruction.
+fn lacks(instruction: &Instruction) -> String {
+    format!("lacks {instruction}")
 }
 
 fn parts(run: &mut ExperimentRun) -> Result<()> {
     let experiment = run.experiment;
     if let Some(FormatTable::MatrixCores) = experiment.formats {
-        catalogue::published(run.report);
+        run.score.on_paper = catalogue::published(run.report);
     }
     if let Some(plan) = &experiment.profile {
         profile::run(plan, run)?;

@@ -3,21 +3,41 @@
 use super::ProductFigure;
 use crate::{
     Result,
-    base::interrupt,
+    base::{interrupt, parallel},
     chain::{block_format, has_known_scales},
     device::Device,
-    format::{block::Quantizer, find},
-    gemm::{Executor, Factors, Matrix, Schedule, compute, library::draw},
+    format::{Format, block::Quantizer, find},
+    gemm::{
+        Executor, Factors, Matrix, Schedule, compute,
+        library::{Values, draw},
+    },
     inputs::random,
-    isa::{Codes, Instruction, Tiles},
+    isa::{Chunk, Codes, Instruction, Scale, Tiles},
 };
 
-pub(super) struct ComputedProduct {
-    /// A, B and their scales; a sparse A with its zeros.
-    pub(super) factors: Factors,
-    /// The schedule of the product; for a sparse instruction, of the dense one of its shape.
-    pub(super) schedule: Schedule,
-    pub(super) d: Matrix,
+/// What decides the operands of a product.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct OperandKey {
+    formats: [&'static Format; 3],
+    scale: Option<Scale>,
+    sparse: Option<Chunk>,
+    shape: (usize, usize, usize),
+    values: Values,
+    seed: u64,
+}
+
+impl OperandKey {
+    /// The operands of an instruction with k terms.
+    pub(super) fn new(i: &Instruction, figure: &ProductFigure, k: usize, seed: u64) -> OperandKey {
+        OperandKey {
+            formats: [i.a, i.b, i.d],
+            scale: i.scale,
+            sparse: i.chunk(),
+            shape: (figure.rows, figure.columns, k),
+            values: figure.values,
+            seed,
+        }
+    }
 }
 
 /// True if an instruction makes products: its D fits C, and its scales belong to a block format.
@@ -29,17 +49,9 @@ fn dense(i: &Instruction) -> Instruction {
     Instruction { sparse: None, ..i.clone() }
 }
 
-/// The product of drawn operands with k terms.
-pub(super) fn product(
-    device: &mut dyn Device,
-    i: &Instruction,
-    promote: Option<usize>,
-    figure: &ProductFigure,
-    k: usize,
-    seed: u64,
-) -> Result<ComputedProduct> {
+/// Drawn operands with k terms: A, B and their scales; a sparse A with its zeros.
+pub(super) fn drawn(i: &Instruction, figure: &ProductFigure, k: usize, seed: u64) -> Result<Factors> {
     let seeds = [0, 1].map(|which| random(seed, (k as u64) << 1 | which));
-    let schedule = Schedule { promote, ..Schedule::new(dense(i))? };
     let mut factors = match i.scale {
         Some(_) => scaled(i, figure, k, seeds)?,
         None => Factors::new(
@@ -47,14 +59,60 @@ pub(super) fn product(
             draw(k, figure.columns, i.b, i.d, figure.values, seeds[1]),
         ),
     };
-    let d = if i.is_sparse() {
+    if i.is_sparse() {
         leave_out(i, &mut factors.a);
-        sparse(device, i, &factors)?
-    } else {
-        let mut executor = Executor::of(device, &schedule, figure.rows, figure.columns)?;
-        compute(&schedule, &mut executor, &factors, &|_| ())?
+    }
+    Ok(factors)
+}
+
+/// The product of drawn operands on a device.
+pub(super) fn product(
+    device: &mut dyn Device,
+    i: &Instruction,
+    promote: Option<usize>,
+    factors: &Factors,
+) -> Result<Matrix> {
+    if i.is_sparse() {
+        return sparse(device, i, factors);
+    }
+    let schedule = Schedule { promote, ..Schedule::new(i.clone())? };
+    let mut executor = Executor::of(device, &schedule, factors.a.rows, factors.b.columns)?;
+    compute(&schedule, &mut executor, factors, &|_| ())
+}
+
+/// The exact product, element by element: to about 100 bits as the sum of two numbers of f64.
+pub(super) fn exact(i: &Instruction, factors: &Factors) -> Result<Vec<[f64; 2]>> {
+    let (rows, columns, k) = (factors.a.rows, factors.b.columns, factors.k());
+    let block = i.scale.map_or(1, |scale| scale.block);
+    // Significands of elements and scales are short enough for exact products of both.
+    let one = |scales: &Option<Matrix>, row: usize, column: usize| {
+        scales.as_ref().map_or(1.0, |own| own.value(row, column))
     };
-    Ok(ComputedProduct { factors, schedule, d })
+    let of_row = |row: usize| -> Vec<f64> {
+        (0..k).map(|at| factors.a.value(row, at) * one(&factors.scale_a, row, at / block)).collect()
+    };
+    let of_column = |column: usize| -> Vec<f64> {
+        (0..k).map(|at| factors.b.value(at, column) * one(&factors.scale_b, at / block, column)).collect()
+    };
+    let (left, right) = (parallel::map(0..rows, of_row), parallel::map(0..columns, of_column));
+    let wide = [i.a, i.b].iter().any(|format| format.fraction_bits() > 25);
+    parallel::try_map(0..rows * columns, |at| {
+        interrupt::check()?;
+        let (mut high, mut low) = (0.0, 0.0);
+        for (x, y) in left[at / columns].iter().zip(&right[at % columns]) {
+            let product = x * y;
+            // The sum and its rounding error (Knuth).
+            let sum: f64 = high + product;
+            let other = sum - high;
+            low += (high - (sum - other)) + (product - other);
+            if wide {
+                low += x.mul_add(*y, -product);
+            }
+            high = sum;
+        }
+        let total = high + low;
+        Ok([total, low - (total - high)])
+    })
 }
 
 /// Numbers of f32 in the blocks of the instruction's formats, along k.
@@ -144,6 +202,7 @@ mod tests {
         };
         for (model, name) in [
             ("ampere", "mma.m16n8k16.f32.f16.f16.f32"),
+            ("ampere", "mma.m8n8k4.f64.f64.f64.f64"),
             ("ampere", "mma.sp.m16n8k32.f32.f16.f16.f32"),
             ("ampere", "mma.sp.m16n8k16.f32.tf32.tf32.f32"),
             ("blackwell-rtx", "mma.m16n8k32.f32.e4m3.e5m2.f32.ue8m0.block32"),
@@ -156,13 +215,21 @@ mod tests {
             };
             assert!(makes_products(&i), "{name}");
             let mut device = ModelDevice::open(model).unwrap();
-            let ComputedProduct { factors, schedule, d } = product(&mut device, &i, None, &figure, 64, 5).unwrap();
+            let factors = drawn(&i, &figure, 64, 5).unwrap();
+            let d = product(&mut device, &i, None, &factors).unwrap();
             let zeros = (0..64).filter(|k| factors.a.value(0, *k) == 0.0).count();
             assert!(if i.is_sparse() { zeros >= 32 } else { zeros < 32 }, "{name}: {zeros}");
+            let schedule = Schedule::new(dense(&i)).unwrap();
             let found = accuracy(&schedule, &factors, &d).unwrap();
-            let exact = found.iter().find(|own| own.yardstick == Yardstick::Exact).unwrap();
-            assert_eq!(exact.elements, 33, "{name}");
-            assert!(exact.absolute.maximum().unwrap() < 1e-2, "{name}: {exact:?}");
+            let by_mpfr = found.iter().find(|own| own.yardstick == Yardstick::Exact).unwrap();
+            assert_eq!(by_mpfr.elements, 33, "{name}");
+            assert!(by_mpfr.absolute.maximum().unwrap() < 1e-2, "{name}: {by_mpfr:?}");
+            let errors = exact(&i, &factors).unwrap();
+            let errors = errors.iter().enumerate().map(|(at, [high, low])| {
+                ((d.value(at / 11, at % 11) - high) - low).abs()
+            });
+            let mean = errors.sum::<f64>() / 33.0;
+            assert!((mean / by_mpfr.absolute.mean().unwrap() - 1.0).abs() < 1e-12, "{name}: {mean:e}, {by_mpfr:?}");
             assert!((0..33).any(|at| d.value(at / 11, at % 11).abs() > 1.0), "{name}");
         }
     }

@@ -2,6 +2,7 @@
 
 use super::{
     CellVerdict, Experiment, ProfileCell, ProfileTable,
+    known::KnownResults,
     profile::{measured, probed, same_probe},
 };
 use crate::{Result, arithmetic::shipped, device::ModelDevice};
@@ -25,16 +26,17 @@ pub(super) fn of_cells(
     probes: &[&ProfileCell],
     (seed, samples): (u64, u64),
     published_samples: u64,
+    known: &mut KnownResults,
 ) -> Result<Vec<CellPower>> {
     let mut powers = vec![CellPower::default(); plan.cells.len()];
     for name in shipped() {
         let mut device = ModelDevice::open(name)?;
         let mut outcomes = Vec::new();
-        probed(experiment, probes, &mut device, seed, samples.min(SAMPLES), &mut outcomes)?;
+        probed(experiment, probes, &mut device, (seed, samples.min(SAMPLES)), known, &mut outcomes)?;
         for (cell, power) in plan.cells.iter().zip(&mut powers) {
             let at = probes.iter().position(|probe| same_probe(probe, cell)).expect("every cell has a probe");
             let Some(outcome) = &outcomes[at] else { continue };
-            match measured(cell, &outcome.result).judge(&cell.published, published_samples) {
+            match measured(cell, &outcome.result).judge(&cell.published, published_samples).verdict {
                 CellVerdict::Printed | CellVerdict::Sampling => power.pass.push(name.into()),
                 CellVerdict::Differs => power.refuted.push(name.into()),
             }

@@ -1,17 +1,21 @@
 //! Errors of matrix products against k, with and without promotion.
 
+pub(super) use super::operands::OperandKey;
 use super::{
     AccumulatorChoice, ExperimentRun, ProductFigure, ProductLine,
-    operands::{self, ComputedProduct},
+    known::{KnownResults, arithmetic_of_element},
+    lacks_all, operands,
+    table::{self, UntestableRow},
 };
 use crate::{
-    Error, Result, Stage,
+    Result, Stage,
     arithmetic::Rule,
     base::{available::if_available, sentence::span},
     device::Device,
-    gemm::{Yardstick, accuracy},
+    gemm::Matrix,
     isa,
     report::{Table, three_digits},
+    summary::Summary,
 };
 
 crate::rows! {
@@ -29,6 +33,8 @@ crate::rows! {
         elements: usize => shown("elements"),
         /// The mean difference over the mean magnitude of the elements.
         error: Option<f64> => shown("mean error / mean magnitude").essential(),
+        /// Its standard error, from the columns: their elements are independent but for the rows of A.
+        standard_error: Option<f64> => shown("standard error").error_of("error"),
         /// The mean of the relative differences.
         mean_relative: Option<f64> => shown("mean relative"),
         /// The largest difference.
@@ -40,14 +46,25 @@ crate::rows! {
 
 /// Adds the errors of each line on each device that has its instruction, for the same operands.
 pub(super) fn run(figure: &ProductFigure, run: &mut ExperimentRun) -> Result<()> {
-    let lines = run.devices.iter_mut().map(|device| lines(figure, device.as_mut())).collect::<Result<Vec<_>>>()?;
+    let own = run.devices.iter_mut().map(|device| lines(figure, device.as_mut())).collect::<Result<Vec<_>>>()?;
+    let lacking = run.devices.iter().zip(&own).filter(|(_, lines)| lines.is_empty());
+    let missing: Vec<UntestableRow> = lacking.map(|(device, _)| table::untestable_products(device.identity())).collect();
+    if missing.len() == run.devices.len() {
+        return Err(lacks_all(run.devices, "the instructions of the experiment's products"));
+    }
     let mut rows = Vec::new();
-    let outcome = measure(figure, lines, run, &mut rows);
+    let outcome = measure(figure, own, run, &mut rows);
     run.report.answer = run.report.answer.take().or_else(|| answer(&rows));
+    run.report.notes.push(format!(
+        "Sampled: products of {} x {} elements for each k, once drawn. The standard error comes from the {} columns.",
+        figure.rows, figure.columns, figure.columns
+    ));
     run.report.tables.push(Table::of("Errors of matrix products", rows));
+    run.report.tables.extend(table::untestable(missing));
     outcome
 }
 
+/// The lines of a device; none if it lacks all instructions.
 fn lines(figure: &ProductFigure, device: &mut dyn Device) -> Result<Vec<ProductLine>> {
     let mut lines = Vec::new();
     for line in &figure.lines {
@@ -56,13 +73,7 @@ fn lines(figure: &ProductFigure, device: &mut dyn Device) -> Result<Vec<ProductL
     if let Some(AccumulatorChoice::EveryRule) = figure.accumulators {
         lines.extend(every_rule(device));
     }
-    match lines.is_empty() {
-        false => Ok(lines),
-        true => {
-            let name = &device.identity().name;
-            Err(Error::unavailable(format!("{name} has none of the instructions of the experiment's products")))
-        }
-    }
+    Ok(lines)
 }
 
 fn measure(
@@ -71,37 +82,92 @@ fn measure(
     run: &mut ExperimentRun,
     rows: &mut Vec<ProductErrorRow>,
 ) -> Result<()> {
-    let ExperimentRun { devices, options, progress, .. } = run;
+    let ExperimentRun { devices, options, progress, known, .. } = run;
     let lines: usize = own.iter().map(Vec::len).sum();
     let (mut done, total) = (0, (lines * figure.k.iter().sum::<usize>()) as u64);
     for (device, lines) in devices.iter_mut().zip(own) {
         let name = device.identity().name.to_string();
         for line in lines {
-            let i = &line.instruction;
             for &k in &figure.k {
-                progress(Stage { what: &format!("products by {i} on {name}, k = {k}"), done, total });
-                let ComputedProduct { factors, schedule, d } =
-                    operands::product(device.as_mut(), i, line.promote, figure, k, options.seed)?;
+                let what = format!("products by {} on {name}, k = {k}", line.instruction);
+                progress(Stage { what: &what, done, total });
                 done += k as u64;
-                let magnitude = (0..d.codes.len()).map(|at| d.value(at / d.columns, at % d.columns).abs()).sum::<f64>()
-                    / d.codes.len() as f64;
-                let accuracy = accuracy(&schedule, &factors, &d)?;
-                let exact = accuracy.iter().find(|own| own.yardstick == Yardstick::Exact);
+                let found = errors(figure, &line, k, options.seed, device.as_mut(), known)?;
                 rows.push(ProductErrorRow {
                     device: name.clone(),
-                    instruction: i.name.clone(),
-                    promote: line.promote,
-                    k,
-                    elements: exact.map_or(0, |own| own.elements),
-                    error: exact.and_then(|own| own.absolute.mean()).map(|error| error / magnitude),
-                    mean_relative: exact.and_then(|own| own.relative.mean()),
-                    max_error: exact.and_then(|own| own.absolute.maximum()),
-                    magnitude,
+                    instruction: line.instruction.name.clone(),
+                    ..found
                 });
             }
         }
     }
     Ok(())
+}
+
+/// The errors of a line at one k.
+fn errors(
+    figure: &ProductFigure,
+    line: &ProductLine,
+    k: usize,
+    seed: u64,
+    device: &mut dyn Device,
+    known: &mut KnownResults,
+) -> Result<ProductErrorRow> {
+    let i = &line.instruction;
+    let drawn = OperandKey::new(i, figure, k, seed);
+    let own = arithmetic_of_element(device, i).map(|program| (program, line.promote, drawn));
+    if let Some(found) = own.as_ref().and_then(|own| known.products.get(own)) {
+        return Ok(found.clone());
+    }
+    if known.operands.get(&drawn).is_none() {
+        let factors = operands::drawn(i, figure, k, seed)?;
+        let exact = operands::exact(i, &factors)?;
+        known.operands.add(drawn, (factors, exact));
+    }
+    let (factors, exact) = known.operands.get(&drawn).expect("just drawn");
+    let d = operands::product(device, i, line.promote, factors)?;
+    let found = row(line, k, &d, exact);
+    if let Some(own) = own {
+        known.products.add(own, found.clone());
+    }
+    Ok(found)
+}
+
+/// The errors of a product against the exact one.
+fn row(line: &ProductLine, k: usize, d: &Matrix, exact: &[[f64; 2]]) -> ProductErrorRow {
+    let (mut absolute, mut relative) = (Summary::default(), Summary::default());
+    let (mut magnitude, mut columns) = (0.0, vec![[0.0; 2]; d.columns]);
+    for (at, [high, low]) in exact.iter().enumerate() {
+        let own = d.value(at / d.columns, at % d.columns);
+        let error = ((own - high) - low).abs();
+        absolute.add(error.is_finite().then_some(error));
+        relative.add((error.is_finite() && *high != 0.0).then_some((error / high).abs()));
+        magnitude += own.abs() / exact.len() as f64;
+        let [errors, magnitudes] = &mut columns[at % d.columns];
+        *errors += error;
+        *magnitudes += own.abs();
+    }
+    ProductErrorRow {
+        device: String::new(),
+        instruction: line.instruction.name.clone(),
+        promote: line.promote,
+        k,
+        elements: exact.len(),
+        error: absolute.mean().map(|error| error / magnitude),
+        standard_error: ratio_error(&columns),
+        mean_relative: relative.mean(),
+        max_error: absolute.maximum(),
+        magnitude,
+    }
+}
+
+/// The standard error of the ratio of two sums, from independent shares of both; `None` from fewer than two, or beyond the numbers.
+fn ratio_error(shares: &[[f64; 2]]) -> Option<f64> {
+    let count = shares.len() as f64;
+    let [of, over] = shares.iter().fold([0.0; 2], |[x, y], [of, over]| [x + of, y + over]);
+    let squares: f64 = shares.iter().map(|[x, y]| (x - of / over * y).powi(2)).sum();
+    let error = (squares * count / (count - 1.0)).sqrt() / over;
+    error.is_finite().then_some(error)
 }
 
 /// The largest and the smallest error, in a sentence; `None` without an error.
@@ -127,4 +193,36 @@ fn every_rule(device: &dyn Device) -> Vec<ProductLine> {
         }
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{device::ModelDevice, gemm::library::Values};
+
+    /// The spread of many draws is what one draw says of its own error.
+    #[test]
+    fn the_standard_error_of_a_product_is_the_spread_of_repeated_draws() {
+        let figure = ProductFigure {
+            rows: 4,
+            columns: 32,
+            values: Values::Normal,
+            k: vec![64],
+            lines: Vec::new(),
+            accumulators: None,
+        };
+        let line = ProductLine { instruction: isa::find("mma.m16n8k8.f32.f16.f16.f32").unwrap(), promote: None };
+        let mut device = ModelDevice::open("ampere").unwrap();
+        let mut known = KnownResults::default();
+        let draws: Vec<ProductErrorRow> =
+            (0..200).map(|seed| errors(&figure, &line, 64, seed, &mut device, &mut known).unwrap()).collect();
+        let mut means = Summary::default();
+        draws.iter().for_each(|own| means.add(own.error));
+        let spread = means.standard_error().unwrap() * 200f64.sqrt();
+        let said = draws.iter().filter_map(|own| own.standard_error).sum::<f64>() / 200.0;
+        assert!((said / spread - 1.0).abs() < 0.2, "{said:e}, {spread:e}");
+        // By hand: ratio 3/4, residuals 1/4 and -1/4; the root of twice the sum of their squares is 1/2.
+        assert_eq!(ratio_error(&[[1.0, 1.0], [2.0, 3.0]]), Some(0.125));
+        assert_eq!(ratio_error(&[[1.0, 1.0]]), None);
+    }
 }

@@ -1,14 +1,18 @@
 //! Probes of an experiment, and the verdicts on its cells.
 
 use super::{
-    ErrorColumn, Experiment, ExperimentRun, ProfileCell, ProfileTable, SampleSize, power,
+    CellVerdict, ErrorColumn, Experiment, ExperimentRun, ProfileCell, ProfileTable, SampleSize,
+    known::{KnownResults, arithmetic},
+    lacks, power,
+    score::FigureOutcome,
     table::{self, ProbePairRow},
-    verdict::CellMean,
+    verdict::{CellMean, why},
 };
 use crate::{
     Result,
+    arithmetic::Program,
     device::Device,
-    inputs::{Distribution, Init},
+    inputs::{Distribution, Init, Op},
     isa::Instruction,
     probe::{self, ProbeRequest, ProbeResult},
     report::Table,
@@ -16,14 +20,14 @@ use crate::{
 
 /// Probes every cell's operation on every device, and adds the tables of the measured cells.
 pub(super) fn run(plan: &ProfileTable, run: &mut ExperimentRun) -> Result<()> {
-    let ExperimentRun { experiment, devices, options, report, score, .. } = run;
+    let ExperimentRun { experiment, devices, options, report, score, known, .. } = run;
     let published_samples = options.published_samples.unwrap_or(plan.published_samples);
     let probes = distinct(&plan.cells);
     let samples = options.samples.unwrap_or(plan.samples);
     let mut outcomes: Vec<Vec<Option<ProbedCell>>> = Vec::new();
     let measured_all = devices.iter_mut().try_for_each(|device| {
         let mut own = Vec::new();
-        let outcome = probed(experiment, &probes, device.as_mut(), options.seed, samples, &mut own);
+        let outcome = probed(experiment, &probes, device.as_mut(), (options.seed, samples), known, &mut own);
         outcomes.push(own);
         outcome
     });
@@ -36,7 +40,7 @@ pub(super) fn run(plan: &ProfileTable, run: &mut ExperimentRun) -> Result<()> {
         outcomes.get(device)?.get(at).map(Option::as_ref)
     };
     let outcome_of_all = measured_all
-        .and_then(|()| power::of_cells(experiment, plan, &probes, (options.seed, samples), published_samples));
+        .and_then(|()| power::of_cells(experiment, plan, &probes, (options.seed, samples), published_samples, known));
     let powers = outcome_of_all.as_deref().unwrap_or_default();
 
     let (mut cells, mut untestable) = (Vec::new(), Vec::new());
@@ -44,14 +48,30 @@ pub(super) fn run(plan: &ProfileTable, run: &mut ExperimentRun) -> Result<()> {
         for (device, name) in names.iter().enumerate() {
             let Some(outcome) = outcome(device, cell) else { continue };
             let decides = counts[device] && cell.accepted.is_none();
+            let own = FigureOutcome {
+                figure: format!("{}: {}", cell.instruction, table::cell_name(cell)),
+                device: (*name).into(),
+                published: cell.published.text.clone(),
+                verdict: CellVerdict::words(None, counts[device], false, false),
+                decides,
+                ..FigureOutcome::default()
+            };
             let Some(outcome) = outcome else {
-                score.cell(None, decides);
+                score.figures.push(FigureOutcome { why: Some(lacks(&cell.instruction)), ..own });
                 untestable.push(table::untestable_cell(name, cell));
                 continue;
             };
             let power = powers.get(at).cloned().unwrap_or_default();
-            let (verdict, row) = table::cell_row((name, counts[device]), cell, outcome, &power, published_samples);
-            score.cell(Some(verdict), decides);
+            let (judgement, row) = table::cell_row((name, counts[device]), cell, outcome, &power, published_samples);
+            score.figures.push(FigureOutcome {
+                measured: row.measured,
+                standard_error: row.standard_error,
+                samples: Some(row.samples),
+                judgement: Some(judgement),
+                verdict: row.verdict.clone(),
+                why: why(Some(judgement.verdict), &cell.accepted, &cell.explanation),
+                ..own
+            });
             cells.push(row);
         }
     }
@@ -89,13 +109,23 @@ pub(super) struct ProbedCell {
     pub result: ProbeResult,
 }
 
+/// What decides the results of probes that differ in their initialisation alone.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct ProbeKey {
+    program: Program,
+    op: Op,
+    inits: Vec<Init>,
+    seed: u64,
+    samples: u64,
+}
+
 /// Adds the probes on a device, also if it is interrupted; `None` where it lacks the instruction.
 pub(super) fn probed(
     experiment: &Experiment,
     probes: &[&ProfileCell],
     device: &mut dyn Device,
-    seed: u64,
-    samples: u64,
+    (seed, samples): (u64, u64),
+    known: &mut KnownResults,
     found: &mut Vec<Option<ProbedCell>>,
 ) -> Result<()> {
     // The tiles of all initialisations are the same: they are executed once.
@@ -105,10 +135,28 @@ pub(super) fn probed(
             found.extend(alike.iter().map(|_| None));
             continue;
         };
+        let key = arithmetic(device, &instruction).map(|program| ProbeKey {
+            program,
+            op: alike[0].op,
+            inits: inits.clone(),
+            seed,
+            samples,
+        });
+        let mut add = |results: Vec<ProbeResult>| {
+            let cell = |result| Some(ProbedCell { instruction: instruction.clone(), result });
+            found.extend(results.into_iter().map(cell));
+        };
+        if let Some(results) = key.as_ref().and_then(|key| known.probes.get(key)) {
+            add(results.clone());
+            continue;
+        }
         let (request, mut results) = (request(&instruction, alike[0], samples, seed), Vec::new());
         let outcome = probe::run_until(device, None, &request, &inits, None, &mut results);
+        if let (Ok(()), Some(key)) = (&outcome, key) {
+            known.probes.add(key, results.clone());
+        }
         // An interrupted probe has fewer samples.
-        found.extend(results.into_iter().map(|result| Some(ProbedCell { instruction: instruction.clone(), result })));
+        add(results);
         outcome?;
     }
     Ok(())

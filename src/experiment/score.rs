@@ -1,4 +1,4 @@
-//! Counts of reproduced cells and of findings that hold.
+//! Published figures and findings with their outcomes, and their counts.
 
 use std::fmt::Display;
 
@@ -6,34 +6,57 @@ use super::{
     CellVerdict, ExperimentFinding,
     finding::FindingResult,
     table::{FindingRow, finding_row},
+    verdict::Judgement,
 };
 use crate::base::sentence;
 
-/// Cells and findings by their outcome.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// A published figure on a device.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct FigureOutcome {
+    /// Name of the figure in its experiment.
+    pub(super) figure: String,
+    pub(super) device: String,
+    /// The figure as printed.
+    pub(super) published: String,
+    pub(super) measured: Option<f64>,
+    pub(super) standard_error: Option<f64>,
+    /// Samples, elements or draws of the measured figure.
+    pub(super) samples: Option<u64>,
+    /// The judgement; `None`: not measured.
+    pub(super) judgement: Option<Judgement>,
+    /// The words of the judgement.
+    pub(super) verdict: String,
+    /// Explanation of a difference.
+    pub(super) why: Option<String>,
+    /// True if a difference changes the exit status.
+    pub(super) decides: bool,
+}
+
+/// Figures and findings with their outcomes.
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct ExperimentScore {
-    reproduced: usize,
-    /// Cells that differ without deciding: accepted by the file, or on a device of another generation.
-    forgiven: usize,
-    differing: usize,
-    untestable: usize,
-    holding: usize,
+    pub(super) figures: Vec<FigureOutcome>,
+    /// The findings; true if one decides the exit status.
+    pub(super) findings: Vec<(FindingRow, bool)>,
+    /// Cells of a table that no device takes part in: reproduced, misprinted, differing.
+    pub(super) on_paper: [usize; 3],
+}
+
+/// Number of figures and findings by outcome.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct OutcomeCounts {
+    pub(super) reproduced: usize,
+    /// Figures that differ without deciding: accepted by the file, or on a device of another generation.
+    pub(super) forgiven: usize,
+    pub(super) differing: usize,
+    pub(super) untestable: usize,
+    pub(super) holding: usize,
     /// Findings that do not hold, without deciding.
-    excused: usize,
-    failing: usize,
+    pub(super) excused: usize,
+    pub(super) failing: usize,
 }
 
 impl ExperimentScore {
-    /// Takes in a cell (`None`: not measured); `decides`: a difference changes the exit status.
-    pub(super) fn cell(&mut self, verdict: Option<CellVerdict>, decides: bool) {
-        *match (verdict, decides) {
-            (Some(CellVerdict::Printed | CellVerdict::Sampling), _) => &mut self.reproduced,
-            (Some(CellVerdict::Differs), true) => &mut self.differing,
-            (Some(CellVerdict::Differs), false) => &mut self.forgiven,
-            (None, _) => &mut self.untestable,
-        } += 1;
-    }
-
     /// Takes in the result of a finding on a device, if there is one, and returns its row.
     pub(super) fn finding(
         &mut self,
@@ -41,27 +64,59 @@ impl ExperimentScore {
         finding: &ExperimentFinding,
         found: Option<FindingResult>,
     ) -> Option<FindingRow> {
-        let found = found?;
-        self.holding(found.holds, counts && finding.accepted.is_none());
-        Some(finding_row((device, counts), finding, &found))
+        let row = finding_row((device, counts), finding, &found?);
+        self.findings.push((row.clone(), counts && finding.accepted.is_none()));
+        Some(row)
     }
 
-    fn holding(&mut self, holds: bool, decides: bool) {
-        *match (holds, decides) {
-            (true, _) => &mut self.holding,
-            (false, true) => &mut self.failing,
-            (false, false) => &mut self.excused,
-        } += 1;
+    /// The counts of figures and findings that devices decide.
+    pub(super) fn counts(&self) -> OutcomeCounts {
+        let mut counts = OutcomeCounts::default();
+        for figure in &self.figures {
+            *match (figure.judgement.map(|own| own.verdict), figure.decides) {
+                (Some(CellVerdict::Printed | CellVerdict::Sampling), _) => &mut counts.reproduced,
+                (Some(CellVerdict::Differs), true) => &mut counts.differing,
+                (Some(CellVerdict::Differs), false) => &mut counts.forgiven,
+                (None, _) => &mut counts.untestable,
+            } += 1;
+        }
+        for (row, decides) in &self.findings {
+            *match (row.holds, decides) {
+                (true, _) => &mut counts.holding,
+                (false, true) => &mut counts.failing,
+                (false, false) => &mut counts.excused,
+            } += 1;
+        }
+        counts
     }
 
-    /// True if all cells and findings that decide are as published.
+    /// True if all figures and findings that decide are as published.
     pub(super) fn holds(&self) -> bool {
-        self.differing == 0 && self.failing == 0
+        let counts = self.counts();
+        counts.differing == 0 && counts.failing == 0
     }
 
     /// The counts in sentences; `None` where nothing was judged.
     pub(super) fn answer(&self, devices: &[impl Display]) -> Option<String> {
-        let on = sentence::devices(devices);
+        self.counts().sentences(&sentence::devices(devices))
+    }
+}
+
+impl OutcomeCounts {
+    pub(super) fn plus(self, other: OutcomeCounts) -> OutcomeCounts {
+        OutcomeCounts {
+            reproduced: self.reproduced + other.reproduced,
+            forgiven: self.forgiven + other.forgiven,
+            differing: self.differing + other.differing,
+            untestable: self.untestable + other.untestable,
+            holding: self.holding + other.holding,
+            excused: self.excused + other.excused,
+            failing: self.failing + other.failing,
+        }
+    }
+
+    /// The counts in sentences; `on` names the devices.
+    pub(super) fn sentences(&self, on: &str) -> Option<String> {
         let others = |counts: [(usize, &str); 3]| {
             let some = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("; {count} {what}"));
             some.collect::<String>()
@@ -98,16 +153,27 @@ mod tests {
     fn an_answer_counts_what_decides_apart_from_what_does_not() {
         let mut score = ExperimentScore::default();
         assert_eq!((score.answer(&["model:hopper"]), score.holds()), (None, true));
-        score.cell(Some(CellVerdict::Printed), true);
-        score.cell(Some(CellVerdict::Differs), false);
+        let mut cell = |verdict: Option<CellVerdict>, decides| {
+            let judgement = verdict.map(Judgement::of);
+            score.figures.push(FigureOutcome { judgement, decides, ..FigureOutcome::default() });
+            score.holds()
+        };
+        assert!(cell(Some(CellVerdict::Printed), true));
+        assert!(cell(Some(CellVerdict::Differs), false));
+        assert!(cell(None, true));
+        let finding = |accepted: Option<&str>| ExperimentFinding {
+            claim: "a claim".into(),
+            check: super::super::finding::Condition::Worse {},
+            accepted: accepted.map(Into::into),
+        };
+        let found = |holds| Some(FindingResult { holds, measured: String::new() });
+        score.finding(("model:hopper", true), &finding(None), found(true));
+        score.finding(("model:hopper", true), &finding(Some("known")), found(false));
         assert!(score.holds());
-        score.cell(None, true);
-        score.holding(true, true);
-        assert!(score.holds());
-        score.holding(false, true);
+        score.finding(("model:hopper", true), &finding(None), found(false));
         assert!(!score.holds());
         let expected = "1 of 3 published figures are reproduced on model:hopper; 1 are not, which is accepted or expected there; 1 could \
-                        not be tested. 1 of 2 findings hold; 1 do not.";
+                        not be tested. 1 of 3 findings hold; 1 do not; 1 do not, which is accepted or expected there.";
         assert_eq!(score.answer(&["model:hopper"]).as_deref(), Some(expected));
     }
 }

@@ -3,24 +3,30 @@
 use serde::{Deserialize, Deserializer};
 
 use super::{
-    CellVerdict, ExperimentRun, ExperimentScore, Printed, file::is_of, finding::Condition, finding::FindingResult,
-    keys, table, verdict::why,
+    CellVerdict, ExperimentRun, Options, Printed, STANDARD_ERRORS,
+    file::is_of,
+    finding::{Condition, FindingResult},
+    keys,
+    known::arithmetic_of_element,
+    score::FigureOutcome,
+    table,
+    verdict::{Judgement, why},
 };
 use crate::{
     Result, Stage,
+    arithmetic::Program,
     base::{named::named, sentence::span},
     device::Device,
-    emulate::{self, EmulateRequest, Emulation, EmulationResult, ProductErrors, ProductShape, Scheme, SchemeUnit},
+    emulate::{self, EmulateRequest, EmulationResult, ProductErrors, ProductShape, Scheme, SchemeUnit},
     inputs::Draw,
     report::{Table, three_digits},
+    summary::Summary,
 };
 
 /// Largest number of rows and columns of a product.
 const MOST: usize = 1 << 14;
 /// Sampling error, as a share of the published figure, beyond which nearly any arithmetic would pass.
 const WIDE: f64 = 0.5;
-/// Standard deviations of the mean over draws that still count as sampling error.
-const DEVIATIONS: f64 = 2.0;
 
 named! {
     /// An error of a product, against plain f32.
@@ -117,8 +123,12 @@ crate::rows! {
         published: String => shown("published").essential(),
         /// The measured figure: the mean over all draws.
         measured: Option<f64> => shown("here").essential(),
-        /// Its standard deviation from draw to draw.
-        deviation: Option<f64> => shown("+-").beside(),
+        /// Its standard error, from the draws.
+        standard_error: Option<f64> => shown("standard error").error_of("measured"),
+        /// The standard deviation from draw to draw, which one published draw has too.
+        deviation: Option<f64> => shown("from draw to draw"),
+        /// The difference beyond the printed digits, in standard errors of both figures together.
+        distance: Option<f64> => shown("standard errors apart"),
         /// Draws.
         draws: u64 => shown("draws"),
         /// Verdict on the published figure.
@@ -143,16 +153,28 @@ crate::rows! {
         k: usize => shown("k").essential(),
         /// Elements, in all draws.
         elements: usize => shown("elements"),
+        /// Draws.
+        draws: usize => shown("draws"),
         /// The largest |V - V_f32|.
         max_absolute: f64 => shown("max |V-V_f32|").essential(),
+        /// Its standard error, from the draws.
+        max_absolute_standard_error: Option<f64> => shown("standard error").error_of("max_absolute"),
         /// The largest |V - V_f32| / (|V| + |V_f32|).
         max_error: f64 => shown("Max_error").essential(),
+        /// Its standard error, from the draws.
+        max_error_standard_error: Option<f64> => shown("standard error").error_of("max_error"),
         /// The mean |V_f32 - V| / |V_f32|.
         mred: f64 => shown("MRED").essential(),
+        /// Its standard error, from the draws.
+        mred_standard_error: Option<f64> => shown("standard error").error_of("mred"),
         /// The root of the mean (V - V_f32)^2.
         rms: f64 => shown("rms").essential(),
+        /// Its standard error, from the draws.
+        rms_standard_error: Option<f64> => shown("standard error").error_of("rms"),
         /// The mean |S - V| / |S|, with the exact S.
         exact_mred: f64 => shown("MRED to exact"),
+        /// Its standard error, from the draws.
+        exact_mred_standard_error: Option<f64> => shown("standard error").error_of("exact_mred"),
         /// Binades that hold a |V - V_f32|, by exponents of two, ascending; the lowest, -48, also holds zero.
         error_exponents: Vec<i64> => hidden(),
         /// Number of |V - V_f32| in each of these binades.
@@ -199,44 +221,138 @@ struct SchemeErrors {
     draws: Vec<[ProductErrors; 2]>,
 }
 
+/// What decides the errors of a product by a scheme.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct SchemeKey {
+    scheme: Scheme,
+    /// The arithmetic of each sum.
+    programs: Vec<Program>,
+    shape: ProductShape,
+    rows: usize,
+    draw: Option<Draw>,
+    seed: u64,
+}
+
+impl SplittingFigure {
+    /// The computed rows and columns of a product with k terms.
+    fn elements(&self, k: usize, options: Options) -> [usize; 2] {
+        if options.whole { [k, k] } else { self.elements }
+    }
+
+    /// The elements of all draws of a product.
+    fn sampled(&self, k: usize, options: Options, draws: usize) -> usize {
+        let [rows, columns] = self.elements(k, options);
+        rows * columns * draws
+    }
+
+    /// True if no cell is of a device's generation, so that none can be judged.
+    fn is_for_others(&self, device: &dyn Device) -> bool {
+        !self.cells.is_empty() && !self.cells.iter().any(|cell| is_of(device, &cell.generation))
+    }
+}
+
+/// The errors of the products of schemes and shapes, equal arithmetic on equal operands once.
+///
+/// `units` has the unit of each scheme on each device; `done` gets scheme, device, k and errors.
+pub(super) fn products(
+    schemes: &[Scheme],
+    units: &[Vec<Option<SchemeUnit>>],
+    shapes: &[(ProductShape, usize)],
+    (draw, seed): (Option<Draw>, u64),
+    run: (&mut ExperimentRun, &dyn Fn(u64, u64) -> (u64, u64)),
+    done: &mut dyn FnMut(usize, usize, usize, &EmulationResult),
+) -> Result<()> {
+    let (ExperimentRun { devices, progress, known, .. }, share) = run;
+    let (mut before, terms) = (0, shapes.iter().map(|(shape, _)| shape.k as u64).sum());
+    for (shape, rows) in shapes {
+        let key = |scheme: usize, device: usize| {
+            let unit = units[scheme][device].as_ref()?;
+            let programs = unit.instructions.iter().map(|i| arithmetic_of_element(devices[device].as_ref(), i));
+            let (scheme, shape, rows) = (schemes[scheme].clone(), *shape, *rows);
+            Some(SchemeKey { scheme, programs: programs.collect::<Option<_>>()?, shape, rows, draw, seed })
+        };
+        let keys: Vec<Vec<Option<SchemeKey>>> =
+            (0..schemes.len()).map(|scheme| (0..devices.len()).map(|device| key(scheme, device)).collect()).collect();
+        let first = |scheme: usize, device: usize| {
+            let Some(own) = &keys[scheme][device] else { return true };
+            known.schemes.get(own).is_none() && !keys[scheme][..device].iter().flatten().any(|other| other == own)
+        };
+        let of_scheme = |(scheme, units): (usize, &Vec<Option<SchemeUnit>>)| {
+            let own = |(device, unit): (usize, &Option<SchemeUnit>)| unit.clone().filter(|_| first(scheme, device));
+            units.iter().enumerate().map(own).collect()
+        };
+        let request = EmulateRequest {
+            schemes: schemes.to_vec(),
+            units: units.iter().enumerate().map(of_scheme).collect(),
+            shapes: vec![*shape],
+            draw,
+            seed,
+            within: None,
+            rows: Some(*rows),
+        };
+        let mut computed = Vec::new();
+        let outcome = emulate::run(devices, &request, &mut computed, &mut |stage| {
+            let (done, total) = share(before + shape.k as u64 * stage.done / stage.total.max(1), terms);
+            progress(Stage { done, total, ..stage });
+        });
+        before += shape.k as u64;
+        for own in &computed {
+            if let Some(key) = &keys[own.scheme][own.device] {
+                known.schemes.add(key.clone(), own.outcome.clone());
+            }
+        }
+        for scheme in 0..schemes.len() {
+            for device in 0..devices.len() {
+                let found = match &keys[scheme][device] {
+                    Some(key) => known.schemes.get(key),
+                    None => computed.iter().find(|own| (own.scheme, own.device) == (scheme, device)).map(|own| &own.outcome),
+                };
+                if let Some(found) = found {
+                    done(scheme, device, shape.k, found);
+                }
+            }
+        }
+        outcome?;
+    }
+    Ok(())
+}
+
 /// Computes the products by every scheme on every device, and adds the tables.
 pub(super) fn run(plan: &SplittingFigure, run: &mut ExperimentRun) -> Result<()> {
-    let ExperimentRun { experiment, devices, options, report, score, progress } = run;
+    let options = run.options;
     let draws = options.samples.unwrap_or(plan.draws);
-    let [rows, columns] = plan.elements;
-    let units = SchemeUnit::of_each(&plan.schemes, devices, None, false)?;
+    let mut units = SchemeUnit::of_each(&plan.schemes, run.devices, None, false)?;
+    for (at, device) in run.devices.iter().enumerate() {
+        if options.published_only && plan.is_for_others(device.as_ref()) {
+            units.iter_mut().for_each(|units| units[at] = None);
+        }
+    }
+    let shape = |k: &usize| {
+        let [rows, columns] = plan.elements(*k, options);
+        (ProductShape { m: rows, n: columns, k: *k }, rows)
+    };
+    let shapes: Vec<(ProductShape, usize)> = plan.k.iter().map(shape).collect();
     let mut measured: Vec<SchemeErrors> = Vec::new();
     let outcome = (0..draws).try_for_each(|draw| {
-        let request = EmulateRequest {
-            schemes: plan.schemes.clone(),
-            units: units.clone(),
-            shapes: plan.k.iter().map(|k| ProductShape { m: rows, n: columns, k: *k }).collect(),
-            draw: Some(plan.values),
-            seed: options.seed.wrapping_add(draw),
-            within: None,
-            rows: Some(rows),
-        };
-        let mut done = Vec::new();
-        let outcome = emulate::run(devices, &request, &mut done, &mut |Stage { what, done, total }| {
-            progress(Stage { what: &format!("draw {draw}: {what}"), done: draw * total + done, total: draws * total });
-        });
-        done.into_iter().for_each(|own| take(&mut measured, own));
-        outcome.map(drop)
+        // The steps of a product stand for a part of one draw.
+        let share = |done: u64, total: u64| (draw * total + done, draws * total);
+        let sizes = (Some(plan.values), options.seed.wrapping_add(draw));
+        products(&plan.schemes, &units, &shapes, sizes, (&mut *run, &share), &mut |scheme, device, k, found| {
+            take(&mut measured, (scheme, device, k), found);
+        })
     });
-    report.notes.push(format!(
-        "Products have {rows} x {columns} elements; the published products are square. A and B are {}, drawn {draws} times. V_f32 is the \
-         plain sum in f32, ascending k. A cell is reproduced if the published figure is within rounding, or within {DEVIATIONS} standard \
-         deviations from draw to draw (with the error of our mean), of the measured one. On a device of another generation a cell is not \
-         testable.",
-        plan.values
-    ));
+    let ExperimentRun { experiment, devices, report, score, .. } = run;
+    report.notes.push(plan.note(options, draws));
     let mut cells = Vec::new();
     for cell in &plan.cells {
         for (at, device) in devices.iter().enumerate() {
             let figures = cell.figures(plan, at, &measured, draws);
             // Not reached, where the work was ended.
             if outcome.is_ok() || !figures.is_empty() {
-                cells.push(judged(cell, device.as_ref(), &figures, score));
+                let elements = cell.k.or(plan.k.iter().copied().max()).map(|k| plan.sampled(k, options, 1));
+                let (outcome, row) = judged(cell, device.as_ref(), &figures, elements);
+                score.figures.push(outcome);
+                cells.push(row);
             }
         }
     }
@@ -255,18 +371,29 @@ pub(super) fn run(plan: &SplittingFigure, run: &mut ExperimentRun) -> Result<()>
         for (exponent, count) in own.draws.iter().flat_map(|[single, _]| single.binades()) {
             *binades.entry(exponent).or_default() += count;
         }
+        let [max_absolute, max_error, mred, rms] =
+            [ErrorMetric::MaxAbsolute, ErrorMetric::MaxError, ErrorMetric::Mred, ErrorMetric::Rms]
+                .map(|metric| own.summary(metric));
+        let exact = summary(own.draws.iter().map(|[_, exact]| exact.mred));
+        let mean = |all: Summary| all.mean().unwrap_or(f64::NAN);
         SplittingErrorRow {
             scheme: scheme.name.clone(),
             products: scheme.products(),
             device: devices[own.device].identity().name.to_string(),
             instructions: units[own.scheme][own.device].as_ref().map_or(Vec::new(), SchemeUnit::names),
             k: own.k,
-            elements: rows * columns * own.draws.len(),
-            max_absolute: own.mean(ErrorMetric::MaxAbsolute),
-            max_error: own.mean(ErrorMetric::MaxError),
-            mred: own.mean(ErrorMetric::Mred),
-            rms: own.mean(ErrorMetric::Rms),
-            exact_mred: own.draws.iter().map(|[_, exact]| exact.mred).sum::<f64>() / own.draws.len() as f64,
+            elements: plan.sampled(own.k, options, own.draws.len()),
+            draws: own.draws.len(),
+            max_absolute: mean(max_absolute),
+            max_absolute_standard_error: max_absolute.standard_error(),
+            max_error: mean(max_error),
+            max_error_standard_error: max_error.standard_error(),
+            mred: mean(mred),
+            mred_standard_error: mred.standard_error(),
+            rms: mean(rms),
+            rms_standard_error: rms.standard_error(),
+            exact_mred: mean(exact),
+            exact_mred_standard_error: exact.standard_error(),
             error_exponents: binades.keys().map(|exponent| (*exponent).into()).collect(),
             error_counts: binades.values().copied().collect(),
         }
@@ -285,14 +412,20 @@ fn answer(rows: &[SplittingErrorRow]) -> Option<String> {
     Some(format!("The mean relative error to plain f32 is {}.", span(rows, |row| Some(row.mred), named)?))
 }
 
-fn take(measured: &mut Vec<SchemeErrors>, own: Emulation) {
-    let EmulationResult::Numbers { errors, .. } = own.outcome else { return };
+fn take(measured: &mut Vec<SchemeErrors>, at: (usize, usize, usize), found: &EmulationResult) {
+    let EmulationResult::Numbers { errors, .. } = found else { return };
     let [single, _, exact] = errors[..] else { return };
-    let at = (own.scheme, own.device, own.shape.k);
     match measured.iter_mut().find(|known| (known.scheme, known.device, known.k) == at) {
         Some(known) => known.draws.push([single, exact]),
         None => measured.push(SchemeErrors { scheme: at.0, device: at.1, k: at.2, draws: vec![[single, exact]] }),
     }
+}
+
+/// The summary of one number for each draw.
+fn summary(draws: impl Iterator<Item = f64>) -> Summary {
+    let mut summary = Summary::default();
+    draws.for_each(|own| summary.add(Some(own)));
+    summary
 }
 
 impl SchemeErrors {
@@ -307,8 +440,12 @@ impl SchemeErrors {
         })
     }
 
+    fn summary(&self, metric: ErrorMetric) -> Summary {
+        summary((0..self.draws.len()).filter_map(|draw| self.error(draw, metric)))
+    }
+
     fn mean(&self, metric: ErrorMetric) -> f64 {
-        (0..self.draws.len()).filter_map(|draw| self.error(draw, metric)).sum::<f64>() / self.draws.len() as f64
+        self.summary(metric).mean().unwrap_or(f64::NAN)
     }
 }
 
@@ -335,46 +472,97 @@ impl SplittingCell {
     }
 }
 
-/// The verdict on a published cell, from the figures of all draws on a device.
-fn judged(cell: &SplittingCell, device: &dyn Device, figures: &[f64], score: &mut ExperimentScore) -> SplittingCellRow {
-    let draws = figures.len();
+impl SplittingCell {
+    /// The name of the figure in its experiment.
+    fn name(&self) -> String {
+        let over = self.over.as_ref().map_or(String::new(), |over| format!(" over {over}"));
+        let k = self.k.map_or("mean over k".into(), |k| format!("k = {k}"));
+        format!("{} of {}{over}, {k}, {}", self.metric.name(), self.of, self.generation)
+    }
+}
+
+/// The outcome of a published cell and its row, from the figures of all draws of so many elements on a device.
+fn judged(
+    cell: &SplittingCell,
+    device: &dyn Device,
+    figures: &[f64],
+    elements: Option<usize>,
+) -> (FigureOutcome, SplittingCellRow) {
     let counts = is_of(device, &cell.generation);
-    let mean = (draws > 0).then(|| figures.iter().sum::<f64>() / draws as f64);
-    let deviation = mean
-        .filter(|_| draws > 1)
-        .map(|mean| (figures.iter().map(|figure| (figure - mean).powi(2)).sum::<f64>() / (draws - 1) as f64).sqrt());
-    let verdict = mean.filter(|_| counts).map(|mean| {
-        let difference = (mean - cell.published.value).abs();
-        let sampling = DEVIATIONS * deviation.unwrap_or(0.0) * (1.0 + 1.0 / draws as f64).sqrt();
-        match difference {
-            own if own <= cell.published.half_unit => CellVerdict::Printed,
-            own if own <= cell.published.half_unit + sampling => CellVerdict::Sampling,
-            _ => CellVerdict::Differs,
-        }
+    let (draws, all) = (figures.len(), summary(figures.iter().copied()));
+    let deviation = all.standard_error().map(|error| error * (draws as f64).sqrt());
+    let judgement = all.mean().filter(|_| counts).map(|mean| {
+        // The published figure is of one draw.
+        let error = deviation.unwrap_or(0.0) * (1.0 + 1.0 / draws as f64).sqrt();
+        Judgement::of_difference((mean - cell.published.value).abs(), &cell.published, error)
     });
-    score.cell(verdict, cell.accepted.is_none());
-    SplittingCellRow {
+    let verdict = judgement.map(|own| own.verdict);
+    let varies = deviation.is_some_and(|own| STANDARD_ERRORS * own > WIDE * cell.published.value);
+    let words = match verdict {
+        Some(CellVerdict::Sampling) if varies => {
+            "reproduced, with little power: it varies that much from draw to draw".into()
+        }
+        verdict => CellVerdict::words(verdict, true, cell.explanation.is_some(), cell.accepted.is_some()),
+    };
+    let device = device.identity().name.to_string();
+    let elsewhere = (!counts).then(|| format!("published on {}", cell.generation));
+    let outcome = FigureOutcome {
+        figure: cell.name(),
+        device: device.clone(),
+        published: cell.published.text.clone(),
+        measured: all.mean(),
+        standard_error: all.standard_error(),
+        samples: elements.map(|elements| (elements * draws) as u64).filter(|samples| *samples > 0),
+        judgement,
+        verdict: words.clone(),
+        why: why(verdict, &cell.accepted, &cell.explanation).or(elsewhere),
+        decides: cell.accepted.is_none(),
+    };
+    let row = SplittingCellRow {
         of: cell.of.clone(),
         over: cell.over.clone(),
         metric: cell.metric.name(),
         k: cell.k,
         averaged: cell.k.is_none().then(|| cell.averaged.name()),
         generation: cell.generation.clone(),
-        device: device.identity().name.to_string(),
+        device,
         published: cell.published.text.clone(),
-        measured: mean,
+        measured: all.mean(),
+        standard_error: all.standard_error(),
         deviation,
+        distance: judgement.and_then(|own| own.distance),
         draws: draws as u64,
-        verdict: match verdict {
-            Some(CellVerdict::Sampling)
-                if deviation.is_some_and(|own| DEVIATIONS * own > WIDE * cell.published.value) =>
-            {
-                "reproduced, with little power: it varies that much from draw to draw".into()
-            }
-            verdict => CellVerdict::words(verdict, true, cell.explanation.is_some(), cell.accepted.is_some()),
-        },
+        verdict: words,
         why: why(verdict, &cell.accepted, &cell.explanation),
         counts,
+    };
+    (outcome, row)
+}
+
+impl SplittingFigure {
+    /// The note on what was sampled, and on verdicts.
+    fn note(&self, options: Options, draws: u64) -> String {
+        let [rows, columns] = self.elements;
+        let largest = [ErrorMetric::MaxAbsolute, ErrorMetric::MaxError];
+        let sampled = match options.whole {
+            true => "Products are whole squares, as published.".to_string(),
+            false => format!(
+                "Sampled: {rows} rows and {columns} columns of each product, all k terms of each element. The published products \
+                 are whole squares; --whole computes those.{}",
+                if self.cells.iter().any(|cell| largest.contains(&cell.metric)) {
+                    " A largest error grows with the number of elements, so a sample's is smaller than that of a square."
+                } else {
+                    ""
+                }
+            ),
+        };
+        format!(
+            "{sampled} A and B are {}, drawn {draws} times; ± is the standard error of the mean over draws. V_f32 is the plain sum \
+             in f32, ascending k. A figure is reproduced if it rounds to the published digits, or if its difference beyond them \
+             is at most {STANDARD_ERRORS} standard errors: of our mean and of one published draw together. On a device of another \
+             generation a figure is not testable.",
+            self.values
+        )
     }
 }
 

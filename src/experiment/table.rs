@@ -1,8 +1,8 @@
 //! Tables and notes of an experiment.
 
 use super::{
-    CellVerdict, Experiment, ExperimentFinding, Options, ProfileCell as Published, SampleSize, ZERO_PROBABILITY,
-    finding::FindingResult, power::CellPower, profile::ProbedCell, profile::measured,
+    Experiment, ExperimentFinding, Options, ProfileCell as Published, STANDARD_ERRORS, SampleSize, ZERO_PROBABILITY,
+    finding::FindingResult, power::CellPower, profile::ProbedCell, profile::measured, verdict::Judgement,
 };
 use crate::{
     chain::ChainCurve,
@@ -32,9 +32,11 @@ crate::rows! {
         /// The mean absolute error measured here.
         measured: Option<f64> => shown("here").essential(),
         /// Its standard error.
-        standard_error: Option<f64> => shown("+-").beside(),
+        standard_error: Option<f64> => shown("standard error").error_of("measured"),
         /// The sampling error that the published mean would have.
-        published_sampling_error: f64 => shown("+- published"),
+        published_sampling_error: f64 => shown("published ±"),
+        /// The difference beyond the printed digits, in standard errors of both means together.
+        distance: Option<f64> => shown("standard errors apart"),
         /// The measured mean over the published one.
         ratio: Option<f64> => shown("ratio"),
         /// Samples equal to the reference.
@@ -183,13 +185,19 @@ pub(super) fn notes(experiment: &Experiment, options: Options) -> Vec<String> {
     )];
     notes.extend(experiment.remarks.iter().cloned());
     if let Some(profile) = &experiment.profile {
+        let published = options.published_samples.unwrap_or(profile.published_samples);
         notes.push(format!(
-            "Verdicts. Reproduced, same digits: the measured mean rounds to the published one; for a published zero, every sample is \
-             equal to its reference. Within sampling error: the difference is within half a unit of the last digit and two standard \
-             deviations of a mean of {} samples; for a published zero, all these samples are equal with a probability of at least \
-             {ZERO_PROBABILITY}. Not reproduced: neither; the claim fails unless the file accepts the difference.",
-            options.published_samples.unwrap_or(profile.published_samples)
+            "Verdicts. A mean is reproduced if it rounds to the published digits, or if its difference beyond them is at most \
+             {STANDARD_ERRORS} standard errors: of our mean and of a published mean of {published} samples, an assumption, together. \
+             The claim fails at any other difference, unless the file accepts it."
         ));
+        if profile.cells.iter().any(|cell| cell.published.value == 0.0) {
+            notes.push(format!(
+                "The source prints zeros without a number of samples, so a published zero has no sampling error. It is \
+                 reproduced if every sample here is exact, or if {published} samples are all exact with a probability of at \
+                 least {ZERO_PROBABILITY}."
+            ));
+        }
     }
     notes
 }
@@ -200,7 +208,7 @@ pub(crate) fn devices<'a>(identities: impl Iterator<Item = &'a Identity>) -> Tab
 
 pub(super) fn cells(rows: Vec<CellRow>, published_samples: u64) -> Table {
     let title = format!(
-        "Mean absolute errors, published and here (+-: standard error of our mean; +- published: sampling error of a mean \
+        "Mean absolute errors, published and here (±: standard error of our mean; published ±: sampling error of a mean \
          of {published_samples}; equal: samples equal to the reference; N implied: the published samples whose sampling error is the difference)"
     );
     Table::of(title, rows)
@@ -213,9 +221,9 @@ pub(super) fn cell_row(
     outcome: &ProbedCell,
     power: &CellPower,
     published_samples: u64,
-) -> (CellVerdict, CellRow) {
+) -> (Judgement, CellRow) {
     let (m, result, executed) = (measured(cell, &outcome.result), &outcome.result, &outcome.instruction.name);
-    let (mean, verdict) = (m.errors.mean(), m.judge(&cell.published, published_samples));
+    let (mean, judgement) = (m.errors.mean(), m.judge(&cell.published, published_samples));
     let (explained, accepted) = (cell.explanation.is_some(), cell.accepted.is_some());
     let row = CellRow {
         instruction: cell.instruction.name.clone(),
@@ -227,11 +235,12 @@ pub(super) fn cell_row(
         measured: mean,
         standard_error: m.errors.standard_error(),
         published_sampling_error: m.sampling_error(published_samples),
+        distance: judgement.distance,
         ratio: mean.filter(|_| cell.published.value > 0.0).map(|mean| mean / cell.published.value),
         equal: m.equal,
         samples: m.samples,
         published_samples_implied: m.implied_samples(&cell.published).map(whole),
-        verdict: CellVerdict::words(Some(verdict), counts, explained, accepted),
+        verdict: judgement.words(counts, explained, accepted),
         instead: Some(executed).filter(|name| **name != cell.instruction.name).cloned(),
         would_pass: power.pass.clone(),
         would_not: power.refuted.clone(),
@@ -244,7 +253,7 @@ pub(super) fn cell_row(
         inputs_digest: hex(result.digest),
         outputs_digest: hex(result.outputs_digest),
     };
-    (verdict, row)
+    (judgement, row)
 }
 
 /// The explanations of cells; `None` without any.
@@ -303,9 +312,25 @@ pub(super) fn untestable_finding(device: &str, finding: &ExperimentFinding, inst
 pub(super) fn untestable_cell(device: &str, cell: &Published) -> UntestableRow {
     UntestableRow {
         device: device.into(),
-        what: format!("{}, init {}, against {}", cell.op.name(), cell.init.name(), cell.reference.name()),
+        what: cell_name(cell),
         published: Some(cell.published.text.clone()),
         instruction: cell.instruction.name.clone(),
+        verdict: NOT_TESTABLE,
+    }
+}
+
+/// A profile's cell in words, without its instruction.
+pub(super) fn cell_name(cell: &Published) -> String {
+    format!("{}, init {}, against {}", cell.op.name(), cell.init.name(), cell.reference.name())
+}
+
+/// The products of a device without any of their instructions.
+pub(super) fn untestable_products(device: &Identity) -> UntestableRow {
+    UntestableRow {
+        device: device.name.to_string(),
+        what: "errors of products".into(),
+        published: None,
+        instruction: "all of their instructions".into(),
         verdict: NOT_TESTABLE,
     }
 }

@@ -6,8 +6,8 @@ use crate::summary::Summary;
 
 /// Least probability of exact samples alone, for a published zero to count as sampling error.
 pub const ZERO_PROBABILITY: f64 = 0.05;
-/// Standard deviations of the difference that still count as sampling error.
-const DEVIATIONS: f64 = 2.0;
+/// Standard errors of the difference that still count as agreement.
+pub const STANDARD_ERRORS: f64 = 2.0;
 
 /// A non-negative number as it was printed: `1.29E-03`, `0.00`.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,7 +25,7 @@ pub struct Printed {
 pub enum CellVerdict {
     /// It rounds to the published digits; for a published zero, every error is zero.
     Printed,
-    /// The difference is within twice its sampling error; for a zero, all samples may well have been exact.
+    /// The difference is within [`STANDARD_ERRORS`]; for a zero, all published samples may well have been exact.
     Sampling,
     /// Neither.
     Differs,
@@ -81,21 +81,59 @@ impl CellMean {
         (published.value > 0.0 && samples.is_finite() && samples > 0.0).then_some(samples)
     }
 
-    /// Verdict against a published mean of `samples` samples.
-    pub(super) fn judge(&self, published: &Printed, samples: u64) -> CellVerdict {
-        let Some(mean) = self.errors.mean() else { return CellVerdict::Differs };
-        let difference = (mean - published.value).abs();
-        let (printed, sampling) = if published.value == 0.0 {
-            (self.equal == self.samples && mean == 0.0, self.all_equal(samples) >= ZERO_PROBABILITY)
-        } else {
-            let deviation = self.sampling_error(samples).hypot(self.errors.standard_error().unwrap_or(0.0));
-            (difference <= published.half_unit, difference <= published.half_unit + DEVIATIONS * deviation)
-        };
-        match (printed, sampling) {
-            (true, _) => CellVerdict::Printed,
-            (false, true) => CellVerdict::Sampling,
-            (false, false) => CellVerdict::Differs,
+    /// Judgement of a published mean of `samples` samples.
+    pub(super) fn judge(&self, published: &Printed, samples: u64) -> Judgement {
+        let Some(mean) = self.errors.mean() else { return Judgement::of(CellVerdict::Differs) };
+        if published.value == 0.0 {
+            let verdict = match (self.equal == self.samples && mean == 0.0, self.all_equal(samples)) {
+                (true, _) => CellVerdict::Printed,
+                (false, probability) if probability >= ZERO_PROBABILITY => CellVerdict::Sampling,
+                _ => CellVerdict::Differs,
+            };
+            return Judgement { zero: true, ..Judgement::of(verdict) };
         }
+        let error = self.sampling_error(samples).hypot(self.errors.standard_error().unwrap_or(0.0));
+        Judgement::of_difference((mean - published.value).abs(), published, error)
+    }
+}
+
+/// A verdict, and the figures that it rests on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Judgement {
+    pub(super) verdict: CellVerdict,
+    /// The difference in standard errors (of the published and the measured figure together), beyond the printed digits.
+    pub(super) distance: Option<f64>,
+    /// The published figure is a zero, whose number of samples no source gives.
+    zero: bool,
+}
+
+impl Judgement {
+    /// A judgement without a difference.
+    pub(super) fn of(verdict: CellVerdict) -> Judgement {
+        Judgement { verdict, distance: None, zero: false }
+    }
+
+    /// The judgement of a difference with a standard error.
+    pub(super) fn of_difference(difference: f64, published: &Printed, error: f64) -> Judgement {
+        let beyond = (difference - published.half_unit).max(0.0);
+        let verdict = match () {
+            () if difference <= published.half_unit => CellVerdict::Printed,
+            () if beyond <= STANDARD_ERRORS * error => CellVerdict::Sampling,
+            () => CellVerdict::Differs,
+        };
+        let distance = if beyond == 0.0 { 0.0 } else { beyond / error };
+        Judgement { distance: distance.is_finite().then_some(distance), ..Judgement::of(verdict) }
+    }
+
+    /// The words of reports: those of the verdict, and what a published zero is worth.
+    pub(super) fn words(&self, counts: bool, explained: bool, accepted: bool) -> String {
+        let own = match (self.zero, self.verdict) {
+            (true, CellVerdict::Printed) => "reproduced: every sample is exact".into(),
+            (true, CellVerdict::Sampling) => "reproduced: so few samples may all be exact".into(),
+            _ => CellVerdict::words(Some(self.verdict), counts, explained, accepted),
+        };
+        let without_count = self.zero && self.verdict != CellVerdict::Printed;
+        if without_count { format!("{own}; a published zero without a count") } else { own }
     }
 }
 
@@ -105,15 +143,14 @@ impl CellVerdict {
     /// `counts`: the device is of a generation of the experiment. `explained`, `accepted`: the file explains, or accepts, a difference.
     pub fn words(verdict: Option<CellVerdict>, counts: bool, explained: bool, accepted: bool) -> String {
         match verdict {
-            Some(CellVerdict::Printed) => "reproduced: same digits",
-            Some(CellVerdict::Sampling) => "reproduced: within sampling error",
-            Some(CellVerdict::Differs) if !counts => "not reproduced: another generation",
-            Some(CellVerdict::Differs) if accepted => "not reproduced: accepted",
-            Some(CellVerdict::Differs) if explained => "not reproduced: explained, not accepted",
-            Some(CellVerdict::Differs) => "not reproduced: not known why",
-            None => "not testable here",
+            Some(CellVerdict::Printed) => "reproduced: rounds to the published digits".into(),
+            Some(CellVerdict::Sampling) => format!("reproduced: within {STANDARD_ERRORS} standard errors"),
+            Some(CellVerdict::Differs) if !counts => "not reproduced: another generation".into(),
+            Some(CellVerdict::Differs) if accepted => "not reproduced: accepted".into(),
+            Some(CellVerdict::Differs) if explained => "not reproduced: explained, not accepted".into(),
+            Some(CellVerdict::Differs) => "not reproduced: not known why".into(),
+            None => "not testable here".into(),
         }
-        .into()
     }
 }
 
@@ -155,12 +192,15 @@ mod tests {
     fn a_verdict_depends_on_digits_then_on_the_published_sample() {
         // Mean 1.5, standard deviation 0.5 of one sample.
         let ours = measured(&[1.0, 2.0].repeat(5000));
-        let judge = |text: &str, samples| ours.judge(&Printed::parse(text).unwrap(), samples);
+        let judge = |text: &str, samples| ours.judge(&Printed::parse(text).unwrap(), samples).verdict;
         assert_eq!(judge("1.5", 1), CellVerdict::Printed);
         assert_eq!(judge("1.504", 100), CellVerdict::Sampling);
         assert_eq!(judge("1.59", 100), CellVerdict::Sampling);
         assert_eq!(judge("1.59", 10_000), CellVerdict::Differs);
         assert_eq!(judge("0.0", 1), CellVerdict::Differs);
+        // By hand: 0.09 - 0.0005 beyond the digits, over 0.5 / sqrt(100) and 0.5 / sqrt(10 000) in quadrature.
+        let distance = ours.judge(&Printed::parse("1.590").unwrap(), 100).distance.unwrap();
+        assert!((distance - 0.0895 / 0.05f64.hypot(0.005)).abs() < 1e-3, "{distance}");
         let implied = ours.implied_samples(&Printed::parse("1.6").unwrap()).unwrap();
         assert!((implied - 25.0).abs() < 0.01, "{implied}");
     }
@@ -168,11 +208,15 @@ mod tests {
     #[test]
     fn a_published_zero_is_a_claim_that_every_sample_was_exact() {
         let zero = Printed::parse("0.00").unwrap();
-        assert_eq!(measured(&[0.0; 10]).judge(&zero, 1_000_000), CellVerdict::Printed);
+        let verdict = |errors: &[f64], samples| measured(errors).judge(&zero, samples).verdict;
+        assert_eq!(verdict(&[0.0; 10], 1_000_000), CellVerdict::Printed);
         // One sample in a thousand is inexact: 0.999^n.
         let mut errors = vec![0.0; 1000];
         errors[7] = 1e-9;
-        assert_eq!(measured(&errors).judge(&zero, 100), CellVerdict::Sampling);
-        assert_eq!(measured(&errors).judge(&zero, 10_000), CellVerdict::Differs);
+        assert_eq!(verdict(&errors, 100), CellVerdict::Sampling);
+        assert_eq!(verdict(&errors, 10_000), CellVerdict::Differs);
+        let words = |samples| measured(&errors).judge(&zero, samples).words(true, false, false);
+        assert_eq!(words(100), "reproduced: so few samples may all be exact; a published zero without a count");
+        assert_eq!(words(10_000), "not reproduced: not known why; a published zero without a count");
     }
 }

@@ -75,9 +75,23 @@ const KINDS: &[CheckedTable] = &[
     CheckedTable {
         table: "cells",
         name: &["instruction", "op", "init", "reference", "device"],
+        failure: unreproduced,
+        details: None,
+        in_cases_of: None,
+    },
+    CheckedTable {
+        table: "figures",
+        name: &["experiment", "figure", "devices"],
+        failure: unreproduced,
+        details: None,
+        in_cases_of: None,
+    },
+    CheckedTable {
+        table: "experiment_findings",
+        name: &["experiment", "claim", "devices"],
         failure: |row| {
-            let differs = row.text("verdict").starts_with("differs");
-            (differs && row.flag("explained") == Some(false)).then(|| "the published figure differs".into())
+            let decides = row.flag("decides") == Some(true);
+            (decides && row.flag("holds") == Some(false)).then(|| "the published finding does not hold".into())
         },
         details: None,
         in_cases_of: None,
@@ -121,6 +135,14 @@ const KINDS: &[CheckedTable] = &[
         in_cases_of: None,
     },
 ];
+
+/// The failure of a published figure that is neither accepted nor expected to differ.
+fn unreproduced(row: &RowView) -> Option<String> {
+    let verdict = row.text("verdict");
+    let expected = ["not reproduced: accepted", "not reproduced: another generation"];
+    let differs = verdict.starts_with("not reproduced") && !expected.iter().any(|own| verdict.starts_with(own));
+    differs.then(|| "the published figure is not reproduced".into())
+}
 
 /// Lists the checks of a report.
 /// The claim itself is a check if no row is one, or if it fails and no row shows it.

@@ -32,6 +32,8 @@ pub struct Look {
     pub beside: bool,
     /// Key of the column whose cells it marks with their evidence.
     pub marks: Option<&'static str>,
+    /// Key of the column whose numbers it follows as their standard error: `1.89e-08 ± 2.1e-10`.
+    pub error_of: Option<&'static str>,
 }
 
 /// Tables that show a column.
@@ -47,7 +49,15 @@ pub enum Where {
 
 /// A column under this heading.
 pub const fn shown(heading: &'static str) -> Look {
-    Look { heading: Some(heading), unit: "", essential: false, shown: Where::Everywhere, beside: false, marks: None }
+    Look {
+        heading: Some(heading),
+        unit: "",
+        essential: false,
+        shown: Where::Everywhere,
+        beside: false,
+        marks: None,
+        error_of: None,
+    }
 }
 
 /// A column that JSON and CSV show, other views only if `--columns` names it.
@@ -74,6 +84,11 @@ impl Look {
     /// Marks the cells of another column with this column's kinds of evidence.
     pub const fn marks(self, key: &'static str) -> Look {
         Look { marks: Some(key), ..self }
+    }
+
+    /// Shows the column as the standard error behind the numbers of another one, which `--columns` can separate.
+    pub const fn error_of(self, key: &'static str) -> Look {
+        Look { error_of: Some(key), ..self }
     }
 
     /// Shows the column only if a cell is not empty.

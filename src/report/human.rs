@@ -32,15 +32,19 @@ impl ShownTable {
     pub(crate) fn new(table: &Table, layout: &ViewLayout, print: impl Fn(&Cell) -> String) -> Self {
         let shown = columns(table, layout);
         let evidence = CellEvidence::of(table, &shown);
+        let errors: Vec<Option<usize>> = shown.iter().map(|&i| error_column(table, &shown, i)).collect();
+        let text = |row: &[Cell], (&i, error): (&usize, &Option<usize>)| {
+            let text = evidence.marked(row, i, &print);
+            match error.and_then(|error| standard_error(&row[i], &row[error])) {
+                Some(error) => format!("{text} {}", print(&Cell::Text(error))),
+                None => text,
+            }
+        };
         ShownTable {
             labels: shown.iter().map(|&i| label(table, i)).collect(),
             numeric: shown.iter().map(|&i| is_numeric(table, i)).collect(),
             beside: shown.iter().map(|&i| table.columns[i].look.beside).collect(),
-            rows: table
-                .rows
-                .iter()
-                .map(|row| shown.iter().map(|&i| evidence.marked(row, i, &print)).collect())
-                .collect(),
+            rows: table.rows.iter().map(|row| shown.iter().zip(&errors).map(|own| text(row, own)).collect()).collect(),
             legend: evidence.legend(),
             longest: table.longest,
         }
@@ -126,6 +130,7 @@ fn columns(table: &Table, layout: &ViewLayout) -> Vec<usize> {
         let look = table.columns[i].look;
         let cells = || table.rows.iter().map(|row| &row[i]);
         look.heading.is_some()
+            && look.error_of.is_none()
             && (look.essential || !brief)
             && match look.shown {
                 Where::Everywhere => true,
@@ -134,6 +139,29 @@ fn columns(table: &Table, layout: &ViewLayout) -> Vec<usize> {
             }
     })
     .collect()
+}
+
+/// The column with the standard errors of a column, unless it is shown itself.
+fn error_column(table: &Table, shown: &[usize], column: usize) -> Option<usize> {
+    let key = &*table.columns[column].key;
+    let own = table.columns.iter().position(|other| other.look.error_of == Some(key))?;
+    (!shown.contains(&own)).then_some(own)
+}
+
+/// A standard error behind its number: `± 2.1e-10`; as a decimal fraction if the number is one.
+fn standard_error(value: &Cell, error: &Cell) -> Option<String> {
+    let (Cell::Real(value), Cell::Real(error)) = (value, error) else { return None };
+    let digits = format!("{error:.1e}");
+    let (_, exponent) = digits.split_once('e')?;
+    let exponent: i32 = exponent.parse().ok()?;
+    let decimal = !three_digits(*value).contains('e') && (-4..=2).contains(&exponent);
+    // The digits are already rounded, so printing fewer decimals does not round again.
+    let rounded: f64 = digits.parse().ok()?;
+    Some(match rounded {
+        0.0 => "± 0".into(),
+        _ if decimal => format!("± {rounded:.*}", usize::try_from(1 - exponent).unwrap_or(0)),
+        _ => format!("± {}e{}{:02}", digits.split('e').next()?, if exponent < 0 { '-' } else { '+' }, exponent.abs()),
+    })
 }
 
 /// The heading of a column, with its unit.
@@ -298,6 +326,41 @@ mod tests {
         for (value, text) in cases {
             assert_eq!(three_digits(value), text);
         }
+    }
+
+    #[test]
+    fn a_standard_error_has_two_digits_in_the_style_of_its_number() {
+        let cases: [(f64, f64, &str); 8] = [
+            (1.89e-8, 2.14e-10, "± 2.1e-10"),
+            (1.2e-3, 6.56e-6, "± 6.6e-06"),
+            (361.2, 15.83, "± 16"),
+            (193.0, 130.2, "± 130"),
+            (1.2, 0.0492, "± 0.049"),
+            (12.0, 0.996, "± 1.0"),
+            (0.0, 0.0, "± 0"),
+            (1e5, 12.3, "± 1.2e+01"),
+        ];
+        for (value, error, text) in cases {
+            assert_eq!(standard_error(&Cell::Real(value), &Cell::Real(error)).as_deref(), Some(text));
+        }
+        assert_eq!(standard_error(&Cell::Real(1.0), &Cell::Empty), None);
+        crate::rows! {
+            /// A mean.
+            struct Mean in "t" {
+                /// The mean.
+                mean: f64 => shown("mean"),
+                /// Its standard error.
+                error: Option<f64> => shown("±").error_of("mean"),
+            }
+        }
+        let table = Table::of("t", [Mean { mean: 2.0, error: Some(0.25) }, Mean { mean: 3.0, error: None }]);
+        let rows = |columns: &[&str]| {
+            let columns = columns.iter().map(ToString::to_string).collect();
+            ShownTable::new(&table, &ViewLayout { columns, ..ViewLayout::default() }, plain).rows
+        };
+        assert_eq!(rows(&[]), [["2.00 ± 0.25"], ["3.00"]]);
+        assert_eq!(rows(&["mean"]), [["2.00 ± 0.25"], ["3.00"]]);
+        assert_eq!(rows(&["mean", "error"]), [["2.00", "0.250"], ["3.00", "-"]]);
     }
 
     #[test]

@@ -144,10 +144,17 @@ fn cell(cell: &Cell) -> String {
         Cell::Integer(value) if *value < 0 => format!("${}$", human::grouped(*value).replace(',', "{,}")),
         Cell::Real(value) if value.is_infinite() => if *value > 0.0 { "$\\infty$" } else { "$-\\infty$" }.to_string(),
         Cell::Real(value) => real(&human::three_digits(*value)),
+        Cell::Text(text) if standard_error(text).is_some() => standard_error(text).unwrap_or_default(),
         Cell::List(cells) if !cells.is_empty() => listed(cells, self::cell),
         Cell::Empty | Cell::List(_) => "--".to_string(),
         _ => escaped(&human::plain(cell)),
     }
+}
+
+/// The standard error behind a number; `None` for other texts.
+fn standard_error(text: &str) -> Option<String> {
+    let error = text.strip_prefix("± ").filter(|error| error.parse::<f64>().is_ok())?;
+    Some(format!("$\\pm$ {}", real(error)))
 }
 
 fn real(text: &str) -> String {

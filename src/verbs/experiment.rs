@@ -8,43 +8,62 @@ use super::{
     OutputDestination, Progress, Verb,
     drawings::{Drawings, Figures},
     gates::Gates,
+    invocation,
     options::{Timeout, device_name, integer},
 };
 use crate::{
-    Result,
-    device::{self, DeviceName, cuda},
-    experiment::{self, Experiment, Options},
-    report::{Report, Verdict},
+    Error, Result,
+    arithmetic::shipped,
+    base::{atomic, distinct::distinct},
+    device::{self, Device, DeviceName, cuda},
+    experiment::{self, Experiment, Options, Suite},
+    report::{self, Report, Verdict, View, ViewLayout},
 };
 
 const HELP: &str = "\
 Examples:
-  tcnum experiment experiments/table-12.toml --device hopper
-  tcnum experiment experiments/table-12.toml --device cuda:0 --device hopper
+  tcnum experiment table-12 --device hopper
+  tcnum experiment table-12 --device cuda:0 --device hopper
       both devices on the same inputs, compared with each other
-More: docs/devices-and-results.md";
+  tcnum experiment --all --all-models
+More: experiments/README.md";
 
-/// Repeats a published table or figure, and compares every cell.
+/// Repeats published tables and figures, and compares every cell.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub(super) struct Arguments {
-    /// Experiment, such as the files in experiments/
-    #[arg(value_name = "FILE", help_heading = "What")]
-    pub file: PathBuf,
+    /// Experiment by name (--list), or FILE.toml; may be repeated
+    #[arg(value_name = "NAME|FILE", required_unless_present_any = ["all", "list"], help_heading = "What")]
+    names: Vec<String>,
+    /// Repeat every shipped experiment
+    #[arg(long, conflicts_with = "names", help_heading = "What")]
+    all: bool,
+    /// List the shipped experiments
+    #[arg(long, conflicts_with_all = ["names", "all"], help_heading = "What")]
+    list: bool,
     /// Devices, compared with the first [default: cuda:0 and the file's]
     #[arg(long = "device", value_name = "DEVICE", value_parser = device_name, num_args = 1.., help_heading = "Device")]
     devices: Vec<DeviceName>,
+    /// Every shipped model; figures of one generation on its models only
+    #[arg(long, help_heading = "Device")]
+    all_models: bool,
     #[command(flatten)]
     timeout: Timeout,
-    /// Samples of a probe, chains, or products of a size [default: the file's]
+    /// Samples of a probe, chains, or draws of a product [default: the file's]
     #[arg(long, value_name = "N", value_parser = integer(2..=1_000_000_000u64), help_heading = "Inputs")]
     samples: Option<u64>,
     /// Samples behind the published means [default: the file's]
     #[arg(long, value_name = "N", value_parser = integer(1..=1_000_000_000u64), help_heading = "Inputs")]
     published_samples: Option<u64>,
+    /// Compute whole square products where the file samples rows (hours)
+    #[arg(long, help_heading = "Inputs")]
+    whole: bool,
     /// Seed of the random inputs
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX), help_heading = "Inputs")]
     seed: u64,
+    /// With several experiments, write each one's whole result: NAME.json
+    #[arg(long, value_name = "FOLDER", help_heading = "Output")]
+    folder: Option<PathBuf>,
     #[command(flatten)]
     gates: Gates,
     #[command(flatten)]
@@ -53,47 +72,95 @@ pub(super) struct Arguments {
     destination: OutputDestination,
 }
 
+impl Arguments {
+    fn experiments(&self) -> Result<Vec<Experiment>> {
+        match self.all {
+            true => experiment::shipped().map(Experiment::find).collect(),
+            false => distinct(self.names.iter().cloned()).iter().map(|name| Experiment::find(name)).collect(),
+        }
+    }
+
+    /// The devices of an experiment.
+    fn devices(&self, experiment: &Experiment) -> Vec<DeviceName> {
+        let models = shipped().filter(|_| self.all_models).map(|name| DeviceName::Model(name.into()));
+        let given: Vec<DeviceName> = self.devices.iter().cloned().chain(models).collect();
+        if !given.is_empty() {
+            return if self.all_models { distinct(given) } else { given };
+        }
+        let gpu = (cuda::count() > 0).then_some(DeviceName::Cuda(0));
+        match &experiment.devices[..] {
+            [] => vec![DeviceName::usual(|| false)],
+            own => gpu.into_iter().chain(own.iter().map(|name| DeviceName::asked(name))).collect(),
+        }
+    }
+
+    /// Writes the whole result of one of several experiments.
+    fn keep(&self, experiment: &Experiment, own: &mut Report) -> Result<()> {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        own.invocation = invocation();
+        own.annotations = self.destination.annotations.clone();
+        own.annotations.push(("experiment".into(), experiment.name.clone()));
+        let text = report::render(own, View::Json, &ViewLayout::default());
+        atomic::write(&folder.join(format!("{}.json", experiment.name)), text.as_bytes())
+    }
+}
+
 impl Verb for Arguments {
     fn destination(&self) -> Option<&OutputDestination> {
         Some(&self.destination)
     }
 
     fn figures(&self) -> Result<Option<Figures<'_>>> {
-        let Experiment { chain, products, bits, .. } = Experiment::read(&self.file)?;
-        let some = chain.is_some() || products.is_some() || bits.is_some();
-        Ok(Some(self.drawings.of("errors of chains and products, and agreement bit by bit", some)))
+        let some = match &self.experiments()?[..] {
+            [Experiment { chain, products, bits, .. }] => chain.is_some() || products.is_some() || bits.is_some(),
+            _ => false,
+        };
+        Ok(Some(self.drawings.of("errors of chains and products, and agreement bit by bit, of one experiment", some)))
     }
 
     fn gates(&self) -> Option<(&Gates, Option<Cow<'_, str>>)> {
-        Some((&self.gates, Some(self.file.to_string_lossy())))
+        Some((&self.gates, self.names.first().map(|name| name.into())))
     }
 }
 
-/// Runs the experiment.
+/// Runs the experiments.
 ///
 /// # Errors
-/// A file that is not an experiment; a device that cannot be opened, has none of the instructions, or fails.
+/// A name or file that is no experiment; a device that cannot be opened, has none of the instructions, or fails.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
-    let experiment = Experiment::read(&arguments.file)?;
+    if arguments.list {
+        return experiment::list(report);
+    }
+    let experiments = arguments.experiments()?;
     let timeout = arguments.timeout.duration();
-    let names = names(&arguments.devices, &experiment.devices);
-    let mut devices = names.iter().map(|name| device::open(Some(name), timeout)).collect::<Result<Vec<_>>>()?;
-    let options =
-        Options { seed: arguments.seed, samples: arguments.samples, published_samples: arguments.published_samples };
+    let open = |name: &DeviceName| device::open(Some(name), timeout);
+    let options = Options {
+        seed: arguments.seed,
+        samples: arguments.samples,
+        published_samples: arguments.published_samples,
+        whole: arguments.whole,
+        published_only: arguments.all_models,
+    };
     let progress = Progress::new(&arguments.destination);
-    progress.step(&format!("repeating {}", arguments.file.display()));
     report.verdict = Verdict::Unreproduced;
-    experiment::run(&experiment, &mut devices, options, report, &mut |stage| progress.at(stage))
-}
-
-/// The named devices, else the first GPU and the devices of the file, else the default one.
-fn names(given: &[DeviceName], of_file: &[String]) -> Vec<DeviceName> {
-    if !given.is_empty() {
-        return given.to_vec();
+    if let [only] = &experiments[..] {
+        if arguments.folder.is_some() {
+            return Err(Error::request("--folder keeps the results of several experiments; for one use --out FILE"));
+        }
+        let mut devices = arguments.devices(only).iter().map(open).collect::<Result<Vec<Box<dyn Device>>>>()?;
+        progress.step(&format!("repeating {}", only.name));
+        return experiment::run(only, &mut devices, options, report, &mut |stage| progress.at(stage));
     }
-    let gpu = (cuda::count() > 0).then_some(DeviceName::Cuda(0));
-    match of_file {
-        [] => vec![DeviceName::usual(|| false)],
-        own => gpu.into_iter().chain(own.iter().map(|name| DeviceName::asked(name))).collect(),
+    if let Some(folder) = &arguments.folder {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| Error::request(format!("--folder {}: it cannot be made: {error}", folder.display())))?;
     }
+    let suite = Suite {
+        experiments: &experiments,
+        devices: &|experiment| arguments.devices(experiment),
+        open: &open,
+        options,
+        done: &mut |experiment, own| arguments.keep(experiment, own),
+    };
+    suite.run(report, &mut |stage| progress.at(stage))
 }

@@ -14,6 +14,7 @@ mod diff;
 mod distinguish;
 mod documents;
 mod evidence;
+mod experiment_suite;
 mod experiments;
 mod explain;
 mod features;

@@ -1,0 +1,90 @@
+//! Results by the arithmetic that gives them: equal programs on equal inputs are run once.
+
+use super::{
+    products::{OperandKey, ProductErrorRow},
+    profile::ProbeKey,
+    splitting::SchemeKey,
+};
+use crate::{
+    arithmetic::Program,
+    chain::{ChainCurve, MatrixScaling},
+    device::Device,
+    emulate::EmulationResult,
+    gemm::Factors,
+    inputs::{Draw, Init, Op},
+    isa::Instruction,
+    probe::{ProbeResult, bits::BitResult},
+};
+
+/// Results by what decides them.
+#[derive(Debug)]
+pub(super) struct Known<K, V>(Vec<(K, V)>);
+
+impl<K, V> Default for Known<K, V> {
+    fn default() -> Self {
+        Known(Vec::new())
+    }
+}
+
+impl<K: PartialEq, V> Known<K, V> {
+    pub(super) fn get(&self, key: &K) -> Option<&V> {
+        self.0.iter().find(|(known, _)| known == key).map(|(_, value)| value)
+    }
+
+    pub(super) fn add(&mut self, key: K, value: V) {
+        self.0.push((key, value));
+    }
+}
+
+/// What decides a curve of chains.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct ChainKey {
+    pub(super) program: Program,
+    pub(super) init: Init,
+    pub(super) length: usize,
+    pub(super) chains: u64,
+    pub(super) seed: u64,
+    pub(super) scaling: MatrixScaling,
+}
+
+/// What decides the agreement of bits.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct BitKey {
+    pub(super) program: Program,
+    pub(super) op: Op,
+    pub(super) values: Draw,
+    pub(super) samples: u64,
+    pub(super) seed: u64,
+}
+
+/// The results so far of one or several experiments on simulated devices.
+#[derive(Default)]
+pub(crate) struct KnownResults {
+    pub(super) probes: Known<ProbeKey, Vec<ProbeResult>>,
+    pub(super) bits: Known<BitKey, BitResult>,
+    pub(super) curves: Known<ChainKey, ChainCurve>,
+    pub(super) schemes: Known<SchemeKey, EmulationResult>,
+    pub(super) products: Known<(Program, Option<usize>, OperandKey), ProductErrorRow>,
+    /// Drawn operands, with their exact products as sums of two numbers of f64.
+    pub(super) operands: Known<OperandKey, (Factors, Vec<[f64; 2]>)>,
+}
+
+/// The arithmetic of an instruction on a simulated device, without names; `None` for other devices.
+pub(super) fn arithmetic(device: &dyn Device, instruction: &Instruction) -> Option<Program> {
+    let mut program = device.model()?.program(instruction).ok()?;
+    for step in &mut program.steps {
+        step.name.clear();
+        step.group = None;
+    }
+    Some(program)
+}
+
+/// The same without what no element depends on: name, targets, rows and columns of the instruction.
+pub(super) fn arithmetic_of_element(device: &dyn Device, instruction: &Instruction) -> Option<Program> {
+    let mut program = arithmetic(device, instruction)?;
+    let own = &mut program.instruction;
+    (own.m, own.n, own.kernel, own.support) = (1, 1, None, &[]);
+    own.name.clear();
+    own.ptx.clear();
+    Some(program)
+}
