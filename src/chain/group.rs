@@ -69,7 +69,9 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// Chains `first..first + chains` of the curves, each with the number of its device, before their first link.
+    /// Chains `first..first + chains` of the curves, before their first link.
+    ///
+    /// A curve has the number of its device.
     pub(super) fn new(
         shape: GroupKey,
         curves: &[(usize, &(Instruction, Init))],

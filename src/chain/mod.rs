@@ -167,7 +167,9 @@ pub fn run(
     run_on(&mut [device], &vec![0; plan.curves.len()], plan, curves, progress)
 }
 
-/// [`run`] on several devices: `on` has the number of each curve's device. The curves share random numbers and references.
+/// [`run`] on several devices: `on` has the number of each curve's device.
+///
+/// The curves share random numbers and references.
 ///
 /// # Errors
 /// As [`run`].

@@ -123,7 +123,8 @@ impl OnDevice {
 /// Computes the curves of all devices together, those of equal arithmetic once.
 fn compute(plan: &ChainRequest, computed: &mut [OnDevice], run: &mut ExperimentRun) -> Result<()> {
     let ExperimentRun { devices, progress, known, .. } = run;
-    let (mut together, mut on, mut keys) = (ChainRequest { curves: Vec::new(), ..plan.clone() }, Vec::new(), Vec::new());
+    let (mut together, mut on, mut keys) =
+        (ChainRequest { curves: Vec::new(), ..plan.clone() }, Vec::new(), Vec::new());
     for (device, own) in computed.iter().enumerate() {
         for (curve, key) in own.executed.iter().zip(&own.keys) {
             let is_known = key.as_ref().is_some_and(|key| known.curves.get(key).is_some());
@@ -143,7 +144,8 @@ fn compute(plan: &ChainRequest, computed: &mut [OnDevice], run: &mut ExperimentR
                 Some(_) => keys.iter().position(|other| other == key),
                 None => (0..on.len()).find(|place| on[*place] == device && together.curves[*place] == *curve),
             };
-            let found = place.and_then(|place| curves.get(place)).or(key.as_ref().and_then(|key| known.curves.get(key)));
+            let found =
+                place.and_then(|place| curves.get(place)).or(key.as_ref().and_then(|key| known.curves.get(key)));
             let Some(found) = found else { break };
             debug_assert_eq!(own.curves.len(), at);
             own.curves.push(ChainCurve { instruction: curve.0.clone(), ..found.clone() });

@@ -36,7 +36,7 @@ impl<K: PartialEq, V> Known<K, V> {
     }
 }
 
-/// What decides a curve of chains.
+/// Everything that decides a curve of chains.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ChainKey {
     pub(super) program: Program,
@@ -47,7 +47,7 @@ pub(super) struct ChainKey {
     pub(super) scaling: MatrixScaling,
 }
 
-/// What decides the agreement of bits.
+/// Everything that decides the agreement of bits.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct BitKey {
     pub(super) program: Program,

@@ -15,7 +15,7 @@ use crate::{
     isa::{Chunk, Codes, Instruction, Scale, Tiles},
 };
 
-/// What decides the operands of a product.
+/// Everything that decides the operands of a product.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct OperandKey {
     formats: [&'static Format; 3],
@@ -85,9 +85,8 @@ pub(super) fn exact(i: &Instruction, factors: &Factors) -> Result<Vec<[f64; 2]>>
     let (rows, columns, k) = (factors.a.rows, factors.b.columns, factors.k());
     let block = i.scale.map_or(1, |scale| scale.block);
     // Significands of elements and scales are short enough for exact products of both.
-    let one = |scales: &Option<Matrix>, row: usize, column: usize| {
-        scales.as_ref().map_or(1.0, |own| own.value(row, column))
-    };
+    let one =
+        |scales: &Option<Matrix>, row: usize, column: usize| scales.as_ref().map_or(1.0, |own| own.value(row, column));
     let of_row = |row: usize| -> Vec<f64> {
         (0..k).map(|at| factors.a.value(row, at) * one(&factors.scale_a, row, at / block)).collect()
     };
@@ -225,9 +224,8 @@ mod tests {
             assert_eq!(by_mpfr.elements, 33, "{name}");
             assert!(by_mpfr.absolute.maximum().unwrap() < 1e-2, "{name}: {by_mpfr:?}");
             let errors = exact(&i, &factors).unwrap();
-            let errors = errors.iter().enumerate().map(|(at, [high, low])| {
-                ((d.value(at / 11, at % 11) - high) - low).abs()
-            });
+            let errors =
+                errors.iter().enumerate().map(|(at, [high, low])| ((d.value(at / 11, at % 11) - high) - low).abs());
             let mean = errors.sum::<f64>() / 33.0;
             assert!((mean / by_mpfr.absolute.mean().unwrap() - 1.0).abs() < 1e-12, "{name}: {mean:e}, {by_mpfr:?}");
             assert!((0..33).any(|at| d.value(at / 11, at % 11).abs() > 1.0), "{name}");

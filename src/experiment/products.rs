@@ -48,7 +48,8 @@ crate::rows! {
 pub(super) fn run(figure: &ProductFigure, run: &mut ExperimentRun) -> Result<()> {
     let own = run.devices.iter_mut().map(|device| lines(figure, device.as_mut())).collect::<Result<Vec<_>>>()?;
     let lacking = run.devices.iter().zip(&own).filter(|(_, lines)| lines.is_empty());
-    let missing: Vec<UntestableRow> = lacking.map(|(device, _)| table::untestable_products(device.identity())).collect();
+    let missing: Vec<UntestableRow> =
+        lacking.map(|(device, _)| table::untestable_products(device.identity())).collect();
     if missing.len() == run.devices.len() {
         return Err(lacks_all(run.devices, "the instructions of the experiment's products"));
     }
@@ -161,7 +162,9 @@ fn row(line: &ProductLine, k: usize, d: &Matrix, exact: &[[f64; 2]]) -> ProductE
     }
 }
 
-/// The standard error of the ratio of two sums, from independent shares of both; `None` from fewer than two, or beyond the numbers.
+/// The standard error of the ratio of two sums, from independent shares of both.
+///
+/// `None`: there are fewer than two shares, or the error is not finite.
 fn ratio_error(shares: &[[f64; 2]]) -> Option<f64> {
     let count = shares.len() as f64;
     let [of, over] = shares.iter().fold([0.0; 2], |[x, y], [of, over]| [x + of, y + over]);

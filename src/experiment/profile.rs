@@ -43,13 +43,18 @@ pub(super) fn run(plan: &ProfileTable, run: &mut ExperimentRun) -> Result<()> {
         .and_then(|()| power::of_cells(experiment, plan, &probes, (options.seed, samples), published_samples, known));
     let powers = outcome_of_all.as_deref().unwrap_or_default();
 
+    let one = plan.cells.iter().all(|cell| cell.instruction == plan.cells[0].instruction);
     let (mut cells, mut untestable) = (Vec::new(), Vec::new());
     for (at, cell) in plan.cells.iter().enumerate() {
         for (device, name) in names.iter().enumerate() {
             let Some(outcome) = outcome(device, cell) else { continue };
             let decides = counts[device] && cell.accepted.is_none();
             let own = FigureOutcome {
-                figure: format!("{}: {}", cell.instruction, table::cell_name(cell)),
+                figure: if one {
+                    table::cell_name(cell)
+                } else {
+                    format!("{}: {}", cell.instruction, table::cell_name(cell))
+                },
                 device: (*name).into(),
                 published: cell.published.text.clone(),
                 verdict: CellVerdict::words(None, counts[device], false, false),
@@ -75,6 +80,13 @@ pub(super) fn run(plan: &ProfileTable, run: &mut ExperimentRun) -> Result<()> {
             cells.push(row);
         }
     }
+    // A device that lacks every instruction has no findings.
+    for (device, name) in names.iter().enumerate() {
+        if plan.cells.iter().all(|cell| matches!(outcome(device, cell), Some(None))) {
+            let first = &plan.cells[0].instruction.name;
+            untestable.extend(experiment.findings.iter().map(|own| table::untestable_finding(name, own, first)));
+        }
+    }
     report.notes.extend(power::note(powers, samples));
     report.tables.push(table::cells(cells, published_samples));
     report.tables.extend(table::untestable(untestable));
@@ -88,7 +100,7 @@ pub(super) fn run(plan: &ProfileTable, run: &mut ExperimentRun) -> Result<()> {
     let (mut findings, mut sizes) = (Vec::new(), Vec::new());
     for (device, name) in names.iter().enumerate() {
         let measured = measured_on(device);
-        for finding in &experiment.findings {
+        for finding in experiment.findings.iter().filter(|_| !measured.is_empty()) {
             findings.extend(score.finding((name, counts[device]), finding, finding.check.of_cells(&measured)));
         }
         sizes.extend(sample_size(&measured).map(|size| table::sample_size(name, &size, published_samples)));
@@ -109,7 +121,7 @@ pub(super) struct ProbedCell {
     pub result: ProbeResult,
 }
 
-/// What decides the results of probes that differ in their initialisation alone.
+/// Everything that decides the results of probes that differ in their initialisation alone.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ProbeKey {
     program: Program,

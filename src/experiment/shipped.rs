@@ -1,4 +1,4 @@
-//! Experiments inside the program: the files of `experiments/`, collected by the build, and their names.
+//! Experiments inside the program: the files of `experiments/`, and their names.
 
 use std::path::Path;
 

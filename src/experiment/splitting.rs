@@ -221,7 +221,7 @@ struct SchemeErrors {
     draws: Vec<[ProductErrors; 2]>,
 }
 
-/// What decides the errors of a product by a scheme.
+/// Everything that decides the errors of a product by a scheme.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct SchemeKey {
     scheme: Scheme,
@@ -305,7 +305,9 @@ pub(super) fn products(
             for device in 0..devices.len() {
                 let found = match &keys[scheme][device] {
                     Some(key) => known.schemes.get(key),
-                    None => computed.iter().find(|own| (own.scheme, own.device) == (scheme, device)).map(|own| &own.outcome),
+                    None => {
+                        computed.iter().find(|own| (own.scheme, own.device) == (scheme, device)).map(|own| &own.outcome)
+                    }
                 };
                 if let Some(found) = found {
                     done(scheme, device, shape.k, found);
@@ -481,7 +483,9 @@ impl SplittingCell {
     }
 }
 
-/// The outcome of a published cell and its row, from the figures of all draws of so many elements on a device.
+/// The outcome of a published cell and its row, from the figures of all draws on a device.
+///
+/// A draw has so many elements.
 fn judged(
     cell: &SplittingCell,
     device: &dyn Device,
@@ -550,7 +554,7 @@ impl SplittingFigure {
                 "Sampled: {rows} rows and {columns} columns of each product, all k terms of each element. The published products \
                  are whole squares; --whole computes those.{}",
                 if self.cells.iter().any(|cell| largest.contains(&cell.metric)) {
-                    " A largest error grows with the number of elements, so a sample's is smaller than that of a square."
+                    " A largest error grows with the number of elements, so the sample has a smaller one than the square."
                 } else {
                     ""
                 }

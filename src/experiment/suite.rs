@@ -152,8 +152,9 @@ impl Suite<'_> {
             let named = |stage: Stage, progress: &mut dyn FnMut(Stage)| {
                 progress(Stage { what: &format!("{}: {}", experiment.name, stage.what), ..stage });
             };
-            let (score, outcome) =
-                scored(experiment, &mut devices, self.options, &mut known, &mut own, &mut |stage| named(stage, progress));
+            let (score, outcome) = scored(experiment, &mut devices, self.options, &mut known, &mut own, &mut |stage| {
+                named(stage, progress)
+            });
             rows.add(experiment, &score, devices.len(), outcome.is_ok());
             pool.extend(names.into_iter().zip(devices));
             report.holds &= own.holds;
@@ -248,7 +249,9 @@ impl SuiteRows {
         self.add_untestable(name, &score.figures);
     }
 
-    /// Adds the figures that were not measured, by reason; devices with the same number of them share a row.
+    /// Adds the figures that were not measured, by reason.
+    ///
+    /// Devices with the same number of them share a row.
     fn add_untestable(&mut self, name: &str, figures: &[FigureOutcome]) {
         let mut reasons: Vec<(&str, &str, usize)> = Vec::new();
         for own in figures.iter().filter(|own| own.judgement.is_none()) {
@@ -259,7 +262,8 @@ impl SuiteRows {
             }
         }
         for (device, why, figures) in reasons {
-            let same = |row: &&mut UntestableFigureRow| (&*row.experiment, &*row.why, row.figures) == (name, why, figures);
+            let same =
+                |row: &&mut UntestableFigureRow| (&*row.experiment, &*row.why, row.figures) == (name, why, figures);
             match self.untestable.iter_mut().find(same) {
                 Some(row) => row.devices.push(device.into()),
                 None => self.untestable.push(UntestableFigureRow {
@@ -273,7 +277,8 @@ impl SuiteRows {
     }
 
     fn answer(&self, devices: &[impl Display]) -> Option<String> {
-        let own = self.counts.sentences(&sentence::devices(devices))?;
+        // Most figures that devices cannot test need a clock; a table counts them.
+        let own = OutcomeCounts { untestable: 0, ..self.counts }.sentences(&sentence::devices(devices))?;
         Some(format!("{} experiments: {own}", self.experiments.len()))
     }
 

@@ -25,7 +25,7 @@ pub struct Printed {
 pub enum CellVerdict {
     /// It rounds to the published digits; for a published zero, every error is zero.
     Printed,
-    /// The difference is within [`STANDARD_ERRORS`]; for a zero, all published samples may well have been exact.
+    /// The difference is within [`STANDARD_ERRORS`]; for a zero, all published samples may be exact.
     Sampling,
     /// Neither.
     Differs,
@@ -101,7 +101,7 @@ impl CellMean {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Judgement {
     pub(super) verdict: CellVerdict,
-    /// The difference in standard errors (of the published and the measured figure together), beyond the printed digits.
+    /// The difference beyond the printed digits, in standard errors of both figures together.
     pub(super) distance: Option<f64>,
     /// The published figure is a zero, whose number of samples no source gives.
     zero: bool,
@@ -129,11 +129,11 @@ impl Judgement {
     pub(super) fn words(&self, counts: bool, explained: bool, accepted: bool) -> String {
         let own = match (self.zero, self.verdict) {
             (true, CellVerdict::Printed) => "reproduced: every sample is exact".into(),
-            (true, CellVerdict::Sampling) => "reproduced: so few samples may all be exact".into(),
+            (true, CellVerdict::Sampling) => "reproduced: few samples may all be exact".into(),
             _ => CellVerdict::words(Some(self.verdict), counts, explained, accepted),
         };
         let without_count = self.zero && self.verdict != CellVerdict::Printed;
-        if without_count { format!("{own}; a published zero without a count") } else { own }
+        if without_count { format!("{own}; a zero without a count") } else { own }
     }
 }
 
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(verdict(&errors, 100), CellVerdict::Sampling);
         assert_eq!(verdict(&errors, 10_000), CellVerdict::Differs);
         let words = |samples| measured(&errors).judge(&zero, samples).words(true, false, false);
-        assert_eq!(words(100), "reproduced: so few samples may all be exact; a published zero without a count");
-        assert_eq!(words(10_000), "not reproduced: not known why; a published zero without a count");
+        assert_eq!(words(100), "reproduced: few samples may all be exact; a zero without a count");
+        assert_eq!(words(10_000), "not reproduced: not known why; a zero without a count");
     }
 }

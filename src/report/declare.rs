@@ -86,7 +86,9 @@ impl Look {
         Look { marks: Some(key), ..self }
     }
 
-    /// Shows the column as the standard error behind the numbers of another one, which `--columns` can separate.
+    /// Shows the column as the standard error behind the numbers of another one.
+    ///
+    /// `--columns` can name it, and then shows it alone.
     pub const fn error_of(self, key: &'static str) -> Look {
         Look { error_of: Some(key), ..self }
     }

@@ -53,7 +53,7 @@ fn probes_draw_20_000_samples_and_every_mean_has_its_standard_error() {
     for cell in rows(&found, "cells") {
         assert_eq!(cell["samples"], 20_000);
         let (mean, error) = (cell["measured"].as_f64().unwrap(), cell["standard_error"].as_f64().unwrap());
-        assert!(if mean == 0.0 { error == 0.0 } else { 0.0 < error && error < 0.05 * mean }, "{cell}");
+        assert!(if mean == 0.0 { error == 0.0 } else { 0.0 < error && error < 0.2 * mean }, "{cell}");
     }
     let shown = tcnum(&["experiment", "table-12", "--device", "ampere", "--brief"]).stdout;
     let line = shown.lines().find(|line| line.contains("accumulate") && line.contains("1.89E-08")).unwrap();
@@ -120,14 +120,15 @@ fn a_verdict_follows_the_published_figure_and_the_standard_errors() {
         TableCell::Text(text) => text,
         other => panic!("{other:?}"),
     };
-    assert_eq!(zero, "not reproduced: not known why; a published zero without a count");
+    assert_eq!(zero, "not reproduced: not known why; a zero without a count");
 }
 
 /// The files of small experiments, one with products.
 fn small(folder: &Path) -> String {
     let path = folder.join("small.toml");
     let text = std::fs::read_to_string("experiments/le-gemm-figure-11.toml").unwrap();
-    let text = text.replace("k = [1024, 2048, 4096, 8192]", "k = [64]").replace("elements = [16, 256]", "elements = [4, 32]");
+    let text =
+        text.replace("k = [1024, 2048, 4096, 8192]", "k = [64]").replace("elements = [16, 256]", "elements = [4, 32]");
     std::fs::write(&path, text).unwrap();
     path.display().to_string()
 }
@@ -156,7 +157,8 @@ fn together_experiments_and_devices_give_what_each_gives_alone() {
     let devices = ["--device", "ampere", "--device", "hopper", "--device", "ada", "--device", "blackwell"];
     let small = ["--samples", "30", "--folder", kept.to_str().unwrap()];
     let (_, together) = report(&[&["table-12", "figure-17"], &devices[..], &small[..]].concat());
-    let names: Vec<&str> = rows(&together, "experiments").iter().map(|row| row["experiment"].as_str().unwrap()).collect();
+    let names: Vec<&str> =
+        rows(&together, "experiments").iter().map(|row| row["experiment"].as_str().unwrap()).collect();
     assert_eq!(names, ["table-12", "figure-17"]);
     for (name, table) in [("table-12", "cells"), ("figure-17", "chain"), ("figure-17", "findings")] {
         let text = std::fs::read_to_string(kept.join(format!("{name}.json"))).unwrap();
@@ -179,13 +181,18 @@ fn together_experiments_and_devices_give_what_each_gives_alone() {
 fn models_without_the_instructions_are_rows_and_no_failure() {
     let (status, own) = report(&["table-15", "--device", "volta", "--device", "ampere", "--samples", "2000"]);
     let untestable = rows(&own, "untestable");
-    assert_eq!((status, untestable.len()), (0, 6));
+    // Six cells and two findings.
+    assert_eq!((status, untestable.len()), (0, 8));
     assert!(untestable.iter().all(|row| row["device"] == "model:volta" && row["verdict"] == "not testable here"));
     // A figure that no device can test, beside one that has a result.
-    let (status, own) = report(&["table-15", "magicube-table-4", "--device", "volta", "--device", "cdna3", "--samples", "2000"]);
+    let (status, own) =
+        report(&["table-15", "magicube-table-4", "--device", "volta", "--device", "cdna3", "--samples", "2000"]);
     assert_eq!(status, 0);
     let lacking = rows(&own, "untestable_figures");
-    assert!(lacking.iter().any(|row| row["why"] == "lacks mma.m16n8k8.f32.tf32.tf32.f32" && row["figures"] == 6), "{lacking:?}");
+    assert!(
+        lacking.iter().any(|row| row["why"] == "lacks mma.m16n8k8.f32.tf32.tf32.f32" && row["figures"] == 6),
+        "{lacking:?}"
+    );
     let (status, own) = report(&["table-3", "table-15", "--device", "volta"]);
     assert_eq!(status, 0, "{own:#}");
     assert!(rows(&own, "experiments").iter().all(|row| row["reproduced"] == 0 && row["differing"] == 0));
@@ -207,9 +214,9 @@ fn all_models_leave_figures_of_one_generation_to_its_models() {
 
 #[test]
 fn an_interrupted_run_keeps_the_experiments_before_it_and_marks_the_rest() {
-    let words = "tcnum experiment table-12 table-13 --device ampere --samples 40000";
+    let words = "tcnum experiment table-12 table-13 --device ampere --samples 200";
     let mut seen = false;
-    for at in 1..60 {
+    for at in (1..2000).step_by(6) {
         let checks = Rc::new(Cell::new(0));
         let stop = move || {
             checks.set(checks.get() + 1);
@@ -231,4 +238,20 @@ fn an_interrupted_run_keeps_the_experiments_before_it_and_marks_the_rest() {
         }
     }
     assert!(seen);
+}
+
+#[test]
+fn a_gate_fails_on_the_figure_that_is_not_reproduced_and_on_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let [file, junit] = ["one.toml", "checks.xml"].map(|name| folder.path().join(name).display().to_string());
+    let failures = |published: &str, more: &[&str]| {
+        std::fs::write(&file, one_cell(published)).unwrap();
+        let words = ["experiment", &file, "--device", "ampere", "--samples", "2000", "--junit", &junit];
+        let status = tcnum(&[&words, more].concat()).status;
+        (status, std::fs::read_to_string(&junit).unwrap().matches("the published figure is not reproduced").count())
+    };
+    assert_eq!(failures("1.6E-08", &["--published-samples", "200"]), (0, 0));
+    assert_eq!(failures("2.6E-08", &[]), (1, 1));
+    // The same of several experiments.
+    assert_eq!(failures("2.6E-08", &["table-formats"]), (1, 1));
 }
