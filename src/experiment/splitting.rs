@@ -301,13 +301,12 @@ pub(super) fn products(
                 known.schemes.add(key.clone(), own.outcome.clone());
             }
         }
-        for scheme in 0..schemes.len() {
-            for device in 0..devices.len() {
-                let found = match &keys[scheme][device] {
+        for (scheme, of_scheme) in keys.iter().enumerate() {
+            for (device, key) in of_scheme.iter().enumerate() {
+                let own = || computed.iter().find(|own| (own.scheme, own.device) == (scheme, device));
+                let found = match key {
                     Some(key) => known.schemes.get(key),
-                    None => {
-                        computed.iter().find(|own| (own.scheme, own.device) == (scheme, device)).map(|own| &own.outcome)
-                    }
+                    None => own().map(|own| &own.outcome),
                 };
                 if let Some(found) = found {
                     done(scheme, device, shape.k, found);
