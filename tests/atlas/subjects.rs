@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tcnum::{
     arithmetic::{Evaluator, Model, Program, shipped},
     atlas::calculator::program_json,
-    format::{Format, Rounding},
+    format::{Format, Overflow, Rounding},
     inputs::{Corners, Distribution, Init, Op, RandomStream, draw, stream},
     isa::{self, Case, Instruction},
 };
@@ -93,8 +93,32 @@ fn adversarial(i: &Instruction, count: usize, turn: usize) -> Vec<Case> {
         let batch = draw(&small, Op::Dot, distribution, Init::Low, source, count.div_ceil(4));
         cases.extend(batch.samples.iter().map(|at| batch.tiles.case(&small, at.tile, at.row, at.column)));
     }
+    cases.extend(near_the_smallest_normal_number(i));
     let tiles = stream::tiles(&small, SEED, 0, count.div_ceil(8));
     cases.extend((0..tiles.count * 4).map(|at| tiles.case(&small, at / 4, at % 4, at % 4)));
+    cases
+}
+
+/// The smallest normal number of C, a little smaller or larger by one product: definitions of tininess differ there.
+fn near_the_smallest_normal_number(i: &Instruction) -> Vec<Case> {
+    let sign = |format: &Format| format.code_mask() ^ (format.code_mask() >> 1);
+    let one = |format: &Format| format.encode_f64(1.0, Rounding::Rne, Overflow::Standard).expect("1 is a scale");
+    let mut cases = Vec::new();
+    for at in [0, i.stored_k() - 1].into_iter().filter(|_| !i.d.is_integer()) {
+        for negative in [[false, false], [false, true], [true, false], [true, true]] {
+            let mut case = Case::zeros(i);
+            let [of_c, of_a] = negative.map(u64::from);
+            case.c = i.c.smallest_normal() | of_c * sign(i.c);
+            case.a[at] = i.a.smallest_normal() | of_a * sign(i.a);
+            let k = case.logical(i, at);
+            case.b[k] = i.b.smallest_normal();
+            if let Some(scale) = i.scale {
+                case.scale_a.fill(one(scale.format));
+                case.scale_b.fill(one(scale.format));
+            }
+            cases.push(case);
+        }
+    }
     cases
 }
 

@@ -25,9 +25,10 @@
     agrees: true,
     payload: null,
   });
+  /** A term with an exponent, which counts for a zero only if `zeros` count. */
+  const holdTerm = (value, exponent, zeros) =>
+    zeros && isZero(value) ? { ...hold(value, 0), counts: exponent } : hold(value, exponent ?? 0);
   const PLUS_ZERO = hold(finite(false, 0n, 0), null);
-  /** The same value; a zero of `format` counts, with the exponent of the smallest normal number. */
-  const counted = (held, format) => (isZero(held.value) ? { ...held, counts: layout(format).emin } : held);
   const isNan = (held) => held.value.kind === "nan";
   const withoutPayload = (held) => (held.payload ? { ...held, payload: null } : held);
 
@@ -66,7 +67,7 @@
       c: format(instruction.c),
       d: format(instruction.d),
       scale: instruction.scale && { block: instruction.scale.block, format: format(instruction.scale.format) },
-      unpack: program.unpack.map((own) => ({ ...own, wider: own.wider && format(own.wider) })),
+      unpack: program.unpack.map((side) => ({ ...side, wider: side.wider && format(side.wider) })),
       specials: program.specials,
       steps,
       summed,
@@ -106,10 +107,16 @@
     return chunk ? Math.floor(at / chunk.kept) * chunk.length + positions[at] : at;
   }
 
+  /** A held value; a zero of the format counts, with the exponent of the smallest normal number. */
+  function counted(held, format) {
+    const { emin } = layout(format);
+    return isZero(held.value) && emin !== undefined ? { ...held, counts: emin } : held;
+  }
+
   /** An operand's code as the operations take it. */
-  function unpacked(format, code, unpack) {
-    const held = widened(format, code, unpack);
-    return unpack.zeros ? counted(held, unpack.wider ?? format) : held;
+  function unpacked(format, code, own) {
+    const held = widened(format, code, own);
+    return own.zeros ? counted(held, own.wider ?? format) : held;
   }
 
   function widened(format, code, { subnormals, wider }) {
@@ -205,28 +212,26 @@
     }
 
     run() {
-      const decided = this.own.specials && this.operandSpecial(this.own.specials);
-      if (decided) {
-        this.observe?.({ name: "products and c", value: decided.value });
-        return this.output(decided);
+      const beyond = this.own.specials ? this.decided(this.own.specials) : null;
+      if (beyond) {
+        this.observe?.({ name: "products and c", value: beyond.value });
+        return this.output(beyond);
       }
       this.own.steps.forEach((step, number) => this.lists.push(this[step.operation](step, number)));
       return this.output(this.source(this.own.output.value));
     }
 
-    /** Infinity or NaN that all products and c give; null if they are finite. */
-    operandSpecial(order) {
-      const { a: left, b: right, c, scales } = this.inputs;
-      const terms = left.map((a, k) => {
-        const whole = product(a.value, right[k].value);
-        return { held: hold(scales ? product(whole, scales[k].value) : whole, null), factors: { a, b: right[k] } };
+    /** Infinity or NaN that all products and c give before anything is added; null if they give none. */
+    decided(order) {
+      const { a, b, c, scales } = this.inputs;
+      const terms = a.map((own, k) => {
+        const whole = product(own.value, b[k].value);
+        const value = scales ? product(whole, scales[k].value) : whole;
+        return { held: hold(value, 0), factors: { a: own, b: b[k] } };
       });
-      terms.push({ held: c });
-      const beyond = special(terms.map(({ held }) => held.value));
-      return beyond && (beyond.kind === "nan" ? passedOn(order, terms) : hold(beyond, null));
+      return beyondFinite(order, [...terms, { held: c }]);
     }
 
-    /** Code of D of the last value. */
     output(last) {
       const { to, passes_nan } = this.own.output;
       const passed = passes_nan && isNan(last) && last.payload ? quiet(last.payload, to.format) : null;
@@ -264,15 +269,13 @@
       const nan = firstNan(step.nans, { a, b });
       if (nan) return nan;
       const { zeros } = this.own.unpack[0];
-      // A zero has an exponent only where zeros count, and so has its product.
-      const known = (held, exponent) => (zeros && isZero(held.value) ? { ...held, counts: exponent } : held);
       const exponent = a.counts === null || b.counts === null ? null : a.counts + b.counts;
-      let held = known(hold(limited(this.factorProduct(factors)), exponent ?? 0), exponent);
+      let held = holdTerm(limited(this.factorProduct(factors)), exponent, zeros);
       if (step.rounded) held = withoutPayload(this.rounded(held, step.rounded).held);
       if (step.scaling) {
         const scale = this.inputs.scales[factors.k];
         const scaled = held.counts === null ? null : held.counts + scale.exponent;
-        held = known(hold(product(held.value, scale.value), scaled ?? 0), scaled);
+        held = holdTerm(product(held.value, scale.value), scaled, zeros);
       }
       if (step.normalised && held.value.kind === "finite") held = { ...held, counts: leadingExponent(held.value) };
       return held;
@@ -350,10 +353,10 @@
       const terms = this.terms(step);
       const line = ({ name, held }, kept) =>
         this.observe?.({ group, name, value: held.value, exponent: held.counts, kept: held.counts === null ? null : kept });
-      const beyond = special(terms.map((term) => term.held.value));
+      const beyond = beyondFinite(step.nans, terms);
       if (beyond) {
         terms.forEach((term) => line(term, null));
-        return [beyond.kind === "nan" ? passedOn(step.nans, terms) : hold(beyond, null)];
+        return [beyond];
       }
       const exponents = terms.map((term) => term.held.counts).filter((exponent) => exponent !== null);
       const largest = exponents.length ? Math.max(...exponents, alignment?.floor ?? -Infinity) : null;
@@ -365,7 +368,7 @@
           return value;
         }
         const kept = aligned(term, largest, alignment);
-        lost ||= alignment.sticky && !kept.dropped && loses(value, kept.quantum, alignment.reach);
+        lost ||= alignment.sticky && !kept.dropped && loses(value, kept.value.exponent, alignment.reach);
         line(term, kept.value);
         return kept.value;
       });
@@ -388,11 +391,10 @@
     if (drop !== undefined && held.counts !== null && held.counts < largest - drop) {
       return { value: finite(false, 0n, 0), dropped: true };
     }
-    const quantum = largest - (bits ?? alignment.bits);
-    return { value: toQuantum(held.value, quantum, alignment.rounding), quantum, dropped: false };
+    return { value: toQuantum(held.value, largest - (bits ?? alignment.bits), alignment.rounding), dropped: false };
   }
 
-  /** True if a value has bits below 2^quantum, among the `reach` bits there if that is given. */
+  /** True if bits of a value below the quantum set the sticky bit: all of them, or the first `reach`. */
   function loses(value, quantum, reach) {
     const seen = reach === undefined ? value : toQuantum(value, quantum - reach, "RZ");
     return !isZero(minus(toQuantum(seen, quantum, "RZ"), seen));
@@ -407,6 +409,13 @@
       isZero(held.value) && held.agrees ? held.value.negative : null,
     );
     return signs.length && signs.every((sign) => sign === signs[0]) ? signs[0] : null;
+  }
+
+  /** Infinity or NaN of a sum of terms; null if it is finite. */
+  function beyondFinite(order, terms) {
+    const beyond = special(terms.map((term) => term.held.value));
+    if (!beyond) return null;
+    return beyond.kind === "nan" ? passedOn(order, terms) : hold(beyond, null);
   }
 
   /** NaN of a sum: the first of its operands in the order of the rule, else one without payload. */

@@ -6,6 +6,7 @@
 //!   `scale` (format and block) and `chunk` (sparsity) where it has them; `saturate` and `xor` where they are true;
 //! - `formats`: the record of each format that is named, with the fields of [`Float`];
 //! - `unpack`: the conversion of A, B and C;
+//! - `specials`: the order of NaN operands, if all products and c decide infinities and NaNs at once;
 //! - `steps`: the operations, each with its `operation`, its `name` and its `group` (absent after all groups);
 //! - `output`: the conversion of the last value to D.
 //!
