@@ -3,7 +3,11 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::{Block, Chapter, Document, Figure, Sheet};
-use crate::{COMMIT, VERSION, arithmetic::EvidenceKind, report::figure::inline};
+use crate::{
+    COMMIT, VERSION,
+    arithmetic::EvidenceKind,
+    report::figure::{WIDTHS, inline},
+};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -70,9 +74,10 @@ fn block(block: &Block) -> Markup {
 }
 
 fn figure(figure: &Figure) -> Markup {
+    let drawing = PreEscaped(inline(&figure.drawing.scene(WIDTHS[1])));
     html! {
         figure id={ "figure-" (figure.name) } {
-            div.drawing tabindex="0" role="region" aria-label=(shown(&figure.scene.title)) { (PreEscaped(inline(&figure.scene))) }
+            div.drawing tabindex="0" role="region" aria-label=(shown(figure.drawing.title())) { (drawing) }
             figcaption { (shown(&figure.caption)) }
         }
     }

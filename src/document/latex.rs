@@ -3,13 +3,19 @@
 use super::{Block, Document, Figure};
 use crate::{
     COMMIT, VERSION,
-    report::{ShownTable, figure::DrawingKind, latex as text},
+    report::{
+        ShownTable,
+        figure::{DrawingKind, WIDTHS},
+        latex as text,
+    },
 };
 
 /// Bibliography of models and experiments.
 const SOURCES: &str = include_str!("sources.bib");
 /// Most rows of a table in a paper.
 const MOST: usize = 60;
+/// Greatest height of a figure, in points, which leaves room for its caption on a page.
+const TALLEST: f64 = 540.0;
 /// Most characters of a cell.
 const LONGEST: usize = 220;
 
@@ -40,7 +46,7 @@ pub(crate) fn paper(document: &Document) -> Vec<PaperFile> {
     for figure in figures {
         files.push(PaperFile {
             path: format!("figures/{}.pdf", figure.name),
-            bytes: figure.scene.bytes(DrawingKind::Pdf),
+            bytes: figure.drawing.scene(WIDTHS[1]).bytes(DrawingKind::Pdf),
         });
     }
     files.push(PaperFile { path: "sources.bib".into(), bytes: SOURCES.into() });
@@ -91,8 +97,11 @@ fn block<'a>(block: &'a Block, words: &mut String, figures: &mut Vec<&'a Figure>
             if !figures.iter().any(|known| known.name == figure.name) {
                 figures.push(figure);
             }
+            // Figures have their printed size; only those taller than a page are reduced.
+            let height = figure.drawing.scene(WIDTHS[1]).height;
+            let reduced = if height > TALLEST { format!("[height={TALLEST}bp]") } else { String::new() };
             *words += &format!(
-                "\n\\begin{{figure}}[htbp]\n  \\centering\n  \\includegraphics[width=0.82\\linewidth]{{figures/{}}}\n  \\caption{{{}}}\n\\end{{figure}}\n",
+                "\n\\begin{{figure}}[htbp]\n  \\centering\n  \\includegraphics{reduced}{{figures/{}}}\n  \\caption{{{}}}\n\\end{{figure}}\n",
                 figure.name,
                 text::escaped(&figure.caption)
             );

@@ -1,18 +1,18 @@
 //! Drawings of trees.
 
 use super::{Manner, Order, Picture, picture};
-use crate::report::figure::{Ink, Marker, Scene, SceneMark, Words, text_width};
+use crate::report::figure::{Ink, MILLIMETRE, Marker, SMALL, Scene, SceneMark, TEXT, WIDTHS, Words, text_width};
 
-/// Width of a step, in points.
-const ACROSS: f64 = 150.0;
+/// Smallest and largest width of a step, in points.
+const NARROWEST: f64 = 24.0;
+const WIDEST: f64 = 80.0;
 /// Height of a line, in points.
-const LINE: f64 = 26.0;
+const LINE: f64 = 14.0;
 /// Margin around the tree, in points.
-const MARGIN: f64 = 24.0;
-const TITLE: f64 = 30.0;
-const SIZE: f64 = 14.0;
+const MARGIN: f64 = 8.0;
+const TITLE: f64 = 14.0;
 /// Radius of the mark of a step.
-const DOT: f64 = 5.0;
+const DOT: f64 = 2.2;
 /// Colour of each manner; chains and terms are black.
 const COLORS: [(Manner, usize); 4] =
     [(Manner::Pair, 0), (Manner::Aligned, 1), (Manner::Exact, 2), (Manner::Undecided, 3)];
@@ -22,20 +22,27 @@ pub(crate) fn scene(order: &Order, title: &str) -> Scene {
     let picture = picture(order);
     let mut placed = Vec::new();
     let (lines, _) = place(&picture, 0, 0, &mut placed);
-    let right = placed.iter().map(|own| own.x + text_width(&own.words, SIZE)).fold(0.0, f64::max);
-    let width = (right + ACROSS / 2.0).max(text_width(title, SIZE)) + 2.0 * MARGIN;
+    let paper = f64::from(WIDTHS[1]) * MILLIMETRE;
+    let depth = placed.iter().map(|own| own.depth).max().unwrap_or(0).max(1) as f64;
+    let longest = placed.iter().filter(|own| own.last).map(|own| text_width(&own.words, SMALL)).fold(0.0, f64::max);
+    // A word of a step stands between it and its parts.
+    let words = placed.iter().filter(|own| !own.last).map(|own| text_width(&own.words, SMALL)).fold(0.0, f64::max);
+    let across = ((paper - longest - 2.0 * MARGIN) / depth).clamp(NARROWEST, WIDEST).max(words + 12.0);
+    let x = |own: &Placed| MARGIN + own.depth as f64 * across;
+    let right = placed.iter().map(|own| x(own) + text_width(&own.words, SMALL)).fold(0.0, f64::max);
+    let width = right.max(text_width(title, TEXT)) + 2.0 * MARGIN;
     let mut scene = Scene::new(width, TITLE + lines.max(1) as f64 * LINE + 2.0 * MARGIN, title);
-    scene.words(Words::new((MARGIN, MARGIN), title, SIZE).bold());
+    scene.words(Words::new((MARGIN, MARGIN + TEXT), title, TEXT));
     for own in &placed {
-        if let Some((x, y)) = own.above {
-            let bend = own.x - ACROSS / 6.0;
-            let points = vec![(x, y), (bend, y), (bend, own.y), (own.x - 8.0, own.y)];
-            scene.path(points, Ink::Faint, 1.0, &[]);
+        if let Some((above, y)) = own.above {
+            let (from, to) = (MARGIN + above as f64 * across, x(own));
+            let bend = to - 6.0;
+            scene.path(vec![(from, y), (bend, y), (bend, own.y), (to - 3.0, own.y)], Ink::Faint, 0.6, &[]);
         }
     }
     for own in placed {
         if !own.last {
-            let at = (own.x, own.y);
+            let at = (x(&own), own.y);
             let hover = Some(own.words.clone());
             scene.marks.push(SceneMark::Dot {
                 at,
@@ -47,8 +54,8 @@ pub(crate) fn scene(order: &Order, title: &str) -> Scene {
             });
         }
         // The name of a term stands to its right; the word of a step stands above its line.
-        let at = if own.last { (own.x, own.y + 5.0) } else { (own.x + 8.0, own.y - 6.0) };
-        scene.words(Words::new(at, own.words, SIZE).inked(own.ink));
+        let at = if own.last { (x(&own), own.y + 2.5) } else { (x(&own) + 3.5, own.y - 2.5) };
+        scene.words(Words::new(at, own.words, SMALL).inked(own.ink));
     }
     scene
 }
@@ -57,10 +64,11 @@ pub(crate) fn scene(order: &Order, title: &str) -> Scene {
 struct Placed {
     words: String,
     ink: Ink,
-    x: f64,
+    /// Steps before it.
+    depth: usize,
     y: f64,
-    /// Position of the step that it belongs to.
-    above: Option<(f64, f64)>,
+    /// Depth and height of the step that it belongs to.
+    above: Option<(usize, f64)>,
     /// True if it is a leaf.
     last: bool,
 }
@@ -77,10 +85,9 @@ fn place(picture: &Picture, depth: usize, line: usize, placed: &mut Vec<Placed>)
         (Some(first), Some(last)) => (placed[*first].y + placed[*last].y) / 2.0,
         _ => TITLE + MARGIN + line as f64 * LINE,
     };
-    let x = MARGIN + depth as f64 * ACROSS;
-    parts.iter().for_each(|part| placed[*part].above = Some((x, y)));
+    parts.iter().for_each(|part| placed[*part].above = Some((depth, y)));
     let (words, last) = (picture.words().to_string(), parts.is_empty());
-    placed.push(Placed { words, ink: ink(picture), x, y, above: None, last });
+    placed.push(Placed { words, ink: ink(picture), depth, y, above: None, last });
     (lines.max(1), placed.len() - 1)
 }
 

@@ -112,10 +112,14 @@ impl Verb for Arguments {
 
     fn figures(&self) -> Result<Option<Figures<'_>>> {
         let some = match &self.experiments()?[..] {
-            [Experiment { chain, products, bits, .. }] => chain.is_some() || products.is_some() || bits.is_some(),
+            // Models take no time.
+            [only] => {
+                let timed = || self.devices(only).iter().any(|name| name.model().is_none());
+                only.formats.is_none() && (only.cost.is_none() || timed())
+            }
             _ => false,
         };
-        Ok(Some(self.drawings.of("errors of chains and products, and agreement bit by bit, of one experiment", some)))
+        Ok(Some(self.drawings.of("measured numbers of one experiment, and costs of devices that are not models", some)))
     }
 
     fn gates(&self) -> Option<(&Gates, Option<Cow<'_, str>>)> {

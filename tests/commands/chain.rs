@@ -70,7 +70,11 @@ fn the_plot_is_written_and_is_the_same_every_time() {
         std::fs::read_to_string(&path).unwrap()
     };
     let first = write();
-    assert!(first.starts_with("<svg") && first.contains("mma.m16n8k16.f32.bf16.bf16.f32, fp32"));
+    assert!(
+        first.starts_with("<svg")
+            && first.contains(">fp32<")
+            && first.contains("Chains of products, bf16, mma, hopper")
+    );
     assert_eq!(first, write());
 }
 
@@ -131,8 +135,7 @@ fn several_devices_run_on_the_same_numbers_each_with_its_own_instruction() {
         assert_eq!((&ours["exact_error"], &ours["finite"]), (&single["exact_error"], &single["finite"]));
     }
     let svg = std::fs::read_to_string(plot).unwrap();
-    let chips = ["NVIDIA Hopper (model)", "NVIDIA Ampere (model)", "AMD CDNA 3 (model)"];
-    assert!(chips.iter().all(|chip| svg.contains(chip)), "{svg}");
+    assert!(["hopper", "ampere", "cdna3"].iter().all(|chip| svg.contains(chip)), "{svg}");
 }
 
 #[test]

@@ -1,55 +1,36 @@
-//! Figures of rates of verification, and of agreement between models.
+//! Figures of rates of verification, of agreement between models, and of exact products.
 
 use std::collections::BTreeSet;
 
-use super::{Figure, Seen, kind, titled};
+use super::{Figure, chip, costs::Rated, names::short, on, together};
 use crate::{
+    base::distinct::distinct,
     document::{results::chip_of, rows::Rows},
     report::{
         Table,
-        figure::{Axis, Bars, ChartBar, PairMatrix, PairTile, Scale},
+        figure::{Axis, Drawing, Matrix, Scale, Tile},
         grouped, three_digits,
     },
 };
 
-/// Most bars, or models, of a figure.
+/// Most models of a figure.
 const MOST: usize = 40;
 
-/// Cases a second, by family and operands.
+/// Cases a second: a row for the operands, a marker for each family.
 pub(super) fn rates(table: &Table) -> Vec<Figure> {
-    let (mut seen, mut kinds) = (Seen::new(), Vec::<(String, String, f64, f64)>::new());
-    for row in Rows(table).iter() {
-        let (Some(compared), Some(seconds)) = (row.number("compared"), row.number("seconds")) else { continue };
-        let kind = kind(row.text("instruction"));
-        let chip = chip_of(&row);
-        match seen.number((kind.clone(), chip.clone())) {
-            (_, true) => kinds.push((kind, chip, compared, seconds)),
-            (at, false) => (kinds[at].2, kinds[at].3) = (kinds[at].2 + compared, kinds[at].3 + seconds),
-        }
-    }
-    kinds.retain(|(_, _, compared, seconds)| *compared > 0.0 && *seconds > 0.0);
-    if kinds.is_empty() {
-        return Vec::new();
-    }
-    kinds.sort_by(|x, y| (y.2 / y.3).total_cmp(&(x.2 / x.3)));
-    let chips: Vec<String> = kinds.iter().map(|(_, chip, ..)| chip.clone()).collect();
-    let several = chips.iter().any(|chip| *chip != chips[0]);
-    let bar = |(kind, chip, compared, seconds): &(String, String, f64, f64)| ChartBar {
-        name: if several { format!("{kind}, {chip}") } else { kind.clone() },
-        length: compared / seconds,
-        number: three_digits(compared / seconds),
-        color: 0,
-        hover: format!("{kind}, {chip}\n{} cases in {} s", grouped(*compared as i64), three_digits(*seconds)),
-    };
-    let chips: Vec<&str> = chips.iter().map(String::as_str).collect();
-    let title = titled("Rates of verification", &chips);
-    let bars = Bars {
-        title: title.clone(),
-        axis: Axis::new("cases a second", Scale::Linear),
-        bars: kinds.iter().take(MOST).map(bar).collect(),
-    };
-    let caption = format!("{title}: results compared with the model in a second.");
-    vec![Figure { name: "verification-rates".into(), caption, scene: bars.scene() }]
+    let rows = Rows(table).iter().filter_map(|row| {
+        let [operands, unit] = short(row.text("instruction"));
+        Some(((chip(&chip_of(&row)), operands, unit), [row.number("compared")?, row.number("seconds")?]))
+    });
+    let counted = together(rows).into_iter().filter_map(|((chip, operands, unit), counts)| {
+        let [compared, seconds] = [0, 1].map(|at| counts.iter().map(|own| own[at]).sum::<f64>());
+        let hover = format!("{} cases in {} s", grouped(compared as i64), three_digits(seconds));
+        let found = compared > 0.0 && seconds > 0.0;
+        found.then(|| Rated { keys: vec![chip, unit], operands, rate: compared / seconds, hover })
+    });
+    let axis = Axis::new("cases a second", Scale::Decades);
+    let caption = "results compared with the model in a second";
+    Rated::figures(counted.collect(), ("verification-rates", "Rates of verification", caption), axis)
 }
 
 /// The agreement of models, pair by pair.
@@ -62,19 +43,70 @@ pub(super) fn generations(table: &Table) -> Vec<Figure> {
         let (x, y) = (row.text("x"), row.text("y"));
         let (all, same) = (row.count("instructions"), row.count("same"));
         let (Some(one), Some(other)) = (place(x), place(y)) else { continue };
+        let share = if all > 0 { same as f64 / all as f64 } else { 0.0 };
         for (row, column) in [(one, other), (other, one)] {
-            tiles.push(PairTile {
+            tiles.push(Tile {
                 row,
                 column,
-                share: if all > 0 { same as f64 / all as f64 } else { 0.0 },
-                words: format!("{same}/{all}"),
+                share,
+                words: vec![format!("{same}/{all}"), format!("{:.0}", 100.0 * share)],
                 hover: format!("{x} and {y}: {same} of {all} instructions of both are the same"),
             });
         }
     }
-    let matrix =
-        PairMatrix { title: "Agreement of models".into(), names, tiles, remark: "the same / covered by both".into() };
+    let matrix = Matrix {
+        title: "Agreement of models".into(),
+        rows: names.clone(),
+        columns: names,
+        tiles,
+        manners: vec![
+            "Tile: instructions that are the same / instructions that both cover; the darker, the more agree.".into(),
+            "Tile: per cent of the instructions that both cover and that are the same; 0 also if they share none."
+                .into(),
+            "The darker a tile, the more instructions that both cover are the same. Numbers have no room here.".into(),
+        ],
+        notes: Vec::new(),
+    };
     let caption =
         "Agreement of models: instructions with the same arithmetic, and instructions that both cover.".to_string();
-    vec![Figure { name: "generations".into(), caption, scene: matrix.scene() }]
+    vec![Figure { name: "generations".into(), caption, drawing: Drawing::Matrix(matrix) }]
+}
+
+/// Products of integers by their digits: the exact elements of each scheme on each chip.
+pub(super) fn integers(table: &Table) -> Vec<Figure> {
+    let rows = distinct(Rows(table).iter().map(|row| row.text("scheme").to_string()));
+    let columns = distinct(Rows(table).iter().map(|row| on(&row)));
+    let tile = |row: crate::document::rows::Line| {
+        let (held, exact) = (row.number("held")?, row.number("exact")?);
+        let place = |names: &[String], name: &str| names.iter().position(|own| own == name);
+        let share = if held > 0.0 { exact / held } else { 0.0 };
+        Some(Tile {
+            row: place(&rows, row.text("scheme"))?,
+            column: place(&columns, &on(&row))?,
+            share,
+            words: vec![format!("{exact}/{held}"), format!("{}", (100.0 * share).floor())],
+            hover: format!("{} on {}: {exact} of {held} elements are exact", row.text("scheme"), on(&row)),
+        })
+    };
+    let tiles: Vec<Tile> = Rows(table).iter().filter_map(tile).collect();
+    let missing = if tiles.len() < Rows(table).iter().count() {
+        vec!["No tile: the chip lacks an instruction for the scheme.".to_string()]
+    } else {
+        Vec::new()
+    };
+    let what = "of the elements whose exact sum s32 holds";
+    let matrix = Matrix {
+        title: "Products of integers by their digits".into(),
+        rows: rows.clone(),
+        columns: columns.clone(),
+        tiles,
+        manners: vec![
+            format!("Tile: exact elements, {what}; the darker, the larger their share."),
+            format!("Tile: per cent that are exact, {what}."),
+            format!("The darker a tile, the larger the exact share, {what}."),
+        ],
+        notes: missing,
+    };
+    let caption = format!("Products of integers by their digits: exact elements, {what}.");
+    vec![Figure { name: "integers".into(), caption, drawing: Drawing::Matrix(matrix) }]
 }

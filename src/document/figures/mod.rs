@@ -3,21 +3,26 @@
 mod chains;
 mod comparisons;
 mod costs;
+mod curves;
 mod errors;
 mod factors;
+mod names;
 mod products;
+mod published;
 
 use std::collections::{BTreeSet, HashSet};
 
 use super::{
     Results,
     results::CHIP,
-    rows::{Line, Rows, Seen, together},
+    rows::{Line, Rows, together},
 };
-use crate::{
-    isa,
-    report::{Report, Table, figure::Scene},
+use crate::report::{
+    Report, Table,
+    figure::{Chart, Drawing, Panel},
 };
+use curves::{Arranged, Binades, Curve, arranged};
+use names::{Instructions, chip, kind};
 
 /// A figure.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,16 +32,13 @@ pub(crate) struct Figure {
     /// Caption.
     pub(crate) caption: String,
     /// Drawing.
-    pub(crate) scene: Scene,
+    pub(crate) drawing: Drawing,
 }
 
 /// Figures of a table that are not folded.
 const SHOWN: usize = 2;
-/// Most characters of a title with the names of two chips.
-const TITLE: usize = 60;
-/// Most lines of a figure.
-const LINES: usize = 14;
-
+/// Most panels of a figure.
+const PANELS: usize = 24;
 /// Most figures of a table in a document.
 const MOST: usize = 40;
 
@@ -44,16 +46,22 @@ const MOST: usize = 40;
 type Draw = fn(&Table) -> Vec<Figure>;
 
 /// Tables with figures; the first of them that a result has gives its main figure.
-const DRAWN: [(&str, Draw); 12] = [
+const DRAWN: [(&str, Draw); 18] = [
     ("chain", chains::drift),
     ("product_errors", products::growth),
     ("emulations", products::splitting),
+    ("splitting_cells", published::splitting),
+    ("splitting_errors", products::splitting),
+    ("integer_cells", comparisons::integers),
     ("quantisation", errors::quantisation),
     ("tensor_quantisation", errors::quantisation),
     ("bit_agreement", errors::bits),
     ("bit_factors", factors::precision),
     ("profile", errors::histograms),
-    ("cost_points", costs::rates),
+    ("cells", published::profile),
+    ("cost_points", costs::points),
+    ("cost_cells", published::costs),
+    ("costs", costs::highest),
     ("verification", comparisons::rates),
     ("generations", comparisons::generations),
     ("ulps", errors::ulps),
@@ -84,49 +92,63 @@ pub(crate) fn figures(report: &Report) -> Vec<Figure> {
     all
 }
 
-/// The figures of a table; captions name the evidence of models.
+/// The figures of a table; notes and captions name the evidence of models.
 fn drawn(results: &Results, table: &Table, draw: &Draw) -> Vec<Figure> {
     let chips: BTreeSet<_> = Rows(table).iter().flat_map(|line| [line.text(CHIP), line.text("device")]).collect();
     let mut figures = draw(table);
-    for figure in &mut figures {
-        let named = |chip: &str| figure.scene.says(chip);
-        let any = chips.iter().any(|chip| !chip.is_empty() && named(chip));
-        let said = results.according_to(|chip| chips.contains(chip) && (named(chip) || !any));
-        if let Some(words) = said {
-            figure.scene.note(&words);
+    if let Some(words) = results.according_to(|own| chips.contains(own)) {
+        let words = chips.iter().fold(words, |words, own| words.replace(own, &chip(own)));
+        for figure in &mut figures {
+            figure.drawing.notes().push(words.clone());
             figure.caption = format!("{} {words}", figure.caption);
         }
     }
     figures
 }
 
+/// Figures of curves in a chart whose title says what it shows, as many as their panels need.
+fn charts(name: &str, caption: &str, chart: Chart, curves: Vec<Curve>) -> Vec<Figure> {
+    let Arranged { panels, fixed, notes } = arranged(curves);
+    let title = titled(&chart.title, &fixed);
+    let pages: Vec<&[Panel]> = if panels.is_empty() { vec![&[]] } else { panels.chunks(PANELS).collect() };
+    let figure = |(page, panels): (usize, &&[Panel])| {
+        let (part, number) = match pages.len() {
+            1 => (String::new(), String::new()),
+            all => (format!(" ({} of {all})", page + 1), format!("-{}", page + 1)),
+        };
+        let mut notes = [chart.notes.clone(), notes.clone()].concat();
+        notes.retain(|note| !note.is_empty());
+        let chart = Chart { title: format!("{title}{part}"), panels: panels.to_vec(), notes, ..chart.clone() };
+        Figure {
+            name: if page == 0 { name.to_string() } else { format!("{name}{number}") },
+            caption: format!("{title}{part}: {caption}."),
+            drawing: Drawing::Chart(chart),
+        }
+    };
+    pages.iter().enumerate().map(figure).collect()
+}
+
+/// A title with what is the same for all that it covers.
+fn titled(what: &str, fixed: &[String]) -> String {
+    if fixed.is_empty() { what.to_string() } else { format!("{what}, {}", fixed.join(", ")) }
+}
+
+/// The chip of a row, in short.
+fn on(line: &Line) -> String {
+    chip(device(line))
+}
+
 /// The device or chip of a row.
-fn on<'a>(line: &Line<'a>) -> &'a str {
+fn device<'a>(line: &Line<'a>) -> &'a str {
     match line.text("device") {
         "" => line.text(CHIP),
         device => device,
     }
 }
 
-/// The family and formats of an instruction.
-fn kind(name: &str) -> String {
-    match isa::known(name) {
-        Some(i) if i.a.name == i.b.name => format!("{} {} -> {}", i.family(), i.a.name, i.d.name),
-        Some(i) => format!("{} {} * {} -> {}", i.family(), i.a.name, i.b.name, i.d.name),
-        None => name.to_string(),
-    }
-}
-
-/// A title with the chips of its rows, or with their number.
-fn titled(what: &str, chips: &[&str]) -> String {
-    let named = chips.iter().filter(|chip| !chip.is_empty());
-    let distinct: Vec<&str> = together(named.map(|chip| (*chip, ()))).into_iter().map(|(chip, _)| chip).collect();
-    match distinct[..] {
-        [] => what.to_string(),
-        [one] => format!("{what}: {one}"),
-        [one, other] if what.len() + one.len() + other.len() < TITLE => format!("{what}: {one} and {other}"),
-        _ => format!("{what}: {} chips", distinct.len()),
-    }
+/// The instructions of a table.
+fn instructions(table: &Table) -> Instructions {
+    Instructions::new(Rows(table).iter().map(|row| (device(&row), row.text("instruction"))))
 }
 
 /// A name in lower case for files.
@@ -135,3 +157,6 @@ fn slug(text: &str) -> String {
     let parts: String = text.chars().map(plain).collect();
     parts.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! Figures of errors of matrix products, against k and against cost.
 
-use super::{Figure, LINES, Seen, on, titled, together};
+use super::{Binades, Curve, Figure, charts, instructions, on, together};
 use crate::{
     document::rows::{Line as Row, Rows},
     report::{
@@ -12,161 +12,145 @@ use crate::{
 
 /// A point of an error, with its name.
 fn point(x: f64, error: f64, what: &str) -> Point {
-    Point { x, y: error, hover: format!("{what}, error {}", three_digits(error)) }
+    Point::new(x, error, format!("{what}, error {}", three_digits(error)))
+}
+
+/// A curve for each distinct list of words, of the points that its rows give.
+fn curves(rows: impl Iterator<Item = (Vec<String>, Option<Point>)>) -> Vec<Curve> {
+    let curve = |(keys, points): (Vec<String>, Vec<Option<Point>>)| {
+        let line = ChartLine::new("", points.into_iter().flatten().collect());
+        Curve { keys, line }
+    };
+    together(rows).into_iter().map(curve).collect()
 }
 
 /// The error against k: a line for each chip, instruction and promotion.
 pub(super) fn growth(table: &Table) -> Vec<Figure> {
-    let (mut styles, mut names, mut lines) = (Seen::new(), Seen::new(), Vec::<ChartLine>::new());
-    let rows = || Rows(table).iter();
-    let chips: Vec<&str> = rows().map(|row| on(&row)).collect();
-    for row in rows() {
-        let promoted = row.number("promote");
-        let (style, _) = styles.number((on(&row), row.text("instruction")));
-        let every = promoted.map_or_else(String::new, |every| format!(", promoted every {every}"));
-        let name = format!("{}: {}{every}", on(&row), row.text("instruction"));
-        let (at, new) = names.number(name.clone());
-        if new {
-            lines.push(ChartLine { dashed: promoted.is_some(), ..ChartLine::new(name, style, Vec::new()) });
-        }
-        if let (Some(k), Some(error)) = (row.number("k"), row.number("error")) {
-            lines[at].points.push(point(k, error, &format!("k = {k}")));
-        }
-    }
-    let lines = shared(lines);
-    let title = titled("Error of products against k", &chips);
-    let chart = Chart {
-        title: title.clone(),
-        x: Axis::new("k (terms of a sum)", Scale::Octaves),
-        y: Axis::new("mean error / mean magnitude", Scale::Decades),
-        lines: Vec::new(),
-        legend: "chip and instruction".into(),
-        remark: "Dashed: partial sums are promoted to a second accumulator.".into(),
-    };
-    let caption = format!("{title}: the mean difference from the exact sum over the mean magnitude of the elements.");
-    // As many figures as the lines need.
-    let figure = |(at, lines): (usize, &[ChartLine])| {
-        let name = if at == 0 { "error-against-k".into() } else { format!("error-against-k-{}", at + 1) };
-        let scene = Chart { lines: lines.to_vec(), ..chart.clone() }.scene();
-        Figure { name, caption: caption.clone(), scene }
-    };
-    lines.chunks(2 * LINES).enumerate().map(figure).collect()
-}
-
-/// Joins the lines of one instruction with equal numbers on several chips.
-fn shared(lines: Vec<ChartLine>) -> Vec<ChartLine> {
-    let keyed = lines.into_iter().map(|line| {
-        let (chip, what) = line.name.split_once(": ").unwrap_or(("", &line.name));
-        let points: Vec<[u64; 2]> = line.points.iter().map(|point| [point.x.to_bits(), point.y.to_bits()]).collect();
-        ((what.to_string(), points), (chip.to_string(), line))
+    let short = instructions(table);
+    let rows = Rows(table).iter().map(|row| {
+        let [operands, unit] = short.words(row.text("instruction"));
+        let promoted = row.number("promote").map_or(String::new(), |every| format!("promoted every {every}"));
+        let point = row.number("k").zip(row.number("error")).map(|(k, error)| point(k, error, &format!("k = {k}")));
+        (vec![operands, on(&row), unit, promoted], point)
     });
-    let named = |((what, _), mut alike): ((String, _), Vec<(String, ChartLine)>)| {
-        let chips: Vec<&str> = alike.iter().map(|(chip, _)| chip.as_str()).collect();
-        let name = format!("{}: {what}", chips.join(", "));
-        ChartLine { name, ..alike.swap_remove(0).1 }
+    let curves = curves(rows);
+    let promoted = curves.iter().any(|curve| !curve.keys[3].is_empty());
+    let chart = Chart {
+        notes: vec![match promoted {
+            true => "Promoted every N: partial sums go to a second accumulator in f32 after each N of k.".into(),
+            false => String::new(),
+        }],
+        ..Chart::new(
+            "Error of products against k",
+            Axis::new("k (terms of a sum)", Scale::Octaves),
+            Axis::new("mean error / mean magnitude", Scale::Decades),
+            "chip, instruction",
+        )
     };
-    together(keyed).into_iter().map(named).collect()
+    let caption = "the mean difference from the exact sum over the mean magnitude of the elements";
+    charts("error-against-k", caption, chart, curves)
 }
 
-/// A cost of splitting schemes.
-struct Cost {
+/// A number of splitting schemes at the largest k.
+struct Quantity {
     /// Its column.
     key: &'static str,
     axis: &'static str,
-    scale: Scale,
     unit: &'static str,
     /// The name of the figure.
     name: &'static str,
-    words: &'static str,
 }
 
-/// Their costs.
-const COSTS: [Cost; 2] = [
-    Cost {
-        key: "products",
-        axis: "products of parts",
-        scale: Scale::Linear,
-        unit: "products",
-        name: "splitting-cost",
-        words: "how many products of parts they take",
-    },
-    Cost {
-        key: "sum_seconds",
-        axis: "seconds that the device takes for the sums",
-        scale: Scale::Decades,
-        unit: "s",
-        name: "splitting-time",
-        words: "the time that their sums take",
-    },
+/// The numbers that are drawn scheme by scheme.
+const QUANTITIES: [Quantity; 2] = [
+    Quantity { key: "mred", axis: "MRED (mean |V - V_f32| / |V_f32|)", unit: "", name: "splitting-cost" },
+    Quantity { key: "sum_seconds", axis: "seconds for the sums", unit: " s", name: "splitting-time" },
 ];
 
-/// Splitting schemes: the error against k, and at the largest k against the number of products.
+/// Splitting schemes: their errors against k, and at the largest k beside their numbers of products.
 pub(super) fn splitting(table: &Table) -> Vec<Figure> {
     let rows: Vec<Row> = Rows(table).iter().collect();
-    let chips: Vec<&str> = rows.iter().map(on).collect();
-    let several = chips.iter().any(|chip| chip != &chips[0]);
-    let name = |row: &Row| match several {
-        true => format!("{}, {}", row.text("scheme"), on(row)),
-        false => row.text("scheme").to_string(),
-    };
-    let (mut styles, mut lines) = (Seen::new(), Vec::<ChartLine>::new());
-    for row in &rows {
-        let (style, new) = styles.number(name(row));
-        if new {
-            lines.push(ChartLine::new(name(row), style, Vec::new()));
-        }
-        if let (Some(k), Some(error)) = (row.number("k"), row.number("max_absolute")) {
-            lines[style].points.push(point(k, error, &format!("k = {k}")));
-        }
-    }
-    let caption = |what: &str| format!("{}.", titled(what, &chips));
-    let sizes = {
-        let mut sizes: Vec<f64> = rows.iter().filter_map(|row| row.number("k")).collect();
-        sizes.sort_by(f64::total_cmp);
-        sizes.dedup();
-        sizes
-    };
-    let mut figures = Vec::new();
-    if sizes.len() > 1 {
-        let what = caption("Products of f32 by splitting: the largest error against k");
-        let title = titled("Products of f32 by splitting", &chips);
-        for (at, lines) in lines.chunks(LINES).enumerate() {
-            let chart = Chart {
-                title: title.clone(),
-                x: Axis::new("k (terms of a sum)", Scale::Octaves),
-                y: Axis::new("largest |V - V_f32|", Scale::Decades),
-                lines: lines.to_vec(),
-                legend: "scheme".into(),
-                remark: String::new(),
-            };
-            let name = if at == 0 { "splitting-size".into() } else { format!("splitting-size-{}", at + 1) };
-            figures.push(Figure { name, caption: what.clone(), scene: chart.scene() });
-        }
-    }
+    let mut sizes: Vec<f64> = rows.iter().filter_map(|row| row.number("k")).collect();
+    sizes.sort_by(f64::total_cmp);
+    sizes.dedup();
+    let mut figures = if sizes.len() > 1 { against_k(&rows) } else { distribution(&rows) };
     let Some(&largest) = sizes.last() else { return figures };
-    for Cost { key, axis, scale, unit, name: file, words } in COSTS {
-        let (mut styles, mut lines) = (Seen::new(), Vec::<ChartLine>::new());
-        for row in rows.iter().filter(|row| row.number("k") == Some(largest)) {
-            let (style, _) = styles.number(name(row));
-            if let (Some(cost), Some(error)) = (row.number(key), row.number("mred")) {
-                let own = point(cost, error, &format!("{} {unit}", three_digits(cost)));
-                lines.push(ChartLine { joined: false, ..ChartLine::new(name(row), style, vec![own]) });
-            }
-        }
-        let what = caption(&format!("Splitting schemes at k = {largest}: the mean relative error against {words}"));
-        let title = titled(&format!("Splitting, k = {largest}: error against cost"), &chips);
-        for (at, lines) in lines.chunks(2 * LINES).enumerate() {
-            let chart = Chart {
-                title: title.clone(),
-                x: Axis::new(axis, scale),
-                y: Axis::new("MRED (mean |V - V_f32| / |V_f32|)", Scale::Decades),
-                lines: lines.to_vec(),
-                legend: "scheme".into(),
-                remark: String::new(),
-            };
-            let name = if at == 0 { file.into() } else { format!("{file}-{}", at + 1) };
-            figures.push(Figure { name, caption: what.clone(), scene: chart.scene() });
-        }
-    }
+    let at: Vec<Row> = rows.into_iter().filter(|row| row.number("k") == Some(largest)).collect();
+    figures.extend(QUANTITIES.iter().flat_map(|quantity| by_scheme(&at, largest, quantity)));
     figures
+}
+
+fn against_k(rows: &[Row]) -> Vec<Figure> {
+    let points = rows.iter().map(|row| {
+        let found = row.number("k").zip(row.number("max_absolute"));
+        (words(row), found.map(|(k, error)| point(k, error, &format!("k = {k}"))))
+    });
+    let chart = Chart::new(
+        "Products of f32 by splitting",
+        Axis::new("k (terms of a sum)", Scale::Octaves),
+        Axis::new("largest |V - V_f32|", Scale::Decades),
+        "scheme, chip",
+    );
+    charts("splitting-size", "the largest error against k", chart, curves(points))
+}
+
+fn words(row: &Row) -> Vec<String> {
+    vec![on(row), row.text("scheme").to_string()]
+}
+
+/// The errors by binade.
+fn distribution(rows: &[Row]) -> Vec<Figure> {
+    let filled: Vec<&Row> = rows.iter().filter(|row| !row.numbers("error_counts").is_empty()).collect();
+    if filled.is_empty() {
+        return Vec::new();
+    }
+    let binades = Binades::of(&filled.iter().map(|row| row.numbers("error_exponents")).collect::<Vec<_>>());
+    let curve = |row: &&Row| {
+        let line = binades.line(&row.numbers("error_exponents"), &row.numbers("error_counts"), "elements");
+        Curve { keys: words(row), line }
+    };
+    let chart = Chart {
+        notes: vec!["The lowest binade also holds elements without an error.".into()],
+        ..Chart::new(
+            "Errors of products by splitting",
+            binades.axis("binade of |V - V_f32| (exponent of two)"),
+            Axis::new("share of elements", Scale::Decades),
+            "scheme, chip",
+        )
+    };
+    let curves = filled.iter().map(curve).collect();
+    charts("splitting-errors", "the share of elements with an error in each binade", chart, curves)
+}
+
+/// A number at one k: a row for each scheme, in order of its products, and a marker for each chip.
+fn by_scheme(rows: &[Row], k: f64, Quantity { key, axis, unit, name }: &Quantity) -> Vec<Figure> {
+    let mut schemes: Vec<(i64, &str)> = together(
+        rows.iter().filter(|row| row.number(key).is_some()).map(|row| (row.text("scheme"), row.count("products"))),
+    )
+    .into_iter()
+    .map(|(scheme, products)| (products[0], scheme))
+    .collect();
+    schemes.sort_unstable_by(|one, other| other.cmp(one));
+    if schemes.is_empty() {
+        return Vec::new();
+    }
+    let points = rows.iter().map(|row| {
+        let place = schemes.iter().position(|(_, scheme)| *scheme == row.text("scheme"));
+        let hover = |value: f64| format!("{}: {}{unit}", row.text("scheme"), three_digits(value));
+        let found = place.zip(row.number(key));
+        (vec![on(row)], found.map(|(at, value)| Point::new(value, at as f64, hover(value))))
+    });
+    let labels = schemes.iter().map(|(products, scheme)| match products {
+        1 => format!("{scheme}, 1 product"),
+        many => format!("{scheme}, {many} products"),
+    });
+    let chart = Chart::new(
+        format!("Splitting schemes, k = {k}"),
+        Axis::new(*axis, Scale::Decades),
+        Axis::of_names("", labels.collect()),
+        "chip",
+    );
+    let mut curves = curves(points);
+    curves.iter_mut().for_each(|curve| curve.line.joined = false);
+    charts(name, &format!("{axis}, by schemes in order of their products of parts"), chart, curves)
 }

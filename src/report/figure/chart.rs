@@ -1,29 +1,12 @@
-//! Line charts, with a legend below.
+//! Charts of one or several panels with the same axes.
 
 use super::{
-    axis::{Axis, AxisRange},
-    font::{cut, width},
-    palette::{COLORS, DASHES, MARKERS, Marker},
-    scene::{Anchor, Ink, Scene, SceneMark, Words},
+    axis::{Axis, Scale},
+    font::{self, wrapped},
+    grid::{GAP, NUMBERS, axes},
+    legend::legend,
+    scene::{Anchor, EDGE, Ink, SMALL, Scene, TEXT, Words},
 };
-
-/// Width of a chart.
-const WIDTH: f64 = 720.0;
-/// Height of the axes.
-const HEIGHT: f64 = 320.0;
-const LEFT: f64 = 78.0;
-const RIGHT: f64 = 18.0;
-const TOP: f64 = 40.0;
-/// Room below the axes for numbers and a title.
-const BELOW: f64 = 52.0;
-/// Height of a line of the legend.
-const LINE: f64 = 19.0;
-const SIZE: f64 = 12.5;
-/// Half the width of a mark.
-const DOT: f64 = 3.0;
-const CROSS: f64 = 6.0;
-/// Largest number of points drawn for a line; longer lines are thinned.
-const MOST_POINTS: usize = 1024;
 
 /// A point of a line.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,6 +15,8 @@ pub(crate) struct Point {
     pub(crate) x: f64,
     /// Number on the vertical axis.
     pub(crate) y: f64,
+    /// Its error bar, from and to on the horizontal axis.
+    pub(crate) reach: Option<[f64; 2]>,
     /// Its tooltip.
     pub(crate) hover: String,
 }
@@ -53,175 +38,159 @@ pub(crate) struct ChartLine {
     pub(crate) name: String,
     /// Index of its colour, dash and marker.
     pub(crate) style: usize,
-    /// True if it is dashed and its markers hollow, whatever its index.
-    pub(crate) dashed: bool,
     /// True if a cross stands at its end.
     pub(crate) crossed: bool,
     /// True if its points are joined.
     pub(crate) joined: bool,
+    /// Distance on the horizontal axis over which points are not joined.
+    pub(crate) gap: f64,
     /// Its points, in order.
     pub(crate) points: Vec<Point>,
     /// The band around it.
     pub(crate) band: Vec<Band>,
 }
 
+/// Lines that share a pair of axes.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Panel {
+    /// Its title; empty if the panel needs none.
+    pub(crate) title: String,
+    pub(crate) lines: Vec<ChartLine>,
+}
+
 /// A chart.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Chart {
     pub(crate) title: String,
-    /// The horizontal axis.
+    /// The horizontal axis of every panel.
     pub(crate) x: Axis,
-    /// The vertical axis.
+    /// The vertical axis of every panel.
     pub(crate) y: Axis,
-    pub(crate) lines: Vec<ChartLine>,
+    pub(crate) panels: Vec<Panel>,
     /// Heading of the legend.
     pub(crate) legend: String,
-    /// Remark on marks and bands.
-    pub(crate) remark: String,
+    /// Number on the vertical axis at which a line crosses each panel.
+    pub(crate) level: Option<f64>,
+    /// Remarks on what is drawn; the chart adds those on zeros, equal lines and missing points.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Point {
+    /// A point without an error bar.
+    pub(crate) fn new(x: f64, y: f64, hover: impl Into<String>) -> Point {
+        Point { x, y, reach: None, hover: hover.into() }
+    }
 }
 
 impl ChartLine {
     /// A line with these points.
-    pub(crate) fn new(name: impl Into<String>, style: usize, points: Vec<Point>) -> ChartLine {
-        ChartLine { name: name.into(), style, dashed: false, crossed: false, joined: true, points, band: Vec::new() }
-    }
-
-    fn ink(&self) -> Ink {
-        Ink::Color(self.style)
-    }
-
-    fn dash(&self) -> &'static [f64] {
-        DASHES[(self.style / COLORS.len() + usize::from(self.dashed)) % DASHES.len()]
-    }
-
-    fn marker(&self) -> Marker {
-        MARKERS[self.style % MARKERS.len()]
-    }
-}
-
-/// The ranges of both axes.
-struct ChartFrame {
-    x: AxisRange,
-    y: AxisRange,
-}
-
-impl ChartFrame {
-    /// The position of a point, if it has one.
-    fn place(&self, x: f64, y: f64) -> Option<(f64, f64)> {
-        let (right, up) = (self.x.share(x)?, self.y.share(y)?);
-        Some((LEFT + right * (WIDTH - LEFT - RIGHT), TOP + (1.0 - up) * HEIGHT))
+    pub(crate) fn new(name: impl Into<String>, points: Vec<Point>) -> ChartLine {
+        ChartLine {
+            name: name.into(),
+            style: 0,
+            crossed: false,
+            joined: true,
+            gap: f64::INFINITY,
+            points,
+            band: Vec::new(),
+        }
     }
 }
 
 impl Chart {
-    /// The drawing.
-    pub(crate) fn scene(&self) -> Scene {
-        let points = || self.lines.iter().flat_map(|line| &line.points);
-        let bands = || self.lines.iter().flat_map(|line| &line.band);
-        let frame = ChartFrame {
-            x: self.x.range(points().map(|point| point.x)),
-            y: self.y.range(points().map(|point| point.y).chain(bands().flat_map(|band| [band.least, band.most]))),
-        };
-        let columns = self.columns();
-        let rows = self.lines.len().div_ceil(columns);
-        let notes = usize::from(!self.remark.is_empty()) + usize::from(!self.legend.is_empty());
-        let height = TOP + HEIGHT + BELOW + LINE * (rows + notes) as f64 + 10.0;
-        let mut scene = Scene::titled(WIDTH, height, &self.title);
-        self.axes(&frame, &mut scene);
-        // Longer lines first, so that the end of a shorter line stays visible where lines coincide.
-        let mut order: Vec<&ChartLine> = self.lines.iter().collect();
-        order.sort_by_key(|line| std::cmp::Reverse(line.points.len()));
-        order.iter().for_each(|line| band(line, &frame, &mut scene));
-        order.iter().for_each(|line| draw(line, &frame, &mut scene));
-        self.explain(columns, &mut scene);
-        scene
+    /// A chart without panels and notes.
+    pub(crate) fn new(title: impl Into<String>, x: Axis, y: Axis, legend: impl Into<String>) -> Chart {
+        let (title, legend) = (title.into(), legend.into());
+        Chart { title, x, y, panels: Vec::new(), legend, level: None, notes: Vec::new() }
     }
 
-    /// Number of columns of the legend.
-    fn columns(&self) -> usize {
-        let widest = self.lines.iter().map(|line| width(&line.name, SIZE) + 60.0).fold(1.0, f64::max);
-        (((WIDTH - LEFT) / widest) as usize).clamp(1, 4)
-    }
-
-    fn axes(&self, frame: &ChartFrame, scene: &mut Scene) {
-        let (right, bottom) = (WIDTH - RIGHT, TOP + HEIGHT);
-        for (share, label) in frame.y.ticks(9, &self.y.names) {
-            let y = TOP + (1.0 - share) * HEIGHT;
-            scene.line((LEFT, y), (right, y), Ink::Grid, 1.0);
-            scene.words(Words::new((LEFT - 8.0, y + 4.0), label, SIZE).anchored(Anchor::End));
-        }
-        for (share, label) in frame.x.ticks(16, &self.x.names) {
-            let x = LEFT + share * (right - LEFT);
-            scene.line((x, TOP), (x, bottom), Ink::Grid, 1.0);
-            scene.line((x, bottom), (x, bottom + 4.0), Ink::Text, 1.0);
-            scene.words(Words::new((x, bottom + 18.0), label, SIZE).anchored(Anchor::Middle));
-        }
-        scene.path(vec![(LEFT, TOP), (LEFT, bottom), (right, bottom)], Ink::Text, 1.0, &[]);
-        scene.words(Words::new(((LEFT + right) / 2.0, bottom + 38.0), &*self.x.title, 13.5).anchored(Anchor::Middle));
-        scene.words(Words::new((18.0, TOP + HEIGHT / 2.0), &*self.y.title, 13.5).anchored(Anchor::Middle).upwards());
-    }
-
-    /// The legend and the remark.
-    fn explain(&self, columns: usize, scene: &mut Scene) {
-        let mut y = TOP + HEIGHT + BELOW + LINE / 2.0;
-        if !self.legend.is_empty() {
-            scene.words(Words::new((LEFT, y + 4.0), &*self.legend, SIZE).inked(Ink::Faint));
-            y += LINE;
-        }
-        let room = (WIDTH - LEFT) / columns as f64;
-        for (at, line) in self.lines.iter().enumerate() {
-            let (x, y) = (LEFT + room * (at % columns) as f64, y + LINE * (at / columns) as f64);
-            if line.joined {
-                scene.path(vec![(x, y), (x + 30.0, y)], line.ink(), 2.0, line.dash());
+    /// The drawing of this width, in points.
+    pub(crate) fn scene(&self, width: f64) -> Scene {
+        let (mut scene, mut y) = Scene::titled(width, &self.title);
+        let grid = self.grid(width);
+        let none = [Panel::default()];
+        let panels = if self.panels.is_empty() { &none[..] } else { &self.panels[..] };
+        let (shared, mut top) = (self.shared(), y);
+        let mut bottom = y;
+        for (row, panels) in panels.chunks(grid.columns).enumerate() {
+            let titles = panels.iter().map(|panel| wrapped(&panel.title, SMALL, grid.size.0));
+            let lines = titles.map(|own| own.iter().filter(|line| !line.is_empty()).count()).max().unwrap_or(0);
+            let above = lines as f64 * SMALL * font::LINE;
+            if row == 0 {
+                top = y + above;
             }
-            scene.marks.push(dot(line, (x + 15.0, y), None));
-            let remark = if line.points.is_empty() { " (nothing to draw)" } else { "" };
-            let name = cut(&format!("{}{remark}", line.name), SIZE * 1.08, room - 46.0);
-            scene.words(Words::new((x + 38.0, y + 4.0), name, SIZE));
+            let mut end = y;
+            for (column, panel) in panels.iter().enumerate() {
+                let corner = (grid.left + column as f64 * (grid.size.0 + GAP), y + above);
+                let middle = corner.0 + grid.size.0 / 2.0;
+                scene.paragraph(&panel.title, (middle, y), grid.size.0, SMALL, Anchor::Middle, Ink::Text);
+                axes(&grid, corner, column == 0, &mut scene);
+                self.data(panel, &grid, corner, &mut scene);
+                bottom = corner.1 + grid.size.1;
+                let mut own = bottom + NUMBERS;
+                if shared.is_none() {
+                    own = legend(&panel.lines.iter().collect::<Vec<_>>(), (corner.0, own), grid.size.0, &mut scene);
+                }
+                end = end.max(own);
+            }
+            y = end + 4.0;
         }
-        y += LINE * self.lines.len().div_ceil(columns) as f64;
-        if !self.remark.is_empty() {
-            let remark = cut(&self.remark, SIZE, WIDTH - LEFT - RIGHT);
-            scene.words(Words::new((LEFT, y + 4.0), remark, SIZE).inked(Ink::Faint));
+        let across = (grid.columns.min(panels.len()) as f64) * (grid.size.0 + GAP) - GAP;
+        y = scene.paragraph(&self.x.title, (grid.left + across / 2.0, y), across, TEXT, Anchor::Middle, Ink::Text)
+            + 3.0;
+        for (at, line) in grid.y_title.iter().enumerate() {
+            let base = EDGE + TEXT * (font::ASCENT + at as f64 * font::LINE);
+            scene.words(Words::new((base, (top + bottom) / 2.0), &**line, TEXT).anchored(Anchor::Middle).upwards());
         }
-    }
-}
-
-fn dot(line: &ChartLine, at: (f64, f64), hover: Option<String>) -> SceneMark {
-    SceneMark::Dot { at, marker: line.marker(), size: DOT, ink: line.ink(), hollow: line.dashed, hover }
-}
-
-/// At most `MOST_POINTS` items, evenly chosen, and the last.
-fn thinned<T>(items: &[T]) -> impl Iterator<Item = &T> {
-    let every = items.len().div_ceil(MOST_POINTS).max(1);
-    let chosen = move |(at, _): &(usize, &T)| at.is_multiple_of(every) || at + 1 == items.len();
-    items.iter().enumerate().filter(chosen).map(|(_, item)| item)
-}
-
-/// Draws the band around a line.
-fn band(line: &ChartLine, frame: &ChartFrame, scene: &mut Scene) {
-    let edge = |which: fn(&Band) -> f64| thinned(&line.band).filter_map(move |band| frame.place(band.x, which(band)));
-    let mut corners: Vec<(f64, f64)> = edge(|band| band.most).collect();
-    let below: Vec<(f64, f64)> = edge(|band| band.least).collect();
-    corners.extend(below.into_iter().rev());
-    if corners.len() > 3 {
-        scene.marks.push(SceneMark::Area { corners, ink: line.ink(), opacity: 0.15, hover: None });
-    }
-}
-
-fn draw(line: &ChartLine, frame: &ChartFrame, scene: &mut Scene) {
-    let placed: Vec<((f64, f64), &Point)> =
-        thinned(&line.points).filter_map(|point| Some((frame.place(point.x, point.y)?, point))).collect();
-    if line.joined && placed.len() > 1 {
-        scene.path(placed.iter().map(|(at, _)| *at).collect(), line.ink(), 2.0, line.dash());
-    }
-    for (at, point) in &placed {
-        let hover = format!("{}\n{}", line.name, point.hover);
-        scene.marks.push(dot(line, *at, Some(hover)));
-    }
-    if let Some(((x, y), _)) = placed.last().filter(|_| line.crossed) {
-        for rise in [CROSS, -CROSS] {
-            scene.line((x - CROSS, y - rise), (x + CROSS, y + rise), line.ink(), 2.0);
+        if let Some(lines) = &shared {
+            if !self.legend.is_empty() && !lines.is_empty() {
+                y = scene.paragraph(&self.legend, (EDGE, y), width, SMALL, Anchor::Start, Ink::Faint);
+            }
+            y = legend(lines, (EDGE, y), width - 2.0 * EDGE, &mut scene);
         }
+        scene.noted(&self.remarks(shared.is_some()), y + 2.0)
+    }
+
+    /// The lines of one legend for all panels; `None` if each panel needs its own.
+    pub(super) fn shared(&self) -> Option<Vec<&ChartLine>> {
+        let mut lines: Vec<&ChartLine> = Vec::new();
+        for line in self.panels.iter().flat_map(|panel| &panel.lines) {
+            if lines.iter().all(|own| (&own.name, own.style) != (&line.name, line.style)) {
+                lines.push(line);
+            }
+        }
+        let distinct = lines
+            .iter()
+            .enumerate()
+            .all(|(at, line)| lines[..at].iter().all(|own| own.style != line.style && own.name != line.name));
+        lines.retain(|line| !line.name.is_empty());
+        (self.panels.len() < 2 || (distinct && lines.len() <= super::LEGEND)).then_some(lines)
+    }
+
+    /// The notes, with those on what the chart itself marks.
+    fn remarks(&self, shared: bool) -> Vec<String> {
+        let lines = || self.panels.iter().flat_map(|panel| &panel.lines);
+        let points = || lines().flat_map(|line| &line.points);
+        let mut notes = Vec::new();
+        if !shared && !self.legend.is_empty() {
+            notes.push(format!("Legends: {}.", self.legend));
+        }
+        notes.extend(self.notes.iter().filter(|note| !note.is_empty()).cloned());
+        let named = lines().map(|line| &line.name).chain(self.panels.iter().map(|panel| &panel.title));
+        if named.into_iter().any(|name| name.contains(super::EQUAL)) {
+            notes.push("Names joined by = have the same numbers, and are drawn once.".into());
+        }
+        if points().any(|point| self.x.scale.is_zero(point.x) || self.y.scale.is_zero(point.y)) {
+            notes.push("Hollow triangle at the edge of a logarithmic axis: zero.".into());
+        }
+        let of = |scale: Scale, number: f64| {
+            number.is_finite() && (number >= 0.0 || !matches!(scale, Scale::Decades | Scale::Octaves))
+        };
+        match points().filter(|point| !of(self.x.scale, point.x) || !of(self.y.scale, point.y)).count() {
+            0 => {}
+            1 => notes.push("One point that has no place on the axes is left out.".into()),
+            count => notes.push(format!("{count} points that have no place on the axes are left out.")),
+        }
+        notes
     }
 }

@@ -1,33 +1,61 @@
-//! Widths of text in Helvetica, which PDF readers have, and browsers replace by fonts as wide.
+//! The font of all drawings, and the one measure of text.
 
-/// Widths of the characters from space to `~` in thousandths of the size, by Adobe's metrics.
-#[rustfmt::skip]
-const WIDTHS: [u16; 95] = [
-    278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278,
-    556, 556, 556, 556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556,
-    1015, 667, 667, 722, 722, 667, 611, 778, 722, 278, 500, 667, 556, 833, 722, 778, 667, 778, 722, 667, 611, 722, 667, 944, 667, 667, 611,
-    278, 278, 278, 469, 556,
-    333, 556, 556, 500, 556, 556, 278, 556, 556, 222, 222, 500, 222, 833, 556, 556, 556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500,
-    334, 260, 334, 584,
-];
+use std::sync::LazyLock;
 
-/// Approximate width of all other characters.
-const OTHER: u16 = 556;
+use ttf_parser::Face;
+
+/// Arimo, with the widths of Helvetica and Arial: the letters of Latin-1. `OFL.txt` is its licence.
+pub(super) const FILE: &[u8] = include_bytes!("arimo.ttf");
+/// The font, parsed.
+pub(super) static FACE: LazyLock<Face<'static>> =
+    LazyLock::new(|| Face::parse(FILE, 0).expect("a part of the program"));
+/// Height of letters above the base line, in sizes.
+pub(super) const ASCENT: f64 = 0.74;
+/// Depth of letters below the base line, in sizes.
+#[cfg(test)]
+pub(super) const DESCENT: f64 = 0.22;
+/// Distance of lines, in sizes.
+pub(super) const LINE: f64 = 1.25;
+
+/// The character that is drawn for `c`: `?` if the font lacks it.
+pub(super) fn drawn(c: char) -> char {
+    if FACE.glyph_index(c).is_some() { c } else { '?' }
+}
+
+/// Width of a character in sizes.
+pub(super) fn advance(c: char) -> f64 {
+    let width = FACE.glyph_index(drawn(c)).and_then(|glyph| FACE.glyph_hor_advance(glyph)).unwrap_or(0);
+    f64::from(width) / f64::from(FACE.units_per_em())
+}
 
 /// Width of a text.
 pub(crate) fn width(text: &str, size: f64) -> f64 {
-    let of = |c: char| (c as usize).checked_sub(32).and_then(|at| WIDTHS.get(at)).copied().unwrap_or(OTHER);
-    text.chars().map(|c| f64::from(of(c))).sum::<f64>() * size / 1000.0
+    text.chars().map(advance).sum::<f64>() * size
 }
 
-/// Cuts a text to this width; `...` replaces the end.
-pub(super) fn cut(text: &str, size: f64, most: f64) -> String {
-    if width(text, size) <= most {
-        return text.to_string();
+/// Breaks a text into lines of this width: at spaces, else after punctuation, else within a word.
+pub(super) fn wrapped(text: &str, size: f64, room: f64) -> Vec<String> {
+    let (mut lines, mut line) = (Vec::new(), String::new());
+    // Lengths of the line after which it may break.
+    let (mut space, mut mark) = (0, 0);
+    let mut used = 0.0;
+    for c in text.chars() {
+        used += advance(c) * size;
+        while !line.is_empty() && c != ' ' && used > room {
+            let at = [space, mark, line.len()].into_iter().find(|at| *at > 0).expect("the line has letters");
+            let rest = line.split_off(at);
+            lines.push(line.trim_end().to_string());
+            line = rest.trim_start().to_string();
+            (space, mark) = (0, 0);
+            used = width(&line, size) + advance(c) * size;
+        }
+        line.push(c);
+        match c {
+            ' ' => space = line.len(),
+            '.' | ',' | '-' | '_' | '/' | '=' | ':' => mark = line.len(),
+            _ => {}
+        }
     }
-    let mut kept: Vec<char> = text.chars().collect();
-    while !kept.is_empty() && width(&kept.iter().collect::<String>(), size) + width("...", size) > most {
-        kept.pop();
-    }
-    kept.into_iter().collect::<String>() + "..."
+    lines.push(line.trim_end().to_string());
+    lines
 }

@@ -1,64 +1,94 @@
-//! Matrices of pairs: how well each two agree.
+//! Matrices of shares, such as how well each two agree.
 
 use super::{
-    font::{cut, width},
-    scene::{Anchor, Ink, Scene, Words},
+    font::{LINE, width, wrapped},
+    scene::{Anchor, EDGE, Ink, SMALL, Scene, Words},
 };
 
-const TOP: f64 = 40.0;
-const SIZE: f64 = 12.5;
-const TILE: f64 = 46.0;
-/// Smallest width, so that the title fits.
-const LEAST: f64 = 520.0;
+/// Largest width of a tile, in points.
+const WIDEST: f64 = 60.0;
+/// Smallest and largest height of a tile.
+const LOWEST: f64 = 11.0;
+const HIGHEST: f64 = 17.0;
+/// Largest share of the width for the names of rows.
+const NAMES: f64 = 0.35;
+/// Distance of a text from the edge of its tile.
+const INSET: f64 = 1.5;
 
 /// A tile of the matrix.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct PairTile {
+pub(crate) struct Tile {
     pub(crate) row: usize,
     pub(crate) column: usize,
     /// Darkness, from 0 to 1.
     pub(crate) share: f64,
-    /// Its text.
-    pub(crate) words: String,
+    /// Its text in each of the matrix's manners.
+    pub(crate) words: Vec<String>,
     /// Its tooltip.
     pub(crate) hover: String,
 }
 
-/// A matrix of pairs.
+/// A matrix of shares.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct PairMatrix {
+pub(crate) struct Matrix {
     pub(crate) title: String,
-    /// Names of rows and columns.
-    pub(crate) names: Vec<String>,
-    pub(crate) tiles: Vec<PairTile>,
-    /// Remark on the numbers.
-    pub(crate) remark: String,
+    /// Names of rows.
+    pub(crate) rows: Vec<String>,
+    /// Names of columns.
+    pub(crate) columns: Vec<String>,
+    pub(crate) tiles: Vec<Tile>,
+    /// Remarks on the texts of tiles, the longest text first, without texts last.
+    ///
+    /// The first manner whose texts fit is drawn.
+    pub(crate) manners: Vec<String>,
+    /// Other remarks.
+    pub(crate) notes: Vec<String>,
 }
 
-impl PairMatrix {
-    /// The drawing.
-    pub(crate) fn scene(&self) -> Scene {
-        let longest = self.names.iter().map(|name| width(name, SIZE)).fold(30.0, f64::max);
-        let (left, top) = (longest + 24.0, TOP + longest + 14.0);
-        let size = TILE * self.names.len().max(1) as f64;
-        let wide = (left + size + 20.0).max(LEAST);
-        let mut scene = Scene::titled(wide, top + size + 34.0, &self.title);
-        for (at, name) in self.names.iter().enumerate() {
-            let middle = TILE * (at as f64 + 0.5);
-            scene.words(Words::new((left - 8.0, top + middle + 4.0), &**name, SIZE).anchored(Anchor::End));
-            scene.words(Words::new((left + middle + 4.0, top - 8.0), &**name, SIZE).upwards());
+impl Matrix {
+    /// The drawing of this width, in points.
+    pub(crate) fn scene(&self, across: f64) -> Scene {
+        let (mut scene, top) = Scene::titled(across, &self.title);
+        let names: Vec<Vec<String>> = self.rows.iter().map(|name| wrapped(name, SMALL, NAMES * across)).collect();
+        let left = names.iter().flatten().map(|name| width(name, SMALL)).fold(0.0, f64::max) + EDGE + 4.0;
+        let wide = ((across - EDGE - left) / self.columns.len().max(1) as f64).min(WIDEST);
+        let lines = names.iter().map(Vec::len).max().unwrap_or(1) as f64 * SMALL * LINE + 2.0;
+        let high = wide.clamp(LOWEST, HIGHEST).max(lines);
+        let turned = self.columns.iter().any(|name| width(name, SMALL) > wide - 2.0 * INSET);
+        let longest = self.columns.iter().map(|name| width(name, SMALL)).fold(0.0, f64::max);
+        let top = top + if turned { longest } else { SMALL * LINE } + 3.0;
+        for (at, lines) in names.iter().enumerate() {
+            for (line, text) in lines.iter().enumerate() {
+                let down = (line as f64 - (lines.len() - 1) as f64 / 2.0) * SMALL * LINE;
+                let y = top + high * (at as f64 + 0.5) + 0.36 * SMALL + down;
+                scene.words(Words::new((left - 4.0, y), &**text, SMALL).anchored(Anchor::End));
+            }
         }
+        for (at, name) in self.columns.iter().enumerate() {
+            let middle = left + wide * (at as f64 + 0.5);
+            let words = match turned {
+                true => Words::new((middle + 0.36 * SMALL, top - 3.0), &**name, SMALL).upwards(),
+                false => Words::new((middle, top - 4.0), &**name, SMALL).anchored(Anchor::Middle),
+            };
+            scene.words(words);
+        }
+        let fits = |manner: &usize| {
+            let texts = self.tiles.iter().filter_map(|tile| tile.words.get(*manner));
+            texts.into_iter().all(|text| width(text, SMALL) <= wide - 2.0 * INSET)
+        };
+        let manner = (0..self.manners.len()).find(fits).unwrap_or(self.manners.len());
         for tile in &self.tiles {
-            let (x, y) = (left + TILE * tile.column as f64, top + TILE * tile.row as f64);
-            let side = (TILE - 2.0, TILE - 2.0);
-            scene.rectangle((x + 1.0, y + 1.0), side, Ink::Grid, 0.6, None);
+            let (x, y) = (left + wide * tile.column as f64, top + high * tile.row as f64);
+            let (corner, side) = ((x + 0.5, y + 0.5), (wide - 1.0, high - 1.0));
+            scene.rectangle(corner, side, Ink::Grid, 0.6, None);
             let opacity = 0.6 * tile.share.clamp(0.0, 1.0);
-            scene.rectangle((x + 1.0, y + 1.0), side, Ink::Color(0), opacity, Some(tile.hover.clone()));
-            let words = Words::new((x + TILE / 2.0, y + TILE / 2.0 + 4.0), &*tile.words, 11.5);
-            scene.words(words.anchored(Anchor::Middle));
+            scene.rectangle(corner, side, Ink::Color(0), opacity, Some(tile.hover.clone()));
+            if let Some(text) = tile.words.get(manner) {
+                let at = (x + wide / 2.0, y + high / 2.0 + 0.36 * SMALL);
+                scene.words(Words::new(at, &**text, SMALL).anchored(Anchor::Middle));
+            }
         }
-        let remark = cut(&self.remark, SIZE, wide - 20.0);
-        scene.words(Words::new((12.0, top + size + 22.0), remark, SIZE).inked(Ink::Faint));
-        scene
+        let notes: Vec<String> = self.manners.get(manner).into_iter().chain(&self.notes).cloned().collect();
+        scene.noted(&notes, top + high * self.rows.len().max(1) as f64 + 6.0)
     }
 }

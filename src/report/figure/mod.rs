@@ -1,12 +1,14 @@
 //! Drawings of results, written as SVG, PDF or PNG.
 //!
-//! Charts, matrices and commands make a [`Scene`] of lines, areas and words. The same scene gives the same bytes, because no font is read
-//! from the machine.
+//! Charts, matrices and commands make a [`Scene`] of lines, areas and words, in points on paper. The same scene gives the same bytes,
+//! because its one font is a part of the program.
 
 mod axis;
-mod bars;
 mod chart;
 mod font;
+mod grid;
+mod legend;
+mod line;
 mod matrix;
 mod palette;
 mod pdf;
@@ -17,15 +19,61 @@ mod svg;
 use std::path::Path;
 
 pub(crate) use axis::{Axis, Scale};
-pub(crate) use bars::{Bars, ChartBar};
-pub(crate) use chart::{Band, Chart, ChartLine, Point};
+pub(crate) use chart::{Band, Chart, ChartLine, Panel, Point};
 pub(crate) use font::width as text_width;
-pub(crate) use matrix::{PairMatrix, PairTile};
+pub(crate) use matrix::{Matrix, Tile};
 pub(crate) use palette::Marker;
-pub(crate) use scene::{Ink, Scene, SceneMark, Words};
+pub(crate) use scene::{Ink, SMALL, Scene, SceneMark, TEXT, Words};
 pub(crate) use svg::inline;
 
 use crate::{Error, Result, base::atomic};
+
+/// Most entries of a legend, and lines of a panel.
+pub(crate) const LEGEND: usize = 8;
+/// Number of lines that differ without colours.
+pub(crate) const LOOKS: usize = 16;
+/// Stands between the names of what is equal.
+pub(crate) const EQUAL: &str = " = ";
+/// Widths of figures in millimetres: one column of a page, and two.
+pub(crate) const WIDTHS: [u32; 2] = [85, 170];
+/// Points of a millimetre.
+pub(crate) const MILLIMETRE: f64 = 72.0 / 25.4;
+
+/// A drawing that is laid out for the width that it is asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Drawing {
+    /// A chart.
+    Chart(Chart),
+    /// A matrix.
+    Matrix(Matrix),
+}
+
+impl Drawing {
+    /// The title.
+    pub(crate) fn title(&self) -> &str {
+        match self {
+            Drawing::Chart(chart) => &chart.title,
+            Drawing::Matrix(matrix) => &matrix.title,
+        }
+    }
+
+    /// The remarks, to add others.
+    pub(crate) fn notes(&mut self) -> &mut Vec<String> {
+        match self {
+            Drawing::Chart(chart) => &mut chart.notes,
+            Drawing::Matrix(matrix) => &mut matrix.notes,
+        }
+    }
+
+    /// The drawing of a width in millimetres.
+    pub(crate) fn scene(&self, millimetres: u32) -> Scene {
+        let width = f64::from(millimetres) * MILLIMETRE;
+        match self {
+            Drawing::Chart(chart) => chart.scene(width),
+            Drawing::Matrix(matrix) => matrix.scene(width),
+        }
+    }
+}
 
 /// File kinds of drawings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +82,7 @@ pub(crate) enum DrawingKind {
     Svg,
     /// Portable Document Format: one page of the size of the drawing.
     Pdf,
-    /// Portable Network Graphics, at twice the size of the drawing.
+    /// Portable Network Graphics, 300 pixels an inch.
     Png,
 }
 
@@ -95,4 +143,4 @@ impl Scene {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,11 +1,11 @@
-//! Drawings as PDF: one page, in Helvetica, which every reader has.
+//! Drawings as PDF: one page, with its font inside.
 
-use pdf_writer::{Content, Finish, Name, Pdf, Rect, Ref, Str, TextStr};
+use pdf_writer::{Content, Filter, Finish, Name, Pdf, Rect, Ref, Str, TextStr, types::FontFlags, writers};
 
 use super::{
-    font,
+    font::{self, FACE},
     palette::Marker,
-    scene::{Anchor, Ink, Scene, SceneMark, Words},
+    scene::{Ink, MARK_EDGE, Scene, SceneMark, Words},
     svg::rgb,
 };
 
@@ -13,10 +13,16 @@ use super::{
 const QUARTER: f32 = 0.552_285;
 /// Number of steps of opacity.
 const STEPS: usize = 20;
+/// Codes of the font: those of Latin-1, which Windows-1252 shares but for 128 to 159.
+const CODES: std::ops::RangeInclusive<u8> = 32..=255;
+/// Name of the font. A tag in front says that it is a part of Arimo.
+const FONT: Name = Name(b"LATINA+Arimo");
+/// Level of compression, 0 to 10.
+const LEVEL: u8 = 9;
 
 /// The bytes of the file.
 pub(super) fn bytes(scene: &Scene) -> Vec<u8> {
-    let [catalog, tree, page_id, plain, bold, content_id, about] = [1, 2, 3, 4, 5, 6, 7].map(Ref::new);
+    let [catalog, tree, page_id, font_id, descriptor, file, content_id, about] = [1, 2, 3, 4, 5, 6, 7, 8].map(Ref::new);
     let mut pdf = Pdf::new();
     pdf.catalog(catalog).pages(tree);
     pdf.pages(tree).kids([page_id]).count(1);
@@ -26,22 +32,49 @@ pub(super) fn bytes(scene: &Scene) -> Vec<u8> {
     page.parent(tree);
     page.contents(content_id);
     let mut resources = page.resources();
-    resources.fonts().pair(Name(b"F"), plain).pair(Name(b"B"), bold);
+    resources.fonts().pair(Name(b"F"), font_id);
     let mut states = resources.ext_g_states();
     for step in 0..=STEPS {
-        let mut state = states.insert(Name(name(step).as_bytes())).start::<pdf_writer::writers::ExtGraphicsState>();
+        let mut state = states.insert(Name(name(step).as_bytes())).start::<writers::ExtGraphicsState>();
         state.non_stroking_alpha(step as f32 / STEPS as f32);
     }
     states.finish();
     resources.finish();
     page.finish();
-    for (id, base) in [(plain, &b"Helvetica"[..]), (bold, b"Helvetica-Bold")] {
-        pdf.type1_font(id).base_font(Name(base)).encoding_predefined(Name(b"WinAnsiEncoding"));
-    }
+    embed(&mut pdf, font_id, descriptor, file);
     let mut page = PdfPage { content: Content::new(), height: scene.height };
     scene.marks.iter().for_each(|mark| page.draw(mark));
-    pdf.stream(content_id, &page.content.finish());
+    let content = miniz_oxide::deflate::compress_to_vec_zlib(&page.content.finish(), LEVEL);
+    pdf.stream(content_id, &content).filter(Filter::FlateDecode);
     pdf.finish()
+}
+
+/// Writes the font: its widths, its measures, its file.
+fn embed(pdf: &mut Pdf, font_id: Ref, descriptor: Ref, file: Ref) {
+    let size = |units: i16| f32::from(units) * 1000.0 / f32::from(FACE.units_per_em());
+    let mut font = pdf.indirect(font_id).dict();
+    font.pair(Name(b"Type"), Name(b"Font")).pair(Name(b"Subtype"), Name(b"TrueType")).pair(Name(b"BaseFont"), FONT);
+    font.pair(Name(b"FirstChar"), i32::from(*CODES.start())).pair(Name(b"LastChar"), i32::from(*CODES.end()));
+    font.pair(Name(b"Encoding"), Name(b"WinAnsiEncoding")).pair(Name(b"FontDescriptor"), descriptor);
+    let widths = CODES.map(|code| (font::advance(char::from(code)) * 1000.0) as f32);
+    font.insert(Name(b"Widths")).array().items(widths);
+    font.finish();
+    let all = FACE.global_bounding_box();
+    pdf.font_descriptor(descriptor)
+        .name(FONT)
+        .flags(FontFlags::NON_SYMBOLIC)
+        .bbox(Rect::new(size(all.x_min), size(all.y_min), size(all.x_max), size(all.y_max)))
+        .italic_angle(0.0)
+        .ascent(size(FACE.ascender()))
+        .descent(size(FACE.descender()))
+        .cap_height(size(FACE.capital_height().unwrap_or(FACE.ascender())))
+        // The usual one of a regular weight.
+        .stem_v(88.0)
+        .font_file2(file);
+    let packed = miniz_oxide::deflate::compress_to_vec_zlib(font::FILE, LEVEL);
+    let mut stream = pdf.stream(file, &packed);
+    stream.filter(Filter::FlateDecode);
+    stream.pair(Name(b"Length1"), font::FILE.len() as i32);
 }
 
 /// The name of a step of opacity.
@@ -106,6 +139,7 @@ impl PdfPage {
             SceneMark::Dot { at, marker, size, ink, hollow, .. } => {
                 self.stroke_with(*ink);
                 self.fill_with(if *hollow { Ink::Paper } else { *ink });
+                self.content.set_line_width(MARK_EDGE as f32);
                 self.dot(*at, *marker, *size);
             }
             SceneMark::Words(words) => self.words(words),
@@ -133,25 +167,16 @@ impl PdfPage {
     }
 
     fn words(&mut self, words: &Words) {
-        let width = font::width(&words.text, words.size);
-        let back = match words.anchor {
-            Anchor::Start => 0.0,
-            Anchor::Middle => width / 2.0,
-            Anchor::End => width,
-        };
-        let (x, y) = self.at(words.at);
-        let back = back as f32;
+        let (x, y) = self.at(words.start());
         self.fill_with(words.ink);
         self.content.begin_text();
-        self.content.set_font(Name(if words.bold { b"B" } else { b"F" }), words.size as f32);
+        self.content.set_font(Name(b"F"), words.size as f32);
         self.content.set_text_matrix(match words.upwards {
-            true => [0.0, 1.0, -1.0, 0.0, x, y - back],
-            false => [1.0, 0.0, 0.0, 1.0, x - back, y],
+            true => [0.0, 1.0, -1.0, 0.0, x, y],
+            false => [1.0, 0.0, 0.0, 1.0, x, y],
         });
-        // From 160 on, Windows-1252 and Unicode agree.
-        let code =
-            |c: char| u8::try_from(c).ok().filter(|code| (32..127).contains(code) || *code >= 160).unwrap_or(b'?');
-        let codes: Vec<u8> = words.text.chars().map(code).collect();
+        let codes: Vec<u8> =
+            words.text.chars().map(|c| u8::try_from(font::drawn(c)).expect("the font has Latin-1")).collect();
         self.content.show(Str(&codes));
         self.content.end_text();
     }

@@ -1,18 +1,17 @@
-//! Drawings as PNG, at twice their size, in a bitmap font that is part of the program.
+//! Drawings as PNG, at 300 pixels an inch.
 
-use noto_sans_mono_bitmap::{FontWeight, RasterHeight, get_raster, get_raster_width};
-use tiny_skia::{
-    FillRule, LineCap, Paint, Path, PathBuilder, Pixmap, PremultipliedColorU8, Stroke, StrokeDash, Transform,
-};
+use tiny_skia::{FillRule, LineCap, Paint, Path, PathBuilder, Pixmap, Stroke, StrokeDash, Transform};
+use ttf_parser::OutlineBuilder;
 
 use super::{
+    font::{self, FACE},
     palette::Marker,
-    scene::{Anchor, Ink, Scene, SceneMark, Words},
+    scene::{Ink, MARK_EDGE, Scene, SceneMark, Words},
     svg::rgb,
 };
 
 /// Pixels per point.
-const SCALE: f64 = 2.0;
+const SCALE: f64 = 300.0 / 72.0;
 /// Largest number of pixels of a side.
 const MOST: f64 = 16_384.0;
 
@@ -75,52 +74,58 @@ fn draw(pixmap: &mut Pixmap, mark: &SceneMark) {
                 _ => path(&marker.corners(*at, *size), true),
             };
             fill(pixmap, shape(), if *hollow { Ink::Paper } else { *ink }, 1.0);
-            stroke(pixmap, shape(), *ink, 1.0, &[]);
+            stroke(pixmap, shape(), *ink, MARK_EDGE, &[]);
         }
         SceneMark::Words(words) => self::words(pixmap, words),
     }
 }
 
-/// Draws a text from bitmaps of equal width, turned if it runs upwards.
+/// Fills the outlines of a text.
 fn words(pixmap: &mut Pixmap, words: &Words) {
-    let height = if words.size > 14.0 { RasterHeight::Size32 } else { RasterHeight::Size24 };
-    let weight = if words.bold { FontWeight::Bold } else { FontWeight::Regular };
-    let cell = get_raster_width(weight, height);
-    let length = (cell * words.text.chars().count()) as i64;
-    let back = match words.anchor {
-        Anchor::Start => 0,
-        Anchor::Middle => length / 2,
-        Anchor::End => length,
-    };
-    let (x, y) = ((words.at.0 * SCALE).round() as i64, (words.at.1 * SCALE).round() as i64);
-    // The base line lies about three quarters below the top of a cell.
-    let rise = height.val() as i64 * 3 / 4;
-    for (index, c) in words.text.chars().enumerate() {
-        let Some(raster) = get_raster(c, weight, height).or_else(|| get_raster('?', weight, height)) else { continue };
-        for (down, line) in raster.raster().iter().enumerate() {
-            for (right, coverage) in line.iter().enumerate().filter(|(_, coverage)| **coverage > 0) {
-                let (along, below) = ((index * cell + right) as i64 - back, down as i64 - rise);
-                let place = if words.upwards { (x + below, y - along) } else { (x + along, y + below) };
-                blend(pixmap, place, rgb(words.ink), *coverage);
-            }
+    let mut outline = Outline { builder: PathBuilder::new(), right: 0.0 };
+    for c in words.text.chars() {
+        if let Some(glyph) = FACE.glyph_index(font::drawn(c)) {
+            FACE.outline_glyph(glyph, &mut outline);
+            outline.right += f32::from(FACE.glyph_hor_advance(glyph).unwrap_or(0));
         }
     }
+    let Some(path) = outline.builder.finish() else { return };
+    let scale = (words.size * SCALE) as f32 / f32::from(FACE.units_per_em());
+    let (x, y) = words.start();
+    let (x, y) = ((x * SCALE) as f32, (y * SCALE) as f32);
+    let placed = match words.upwards {
+        true => Transform::from_row(0.0, -scale, -scale, 0.0, x, y),
+        false => Transform::from_row(scale, 0.0, 0.0, -scale, x, y),
+    };
+    pixmap.fill_path(&path, &paint(words.ink, 1.0), FillRule::Winding, placed, None);
 }
 
-/// Blends a colour with a pixel, if the pixel is on the drawing.
-fn blend(pixmap: &mut Pixmap, (x, y): (i64, i64), color: [u8; 3], coverage: u8) {
-    let (Ok(x), Ok(y)) = (u32::try_from(x), u32::try_from(y)) else { return };
-    if x >= pixmap.width() || y >= pixmap.height() {
-        return;
+/// The outline of a text in units of the font, y upwards.
+struct Outline {
+    builder: PathBuilder,
+    /// Position of the next character.
+    right: f32,
+}
+
+impl OutlineBuilder for Outline {
+    fn move_to(&mut self, x: f32, y: f32) {
+        self.builder.move_to(x + self.right, y);
     }
-    let at = (y * pixmap.width() + x) as usize;
-    let below = pixmap.pixels()[at];
-    let mix = |over: u8, under: u8| {
-        ((u32::from(over) * u32::from(coverage) + u32::from(under) * (255 - u32::from(coverage))) / 255) as u8
-    };
-    let [red, green, blue] = color;
-    let mixed = (mix(red, below.red()), mix(green, below.green()), mix(blue, below.blue()));
-    if let Some(pixel) = PremultipliedColorU8::from_rgba(mixed.0, mixed.1, mixed.2, 255) {
-        pixmap.pixels_mut()[at] = pixel;
+
+    fn line_to(&mut self, x: f32, y: f32) {
+        self.builder.line_to(x + self.right, y);
+    }
+
+    fn quad_to(&mut self, bend_x: f32, bend_y: f32, x: f32, y: f32) {
+        self.builder.quad_to(bend_x + self.right, bend_y, x + self.right, y);
+    }
+
+    fn curve_to(&mut self, first_x: f32, first_y: f32, second_x: f32, second_y: f32, x: f32, y: f32) {
+        let right = self.right;
+        self.builder.cubic_to(first_x + right, first_y, second_x + right, second_y, x + right, y);
+    }
+
+    fn close(&mut self) {
+        self.builder.close();
     }
 }

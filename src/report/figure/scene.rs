@@ -1,14 +1,15 @@
 //! Drawings, independent of file kinds.
 
 use super::{font, palette::Marker};
-use crate::report::human::wrapped;
 
-/// Font size of a title.
-const TITLE: f64 = 15.0;
-/// Font size of a remark.
-const NOTE: f64 = 11.5;
-/// Margin of a remark.
-const EDGE: f64 = 12.0;
+/// Font size of titles and of axes' names, in points.
+pub(crate) const TEXT: f64 = 8.0;
+/// Font size of numbers, legends and notes, in points.
+pub(crate) const SMALL: f64 = 7.0;
+/// Width of the edge of a marker, in points.
+pub(super) const MARK_EDGE: f64 = 0.6;
+/// Margin of a drawing, in points.
+pub(super) const EDGE: f64 = 4.0;
 
 /// A drawing: marks in drawing order, in points from the top left corner.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,8 +58,6 @@ pub(crate) struct Words {
     /// The point of the text at this position.
     pub(crate) anchor: Anchor,
     pub(crate) ink: Ink,
-    /// True if it is bold.
-    pub(crate) bold: bool,
     /// True if it runs from below to above.
     pub(crate) upwards: bool,
 }
@@ -105,7 +104,7 @@ pub(crate) enum SceneMark {
 impl Words {
     /// A plain text.
     pub(crate) fn new(at: (f64, f64), text: impl Into<String>, size: f64) -> Words {
-        Words { at, text: text.into(), size, anchor: Anchor::Start, ink: Ink::Text, bold: false, upwards: false }
+        Words { at, text: text.into(), size, anchor: Anchor::Start, ink: Ink::Text, upwards: false }
     }
 
     /// Sets the anchor.
@@ -118,9 +117,15 @@ impl Words {
         Words { ink, ..self }
     }
 
-    /// Makes it bold.
-    pub(crate) fn bold(self) -> Words {
-        Words { bold: true, ..self }
+    /// The position of its first character.
+    pub(super) fn start(&self) -> (f64, f64) {
+        let width = font::width(&self.text, self.size);
+        let back = match self.anchor {
+            Anchor::Start => 0.0,
+            Anchor::Middle => width / 2.0,
+            Anchor::End => width,
+        };
+        if self.upwards { (self.at.0, self.at.1 + back) } else { (self.at.0 - back, self.at.1) }
     }
 
     /// Turns it upwards.
@@ -135,28 +140,39 @@ impl Scene {
         Scene { width, height, title: title.into(), marks: Vec::new() }
     }
 
-    /// A drawing with its title on top, cut to the width.
-    pub(crate) fn titled(width: f64, height: f64, title: &str) -> Scene {
-        let mut scene = Scene::new(width, height, title);
-        // Bold letters are a tenth wider.
-        let shown = font::cut(title, TITLE * 1.1, width - 20.0);
-        scene.words(Words::new((width / 2.0, 22.0), shown, TITLE).anchored(Anchor::Middle).bold());
-        scene
-    }
-
-    /// True if a text of the drawing contains these words.
-    pub(crate) fn says(&self, words: &str) -> bool {
-        let has = |mark: &SceneMark| matches!(mark, SceneMark::Words(own) if own.text.contains(words));
-        self.title.contains(words) || self.marks.iter().any(has)
-    }
-
-    /// Adds a wrapped remark at the bottom.
-    pub(crate) fn note(&mut self, text: &str) {
-        let room = self.width - 2.0 * EDGE;
-        for line in wrapped(text, |line| font::width(line, NOTE) < room) {
-            self.words(Words::new((EDGE, self.height + 4.0), line, NOTE).inked(Ink::Faint));
-            self.height += NOTE * 1.4;
+    /// Writes a text in lines around `x`, from `top` on; returns its end.
+    pub(super) fn paragraph(
+        &mut self,
+        text: &str,
+        (x, top): (f64, f64),
+        room: f64,
+        size: f64,
+        anchor: Anchor,
+        ink: Ink,
+    ) -> f64 {
+        let mut y = top;
+        for line in font::wrapped(text, size, room).into_iter().filter(|line| !line.is_empty()) {
+            self.words(Words::new((x, y + size * font::ASCENT), line, size).anchored(anchor).inked(ink));
+            y += size * font::LINE;
         }
+        y
+    }
+
+    /// A drawing with its title on top, and the end of the title.
+    pub(super) fn titled(width: f64, title: &str) -> (Scene, f64) {
+        let mut scene = Scene::new(width, 0.0, title);
+        let top = scene.paragraph(title, (width / 2.0, EDGE), width - 2.0 * EDGE, TEXT, Anchor::Middle, Ink::Text);
+        (scene, top + EDGE)
+    }
+
+    /// Writes notes from `top` on, and ends the drawing below them.
+    pub(super) fn noted(mut self, notes: &[String], top: f64) -> Scene {
+        let (mut y, room) = (top, self.width - 2.0 * EDGE);
+        for note in notes {
+            y = self.paragraph(note, (EDGE, y), room, SMALL, Anchor::Start, Ink::Faint);
+        }
+        self.height = y + EDGE;
+        self
     }
 
     /// Draws a straight line.

@@ -3,19 +3,22 @@
 use std::fmt::Write;
 
 use super::{
+    font,
     palette::{COLORS, Marker},
-    scene::{Anchor, Ink, Scene, SceneMark, Words},
+    scene::{Anchor, Ink, MARK_EDGE, Scene, SceneMark, Words},
 };
 use crate::base::visible::visible;
 
-/// Fonts with the widths of Helvetica.
-const FONTS: &str = "Helvetica, Arial, 'Liberation Sans', sans-serif";
+/// Fonts with the widths of the measured one.
+///
+/// Readers that have none of them stretch another to the measured width.
+const FONTS: &str = "Arimo, Helvetica, Arial, 'Liberation Sans', sans-serif";
 
 /// A complete file, on white.
 pub(super) fn standalone(scene: &Scene) -> String {
     let (width, height) = (number(scene.width), number(scene.height));
     let mut text = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}pt\" height=\"{height}pt\" viewBox=\"0 0 {width} {height}\" \
          font-family=\"{FONTS}\">\n<title>{}</title>\n<rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n",
         escaped(&scene.title)
     );
@@ -89,13 +92,20 @@ fn marks(scene: &Scene, text: &mut String, ink: &dyn Fn(Ink) -> String, end: &st
                     Marker::Disc => {
                         let (x, y, size) = (number(at.0), number(at.1), number(*size));
                         (
-                            format!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{size}\" fill=\"{fill}\" stroke=\"{own}\""),
+                            format!(
+                                "<circle cx=\"{x}\" cy=\"{y}\" r=\"{size}\" fill=\"{fill}\" stroke=\"{own}\" stroke-width=\"{MARK_EDGE}\""
+                            ),
                             "circle",
                         )
                     }
                     _ => {
                         let corners = path(&marker.corners(*at, *size), true);
-                        (format!("<path d=\"{corners}\" fill=\"{fill}\" stroke=\"{own}\""), "path")
+                        (
+                            format!(
+                                "<path d=\"{corners}\" fill=\"{fill}\" stroke=\"{own}\" stroke-width=\"{MARK_EDGE}\""
+                            ),
+                            "path",
+                        )
                     }
                 };
                 text.push_str(&closed(&shape, element, hover.as_deref()));
@@ -122,10 +132,10 @@ fn words(words: &Words, ink: &str) -> String {
         Anchor::End => " text-anchor=\"end\"",
     };
     let turned = if words.upwards { format!(" transform=\"rotate(-90 {x} {y})\"") } else { String::new() };
-    let bold = if words.bold { " font-weight=\"bold\"" } else { "" };
-    let size = number(words.size);
+    let (size, length) = (number(words.size), number(font::width(&words.text, words.size)));
     format!(
-        "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" fill=\"{ink}\"{anchor}{bold}{turned}>{}</text>",
+        "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" textLength=\"{length}\" lengthAdjust=\"spacingAndGlyphs\" \
+         fill=\"{ink}\"{anchor}{turned}>{}</text>",
         escaped(&words.text)
     )
 }

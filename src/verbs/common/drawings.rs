@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::options::output_file;
+use super::{super::warn, options::output_file};
 use crate::{
     Error, Result,
     base::{
@@ -12,7 +12,10 @@ use crate::{
         text,
     },
     document::{Figure, figures},
-    report::{Report, figure::DrawingKind},
+    report::{
+        Report,
+        figure::{DrawingKind, WIDTHS},
+    },
 };
 
 /// The figures that a verb may draw.
@@ -31,6 +34,9 @@ impl Figures<'_> {
     /// A request error that says what figures show.
     pub(crate) fn check(&self) -> Result<()> {
         match self.drawings.flag().filter(|_| !self.some) {
+            None if self.drawings.plot_width.is_some() && self.drawings.flag().is_none() => {
+                Err(Error::request("--plot-width: there is no figure; give --plot or --plots"))
+            }
             Some(flag) => Err(Error::request(format!("{flag}: this result has no figure; figures show {}", self.show))),
             None => Ok(()),
         }
@@ -56,6 +62,9 @@ pub(crate) struct Drawings {
     /// Draw the figure of the result to FILE.svg, FILE.pdf or FILE.png.
     #[arg(long, value_name = "FILE", value_parser = figure_file, help_heading = "Output")]
     plot: Option<PathBuf>,
+    /// Width of figures: 85 mm (one column) or 170 mm (two) [default: 170].
+    #[arg(long, value_name = "MM", value_parser = millimetres, help_heading = "Output")]
+    plot_width: Option<u32>,
     /// Draw every figure of the result to this folder, as SVG, PDF and PNG.
     #[arg(long, value_name = "FOLDER", value_parser = folder, help_heading = "Output")]
     plots: Option<PathBuf>,
@@ -65,6 +74,12 @@ pub(crate) struct Drawings {
 pub(crate) fn figure_file(text: &str) -> std::result::Result<PathBuf, String> {
     let path = output_file(text)?;
     DrawingKind::of(&path).map(|_| path)
+}
+
+/// Parses a width of figures.
+fn millimetres(text: &str) -> std::result::Result<u32, String> {
+    let known = WIDTHS.iter().find(|width| width.to_string() == text.trim_end_matches("mm").trim());
+    known.copied().ok_or_else(|| "expected 85 (one column) or 170 (two columns)".into())
 }
 
 /// Parses the path of a folder that exists or can be made.
@@ -104,8 +119,15 @@ impl Drawings {
     }
 
     fn write(&self, all: &[Figure]) -> Result<()> {
+        let width = self.plot_width.unwrap_or(WIDTHS[1]);
         if let (Some(path), Some(first)) = (&self.plot, all.first()) {
-            first.scene.write(path).map_err(|error| error.within("--plot"))?;
+            if all.len() > 1 && self.plots.is_none() {
+                warn(&Error::request(format!(
+                    "--plot draws the first of {} figures; --plots FOLDER draws all",
+                    all.len()
+                )));
+            }
+            first.drawing.scene(width).write(path).map_err(|error| error.within("--plot"))?;
         }
         let Some(folder) = &self.plots else { return Ok(()) };
         std::fs::create_dir_all(folder).map_err(|error| {
@@ -114,6 +136,8 @@ impl Drawings {
         let files = all.iter().flat_map(|figure| DrawingKind::all().map(move |kind| (figure, kind)));
         let path = |name: &str, kind: DrawingKind| folder.join(format!("{name}.{}", kind.ending()));
         files.clone().try_for_each(|(own, kind)| atomic::derivable(&path(&own.name, kind), &DrawingFile(kind)))?;
-        files.clone().try_for_each(|(own, kind)| atomic::write(&path(&own.name, kind), &own.scene.bytes(kind)))
+        files
+            .clone()
+            .try_for_each(|(own, kind)| atomic::write(&path(&own.name, kind), &own.drawing.scene(width).bytes(kind)))
     }
 }
