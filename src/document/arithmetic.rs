@@ -6,14 +6,14 @@ use super::{
     Block, Chapter, Sheet, compose, generations,
     proof::{self, Ran},
     results::{CHIP, Results, chip_of},
-    rows::{Line, Rows},
+    rows::{Line, Rows, together},
 };
 use crate::{
     arithmetic::EvidenceKind,
     features::FEATURES,
     isa,
     report::{
-        ShownTable, Table, grouped,
+        Table, grouped,
         marks::{Marks, captioned},
     },
 };
@@ -78,7 +78,7 @@ pub(super) fn part(results: &Results) -> Chapter {
         let witnesses = witnesses(&features, from);
         let count = witnesses.shown.rows.len();
         blocks.push(Block::Folded(
-            format!("Inputs that show each feature ({count} rows)"),
+            format!("Inputs that show each finding ({count} rows)"),
             vec![Block::Table(witnesses)],
         ));
         blocks.push(Block::Folded("Questions of the features".into(), vec![Block::Table(questions())]));
@@ -156,9 +156,10 @@ fn agreement(results: &Results, chip: &str) -> Vec<String> {
 
 /// The arithmetic and the measured cost of each group.
 fn in_words(all: &[Arithmetic], ran: &[Ran], costs: Option<&Table>, marks: Option<&Marks>, from: &str) -> Sheet {
-    let rows = all.iter().map(|own| {
+    let rows = all.iter().enumerate().map(|(at, own)| {
         let runs: BTreeSet<_> = own.instructions.iter().flat_map(|name| proof::runs(ran, name)).collect();
         let mut row = vec![
+            (at + 1).to_string(),
             own.instructions.join("\n"),
             operands(&own.instructions),
             runs.into_iter().collect::<Vec<_>>().join(", "),
@@ -173,8 +174,8 @@ fn in_words(all: &[Arithmetic], ran: &[Ran], costs: Option<&Table>, marks: Optio
         None => ("Arithmetic, instructions with the same features together", None),
     };
     let labels: Vec<&str> =
-        ["instructions", "operands", "runs", "arithmetic", from].into_iter().chain(costly).collect();
-    Sheet::new(captioned(title, marks.map(|marks| &marks.legend[..])), &labels, &[], rows.collect())
+        ["group", "instructions", "operands", "runs", "arithmetic", from].into_iter().chain(costly).collect();
+    Sheet::new(captioned(title, marks.map(|marks| &marks.legend[..])), &labels, &[0], rows.collect())
 }
 
 /// Ranges of latency and rate, by chip: `NVIDIA H200: 17.6 to 33.0 clk, 494 to 989 TFLOPS`.
@@ -300,9 +301,12 @@ fn by_feature(all: &[Arithmetic], marks: Option<&Marks>, from: &str) -> Sheet {
     let caption = captioned("Features of instructions (-: cannot be asked)", marks.map(|marks| &marks.legend[..]));
     let features = FEATURES.iter().map(|feature| feature.name);
     if all.len() > BESIDE {
-        let labels: Vec<&str> = [from, "instructions"].into_iter().chain(features).collect();
-        let row = |own: &Arithmetic| [own.chip.clone(), names(own)].into_iter().chain(cells(own)).collect();
-        return Sheet::new(caption, &labels, &[], all.iter().map(row).collect());
+        let caption = caption.replacen("of instructions", "by group of instructions", 1);
+        let labels: Vec<&str> = [from, "group"].into_iter().chain(features).collect();
+        let row = |(at, own): (usize, &Arithmetic)| {
+            [own.chip.clone(), (at + 1).to_string()].into_iter().chain(cells(own)).collect()
+        };
+        return Sheet::new(caption, &labels, &[], all.iter().enumerate().map(row).collect());
     }
     let labels: Vec<&str> = std::iter::once("feature").chain(all.iter().map(|own| own.chip.as_str())).collect();
     let mut rows = vec![std::iter::once("instructions".to_string()).chain(all.iter().map(names)).collect::<Vec<_>>()];
@@ -313,18 +317,19 @@ fn by_feature(all: &[Arithmetic], marks: Option<&Marks>, from: &str) -> Sheet {
     Sheet::new(caption, &labels, &[], rows)
 }
 
-/// Makes the table of inputs that show features.
+/// Makes the table of inputs: one for each finding, and how many instructions have the finding.
 fn witnesses(features: &Table, from: &str) -> Sheet {
     let lines = Rows(features).iter().filter(|line| !line.text("operands").is_empty());
-    let cells = ["feature", "found", "rests_on", "operands", "d", "value"];
-    let row = |line: Line| {
-        let from = [line.text("instruction").to_string(), chip_of(&line)];
-        from.into_iter().chain(cells.map(|key| line.text(key).to_string())).collect()
+    let finding = |line: &Line| [chip_of(line), line.text("feature").to_string(), line.text("found").to_string()];
+    let groups = together(lines.map(|line| (finding(&line), line)));
+    let row = |([chip, feature, found], lines): ([String; 3], Vec<Line>)| {
+        let names: BTreeSet<&str> = lines.iter().map(|line| line.text("instruction")).collect();
+        let [first, input, d, value] =
+            ["instruction", "operands", "d", "value"].map(|key| lines[0].text(key).to_string());
+        vec![chip, feature, found, names.len().to_string(), first, input, d, value]
     };
-    let labels = ["instruction", from, "feature", "found", "evidence", "input", "D", "value"];
-    let sheet = Sheet::new("Inputs that show each feature", &labels, &[], lines.map(row).collect());
-    let shown: ShownTable = compose::joined(sheet.shown, "instruction");
-    Sheet { shown, ..sheet }
+    let labels = [from, "feature", "found", "instructions", "one of them", "its input", "D", "value"];
+    Sheet::new("Inputs that show each finding", &labels, &[3], groups.into_iter().map(row).collect())
 }
 
 fn questions() -> Sheet {

@@ -37,6 +37,20 @@ impl Form {
         }
     }
 
+    /// The form of an appendix, which is a folder.
+    ///
+    /// # Errors
+    /// A request error: the name is that of a file.
+    pub(crate) fn paper(path: &Path) -> Result<Form> {
+        match path.extension().filter(|_| !path.is_dir() && !path.to_string_lossy().ends_with('/')) {
+            Some(_) => Err(Error::request(format!(
+                "--out {}: --paper makes a LaTeX project, which is a folder: --out FOLDER/",
+                path.display()
+            ))),
+            None => Ok(Form::Paper),
+        }
+    }
+
     /// The main file of the document at a path.
     fn main(self, out: &Path) -> PathBuf {
         match self {
@@ -87,8 +101,8 @@ impl DerivedKind for PaperKind {
     }
 
     fn is_own(&self, path: &Path) -> bool {
-        let begins =
-            |bytes: &[u8]| [&b"% Made by tcnum"[..], b"%PDF-", b"@article"].iter().any(|own| bytes.starts_with(own));
+        let marks = [&b"% Made by tcnum"[..], b"# Made by tcnum", b"<!-- Made by tcnum", b"%PDF-", b"@article"];
+        let begins = |bytes: &[u8]| marks.iter().any(|own| bytes.starts_with(own));
         std::fs::read(path).is_ok_and(|bytes| begins(&bytes))
     }
 }

@@ -2,7 +2,7 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::{Block, Chapter, Document, Figure, Sheet};
+use super::{Block, Chapter, Document, Figure, Sheet, Source};
 use crate::{
     COMMIT, VERSION,
     arithmetic::EvidenceKind,
@@ -61,7 +61,9 @@ fn part(part: &Chapter) -> Markup {
 
 fn block(block: &Block) -> Markup {
     match block {
-        Block::Text(text) => html! { p { (shown(text)) } },
+        Block::Text(text) | Block::Source(Source { text, .. }) => html! { p { (shown(text)) } },
+        Block::Heading(text) => html! { h3 { (shown(text)) } },
+        Block::List(items) => html! { ul { @for item in items { li { (shown(item)) } } } },
         Block::Numbers(numbers) => html! {
             dl.numbers { @for (number, what) in numbers { div { dt { (what) } dd { (shown(number)) } } } }
         },

@@ -1,23 +1,25 @@
-//! A document as a LaTeX project: a main file, chapters, figures as PDF, and the bibliography.
+//! A document as a LaTeX project: chapters, figures as PDF, a bibliography and a Makefile.
 
-use super::{Block, Document, Figure};
+use super::{Block, Document, Figure, Source, citations, names};
 use crate::{
     COMMIT, VERSION,
     report::{
         ShownTable,
         figure::{DrawingKind, WIDTHS},
-        latex as text,
+        latex::{self as text, Pages, Typeset, typeset},
     },
 };
 
-/// Bibliography of models and experiments.
-const SOURCES: &str = include_str!("sources.bib");
-/// Most rows of a table in a paper.
-const MOST: usize = 60;
+/// A4 with margins of 1.8 cm, in points.
+const PAGES: Pages = Pages { upright: 494, turned: 741 };
 /// Greatest height of a figure, in points, which leaves room for its caption on a page.
 const TALLEST: f64 = 540.0;
-/// Most characters of a cell.
-const LONGEST: usize = 220;
+/// The packages of `main.tex`, for papers that take over its chapters.
+const PACKAGES: &str = include_str!("paper/packages.tex");
+/// How to compile the project.
+const MAKEFILE: &str = include_str!("paper/Makefile");
+/// The project in words.
+const README: &str = include_str!("paper/README.md");
 
 /// A file of the project.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,17 +32,16 @@ pub(crate) struct PaperFile {
 
 /// Makes the files of the project; `main.tex` is its main file.
 pub(crate) fn paper(document: &Document) -> Vec<PaperFile> {
-    let mut files = Vec::new();
-    let mut inputs = String::new();
-    let mut figures = Vec::new();
+    let file = |path: &str, text: String| PaperFile { path: path.into(), bytes: text.into_bytes() };
+    let marked =
+        |mark: &str, text: &str, end: &str| format!("{mark} Made by tcnum {VERSION}, commit {COMMIT}.{end}\n{text}");
+    let (mut files, mut inputs, mut figures) = (Vec::new(), String::new(), Vec::new());
     for part in &document.parts {
-        let mut words = format!(
-            "% Made by tcnum {VERSION}, commit {COMMIT}.\n\\section{{{}}}\\label{{sec:{}}}\n",
-            text::escaped(part.heading),
-            part.id
-        );
-        part.blocks.iter().for_each(|block| self::block(block, &mut words, &mut figures));
-        files.push(PaperFile { path: format!("parts/{}.tex", part.id), bytes: words.into_bytes() });
+        let mut chapter = Part { text: String::new(), figures: &mut figures, turned: false };
+        chapter.text += &format!("\\section{{{}}}\\label{{sec:{}}}\n", text::escaped(part.heading), part.id);
+        part.blocks.iter().for_each(|block| chapter.block(block));
+        chapter.turn(false);
+        files.push(file(&format!("parts/{}.tex", part.id), marked("%", &chapter.text, "")));
         inputs += &format!("\\input{{parts/{}}}\n\\clearpage\n", part.id);
     }
     for figure in figures {
@@ -49,82 +50,118 @@ pub(crate) fn paper(document: &Document) -> Vec<PaperFile> {
             bytes: figure.drawing.scene(WIDTHS[1]).bytes(DrawingKind::Pdf),
         });
     }
-    files.push(PaperFile { path: "sources.bib".into(), bytes: SOURCES.into() });
-    files.push(PaperFile { path: "main.tex".into(), bytes: main(document, &inputs).into_bytes() });
+    files.push(file("chapters.tex", marked("%", &inputs, "")));
+    files.push(file("packages.tex", marked("%", PACKAGES, "")));
+    files.push(file("sources.bib", marked("%", &citations::bibliography(), "")));
+    files.push(file("Makefile", marked("#", MAKEFILE, "")));
+    files.push(file("README.md", marked("<!--", README, " -->")));
+    files.push(file("main.tex", marked("%", &main(document), "")));
     files
 }
 
-fn main(document: &Document, inputs: &str) -> String {
+fn main(document: &Document) -> String {
     let (title, lead) = (text::escaped(&document.title), text::escaped(&document.lead));
     format!(
-        "% Made by tcnum {VERSION}, commit {COMMIT}. Compile with: pdflatex main && bibtex main && pdflatex main && pdflatex main\n\
+        "% Compile with: pdflatex main && bibtex main && pdflatex main && pdflatex main\n\
          \\documentclass[a4paper]{{article}}\n\
-         \\usepackage[utf8]{{inputenc}}\n\
-         \\usepackage[margin=1.8cm]{{geometry}}\n\
-         \\usepackage{{array,booktabs,longtable,graphicx}}\n\
-         \\usepackage[hidelinks,hypertexnames=false]{{hyperref}}\n\
-         \\setlength{{\\emergencystretch}}{{3em}}\n\
-         \\makeatletter\\def\\fps@table{{htbp}}\\makeatother\n\
-         \\setlength{{\\tabcolsep}}{{4pt}}\n\
-         \\title{{{title}: numeric behaviour of its matrix instructions}}\n\
-         \\author{{tcnum {VERSION}}}\n\
+         \\input{{packages}}\n\
+         \\title{{{title}: numeric behaviour of matrix instructions}}\n\
+         \\author{{tcnum {VERSION} \\cite{{{}}}}}\n\
          \\date{{}}\n\
          \\begin{{document}}\n\
          \\maketitle\n\
          {lead}\n\
          \\tableofcontents\n\
          \\clearpage\n\
-         {inputs}\
+         \\input{{chapters}}\n\
          \\nocite{{*}}\n\
          \\bibliographystyle{{plain}}\n\
          \\bibliography{{sources}}\n\
-         \\end{{document}}\n"
+         \\end{{document}}\n",
+        citations::OWN
     )
 }
 
-fn block<'a>(block: &'a Block, words: &mut String, figures: &mut Vec<&'a Figure>) {
-    match block {
-        Block::Text(own) => *words += &format!("\n{}\n", text::escaped(own)),
-        Block::Numbers(numbers) => {
-            *words += "\n\\begin{itemize}\n";
-            for (number, what) in numbers {
-                *words += &format!("  \\item {} {}\n", text::escaped(number), text::escaped(what));
+/// A chapter that is written block by block.
+struct Part<'a, 'b> {
+    text: String,
+    figures: &'b mut Vec<&'a Figure>,
+    /// True if the next text stands on a turned page.
+    turned: bool,
+}
+
+impl<'a> Part<'a, '_> {
+    fn block(&mut self, block: &'a Block) {
+        match block {
+            Block::Text(own) => self.upright(&format!("\n{}\n", words(own))),
+            Block::Heading(own) => self.upright(&format!("\n\\subsection{{{}}}\n", words(own))),
+            Block::Source(Source { text, key }) => {
+                let cited = key.as_ref().map_or(String::new(), |key| format!(" \\cite{{{key}}}"));
+                self.upright(&format!("\n{}{cited}\n", words(text)));
             }
-            *words += "\\end{itemize}\n";
-        }
-        Block::Table(sheet) => *words += &table(&sheet.caption, &sheet.shown),
-        Block::Figure(figure) => {
-            if !figures.iter().any(|known| known.name == figure.name) {
-                figures.push(figure);
+            Block::List(items) => {
+                let items: String = items.iter().map(|item| format!("  \\item {}\n", words(item))).collect();
+                self.upright(&format!("\n\\begin{{itemize}}\n{items}\\end{{itemize}}\n"));
             }
-            // Figures have their printed size; only those taller than a page are reduced.
-            let height = figure.drawing.scene(WIDTHS[1]).height;
-            let reduced = if height > TALLEST { format!("[height={TALLEST}bp]") } else { String::new() };
-            *words += &format!(
-                "\n\\begin{{figure}}[htbp]\n  \\centering\n  \\includegraphics{reduced}{{figures/{}}}\n  \\caption{{{}}}\n\\end{{figure}}\n",
-                figure.name,
-                text::escaped(&figure.caption)
-            );
+            Block::Numbers(numbers) => {
+                let item = |(number, what): &(String, String)| format!("  \\item {} {}\n", words(number), words(what));
+                let items: String = numbers.iter().map(item).collect();
+                self.upright(&format!("\n\\begin{{itemize}}\n{items}\\end{{itemize}}\n"));
+            }
+            Block::Table(sheet) => table(&sheet.caption, &sheet.shown).into_iter().for_each(|own| self.table(own)),
+            Block::Figure(figure) => {
+                if !self.figures.iter().any(|known| known.name == figure.name) {
+                    self.figures.push(figure);
+                }
+                // Figures have their printed size; only those taller than a page are reduced.
+                let height = figure.drawing.scene(WIDTHS[1]).height;
+                let reduced = if height > TALLEST { format!("[height={TALLEST}bp]") } else { String::new() };
+                self.upright(&format!(
+                    "\n\\begin{{figure}}[H]\n  \\centering\n  \\includegraphics{reduced}{{figures/{}}}\n  \\caption{{{}}}\n\\end{{figure}}\n",
+                    figure.name,
+                    words(&figure.caption)
+                ));
+            }
+            Block::Folded(_, blocks) => blocks.iter().for_each(|own| self.block(own)),
         }
-        Block::Folded(_, blocks) => blocks.iter().for_each(|own| self::block(own, words, figures)),
+    }
+
+    fn upright(&mut self, text: &str) {
+        self.turn(false);
+        self.text += text;
+    }
+
+    fn table(&mut self, table: Typeset) {
+        // Short tables do not turn a page back and forth.
+        self.turn(table.turned);
+        self.text += &table.text;
+    }
+
+    /// Begins or ends turned pages.
+    fn turn(&mut self, turned: bool) {
+        match (self.turned, turned) {
+            (false, true) => self.text += "\n\\begin{landscape}\n",
+            (true, false) => self.text += "\n\\end{landscape}\n",
+            _ => (),
+        }
+        self.turned = turned;
     }
 }
 
-/// Makes a table of at most [`MOST`] rows, with lists cut to their first entry.
-fn table(caption: &str, shown: &ShownTable) -> String {
-    let count = shown.rows.len();
-    let caption = match count > MOST {
-        true => format!("{} (the first {MOST} of {count} rows)", caption.trim_end_matches('.')),
-        false => caption.to_string(),
+/// Text of a paragraph, in which long names can break.
+fn words(text: &str) -> String {
+    text::broken(&text::escaped(text))
+}
+
+/// Sets a table with all of its rows; lists become one text, and columns without content are left out.
+fn table(caption: &str, shown: &ShownTable) -> Vec<Typeset> {
+    let filled = |at: &usize| shown.rows.iter().any(|row| !matches!(row[*at].as_str(), "" | "-"));
+    let kept: Vec<usize> = (0..shown.labels.len()).filter(filled).collect();
+    let shown = shown.clone().only(&kept);
+    let cell = |cell: &String| match cell.contains('\n') {
+        true => text::escaped(&names::listed(cell.split('\n'))),
+        false => text::escaped(cell),
     };
-    let cell = |cell: &String| {
-        let short = match cell.split_once('\n') {
-            Some((first, rest)) => format!("{first} and {} more", rest.split('\n').count()),
-            None => cell.clone(),
-        };
-        let cut: String = short.chars().take(LONGEST).collect();
-        text::broken(&text::escaped(&if cut.len() < short.len() { cut + "..." } else { short }))
-    };
-    let rows = shown.rows.iter().take(MOST).map(|row| row.iter().map(cell).collect()).collect();
-    text::section(&caption, ShownTable { rows, ..shown.clone() })
+    let rows = shown.rows.iter().map(|row| row.iter().map(cell).collect()).collect();
+    typeset(caption, ShownTable { rows, ..shown }, PAGES, None)
 }

@@ -1,6 +1,6 @@
 //! A document as Markdown: its tables, and the captions of its figures.
 
-use super::{Block, Document};
+use super::{Block, Document, Source};
 use crate::{COMMIT, VERSION, report::markdown as text};
 
 /// Makes the text.
@@ -19,7 +19,14 @@ pub(crate) fn markdown(document: &Document) -> String {
 
 fn block(block: &Block, page: &mut String) {
     match block {
-        Block::Text(words) => *page += &format!("\n{}\n", text::escaped(words)),
+        Block::Text(words) | Block::Source(Source { text: words, .. }) => {
+            *page += &format!("\n{}\n", text::escaped(words));
+        }
+        Block::Heading(words) => *page += &format!("\n### {}\n", text::escaped(words)),
+        Block::List(items) => {
+            page.push('\n');
+            items.iter().for_each(|item| *page += &format!("- {}\n", text::escaped(item)));
+        }
         Block::Numbers(numbers) => {
             page.push('\n');
             for (number, what) in numbers {

@@ -8,6 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use super::Work;
 use crate::{
     Error, Interruption, Result, Stage,
     base::interrupt,
@@ -30,32 +31,28 @@ pub(crate) struct Measured {
     pub(crate) interrupted: Option<(Interruption, usize)>,
 }
 
-/// Runs commands on a device and reads their results.
+/// Runs commands on devices and reads their results.
 /// An interruption stops the running command, whose partial result is read.
 ///
 /// # Errors
 /// This program cannot be started.
-pub(crate) fn measured(
-    device: &str,
-    commands: &[&str],
-    declared: &[Declaration],
-    watch: &dyn Fn(Stage),
-) -> Result<Measured> {
+pub(crate) fn measured(commands: &[Work], declared: &[Declaration], watch: &dyn Fn(Stage)) -> Result<Measured> {
     let unusable = |error: std::io::Error| Error::request(format!("--device: its commands cannot be run: {error}"));
     let folder = tempfile::tempdir().map_err(unusable)?;
     let program = std::env::current_exe().map_err(unusable)?;
     let said = folder.path().join("said");
     let mut all = Measured::default();
-    for (number, command) in commands.iter().enumerate() {
+    for (number, work @ Work { command, devices }) in commands.iter().enumerate() {
         let out = folder.path().join(format!("{}-{}.json", command.split(' ').next().unwrap_or_default(), number + 1));
-        let what = format!("running {command} ({} of {})", number + 1, commands.len());
+        let what = format!("running {command} on {} ({} of {})", devices.join(", "), number + 1, commands.len());
         watch(Stage { what: &what, done: number as u64, total: commands.len() as u64 });
         if let Some(by) = interrupt::pending() {
             all.interrupted = Some((by, number));
             break;
         }
         let mut run = Command::new(&program);
-        run.args(command.split(' ')).args(["--device", device, "--quiet", "--output", "json", "--out"]).arg(&out);
+        run.args(command.split(' ')).args(devices.iter().flat_map(|device| ["--device", device]));
+        run.args(["--quiet", "--output", "json", "--out"]).arg(&out);
         if let Some(left) = interrupt::remaining() {
             run.args(["--time-limit", &left.as_secs().max(1).to_string()]);
         }
@@ -71,7 +68,7 @@ pub(crate) fn measured(
                 all.interrupted = stopped.or(own).map(|by| (by, number));
             }
             (Err(_), Some(by)) => all.interrupted = Some((by, number)),
-            (Err(_), None) => all.wrong.push(failure(command, device, &said)),
+            (Err(_), None) => all.wrong.push(failure(work, &said)),
         }
         if all.interrupted.is_some() {
             break;
@@ -81,12 +78,13 @@ pub(crate) fn measured(
 }
 
 /// The error of a command without a result: its message, else its last line.
-fn failure(command: &str, device: &str, said: &Path) -> Error {
+fn failure(work: &Work, said: &Path) -> Error {
     let said = std::fs::read(said).unwrap_or_default();
     let said = String::from_utf8_lossy(&said);
     let lines = || said.lines().rev().map(str::trim).filter(|line| !line.is_empty());
     let why = lines().find_map(|line| line.strip_prefix("error: ")).or_else(|| lines().next()).unwrap_or("no message");
-    Error::request(format!("tcnum {command} --device {device}: {why}"))
+    let devices: String = work.devices.iter().map(|device| format!(" --device {device}")).collect();
+    Error::request(format!("tcnum {}{devices}: {why}", work.command))
 }
 
 /// Waits for a command to end, and passes a signal on to it once.

@@ -3,7 +3,9 @@
 //! [`Results`] gathers the tables of several results, [`compose`] makes a [`Document`] of them, and `html`, `latex` and `markdown` write
 //! it. [`figures`] draws the tables of kept results and of the command that just ran.
 
+mod appendix;
 mod arithmetic;
+mod citations;
 mod compose;
 mod figures;
 mod file;
@@ -12,6 +14,7 @@ mod html;
 mod latex;
 mod markdown;
 mod measured;
+mod names;
 mod neighbours;
 mod outline;
 mod preset;
@@ -19,6 +22,7 @@ mod proof;
 mod results;
 mod rows;
 
+pub(crate) use appendix::appendix;
 pub(crate) use compose::compose;
 pub(crate) use figures::{Figure, figures};
 pub(crate) use file::Form;
@@ -26,7 +30,7 @@ use html::html;
 use latex::{PaperFile, paper};
 use markdown::markdown;
 pub(crate) use measured::{Measured, measured};
-pub(crate) use preset::Preset;
+pub(crate) use preset::{Preset, Work};
 pub(crate) use results::{Results, chip};
 
 use crate::report::ShownTable;
@@ -68,6 +72,12 @@ pub(crate) struct Chapter {
 pub(crate) enum Block {
     /// A paragraph.
     Text(String),
+    /// A heading within the chapter.
+    Heading(String),
+    /// A paragraph on a source.
+    Source(Source),
+    /// A list of sentences.
+    List(Vec<String>),
     /// Large numbers, each with its label.
     Numbers(Vec<(String, String)>),
     /// A table. A cell of several lines is a list; views show its first entry.
@@ -76,6 +86,15 @@ pub(crate) enum Block {
     Figure(Figure),
     /// Folded details under a summary.
     Folded(String, Vec<Block>),
+}
+
+/// A sentence on a source, with its key in the bibliography.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Source {
+    /// The sentence.
+    pub(crate) text: String,
+    /// The key, if the bibliography has the source.
+    pub(crate) key: Option<String>,
 }
 
 /// A table as people see it.
@@ -89,6 +108,8 @@ pub(crate) struct Sheet {
 
 /// Headings of columns that name the origin of rows.
 const FROM: [&str; 6] = ["on", "device", "measured on", "according to", "model", "between"];
+/// Headings of columns that name the device of rows, if a table has one.
+const DEVICES: [&str; 4] = ["device", "on", "measured on", "according to"];
 /// Rows from which a table is folded.
 const LONG: usize = 40;
 /// Most rows of a table.
@@ -127,6 +148,19 @@ impl Sheet {
         }
         let kept: Vec<usize> = (0..self.shown.labels.len()).filter(|at| !gone.contains(at)).collect();
         Sheet { shown: self.shown.only(&kept), ..self }
+    }
+
+    /// Moves the column of origin to the front, under this heading; `short` shortens its names.
+    pub(crate) fn with_device_first(mut self, heading: &str, short: &dyn Fn(&str) -> String) -> Sheet {
+        let Some(at) = self.shown.labels.iter().position(|label| DEVICES.contains(&label.as_str())) else {
+            return self;
+        };
+        let order: Vec<usize> =
+            std::iter::once(at).chain((0..self.shown.labels.len()).filter(|own| *own != at)).collect();
+        self.shown = self.shown.only(&order);
+        self.shown.labels[0] = heading.into();
+        self.shown.rows.iter_mut().for_each(|row| row[0] = short(&row[0]));
+        self
     }
 
     /// The block of the table: folded if long, none if empty.

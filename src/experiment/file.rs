@@ -29,6 +29,10 @@ pub struct Experiment {
     pub name: String,
     /// Authors, title, and which table or figure.
     pub source: String,
+    /// Short name: authors, and which table or figure.
+    pub label: Option<String>,
+    /// Key of the source in the bibliography of papers.
+    pub cite: Option<String>,
     /// Title: the quantity that it shows.
     pub title: String,
     /// The device that the published figures were measured on.

@@ -1,19 +1,44 @@
-//! LaTeX: ruled tables (booktabs); long tables break over pages, wide tables are split.
+//! LaTeX: ruled tables (booktabs) that fit their pages.
 
-use super::{
-    Cell, Report, ViewLayout,
-    cell::listed,
-    human::{self, ShownTable},
-    parts::Room,
-};
+mod layout;
+mod units;
+
+use super::{Cell, Report, ViewLayout, cell::listed, human};
 use crate::base::visible::is_hidden;
+pub(crate) use layout::{Pages, Typeset, typeset};
+use units::units;
 
 /// Largest number of rows of a table on one page.
 const LONG: usize = 40;
 /// Longest word, in characters, that is never broken.
 const LONGEST_WORD: usize = 18;
-/// Room of a line of the class `article` in `\footnotesize`, in digits.
-const ROOM: Room = Room { width: 74, gap: 2, longest: 36, measure: printed_width };
+/// Longest run of letters and digits, in characters, of a word that can break.
+const LONGEST_RUN: usize = 8;
+/// Pages of the class `article`.
+const ARTICLE: Pages = Pages { upright: 345, turned: 550 };
+/// Characters of other alphabets, and their commands.
+const SYMBOLS: [(char, &str); 20] = [
+    ('\u{b1}', "$\\pm$"),
+    ('\u{b2}', "$^{2}$"),
+    ('\u{b3}', "$^{3}$"),
+    ('\u{b5}', "$\\mu$"),
+    ('\u{b7}', "$\\cdot$"),
+    ('\u{d7}', "$\\times$"),
+    ('\u{f7}', "$\\div$"),
+    ('\u{2013}', "{-}{-}"),
+    ('\u{2014}', "{-}{-}"),
+    ('\u{2018}', "'"),
+    ('\u{2019}', "'"),
+    ('\u{201c}', "''"),
+    ('\u{201d}', "''"),
+    ('\u{2026}', "..."),
+    ('\u{2192}', "$\\rightarrow$"),
+    ('\u{2212}', "$-$"),
+    ('\u{221e}', "$\\infty$"),
+    ('\u{2248}', "$\\approx$"),
+    ('\u{2264}', "$\\leq$"),
+    ('\u{2265}', "$\\geq$"),
+];
 
 pub(super) fn render(report: &Report, layout: &ViewLayout) -> String {
     let mut text = comment(&format!("tcnum {}: {}", human::program(), report.invocation));
@@ -29,113 +54,16 @@ pub(super) fn render(report: &Report, layout: &ViewLayout) -> String {
     if let Some(verdict) = human::verdict(report) {
         text += &comment(&verdict);
     }
-    text += "% Needs \\usepackage{array,booktabs,longtable} in the preamble.\n";
+    text += "% Needs \\usepackage{array,booktabs,longtable,pdflscape} in the preamble.\n";
     for (title, shown) in human::tables(report, layout, cell) {
-        text += &section(&title, shown);
+        text.extend(typeset(&title, shown, ARTICLE, Some(LONG)).into_iter().map(on_its_page));
     }
     text
 }
 
-/// A table under its title; cells are already LaTeX.
-pub(crate) fn section(title: &str, mut shown: ShownTable) -> String {
-    shown.labels = shown.labels.iter().map(|label| escaped(label)).collect();
-    let (common, shown) = ROOM.hoisted(shown);
-    let common: String = common.iter().map(|same| format!("; {same}")).collect();
-    let caption = format!("{}{}", escaped(title), common);
-    let width = |i: usize| {
-        let cells = shown.rows.iter().map(|row| printed_width(&row[i]));
-        cells.chain([longest_word(&shown.labels[i])]).max().unwrap_or(0).min(ROOM.longest)
-    };
-    let widths: Vec<usize> = (0..shown.labels.len()).map(width).collect();
-    let parts = ROOM.parts(&widths, &shown.numeric, &shown.beside, &shown.rows);
-    let grids: Vec<Grid> = parts.iter().map(|part| Grid::new(&shown, &widths, part)).collect();
-    match shown.rows.len() > LONG {
-        true => grids.iter().enumerate().map(|(at, grid)| grid.long(&caption, at > 0)).collect(),
-        false => {
-            let grids: Vec<String> = grids.iter().map(Grid::short).collect();
-            format!(
-                "\n\\begin{{table}}\n  \\centering\\footnotesize\n  \\caption{{{caption}}}\n{}\\end{{table}}\n",
-                grids.join("  \\par\\medskip\n")
-            )
-        }
-    }
-}
-
-/// A part of a table: column specification, headings and rows.
-struct Grid {
-    columns: String,
-    head: String,
-    rows: String,
-}
-
-impl Grid {
-    fn new(shown: &ShownTable, widths: &[usize], part: &[usize]) -> Grid {
-        let set = |&i: &usize| match widths[i] >= ROOM.longest {
-            // A paragraph column of the same width, whose lines break at spaces.
-            true => format!(">{{\\raggedright\\arraybackslash}}p{{{:.2}\\linewidth}}", share(widths[i])),
-            false => if shown.numeric[i] { "r" } else { "l" }.to_string(),
-        };
-        let line = |cells: Vec<String>| format!("    {} \\\\\n", cells.join(" & "));
-        Grid {
-            columns: part.iter().map(set).collect(),
-            head: line(part.iter().map(|&i| heading(&shown.labels[i], widths[i], shown.numeric[i])).collect()),
-            rows: shown.rows.iter().map(|row| line(part.iter().map(|&i| row[i].clone()).collect())).collect(),
-        }
-    }
-
-    fn short(&self) -> String {
-        let Grid { columns, head, rows } = self;
-        format!(
-            "  \\begin{{tabular}}{{{columns}}}\n    \\toprule\n{head}    \\midrule\n{rows}    \\bottomrule\n  \\end{{tabular}}\n"
-        )
-    }
-
-    /// A table over several pages; `continued`: under the number of the table before.
-    fn long(&self, caption: &str, continued: bool) -> String {
-        let Grid { columns, head, rows } = self;
-        let caption = match continued {
-            true => format!("\\caption[]{{{caption} (continued)}}"),
-            false => format!("\\caption{{{caption}}}"),
-        };
-        let step = if continued { "\\addtocounter{table}{-1}" } else { "" };
-        format!(
-            "\n{{\\footnotesize{step}\n\\begin{{longtable}}{{{columns}}}\n    {caption} \\\\\n    \\toprule\n{head}    \\midrule\n    \\endfirsthead\n    \\toprule\n{head}    \\midrule\n    \\endhead\n    \\bottomrule\n    \\endlastfoot\n{rows}\\end{{longtable}}}}\n"
-        )
-    }
-}
-
-/// Share of the line that `width` characters take.
-fn share(width: usize) -> f64 {
-    width as f64 / (ROOM.width + 2 * ROOM.gap) as f64
-}
-
-/// A heading, in lines of about the width of its column.
-fn heading(label: &str, width: usize, numeric: bool) -> String {
-    let lines = human::wrapped(label, |line| printed_width(line) <= width);
-    match &lines[..] {
-        [one] => one.clone(),
-        several => format!("\\shortstack[{}]{{{}}}", if numeric { 'r' } else { 'l' }, several.join("\\\\")),
-    }
-}
-
-fn longest_word(text: &str) -> usize {
-    text.split(' ').map(printed_width).max().unwrap_or(0)
-}
-
-/// Approximate printed width of a cell in characters, without commands and braces.
-fn printed_width(cell: &str) -> usize {
-    let (mut width, mut command) = (0, false);
-    for c in cell.chars() {
-        match c {
-            '\\' => (width, command) = (width + 1, true),
-            _ if command && c.is_ascii_alphabetic() => {}
-            _ => {
-                command = false;
-                width += usize::from(!matches!(c, '{' | '}' | '$'));
-            }
-        }
-    }
-    width
+/// A table, on a turned page of its own if it needs one.
+fn on_its_page(table: Typeset) -> String {
+    if table.turned { format!("\n\\begin{{landscape}}{}\\end{{landscape}}\n", table.text) } else { table.text }
 }
 
 /// A cell as LaTeX; negative and scientific numbers are set in mathematics.
@@ -176,10 +104,11 @@ pub(crate) fn escaped(text: &str) -> String {
             '<' => escaped.push_str("\\textless{}"),
             '>' => escaped.push_str("\\textgreater{}"),
             '`' => escaped.push_str("\\textasciigrave{}"),
-            // Two hyphens would become a dash.
-            '-' if escaped.ends_with('-') => escaped.push_str("{-}"),
+            // Two of them would become one dash or one quotation mark.
+            '-' | ',' | '\'' if escaped.ends_with(c) => escaped.extend(['{', c, '}']),
             '|' => escaped.push_str("\\textbar{}"),
-            '\u{b1}' => escaped.push_str("$\\pm$"),
+            // A row that begins with a star would end the one before in another way.
+            '*' => escaped.push_str("{*}"),
             '&' | '%' | '$' | '#' | '_' | '{' | '}' => escaped.extend(['\\', c]),
             // A row is one line, and an empty line would end a caption.
             '\n' | '\r' => escaped.push(' '),
@@ -187,19 +116,42 @@ pub(crate) fn escaped(text: &str) -> String {
             '[' => escaped.push_str("{[}"),
             // A terminal would obey characters from files and other programs.
             _ if is_hidden(c) => escaped.push('?'),
-            _ => escaped.push(c),
+            ' '..='\u{ff}' => match symbol(c) {
+                Some(own) => escaped.push_str(own),
+                None => escaped.push(c),
+            },
+            _ => match symbol(c) {
+                Some(own) => escaped.push_str(own),
+                None => escaped += &format!("U+{:04X}", u32::from(c)),
+            },
         }
     }
     escaped
 }
 
-/// Allows escaped text to break long words after a point, a slash or a comma.
-pub(crate) fn broken(escaped: &str) -> String {
-    let word = |word: &str| match word.len() > LONGEST_WORD {
-        true => word.replace('.', ".\\allowbreak{}").replace('/', "/\\allowbreak{}").replace(',', ",\\allowbreak{}"),
-        false => word.to_string(),
-    };
-    escaped.split(' ').map(word).collect::<Vec<_>>().join(" ")
+/// The command of a character.
+fn symbol(c: char) -> Option<&'static str> {
+    SYMBOLS.iter().find(|(own, _)| *own == c).map(|(_, command)| *command)
+}
+
+/// Allows LaTeX text to break long words: after points, slashes and the like, and within hashes.
+pub(crate) fn broken(text: &str) -> String {
+    let word = |word: &str| if word.len() > LONGEST_WORD { breakable(word) } else { word.to_string() };
+    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
+fn breakable(word: &str) -> String {
+    let long = word.contains(|c: char| c.is_ascii_digit());
+    let (mut text, mut run) = (String::with_capacity(word.len() * 2), 0);
+    for unit in units(word) {
+        text.push_str(unit);
+        run = if unit.chars().all(char::is_alphanumeric) { run + 1 } else { 0 };
+        if [".", "/", ",", ":", ";", "=", "+", "\\_", "]", ")"].contains(&unit) || long && run == LONGEST_RUN {
+            text.push_str("\\allowbreak{}");
+            run = 0;
+        }
+    }
+    text
 }
 
 /// One comment line for each line of `text`.

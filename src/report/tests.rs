@@ -330,16 +330,24 @@ fn columns_that_say_nothing_or_always_the_same_are_left_out_where_they_are_decla
 }
 
 #[test]
-fn long_tables_break_over_pages_in_latex_and_wide_ones_are_cut() {
+fn long_tables_break_over_pages_in_latex_and_wide_ones_are_turned_and_cut() {
     let text = render(&wide(41), View::Latex, &ViewLayout::default());
-    assert!(text.matches("\\begin{longtable}").count() > 3, "{text}");
-    assert_eq!(text.matches("(continued)").count() + 1, text.matches("\\caption").count());
+    let count = |what: &str| text.matches(what).count();
+    assert!(count("\\begin{longtable}") > 2 && count("\\begin{landscape}") == count("\\begin{longtable}"), "{text}");
+    assert_eq!(count("(continued)") + 1, count("\\caption"));
     assert!(!text.contains("\\begin{table}"));
-    let text = render(&wide(40), View::Latex, &ViewLayout::default());
-    assert_eq!((text.matches("\\begin{table}").count(), text.contains("longtable}{")), (1, false));
     for i in 0..40 {
         assert!(text.contains(&format!("cell-39-{i} ")), "{i}");
     }
+    let narrow = |rows| {
+        let mut report = wide(rows);
+        let table = &mut report.tables[0];
+        table.columns.truncate(3);
+        table.rows.iter_mut().for_each(|row| row.truncate(3));
+        render(&report, View::Latex, &ViewLayout::default())
+    };
+    assert!(narrow(40).contains("\\begin{table}") && !narrow(40).contains("\\begin{longtable}"));
+    assert!(!narrow(41).contains("\\begin{table}") && narrow(41).contains("\\begin{longtable}"));
 }
 
 #[test]

@@ -21,21 +21,25 @@ const HELP: &str = "\
 Examples:
   tcnum report --device hopper --preset quick --out hopper.html
   tcnum report reports/h200/verify/all.json reports/h200/chain-all.json --out h200.html
-More: docs/devices-and-results.md";
+  tcnum report --paper --device ampere --device hopper --out appendix/
+More: docs/devices-and-results.md, docs/paper.md";
 
 /// Makes one document of results: a page, a text or a paper, with tables and figures.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub(super) struct Arguments {
     /// Results, as --output json wrote them
-    #[arg(value_name = "RESULT", required_unless_present = "device", help_heading = "What")]
+    #[arg(value_name = "RESULT", required_unless_present = "devices", help_heading = "What")]
     results: Vec<PathBuf>,
-    /// Commands that run on the device: quick takes seconds, full minutes
-    #[arg(long, value_name = "PRESET", default_value = "quick", requires = "device", value_parser = Preset::parse, help_heading = "What")]
+    /// Appendix of a paper: published tables and figures, repeated
+    #[arg(long, conflicts_with = "preset", help_heading = "What")]
+    paper: bool,
+    /// Commands that run on each device: quick takes seconds, full minutes
+    #[arg(long, value_name = "PRESET", default_value = "quick", requires = "devices", value_parser = Preset::parse, help_heading = "What")]
     preset: Preset,
-    /// Device that the preset's commands run on
-    #[arg(long, value_name = "DEVICE", value_parser = device_name, help_heading = "Device")]
-    device: Option<DeviceName>,
+    /// Device that commands run on; repeat it for several
+    #[arg(long = "device", value_name = "DEVICE", value_parser = device_name, help_heading = "Device")]
+    devices: Vec<DeviceName>,
     /// Document: FILE.html, FILE.md, or FOLDER/ for a LaTeX project
     #[arg(long, value_name = "FILE", value_parser = output_path, required = true, help_heading = "Output")]
     out: PathBuf,
@@ -55,13 +59,17 @@ impl Verb for Arguments {
 /// # Errors
 /// No result can be read; the document cannot be written, or has another ending; an interruption before there is a result.
 pub(super) fn run(arguments: &Arguments, own: &mut Report) -> Result<()> {
-    let form = Form::of(&arguments.out, is_folder(&arguments.out))?;
+    let form = match arguments.paper {
+        true => Form::paper(&arguments.out)?,
+        false => Form::of(&arguments.out, is_folder(&arguments.out))?,
+    };
     let progress = Progress::quiet_if(arguments.quiet);
     let declared = tables::declared();
-    let commands = arguments.device.as_ref().map_or_else(Vec::new, |device| arguments.preset.of(device));
-    let Measured { mut kept, mut wrong, interrupted } = match &arguments.device {
-        Some(device) => document::measured(&device.to_string(), &commands, &declared, &|stage| progress.at(stage))?,
-        None => Measured::default(),
+    let preset = if arguments.paper { Preset::paper() } else { arguments.preset.clone() };
+    let commands = preset.of(&arguments.devices);
+    let Measured { mut kept, mut wrong, interrupted } = match &commands[..] {
+        [] => Measured::default(),
+        commands => document::measured(commands, &declared, &|stage| progress.at(stage))?,
     };
     let measured_some = !kept.is_empty();
     match interrupted {
@@ -83,7 +91,8 @@ pub(super) fn run(arguments: &Arguments, own: &mut Report) -> Result<()> {
     if kept.is_empty() {
         return Err(Error::request("none of the results can be read, so no document was written"));
     }
-    let mut document = document::compose(&Results::new(kept));
+    let results = Results::new(kept);
+    let mut document = if arguments.paper { document::appendix(&results) } else { document::compose(&results) };
     if let Some((by, done)) = interrupted {
         document.begin_with(format!(
             "Interrupted by {}: this document covers the work done before it, {done} of {} commands and part of the next.",

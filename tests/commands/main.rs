@@ -25,6 +25,7 @@ mod model_names;
 mod models_command;
 mod output_files;
 mod packaging;
+mod papers;
 #[path = "../common/program.rs"]
 mod program;
 mod progress;

@@ -319,39 +319,3 @@ fn an_interrupted_report_of_a_device_is_a_page_of_what_was_done_and_says_so() {
     assert_eq!(fs::read_to_string(folder.path().join("page.html")).unwrap(), "whole");
     assert!(fs::read_to_string(folder.path().join("page.partial.html")).unwrap().contains("Interrupted by SIGTERM"));
 }
-
-/// Whether a program is there.
-fn is_installed(program: &str) -> bool {
-    Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
-}
-
-#[test]
-fn the_paper_compiles_without_overfull_boxes_where_tex_is_installed() {
-    let folder = tempfile::tempdir().unwrap();
-    let paper = folder.path().join("paper/");
-    let names = ["cpu/zen5/verify.json", "h200/chain-figure-17.json", "products/promotion.json", "h200/table-12.json"];
-    let paths: Vec<PathBuf> = names.iter().map(|name| kept(name)).collect();
-    let run = report(&paths.iter().map(PathBuf::as_path).collect::<Vec<_>>(), &folder.path().join("paper/"));
-    assert_eq!(run.status, 0, "{}", run.stderr);
-    let main = fs::read_to_string(paper.join("main.tex")).unwrap();
-    for input in main.split("\\input{").skip(1).map(|rest| rest.split('}').next().unwrap()) {
-        assert!(paper.join(format!("{input}.tex")).is_file(), "{input}");
-    }
-    assert!(fs::read_to_string(paper.join("parts/chains.tex")).unwrap().contains("\\includegraphics"));
-    if !is_installed("pdflatex") {
-        return;
-    }
-    for _ in 0..2 {
-        let run = Command::new("pdflatex")
-            .args(["-interaction=nonstopmode", "-halt-on-error", "main"])
-            .current_dir(&paper)
-            .output();
-        let said = String::from_utf8_lossy(&run.unwrap().stdout).into_owned();
-        assert!(paper.join("main.pdf").is_file(), "{said}");
-        // More than a point is seen.
-        let overfull = said
-            .lines()
-            .filter_map(|line| line.strip_prefix("Overfull \\hbox (")?.split("pt").next()?.parse::<f64>().ok());
-        assert_eq!(overfull.filter(|points| *points > 1.0).count(), 0, "{said}");
-    }
-}

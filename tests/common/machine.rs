@@ -43,10 +43,12 @@ pub(crate) enum Need {
     Node,
     /// Chromium.
     Chromium,
+    /// pdflatex and bibtex, with the packages of a LaTeX project.
+    Pdflatex,
 }
 
 impl Need {
-    const ALL: [Need; 13] = [
+    const ALL: [Need; 14] = [
         Need::Cpp,
         Need::Gpu,
         Need::Nvrtc,
@@ -60,6 +62,7 @@ impl Need {
         Need::Groff,
         Need::Node,
         Need::Chromium,
+        Need::Pdflatex,
     ];
 
     fn name(self) -> &'static str {
@@ -77,6 +80,7 @@ impl Need {
             Need::Groff => "groff",
             Need::Node => "node",
             Need::Chromium => "chromium",
+            Need::Pdflatex => "pdflatex",
         }
     }
 }

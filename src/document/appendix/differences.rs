@@ -1,0 +1,183 @@
+//! Chapter of all rows in which measured results differ from the literature.
+
+use super::{experiments::Repeated, sheets};
+use crate::{
+    document::{
+        Block, Chapter, Sheet,
+        results::{CHIP, Results},
+        rows::{Line, Rows},
+    },
+    report::{Table, plain},
+};
+
+/// Tables with a published figure in each row, and the columns that say which.
+const PUBLISHED: [(&str, &[&str]); 5] = [
+    ("cells", &["instruction", "op", "init", "reference"]),
+    ("splitting_cells", &["metric", "of", "over", "k", "generation"]),
+    ("integer_cells", &["column", "scheme"]),
+    ("cost_cells", &["instruction", "what", "kind", "warps", "ilp"]),
+    ("published_features", &["class", "feature", "gpu"]),
+];
+/// Beginnings of verdicts on figures that differ.
+const DIFFERS: [&str; 2] = ["not reproduced", "differ"];
+/// Beginning of verdicts on figures that agree.
+const AGREES: [&str; 2] = ["reproduced", "agree"];
+
+/// A published figure or claim.
+struct Compared {
+    device: String,
+    source: String,
+    what: String,
+    published: String,
+    measured: String,
+    verdict: String,
+    why: String,
+}
+
+impl Compared {
+    fn differs(&self) -> bool {
+        DIFFERS.iter().any(|own| self.verdict.starts_with(own))
+    }
+}
+
+/// Makes the chapter.
+pub(super) fn chapter(all: &[Repeated], others: &Results) -> Chapter {
+    let rows: Vec<Compared> = compared(all, others).into_iter().filter(Compared::differs).collect();
+    let count = rows.len();
+    let mut blocks = vec![Block::Text(match count {
+        0 => "No published figure or claim came out differently.".into(),
+        _ => "Each row is a published figure that was not reproduced, or a claim that does not hold, with its reason if one is known. \
+              Accepted: the experiment expects the difference, and names the reason. Another generation: the source measured \
+              other generations."
+            .into(),
+    })];
+    let cells =
+        |own: Compared| vec![own.device, own.source, own.what, own.published, own.measured, own.verdict, own.why];
+    let labels = [sheets::DEVICE, "source", "figure or claim", "published", "measured", "verdict", "why"];
+    let sheet = Sheet::new("Differences from the literature", &labels, &[], rows.into_iter().map(cells).collect());
+    if count > 0 {
+        blocks.push(Block::Table(sheet));
+    }
+    Chapter { id: "differences", heading: "Differences from the literature", blocks }
+}
+
+/// Makes the table of counts: a row for each source and device.
+pub(super) fn counts(all: &[Repeated], others: &Results) -> Sheet {
+    let mut rows: Vec<(String, String, [usize; 3])> = Vec::new();
+    for own in compared(all, others) {
+        let at = rows.iter().position(|(device, source, _)| (device, source) == (&own.device, &own.source));
+        let at = at.unwrap_or_else(|| {
+            rows.push((own.device.clone(), own.source.clone(), [0; 3]));
+            rows.len() - 1
+        });
+        let agrees = AGREES.iter().any(|words| own.verdict.starts_with(words));
+        rows[at].2[if agrees {
+            0
+        } else if own.differs() {
+            1
+        } else {
+            2
+        }] += 1;
+    }
+    let row = |(device, source, counts): (String, String, [usize; 3])| {
+        [device, source].into_iter().chain(counts.map(|count| count.to_string())).collect()
+    };
+    let labels = [sheets::DEVICE, "source", "reproduced", "not reproduced", "not testable"];
+    let caption = "Published figures and claims, counted by verdict";
+    Sheet::new(caption, &labels, &[2, 3, 4], rows.into_iter().map(row).collect())
+}
+
+/// Every published figure and claim.
+fn compared(all: &[Repeated], others: &Results) -> Vec<Compared> {
+    let mut rows = Vec::new();
+    for own in all {
+        rows.extend(of_results(&own.results, &own.label));
+    }
+    rows.extend(of_results(others, ""));
+    rows
+}
+
+fn of_results(results: &Results, label: &str) -> Vec<Compared> {
+    let explanations = results.table("explanations");
+    let mut rows = Vec::new();
+    for (key, naming) in PUBLISHED {
+        let Some(table) = results.table(key) else { continue };
+        rows.extend(Rows(&table).iter().map(|line| {
+            Compared {
+                device: device(&line),
+                source: if label.is_empty() { line.text("source").into() } else { label.into() },
+                what: named(&line, naming),
+                published: line.shown("published").unwrap_or_default(),
+                measured: [line.cell("measured"), line.cell("found")]
+                    .into_iter()
+                    .find(|cell| !cell.is_empty())
+                    .map(plain)
+                    .unwrap_or_default(),
+                verdict: line.text("verdict").into(),
+                why: why(&line, explanations.as_ref()),
+            }
+        }));
+    }
+    if let Some(table) = results.table("untestable") {
+        rows.extend(Rows(&table).iter().map(|line| Compared {
+            device: device(&line),
+            source: label.into(),
+            what: line.text("what").into(),
+            published: line.shown("published").unwrap_or_default(),
+            measured: String::new(),
+            verdict: line.text("verdict").into(),
+            why: format!("It lacks {}.", line.text("instruction")),
+        }));
+    }
+    if let Some(table) = results.table("findings") {
+        rows.extend(Rows(&table).iter().map(|line| Compared {
+            device: device(&line),
+            source: label.into(),
+            what: line.text("claim").into(),
+            published: "holds".into(),
+            measured: line.text("measured").into(),
+            verdict: match (line.flag("holds"), line.flag("counts"), line.text("accepted")) {
+                (Some(true), ..) => "reproduced: holds".into(),
+                (_, Some(false), _) => "not reproduced: another generation".into(),
+                (_, _, "") => "not reproduced: not known why".into(),
+                _ => "not reproduced: accepted".into(),
+            },
+            why: line.text("accepted").into(),
+        }));
+    }
+    rows
+}
+
+fn device(line: &Line) -> String {
+    let own = [line.text("device"), line.text(CHIP)].into_iter().find(|name| !name.is_empty());
+    sheets::short(own.unwrap_or_default())
+}
+
+/// The columns that name a figure, as one text.
+fn named(line: &Line, naming: &[&str]) -> String {
+    let part = |key: &&str| {
+        let text = line.shown(key)?;
+        Some(match *key {
+            "init" => format!("init {text}"),
+            "reference" => format!("against {text}"),
+            "over" => format!("over {text}"),
+            "of" => format!("of {text}"),
+            "k" => format!("k = {text}"),
+            "generation" => format!("on {text}"),
+            _ => text,
+        })
+    };
+    naming.iter().filter_map(part).collect::<Vec<_>>().join(", ")
+}
+
+/// The reason of a row, else the explanation of its cell.
+fn why(line: &Line, explanations: Option<&Table>) -> String {
+    let own = [line.text("why"), line.text("reason")].into_iter().find(|text| !text.is_empty());
+    let of =
+        |other: &Line| ["instruction", "op", "init", "reference"].iter().all(|key| line.text(key) == other.text(key));
+    let explained = || {
+        let other = explanations.and_then(|table| Rows(table).iter().find(of))?;
+        Some([other.text("accepted"), other.text("explanation")].into_iter().find(|text| !text.is_empty())?.to_string())
+    };
+    own.map(str::to_string).or_else(explained).unwrap_or_default()
+}

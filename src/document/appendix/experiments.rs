@@ -1,0 +1,75 @@
+//! Results of experiments, apart from other results.
+
+use std::path::Path;
+
+use crate::{
+    document::{Preset, results::Results},
+    experiment::{self, Experiment},
+    report::{Kept, Report},
+};
+
+/// The results of one experiment.
+pub(super) struct Repeated {
+    /// Its name in files.
+    pub(super) name: String,
+    /// Its name in headings.
+    pub(super) label: String,
+    /// Key of its source in the bibliography.
+    pub(super) cite: Option<String>,
+    /// Title, source, and the published device.
+    pub(super) source: String,
+    /// Further notes, each once.
+    pub(super) notes: Vec<String>,
+    /// The results.
+    pub(super) results: Results,
+}
+
+/// Results of experiments, each experiment once, and the other results.
+pub(super) fn separated(results: &Results) -> (Vec<Repeated>, Results) {
+    let (mut groups, mut others) = (Vec::<(String, Vec<Kept>)>::new(), Vec::new());
+    for kept in &results.kept {
+        match name(&kept.report) {
+            None => others.push(kept.clone()),
+            Some(name) => match groups.iter_mut().find(|(own, _)| *own == name) {
+                Some((_, known)) => known.push(kept.clone()),
+                None => groups.push((name, vec![kept.clone()])),
+            },
+        }
+    }
+    // In the order of the appendix that this program runs; others follow.
+    let usual = Preset::paper();
+    let place = |name: &str| usual.experiments().position(|own| own == name).unwrap_or(usize::MAX);
+    groups.sort_by_key(|(name, _)| place(name));
+    (groups.into_iter().map(|(name, kept)| repeated(name, kept)).collect(), Results::new(others))
+}
+
+/// The name of the experiment that gave a report: `table-12`.
+fn name(report: &Report) -> Option<String> {
+    if report.command != "experiment" {
+        return None;
+    }
+    let words = report.invocation.split(' ').map(|word| word.trim_matches('\''));
+    let mut named = words.filter(|word| word.ends_with(".toml") || experiment::shipped().any(|own| own == *word));
+    let path = Path::new(named.next()?);
+    path.file_stem().map(|stem| stem.to_string_lossy().into_owned())
+}
+
+fn repeated(name: String, kept: Vec<Kept>) -> Repeated {
+    let experiment = experiment::shipped().find(|own| *own == name).and_then(|own| Experiment::find(own).ok());
+    let mut notes: Vec<String> = Vec::new();
+    for note in kept.iter().flat_map(|kept| &kept.report.notes) {
+        if !notes.contains(note) {
+            notes.push(note.clone());
+        }
+    }
+    // The first note of an experiment has its title and its source.
+    let source = notes.iter().position(|note| note.contains(" Source: ")).map(|at| notes.remove(at));
+    Repeated {
+        label: experiment.as_ref().and_then(|own| own.label.clone()).unwrap_or_else(|| name.clone()),
+        cite: experiment.and_then(|own| own.cite),
+        source: source.unwrap_or_default(),
+        notes,
+        results: Results::new(kept),
+        name,
+    }
+}

@@ -1,0 +1,183 @@
+//! Chapter of the devices, versions, seeds and counts.
+
+use std::collections::BTreeSet;
+
+use super::{differences, experiments::Repeated, sheets};
+use crate::{
+    COMMIT, VERSION,
+    document::{
+        Block, Chapter, Sheet, citations, names,
+        results::{Results, chip},
+        rows::{Rows, together},
+    },
+    isa,
+    report::Kept,
+};
+
+/// Makes the chapter.
+pub(super) fn chapter(results: &Results, all: &[Repeated], others: &Results) -> Chapter {
+    let versions: BTreeSet<String> = results
+        .kept
+        .iter()
+        .map(|kept| {
+            let commit = kept.commit.as_ref();
+            let commit = commit.map_or(String::new(), |commit| format!(", commit {}", citations::short(commit)));
+            format!("{}{commit}", kept.version)
+        })
+        .collect();
+    let seeds: BTreeSet<u64> = results.kept.iter().filter_map(|kept| kept.report.seed).collect();
+    let seeds: Vec<String> = seeds.iter().map(u64::to_string).collect();
+    let mut said = vec![
+        format!("Results by tcnum {}.", versions.into_iter().collect::<Vec<_>>().join("; ")),
+        format!("Document by tcnum {VERSION}, commit {}.", citations::short(COMMIT)),
+    ];
+    if !seeds.is_empty() {
+        said.push(format!(
+            "Seeds: {}. The same seed gives the same operands on every device, on any machine and any number of threads.",
+            seeds.join(", ")
+        ));
+    }
+    said.push("Each result has its command, seed and version in the chapter of commands.".into());
+    if let failed @ [_, ..] = &results.failed()[..] {
+        said.push(format!("These results report a mismatch or were interrupted: {}.", failed.join(", ")));
+    }
+    let unknown: Vec<String> = results
+        .kept
+        .iter()
+        .filter(|kept| !kept.unknown.is_empty())
+        .map(|kept| format!("{} ({})", kept.name(), kept.unknown.join(", ")))
+        .collect();
+    if !unknown.is_empty() {
+        said.push(format!(
+            "Tables and columns that this version of tcnum does not know are left out: {}.",
+            unknown.join("; ")
+        ));
+    }
+    let counts = differences::counts(all, others);
+    let mut blocks = vec![Block::List(said), Block::Table(devices(results))];
+    if !counts.shown.rows.is_empty() {
+        blocks.push(Block::Table(counts));
+    }
+    Chapter { id: "setup", heading: "Setup", blocks }
+}
+
+/// Makes the chapter of the commands, with the notes of results that have no chapter of their own.
+pub(super) fn commands(results: &Results, others: &Results) -> Chapter {
+    let mut rows = Vec::new();
+    for kept in &results.kept {
+        let report = &kept.report;
+        let outcome = match (report.interrupted, report.holds) {
+            (Some(by), _) => format!("interrupted by {}", by.name()),
+            (None, true) => "holds".into(),
+            (None, false) => report.verdict.name().into(),
+        };
+        let noted: Vec<String> = report.annotations.iter().map(|(key, value)| format!("{key} {value}")).collect();
+        let commit =
+            kept.commit.as_ref().map_or(String::new(), |commit| format!(", commit {}", citations::short(commit)));
+        rows.push(vec![
+            // The results of commands that this program ran are not kept.
+            if kept.path.exists() { kept.name() } else { String::new() },
+            command(&report.invocation),
+            report.seed.map_or(String::new(), |seed| seed.to_string()),
+            format!("{}{commit}", kept.version),
+            noted.join(", "),
+            outcome,
+        ]);
+    }
+    let labels = ["result", "command", "seed", "tcnum", "noted", "outcome"];
+    let mut blocks = vec![Block::Table(Sheet::new("Commands", &labels, &[], rows))];
+    let noted = |kept: &Kept| {
+        let command = command(&kept.report.invocation);
+        joined(&kept.report.notes).into_iter().map(|note| vec![command.clone(), note]).collect::<Vec<_>>()
+    };
+    let notes: Vec<Vec<String>> = others.kept.iter().flat_map(noted).collect();
+    if !notes.is_empty() {
+        blocks.push(Block::Table(Sheet::new("Notes", &["command", "note"], &[], notes)));
+    }
+    Chapter { id: "commands", heading: "Commands, seeds and versions", blocks }
+}
+
+/// Notes, with one note in place of those that differ only in the instruction.
+fn joined(notes: &[String]) -> Vec<String> {
+    let instruction = |note: &str| {
+        let words = note.split(' ').map(|word| word.trim_end_matches([':', ',', '.', ';']));
+        words.into_iter().find(|word| isa::known(word).is_some()).map(str::to_string)
+    };
+    let keyed = notes.iter().map(|note| {
+        let name = instruction(note);
+        let parts = name.as_ref().and_then(|name| note.split_once(name.as_str()));
+        (parts.map_or((note.clone(), String::new()), |(before, after)| (before.into(), after.into())), name)
+    });
+    let groups = together(keyed).into_iter();
+    groups
+        .map(|((before, after), names)| {
+            let names: Vec<String> = names.into_iter().flatten().collect();
+            format!("{before}{}{after}", names::listed(names.iter().map(String::as_str)))
+        })
+        .collect()
+}
+
+/// A command line without the place and the view of its result.
+fn command(invocation: &str) -> String {
+    let Some(words) = shlex::split(invocation) else { return invocation.into() };
+    let mut words = words.into_iter();
+    let mut kept = Vec::new();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--out" | "--output" | "--also" | "--note" | "--plot" | "--plots" => drop(words.next()),
+            "-q" | "--quiet" => (),
+            _ => kept.push(word),
+        }
+    }
+    shlex::try_join(kept.iter().map(String::as_str)).unwrap_or_else(|_| invocation.into())
+}
+
+/// The devices, each once, with their drivers and versions.
+fn devices(results: &Results) -> Sheet {
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let mut add = |name: String, description: &str, details: String| {
+        let known = rows.iter_mut().find(|row| row[0] == name && row[2] == description);
+        match known {
+            Some(row) if row[3].is_empty() => row[3] = details,
+            Some(row) if row[3] == details || details.is_empty() => (),
+            _ => rows.push(vec![name, String::new(), description.into(), details]),
+        }
+    };
+    for kept in &results.kept {
+        if let Some(device) = &kept.report.device {
+            let details: Vec<String> = device.details.iter().map(|(key, value)| format!("{key} {value}")).collect();
+            add(device.name.to_string(), &device.description, details.join(", "));
+        }
+        for table in kept.report.tables.iter().filter(|table| table.key == "devices") {
+            for line in Rows(table).iter() {
+                add(line.text("device").into(), line.text("description"), line.text("details").into());
+            }
+        }
+    }
+    for row in &mut rows {
+        row[1] = sheets::short(&chip(&crate::device::Identity::new(row[0].as_str(), row[2].as_str())));
+        row.swap(0, 1);
+    }
+    Sheet::new("Devices", &[sheets::DEVICE, "asked for as", "description", "details"], &[], rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_that_differ_in_the_instruction_are_one() {
+        let lacks = |name: &str| format!("exec:x does not execute {name}: no");
+        let notes = [lacks("mma.m16n8k8.f32.f16.f16.f32"), "Other.".into(), lacks("mma.m16n8k16.f32.f16.f16.f32")];
+        assert_eq!(joined(&notes), [lacks("mma.m16n8k{8,16}.f32.f16.f16.f32"), "Other.".into()]);
+    }
+
+    #[test]
+    fn a_command_is_shown_without_the_place_of_its_result() {
+        let line =
+            "tcnum experiment table-12 --device 'exec:a b' -q --note date=1 --output json --out 'x y.json' --seed 1";
+        assert_eq!(command(line), "tcnum experiment table-12 --device 'exec:a b' --seed 1");
+        // An open quotation mark is shown as it is.
+        assert_eq!(command("tcnum 'x"), "tcnum 'x");
+    }
+}

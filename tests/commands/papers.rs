@@ -1,0 +1,245 @@
+//! Documents as LaTeX projects, and the appendix of a paper: complete tables, citations, and that they compile.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde_json::Value;
+
+use crate::{
+    machine::{Need, has_tool},
+    program::{Run, tcnum},
+};
+
+fn kept(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("reports").join(name)
+}
+
+/// Runs `tcnum report` on results, to a folder.
+fn report(options: &[&str], results: &[PathBuf], folder: &Path) -> Run {
+    let results = results.iter().map(|path| path.to_str().unwrap());
+    let out = format!("{}/", folder.display());
+    tcnum(
+        &["report"]
+            .into_iter()
+            .chain(options.iter().copied())
+            .chain(results)
+            .chain(["--out", &out])
+            .collect::<Vec<_>>(),
+    )
+}
+
+/// Every TeX file of a project.
+fn texts(folder: &Path) -> Vec<(PathBuf, String)> {
+    let parts = fs::read_dir(folder.join("parts")).unwrap().map(|entry| entry.unwrap().path());
+    let own = ["main.tex", "chapters.tex", "packages.tex"].map(|name| folder.join(name));
+    own.into_iter().chain(parts).map(|path| (path.clone(), fs::read_to_string(&path).unwrap())).collect()
+}
+
+/// The arguments of a command in a text: `\input{...}`, `\cite{...}`.
+fn arguments<'a>(text: &'a str, command: &'a str) -> impl Iterator<Item = &'a str> {
+    text.split(command).skip(1).filter_map(|rest| Some(rest.strip_prefix('{')?.split('}').next().unwrap()))
+}
+
+/// Checks a project, and compiles it where LaTeX is installed.
+fn compiles(folder: &Path) {
+    let all = texts(folder);
+    let bibliography = fs::read_to_string(folder.join("sources.bib")).unwrap();
+    for (path, text) in &all {
+        for input in arguments(text, "\\input") {
+            assert!(folder.join(format!("{input}.tex")).is_file(), "{}: {input}", path.display());
+        }
+        for figure in text.split("]{figures/").skip(1).map(|rest| rest.split('}').next().unwrap()) {
+            assert!(folder.join(format!("figures/{figure}.pdf")).is_file(), "{}: {figure}", path.display());
+        }
+        for key in arguments(text, "\\cite") {
+            assert!(bibliography.contains(&format!("{{{key},")), "{}: {key}", path.display());
+        }
+    }
+    if !has_tool("pdflatex", Need::Pdflatex) || !has_tool("bibtex", Need::Pdflatex) {
+        return;
+    }
+    let run = |program: &str, arguments: &[&str]| {
+        let output = Command::new(program).args(arguments).current_dir(folder).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{program}: {said}");
+        said
+    };
+    let latex = || run("pdflatex", &["-interaction=nonstopmode", "-halt-on-error", "main"]);
+    latex();
+    let said = run("bibtex", &["main"]);
+    assert!(!said.contains("Warning"), "{said}");
+    latex();
+    let said = latex();
+    for wrong in ["Overfull", "undefined", "Rerun to get", "Table widths have changed"] {
+        let line = said.lines().find(|line| line.contains(wrong));
+        assert_eq!(line, None, "{said}");
+    }
+}
+
+#[test]
+fn a_document_of_results_compiles_without_overfull_boxes() {
+    let folder = tempfile::tempdir().unwrap();
+    let paper = folder.path().join("paper");
+    let names = ["cpu/zen5/verify.json", "h200/chain-figure-17.json", "products/promotion.json", "h200/table-12.json"];
+    let run = report(&[], &names.map(kept), &paper);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert!(fs::read_to_string(paper.join("parts/chains.tex")).unwrap().contains("\\includegraphics"));
+    compiles(&paper);
+    // A second run replaces its own files, and no others.
+    assert_eq!(report(&[], &names.map(kept), &paper).status, 0);
+    fs::write(paper.join("README.md"), "my own").unwrap();
+    let run = report(&[], &names.map(kept), &paper);
+    assert!(run.status == 2 && run.stderr.contains("README.md"), "{}", run.stderr);
+}
+
+/// The rows of a table in a chapter, as cells; `caption` begins its caption.
+fn rows(text: &str, caption: &str) -> Vec<Vec<String>> {
+    let table =
+        text.split("\\caption{").find(|own| own.starts_with(caption)).unwrap_or_else(|| panic!("no table {caption}"));
+    let body = table.split("\\endlastfoot\n").nth(1).unwrap().split("\\end{longtable}").next().unwrap();
+    let body = body.replace("\\allowbreak{}", "").replace("    \\addlinespace[2pt]\n", "");
+    let lines = body.lines().filter_map(|line| line.trim().strip_suffix("\\\\"));
+    lines.map(|line| line.split(" & ").map(|cell| cell.trim().replace('\\', "")).collect()).collect()
+}
+
+#[test]
+fn the_appendix_of_kept_results_has_every_published_cell_with_its_verdict_in_one_row_and_compiles() {
+    let folder = tempfile::tempdir().unwrap();
+    let paper = folder.path().join("paper");
+    let names = ["table-12", "table-14", "figure-17", "egemm-figure-7", "le-gemm-figure-10", "magicube-table-4"];
+    let files = names.map(|name| kept(&format!("h200/{name}.json")));
+    let run = report(&["--paper"], &files, &paper);
+    assert_eq!((run.status, run.stderr.as_str()), (0, ""));
+    let published = fs::read_to_string(paper.join("parts/published.tex")).unwrap();
+    let mut count = 0;
+    for (name, key, caption) in [
+        ("table-12", "cells", "Mean absolute errors"),
+        ("le-gemm-figure-10", "splitting_cells", "Errors of products by splitting, published"),
+        ("magicube-table-4", "integer_cells", "Precisions of integers"),
+    ] {
+        let result: Value =
+            serde_json::from_str(&fs::read_to_string(kept(&format!("h200/{name}.json"))).unwrap()).unwrap();
+        let label = match name {
+            "table-12" => "Sun et al., table 12",
+            "magicube-table-4" => "Magicube, table IV",
+            _ => "LE-GEMM, figure 10",
+        };
+        let section = published.split("\\subsection{").find(|own| own.starts_with(label)).unwrap();
+        let shown = rows(section, caption);
+        let cells = result["tables"][key].as_array().unwrap();
+        assert_eq!(shown.len(), cells.len(), "{name}");
+        for (row, cell) in shown.iter().zip(cells) {
+            let text = |key: &str| cell[key].as_str().unwrap();
+            // Equal columns stand in the caption.
+            for own in [text("published"), text("verdict")] {
+                assert!(
+                    row.iter().any(|shown| shown == own) || section.contains(&format!(": {own}")),
+                    "{name}: {own} {row:?}"
+                );
+            }
+            let chip = match text("device") {
+                "cuda:0" => "NVIDIA H200",
+                "model:hopper" => "Hopper (model)",
+                "model:cdna2" => "CDNA 2 (model)",
+                _ => "Ampere (model)",
+            };
+            assert_eq!(row[0], chip, "{name}");
+            count += 1;
+        }
+    }
+    assert!(count > 40, "{count}");
+    let all: String = texts(&paper).into_iter().map(|(_, text)| text).collect();
+    assert!(!all.contains("the first ") || !all.contains(" rows)"));
+    // What differs stands in a chapter of its own, with its reason.
+    let differences = fs::read_to_string(paper.join("parts/differences.tex")).unwrap();
+    let differing = rows(&differences, "Differences from the literature");
+    assert!(
+        differing.iter().any(|row| row[1] == "EGEMM-TC, figure 7" || row[1] == "LE-GEMM, figure 10"),
+        "{differing:?}"
+    );
+    // The verdict stands in each row, or in the caption if all are equal.
+    let said = |row: &Vec<String>| row.iter().any(|cell| cell.starts_with("not reproduced"));
+    assert!(differing.iter().all(said) || differences.contains("verdict: not reproduced"), "{differing:?}");
+    assert!(differing.iter().any(|row| row.last().unwrap().len() > 40), "{differing:?}");
+    assert!(all.contains("\\cite{sun2023dissecting}") && all.contains("\\cite{tcnum}"));
+    compiles(&paper);
+}
+
+#[test]
+fn the_appendix_of_devices_says_which_of_them_lack_an_instruction() {
+    let folder = tempfile::tempdir().unwrap();
+    let paper = folder.path().join("paper");
+    let devices = ["--device", "model:volta", "--device", "model:hopper", "-q", "--output", "json", "--out"];
+    let result = |command: &str| {
+        let path = folder.path().join(format!("{}.json", command.replace(' ', "-")));
+        let words: Vec<&str> = command.split(' ').chain(devices).chain([path.to_str().unwrap()]).collect();
+        let run = tcnum(&words);
+        assert!(run.status <= 1, "{command}: {}", run.stderr);
+        path
+    };
+    let files = ["experiment table-12 --samples 300", "experiment figure-17 --samples 3"].map(result);
+    assert_eq!(report(&["--paper"], &files, &paper).status, 0);
+    let published = fs::read_to_string(paper.join("parts/published.tex")).unwrap();
+    // Six cells and two claims of table 12 on Volta, whose device stands in the caption.
+    let untestable = rows(&published, "Figures and claims that a device cannot test");
+    assert_eq!(untestable.len(), 8, "{untestable:?}");
+    assert!(published.contains("device: Volta (model)") && published.contains("has none of the instructions"));
+    let measured: BTreeSet<String> =
+        rows(&published, "Mean absolute errors").into_iter().map(|row| row[0].clone()).collect();
+    assert!(measured.iter().all(|device| !device.contains("Volta")), "{measured:?}");
+    let setup = fs::read_to_string(paper.join("parts/setup.tex")).unwrap();
+    let counts = rows(&setup, "Published figures and claims");
+    let volta = counts.iter().find(|row| row[0] == "Volta (model)" && row[1] == "Sun et al., table 12").unwrap();
+    assert_eq!(volta[2..], ["0", "0", "8"], "{volta:?}");
+    // A line for each length of each device.
+    let chain = rows(&published, "Chains of products: mean relative error after N links: error to reference");
+    assert_eq!(chain.len(), 40);
+    compiles(&paper);
+}
+
+#[test]
+fn an_appendix_is_a_folder_and_its_devices_are_named_once_or_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = |name: &str| folder.path().join(name).display().to_string();
+    for (line, says) in [
+        (vec!["--paper", "--device", "hopper", "--out", &out("x.html")], "a LaTeX project, which is a folder"),
+        (vec!["--paper", "--device", "hopper", "--out", &out("x.md")], "a LaTeX project, which is a folder"),
+        (vec!["--paper", "--preset", "full", "--device", "hopper", "--out", &out("x/")], "cannot be used with"),
+        (vec!["--paper", "--out", &out("x/")], "RESULT"),
+    ] {
+        let run = tcnum(&[&["report"], &line[..]].concat());
+        assert!(run.status == 2 && run.stderr.contains(says), "{line:?}: {}", run.stderr);
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// A device that executes one instruction, and sends the report that runs it SIGTERM when a second command asks for anything.
+#[cfg(target_os = "linux")]
+const SIGNALLING: &str = r#"#!/bin/sh
+read -r greeting
+[ -e first ] || echo $PPID > first
+if [ "$(cat first)" != $PPID ] && mkdir sent 2>/dev/null; then kill -TERM $(cut -d ' ' -f 4 /proc/$PPID/stat); fi
+case "$greeting" in *'"name":"mma.m8n8k4.f16.f16.f16.f16"'*) ;; *) echo '{"protocol":2,"ok":false,"error":"no"}'; exit;; esac
+{ printf '%s\n' "$greeting"; exec cat; } | exec python3 HOPPER
+"#;
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupted_appendix_has_what_was_done_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let hopper = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/exec/hopper.py");
+    fs::write(folder.path().join("device.sh"), SIGNALLING.replace("HOPPER", hopper.to_str().unwrap())).unwrap();
+    let words = ["report", "--paper", "--device", "exec:sh device.sh", "--out", "paper/", "-q"];
+    let output = Command::new(env!("CARGO_BIN_EXE_tcnum")).args(words).current_dir(folder.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(143), "{output:?}");
+    let paper = folder.path().join("paper");
+    let setup = fs::read_to_string(paper.join("parts/setup.tex")).unwrap();
+    assert!(setup.contains("Interrupted by SIGTERM: this document covers the work done before it, 1 of"), "{setup}");
+    assert!(
+        fs::read_to_string(paper.join("parts/commands.tex")).unwrap().contains("tcnum identify -{-}features -{-}all")
+    );
+}
