@@ -83,7 +83,7 @@
 //!    ([`record`], [`probe`], [`verify`], [`power`], [`identify`](mod@identify), [`features`], [`distinguish`](mod@distinguish), [`tree`],
 //!    [`explain`], [`cost`]), of products ([`gemm`], [`chain`], [`emulate`]) and of published figures ([`experiment`]);
 //! 7. [`diff`]: changes between two results or devices; [`tables`]: all tables of reports; [`gate`]: reports as continuous integration
-//!    reads them; `document`: documents and figures of results;
+//!    reads them; `document`: documents and figures of results; `atlas`: a site of all models;
 //! 8. [`verbs`]: the command line, which other programs have as reports ([`verbs::report()`]).
 //!
 //! Modules 2 to 8 belong to the program: they may change with every version. `tests/rooms.rs` holds the order.

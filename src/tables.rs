@@ -1,7 +1,7 @@
 //! All tables that reports can hold, and the JSON Schema that follows from their declarations.
 
 use crate::{
-    calc, catalogue, chain, comparison, convert, cost, device, diff, distinguish, emulate, experiment, explain,
+    atlas, calc, catalogue, chain, comparison, convert, cost, device, diff, distinguish, emulate, experiment, explain,
     features, gemm, identify, power, probe, quantise, record,
     report::{self, Declaration, schema},
     tree, verify,
@@ -10,6 +10,7 @@ use crate::{
 /// The declarations of all tables, in order of their keys.
 pub fn declared() -> Vec<Declaration> {
     let mut all = vec![
+        Declaration::of::<atlas::AtlasRow>(),
         Declaration::of::<calc::CheckRow>(),
         Declaration::of::<calc::LineRow>(),
         Declaration::of::<calc::OperationRow>(),

@@ -4,8 +4,11 @@
 //! add to the result of the run before; then warps and independent runs grow. Here warps are not joined after each round, so the unit is
 //! measured and not the barrier.
 
+mod measured;
 mod peaks;
 pub mod table;
+
+pub use measured::{MeasuredCost, kept};
 
 use crate::{
     Error, Result, Stage,

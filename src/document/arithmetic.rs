@@ -7,6 +7,7 @@ use super::{
     proof::{self, Ran},
     results::{CHIP, Results, chip_of},
     rows::{Line, Rows, together},
+    words::{FeatureFound, sentence},
 };
 use crate::{
     arithmetic::EvidenceKind,
@@ -27,24 +28,6 @@ struct Arithmetic {
     instructions: Vec<String>,
     /// The finding for each of [`FEATURES`], with its evidence; empty where it was not asked.
     found: Vec<FeatureFound>,
-}
-
-/// The finding for a feature.
-#[derive(Debug, Clone, Default, PartialEq)]
-struct FeatureFound {
-    words: String,
-    evidence: Option<EvidenceKind>,
-}
-
-impl FeatureFound {
-    /// The words, with a mark; `-` where the feature cannot be asked.
-    fn marked(&self, marks: Option<&Marks>) -> String {
-        match (&self.words[..], marks.zip(self.evidence).and_then(|(marks, kind)| marks.mark(kind))) {
-            ("", _) => "-".into(),
-            (words, Some(mark)) => format!("{words} {mark}"),
-            (words, None) => words.into(),
-        }
-    }
 }
 
 /// Groups up to which the table of features has a column for each group.
@@ -163,7 +146,7 @@ fn in_words(all: &[Arithmetic], ran: &[Ran], costs: Option<&Table>, marks: Optio
             own.instructions.join("\n"),
             operands(&own.instructions),
             runs.into_iter().collect::<Vec<_>>().join(", "),
-            words(&own.found, marks),
+            sentence(&own.found, marks),
             own.chip.clone(),
         ];
         row.extend(costs.map(|costs| cost(costs, &own.instructions)));
@@ -215,83 +198,6 @@ fn operands(names: &[String]) -> String {
         }
         all => all.join(", "),
     }
-}
-
-/// The arithmetic in one sentence; each part has the mark of its weakest evidence.
-fn words(all: &[FeatureFound], marks: Option<&Marks>) -> String {
-    let found = |name: &str| {
-        let at = FEATURES.iter().position(|feature| feature.name == name)?;
-        Some(all[at].words.as_str()).filter(|found| !found.is_empty())
-    };
-    let mut parts: Vec<String> = Vec::new();
-    let mut say = |words: String, names: &[&str]| {
-        let own =
-            FEATURES.iter().zip(all).filter(|(feature, own)| names.contains(&feature.name) && !own.words.is_empty());
-        let evidence = own.filter_map(|(_, own)| own.evidence).max();
-        parts.push(FeatureFound { words, evidence }.marked(marks));
-    };
-    if let Some(own) = found("order") {
-        say(order(own), &["order"]);
-    }
-    match (found("alignment"), found("alignment of c")) {
-        (Some("none"), _) | (None, _) => (),
-        (Some(own), Some(of_c)) if own != of_c && of_c != "none" => {
-            let words =
-                format!("terms aligned to the largest, products truncated after {}, c after {}", cut(own), cut(of_c));
-            say(words, &["alignment", "alignment of c"]);
-        }
-        (Some(own), _) => say(format!("terms aligned to the largest and truncated after {}", cut(own)), &["alignment"]),
-    }
-    match (found("sums"), found("accumulator")) {
-        (Some("exact"), Some(width)) => say(format!("exact sums in {width}"), &["sums", "accumulator"]),
-        (Some("once") | None, Some(width)) => say(format!("{width} in the accumulator"), &["accumulator"]),
-        (Some(rounding), Some(width)) => {
-            say(format!("partial sums in {width}, {rounding}"), &["sums", "accumulator"]);
-        }
-        (_, None) => (),
-    }
-    if let Some(rounding) = found("result") {
-        say(format!("result {rounding}"), &["result"]);
-    }
-    if let Some(what) = found("overflow") {
-        say(format!("overflow: {what}"), &["overflow"]);
-    }
-    let subnormal = ["subnormal A, B", "subnormal C", "subnormal D"];
-    let known: Vec<(&str, &str)> = subnormal.into_iter().filter_map(|name| Some((name, found(name)?))).collect();
-    match &known[..] {
-        [] => (),
-        [(_, first), rest @ ..] if rest.iter().all(|(_, found)| found == first) => {
-            say(format!("subnormals {first}"), &subnormal);
-        }
-        several => several.iter().for_each(|(name, found)| say(format!("{name} {found}"), &[*name])),
-    }
-    let text = parts.join("; ");
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect::<String>() + ".")
-}
-
-/// The bits that alignment keeps, with the rounding in brackets.
-fn cut(found: &str) -> String {
-    found.split_once(", ").map_or(found.to_string(), |(bits, rounding)| format!("{bits} ({rounding})"))
-}
-
-/// The notation of an order of a sum in words.
-fn order(order: &str) -> String {
-    let count = |last: &str| Some(last.parse::<usize>().ok()? + 1);
-    let between = |start: &str, end: &str| count(order.strip_prefix(start)?.strip_suffix(end)?);
-    if let Some(count) = between("{c, 0..", "}") {
-        return format!("c and {count} products in one step");
-    }
-    if let Some(count) = between("{0..", "}") {
-        return format!("{count} products in one step");
-    }
-    if let Some(count) = between("chain(c, 0..", ")") {
-        return format!("{count} products added to c one after the other");
-    }
-    if let Some(count) = between("chain(0..", ", c)") {
-        return format!("{count} products added one after the other, then c");
-    }
-    format!("in the order {order}")
 }
 
 /// Makes the table of features: a column for each of few groups, else a row.

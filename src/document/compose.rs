@@ -95,7 +95,7 @@ fn others(results: &Results) -> Vec<&'static str> {
 
 /// Makes the sheet of a table.
 /// In a long table, rows that differ only in the instruction become one row.
-pub(super) fn sheet(table: &Table) -> Sheet {
+pub(crate) fn sheet(table: &Table) -> Sheet {
     let mut table = table.clone();
     // The column of the chip is redundant where every row names its device.
     let place = |key: &str| table.columns.iter().position(|column| column.key == key);

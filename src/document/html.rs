@@ -9,8 +9,10 @@ use crate::{
     report::figure::{WIDTHS, inline},
 };
 
-const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+/// The style of pages.
+pub(crate) const STYLE: &str = include_str!("page.css");
+/// The script of pages: colours, sorting and filtering of tables.
+pub(crate) const SCRIPT: &str = include_str!("page.js");
 /// Content security policy: a browser loads nothing beyond the page.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
@@ -59,7 +61,8 @@ fn part(part: &Chapter) -> Markup {
     }
 }
 
-fn block(block: &Block) -> Markup {
+/// Makes a block of a page.
+pub(crate) fn block(block: &Block) -> Markup {
     match block {
         Block::Text(text) | Block::Source(Source { text, .. }) => html! { p { (shown(text)) } },
         Block::Heading(text) => html! { h3 { (shown(text)) } },
@@ -122,7 +125,7 @@ fn cell(text: &str) -> Markup {
 }
 
 /// Makes a text in which each mark of evidence has its meaning.
-fn marked(text: &str) -> Markup {
+pub(crate) fn marked(text: &str) -> Markup {
     let first = EvidenceKind::ALL.into_iter().filter_map(|kind| Some((text.find(kind.mark())?, kind))).min();
     match first {
         None => html! { (shown(text)) },
@@ -135,6 +138,6 @@ fn marked(text: &str) -> Markup {
 }
 
 /// Removes characters that HTML lacks or that change the direction of text.
-fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     crate::base::visible::visible(text).into_owned()
 }

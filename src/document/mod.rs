@@ -21,17 +21,19 @@ mod preset;
 mod proof;
 mod results;
 mod rows;
+mod words;
 
 pub(crate) use appendix::appendix;
-pub(crate) use compose::compose;
+pub(crate) use compose::{compose, sheet};
 pub(crate) use figures::{Figure, figures};
 pub(crate) use file::Form;
-use html::html;
+pub(crate) use html::{SCRIPT, STYLE, block, html, marked, shown};
 use latex::{PaperFile, paper};
 use markdown::markdown;
 pub(crate) use measured::{Measured, measured};
 pub(crate) use preset::{Preset, Work};
 pub(crate) use results::{Results, chip};
+pub(crate) use words::{FeatureFound, sentence};
 
 use crate::report::ShownTable;
 

@@ -31,6 +31,8 @@
     return up ? way : -way;
   };
   for (const table of document.querySelectorAll(".table table")) {
+    // A calculator keeps its own order.
+    if (table.closest(".calculator")) continue;
     const body = table.tBodies[0];
     const heads = [...table.tHead.rows[0].cells];
     if (body.rows.length < 2) continue;
@@ -45,7 +47,7 @@
       };
       head.replaceChildren(button);
     });
-    if (body.rows.length < 9) continue;
+    if (body.rows.length < Number(document.body.dataset.filter || 9)) continue;
     const label = make("label", "Filter: ");
     label.className = "filter";
     const input = make("input", "");

@@ -1,5 +1,6 @@
 //! The command line: parses, calls one function, renders. Nothing is computed here.
 
+mod atlas;
 mod calc;
 mod chain;
 mod common;
@@ -148,6 +149,7 @@ verbs! {
         Experiment: experiment,
         Report: report,
         Diff: diff,
+        Atlas: atlas,
     }
     "The command line": {
         Completions: completions,

@@ -61,6 +61,7 @@ const VERBS: &[(&str, Meets)] = &[
     ("experiment", Units("experiment experiments/table-12.toml --device model:hopper --samples 20")),
     ("diff", Units("diff model:hopper model:volta --instr I --cases 100")),
     ("report", Elsewhere),
+    ("atlas", Elsewhere),
     ("completions", Short),
 ];
 

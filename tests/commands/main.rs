@@ -1,5 +1,6 @@
 //! The commands as they are used: what they print, write and refuse, and the schema and the kept reports of it.
 
+mod atlas;
 mod bits;
 mod calc;
 mod chain;

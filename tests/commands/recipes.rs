@@ -19,7 +19,8 @@ fn pages(folder: &str) -> BTreeSet<String> {
 }
 
 /// Pages other than recipes whose commands are run.
-const PAGES: [&str; 16] = [
+const PAGES: [&str; 17] = [
+    "atlas.md",
     "diff.md",
     "distinguish.md",
     "emulate.md",

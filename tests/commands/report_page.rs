@@ -33,10 +33,10 @@ fn page(results: &[&Path]) -> String {
 }
 
 /// Elements that have no end.
-const VOID: [&str; 3] = ["meta", "!DOCTYPE", "input"];
+const VOID: [&str; 5] = ["meta", "!DOCTYPE", "input", "link", "wbr"];
 
 /// Checks that every element of a page ends where it has to, and that attributes are quoted.
-fn well_formed(page: &str) {
+pub(crate) fn well_formed(page: &str) {
     let mut open: Vec<&str> = Vec::new();
     let mut rest = page;
     while let Some((_, behind)) = rest.split_once('<') {

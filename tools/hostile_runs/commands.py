@@ -99,6 +99,7 @@ diff model:volta.toml model:ampere --instr HALF --cases 1000 --junit o.xml
 report before.json after.json --out o.html
 report part-1.json --out o/
 report before.json part-1.json --out o.md
+atlas --model volta.toml --instr HALF --out o
 completions zsh
 
 manual o

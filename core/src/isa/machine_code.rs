@@ -17,6 +17,11 @@ fn rows() -> impl Iterator<Item = (&'static str, impl Iterator<Item = &'static s
     TABLE.lines().skip(1).filter_map(|line| line.split_once(',')).map(|(name, those)| (name, those.split(' ')))
 }
 
+/// Names of the machine code of an instruction by its canonical name; empty if they are unknown.
+pub fn machine_names(instruction: &str) -> Vec<&'static str> {
+    rows().filter_map(|(name, mut those)| those.any(|own| own == instruction).then_some(name)).collect()
+}
+
 /// Instruction whose machine code has this name; `None` if it is no such name.
 ///
 /// # Errors

@@ -12,6 +12,7 @@ mod tile;
 
 pub use case::Case;
 pub use instruction::{Chunk, Instruction, Kernel, Scale};
+pub use machine_code::machine_names;
 pub use own::{can_be_drawn, described, gemm, resolve, text as description};
 pub use table::{all, find, known};
 pub use targets::{Support, Target};

@@ -23,7 +23,7 @@ pub(crate) use chart::{Band, Chart, ChartLine, Panel, Point};
 pub(crate) use font::width as text_width;
 pub(crate) use matrix::{Matrix, Tile};
 pub(crate) use palette::Marker;
-pub(crate) use scene::{Ink, SMALL, Scene, SceneMark, TEXT, Words};
+pub(crate) use scene::{Anchor, Ink, SMALL, Scene, SceneMark, TEXT, Words};
 pub(crate) use svg::inline;
 
 use crate::{Error, Result, base::atomic};

@@ -1,0 +1,159 @@
+//! Generations: the models of the atlas, GPUs first, in the order of their first products.
+
+use std::collections::BTreeSet;
+
+use crate::{
+    Error, Result,
+    arithmetic::{Model, aliases, shipped},
+    isa::{self, Instruction},
+};
+
+/// Vendor and year of the shipped models, in order.
+const DATES: &str = include_str!("generations.csv");
+
+/// A generation: a model and its place in the atlas.
+#[derive(Debug, Clone)]
+pub(super) struct Generation {
+    /// The arithmetic.
+    pub(super) model: Model,
+    /// The name that commands take: of a shipped model, or the path of a file.
+    pub(super) asked: String,
+    /// Name of its page, without folder and ending.
+    pub(super) file: String,
+    /// Vendor, year and first product; `None` for a user's model.
+    pub(super) date: Option<GenerationDate>,
+    /// Other names: GPUs, processors and targets.
+    pub(super) aliases: Vec<String>,
+}
+
+/// A row of the table of dates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct GenerationDate {
+    model: &'static str,
+    /// The vendor.
+    pub(super) vendor: &'static str,
+    /// GPU or processor.
+    pub(super) kind: &'static str,
+    /// Year of the first product.
+    pub(super) year: &'static str,
+    /// The first product.
+    pub(super) product: &'static str,
+}
+
+impl GenerationDate {
+    fn all() -> impl Iterator<Item = GenerationDate> {
+        DATES.lines().skip(1).map(|line| {
+            let mut fields = line.splitn(5, ',');
+            let mut next = || fields.next().expect("generations.csv has five fields in every row");
+            GenerationDate { model: next(), vendor: next(), kind: next(), year: next(), product: next() }
+        })
+    }
+}
+
+impl Generation {
+    /// The name in sentences: `hopper`.
+    pub(super) fn name(&self) -> &str {
+        &self.model.name
+    }
+
+    /// The title without the products in brackets: `NVIDIA Hopper`.
+    pub(super) fn title(&self) -> &str {
+        self.model.title.split_once(" (").map_or(&self.model.title[..], |(title, _)| title)
+    }
+
+    /// Place in the order of first products; users' models come last.
+    fn place(&self) -> usize {
+        let own = self.date.map(|date| date.model);
+        GenerationDate::all().position(|date| Some(date.model) == own).unwrap_or(usize::MAX)
+    }
+
+    /// The emulations of an instruction on its targets; `None` where a target has it in the matrix unit.
+    pub(super) fn emulations(&self, i: &Instruction) -> Vec<(&'static str, Option<&'static str>)> {
+        let own = |support: &&isa::Support| self.model.architectures.iter().any(|name| name == support.architecture);
+        i.support.iter().filter(own).map(|support| (support.architecture, support.emulation)).collect()
+    }
+
+    /// True if a target has the instruction in its matrix unit, or the targets are unknown.
+    pub(super) fn is_native(&self, i: &Instruction) -> bool {
+        let emulations = self.emulations(i);
+        emulations.is_empty() || emulations.iter().any(|(_, emulation)| emulation.is_none())
+    }
+}
+
+/// The generations of these models, or of all shipped ones, in order.
+///
+/// # Errors
+/// An unknown or malformed model; two models of one name.
+pub(super) fn generations(names: &[String]) -> Result<Vec<Generation>> {
+    let names: Vec<String> = match names {
+        [] => shipped().map(String::from).collect(),
+        names => names.to_vec(),
+    };
+    let mut all: Vec<Generation> = Vec::new();
+    for asked in names {
+        let model = Model::load(&asked)?;
+        let own = shipped().any(|name| name == asked);
+        if let Some(other) = all.iter().find(|other| other.model.name == model.name) {
+            return Err(Error::request(format!(
+                "--model {asked}: {} is named '{}', too; give the models different names",
+                other.asked, model.name
+            )));
+        }
+        let date = GenerationDate::all().find(|date| own && date.model == model.name);
+        let aliases = if own { aliases(&model.name) } else { model.architectures.clone() };
+        all.push(Generation { file: String::new(), date, aliases, asked, model });
+    }
+    all.sort_by_key(Generation::place);
+    let files = file_names(all.iter().map(|own| own.model.name.as_str()));
+    all.iter_mut().zip(files).for_each(|(own, file)| own.file = file);
+    Ok(all)
+}
+
+/// Names of files for these names, all different.
+///
+/// Characters other than letters, digits, `.`, `-` and `_` become `-`; equal names get a number.
+pub(super) fn file_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c.to_ascii_lowercase() } else { '-' };
+    let mut taken = BTreeSet::new();
+    let mut file = |name: &str| {
+        let own: String = name.chars().map(plain).take(LONGEST).collect();
+        // A name of dots is a folder.
+        let own = if own.starts_with('.') || own.is_empty() { format!("-{own}") } else { own };
+        let numbered = (1..).map(|number| if number == 1 { own.clone() } else { format!("{own}-{number}") });
+        let free = numbered.into_iter().find(|name| !taken.contains(name)).unwrap_or_default();
+        taken.insert(free.clone());
+        free
+    };
+    names.into_iter().map(&mut file).collect()
+}
+
+/// Most characters of a file's name, without its ending.
+const LONGEST: usize = 120;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shipped_model_has_a_date_and_the_dates_ascend() {
+        let all = generations(&[]).unwrap();
+        assert_eq!(all.len(), shipped().count());
+        assert!(all.iter().all(|own| own.date.is_some()));
+        for kind in ["GPU", "processor"] {
+            let years = all.iter().filter_map(|own| own.date).filter(|date| date.kind == kind).map(|date| date.year);
+            assert!(years.is_sorted(), "{kind}");
+        }
+        assert!(all.iter().is_sorted_by_key(|own| own.date.map(|date| date.kind)), "GPUs come first");
+        assert_eq!(GenerationDate::all().count(), all.len());
+    }
+
+    #[test]
+    fn the_name_of_a_file_stays_in_its_folder_and_is_its_own() {
+        let names = ["hopper", "../x", "a/b", "A b", "a-b", "", "<i>", "..", "é"];
+        let files = ["hopper", "-..-x", "a-b", "a-b-2", "a-b-3", "-", "-i-", "-..", "--2"];
+        let made = file_names(names);
+        assert_eq!(made.iter().collect::<BTreeSet<_>>().len(), names.len());
+        assert_eq!(made[..8], files[..8]);
+        assert!(made.iter().all(|file| !file.starts_with('.') && !file.contains('/')));
+    }
+}

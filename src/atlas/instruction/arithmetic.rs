@@ -1,0 +1,213 @@
+//! The arithmetic of an instruction: in words, as pictures, by features, as rules and programs.
+
+use maud::{Markup, PreEscaped, html};
+
+use super::{
+    super::{
+        Site,
+        entry::{Arithmetic, Entry, numbered},
+        page::{evidence_mark, table},
+        picture::{is_narrow, picture},
+    },
+    ROOT, generation_links, generation_names,
+};
+use crate::{
+    arithmetic::Model,
+    catalogue,
+    comparison::{Subject, operands},
+    document::{self, shown},
+    features::FEATURES,
+    isa::Instruction,
+    power::Changed,
+    report::figure::inline,
+};
+
+/// The name of an arithmetic in links.
+pub(super) fn anchor(at: usize) -> String {
+    format!("arithmetic-{}", at + 1)
+}
+
+/// Each arithmetic in words, with its generations.
+pub(super) fn in_words(site: &Site, entry: &Entry) -> Markup {
+    html! {
+        @if entry.arithmetics.len() > 1 {
+            p {
+                (entry.generations().len()) " generations have " (entry.arithmetics.len())
+                " different arithmetics; generations with equal arithmetic stand together."
+            }
+        }
+        @for (at, own) in entry.arithmetics.iter().enumerate() {
+            article.arithmetic id=(anchor(at)) {
+                h3 { (generation_links(site, own)) }
+                p { (operation(&entry.instruction)) " " (own.sentence()) }
+            }
+        }
+    }
+}
+
+/// The operation of one element in a sentence.
+fn operation(i: &Instruction) -> String {
+    let terms = if i.xor { "exclusive ors of two bits" } else { "products" };
+    let both = match i.a == i.b {
+        true => format!("{} operands", i.a.name),
+        false => format!("{} and {} operands", i.a.name, i.b.name),
+    };
+    format!("Each element of D ({}) is c plus {} {terms} of {both}.", i.d.name, i.stored_k())
+}
+
+/// The drawing of each arithmetic, all but the first folded.
+pub(super) fn pictures(site: &Site, entry: &Entry) -> Markup {
+    let drawing = |own: &Arithmetic| {
+        let title = format!("Order of the sum of {} on {}", entry.instruction.name, generation_names(site, own));
+        let scene = picture(&own.program, &shown(&title));
+        html! {
+            figure.tree.narrow[is_narrow(&scene)] {
+                div.drawing tabindex="0" role="region" aria-label=(shown(&title)) { (PreEscaped(inline(&scene))) }
+            }
+        }
+    };
+    html! {
+        p { "Terms stand on top, D at the bottom. The words on an edge are the format and the rounding of a value." }
+        @for (at, own) in entry.arithmetics.iter().enumerate() {
+            details.part open[at == 0] {
+                summary { (shown(&generation_names(site, own))) }
+                (drawing(own))
+            }
+        }
+    }
+}
+
+/// The features of each arithmetic in columns, then inputs that show them.
+pub(super) fn features(site: &Site, entry: &Entry) -> Markup {
+    let mut labels = vec!["feature".to_string()];
+    labels.extend(entry.arithmetics.iter().map(|own| generation_names(site, own)));
+    let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+    let asked = |name: &str| {
+        let has = |own: &Arithmetic| {
+            own.features.as_ref().is_ok_and(|found| found.cells.iter().any(|cell| cell.feature.name == name))
+        };
+        entry.arithmetics.iter().any(has)
+    };
+    let rows = html! {
+        @for feature in FEATURES.iter().filter(|feature| asked(feature.name)) {
+            tr {
+                th scope="row" { (feature.name) span.note { (feature.asks) } }
+                @for own in &entry.arithmetics {
+                    td {
+                        @match own.found(feature.name) {
+                            None => "-",
+                            Some(found) => {
+                                (found)
+                                @for kind in evidence(site, entry, own, feature.keys) { " " (kind) }
+                            },
+                        }
+                    }
+                }
+            }
+        }
+    };
+    html! {
+        p { "Each feature is measured on the model, by directed inputs. Marks say what the line of the model rests on, in the order of the generations; -: the formats hold no operands that show it." }
+        (table("Features", &labels, rows))
+        (super::super::index::legend())
+        @for (at, own) in entry.arithmetics.iter().enumerate() {
+            @match &own.features {
+                Err(reason) => p { (generation_names(site, own)) ": " (shown(reason)) },
+                Ok(_) => details.part {
+                    summary { "Input and source of each feature: " (shown(&generation_names(site, own))) }
+                    (witnesses(site, entry, own, at))
+                },
+            }
+        }
+    }
+}
+
+/// The marks of evidence of an arithmetic's generations; one where all agree.
+fn evidence(site: &Site, entry: &Entry, own: &Arithmetic, keys: &[&str]) -> Vec<Markup> {
+    let kinds = own.generations.iter().filter_map(|number| entry.evidence(&site.generations[*number].model, keys));
+    let mut kinds: Vec<_> = kinds.map(|(kind, _)| kind).collect();
+    if kinds.iter().all(|kind| *kind == kinds[0]) {
+        kinds.truncate(1);
+    }
+    kinds.into_iter().map(evidence_mark).collect()
+}
+
+/// For each feature of an arithmetic: an input that shows it, and the source of the line of each model.
+fn witnesses(site: &Site, entry: &Entry, own: &Arithmetic, at: usize) -> Markup {
+    let Ok(found) = &own.features else { return html! {} };
+    let i = &entry.instruction;
+    let rows = html! {
+        @for cell in &found.cells {
+            @if let Some(words) = &cell.found {
+                tr {
+                    th scope="row" { (cell.feature.name) }
+                    td { (words) }
+                    @match &cell.witness {
+                        None => { td { "-" } td { "-" } td.n { "-" } },
+                        Some(witness) => {
+                            td { (operands(&Subject::Matrix(i), &witness.case)) }
+                            td { (i.d.hex(witness.d)) }
+                            td.n { (i.d.decode(witness.d).decimal()) }
+                        },
+                    }
+                    td { @for words in sources(site, entry, own, cell.feature.keys) { div { (shown(&words)) } } }
+                }
+            }
+        }
+    };
+    let caption = format!("Inputs and sources of arithmetic {}; operands that are not named are zero", at + 1);
+    table(&caption, &["feature", "found", "input", "D", "value", "rests on"], rows)
+}
+
+/// The sources of a feature, each with its generations.
+fn sources(site: &Site, entry: &Entry, own: &Arithmetic, keys: &[&str]) -> Vec<String> {
+    let mut all: Vec<(String, Vec<String>)> = Vec::new();
+    for number in &own.generations {
+        let generation = &site.generations[*number];
+        let Some((_, source)) = entry.evidence(&generation.model, keys) else { continue };
+        let name = generation.name().to_string();
+        match all.iter_mut().find(|(other, _)| *other == source) {
+            Some((_, names)) => names.push(name),
+            None => all.push((source, vec![name])),
+        }
+    }
+    all.into_iter().map(|(source, names)| format!("{}: {source}", names.join(", "))).collect()
+}
+
+/// The rule and the program of each generation.
+pub(super) fn rules(site: &Site, entry: &Entry) -> Markup {
+    html! {
+        @for own in &entry.arithmetics {
+            details.part {
+                summary { "Program: " (shown(&generation_names(site, own))) }
+                (document::block(&document::Block::Table(document::sheet(&catalogue::programs(&[&own.program])))))
+            }
+            @for number in &own.generations {
+                @let generation = &site.generations[*number];
+                @if let Some((at, _)) = numbered(&generation.model, &entry.instruction) {
+                    details.part {
+                        summary { "Rule " (at) " of " (shown(generation.name())) ", version " (generation.model.version) }
+                        pre tabindex="0" { (shown(&rule_text(&generation.model, &entry.instruction, at))) }
+                    }
+                }
+            }
+        }
+        p { "The keys of rules: " code { "tcnum models --keys" } ". All rules of a generation stand on "
+            a href={ (ROOT) "index.html#generations" } { "its page" } "." }
+    }
+}
+
+/// The rule with this number, as the model's file writes it, else as TOML.
+fn rule_text(model: &Model, i: &Instruction, number: usize) -> String {
+    let text = model.text();
+    let starts: Vec<usize> = text.match_indices("[[rule]]").map(|(at, _)| at).collect();
+    if starts.len() != model.rules.len() {
+        return Changed::of(model, i).map(|rule| rule.table.to_string()).unwrap_or_default();
+    }
+    let end = starts.get(number).copied().unwrap_or(text.len());
+    let own = text[starts[number - 1]..end].trim_end();
+    // Comments at the end belong to the next rule.
+    let lines: Vec<&str> = own.lines().collect();
+    let last = lines.iter().rposition(|line| !line.trim().is_empty() && !line.starts_with('#')).unwrap_or_default();
+    lines[..=last].join("\n")
+}

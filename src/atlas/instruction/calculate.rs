@@ -1,0 +1,52 @@
+//! The calculator of an instruction: two generations side by side on the reader's own operands.
+
+use maud::{Markup, html};
+
+use super::super::{
+    Site,
+    calculator::{Generation, Scripts, markup, program_json, programs_script},
+    entry::Entry,
+};
+use crate::{document::shown, isa::Case};
+
+/// The generations as the calculator takes them: first the two whose difference the example shows.
+fn generations(site: &Site, entry: &Entry) -> Vec<Generation> {
+    let mut order: Vec<usize> = match &entry.differences[..] {
+        [first, ..] => first.between.iter().map(|at| entry.arithmetics[*at].generations[0]).collect(),
+        [] => Vec::new(),
+    };
+    order.extend(entry.generations().into_iter().filter(|number| !order.contains(number)).collect::<Vec<_>>());
+    let each = |number: usize| {
+        let generation = &site.generations[number];
+        let own = entry.of(number)?;
+        let evidence = entry.weakest(&generation.model, own).map_or(String::new(), |kind| kind.name().into());
+        let program = generation.model.program(&entry.instruction).ok()?;
+        Some(Generation { name: shown(generation.name()), evidence, program: program_json(&program) })
+    };
+    order.into_iter().filter_map(each).collect()
+}
+
+/// An input that shows the first difference, else a feature.
+fn example(entry: &Entry) -> Case {
+    let differences = entry.differences.iter().filter_map(|own| own.found.as_ref().ok());
+    let reasons = differences.flat_map(|own| &own.reasons).filter_map(|own| Some(own.witness.as_ref()?.case.clone()));
+    let features = entry.arithmetics.iter().filter_map(|own| own.features.as_ref().ok());
+    let cells = features.flat_map(|own| &own.cells).filter(|cell| cell.feature.name == "alignment");
+    let shown = cells.filter_map(|cell| Some(cell.witness.as_ref()?.case.clone()));
+    reasons.chain(shown).next().unwrap_or_else(|| Case::zeros(&entry.instruction))
+}
+
+/// Makes the section.
+pub(super) fn section(site: &Site, entry: &Entry) -> Markup {
+    let own = format!("{}.js", entry.file);
+    let scripts = Scripts { evaluator: "../evaluator.js", programs: &own, interface: "../calculator.js" };
+    html! {
+        p { "The example shows a difference or a feature. Your operands stand in the address of the page, so that you can link to them." }
+        (markup(&entry.instruction, &generations(site, entry), &example(entry), &scripts))
+    }
+}
+
+/// The script with the programs of the page.
+pub(crate) fn script(site: &Site, entry: &Entry) -> String {
+    programs_script(&generations(site, entry))
+}

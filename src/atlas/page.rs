@@ -1,0 +1,201 @@
+//! The frame of a page: head, search, contents, sources and how to cite it.
+
+use maud::{DOCTYPE, Markup, html};
+
+use super::{Site, generation::Generation};
+use crate::{
+    COMMIT, VERSION,
+    arithmetic::EvidenceKind,
+    document::{marked, shown},
+};
+
+/// Content security policy: a browser loads only the style and the scripts of the site.
+///
+/// `file:` is a site on a disk.
+const POLICY: &str = "default-src 'none'; style-src 'self' file:; script-src 'self' file:; img-src data:; base-uri 'none'; \
+                      form-action 'none'";
+
+/// Rows from which on a table has a filter.
+const FILTERED: usize = 40;
+
+/// A page of the site.
+pub(super) struct Page {
+    /// Place in the site: `instruction/NAME.html`.
+    pub(super) path: String,
+    /// Heading and title.
+    pub(super) title: String,
+    /// The lead below the heading.
+    pub(super) lead: Markup,
+    /// The sections: name in links, heading, content.
+    pub(super) sections: Vec<Section>,
+    /// The evidence for the page, in a sentence.
+    pub(super) rests_on: String,
+    /// The commands that give the answers of the page again.
+    pub(super) commands: Vec<String>,
+}
+
+/// A part of a page under a heading.
+pub(super) struct Section {
+    /// Name in links.
+    pub(super) id: &'static str,
+    /// Heading.
+    pub(super) heading: &'static str,
+    /// Content.
+    pub(super) content: Markup,
+}
+
+impl Section {
+    pub(super) fn new(id: &'static str, heading: &'static str, content: Markup) -> Section {
+        Section { id, heading, content }
+    }
+}
+
+impl Page {
+    /// The page as HTML.
+    pub(super) fn html(&self, site: &Site) -> String {
+        let root = "../".repeat(self.path.matches('/').count());
+        let is_index = root.is_empty();
+        let page = html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta http-equiv="Content-Security-Policy" content=(POLICY);
+                    meta name="color-scheme" content="light dark";
+                    meta name="generator" content={ "tcnum " (VERSION) ", commit " (COMMIT) };
+                    title { (shown(&self.title)) @if !is_index { " - arithmetic of matrix units" } }
+                    link rel="icon" href="data:,";
+                    link rel="stylesheet" href={ (root) "style.css" };
+                    script src={ (root) "script.js" } defer {}
+                }
+                body data-root=(root) data-filter=(FILTERED) {
+                    a.skip href="#main" { "Skip to the content" }
+                    header {
+                        div.bar {
+                            a.home href={ (root) "index.html" } aria-current=[is_index.then_some("page")] { "tcnum atlas" }
+                            div role="search" {
+                                label.search {
+                                    span { "Search" }
+                                    input id="search" type="search" autocomplete="off" spellcheck="false"
+                                        placeholder="instruction, format or GPU" aria-controls="found" disabled;
+                                }
+                                div id="found" aria-live="polite" hidden {}
+                            }
+                        }
+                        h1 { (breakable(&self.title)) }
+                        (self.lead)
+                        @if let Some(words) = &site.interrupted { p.warning role="note" { (words) } }
+                    }
+                    nav aria-label="Contents" {
+                        ol {
+                            @for own in &self.sections { li { a href={ "#" (own.id) } { (own.heading) } } }
+                            li { a href="#source" { "Source and citation" } }
+                        }
+                    }
+                    main id="main" {
+                        @for own in &self.sections {
+                            section id=(own.id) aria-labelledby={ "h-" (own.id) } {
+                                h2 id={ "h-" (own.id) } { (own.heading) }
+                                (own.content)
+                            }
+                        }
+                        (self.source(site))
+                    }
+                    footer { p { "Made by tcnum " (VERSION) ", commit " (short_commit()) "." } }
+                }
+            }
+        };
+        page.into_string()
+    }
+
+    fn source(&self, site: &Site) -> Markup {
+        html! {
+            section id="source" aria-labelledby="h-source" {
+                h2 id="h-source" { "Source and citation" }
+                p { (shown(&self.rests_on)) }
+                p { "Version " (VERSION) ", commit " code { (COMMIT) } ". These commands give the answers of this page again:" }
+                pre.commands tabindex="0" { @for own in self.commands.iter().chain([&site.command]) { (shown(own)) "\n" } }
+                p { "Cite this page with its version and commit (BibTeX):" }
+                pre tabindex="0" { (self.bibtex()) }
+            }
+        }
+    }
+
+    /// The entry of a bibliography.
+    fn bibtex(&self) -> String {
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+        let key: String = self.path.trim_end_matches(".html").chars().map(plain).collect();
+        let special = |c: char| if "{}\\%&#$_^~".contains(c) { format!("\\{c}") } else { c.to_string() };
+        let title: String = shown(&self.title).chars().map(special).collect();
+        format!(
+            "@misc{{tcnum-atlas-{key},\n  author = {{{{The tcnum authors}}}},\n  title = {{{{{title}}}}},\n  \
+             howpublished = {{The tcnum atlas of the arithmetic of matrix units, {path}}},\n  \
+             note = {{tcnum {VERSION}, commit {commit}}},\n}}",
+            path = self.path.chars().map(special).collect::<String>(),
+            commit = short_commit(),
+        )
+    }
+}
+
+/// The first digits of the commit, with its mark if sources differed.
+fn short_commit() -> String {
+    let digits: String = COMMIT.chars().take(12).collect();
+    if COMMIT.ends_with("-dirty") { digits + "-dirty" } else { digits }
+}
+
+/// A name that may be broken after its dots.
+fn breakable(name: &str) -> Markup {
+    html! {
+        @for (at, part) in name.split('.').enumerate() {
+            @if at > 0 { "." wbr; }
+            (shown(part))
+        }
+    }
+}
+
+/// A link to the page of a generation.
+pub(super) fn generation_link(root: &str, generation: &Generation) -> Markup {
+    html! { a href={ (root) "generation/" (generation.file) ".html" } { (shown(generation.title())) } }
+}
+
+/// A link to the page of a format.
+pub(super) fn format_link(root: &str, name: &str) -> Markup {
+    html! { a href={ (root) "format/" (name) ".html" } { (name) } }
+}
+
+/// A mark of the kind of evidence.
+pub(super) fn evidence_mark(kind: EvidenceKind) -> Markup {
+    marked(kind.mark())
+}
+
+/// A table in a region that scrolls.
+pub(super) fn table(caption: &str, labels: &[&str], rows: Markup) -> Markup {
+    html! {
+        div.table tabindex="0" role="region" aria-label=(shown(caption)) {
+            table {
+                caption { (marked(caption)) }
+                thead { tr { @for label in labels { th scope="col" { (shown(label)) } } } }
+                tbody { (rows) }
+            }
+        }
+    }
+}
+
+/// A word list in English: `a, b and c`.
+pub(super) fn listed(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => one.clone(),
+        [all @ .., last] => format!("{} and {last}", all.join(", ")),
+    }
+}
+
+/// A word, quoted for a shell if it needs that.
+pub(super) fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.into(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
