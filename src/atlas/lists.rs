@@ -71,7 +71,7 @@ pub(super) fn generation(site: &Site, number: usize) -> Page {
             Section::new("rules", "Rules", rules(own)),
         ],
         rests_on: rests_on(own),
-        commands: vec![format!("tcnum models {model}"), format!("tcnum identify --features --all --device {model}")],
+        commands: vec![format!("tcnum models {model}"), format!("tcnum features --all --device {model}")],
     }
 }
 

@@ -24,6 +24,12 @@ impl Nans {
         (self == Nans::Alike).then(|| used.into())
     }
 
+    /// The note on a device that was asked as [`OneNan`], if NaN codes are alike.
+    pub fn note_on_device(self) -> Option<String> {
+        let canonical = "The canonical NaN of D's format stands for every NaN; the rule's NaN was not measured.";
+        Some(format!("{} {canonical}", self.note()?))
+    }
+
     /// Returns true if two codes of `format` are equal.
     pub fn agree(self, format: &Format, x: u64, y: u64) -> bool {
         x == y || self == Nans::Alike && is_nan(format, x) && is_nan(format, y)

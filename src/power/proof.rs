@@ -145,7 +145,7 @@ fn specials(pair: &RulePair) -> Option<String> {
     Some(format!("all products together are below 2^{bound}, so no step makes an infinity of finite terms"))
 }
 
-/// Binary logarithm of a bound of all products, if it is too small for a sum with a finite c to overflow.
+/// Binary logarithm of a bound of all products, if no sum with a finite c can overflow.
 /// Sums are truncated or rounded to nearest.
 fn never_overflows(rule: &Rule, i: &Instruction) -> Option<i32> {
     let plain = matches!(rule.step, Step::Fused | Step::Exact | Step::Fma)

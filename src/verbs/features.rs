@@ -64,7 +64,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let progress = Progress::new(&arguments.destination);
     let wanted = "the features need answers to new inputs; `tcnum identify` searches a recording";
     arguments.device.iter().try_for_each(|name| name.computes(wanted))?;
-    report.notes.extend(one_nan(arguments));
+    report.notes.extend(Nans::from(arguments.any_nan).note_on_device());
     match (&arguments.device[..], arguments.all_models) {
         ([] | [_], false) => measured(arguments, &progress, report),
         _ => compared(arguments, &progress, report),
@@ -131,10 +131,4 @@ fn compared(arguments: &Arguments, progress: &Progress, report: &mut Report) -> 
     report.notes.extend(answers::notes_of_generations(&found, &published));
     report.tables = tables::generations(&found, &published);
     outcome
-}
-
-/// The note on `--any-nan`.
-fn one_nan(arguments: &Arguments) -> Option<String> {
-    let canonical = "The canonical NaN of D's format stands for every NaN; the rule's NaN was not measured.";
-    Some(format!("{} {canonical}", Nans::from(arguments.any_nan).note()?))
 }

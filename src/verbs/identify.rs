@@ -80,7 +80,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let mut study = Study::default();
     let (name, outcome) = match arguments.common.device.as_ref().and_then(DeviceName::trace) {
         Some(file) => {
-            report.notes.extend(one_nan(arguments));
+            report.notes.extend(Nans::from(arguments.any_nan).note_on_device());
             (format!("the recording {file}"), recorded(arguments, file, &mut study))
         }
         None => {
@@ -127,7 +127,7 @@ fn chosen(arguments: &Arguments, report: &mut Report) -> Result<(Box<dyn Device>
     if arguments.selection.all {
         select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
     }
-    report.notes.extend(one_nan(arguments));
+    report.notes.extend(Nans::from(arguments.any_nan).note_on_device());
     Ok((if arguments.any_nan { Box::new(OneNan(device)) } else { device }, instructions))
 }
 
@@ -154,12 +154,6 @@ fn fingerprints(arguments: &Arguments, progress: &Progress, report: &mut Report)
     report.answer = tables::known(&found, &chip(device.identity()));
     report.tables = vec![Table::of("Known arithmetics", found.iter().map(fingerprint))];
     outcome
-}
-
-/// The note on `--any-nan`.
-fn one_nan(arguments: &Arguments) -> Option<String> {
-    let canonical = "The canonical NaN of D's format stands for every NaN; the rule's NaN was not measured.";
-    Some(format!("{} {canonical}", Nans::from(arguments.any_nan).note()?))
 }
 
 /// Identifies the arithmetic of a recording.

@@ -45,12 +45,12 @@ fn an_arithmetic_that_nobody_has_is_none_of_the_known_ones() {
 /// A recording has no outputs but its own.
 #[test]
 fn a_recording_is_refused_with_one_message() {
-    for flag in ["--quick", "--features"] {
-        let arguments = ["identify", flag, "--device", "trace:tests/recordings/cpu/spr_tdpbf16ps.safetensors"];
-        let run = tcnum(&arguments);
+    let device = ["--device", "trace:tests/recordings/cpu/spr_tdpbf16ps.safetensors"];
+    for (command, named) in [(&["identify", "--quick"][..], "--quick"), (&["features"], "the features")] {
+        let run = tcnum(&[command, &device].concat());
         assert_eq!((run.status, run.stderr.lines().count()), (2, 1), "{}", run.stderr);
         let said = run.stderr;
-        assert!(said.contains("is a recording") && said.contains(flag), "{said}");
+        assert!(said.contains("is a recording") && said.contains(named), "{said}");
     }
 }
 

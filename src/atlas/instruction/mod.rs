@@ -128,7 +128,7 @@ fn commands(site: &Site, entry: &Entry) -> Vec<String> {
     for own in &entry.arithmetics {
         let model = quoted(&site.generations[own.generations[0]].asked);
         all.push(format!("tcnum models {model} --instr {name}"));
-        all.push(format!("tcnum identify --features --device {model} --instr {name}"));
+        all.push(format!("tcnum features --device {model} --instr {name}"));
     }
     for difference in &entry.differences {
         let first =

@@ -1,4 +1,4 @@
-//! Elements of D with an infinite or NaN operand, which the reference computes where operands decide them.
+//! Elements of D with an infinite or NaN operand, which the reference computes.
 
 use super::decoder::NumberDecoder;
 use crate::isa::{Codes, Instruction, Tiles};

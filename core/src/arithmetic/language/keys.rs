@@ -215,7 +215,7 @@ KEYS: RuleKey {
     }
     #[serde(default)]
     zero_terms: ZeroTerms = "zero-terms" {
-        meaning: "zero terms that count in the largest exponent: none (ignored), products, or all, c and results of steps too. A zero's exponent is that of its format's smallest normal number, and a zero product has the sum of its factors' exponents (rounded, normalised or summed before scaling it never counts); absent: ignored",
+        meaning: "terms that count in the largest exponent although they are zero: none (ignored), products, or all, c and results of steps too. The exponent of a zero is the one of its format's smallest normal number, and a zero product has the sum of its factors' exponents (rounded, normalised or summed before scaling it never counts); absent: ignored",
         values: "ignored, products or all",
         variants: COUNTING,
         present: |r| r.zero_terms != ZeroTerms::Ignored,

@@ -19,7 +19,7 @@ pub struct Program {
     pub instruction: Instruction,
     /// Conversion of the codes of A, B and C to values.
     pub unpack: [Unpack; 3],
-    /// Order of NaN operands where all products and c decide infinities and NaNs before the first operation.
+    /// Order of NaN operands where all products and c decide infinities and NaNs first.
     /// `None` if each operation makes them of its own operands.
     pub specials: Option<Vec<NanOperand>>,
     /// Operations, each after those whose values it takes.
@@ -183,7 +183,7 @@ impl Multiply {
     }
 }
 
-/// Unrounded sum. A zero among its values does not count in the alignment, unless [`Unpack::zeros`] says so.
+/// Unrounded sum. A zero value counts in the alignment only where [`Unpack::zeros`] says so.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sum {
     /// Steps whose lists of products are added.
