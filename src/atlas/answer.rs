@@ -38,7 +38,7 @@ pub(super) fn width_and_rounding(own: &Arithmetic) -> String {
 pub(super) fn alignment(own: &Arithmetic) -> Option<String> {
     let found =
         own.found("alignment").filter(|found| !["none", "exact"].contains(found) && !found.ends_with("or more"))?;
-    Some(format!("aligned at {}", found.split(';').next().unwrap_or(found)))
+    Some(format!("terms cut after {}", found.split(';').next().unwrap_or(found)))
 }
 
 /// The weakest evidence of width, rounding and alignment.
@@ -112,7 +112,10 @@ pub(super) fn fp8(site: &Site, generation: usize) -> Fp8Answer<'_> {
     let families = distinct(emulated.map(|other| other.instruction.family().to_string()));
     let remark = match &families[..] {
         families if native && !families.is_empty() => {
-            format!("FP8 forms of {} are emulated and do not reach this unit.", listed(families))
+            format!(
+                "FP8 forms of {} are emulated by other instructions; the answer does not hold for them.",
+                listed(families)
+            )
         }
         _ => String::new(),
     };

@@ -72,7 +72,7 @@ fn answers(site: &Site) -> Markup {
         }
     };
     html! {
-        (table("Significant bits of the accumulator, and rounding of D, by generation and operand format", &labels, rows))
+        (table("Significant bits of the accumulator and rounding of D, by generation and operand format; marks: the evidence for these two", &labels, rows))
         p {
             "Each cell is about the widest plain instruction of the format; its page has all. A note says how many fraction bits remain of "
             "terms that one step aligns to the largest."
@@ -134,7 +134,8 @@ pub(super) fn legend() -> Markup {
                 @if at > 0 { ", " }
                 (evidence_mark(kind)) " " (kind.name())
             }
-            "."
+            ". Measured: on hardware, by this project. Recorded: outputs of hardware that others recorded. Literature: papers and \
+             their programs."
         }
     }
 }

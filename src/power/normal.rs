@@ -298,8 +298,7 @@ fn sums_everything_once(program: &Program) -> bool {
     let [multiply, sum, rest @ ..] = &program.steps[..] else { return false };
     let all = match (&multiply.operation, &sum.operation) {
         (ElementaryOperation::Multiply(multiply), ElementaryOperation::Sum(sum)) => {
-            let whole =
-                |k: usize| multiply.factors.iter().any(|factors| *factors == Factors { k, a: u64::MAX, b: u64::MAX });
+            let whole = |k: usize| multiply.factors.contains(&Factors { k, a: u64::MAX, b: u64::MAX });
             multiply.rounded.is_none()
                 && multiply.limit.is_none()
                 && (0..program.instruction.stored_k()).all(whole)

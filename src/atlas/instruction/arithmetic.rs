@@ -107,7 +107,7 @@ pub(super) fn features(site: &Site, entry: &Entry) -> Markup {
         }
     };
     html! {
-        p { "Each feature is measured on the model, by directed inputs. Marks say what the line of the model rests on, in the order of the generations; -: the formats hold no operands that show it." }
+        p { "Each feature is computed from the model, by directed inputs. A mark is the evidence for the model, one for each generation in the order of the heading; -: the formats hold no operands that show it." }
         (table("Features", &labels, rows))
         (super::super::index::legend())
         @for (at, own) in entry.arithmetics.iter().enumerate() {
