@@ -91,7 +91,7 @@ pub(super) struct Fp8Answer<'a> {
     pub(super) entry: Option<&'a Entry>,
 }
 
-/// Answers for a generation whether FP8 accumulates in f32.
+/// Answer of a generation to the question: does FP8 accumulate in f32?
 ///
 /// A site of some instructions knows only these.
 pub(super) fn fp8(site: &Site, generation: usize) -> Fp8Answer<'_> {

@@ -22,7 +22,7 @@ pub(super) struct Entry {
     pub(super) file: String,
     /// The distinct arithmetics, in the order of their first generations.
     pub(super) arithmetics: Vec<Arithmetic>,
-    /// The differences of each two arithmetics.
+    /// Differences between two arithmetics.
     pub(super) differences: Vec<Difference>,
 }
 

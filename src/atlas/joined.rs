@@ -27,7 +27,7 @@ fn shape_of_input(input: &Input) -> String {
 
 /// Joins two inputs of one shape.
 ///
-/// With `count` they are two inputs of one step, else those of two steps in a row.
+/// With `count` they are two inputs of one step, else the inputs of two steps in a row.
 pub(super) fn merged(x: Input, y: Input, count: bool) -> Input {
     let part = match (x.part, y.part) {
         (Part::Leaf(x), Part::Leaf(y)) => Part::Leaf(Leaf { name: x.name, ks: [x.ks, y.ks].concat() }),

@@ -69,7 +69,7 @@ impl Placed {
     }
 }
 
-/// The box of an input, whose terms are those of `times` equal steps.
+/// The box of an input, with the terms of `times` equal steps.
 fn place(input: &Input, times: usize) -> Placed {
     let times = times * input.count;
     let mut below = input.rounded.clone();

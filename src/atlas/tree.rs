@@ -33,7 +33,7 @@ pub(super) struct Step {
     pub(super) words: Vec<String>,
     /// The terms.
     pub(super) inputs: Vec<Input>,
-    /// Number of equal steps, each of which takes the sum of the one before.
+    /// Number of equal steps; each takes the sum of the step before.
     pub(super) times: usize,
     /// The rounding between equal steps.
     pub(super) between: Vec<String>,

@@ -40,7 +40,7 @@ impl Form {
     /// The form of an appendix, which is a folder.
     ///
     /// # Errors
-    /// A request error: the name is that of a file.
+    /// A request error: the name belongs to a file.
     pub(crate) fn paper(path: &Path) -> Result<Form> {
         match path.extension().filter(|_| !path.is_dir() && !path.to_string_lossy().ends_with('/')) {
             Some(_) => Err(Error::request(format!(

@@ -120,7 +120,7 @@ impl OnDevice {
     }
 }
 
-/// Computes the curves of all devices together, those of equal arithmetic once.
+/// Computes the curves of all devices together; equal arithmetics are computed once.
 fn compute(plan: &ChainRequest, computed: &mut [OnDevice], run: &mut ExperimentRun) -> Result<()> {
     let ExperimentRun { devices, progress, known, .. } = run;
     let (mut together, mut on, mut keys) =

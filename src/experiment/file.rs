@@ -24,7 +24,7 @@ use crate::{
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
-    /// Name: that of the file, without its ending.
+    /// Name of the file, without its ending.
     #[serde(skip)]
     pub name: String,
     /// Authors, title, and which table or figure.

@@ -56,7 +56,7 @@ pub struct Options {
     pub seed: u64,
     /// Samples of each probe, chains, or draws of each product, instead of those that the file asks for.
     pub samples: Option<u64>,
-    /// Assumed samples of the published means, instead of those of the file.
+    /// Assumed samples of the published means; replaces the number in the file.
     pub published_samples: Option<u64>,
     /// True if whole square products are computed where the file samples elements.
     pub whole: bool,
@@ -80,7 +80,7 @@ struct ExperimentRun<'a> {
 /// An interrupted run reports the cells that it has, and the findings about complete data. `progress` is called before each step.
 ///
 /// # Errors
-/// Those of the devices; before any work, no device with any of the instructions; [`Error::Interrupted`].
+/// Errors of the devices; before any work, no device with any of the instructions; [`Error::Interrupted`].
 pub fn run(
     experiment: &Experiment,
     devices: &mut [Box<dyn Device>],
@@ -119,7 +119,7 @@ fn scored(
     (score, outcome)
 }
 
-/// Refuses devices none of which has any of the instructions.
+/// Refuses devices that all lack every instruction.
 fn testable(experiment: &Experiment, devices: &mut [Box<dyn Device>]) -> Result<()> {
     let mut found = Vec::new();
     for device in devices.iter_mut() {

@@ -129,7 +129,7 @@ impl Suite<'_> {
     /// An experiment that no device can run is a row without results. An interrupted run reports the work done before it.
     ///
     /// # Errors
-    /// Those of the devices and of `done`; [`Error::Interrupted`].
+    /// Errors of the devices and of `done`; [`Error::Interrupted`].
     pub fn run(self, report: &mut Report, progress: &mut dyn FnMut(Stage)) -> Result<()> {
         let (mut known, mut rows, mut pool) = (KnownResults::default(), SuiteRows::default(), Vec::new());
         report.seed = Some(self.options.seed);

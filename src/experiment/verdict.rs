@@ -125,7 +125,7 @@ impl Judgement {
         Judgement { distance: distance.is_finite().then_some(distance), ..Judgement::of(verdict) }
     }
 
-    /// The words of reports: those of the verdict, and what a published zero is worth.
+    /// The words of reports: the verdict, and the worth of a published zero.
     pub(super) fn words(&self, counts: bool, explained: bool, accepted: bool) -> String {
         let own = match (self.zero, self.verdict) {
             (true, CellVerdict::Printed) => "reproduced: every sample is exact".into(),

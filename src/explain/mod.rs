@@ -237,7 +237,7 @@ fn real(value: &Real) -> String {
         Real::Finite(finite) if finite.is_zero() => format!("{}0", sign(finite.negative)),
         Real::Finite(finite) => {
             let Finite { significand, exponent, .. } = finite.odd();
-            // The digits of a longer number are those of its leading 64 bits, with one for the rest.
+            // A longer number has the digits of its leading 64 bits, with one bit for the rest.
             let excess = 64 - significand.leading_zeros().min(64);
             let rest = excess > 0 && significand << (128 - excess) != 0;
             let leading = Decoded {

@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(names(&of_format), [long]);
         let both = ClassChoice::new(&text(&[short, long]), &text(&["bf16"]), false).unwrap();
         assert_eq!(names(&both), [short, long]);
-        // Sparse forms, scales and other results are no part of what is usual.
+        // Sparse forms, scales and other results are not in the usual choice.
         let usual = names(&ClassChoice::new(&[], &[], false).unwrap());
         assert!(usual.len() == 3 && usual.iter().all(|name| name.starts_with("mma.m16n8k")), "{usual:?}");
         assert!(ClassChoice::new(&[], &text(&["s4", "e8m0"]), false).unwrap_err().to_string().contains("e8m0"));

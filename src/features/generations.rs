@@ -166,7 +166,7 @@ fn distinct<'a>(names: impl Iterator<Item = &'a DeviceName>) -> Result<()> {
 
 /// The date of a device.
 ///
-/// It is that of its earliest target that has one of these instructions, else of its earliest target.
+/// The earliest target that has one of these instructions gives the date, else the earliest target.
 fn announced(device: &dyn Device, instructions: &[Instruction]) -> Option<&'static str> {
     let of_model = |name: &str| Model::load(name).map_or_else(|_| Vec::new(), |model| model.architectures);
     let names = match (&device.identity().generation, device.model()) {

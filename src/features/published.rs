@@ -117,7 +117,7 @@ fn comparison<'a>(
 /// The agreement of two findings in words; for those that cannot be compared with the reason.
 ///
 /// A published value may say less: `24 bits` agrees with `24 bits, RZ`. A finding that is a bound, or one of several roundings, decides
-/// only what lies outside of it.
+/// only values outside of the bound.
 fn agreement(published: &str, found: &str) -> (Agreement, Option<String>) {
     let decided = |agree: bool| (if agree { Agreement::Agrees } else { Agreement::Differs }, None);
     let open = || (Agreement::NotComparable, Some(format!("operands show {found} only")));

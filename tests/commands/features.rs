@@ -36,7 +36,7 @@ fn words(line: &str) -> Vec<&str> {
 
 #[test]
 fn devices_are_columns_in_the_order_of_their_architectures_and_a_missing_class_is_absent() {
-    // The order of the command line is not that of the table.
+    // The command line has another order than the table.
     let devices = ["--device", "hopper", "--device", "cdna2", "--device", "volta"];
     let chosen = ["--instr", F16, "--instr", VOLTA];
     let run = tcnum(&[&["features", "-q"], &devices[..], &chosen].concat());
@@ -188,7 +188,7 @@ fn a_page_of_several_devices_has_a_table_for_each_class() {
     ] {
         assert!(text.contains(words), "{words} in\n{text}");
     }
-    // A class that a device lacks is no finding of it.
+    // A class that a device lacks is no finding.
     assert!(!text.contains("| absent"), "{text}");
 }
 

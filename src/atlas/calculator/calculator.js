@@ -114,7 +114,7 @@
     given = null;
   }
 
-  /** Code of a field. Shows its code beside a number, its value beside a code, and what is wrong with anything else. */
+  /** Code of a field. A number gets its code, a code its value, and anything else a message. */
   function readField(input) {
     const output = input.closest(".field").querySelector("output");
     const format = formatOf(input.name);

@@ -122,7 +122,7 @@ tcnum.number = (() => {
     return isZero(value) ? `${sign(value)}0` : null;
   }
 
-  /** Decimal: exact within 21 significant digits, else that of the nearest double, rounded to 17 after a `~`. */
+  /** Decimal: exact within 21 significant digits, else the nearest double, rounded to 17 digits after a `~`. */
   function decimal(value) {
     const name = named(value);
     if (name) return name;
@@ -176,7 +176,7 @@ tcnum.number = (() => {
     if (name) return name;
     const reduced = odd(value);
     const excess = Math.max(0, bitLength(reduced.significand) - 64);
-    // The digits of a longer number are those of its leading 64 bits, with one for the rest.
+    // A longer number has the digits of its leading 64 bits, with one bit for the rest.
     const leading = finite(value.negative, reduced.significand >> BigInt(excess), reduced.exponent + excess);
     if (excess > 0) leading.significand |= 1n;
     const digits = decimal(leading);

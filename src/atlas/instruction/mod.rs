@@ -1,4 +1,4 @@
-//! The page of an instruction: all that is known of it, for every generation that has it.
+//! Page of an instruction: arithmetic, features, evidence and cost on every generation that has the instruction.
 
 mod arithmetic;
 mod calculate;

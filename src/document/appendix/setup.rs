@@ -177,7 +177,7 @@ mod tests {
         let line =
             "tcnum experiment table-12 --device 'exec:a b' -q --note date=1 --output json --out 'x y.json' --seed 1";
         assert_eq!(command(line), "tcnum experiment table-12 --device 'exec:a b' --seed 1");
-        // An open quotation mark is shown as it is.
+        // An open quotation mark is shown unchanged.
         assert_eq!(command("tcnum 'x"), "tcnum 'x");
     }
 }

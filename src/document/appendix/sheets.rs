@@ -57,7 +57,7 @@ pub(super) fn sheets(table: &Table) -> Vec<Sheet> {
 }
 
 /// The table with its device as the first column.
-/// The rows of a table without a column for the device are those of every device.
+/// Rows of a table without a column for the device hold for every device.
 fn with_device(table: &Table) -> Table {
     let mut table = table.clone();
     let position = |table: &Table, key: &str| table.columns.iter().position(|column| column.key == key);

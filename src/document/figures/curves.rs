@@ -59,7 +59,7 @@ impl Binades {
         Axis::of_names(title, names)
     }
 
-    /// The shares of a histogram, of which `what` is counted.
+    /// The shares of a histogram that counts `what`.
     pub(super) fn line(&self, exponents: &[f64], counts: &[f64], what: &str) -> ChartLine {
         let all: f64 = counts.iter().sum();
         let filled = exponents.iter().zip(counts).filter(|(_, count)| **count > 0.0);

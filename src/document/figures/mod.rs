@@ -128,7 +128,7 @@ fn charts(name: &str, caption: &str, chart: Chart, curves: Vec<Curve>) -> Vec<Fi
     pages.iter().enumerate().map(figure).collect()
 }
 
-/// A title with what is the same for all that it covers.
+/// A title with the words that all its entries share.
 fn titled(what: &str, fixed: &[String]) -> String {
     if fixed.is_empty() { what.to_string() } else { format!("{what}, {}", fixed.join(", ")) }
 }

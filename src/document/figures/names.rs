@@ -34,7 +34,7 @@ pub(super) fn chip(name: &str) -> String {
     plain.strip_prefix("model:").unwrap_or(plain).to_string()
 }
 
-/// Names of instructions, as short as they can be told apart on each chip.
+/// Shortest names that distinguish the instructions of each chip.
 pub(super) struct Instructions {
     /// Instructions that need more than their family: their shapes and qualifiers.
     shaped: HashSet<String>,

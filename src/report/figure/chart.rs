@@ -71,7 +71,7 @@ pub(crate) struct Chart {
     pub(crate) legend: String,
     /// Number on the vertical axis at which a line crosses each panel.
     pub(crate) level: Option<f64>,
-    /// Remarks on what is drawn; the chart adds those on zeros, equal lines and missing points.
+    /// Remarks on the drawing; the chart adds remarks on zeros, equal lines and missing points.
     pub(crate) notes: Vec<String>,
 }
 

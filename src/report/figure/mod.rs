@@ -32,7 +32,7 @@ use crate::{Error, Result, base::atomic};
 pub(crate) const LEGEND: usize = 8;
 /// Number of lines that differ without colours.
 pub(crate) const LOOKS: usize = 16;
-/// Stands between the names of what is equal.
+/// Separator between the names of equal lines.
 pub(crate) const EQUAL: &str = " = ";
 /// Widths of figures in millimetres: one column of a page, and two.
 pub(crate) const WIDTHS: [u32; 2] = [85, 170];

@@ -2,7 +2,7 @@
 
 /// Red, green and blue of colours; the last is text's.
 ///
-/// The hues are those of Okabe and Ito (Color Universal Design, 2008). Green, orange and sky blue are darker here, so that thin lines
+/// The hues come from Okabe and Ito (Color Universal Design, 2008). Green, orange and sky blue are darker here, so that thin lines
 /// have a contrast of 3 to 1 to white paper.
 pub(crate) const COLORS: [[u8; 3]; 7] =
     [[0, 114, 178], [213, 94, 0], [0, 102, 74], [204, 121, 167], [112, 78, 0], [32, 154, 223], [0, 0, 0]];

@@ -13,7 +13,7 @@ use super::{
 const QUARTER: f32 = 0.552_285;
 /// Number of steps of opacity.
 const STEPS: usize = 20;
-/// Codes of the font: those of Latin-1, which Windows-1252 shares but for 128 to 159.
+/// Codes of the font: Latin-1, which Windows-1252 shares but for 128 to 159.
 const CODES: std::ops::RangeInclusive<u8> = 32..=255;
 /// Name of the font. A tag in front says that it is a part of Arimo.
 const FONT: Name = Name(b"LATINA+Arimo");

@@ -199,7 +199,7 @@ fn oklab([r, g, b]: [f64; 3]) -> [f64; 3] {
 
 /// Linear colours as eyes see them: with all cones, and without long, medium or short ones.
 ///
-/// The matrices are those of Machado, Oliveira and Fernandes (2009), for whole deficiency.
+/// The matrices come from Machado, Oliveira and Fernandes (2009), for whole deficiency.
 const EYES: [[[f64; 3]; 3]; 4] = [
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
     [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],

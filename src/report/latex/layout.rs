@@ -100,7 +100,7 @@ impl Measured {
         Measured { natural, least, cells, count: shown.rows.len() }
     }
 
-    /// Widths that fit a page, and whether it is turned.
+    /// Widths that fit a page, and true if the page is turned.
     fn fitted(&self, pages: Pages) -> Option<(Vec<usize>, bool)> {
         let upright = self.within(pages.upright);
         if let Some(widths) = upright.as_ref().filter(|widths| **widths == self.natural) {

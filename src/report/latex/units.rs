@@ -8,7 +8,7 @@ const WIDTHS: [u32; 95] = [
     723, 826, 782, 590, 767, 796, 796, 1091, 796, 796, 649, 295, 531, 295, 556, 796, 295, 531, 590, 472, 590, 472, 325, 531,
     590, 295, 325, 561, 295, 885, 590, 531, 590, 561, 414, 419, 413, 590, 561, 767, 561, 561, 472, 531, 295, 531, 556,
 ];
-/// Width of other characters, in the same unit: that of a wide letter.
+/// Width of other characters, in the same unit: the width of a wide letter.
 const OTHER: u32 = 1000;
 /// Commands that take no room.
 const UNSEEN: [&str; 2] = ["\\allowbreak", "\\relax"];

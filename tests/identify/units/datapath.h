@@ -159,7 +159,7 @@ class Unit {
         for (int i = 0; i <= u.k; i++) flags.see(all[i]);
         if (flags.any()) return flags.result(u.opposite_is_positive);
         Sum s = add_in_window(p, u.k, u.window, u.zero_sign);
-        // The sum of the products enters the second alignment as it is, with the exponent of its window; a sticky bit becomes its last one.
+        // The sum of the products enters the second alignment unchanged, with the exponent of its window; a sticky bit becomes its last one.
         bool negative = s.magnitude ? s.negative : s.negative_zero;
         Term both[2] = {{FINITE, negative, s.exponent, s.lsb - 1, s.magnitude << 1 | s.sticky}, c};
         return rounded(add_in_window(both, 2, u.late, u.zero_sign), true);

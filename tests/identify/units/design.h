@@ -65,7 +65,7 @@ struct Design {
     Unpack unpack_a, unpack_b, unpack_c;
     bool front;                        // specials are decided from all operands, before the adders
     InfTimesZero inf_times_zero;
-    bool opposite_is_positive;         // +inf and -inf give +inf: the test of one comes before that of the other
+    bool opposite_is_positive;         // +inf and -inf give +inf: one is tested before the other
     bool first_nan;                    // the first NaN operand in order a0 b0 a1 b1 .. c, made quiet
     uint32_t nan;
     Window window, late;               // late: the second alignment, of the products' sum and c

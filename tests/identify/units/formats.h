@@ -27,7 +27,7 @@ inline const Format *format_named(const std::string &name) {
 // An unpacked operand: its value is (-1)^negative * significand * 2^(exponent - fraction bits).
 struct Operand {
     bool negative, is_nan, is_inf, is_zero;
-    int exponent;          // of the hidden bit; that of the smallest normal number where the field is 0
+    int exponent;          // of the hidden bit; the smallest normal number's where the field is 0
     int lsb;               // exponent of the last bit of the significand
     uint32_t significand;
     uint32_t code;

@@ -15,7 +15,7 @@
 #include "datapath.h"
 #include "describe.h"
 
-// An integer format: its width and whether it has a sign. Codes of 4 bits take a byte.
+// An integer format: its width and signedness. Codes of 4 bits take a byte.
 struct IntegerFormat {
     int width;
     bool has_sign;

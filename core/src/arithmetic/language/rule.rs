@@ -115,7 +115,7 @@ words!(named pub ZeroSign: "positive" = Positive, "negative" = Negative, "ieee" 
 
 /// Zero terms whose exponents count in the largest exponent of an alignment.
 ///
-/// The exponent of a zero is that of the smallest normal number of its format; that of a zero product is the sum of its
+/// A zero has the exponent of the smallest normal number of its format; a zero product has the sum of its
 /// factors' exponents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ZeroTerms {

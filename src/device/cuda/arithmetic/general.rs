@@ -61,7 +61,7 @@ fn record(step: usize, operation: &ElementaryOperation, destinations: &Destinati
     }
 }
 
-/// The records of the sum of all products and c, of which only infinities and NaNs are of use.
+/// The records of the sum of all products and c, for its infinities and NaNs alone.
 fn operand_specials(program: &Program, order: &[NanOperand], destinations: &Destinations) -> String {
     let i = &program.instruction;
     let multiply = Multiply {
