@@ -1,4 +1,4 @@
-//! Page of an instruction: arithmetic, features, evidence and cost on every generation that has the instruction.
+//! Page of an instruction: arithmetic, features, evidence and cost, by generation.
 
 mod arithmetic;
 mod calculate;
