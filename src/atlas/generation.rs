@@ -8,7 +8,7 @@ use crate::{
     isa::{self, Instruction},
 };
 
-/// Vendor and year of the shipped models, in order.
+/// Vendor and first product of the shipped models, in order.
 const DATES: &str = include_str!("generations.csv");
 
 /// A generation: a model and its place in the atlas.
@@ -20,32 +20,30 @@ pub(super) struct Generation {
     pub(super) asked: String,
     /// Name of its page, without folder and ending.
     pub(super) file: String,
-    /// Vendor, year and first product; `None` for a user's model.
-    pub(super) date: Option<GenerationDate>,
+    /// Vendor and first product; `None` for a user's model.
+    pub(super) date: Option<FirstProduct>,
     /// Other names: GPUs, processors and targets.
     pub(super) aliases: Vec<String>,
 }
 
-/// A row of the table of dates.
+/// A row of the table of first products.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct GenerationDate {
+pub(super) struct FirstProduct {
     model: &'static str,
     /// The vendor.
     pub(super) vendor: &'static str,
     /// GPU or processor.
     pub(super) kind: &'static str,
-    /// Year of the first product.
-    pub(super) year: &'static str,
     /// The first product.
     pub(super) product: &'static str,
 }
 
-impl GenerationDate {
-    fn all() -> impl Iterator<Item = GenerationDate> {
+impl FirstProduct {
+    fn all() -> impl Iterator<Item = FirstProduct> {
         DATES.lines().skip(1).map(|line| {
-            let mut fields = line.splitn(5, ',');
-            let mut next = || fields.next().expect("generations.csv has five fields in every row");
-            GenerationDate { model: next(), vendor: next(), kind: next(), year: next(), product: next() }
+            let mut fields = line.splitn(4, ',');
+            let mut next = || fields.next().expect("generations.csv has four fields in every row");
+            FirstProduct { model: next(), vendor: next(), kind: next(), product: next() }
         })
     }
 }
@@ -61,10 +59,16 @@ impl Generation {
         self.model.title.split_once(" (").map_or(&self.model.title[..], |(title, _)| title)
     }
 
+    /// Year in which its first target was announced; empty for unknown targets.
+    pub(super) fn year(&self) -> &'static str {
+        let targets = self.model.architectures.iter().filter_map(|name| isa::targets::find(name));
+        targets.map(|target| &target.announced[..4]).min().unwrap_or("")
+    }
+
     /// Place in the order of first products; users' models come last.
     fn place(&self) -> usize {
         let own = self.date.map(|date| date.model);
-        GenerationDate::all().position(|date| Some(date.model) == own).unwrap_or(usize::MAX)
+        FirstProduct::all().position(|date| Some(date.model) == own).unwrap_or(usize::MAX)
     }
 
     /// The emulations of an instruction on its targets; `None` where a target has it in the matrix unit.
@@ -99,7 +103,7 @@ pub(super) fn generations(names: &[String]) -> Result<Vec<Generation>> {
                 other.asked, model.name
             )));
         }
-        let date = GenerationDate::all().find(|date| own && date.model == model.name);
+        let date = FirstProduct::all().find(|date| own && date.model == model.name);
         let aliases = if own { aliases(&model.name) } else { model.architectures.clone() };
         all.push(Generation { file: String::new(), date, aliases, asked, model });
     }
@@ -144,7 +148,7 @@ mod tests {
             assert!(years.is_sorted(), "{kind}");
         }
         assert!(all.iter().is_sorted_by_key(|own| own.date.map(|date| date.kind)), "GPUs come first");
-        assert_eq!(GenerationDate::all().count(), all.len());
+        assert_eq!(FirstProduct::all().count(), all.len());
     }
 
     #[test]

@@ -64,7 +64,7 @@ fn answers(site: &Site) -> Markup {
             tr {
                 th scope="row" {
                     (generation_link("", generation))
-                    @if let Some(date) = generation.date { span.note { (date.year) } }
+                    @if generation.date.is_some() { span.note { (generation.year()) } }
                 }
                 (fp8_cell(site, number))
                 @for (_, names) in &columns { (cell(site, number, names)) }
@@ -145,7 +145,7 @@ fn generations(site: &Site) -> Markup {
         @for (number, generation) in site.generations.iter().enumerate() {
             tr {
                 th scope="row" { (generation_link("", generation)) }
-                td { @if let Some(date) = generation.date { (date.year) ", " (date.product) } }
+                td { @if let Some(date) = generation.date { (generation.year()) ", " (date.product) } }
                 td { (shown(&generation.aliases.join(", "))) }
                 td.n { (site.entries.iter().filter(|entry| entry.of(number).is_some()).count()) }
             }

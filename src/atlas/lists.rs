@@ -54,7 +54,7 @@ pub(super) fn generation(site: &Site, number: usize) -> Page {
             (shown(&own.model.title)) ": " (counted(count as u64, "instruction")) " of the atlas, "
             (counted(groups.len() as u64, "arithmetic")) "."
             @if !own.aliases.is_empty() { " Also called " (shown(&own.aliases.join(", "))) "." }
-            @if let Some(date) = own.date { " First product: " (date.product) " (" (date.vendor) ", " (date.year) ")." }
+            @if let Some(date) = own.date { " First product: " (date.product) " (" (date.vendor) ", " (own.year()) ")." }
         }
         p {
             strong { "Does FP8 accumulate in f32? " } (answer.words) " " (answer.remark)

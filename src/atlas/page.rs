@@ -6,7 +6,7 @@ use super::{Site, generation::Generation};
 use crate::{
     COMMIT, VERSION,
     arithmetic::EvidenceKind,
-    document::{marked, shown},
+    document::{marked, meta, shown},
 };
 
 /// Content security policy: a browser loads only the style and the scripts of the site.
@@ -59,11 +59,7 @@ impl Page {
             (DOCTYPE)
             html lang="en" {
                 head {
-                    meta charset="utf-8";
-                    meta name="viewport" content="width=device-width, initial-scale=1";
-                    meta http-equiv="Content-Security-Policy" content=(POLICY);
-                    meta name="color-scheme" content="light dark";
-                    meta name="generator" content={ "tcnum " (VERSION) ", commit " (COMMIT) };
+                    (meta(POLICY))
                     title { (shown(&self.title)) @if !is_index { " - arithmetic of matrix units" } }
                     link rel="icon" href="data:,";
                     link rel="stylesheet" href={ (root) "style.css" };

@@ -21,17 +21,24 @@ const LONG: usize = 280;
 /// Characters of a folded text that are seen.
 const SEEN: usize = 60;
 
+/// Makes what the head of every page begins with; a browser loads what `policy` allows.
+pub(crate) fn meta(policy: &str) -> Markup {
+    html! {
+        meta charset="utf-8";
+        meta name="viewport" content="width=device-width, initial-scale=1";
+        meta http-equiv="Content-Security-Policy" content=(policy);
+        meta name="color-scheme" content="light dark";
+        meta name="generator" content={ "tcnum " (VERSION) ", commit " (COMMIT) };
+    }
+}
+
 /// Makes the page.
 pub(crate) fn html(document: &Document) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
-                meta name="color-scheme" content="light dark";
-                meta name="generator" content={ "tcnum " (VERSION) ", commit " (COMMIT) };
+                (meta(POLICY))
                 title { (shown(&document.title)) ": numeric behaviour" }
                 style { (PreEscaped(STYLE)) }
             }

@@ -27,7 +27,7 @@ pub(crate) use appendix::appendix;
 pub(crate) use compose::{compose, sheet};
 pub(crate) use figures::{Figure, figures};
 pub(crate) use file::Form;
-pub(crate) use html::{SCRIPT, STYLE, block, html, marked, shown};
+pub(crate) use html::{SCRIPT, STYLE, block, html, marked, meta, shown};
 use latex::{PaperFile, paper};
 use markdown::markdown;
 pub(crate) use measured::{Measured, measured};

@@ -28,7 +28,7 @@ pub(crate) enum Marker {
 /// Markers, in the order of lines.
 const MARKERS: [Marker; 4] = [Marker::Disc, Marker::Square, Marker::Triangle, Marker::Diamond];
 
-/// The dash of the line at this index; with the marker it is that of one in [`super::LOOKS`] lines.
+/// Dash of the line at this index. Dash and marker together repeat after [`super::LOOKS`] lines.
 pub(super) fn dash(style: usize) -> &'static [f64] {
     DASHES[style / MARKERS.len() % DASHES.len()]
 }
