@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(all.len(), shipped().count());
         assert!(all.iter().all(|own| own.date.is_some()));
         for kind in ["GPU", "processor"] {
-            let years = all.iter().filter_map(|own| own.date).filter(|date| date.kind == kind).map(|date| date.year);
+            let years = all.iter().filter(|own| own.date.is_some_and(|date| date.kind == kind)).map(Generation::year);
             assert!(years.is_sorted(), "{kind}");
         }
         assert!(all.iter().is_sorted_by_key(|own| own.date.map(|date| date.kind)), "GPUs come first");

@@ -108,8 +108,8 @@ fn near_the_smallest_normal_number(i: &Instruction) -> Vec<Case> {
         for negative in [[false, false], [false, true], [true, false], [true, true]] {
             let mut case = Case::zeros(i);
             let [of_c, of_a] = negative.map(u64::from);
-            case.c = i.c.smallest_normal() | of_c * sign(i.c);
-            case.a[at] = i.a.smallest_normal() | of_a * sign(i.a);
+            case.c = i.c.smallest_normal() | (of_c * sign(i.c));
+            case.a[at] = i.a.smallest_normal() | (of_a * sign(i.a));
             let k = case.logical(i, at);
             case.b[k] = i.b.smallest_normal();
             if let Some(scale) = i.scale {
