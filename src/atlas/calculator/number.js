@@ -128,10 +128,16 @@ tcnum.number = (() => {
     if (name) return name;
     const [digits, power] = decimalDigits(value);
     if (digits.length <= EXACT_DIGITS) return sign(value) + placed(digits, power);
-    const leading = leadingExponent(value);
-    const isDouble = leading >= -1022 && leading < 1024;
-    const nearest = isDouble ? toQuantum(value, leading - 52, "RNE") : value;
+    const double = toDouble(value);
+    const leading = leadingExponent(double);
+    const nearest = leading !== null && leading >= -1022 && leading < 1024 ? double : value;
     return `~${sign(value)}${placed(...shortened(...decimalDigits(nearest)))}`;
+  }
+
+  /** The nearest double, of any magnitude: rounded to 53 bits, then to multiples of the least double. */
+  function toDouble(value) {
+    const rounded = toQuantum(value, leadingExponent(value) - 52, "RNE");
+    return leadingExponent(rounded) < -1022 ? toQuantum(rounded, -1074, "RNE") : rounded;
   }
 
   /** Significant digits, and the power of ten of the first. */
