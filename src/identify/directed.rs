@@ -8,13 +8,10 @@ use rand_chacha::{
     rand_core::{Rng, SeedableRng},
 };
 
-use super::{
-    isolate::{encoded, negated},
-    steps::{Part, Step},
-};
+use super::steps::{Part, Step};
 use crate::{
     Result,
-    format::{Finite, Format, Real, Rounding},
+    format::{Finite, Format, Overflow, Real, Rounding},
     isa::{Case, Instruction, Tiles},
     tree::Leaf,
 };
@@ -362,5 +359,18 @@ impl Directed {
             value = value.rounded_to_precision(1 + self.below(u64::from(SHORT)) as u32, Rounding::Rz);
         }
         encoded(i.c, value)
+    }
+}
+
+/// The code of the number that is nearest in a format.
+pub(super) fn encoded(format: &Format, value: Finite) -> u64 {
+    format.encode(&Real::Finite(value), Rounding::Rne, Overflow::Saturate).unwrap_or(0)
+}
+
+/// The code with the other sign, where the format has signs.
+pub(super) fn negated(format: &Format, code: u64) -> u64 {
+    match format.float() {
+        Some(float) if float.signed => code ^ 1 << (format.bits - 1),
+        _ => code,
     }
 }

@@ -1,12 +1,13 @@
-//! Where a search begins: the order in which a device sums, and what each of its steps does with ordinary and with extreme numbers.
+//! Where a search begins: the order in which a device sums, and what each step of the sum does.
+
+use toml::Table;
 
 use super::{
-    candidate::{Candidate, evaluator},
+    candidate::program,
     directed::Directed,
-    extremes::{self, Which},
-    fit::Answered,
-    isolate,
-    pool::Measure,
+    extreme,
+    orders,
+    repair::Repair,
     run::Dialogue,
     starts::{self, Start},
     steps::SumSteps,
@@ -14,86 +15,199 @@ use super::{
 };
 use crate::{
     Error,
-    base::interrupt,
+    base::{interrupt, parallel},
     isa::Instruction,
     tree::{self, Manner, Meeting, Order},
 };
 
-/// Tiles that the order of the sum may take.
+/// Largest number of tiles for the order.
 const MOST_FOR_ORDER: usize = 6000;
-/// The most numbers of k in a group that are tried.
+/// Largest number of group sizes that are tried.
 const MOST_GROUPS: usize = 8;
-/// Outputs that show what a step does with extreme numbers, the tiles that this may take, and what it may take to find it out, in products
-/// of single cases.
+/// Outputs that show a step with extreme numbers, and the largest number of tiles for them.
 const EXTREME: usize = 640;
 const MOST_EXTREME: usize = 64;
-pub(super) const SETTLING: u64 = 3 << 21;
-/// How often what else is known is looked at for what was found wrong, and the tiles and the cases of each that are taken.
-const POLISHED: usize = 8;
-/// Cases that show extreme numbers, and ordinary ones, that are held against what steps may do.
-pub(super) const EXTREMES: usize = 4096;
-const ORDINARY: usize = 1024;
-const MISSED: (usize, usize) = (16, 6);
-
-/// So many of these cases.
-pub(super) fn some(cases: Vec<Answered>, count: usize) -> Vec<Answered> {
-    let step = cases.len().div_ceil(count).max(1);
-    cases.into_iter().step_by(step).collect()
-}
+/// Cases by which rules are compared, and by which they are repaired.
+const COMPARED: usize = 192;
+/// Cases by which many rules are sifted, and how many are left then.
+const SIFTED: usize = 24;
+const KEPT: usize = 48;
+const GUIDES: usize = 3000;
+/// Tiles and cases of each that a repair adds to its guides, and how often.
+const ADDED: (usize, usize) = (32, 6);
+const ROUNDS: usize = 10;
+/// Products that another order may take.
+const AGAIN: u64 = 1 << 22;
+/// Rules that are repaired: shapes in shorthand, and trees.
+const REPAIRED: usize = 3;
+const TREES: usize = 3;
 
 impl Dialogue<'_> {
-    /// Where a search begins that no known rule ends: known rules and common shapes, those that sum in the order that the
-    /// device has where that can be found out; and the tree of that order. What shows its steps alone is asked.
-    pub(super) fn starts(&mut self, known: &[Start]) -> Vec<Start> {
-        let (part, nan) = (self.search.known.part.clone(), self.nan());
-        let all =
-            |groups: &[usize]| known.iter().cloned().chain(starts::shapes(&part, nan, groups)).collect::<Vec<_>>();
-        // Integers are added in no order, or in groups of every size.
-        if part.d.is_integer() {
-            return all(&starts::groups(&part));
+    /// The rule that explains the most answers, of those that the order and its steps suggest, and of the common shapes.
+    pub(super) fn reach(&mut self, known: &[Start]) -> Option<Table> {
+        if self.hypotheses.is_none() {
+            self.hypotheses = Some(self.begin(known));
         }
-        let Some((order, certain)) = self.order(&part) else { return all(&starts::groups(&part)) };
-        let before = self.search.known.len();
-        self.ask(&isolate::tiles(&part, &order, self.stream.seed));
-        self.search.isolate(before);
-        let mut directed = self.directed();
+        let (rules, order) = self.hypotheses.clone()?;
+        let mut best = self.nearest(rules);
+        // What the order may hide.
+        let flattened = order.as_ref().and_then(orders::flattened);
+        let others = [flattened.map(|order| vec![order]), self.open.take().map(|order| orders::alternatives(&order))];
+        for orders in others.into_iter().flatten() {
+            if best.as_ref().is_some_and(|(misses, _)| *misses == 0) {
+                break;
+            }
+            self.known.most = self.known.most.max(self.known.work() + AGAIN);
+            let mut rules = self.of_orders(known, &orders);
+            let other = self.nearest(rules.clone());
+            best = [best, other].into_iter().flatten().min_by_key(|(misses, _)| *misses);
+            self.hypotheses.iter_mut().for_each(|(all, _)| all.append(&mut rules));
+        }
+        best.map(|(_, rule)| rule)
+    }
+
+    /// The nearest rule that repairs of some of these reach, with the number of outputs that it misses.
+    fn nearest(&mut self, rules: Vec<Table>) -> Option<(usize, Table)> {
+        let mut best: Option<(usize, Table)> = None;
+        for rule in self.ranked(rules) {
+            if best.is_some() && !(self.known.may_go_on() && interrupt::pending().is_none()) {
+                break;
+            }
+            if std::env::var("TCNUM_DEBUG").is_ok() { eprintln!("start {:?}", rule.to_string()); }
+            let repaired = self.repaired(rule);
+            if std::env::var("TCNUM_DEBUG").is_ok() { eprintln!("-> {}", repaired.0); }
+            if best.as_ref().is_none_or(|(misses, _)| repaired.0 < *misses) {
+                best = Some(repaired);
+            }
+            if best.as_ref().is_some_and(|(misses, _)| *misses == 0) {
+                break;
+            }
+        }
+        best
+    }
+
+    /// The rules that the language allows, those that explain the most first; of many by a few cases first.
+    fn ranked(&self, rules: Vec<Table>) -> Vec<Table> {
+        let mut rules = rules;
+        for (count, kept) in [(SIFTED, KEPT), (COMPARED, REPAIRED)] {
+            if rules.len() <= kept && count == SIFTED {
+                continue;
+            }
+            let (part, cases) = (&self.known.part, self.known.spread_cases(count));
+            let missed = parallel::map(&rules, |rule| {
+                let program = program(rule, part)?;
+                Some(cases.iter().filter(|(case, answer)| program.dot(case) != *answer).count())
+            });
+            self.known.spend_cases(cases.len() * rules.len());
+            let missed = missed.into_iter().zip(rules);
+            let mut ranked: Vec<(usize, Table)> = missed.filter_map(|(missed, rule)| Some((missed?, rule))).collect();
+            ranked.sort_by_key(|(missed, _)| *missed);
+            // Trees say what shorthand cannot.
+            let ranked = ranked.into_iter().map(|(_, rule)| rule);
+            let (trees, shapes): (Vec<Table>, Vec<Table>) = ranked.partition(|rule| rule.contains_key("node"));
+            rules = shapes.into_iter().take(kept).chain(trees.into_iter().take(TREES)).collect();
+        }
+        rules
+    }
+
+    /// A rule repaired by all answers, with the number of outputs that it misses.
+    pub(super) fn repaired(&self, rule: Table) -> (usize, Table) {
+        let misses = |rule: &Table| {
+            let own = super::candidate::evaluator(rule, &self.known.part);
+            own.map_or((usize::MAX, Vec::new()), |own| {
+                (self.known.misses(&own), self.known.missed(&own, ADDED.0, ADDED.1))
+            })
+        };
+        let mut cases = self.known.spread_cases(GUIDES);
+        let (mut least, mut missed) = misses(&rule);
+        let mut best = rule;
+        for _ in 0..ROUNDS {
+            if least == 0 || missed.is_empty() || interrupt::pending().is_some() {
+                break;
+            }
+            cases.append(&mut missed);
+            let Some(repair) = Repair::of(best.clone(), &self.known, &cases) else { break };
+            let rule = repair.run().rule;
+            let (count, next) = misses(&rule);
+            if count >= least {
+                break;
+            }
+            (least, missed, best) = (count, next, rule);
+        }
+        (least, best)
+    }
+
+    /// Rules that may be the device's: known ones and common shapes in the order of the device, with what its steps do; the
+    /// tree of that order. The order, where masks find one.
+    fn begin(&mut self, known: &[Start]) -> (Vec<Table>, Option<Order>) {
+        let (part, nan) = (self.known.part.clone(), self.nan());
+        let all = self.shapes(known, &starts::groups(&part));
+        // Integers are added in no order, or in groups of every size.
+        let order = if part.d.is_integer() { None } else { self.order(&part) };
+        let Some(order) = order else { return (tables(all), None) };
+        let Some(mut directed) = self.directed() else { return (tables(all), None) };
+        let (order, steps, others) = self.fit_any(&mut directed, order, nan);
+        let mut rules = Vec::new();
+        if let Some(steps) = &steps {
+            self.show_extremes(steps);
+            if self.products_missed {
+                rules.extend(self.in_phases(steps));
+            }
+        }
+        for steps in steps.iter().chain(&others) {
+            rules.extend(self.written(known, &order, steps));
+        }
+        if rules.is_empty() {
+            rules = tables(all);
+        }
+        (rules, Some(order))
+    }
+
+    /// Rules of the orders, with what their steps do.
+    fn of_orders(&mut self, known: &[Start], orders: &[Order]) -> Vec<Table> {
+        let Some(mut directed) = self.directed() else { return Vec::new() };
+        let nan = self.nan();
+        let fitted = self.fit_all(&mut directed, orders, nan);
+        fitted.iter().flat_map(|(_, order, steps)| self.written(known, order, steps)).collect()
+    }
+
+    /// Known rules and common shapes in an order, with what its steps do, and its tree.
+    fn written(&self, known: &[Start], order: &Order, steps: &SumSteps) -> Vec<Table> {
+        let part = &self.known.part;
         // Where masks do not decide the order, groups of every size may be.
         let undecided = |meeting: &&Meeting| meeting.manner == Manner::Undecided && meeting.parts.len() > 2;
         let groups = match order.meetings().iter().any(undecided) {
-            true => starts::groups(&part),
-            false => structure::groups(&order, MOST_GROUPS),
+            true => starts::groups(part),
+            false => structure::groups(order, MOST_GROUPS),
         };
-        let all = all(&groups);
-        let (order, steps, others) = match &mut directed {
-            Some(directed) => self.fit_any(directed, order, nan),
-            None => (order, None, Vec::new()),
-        };
-        let mut fitting = structure::in_order(all.clone(), &order, &part);
-        if let Some(steps) = steps {
-            let mut settled = steps.clone();
-            self.settle(&mut settled, before);
-            self.search.fitted = if self.products_missed { self.in_phases(&steps, &settled) } else { Vec::new() };
-            for steps in [settled, steps].into_iter().chain(others) {
-                for rule in structure::shaped(&fitting, &steps).into_iter().chain(steps.rule(&part)) {
-                    if !self.search.fitted.contains(&rule) {
-                        self.search.fitted.push(rule);
-                    }
-                }
+        let shapes = structure::in_order(self.shapes(known, &groups), order, part);
+        let trees = [steps.rule(part), steps.rule_of_sums(part)];
+        let mut rules = structure::shaped(&shapes, steps);
+        rules.extend(trees.into_iter().flatten());
+        rules.dedup();
+        rules
+    }
+
+    /// Known rules and common shapes with groups of these sizes.
+    fn shapes(&self, known: &[Start], groups: &[usize]) -> Vec<Start> {
+        known.iter().cloned().chain(starts::shapes(&self.known.part, self.nan(), groups)).collect()
+    }
+
+    /// Asks what the steps do with very small and very large numbers.
+    fn show_extremes(&mut self, steps: &SumSteps) {
+        let part = self.known.part.clone();
+        let each = EXTREME.div_ceil(part.m * part.n).min(MOST_EXTREME);
+        for (number, step) in steps.steps.iter().enumerate() {
+            let tiles = extreme::tiles(&part, step, self.stream.seed ^ number as u64, each);
+            if !self.ask(&tiles) {
+                break;
             }
-            self.in_order.clone_from(&fitting);
         }
-        fitting.extend(structure::trees(&order, &part, nan));
-        self.search.in_pairs = order.meetings().iter().all(|meeting| meeting.manner == Manner::Pair);
-        if !certain {
-            let others = all.iter().filter(|start| !fitting.iter().any(|own| own.rule == start.rule));
-            fitting.extend(others.cloned().collect::<Vec<_>>());
-        }
-        if fitting.is_empty() { all } else { fitting }
     }
 
     /// What draws tiles that show steps, with the exponents that each term may have.
     pub(super) fn directed(&mut self) -> Option<Directed> {
-        let mut directed = Directed::new(&self.search.known.part, self.stream.seed);
+        let mut directed = Directed::new(&self.known.part, self.stream.seed);
         let asker = self.asker.as_mut()?;
         if let Err(error) = directed.find_ranges(&mut |cases| asker.ask_cases(cases)) {
             if error.exit_status() == 3 {
@@ -104,69 +218,8 @@ impl Dialogue<'_> {
         Some(directed)
     }
 
-    /// What steps whose ordinary results are known, by the tiles from this one on, do with very small and very large numbers.
-    fn settle(&mut self, steps: &mut SumSteps, from: usize) {
-        let part = self.search.known.part.clone();
-        // Ordinary results have to stay right.
-        let ordinary = some(self.search.known.cases(from), ORDINARY);
-        let before = self.search.known.len();
-        let each = (EXTREME.div_ceil(part.m * part.n)).min(MOST_EXTREME);
-        for (number, step) in steps.steps.iter().enumerate() {
-            let tiles = extremes::tiles(&part, step, self.stream.seed ^ number as u64, each);
-            if !self.ask(&tiles) {
-                return;
-            }
-        }
-        let cases = [ordinary, some(self.search.known.cases(before), EXTREMES)].concat();
-        // This has a limit of its own, and leaves the climbs what they have.
-        extremes::settle(steps, &part, &cases, Which::Extremes, SETTLING / part.stored_k() as u64);
-        self.polish(steps, cases);
-    }
-
-    /// Lets steps do what explains what else is known, too; `cases` show what they do with extreme numbers. What it took, in products of
-    /// single cases.
-    fn polish(&mut self, steps: &mut SumSteps, mut cases: Vec<Answered>) -> u64 {
-        let part = self.search.known.part.clone();
-        let most = SETTLING / part.stored_k() as u64;
-        let mut taken = extremes::settle_zeros(steps, &part, &cases);
-        let (mut seen, mut best): (Vec<SumSteps>, Option<(usize, SumSteps)>) = (Vec::new(), None);
-        for round in 0..=POLISHED {
-            let Some(own) = steps.rule(&part).and_then(|rule| evaluator(&rule, &part)) else { break };
-            let count = self.search.known.misses(&own).iter().map(|(_, count)| count).sum::<usize>();
-            if best.as_ref().is_none_or(|(least, _)| count < *least) {
-                best = Some((count, steps.clone()));
-            }
-            let mut missed = self.search.known.missed(&own, MISSED);
-            missed.retain(|case| extremes::says_something(&part, case));
-            if missed.is_empty() || taken > most || round == POLISHED || interrupt::pending().is_some() {
-                break;
-            }
-            cases.extend(missed);
-            seen.push(steps.clone());
-            taken += extremes::settle(steps, &part, &cases, Which::All, most);
-            taken += extremes::settle_zeros(steps, &part, &cases);
-            if seen.contains(steps) {
-                break;
-            }
-        }
-        if let Some((_, best)) = best {
-            *steps = best;
-        }
-        self.settled = Some((steps.clone(), cases));
-        taken * part.stored_k() as u64
-    }
-
-    /// The rule of what the steps do, if they can do what explains all that is known by now.
-    pub(super) fn polished(&mut self) -> Option<Candidate> {
-        let (mut steps, cases) = self.settled.take().filter(|_| self.search.known.work() < self.search.known.most)?;
-        let taken = self.polish(&mut steps, cases);
-        self.search.known.spend(taken);
-        let rules = structure::shaped(&self.in_order, &steps).into_iter().chain(steps.rule(&self.search.known.part));
-        rules.into_iter().find_map(|rule| Candidate::new(rule, &self.search.known, Measure::All, 0))
-    }
-
-    /// The order in which the device sums, if masks find one that nothing contradicts for certain; and whether nothing does at all.
-    fn order(&mut self, part: &Instruction) -> Option<(Order, bool)> {
+    /// The order in which the device sums, if masks find one that nothing contradicts for certain.
+    fn order(&mut self, part: &Instruction) -> Option<Order> {
         let asker = self.asker.as_mut()?;
         let most = (asker.left() / 2).min(MOST_FOR_ORDER);
         let from = asker.executions();
@@ -178,9 +231,7 @@ impl Dialogue<'_> {
         });
         match found {
             // What comes through although it should be lost may be too near for that; what is lost is not.
-            Ok(found) if found.contradictions.iter().all(|contradiction| contradiction.kept) => {
-                Some((found.order, found.contradictions.is_empty()))
-            }
+            Ok(found) if found.contradictions.iter().all(|contradiction| contradiction.kept) => Some(found.order),
             Ok(_) => None,
             Err(error) => {
                 if error.exit_status() == 3 {
@@ -190,4 +241,8 @@ impl Dialogue<'_> {
             }
         }
     }
+}
+
+fn tables(starts: Vec<Start>) -> Vec<Table> {
+    starts.into_iter().map(|start| start.rule).collect()
 }

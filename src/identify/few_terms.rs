@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use super::fit::Answered;
 use crate::{
     arithmetic::{Addend, ElementaryOperation, Factors, Multiply, OperationStep, Program, Source, Sum},
     format::{Format, Real},
     isa::{Case, Instruction},
 };
+
+/// A case, and the code of D that the device gave.
+pub(super) type Answered = (Case, u64);
 
 /// A case that shows a step, and the code of D that the device gave.
 #[derive(Debug, Clone)]

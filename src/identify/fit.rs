@@ -9,7 +9,7 @@ use crate::{
     arithmetic::Program,
     base::{interrupt, parallel},
     format::{self, FORMATS, Format, Rounding, Zeros},
-    isa::{Case, Instruction},
+    isa::Instruction,
     tree::Manner,
 };
 
@@ -30,9 +30,6 @@ pub(super) const USUAL: [&str; 6] = ["f32", "f16", "f64", "bf16", "tf32", "e8m13
 
 /// The part of cases of which a step may fail one and still be taken for what it is: something else may decide them.
 const GOOD: usize = 64;
-/// A case, and the code of D that the device gave.
-pub(super) type Answered = (Case, u64);
-
 /// How far is looked for what a step does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Depth {
@@ -215,7 +212,7 @@ impl Fit<'_> {
                 let mut program = program.clone();
                 let (mut left, mut taken) = (Vec::new(), 0);
                 for own in owns {
-                    set(&mut program, self.number, own, (self.steps.overall, self.steps.nan));
+                    set(&mut program, self.number, own, self.steps.nan);
                     let (misses, work) = misses(&program, few.iter().copied(), failed);
                     taken += work;
                     if misses <= failed {
@@ -236,7 +233,7 @@ impl Fit<'_> {
             if best.misses == 0 {
                 break;
             }
-            set(&mut program, self.number, &own, (self.steps.overall, self.steps.nan));
+            set(&mut program, self.number, &own, self.steps.nan);
             let (misses, taken) = misses(&program, cases, best.misses.saturating_sub(1).min(cases.len()));
             best.work += taken;
             if misses < best.misses {
@@ -250,7 +247,7 @@ impl Fit<'_> {
         let Some(base) = owns.first().and_then(|own| self.program(*own)) else { return false };
         let program = |own: &Own| {
             let mut program = base.clone();
-            set(&mut program, self.number, own, (self.steps.overall, self.steps.nan));
+            set(&mut program, self.number, own, self.steps.nan);
             program
         };
         // What is missed now says more of others than what is not.

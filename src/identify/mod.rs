@@ -8,28 +8,26 @@
 //! from its neighbours by cases on which they differ, which are asked next; what is left is one arithmetic, or several that no
 //! case that was looked at tells apart.
 
+mod answers;
 mod apart;
 mod ask;
 mod candidate;
-mod climb;
 mod confirm;
 mod constancy;
 mod directed;
 mod evidence;
 mod explore;
-mod extremes;
+mod extreme;
 mod few_terms;
 mod file;
 mod fit;
-mod isolate;
 mod moves;
 mod near;
 mod orders;
 mod phases;
-mod pool;
 mod quick;
+mod repair;
 mod run;
-mod search;
 mod starts;
 mod steps;
 mod stepwise;

@@ -44,6 +44,22 @@ impl Move {
     }
 }
 
+/// Keys whose changes may show only together with another change.
+const STRUCTURAL: [&str; 14] = [
+    "join", "c", "start", "step", "zero", "zero-terms", "specials", "c-subnormals", "operand-subnormals",
+    "result-subnormals", "normalised", "between", "addition", "output",
+];
+
+impl Move {
+    /// True if it changes how the sum is organised, or what counts in it.
+    pub(super) fn is_structural(&self) -> bool {
+        let Change { key, to, .. } = &self.0[0];
+        let rounding = || to.as_ref()?.get("rounding")?.as_str();
+        let last = key.rsplit('.').next().unwrap_or_default();
+        STRUCTURAL.contains(&last) || key == "alignment" && ["RZ", "RNE"].map(Some).contains(&rounding())
+    }
+}
+
 /// The moves of `rule`, those of one key together; first those of nodes that are alike.
 pub(super) fn by_key(rule: &Table, instruction: &Instruction) -> Vec<Vec<Move>> {
     let mut all: Vec<Vec<Change>> = Vec::new();
@@ -114,6 +130,35 @@ pub(super) fn compound(rule: &Table, reach: i64) -> Vec<Move> {
     all
 }
 
+/// Moves that align c with the sum of the products, where it is added to the rounded sum.
+pub(super) fn late(rule: &Table) -> Vec<Move> {
+    let is = |key: &str, word: &str| rule.get(key).and_then(Value::as_str) == Some(word);
+    if !is("step", "fused") || !is("c", "last") || is("join", "add") || rule.contains_key("late") {
+        return Vec::new();
+    }
+    let result = rule.get("addition").or(rule.get("result")).cloned();
+    let of = |(bits, rounding): (i64, &str)| {
+        let late = format!("{{ sum-bits = {bits}, c-bits = {bits}, rounding = \"{rounding}\" }}");
+        let without = |key: &str| Change { key: key.into(), from: None, to: None, ranged: false };
+        let to = |key: &str, to: Value| change(key.into(), to);
+        let changes = [to("late", value(&late)?), without("c"), without("addition"), to("result", result.clone()?)];
+        Some(Move(changes.to_vec()))
+    };
+    (16..=60).flat_map(|bits| ROUNDINGS.iter().map(move |rounding| (bits, *rounding))).filter_map(of).collect()
+}
+
+/// Moves that align an exact sum.
+pub(super) fn aligned(rule: &Table) -> Vec<Move> {
+    if rule.get("step").and_then(Value::as_str) != Some("exact") {
+        return Vec::new();
+    }
+    let of = |(bits, rounding): (i64, &str)| {
+        let to = value(&format!("{{ bits = {bits}, rounding = \"{rounding}\" }}"))?;
+        Some(Move(vec![change("alignment".into(), to), change("step".into(), "fused".into())]))
+    };
+    (8..=60).flat_map(|bits| ROUNDINGS.iter().map(move |rounding| (bits, *rounding))).filter_map(of).collect()
+}
+
 /// Formats that sums are rounded to.
 const TARGETS: &[&str] = &["f16", "bf16", "tf32", "e8m13", "f32", "f64"];
 const ROUNDINGS: &[&str] = &["RNE", "RZ", "RNA", "RU", "RD", "RO"];
@@ -138,7 +183,7 @@ fn nans(rule: &Table) -> Vec<Move> {
     if nodes.is_empty() { Vec::new() } else { orders.map(all).collect() }
 }
 
-/// The nodes of a rule that are alike: of one kind, with products or without, two or more of them.
+/// The nodes of a rule that are alike: of one kind, with products or without, two or more of them; then all nodes.
 fn alike(rule: &Table) -> Vec<Vec<&str>> {
     let mut classes: Vec<(_, Vec<&str>)> = Vec::new();
     for (name, node) in rule.get("node").and_then(Value::as_table).into_iter().flatten() {
@@ -148,7 +193,10 @@ fn alike(rule: &Table) -> Vec<Vec<&str>> {
             None => classes.push((class, vec![name])),
         }
     }
-    classes.into_iter().map(|(_, names)| names).filter(|names| names.len() > 1).collect()
+    let all: Vec<&str> = classes.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+    let several = classes.len() > 1;
+    let classes = classes.into_iter().map(|(_, names)| names).filter(|names| names.len() > 1);
+    classes.chain(several.then_some(all)).collect()
 }
 
 /// The moves that give a key the same value in all of these nodes: the values that it may have in the first.

@@ -1,7 +1,7 @@
 //! Orders that a sum may have where masks do not decide it: those of the blocks that hardware adds one after the other, side by side,
 //! or at once.
 
-use crate::tree::{Leaf, Manner, Meeting, Order};
+use crate::tree::{Leaf, Manner, Meeting, Order, notation};
 
 /// What masks leave open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +45,27 @@ pub(super) fn alternatives(order: &Order) -> Vec<Order> {
         }
     }
     all
+}
+
+/// The order in which every sum of products alone is one step with what it is added to: where formats reach little
+/// farther than a step keeps bits, masks see the one step as two. `None` if that is the same order.
+pub(super) fn flattened(order: &Order) -> Option<Order> {
+    fn flat(order: &Order) -> Order {
+        let Order::Meeting(meeting) = order else { return order.clone() };
+        let is_block = |part: &Order| match part {
+            Order::Meeting(block) => block.parts.iter().all(|part| matches!(part, Order::Leaf(Leaf::Product(_)))),
+            Order::Leaf(_) => false,
+        };
+        // Where all parts are sums of products, these are added to one another.
+        let opens = !meeting.parts.iter().all(is_block);
+        let parts = meeting.parts.iter().flat_map(|part| match part {
+            Order::Meeting(block) if opens && is_block(part) => block.parts.clone(),
+            part => vec![flat(part)],
+        });
+        Order::Meeting(Meeting { parts: parts.collect(), manner: Manner::Exact })
+    }
+    let flat = flat(order);
+    (notation(&flat) != notation(order)).then_some(flat)
 }
 
 /// The first step, from the last one down, of which masks do not say how it adds.
@@ -127,7 +148,6 @@ fn replaced(order: &Order, step: &Meeting, by: &Order) -> Order {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree::notation;
 
     fn products(range: std::ops::Range<usize>) -> Vec<Order> {
         range.map(|k| Order::Leaf(Leaf::Product(k))).collect()

@@ -3,14 +3,13 @@
 use toml::{Table, Value};
 
 use super::{
-    candidate::evaluator,
-    explore::some,
-    fit::Answered,
+    candidate::{evaluator, program},
+    few_terms::Answered,
+    repair::spread,
     run::Dialogue,
     steps::{Products, SumSteps},
 };
 use crate::{
-    arithmetic::Evaluator,
     base::{interrupt, parallel},
     format::Format,
     isa::Instruction,
@@ -45,31 +44,31 @@ const OF_A: [Phases; 3] = [&[[0, 0], [1, 0]], &[[1, 0], [0, 0]], &[[0, 0]]];
 const OF_B: [Phases; 3] = [&[[0, 0], [0, 1]], &[[0, 1], [0, 0]], &[[0, 0]]];
 
 impl Dialogue<'_> {
-    /// Rules with the factors cut into pieces that explain the most of what steps leave unexplained; none where that is little. Of
-    /// `steps` what they do with ordinary numbers is known, `settled` is what was made of that by all that is known.
-    pub(super) fn in_phases(&mut self, steps: &SumSteps, settled: &SumSteps) -> Vec<Table> {
-        let known = &self.search.known;
+    /// Rules with the factors cut into pieces that explain the most of what steps leave unexplained; none where that is
+    /// little.
+    pub(super) fn in_phases(&mut self, steps: &SumSteps) -> Vec<Table> {
+        let known = &self.known;
         let part = known.part.clone();
-        let mut exact = SumSteps { overall: settled.overall, ..steps.clone() };
+        let mut exact = steps.clone();
         exact.steps.iter_mut().for_each(|step| step.own.products = Products::Exact);
-        let own = settled.rule(&part).and_then(|rule| evaluator(&rule, &part));
+        let own = steps.rule(&part).and_then(|rule| evaluator(&rule, &part));
         let (Some(own), Some(whole)) = (own, exact.rule(&part)) else { return Vec::new() };
-        let wrong = known.missed(&own, UNEXPLAINED);
+        let wrong = known.missed(&own, UNEXPLAINED.0, UNEXPLAINED.1);
         if wrong.len() < LEAST {
             return Vec::new();
         }
-        let cases = [some(wrong, TELLING), some(known.cases(0), OTHERS)].concat();
-        let few = some(cases.clone(), SIFTED);
+        let cases = [spread(&wrong, TELLING), known.spread_cases(OTHERS)].concat();
+        let few = spread(&cases, SIFTED);
         let missed = |rule: &Table, most: usize, cases: &[Answered]| {
             if interrupt::pending().is_some() {
                 return None;
             }
-            let own: Evaluator = evaluator(rule, &part)?;
+            let own = program(rule, &part)?;
             let missed = cases.iter().filter(|(case, answer)| own.dot(case) != *answer);
             Some(missed.take(most + 1).count()).filter(|count| *count <= most)
         };
         let all = cut(&whole, &part);
-        known.spend((all.len() * few.len() * part.stored_k()) as u64);
+        known.spend_cases(all.len() * few.len());
         let left = parallel::map(all, |rule| missed(&rule, few.len() / MISSED, &few).map(|_| rule));
         let counted = left.into_iter().flatten().filter_map(|rule| Some((missed(&rule, cases.len(), &cases)?, rule)));
         let mut counted: Vec<(usize, Table)> = counted.collect();

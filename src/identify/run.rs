@@ -9,16 +9,13 @@ use rand_chacha::{
 use toml::Table;
 
 use super::{
+    answers::Answers,
     ask::{Asker, part},
-    candidate::{Candidate, evaluator},
+    candidate::evaluator,
     constancy::contradiction,
     file,
-    fit::Answered,
     moves::Move,
-    pool::{Measure, Pool},
-    search::{MUCH, Search, Steps},
     starts::{self, Start},
-    steps::SumSteps,
     uniform::Uniform,
 };
 use crate::{
@@ -47,17 +44,13 @@ const REPEATED: usize = 48;
 const LOOKED_THROUGH: usize = 1 << 9;
 /// The products that this may take to compute.
 const TELLING: u64 = 1 << 27;
-/// How often the search goes on from the nearest candidate.
-const LED_ON: usize = 3;
-/// What other orders may take, where masks found none and all at once led nowhere.
-const ORDERS: u64 = 1 << 32;
-/// What the nearest candidate may take to be changed once more, whatever was spent before.
-const LAST: u64 = 1 << 30;
+/// How often the search begins again from all hypotheses.
+const REACHED: usize = 4;
 /// How often candidates are told apart before the search gives up.
 const ROUNDS: usize = 60;
 
-/// What a search may compute before it ends without a rule, in products: half a minute of a core, about.
-pub const WORK: u64 = 1 << 33;
+/// Products that a search may compute before it ends without a rule: some seconds of a core.
+pub const WORK: u64 = 1 << 25;
 
 /// How an instruction is identified.
 #[derive(Debug, Clone)]
@@ -141,9 +134,8 @@ pub fn identify(device: &mut dyn Device, instruction: &Instruction, plan: Plan) 
     let answers = asker.ask(&first)?;
     let repeated = REPEATED.min(answers.len() / (part.m * part.n));
     asker.repeat(&first.slice(0, repeated), &answers)?;
-    let mut known = Pool::new(&part, plan.work);
+    let mut known = Answers::new(&part, plan.work);
     known.add(&first, &answers);
-    let known = Search::new(known);
     let mut starts = starts::begun(&plan.begun, &part);
     if plan.catalogue {
         starts.extend(starts::known(&part, generation.as_deref()));
@@ -161,7 +153,7 @@ pub fn identify_recording(trace: &Trace, catalogue: bool) -> Result<Identificati
     if trace.d.is_empty() {
         return Err(Error::request("the recording has no outputs; record them with `tcnum record`"));
     }
-    let mut known = Pool::new(&part, WORK);
+    let mut known = Answers::new(&part, WORK);
     if let Some(error) = contradiction(trace) {
         return Err(error);
     }
@@ -169,7 +161,7 @@ pub fn identify_recording(trace: &Trace, catalogue: bool) -> Result<Identificati
     let generation = Generation::of_recording(&trace.metadata).shipped_model().map(String::from);
     let starts = if catalogue { starts::known(&part, generation.as_deref()) } else { Vec::new() };
     let stream = Stream { part, seed: 0, next: 0 };
-    Ok(Dialogue::new(None, stream, Search::new(known)).run(&trace.instruction, &starts, generation))
+    Ok(Dialogue::new(None, stream, known).run(&trace.instruction, &starts, generation))
 }
 
 /// Tiles in a random order.
@@ -205,11 +197,10 @@ pub(super) struct Dialogue<'a> {
     /// `None`: nothing can be asked.
     pub(super) asker: Option<Asker<'a>>,
     pub(super) stream: Stream,
-    pub(super) search: Search,
-    /// Known and common rules that sum in the order of the device.
-    pub(super) in_order: Vec<Start>,
-    /// What the steps of the sum do, as far as that was found, and cases that show what they do with extreme numbers.
-    pub(super) settled: Option<(SumSteps, Vec<Answered>)>,
+    /// Every answered tile.
+    pub(super) known: Answers,
+    /// Rules with which the search begins, and the order that masks found.
+    pub(super) hypotheses: Option<(Vec<Table>, Option<Order>)>,
     /// Whether there are steps of which no sum explains products that have all their bits.
     pub(super) products_missed: bool,
     /// The order that masks found, where it says nothing of blocks.
@@ -217,24 +208,22 @@ pub(super) struct Dialogue<'a> {
     pub(super) failure: Option<String>,
 }
 
+/// A rule, where it is from if it is a known one, and the number of outputs that it misses.
+struct Found {
+    rule: Table,
+    known: Option<(String, String)>,
+    misses: usize,
+}
+
 impl<'a> Dialogue<'a> {
-    fn new(asker: Option<Asker<'a>>, stream: Stream, search: Search) -> Dialogue<'a> {
-        Dialogue {
-            asker,
-            stream,
-            search,
-            in_order: Vec::new(),
-            settled: None,
-            products_missed: false,
-            open: None,
-            failure: None,
-        }
+    fn new(asker: Option<Asker<'a>>, stream: Stream, known: Answers) -> Dialogue<'a> {
+        Dialogue { asker, stream, known, hypotheses: None, products_missed: false, open: None, failure: None }
     }
 
     fn run(&mut self, instruction: &Instruction, known: &[Start], generation: Option<String>) -> Identification {
-        let part = self.search.known.part.clone();
-        let mut shapes: Option<Vec<Start>> = None;
-        let mut found: Option<(Candidate, Option<(String, String)>)> = None;
+        let part = self.known.part.clone();
+        let mut found: Option<Found> = None;
+        let mut reached = 0;
         let mut asked = FIRST;
         let most = (FEWEST_OUTPUTS / (part.m * part.n)).clamp(MOST, MOST_TILES);
         for _ in 0..ROUNDS {
@@ -242,107 +231,48 @@ impl<'a> Dialogue<'a> {
                 break;
             }
             // What is known already comes first, unchanged.
-            let unchanged = self.search.unchanged(known);
-            let origin = unchanged.as_ref().and_then(|found| found.known.clone());
-            let candidate = match (unchanged, found.take()) {
-                (Some(unchanged), _) => unchanged.candidate,
-                (None, Some((candidate, _))) => {
-                    let agrees = self.search.known.penalty(&candidate.evaluator, Measure::All, 0) == 0;
-                    if let Some(polished) = (!agrees).then(|| self.polished()).flatten() {
-                        found = Some((polished, None));
-                        continue;
-                    }
-                    self.spare(LAST);
-                    let refined = self.search.refine(candidate, Steps::Ahead, MUCH);
-                    if refined.penalty > 0 {
-                        self.search.learn(&refined);
-                    }
-                    match self.again(known, &mut shapes, refined) {
-                        Some(candidate) => candidate,
-                        None => break,
-                    }
+            found = match (self.unchanged(known), found) {
+                (Some(unchanged), _) => Some(unchanged),
+                (None, Some(found)) => {
+                    let (misses, rule) = self.repaired(found.rule);
+                    Some(Found { rule, known: None, misses })
                 }
-                // No arithmetic gives one answer to everything.
-                (None, None) if Uniform::of(self.search.known.part.d, self.search.known.answers()).is_some() => break,
-                (None, None) => match self.reach(known, &mut shapes) {
-                    Some(candidate) => candidate,
-                    None => break,
-                },
+                (None, None) => None,
             };
-            let agrees = candidate.penalty == 0;
-            let rule = candidate.rule.clone();
-            found = Some((candidate, origin));
-            if !agrees {
+            // No arithmetic gives one answer to everything.
+            if found.is_none() && Uniform::of(part.d, self.known.codes()).is_some() {
                 break;
             }
+            if reached < REACHED && found.as_ref().is_none_or(|found| found.misses > 0) {
+                reached += 1;
+                self.known.most += self.known.most / 4;
+                if let Some(rule) = self.reach(known) {
+                    let (misses, rule) = self.repaired(rule);
+                    let nearer = found.as_ref().is_none_or(|found| misses < found.misses);
+                    found = if nearer { Some(Found { rule, known: None, misses }) } else { found };
+                }
+            }
+            let Some(agreeing) = found.as_ref().filter(|found| found.misses == 0) else { break };
             // More of the stream, then cases on which it differs from its neighbours.
-            let tiles = if asked < most { self.stream.take(asked) } else { self.telling(&rule) };
+            let tiles = if asked < most { self.stream.take(asked) } else { self.telling(&agreeing.rule) };
             asked += tiles.count;
             if tiles.count == 0 || !self.ask(&tiles) {
                 break;
             }
         }
         if let (None, Some(signal)) = (&found, interrupt::pending()) {
-            found = self.search.nearest(known).map(|candidate| (candidate, None));
+            found = known.first().map(|start| Found { rule: start.rule.clone(), known: None, misses: usize::MAX });
             self.failure.get_or_insert(Error::Interrupted { by: signal }.to_string());
         }
         Identification { generation, ..self.conclude(instruction, found) }
     }
 
-    /// The nearest candidate that is reached from all starts; what it fails leads on from it.
-    fn reach(&mut self, known: &[Start], shapes: &mut Option<Vec<Start>>) -> Option<Candidate> {
-        if shapes.is_none() {
-            *shapes = Some(self.starts(known));
-            // Whatever that took, half of the work is left to the climbs.
-            self.spare(self.search.known.most / 2);
-        }
-        let best = self.search.reach(shapes.as_deref()?)?;
-        let mut best = self.led_on(best);
-        if let (true, Some(order)) = (best.penalty > 0, self.open.take()) {
-            self.search.known.most += ORDERS;
-            self.search.fitted = self.other_orders(&order);
-            let other = if self.search.fitted.is_empty() { None } else { self.search.reach(&[]) };
-            if let Some(other) = other.map(|other| self.led_on(other)).filter(|other| other.penalty < best.penalty) {
-                best = other;
-            }
-        }
-        if best.penalty > 0 {
-            self.spare(LAST);
-            best = self.search.finish(best, LAST);
-        }
-        Some(best)
-    }
-
-    /// Lets what follows take so much at least.
-    fn spare(&mut self, work: u64) {
-        let known = &mut self.search.known;
-        known.most = known.most.max(known.work() + work);
-    }
-
-    /// What leads on from a candidate, by what it fails.
-    fn led_on(&mut self, from: Candidate) -> Candidate {
-        let mut best = from;
-        for _ in 0..LED_ON {
-            if best.penalty == 0 || interrupt::pending().is_some() {
-                break;
-            }
-            self.search.learn(&best);
-            let refined = self.search.refine(best.clone(), Steps::Ahead, MUCH);
-            if refined.penalty >= best.penalty {
-                break;
-            }
-            best = refined;
-        }
-        best
-    }
-
-    /// A candidate, or one that is nearer where it does not agree with everything.
-    fn again(&mut self, known: &[Start], shapes: &mut Option<Vec<Start>>, refined: Candidate) -> Option<Candidate> {
-        if refined.penalty == 0 {
-            return Some(refined);
-        }
-        let other = self.reach(known, shapes)?;
-        Some(if other.penalty < refined.penalty { other } else { refined })
+    /// The first of these rules that gives every answer.
+    fn unchanged(&self, starts: &[Start]) -> Option<Found> {
+        let start = starts.iter().find(|start| {
+            evaluator(&start.rule, &self.known.part).is_some_and(|evaluator| self.known.agree(&evaluator))
+        })?;
+        Some(Found { rule: start.rule.clone(), known: start.known.clone(), misses: 0 })
     }
 
     /// Asks tiles; whether anything was answered.
@@ -350,7 +280,7 @@ impl<'a> Dialogue<'a> {
         let Some(asker) = &mut self.asker else { return false };
         match asker.ask(tiles) {
             Ok(answers) => {
-                self.search.known.add(tiles, &answers);
+                self.known.add(tiles, &answers);
                 !answers.is_empty()
             }
             Err(error) => {
@@ -362,9 +292,9 @@ impl<'a> Dialogue<'a> {
 
     /// The code of D that stands for NaN most often, else that of the format.
     pub(super) fn nan(&self) -> u64 {
-        let d = self.search.known.part.d;
+        let d = self.known.part.d;
         let mut counts = BTreeMap::new();
-        for code in self.search.known.answers().filter(|code| d.decode(*code).class == Class::Nan) {
+        for code in self.known.codes().filter(|code| d.decode(*code).class == Class::Nan) {
             *counts.entry(code).or_insert(0) += 1;
         }
         let most = counts.into_iter().max_by_key(|(_, count)| *count).map(|(code, _)| code);
@@ -374,10 +304,9 @@ impl<'a> Dialogue<'a> {
     /// Tiles that were not asked, on which a rule differs from those of its one-step changes that all answers agree with: one
     /// for each of them, where there is one.
     fn telling(&mut self, rule: &Table) -> Tiles {
-        let part = self.search.known.part.clone();
+        let part = self.known.part.clone();
         let mut telling = Tiles::zeros(&part, 0);
         let Some(own) = evaluator(rule, &part) else { return telling };
-        let known = &self.search.known;
         let others = parallel::map(power::changes(rule, &part), |change| {
             evaluator(&Move(vec![change]).applied(rule), &part).filter(|other| !power::equivalent(&own, other))
         });
@@ -395,28 +324,24 @@ impl<'a> Dialogue<'a> {
             let same = parallel::map(&others, |other| other.execute_here(&tile).as_bytes() == expected.as_bytes());
             let mut same = same.into_iter();
             let different: Vec<Evaluator> = others.extract_if(.., |_| same.next() == Some(false)).collect();
-            if parallel::any(&different, |other| known.penalty(other, Measure::All, 0) == 0) {
+            if parallel::any(&different, |other| self.known.agree(other)) {
                 telling.extend(&tile);
             }
         }
         telling
     }
 
-    fn conclude(
-        &mut self,
-        instruction: &Instruction,
-        found: Option<(Candidate, Option<(String, String)>)>,
-    ) -> Identification {
-        let known = &self.search.known;
+    fn conclude(&mut self, instruction: &Instruction, found: Option<Found>) -> Identification {
+        let known = &self.known;
         let (rule, origin) = match found {
             // What is known already stays as it is.
-            Some((candidate, Some(origin))) => (candidate.rule, Some(origin)),
-            Some((candidate, None)) if interrupt::pending().is_some() => (candidate.rule, None),
-            Some((candidate, None)) => (simplest(candidate.rule, known), None),
+            Some(Found { rule, known: Some(origin), .. }) => (rule, Some(origin)),
+            Some(Found { rule, .. }) if interrupt::pending().is_some() => (rule, None),
+            Some(Found { rule, misses, .. }) => (simplest(rule, misses, known), None),
             None => (Table::new(), None),
         };
         let own = evaluator(&rule, &known.part);
-        let misses = own.as_ref().map_or(usize::MAX, |own| known.misses(own).iter().map(|(_, count)| count).sum());
+        let misses = own.as_ref().map_or(usize::MAX, |own| known.misses(own));
         let finite_misses = own.as_ref().map_or(0, |own| known.finite_misses(own));
         let (inputs, d) = known.all();
         let Instruction { m, n, k, .. } = known.part;
@@ -425,7 +350,7 @@ impl<'a> Dialogue<'a> {
             self.asker.as_ref().map_or((0, false), |asker| (asker.executions(), asker.left() == 0));
         let failed = || self.asker.as_ref()?.failure().map(ToString::to_string);
         let failure = self.failure.clone().or_else(failed);
-        let uniform = if rule.is_empty() { Uniform::of(known.part.d, known.answers()) } else { None };
+        let uniform = if rule.is_empty() { Uniform::of(known.part.d, known.codes()) } else { None };
         Identification {
             instruction: instruction.clone(),
             rule,
@@ -443,19 +368,14 @@ impl<'a> Dialogue<'a> {
     }
 }
 
-/// The rule without the keys that no answer needs.
-fn simplest(mut rule: Table, known: &Pool) -> Table {
-    let penalty = |rule: &Table, limit| {
-        evaluator(rule, &known.part)
-            .map(|own| known.penalty(&own, Measure::All, limit))
-            .filter(|penalty| *penalty <= limit)
-    };
-    let Some(own) = penalty(&rule, u64::MAX) else { return rule };
+/// The rule without the keys that no answer needs; it misses so many outputs.
+fn simplest(mut rule: Table, misses: usize, known: &Answers) -> Table {
+    let as_good = |rule: &Table| evaluator(rule, &known.part).is_some_and(|own| known.misses(&own) <= misses);
     let keys: Vec<String> = rule.keys().cloned().collect();
     for key in keys.iter().filter(|key| !["instructions", "evidence", "step", "node"].contains(&key.as_str())) {
         let mut without = rule.clone();
         without.remove(key);
-        if penalty(&without, own).is_some() {
+        if as_good(&without) {
             rule = without;
         }
     }

@@ -116,54 +116,6 @@ impl Target {
     }
 }
 
-/// What holds for all steps.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Overall {
-    /// What becomes of subnormal operands.
-    pub operands: Subnormals,
-    /// What becomes of subnormal results, and which those are.
-    pub results: Subnormals,
-    pub tininess: ResultTininess,
-    /// How the last value becomes a number of D.
-    pub rounding: Rounding,
-    pub overflow: Overflow,
-    /// Products of this exponent or a larger one are infinite.
-    pub limit: Option<i32>,
-}
-
-impl Overall {
-    /// What is meant where a rule says nothing.
-    pub(super) const USUAL: Overall = Overall {
-        operands: Subnormals::Keep,
-        results: Subnormals::Keep,
-        tininess: ResultTininess::After,
-        rounding: Rounding::Rne,
-        overflow: Overflow::Standard,
-        limit: None,
-    };
-
-    /// The keys of a rule that say it, with their values; but for the limit of products.
-    pub(super) fn keys(&self) -> Vec<(&'static str, Value)> {
-        let mut keys: Vec<(&'static str, Value)> = Vec::new();
-        let usual = Overall::USUAL;
-        if self.operands != usual.operands {
-            keys.push(("operand-subnormals", self.operands.name().into()));
-        }
-        if self.results != usual.results {
-            keys.push(("result-subnormals", self.results.name().into()));
-            keys.push(("result-tininess", self.tininess.name().into()));
-        }
-        if (self.rounding, self.overflow) != (usual.rounding, usual.overflow) {
-            let mut output = Table::from_iter([("rounding".to_string(), self.rounding.name().into())]);
-            if self.overflow != usual.overflow {
-                output.insert("overflow".into(), self.overflow.name().into());
-            }
-            keys.push(("output", Value::Table(output)));
-        }
-        keys
-    }
-}
-
 /// What becomes of the products of a step before they are added.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Products {
@@ -208,8 +160,8 @@ impl Own {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct SumSteps {
     pub steps: Vec<Step>,
-    /// What holds for all of them.
-    pub overall: Overall,
+    /// How the last value becomes a number of D.
+    pub output: Rounding,
     /// The code of D for NaN.
     pub nan: u64,
 }
@@ -221,7 +173,7 @@ impl SumSteps {
         let target = Target::new(format::find("f64").ok()?, Rounding::Rne);
         let products = Products::Exact;
         let own = Own { cut: None, lanes: None, late: None, target, products, zero: None };
-        let mut steps = SumSteps { steps: Vec::new(), overall: Overall::USUAL, nan };
+        let mut steps = SumSteps { steps: Vec::new(), output: Rounding::Rne, nan };
         // A step takes its number before those that it takes, without recursion: chains are as deep as they are long.
         let mut open: Vec<(&Meeting, Option<(usize, usize)>)> = vec![(last, None)];
         while let Some((meeting, place)) = open.pop() {
@@ -251,10 +203,15 @@ impl SumSteps {
         rule(&self.text(false, i.scale.is_some()), i)
     }
 
-    /// The program of the rule.
-    pub(super) fn written(&self, i: &Instruction) -> Option<Program> {
-        let rule = Rule::read(&self.rule(i)?).ok()?;
-        Some(Evaluator::of(&rule, i).ok()?.program().clone())
+    /// The rule in which what could be ordinary additions are sums, whose zeros may have any sign.
+    pub(super) fn rule_of_sums(&self, i: &Instruction) -> Option<Table> {
+        rule(&self.text(true, false), i)
+    }
+
+    /// The conversion to D, where it is not to nearest.
+    pub(super) fn output(&self) -> Option<Value> {
+        let keys = [("rounding".to_string(), Value::from(self.output.name()))];
+        (self.output != Rounding::Rne).then(|| Value::Table(Table::from_iter(keys)))
     }
 
     /// The program in which every step that may be one is a sum.
@@ -288,10 +245,9 @@ impl SumSteps {
     /// they are added in sums alone.
     fn text(&self, sums: bool, scaled: bool) -> String {
         let mut text = format!("step = \"tree\"\nnan = \"{:#x}\"\n", self.nan);
-        for (key, value) in self.overall.keys() {
-            let _ = writeln!(text, "{key} = {value}");
+        if let Some(output) = self.output() {
+            let _ = writeln!(text, "output = {output}");
         }
-        let limit = self.overall.limit.map_or_else(String::new, |limit| format!(", product-limit = {limit}"));
         let mut open = vec![0];
         while let Some(number) = open.pop() {
             let (chained, first) = if sums || scaled { (Vec::new(), number) } else { self.chain(number) };
@@ -302,10 +258,10 @@ impl SumSteps {
                 match (part, form) {
                     (Part::Product(k), Products::Alone(cut, target)) => {
                         let to = target.map_or("result = \"aligned\"".into(), |target| result("result", target));
-                        terms.push(alone(&mut text, (number, *k), cut, &to, &limit));
+                        terms.push(alone(&mut text, (number, *k), cut, &to));
                     }
                     (Part::Product(k), Products::Added(target)) if sums || scaled => {
-                        terms.push(alone(&mut text, (number, *k), None, &result("result", target), &limit));
+                        terms.push(alone(&mut text, (number, *k), None, &result("result", target)));
                     }
                     (Part::Product(k), Products::Added(target)) => {
                         let (name, to) = (format!("n{number}p{k}"), result("result", target));
@@ -318,7 +274,7 @@ impl SumSteps {
                     (Part::Product(k), Products::Started { second }) if cut.is_some() => {
                         let of_both = self.steps[first].parts.iter().filter_map(Part::product);
                         match of_both.clone().nth(usize::from(second)) == Some(*k) {
-                            true => terms.push(alone(&mut text, (number, *k), cut, &result("result", target), &limit)),
+                            true => terms.push(alone(&mut text, (number, *k), cut, &result("result", target))),
                             false => products.push(*k),
                         }
                     }
@@ -347,7 +303,7 @@ impl SumSteps {
             let list = |products: &[usize]| match products {
                 [] => String::new(),
                 _ if kind == "fma" => format!(", products = {products:?}"),
-                _ => format!(", products = {products:?}{form}{limit}"),
+                _ => format!(", products = {products:?}{form}"),
             };
             let of = |terms: &[String]| match terms {
                 [] => String::new(),
@@ -424,8 +380,8 @@ pub(super) fn late_value(Late { sum, other, rounding, drop, floor }: Late) -> Va
 }
 
 /// Writes the node of a product alone; its name, in quotes.
-fn alone(text: &mut String, (number, k): (usize, usize), cut: Option<Cut>, to: &str, limit: &str) -> String {
-    let _ = writeln!(text, "node.n{number}p{k} = {{ kind = \"sum\", products = [{k}]{limit}{}, {to} }}", aligned(cut));
+fn alone(text: &mut String, (number, k): (usize, usize), cut: Option<Cut>, to: &str) -> String {
+    let _ = writeln!(text, "node.n{number}p{k} = {{ kind = \"sum\", products = [{k}]{}, {to} }}", aligned(cut));
     format!("\"n{number}p{k}\"")
 }
 
@@ -438,9 +394,9 @@ fn result(key: &str, target: Target) -> String {
 }
 
 /// Lets the step with this number of a program do something else, as far as that takes no other operations.
-pub(super) fn set(program: &mut Program, number: usize, own: &Own, (overall, nan): (Overall, u64)) {
+pub(super) fn set(program: &mut Program, number: usize, own: &Own, nan: u64) {
     let d = program.instruction.d;
-    let destination = |target, zero| destination(target, (d, nan), overall, zero);
+    let destination = |target, zero| destination(target, (d, nan), zero);
     let name = format!("n{number}");
     for step in &mut program.steps {
         let Some(rest) = step.name.strip_prefix(&name) else { continue };
@@ -486,35 +442,13 @@ pub(super) fn set(program: &mut Program, number: usize, own: &Own, (overall, nan
     }
 }
 
-/// Lets what holds for all steps of a program be otherwise.
-pub(super) fn set_overall(program: &mut Program, overall: Overall) {
-    for unpack in &mut program.unpack {
-        unpack.subnormals = overall.operands;
-    }
-    program.output.target.rounding = overall.rounding;
-    program.output.target.overflow = overall.overflow;
-    let settle = |to: &mut Destination| (to.subnormals, to.tininess) = (overall.results, overall.tininess);
-    for step in &mut program.steps {
-        match &mut step.operation {
-            ElementaryOperation::Round { to, .. }
-            | ElementaryOperation::Add { to, .. }
-            | ElementaryOperation::Fma { to, .. } => settle(to),
-            ElementaryOperation::Multiply(multiply) => {
-                multiply.limit = overall.limit;
-                multiply.rounded.iter_mut().for_each(settle);
-            }
-            ElementaryOperation::Sum(_) | ElementaryOperation::Integer(_) => {}
-        }
-    }
-}
-
-fn destination(target: Target, (d, nan): (&Format, u64), overall: Overall, zero: ZeroSign) -> Destination {
+fn destination(target: Target, (d, nan): (&Format, u64), zero: ZeroSign) -> Destination {
     let Target { format, rounding, overflow } = target;
     let nan = if format == d { nan } else { format.nan().unwrap_or(0) };
     Destination {
         target: ResultTarget { format, rounding, overflow, nan },
-        subnormals: overall.results,
-        tininess: overall.tininess,
+        subnormals: Subnormals::Keep,
+        tininess: ResultTininess::After,
         zero,
     }
 }

@@ -1,13 +1,9 @@
 //! What the steps of an order do, one after the other from the last one; and which order, where masks leave several.
 
-use toml::Table;
-
 use super::{
     apart::MOST_LANES,
     candidate::evaluator,
     directed::{Directed, Shown},
-    explore::{EXTREMES, SETTLING, some},
-    extremes::{self, Which},
     few_terms::ShownCase,
     fit::{Depth, Fit, ROUNDINGS},
     orders::{self, Undecided},
@@ -25,10 +21,10 @@ const MOST_STEPS: usize = 80;
 const SHOWING: usize = 1024;
 const MOST_SHOWING: usize = 32;
 /// What finding what the steps of one order do may take.
-const FITTING: u64 = 1 << 32;
+const FITTING: u64 = 1 << 25;
 /// What it may take to find the order that hides behind one that is not decided; and the part of what is known that one may miss which
 /// is taken for it at once.
-const ORDERING: u64 = 1 << 31;
+const ORDERING: u64 = 1 << 25;
 const NEAR: usize = 256;
 /// How many orders are compared with what all their steps have in common, and how many times fewer another than the plainest one has to
 /// miss.
@@ -55,16 +51,15 @@ impl Dialogue<'_> {
             let (_, order, steps) = fitting.swap_remove(0);
             return (order, Some(steps), Vec::new());
         }
-        let most = self.search.known.work() + FITTING;
+        let most = self.known.work() + FITTING;
         let thorough = self.fit(directed, &order, nan, (Depth::Twice, most));
         let Some(thorough) = thorough else { return (order, None, Vec::new()) };
         if fitting.is_empty() {
             return (order, Some(thorough), Vec::new());
         }
-        let (mut best, mut others) = ((self.settled(&thorough).0, order, thorough), Vec::new());
-        for (_, order, steps) in fitting {
-            let (misses, settled) = self.settled(&steps);
-            others.push(settled);
+        let (mut best, mut others) = ((self.missed_by(&thorough), order, thorough), Vec::new());
+        for (misses, order, steps) in fitting {
+            others.push(steps.clone());
             // A plain order is given up for one that explains far more.
             if FAR * misses < best.0 || order == best.1 && misses < best.0 {
                 best = (misses, order, steps);
@@ -73,28 +68,30 @@ impl Dialogue<'_> {
         (best.1, Some(best.2), others)
     }
 
-    /// The rules of what the steps of the orders do that one which is not decided may hide.
-    pub(super) fn other_orders(&mut self, order: &Order) -> Vec<Table> {
-        let Some(mut directed) = self.directed() else { return Vec::new() };
-        let (part, nan) = (self.search.known.part.clone(), self.nan());
-        let fitting = self.fit_others(&mut directed, order, nan);
-        let settled = fitting.iter().map(|(_, _, steps)| self.settled(steps).1);
-        settled.filter_map(|steps| steps.rule(&part)).collect()
-    }
-
     /// The orders that one which is not decided may hide, those that explain the most of what is known, with what their steps do and how
     /// many answers they miss: 0 where they are so few that something that all steps have in common explains them, and no other is looked
     /// at then.
     fn fit_others(&mut self, directed: &mut Directed, order: &Order, nan: u64) -> Vec<(usize, Order, SumSteps)> {
-        let most = self.search.known.work() + ORDERING;
+        self.fit_all(directed, &[vec![order.clone()], orders::alternatives(order)].concat(), nan)
+    }
+
+    /// Those of several orders that explain the most of what is known, with what their steps do and how many answers they
+    /// miss; one alone if something that all steps have in common explains what it misses.
+    pub(super) fn fit_all(
+        &mut self,
+        directed: &mut Directed,
+        orders: &[Order],
+        nan: u64,
+    ) -> Vec<(usize, Order, SumSteps)> {
+        let most = self.known.work() + ORDERING;
         let mut fitting: Vec<(usize, Order, SumSteps)> = Vec::new();
-        for own in [vec![order.clone()], orders::alternatives(order)].concat() {
-            if self.search.known.work() > most || interrupt::pending().is_some() {
+        for own in orders.iter().cloned() {
+            if self.known.work() > most || interrupt::pending().is_some() {
                 break;
             }
             let Some(steps) = self.fit(directed, &own, nan, (Depth::Usual, most)) else { continue };
             let misses = self.missed_by(&steps);
-            if misses <= self.search.known.outputs() / NEAR {
+            if misses <= self.known.outputs() / NEAR {
                 return vec![(0, own, steps)];
             }
             fitting.push((misses, own, steps));
@@ -104,26 +101,14 @@ impl Dialogue<'_> {
         fitting
     }
 
-    /// Steps with what all of them have in common, which hides how near they are, and how many of the answers that are known they give
-    /// otherwise then.
-    fn settled(&self, steps: &SumSteps) -> (usize, SumSteps) {
-        let part = &self.search.known.part;
-        let cases = some(self.search.known.cases(0), EXTREMES);
-        let mut steps = steps.clone();
-        let most = SETTLING / COMPARED as u64 / part.stored_k() as u64;
-        let taken = extremes::settle(&mut steps, part, &cases, Which::Extremes, most);
-        self.search.known.spend(taken * part.stored_k() as u64);
-        (self.missed_by(&steps), steps)
-    }
-
     /// How many of the answers that are known steps give otherwise.
     fn missed_by(&self, steps: &SumSteps) -> usize {
-        let part = &self.search.known.part;
+        let part = &self.known.part;
         let own = steps.rule(part).and_then(|rule| evaluator(&rule, part));
         if own.as_ref().is_some_and(|own| !own.is_fast()) {
-            self.search.known.spend((self.search.known.outputs() * part.stored_k()) as u64);
+            self.known.spend_cases(self.known.outputs());
         }
-        own.map_or(usize::MAX, |own| self.search.known.misses(&own).iter().map(|(_, count)| count).sum())
+        own.map_or(usize::MAX, |own| self.known.misses(&own))
     }
 
     /// What each step of an order does, the last one first, by tiles that show it alone; from so much work on only those possibilities are
@@ -135,14 +120,14 @@ impl Dialogue<'_> {
         nan: u64,
         (depth, most): (Depth, u64),
     ) -> Option<SumSteps> {
-        let part = self.search.known.part.clone();
+        let part = self.known.part.clone();
         let mut steps = SumSteps::of(order, nan)?;
         if steps.steps.len() > MOST_STEPS {
             return None;
         }
         let mut found: Vec<Own> = Vec::new();
         for number in 0..steps.steps.len() {
-            if depth == Depth::Usual && self.search.known.work() > most || interrupt::pending().is_some() {
+            if depth == Depth::Usual && self.known.work() > most || interrupt::pending().is_some() {
                 return None;
             }
             // The cases that show its alignment and rounding, and how many of them these leave unexplained.
@@ -166,7 +151,7 @@ impl Dialogue<'_> {
                     tried += taken;
                     misses == 0
                 });
-                self.search.known.spend(tried);
+                self.known.spend(tried);
                 let own = match same {
                     Some(own) => {
                         if shown == Shown::Sum {
@@ -174,7 +159,7 @@ impl Dialogue<'_> {
                         }
                         own
                     }
-                    None if self.search.known.work() > most => continue,
+                    None if self.known.work() > most => continue,
                     None => {
                         let mut fitted = match shown {
                             Shown::Sum => fit.sum(&cases)?,
@@ -185,19 +170,19 @@ impl Dialogue<'_> {
                         if number == 0 && shown == Shown::Sum && narrow && !fitted.fits(cases.len()) {
                             for rounding in ROUNDINGS {
                                 let mut other = steps.clone();
-                                other.overall.rounding = rounding;
+                                other.output = rounding;
                                 let depth = depth.min(Depth::Formats);
                                 let again = Fit { part: &part, steps: &other, number, depth }.sum(&cases)?;
                                 let work = fitted.work + again.work;
                                 if again.misses < fitted.misses {
                                     fitted = again;
-                                    steps.overall = other.overall;
+                                    steps.output = other.output;
                                 }
                                 fitted.work = work;
                             }
                         }
                         self.products_missed |= shown == Shown::Products && !fitted.fits(cases.len());
-                        self.search.known.spend(fitted.work);
+                        self.known.spend(fitted.work);
                         if depth == Depth::Usual && shown == Shown::Sum && !fitted.fits(cases.len()) {
                             return None;
                         }
@@ -225,7 +210,7 @@ impl Dialogue<'_> {
         shown: Shown,
         outputs: usize,
     ) -> Option<Vec<ShownCase>> {
-        let part = self.search.known.part.clone();
+        let part = self.known.part.clone();
         let all = Leaf::all(&part);
         let mut tiles = Tiles::zeros(&part, 0);
         for _ in 0..outputs.div_ceil(part.m * part.n).min(MOST_SHOWING) {
@@ -237,11 +222,11 @@ impl Dialogue<'_> {
         if shown == Shown::Sum {
             (2..=MOST_LANES).filter_map(|places| directed.apart(step, places)).for_each(|tile| tiles.extend(&tile));
         }
-        let before = self.search.known.len();
+        let before = self.known.len();
         if tiles.count == 0 {
             return Some(Vec::new());
         }
         let of_tile = |tile: &[_]| ShownCase::of_tile(&part, tile);
-        self.ask(&tiles).then(|| self.search.known.cases(before).chunks(part.m * part.n).flat_map(of_tile).collect())
+        self.ask(&tiles).then(|| self.known.cases(before).chunks(part.m * part.n).flat_map(of_tile).collect())
     }
 }

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 use super::{
-    candidate::rule,
     starts::Start,
     steps::{Own, Products, SumSteps, lanes_value, late_value, target_value},
 };
@@ -14,9 +13,6 @@ use crate::{
     isa::Instruction,
     tree::{Leaf, Manner, Meeting, Order, of_program},
 };
-
-/// The most nodes of a tree that is searched.
-const MOST_NODES: usize = 40;
 
 /// The numbers of k that groups may have in an order, at most so many besides 1 and all: as many products as steps add most often, or
 /// as there are behind them.
@@ -84,16 +80,21 @@ pub(super) fn shaped(shapes: &[Start], steps: &SumSteps) -> Vec<Table> {
             _ => (added.last().copied(), added.first().copied()),
         };
         let Some(sum) = sum else { continue };
+        // Steps before the last one may round otherwise.
+        let last = steps.steps.first().filter(|_| !["c", "join"].iter().any(|key| rule.contains_key(*key)));
         let mut set = |key: &str, value: Value| rule.insert(key.into(), value);
-        set("result", target_value(sum.target));
+        match last {
+            Some(last) if last.own.target != sum.target => {
+                set("result", target_value(last.own.target));
+                set("between", target_value(sum.target));
+            }
+            _ => drop(set("result", target_value(sum.target))),
+        }
         if let Some(cut) = sum.cut {
             set("alignment", cut.value());
         }
-        for (key, value) in steps.overall.keys() {
-            set(key, value);
-        }
-        if let Some(limit) = steps.overall.limit {
-            set("product-limit", limit.into());
+        if let Some(output) = steps.output() {
+            set("output", output);
         }
         if let (Some((period, cut)), true) = (sum.lanes, shape.rule.contains_key("lanes")) {
             set("lanes", lanes_value(period, cut));
@@ -157,78 +158,4 @@ fn has(own: &Order, part: &Order) -> bool {
         }
     });
     same.is_some_and(|step| agrees(part, step))
-}
-
-/// Rules whose nodes are the steps of `order`, of which pairs are ordinary additions in the first and fused multiply-adds, where
-/// they can be, in the second; `nan` is the code of D for NaN. None where they are too many.
-pub(super) fn trees(order: &Order, i: &Instruction, nan: u64) -> Vec<Start> {
-    let Order::Meeting(meeting) = order else { return Vec::new() };
-    let mut trees: Vec<Start> = Vec::new();
-    for chained in [false, true] {
-        let mut nodes = Nodes { target: if i.d.name == "f64" { "f64" } else { "f32" }, chained, lines: Vec::new() };
-        nodes.add(meeting);
-        let lines = nodes.lines.iter().enumerate().map(|(number, node)| format!("node.n{number} = {{ {node} }}\n"));
-        let text = format!("step = \"tree\"\nnan = \"{nan:#x}\"\n{}", lines.collect::<String>());
-        if nodes.lines.len() <= MOST_NODES
-            && let Some(rule) = rule(&text, i)
-            && trees.iter().all(|other| other.rule != rule)
-        {
-            trees.push(Start { rule, known: None });
-        }
-    }
-    trees
-}
-
-struct Nodes {
-    /// The format that steps are rounded to at first.
-    target: &'static str,
-    /// Whether a product and one other part make a fused multiply-add.
-    chained: bool,
-    /// The nodes, the last step first.
-    lines: Vec<String>,
-}
-
-impl Nodes {
-    /// Adds the node of a step and those below it; its name.
-    fn add(&mut self, meeting: &Meeting) -> String {
-        let number = self.lines.len();
-        self.lines.push(String::new());
-        // A chain whose steps each add a product is one node.
-        let (mut at, mut last) = (meeting, Vec::new());
-        while let (Manner::Pair, [first, Order::Leaf(Leaf::Product(k))]) = (at.manner, &at.parts[..])
-            && let Order::Meeting(next) = first
-            && next.manner == Manner::Pair
-        {
-            last.push(*k);
-            at = next;
-        }
-        let (mut products, mut terms) = (Vec::new(), Vec::new());
-        for part in &at.parts {
-            match part {
-                Order::Leaf(Leaf::C) => terms.push("c".to_string()),
-                Order::Leaf(Leaf::Product(k)) => products.push(*k),
-                Order::Meeting(meeting) => terms.push(self.add(meeting)),
-            }
-        }
-        products.extend(last.into_iter().rev());
-        let mut start = String::new();
-        if let (Manner::Pair, true, [term], false) = (at.manner, self.chained, &terms[..], products.is_empty()) {
-            start = format!(", start = \"{term}\"");
-            terms.clear();
-        }
-        let kind = match at.manner {
-            Manner::Pair if terms.is_empty() => "kind = \"fma\"",
-            Manner::Pair => "kind = \"add\"",
-            Manner::Aligned => "kind = \"sum\", alignment = { bits = 24, rounding = \"RZ\" }",
-            Manner::Exact | Manner::Undecided => "kind = \"sum\"",
-        };
-        let list = |name: &str, list: String| if list == "[]" { String::new() } else { format!(", {name} = {list}") };
-        let target = self.target;
-        self.lines[number] = format!(
-            "{kind}{start}{}{}, result = {{ format = \"{target}\", rounding = \"RNE\" }}",
-            list("products", format!("{products:?}")),
-            list("terms", format!("{terms:?}"))
-        );
-        format!("n{number}")
-    }
 }

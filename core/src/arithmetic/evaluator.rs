@@ -43,7 +43,7 @@ impl Evaluator {
     /// # Errors
     /// The defect of the rule, or its conflict with the instruction, with the key.
     pub fn of(rule: &Rule, instruction: &Instruction) -> Result<Evaluator, String> {
-        Program::new(rule, instruction).map(Evaluator::new)
+        Program::of(rule, instruction).map(Evaluator::new)
     }
 
     /// The arithmetic, operation by operation.

@@ -102,7 +102,7 @@ impl Model {
     /// Like [`Model::evaluator`].
     pub fn program(&self, instruction: &Instruction) -> Result<Program> {
         let index = self.position(instruction).ok_or_else(|| self.lacks(&instruction.name, instruction.support))?;
-        Program::new(&self.rules[index], instruction)
+        Program::of(&self.rules[index], instruction)
             .map_err(|defect| self.refused(&self.located(index, format!("for {instruction}: {defect}"))))
     }
 

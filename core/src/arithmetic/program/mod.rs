@@ -242,11 +242,11 @@ pub struct Output {
 }
 
 impl Program {
-    /// Lowers `rule` for `instruction`.
+    /// Lowers `rule` for `instruction`, whether or not the rule's patterns match it.
     ///
     /// # Errors
-    /// The conflict of the rule with this instruction, with the key.
-    pub(super) fn new(rule: &Rule, instruction: &Instruction) -> Result<Program, String> {
+    /// The defect of the rule, or its conflict with the instruction, with the key.
+    pub fn of(rule: &Rule, instruction: &Instruction) -> Result<Program, String> {
         tree::program(&rule.draft(instruction.stored_k())?, instruction)
     }
 

@@ -5,9 +5,9 @@ use rand_chacha::{
     rand_core::{Rng, SeedableRng},
 };
 
+use super::{directed::encoded, steps::Step};
 use crate::{
     format::{Finite, Format},
-    identify::{isolate::encoded, steps::Step},
     isa::{Case, Instruction, Tiles},
     tree::Leaf,
 };
@@ -29,7 +29,7 @@ enum Place {
 }
 
 /// Tiles for a step in which very small or very large terms meet; so many of them.
-pub(in crate::identify) fn tiles(i: &Instruction, step: &Step, seed: u64, count: usize) -> Tiles {
+pub(super) fn tiles(i: &Instruction, step: &Step, seed: u64, count: usize) -> Tiles {
     let emax = |format: &Format| format.float().map_or(0, |float| float.emax());
     let most = emax(i.d).min(emax(step.own.target.format));
     let mut draw = Draw { i, most, random: ChaCha8Rng::seed_from_u64(seed) };

@@ -1,0 +1,260 @@
+//! Repair of a rule that misses answers: the changes of its keys, alone and in pairs, that explain what it misses.
+//!
+//! Every change is held against a sample of the missed cases, with some of each kind. The change that explains the most,
+//! and breaks the least, is taken; where no single change explains anything, pairs of changes are tried, of each key one
+//! for each way in which it changes the answers of the sample.
+
+use std::collections::{BTreeMap, HashSet};
+
+use toml::Table;
+
+use super::{
+    answers::Answers,
+    candidate::program,
+    few_terms::Answered,
+    moves::{self, Move},
+};
+use crate::{
+    arithmetic::Program,
+    base::{interrupt, parallel},
+    format::{Class, Format},
+    isa::Instruction,
+};
+
+/// Missed cases by which changes are sifted.
+const SAMPLE: usize = 24;
+/// Changes that are screened by a few explained cases, the number of these, and changes that are held against all cases.
+const SCREENED: usize = 1000;
+const SCREEN: usize = 40;
+const KEPT: usize = 16;
+/// Missed and explained cases that judge these.
+const MISSED: usize = 200;
+const EXPLAINED: usize = 500;
+/// Largest number of pairs of changes.
+const PAIRS: usize = 40_000;
+/// Largest number of changes that one repair makes.
+const ROUNDS: usize = 24;
+/// Cost of making a program, in products.
+const MAKING: u64 = 400;
+/// Distance of the bits that are changed together with a rounding.
+const REACH: i64 = 30;
+
+/// A rule, and the cases that it misses and explains.
+pub(super) struct Repair<'a> {
+    part: &'a Instruction,
+    known: &'a Answers,
+    cases: &'a [Answered],
+    /// The rule, and its program.
+    pub rule: Table,
+    program: Program,
+    /// Numbers of the cases that it misses, and of those that it explains.
+    pub missed: Vec<usize>,
+    explained: Vec<usize>,
+}
+
+/// A changed rule and its worth: estimated number of cases that it explains more than the rule before.
+struct Judged {
+    rule: Table,
+    program: Program,
+    worth: i64,
+}
+
+/// A change that explains cases of the sample, or gives them other answers.
+struct Sifted {
+    rule: Table,
+    key: String,
+    /// Its answers to the sample.
+    answers: Vec<u64>,
+    fixed: usize,
+    ranged: bool,
+    structural: bool,
+}
+
+impl Repair<'_> {
+    /// A rule and the cases that judge it; `None` if the language refuses the rule.
+    pub(super) fn of<'a>(rule: Table, known: &'a Answers, cases: &'a [Answered]) -> Option<Repair<'a>> {
+        let part = &known.part;
+        let program = program(&rule, part)?;
+        let mut repair = Repair { part, known, cases, rule, program, missed: Vec::new(), explained: Vec::new() };
+        repair.update();
+        Some(repair)
+    }
+
+    /// Changes the rule as long as that explains more cases.
+    pub(super) fn run(mut self) -> Self {
+        for _ in 0..ROUNDS {
+            if self.missed.is_empty() || !self.goes_on() {
+                break;
+            }
+            let sample = self.sample();
+            let singles = self.sift(&sample, self.singles());
+            let fixing = singles.iter().filter(|own| own.fixed > 0).map(|own| (own.fixed, own.rule.clone()));
+            let better = self.best(fixing).is_some_and(|better| self.take(better));
+            if !better && !self.pairs(&sample, &singles).is_some_and(|better| self.take(better)) {
+                break;
+            }
+        }
+        self
+    }
+
+    /// Takes a changed rule, if it misses fewer cases.
+    fn take(&mut self, Judged { rule, program, .. }: Judged) -> bool {
+        let before = (self.rule.clone(), self.program.clone(), self.missed.clone(), self.explained.clone());
+        (self.rule, self.program) = (rule, program);
+        self.update();
+        let better = self.missed.len() < before.2.len();
+        if !better {
+            (self.rule, self.program, self.missed, self.explained) = before;
+        }
+        better
+    }
+
+    fn goes_on(&self) -> bool {
+        self.known.may_go_on() && interrupt::pending().is_none()
+    }
+
+    fn update(&mut self) {
+        let all: Vec<usize> = (0..self.cases.len()).collect();
+        let (program, cases) = (&self.program, self.cases);
+        let right = parallel::map(&all, |at| explains(program, &cases[*at]));
+        self.known.spend_cases(all.len());
+        let (explained, missed): (Vec<_>, Vec<_>) = all.into_iter().zip(right).partition(|(_, right)| *right);
+        [self.missed, self.explained] = [missed, explained].map(|all| all.into_iter().map(|(at, _)| at).collect());
+    }
+
+    /// Some missed cases of every kind.
+    fn sample(&self) -> Vec<usize> {
+        let mut kinds: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for at in &self.missed {
+            kinds.entry(kind(self.part, &self.cases[*at])).or_default().push(*at);
+        }
+        let each = SAMPLE.div_ceil(kinds.len().max(1)).max(3);
+        kinds.into_values().flat_map(|all| spread(&all, each)).collect()
+    }
+
+    /// Every single change.
+    fn singles(&self) -> Vec<Move> {
+        let own = moves::by_key(&self.rule, self.part).into_iter().flatten();
+        let others = [moves::compound(&self.rule, REACH), moves::late(&self.rule), moves::aligned(&self.rule)];
+        own.chain(others.into_iter().flatten()).collect()
+    }
+
+    /// Changes that the language allows, with their answers to the sample, those that change nothing left out.
+    fn sift(&self, sample: &[usize], moves: Vec<Move>) -> Vec<Sifted> {
+        let now: Vec<u64> = sample.iter().map(|at| self.program.dot(&self.cases[*at].0)).collect();
+        self.known.spend_cases(moves.len() * sample.len());
+        self.known.spend(moves.len() as u64 * MAKING);
+        let sifted = parallel::map(&moves, |own| {
+            if interrupt::pending().is_some() {
+                return None;
+            }
+            let rule = own.applied(&self.rule);
+            let program = program(&rule, self.part)?;
+            let answers: Vec<u64> = sample.iter().map(|at| program.dot(&self.cases[*at].0)).collect();
+            let fixed = sample.iter().zip(&answers).filter(|(at, answer)| self.cases[**at].1 == **answer).count();
+            // What changes nothing alone may do so with another change.
+            let changes = answers != now || own.is_structural();
+            changes.then(|| Sifted { rule, key: own.key().into(), answers, fixed, ranged: own.is_ranged(), structural: own.is_structural() })
+        });
+        sifted.into_iter().flatten().collect()
+    }
+
+    /// The changed rule that explains the most cases, of those that explain some of the sample; `None` if none explains more
+    /// than it breaks.
+    fn best(&self, rules: impl Iterator<Item = (usize, Table)>) -> Option<Judged> {
+        let mut rules: Vec<(usize, Table)> = rules.collect();
+        rules.sort_by_key(|(fixed, _)| std::cmp::Reverse(*fixed));
+        rules.truncate(SCREENED);
+        let screen = spread(&self.explained, SCREEN);
+        let (missed, explained) = (spread(&self.missed, MISSED), spread(&self.explained, EXPLAINED));
+        let wrong = |program: &Program, at: &usize| !explains(program, &self.cases[*at]);
+        // What breaks as much as it explains is done with soon.
+        let screened = parallel::map(rules, |(fixed, rule)| {
+            let program = program(&rule, self.part)?;
+            let broken = screen.iter().filter(|at| wrong(&program, at)).take(fixed + 1).count();
+            self.known.spend_cases(screen.len());
+            (broken <= fixed).then_some((fixed as i64 - broken as i64, rule, program))
+        });
+        let mut screened: Vec<_> = screened.into_iter().flatten().collect();
+        screened.sort_by_key(|(worth, ..)| std::cmp::Reverse(*worth));
+        screened.truncate(KEPT);
+        self.known.spend_cases(screened.len() * (missed.len() + explained.len()));
+        let judged = parallel::map(screened, |(_, rule, program)| {
+            let part = |count: usize, of: &[usize], all: &[usize]| (count * all.len()).div_ceil(of.len().max(1)) as i64;
+            let fixed = missed.len() - missed.iter().filter(|at| wrong(&program, at)).count();
+            let broken = explained.iter().filter(|at| wrong(&program, at)).count();
+            let worth = part(fixed, &missed, &self.missed) - part(broken, &explained, &self.explained);
+            (worth > 0).then_some(Judged { rule, program, worth })
+        });
+        // Of equals the first.
+        judged.into_iter().flatten().rev().max_by_key(|judged| judged.worth)
+    }
+
+    /// The best pair of changes where no single one explains anything.
+    fn pairs(&self, sample: &[usize], singles: &[Sifted]) -> Option<Judged> {
+        let mut seen = HashSet::new();
+        let distinct: Vec<&Sifted> = singles
+            .iter()
+            .filter(|own| !own.ranged)
+            .filter(|own| {
+                // Changes of one key that change the answers alike are one; what changes nothing yet may be any.
+                let place = own.key.rsplit_once('.').map_or(&own.key[..], |(place, _)| place);
+                let rule = if own.structural { own.rule.to_string() } else { String::new() };
+                seen.insert((place.to_string(), own.answers.clone(), rule))
+            })
+            .collect();
+        let keys: HashSet<String> = self.singles().iter().map(|own| own.key().to_string()).collect();
+        let each = PAIRS / distinct.len().max(1);
+        let few = spread(sample, 6);
+        let tried = parallel::map(&distinct, |first| {
+            if !self.goes_on() {
+                return Vec::new();
+            }
+            // What the first change makes possible, then what was possible before.
+            let all: Vec<Move> = moves::by_key(&first.rule, self.part).into_iter().flatten().collect();
+            let (new, old): (Vec<Move>, Vec<Move>) = all.into_iter().partition(|own| !keys.contains(own.key()));
+            let old = old.into_iter().filter(|own| !own.is_ranged() && own.key() > &first.key[..]);
+            let mut found = Vec::new();
+            for second in new.into_iter().chain(old).take(each) {
+                let rule = second.applied(&first.rule);
+                let Some(program) = program(&rule, self.part) else { continue };
+                let fixed = few.iter().filter(|at| explains(&program, &self.cases[**at])).count();
+                self.known.spend_cases(few.len());
+                self.known.spend(MAKING);
+                if fixed > 0 {
+                    found.push((fixed, rule));
+                }
+            }
+            found
+        });
+        self.best(tried.into_iter().flatten())
+    }
+}
+
+/// True if a program gives the answer.
+fn explains(program: &Program, (case, answer): &Answered) -> bool {
+    program.dot(case) == *answer
+}
+
+/// Number of the kind of a case: what its operands hold and what its answer is.
+fn kind(part: &Instruction, (case, answer): &Answered) -> u32 {
+    let has = |format: &Format, codes: &[u64], class: Class| codes.iter().any(|code| format.decode(*code).class == class);
+    let operands = |class: Class| has(part.a, &case.a, class) || has(part.b, &case.b, class);
+    let d = match part.d.decode(*answer).class {
+        Class::Zero => 0,
+        Class::Subnormal => 1,
+        Class::Normal => 2,
+        Class::Infinite => 3,
+        Class::Nan => 4,
+    };
+    let special = operands(Class::Nan) || operands(Class::Infinite);
+    let c = part.c.decode(case.c).class;
+    let of_c = u32::from(matches!(c, Class::Nan | Class::Infinite)) + 2 * u32::from(c == Class::Subnormal);
+    d + 5 * (u32::from(special) + 2 * u32::from(operands(Class::Subnormal)) + 4 * of_c)
+}
+
+/// So many of these, spread evenly.
+pub(super) fn spread<T: Clone>(all: &[T], count: usize) -> Vec<T> {
+    let count = count.min(all.len());
+    (0..count).map(|at| all[at * all.len() / count].clone()).collect()
+}
