@@ -21,7 +21,7 @@ const fn count(range: &RangeInclusive<u32>) -> usize {
 static MADE: [[OnceLock<Format>; count(&TRAILING_BITS)]; count(&EXPONENT_BITS)] =
     [const { [const { OnceLock::new() }; count(&TRAILING_BITS)] }; count(&EXPONENT_BITS)];
 
-/// Exponent bits and trailing bits that a name eXmY tells, without leading zeros; `None` for other names.
+/// Exponent bits and trailing bits of a name eXmY without leading zeros; `None` for other names.
 pub(super) fn widths(name: &str) -> Option<[u32; 2]> {
     let (exponent, trailing) = name.strip_prefix('e')?.split_once('m')?;
     let width = |digits: &str| {
@@ -33,7 +33,7 @@ pub(super) fn widths(name: &str) -> Option<[u32; 2]> {
     Some([width(exponent)?, width(trailing)?])
 }
 
-/// Format with these widths of exponent and trailing significand: signed, without padding, all else as in IEEE 754.
+/// Format of IEEE 754's rules with these widths of exponent and trailing significand.
 ///
 /// # Errors
 /// Widths out of range; the message calls the format `name`.
@@ -59,11 +59,12 @@ pub(super) fn format(name: &str, [exponent_bits, trailing_bits]: [u32; 2]) -> Re
     }))
 }
 
-/// Formats with one trailing bit less and one more than a format by rule; none for other formats.
+/// Formats with one trailing bit less and one more than a format eXmY with infinities; none for others.
 pub(crate) fn neighbours(format: &Format) -> Vec<&'static Format> {
-    let Some(float) = format.float().filter(|_| format.source == SOURCE) else { return Vec::new() };
-    let named = |trailing_bits: u32| find(&format!("e{}m{trailing_bits}", float.exponent_bits)).ok();
-    [float.trailing_bits - 1, float.trailing_bits + 1].into_iter().filter_map(named).collect()
+    let named = widths(format.name).is_some() && format.has_infinity();
+    let Some(float) = format.float().filter(|_| named) else { return Vec::new() };
+    let of = |trailing_bits: u32| find(&format!("e{}m{trailing_bits}", float.exponent_bits)).ok();
+    [float.trailing_bits - 1, float.trailing_bits + 1].into_iter().filter_map(of).collect()
 }
 
 #[cfg(test)]
@@ -115,7 +116,8 @@ mod tests {
         assert_eq!(of("e8m14"), ["e8m13", "e8m15"]);
         assert_eq!(of("e11m52"), ["e11m51"]);
         assert_eq!(of("e5m1"), ["e5m2"]);
-        assert!(of("f32").is_empty() && of("e8m13").is_empty() && of("s32").is_empty());
+        assert_eq!(of("e8m13"), ["e8m12", "e8m14"]);
+        assert!(["f32", "s32", "e4m3", "e8m0"].map(of).iter().all(Vec::is_empty));
     }
 
     #[test]

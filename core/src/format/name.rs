@@ -27,7 +27,7 @@ pub fn find(name: &str) -> Result<&'static Format> {
     }
     let known = FORMATS.iter().flat_map(|f| std::iter::once(f.name).chain(f.aliases.iter().copied()));
     Err(Error::request(format!(
-        "unknown format '{name}'; the nearest are {}. `tcnum formats` lists all",
+        "unknown format '{name}'; the nearest are {}. `tcnum formats` lists them",
         nearest(&wanted, known, 3).join(", ")
     )))
 }

@@ -160,7 +160,8 @@ pub(super) fn overflows(site: &Site) -> Values {
     words(site, &["standard", "infinity", "nan", "saturate"])
 }
 
-/// Formats that sums are rounded to; for a register of a width by name, the next narrower and wider ones too.
+/// Formats that sums are rounded to.
+/// A register of a width by name also has the next narrower and wider ones as neighbours.
 pub(super) fn results(site: &Site) -> Values {
     let mut names = vec!["f16", "bf16", "tf32", "e8m13", "f32", "f64"];
     let own = site.word().and_then(|word| format::find(word).ok());
