@@ -22,12 +22,14 @@ pub mod base {
 
 #[path = "../src/format"]
 pub mod format {
+    mod by_rule;
     mod definition;
     mod name;
     mod overflow;
     mod table;
 
     pub use crate::number::Rounding;
+    pub(crate) use by_rule::neighbours;
     pub use definition::{Encoding, Float, Format, Specials, Zeros};
     pub use name::find;
     pub use overflow::Overflow;

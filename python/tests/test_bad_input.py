@@ -10,7 +10,7 @@ ONES = np.ones(16, np.float16)
 model = tcnum.model("hopper")[F16]
 
 WRONG = {
-    "an unknown format": (lambda: tcnum.encode([1.0], "e4m4"), ValueError, "nearest"),
+    "an unknown format": (lambda: tcnum.encode([1.0], "fp8-e4m4"), ValueError, "nearest"),
     "a format that is no name": (lambda: tcnum.encode([1.0], 3), TypeError, "a format or its name"),
     "a block format": (lambda: tcnum.encode([1.0], "mxfp4"), TypeError, "tcnum.quantise"),
     "an unknown rounding": (lambda: tcnum.encode([1.0], "e4m3", rounding="UP"), ValueError, "RNE"),

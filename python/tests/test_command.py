@@ -21,8 +21,8 @@ def test_the_command_prints_its_report():
 def test_exit_statuses_are_those_of_the_command():
     mismatch = ["verify", "--instr", "mma.m16n8k8.f32.f16.f16.f32", "--device", "model:hopper", "--model", "ampere", "--cases", "2000"]
     assert run(*mismatch).returncode == 1
-    wrong = run("formats", "e4m4")
-    assert wrong.returncode == 2 and wrong.stderr.startswith("error: unknown format 'e4m4'")
+    wrong = run("formats", "fp8-e4m4")
+    assert wrong.returncode == 2 and wrong.stderr.startswith("error: unknown format 'fp8-e4m4'")
     assert run("--nothing").returncode == 2
 
 

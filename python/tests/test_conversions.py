@@ -162,7 +162,7 @@ def test_arrays_of_other_libraries_are_taken_where_the_host_has_them():
 def test_formats_are_records():
     e4m3 = tcnum.formats["e4m3"]
     assert (e4m3.max, e4m3.bits, e4m3.bias, e4m3.has_infinity, e4m3.has_nan) == (448, 8, 7, False, True)
-    assert tcnum.formats["fp8_e4m3"] == e4m3 and "e4m3" in tcnum.formats and "e4m4" not in tcnum.formats
+    assert tcnum.formats["fp8_e4m3"] == e4m3 and "e4m3" in tcnum.formats and "e12m4" not in tcnum.formats
     assert e4m3.code_of(464.0) == 0x7E and e4m3.value_of(0x7E) == 448
     assert tcnum.formats["nvfp4"].tensor_scale.name == "f32"
     assert {name: tcnum.formats[name].name for name in tcnum.formats}.keys() == set(tcnum.formats)
@@ -170,7 +170,7 @@ def test_formats_are_records():
 
 def test_a_format_of_ones_own_is_a_file(tmp_path):
     file = tmp_path / "e3m4.toml"
-    file.write_text('name = "e3m4"\nexponent_bits = 3\ntrailing_bits = 4\nbias = 3\nzeros = "both"\nspecials = "ieee"\n')
+    file.write_text('name = "fp8-e3m4"\nexponent_bits = 3\ntrailing_bits = 4\nbias = 3\nzeros = "both"\nspecials = "ieee"\n')
     assert tcnum.formats[str(file)].max == 15.5
     codes = tcnum.encode([1.0, 15.5, 100.0], str(file))
     assert codes.tolist() == [0x30, 0x6F, 0x70]

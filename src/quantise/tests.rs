@@ -252,7 +252,7 @@ fn rules_and_sharing_that_no_format_takes_are_refused() {
         (&["e4m3"], &[], &["1x"], "--per 1x: scales are for"),
         (&["f32"], &[], &[], "--to f32: it has 32 bits"),
         (&["e4m3", "e4m3"], &[], &[], "e4m3 is given twice"),
-        (&["e4m4"], &[], &[], "e4m4"),
+        (&["e12m4"], &[], &[], "e12m4"),
     ] {
         let error = targets(&names(formats), &names(rules), &names(per)).unwrap_err().to_string();
         assert!(error.contains(part), "{error}");

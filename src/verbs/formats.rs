@@ -17,6 +17,7 @@ const ALL_CODES: u32 = 8;
 const HELP: &str = "Examples:
   tcnum formats
   tcnum formats e4m3
+  tcnum formats e8m27
 More: docs/numbers.md";
 
 /// Lists the number formats and the block formats, or prints one of them in full.

@@ -22,6 +22,7 @@ mod random_arithmetics;
 mod recorded_vectors;
 mod recordings;
 mod references;
+mod registers;
 mod special_keys;
 mod targets;
 mod unobservable;

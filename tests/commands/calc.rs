@@ -303,7 +303,8 @@ fn a_line_without_end_is_refused() {
 fn a_format_can_be_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("e3m4.toml");
-    let record = "name = 'e3m4'\nexponent_bits = 3\ntrailing_bits = 4\nbias = 3\nzeros = 'both'\nspecials = 'ieee'\n";
+    let record =
+        "name = 'fp8-e3m4'\nexponent_bits = 3\ntrailing_bits = 4\nbias = 3\nzeros = 'both'\nspecials = 'ieee'\n";
     std::fs::write(&file, record).unwrap();
     let path = file.to_str().unwrap();
     assert_eq!(result(&["--fmt", path, "--op", "add", "1", "0x1p-4"]), ("0x31".into(), Vec::new()));
@@ -312,7 +313,7 @@ fn a_format_can_be_a_file() {
         ("0x70".into(), vec!["overflow".into(), "inexact".into()])
     );
     for (arguments, mark) in
-        [(&["formats", path][..], "e3m4"), (&["convert", "--from", path, "--to", path, "0x31"], "1.0625")]
+        [(&["formats", path][..], "fp8-e3m4"), (&["convert", "--from", path, "--to", path, "0x31"], "1.0625")]
     {
         let run = tcnum(arguments);
         assert!(run.status == 0 && run.stdout.contains(mark), "{}", run.stdout);

@@ -45,6 +45,18 @@ fn formats_lists_every_format_with_its_landmarks() {
     assert_eq!(document["invocation"], "tcnum formats --output json");
 }
 
+#[test]
+fn a_format_by_rule_is_printed_converted_to_and_computed_in() {
+    let row = &json_of(&["formats", "E8M27"])["tables"]["formats"][0];
+    assert_eq!((&row["format"], &row["bits"], &row["bias"]), (&json!("e8m27"), &json!(36), &json!(127)));
+    assert_eq!(row["source"], "IEEE 754 rules, width by name");
+    assert_eq!(row["largest"], json!((2.0 - 2f64.powi(-27)) * 2f64.powi(127)));
+    let tenth = &json_of(&["convert", "--to", "e8m27", "0.1"])["tables"]["conversions"][0];
+    assert_eq!(tenth["code"], "0x3dccccccd");
+    let sum = &json_of(&["calc", "--fmt", "e8m24", "--op", "add", "1", "0x1p-24"])["tables"]["operations"][0];
+    assert_eq!((&sum["code"], &sum["flags"]), (&json!("0x07f000001"), &json!([])));
+}
+
 /// A pattern of codes with `S`, `x` or `p` in place of `bit`.
 fn pattern_bits(pattern: &str) -> (u64, u64, u64) {
     let bits = pattern.split(',').next().unwrap().replace(' ', "");
@@ -203,7 +215,8 @@ fn a_value_without_a_code_is_a_failed_claim() {
 
 #[test]
 fn unknown_formats_are_refused_with_the_nearest_names() {
-    refused(&["formats", "e4m4"], b"", &["unknown format 'e4m4'", "'e4m3'"]);
+    refused(&["formats", "fp8-e4m4"], b"", &["unknown format 'fp8-e4m4'", "'fp8-e4m3'"]);
+    refused(&["formats", "e12m3"], b"", &["unknown format 'e12m3'", "X = 2 to 11", "Y = 1 to 52"]);
     refused(&["convert", "--to", "bfloat", "--from", "f33", "1"], b"", &["'f33'", "'f32'"]);
     refused(&["convert", "--to", "fp9", "1"], b"", &["'fp9'", "tcnum formats"]);
 }
@@ -277,7 +290,7 @@ fn a_file_that_cannot_be_written_is_left_as_it_was() {
     // A wrong request leaves the file alone too.
     let file = folder.path().join("old.txt");
     fs::write(&file, "old").unwrap();
-    refused(&["formats", "e4m4", "--out", file.to_str().unwrap()], b"", &["e4m4"]);
+    refused(&["formats", "e12m4", "--out", file.to_str().unwrap()], b"", &["e12m4"]);
     assert_eq!(fs::read_to_string(&file).unwrap(), "old");
 }
 

@@ -181,7 +181,7 @@ fn machine_code_finds_its_instruction() {
 #[test]
 fn unknown_names_are_answered_with_the_nearest() {
     for (line, nearest) in [
-        ("formats e4m4", "'e4m3'"),
+        ("formats e4m3fz", "'e4m3fnuz'"),
         ("convert --to float15 1", "float16"),
         ("probe --fmt bf17", "'bf16'"),
         ("probe --op acumulate", "'accumulate'"),

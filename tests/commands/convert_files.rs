@@ -271,12 +271,13 @@ fn a_file_of_codes_of_ones_own_format_is_read_again_with_from() {
     let (folder, input) = folder_with("in.safetensors", arrays);
     let [format, codes, back] =
         ["e3m4.toml", "codes.safetensors", "back.safetensors"].map(|name| folder.path().join(name));
-    let record = "name = 'e3m4'\nexponent_bits = 3\ntrailing_bits = 4\nbias = 3\nzeros = 'both'\nspecials = 'ieee'\n";
+    let record =
+        "name = 'fp8-e3m4'\nexponent_bits = 3\ntrailing_bits = 4\nbias = 3\nzeros = 'both'\nspecials = 'ieee'\n";
     fs::write(&format, record).unwrap();
     converted(&["--to", text(&format)], &input, &codes);
-    refused(&["--to", "f32", "--input", text(&codes), "--out", text(&back)], &back, &["unknown format 'e3m4'"]);
+    refused(&["--to", "f32", "--input", text(&codes), "--out", text(&back)], &back, &["unknown format 'fp8-e3m4'"]);
     let rows = converted(&["--from", text(&format), "--to", "f32"], &codes, &back);
-    assert_eq!((&rows[0]["exact"], &rows[0]["from"]), (&json!(21), &json!("e3m4")));
+    assert_eq!((&rows[0]["exact"], &rows[0]["from"]), (&json!(21), &json!("fp8-e3m4")));
 }
 
 #[test]

@@ -157,6 +157,7 @@ fn broken_model_files_are_refused_with_file_line_key_and_what_is_allowed() {
             &["line 11", "unknown rounding 'toward zero'", "RNE, RNA, RZ, RU, RD or RO"],
         ),
         (with("\"f32\", rounding", "\"f33\", rounding"), &["line 11", "unknown format", "f32"]),
+        (with("\"f32\", rounding", "\"e8m60\", rounding"), &["line 11", "unknown format 'e8m60'", "Y = 1 to 52"]),
         (with("bits = 25", "bits = 61"), &["rule 1", "line 10", "'alignment.bits' is 61", "0 to 60"]),
         (with("bits = 25", "bits = \"25\""), &["line 10", "invalid type: string", "expected i32"]),
         (with("group = 16", "group = 0"), &["rule 1", "line 9:", "'group' must be at least 1"]),

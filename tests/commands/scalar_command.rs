@@ -92,7 +92,7 @@ fn wrong_requests_say_what_to_do() {
     for (line, part) in [
         ("probe --op convert --op dot", "invalid value 'dot'"),
         ("probe scalar --op add --fmt e4m3", "no scalar instruction does add with e4m3"),
-        ("probe scalar --op convert --fmt e4m4", "'e4m3'"),
+        ("probe scalar --op convert --fmt fp8e4m4", "'fp8-e4m3'"),
         ("probe --op dot --cases 5", "unexpected argument '--cases'"),
         ("probe scalar --op neg --fmt f16 --first 65536", "neg.f16 has inputs 0 to 65535; --first is 65536"),
         ("probe --op add --fmt f16 --samples 5", "unexpected argument '--samples'"),

@@ -490,11 +490,11 @@ fn own(folder: &Path) -> (String, String) {
     };
     write(
         "small.toml",
-        "name = \"e3m1\"\nexponent_bits = 3\ntrailing_bits = 1\nbias = 3\nzeros = \"both\"\nspecials = \"ieee\"\n",
+        "name = \"fp5-e3m1\"\nexponent_bits = 3\ntrailing_bits = 1\nbias = 3\nzeros = \"both\"\nspecials = \"ieee\"\n",
     );
     let instruction = write(
         "dot.toml",
-        "name = \"rtl.m3n5k8.f32.e3m1.f16.f32\"\nspelling = \"mma.sync.mine\"\nm = 3\nn = 5\nk = 8\na = \"small.toml\"\nb = \
+        "name = \"rtl.m3n5k8.f32.fp5.f16.f32\"\nspelling = \"mma.sync.mine\"\nm = 3\nn = 5\nk = 8\na = \"small.toml\"\nb = \
          \"f16\"\nc = \"f32\"\nd = \"f32\"\n",
     );
     let model = write(
@@ -518,7 +518,7 @@ fn instructions_of_the_users_own_are_probed_recorded_verified_chained_and_explai
         validate_report(&run.stdout)
     };
     let probed = run(&[&["probe", "--samples", "50"], &with[..]].concat());
-    assert_eq!(probed["tables"]["profile"][0]["instruction"], "rtl.m3n5k8.f32.e3m1.f16.f32");
+    assert_eq!(probed["tables"]["profile"][0]["instruction"], "rtl.m3n5k8.f32.fp5.f16.f32");
     let verified = run(&[&["verify", "--cases", "5000"], &with[..]].concat());
     assert_eq!(verified["tables"]["verification"][0]["compared"], 5010);
     run(&[&["chain", "--length", "2", "--chains", "3"], &with[..]].concat());

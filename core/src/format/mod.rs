@@ -1,9 +1,11 @@
 //! Number formats as data: one record each, exact decoding, correctly rounded encoding.
 //!
 //! A [`Format`] is a finite set of codes with values. Nothing in this module asks for a format by name: decoding and
-//! encoding depend only on the fields of the record. A new format is a new record in `table.rs`.
+//! encoding depend only on the fields of the record. A new format is a new record in `table.rs`; names eXmY that it lacks
+//! are formats by IEEE 754's rules.
 
 pub mod block;
+mod by_rule;
 mod containment;
 mod decode;
 mod definition;
@@ -20,6 +22,7 @@ mod table;
 mod write;
 
 pub use crate::number::{Finite, Real, Rounding};
+pub(crate) use by_rule::neighbours;
 pub use decode::{Class, Decoded};
 pub use definition::{Encoding, Float, Format, Specials, Zeros};
 pub(crate) use layout::Layout;

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Encoding, Float, Format, Overflow, Specials, Zeros, find};
+use super::{Encoding, Float, Format, Overflow, Specials, Zeros, by_rule, find};
 use crate::{Error, Result, base::text};
 
 /// Format of a command line: a name that [`find`] knows, or a file that ends in `.toml`.
@@ -137,6 +137,14 @@ impl Record {
             return Err(defect("name", &self.name, "needs 1 to 40 small letters, digits, '-' and '_'"));
         }
         match find(name) {
+            Ok(known) if known.source == by_rule::SOURCE => Err(defect(
+                "name",
+                &self.name,
+                format!(
+                    "is taken: '{known}' is the format of {} bits by IEEE 754's rules; use another, such as 'my-{known}'",
+                    known.bits
+                ),
+            )),
             Ok(known) => Err(defect("name", &self.name, format!("is taken: '{name}' names the format {known}"))),
             Err(_) => Ok(name.clone()),
         }
@@ -288,6 +296,7 @@ mod tests {
         let text = document(f16, f16.float().unwrap());
         for (line, other, parts) in [
             (1, "name = 'half'", &["'name'", "the format f16"][..]),
+            (1, "name = 'e3m4'", &["'name' is taken", "8 bits by IEEE 754's rules", "'my-e3m4'"]),
             (1, "name = 'My format'", &["'name'", "small letters"]),
             (1, "nam = 'x'", &["nam", "unknown field"]),
             (2, "signed = 1", &["boolean"]),

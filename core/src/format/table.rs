@@ -10,7 +10,7 @@ const PTX: &str = "NVIDIA PTX ISA 9.0";
 const SDM: &str = "Intel 64 and IA-32 Architectures Software Developer's Manual 2";
 
 /// Signed format with both zeros, subnormals, IEEE 754 infinities and NaNs: basis of the records below.
-const IEEE: Float = Float {
+pub(super) const IEEE: Float = Float {
     signed: true,
     exponent_bits: 0,
     trailing_bits: 0,

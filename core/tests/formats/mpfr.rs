@@ -1,14 +1,14 @@
 //! Decoding and encoding against MPFR: all codes and midpoints of narrow formats, else random numbers.
 
 use crate::{
-    cases::{OVERFLOWS, narrow, roundings},
+    cases::{OVERFLOWS, formats, narrow, roundings},
     machine::thorough,
 };
 use proptest::prelude::*;
 use rayon::prelude::*;
 use rug::{Assign, Float};
 use tcnum_core::format::{
-    FORMATS, Finite, Format, Overflow, Real, Rounding,
+    Finite, Format, Overflow, Real, Rounding,
     mpfr::{self, Rounder},
 };
 
@@ -59,7 +59,7 @@ fn decoding_agrees_with_mpfr_on_every_code_of_16_bits_or_fewer() {
         let same_zero = !ours.is_zero() || ours.is_sign_negative() == theirs.is_sign_negative();
         assert!(ours.is_nan() && theirs.is_nan() || ours == theirs && same_zero, "{format} {code:#x}");
     };
-    for format in FORMATS {
+    for format in formats() {
         match format.bits {
             ..=16 => (0..=format.code_mask()).for_each(|code| agrees(format, code)),
             _ => (0..1 << 16).for_each(|i: u64| {
@@ -115,7 +115,7 @@ fn encoding_agrees_with_mpfr_around_every_code_and_midpoint_of_16_bits_or_fewer(
 #[test]
 fn encoding_agrees_with_mpfr_far_outside_every_range() {
     let mut rounder = Rounder::new(256);
-    for format in FORMATS {
+    for format in formats() {
         let largest = format.decode(format.largest(false));
         let mut finites = vec![];
         for negative in [false, true] {
@@ -157,7 +157,7 @@ fn any_rounding() -> impl Strategy<Value = Rounding> {
 }
 
 fn any_format() -> impl Strategy<Value = &'static Format> {
-    (0..FORMATS.len()).prop_map(|index| &FORMATS[index])
+    proptest::sample::select(formats())
 }
 
 /// Finite numbers in and around the range of a format: few bits or many, runs of bits, sticky or not.

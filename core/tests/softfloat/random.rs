@@ -9,7 +9,8 @@ use tcnum_core::{
 
 use crate::{environments, narrow::carried, operands, tally::Tally};
 
-const NAMES: [&str; 6] = ["f16", "bf16", "tf32", "f32", "f64", "e8m13"];
+const NAMES: [&str; 12] =
+    ["f16", "bf16", "tf32", "f32", "f64", "e8m13", "e8m17", "e8m24", "e8m30", "e10m23", "e11m20", "e5m12"];
 
 /// Checks every operation that the format can represent on operands drawn by the seed.
 fn every_operation(reference: &mut Reference, format: &Format, seed: u64) {

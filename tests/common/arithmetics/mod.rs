@@ -16,7 +16,7 @@ use proptest::{
 };
 use tcnum::{
     arithmetic::{Evaluator, KEYS, Model, Place},
-    format::{Class, FORMATS, Format, Zeros},
+    format::{Class, FORMATS, Format, Zeros, find},
     isa::{self, Case, Instruction},
 };
 
@@ -237,8 +237,22 @@ fn targets() -> Vec<Line> {
 /// A format for rounded sums.
 fn any_result() -> impl Strategy<Value = &'static Format> {
     let holds_sums = |f: &&Format| f.has_nan() && f.float().is_some_and(|f| f.signed && f.zeros != Zeros::None);
-    let usual: Vec<&Format> = ["f32", "f16"].map(|name| tcnum::format::find(name).unwrap()).to_vec();
-    prop_oneof![select(usual), select(FORMATS.iter().filter(holds_sums).collect::<Vec<_>>())]
+    let usual: Vec<&Format> = ["f32", "f16"].map(|name| find(name).unwrap()).to_vec();
+    prop_oneof![
+        3 => select(usual),
+        3 => select(FORMATS.iter().filter(holds_sums).collect::<Vec<_>>()),
+        2 => select(registers()),
+        1 => (2..=11u32, 1..=52u32).prop_map(|(x, y)| find(&format!("e{x}m{y}")).unwrap()).prop_filter("it has no NaN", holds_sums),
+    ]
+}
+
+/// Formats by rule, as registers of hardware may have them.
+pub(crate) fn registers() -> Vec<&'static Format> {
+    let names = [
+        "e8m10", "e8m12", "e8m14", "e8m17", "e8m21", "e8m22", "e8m24", "e8m26", "e8m27", "e8m30", "e9m22", "e10m23",
+        "e11m20", "e11m30", "e5m9", "e5m12", "e6m9",
+    ];
+    names.map(|name| find(name).unwrap()).to_vec()
 }
 
 fn rounding() -> impl Strategy<Value = &'static str> {
@@ -312,7 +326,8 @@ fn parts() -> impl Strategy<Value = String> {
 
 /// A format that holds every number of the given formats.
 fn unpack(formats: &[&Format]) -> impl Strategy<Value = String> + use<> {
-    let wider: Vec<&Format> = FORMATS.iter().filter(|wider| formats.iter().all(|f| wider.holds(f))).collect();
+    let all = FORMATS.iter().chain(registers());
+    let wider: Vec<&Format> = all.filter(|wider| formats.iter().all(|f| wider.holds(f))).collect();
     select(wider).prop_map(|format| format!("\"{format}\""))
 }
 

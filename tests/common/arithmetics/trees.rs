@@ -67,9 +67,11 @@ impl Draw {
     fn target(&mut self) -> String {
         let sums = |f: &&&Format| f.has_nan() && f.float().is_some_and(|f| f.signed && f.zeros != Zeros::None);
         let all: Vec<&Format> = FORMATS.iter().filter(|f| sums(&f)).map(|f| f as &Format).collect();
-        let format = match self.below(3) {
+        let registers = super::registers();
+        let format = match self.below(4) {
             0 => all[self.below(all.len())].name,
-            1 => "f16",
+            1 => registers[self.below(registers.len())].name,
+            2 => "f16",
             _ => "f32",
         };
         let overflow = match self.below(4) {

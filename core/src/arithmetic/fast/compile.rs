@@ -7,7 +7,7 @@ use super::{
     fused::{FusedAddend, FusedSum, Width},
     number::SumWord,
     scale::Scales,
-    stage::Stage,
+    stage::{Extent, Stage},
     step::SumStep,
 };
 use crate::{
@@ -16,13 +16,6 @@ use crate::{
     },
     format::Rounding,
 };
-
-/// Length of exact values, and the exponents of the leading bits of the normal ones.
-#[derive(Debug, Clone, Copy)]
-struct Extent {
-    precision: u32,
-    exponents: (i32, i32),
-}
 
 /// Compiler of the steps of a program.
 struct Compiler<'a> {
@@ -74,6 +67,11 @@ impl Floating {
         let slots = compiler.slots;
         Some(Floating { steps, slots, output: NumberEncoder::to_output(&program.output.target)?, passes_nan, c })
     }
+}
+
+/// True if values of these extents, where they are known, can be added in 64 bits.
+fn adds_exactly(extents: [Option<Extent>; 2]) -> bool {
+    extents.into_iter().flatten().all(|extent| extent.precision <= <u64 as SumWord>::PRECISION)
 }
 
 impl Compiler<'_> {
@@ -158,13 +156,17 @@ impl Compiler<'_> {
             }
             ElementaryOperation::Add { terms: [x, y], to, .. } => {
                 let terms = [self.input(*x)?, self.input(*y)?];
-                let short = self.adds_short([*x, *y].map(|term| self.extent(term)), to);
+                let extents = [*x, *y].map(|term| self.extent(term));
+                let short = self.adds_short(extents, to);
+                adds_exactly(extents).then_some(())?;
                 (FastOperation::Add(Addition { terms, negative_zero: down(to), short }), Some(self.stage(to)?))
             }
             ElementaryOperation::Fma { addend, to, .. } => {
                 let product = Box::new(OrderedProduct { at: self.begins[at], stage: None, limit: None });
                 let terms = [Input::Product(product), self.input(*addend)?];
-                let short = self.adds_short([Some(self.product_extent()), self.extent(*addend)], to);
+                let extents = [Some(self.product_extent()), self.extent(*addend)];
+                let short = self.adds_short(extents, to);
+                adds_exactly(extents).then_some(())?;
                 (FastOperation::Add(Addition { terms, negative_zero: down(to), short }), Some(self.stage(to)?))
             }
             ElementaryOperation::Integer(_) => return None,
@@ -210,7 +212,7 @@ impl Compiler<'_> {
             None => None,
         };
         if let Some(stage) = &product {
-            (fraction_bits, term_bits) = (stage.decoder.fraction_bits as i32, stage.decoder.precision);
+            (fraction_bits, term_bits) = (stage.extent.fraction_bits, stage.extent.precision);
         }
         if let Some(scales) = scales {
             if product.is_some() || multiply.limit.is_some() {
@@ -273,7 +275,7 @@ impl Compiler<'_> {
             Source::C => Some(self.c.exponents()),
             Source::Value(value) => {
                 let to = self.program.steps[value].operation.destination()?;
-                Some(NumberDecoder::plain(to.target.format)?.exponents())
+                Some(Extent::rounded(to.target.format)?.exponents)
             }
             _ => None,
         });
@@ -288,11 +290,10 @@ impl Compiler<'_> {
 
     /// Bits and exponents of an exact value; `None` for unrounded sums.
     fn extent(&self, source: Source) -> Option<Extent> {
-        let of = |decoder: &NumberDecoder| Extent { precision: decoder.precision, exponents: decoder.exponents() };
-        let rounded = |to: &Destination| NumberDecoder::plain(to.target.format).as_ref().map(of);
+        let rounded = |to: &Destination| Extent::rounded(to.target.format);
         match source {
-            Source::C => Some(of(&self.c)),
-            Source::Zero => Some(Extent { precision: 1, exponents: (0, 0) }),
+            Source::C => Some(Extent::of(&self.c)),
+            Source::Zero => Some(Extent { fraction_bits: 0, precision: 1, exponents: (0, 0) }),
             Source::Value(value) => rounded(self.program.steps[value].operation.destination()?),
             Source::Product(step, _) => {
                 let multiply = self.program.products(step)?;
@@ -308,7 +309,8 @@ impl Compiler<'_> {
     fn product_extent(&self) -> Extent {
         let [a, b] = self.factors;
         let (low, high) = (a.exponents().0 + b.exponents().0, a.exponents().1 + b.exponents().1);
-        Extent { precision: a.precision + b.precision, exponents: (low, high + 1) }
+        let fraction_bits = (a.fraction_bits + b.fraction_bits) as i32;
+        Extent { fraction_bits, precision: a.precision + b.precision, exponents: (low, high + 1) }
     }
 
     /// True if the sum of two values fits 32 bits, and is rounded there.
@@ -341,9 +343,9 @@ impl Compiler<'_> {
 
     /// Widths of an addend of a sum.
     fn addend(&self, addend: &Addend) -> Option<FusedAddend> {
-        let of = |decoder: &NumberDecoder| (decoder.fraction_bits as i32, decoder.precision, false);
+        let of = |extent: Extent| (extent.fraction_bits, extent.precision, false);
         let (fraction_bits, precision, is_sum) = match addend.source {
-            Source::C => of(&self.c),
+            Source::C => of(Extent::of(&self.c)),
             Source::Zero => (0, 1, false),
             Source::Product(..) => return None,
             Source::Value(value) => match &self.program.steps[value].operation {
@@ -352,7 +354,7 @@ impl Compiler<'_> {
                     let bits = sum.addends.iter().filter_map(|addend| addend.bits).fold(sum.alignment?.bits, i32::max);
                     (bits, (bits + self.headroom(sum)).min(61) as u32, true)
                 }
-                operation => of(&NumberDecoder::plain(operation.destination()?.target.format)?),
+                operation => of(Extent::rounded(operation.destination()?.target.format)?),
             },
         };
         let normalises = matches!(addend.source, Source::Value(value)

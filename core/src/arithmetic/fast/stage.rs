@@ -4,18 +4,52 @@ use super::{
     decoder::{NumberDecoder, numbers},
     encoder::{MagnitudeWord, NumberEncoder, encode},
     number::{COUNT, Number},
+    register::{Register, wide},
 };
 use crate::{
     arithmetic::Destination,
-    format::{Finite, Real},
+    format::{Finite, Format, Real},
     softfloat::ResultTarget,
 };
 
-/// Rounding of a value to a format, from which the next operation decodes it.
+/// Length of the exact values of a format, and the exponents of the leading bits of the normal ones.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Extent {
+    pub(super) fraction_bits: i32,
+    pub(super) precision: u32,
+    pub(super) exponents: (i32, i32),
+}
+
+impl Extent {
+    pub(super) fn of(decoder: &NumberDecoder) -> Extent {
+        let fraction_bits = decoder.fraction_bits as i32;
+        Extent { fraction_bits, precision: decoder.precision, exponents: decoder.exponents() }
+    }
+
+    /// Extent of a format that values are rounded to; `None` for one that the kernel does not support.
+    pub(super) fn rounded(format: &Format) -> Option<Extent> {
+        let register = || {
+            let float = wide(format)?;
+            let fraction_bits = float.trailing_bits as i32;
+            Some(Extent { fraction_bits, precision: float.precision(), exponents: (float.emin(), float.emax()) })
+        };
+        NumberDecoder::plain(format).as_ref().map(Extent::of).or_else(register)
+    }
+}
+
+#[derive(Debug, Clone)]
+enum StageRounding {
+    /// Codes of at most 32 bits, decoded again.
+    Codes(NumberEncoder, NumberDecoder),
+    /// Registers of more bits.
+    Register(Box<Register>),
+}
+
+/// Rounding of a value to a format, as the next operation takes it.
 #[derive(Debug, Clone)]
 pub(super) struct Stage {
-    pub(super) encoder: NumberEncoder,
-    pub(super) decoder: NumberDecoder,
+    rounding: StageRounding,
+    pub(super) extent: Extent,
     /// Encoder straight to D, where every finite code stays the same.
     pub(super) last: Option<NumberEncoder>,
 }
@@ -23,10 +57,14 @@ pub(super) struct Stage {
 impl Stage {
     /// `None` for a format that the kernel does not support.
     pub(super) fn new(to: &Destination, output: &ResultTarget) -> Option<Stage> {
+        let extent = Extent::rounded(to.target.format)?;
+        if let Some(register) = Register::new(to) {
+            return Some(Stage { rounding: StageRounding::Register(Box::new(register)), extent, last: None });
+        }
         let encoder = NumberEncoder::new(to)?;
         let decoder = NumberDecoder::plain(to.target.format)?;
         let last = encoder.then(&to.target, output);
-        Some(Stage { encoder, decoder, last })
+        Some(Stage { rounding: StageRounding::Codes(encoder, decoder), extent, last })
     }
 
     /// True if finite values become NaN.
@@ -37,9 +75,14 @@ impl Stage {
 
     /// Rounds a value for the next operation.
     pub(super) fn hold<M: MagnitudeWord>(&self, number: &Number<M>, held: &mut Number) {
-        let mut codes = [0; COUNT];
-        encode(&self.encoder, number, &mut codes);
-        numbers(&self.decoder, &codes, held);
+        match &self.rounding {
+            StageRounding::Codes(encoder, decoder) => {
+                let mut codes = [0; COUNT];
+                encode(encoder, number, &mut codes);
+                numbers(decoder, &codes, held);
+            }
+            StageRounding::Register(register) => register.hold(number, held),
+        }
         held.add_unknown(number);
     }
 }

@@ -86,7 +86,7 @@ impl SumStep {
             let mut rounded = Number::ZERO;
             stage.hold(&exact, &mut rounded);
             for at in 0..terms {
-                let term = AddendValue::new(&rounded, at, stage.decoder.fraction_bits as i32);
+                let term = AddendValue::new(&rounded, at, stage.extent.fraction_bits);
                 let own = piece(&rounded.special, at);
                 special = each(|l| special[l] | own[l]);
                 self.push(stored, (term.units, term.exponent), piece(&rounded.negative, at));

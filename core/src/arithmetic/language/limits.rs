@@ -7,7 +7,7 @@ use super::{
     pattern,
     rule::{Alignment, Parts, Rounded, Split, Start, Step, Wrap},
 };
-use crate::format::Zeros;
+use crate::format::{Format, Zeros};
 
 /// Range of `alignment.bits` and the other widths: the exact sum of a group fits into 128 bits.
 const BITS: RangeInclusive<i32> = 0..=60;
@@ -58,11 +58,15 @@ pub(super) fn alignment(alignment: Option<Alignment>) -> Option<String> {
         .or_else(|| outside("alignment.reach", reach, REACH))
 }
 
-/// Checks the target of a rounding: sums need both signs, zero and NaN.
+/// True if sums can be rounded to the format: it has both signs, zero and NaN.
+pub(super) fn holds_sums(format: &Format) -> bool {
+    format.has_nan() && format.float().is_some_and(|float| float.signed && float.zeros != Zeros::None)
+}
+
+/// Checks the target of a rounding.
 pub(super) fn sum_format(key: &str, to: Option<Rounded>) -> Option<String> {
     let format = to?.format;
-    let holds_sums = format.has_nan() && format.float().is_some_and(|float| float.signed && float.zeros != Zeros::None);
-    (!holds_sums).then(|| format!("'{key}.format' is {format}; sums need a signed format with zero and NaN"))
+    (!holds_sums(format)).then(|| format!("'{key}.format' is {format}; sums need a signed format with zero and NaN"))
 }
 
 /// Checks `normalised` together with `scale-sums`.

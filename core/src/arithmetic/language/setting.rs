@@ -4,7 +4,8 @@ use std::ops::RangeInclusive;
 
 use toml::{Table, Value};
 
-use crate::format::Format;
+use super::limits::holds_sums;
+use crate::format::{self, Format};
 
 /// Setting of a key of a rule, or of a key within its table.
 #[derive(Debug, Clone, Copy)]
@@ -160,8 +161,17 @@ pub(super) fn overflows(site: &Site) -> Values {
 }
 
 /// Formats that sums are rounded to.
+/// A register of a width by name also has the next narrower and wider ones as neighbours.
 pub(super) fn results(site: &Site) -> Values {
-    words(site, &["f16", "bf16", "tf32", "e8m13", "f32", "f64"])
+    let mut names = vec!["f16", "bf16", "tf32", "e8m13", "f32", "f64"];
+    let own = site.word().and_then(|word| format::find(word).ok());
+    let neighbours = own.map_or_else(Vec::new, format::neighbours).into_iter().filter(|format| holds_sums(format));
+    for name in neighbours.map(|format| format.name) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    words(site, &names)
 }
 
 /// Other values of an optional key, and its absence.

@@ -1,0 +1,139 @@
+//! Formats by rule: every name eXmY that the table lacks, for registers of any width.
+
+use std::{ops::RangeInclusive, sync::OnceLock};
+
+use super::{Encoding, Float, Format, find, table::IEEE};
+use crate::base::error::{Error, Result};
+
+/// Source of the formats by rule.
+pub(super) const SOURCE: &str = "IEEE 754 rules, width by name";
+
+/// Widths of the exponent. A narrower one leaves no normal number; a wider one exceeds binary64.
+const EXPONENT_BITS: RangeInclusive<u32> = 2..=11;
+/// Widths of the trailing significand. A narrower one leaves no NaN; a wider one exceeds binary64.
+const TRAILING_BITS: RangeInclusive<u32> = 1..=52;
+
+const fn count(range: &RangeInclusive<u32>) -> usize {
+    (*range.end() - *range.start()) as usize + 1
+}
+
+/// Formats made so far, by their widths.
+static MADE: [[OnceLock<Format>; count(&TRAILING_BITS)]; count(&EXPONENT_BITS)] =
+    [const { [const { OnceLock::new() }; count(&TRAILING_BITS)] }; count(&EXPONENT_BITS)];
+
+/// Exponent bits and trailing bits of a name eXmY without leading zeros; `None` for other names.
+pub(super) fn widths(name: &str) -> Option<[u32; 2]> {
+    let (exponent, trailing) = name.strip_prefix('e')?.split_once('m')?;
+    let width = |digits: &str| {
+        let plain = digits.bytes().all(|digit| digit.is_ascii_digit());
+        let canonical = digits == "0" || !digits.is_empty() && !digits.starts_with('0');
+        // A number that does not fit is out of every range.
+        (plain && canonical).then(|| digits.parse().unwrap_or(u32::MAX))
+    };
+    Some([width(exponent)?, width(trailing)?])
+}
+
+/// Format of IEEE 754's rules with these widths of exponent and trailing significand.
+///
+/// # Errors
+/// Widths out of range; the message calls the format `name`.
+pub(super) fn format(name: &str, [exponent_bits, trailing_bits]: [u32; 2]) -> Result<&'static Format> {
+    let [exponents, trailings] = [EXPONENT_BITS, TRAILING_BITS];
+    if !exponents.contains(&exponent_bits) || !trailings.contains(&trailing_bits) {
+        return Err(Error::request(format!(
+            "unknown format '{name}'; a format eXmY has X = {} to {} exponent bits and Y = {} to {} trailing bits",
+            exponents.start(),
+            exponents.end(),
+            trailings.start(),
+            trailings.end()
+        )));
+    }
+    let place = &MADE[(exponent_bits - exponents.start()) as usize][(trailing_bits - trailings.start()) as usize];
+    Ok(place.get_or_init(|| Format {
+        // Leaked once for each of a few hundred formats.
+        name: Box::leak(format!("e{exponent_bits}m{trailing_bits}").into_boxed_str()),
+        aliases: &[],
+        bits: 1 + exponent_bits + trailing_bits,
+        encoding: Encoding::Float(Float { exponent_bits, trailing_bits, bias: (1 << (exponent_bits - 1)) - 1, ..IEEE }),
+        source: SOURCE,
+    }))
+}
+
+/// Formats with one trailing bit less and one more than a format eXmY with infinities; none for others.
+pub(crate) fn neighbours(format: &Format) -> Vec<&'static Format> {
+    let named = widths(format.name).is_some() && format.has_infinity();
+    let Some(float) = format.float().filter(|_| named) else { return Vec::new() };
+    let of = |trailing_bits: u32| find(&format!("e{}m{trailing_bits}", float.exponent_bits)).ok();
+    [float.trailing_bits - 1, float.trailing_bits + 1].into_iter().filter_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::{FORMATS, Zeros};
+
+    #[test]
+    fn every_name_in_the_ranges_is_a_format_made_once() {
+        for (x, y) in EXPONENT_BITS.flat_map(|x| TRAILING_BITS.map(move |y| (x, y))) {
+            let name = format!("e{x}m{y}");
+            let found = find(&name).unwrap();
+            assert_eq!(found.name, name);
+            assert!(std::ptr::eq(found, find(&name.to_uppercase()).unwrap()), "{name} is made twice");
+            if FORMATS.iter().any(|format| format.name == name) {
+                assert_ne!(found.source, SOURCE, "{name}");
+                continue;
+            }
+            let float = found.float().unwrap();
+            assert_eq!((found.bits, found.source), (1 + x + y, SOURCE), "{name}");
+            assert_eq!((float.exponent_bits, float.trailing_bits, float.padding_bits), (x, y, 0), "{name}");
+            assert!(found.has_nan() && found.has_infinity() && float.zeros == Zeros::Both, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_of_the_table_and_their_aliases_keep_their_formats() {
+        for format in FORMATS {
+            for name in std::iter::once(&format.name).chain(format.aliases) {
+                assert!(std::ptr::eq(find(name).unwrap(), format), "{name}");
+            }
+        }
+        assert!(!find("e4m3").unwrap().has_infinity());
+        assert_eq!(find("e8m0").unwrap().bits, 8);
+    }
+
+    #[test]
+    fn a_rule_with_the_widths_of_a_standard_format_gives_that_format() {
+        for (rule, standard) in [("e11m52", "f64"), ("e8m23", "f32"), ("e5m10", "f16"), ("e8m7", "bf16")] {
+            let [rule, standard] = [rule, standard].map(|name| find(name).unwrap());
+            assert_eq!((rule.bits, rule.encoding), (standard.bits, standard.encoding), "{rule}");
+        }
+    }
+
+    #[test]
+    fn neighbours_differ_by_one_trailing_bit() {
+        let of = |name| neighbours(find(name).unwrap()).iter().map(|format| format.name).collect::<Vec<_>>();
+        assert_eq!(of("e8m24"), ["e8m23", "e8m25"]);
+        assert_eq!(of("e8m14"), ["e8m13", "e8m15"]);
+        assert_eq!(of("e11m52"), ["e11m51"]);
+        assert_eq!(of("e5m1"), ["e5m2"]);
+        assert_eq!(of("e8m13"), ["e8m12", "e8m14"]);
+        assert!(["f32", "s32", "e4m3", "e8m0"].map(of).iter().all(Vec::is_empty));
+    }
+
+    #[test]
+    fn names_out_of_range_are_refused_with_the_ranges() {
+        for name in ["e12m3", "e1m3", "e8m60", "e8m53", "e5m0", "e0m0", "e99999999999m3", "E12M3", "e8_m60"] {
+            let message = find(name).unwrap_err().to_string();
+            assert!(message.contains(&format!("'{name}'")), "{message}");
+            assert!(message.contains("X = 2 to 11") && message.contains("Y = 1 to 52"), "{message}");
+        }
+    }
+
+    #[test]
+    fn names_of_other_shapes_are_answered_with_the_nearest() {
+        for name in ["e04m3", "e4m03", "e4m", "em3", "e+4m3", "e4m3x", "ue5m3", "4m3", "e4m3m3"] {
+            let message = find(name).unwrap_err().to_string();
+            assert!(message.contains("the nearest are"), "{message}");
+        }
+    }
+}
