@@ -73,9 +73,7 @@ impl Dialogue<'_> {
             if best.is_some() && !(self.known.may_go_on() && interrupt::pending().is_none()) {
                 break;
             }
-            if std::env::var("TCNUM_DEBUG").is_ok() { eprintln!("start {:?}", rule.to_string()); }
             let repaired = self.repaired(rule);
-            if std::env::var("TCNUM_DEBUG").is_ok() { eprintln!("-> {}", repaired.0); }
             if best.as_ref().is_none_or(|(misses, _)| repaired.0 < *misses) {
                 best = Some(repaired);
             }

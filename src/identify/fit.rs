@@ -286,13 +286,20 @@ impl Fit<'_> {
         let d = self.part.d;
         let usual = USUAL.iter().filter_map(|name| format::find(name).ok()).filter(|format| *format != d);
         let others = FORMATS.iter().filter(|format| holds_sums(format)).filter(|format| !USUAL.contains(&format.name));
-        [std::iter::once(d).chain(usual).flat_map(of).collect(), others.flat_map(of).collect()]
+        [std::iter::once(d).chain(usual).flat_map(of).collect(), others.chain(registers()).flat_map(of).collect()]
     }
 }
 
 /// Whether sums can be rounded to a format.
 pub(super) fn holds_sums(format: &Format) -> bool {
     format.has_nan() && format.float().is_some_and(|float| float.signed && float.zeros != Zeros::None)
+}
+
+/// Registers with f32's exponent and other widths.
+pub(super) fn registers() -> impl Iterator<Item = &'static Format> {
+    let named = FORMATS.iter().map(|format| format.name).collect::<Vec<_>>();
+    let names = (8..=40).map(|bits| format!("e8m{bits}")).filter(move |name| !named.contains(&&name[..]));
+    names.filter_map(|name| format::find(&name).ok())
 }
 
 /// So many of these cases, from all of them alike.

@@ -2,8 +2,9 @@
 
 use toml::{Table, Value};
 
+use super::fit::{holds_sums, registers};
 use crate::{
-    format::{FORMATS, Format, Zeros},
+    format::FORMATS,
     isa::Instruction,
     power::{self, Change, values::get},
 };
@@ -222,11 +223,6 @@ fn value(text: &str) -> Option<Value> {
     format!("value = {text}").parse::<Table>().ok()?.remove("value")
 }
 
-/// Whether sums can be rounded to a format.
-fn sums_in(format: &Format) -> bool {
-    format.has_nan() && format.float().is_some_and(|float| float.signed && float.zeros != Zeros::None)
-}
-
 /// Other nodes with the same terms, and other widths of single terms.
 fn node_changes(place: &str, node: &Table) -> Vec<Change> {
     let key = place.trim_end_matches('.').to_string();
@@ -314,7 +310,7 @@ fn begun(rule: &Table, instruction: &Instruction) -> Vec<Change> {
         let mut add = |key: &str, text: &str| all.extend(value(text).map(|to| change(format!("{place}{key}"), to)));
         for target in ["result", "product", "between", "addition"] {
             let Some(now) = table.get(target).and_then(Value::as_table) else { continue };
-            for format in FORMATS.iter().filter(|format| sums_in(format)) {
+            for format in FORMATS.iter().filter(|format| holds_sums(format)).chain(registers()) {
                 add(&format!("{target}.format"), &format!("\"{}\"", format.name));
             }
             if !now.contains_key("subnormals") {
