@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    DifferenceReason, Distinction, DistinctionVerdict, InstructionDistinction, ModelAgreement,
-    SharedKit, ShippedKnowledge, Unobservable, Witness, causes, words,
+    DifferenceReason, Distinction, DistinctionVerdict, InstructionDistinction, ModelAgreement, SharedKit,
+    ShippedKnowledge, Unobservable, Witness, causes, words,
 };
 use crate::{
     arithmetic::{EvidenceKind, Rule},
@@ -67,7 +67,7 @@ crate::rows! {
         why: String => shown("why").essential(),
         /// Evidence for the values in both rules: `measured; literature`.
         rests_on: Option<String> => shown("rest on").if_filled().essential(),
-        /// `shown` by an input, `no input found`, `cannot be observed` (proved); of devices `identified`, or `nearest rules`.
+        /// `shown`, `no input found`, `cannot be observed`; of devices `identified`, `nearest rules`.
         verdict: &'static str => shown("verdict").if_varied(),
         /// Proof that no input can show it.
         proof: Option<String> => shown("proof").if_filled(),

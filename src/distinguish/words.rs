@@ -31,7 +31,7 @@ pub(super) fn words(key: &str) -> String {
 /// Largest number of properties that a sentence names.
 const NAMED: usize = 4;
 
-/// Properties of an arithmetic: a key (without its node) or the table that it lies in, and the word of engineers for it.
+/// Words of engineers for what a key sets: the key without its node, or the table that it lies in.
 const PROPERTIES: &[(&str, &str)] = &[
     ("alignment.bits", "width"),
     ("alignment.rounding", "rounding of the alignment"),

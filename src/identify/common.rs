@@ -136,8 +136,8 @@ impl Table {
     }
 }
 
-/// Sentences on what missed outputs have in common; `agreeing` is a sample of the others.
-pub(super) fn common(i: &Instruction, missed: &[Answer], agreeing: &[Answer]) -> Vec<String> {
+/// Sentences on what missed outputs have in common; `agreeing` is a sample of the others. `noun` is a missed output in words.
+pub(super) fn common(i: &Instruction, missed: &[Answer], agreeing: &[Answer], noun: &str) -> Vec<String> {
     let mut sentences = Vec::new();
     let mut table = Table::of(i, missed, agreeing);
     let mut least = MOST;
@@ -150,7 +150,7 @@ pub(super) fn common(i: &Instruction, missed: &[Answer], agreeing: &[Answer]) ->
         if all.is_empty() {
             break;
         }
-        sentences.push(sentence(&table, &all, missed.len()));
+        sentences.push(sentence(&table, &all, missed.len(), noun));
         if least == MOST {
             break;
         }
@@ -160,13 +160,13 @@ pub(super) fn common(i: &Instruction, missed: &[Answer], agreeing: &[Answer]) ->
     sentences
 }
 
-fn sentence(table: &Table, all: &[usize], missed: usize) -> String {
+fn sentence(table: &Table, all: &[usize], missed: usize, noun: &str) -> String {
     let words: Vec<&str> = all.iter().map(|at| PREDICATES[*at].words).collect();
     let count = table.missed.iter().filter(|row| all.iter().all(|at| row[*at])).count();
     let who = match count == missed {
-        true if missed == 1 => "The missed output has".to_string(),
-        true => format!("All {} missed outputs have", grouped(missed as i64)),
-        false => format!("{} of {} have", grouped(count as i64), counted(missed as u64, "missed output")),
+        true if missed == 1 => format!("The {noun} has"),
+        true => format!("All {} have", counted(missed as u64, noun)),
+        false => format!("{} of {} have", grouped(count as i64), counted(missed as u64, noun)),
     };
     let others = match table.rates(all)[1] {
         0.0 => "no agreeing one does".into(),
@@ -219,7 +219,7 @@ mod tests {
         });
         let (missed, agreeing): (Vec<Answer>, Vec<Answer>) = answers.partition(|own| own.device != own.model);
         assert!(!missed.is_empty(), "{changes:?}");
-        common(&i, &missed, &agreeing)
+        common(&i, &missed, &agreeing, "missed output")
     }
 
     #[test]
@@ -255,6 +255,6 @@ mod tests {
             Answer { device: 0x3f80_0000 ^ (hash % 2), model: 0x3f80_0000, case }
         });
         let (missed, agreeing): (Vec<Answer>, Vec<Answer>) = answers.partition(|own| own.device != own.model);
-        assert_eq!(common(&i, &missed, &agreeing), ["In all of them: 1 ulp larger on the device."]);
+        assert_eq!(common(&i, &missed, &agreeing, "missed output"), ["In all of them: 1 ulp larger on the device."]);
     }
 }

@@ -37,11 +37,14 @@ impl Shortfall {
     /// The outputs that the rule of a finding misses; none where it has no rule.
     pub(super) fn of(finding: &Finding) -> Shortfall {
         let found = &finding.found;
+        if finding.agrees() {
+            return Shortfall::default();
+        }
         let part = found.asked.part();
         let listed = finding.held_out.iter().flat_map(|run| run.counterexamples.iter().flatten());
         let held_out: Vec<Answer> = listed.map(|own| own.found.clone()).collect();
         let evaluator = found.model().and_then(|model| model.evaluator(&part).ok());
-        let Some(given) = evaluator.filter(|_| !finding.agrees()).map(|own| own.execute(&found.asked.inputs)) else {
+        let Some(given) = evaluator.map(|own| own.execute(&found.asked.inputs)) else {
             return Shortfall::default();
         };
         let (d, each) = (&found.asked.d, part.m * part.n);
@@ -55,10 +58,11 @@ impl Shortfall {
         let agreeing: Vec<Answer> = sample(&agreeing).map(answer).collect();
         let pairs: Vec<(u64, u64)> = missed.iter().map(|at| (d.get(*at), given.get(*at))).collect();
         let held: Vec<(u64, u64)> = held_out.iter().map(|own| (own.device, own.model)).collect();
+        let noun = if missed.len() > EXAMINED { "examined missed output" } else { "missed output" };
         Shortfall {
             asked: counts(part.d, &pairs, Some(d)),
             held_out: counts(part.d, &held, None),
-            common: common(&part, &examined, &agreeing),
+            common: common(&part, &examined, &agreeing, noun),
         }
     }
 
@@ -136,4 +140,36 @@ fn counts(d: &Format, pairs: &[(u64, u64)], all: Option<&Codes>) -> Vec<KindCoun
 fn words(all: &[KindCount]) -> Option<String> {
     let one = |own: &KindCount| format!("{} {}", grouped(own.missed as i64), own.kind.name());
     (!all.is_empty()).then(|| all.iter().map(one).collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::find;
+
+    /// The sentence for asked outputs, pairs of the device's code and the rule's.
+    fn said(pairs: &[(u64, u64)]) -> Option<String> {
+        let d = find("f32").unwrap();
+        let all = Codes::from_values(d, &pairs.iter().map(|(device, _)| *device).collect::<Vec<_>>());
+        let missed: Vec<(u64, u64)> = pairs.iter().copied().filter(|(x, y)| x != y).collect();
+        Shortfall { asked: counts(d, &missed, Some(&all)), ..Shortfall::default() }.sentence()
+    }
+
+    #[test]
+    fn finite_results_zeros_infinities_and_nans_are_counted_apart() {
+        let (one, next, infinity, nan, other) = (0x3f80_0000, 0x3f80_0001, 0x7f80_0000, 0x7fc0_0000, 0x7fff_ffff);
+        assert_eq!(said(&[(one, next), (one, one), (nan, nan)]), None);
+        assert_eq!(
+            said(&[(one, one), (infinity, nan), (infinity, infinity)]).unwrap(),
+            "Every finite result agrees; 1 of 2 infinities and NaNs differ."
+        );
+        assert_eq!(
+            said(&[(nan, other), (0, 1 << 31), (0, 0), (one, one)]).unwrap(),
+            "Every finite result agrees; 1 of 2 signs of zeros and 1 of 1 codes of NaNs differ."
+        );
+        assert_eq!(
+            said(&[(one, next), (0, one), (nan, other)]).unwrap(),
+            "1 of 2 finite results, 1 of 1 zeros and 1 of 1 codes of NaNs differ."
+        );
+    }
 }

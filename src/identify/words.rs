@@ -41,6 +41,9 @@ fn one(finding: &Finding, shortfall: &Shortfall, row: &IdentifiedRow, device: &s
     if let Some(given) = &row.gives {
         return format!("{} gives {given} for all inputs.", subject(device));
     }
+    if finding.found.rule.is_empty() {
+        return format!("No rule was found for {i} on {device}.");
+    }
     let arithmetic = described(finding);
     let support = support(finding);
     match (row.outcome, finding.agrees()) {
@@ -63,11 +66,9 @@ fn one(finding: &Finding, shortfall: &Shortfall, row: &IdentifiedRow, device: &s
 fn described(finding: &Finding) -> String {
     let found = &finding.found;
     let program = found.model().and_then(|model| model.program(&found.instruction).ok());
-    let words = program.map_or_else(|| "no rule.".into(), |program| arithmetic::sentences(&program));
-    match &finding.like {
-        Some(like) => format!("{words} {}", like.sentence),
-        None => words,
-    }
+    let words = program.map(|program| arithmetic::sentences(&program));
+    let like = finding.like.as_ref().map(|like| like.sentence.clone());
+    words.into_iter().chain(like).collect::<Vec<_>>().join(" ")
 }
 
 /// The outputs that a rule gives, or misses: `12 of 40,000 asked outputs and 3 of 100,000 held-out ones`.

@@ -40,8 +40,10 @@ fn reported(device: &mut BlackBox, i: &Instruction) -> Report {
 
 #[test]
 fn a_unit_that_is_near_a_shipped_one_is_said_to_differ_from_it_in_properties() {
-    let model =
-        changed("hopper", "bits = 25, rounding = \"RZ\", floor", "bits = 23, rounding = \"RZ\", sticky = true, floor");
+    let from =
+        "alignment = { bits = 25, rounding = \"RZ\", floor = -133 }\nresult = { format = \"f32\", rounding = \"RZ\"";
+    let to = "alignment = { bits = 23, rounding = \"RZ\", sticky = true, floor = -133 }\nresult = { format = \"f32\", rounding = \"RNE\"";
+    let model = changed("hopper", from, to);
     let report = reported(&mut BlackBox::new(&model), listed(BF16));
     let answer = report.answer.unwrap();
     assert!(
@@ -49,7 +51,7 @@ fn a_unit_that_is_near_a_shipped_one_is_said_to_differ_from_it_in_properties() {
         "{answer}"
     );
     assert!(answer.contains("cut at 23 bits RZ, sticky"), "{answer}");
-    let nearest = "Nearest shipped rule: hopper, from which it differs in width and stickiness.";
+    let nearest = "Nearest shipped rule: hopper, from which it differs in width, stickiness and rounding of sums.";
     assert!(answer.contains(nearest), "{answer}");
 }
 

@@ -14,7 +14,7 @@ use crate::{
 /// Leaves from which on a sentence does not list the steps.
 const MANY: usize = 12;
 
-/// The arithmetic of a program: `16 products and c in one sum, aligned, cut at 25 bits RZ, ... Subnormals kept, ...`
+/// The arithmetic of a program: `16 products and c in one sum, ... Subnormals kept; ...`
 pub(crate) fn sentences(program: &Program) -> String {
     let sum = capitalised(&sum(program)) + ".";
     match exceptions(program) {
@@ -43,7 +43,7 @@ fn products(program: &Program) -> String {
     counted(program.instruction.stored_k() as u64, "product")
 }
 
-/// Adds the clauses of the steps of a value, the first step first; returns the words for the value in the next step.
+/// The words for a value in the next step; adds the clauses of its own steps, the first step first.
 fn said(input: &Input, times: usize, clauses: &mut Vec<String>) -> String {
     let step = match &input.part {
         Part::Leaf(leaf) => return term(leaf, input),

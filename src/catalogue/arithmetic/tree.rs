@@ -44,7 +44,7 @@ pub(crate) enum StepKind {
 pub(crate) struct Step {
     /// How it adds.
     pub(crate) kind: StepKind,
-    /// What else it does, in lines: `aligned, cut at 25 bits RZ`.
+    /// Its details, in lines: `aligned, cut at 25 bits RZ`.
     pub(crate) details: Vec<String>,
     /// The terms.
     pub(crate) inputs: Vec<Input>,
