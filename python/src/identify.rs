@@ -10,7 +10,7 @@ use tcnum::{
     Error, Result,
     comparison::{Nans, OneNan},
     device::{self, DeviceName},
-    identify::{Limits, Request, Study, study, tables},
+    identify::{Limits, Request, Session, Study, tables},
     report::Report,
 };
 
@@ -70,7 +70,7 @@ fn studied(asked: &IdentifyArguments) -> Result<(Report, Option<Error>)> {
     };
     let mut found = Study::default();
     let instructions = std::slice::from_ref(&asked.instruction.get().0);
-    let outcome = study(device.as_mut(), instructions, &request, &mut |_| (), &mut found);
+    let outcome = Session::new(device.as_mut(), &request, &mut |_| ()).identify(instructions, &mut found);
     if found.findings.is_empty() {
         outcome.clone()?;
     }

@@ -4,11 +4,10 @@ use super::{
     Site,
     entry::{Arithmetic, Entry},
     generation::Generation,
-    page::listed,
 };
 use crate::{
     arithmetic::EvidenceKind,
-    base::distinct::distinct,
+    base::{distinct::distinct, sentence::listed},
     features::FEATURES,
     format::{self, Format},
 };

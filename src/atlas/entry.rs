@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::{generation::Generation, measure::Measurements};
 use crate::{
     arithmetic::{EvidenceKind, Model, Program, Rule},
+    catalogue,
     distinguish::{Distinction, DistinctionVerdict},
-    document::{FeatureFound, sentence},
-    features::{FEATURES, Features},
+    features::Features,
     isa::Instruction,
     power::equal,
 };
@@ -50,14 +50,9 @@ impl Arithmetic {
         self.features.as_ref().ok()?.found(name)
     }
 
-    /// The arithmetic in one sentence.
-    pub(super) fn sentence(&self) -> String {
-        let own = |name| FeatureFound { words: self.found(name).unwrap_or_default().into(), evidence: None };
-        let all: Vec<FeatureFound> = FEATURES.iter().map(|feature| own(feature.name)).collect();
-        match sentence(&all, None) {
-            text if text.is_empty() => "The program below is its description.".into(),
-            text => text,
-        }
+    /// The arithmetic in two sentences.
+    pub(super) fn sentences(&self) -> String {
+        catalogue::arithmetic::sentences(&self.program)
     }
 }
 

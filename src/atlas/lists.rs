@@ -32,7 +32,7 @@ fn alike<'a>(entries: impl Iterator<Item = &'a Entry>, generation: usize) -> Vec
     let mut groups: Vec<Alike> = Vec::new();
     for entry in entries {
         let Some(own) = entry.of(generation) else { continue };
-        let sentence = own.sentence();
+        let sentence = own.sentences();
         match groups.iter_mut().find(|group| group.sentence == sentence) {
             Some(group) => group.entries.push((entry, own)),
             None => groups.push(Alike { sentence, entries: vec![(entry, own)] }),

@@ -10,13 +10,11 @@ mod folder;
 mod generation;
 mod index;
 mod instruction;
-mod joined;
 mod lists;
 mod measure;
 mod page;
 mod picture;
 mod search;
-mod tree;
 
 use crate::{
     Error, Interruption, Result, Stage,

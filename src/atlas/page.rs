@@ -178,15 +178,6 @@ pub(super) fn table(caption: &str, labels: &[&str], rows: Markup) -> Markup {
     }
 }
 
-/// A word list in English: `a, b and c`.
-pub(super) fn listed(words: &[String]) -> String {
-    match words {
-        [] => String::new(),
-        [one] => one.clone(),
-        [all @ .., last] => format!("{} and {last}", all.join(", ")),
-    }
-}
-
 /// A word, quoted for a shell if it needs that.
 pub(super) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@".contains(c);

@@ -1,8 +1,8 @@
 //! The picture of an arithmetic: terms on top, D at the bottom, widths and roundings on the edges.
 
-use super::tree::{Input, Part, tree};
 use crate::{
     arithmetic::Program,
+    catalogue::arithmetic::{Input, Part, tree},
     report::figure::{Anchor, Ink, Scene, Words, text_width},
 };
 
@@ -78,7 +78,7 @@ fn place(input: &Input, times: usize) -> Placed {
         Part::Leaf(leaf) => (leaf.lines(times), Vec::new(), false, None),
         Part::Step(step) => {
             let above: Vec<Placed> = step.inputs.iter().map(|own| place(own, times * step.times)).collect();
-            let mut lines = step.words.clone();
+            let mut lines = step.lines();
             let again = (step.times > 1).then(|| {
                 lines.push(format!("{} times in a row", step.times));
                 // The arrow needs no words if each sum is rounded like the last.

@@ -1,5 +1,6 @@
 //! Tables of formats, block formats, codes, a published table, models, instructions and devices.
 
+pub(crate) mod arithmetic;
 mod blocks;
 mod codes;
 mod devices;

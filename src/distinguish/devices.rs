@@ -1,6 +1,6 @@
 //! Two devices, compared on several instructions.
 
-use super::{DeviceInstruction, Distinction, SearchLimits, distinguish, tables::NamedSide};
+use super::{DeviceInstruction, DifferenceReason, Distinction, SearchLimits, distinguish, tables::NamedSide};
 use crate::{
     Result, Stage,
     device::{Device, DeviceName},
@@ -23,6 +23,17 @@ pub struct InstructionDistinction {
     pub sides: [NamedSide; 2],
     /// How they differ.
     pub distinction: Distinction,
+    /// The cause, where rules of devices were looked for.
+    pub cause: Option<DifferenceCause>,
+}
+
+/// The cause of a difference of devices: the keys in which their identified rules differ.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DifferenceCause {
+    /// A reason for each key; empty where one rule was found for both.
+    pub reasons: Vec<DifferenceReason>,
+    /// For each side whose rule is only the nearest: the outputs that the rule misses, in words.
+    pub nearest: [Option<String>; 2],
 }
 
 impl DevicePair {
@@ -48,7 +59,7 @@ impl DevicePair {
                 limits,
             )?;
             let stopped = distinction.stopped.clone();
-            found.push(InstructionDistinction { sides, distinction });
+            found.push(InstructionDistinction { sides, distinction, cause: None });
             stopped.map_or(Ok(()), Err)?;
         }
         Ok(())

@@ -11,6 +11,7 @@
 
 mod answers;
 mod candidates;
+mod causes;
 mod devices;
 mod exhaustive;
 mod generations;
@@ -24,12 +25,13 @@ pub mod tables;
 mod words;
 
 pub use candidates::{ArithmeticOrigin, KnownArithmetic, candidates};
-pub use devices::{DevicePair, InstructionDistinction};
+pub use devices::{DevicePair, DifferenceCause, InstructionDistinction};
 pub use generations::{ModelAgreement, SharedKit, ShippedKnowledge, generations, shipped_knowledge};
 pub use kind::DifferenceKind;
 pub use kit::{AlikeArithmetics, Kit, kit};
 pub use rules::{Unobservable, observable};
 pub use shared::shared;
+pub use words::properties;
 
 use answers::{Answerer, Evaluators, InputBatch};
 use rules::{RuleSide, Rules};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     DifferenceReason, Distinction, DistinctionVerdict, InstructionDistinction, ModelAgreement, SharedKit,
-    ShippedKnowledge, Unobservable, Witness, words,
+    ShippedKnowledge, Unobservable, Witness, causes, words,
 };
 use crate::{
     arithmetic::{EvidenceKind, Rule},
@@ -67,7 +67,7 @@ crate::rows! {
         why: String => shown("why").essential(),
         /// Evidence for the values in both rules: `measured; literature`.
         rests_on: Option<String> => shown("rest on").if_filled().essential(),
-        /// `shown` by an input, `no input found`, or `cannot be observed` (proved).
+        /// `shown`, `no input found`, `cannot be observed`; of devices `identified`, `nearest rules`.
         verdict: &'static str => shown("verdict").if_varied(),
         /// Proof that no input can show it.
         proof: Option<String> => shown("proof").if_filled(),
@@ -196,9 +196,16 @@ impl NamedSide {
 /// Fills `report` with the comparisons of two devices.
 pub fn report(found: &[InstructionDistinction], report: &mut Report) {
     let (mut rows, mut all) = (Vec::new(), Vec::new());
-    for InstructionDistinction { sides, distinction } in found {
-        rows.push(pair(sides.each_ref(), distinction));
-        all.extend(reasons(sides.each_ref(), distinction, all.len() + 1));
+    for InstructionDistinction { sides, distinction, cause } in found {
+        let sides = sides.each_ref();
+        let mut row = pair(sides, distinction);
+        all.extend(reasons(sides, distinction, all.len() + 1));
+        if let Some(cause) = cause {
+            row.why = causes::because(sides, cause).or(row.why);
+            all.extend(causes::rows(sides, cause, all.len() + 1));
+            report.notes.extend(causes::doubts(sides, cause));
+        }
+        rows.push(row);
     }
     report.holds = rows.iter().all(|row| row.verdict != DistinctionVerdict::Differ.name());
     report.verdict = Verdict::Differ;
@@ -299,7 +306,7 @@ fn short(name: &str) -> String {
 }
 
 /// The names of both sides in sentences: the devices, or the instructions where the devices are one.
-fn names([x, y]: [&NamedSide; 2]) -> [String; 2] {
+pub(super) fn names([x, y]: [&NamedSide; 2]) -> [String; 2] {
     match x.device == y.device {
         true => [x, y].map(|side| side.instruction.name.clone()),
         false => [x, y].map(|side| side.device.short()),
@@ -308,26 +315,12 @@ fn names([x, y]: [&NamedSide; 2]) -> [String; 2] {
 
 /// The rows of the reasons of a comparison, numbered from `from`.
 pub fn reasons(sides: [&NamedSide; 2], distinction: &Distinction, from: usize) -> Vec<ReasonRow> {
-    let [x, y] = sides.map(|side| format!("{}/{}", side.device, side.instruction));
     let names = names(sides);
     let names = [&names[0][..], &names[1][..]];
-    let blank = |number: usize, why: String, verdict: &'static str| ReasonRow {
-        number,
-        x: x.clone(),
-        y: y.clone(),
-        why,
-        verdict,
-        ..ReasonRow::default()
-    };
     let mut rows = Vec::new();
     for reason in &distinction.reasons {
         let verdict = if reason.witness.is_some() { "shown" } else { "no input found" };
-        let mut row = blank(from + rows.len(), reason.sentence(names), verdict);
-        row.key = reason.keys.iter().map(|(key, _)| key.clone()).collect();
-        rest(&mut row, sides);
-        if let [(key, values)] = &reason.keys[..] {
-            [row.x_value, row.y_value] = words::values(key, values).map(Some);
-        }
+        let mut row = key_row(sides, from + rows.len(), reason, names, verdict);
         row.kind = reason.kind.map(|kind| kind.name());
         if let Some(witness) = &reason.witness {
             show(&mut row, &distinction.shared, witness);
@@ -336,14 +329,29 @@ pub fn reasons(sides: [&NamedSide; 2], distinction: &Distinction, from: usize) -
     }
     for Unobservable { key, values, reason: proof } in &distinction.unobservable {
         let reason = DifferenceReason { keys: vec![(key.clone(), values.clone())], kind: None, witness: None };
-        let mut row = blank(from + rows.len(), reason.sentence(names), "cannot be observed");
-        row.key = vec![key.clone()];
-        rest(&mut row, sides);
-        [row.x_value, row.y_value] = words::values(key, values).map(Some);
+        let mut row = key_row(sides, from + rows.len(), &reason, names, "cannot be observed");
         row.proof = Some(proof.clone());
         rows.push(row);
     }
     rows
+}
+
+/// The row of a reason, without an input.
+pub(super) fn key_row(
+    sides: [&NamedSide; 2],
+    number: usize,
+    reason: &DifferenceReason,
+    names: [&str; 2],
+    verdict: &'static str,
+) -> ReasonRow {
+    let [x, y] = sides.map(|side| format!("{}/{}", side.device, side.instruction));
+    let key = reason.keys.iter().map(|(key, _)| key.clone()).collect();
+    let mut row = ReasonRow { number, x, y, key, why: reason.sentence(names), verdict, ..ReasonRow::default() };
+    rest(&mut row, sides);
+    if let [(key, values)] = &reason.keys[..] {
+        [row.x_value, row.y_value] = words::values(key, values).map(Some);
+    }
+    row
 }
 
 /// Fills in the evidence for the keys.

@@ -33,7 +33,6 @@ use markdown::markdown;
 pub(crate) use measured::{Measured, measured};
 pub(crate) use preset::{Preset, Work};
 pub(crate) use results::{Results, chip};
-pub(crate) use words::{FeatureFound, sentence};
 
 use crate::report::ShownTable;
 

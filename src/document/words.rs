@@ -4,11 +4,11 @@ use crate::{arithmetic::EvidenceKind, base::sentence::capitalised, features::FEA
 
 /// The finding for a feature.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct FeatureFound {
+pub(super) struct FeatureFound {
     /// The result; empty where it was not asked.
-    pub(crate) words: String,
+    pub(super) words: String,
     /// The evidence for the result.
-    pub(crate) evidence: Option<EvidenceKind>,
+    pub(super) evidence: Option<EvidenceKind>,
 }
 
 impl FeatureFound {
@@ -25,7 +25,7 @@ impl FeatureFound {
 /// The arithmetic in one sentence; each part has the mark of its weakest evidence.
 ///
 /// `all` has the finding for each of [`FEATURES`].
-pub(crate) fn sentence(all: &[FeatureFound], marks: Option<&Marks>) -> String {
+pub(super) fn sentence(all: &[FeatureFound], marks: Option<&Marks>) -> String {
     let found = |name: &str| {
         let at = FEATURES.iter().position(|feature| feature.name == name)?;
         Some(all[at].words.as_str()).filter(|found| !found.is_empty())

@@ -6,8 +6,6 @@ use super::few_terms::Answered;
 use crate::{
     arithmetic::Evaluator,
     base::parallel,
-    distinguish::DifferenceKind,
-    format::Format,
     isa::{Codes, Instruction, Tiles},
 };
 
@@ -136,19 +134,12 @@ impl Answers {
         let of = |(tile, places): &(usize, Vec<usize>)| {
             let skip = places.len().div_ceil(each).max(1);
             let chosen: Vec<usize> = places.iter().copied().step_by(skip).collect();
-            self.cases_of(*tile).enumerate().filter(|(at, _)| chosen.contains(at)).map(|(_, own)| own).collect::<Vec<_>>()
+            self.cases_of(*tile)
+                .enumerate()
+                .filter(|(at, _)| chosen.contains(at))
+                .map(|(_, own)| own)
+                .collect::<Vec<_>>()
         };
         missed.iter().step_by(step).flat_map(of).collect()
-    }
-
-    /// Number of finite outputs for which a rule gives another finite output.
-    pub(super) fn finite_misses(&self, evaluator: &Evaluator) -> usize {
-        let d: &Format = self.part.d;
-        let is_finite = |x: u64, y: u64| x != y && DifferenceKind::between(d, x, y) == DifferenceKind::Finite;
-        let of = |(tiles, answers): &(Tiles, Codes)| {
-            let found = evaluator.execute_here(tiles);
-            found.iter().zip(answers.iter()).filter(|(x, y)| is_finite(*x, *y)).count()
-        };
-        self.tiles.iter().map(of).sum()
     }
 }

@@ -5,8 +5,7 @@ use toml::Table;
 use super::{
     candidate::program,
     directed::Directed,
-    extreme,
-    orders,
+    extreme, orders,
     repair::Repair,
     run::Dialogue,
     starts::{self, Start},

@@ -1,23 +1,28 @@
 //! Working out the arithmetic of an instruction that nobody has described.
 //!
-//! A device is asked the corners of the instruction and cases of the verification stream. Candidates are rules of the model
-//! language; each has a distance from the answers. The search begins with the arithmetics that are known and with the common
-//! shapes. Where masks show the order of the sum, what each of its steps does is found before, one after the other from the last
-//! one, among all possibilities, by tiles that show it alone. The search changes the nearest candidates key by key
-//! ([`power::changes`](crate::power::changes)), and adds what they fail. A candidate that agrees with everything is told apart
-//! from its neighbours by cases on which they differ, which are asked next; what is left is one arithmetic, or several that no
-//! case that was looked at tells apart.
+//! 1. The device is asked the corners of the instruction and cases of the verification stream. A known arithmetic that gives
+//!    every answer ends the search at once.
+//! 2. Masks find the order of the sum ([`tree`](crate::tree)).
+//! 3. Each step of the sum, the last one first, is found among all possibilities by tiles that show it alone. With the later
+//!    steps known, an answer refutes all alignments and roundings but a few.
+//! 4. The steps become rules: in shorthand where a shape has their order, and as trees. Each rule is repaired by the answers
+//!    that it misses, special values included: single changes of its keys and pairs of changes, those that explain the most.
+//! 5. Cases on which the rule differs from its neighbours are asked; a rule that misses one is repaired again.
+//! 6. A held-out run compares many more cases. What differs there goes on from the rule that was found; nothing is asked twice.
 
 mod answers;
 mod apart;
 mod ask;
 mod candidate;
+mod causes;
+mod common;
 mod confirm;
 mod constancy;
 mod directed;
 mod evidence;
 mod explore;
 mod extreme;
+mod facts;
 mod few_terms;
 mod file;
 mod fit;
@@ -28,6 +33,7 @@ mod phases;
 mod quick;
 mod repair;
 mod run;
+mod shortfall;
 mod starts;
 mod steps;
 mod stepwise;
@@ -35,11 +41,14 @@ mod structure;
 mod study;
 pub mod tables;
 mod uniform;
+mod words;
 
+pub use causes::causes;
 pub use confirm::{Confirmation, HeldOut, confirm};
 pub use evidence::{Refuting, ask_reduced, evidence, reduced};
 pub use near::{Likeness, likeness};
 pub use quick::{Fingerprint, QUICK, fingerprint, quick, quick_all};
-pub use run::{Identification, Plan, WORK, identify, identify_recording};
-pub use study::{Finding, Limits, Progress, Request, Study, study, study_recording};
+pub use run::{Identification, Plan, WORK, go_on, identify, identify_recording};
+pub use study::{Finding, Limits, Progress, Request, Session, Study, study_recording};
 pub use uniform::Uniform;
+pub use words::known;

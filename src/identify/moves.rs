@@ -47,8 +47,20 @@ impl Move {
 
 /// Keys whose changes may show only together with another change.
 const STRUCTURAL: [&str; 14] = [
-    "join", "c", "start", "step", "zero", "zero-terms", "specials", "c-subnormals", "operand-subnormals",
-    "result-subnormals", "normalised", "between", "addition", "output",
+    "join",
+    "c",
+    "start",
+    "step",
+    "zero",
+    "zero-terms",
+    "specials",
+    "c-subnormals",
+    "operand-subnormals",
+    "result-subnormals",
+    "normalised",
+    "between",
+    "addition",
+    "output",
 ];
 
 impl Move {

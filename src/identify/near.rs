@@ -1,37 +1,39 @@
-//! The shipped arithmetic that a rule is most like, and the difference in words.
+//! The shipped arithmetic that is nearest to a rule.
 
 use toml::{Table, Value};
 
 use super::{
     Identification,
     candidate::evaluator,
-    file::short,
     starts::{self, Start},
 };
 use crate::{
     base::interrupt,
     comparison::{Nans, with_one_nan},
-    distinguish::observable,
+    distinguish::{observable, properties},
     isa::{Codes, Instruction},
+    power::values::shown,
 };
 
-/// What a rule is like.
+/// The shipped arithmetic that is nearest to a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Likeness {
     /// The shipped model and the instruction that has the nearest rule.
     pub of: (String, String),
-    /// Whether it is the same arithmetic.
+    /// True if both are the same arithmetic.
     pub same: bool,
-    /// In words: `as hopper`, `like hopper, but alignment.bits = 24 instead of 25`.
+    /// The arithmetic and the keys that differ: `as hopper`, `like hopper, but alignment.bits = 24 instead of 25`.
     pub words: String,
+    /// The same in a sentence that names properties.
+    pub sentence: String,
 }
 
-/// What the rule that was found is like of the arithmetics that are known: the same one, or the nearest; where several models have it,
-/// of that of the device's own generation, if one of them is. An interruption ends it with the nearest one until then.
+/// The shipped arithmetic that equals the rule that was found, or the nearest one. Where several models have it, the model of the
+/// device's own generation comes first. An interruption ends the search with the nearest until then.
 pub fn likeness(found: &Identification) -> Option<Likeness> {
     let part = found.asked.part();
     if let Some(of) = &found.known {
-        return Some(Likeness { of: of.clone(), same: true, words: format!("as {}", called(of, &part)) });
+        return Some(same(of.clone(), &part));
     }
     let mut nearest: Option<(bool, usize, Likeness)> = None;
     for start in starts::known(&part, found.generation.as_deref()) {
@@ -41,19 +43,33 @@ pub fn likeness(found: &Identification) -> Option<Likeness> {
         let Some(of) = start.known else { continue };
         let Some(mut keys) = observable([&found.rule, &start.rule], &part) else { continue };
         keys.retain(|(key, _)| found.is_measured(key));
-        let called = called(&of, &part);
         if keys.is_empty() {
-            return Some(Likeness { of, same: true, words: format!("as {called}") });
+            return Some(same(of, &part));
         }
-        // Of a rule that gives every answer, one that does too is nearer.
+        // Among rules as near, one that gives every answer is preferred.
         let differs = found.misses > 0 || !found.is_given_by(&start.rule);
         if nearest.as_ref().is_none_or(|(other, count, _)| (differs, keys.len()) < (*other, *count)) {
-            let like = if differs { format!("like {called}") } else { format!("as {called} in all answers") };
-            let words = format!("{like}, but {}", keys.iter().map(difference).collect::<Vec<_>>().join("; "));
-            nearest = Some((differs, keys.len(), Likeness { of, same: false, words }));
+            nearest = Some((differs, keys.len(), near(of, &part, &keys, differs)));
         }
     }
     nearest.map(|(.., likeness)| likeness)
+}
+
+/// The same arithmetic as a shipped one.
+fn same(of: (String, String), part: &Instruction) -> Likeness {
+    let sentence = format!("Shipped rule: {}.", short(&of, part));
+    Likeness { words: format!("as {}", called(&of, part)), of, same: true, sentence }
+}
+
+/// An arithmetic that differs from a shipped one in some keys.
+fn near(of: (String, String), part: &Instruction, keys: &[(String, [Option<Value>; 2])], differs: bool) -> Likeness {
+    let name = called(&of, part);
+    let like = if differs { format!("like {name}") } else { format!("as {name} in all answers") };
+    let words = format!("{like}, but {}", keys.iter().map(difference).collect::<Vec<_>>().join("; "));
+    let properties = properties(keys.iter().map(|(key, _)| &key[..]));
+    let but = if differs { "" } else { ", though no answer shows the difference" };
+    let sentence = format!("Nearest shipped rule: {}, from which it differs in {properties}{but}.", short(&of, part));
+    Likeness { of, same: false, words, sentence }
 }
 
 /// A shipped arithmetic in words: by its model, and by the instruction where that is another.
@@ -61,8 +77,13 @@ fn called((model, instruction): &(String, String), part: &Instruction) -> String
     if *instruction == part.name { model.clone() } else { format!("{model} computes {instruction}") }
 }
 
+/// A shipped arithmetic by its name: `hopper`; `hopper/INSTRUCTION` where that is another instruction.
+fn short((model, instruction): &(String, String), part: &Instruction) -> String {
+    if *instruction == part.name { model.clone() } else { format!("{model}/{instruction}") }
+}
+
 impl Identification {
-    /// The shipped arithmetics that give every answer, by model: those of the instruction itself.
+    /// The shipped arithmetics of the instruction itself that give every answer, by model.
     pub fn agreeing(&self) -> Vec<String> {
         let part = self.asked.part();
         let own = |start: &Start| start.known.clone().filter(|(_, instruction)| *instruction == part.name);
@@ -70,7 +91,7 @@ impl Identification {
         starts::known(&part, self.generation.as_deref()).iter().filter_map(agrees).collect()
     }
 
-    /// Whether a rule gives every answer.
+    /// True if a rule gives every answer.
     fn is_given_by(&self, rule: &Table) -> bool {
         let answers = |d: Codes| match self.nans {
             Nans::ByCode => d,
@@ -81,19 +102,11 @@ impl Identification {
     }
 }
 
-/// A key in which two rules differ, in words.
+/// A key in which two rules differ, with both values.
 fn difference((key, [own, other]): &(String, [Option<Value>; 2])) -> String {
-    match (own.as_ref().map(word), other.as_ref().map(word)) {
-        (Some(own), Some(value)) => format!("{key} = {own} instead of {value}"),
-        (Some(own), None) => format!("with {key} = {own}"),
+    match (own, other) {
+        (Some(_), Some(_)) => format!("{key} = {} instead of {}", shown(own.as_ref()), shown(other.as_ref())),
+        (Some(_), None) => format!("with {key} = {}", shown(own.as_ref())),
         (None, _) => format!("without {key}"),
-    }
-}
-
-/// A value, words without quotation marks.
-fn word(value: &Value) -> String {
-    match value {
-        Value::String(word) => word.clone(),
-        other => short(other),
     }
 }

@@ -154,7 +154,14 @@ impl Repair<'_> {
             let fixed = sample.iter().zip(&answers).filter(|(at, answer)| self.cases[**at].1 == **answer).count();
             // What changes nothing alone may do so with another change.
             let changes = answers != now || own.is_structural();
-            changes.then(|| Sifted { rule, key: own.key().into(), answers, fixed, ranged: own.is_ranged(), structural: own.is_structural() })
+            changes.then(|| Sifted {
+                rule,
+                key: own.key().into(),
+                answers,
+                fixed,
+                ranged: own.is_ranged(),
+                structural: own.is_structural(),
+            })
         });
         sifted.into_iter().flatten().collect()
     }
@@ -238,7 +245,8 @@ fn explains(program: &Program, (case, answer): &Answered) -> bool {
 
 /// Number of the kind of a case: what its operands hold and what its answer is.
 fn kind(part: &Instruction, (case, answer): &Answered) -> u32 {
-    let has = |format: &Format, codes: &[u64], class: Class| codes.iter().any(|code| format.decode(*code).class == class);
+    let has =
+        |format: &Format, codes: &[u64], class: Class| codes.iter().any(|code| format.decode(*code).class == class);
     let operands = |class: Class| has(part.a, &case.a, class) || has(part.b, &case.b, class);
     let d = match part.d.decode(*answer).class {
         Class::Zero => 0,

@@ -63,8 +63,6 @@ pub struct Plan {
     pub time: Duration,
     /// Whether the search begins with the arithmetics of shipped models, or from nothing.
     pub catalogue: bool,
-    /// Cases that are asked first: what an earlier search missed.
-    pub also: Vec<Case>,
     /// Rules that were found of other instructions of the device: they are tried before all others.
     pub begun: Vec<Table>,
     /// What the search may compute before it ends without a rule, in products, about: usually [`WORK`].
@@ -84,8 +82,6 @@ pub struct Identification {
     pub asked: Trace,
     /// How many outputs the rule answers otherwise.
     pub misses: usize,
-    /// How many of these are finite results that differ, not special ones: zeros, infinities and NaNs.
-    pub finite_misses: usize,
     /// Tiles that the device has executed.
     pub executions: u64,
     /// Whether the number of tiles that may be executed was reached before the end, or the time that the answers may take.
@@ -124,11 +120,6 @@ pub fn identify(device: &mut dyn Device, instruction: &Instruction, plan: Plan) 
     let mut stream = Stream { part: part.clone(), seed: plan.seed, next: 0 };
     let mut first = Corners::of(&part).tiles;
     first.extend(&stream.take(FIRST));
-    for case in &plan.also {
-        let mut tile = Tiles::zeros(&part, 1);
-        tile.place(&part, 0, 0, 0, case);
-        first.extend(&tile);
-    }
     // Where not all can be asked, some of every kind.
     let first = shuffled(&part, &first, plan.seed);
     let answers = asker.ask(&first)?;
@@ -140,7 +131,33 @@ pub fn identify(device: &mut dyn Device, instruction: &Instruction, plan: Plan) 
     if plan.catalogue {
         starts.extend(starts::known(&part, generation.as_deref()));
     }
-    Ok(Dialogue::new(Some(asker), stream, known).run(instruction, &starts, generation))
+    Ok(Dialogue::new(Some(asker), stream, known).run(instruction, &starts, generation, None))
+}
+
+/// Goes on from an earlier search with cases that its rule misses: what was answered then is not asked again.
+///
+/// # Errors
+/// Like [`identify`].
+pub fn go_on(device: &mut dyn Device, earlier: &Identification, cases: &[Case], plan: Plan) -> Result<Identification> {
+    let instruction = &earlier.instruction;
+    let part = part(instruction);
+    let budget = plan.budget.saturating_sub(earlier.executions);
+    let mut asker = Asker::new(device, instruction, budget).within(plan.time);
+    let mut tiles = Tiles::zeros(&part, cases.len());
+    for (tile, case) in cases.iter().enumerate() {
+        tiles.place(&part, tile, 0, 0, case);
+    }
+    let answers = asker.ask(&tiles)?;
+    let mut known = Answers::new(&part, plan.work);
+    known.add(&earlier.asked.inputs, &earlier.asked.d);
+    known.add(&tiles, &answers);
+    // Fewer tiles of the stream were asked than tiles in all.
+    let stream = Stream { part: part.clone(), seed: plan.seed, next: earlier.asked.count() as u64 };
+    let starts = if plan.catalogue { starts::known(&part, earlier.generation.as_deref()) } else { Vec::new() };
+    let found = Found { rule: earlier.rule.clone(), known: None, misses: 0 };
+    let generation = earlier.generation.clone();
+    let found = Dialogue::new(Some(asker), stream, known).run(instruction, &starts, generation, Some(found));
+    Ok(Identification { executions: earlier.executions + found.executions, ..found })
 }
 
 /// What a recording leaves of the arithmetics that the language has: nothing can be asked. With `catalogue` the search begins with the
@@ -161,7 +178,7 @@ pub fn identify_recording(trace: &Trace, catalogue: bool) -> Result<Identificati
     let generation = Generation::of_recording(&trace.metadata).shipped_model().map(String::from);
     let starts = if catalogue { starts::known(&part, generation.as_deref()) } else { Vec::new() };
     let stream = Stream { part, seed: 0, next: 0 };
-    Ok(Dialogue::new(None, stream, known).run(&trace.instruction, &starts, generation))
+    Ok(Dialogue::new(None, stream, known).run(&trace.instruction, &starts, generation, None))
 }
 
 /// Tiles in a random order.
@@ -220,9 +237,16 @@ impl<'a> Dialogue<'a> {
         Dialogue { asker, stream, known, hypotheses: None, products_missed: false, open: None, failure: None }
     }
 
-    fn run(&mut self, instruction: &Instruction, known: &[Start], generation: Option<String>) -> Identification {
+    /// The search, from a rule that an earlier one found, if any.
+    fn run(
+        &mut self,
+        instruction: &Instruction,
+        known: &[Start],
+        generation: Option<String>,
+        earlier: Option<Found>,
+    ) -> Identification {
         let part = self.known.part.clone();
-        let mut found: Option<Found> = None;
+        let mut found = earlier;
         let mut reached = 0;
         let mut asked = FIRST;
         let most = (FEWEST_OUTPUTS / (part.m * part.n)).clamp(MOST, MOST_TILES);
@@ -342,7 +366,6 @@ impl<'a> Dialogue<'a> {
         };
         let own = evaluator(&rule, &known.part);
         let misses = own.as_ref().map_or(usize::MAX, |own| known.misses(own));
-        let finite_misses = own.as_ref().map_or(0, |own| known.finite_misses(own));
         let (inputs, d) = known.all();
         let Instruction { m, n, k, .. } = known.part;
         let asked = Trace { m, n, k, inputs, d, metadata: BTreeMap::new(), instruction: instruction.clone() };
@@ -357,7 +380,6 @@ impl<'a> Dialogue<'a> {
             known: origin,
             asked,
             misses,
-            finite_misses,
             executions,
             spent,
             failure,

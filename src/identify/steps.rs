@@ -127,24 +127,11 @@ pub(super) enum Products {
     Rounded(Target),
     /// Each is cut and rounded in a step of its own; without a target it is only cut.
     Alone(Option<Cut>, Option<Target>),
-    /// Each is added to +0 and rounded, as IEEE 754 has it.
-    Added(Target),
     /// The first of two is cut and rounded as the sum is, the first one or the second.
     Started { second: bool },
 }
 
 impl Own {
-    /// What says how many operations it takes: those that are alike in this differ in their numbers alone.
-    pub(super) fn shape(&self) -> impl PartialEq + use<> {
-        let form = match self.products {
-            Products::Exact | Products::Normalised | Products::Rounded(_) => (0, false),
-            Products::Alone(_, target) => (1, target.is_some()),
-            Products::Added(_) => (1, true),
-            Products::Started { second } => (if self.cut.is_some() { 2 } else { 3 }, second),
-        };
-        (form, self.lanes.map(|(period, _)| period), self.late.is_some())
-    }
-
     /// How the sum of the products is aligned.
     fn whole(&self) -> Option<Cut> {
         self.lanes.map(|(_, cut)| cut).or(self.cut)
@@ -231,7 +218,7 @@ impl SumSteps {
             let started = Products::Started { second: false };
             let alike = *own == self.steps[at].own || Own { products: started, ..self.steps[at].own } == *own;
             let adds = self.steps[*below].adds() && parts.iter().any(|part| matches!(part, Part::Product(_)));
-            if !alike || !adds || matches!(own.products, Products::Alone(..) | Products::Added(_)) {
+            if !alike || !adds || matches!(own.products, Products::Alone(..)) {
                 break;
             }
             added.push(*k);
@@ -259,17 +246,6 @@ impl SumSteps {
                     (Part::Product(k), Products::Alone(cut, target)) => {
                         let to = target.map_or("result = \"aligned\"".into(), |target| result("result", target));
                         terms.push(alone(&mut text, (number, *k), cut, &to));
-                    }
-                    (Part::Product(k), Products::Added(target)) if sums || scaled => {
-                        terms.push(alone(&mut text, (number, *k), None, &result("result", target)));
-                    }
-                    (Part::Product(k), Products::Added(target)) => {
-                        let (name, to) = (format!("n{number}p{k}"), result("result", target));
-                        let _ = writeln!(
-                            text,
-                            "node.{name} = {{ kind = \"fma\", products = [{k}], start = \"+0\", {to} }}"
-                        );
-                        terms.push(format!("\"{name}\""));
                     }
                     (Part::Product(k), Products::Started { second }) if cut.is_some() => {
                         let of_both = self.steps[first].parts.iter().filter_map(Part::product);
@@ -408,7 +384,6 @@ pub(super) fn set(program: &mut Program, number: usize, own: &Own, nan: u64) {
         let alone = kind == Some('p');
         let (cut, target) = match (own.products, kind) {
             (Products::Alone(cut, target), Some('p')) => (cut, target.unwrap_or(own.target)),
-            (Products::Added(target), Some('p')) => (None, target),
             (Products::Started { .. }, Some('p')) => (own.cut, own.target),
             (_, Some('l')) => (own.cut, own.target),
             (_, Some(_)) => (own.whole(), own.target),

@@ -11,7 +11,7 @@ use super::{
     confirm::KEPT,
     evidence,
     file::{evidence_of, model_file},
-    identify, identify_recording, likeness, reduced, tables,
+    go_on, identify, identify_recording, likeness, reduced, tables,
 };
 use crate::{
     Error, Result,
@@ -51,6 +51,14 @@ pub struct Request {
     pub date: Option<String>,
     /// Whether instructions that the device lacks are left out, or end the study.
     pub skip_lacking: bool,
+}
+
+impl Request {
+    /// The usual request: seed 0, from the shipped arithmetics, by NaN codes, with the limits that suit the device.
+    pub fn new(device: &dyn Device) -> Request {
+        let limits = Limits::of(device, None, None);
+        Request { seed: 0, catalogue: true, nans: Nans::ByCode, limits, date: None, skip_lacking: false }
+    }
 }
 
 /// What may be asked of one instruction.
@@ -210,38 +218,21 @@ pub fn study_recording(mut trace: Trace, name: String, catalogue: bool, nans: Na
     Ok(finding)
 }
 
-/// Works out the arithmetic of each instruction of a device. `study` has what was found until an error, which is also in the finding that
-/// it ended.
+/// A device whose instructions are identified one after the other: a rule that is found is tried first for the next one.
 ///
-/// # Errors
-/// The device fails, lacks an instruction, or is not a function of its operands; a signal.
-pub fn study(
-    device: &mut dyn Device,
-    instructions: &[Instruction],
-    request: &Request,
-    watch: &mut dyn FnMut(Progress),
-    study: &mut Study,
-) -> Result<()> {
-    if let Some(preparation) = device.preparation() {
-        preparation.announce(instructions);
-    }
-    // While the kernels of one held-out run are compiled, the next instructions are searched.
-    let ahead = if is_gpu(device) { available_parallelism().map_or(1, usize::from) } else { 0 };
-    let mut student = Student { device, request, watch, begun: Vec::new() };
-    let mut waiting = VecDeque::new();
-    let outcome = student.all(instructions, ahead, &mut waiting, study);
-    // What could not be confirmed any more.
-    study.findings.extend(
-        waiting.into_iter().map(|own: Finding| Finding { stopped: own.stopped.or(outcome.clone().err()), ..own }),
-    );
-    for finding in study.findings.iter_mut().filter(|finding| finding.like.is_none()) {
-        finding.like = likeness(&finding.found);
-    }
-    outcome
-}
-
-/// A device that is studied.
-struct Student<'a> {
+/// ```
+/// use tcnum::{device, identify::{Limits, Request, Session, Study}, isa};
+///
+/// let mut device = device::open("model:hopper")?;
+/// let instruction = isa::find("mma.m16n8k8.f16.f16.f16.f16")?;
+/// let limits = Limits::of(device.as_ref(), None, Some(1000));
+/// let mut study = Study::default();
+/// let request = Request { limits, ..Request::new(device.as_ref()) };
+/// Session::new(device.as_mut(), &request, &mut |_| ()).identify(&[instruction], &mut study)?;
+/// assert!(study.findings[0].agrees());
+/// # Ok::<(), tcnum::Error>(())
+/// ```
+pub struct Session<'a> {
     device: &'a mut dyn Device,
     request: &'a Request,
     watch: &'a mut dyn FnMut(Progress),
@@ -249,7 +240,35 @@ struct Student<'a> {
     begun: Vec<toml::Table>,
 }
 
-impl Student<'_> {
+impl<'a> Session<'a> {
+    /// A session with a device; `watch` is told how far it is.
+    pub fn new(device: &'a mut dyn Device, request: &'a Request, watch: &'a mut dyn FnMut(Progress)) -> Session<'a> {
+        Session { device, request, watch, begun: Vec::new() }
+    }
+
+    /// Works out the arithmetic of each instruction. `study` gets what was found until an error, which is also in the finding
+    /// that it ended.
+    ///
+    /// # Errors
+    /// The device fails, lacks an instruction, or is not a function of its operands; a signal.
+    pub fn identify(&mut self, instructions: &[Instruction], study: &mut Study) -> Result<()> {
+        if let Some(preparation) = self.device.preparation() {
+            preparation.announce(instructions);
+        }
+        // While the kernels of one held-out run are compiled, the next instructions are searched.
+        let ahead = if is_gpu(self.device) { available_parallelism().map_or(1, usize::from) } else { 0 };
+        let mut waiting = VecDeque::new();
+        let outcome = self.all(instructions, ahead, &mut waiting, study);
+        // What could not be confirmed any more.
+        study.findings.extend(
+            waiting.into_iter().map(|own: Finding| Finding { stopped: own.stopped.or(outcome.clone().err()), ..own }),
+        );
+        for finding in study.findings.iter_mut().filter(|finding| finding.like.is_none()) {
+            finding.like = likeness(&finding.found);
+        }
+        outcome
+    }
+
     fn all(
         &mut self,
         instructions: &[Instruction],
@@ -261,7 +280,7 @@ impl Student<'_> {
         loop {
             let next = left.next();
             if let Some(instruction) = next {
-                match self.search(instruction, Vec::new()) {
+                match self.search(instruction) {
                     Err(error) if self.request.skip_lacking && error.is_unavailable() => study.lacking.push(error),
                     outcome => {
                         let finding = outcome?;
@@ -302,20 +321,17 @@ impl Student<'_> {
         self.request.seed.wrapping_add(1)
     }
 
+    fn plan(&self) -> Plan {
+        let Request { seed, catalogue, limits, .. } = *self.request;
+        let begun = self.begun.clone();
+        Plan { seed, budget: limits.search, time: limits.search_time, catalogue, begun, work: WORK }
+    }
+
     /// The search for the arithmetic of one instruction.
-    fn search(&mut self, instruction: &Instruction, also: Vec<Case>) -> Result<Finding> {
-        let Request { seed, catalogue, nans, limits, .. } = *self.request;
+    fn search(&mut self, instruction: &Instruction) -> Result<Finding> {
         (self.watch)(Progress::Searching(instruction));
         let start = Instant::now();
-        let plan = Plan {
-            seed,
-            budget: limits.search,
-            time: limits.search_time,
-            catalogue,
-            also,
-            begun: self.begun.clone(),
-            work: WORK,
-        };
+        let plan = self.plan();
         let found = identify(self.device, instruction, plan)?;
         let Identity { name, description, .. } = self.device.identity();
         let source = match self.device.model() {
@@ -327,7 +343,7 @@ impl Student<'_> {
                 files: None,
             },
         };
-        Ok(Finding::new(found, nans, start, source))
+        Ok(Finding::new(found, self.request.nans, start, source))
     }
 
     /// Compares what was found with the device, and works out what decided its lines.
@@ -351,22 +367,22 @@ impl Student<'_> {
     /// # Errors
     /// The device fails; an interruption.
     fn compared(&mut self, finding: &mut Finding) -> Result<()> {
-        let mut also = Vec::new();
+        let mut added = 0;
         for _ in 0..SEARCHES_AGAIN {
             self.hold_against(finding);
             let differing = finding.held_out.iter().flat_map(|part| part.counterexamples.iter().flatten());
             let cases: Vec<Case> = differing.map(|counterexample| counterexample.found.case.clone()).collect();
             let bounded = self.request.limits.tiles.is_some();
             let goes_on = finding.stopped.is_none() && finding.found.misses == 0 && !bounded;
-            if !goes_on || cases.is_empty() || also.len() >= MOST_ADDED {
+            if !goes_on || cases.is_empty() || added >= MOST_ADDED {
                 return Ok(());
             }
-            also.extend(cases);
-            let instruction = finding.found.instruction.clone();
-            let next = self.search(&instruction, also.clone())?;
-            let (spent, seconds) = (finding.found.executions, finding.seconds);
-            *finding = next;
-            finding.found.executions += spent;
+            added += cases.len();
+            let start = Instant::now();
+            let plan = self.plan();
+            let found = go_on(self.device, &finding.found, &cases, plan)?;
+            let seconds = finding.seconds;
+            *finding = Finding::new(found, self.request.nans, start, finding.source.clone());
             finding.seconds += seconds;
         }
         self.hold_against(finding);

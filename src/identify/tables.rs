@@ -1,14 +1,13 @@
 //! Tables of identified arithmetics.
 
-use std::collections::BTreeSet;
-
-use super::{Finding, Fingerprint, Identification, Refuting, Study, fingerprint};
+use super::{Finding, Identification, Refuting, Study, shortfall::Shortfall, words};
 use crate::{
     Error, Result,
-    base::{pace::UNASKED, sentence::capitalised},
+    base::pace::UNASKED,
     comparison::{Answer, Listing, MismatchOrigin, Subject, operands},
+    distinguish::DifferenceKind,
     power::{self, RefutingData, Tested, summaries},
-    report::{Report, Table, Verdict, counted, grouped},
+    report::{Report, Table, Verdict, grouped},
     verify::{
         Part,
         tables::{list, regimes},
@@ -34,10 +33,22 @@ crate::rows! {
         misses: u64 => shown("missed").essential(),
         /// Missed outputs that are finite and not zero.
         finite_misses: u64 => hidden(),
+        /// Missed outputs that are zero on one side, or zeros of different signs.
+        zero_misses: u64 => hidden(),
+        /// Missed outputs that are infinite or NaN on one side, or infinities of different signs.
+        infinity_misses: u64 => hidden(),
+        /// Missed outputs that are NaNs of different codes.
+        nan_misses: u64 => hidden(),
+        /// Missed outputs by kind of difference.
+        missed_kinds: Option<String> => shown("missed by kind").if_filled(),
         /// Held-out cases that were compared.
         compared: Option<u64> => shown("held out").essential(),
         /// Held-out cases that differ.
         differing: Option<u64> => shown("differ").essential(),
+        /// Listed held-out cases that differ, by kind of difference.
+        differing_kinds: Option<String> => shown("differ by kind").if_filled(),
+        /// What the missed outputs have in common.
+        common: Option<String> => hidden(),
         /// Seconds that the search took.
         seconds: f64 => shown("time").unit("s"),
     }
@@ -100,8 +111,9 @@ impl Finding {
 /// No instruction has the name of a held-out run.
 pub fn report(study: &Study, device: &str, report: &mut Report) -> Result<()> {
     let all = &study.findings;
-    let rows: Vec<IdentifiedRow> = all.iter().map(row).collect();
-    report.answer = answer(&rows, device);
+    let shortfalls: Vec<Shortfall> = all.iter().map(Shortfall::of).collect();
+    let rows: Vec<IdentifiedRow> = all.iter().zip(&shortfalls).map(|(finding, own)| row(finding, own)).collect();
+    report.answer = words::answer(all, &shortfalls, &rows, device);
     report.tables = vec![Table::of("Identified arithmetics", rows)];
     report.tables.extend(lines(all).filled());
     let parts: Vec<Part> = all.iter().filter_map(|finding| finding.held_out.clone()).collect();
@@ -130,7 +142,7 @@ pub fn left_out(lacking: &[Error]) -> Option<String> {
 }
 
 /// The row of what was found of an instruction.
-fn row(finding: &Finding) -> IdentifiedRow {
+fn row(finding: &Finding, shortfall: &Shortfall) -> IdentifiedRow {
     let found = &finding.found;
     IdentifiedRow {
         instruction: found.instruction.name.clone(),
@@ -140,9 +152,15 @@ fn row(finding: &Finding) -> IdentifiedRow {
         executions: found.executions,
         asked: found.asked.d.len() as u64,
         misses: found.misses.min(found.asked.d.len()) as u64,
-        finite_misses: found.finite_misses as u64,
+        finite_misses: shortfall.missed(&[DifferenceKind::Finite]),
+        zero_misses: shortfall.missed(&[DifferenceKind::Zero, DifferenceKind::SignOfZero]),
+        infinity_misses: shortfall.missed(&[DifferenceKind::NonFinite]),
+        nan_misses: shortfall.missed(&[DifferenceKind::NanCode]),
+        missed_kinds: shortfall.asked_words(),
         compared: finding.held_out.as_ref().map(|part| part.state.compared()),
         differing: finding.held_out.as_ref().map(|part| part.state.differing()),
+        differing_kinds: shortfall.held_out_words(),
+        common: Some(shortfall.common.join(" ")).filter(|common| !common.is_empty()),
         seconds: finding.seconds,
     }
 }
@@ -178,98 +196,6 @@ fn remarks(finding: &Finding) -> Vec<String> {
         ));
     }
     notes
-}
-
-/// What was found, in one sentence, of a device or a recording with this name; `None` where there is nothing.
-fn answer(rows: &[IdentifiedRow], device: &str) -> Option<String> {
-    let count = |word: &str| rows.iter().filter(|row| row.outcome == word).count();
-    match rows {
-        [] => None,
-        [row] => Some(sentence(row, device)),
-        rows => {
-            let mut words = vec![format!("{} identified", count("identified"))];
-            for word in ["approximated", "unfinished"] {
-                words.extend(Some(count(word)).filter(|count| *count > 0).map(|count| format!("{count} {word}")));
-            }
-            let mut sentence = format!("{} instructions of {device}: {}", rows.len(), words.join(", "));
-            let mut likes = rows.iter().filter_map(|row| row.like.as_deref()).collect::<BTreeSet<_>>().into_iter();
-            if let (Some(like), None) = (likes.next(), likes.next()) {
-                sentence += &format!(", all {like}");
-            }
-            Some(sentence + ".")
-        }
-    }
-}
-
-fn sentence(row: &IdentifiedRow, device: &str) -> String {
-    let i = &row.instruction;
-    if let Some(given) = &row.gives {
-        return format!("{} gives {given} for all inputs.", subject(device));
-    }
-    let number = |count: u64| grouped(count as i64);
-    let like = row.like.as_deref().unwrap_or("by a rule of no shipped model");
-    let asked = number(row.asked);
-    let held_out = row.compared.filter(|compared| *compared > 0).map(|compared| (compared, row.differing.unwrap_or(0)));
-    let special = match row.misses - row.finite_misses.min(row.misses) {
-        0 => String::new(),
-        special if special == row.misses => " (zeros, infinities and NaNs only)".into(),
-        special => format!(" ({} of them zeros, infinities or NaNs)", number(special)),
-    };
-    let differ = match (row.misses, held_out) {
-        (misses, None) => format!("misses {} of {asked} outputs{special}", number(misses)),
-        (misses, Some((compared, differing))) => format!(
-            "misses {} of {asked} asked outputs{special} and {} of {} held-out ones",
-            number(misses),
-            number(differing),
-            number(compared)
-        ),
-    };
-    let agrees = row.misses == 0 && held_out.is_none_or(|(_, differing)| differing == 0);
-    let all = match held_out {
-        None => format!("all {asked} outputs"),
-        Some((compared, _)) => format!("all {asked} asked outputs and all {} held-out ones", number(compared)),
-    };
-    match (row.outcome, agrees) {
-        ("identified", _) => format!("{} computes {i} {like}: the rule gives {all}.", subject(device)),
-        (_, true) => {
-            format!("So far {device} computes {i} {like}: the rule gives {all}, but the search was ended early.")
-        }
-        ("unfinished", _) => {
-            format!("So far no rule gives all answers of {i} on {device}; the nearest computes {like} and {differ}.")
-        }
-        _ => format!("No rule gives all answers of {i} on {device}; the nearest computes {like} and {differ}."),
-    }
-}
-
-/// A device or a recording at the beginning of a sentence: names stay as they are.
-fn subject(device: &str) -> String {
-    if device.starts_with("the ") { capitalised(device) } else { device.into() }
-}
-
-/// Which known arithmetics a device has, in one sentence; `None` where nothing is known.
-pub fn known(all: &[Fingerprint], device: &str) -> Option<String> {
-    let unknown = all.iter().filter(|found| found.matching.is_empty()).count();
-    match all {
-        [] => None,
-        [one] => Some(match fingerprint(one).arithmetic {
-            Some(arithmetic) => format!(
-                "{device} computes {} as {arithmetic}, by {} that {} {} known arithmetics.",
-                one.instruction,
-                counted(one.inputs as u64, "input"),
-                if one.inputs == 1 { "separates" } else { "separate" },
-                one.known
-            ),
-            None => format!(
-                "None of the {} known arithmetics fits {} on {device}; leave out --quick to search for a rule.",
-                one.known, one.instruction
-            ),
-        }),
-        all if unknown == 0 => Some(format!("{device} computes all {} instructions by known arithmetics.", all.len())),
-        all => Some(format!(
-            "{device} computes {unknown} of {} instructions by no known arithmetic; leave out --quick to search for rules.",
-            all.len()
-        )),
-    }
 }
 
 /// The table `mismatches`: what the rules miss of the asked outputs, and of the held-out ones; with what is to be said of the signatures.

@@ -16,6 +16,7 @@ use crate::{
     catalogue::evidence_for,
     device::{self, DEFAULT_MODEL, Device, DeviceName},
     distinguish::{self, DevicePair, InstructionDistinction, SearchLimits, ShippedKnowledge, tables},
+    identify::causes,
     isa::Instruction,
     report::Report,
     verify::MOST_CASES,
@@ -77,7 +78,9 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
             let timeout = arguments.timeout.duration();
             let mut pair = open([x, y], &arguments.selection, timeout, &mut report.notes)?;
             let mut found = Vec::new();
-            let outcome = pair.distinguish(&limits, &mut |stage| progress.at(stage), &mut found);
+            let outcome = pair
+                .distinguish(&limits, &mut |stage| progress.at(stage), &mut found)
+                .and_then(|()| causes(&mut pair, limits.seed, &mut |stage| progress.at(stage), &mut found));
             fill(report, &pair, &found);
             outcome
         }

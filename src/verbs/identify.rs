@@ -151,7 +151,7 @@ fn fingerprints(arguments: &Arguments, progress: &Progress, report: &mut Report)
     report.device = Some(device.identity().clone());
     report.holds = !found.is_empty() && found.iter().all(|found| !found.matching.is_empty());
     report.verdict = Verdict::Unidentified;
-    report.answer = tables::known(&found, &chip(device.identity()));
+    report.answer = identify::known(&found, &chip(device.identity()));
     report.tables = vec![Table::of("Known arithmetics", found.iter().map(fingerprint))];
     outcome
 }
@@ -203,5 +203,5 @@ fn asked(
             bar.iter().for_each(|bar: &Bar| bar.show(state.next, state.differing()));
         }
     };
-    identify::study(device, instructions, &request, &mut watch, found)
+    identify::Session::new(device, &request, &mut watch).identify(instructions, found)
 }

@@ -10,7 +10,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use tcnum::{
     arithmetic::{Model, shipped},
     comparison::Nans,
-    identify::{Identification, Limits, Plan, Request, Study, WORK, identify, study},
+    identify::{Identification, Limits, Plan, Request, Session, Study, WORK, identify},
     isa::Instruction,
 };
 
@@ -41,7 +41,8 @@ fn searched(model: &Model, i: &'static Instruction) -> Identification {
     };
     let request = Request { seed: 1, catalogue: false, nans: Nans::ByCode, limits, date: None, skip_lacking: false };
     let mut all = Study::default();
-    study(&mut BlackBox::new(model), std::slice::from_ref(i), &request, &mut |_| (), &mut all).unwrap();
+    let mut device = BlackBox::new(model);
+    Session::new(&mut device, &request, &mut |_| ()).identify(std::slice::from_ref(i), &mut all).unwrap();
     all.findings.remove(0).found
 }
 
@@ -81,15 +82,8 @@ fn steps_with_widths_floors_and_overflow_of_their_own_are_recovered() {
     for number in DESIGNS.into_iter().take(amount(1, DESIGNS.len())) {
         let design = design(20_261_122, number);
         let model = Model::parse(&design.text, "hidden.toml").unwrap();
-        let plan = Plan {
-            seed: 1,
-            budget: 20_000,
-            time: Duration::MAX,
-            catalogue: false,
-            also: Vec::new(),
-            begun: Vec::new(),
-            work: WORK,
-        };
+        let plan =
+            Plan { seed: 1, budget: 20_000, time: Duration::MAX, catalogue: false, begun: Vec::new(), work: WORK };
         let found = identify(&mut BlackBox::new(&model), design.instruction, plan).unwrap();
         let differ = held_out(&found, &model, design.instruction, 20_000);
         assert_eq!((found.misses, differ), (0, 0), "{number}:\n{}\n{}", model.text(), found.text());

@@ -133,6 +133,8 @@ fn a_rounding_that_no_rule_has_is_approximated_with_its_agreement_and_counterexa
         answer.contains("misses ") && answer.contains(" asked outputs ") && answer.contains(" held-out ones."),
         "{answer}"
     );
+    let kinds = ["finite_misses", "zero_misses", "infinity_misses", "nan_misses"];
+    assert_eq!(kinds.iter().map(|kind| row[kind].as_u64().unwrap()).sum::<u64>(), row["misses"].as_u64().unwrap());
 }
 
 #[test]

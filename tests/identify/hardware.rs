@@ -259,15 +259,8 @@ fn open_hardware_is_identified_from_nothing() {
         let i = described(instruction);
         let identity = Identity::new(name, "a unit");
         let mut unit = Unit { identity, compute };
-        let plan = Plan {
-            seed: 1,
-            budget: 20_000,
-            time: Duration::MAX,
-            catalogue: false,
-            also: Vec::new(),
-            begun: Vec::new(),
-            work: WORK,
-        };
+        let plan =
+            Plan { seed: 1, budget: 20_000, time: Duration::MAX, catalogue: false, begun: Vec::new(), work: WORK };
         let found = identify(&mut unit, i, plan).unwrap();
         let what = format!("{name}:\n{}", found.text());
         assert_eq!((found.misses, held_out(&found, &mut unit, i, 200)), (0, 0), "{what}");

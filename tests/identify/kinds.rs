@@ -97,15 +97,7 @@ fn instructions_of_every_kind_are_identified_from_nothing() {
     });
     for (i, model) in shipped.chain(of_user).filter(|(i, _)| thorough() || !slow(i)).step_by(amount(3, 1)) {
         for catalogue in [false, true].into_iter().take(amount(1, 2)) {
-            let plan = Plan {
-                seed: 1,
-                budget: 20_000,
-                time: Duration::MAX,
-                catalogue,
-                also: Vec::new(),
-                begun: Vec::new(),
-                work: WORK,
-            };
+            let plan = Plan { seed: 1, budget: 20_000, time: Duration::MAX, catalogue, begun: Vec::new(), work: WORK };
             let found = identify(&mut BlackBox::new(&model), i, plan).unwrap();
             let what = format!("{i}, catalogue {catalogue}:\n{}", found.text());
             assert_eq!((found.misses, held_out(&found, &model, i, 10_000)), (0, 0), "{what}");

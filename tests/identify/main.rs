@@ -18,3 +18,4 @@ mod machine;
 mod program;
 mod quick;
 mod shipped;
+mod words;

@@ -37,15 +37,8 @@ const FROM_NOTHING: [(&str, &str); 4] = [
 fn shipped_rules_are_recovered_from_nothing() {
     for (name, instruction) in FROM_NOTHING {
         let (model, i) = (Model::load(name).unwrap(), listed(instruction));
-        let plan = Plan {
-            seed: 1,
-            budget: 20_000,
-            time: Duration::MAX,
-            catalogue: false,
-            also: Vec::new(),
-            begun: Vec::new(),
-            work: WORK,
-        };
+        let plan =
+            Plan { seed: 1, budget: 20_000, time: Duration::MAX, catalogue: false, begun: Vec::new(), work: WORK };
         let found = identify(&mut BlackBox::new(&model), i, plan).unwrap();
         assert_eq!(found.misses, 0, "{name}, {i}:\n{}", found.text());
         assert_eq!(held_out(&found, &model, i, 20_000), 0, "{name}, {i}:\n{}", found.text());
@@ -60,15 +53,8 @@ fn with_the_catalogue_every_shipped_rule_is_known_and_stays_as_it_is() {
         distinct(&model).into_iter().map(move |i| (model.clone(), i)).collect::<Vec<_>>()
     });
     for (model, i) in all.step_by(amount(320, 12)) {
-        let plan = Plan {
-            seed: 1,
-            budget: 20_000,
-            time: Duration::MAX,
-            catalogue: true,
-            also: Vec::new(),
-            begun: Vec::new(),
-            work: WORK,
-        };
+        let plan =
+            Plan { seed: 1, budget: 20_000, time: Duration::MAX, catalogue: true, begun: Vec::new(), work: WORK };
         let found = identify(&mut BlackBox::new(&model), i, plan).unwrap();
         let what = format!("{} {i}:\n{}", model.name, found.text());
         assert_eq!((found.misses, held_out(&found, &model, i, amount(2_000, 5_000))), (0, 0), "{what}");

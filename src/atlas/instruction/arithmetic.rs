@@ -39,7 +39,7 @@ pub(super) fn in_words(site: &Site, entry: &Entry) -> Markup {
         @for (at, own) in entry.arithmetics.iter().enumerate() {
             article.arithmetic id=(anchor(at)) {
                 h3 { (generation_links(site, own)) }
-                p { (operation(&entry.instruction)) " " (own.sentence()) }
+                p { (operation(&entry.instruction)) " " (own.sentences()) }
             }
         }
     }

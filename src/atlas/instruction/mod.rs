@@ -11,9 +11,15 @@ use super::{
     Site,
     entry::{Arithmetic, Entry},
     measure::CASES,
-    page::{Page, Section, format_link, listed, quoted},
+    page::{Page, Section, format_link, quoted},
 };
-use crate::{arithmetic::EvidenceKind, base::distinct::distinct, document::shown, isa::Instruction, report::counted};
+use crate::{
+    arithmetic::EvidenceKind,
+    base::{distinct::distinct, sentence::listed},
+    document::shown,
+    isa::Instruction,
+    report::counted,
+};
 
 pub(super) use calculate::script;
 

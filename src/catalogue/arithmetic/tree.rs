@@ -1,4 +1,4 @@
-//! The sum of a program as a tree, with equal parts joined: what the picture of an arithmetic draws.
+//! The sum of a program as a tree, with equal parts joined: for pictures and sentences.
 
 use super::joined::{chained, joined, leaves, merged};
 use crate::arithmetic::{
@@ -10,7 +10,7 @@ const MANY: usize = 8;
 
 /// A value of a program.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Part {
+pub(crate) enum Part {
     /// Products, c or a zero.
     Leaf(Leaf),
     /// A step that adds its inputs.
@@ -19,42 +19,81 @@ pub(super) enum Part {
 
 /// A term, or several of them.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Leaf {
+pub(crate) struct Leaf {
     /// The name of one: `product`, `c (f32)`.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// The stored k of each product; empty for other terms.
-    pub(super) ks: Vec<usize>,
+    pub(crate) ks: Vec<usize>,
+}
+
+/// How a step adds its inputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StepKind {
+    /// Aligns, cuts and adds all at once.
+    Aligned,
+    /// Adds all at once without loss.
+    Exact,
+    /// An ordinary addition.
+    Addition,
+    /// A fused multiply-add.
+    Fma,
 }
 
 /// A step, or several equal ones in a row.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Step {
-    /// How it adds, in lines.
-    pub(super) words: Vec<String>,
+pub(crate) struct Step {
+    /// How it adds.
+    pub(crate) kind: StepKind,
+    /// Its details, in lines: `aligned, cut at 25 bits RZ`.
+    pub(crate) details: Vec<String>,
     /// The terms.
-    pub(super) inputs: Vec<Input>,
+    pub(crate) inputs: Vec<Input>,
     /// Number of equal steps; each takes the sum of the step before.
-    pub(super) times: usize,
+    pub(crate) times: usize,
     /// The rounding between equal steps.
-    pub(super) between: Vec<String>,
+    pub(crate) between: Vec<String>,
 }
 
 /// An input of a step.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Input {
+pub(crate) struct Input {
     /// The value.
-    pub(super) part: Part,
+    pub(crate) part: Part,
     /// The rounding of the value: `f32 (24 bits), RZ`.
-    pub(super) rounded: Vec<String>,
+    pub(crate) rounded: Vec<String>,
     /// How the step takes it: `cut at 24 bits`.
-    pub(super) taken: Vec<String>,
+    pub(crate) taken: Vec<String>,
     /// Number of equal parts.
-    pub(super) count: usize,
+    pub(crate) count: usize,
+}
+
+impl StepKind {
+    /// Its name in pictures.
+    fn name(self) -> &'static str {
+        match self {
+            StepKind::Aligned => "sum in one step",
+            StepKind::Exact => "exact sum",
+            StepKind::Addition => "sum of two",
+            StepKind::Fma => "fused multiply-add",
+        }
+    }
+}
+
+impl Step {
+    /// How it adds, in lines.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        [self.kind.name().to_string()].into_iter().chain(self.details.iter().cloned()).collect()
+    }
 }
 
 impl Leaf {
+    /// Its name in a plural: `products of parts of significands`.
+    pub(crate) fn plural(&self) -> String {
+        self.name.replacen("product", "products", 1).replacen("exclusive or", "exclusive ors", 1)
+    }
+
     /// The terms in lines: `8 products`, `k = 0 to 14 by 2`.
-    pub(super) fn lines(&self, count: usize) -> Vec<String> {
+    pub(crate) fn lines(&self, count: usize) -> Vec<String> {
         match self.ks.len() {
             0 => vec![self.name.clone()],
             all => {
@@ -62,8 +101,8 @@ impl Leaf {
                 let number = match (each, count) {
                     (1, 0 | 1) => self.name.clone(),
                     (1, _) => format!("1 {} each", self.name),
-                    (_, 0 | 1) => format!("{each} {}s", self.name),
-                    _ => format!("{each} {}s each", self.name),
+                    (_, 0 | 1) => format!("{each} {}", self.plural()),
+                    _ => format!("{each} {} each", self.plural()),
                 };
                 vec![number, format!("k = {}", range(&self.ks))]
             }
@@ -90,7 +129,7 @@ fn range(ks: &[usize]) -> String {
 }
 
 /// The tree of a program: its last value, with the conversions to D.
-pub(super) fn tree(program: &Program) -> Input {
+pub(crate) fn tree(program: &Program) -> Input {
     let builder = Builder { program };
     let (part, mut rounded) = builder.source(program.output.value);
     let d = destination_words(program.output.target.format, program.output.target.rounding.name());
@@ -155,12 +194,12 @@ impl Builder<'_> {
             }
             ElementaryOperation::Add { terms, to, .. } => {
                 let inputs = terms.iter().map(|term| self.input(*term, Vec::new())).collect();
-                (step_of(vec!["sum of two".into()], inputs), vec![rounded(to)])
+                (step_of(StepKind::Addition, Vec::new(), inputs), vec![rounded(to)])
             }
             ElementaryOperation::Fma { factors, addend, to, .. } => {
                 let product = self.product(std::slice::from_ref(factors), "product");
                 let inputs = vec![product, self.input(*addend, Vec::new())];
-                (step_of(vec!["fused multiply-add".into()], inputs), vec![rounded(to)])
+                (step_of(StepKind::Fma, Vec::new(), inputs), vec![rounded(to)])
             }
             ElementaryOperation::Integer(sum) => (self.integer(sum), Vec::new()),
         }
@@ -181,18 +220,18 @@ impl Builder<'_> {
             let drop = addend.drop.map(|drop| format!("dropped {} below", drop.saturating_add(1)));
             inputs.push(self.input(addend.source, bits.into_iter().chain(drop).collect()));
         }
-        let mut words = Vec::new();
+        let (mut kind, mut words) = (StepKind::Exact, Vec::new());
         match &sum.alignment {
-            None => words.push("exact sum".into()),
+            None => {}
             Some(Alignment { bits, rounding, floor, sticky, reach }) => {
-                words.push("sum in one step".into());
+                kind = StepKind::Aligned;
                 let sticky = if *sticky { ", sticky" } else { "" };
                 words.push(format!("aligned, cut at {bits} bits {}{sticky}", rounding.name()));
                 words.extend(reach.map(|reach| format!("sticky bit of {reach} dropped bits")));
                 words.extend(floor.map(|floor| format!("exponent at least {floor}")));
             }
         }
-        step_of(words, inputs)
+        step_of(kind, words, inputs)
     }
 
     fn integer(&self, sum: &IntegerSum) -> Part {
@@ -206,8 +245,8 @@ impl Builder<'_> {
         let every = (sum.group < i.stored_k()).then(|| format!("after every {} products", sum.group));
         let inputs = [leaf(name.into(), &ks), leaf(format!("c ({})", i.c.name), &[])];
         let exact = |part| Input { part, rounded: Vec::new(), taken: Vec::new(), count: 1 };
-        let words = ["exact sum".to_string(), beyond].into_iter().chain(every).collect();
-        step_of(words, inputs.into_iter().map(exact).collect())
+        let words = [beyond].into_iter().chain(every).collect();
+        step_of(StepKind::Exact, words, inputs.into_iter().map(exact).collect())
     }
 
     /// Products of a list, with their part of the scales.
@@ -222,7 +261,7 @@ impl Builder<'_> {
         input.rounded.extend(multiply.rounded.as_ref().map(rounded));
         if let Scaling::Sums(run) = multiply.scaling {
             let inner = factors.chunks(run).map(|run| self.product(run, name));
-            let step = |input| step_of(vec!["exact sum".into(), "times its scales".into()], vec![input]);
+            let step = |input| step_of(StepKind::Exact, vec!["times the scales".into()], vec![input]);
             let mut all = inner.map(|input| Input { part: step(input), ..input_of(Vec::new()) });
             let first = all.next().unwrap_or(input);
             return all.fold(first, |first, next| merged(first, next, true));
@@ -246,8 +285,8 @@ fn leaf(name: String, ks: &[usize]) -> Part {
     Part::Leaf(Leaf { name, ks: ks.to_vec() })
 }
 
-fn step_of(words: Vec<String>, inputs: Vec<Input>) -> Part {
-    Part::Step(Step { words, inputs, times: 1, between: Vec::new() })
+fn step_of(kind: StepKind, details: Vec<String>, inputs: Vec<Input>) -> Part {
+    Part::Step(Step { kind, details, inputs, times: 1, between: Vec::new() })
 }
 
 #[cfg(test)]
@@ -262,7 +301,7 @@ mod tests {
             Part::Step(step) => {
                 let inputs: Vec<String> =
                     step.inputs.iter().map(|own| said(own, times * input.count * step.times)).collect();
-                format!("{} x{} ({})", step.words.join(", "), step.times, inputs.join(" + "))
+                format!("{} x{} ({})", step.lines().join(", "), step.times, inputs.join(" + "))
             }
         };
         format!("{}x {part} -> {}", input.count, input.rounded.join(" -> "))

@@ -16,7 +16,7 @@ fn shape(part: &Part) -> String {
         Part::Leaf(leaf) => format!("{}:{}", leaf.name, leaf.ks.len()),
         Part::Step(step) => {
             let inputs: Vec<String> = step.inputs.iter().map(shape_of_input).collect();
-            format!("{:?}x{}[{}]", step.words, step.times, inputs.join(" "))
+            format!("{:?}{:?}x{}[{}]", step.kind, step.details, step.times, inputs.join(" "))
         }
     }
 }
@@ -58,7 +58,7 @@ pub(super) fn chained(part: Part) -> Part {
                 && rest(before, *other) == own
                 && (before.times == 1 || before.between == mine.rounded)
         };
-        let Some(start) = (0..before.inputs.len()).find(follows).filter(|_| before.words == step.words) else {
+        let Some(start) = (0..before.inputs.len()).find(follows).filter(|_| before.lines() == step.lines()) else {
             continue;
         };
         let mine = step.inputs.remove(at);
@@ -66,7 +66,7 @@ pub(super) fn chained(part: Part) -> Part {
         let first = before.inputs.remove(start);
         let inputs = before.inputs.into_iter().zip(step.inputs).map(|(x, y)| merged(x, y, false)).collect::<Vec<_>>();
         let inputs = inputs.into_iter().chain([first]).collect();
-        return Part::Step(Step { words: step.words, inputs, times: before.times + 1, between: mine.rounded });
+        return Part::Step(Step { inputs, times: before.times + 1, between: mine.rounded, ..step });
     }
     Part::Step(step)
 }

@@ -1,0 +1,86 @@
+//! The causes of differences of devices: the rules of both are identified, and compared key by key.
+
+use std::time::Duration;
+
+use toml::Table;
+
+use super::{Limits, Request, Session, Study, words::support};
+use crate::{
+    Result, Stage,
+    comparison::Nans,
+    device::Device,
+    distinguish::{
+        DevicePair, DifferenceCause, DifferenceReason, DistinctionVerdict, InstructionDistinction, observable,
+    },
+    isa::Instruction,
+    power::Changed,
+};
+
+/// Most tiles of a search, and the longest time of its answers.
+const SEARCHED: u64 = 4_000;
+const SEARCH_TIME: Duration = Duration::from_secs(20);
+/// Held-out cases, and the longest time of their run.
+const HELD_OUT: u64 = 100_000;
+const HELD_OUT_TIME: Duration = Duration::from_secs(20);
+
+/// The rule of a side.
+struct SideRule {
+    rule: Table,
+    /// The outputs that the rule misses, if it is only the nearest.
+    misses: Option<String>,
+}
+
+/// Looks for the cause of each difference with a side whose rule is not known: identifies the rules of both sides.
+///
+/// # Errors
+/// A device that fails, or is not a function of its operands; an interruption. The causes until then are in `found`.
+pub fn causes(
+    pair: &mut DevicePair,
+    seed: u64,
+    progress: &mut dyn FnMut(Stage),
+    found: &mut [InstructionDistinction],
+) -> Result<()> {
+    let is_open = |own: &&mut InstructionDistinction| {
+        let is_known = own.sides.iter().all(|side| side.rule.is_some());
+        own.distinction.verdict == DistinctionVerdict::Differ && !is_known
+    };
+    for own in found.iter_mut().filter(is_open) {
+        let mut rules = Vec::new();
+        for (device, side) in pair.devices.iter_mut().zip(&own.sides) {
+            let what = format!("identifying {} on {}", side.instruction, side.device);
+            progress(Stage { what: &what, done: 0, total: 0 });
+            rules.extend(rule(device.as_mut(), &side.instruction, seed)?);
+        }
+        let Ok([x, y]) = <[SideRule; 2]>::try_from(rules) else { continue };
+        own.cause = observable([&x.rule, &y.rule], &own.distinction.shared).map(|keys| DifferenceCause {
+            reasons: keys
+                .into_iter()
+                .map(|key| DifferenceReason { keys: vec![key], kind: None, witness: None })
+                .collect(),
+            nearest: [x.misses, y.misses],
+        });
+    }
+    Ok(())
+}
+
+/// The rule of an instruction on a device: that of its model, or the one that is identified; `None` if there is none.
+fn rule(device: &mut dyn Device, i: &Instruction, seed: u64) -> Result<Option<SideRule>> {
+    if let Some(model) = device.model() {
+        return Ok(Some(SideRule { rule: Changed::of(model, i)?.table, misses: None }));
+    }
+    let limits = Limits {
+        search: SEARCHED,
+        search_time: SEARCH_TIME,
+        tiles: None,
+        cases: HELD_OUT,
+        held_out_time: Some(HELD_OUT_TIME),
+    };
+    let request = Request { seed, catalogue: true, nans: Nans::ByCode, limits, date: None, skip_lacking: false };
+    let mut all = Study::default();
+    Session::new(device, &request, &mut |_| ()).identify(std::slice::from_ref(i), &mut all)?;
+    Ok(all
+        .findings
+        .pop()
+        .filter(|own| !own.found.rule.is_empty())
+        .map(|own| SideRule { misses: (!own.agrees()).then(|| support(&own)), rule: own.found.rule }))
+}

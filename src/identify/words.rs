@@ -1,0 +1,121 @@
+//! The answer in sentences: the arithmetic that was found, the nearest shipped rule, and how many outputs support it.
+
+use std::collections::BTreeSet;
+
+use super::{Finding, Fingerprint, fingerprint, shortfall::Shortfall, tables::IdentifiedRow};
+use crate::{
+    base::sentence::capitalised,
+    catalogue::arithmetic,
+    report::{counted, grouped},
+};
+
+/// What was found, of a device or a recording with this name; `None` where there is nothing.
+pub(super) fn answer(
+    findings: &[Finding],
+    shortfalls: &[Shortfall],
+    rows: &[IdentifiedRow],
+    device: &str,
+) -> Option<String> {
+    let count = |word: &str| rows.iter().filter(|row| row.outcome == word).count();
+    match (findings, shortfalls, rows) {
+        ([finding], [shortfall], [row]) => Some(one(finding, shortfall, row, device)),
+        (.., []) => None,
+        (.., rows) => {
+            let mut words = vec![format!("{} identified", count("identified"))];
+            for word in ["approximated", "unfinished"] {
+                words.extend(Some(count(word)).filter(|count| *count > 0).map(|count| format!("{count} {word}")));
+            }
+            let mut sentence = format!("{} instructions of {device}: {}", rows.len(), words.join(", "));
+            let mut likes = rows.iter().filter_map(|row| row.like.as_deref()).collect::<BTreeSet<_>>().into_iter();
+            if let (Some(like), None) = (likes.next(), likes.next()) {
+                sentence += &format!(", all {like}");
+            }
+            Some(sentence + ".")
+        }
+    }
+}
+
+/// The arithmetic of one instruction.
+fn one(finding: &Finding, shortfall: &Shortfall, row: &IdentifiedRow, device: &str) -> String {
+    let i = &row.instruction;
+    if let Some(given) = &row.gives {
+        return format!("{} gives {given} for all inputs.", subject(device));
+    }
+    if finding.found.rule.is_empty() {
+        return format!("No rule was found for {i} on {device}.");
+    }
+    let arithmetic = described(finding);
+    let support = support(finding);
+    match (row.outcome, finding.agrees()) {
+        ("identified", _) => format!("{} computes {i}: {arithmetic} The rule gives {support}.", subject(device)),
+        (_, true) => {
+            format!(
+                "So far {device} computes {i}: {arithmetic} The rule gives {support}, but the search was ended early."
+            )
+        }
+        (outcome, false) => {
+            let no = if outcome == "unfinished" { "So far no rule" } else { "No rule" };
+            let said: String =
+                shortfall.sentence().iter().chain(&shortfall.common).map(|own| format!(" {own}")).collect();
+            format!("{no} gives all answers of {i} on {device}. The nearest: {arithmetic} It misses {support}.{said}")
+        }
+    }
+}
+
+/// The rule in sentences, and the shipped rule that it equals or is nearest to.
+fn described(finding: &Finding) -> String {
+    let found = &finding.found;
+    let program = found.model().and_then(|model| model.program(&found.instruction).ok());
+    let words = program.map(|program| arithmetic::sentences(&program));
+    let like = finding.like.as_ref().map(|like| like.sentence.clone());
+    words.into_iter().chain(like).collect::<Vec<_>>().join(" ")
+}
+
+/// The outputs that a rule gives, or misses: `12 of 40,000 asked outputs and 3 of 100,000 held-out ones`.
+pub(super) fn support(finding: &Finding) -> String {
+    let number = |count: u64| grouped(count as i64);
+    let asked = finding.found.asked.d.len();
+    let misses = finding.found.misses.min(asked) as u64;
+    let asked = number(asked as u64);
+    let held_out = finding.held_out.as_ref().map(|part| (part.state.compared(), part.state.differing()));
+    match (misses, held_out.filter(|(compared, _)| *compared > 0)) {
+        (0, None) => format!("all {asked} outputs"),
+        (0, Some((compared, 0))) => format!("all {asked} asked outputs and all {} held-out ones", number(compared)),
+        (misses, None) => format!("{} of {asked} outputs", number(misses)),
+        (misses, Some((compared, differing))) => {
+            let [misses, differing, compared] = [misses, differing, compared].map(number);
+            format!("{misses} of {asked} asked outputs and {differing} of {compared} held-out ones")
+        }
+    }
+}
+
+/// A device or a recording at the beginning of a sentence: names stay as they are.
+fn subject(device: &str) -> String {
+    if device.starts_with("the ") { capitalised(device) } else { device.into() }
+}
+
+/// Which known arithmetics a device has, in one sentence; `None` where nothing is known.
+pub fn known(all: &[Fingerprint], device: &str) -> Option<String> {
+    let unknown = all.iter().filter(|found| found.matching.is_empty()).count();
+    match all {
+        [] => None,
+        [one] => Some(match fingerprint(one).arithmetic {
+            Some(arithmetic) => format!(
+                "{device} computes {} as {arithmetic}, by {} that {} {} known arithmetics.",
+                one.instruction,
+                counted(one.inputs as u64, "input"),
+                if one.inputs == 1 { "separates" } else { "separate" },
+                one.known
+            ),
+            None => format!(
+                "None of the {} known arithmetics fits {} on {device}; leave out --quick to search for a rule.",
+                one.known, one.instruction
+            ),
+        }),
+        all if unknown == 0 => Some(format!("{device} computes all {} instructions by known arithmetics.", all.len())),
+        all => Some(format!(
+            "{device} computes {unknown} of {} instructions by no known arithmetic; leave out --quick to search for rules.",
+            all.len()
+        )),
+    }
+}
