@@ -17,14 +17,16 @@ pub(super) struct Answers {
     tiles: Vec<(Tiles, Codes)>,
     /// Products that the reference has computed so far.
     work: AtomicU64,
-    /// Products that it may compute.
-    pub most: u64,
+    /// Products that one stage of the search may compute, and all stages so far.
+    each: u64,
+    most: AtomicU64,
 }
 
 impl Answers {
-    /// No tiles of an instruction; `most` bounds the products of the search.
-    pub(super) fn new(part: &Instruction, most: u64) -> Answers {
-        Answers { part: part.clone(), tiles: Vec::new(), work: AtomicU64::default(), most }
+    /// No tiles of an instruction; `each` bounds the products of one stage of the search.
+    pub(super) fn new(part: &Instruction, each: u64) -> Answers {
+        let (work, most) = (AtomicU64::default(), AtomicU64::new(each));
+        Answers { part: part.clone(), tiles: Vec::new(), work, each, most }
     }
 
     /// Products that the reference has computed so far.
@@ -42,9 +44,14 @@ impl Answers {
         self.spend((cases * self.part.stored_k()) as u64);
     }
 
-    /// True if the search may compute more.
+    /// Begins a stage that may compute one part in `part` of what a whole stage may.
+    pub(super) fn begin_stage(&self, part: u64) {
+        self.most.store(self.work() + self.each / part, Ordering::Relaxed);
+    }
+
+    /// True if the stage may compute more.
     pub(super) fn may_go_on(&self) -> bool {
-        self.work() < self.most
+        self.work() < self.most.load(Ordering::Relaxed)
     }
 
     /// Adds answered tiles.

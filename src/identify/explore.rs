@@ -35,15 +35,13 @@ const GUIDES: usize = 3000;
 /// Tiles and cases of each that a repair adds to its guides, and how often.
 const ADDED: (usize, usize) = (32, 6);
 const ROUNDS: usize = 10;
-/// Products that another order may take.
-const AGAIN: u64 = 1 << 22;
 /// Rules that are repaired: shapes in shorthand, and trees.
-const REPAIRED: usize = 3;
-const TREES: usize = 3;
+const REPAIRED: usize = 4;
+const TREES: usize = 4;
 
 impl Dialogue<'_> {
-    /// The rule that explains the most answers, of those that the order and its steps suggest, and of the common shapes.
-    pub(super) fn reach(&mut self, known: &[Start]) -> Option<Table> {
+    /// The rule that misses the fewest outputs, and their number, of those that the order and its steps suggest, and of the common shapes.
+    pub(super) fn reach(&mut self, known: &[Start]) -> Option<(usize, Table)> {
         if self.hypotheses.is_none() {
             self.hypotheses = Some(self.begin(known));
         }
@@ -56,31 +54,30 @@ impl Dialogue<'_> {
             if best.as_ref().is_some_and(|(misses, _)| *misses == 0) {
                 break;
             }
-            self.known.most = self.known.most.max(self.known.work() + AGAIN);
             let mut rules = self.of_orders(known, &orders);
             let other = self.nearest(rules.clone());
             best = [best, other].into_iter().flatten().min_by_key(|(misses, _)| *misses);
             self.hypotheses.iter_mut().for_each(|(all, _)| all.append(&mut rules));
         }
-        best.map(|(_, rule)| rule)
+        best
     }
 
     /// The nearest rule that repairs of some of these reach, with the number of outputs that it misses.
     fn nearest(&mut self, rules: Vec<Table>) -> Option<(usize, Table)> {
         let mut best: Option<(usize, Table)> = None;
         for rule in self.ranked(rules) {
-            if best.is_some() && !(self.known.may_go_on() && interrupt::pending().is_none()) {
+            if best.as_ref().is_some_and(|(misses, _)| *misses == 0) || interrupt::pending().is_some() {
                 break;
             }
+            self.known.begin_stage(2);
             let repaired = self.repaired(rule);
             if best.as_ref().is_none_or(|(misses, _)| repaired.0 < *misses) {
                 best = Some(repaired);
             }
-            if best.as_ref().is_some_and(|(misses, _)| *misses == 0) {
-                break;
-            }
         }
-        best
+        // The nearest one may have had no room for its last changes.
+        self.known.begin_stage(1);
+        best.map(|(misses, rule)| if misses > 0 { self.repaired(rule) } else { (misses, rule) })
     }
 
     /// The rules that the language allows, those that explain the most first; of many by a few cases first.
@@ -100,9 +97,13 @@ impl Dialogue<'_> {
             let mut ranked: Vec<(usize, Table)> = missed.filter_map(|(missed, rule)| Some((missed?, rule))).collect();
             ranked.sort_by_key(|(missed, _)| *missed);
             // Trees say what shorthand cannot.
-            let ranked = ranked.into_iter().map(|(_, rule)| rule);
-            let (trees, shapes): (Vec<Table>, Vec<Table>) = ranked.partition(|rule| rule.contains_key("node"));
-            rules = shapes.into_iter().take(kept).chain(trees.into_iter().take(TREES)).collect();
+            let mut room = [kept, TREES];
+            ranked.retain(|(_, rule)| {
+                let left = &mut room[usize::from(rule.contains_key("node"))];
+                *left = left.saturating_sub(1);
+                *left > 0
+            });
+            rules = ranked.into_iter().map(|(_, rule)| rule).collect();
         }
         rules
     }

@@ -160,6 +160,14 @@ pub(super) fn late(rule: &Table) -> Vec<Move> {
     (16..=60).flat_map(|bits| ROUNDINGS.iter().map(move |rounding| (bits, *rounding))).filter_map(of).collect()
 }
 
+/// Moves that flush subnormals of A and B, and keep those of C.
+pub(super) fn flushed() -> Vec<Move> {
+    let of = |word: &str| {
+        Move(vec![change("operand-subnormals".into(), word.into()), change("c-subnormals".into(), "keep".into())])
+    };
+    ["signed-zero", "positive-zero"].map(of).into()
+}
+
 /// Moves that align an exact sum.
 pub(super) fn aligned(rule: &Table) -> Vec<Move> {
     if rule.get("step").and_then(Value::as_str) != Some("exact") {

@@ -23,13 +23,10 @@ use crate::{
 
 /// Missed cases by which changes are sifted.
 const SAMPLE: usize = 24;
-/// Changes that are screened by a few explained cases, the number of these, and changes that are held against all cases.
+/// Largest number of changes that are judged.
 const SCREENED: usize = 1000;
-const SCREEN: usize = 40;
-const KEPT: usize = 16;
-/// Missed and explained cases that judge these.
-const MISSED: usize = 200;
-const EXPLAINED: usize = 500;
+/// Missed cases, and as many explained ones, that judge changes, and the number of changes that they leave.
+const JUDGED: [(usize, usize); 3] = [(40, 100), (150, 24), (600, 8)];
 /// Largest number of pairs of changes.
 const PAIRS: usize = 40_000;
 /// Largest number of changes that one repair makes.
@@ -89,8 +86,8 @@ impl Repair<'_> {
             let sample = self.sample();
             let singles = self.sift(&sample, self.singles());
             let fixing = singles.iter().filter(|own| own.fixed > 0).map(|own| (own.fixed, own.rule.clone()));
-            let better = self.best(fixing).is_some_and(|better| self.take(better));
-            if !better && !self.pairs(&sample, &singles).is_some_and(|better| self.take(better)) {
+            let better = self.best(fixing).into_iter().any(|better| self.take(better));
+            if !better && !self.pairs(&sample, &singles).into_iter().any(|better| self.take(better)) {
                 break;
             }
         }
@@ -135,7 +132,12 @@ impl Repair<'_> {
     /// Every single change.
     fn singles(&self) -> Vec<Move> {
         let own = moves::by_key(&self.rule, self.part).into_iter().flatten();
-        let others = [moves::compound(&self.rule, REACH), moves::late(&self.rule), moves::aligned(&self.rule)];
+        let others = [
+            moves::compound(&self.rule, REACH),
+            moves::late(&self.rule),
+            moves::aligned(&self.rule),
+            moves::flushed(),
+        ];
         own.chain(others.into_iter().flatten()).collect()
     }
 
@@ -166,39 +168,34 @@ impl Repair<'_> {
         sifted.into_iter().flatten().collect()
     }
 
-    /// The changed rule that explains the most cases, of those that explain some of the sample; `None` if none explains more
-    /// than it breaks.
-    fn best(&self, rules: impl Iterator<Item = (usize, Table)>) -> Option<Judged> {
+    /// The changed rules that explain the most cases, the best first, of those that explain some of the sample.
+    fn best(&self, rules: impl Iterator<Item = (usize, Table)>) -> Vec<Judged> {
         let mut rules: Vec<(usize, Table)> = rules.collect();
         rules.sort_by_key(|(fixed, _)| std::cmp::Reverse(*fixed));
         rules.truncate(SCREENED);
-        let screen = spread(&self.explained, SCREEN);
-        let (missed, explained) = (spread(&self.missed, MISSED), spread(&self.explained, EXPLAINED));
-        let wrong = |program: &Program, at: &usize| !explains(program, &self.cases[*at]);
-        // What breaks as much as it explains is done with soon.
-        let screened = parallel::map(rules, |(fixed, rule)| {
-            let program = program(&rule, self.part)?;
-            let broken = screen.iter().filter(|at| wrong(&program, at)).take(fixed + 1).count();
-            self.known.spend_cases(screen.len());
-            (broken <= fixed).then_some((fixed as i64 - broken as i64, rule, program))
-        });
-        let mut screened: Vec<_> = screened.into_iter().flatten().collect();
-        screened.sort_by_key(|(worth, ..)| std::cmp::Reverse(*worth));
-        screened.truncate(KEPT);
-        self.known.spend_cases(screened.len() * (missed.len() + explained.len()));
-        let judged = parallel::map(screened, |(_, rule, program)| {
+        let made = parallel::map(rules, |(_, rule)| Some(Judged { program: program(&rule, self.part)?, rule, worth: 0 }));
+        let mut judged: Vec<Judged> = made.into_iter().flatten().collect();
+        // Few are held against many cases.
+        for (count, kept) in JUDGED {
+            let (missed, explained) = (spread(&self.missed, count), spread(&self.explained, count));
+            self.known.spend_cases(judged.len() * (missed.len() + explained.len()));
             let part = |count: usize, of: &[usize], all: &[usize]| (count * all.len()).div_ceil(of.len().max(1)) as i64;
-            let fixed = missed.len() - missed.iter().filter(|at| wrong(&program, at)).count();
-            let broken = explained.iter().filter(|at| wrong(&program, at)).count();
-            let worth = part(fixed, &missed, &self.missed) - part(broken, &explained, &self.explained);
-            (worth > 0).then_some(Judged { rule, program, worth })
-        });
-        // Of equals the first.
-        judged.into_iter().flatten().rev().max_by_key(|judged| judged.worth)
+            let again = parallel::map(judged, |own| {
+                let wrong = |all: &[usize]| all.iter().filter(|at| !explains(&own.program, &self.cases[**at])).count();
+                let fixed = part(missed.len() - wrong(&missed), &missed, &self.missed);
+                let worth = fixed - part(wrong(&explained), &explained, &self.explained);
+                Judged { worth, ..own }
+            });
+            judged = again;
+            judged.sort_by_key(|own| std::cmp::Reverse(own.worth));
+            judged.truncate(kept);
+        }
+        judged.retain(|own| own.worth > 0);
+        judged
     }
 
-    /// The best pair of changes where no single one explains anything.
-    fn pairs(&self, sample: &[usize], singles: &[Sifted]) -> Option<Judged> {
+    /// The best pairs of changes where no single one explains anything.
+    fn pairs(&self, sample: &[usize], singles: &[Sifted]) -> Vec<Judged> {
         let mut seen = HashSet::new();
         let distinct: Vec<&Sifted> = singles
             .iter()
@@ -220,7 +217,8 @@ impl Repair<'_> {
             // What the first change makes possible, then what was possible before.
             let all: Vec<Move> = moves::by_key(&first.rule, self.part).into_iter().flatten().collect();
             let (new, old): (Vec<Move>, Vec<Move>) = all.into_iter().partition(|own| !keys.contains(own.key()));
-            let old = old.into_iter().filter(|own| !own.is_ranged() && own.key() > &first.key[..]);
+            let again = |own: &Move| own.key() > &first.key[..] || own.is_structural() && own.key() != first.key;
+            let old = old.into_iter().filter(|own| !own.is_ranged() && again(own));
             let mut found = Vec::new();
             for second in new.into_iter().chain(old).take(each) {
                 let rule = second.applied(&first.rule);

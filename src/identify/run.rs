@@ -49,8 +49,8 @@ const REACHED: usize = 4;
 /// How often candidates are told apart before the search gives up.
 const ROUNDS: usize = 60;
 
-/// Products that a search may compute before it ends without a rule: some seconds of a core.
-pub const WORK: u64 = 1 << 25;
+/// Products that one stage of a search may compute: a second or two of a core.
+pub const WORK: u64 = 1 << 24;
 
 /// How an instruction is identified.
 #[derive(Debug, Clone)]
@@ -258,6 +258,7 @@ impl<'a> Dialogue<'a> {
             found = match (self.unchanged(known), found) {
                 (Some(unchanged), _) => Some(unchanged),
                 (None, Some(found)) => {
+                    self.known.begin_stage(2);
                     let (misses, rule) = self.repaired(found.rule);
                     Some(Found { rule, known: None, misses })
                 }
@@ -269,9 +270,7 @@ impl<'a> Dialogue<'a> {
             }
             if reached < REACHED && found.as_ref().is_none_or(|found| found.misses > 0) {
                 reached += 1;
-                self.known.most += self.known.most / 4;
-                if let Some(rule) = self.reach(known) {
-                    let (misses, rule) = self.repaired(rule);
+                if let Some((misses, rule)) = self.reach(known) {
                     let nearer = found.as_ref().is_none_or(|found| misses < found.misses);
                     found = if nearer { Some(Found { rule, known: None, misses }) } else { found };
                 }
