@@ -36,8 +36,8 @@ const GUIDES: usize = 3000;
 const ADDED: (usize, usize) = (32, 6);
 const ROUNDS: usize = 10;
 /// Rules that are repaired: shapes in shorthand, and trees.
-const REPAIRED: usize = 4;
-const TREES: usize = 4;
+const REPAIRED: usize = 3;
+const TREES: usize = 3;
 
 impl Dialogue<'_> {
     /// The rule that misses the fewest outputs, and their number, of those that the order and its steps suggest, and of the common shapes.
@@ -65,11 +65,11 @@ impl Dialogue<'_> {
     /// The nearest rule that repairs of some of these reach, with the number of outputs that it misses.
     fn nearest(&mut self, rules: Vec<Table>) -> Option<(usize, Table)> {
         let mut best: Option<(usize, Table)> = None;
-        for rule in self.ranked(rules) {
+        for (number, rule) in self.ranked(rules).into_iter().enumerate() {
             if best.as_ref().is_some_and(|(misses, _)| *misses == 0) || interrupt::pending().is_some() {
                 break;
             }
-            self.known.begin_stage(2);
+            self.known.begin_stage(if number < 2 { 2 } else { 4 });
             let repaired = self.repaired(rule);
             if best.as_ref().is_none_or(|(misses, _)| repaired.0 < *misses) {
                 best = Some(repaired);
@@ -100,8 +100,9 @@ impl Dialogue<'_> {
             let mut room = [kept, TREES];
             ranked.retain(|(_, rule)| {
                 let left = &mut room[usize::from(rule.contains_key("node"))];
+                let fits = *left > 0;
                 *left = left.saturating_sub(1);
-                *left > 0
+                fits
             });
             rules = ranked.into_iter().map(|(_, rule)| rule).collect();
         }

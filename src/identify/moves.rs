@@ -128,6 +128,16 @@ pub(super) fn compound(rule: &Table, reach: i64) -> Vec<Move> {
                 }
             }
         }
+        // Another width with the same last bit at the floor.
+        let number = |key: &str| get(rule, &format!("{}alignment.{key}", group[0])).and_then(Value::as_integer);
+        if let (Some(now), Some(floor)) = (number("bits"), number("floor")) {
+            for bits in (0..=60).filter(|bits| *bits != now) {
+                both(
+                    ("alignment.bits".into(), Value::Integer(bits)),
+                    ("alignment.floor".into(), Value::Integer(floor + bits - now)),
+                );
+            }
+        }
         if let Some(now) = get(rule, &format!("{}alignment.bits", group[0])).and_then(Value::as_integer) {
             for bits in (now - reach).max(0)..=now + reach {
                 for rounding in ROUNDINGS {
@@ -139,6 +149,49 @@ pub(super) fn compound(rule: &Table, reach: i64) -> Vec<Move> {
             }
         }
         all.append(&mut product);
+    }
+    all
+}
+
+/// Moves of an alignment together with a target: all widths with another rounding of the target, near ones with another
+/// target; of nodes that are alike together.
+pub(super) fn joint(rule: &Table) -> Vec<Move> {
+    let mut groups: Vec<Vec<String>> =
+        alike(rule).iter().map(|names| names.iter().map(|name| format!("node.{name}.")).collect()).collect();
+    if !rule.contains_key("node") {
+        groups.push(vec![String::new()]);
+    }
+    let mut all = Vec::new();
+    for group in groups {
+        let number = |key: &str| get(rule, &format!("{}{key}", group[0])).and_then(Value::as_integer);
+        let Some(now) = number("alignment.bits") else { continue };
+        let mut push = |own: &[(&str, Value)]| {
+            let of = |place: &String| {
+                let own = own.iter().map(move |(key, to)| change(format!("{place}{key}"), to.clone()));
+                own.collect::<Vec<_>>()
+            };
+            all.push(Move(group.iter().flat_map(of).collect()));
+        };
+        for target in ["result", "between", "addition", "product"] {
+            if !get(rule, &format!("{}{target}", group[0])).is_some_and(Value::is_table) {
+                continue;
+            }
+            let [to_format, to_rounding] = ["format", "rounding"].map(|key| format!("{target}.{key}"));
+            for (bits, cut, rounding) in (0..=60).flat_map(|bits| {
+                ROUNDINGS.iter().flat_map(move |cut| ROUNDINGS.iter().map(move |to| (bits, *cut, *to)))
+            }) {
+                let bits_and_cut =
+                    [("alignment.bits", Value::Integer(bits)), ("alignment.rounding", Value::from(cut))];
+                let rounded = [(&to_rounding[..], Value::from(rounding))];
+                push(&[&bits_and_cut[..], &rounded].concat());
+                if (now - 2..=now + 2).contains(&bits) {
+                    for format in TARGETS {
+                        let formed = [(&to_format[..], Value::from(*format))];
+                        push(&[&bits_and_cut[..], &rounded, &formed].concat());
+                    }
+                }
+            }
+        }
     }
     all
 }

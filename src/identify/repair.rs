@@ -23,6 +23,8 @@ use crate::{
 
 /// Missed cases by which changes are sifted.
 const SAMPLE: usize = 24;
+/// Missed cases by which many changes are sifted.
+const FEW: usize = 6;
 /// Largest number of changes that are judged.
 const SCREENED: usize = 1000;
 /// Missed cases, and as many explained ones, that judge changes, and the number of changes that they leave.
@@ -86,6 +88,12 @@ impl Repair<'_> {
             let sample = self.sample();
             let singles = self.sift(&sample, self.singles());
             let fixing = singles.iter().filter(|own| own.fixed > 0).map(|own| (own.fixed, own.rule.clone()));
+            let better = self.best(fixing).into_iter().any(|better| self.take(better));
+            if better {
+                continue;
+            }
+            let joint = self.sift(&spread(&sample, FEW), moves::joint(&self.rule));
+            let fixing = joint.iter().filter(|own| own.fixed > 0).map(|own| (own.fixed, own.rule.clone()));
             let better = self.best(fixing).into_iter().any(|better| self.take(better));
             if !better && !self.pairs(&sample, &singles).into_iter().any(|better| self.take(better)) {
                 break;
@@ -209,7 +217,7 @@ impl Repair<'_> {
             .collect();
         let keys: HashSet<String> = self.singles().iter().map(|own| own.key().to_string()).collect();
         let each = PAIRS / distinct.len().max(1);
-        let few = spread(sample, 6);
+        let few = spread(sample, FEW);
         let tried = parallel::map(&distinct, |first| {
             if !self.goes_on() {
                 return Vec::new();
