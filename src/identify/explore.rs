@@ -49,7 +49,8 @@ impl Dialogue<'_> {
         let mut best = self.nearest(rules);
         // What the order may hide.
         let flattened = order.as_ref().and_then(orders::flattened);
-        let others = [flattened.map(|order| vec![order]), self.open.take().map(|order| orders::alternatives(&order))];
+        let open = self.open.take().map(|order| orders::alternatives(&order));
+        let others = [flattened.map(|order| vec![order]), open];
         for orders in others.into_iter().flatten() {
             if best.as_ref().is_some_and(|(misses, _)| *misses == 0) {
                 break;

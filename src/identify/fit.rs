@@ -115,6 +115,17 @@ impl Fit<'_> {
         if self.depth == Depth::Twice && !self.has_one_product() {
             self.apart(cases, &mut all);
         }
+        // Registers of other widths explain much: nothing simpler may explain it.
+        if self.depth == Depth::Twice && !all.fits(cases.len()) {
+            let owns = |cuts: &[Option<Cut>], format: &'static Format| {
+                let targets = ROUNDINGS.map(|rounding| Target::new(format, rounding));
+                let of = |target| cuts.iter().map(move |cut| Own { cut: *cut, target, ..now });
+                targets.into_iter().flat_map(of).collect::<Vec<_>>()
+            };
+            for cuts in first {
+                self.best(&program, registers().map(|format| owns(cuts, format)).collect(), cases, &mut all);
+            }
+        }
         Some(all)
     }
 
@@ -286,7 +297,7 @@ impl Fit<'_> {
         let d = self.part.d;
         let usual = USUAL.iter().filter_map(|name| format::find(name).ok()).filter(|format| *format != d);
         let others = FORMATS.iter().filter(|format| holds_sums(format)).filter(|format| !USUAL.contains(&format.name));
-        [std::iter::once(d).chain(usual).flat_map(of).collect(), others.chain(registers()).flat_map(of).collect()]
+        [std::iter::once(d).chain(usual).flat_map(of).collect(), others.flat_map(of).collect()]
     }
 }
 

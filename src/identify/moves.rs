@@ -180,8 +180,7 @@ pub(super) fn joint(rule: &Table) -> Vec<Move> {
             for (bits, cut, rounding) in (0..=60).flat_map(|bits| {
                 ROUNDINGS.iter().flat_map(move |cut| ROUNDINGS.iter().map(move |to| (bits, *cut, *to)))
             }) {
-                let bits_and_cut =
-                    [("alignment.bits", Value::Integer(bits)), ("alignment.rounding", Value::from(cut))];
+                let bits_and_cut = [("alignment.bits", Value::Integer(bits)), ("alignment.rounding", Value::from(cut))];
                 let rounded = [(&to_rounding[..], Value::from(rounding))];
                 push(&[&bits_and_cut[..], &rounded].concat());
                 if (now - 2..=now + 2).contains(&bits) {
@@ -221,16 +220,29 @@ pub(super) fn flushed() -> Vec<Move> {
     ["signed-zero", "positive-zero"].map(of).into()
 }
 
-/// Moves that align an exact sum.
+/// Bits of an alignment that shows at its floor alone.
+const UNSEEN: i64 = 40;
+
+/// Moves that align an exact sum, or the additions of a chain; with a floor, or with few bits.
 pub(super) fn aligned(rule: &Table) -> Vec<Move> {
-    if rule.get("step").and_then(Value::as_str) != Some("exact") {
+    let step = rule.get("step").and_then(Value::as_str).unwrap_or_default();
+    let chained =
+        ["fma", "sequential"].contains(&step) && !["start", "join", "c"].iter().any(|key| rule.contains_key(*key));
+    if step != "exact" && !chained {
         return Vec::new();
     }
-    let of = |(bits, rounding): (i64, &str)| {
-        let to = value(&format!("{{ bits = {bits}, rounding = \"{rounding}\" }}"))?;
-        Some(Move(vec![change("alignment".into(), to), change("step".into(), "fused".into())]))
+    let of = |(bits, floor, rounding): (i64, Option<i64>, &str)| {
+        let floor = floor.map_or_else(String::new, |floor| format!(", floor = {floor}"));
+        let to = value(&format!("{{ bits = {bits}, rounding = \"{rounding}\"{floor} }}"))?;
+        let mut changes = vec![change("alignment".into(), to), change("step".into(), "fused".into())];
+        changes.extend(chained.then(|| change("group".into(), Value::Integer(1))));
+        Some(Move(changes))
     };
-    (8..=60).flat_map(|bits| ROUNDINGS.iter().map(move |rounding| (bits, *rounding))).filter_map(of).collect()
+    let widths = (8..=60).map(|bits| (bits, None));
+    let all = widths.chain(floors().map(|floor| (UNSEEN, Some(floor))));
+    all.flat_map(|(bits, floor)| ROUNDINGS.iter().map(move |rounding| (bits, floor, *rounding)))
+        .filter_map(of)
+        .collect()
 }
 
 /// Formats that sums are rounded to.
@@ -342,6 +354,11 @@ fn node_changes(place: &str, node: &Table) -> Vec<Change> {
             }
             [start] if start.is_str() => other("fma", &[("start", start.clone())]),
             _ => {}
+        }
+    }
+    if kind == "sum" && node.get("result").is_some_and(Value::is_table) {
+        for unrounded in ["aligned", "normalised"] {
+            all.push(change(format!("{place}result"), unrounded.into()));
         }
     }
     if kind == "sum" && !node.contains_key("alignment") {

@@ -140,12 +140,8 @@ impl Repair<'_> {
     /// Every single change.
     fn singles(&self) -> Vec<Move> {
         let own = moves::by_key(&self.rule, self.part).into_iter().flatten();
-        let others = [
-            moves::compound(&self.rule, REACH),
-            moves::late(&self.rule),
-            moves::aligned(&self.rule),
-            moves::flushed(),
-        ];
+        let others =
+            [moves::compound(&self.rule, REACH), moves::late(&self.rule), moves::aligned(&self.rule), moves::flushed()];
         own.chain(others.into_iter().flatten()).collect()
     }
 
@@ -181,7 +177,8 @@ impl Repair<'_> {
         let mut rules: Vec<(usize, Table)> = rules.collect();
         rules.sort_by_key(|(fixed, _)| std::cmp::Reverse(*fixed));
         rules.truncate(SCREENED);
-        let made = parallel::map(rules, |(_, rule)| Some(Judged { program: program(&rule, self.part)?, rule, worth: 0 }));
+        let made =
+            parallel::map(rules, |(_, rule)| Some(Judged { program: program(&rule, self.part)?, rule, worth: 0 }));
         let mut judged: Vec<Judged> = made.into_iter().flatten().collect();
         // Few are held against many cases.
         for (count, kept) in JUDGED {
