@@ -26,21 +26,21 @@ const MOST_GROUPS: usize = 8;
 /// Outputs that show a step with extreme numbers, and the largest number of tiles for them.
 const EXTREME: usize = 640;
 const MOST_EXTREME: usize = 64;
-/// Cases by which rules are compared, and by which they are repaired.
-const COMPARED: usize = 192;
-/// Cases by which many rules are sifted, and how many are left then.
+/// Cases by which many rules are sifted, and the number of shapes that are left then.
 const SIFTED: usize = 24;
 const KEPT: usize = 48;
-const GUIDES: usize = 3000;
-/// Tiles and cases of each that a repair adds to its guides, and how often.
-const ADDED: (usize, usize) = (32, 6);
-const ROUNDS: usize = 10;
-/// Rules that are repaired: shapes in shorthand, and trees.
+/// Cases by which these are compared.
+const COMPARED: usize = 192;
+/// Shapes in shorthand and trees that are repaired.
 const REPAIRED: usize = 3;
 const TREES: usize = 3;
+/// Cases that guide a repair; missed tiles, and missed cases of each, that are added to them; the number of rounds.
+const GUIDES: usize = 3000;
+const ADDED: (usize, usize) = (32, 6);
+const ROUNDS: usize = 10;
 
 impl Dialogue<'_> {
-    /// The rule that misses the fewest outputs, and their number, of those that the order and its steps suggest, and of the common shapes.
+    /// The rule that misses the fewest outputs, and their number: of those that the order and its steps suggest.
     pub(super) fn reach(&mut self, known: &[Start]) -> Option<(usize, Table)> {
         if self.hypotheses.is_none() {
             self.hypotheses = Some(self.begin(known));

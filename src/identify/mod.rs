@@ -40,6 +40,7 @@ mod stepwise;
 mod structure;
 mod study;
 pub mod tables;
+mod together;
 mod uniform;
 mod words;
 

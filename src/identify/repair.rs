@@ -13,6 +13,7 @@ use super::{
     candidate::program,
     few_terms::Answered,
     moves::{self, Move},
+    together,
 };
 use crate::{
     arithmetic::Program,
@@ -92,7 +93,7 @@ impl Repair<'_> {
             if better {
                 continue;
             }
-            let joint = self.sift(&spread(&sample, FEW), moves::joint(&self.rule));
+            let joint = self.sift(&spread(&sample, FEW), together::aligned_and_rounded(&self.rule));
             let fixing = joint.iter().filter(|own| own.fixed > 0).map(|own| (own.fixed, own.rule.clone()));
             let better = self.best(fixing).into_iter().any(|better| self.take(better));
             if !better && !self.pairs(&sample, &singles).into_iter().any(|better| self.take(better)) {
@@ -140,9 +141,7 @@ impl Repair<'_> {
     /// Every single change.
     fn singles(&self) -> Vec<Move> {
         let own = moves::by_key(&self.rule, self.part).into_iter().flatten();
-        let others =
-            [moves::compound(&self.rule, REACH), moves::late(&self.rule), moves::aligned(&self.rule), moves::flushed()];
-        own.chain(others.into_iter().flatten()).collect()
+        own.chain(together::all(&self.rule, REACH)).collect()
     }
 
     /// Changes that the language allows, with their answers to the sample, those that change nothing left out.
@@ -268,4 +267,53 @@ fn kind(part: &Instruction, (case, answer): &Answered) -> u32 {
 pub(super) fn spread<T: Clone>(all: &[T], count: usize) -> Vec<T> {
     let count = count.min(all.len());
     (0..count).map(|at| all[at * all.len() / count].clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        identify::candidate::{evaluator, rule},
+        inputs::{Corners, Sequence},
+        isa,
+    };
+
+    const TRUTH: &str = "step = \"fused\"\ngroup = 4\nalignment = { bits = 24, rounding = \"RZ\" }\n\
+                         result = { format = \"f32\", rounding = \"RNE\" }\nnan = \"0x7fffffff\"\n";
+
+    /// The tiles that a device with this rule answers.
+    fn answered(text: &str, part: &Instruction) -> Answers {
+        let mut known = Answers::new(part, 1 << 28);
+        let truth = evaluator(&rule(text, part).unwrap(), part).unwrap();
+        let mut tiles = Corners::of(part).tiles;
+        tiles.extend(&Sequence::Random { seed: 5 }.tiles(part, 0, 40));
+        known.add(&tiles, &truth.execute(&tiles));
+        known
+    }
+
+    #[test]
+    fn a_rule_with_one_or_two_wrong_keys_is_repaired() {
+        let part = isa::find("mma.m16n8k8.f32.f16.f16.f32").unwrap();
+        for (with, without) in [
+            ("operand-subnormals = \"signed-zero\"\n", &["operand-subnormals"][..]),
+            (
+                "operand-subnormals = \"signed-zero\"\nc-subnormals = \"keep\"\n",
+                &["operand-subnormals", "c-subnormals"],
+            ),
+            ("zero-terms = \"all\"\nzero = \"ieee\"\n", &["zero-terms", "zero"]),
+            (
+                "specials = \"operands\"\nresult-subnormals = \"signed-zero\"\nresult-tininess = \"before\"\n",
+                &["specials", "result-subnormals", "result-tininess"],
+            ),
+        ] {
+            let text = format!("{TRUTH}{with}");
+            let known = answered(&text, &part);
+            let mut wrong = rule(&text, &part).unwrap();
+            without.iter().for_each(|key| drop(wrong.remove(*key)));
+            let cases = known.cases(0);
+            let before = Repair::of(wrong.clone(), &known, &cases).unwrap().missed.len();
+            let repaired = Repair::of(wrong, &known, &cases).unwrap().run();
+            assert!(before > 0 && repaired.missed.is_empty(), "{with}: {before}, {} missed", repaired.missed.len());
+        }
+    }
 }
