@@ -49,9 +49,9 @@ impl Answers {
         self.most.store(self.work() + self.each / part, Ordering::Relaxed);
     }
 
-    /// True if the stage may compute more.
-    pub(super) fn may_go_on(&self) -> bool {
-        self.work() < self.most.load(Ordering::Relaxed)
+    /// Products that the stage may still compute.
+    pub(super) fn left(&self) -> u64 {
+        self.most.load(Ordering::Relaxed).saturating_sub(self.work())
     }
 
     /// Adds answered tiles.

@@ -116,7 +116,7 @@ impl Repair<'_> {
     }
 
     fn goes_on(&self) -> bool {
-        self.known.may_go_on() && interrupt::pending().is_none()
+        self.known.left() > 0 && interrupt::pending().is_none()
     }
 
     fn update(&mut self) {
@@ -212,19 +212,18 @@ impl Repair<'_> {
             })
             .collect();
         let keys: HashSet<String> = self.singles().iter().map(|own| own.key().to_string()).collect();
-        let each = PAIRS / distinct.len().max(1);
         let few = spread(sample, FEW);
+        // No number depends on what other threads have done meanwhile.
+        let cost = MAKING + (few.len() * self.part.stored_k()) as u64;
+        let each = (PAIRS as u64).min(self.known.left() / cost) as usize / distinct.len().max(1);
         let tried = parallel::map(&distinct, |first| {
-            if !self.goes_on() {
-                return Vec::new();
-            }
             // What the first change makes possible, then what was possible before.
             let all: Vec<Move> = moves::by_key(&first.rule, self.part).into_iter().flatten().collect();
             let (new, old): (Vec<Move>, Vec<Move>) = all.into_iter().partition(|own| !keys.contains(own.key()));
             let again = |own: &Move| own.key() > &first.key[..] || own.is_structural() && own.key() != first.key;
             let old = old.into_iter().filter(|own| !own.is_ranged() && again(own));
             let mut found = Vec::new();
-            for second in new.into_iter().chain(old).take(each) {
+            for second in new.into_iter().chain(old).take(each).take_while(|_| interrupt::pending().is_none()) {
                 let rule = second.applied(&first.rule);
                 let Some(program) = program(&rule, self.part) else { continue };
                 let fixed = few.iter().filter(|at| explains(&program, &self.cases[**at])).count();
