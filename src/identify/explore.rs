@@ -47,6 +47,12 @@ impl Dialogue<'_> {
         }
         let (rules, order) = self.hypotheses.clone()?;
         let mut best = self.nearest(rules);
+        // Factors that are multiplied in pieces.
+        if let (Some((1.., rule)), Some(steps)) = (&best, self.fitted.take()) {
+            let rules = self.in_phases(&steps, rule);
+            let other = self.nearest(rules);
+            best = [best, other].into_iter().flatten().min_by_key(|(misses, _)| *misses);
+        }
         // What the order may hide.
         let flattened = order.as_ref().and_then(orders::flattened);
         let open = self.open.take().map(|order| orders::alternatives(&order));
@@ -97,10 +103,14 @@ impl Dialogue<'_> {
             let missed = missed.into_iter().zip(rules);
             let mut ranked: Vec<(usize, Table)> = missed.filter_map(|(missed, rule)| Some((missed?, rule))).collect();
             ranked.sort_by_key(|(missed, _)| *missed);
-            // Trees say what shorthand cannot.
-            let mut room = [kept, TREES];
+            // Trees say what shorthand cannot, and pieces of significands what neither says.
+            let mut room = [kept, TREES, TREES];
+            let kind = |rule: &Table| match rule.contains_key("split") {
+                true => 2,
+                false => usize::from(rule.contains_key("node")),
+            };
             ranked.retain(|(_, rule)| {
-                let left = &mut room[usize::from(rule.contains_key("node"))];
+                let left = &mut room[kind(rule)];
                 let fits = *left > 0;
                 *left = left.saturating_sub(1);
                 fits
@@ -150,9 +160,7 @@ impl Dialogue<'_> {
         let mut rules = Vec::new();
         if let Some(steps) = &steps {
             self.show_extremes(steps);
-            if self.products_missed {
-                rules.extend(self.in_phases(steps));
-            }
+            self.fitted = Some(steps.clone());
         }
         for steps in steps.iter().chain(&others) {
             rules.extend(self.written(known, &order, steps));

@@ -43,16 +43,21 @@ const BOTH: [Phases; 9] = [
 const OF_A: [Phases; 3] = [&[[0, 0], [1, 0]], &[[1, 0], [0, 0]], &[[0, 0]]];
 const OF_B: [Phases; 3] = [&[[0, 0], [0, 1]], &[[0, 1], [0, 0]], &[[0, 0]]];
 
+/// Keys that hold for every step.
+const OF_ALL: [&str; 5] = ["operand-subnormals", "c-subnormals", "result-subnormals", "result-tininess", "specials"];
+
 impl Dialogue<'_> {
-    /// Rules with the factors cut into pieces that explain the most of what steps leave unexplained; none where that is
-    /// little.
-    pub(super) fn in_phases(&mut self, steps: &SumSteps) -> Vec<Table> {
+    /// Rules with the factors cut into pieces that explain the most of what the nearest rule leaves unexplained; none where
+    /// that is little.
+    pub(super) fn in_phases(&self, steps: &SumSteps, nearest: &Table) -> Vec<Table> {
         let known = &self.known;
         let part = known.part.clone();
         let mut exact = steps.clone();
         exact.steps.iter_mut().for_each(|step| step.own.products = Products::Exact);
-        let own = steps.rule(&part).and_then(|rule| evaluator(&rule, &part));
-        let (Some(own), Some(whole)) = (own, exact.rule(&part)) else { return Vec::new() };
+        let (Some(own), Some(mut whole)) = (evaluator(nearest, &part), exact.rule(&part)) else { return Vec::new() };
+        for key in OF_ALL {
+            whole.extend(nearest.get(key).map(|value| (key.to_string(), value.clone())));
+        }
         let wrong = known.missed(&own, UNEXPLAINED.0, UNEXPLAINED.1);
         if wrong.len() < LEAST {
             return Vec::new();

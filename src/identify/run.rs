@@ -16,6 +16,7 @@ use super::{
     file,
     moves::Move,
     starts::{self, Start},
+    steps::SumSteps,
     uniform::Uniform,
 };
 use crate::{
@@ -218,8 +219,8 @@ pub(super) struct Dialogue<'a> {
     pub(super) known: Answers,
     /// Rules with which the search begins, and the order that masks found.
     pub(super) hypotheses: Option<(Vec<Table>, Option<Order>)>,
-    /// Whether there are steps of which no sum explains products that have all their bits.
-    pub(super) products_missed: bool,
+    /// What the steps of the sum do, before any repair.
+    pub(super) fitted: Option<SumSteps>,
     /// The order that masks found, where it says nothing of blocks.
     pub(super) open: Option<Order>,
     pub(super) failure: Option<String>,
@@ -234,7 +235,7 @@ struct Found {
 
 impl<'a> Dialogue<'a> {
     fn new(asker: Option<Asker<'a>>, stream: Stream, known: Answers) -> Dialogue<'a> {
-        Dialogue { asker, stream, known, hypotheses: None, products_missed: false, open: None, failure: None }
+        Dialogue { asker, stream, known, hypotheses: None, fitted: None, open: None, failure: None }
     }
 
     /// The search, from a rule that an earlier one found, if any.

@@ -181,7 +181,6 @@ impl Dialogue<'_> {
                                 fitted.work = work;
                             }
                         }
-                        self.products_missed |= shown == Shown::Products && !fitted.fits(cases.len());
                         self.known.spend(fitted.work);
                         if depth == Depth::Usual && shown == Shown::Sum && !fitted.fits(cases.len()) {
                             return None;
