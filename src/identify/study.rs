@@ -221,9 +221,10 @@ pub fn study_recording(mut trace: Trace, name: String, catalogue: bool, nans: Na
 /// A device whose instructions are identified one after the other: a rule that is found is tried first for the next one.
 ///
 /// ```
+/// use std::time::Duration;
 /// use tcnum::{device, identify::{Limits, Request, Session, Study}, isa};
 ///
-/// let mut device = device::open("model:hopper")?;
+/// let mut device = device::open(Some(&"model:hopper".into()), Duration::from_secs(60))?;
 /// let instruction = isa::find("mma.m16n8k8.f16.f16.f16.f16")?;
 /// let limits = Limits::of(device.as_ref(), None, Some(1000));
 /// let mut study = Study::default();

@@ -21,7 +21,7 @@
 //! let example = Case::zeros(&instruction);
 //! let scripts = Scripts { evaluator: "../evaluator.js", programs: "programs.js", interface: "../calculator.js" };
 //! let part = calculator::markup(&instruction, &generations, &example, &scripts).into_string();
-//! assert!(part.contains("a[0]") && calculator::programs_script(&generations).contains("hopper"));
+//! assert!(part.contains("<form") && calculator::programs_script(&generations).contains("hopper"));
 //! # Ok(())
 //! # }
 //! ```
