@@ -107,7 +107,6 @@ pub mod array;
 pub mod atlas;
 mod base;
 pub mod calc;
-#[cfg(feature = "cli")]
 pub(crate) mod catalogue;
 #[cfg(feature = "mpfr")]
 pub mod chain;
