@@ -118,7 +118,7 @@ impl Answers {
         self.tiles.iter().all(|(tile, answers)| evaluator.execute_here(tile).as_bytes() == answers.as_bytes())
     }
 
-    /// Tiles of which a rule misses outputs, with the places of these.
+    /// Tiles with outputs that a rule misses, and the places of these outputs.
     fn missed_places(&self, evaluator: &Evaluator) -> Vec<(usize, Vec<usize>)> {
         let numbered: Vec<usize> = (0..self.len()).collect();
         let places = parallel::map(&numbered, |tile| {

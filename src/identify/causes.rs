@@ -63,7 +63,7 @@ pub fn causes(
     Ok(())
 }
 
-/// The rule of an instruction on a device: that of its model, or the one that is identified; `None` if there is none.
+/// The rule of an instruction on a device, from its model or identified; `None` if no rule is found.
 fn rule(device: &mut dyn Device, i: &Instruction, seed: u64) -> Result<Option<SideRule>> {
     if let Some(model) = device.model() {
         return Ok(Some(SideRule { rule: Changed::of(model, i)?.table, misses: None }));

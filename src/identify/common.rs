@@ -103,7 +103,7 @@ impl Table {
         Table { missed: missed.iter().map(row).collect(), agreeing: agreeing.iter().map(row).collect() }
     }
 
-    /// Rates among missed and agreeing outputs of which all these predicates hold.
+    /// Parts of the missed and of the agreeing outputs for which all these predicates hold (0 to 1).
     fn rates(&self, all: &[usize]) -> [f64; 2] {
         [&self.missed, &self.agreeing].map(|rows| match rows.len() {
             0 => 0.0,

@@ -88,19 +88,21 @@ impl Repair<'_> {
             }
             let sample = self.sample();
             let singles = self.sift(&sample, self.singles());
-            let fixing = singles.iter().filter(|own| own.fixed > 0).map(|own| (own.fixed, own.rule.clone()));
-            let better = self.best(fixing).into_iter().any(|better| self.take(better));
-            if better {
+            if self.improve(&singles) {
                 continue;
             }
             let joint = self.sift(&spread(&sample, FEW), together::aligned_and_rounded(&self.rule));
-            let fixing = joint.iter().filter(|own| own.fixed > 0).map(|own| (own.fixed, own.rule.clone()));
-            let better = self.best(fixing).into_iter().any(|better| self.take(better));
-            if !better && !self.pairs(&sample, &singles).into_iter().any(|better| self.take(better)) {
+            if !self.improve(&joint) && !self.pairs(&sample, &singles).into_iter().any(|better| self.take(better)) {
                 break;
             }
         }
         self
+    }
+
+    /// Makes the best of these changes; false if none helps.
+    fn improve(&mut self, sifted: &[Sifted]) -> bool {
+        let fixing = sifted.iter().filter(|own| own.fixed > 0).map(|own| (own.fixed, own.rule.clone()));
+        self.best(fixing).into_iter().any(|better| self.take(better))
     }
 
     /// Takes a changed rule, if it misses fewer cases.

@@ -20,21 +20,22 @@ use crate::{
 const MOST_STEPS: usize = 80;
 const SHOWING: usize = 1024;
 const MOST_SHOWING: usize = 32;
-/// What finding what the steps of one order do may take.
+/// Products and operations that fitting the steps of one order may take.
 const FITTING: u64 = 1 << 25;
-/// What it may take to find the order that hides behind one that is not decided; and the part of what is known that one may miss which
-/// is taken for it at once.
+/// Products and operations that fitting several orders may take.
 const ORDERING: u64 = 1 << 25;
+/// Outputs for each one that an order may miss and still be taken at once.
 const NEAR: usize = 256;
-/// How many orders are compared with what all their steps have in common, and how many times fewer another than the plainest one has to
-/// miss.
+/// Number of orders that are kept.
 const COMPARED: usize = 3;
+/// Factor by which another order has to miss fewer outputs than the plain one.
 const FAR: usize = 2;
 
 impl Dialogue<'_> {
-    /// What the steps of an order do. Where masks leave open how blocks are added that they found: the order that explains the most of what
-    /// is known, with what its steps do, and what those of others would do. Where they found none, all at once is taken for the order until
-    /// that leads nowhere.
+    /// Fits the steps of an order; returns the order, its steps, and the steps of other orders.
+    ///
+    /// If masks leave open how blocks are added, the order that explains the most answers is returned. If they find no blocks,
+    /// one step is assumed, and the order is kept in `open` for a later try.
     pub(super) fn fit_any(
         &mut self,
         directed: &mut Directed,
@@ -44,7 +45,10 @@ impl Dialogue<'_> {
         let mut fitting = Vec::new();
         match orders::undecided(&order) {
             None => {}
-            Some(Undecided::Blocks) => fitting = self.fit_others(directed, &order, nan),
+            Some(Undecided::Blocks) => {
+                let orders = [vec![order.clone()], orders::alternatives(&order)].concat();
+                fitting = self.fit_all(directed, &orders, nan);
+            }
             Some(Undecided::Products) => self.open = Some(order.clone()),
         }
         if let Some((0, ..)) = fitting.first() {
@@ -68,15 +72,9 @@ impl Dialogue<'_> {
         (best.1, Some(best.2), others)
     }
 
-    /// The orders that one which is not decided may hide, those that explain the most of what is known, with what their steps do and how
-    /// many answers they miss: 0 where they are so few that something that all steps have in common explains them, and no other is looked
-    /// at then.
-    fn fit_others(&mut self, directed: &mut Directed, order: &Order, nan: u64) -> Vec<(usize, Order, SumSteps)> {
-        self.fit_all(directed, &[vec![order.clone()], orders::alternatives(order)].concat(), nan)
-    }
-
-    /// Those of several orders that explain the most of what is known, with what their steps do and how many answers they
-    /// miss; one alone if something that all steps have in common explains what it misses.
+    /// Fits several orders; returns the nearest, each with its steps and the number of answers that it misses.
+    ///
+    /// An order that misses few enough for one common cause is returned alone, with 0 misses.
     pub(super) fn fit_all(
         &mut self,
         directed: &mut Directed,

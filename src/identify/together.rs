@@ -5,7 +5,7 @@ use toml::{Table, Value};
 use super::moves::{Move, ROUNDINGS, TARGETS, alike, change, floors, value};
 use crate::power::{Change, values::get};
 
-/// Every change of several keys but those of [`aligned_and_rounded`]; bits are changed by `reach` at most.
+/// Every change of several keys, except [`aligned_and_rounded`]; `reach` is the largest change of a number of bits.
 pub(super) fn all(rule: &Table, reach: i64) -> Vec<Move> {
     [of_one_thing(rule, reach), late(rule), aligned(rule), flushed()].concat()
 }
