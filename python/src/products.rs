@@ -142,7 +142,7 @@ fn matches<'py>(
     quantise: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let arrays = arrays(py, &given)?;
-    let suspects = |instructions| Suspects { models, instructions, factors };
+    let suspects = |instructions| Suspects { models, instructions, factors, turn: None };
     let report = call_with(py, &Raised::default(), || {
         let instructions = instructions.iter().map(|name| gemm::instruction(name)).collect::<Result<Vec<_>>>()?;
         matched(&suspects(instructions), &arrays, quantise)

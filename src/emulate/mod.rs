@@ -29,6 +29,7 @@ mod compose;
 mod file;
 mod integers;
 mod lines;
+pub mod matching;
 mod measure;
 mod operands;
 mod reference;

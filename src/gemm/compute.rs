@@ -86,19 +86,39 @@ pub(super) enum InitialSum {
 /// Gives the sums of a run (of one accumulator), from its initial value and what executes its tiles.
 type Summed<'s> = dyn FnMut(&Run, InitialSum, &mut dyn FnMut(&mut Execute) -> Result<Codes>) -> Result<Codes> + 's;
 
-/// The elements of a product that is one tile; `summed` gives the codes of each run.
-pub(super) fn elements(
+/// Codes of the sums of some elements, side by side from `first` on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SumCodes<'c> {
+    pub(super) codes: &'c Codes,
+    pub(super) first: usize,
+}
+
+impl SumCodes<'_> {
+    fn get(self, element: usize) -> u64 {
+        self.codes.get(self.first + element)
+    }
+}
+
+/// A run whose sums are known.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct SummedRun<T> {
+    /// A k of the run, if it has one.
+    pub(super) k: Option<usize>,
+    /// The sums of its accumulators.
+    pub(super) sums: Vec<T>,
+}
+
+/// The codes of the elements of D on the diagonal, whose parts have these runs; `codes` gives the codes of a sum.
+pub(super) fn diagonal<'c, T>(
     schedule: &Schedule,
     factors: &Factors,
-    tile: &Instruction,
-    summed: &mut Summed,
-) -> Result<Matrix> {
-    let walk = schedule.walk(factors.k());
-    let work = Work { schedule, factors, walk: &walk, tile };
-    let block = Block { rows: 0..factors.a.rows, columns: 0..factors.b.columns };
-    let bytes = work.block(&block, summed)?;
-    let format = schedule.output.format;
-    Ok(Matrix::new(tile.m, tile.n, format, Codes::from_bytes(format, bytes).expect("whole codes")))
+    parts: &[Vec<SummedRun<T>>],
+    codes: &dyn Fn(&T) -> SumCodes<'c>,
+) -> Result<Codes> {
+    let walk = Walk { parts: Vec::new() };
+    let work = Work { schedule, factors, walk: &walk, tile: &schedule.instruction };
+    let bytes = work.diagonal(parts, codes)?;
+    Ok(Codes::from_bytes(schedule.output.format, bytes).expect("whole codes"))
 }
 
 /// The unit's sum after a step.
@@ -122,7 +142,7 @@ pub fn steps(schedule: &Schedule, executor: &mut Executor, factors: &Factors) ->
     let tile = executor.tile.clone();
     let work = Work { schedule, factors, walk: &walk, tile: &tile };
     let mut all = Vec::new();
-    let bytes = work.block(&Block { rows: 0..1, columns: 0..1 }, &mut |run, _, sum| {
+    let bytes = work.block(&Block::new(0..1, 0..1), &mut |run, _, sum| {
         let mut steps = run.steps.iter();
         sum(&mut |tiles| {
             let codes = match &mut executor.by {
@@ -146,11 +166,26 @@ pub fn steps(schedule: &Schedule, executor: &mut Executor, factors: &Factors) ->
 struct Block {
     rows: Range<usize>,
     columns: Range<usize>,
+    /// True for elements on a diagonal: the first row and the first column, the second of both, and so on.
+    diagonal: bool,
 }
 
 impl Block {
+    fn new(rows: Range<usize>, columns: Range<usize>) -> Block {
+        Block { rows, columns, diagonal: false }
+    }
+
     fn elements(&self) -> usize {
-        self.rows.len() * self.columns.len()
+        if self.diagonal { self.rows.len() } else { self.rows.len() * self.columns.len() }
+    }
+
+    /// Row and column of each element, row by row.
+    fn places(&self) -> impl Iterator<Item = (usize, usize)> {
+        let Block { rows, columns, diagonal } = self.clone();
+        rows.enumerate().flat_map(move |(at, row)| {
+            let own = if diagonal { columns.start + at..columns.start + at + 1 } else { columns.clone() };
+            own.map(move |column| (row, column))
+        })
     }
 }
 
@@ -161,8 +196,7 @@ fn blocks((rows, columns): (usize, usize), tile: &Instruction, together: usize) 
     let down = rows.div_ceil(tile.m).min(together / across).max(1);
     let (height, width) = (down * tile.m, across * tile.n);
     let line = |row: usize| {
-        let block =
-            move |column| Block { rows: row..rows.min(row + height), columns: column..columns.min(column + width) };
+        let block = move |column| Block::new(row..rows.min(row + height), column..columns.min(column + width));
         (0..columns).step_by(width).map(block)
     };
     (0..rows).step_by(height).flat_map(line).collect()
@@ -210,7 +244,7 @@ impl Work<'_> {
                     let own = |codes: &Codes| {
                         (0..columns).map(|column| value(format, codes.get(row * columns + column))).collect()
                     };
-                    let block = Block { rows: row..row + 1, columns: 0..columns };
+                    let block = Block::new(row..row + 1, 0..columns);
                     self.finish(register, &block, parts.iter().map(own).collect())
                 };
                 let lines: Vec<Vec<u8>> = parallel::try_map(0..rows, line)?;
@@ -234,9 +268,9 @@ impl Work<'_> {
                 interrupt::check()?;
                 let codes = self.accumulated(register, run, block, start, summed)?;
                 if bare {
-                    return Ok(self.in_order(block, &codes));
+                    return Ok(self.in_order(block, SumCodes { codes: &codes, first: 0 }));
                 }
-                self.take(register, run, block, &codes, &mut sums);
+                self.take(register, run.k(), block, SumCodes { codes: &codes, first: 0 }, &mut sums);
             }
             parts.push(sums.expect("a part has a run"));
         }
@@ -271,15 +305,50 @@ impl Work<'_> {
             let start = if at == 0 { start } else { InitialSum::Zero };
             all.push(summed(chain, start, &mut |execute| self.run(chain, block, start, execute))?);
         }
-        let d = self.schedule.instruction.d;
-        let mut joined = all[0].clone();
-        if all.len() > 1 {
-            for at in 0..joined.len() {
-                let own = all.iter().map(|codes| value(d, codes.get(at))).collect();
-                joined.set(at, register.code(register.joined(own, join)));
-            }
+        if let [_] = all[..] {
+            return Ok(all.remove(0));
         }
-        Ok(joined)
+        let own: Vec<SumCodes> = all.iter().map(|codes| SumCodes { codes, first: 0 }).collect();
+        Ok(self.joined(register, join, &own, all[0].len()))
+    }
+
+    /// The codes of `count` joined sums of accumulators.
+    fn joined(&self, register: Register, join: AccumulatorJoin, all: &[SumCodes], count: usize) -> Codes {
+        let d = self.schedule.instruction.d;
+        let sum = |at: usize| {
+            let own = all.iter().map(|codes| value(d, codes.get(at))).collect();
+            register.code(register.joined(own, join))
+        };
+        Codes::from_values(d, &(0..count).map(sum).collect::<Vec<_>>())
+    }
+
+    /// The bytes of the elements on the diagonal, from the sums of all runs.
+    fn diagonal<'c, T>(&self, parts: &[Vec<SummedRun<T>>], codes: &dyn Fn(&T) -> SumCodes<'c>) -> Result<Vec<u8>> {
+        let register = Register::of(self.schedule.instruction.d).expect("the schedule is checked");
+        let Factors { a, c, bias, .. } = self.factors;
+        let block = Block { diagonal: true, ..Block::new(0..a.rows, 0..a.rows) };
+        let bare = self.schedule.is_bare(parts.len(), c.is_some(), bias.is_some());
+        let mut all = Vec::with_capacity(parts.len());
+        for part in parts {
+            let mut sums = None;
+            for run in part {
+                let own: Vec<SumCodes> = run.sums.iter().map(codes).collect();
+                let joined;
+                let own = match own[..] {
+                    [own] => own,
+                    _ => {
+                        joined = self.joined(register, self.schedule.accumulators.join, &own, block.elements());
+                        SumCodes { codes: &joined, first: 0 }
+                    }
+                };
+                if bare {
+                    return Ok(self.in_order(&block, own));
+                }
+                self.take(register, run.k, &block, own, &mut sums);
+            }
+            all.push(sums.expect("a part has a run"));
+        }
+        self.finish(register, &block, all)
     }
 
     /// The codes of D of the tiles of a block after a run of one accumulator.
@@ -346,6 +415,9 @@ impl Work<'_> {
     /// Calls `visit` with the place in the tiles, the row and the column of each element of a block.
     fn each(&self, block: &Block, mut visit: impl FnMut(usize, usize, usize)) {
         let i = self.tile;
+        if block.diagonal {
+            return block.places().enumerate().for_each(|(at, (row, column))| visit(at, row, column));
+        }
         let across = block.columns.len().div_ceil(i.n);
         for (down, row) in block.rows.clone().enumerate() {
             for (right, column) in block.columns.clone().enumerate() {
@@ -356,15 +428,15 @@ impl Work<'_> {
     }
 
     /// The bytes of the codes of tiles, row by row of the block.
-    fn in_order(&self, block: &Block, codes: &Codes) -> Vec<u8> {
-        let width = codes.width();
+    fn in_order(&self, block: &Block, codes: SumCodes) -> Vec<u8> {
+        let width = codes.codes.width();
         let mut bytes = Vec::with_capacity(block.elements() * width);
-        self.each(block, |at, _, _| bytes.extend_from_slice(&codes.as_bytes()[at * width..][..width]));
+        self.each(block, |at, _, _| bytes.extend_from_slice(&codes.get(at).to_le_bytes()[..width]));
         bytes
     }
 
     /// Adds the unit's sums of a run to the part's sums, where sums are promoted.
-    fn take(&self, register: Register, run: &Run, block: &Block, codes: &Codes, sums: &mut Option<Vec<f64>>) {
+    fn take(&self, register: Register, k: Option<usize>, block: &Block, codes: SumCodes, sums: &mut Option<Vec<f64>>) {
         let d = self.schedule.instruction.d;
         let promoted = self.schedule.promote.is_some();
         let first = sums.is_none();
@@ -372,23 +444,31 @@ impl Work<'_> {
         let mut places = sums.iter_mut();
         self.each(block, |at, row, column| {
             let (Some(sum), own) = (places.next(), value(d, codes.get(at))) else { return };
-            *sum = match self.scale(register, run, row, column) {
+            *sum = match self.scale(register, k, row, column) {
                 None if !promoted && first => own,
                 None => register.add(*sum, own),
-                Some((scale, ScaleUse::Fused)) => register.fma(own, scale, *sum),
                 Some((scale, ScaleUse::Rounded)) => register.add(*sum, register.multiply(own, scale)),
+                Some((scale, _)) => register.fma(own, scale, *sum),
             };
         });
     }
 
     /// The product of the scales of A and B that multiply a run, and how.
-    fn scale(&self, register: Register, run: &Run, row: usize, column: usize) -> Option<(f64, ScaleUse)> {
-        let blocks = self.schedule.scales.as_ref()?;
+    fn scale(&self, register: Register, k: Option<usize>, row: usize, column: usize) -> Option<(f64, ScaleUse)> {
+        let blocks = self.schedule.scales.as_ref().filter(|scales| !scales.multiply.is_at_end())?;
         // Any scale will do for a run of zeros.
-        let k = run.k()?;
+        let k = k?;
         let a = self.factors.scale_a.as_ref()?.value(row / blocks.a[0], k / blocks.a[1]);
         let b = self.factors.scale_b.as_ref()?.value(k / blocks.b[0], column / blocks.b[1]);
         Some((register.multiply(a, b), blocks.multiply))
+    }
+
+    /// The scales of A and B that multiply the joined sum, and how.
+    fn scales_at_end(&self, row: usize, column: usize) -> Option<(f64, f64, ScaleUse)> {
+        let blocks = self.schedule.scales.as_ref().filter(|scales| scales.multiply.is_at_end())?;
+        let a = self.factors.scale_a.as_ref()?.value(row / blocks.a[0], 0);
+        let b = self.factors.scale_b.as_ref()?.value(0, column / blocks.b[1]);
+        Some((a, b, blocks.multiply))
     }
 
     /// Joins the parts, scales and rounds: the bytes of the codes of D in a block, row by row.
@@ -414,50 +494,52 @@ impl Work<'_> {
             Some(addend) => register.fma(alpha, sum, addend),
             None => register.multiply(alpha, sum),
         };
+        let at_end = |sum: f64, row: usize, column: usize| match self.scales_at_end(row, column) {
+            None => sum,
+            Some((a, b, ScaleUse::Each)) => register.multiply(register.multiply(sum, a), b),
+            Some((a, b, _)) => register.multiply(sum, register.multiply(a, b)),
+        };
         let width = format.bytes();
         let mut bytes = Vec::with_capacity(block.elements() * width);
-        let mut at = 0;
-        for row in block.rows.clone() {
-            for column in block.columns.clone() {
-                let bias = self.factors.bias.as_ref().map(|bias| register.round(bias.value(0, column)));
-                let ended = |sum: f64| match (bias, self.schedule.bias) {
-                    (None, _) | (_, BiasEntry::Start) => code(sum),
-                    (Some(bias), BiasEntry::End) => code(register.add(sum, bias)),
-                    (Some(bias), BiasEntry::Rounded) => code(register.add(value(format, code(sum)), bias)),
-                };
-                let mut addend = added.map(|c| register.multiply(beta, register.round(c.value(row, column))));
-                let own = parts.iter().map(|part| part[at]);
-                let d = match split.join {
-                    PartJoin::Serial => {
-                        let last = parts.len() - 1;
-                        let mut d = 0;
-                        for (part, sum) in own.enumerate() {
-                            let sum = scaled(sum, addend);
-                            d = if part == last { ended(sum) } else { code(sum) };
-                            addend = Some(value(format, d));
-                        }
-                        d
+        for (at, (row, column)) in block.places().enumerate() {
+            let bias = self.factors.bias.as_ref().map(|bias| register.round(bias.value(0, column)));
+            let ended = |sum: f64| match (bias, self.schedule.bias) {
+                (None, _) | (_, BiasEntry::Start) => code(sum),
+                (Some(bias), BiasEntry::End) => code(register.add(sum, bias)),
+                (Some(bias), BiasEntry::Rounded) => code(register.add(value(format, code(sum)), bias)),
+            };
+            let mut addend = added.map(|c| register.multiply(beta, register.round(c.value(row, column))));
+            let own = parts.iter().map(|part| part[at]);
+            let d = match split.join {
+                PartJoin::Serial => {
+                    let last = parts.len() - 1;
+                    let mut d = 0;
+                    for (part, sum) in own.enumerate() {
+                        let sum = scaled(at_end(sum, row, column), addend);
+                        d = if part == last { ended(sum) } else { code(sum) };
+                        addend = Some(value(format, d));
                     }
-                    join => {
-                        let rounded = |sum: f64| match join {
-                            PartJoin::Output if parts.len() > 1 => value(format, code(sum)),
-                            _ => sum,
-                        };
-                        let order = match join {
-                            PartJoin::Pairs => AccumulatorJoin::Pairs,
-                            _ => AccumulatorJoin::Order,
-                        };
-                        ended(scaled(register.joined(own.map(rounded).collect(), order), addend))
-                    }
-                };
-                if missing.get() {
-                    return Err(Error::request(format!(
-                        "D is NaN at row {row}, column {column}, and {format} has no NaN; choose another output format"
-                    )));
+                    d
                 }
-                bytes.extend_from_slice(&d.to_le_bytes()[..width]);
-                at += 1;
+                join => {
+                    let rounded = |sum: f64| match join {
+                        PartJoin::Output if parts.len() > 1 => value(format, code(sum)),
+                        _ => sum,
+                    };
+                    let order = match join {
+                        PartJoin::Pairs => AccumulatorJoin::Pairs,
+                        _ => AccumulatorJoin::Order,
+                    };
+                    let sum = register.joined(own.map(rounded).collect(), order);
+                    ended(scaled(at_end(sum, row, column), addend))
+                }
+            };
+            if missing.get() {
+                return Err(Error::request(format!(
+                    "D is NaN at row {row}, column {column}, and {format} has no NaN; choose another output format"
+                )));
             }
+            bytes.extend_from_slice(&d.to_le_bytes()[..width]);
         }
         Ok(bytes)
     }

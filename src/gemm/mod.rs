@@ -23,6 +23,7 @@ mod accuracy;
 #[cfg(feature = "mpfr")]
 pub mod accuracy_table;
 pub mod apart;
+mod aspects;
 pub mod between;
 mod compute;
 mod differences;
@@ -46,6 +47,7 @@ mod yardstick;
 
 #[cfg(feature = "mpfr")]
 pub use accuracy::{Accuracy, accuracy};
+pub use aspects::{Aspect, AspectWords};
 pub use compute::{StepSum, compute, steps};
 pub use differences::{Differences, places};
 pub use executor::Executor;

@@ -102,6 +102,16 @@ impl Walk {
             }
         }
         let Some(scales) = &schedule.scales else { return Ok(()) };
+        if scales.multiply.is_at_end() {
+            let (k, blocks) = (factors.k(), [scales.a[1], scales.b[0]]);
+            return match blocks.into_iter().find(|block| *block < k) {
+                Some(block) => Err(Error::request(format!(
+                    "scales at the end multiply the whole sum of k = {k}, and a block has a k of {block}; choose scales that all k \
+                     share, or multiply = \"fused\" or \"rounded\""
+                ))),
+                None => factors.has_scales(),
+            };
+        }
         for run in runs() {
             let steps = || run.steps.iter().filter(|step| !step.is_empty());
             let (Some(from), Some(to)) = (steps().map(|s| s.start).min(), steps().map(|s| s.end - 1).max()) else {

@@ -31,7 +31,7 @@ impl Sample {
 }
 
 /// `count` of the first `of` numbers, one of each stretch, so that the edges of D take part.
-fn drawn(count: usize, of: usize, seed: u64) -> Vec<usize> {
+pub(super) fn drawn(count: usize, of: usize, seed: u64) -> Vec<usize> {
     if of <= count {
         return (0..of).collect();
     }

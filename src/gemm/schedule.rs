@@ -112,10 +112,12 @@ named! {
 }
 
 named! {
-    /// Use of the scales of a promoted sum.
+    /// Use of the scales of a promoted sum, or of the whole one.
     pub enum ScaleUse {
         Fused = "fused": "the product of the scales, rounded, is a factor of a fused multiply-add to the register";
         Rounded = "rounded": "the sum times that product is rounded before it is added";
+        End = "end": "the joined sum is multiplied by the product of the scales";
+        Each = "end-each": "the joined sum is multiplied by the scale of A, then by that of B";
     }
 }
 
@@ -170,6 +172,13 @@ pub struct OutputRounding {
     pub overflow: Overflow,
     /// Code of NaN results; `None`: the format's. (Where nothing follows the last step, its codes stay.)
     pub nan: Option<u64>,
+}
+
+impl ScaleUse {
+    /// True if the scales multiply the joined sum: all k share a scale.
+    pub fn is_at_end(self) -> bool {
+        matches!(self, ScaleUse::End | ScaleUse::Each)
+    }
 }
 
 impl Schedule {
@@ -239,7 +248,7 @@ impl Schedule {
             return Err("promote-halves needs promote".into());
         }
         if let Some(scales) = &self.scales {
-            if self.promote.is_none() {
+            if self.promote.is_none() && !scales.multiply.is_at_end() {
                 return Err("scales need promote, the k of a block: they multiply promoted sums".into());
             }
             if register == Register::Integer {
@@ -306,7 +315,12 @@ impl Schedule {
     /// True if D is the codes of the last step.
     pub(super) fn is_bare(&self, parts: usize, has_c: bool, has_bias: bool) -> bool {
         let added = has_bias && self.bias != BiasEntry::Start || has_c && self.c == CEntry::End && self.beta != 0.0;
-        parts == 1 && self.promote.is_none() && !added && self.alpha == 1.0 && self.output.format == self.instruction.d
+        parts == 1
+            && self.promote.is_none()
+            && !added
+            && self.alpha == 1.0
+            && self.scales.is_none()
+            && self.output.format == self.instruction.d
     }
 
     /// Why the steps of all elements cannot be summed at once, if they cannot.
@@ -323,70 +337,6 @@ impl Schedule {
     pub fn narrowed(&self) -> Schedule {
         let scales = self.scales.map(|scales| ScaleBlocks { a: [1, scales.a[1]], b: [scales.b[0], 1], ..scales });
         Schedule { scales, ..self.clone() }
-    }
-
-    /// The schedule in a sentence, for a sum of `k` terms.
-    pub fn sentence(&self, k: usize) -> String {
-        let i = &self.instruction;
-        let register = Register::of(i.d).map_or(i.d, Register::format);
-        let mut words = vec![i.name.clone(), format!("k {}", self.order.name())];
-        if let Some(OperandRounding { format, rounding }) = self.operands {
-            let taken = if i.a == i.b { i.a.to_string() } else { format!("{} and {}", i.a, i.b) };
-            words.insert(1, format!("operands rounded from {format} to {taken} {}", rounding.name()));
-        }
-        let parts = self.parts(k);
-        let short = parts.iter().any(|part| !part.len().is_multiple_of(self.slab));
-        if self.slab != i.k || short && self.residue == Residue::First {
-            let residue = if short { format!(", the short one {}", self.residue.name()) } else { String::new() };
-            words.push(format!("in slabs of {}{residue}", self.slab));
-        }
-        if let Some(promote) = self.promote {
-            let halves = self
-                .promote_halves
-                .map_or_else(String::new, |halves| format!(", the rest in halves (of multiples of {halves})"));
-            words.push(format!("promoted to {register} every {promote}{halves}"));
-        }
-        let Accumulators { count, join } = self.accumulators;
-        if count > 1 {
-            let how = match join {
-                AccumulatorJoin::Order => "in order",
-                AccumulatorJoin::Pairs => "in pairs",
-                AccumulatorJoin::Halves => "by halves",
-                AccumulatorJoin::Lanes => "by halves down to four, those in pairs",
-            };
-            words.push(format!("in {count} accumulators in turn, joined {how}"));
-        }
-        if let Some(scales) = &self.scales {
-            let [a, b] = [scales.a, scales.b].map(|[x, y]| format!("{x} x {y}"));
-            let how =
-                if scales.multiply == ScaleUse::Fused { "by fused multiply-adds" } else { "each product rounded" };
-            words.push(format!("scaled in blocks of {a} of A and {b} of B {how}"));
-        }
-        if self.c == CEntry::Start {
-            words.push("beginning from C".into());
-        }
-        match self.bias {
-            BiasEntry::End => (),
-            BiasEntry::Rounded => words.push(format!("the bias added after rounding to {}", self.output.format)),
-            BiasEntry::Start => words.push("beginning from the bias".into()),
-        }
-        if let [first, .., _] = &parts[..] {
-            let joined = match self.split.join {
-                PartJoin::Register => format!("joined in {register} in order"),
-                PartJoin::Pairs => format!("joined in {register} in pairs"),
-                PartJoin::Output => format!("each rounded to {} and joined in {register} in order", self.output.format),
-                PartJoin::Serial => format!("each added to D in {}", self.output.format),
-            };
-            words.push(format!("split-k of {} parts of {}, {joined}", parts.len(), first.len()));
-        }
-        if self.alpha != 1.0 {
-            words.push(format!("times {}", self.alpha));
-        }
-        let output = &self.output;
-        if output.format != i.d || output.rounding != Rounding::Rne {
-            words.push(format!("rounded to {} {}", output.format, output.rounding.name()));
-        }
-        words.join(", ")
     }
 }
 

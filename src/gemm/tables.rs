@@ -5,7 +5,7 @@ use super::{
     apart::Apart,
     between::{Between, KnownSchedule, ProductSide},
     differences::places,
-    matching::{self, Judged, MatchCandidate, Matched, Matches, Mixed},
+    matching::{self, Decision, Judged, MatchCandidate, Matched, Matches, Mixed},
 };
 use crate::{
     arithmetic::Model,
@@ -108,6 +108,20 @@ crate::rows! {
         differing: usize => shown("differ"),
         /// Group of schedules that give the same D for the product of --apart.
         group: Option<usize> => shown("apart: group").if_filled(),
+    }
+
+    /// An aspect of the schedule, and what D decides of it.
+    pub struct DecisionRow in "decisions" {
+        /// The aspect.
+        aspect: &'static str => shown("aspect").essential(),
+        /// True if one value gives D.
+        decided: bool => shown("decided").essential(),
+        /// Number of values that give D.
+        count: usize => shown("values").essential(),
+        /// The most usual value.
+        usual: String => shown("most usual").essential(),
+        /// All values, the most usual first.
+        values: Vec<String> => hidden(),
     }
 
     /// Two sides that made the same product.
@@ -367,10 +381,23 @@ pub fn report_matches(matched: &Matched, factors: &Factors, d: &Matrix, file: St
         (false, []) => "Nearest schedule".into(),
         (false, [first, ..]) => format!("Nearest schedules on {} of {elements} elements", first.elements),
     };
+    report.tables.extend(Table::of("What D decides", decisions(&found.decisions)).filled());
     report.tables.push(Table::of(title, matches(found, apart.as_ref(), k, elements)));
     if let Some((_, differences)) = &found.nearest {
         report.tables.push(Table::of("Differences of the nearest schedule", [comparison(file, d.format, differences)]));
     }
+}
+
+/// The rows of what D decides.
+fn decisions(all: &[Decision]) -> Vec<DecisionRow> {
+    let row = |own: &Decision| DecisionRow {
+        aspect: own.aspect.name(),
+        decided: own.is_decided(),
+        count: own.values.len(),
+        usual: own.values[0].clone(),
+        values: own.values.clone(),
+    };
+    all.iter().map(row).collect()
 }
 
 /// The row of a product.

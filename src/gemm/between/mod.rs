@@ -265,7 +265,8 @@ fn found(
     element: Option<usize>,
     knowledge: &Knowledge,
 ) -> Result<Option<KnownSchedule>> {
-    let suspects = Suspects { models: knowledge.models.clone(), instructions: Vec::new(), factors: knowledge.factors };
+    let suspects =
+        Suspects { models: knowledge.models.clone(), instructions: Vec::new(), factors: knowledge.factors, turn: None };
     let mut matches = Matches::default();
     match matching::find(&suspects, factors, d, &mut matches, &|_| ()) {
         Ok(()) => (),

@@ -293,7 +293,8 @@ impl<'a> Campaign<'a> {
             return Ok(());
         }
         self.searches -= 1;
-        let suspects = Suspects { models: vec![self.model.clone()], instructions: Vec::new(), factors: scales };
+        let suspects =
+            Suspects { models: vec![self.model.clone()], instructions: Vec::new(), factors: scales, turn: None };
         let mut found = Matches::default();
         match matching::find(&suspects, &sample.factors, &sample.d, &mut found, &|_| ()) {
             Ok(()) => (),
@@ -308,7 +309,7 @@ impl<'a> Campaign<'a> {
             if self.differences(&candidate.schedule, &operands, d)?.0.differing == 0 {
                 explained.outcome = ProductOutcome::Found;
                 explained.found = Some(candidate.schedule.clone());
-                let others = found.found.len() - 1 + found.unchecked;
+                let others = found.found.len() - 1 + found.unchecked.len();
                 note(
                     explained,
                     &format!("{others} others of {} agree on {} elements", found.tried, sample.d.codes.len()),

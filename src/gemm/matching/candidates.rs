@@ -1,16 +1,21 @@
 //! Candidate schedules of a product: every arithmetic for its formats, each schedule once.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet, hash_map::Entry},
+    sync::Arc,
+};
 
 use super::{
     MatchCandidate, SuspectedArithmetic, Suspects,
-    runs::{RunKey, key},
+    chains::{Chains, Parts},
+    operands::Roundings,
+    usual,
 };
 use crate::{
     Error, Result,
     arithmetic::{Model, Program},
-    base::interrupt,
-    format::{Format, Rounding},
+    base::{interrupt, parallel},
+    format::Format,
     gemm::{
         AccumulatorJoin, Accumulators, BiasEntry, Factors, KOrder, Matrix, OperandRounding, PartJoin, Residue,
         ScaleBlocks, ScaleUse, Schedule, register::Register, schedule::CEntry,
@@ -30,18 +35,43 @@ const CACHED: [usize; 11] = [4, 8, 16, 128, 192, 240, 256, 320, 384, 448, 512];
 const HALVES: [Option<usize>; 4] = [None, Some(4), Some(8), Some(16)];
 /// Numbers of accumulators of processor instructions, for products of one part.
 const ACCUMULATORS: [usize; 5] = [2, 4, 8, 16, 32];
-/// Roundings of f32 operands to tf32, besides the unit's own, which ignores the low bits.
-const OPERANDS: Rounding = Rounding::Rne;
 /// Rows, columns and k of blocks that share a scale.
 const BLOCKS: [usize; 7] = [1, 128, 64, 32, 16, 256, 512];
 /// Slabs; the first may be short.
 const SLABS: [usize; 4] = [16, 32, 64, 128];
 
-/// A candidate with the number of its family (arithmetic, operand rounding, order), which shares runs.
-#[derive(Debug, Clone)]
-pub(super) struct FamilyMember {
-    pub(super) kin: usize,
-    pub(super) candidate: MatchCandidate,
+/// Arithmetics whose instructions take equal steps, and the schedules that each of them is tried with.
+pub(super) struct Group {
+    pub(super) members: Vec<Member>,
+    /// The schedules, by the first member, with their runs.
+    pub(super) schedules: Vec<(Schedule, Parts)>,
+    /// The sums of the runs.
+    pub(super) chains: Chains,
+}
+
+/// An arithmetic with a rounding of its operands.
+pub(super) struct Member {
+    pub(super) arithmetic: Arc<SuspectedArithmetic>,
+    pub(super) operands: Option<OperandRounding>,
+}
+
+impl Group {
+    /// Order in which a candidate is named.
+    pub(super) fn weight(&self, member: usize, schedule: usize) -> [usize; 4] {
+        weight(&self.members[member], &self.schedules[schedule].0)
+    }
+
+    pub(super) fn candidate(&self, member: usize, schedule: usize) -> MatchCandidate {
+        let Member { arithmetic, operands } = &self.members[member];
+        let mut schedule = self.schedules[schedule].0.clone();
+        (schedule.instruction, schedule.operands) = (arithmetic.instruction.clone(), *operands);
+        MatchCandidate { arithmetic: Arc::clone(arithmetic), schedule }
+    }
+}
+
+/// What decides the steps of an instruction and the schedules for it.
+fn steps(i: &Instruction) -> impl PartialEq + use<> {
+    (i.k, i.a.bits, i.c, i.d, i.is_of_processors(), i.scale)
 }
 
 /// All candidates.
@@ -49,41 +79,36 @@ pub(super) fn suspected(
     arithmetics: &[Arc<SuspectedArithmetic>],
     suspects: &Suspects,
     factors: &Factors,
-    output: &'static Format,
+    d: &Matrix,
     blocks: Option<ScaleBlocks>,
-) -> Result<Vec<FamilyMember>> {
-    let mut all = Vec::new();
-    let mut kin = 0;
+) -> Result<Vec<Group>> {
+    let instructions = arithmetics.iter().map(|own| &own.instruction);
+    let roundings = Roundings::of(suspects, factors, d, blocks.as_ref(), instructions)?;
+    // Members of each group, with the plain schedule of the first.
+    let mut kinds: Vec<(Schedule, Vec<Member>)> = Vec::new();
     for arithmetic in arithmetics {
-        for (operands, order) in roundings(factors, &arithmetic.instruction)
-            .into_iter()
-            .flat_map(|own| KOrder::ALL.map(|order| (own, order)))
-        {
-            interrupt::check()?;
-            let mut plain = Schedule::new(arithmetic.instruction.clone())?;
-            (plain.operands, plain.order, plain.output.format) = (operands, order, output);
-            (plain.alpha, plain.beta) = suspects.factors;
-            plain.scales = blocks.filter(|_| plain.instruction.scale.is_none());
+        let mut plain = Schedule::new(arithmetic.instruction.clone())?;
+        plain.output.format = d.format;
+        (plain.alpha, plain.beta) = suspects.factors;
+        plain.scales = blocks.filter(|_| plain.instruction.scale.is_none());
+        for operands in roundings.possible(factors, &arithmetic.instruction) {
+            plain.operands = operands;
             suited(factors, &plain)?.check(&plain)?;
-            let candidate = |schedule| MatchCandidate { arithmetic: Arc::clone(arithmetic), schedule };
-            let schedules = schedules(&plain, factors);
-            all.extend(schedules.into_iter().map(|schedule| FamilyMember { kin, candidate: candidate(schedule) }));
-            kin += 1;
+            let member = Member { arithmetic: Arc::clone(arithmetic), operands };
+            let own = steps(&arithmetic.instruction);
+            match kinds.iter_mut().find(|(first, _)| steps(&first.instruction) == own) {
+                Some((_, members)) => members.push(member),
+                None => kinds.push((plain.clone(), vec![member])),
+            }
         }
     }
-    Ok(all)
-}
-
-/// Roundings of A and B to operands of an instruction.
-fn roundings(factors: &Factors, i: &Instruction) -> Vec<Option<OperandRounding>> {
-    let given = |own: &Matrix, wanted: &Format| {
-        let padding = wanted.float().map_or(0, |float| (1u64 << float.padding_bits) - 1);
-        own.format != wanted && own.codes.iter().any(|code| code & padding != 0)
-    };
-    match given(&factors.a, i.a) || given(&factors.b, i.b) {
-        true => vec![None, Some(OperandRounding { format: factors.a.format, rounding: OPERANDS })],
-        false => vec![None],
-    }
+    parallel::try_map(kinds, |(plain, members)| {
+        let mut group = Group { members, schedules: Vec::new(), chains: Chains::default() };
+        for order in KOrder::ALL {
+            group.add(&Schedule { order, ..plain.clone() }, suspects.turn, factors)?;
+        }
+        Ok(group)
+    })
 }
 
 /// The blocks of scales in f32, by their number; `None` without scales, or with the instruction's own.
@@ -112,22 +137,21 @@ pub(super) fn scale_blocks(factors: &Factors) -> Result<Option<ScaleBlocks>> {
     }))
 }
 
-/// Complexity of a schedule, the simplest first.
-pub(super) fn weight(schedule: &Schedule) -> [usize; 7] {
+/// Order in which schedules that give D are named: the most usual and simplest first.
+fn weight(member: &Member, schedule: &Schedule) -> [usize; 4] {
+    let Member { arithmetic, operands } = member;
+    let instruction = usual::of_instruction(&arithmetic.model, &arithmetic.instruction);
     [
-        usize::from(schedule.order == KOrder::Descending),
+        usual::of_schedule(schedule) + instruction.iter().sum::<usize>(),
         schedule.split.count,
         schedule.accumulators.count,
-        usize::from(schedule.promote.is_some()),
-        usize::from(schedule.residue == Residue::First),
-        usize::from(schedule.split.join != PartJoin::Register),
-        usize::from(schedule.bias != BiasEntry::End) + usize::from(schedule.operands.is_some()),
+        usize::from(operands.is_some()),
     ]
 }
 
-/// True if a format serves an instruction that takes another: f32 serves tf32.
+/// True if a format serves an instruction that takes another: f32 is rounded to the others.
 fn serves(own: &Format, wanted: &Format) -> bool {
-    own == wanted || (own.name, wanted.name) == ("f32", "tf32")
+    own == wanted || own.name == "f32" && ["tf32", "bf16", "f16"].contains(&wanted.name)
 }
 
 /// The operands in the formats of the schedule's instruction, rounded if it says so.
@@ -165,28 +189,33 @@ pub(super) fn arithmetics(
             && i.d.is_integer() == output.is_integer()
             && Register::of(i.d).is_some()
     };
+    let all = if suspects.instructions.is_empty() { isa::all() } else { &suspects.instructions };
+    let mut named = Vec::new();
     for name in &suspects.models {
-        let model = Model::load(name)?;
-        let all = if suspects.instructions.is_empty() { isa::all() } else { &suspects.instructions };
-        for i in all.iter().filter(usable).filter(|i| model.rule(i).is_some()) {
-            let plain = Instruction {
-                m: 1,
-                n: 1,
-                name: String::new(),
-                ptx: String::new(),
-                kernel: None,
-                support: &[],
-                ..i.clone()
-            };
-            let mut program = model.program(i)?;
-            program.instruction = plain;
-            match known.iter_mut().find(|(other, _)| *other == program) {
-                Some((_, arithmetic)) => arithmetic.alike.push(format!("{i} ({name})")),
-                None => known.push((
-                    program,
-                    SuspectedArithmetic { model: name.clone(), instruction: i.clone(), alike: Vec::new() },
-                )),
-            }
+        let model = Arc::new(Model::load(name)?);
+        let own = all.iter().filter(usable).filter(|i| model.rule(i).is_some());
+        named.extend(own.map(|i| (name, Arc::clone(&model), i)));
+    }
+    // Of equal arithmetics the most usual one stands for all.
+    named.sort_by_cached_key(|(name, _, i)| usual::of_instruction(name, i));
+    for (name, model, i) in named {
+        let plain = Instruction {
+            m: 1,
+            n: 1,
+            name: String::new(),
+            ptx: String::new(),
+            kernel: None,
+            support: &[],
+            ..i.clone()
+        };
+        let mut program = model.program(i)?;
+        program.instruction = plain;
+        match known.iter_mut().find(|(other, _)| *other == program) {
+            Some((_, arithmetic)) => arithmetic.alike.push(format!("{i} ({name})")),
+            None => known.push((
+                program,
+                SuspectedArithmetic { model: name.clone(), instruction: i.clone(), alike: Vec::new() },
+            )),
         }
     }
     if known.is_empty() {
@@ -201,101 +230,149 @@ pub(super) fn arithmetics(
     Ok(known.into_iter().map(|(_, arithmetic)| Arc::new(arithmetic)).collect())
 }
 
-/// The candidate schedules of an arithmetic, `plain` among them; known equivalents appear once.
-fn schedules(plain: &Schedule, factors: &Factors) -> Vec<Schedule> {
-    let k = factors.k();
-    let (i, output) = (&plain.instruction, plain.output.format);
-    let (width, register) = (i.k, Register::of(i.d).map(Register::format));
-    let granules: Vec<usize> = std::iter::once(plain.split.granule).chain(GRANULES).chain([width]).collect();
-    let mut splits = HashSet::new();
-    let mut cut = Vec::new();
+impl Group {
+    /// Adds the schedules that differ from `plain` in how k is cut, joined and promoted; known equivalents appear once.
+    fn add(&mut self, plain: &Schedule, turn: Option<usize>, factors: &Factors) -> Result<()> {
+        let i = &plain.instruction;
+        let narrow = Register::of(i.d).map(Register::format) != Some(plain.output.format);
+        let entries = entries(plain, factors);
+        let (promotions, slabs) = match turn {
+            None => (promotions(plain, factors.k()), slabs(i.k)),
+            Some(turn) => (vec![(None, None), (Some(turn), None)], vec![(i.k, Residue::Last)]),
+        };
+        let scaled =
+            |scales: ScaleBlocks| ScaleUse::ALL.map(|multiply| Some(ScaleBlocks { multiply, ..scales })).to_vec();
+        let uses = plain.scales.map_or_else(|| vec![None], scaled);
+        let mut known = HashMap::new();
+        for mut schedule in cuts(plain, turn, factors.k()) {
+            let accumulators = accumulators(&schedule);
+            let (promotes, parts) = (promoted(&schedule), schedule.parts(factors.k()));
+            for (promote, halves) in promotions.iter().filter(|(promote, _)| promote.is_none() || promotes) {
+                (schedule.promote, schedule.promote_halves) = (*promote, *halves);
+                // Whole slabs are whole steps.
+                let short = |slab: usize| parts.iter().any(|part| !part.len().is_multiple_of(slab));
+                for (slab, residue) in slabs.iter().filter(|(slab, residue)| *residue == Residue::Last || short(*slab))
+                {
+                    interrupt::check()?;
+                    (schedule.slab, schedule.residue) = (*slab, *residue);
+                    let walk = schedule.walk(factors.k());
+                    let all = accumulators.iter().flat_map(|own| entries.iter().map(move |entry| (*own, *entry)));
+                    for ((own, (c, bias)), scales) in all.flat_map(|own| uses.iter().map(move |scales| (own, *scales)))
+                    {
+                        (schedule.accumulators, schedule.c, schedule.bias, schedule.scales) = (own, c, bias, scales);
+                        let usable = (own.count == 1 || *residue == Residue::Last)
+                            && schedule.check().is_ok()
+                            && walk.check(&schedule, factors).is_ok()
+                            && !scaled_at_once(&schedule, factors.k());
+                        if !usable {
+                            continue;
+                        }
+                        let parts = self.chains.add(&schedule, &walk, factors);
+                        for schedule in joined(&schedule, parts.len() > 1, narrow) {
+                            let kind = (own, c, bias, scales.map(|own| own.multiply));
+                            let place = match known.entry((same(&schedule, &parts), schedule.split.join, kind)) {
+                                Entry::Vacant(own) => {
+                                    own.insert(self.schedules.len());
+                                    self.schedules.push((schedule, parts.clone()));
+                                    continue;
+                                }
+                                Entry::Occupied(own) => *own.get(),
+                            };
+                            if usual::of_schedule(&schedule) < usual::of_schedule(&self.schedules[place].0) {
+                                self.schedules[place] = (schedule, parts.clone());
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The runs of a schedule: equal ones give equal D, where the rest of the schedules is equal.
+///
+/// A sum of one part that is promoted and one of parts that are joined in order are the same.
+fn same(schedule: &Schedule, parts: &Parts) -> (Parts, bool) {
+    let single = parts.iter().all(|part| part.len() == 1);
+    match schedule.split.join {
+        PartJoin::Register if parts.len() > 1 && single => (vec![parts.concat()], true),
+        _ => (parts.clone(), schedule.promote.is_some()),
+    }
+}
+
+/// True if one run is scaled: scales at the end do the same.
+fn scaled_at_once(schedule: &Schedule, k: usize) -> bool {
+    let at_end = schedule.scales.is_some_and(|scales| scales.multiply.is_at_end());
+    let once = schedule.promote.is_some_and(|promote| promote >= k);
+    once && (at_end || schedule.split.count == 1 && schedule.scales.is_some_and(|own| own.a[1].min(own.b[0]) >= k))
+}
+
+/// The schedules with each way to cut `k` terms into parts.
+fn cuts(plain: &Schedule, turn: Option<usize>, k: usize) -> Vec<Schedule> {
+    let usual = || std::iter::once(plain.split.granule).chain(GRANULES).chain([plain.instruction.k]).collect();
+    let granules: Vec<usize> = turn.map_or_else(usual, |turn| vec![turn]);
+    let mut seen = HashSet::new();
+    let mut all = Vec::new();
     for (count, granule) in (1..=MOST_PARTS).flat_map(|count| granules.iter().map(move |granule| (count, *granule))) {
         let mut schedule = plain.clone();
         (schedule.split.count, schedule.split.granule) = (count, granule);
-        if splits.insert(schedule.parts(k)) {
-            cut.push(schedule);
-        }
-    }
-    let multiple = |k: &usize| k.is_multiple_of(width);
-    let promotions = promotions(plain, k);
-    let slabs: Vec<(usize, Residue)> = std::iter::once((width, Residue::Last))
-        .chain(SLABS.into_iter().chain([width]).filter(multiple).map(|slab| (slab, Residue::First)))
-        .collect();
-    let entries = entries(plain, factors);
-    let mut seen = HashSet::new();
-    let mut all = Vec::new();
-    for mut schedule in cut {
-        let accumulators = accumulators(&schedule);
-        for (promote, halves) in &promotions {
-            (schedule.promote, schedule.promote_halves) = (*promote, *halves);
-            for (slab, residue) in &slabs {
-                (schedule.slab, schedule.residue) = (*slab, *residue);
-                let walk = schedule.walk(k);
-                let parts: Vec<Vec<RunKey>> = walk.parts.iter().map(|part| part.iter().map(key).collect()).collect();
-                let several = parts.len() > 1;
-                for (own, (c, bias)) in
-                    accumulators.iter().flat_map(|own| entries.iter().map(move |entry| (*own, *entry)))
-                {
-                    (schedule.accumulators, schedule.c, schedule.bias) = (own, c, bias);
-                    let usable = (own.count == 1 || *residue == Residue::Last)
-                        && schedule.check().is_ok()
-                        && walk.check(&schedule, factors).is_ok();
-                    if !usable || !seen.insert((parts.clone(), own, promote.is_some(), c, bias)) {
-                        continue;
-                    }
-                    add(&schedule, several, register != Some(output), &mut all);
-                }
-            }
+        if seen.insert(schedule.parts(k)) {
+            all.push(schedule);
         }
     }
     all
 }
 
-/// Adds a schedule with every joining and every use of scales; `narrow`: D is below the register.
-fn add(schedule: &Schedule, several: bool, narrow: bool, all: &mut Vec<Schedule>) {
-    let uses: &[Option<ScaleUse>] = match schedule.scales {
-        Some(_) => &ScaleUse::ALL.map(Some),
-        None => &[None],
-    };
+/// True if promotion is tried for a schedule.
+///
+/// Processors cut k for threads, if at all, and whose libraries promote have powers of two of them.
+fn promoted(schedule: &Schedule) -> bool {
+    let processors = schedule.instruction.is_of_processors();
+    !processors || schedule.split.granule == schedule.instruction.k && schedule.split.count.is_power_of_two()
+}
+
+/// The slabs, with the place of the short one.
+fn slabs(width: usize) -> Vec<(usize, Residue)> {
+    let first = SLABS.into_iter().chain([width]).filter(|slab| slab.is_multiple_of(width));
+    std::iter::once((width, Residue::Last)).chain(first.map(|slab| (slab, Residue::First))).collect()
+}
+
+/// A schedule with every joining; `narrow`: D is below the register.
+fn joined(schedule: &Schedule, several: bool, narrow: bool) -> Vec<Schedule> {
+    let mut all = Vec::new();
     for join in PartJoin::ALL {
         let tried = match join {
             PartJoin::Register => true,
             PartJoin::Pairs => several && schedule.split.count > 2,
             PartJoin::Output | PartJoin::Serial => several && narrow,
         };
-        for scales in uses.iter().filter(|_| tried) {
-            let mut schedule = schedule.clone();
-            schedule.split.join = join;
-            if let (Some(own), Some(multiply)) = (&mut schedule.scales, scales) {
-                own.multiply = *multiply;
-            }
-            if schedule.check().is_ok() {
-                all.push(schedule);
-            }
+        let mut schedule = schedule.clone();
+        schedule.split.join = join;
+        if tried && schedule.check().is_ok() {
+            all.push(schedule);
         }
     }
+    all
 }
 
 /// Intervals of promotion, with the halving of the rest.
 fn promotions(plain: &Schedule, k: usize) -> Vec<(Option<usize>, Option<usize>)> {
     let width = plain.instruction.k;
     let multiple = |k: &usize| k.is_multiple_of(width);
+    if plain.order == KOrder::Descending {
+        return vec![(None, None)];
+    }
+    let mut all = vec![(None, None)];
     if let Some(scales) = &plain.scales {
         // A promoted sum has one scale of A and one of B.
-        let blocks = [scales.a[1], scales.b[0]];
-        let once = |promote: &usize| {
-            multiple(promote) && blocks.iter().all(|block| block.is_multiple_of(*promote) || *promote >= k)
-        };
-        let smaller = blocks[0].min(blocks[1]);
-        let mut all: Vec<usize> = PROMOTIONS.into_iter().chain([smaller]).filter(once).collect();
-        all.dedup();
-        return all.into_iter().map(|promote| (Some(promote), None)).collect();
+        let smaller = scales.a[1].min(scales.b[0]);
+        all.extend(Some((Some(smaller), None)).filter(|_| multiple(&smaller)));
     }
     let (every, halves) = match plain.instruction.is_of_processors() {
         true => (&CACHED[..], &HALVES[..]),
         false => (&PROMOTIONS[..], &HALVES[..1]),
     };
-    let mut all = vec![(None, None)];
     for promote in every.iter().filter(|promote| multiple(promote) && **promote < k) {
         let halves = halves.iter().filter(|halves| halves.as_ref().is_none_or(multiple));
         all.extend(halves.map(|halves| (Some(*promote), *halves)));

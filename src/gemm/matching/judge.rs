@@ -1,108 +1,154 @@
-//! Distance of candidates from a few elements of D.
+//! Distance of candidates from some elements of D.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
     sync::{Mutex, PoisonError},
 };
 
 use super::{
-    MatchCandidate,
-    candidates::{FamilyMember, suited},
-    runs::{RunKey, key},
+    candidates::{Group, Member, suited},
+    chains::{Chains, Parts},
+    elements::Elements,
 };
 use crate::{
     Result,
-    arithmetic::{Evaluator, Model},
+    arithmetic::Model,
     base::{interrupt, parallel},
     exact,
-    gemm::{
-        Factors, Schedule,
-        compute::{InitialSum, elements},
-        sample::Sample,
-    },
-    isa::{Codes, Instruction},
+    gemm::{Factors, Matrix, Schedule, compute::diagonal, schedule::ScaleBlocks},
+    isa::Instruction,
 };
 
-/// Sums of runs, by the run and its initial value.
-type Runs = HashMap<(RunKey, InitialSum), Codes>;
+/// Bytes of sums that a thread holds, about.
+const MOST_BYTES: usize = 1 << 26;
 
-/// Distance of a candidate from D on a sample: elements that differ, then the bits of their distances.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// Distance of a candidate from judged elements: elements that differ, then the bits of their distances.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct MatchScore {
-    differing: usize,
+    pub(super) differing: usize,
     bits: u32,
 }
 
-impl MatchScore {
-    /// Elements that differ.
-    pub(super) fn differing(self) -> usize {
-        self.differing
-    }
-
-    pub(super) fn agrees(self) -> bool {
-        self.differing == 0
-    }
+/// A candidate in the search: the places of its group, member and schedule.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Suspect {
+    pub(super) group: usize,
+    pub(super) member: usize,
+    pub(super) schedule: usize,
+    pub(super) score: MatchScore,
 }
 
-impl Sample {
-    /// Adds the score of each candidate, kin side by side; an ended search leaves the judged ones.
+/// Every candidate of some groups.
+pub(super) fn everyone(groups: &[Group]) -> Vec<Suspect> {
+    let of = |(group, own): (usize, &Group)| {
+        let (members, schedules) = (own.members.len(), own.schedules.len());
+        (0..members).flat_map(move |member| {
+            (0..schedules).map(move |schedule| Suspect { group, member, schedule, score: MatchScore::default() })
+        })
+    };
+    groups.iter().enumerate().flat_map(of).collect()
+}
+
+/// A product, and the elements of D on which its candidates are judged.
+pub(super) struct Judge<'a> {
+    pub(super) groups: &'a [Group],
+    pub(super) factors: &'a Factors,
+    pub(super) d: &'a Matrix,
+    pub(super) blocks: Option<ScaleBlocks>,
+}
+
+/// Schedules of a group with the sums of their runs.
+struct Shared<'g> {
+    chains: Cow<'g, Chains>,
+    schedules: BTreeMap<usize, (Schedule, Cow<'g, Parts>)>,
+}
+
+impl Judge<'_> {
+    /// Adds the distance from the elements at `places` to the scores; an ended search leaves the judged candidates.
     pub(super) fn judge(
         &self,
-        suspects: Vec<FamilyMember>,
-        judged: &mut Vec<(MatchScore, FamilyMember)>,
+        suspects: Vec<Suspect>,
+        places: &[(usize, usize)],
+        judged: &mut Vec<Suspect>,
     ) -> Result<()> {
-        let mut families: BTreeMap<usize, Vec<FamilyMember>> = BTreeMap::new();
+        let mut members: BTreeMap<(usize, usize), Vec<Suspect>> = BTreeMap::new();
+        let mut groups: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
         for suspect in suspects {
-            families.entry(suspect.kin).or_default().push(suspect);
+            members.entry((suspect.group, suspect.member)).or_default().push(suspect);
+            groups.entry(suspect.group).or_default().insert(suspect.schedule);
         }
-        // In the order of kin, whichever is judged first.
+        let shared: BTreeMap<usize, Shared> =
+            parallel::try_map(groups, |(group, schedules)| Ok((group, self.shared(group, schedules)?)))?
+                .into_iter()
+                .collect();
+        // In the order of groups and members, whichever is judged first.
         let done = Mutex::new(BTreeMap::new());
-        let outcome = parallel::try_map(families, |(kin, family)| {
-            let mut own = Vec::with_capacity(family.len());
-            let outcome = self.judge_kin(family, &mut own);
-            done.lock().unwrap_or_else(PoisonError::into_inner).insert(kin, own);
-            outcome
+        let outcome = parallel::try_map(members, |(place @ (group, member), mut own)| {
+            self.judge_member(&self.groups[group].members[member], &shared[&group], places, &mut own)?;
+            done.lock().unwrap_or_else(PoisonError::into_inner).insert(place, own);
+            Ok(())
         });
         judged.extend(done.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().flatten());
         outcome.map(drop)
     }
 
-    /// The scores of kin, which share the sums of runs.
-    fn judge_kin(&self, family: Vec<FamilyMember>, judged: &mut Vec<(MatchScore, FamilyMember)>) -> Result<()> {
-        let MatchCandidate { arithmetic, schedule } = &family.first().expect("a family has a member").candidate;
-        let tile = Instruction { m: self.d.rows, n: self.d.columns, ..schedule.instruction.clone() };
-        let evaluator = Model::load(&arithmetic.model)?.evaluator(&tile)?;
-        let (factors, mut runs) = (suited(&self.factors, schedule)?, Runs::new());
-        for suspect in family {
-            let score = self.score(&suspect.candidate.schedule, &tile, &evaluator, &factors, &mut runs)?;
-            judged.push((score, suspect));
+    /// The sums of the runs of some schedules of a group; those of the group, if it is all of them.
+    fn shared(&self, group: usize, schedules: BTreeSet<usize>) -> Result<Shared<'_>> {
+        let Group { schedules: all, chains, .. } = &self.groups[group];
+        if schedules.len() == all.len() {
+            let own = all.iter().map(|(schedule, parts)| (schedule.narrowed(), Cow::Borrowed(parts)));
+            return Ok(Shared { chains: Cow::Borrowed(chains), schedules: own.enumerate().collect() });
+        }
+        let mut chains = Chains::default();
+        let mut own = BTreeMap::new();
+        for at in schedules {
+            interrupt::check()?;
+            let schedule = &all[at].0;
+            let parts = chains.add(schedule, &schedule.walk(self.factors.k()), self.factors);
+            own.insert(at, (schedule.narrowed(), Cow::Owned(parts)));
+        }
+        Ok(Shared { chains: Cow::Owned(chains), schedules: own })
+    }
+
+    fn judge_member(
+        &self,
+        member: &Member,
+        shared: &Shared,
+        places: &[(usize, usize)],
+        suspects: &mut [Suspect],
+    ) -> Result<()> {
+        let Member { arithmetic, operands } = member;
+        let one = Instruction { m: 1, n: 1, ..arithmetic.instruction.clone() };
+        let evaluator = Model::load(&arithmetic.model)?.evaluator(&one)?;
+        let plain = Schedule { operands: *operands, ..Schedule::new(arithmetic.instruction.clone())? };
+        let together = (MOST_BYTES / (shared.chains.len() * one.d.bytes())).max(1);
+        for places in places.chunks(together) {
+            let (rows, columns): (Vec<usize>, Vec<usize>) = places.iter().copied().unzip();
+            let factors = suited(&self.factors.chosen(&rows, &columns, self.blocks.as_ref()), &plain)?;
+            let elements = Elements::new(factors);
+            let sums = shared.chains.sums(&one, &evaluator, &elements)?;
+            for suspect in &mut *suspects {
+                let (schedule, parts) = &shared.schedules[&suspect.schedule];
+                let codes = diagonal(schedule, &elements.factors, parts, &|node| sums.of(*node))?;
+                for (own, (row, column)) in codes.iter().zip(places) {
+                    suspect.score.add(own, self.d.get(*row, *column), self.d);
+                }
+            }
         }
         Ok(())
     }
+}
 
-    fn score(
-        &self,
-        schedule: &Schedule,
-        tile: &Instruction,
-        evaluator: &Evaluator,
-        factors: &Factors,
-        runs: &mut Runs,
-    ) -> Result<MatchScore> {
-        interrupt::check()?;
-        let own = elements(&schedule.narrowed(), factors, tile, &mut |run, start, sum| {
-            let place = (key(run), start);
-            if let Some(codes) = runs.get(&place) {
-                return Ok(codes.clone());
-            }
-            let codes = sum(&mut |tiles| Ok(evaluator.execute_here(tiles)))?;
-            runs.insert(place, codes.clone());
-            Ok(codes)
-        })?;
-        let mut score = MatchScore { differing: 0, bits: 0 };
-        for (x, y) in own.codes.iter().zip(self.d.codes.iter()).filter(|(x, y)| x != y) {
-            score.differing += 1;
-            score.bits += exact::distance(self.d.format, x, y).map_or(64, |distance| 64 - distance.leading_zeros());
+impl MatchScore {
+    pub(super) fn agrees(self) -> bool {
+        self.differing == 0
+    }
+
+    fn add(&mut self, own: u64, wanted: u64, d: &Matrix) {
+        if own != wanted {
+            self.differing += 1;
+            self.bits += exact::distance(d.format, own, wanted).map_or(64, |distance| 64 - distance.leading_zeros());
         }
-        Ok(score)
     }
 }

@@ -1,29 +1,38 @@
 //! Search for the schedule of a matrix: candidates are judged on a few elements, survivors on all.
 
 mod candidates;
+mod chains;
+mod decision;
+mod elements;
 mod judge;
-mod runs;
+mod operands;
+mod usual;
 mod words;
 
-use std::{path::Path, sync::Arc};
+use std::{collections::HashSet, path::Path, sync::Arc};
 
 pub(super) use candidates::suited;
+pub use decision::{Decision, decisions};
+use elements::{decides_nothing, rank};
 pub use words::{answer, remarks, together};
 
 use super::{
     Differences, Executor, Extents, Factors, Matrix, Schedule,
     apart::{Apart, apart},
     compute::compute,
-    sample::Sample,
 };
 use crate::{Result, base::interrupt, device::ModelDevice, isa::Instruction};
-use candidates::{FamilyMember, arithmetics, scale_blocks, suspected, weight};
-use judge::MatchScore;
+use candidates::{Group, arithmetics, scale_blocks, suspected};
+use judge::{Judge, Suspect, everyone};
 
-/// Rows and columns of the judged elements: for every candidate, then for the survivors, and so on.
-const SAMPLES: [(usize, usize); 3] = [(1, 8), (8, 16), (32, 32)];
-/// Candidates that stay in the search for the nearest, where none gives D.
-const NEAR: usize = 16;
+/// Numbers of elements that candidates are judged on: every candidate, then the survivors, and so on.
+const STAGES: [usize; 4] = [4, 28, 96, 896];
+/// Elements for each sensitive one on which candidates are judged, beyond the first stage.
+const JUDGED: usize = 4;
+/// Candidates that stay in the search for the nearest, where none gives D: in the first stage, and later.
+const NEAR: [usize; 2] = [256, 16];
+/// Multiply-adds of products that are computed in full, about.
+const IN_FULL: usize = 1 << 32;
 /// Fewest elements of a row that are searched for a second schedule.
 const FEWEST: usize = 4;
 /// Survivors that are computed in full.
@@ -92,6 +101,8 @@ pub struct Suspects {
     pub instructions: Vec<Instruction>,
     /// alpha and beta.
     pub factors: (f64, f64),
+    /// Terms that stay together where A and B hold parts of a scheme: k is cut, and sums are promoted, between them.
+    pub turn: Option<usize>,
 }
 
 /// The arithmetic of an instruction in a model, and the instructions that share it.
@@ -125,8 +136,14 @@ pub struct Matches {
     pub judged: Vec<Judged>,
     /// Schedules that give D in every bit, the simplest first.
     pub found: Vec<MatchCandidate>,
-    /// Further schedules that agree on the judged elements, and were not computed in full.
-    pub unchecked: usize,
+    /// Further schedules that agree on the judged elements, and were not computed in full; the most usual first.
+    pub unchecked: Vec<MatchCandidate>,
+    /// What D decides of the schedule, if a schedule gives D or agrees on the judged elements.
+    pub decisions: Vec<Decision>,
+    /// Elements of D that were ranked, and those in which the order of a sum can show, about.
+    pub sensitive: Option<(usize, usize)>,
+    /// Why D decides nothing, if so; then nothing was tried.
+    pub nothing: Option<String>,
     /// The nearest schedule and its differences, if none gives D.
     pub nearest: Option<(MatchCandidate, Differences)>,
 }
@@ -156,51 +173,81 @@ pub fn find(
     step: &dyn Fn(&str),
 ) -> Result<()> {
     Extents { d: Some((d.rows, d.columns)), ..factors.extents() }.fit()?;
+    if let Some(why) = decides_nothing(d) {
+        matches.nothing = Some(why);
+        return Ok(());
+    }
     let blocks = scale_blocks(factors)?;
     let arithmetics = arithmetics(suspects, factors, d.format)?;
     step(&format!("{} arithmetics", arithmetics.len()));
-    let mut left = suspected(&arithmetics, suspects, factors, d.format, blocks)?;
-    (matches.tried, matches.arithmetics) = (left.len(), arithmetics.len());
-    let mut agreeing = 0;
-    for (seed, extents) in SAMPLES.into_iter().enumerate() {
+    let groups = suspected(&arithmetics, suspects, factors, d, blocks)?;
+    let mut left = everyone(&groups);
+    let used: HashSet<*const SuspectedArithmetic> =
+        groups.iter().flat_map(|group| &group.members).map(|own| Arc::as_ptr(&own.arithmetic)).collect();
+    (matches.tried, matches.arithmetics) = (left.len(), used.len());
+    let ranking = rank(suspects, factors, d, blocks.as_ref())?;
+    matches.sensitive = Some((ranking.places.len(), ranking.sensitive));
+    step(&format!(
+        "{} schedules; the order of a sum can show in about {} of {} elements",
+        left.len(),
+        ranking.sensitive,
+        ranking.places.len()
+    ));
+    let judge = Judge { groups: &groups, factors, d, blocks };
+    let (mut agreeing, mut from) = (0, 0);
+    let most = (JUDGED * ranking.sensitive).max(STAGES[0]);
+    for (stage, count) in STAGES.into_iter().enumerate() {
         interrupt::check()?;
-        let sample = Sample::new(factors, d, extents, seed as u64, blocks.as_ref());
+        let places = &ranking.places[from..ranking.places.len().min(from + count).min(most).max(from)];
+        if places.is_empty() {
+            break;
+        }
+        from += places.len();
         let mut judged = Vec::new();
-        let outcome = sample.judge(left, &mut judged);
+        let outcome = judge.judge(left, places, &mut judged);
         // Among equally near ones the simplest comes first.
-        judged.sort_by_cached_key(|(score, suspect)| (*score, weight(&suspect.candidate.schedule)));
-        let elements = sample.d.codes.len();
+        judged.sort_by_cached_key(|own| (own.score, groups[own.group].weight(own.member, own.schedule)));
         if outcome.is_ok() || matches.judged.is_empty() {
-            let near = |(score, suspect): &(MatchScore, FamilyMember)| Judged {
-                candidate: suspect.candidate.clone(),
-                elements,
-                differing: score.differing(),
+            let near = |own: &Suspect| Judged {
+                candidate: candidate(&groups, own),
+                elements: from,
+                differing: own.score.differing,
             };
-            matches.judged = judged.iter().take(NEAR).map(near).collect();
+            matches.judged = judged.iter().take(NEAR[1]).map(near).collect();
         }
         outcome?;
-        agreeing = judged.iter().filter(|(score, _)| score.agrees()).count();
-        step(&format!("{agreeing} of {} schedules agree on {elements} elements", matches.tried));
-        let kept = if agreeing > 0 { agreeing } else { NEAR };
-        left = judged.into_iter().take(kept).map(|(_, suspect)| suspect).collect();
+        agreeing = judged.iter().filter(|own| own.score.agrees()).count();
+        step(&format!("{agreeing} of {} schedules agree on {from} elements", matches.tried));
+        judged.truncate(agreeing.max(NEAR[stage.min(1)]));
+        left = judged;
     }
-    for (at, FamilyMember { candidate, .. }) in left.iter().take(agreeing.clamp(1, MOST_MATCHES)).enumerate() {
+    let each = d.codes.len() * factors.k();
+    let in_full = (IN_FULL / each.max(1)).clamp(1, MOST_MATCHES).min(agreeing.max(1));
+    for own in left.iter().take(in_full) {
         interrupt::check()?;
-        matches.unchecked = agreeing.saturating_sub(at);
+        let candidate = candidate(&groups, own);
         step(&format!("computing {}", candidate.schedule.sentence(factors.k())));
-        let differences = Differences::between(&whole(candidate, factors)?, d)?;
+        let differences = Differences::between(&whole(&candidate, factors)?, d)?;
         if differences.differing == 0 {
-            matches.found.push(candidate.clone());
+            matches.found.push(candidate);
         } else if matches.nearest.as_ref().is_none_or(|(_, other)| differences.differing < other.differing) {
-            matches.nearest = Some((candidate.clone(), differences));
+            matches.nearest = Some((candidate, differences));
         }
     }
-    matches.unchecked = agreeing.saturating_sub(MOST_MATCHES);
+    let unchecked = left[..agreeing].iter().skip(in_full);
+    matches.unchecked = unchecked.map(|own| candidate(&groups, own)).collect();
+    if !matches.found.is_empty() {
+        matches.decisions = decisions(matches.found.iter().chain(&matches.unchecked), factors.k());
+    }
     matches.judged.clear();
     if !matches.found.is_empty() {
         matches.nearest = None;
     }
     Ok(())
+}
+
+fn candidate(groups: &[Group], own: &Suspect) -> MatchCandidate {
+    groups[own.group].candidate(own.member, own.schedule)
 }
 
 /// Two schedules that together give one product, as where a library has another kernel for the edges.
@@ -252,7 +299,7 @@ pub fn mixed(
     step(&format!("looking for the schedule of the remaining elements in row {row}"));
     let mut part = Matches::default();
     find(suspects, &factors.chosen(&[row], &columns, None), &d.chosen(&[row], &columns), &mut part, step)?;
-    for second in part.found.iter().take(NEAR) {
+    for second in part.found.iter().take(NEAR[1]) {
         let own = whole(second, factors)?;
         let codes = || near.codes.iter().zip(own.codes.iter()).zip(d.codes.iter());
         if codes().all(|((x, y), d)| x == d || y == d) {

@@ -1,6 +1,7 @@
 //! Results of a search for schedules, in sentences.
 
-use super::{super::places, MatchCandidate, Matches, Mixed};
+use super::{super::places, Decision, MatchCandidate, Matches, Mixed};
+use crate::base::{named::Named, sentence};
 
 /// Two schedules that together give D, in a sentence.
 pub fn together(mixed: &Mixed, k: usize, elements: usize) -> String {
@@ -16,21 +17,27 @@ pub fn together(mixed: &Mixed, k: usize, elements: usize) -> String {
     )
 }
 
-/// The schedules that give D, in a sentence; `None` if nothing was judged.
+/// Most values of an open aspect that a sentence names.
+const NAMED: usize = 3;
+
+/// The schedules that give D, and what D decides, in sentences; `None` if nothing was judged.
 pub fn answer(found: &Matches, k: usize, elements: usize) -> Option<String> {
     let named =
         |own: &MatchCandidate| format!("{}, with the arithmetic of {}", own.schedule.sentence(k), own.arithmetic.model);
-    let Matches { tried, found, unchecked, nearest, judged, .. } = found;
+    let Matches { tried, found, unchecked, nearest, judged, decisions, nothing, .. } = found;
+    if let Some(why) = nothing {
+        return Some(format!("D decides nothing: {why}."));
+    }
     Some(match (&found[..], nearest, judged.first()) {
-        ([one], _, _) if *unchecked == 0 => {
+        ([one], _, _) if unchecked.is_empty() => {
             format!("One schedule gives D in every bit: {}.", named(one))
         }
         ([first, ..], _, _) => {
-            let least = if *unchecked > 0 { "At least " } else { "" };
+            let least = if unchecked.is_empty() { "" } else { "At least " };
             let count = found.len();
             let (count, give) =
                 if count == 1 { ("1 schedule".into(), "gives") } else { (format!("{count} schedules"), "give") };
-            format!("{least}{count} {give} D in every bit; the simplest is {}.", named(first))
+            format!("{least}{count} {give} D in every bit. {} The most usual is {}.", decided(decisions), named(first))
         }
         ([], Some((near, differences)), _) => format!(
             "None of the {tried} schedules gives D; the nearest gives {} of {elements} elements: {}.",
@@ -47,13 +54,45 @@ pub fn answer(found: &Matches, k: usize, elements: usize) -> Option<String> {
     })
 }
 
-/// The extent of the search, in sentences.
+/// What D decides and what it leaves open.
+fn decided(decisions: &[Decision]) -> String {
+    let (closed, open): (Vec<&Decision>, Vec<&Decision>) = decisions.iter().partition(|own| own.is_decided());
+    let values = |own: &Decision| match own.values.len() {
+        count if count > NAMED => format!("{} ({count} values)", own.aspect.meaning()),
+        _ => format!("{} ({})", own.aspect.meaning(), own.values.join("; ")),
+    };
+    let listed = |own: &[&Decision], of: &dyn Fn(&Decision) -> String| {
+        sentence::listed(&own.iter().map(|own| of(own)).collect::<Vec<_>>())
+    };
+    match (&closed[..], &open[..]) {
+        ([], []) => String::new(),
+        ([], _) => format!("D is too small to decide {}.", listed(&open, &values)),
+        (_, []) => format!("D decides {}.", listed(&closed, &|own| own.values[0].clone())),
+        _ => format!(
+            "D decides {}; it is too small to decide {}.",
+            listed(&closed, &|own| own.values[0].clone()),
+            listed(&open, &values)
+        ),
+    }
+}
+
+/// The extent of the search, and how much D can decide, in sentences.
 pub fn remarks(found: &Matches) -> Vec<String> {
-    let Matches { tried, arithmetics, unchecked, .. } = found;
+    let Matches { tried, arithmetics, unchecked, sensitive, .. } = found;
+    if found.nothing.is_some() {
+        return Vec::new();
+    }
     let arithmetics = if *arithmetics == 1 { "1 arithmetic".into() } else { format!("{arithmetics} arithmetics") };
     let mut notes = vec![format!("{tried} schedules of {arithmetics} were tried.")];
-    if *unchecked > 0 {
-        notes.push(format!("{unchecked} more schedules agree on the judged elements, and were not computed in full."));
+    if let Some((elements, sensitive)) = sensitive.filter(|(elements, sensitive)| sensitive < elements) {
+        notes.push(format!(
+            "The order of a sum can show in about {sensitive} of {elements} elements: D is rounded more coarsely than its sums. D in \
+             f32 decides more; so do more elements, and the operands of --apart."
+        ));
+    }
+    if !unchecked.is_empty() {
+        let more = unchecked.len();
+        notes.push(format!("{more} more schedules agree on the judged elements, and were not computed in full."));
     }
     notes
 }

@@ -64,7 +64,8 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let instructions: Vec<Instruction> =
         arguments.instruction.iter().map(|name| gemm::instruction(name)).collect::<Result<_>>()?;
     let (factors, d) = source.for_match(instructions.first(), &arguments.matched, &mut report.notes)?;
-    let suspects = Suspects { models: arguments.models.names(), instructions, factors: source.scale_factors() };
+    let suspects =
+        Suspects { models: arguments.models.names(), instructions, factors: source.scale_factors(), turn: None };
     let progress = Progress::new(&arguments.destination);
     let mut matched = Matched::default();
     let apart = arguments.apart.as_ref();

@@ -1,0 +1,106 @@
+//! Search for the scheme of splitting and the schedule that made a product of f32 matrices.
+
+use super::{
+    NumberMatrix, OperandSplit, Scheme, SumRegister,
+    compose::{below, beside, turns},
+    split::SliceLine,
+};
+use crate::{
+    Result,
+    base::interrupt,
+    gemm::{
+        Factors, Matrix,
+        matching::{self, Matches, Suspects},
+    },
+};
+
+/// Numbers of k that each product takes in turn.
+const BLOCKS: [usize; 4] = [32, 64, 16, 128];
+
+/// A scheme that gives D, with the schedules of its products.
+#[derive(Debug)]
+pub struct SchemeMatch {
+    /// The scheme.
+    pub scheme: Scheme,
+    /// Number of k that each product takes in turn.
+    pub block: usize,
+    /// Terms of each sum: k of all products.
+    pub k: usize,
+    /// The schedules.
+    pub matches: Matches,
+}
+
+impl SchemeMatch {
+    /// The scheme in a sentence.
+    pub fn sentence(&self) -> String {
+        let SchemeMatch { scheme, block, .. } = self;
+        let products: Vec<String> = scheme.sums[0]
+            .products
+            .iter()
+            .map(|(a, b)| format!("{}*{}", scheme.a.name(*a), scheme.b.name(*b)))
+            .collect();
+        format!(
+            "Scheme {} ({}), with the products {} in turn every {block} of k.",
+            scheme.name,
+            scheme.title,
+            products.join(", ")
+        )
+    }
+}
+
+/// Finds the shipped scheme that gives `d`, whose products are sums of one kind; `None` if none does.
+///
+/// # Errors
+/// As [`matching::find`].
+pub fn find(suspects: &Suspects, factors: &Factors, d: &Matrix, step: &dyn Fn(&str)) -> Result<Option<SchemeMatch>> {
+    let single = |own: &Matrix| own.format.name == "f32";
+    if !single(&factors.a) || !single(&factors.b) || !suspects.instructions.is_empty() {
+        return Ok(None);
+    }
+    let numbers = |own: &Matrix| NumberMatrix {
+        rows: own.rows,
+        columns: own.columns,
+        values: own.codes.iter().map(|code| f32::from_bits(code as u32)).collect(),
+    };
+    let (a, b) = (numbers(&factors.a), numbers(&factors.b));
+    for name in Scheme::shipped() {
+        let scheme = Scheme::find(name)?;
+        if !searched(&scheme) {
+            continue;
+        }
+        let (a, b) = (scheme.a.split(&a, SliceLine::Row), scheme.b.split(&b, SliceLine::Column));
+        let products = &scheme.sums[0].products;
+        let (rows, columns): (Vec<usize>, Vec<usize>) = products.iter().copied().unzip();
+        for block in BLOCKS {
+            interrupt::check()?;
+            step(&format!("scheme {name} in blocks of {block}"));
+            let turns = turns(factors.k(), block, block);
+            let parts = Factors { a: beside(&a, &rows, &turns), b: below(&b, &columns, &turns), ..factors.clone() };
+            let own = Suspects { turn: Some(block * products.len()), ..suspects.clone() };
+            let mut matches = Matches::default();
+            match matching::find(&own, &parts, d, &mut matches, &|_| ()) {
+                Ok(()) if !matches.found.is_empty() => {
+                    return Ok(Some(SchemeMatch { k: parts.k(), scheme, block, matches }));
+                }
+                Err(error) if error.exit_status() != 2 => return Err(error),
+                // No instruction of the models multiplies the parts.
+                _ => (),
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// True for a scheme of one sum, of numbers split into parts of one format each, without powers of two.
+fn searched(scheme: &Scheme) -> bool {
+    let parts = |split: &OperandSplit| match split {
+        OperandSplit::Parts(parts) => parts.iter().all(|part| part.shift == 0 && part.format == parts[0].format),
+        OperandSplit::Slices(_) | OperandSplit::Digits(_) => false,
+    };
+    scheme.register == SumRegister::Single
+        && scheme.sums.len() == 1
+        && scheme.sums[0].scale == 0
+        && scheme.sums[0].products.len() > 1
+        && parts(&scheme.a)
+        && parts(&scheme.b)
+}
