@@ -24,6 +24,7 @@ mod accuracy;
 pub mod accuracy_table;
 pub mod apart;
 pub mod between;
+mod captures;
 mod compute;
 mod differences;
 mod executor;
@@ -46,6 +47,7 @@ mod yardstick;
 
 #[cfg(feature = "mpfr")]
 pub use accuracy::{Accuracy, accuracy};
+pub use captures::{Capture, Captures};
 pub use compute::{StepSum, compute, steps};
 pub use differences::{Differences, places};
 pub use executor::Executor;
