@@ -372,7 +372,7 @@ def _sampled(array: Any, part: str, shape: _Shape, kept: tuple[list[int], list[i
 
 
 def _blocks(extent: int, count: int, kept: list[int]) -> list[int] | None:
-    """Which of `count` scales belong to the rows that are kept; None if no block size gives so many."""
+    """Which of `count` scales belong to the rows that are kept; None if no block size gives this count."""
     if count in (1, extent):
         return [0] if count == 1 else kept
     # The sizes of two blocks differ by a factor of 2, so that only one gives this count.

@@ -3,6 +3,8 @@
 import json
 import os
 import struct
+import sys
+from types import ModuleType, SimpleNamespace
 
 import ml_dtypes
 import numpy as np
@@ -273,6 +275,44 @@ def test_a_captured_product_is_matched(file, rng):
     tcnum.capture(lambda: tcnum.gemm(a, b, device="model:ampere", instr=i, split_k=2).values, a, b, file=file, name="x", rows=16)
     words = [f"{file}:x.d", "--a", f"{file}:x.a", "--b", f"{file}:x.b"]
     assert tcnum.command("gemm", "match", *words, model="ampere", instr=i).holds
+
+
+def test_kernels_are_those_of_the_third_call(file, rng, monkeypatch):
+    """A stand-in for PyTorch with CUDA, whose profiler has events out of order."""
+    a, b = normal(rng, 4, 8), normal(rng, 8, 5)
+    calls, profiled = [], []
+
+    def event(name, start, device="gpu", mark=False):
+        return SimpleNamespace(name=name, device_type=device, time_range=SimpleNamespace(start=start), is_user_annotation=mark)
+
+    class Profile:
+        def __init__(self, activities):
+            assert activities == ["kernels"]
+
+        def __enter__(self):
+            profiled.append(len(calls))
+            return self
+
+        def __exit__(self, *error):
+            profiled.append(len(calls))
+
+        def events(self):
+            on_gpu = [event("reduce", 5), event("gemm", 3), event("Memcpy HtoD", 1), event("Memset", 2), event("region", 2, mark=True)]
+            return [event("aten::mm", 0, device="cpu"), *on_gpu]
+
+    torch, profiler = ModuleType("torch"), ModuleType("torch.profiler")
+    torch.Tensor, torch.__version__ = type("Tensor", (), {}), "9.1"
+    torch.version = SimpleNamespace(cuda="13.0", hip=None)
+    torch.cuda = SimpleNamespace(is_available=lambda: True, synchronize=lambda: None, get_device_name=lambda device: "some GPU")
+    torch.autograd = SimpleNamespace(DeviceType=SimpleNamespace(CUDA="gpu"))
+    profiler.profile, profiler.ProfilerActivity = Profile, SimpleNamespace(CUDA="kernels")
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setitem(sys.modules, "torch.profiler", profiler)
+    tcnum.capture(lambda: calls.append(0) or a @ b, a, b, file=file, name="x")
+    assert profiled == [2, 3] and len(calls) == 3
+    _, metadata = read(file)
+    assert json.loads(metadata["x"])["kernels"] == ["gemm", "reduce"]
+    assert (metadata["torch"], metadata["cuda"], metadata["gpu"]) == ("9.1", "13.0", "some GPU")
 
 
 @pytest.mark.parametrize("name", TYPES)
