@@ -21,6 +21,7 @@ from ._tcnum import VERSION as __version__
 from ._tcnum import BlockFormat, DeviceError, Error, Format, Instruction, RequestError
 
 if TYPE_CHECKING:
+    from ._capture import Captures, capture
     from ._commands import command, devices, distinguish, identify, instructions, tree, verify
     from ._convert import decode, encode
     from ._devices import FunctionDevice, device
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 # The module of each name. Modules that need NumPy are imported at first use.
 _HOMES = {
+    "_capture": ["Captures", "capture"],
     "_commands": ["command", "devices", "distinguish", "identify", "instructions", "tree", "verify"],
     "_convert": ["decode", "encode"],
     "_devices": ["FunctionDevice", "device"],

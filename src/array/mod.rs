@@ -123,15 +123,7 @@ impl<'a> Arrays<'a> {
     /// As [`ArrayFile::open`]; a truncated file.
     pub fn read(path: &Path) -> Result<Arrays<'static>> {
         let file = ArrayFile::open(path)?;
-        let read = |array: &StreamedArray| {
-            let mut bytes = vec![0; array.data.1 as usize];
-            match array.whole {
-                true => file.read_bytes(array, 0, &mut bytes)?,
-                false => return Err(wrong(path, &format!("the file ends in the data of array '{}'", array.name))),
-            }
-            Ok(Array { name: array.name.clone(), shape: array.shape.clone(), kind: array.kind, bytes: bytes.into() })
-        };
-        let mut arrays = file.arrays.iter().map(read).collect::<Result<Vec<_>>>()?;
+        let mut arrays = file.arrays.iter().map(|array| file.array(array)).collect::<Result<Vec<_>>>()?;
         arrays.sort_by(|x, y| x.name.cmp(&y.name));
         Ok(Arrays { arrays, metadata: file.metadata })
     }

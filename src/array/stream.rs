@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Container, Content, LARGEST_EXTENT, npy, safetensors, wrong};
+use super::{Array, Container, Content, LARGEST_EXTENT, npy, safetensors, wrong};
 use crate::{
     Error, Result,
     base::{places, text},
@@ -91,6 +91,28 @@ impl ArrayFile {
         }
         let elements = ordered.map_or(Elements::File(file), Elements::Ordered);
         Ok(ArrayFile { path: path.to_path_buf(), elements, arrays, metadata })
+    }
+
+    /// Refuses an array that a truncated file lacks a part of.
+    ///
+    /// # Errors
+    /// A request error that names the path and the array.
+    pub fn complete(&self, array: &StreamedArray) -> Result<()> {
+        match array.whole {
+            true => Ok(()),
+            false => Err(wrong(&self.path, &format!("the file ends in the data of array '{}'", array.name))),
+        }
+    }
+
+    /// Reads all of `array`.
+    ///
+    /// # Errors
+    /// As [`ArrayFile::complete`]; a file that cannot be read, or has been shortened.
+    pub fn array(&self, array: &StreamedArray) -> Result<Array<'static>> {
+        self.complete(array)?;
+        let mut bytes = vec![0; array.data.1 as usize];
+        self.read_bytes(array, 0, &mut bytes)?;
+        Ok(Array { name: array.name.clone(), shape: array.shape.clone(), kind: array.kind, bytes: bytes.into() })
     }
 
     /// Reads the bytes of `array` from its element `first` on.

@@ -25,6 +25,7 @@ pub mod accuracy_table;
 pub mod apart;
 mod aspects;
 pub mod between;
+mod captures;
 mod compute;
 mod differences;
 mod executor;
@@ -48,6 +49,7 @@ mod yardstick;
 #[cfg(feature = "mpfr")]
 pub use accuracy::{Accuracy, accuracy};
 pub use aspects::{Aspect, AspectWords};
+pub use captures::{Capture, Captures};
 pub use compute::{StepSum, compute, steps};
 pub use differences::{Differences, places};
 pub use executor::Executor;

@@ -124,7 +124,7 @@ impl Matrix {
 }
 
 /// The rows and columns of a matrix of this shape.
-fn extent(shape: &[usize]) -> Result<(usize, usize)> {
+pub(super) fn extent(shape: &[usize]) -> Result<(usize, usize)> {
     match *shape {
         [columns] => Ok((1, columns)),
         [rows, columns] => Ok((rows, columns)),

@@ -1,6 +1,7 @@
 //! Matrix products made of instructions: computed against a plain loop, schedules as files, and the command.
 
 mod between;
+mod captures;
 mod command;
 mod compute;
 mod emulate;
