@@ -4,6 +4,7 @@ mod between;
 mod command;
 mod compute;
 mod emulate;
+mod kernel;
 mod library;
 #[path = "../common/machine.rs"]
 mod machine;

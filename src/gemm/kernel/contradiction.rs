@@ -69,19 +69,25 @@ impl KernelNames {
             Says::Split(false) if parts.len() > 1 => {
                 Some(("k is not split".into(), this(format!("has {} parts", parts.len()))))
             }
-            Says::Partials(format) if parts.len() > 1 => {
+            Says::Partials(said) if parts.len() > 1 => {
                 let rounds = matches!(join, PartJoin::Output | PartJoin::Serial);
-                kept(schedule, format, rounds).map(|is| (format!("parts are kept in {format}"), this(is)))
+                let own = if rounds { schedule.output.format } else { register(schedule)? };
+                // A sum that the unit gives in the format loses nothing by rounding to it.
+                let same = own == *said || !rounds && schedule.instruction.d == *said;
+                (!same).then(|| (format!("parts are kept in {said}"), this(format!("keeps them in {own}"))))
             }
-            Says::Joined(format) if parts.len() > 1 => {
-                let is = kept(schedule, format, join == PartJoin::Serial)?;
-                Some((format!("parts are added in {format}"), this(is)))
+            Says::Joined(said) if parts.len() > 1 => {
+                let own = if join == PartJoin::Serial { schedule.output.format } else { register(schedule)? };
+                (own != *said).then(|| (format!("parts are added in {said}"), this(format!("adds them in {own}"))))
             }
-            Says::Promotion(said) if *said != schedule.promote => {
-                let said =
-                    said.map_or_else(|| "sums are not promoted".into(), |k| format!("sums are promoted every {k}"));
+            Says::Promotion(said) => {
+                // A promotion at the end of a part changes nothing.
+                let longest = parts.iter().map(|part| part.len()).max().unwrap_or(0);
+                let seen = |promote: Option<usize>| promote.filter(|promote| *promote < longest);
                 let is = schedule.promote.map_or_else(|| "does not promote".into(), |k| format!("promotes every {k}"));
-                Some((said, this(is)))
+                let words =
+                    || said.map_or_else(|| "sums are not promoted".into(), |k| format!("sums are promoted every {k}"));
+                (seen(*said) != seen(schedule.promote)).then(|| (words(), this(is)))
             }
             Says::TileK(said) => {
                 // The slab is seen only where a short one comes first.
@@ -106,8 +112,7 @@ impl KernelNames {
             }
             Says::Bias(said) => {
                 // Rounding to the register's own format changes nothing.
-                let unrounded =
-                    Register::of(schedule.instruction.d).map(Register::format) == Some(schedule.output.format);
+                let unrounded = register(schedule) == Some(schedule.output.format);
                 let same = |entry| if unrounded && entry == BiasEntry::Rounded { BiasEntry::End } else { entry };
                 let place = |entry| match entry {
                     BiasEntry::End => "before D is rounded",
@@ -135,14 +140,9 @@ impl Contradiction {
     }
 }
 
-/// What the schedule does with its parts if they are not kept in `format`; `rounds`: it rounds them to D's format.
-fn kept(schedule: &Schedule, format: &'static Format, rounds: bool) -> Option<String> {
-    let register = Register::of(schedule.instruction.d)?.format();
-    let output = schedule.output.format;
-    let own = if rounds { output } else { register };
-    // Sums of the unit that are in the format already lose nothing by rounding to it.
-    let exact = schedule.split.join != PartJoin::Serial && schedule.instruction.d == format;
-    (own != format && !exact).then(|| format!("has them in {own}"))
+/// The format of a schedule's register.
+fn register(schedule: &Schedule) -> Option<&'static Format> {
+    Register::of(schedule.instruction.d).map(Register::format)
 }
 
 fn of_instruction(says: &Says, instruction: &Instruction) -> Option<(String, String)> {

@@ -11,7 +11,7 @@
 //! assert_eq!(
 //!     names.sentence(),
 //!     "nvjet kernel of cuBLAS for sm_90: wgmma, bf16 operands, sums in f32, D in bf16, tile 128 x 8 x 64, 12 stages, k split, \
-//!      sums not promoted, no C, layout nnt"
+//!      sums not promoted, no C"
 //! );
 //! ```
 
@@ -70,7 +70,7 @@ pub struct KernelName {
 /// Library and role of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelSpelling {
-    /// Kind of kernel, as sentences name it: `nvjet kernel`.
+    /// Kind of kernel, as sentences name it: `nvjet kernel of cuBLAS`.
     pub title: String,
     /// Library: `cuBLAS`.
     pub library: String,

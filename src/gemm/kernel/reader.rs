@@ -19,7 +19,7 @@ impl KernelTable {
         };
         let begun = &name[at..];
         let end = begun.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != ':').unwrap_or(begun.len());
-        let (body, behind) = begun.split_at(end);
+        let (body, behind) = begun.split_at(mangled_length(&name[..at]).filter(|length| *length <= end).unwrap_or(end));
         let spellings = Spellings { formats: &spelling.formats, shapes: &self.shapes };
         let mut read = vec![None; spelling.words.len()];
         let unread = read_body(spelling, body, spellings, &mut read);
@@ -33,7 +33,9 @@ impl KernelTable {
         let mut words: Vec<KernelWord> = found.into_iter().map(|(_, word)| word).collect();
         words.extend(read_arguments(spelling, behind, spellings));
         words.extend(spelling.words.iter().filter_map(|row| match &row.place {
-            Place::Absent { with, without, text } if read[*with].is_some() && read[*without].is_none() => {
+            Place::Absent { with, without, text }
+                if with.iter().all(|row| read[*row].is_some()) && read[*without].is_none() =>
+            {
                 Some(KernelWord { absent: true, ..meant(row, text, &Vec::new()) })
             }
             _ => None,
@@ -52,14 +54,21 @@ impl KernelTable {
         let mut before = None;
         name.char_indices()
             .filter(|(_, c)| {
-                let inside = |c: char| c.is_alphanumeric() || c == '_';
-                let starts = inside(*c) && !before.is_some_and(inside);
+                let inside =
+                    |before: char| before.is_alphabetic() || before == '_' || before.is_numeric() && !c.is_alphabetic();
+                let starts = c.is_alphanumeric() && !before.is_some_and(inside);
                 before = Some(*c);
                 starts
             })
             .map(|(at, _)| at)
             .find(|at| spelling.begins.iter().any(|begin| begin.read(&name[*at..], spellings, |_| true).is_some()))
     }
+}
+
+/// Length of an identifier in a mangled name, which stands before it: 19 of `19splitKreduce_kernel`.
+fn mangled_length(before: &str) -> Option<usize> {
+    let digits = before.len() - before.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    before[before.len() - digits..].parse().ok()
 }
 
 /// A row's word in a name: its place, its text, and what its holes took.

@@ -60,8 +60,8 @@ pub(super) enum Place {
     Anywhere(Pattern),
     /// The argument of a template, from 0 on.
     Argument(usize, Pattern),
-    /// Nowhere: the first row's word is read, and the second row's is not.
-    Absent { with: usize, without: usize, text: String },
+    /// Nowhere: the words of the rows `with` are read, and that of the row `without`, whose text this is, is not.
+    Absent { with: Vec<usize>, without: usize, text: String },
 }
 
 #[derive(Deserialize)]
@@ -103,7 +103,8 @@ struct WordRow {
     #[serde(default)]
     anywhere: bool,
     argument: Option<usize>,
-    with: Option<String>,
+    #[serde(default)]
+    with: Vec<String>,
     without: Option<String>,
     #[serde(default)]
     says: SaysRow,
@@ -212,19 +213,19 @@ impl SpellingRow {
             let at = self.word.iter().position(|own| own.get_ref().word.as_deref() == Some(word));
             at.ok_or_else(|| format!("{key} = \"{word}\" is not a word of this spelling"))
         };
-        match (&row.word, row.argument, &row.with, &row.without) {
-            (Some(word), None, None, None) if row.anywhere => Ok(Place::Anywhere(Pattern::parse(word)?)),
-            (Some(word), None, None, None) => Ok(Place::Next(Pattern::parse(word)?)),
-            (Some(word), Some(argument), None, None) if !row.anywhere => {
+        match (&row.word, row.argument, &row.with[..], &row.without) {
+            (Some(word), None, [], None) if row.anywhere => Ok(Place::Anywhere(Pattern::parse(word)?)),
+            (Some(word), None, [], None) => Ok(Place::Next(Pattern::parse(word)?)),
+            (Some(word), Some(argument), [], None) if !row.anywhere => {
                 let arguments = self.arguments.ok_or("an argument needs the spelling's number of arguments")?;
                 if !(1..=arguments).contains(&argument) {
                     return Err(format!("argument = {argument}: the template has 1 to {arguments}"));
                 }
                 Ok(Place::Argument(argument - 1, Pattern::parse(word)?))
             }
-            (None, None, Some(with), Some(without)) if !row.anywhere => {
-                let [with, place] = [other("with", with)?, other("without", without)?];
-                Ok(Place::Absent { with, without: place, text: without.clone() })
+            (None, None, [_, ..], Some(text)) if !row.anywhere => {
+                let with = row.with.iter().map(|word| other("with", word)).collect::<std::result::Result<_, _>>()?;
+                Ok(Place::Absent { with, without: other("without", text)?, text: text.clone() })
             }
             _ => Err("a row has a word (also anywhere, or as an argument), or with and without".into()),
         }
