@@ -178,7 +178,7 @@ const NAMES: &[(&[&str], &str)] = &[
     (&["mm"], "The name `mm` says nothing: the table of kernels lacks it."),
     (
         &["nvjet_tst_256x128_64x4_1x2_h_bz_coopA_bias_TNT"],
-        "nvjet kernel of cuBLAS: bf16 operands, sums in f32, D in bf16, tile 256 x 128 x 64, 4 stages, k not split, bias added before rounding, no C",
+        "nvjet kernel of cuBLAS: bf16 operands, sums in f32, D in bf16, tile 256 x 128 x 64, 4 stages, bias added before rounding, no C",
     ),
     (
         &["nvjet_sm90_tss_64x8_64x16_4x1_v_bz_splitK_TNT"],
@@ -194,7 +194,7 @@ const NAMES: &[(&[&str], &str)] = &[
     ),
     (
         &["nvjet_sm120_tst_mma_64x64x128_3_32x32x128_tmaAB_alignCD4_bz_TNNN"],
-        "nvjet kernel of cuBLAS for sm_120: mma, bf16 operands, sums in f32, D in bf16, tile 64 x 64 x 128, 3 stages, k not split, no C",
+        "nvjet kernel of cuBLAS for sm_120: mma, bf16 operands, sums in f32, D in bf16, tile 64 x 64 x 128, 3 stages, no C",
     ),
     (
         &[
@@ -476,6 +476,13 @@ fn what_nothing_confirms_is_called_assumed() {
     };
     assert_eq!(assumed("loop_reduce_fusion"), Some(("loop_reduce_fusion".into(), true)));
     assert_eq!(assumed("splitKreduce_kernel"), Some(("splitKreduce_kernel".into(), false)));
+    let split = |name: &str| {
+        let names = read(&[name]);
+        names.facts().find(|(_, _, says)| matches!(says, Says::Split(_))).map(|(_, word, _)| word.is_assumed())
+    };
+    assert_eq!(split("nvjet_sm90_tst_8x8_64x4_1x1_h_bz_NNT"), Some(false));
+    assert_eq!(split("nvjet_sm100_tst_8x8_64x4_1x1_h_bz_NNT"), Some(true));
+    assert_eq!(split("nvjet_tst_8x8_64x4_1x1_h_bz_NNT"), None);
 }
 
 #[test]
