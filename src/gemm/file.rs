@@ -218,10 +218,14 @@ impl Schedule {
 
 /// The value of this name, or the default one.
 fn or<T: Named>(key: &str, given: Option<String>, usual: T) -> Result<T> {
-    let Some(given) = given else { return Ok(usual) };
-    T::all().iter().copied().find(|value| value.name() == given).ok_or_else(|| {
+    given.map_or(Ok(usual), |given| value(key, &given).map_err(Error::request))
+}
+
+/// The value of this name, or what is wrong with the key.
+pub(super) fn value<T: Named>(key: &str, name: &str) -> std::result::Result<T, String> {
+    T::all().iter().copied().find(|value| value.name() == name).ok_or_else(|| {
         let known: Vec<String> = T::all().iter().map(|value| format!("\"{}\"", value.name())).collect();
-        Error::request(format!("{key} = \"{given}\": expected one of {}", known.join(", ")))
+        format!("{key} = \"{name}\": expected one of {}", known.join(", "))
     })
 }
 

@@ -7,14 +7,10 @@ use serde::Deserialize;
 use crate::{
     Error, Result,
     arithmetic::Model,
-    base::named::Named,
     device::{Attributes, Problem},
     format::{self, Format, Overflow, Rounding},
-    gemm::{OperandRounding, PartJoin, Residue, Schedule, instruction},
+    gemm::{OperandRounding, PartJoin, Residue, Schedule, file::value, instruction, shipped::shipped},
 };
-
-/// Names (of TOML files without the extension) and texts.
-const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/schedules.rs"));
 
 /// Numbers of parts that mean no split-k.
 const NO_PARTS: [u32; 2] = [0, u32::MAX];
@@ -80,8 +76,7 @@ impl LibrarySchedules {
     /// # Errors
     /// A request error: an unknown library, a wrong file.
     pub fn shipped(library: &str) -> Result<LibrarySchedules> {
-        let text = |name: &str| SHIPPED.iter().find(|(own, _)| *own == name).map(|(_, text)| *text);
-        match (text(library), text(&format!("{library}.csv"))) {
+        match (shipped(library), shipped(&format!("{library}.csv"))) {
             (Some(rules), Some(names)) => LibrarySchedules::parse(rules, names, library),
             _ => Err(Error::request(format!("no schedules are known for the library '{library}'"))),
         }
@@ -248,11 +243,4 @@ fn parts(split_k: u32) -> usize {
 /// Treatment of results that are too large: FP8 saturates, other formats give infinities.
 fn overflow(d: &Format) -> Overflow {
     if matches!(d.name, "e4m3" | "e5m2") { Overflow::Saturate } else { Overflow::Standard }
-}
-
-fn value<T: Named>(key: &str, name: &str) -> std::result::Result<T, String> {
-    T::all().iter().copied().find(|value| value.name() == name).ok_or_else(|| {
-        let known: Vec<String> = T::all().iter().map(|value| format!("\"{}\"", value.name())).collect();
-        format!("{key} = \"{name}\": expected one of {}", known.join(", "))
-    })
 }
