@@ -133,6 +133,7 @@ mod machine;
 pub mod power;
 pub mod probe;
 pub mod quantise;
+pub mod recognise;
 pub mod record;
 pub mod report;
 pub mod summary;

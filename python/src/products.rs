@@ -14,9 +14,11 @@ use tcnum::{
     device::{self, DeviceName},
     gemm::{
         self, Conversion, Factors, Matrix, Product, Schedule, accuracy_table,
-        matching::{self, Matched, Suspects},
+        kernel::KernelNames,
+        matching::Suspects,
         tables,
     },
+    recognise::{self, Recognised},
     report::{Report, Table},
 };
 
@@ -142,7 +144,7 @@ fn matches<'py>(
     quantise: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let arrays = arrays(py, &given)?;
-    let suspects = |instructions| Suspects { models, instructions, factors, turn: None };
+    let suspects = |instructions| Suspects { models, instructions, factors, turn: None, kernels: KernelNames::default() };
     let report = call_with(py, &Raised::default(), || {
         let instructions = instructions.iter().map(|name| gemm::instruction(name)).collect::<Result<Vec<_>>>()?;
         matched(&suspects(instructions), &arrays, quantise)
@@ -159,8 +161,9 @@ fn matched(suspects: &Suspects, arrays: &[Array], quantise: bool) -> Result<Repo
         Factors::of_instruction(suspects.instructions.first(), conversion, &mut |name, format, conversion| {
             named.optional(name, format, conversion)
         })?;
-    let mut matched = Matched::default();
-    matching::search(suspects, &factors, &d, false, &mut matched, &|_| ())?;
-    tables::report_matches(&matched, &factors, &d, "d".into(), &mut report);
+    let request = recognise::Request { suspects: suspects.clone(), separates: false };
+    let mut found = Recognised::default();
+    recognise::search(&request, &factors, &d, &mut found, &|_| ())?;
+    recognise::report(&found, &factors, &d, "d".into(), &mut report);
     Ok(report)
 }

@@ -65,7 +65,7 @@ fn summed(
 }
 
 /// The blocks of k in turn: start, number of k, and number of zeros up to a whole step.
-pub(super) fn turns(k: usize, block: usize, step: usize) -> Vec<(usize, usize, usize)> {
+pub(crate) fn turns(k: usize, block: usize, step: usize) -> Vec<(usize, usize, usize)> {
     let turn = |from: usize| {
         let own = block.min(k - from);
         (from, own, own.next_multiple_of(step) - own)
@@ -74,7 +74,7 @@ pub(super) fn turns(k: usize, block: usize, step: usize) -> Vec<(usize, usize, u
 }
 
 /// Parts of A side by side: in every turn the columns of each.
-pub(super) fn beside(parts: &SplitMatrix, which: &[usize], turns: &[(usize, usize, usize)]) -> Matrix {
+pub(crate) fn beside(parts: &SplitMatrix, which: &[usize], turns: &[(usize, usize, usize)]) -> Matrix {
     let first = &parts.matrices[which[0]];
     let width = first.codes.width();
     let columns = which.len() * turns.iter().map(|(_, own, zeros)| own + zeros).sum::<usize>();
@@ -94,7 +94,7 @@ pub(super) fn beside(parts: &SplitMatrix, which: &[usize], turns: &[(usize, usiz
 }
 
 /// Parts of B one below the other: in every turn the rows of each.
-pub(super) fn below(parts: &SplitMatrix, which: &[usize], turns: &[(usize, usize, usize)]) -> Matrix {
+pub(crate) fn below(parts: &SplitMatrix, which: &[usize], turns: &[(usize, usize, usize)]) -> Matrix {
     let first = &parts.matrices[which[0]];
     let line = first.codes.width() * first.columns;
     let rows = which.len() * turns.iter().map(|(_, own, zeros)| own + zeros).sum::<usize>();

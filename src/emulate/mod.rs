@@ -29,7 +29,6 @@ mod compose;
 mod file;
 mod integers;
 mod lines;
-pub mod matching;
 mod measure;
 mod operands;
 mod reference;
@@ -43,11 +42,13 @@ pub use integers::{Integers, first_wrap};
 pub use measure::ProductErrors;
 pub use operands::NumberMatrix;
 pub use reference::ProductReferences;
+pub(crate) use compose::{below, beside, turns};
+pub(crate) use split::SliceLine;
 pub use scheme::{Digits, OperandSplit, PartSum, ProductTurn, Promote, Scheme, Slices, SplitPart, SumRegister};
 
 use std::time::{Duration, Instant};
 
-use split::{SliceLine, SplitMatrix};
+use split::SplitMatrix;
 
 use crate::{
     Error, Result, Stage,

@@ -9,7 +9,7 @@ use crate::{
 };
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct SplitMatrix {
+pub(crate) struct SplitMatrix {
     pub(super) matrices: Vec<Matrix>,
     /// For each row of A (column of B) the exponent of its units; zeros unless the parts are slices.
     pub(super) exponents: Vec<i32>,
@@ -17,7 +17,7 @@ pub(super) struct SplitMatrix {
 
 /// Lines that share a unit of slices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SliceLine {
+pub(crate) enum SliceLine {
     /// A row.
     Row,
     /// A column.
@@ -26,7 +26,7 @@ pub(super) enum SliceLine {
 
 impl OperandSplit {
     /// The parts of a matrix, whose lines share units.
-    pub(super) fn split(&self, numbers: &NumberMatrix, line: SliceLine) -> SplitMatrix {
+    pub(crate) fn split(&self, numbers: &NumberMatrix, line: SliceLine) -> SplitMatrix {
         let NumberMatrix { rows, columns, values } = numbers;
         let exponents = match (self, line) {
             (OperandSplit::Slices(_), line) => exponents(numbers, line),

@@ -86,44 +86,6 @@ crate::rows! {
 }
 
 crate::rows! {
-    /// A schedule that gives D in every bit, the simplest first; without one, the nearest.
-    pub struct MatchRow in "matches" {
-        /// Its place.
-        place: usize => shown("#").essential(),
-        /// True if it gives D in every bit.
-        exact: bool => shown("in every bit").essential(),
-        /// The model of its arithmetic.
-        model: String => shown("model").essential(),
-        /// The instruction.
-        instruction: String => hidden(),
-        /// Other instructions with the same arithmetic, each with its model.
-        alike: Vec<String> => hidden(),
-        /// The schedule in a sentence.
-        schedule: String => shown("schedule").essential(),
-        /// The schedule as a file.
-        schedule_file: String => hidden(),
-        /// Computed elements that equal D.
-        equal: usize => shown("equal"),
-        /// Computed elements that differ from D.
-        differing: usize => shown("differ"),
-        /// Group of schedules that give the same D for the product of --apart.
-        group: Option<usize> => shown("apart: group").if_filled(),
-    }
-
-    /// An aspect of the schedule, and what D decides of it.
-    pub struct DecisionRow in "decisions" {
-        /// The aspect.
-        aspect: &'static str => shown("aspect").essential(),
-        /// True if one value gives D.
-        decided: bool => shown("decided").essential(),
-        /// Number of values that give D.
-        count: usize => shown("values").essential(),
-        /// The most usual value.
-        usual: String => shown("most usual").essential(),
-        /// All values, the most usual first.
-        values: Vec<String> => hidden(),
-    }
-
     /// Two sides that made the same product.
     pub struct BetweenRow in "between" {
         /// The first.
@@ -287,50 +249,6 @@ fn smallest(found: &Between, d: &Format) -> (Option<SmallestProductRow>, Vec<Pro
     (Some(smallest), (0..count).map(step).collect())
 }
 
-/// A row for each schedule that gives D, or for the nearest ones.
-pub fn matches(found: &Matches, apart: Option<&Apart>, k: usize, elements: usize) -> Vec<MatchRow> {
-    let row = |place: usize, candidate: &MatchCandidate, differing: usize| MatchRow {
-        group: apart.and_then(|apart| apart.groups.get(place).copied()),
-        ..matched(place, candidate, k, [elements - differing, differing])
-    };
-    let nearest = found.nearest.iter().map(|(candidate, differences)| row(0, candidate, differences.differing));
-    let whole: Vec<MatchRow> =
-        found.found.iter().enumerate().map(|(place, candidate)| row(place, candidate, 0)).chain(nearest).collect();
-    if !whole.is_empty() {
-        return whole;
-    }
-    let judged = |(place, own): (usize, &Judged)| MatchRow {
-        exact: false,
-        ..matched(place, &own.candidate, k, [own.elements - own.differing, own.differing])
-    };
-    found.judged.iter().enumerate().map(judged).collect()
-}
-
-/// A row for each of two schedules that together give every element.
-pub fn mixed(mixed: &Mixed, k: usize, elements: usize) -> Vec<MatchRow> {
-    let (first, second) = (mixed.others.differing, elements - mixed.by_second);
-    vec![
-        matched(0, &mixed.first, k, [elements - first, first]),
-        matched(1, &mixed.second, k, [elements - second, second]),
-    ]
-}
-
-/// The row of a schedule, with the numbers of equal and differing elements.
-fn matched(place: usize, candidate: &MatchCandidate, k: usize, [equal, differing]: [usize; 2]) -> MatchRow {
-    MatchRow {
-        place: place + 1,
-        exact: differing == 0,
-        model: candidate.arithmetic.model.clone(),
-        instruction: candidate.schedule.instruction.name.clone(),
-        alike: candidate.arithmetic.alike.clone(),
-        schedule: candidate.schedule.sentence(k),
-        schedule_file: candidate.schedule.to_toml(),
-        equal,
-        differing,
-        group: None,
-    }
-}
-
 /// Puts the comparison of two sides into a report: answer, verdict and tables.
 pub fn report_between(found: &Between, factors: &Factors, sides: &[ProductSide; 2], report: &mut Report) {
     let names = sides.each_ref().map(|side| side.name.as_str());
@@ -358,46 +276,6 @@ pub fn report_between(found: &Between, factors: &Factors, sides: &[ProductSide; 
         report.tables.push(Table::of("Instructions compared", [told::pair(pair, own)]));
         report.tables.extend(Table::of("Why the instructions differ", told::reasons(pair, own, 1)).filled());
     }
-}
-
-/// Puts the schedules that give a D into a report: answer, verdict, notes and tables. `file` names D.
-pub fn report_matches(matched: &Matched, factors: &Factors, d: &Matrix, file: String, report: &mut Report) {
-    let Matched { matches: found, mixed: together, apart } = matched;
-    let (k, elements) = (factors.k(), d.codes.len());
-    report.holds = !found.found.is_empty();
-    report.verdict = Verdict::Unmatched;
-    report.answer = match together {
-        Some(mixed) => Some(matching::together(mixed, k, elements)),
-        None => matching::answer(found, k, elements),
-    };
-    report.notes.extend(matching::remarks(found));
-    if let Some(together) = together {
-        let rows = mixed(together, k, elements);
-        report.tables.push(Table::of("Schedules that together give every element", rows));
-        return;
-    }
-    let title = match (report.holds, &found.judged[..]) {
-        (true, _) => "Schedules that give D in every bit".to_string(),
-        (false, []) => "Nearest schedule".into(),
-        (false, [first, ..]) => format!("Nearest schedules on {} of {elements} elements", first.elements),
-    };
-    report.tables.extend(Table::of("What D decides", decisions(&found.decisions)).filled());
-    report.tables.push(Table::of(title, matches(found, apart.as_ref(), k, elements)));
-    if let Some((_, differences)) = &found.nearest {
-        report.tables.push(Table::of("Differences of the nearest schedule", [comparison(file, d.format, differences)]));
-    }
-}
-
-/// The rows of what D decides.
-fn decisions(all: &[Decision]) -> Vec<DecisionRow> {
-    let row = |own: &Decision| DecisionRow {
-        aspect: own.aspect.name(),
-        decided: own.is_decided(),
-        count: own.values.len(),
-        usual: own.values[0].clone(),
-        values: own.values.clone(),
-    };
-    all.iter().map(row).collect()
 }
 
 /// The row of a product.

@@ -266,7 +266,7 @@ fn found(
     knowledge: &Knowledge,
 ) -> Result<Option<KnownSchedule>> {
     let suspects =
-        Suspects { models: knowledge.models.clone(), instructions: Vec::new(), factors: knowledge.factors, turn: None };
+        Suspects { models: knowledge.models.clone(), instructions: Vec::new(), factors: knowledge.factors, turn: None, kernels: KernelNames::default() };
     let mut matches = Matches::default();
     match matching::find(&suspects, factors, d, &mut matches, &|_| ()) {
         Ok(()) => (),

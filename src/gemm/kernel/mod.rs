@@ -48,7 +48,7 @@ static SHIPPED: LazyLock<KernelTable> = LazyLock::new(|| {
 });
 
 /// Names of the kernels of one call, and what they say.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct KernelNames {
     /// The kernels, in the order of their names.
     pub kernels: Vec<KernelName>,

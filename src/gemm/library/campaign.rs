@@ -294,7 +294,7 @@ impl<'a> Campaign<'a> {
         }
         self.searches -= 1;
         let suspects =
-            Suspects { models: vec![self.model.clone()], instructions: Vec::new(), factors: scales, turn: None };
+            Suspects { models: vec![self.model.clone()], instructions: Vec::new(), factors: scales, turn: None, kernels: KernelNames::default() };
         let mut found = Matches::default();
         match matching::find(&suspects, &sample.factors, &sample.d, &mut found, &|_| ()) {
             Ok(()) => (),

@@ -105,7 +105,7 @@ pub(super) fn suspected(
     parallel::try_map(kinds, |(plain, members)| {
         let mut group = Group { members, schedules: Vec::new(), chains: Chains::default() };
         for order in KOrder::ALL {
-            group.add(&Schedule { order, ..plain.clone() }, suspects.turn, factors)?;
+            group.add(&Schedule { order, ..plain.clone() }, suspects, factors)?;
         }
         Ok(group)
     })
@@ -193,7 +193,11 @@ pub(super) fn arithmetics(
     let mut named = Vec::new();
     for name in &suspects.models {
         let model = Arc::new(Model::load(name)?);
-        let own = all.iter().filter(usable).filter(|i| model.rule(i).is_some());
+        if suspects.kernels.contradicts_model(&model).is_some() {
+            continue;
+        }
+        let usable = |i: &&Instruction| usable(i) && suspects.kernels.contradicts_instruction(i).is_none();
+        let own = all.iter().filter(|i| usable(i)).filter(|i| model.rule(i).is_some());
         named.extend(own.map(|i| (name, Arc::clone(&model), i)));
     }
     // Of equal arithmetics the most usual one stands for all.
@@ -232,11 +236,11 @@ pub(super) fn arithmetics(
 
 impl Group {
     /// Adds the schedules that differ from `plain` in how k is cut, joined and promoted; known equivalents appear once.
-    fn add(&mut self, plain: &Schedule, turn: Option<usize>, factors: &Factors) -> Result<()> {
+    fn add(&mut self, plain: &Schedule, suspects: &Suspects, factors: &Factors) -> Result<()> {
         let i = &plain.instruction;
         let narrow = Register::of(i.d).map(Register::format) != Some(plain.output.format);
         let entries = entries(plain, factors);
-        let (promotions, slabs) = match turn {
+        let (promotions, slabs) = match suspects.turn {
             None => (promotions(plain, factors.k()), slabs(i.k)),
             Some(turn) => (vec![(None, None), (Some(turn), None)], vec![(i.k, Residue::Last)]),
         };
@@ -244,7 +248,7 @@ impl Group {
             |scales: ScaleBlocks| ScaleUse::ALL.map(|multiply| Some(ScaleBlocks { multiply, ..scales })).to_vec();
         let uses = plain.scales.map_or_else(|| vec![None], scaled);
         let mut known = HashMap::new();
-        for mut schedule in cuts(plain, turn, factors.k()) {
+        for mut schedule in cuts(plain, suspects.turn, factors.k()) {
             let accumulators = accumulators(&schedule);
             let (promotes, parts) = (promoted(&schedule), schedule.parts(factors.k()));
             for (promote, halves) in promotions.iter().filter(|(promote, _)| promote.is_none() || promotes) {
@@ -269,6 +273,9 @@ impl Group {
                         }
                         let parts = self.chains.add(&schedule, &walk, factors);
                         for schedule in joined(&schedule, parts.len() > 1, narrow) {
+                            if suspects.kernels.contradicts(i, &schedule, factors.k()).is_some() {
+                                continue;
+                            }
                             let kind = (own, c, bias, scales.map(|own| own.multiply));
                             let place = match known.entry((same(&schedule, &parts), schedule.split.join, kind)) {
                                 Entry::Vacant(own) => {

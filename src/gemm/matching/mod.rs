@@ -9,7 +9,7 @@ mod operands;
 mod usual;
 mod words;
 
-use std::{collections::HashSet, path::Path, sync::Arc};
+use std::{collections::HashSet, sync::Arc};
 
 pub(super) use candidates::suited;
 pub use decision::{Decision, decisions};
@@ -18,7 +18,7 @@ pub use words::{answer, remarks, together};
 
 use super::{
     Differences, Executor, Extents, Factors, Matrix, Schedule,
-    apart::{Apart, apart},
+    kernel::KernelNames,
     compute::compute,
 };
 use crate::{Result, base::interrupt, device::ModelDevice, isa::Instruction};
@@ -38,60 +38,6 @@ const FEWEST: usize = 4;
 /// Survivors that are computed in full.
 const MOST_MATCHES: usize = 64;
 
-/// Result of a search for the schedules of a product.
-#[derive(Debug, Default)]
-pub struct Matched {
-    /// The schedules that give D in every bit, or the nearest.
-    pub matches: Matches,
-    /// Two schedules that together give every element, where none does.
-    pub mixed: Option<Mixed>,
-    /// A product that separates the schedules, if it was asked for.
-    pub apart: Option<Apart>,
-}
-
-impl Matched {
-    /// The note about the product of `--apart` in the file at `path`.
-    pub fn apart_note(&self, path: &Path) -> String {
-        let (file, schedules) = (path.display(), self.matches.found.len());
-        match &self.apart {
-            None if schedules < 2 => format!("{file} was not written: there are no two schedules to separate."),
-            None => {
-                format!("{file} was not written: the {schedules} schedules give the same D for every product tried.")
-            }
-            Some(apart) => {
-                let groups = match apart.count() == schedules {
-                    true => format!("each of the {schedules} schedules gives another D"),
-                    false => format!("the {schedules} schedules give {} different D", apart.count()),
-                };
-                format!("For A and B in {file}, {groups}. Multiply {file}:a and {file}:b as before, and match that D.")
-            }
-        }
-    }
-}
-
-/// Finds the schedules that give `d`, or two that do together; optionally a product to separate them.
-///
-/// `matched` has the results so far, also where an error ends the search.
-///
-/// # Errors
-/// Formats that no instruction of the models multiplies; a device that fails; a signal.
-pub fn search(
-    suspects: &Suspects,
-    factors: &Factors,
-    d: &Matrix,
-    tells_apart: bool,
-    matched: &mut Matched,
-    step: &dyn Fn(&str),
-) -> Result<()> {
-    find(suspects, factors, d, &mut matched.matches, step)?;
-    matched.mixed = mixed(suspects, factors, d, &matched.matches, step)?;
-    if tells_apart && matched.matches.found.len() > 1 {
-        step("looking for a product that separates them");
-        matched.apart = apart(&matched.matches.found, factors, d.format)?;
-    }
-    Ok(())
-}
-
 /// Arithmetics that may have made a product.
 #[derive(Debug, Clone)]
 pub struct Suspects {
@@ -103,6 +49,8 @@ pub struct Suspects {
     pub factors: (f64, f64),
     /// Terms that stay together where A and B hold parts of a scheme: k is cut, and sums are promoted, between them.
     pub turn: Option<usize>,
+    /// Kernels whose names narrow the search; none: nothing is known.
+    pub kernels: KernelNames,
 }
 
 /// The arithmetic of an instruction in a model, and the instructions that share it.

@@ -9,14 +9,11 @@ use super::{
     write_operands, write_schedule,
 };
 use crate::{
-    Result,
-    gemm::{
-        self, ArrayFile,
-        matching::{self, Matched, Suspects},
-        tables,
-    },
+    Error, Result,
+    gemm::{self, ArrayFile, Captures, kernel::KernelNames, matching::Suspects},
     isa::Instruction,
-    report::Report,
+    recognise::{self, Recognised, Request},
+    report::{Report, Table, Verdict},
 };
 
 const HELP: &str = "\
@@ -24,21 +21,32 @@ Examples:
   tcnum gemm match d.npy --a x.npy --b w.npy --model hopper
   tcnum gemm match d.npy --a x.npy --b w.npy --apart apart.safetensors
       operands on which the schedules that give D differ
+  tcnum gemm match d.npy --a x.npy --b w.npy --kernel nvjet_sm90_hsh_64x8_64x16_2x4_h_bz_NNT
+      only schedules that fit the name of the kernel in a profile
+  tcnum gemm match --match-all captures.safetensors
+      every product of a file
 
 More: docs/gemm.md";
 
-/// Finds the schedules that give a D in every bit (exit status 1 if none does).
+/// Finds how a D was made: the schedules that give it in every bit (exit status 1 if none does).
 #[derive(Args, Debug)]
-#[command(after_help = HELP, mut_arg("a", |a| a.required(true)), mut_arg("b", |b| b.required(true)))]
+#[command(after_help = HELP)]
 pub(super) struct Arguments {
     /// D, m x n: FILE.npy or FILE.safetensors:NAME
-    #[arg(value_name = "FILE", value_parser = array_file)]
-    matched: ArrayFile,
+    #[arg(value_name = "FILE", value_parser = array_file, required_unless_present = "match_all", requires_all = ["a", "b"])]
+    matched: Option<ArrayFile>,
+    /// Recognise every product NAME.a, NAME.b, NAME.d of this file (tcnum.capture writes such files)
+    #[arg(long, value_name = "FILE.safetensors", help_heading = "What",
+        conflicts_with_all = ["matched", "a", "b", "c", "bias", "scale_a", "scale_b", "apart", "schedule_out", "kernels"])]
+    match_all: Option<PathBuf>,
     #[command(flatten)]
     models: SearchedModels,
     /// Instruction that made D [default: any]
     #[arg(long = "instr", value_name = "NAME", help_heading = "What")]
     instruction: Option<String>,
+    /// Name of a kernel in a profile of the product (repeatable)
+    #[arg(long = "kernel", value_name = "NAME", help_heading = "What")]
+    kernels: Vec<String>,
     #[command(flatten)]
     operands: Operands,
     #[command(flatten)]
@@ -46,7 +54,7 @@ pub(super) struct Arguments {
     /// Write operands on which the found schedules differ to this file
     #[arg(long, value_name = "FILE.safetensors", value_parser = safetensors, help_heading = "Output")]
     apart: Option<PathBuf>,
-    /// Write the simplest schedule that gives D to this file
+    /// Write the most usual schedule that gives D to this file
     #[arg(long, value_name = "FILE.toml", value_parser = output_file, help_heading = "Output")]
     schedule_out: Option<PathBuf>,
     #[command(flatten)]
@@ -60,25 +68,57 @@ impl Verb for Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
-    let source = arguments.operands.source(Some(&arguments.additions), None);
     let instructions: Vec<Instruction> =
         arguments.instruction.iter().map(|name| gemm::instruction(name)).collect::<Result<_>>()?;
-    let (factors, d) = source.for_match(instructions.first(), &arguments.matched, &mut report.notes)?;
-    let suspects =
-        Suspects { models: arguments.models.names(), instructions, factors: source.scale_factors(), turn: None };
+    let source = arguments.operands.source(Some(&arguments.additions), None);
+    let suspects = Suspects {
+        models: arguments.models.names(),
+        instructions,
+        factors: source.scale_factors(),
+        turn: None,
+        kernels: KernelNames::of(&arguments.kernels),
+    };
+    let request = Request { suspects, separates: arguments.apart.is_some() };
     let progress = Progress::new(&arguments.destination);
-    let mut matched = Matched::default();
-    let apart = arguments.apart.as_ref();
-    let outcome = matching::search(&suspects, &factors, &d, apart.is_some(), &mut matched, &|what| progress.step(what));
-    tables::report_matches(&matched, &factors, &d, arguments.matched.label(), report);
-    let first = matched.matches.found.first().map(|first| &first.schedule);
+    if let Some(path) = &arguments.match_all {
+        return run_all(path, &request, &progress, report);
+    }
+    let file = arguments.matched.as_ref().ok_or_else(|| Error::request("D is missing; name its file, or use --match-all"))?;
+    let (factors, d) = source.for_match(request.suspects.instructions.first(), file, &mut report.notes)?;
+    let kernels = &request.suspects.kernels;
+    if let Some(own) = kernels.contradicts_request(factors.c.is_some(), factors.bias.is_some()).filter(|own| !own.assumed) {
+        report.notes.push(format!("{}.", own.sentence.trim_end_matches('.')));
+    }
+    if !arguments.kernels.is_empty() && !kernels.is_known() {
+        report.notes.push(format!("{}.", kernels.sentence().trim_end_matches('.')));
+    }
+    let mut found = Recognised::default();
+    let outcome = recognise::search(&request, &factors, &d, &mut found, &|what| progress.step(what));
+    recognise::report(&found, &factors, &d, file.label(), report);
+    let first = found.first().map(|first| &first.schedule);
     let kept = write_schedule(arguments.schedule_out.as_ref(), first);
-    let written = match apart.filter(|_| outcome.is_ok()) {
+    let written = match arguments.apart.as_ref().filter(|_| outcome.is_ok()) {
         Some(path) => {
-            let own = matched.apart.as_ref().map_or(Ok(()), |apart| write_operands(path, &apart.factors));
-            own.map(|()| report.notes.push(matched.apart_note(path)))
+            let own = found.apart.as_ref().map_or(Ok(()), |apart| write_operands(path, &apart.factors));
+            own.map(|()| report.notes.push(found.apart_note(path)))
         }
         None => Ok(()),
     };
     outcome.and(kept).and(written)
+}
+
+/// Recognises every product of a file.
+fn run_all(path: &std::path::Path, request: &Request, progress: &Progress, report: &mut Report) -> Result<()> {
+    let captures = Captures::open(path)?;
+    let mut rows = Vec::new();
+    let outcome = recognise::captured(&captures, request, &mut rows, &|what| progress.step(what));
+    let libraries: Vec<String> = captures.libraries().iter().map(|(name, version)| format!("{name} {version}")).collect();
+    if !libraries.is_empty() {
+        report.notes.push(format!("Captured with {}.", libraries.join(", ")));
+    }
+    report.holds = rows.iter().all(recognise::CaptureRow::is_found);
+    report.verdict = Verdict::Unmatched;
+    report.answer = (!rows.is_empty()).then(|| recognise::captures_answer(&rows));
+    report.tables.extend(Table::of("Captured products", rows).filled());
+    outcome
 }

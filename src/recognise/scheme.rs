@@ -1,13 +1,9 @@
 //! Search for the scheme of splitting and the schedule that made a product of f32 matrices.
 
-use super::{
-    NumberMatrix, OperandSplit, Scheme, SumRegister,
-    compose::{below, beside, turns},
-    split::SliceLine,
-};
 use crate::{
     Result,
     base::interrupt,
+    emulate::{NumberMatrix, OperandSplit, Scheme, SliceLine, SumRegister, below, beside, turns},
     gemm::{
         Factors, Matrix,
         matching::{self, Matches, Suspects},

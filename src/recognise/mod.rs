@@ -1,0 +1,147 @@
+//! How a given matrix product was made: the schedule, or the scheme of splitting, that gives D in every bit.
+//!
+//! ```
+//! use tcnum::{device::ModelDevice, gemm::{Factors, Matrix, Product, Schedule}, isa, recognise::{self, Recognised, Request}};
+//! # fn main() -> tcnum::Result<()> {
+//! let schedule = Schedule { promote: Some(32), ..Schedule::new(isa::find("wgmma.m64n8k32.f32.e4m3.e4m3")?)? };
+//! let e4m3 = schedule.instruction.a;
+//! let codes: Vec<u64> = (0..8 * 256u64).map(|at| at * 37 % 120).collect();
+//! let a = Matrix::of_values(8, 256, e4m3, &codes);
+//! let factors = Factors::new(a.clone(), a.transposed());
+//! let d = Product::of(&mut ModelDevice::open("hopper")?, &schedule, &factors)?.d;
+//! let mut found = Recognised::default();
+//! recognise::search(&Request::new(vec!["hopper".into()]), &factors, &d, &mut found, &|_| ())?;
+//! assert_eq!(found.first().unwrap().schedule.promote, Some(32));
+//! # Ok(())
+//! # }
+//! ```
+
+mod captures;
+mod scheme;
+mod tables;
+
+use std::path::Path;
+
+pub use captures::{CaptureRow, Outcome, captured, captures_answer};
+pub use scheme::SchemeMatch;
+pub use tables::report;
+
+use crate::{
+    Error, Result,
+    gemm::{
+        Factors, Matrix,
+        apart::{Apart, apart},
+        kernel::{Contradiction, KernelNames},
+        matching::{self, MatchCandidate, Matches, Mixed, Suspects},
+    },
+};
+
+/// A request to recognise a product.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// Models, instructions and factors; kernels whose names narrow the search.
+    pub suspects: Suspects,
+    /// True to look for a product that separates the schedules which give D.
+    pub separates: bool,
+}
+
+/// How a product was made.
+#[derive(Debug, Default)]
+pub struct Recognised {
+    /// The schedules that give D in every bit, or the nearest.
+    pub matches: Matches,
+    /// A scheme of splitting that gives D, where no schedule does.
+    pub scheme: Option<SchemeMatch>,
+    /// Two schedules that together give every element, where none does.
+    pub mixed: Option<Mixed>,
+    /// A product that separates the schedules, if it was asked for.
+    pub apart: Option<Apart>,
+    /// The names of kernels that narrowed the search.
+    pub kernels: KernelNames,
+    /// What the names say and the schedules that give D do not do: only schedules against the names give D.
+    pub contradiction: Option<Contradiction>,
+}
+
+impl Request {
+    /// A request for all instructions of some models.
+    pub fn new(models: Vec<String>) -> Request {
+        let (instructions, factors) = (Vec::new(), (1.0, 1.0));
+        let suspects = Suspects { models, instructions, factors, turn: None, kernels: KernelNames::default() };
+        Request { suspects, separates: false }
+    }
+}
+
+impl Recognised {
+    /// True if something gives every element of D.
+    pub fn is_found(&self) -> bool {
+        !self.matches.found.is_empty() || self.scheme.is_some() || self.mixed.is_some()
+    }
+
+    /// The most usual schedule that gives D, if one does.
+    pub fn first(&self) -> Option<&MatchCandidate> {
+        self.matches.found.first()
+    }
+
+    /// The note about the product of `--apart` in the file at `path`.
+    pub fn apart_note(&self, path: &Path) -> String {
+        let (file, schedules) = (path.display(), self.matches.found.len());
+        match &self.apart {
+            None if schedules < 2 => format!("{file} was not written: there are no two schedules to separate."),
+            None => {
+                format!("{file} was not written: the {schedules} schedules give the same D for every product tried.")
+            }
+            Some(apart) => {
+                let groups = match apart.count() == schedules {
+                    true => format!("each of the {schedules} schedules gives another D"),
+                    false => format!("the {schedules} schedules give {} different D", apart.count()),
+                };
+                format!("For A and B in {file}, {groups}. Multiply {file}:a and {file}:b as before, and match that D.")
+            }
+        }
+    }
+}
+
+/// Finds how `d` was made: by a schedule, a scheme of splitting, or two schedules; `step` is told each step.
+///
+/// Names of kernels narrow the search. If nothing that they allow gives D, the search goes on without them.
+/// `found` has the results so far, also where an error ends the search.
+///
+/// # Errors
+/// Matrices that do not fit, formats that no instruction of the models multiplies, a signal.
+pub fn search(request: &Request, factors: &Factors, d: &Matrix, found: &mut Recognised, step: &dyn Fn(&str)) -> Result<()> {
+    let Request { suspects, separates } = request;
+    let free = Suspects { kernels: KernelNames::default(), ..suspects.clone() };
+    found.kernels = suspects.kernels.clone();
+    if suspects.kernels.is_known() {
+        match matching::find(suspects, factors, d, &mut found.matches, step) {
+            Err(error @ Error::Interrupted(_)) => return Err(error),
+            // No instruction that the names allow multiplies these formats.
+            Err(_) => found.matches = Matches::default(),
+            Ok(()) => (),
+        }
+    }
+    if found.matches.nothing.is_some() {
+        return Ok(());
+    }
+    if found.matches.found.is_empty() {
+        let mut matches = Matches::default();
+        let outcome = matching::find(&free, factors, d, &mut matches, step);
+        found.matches = matches;
+        outcome?;
+        found.contradiction = found.first().and_then(|first| {
+            let MatchCandidate { arithmetic, schedule } = first;
+            found.kernels.contradicts(&arithmetic.instruction, schedule, factors.k())
+        });
+    }
+    if found.matches.found.is_empty() {
+        found.scheme = scheme::find(&free, factors, d, step)?;
+    }
+    if !found.is_found() {
+        found.mixed = matching::mixed(&free, factors, d, &found.matches, step)?;
+    }
+    if *separates && found.matches.found.len() > 1 {
+        step("looking for a product that separates them");
+        found.apart = apart(&found.matches.found, factors, d.format)?;
+    }
+    Ok(())
+}
