@@ -2,7 +2,7 @@
 
 use crate::{
     atlas, calc, catalogue, chain, comparison, convert, cost, device, diff, distinguish, emulate, experiment, explain,
-    features, gemm, identify, power, probe, quantise, record,
+    features, gemm, identify, power, probe, quantise, recognise, record,
     report::{self, Declaration, schema},
     tree, verify,
 };
@@ -86,7 +86,9 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<gemm::tables::BetweenRow>(),
         Declaration::of::<gemm::library::tables::LibraryProductRow>(),
         Declaration::of::<gemm::library::tables::LibrarySummaryRow>(),
-        Declaration::of::<gemm::tables::MatchRow>(),
+        Declaration::of::<recognise::MatchRow>(),
+        Declaration::of::<recognise::DecisionRow>(),
+        Declaration::of::<recognise::CaptureRow>(),
         Declaration::of::<gemm::tables::ProductComparisonRow>(),
         Declaration::of::<gemm::tables::ProductRow>(),
         Declaration::of::<gemm::tables::ProductStepRow>(),

@@ -13,9 +13,7 @@ use tcnum::{
     array::{Array, Content},
     device::{self, DeviceName},
     gemm::{
-        self, Conversion, Factors, Matrix, Product, Schedule, accuracy_table,
-        kernel::KernelNames,
-        matching::Suspects,
+        self, Conversion, Factors, Matrix, Product, Schedule, accuracy_table, kernel::KernelNames, matching::Suspects,
         tables,
     },
     recognise::{self, Recognised},
@@ -144,7 +142,8 @@ fn matches<'py>(
     quantise: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let arrays = arrays(py, &given)?;
-    let suspects = |instructions| Suspects { models, instructions, factors, turn: None, kernels: KernelNames::default() };
+    let suspects =
+        |instructions| Suspects { models, instructions, factors, turn: None, kernels: KernelNames::default() };
     let report = call_with(py, &Raised::default(), || {
         let instructions = instructions.iter().map(|name| gemm::instruction(name)).collect::<Result<Vec<_>>>()?;
         matched(&suspects(instructions), &arrays, quantise)

@@ -38,13 +38,13 @@ pub mod table;
 
 pub use crate::inputs::Draw;
 pub use choose::SchemeUnit;
+pub(crate) use compose::{below, beside, turns};
 pub use integers::{Integers, first_wrap};
 pub use measure::ProductErrors;
 pub use operands::NumberMatrix;
 pub use reference::ProductReferences;
-pub(crate) use compose::{below, beside, turns};
-pub(crate) use split::SliceLine;
 pub use scheme::{Digits, OperandSplit, PartSum, ProductTurn, Promote, Scheme, Slices, SplitPart, SumRegister};
+pub(crate) use split::SliceLine;
 
 use std::time::{Duration, Instant};
 

@@ -1,11 +1,9 @@
 //! Tables of matrix products.
 
 use super::{
-    Differences, Factors, Matrix, Product, Schedule,
-    apart::Apart,
+    Differences, Factors, Product, Schedule,
     between::{Between, KnownSchedule, ProductSide},
     differences::places,
-    matching::{self, Decision, Judged, MatchCandidate, Matched, Matches, Mixed},
 };
 use crate::{
     arithmetic::Model,

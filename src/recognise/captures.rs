@@ -3,7 +3,7 @@
 use super::{Recognised, Request, search};
 use crate::{
     Error, Result,
-    base::{interrupt, named::{Named, named}},
+    base::{interrupt, named::named},
     gemm::{Capture, Captures, kernel::KernelNames, matching::Suspects},
 };
 
@@ -65,7 +65,9 @@ crate::rows! {
 impl CaptureRow {
     /// True if something gives every element of D.
     pub fn is_found(&self) -> bool {
-        [Outcome::Decided, Outcome::Open, Outcome::Scheme, Outcome::Together].iter().any(|own| own.name() == self.outcome)
+        [Outcome::Decided, Outcome::Open, Outcome::Scheme, Outcome::Together]
+            .iter()
+            .any(|own| own.name() == self.outcome)
     }
 }
 
@@ -85,7 +87,7 @@ pub fn captured(captures: &Captures, request: &Request, rows: &mut Vec<CaptureRo
         let told = |what: &str| step(&format!("{name} ({} of {count}): {what}", at + 1));
         let refused = match search(&own, &capture.factors, &capture.d, &mut found, &told) {
             Ok(()) => None,
-            Err(error @ Error::Interrupted(_)) => return Err(error),
+            Err(error @ Error::Interrupted { .. }) => return Err(error),
             Err(error) => Some(error.to_string()),
         };
         rows.push(row(name, &capture, &found, refused));

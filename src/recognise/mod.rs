@@ -24,7 +24,7 @@ use std::path::Path;
 
 pub use captures::{CaptureRow, Outcome, captured, captures_answer};
 pub use scheme::SchemeMatch;
-pub use tables::report;
+pub use tables::{DecisionRow, MatchRow, report};
 
 use crate::{
     Error, Result,
@@ -108,13 +108,19 @@ impl Recognised {
 ///
 /// # Errors
 /// Matrices that do not fit, formats that no instruction of the models multiplies, a signal.
-pub fn search(request: &Request, factors: &Factors, d: &Matrix, found: &mut Recognised, step: &dyn Fn(&str)) -> Result<()> {
+pub fn search(
+    request: &Request,
+    factors: &Factors,
+    d: &Matrix,
+    found: &mut Recognised,
+    step: &dyn Fn(&str),
+) -> Result<()> {
     let Request { suspects, separates } = request;
     let free = Suspects { kernels: KernelNames::default(), ..suspects.clone() };
     found.kernels = suspects.kernels.clone();
     if suspects.kernels.is_known() {
         match matching::find(suspects, factors, d, &mut found.matches, step) {
-            Err(error @ Error::Interrupted(_)) => return Err(error),
+            Err(error @ Error::Interrupted { .. }) => return Err(error),
             // No instruction that the names allow multiplies these formats.
             Err(_) => found.matches = Matches::default(),
             Ok(()) => (),

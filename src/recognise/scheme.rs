@@ -48,7 +48,12 @@ impl SchemeMatch {
 ///
 /// # Errors
 /// As [`matching::find`].
-pub fn find(suspects: &Suspects, factors: &Factors, d: &Matrix, step: &dyn Fn(&str)) -> Result<Option<SchemeMatch>> {
+pub(super) fn find(
+    suspects: &Suspects,
+    factors: &Factors,
+    d: &Matrix,
+    step: &dyn Fn(&str),
+) -> Result<Option<SchemeMatch>> {
     let single = |own: &Matrix| own.format.name == "f32";
     if !single(&factors.a) || !single(&factors.b) || !suspects.instructions.is_empty() {
         return Ok(None);

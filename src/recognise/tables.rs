@@ -3,7 +3,7 @@
 use super::Recognised;
 use crate::{
     gemm::{
-        Differences, Factors, Matrix,
+        Factors, Matrix,
         apart::Apart,
         matching::{self, Decision, Judged, MatchCandidate, Matches, Mixed},
         tables::comparison,
@@ -145,4 +145,3 @@ fn decisions(all: &[Decision]) -> Vec<DecisionRow> {
     };
     all.iter().map(row).collect()
 }
-

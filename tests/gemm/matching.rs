@@ -172,8 +172,13 @@ fn operands_that_do_not_fit_are_refused_before_the_search() {
     let factors = operands(&schedule, 64);
     let d = computed("hopper", &schedule, &factors);
     let find = |factors: &Factors| {
-        let suspects =
-            Suspects { models: vec!["hopper".into()], instructions: Vec::new(), factors: (1.0, 1.0), turn: None, kernels: KernelNames::default() };
+        let suspects = Suspects {
+            models: vec!["hopper".into()],
+            instructions: Vec::new(),
+            factors: (1.0, 1.0),
+            turn: None,
+            kernels: KernelNames::default(),
+        };
         matching::find(&suspects, factors, &d, &mut Matches::default(), &|_| ()).unwrap_err().to_string()
     };
     for (factors, words) in [

@@ -10,6 +10,7 @@ pub use sides::{PairRequest, SideRequest};
 
 use super::{
     Differences, Executor, Factors, Matrix, ModelReplay, Replay, Schedule, Smallest, StepSum, compute,
+    kernel::KernelNames,
     library::LibrarySchedules,
     matching::{self, MatchCandidate, Matches, Suspects, suited},
     sample::Sample,
@@ -265,8 +266,13 @@ fn found(
     element: Option<usize>,
     knowledge: &Knowledge,
 ) -> Result<Option<KnownSchedule>> {
-    let suspects =
-        Suspects { models: knowledge.models.clone(), instructions: Vec::new(), factors: knowledge.factors, turn: None, kernels: KernelNames::default() };
+    let suspects = Suspects {
+        models: knowledge.models.clone(),
+        instructions: Vec::new(),
+        factors: knowledge.factors,
+        turn: None,
+        kernels: KernelNames::default(),
+    };
     let mut matches = Matches::default();
     match matching::find(&suspects, factors, d, &mut matches, &|_| ()) {
         Ok(()) => (),

@@ -8,7 +8,7 @@ use crate::{
     isa::{Instruction, targets},
 };
 
-/// What a name says, and an instruction, a schedule, a model or a request does not do.
+/// Statement of a name that an instruction, a schedule, a model or a request contradicts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contradiction {
     /// The kernel's name.
@@ -19,7 +19,7 @@ pub struct Contradiction {
     pub sentence: String,
     /// Source of the word's meaning.
     pub source: String,
-    /// True if nothing confirms the meaning: the name is a hint then, and the bits of D decide.
+    /// True if nothing confirms the meaning or a part of it: the name is a hint, and the bits of D decide.
     pub assumed: bool,
 }
 
@@ -37,7 +37,7 @@ impl KernelNames {
         self.first(|says| of_instruction(says, instruction))
     }
 
-    /// The first contradiction between the names and a model: it covers none of the targets that can be meant.
+    /// The first contradiction between the names and a model that covers none of their targets.
     pub fn contradicts_model(&self, model: &Model) -> Option<Contradiction> {
         self.first(|says| of_model(says, model))
     }
@@ -52,7 +52,7 @@ impl KernelNames {
         })
     }
 
-    /// The first fact that `judge` finds contradicted: what the word says, and what is the case.
+    /// The first fact that `judge` finds contradicted, with the word's statement and the case.
     fn first(&self, judge: impl Fn(&Says) -> Option<(String, String)>) -> Option<Contradiction> {
         self.facts().find_map(|(kernel, word, says)| {
             let (said, is) = judge(says)?;

@@ -1,4 +1,4 @@
-//! Names of kernels in a profile, and what they say about the matrix product that the kernels make.
+//! Names of kernels in a profile, and the facts that they state about a matrix product.
 //!
 //! What a word means is data with its source: `schedules/kernels.toml`. [`KernelNames::of`] reads the names of the kernels of one call
 //! together, since the name of a reduction says that the product before it is split. A name that the table lacks says nothing.
@@ -47,14 +47,14 @@ static SHIPPED: LazyLock<KernelTable> = LazyLock::new(|| {
     KernelTable::parse(text, ORIGIN).unwrap_or_else(|error| panic!("{error}"))
 });
 
-/// Names of the kernels of one call, and what they say.
+/// Names of the kernels of one call, and their facts.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct KernelNames {
     /// The kernels, in the order of their names.
     pub kernels: Vec<KernelName>,
 }
 
-/// Name of a kernel, and what it says.
+/// Name of a kernel, and its facts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KernelName {
     /// The name in the profile.
@@ -89,7 +89,7 @@ pub struct KernelWord {
     pub says: Vec<Says>,
     /// The meaning, in words.
     pub meaning: String,
-    /// Source of the meaning: `documentation: ...`, `source: ...`, `discussion: ...`, `measured: ...` or `assumed...`.
+    /// Source of the meaning, as `schedules/kernels.toml` writes it.
     pub source: String,
 }
 
@@ -118,7 +118,8 @@ named! {
 /// A fact that a word states.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Says {
-    /// The target: `sm` 90 is sm_90. `later`: targets after it run the kernel too, and it has the instructions of `sm` alone.
+    /// The target: `sm` 90 is sm_90.
+    /// With `later`, targets after it run the kernel too, which has the instructions of `sm` alone.
     Target {
         /// Number of the target.
         sm: usize,
@@ -133,7 +134,8 @@ pub enum Says {
     Operands([&'static Format; 2]),
     /// Format of the sums.
     Accumulator(&'static Format),
-    /// Format of the D of the kernel that makes the product; with split-k this can be the format of the parts.
+    /// Format of D of the kernel that makes the product.
+    /// With split-k this can be the format of the parts.
     Output(&'static Format),
     /// m and n of a tile, where D is stored by column in most libraries.
     Tile([usize; 2]),
@@ -221,9 +223,9 @@ impl KernelName {
 }
 
 impl KernelWord {
-    /// True if nothing confirms the meaning.
+    /// True if nothing confirms the meaning or a part of it.
     pub fn is_assumed(&self) -> bool {
-        self.source.starts_with(table::ASSUMED)
+        self.source.contains(table::ASSUMED)
     }
 
     /// The word as the subject of a sentence.

@@ -42,7 +42,7 @@ const NUMBERS: [&str; 10] = ["m", "n", "k", "i.m", "i.n", "i.k", "stages", "slic
 /// Names of holes that take a format.
 const FORMATS: [&str; 7] = ["ab", "a", "b", "acc", "d", "partials", "joined"];
 
-/// What a hole took.
+/// Part of a name that a hole took.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Taken {
     Number(usize),
@@ -51,7 +51,7 @@ pub(super) enum Taken {
     Layout(String),
 }
 
-/// Holes and what they took, in the order of the pattern.
+/// Holes and the parts that they took, in the order of the pattern.
 pub(super) type Captures = Vec<(Hole, Taken)>;
 
 /// Spellings of formats and shapes, which holes take.
@@ -82,7 +82,7 @@ impl Hole {
 }
 
 impl Pattern {
-    /// The pattern of a text with holes between braces, or what is wrong with it.
+    /// The pattern of a text with holes between braces, or its defect.
     pub(super) fn parse(text: &str) -> Result<Pattern, String> {
         let mut pieces = Vec::new();
         let mut rest = text;
@@ -109,7 +109,7 @@ impl Pattern {
         })
     }
 
-    /// Length of the word at the beginning of `text`, and what the holes take; `ends` judges the rest.
+    /// Length of the word at the beginning of `text`, and the parts for the holes; `ends` judges the rest.
     pub(super) fn read(
         &self,
         text: &str,
@@ -153,7 +153,7 @@ fn follow<'t>(
     None
 }
 
-/// What a hole may take at the beginning of `text`, with its length.
+/// Parts that a hole may take at the beginning of `text`, with their lengths.
 fn takes(hole: Hole, text: &str, spellings: Spellings) -> Vec<(usize, Taken)> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     match hole {

@@ -71,7 +71,7 @@ fn mangled_length(before: &str) -> Option<usize> {
     before[before.len() - digits..].parse().ok()
 }
 
-/// A row's word in a name: its place, its text, and what its holes took.
+/// A row's word in a name: its place, its text, and the parts in its holes.
 type Found = Option<(usize, String, Captures)>;
 
 /// Reads the words of a name from left to right; gives the words that no row reads.

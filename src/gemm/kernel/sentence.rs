@@ -1,9 +1,9 @@
-//! What names of kernels say, in sentences.
+//! Facts of names of kernels, in sentences.
 
 use super::{BiasEntry, KernelName, KernelNames, KernelRole, KernelUnit, Says};
 
 impl KernelNames {
-    /// What the names say, in a sentence.
+    /// The facts of the names, in a sentence.
     pub fn sentence(&self) -> String {
         let known: Vec<&KernelName> = self.kernels.iter().filter(|kernel| kernel.spelling.is_some()).collect();
         if known.is_empty() {
@@ -62,7 +62,9 @@ impl KernelNames {
     }
 }
 
-/// A fact in words, with its place in the sentence; `None` for one that another fact has in its words, and for layouts.
+/// A fact in words, with its place in the sentence.
+///
+/// `None` for a fact that is part of another one's words, and for layouts.
 fn phrase(says: &Says, all: &[&Says]) -> Option<(usize, String)> {
     let shaped = all.iter().any(|says| matches!(says, Says::Unit(KernelUnit::Mma | KernelUnit::Wmma)));
     Some(match says {

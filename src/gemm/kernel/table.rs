@@ -17,7 +17,7 @@ use crate::{
 
 /// Beginnings of sources: each says how a meaning is known.
 const SOURCES: [&str; 5] = ["documentation: ", "source: ", "discussion: ", "measured: ", "assumed"];
-/// Beginning of the source of a meaning that nothing confirms.
+/// Word of sources for a meaning, or a part of it, that nothing confirms.
 pub(super) const ASSUMED: &str = "assumed";
 /// Value of `c` in a product without C.
 const NO_C: &str = "none";
@@ -60,7 +60,7 @@ pub(super) enum Place {
     Anywhere(Pattern),
     /// The argument of a template, from 0 on.
     Argument(usize, Pattern),
-    /// Nowhere: the words of the rows `with` are read, and that of the row `without`, whose text this is, is not.
+    /// Nowhere: the words of the rows `with` are read, and the word `text` of the row `without` is not.
     Absent { with: Vec<usize>, without: usize, text: String },
 }
 

@@ -10,6 +10,7 @@ use crate::{
     device::{Attributes, ChosenAlgorithm, Library},
     gemm::{
         Differences, Factors, KOrder, Matrix, ModelReplay, Replay, Schedule,
+        kernel::KernelNames,
         matching::{self, Matches, Suspects, suited},
         sample::Sample,
     },
@@ -293,8 +294,13 @@ impl<'a> Campaign<'a> {
             return Ok(());
         }
         self.searches -= 1;
-        let suspects =
-            Suspects { models: vec![self.model.clone()], instructions: Vec::new(), factors: scales, turn: None, kernels: KernelNames::default() };
+        let suspects = Suspects {
+            models: vec![self.model.clone()],
+            instructions: Vec::new(),
+            factors: scales,
+            turn: None,
+            kernels: KernelNames::default(),
+        };
         let mut found = Matches::default();
         match matching::find(&suspects, &sample.factors, &sample.d, &mut found, &|_| ()) {
             Ok(()) => (),

@@ -18,7 +18,7 @@ use crate::{
     format::Format,
     gemm::{
         AccumulatorJoin, Accumulators, BiasEntry, Factors, KOrder, Matrix, OperandRounding, PartJoin, Residue,
-        ScaleBlocks, ScaleUse, Schedule, register::Register, schedule::CEntry,
+        ScaleBlocks, ScaleUse, Schedule, kernel::Contradiction, register::Register, schedule::CEntry,
     },
     isa::{self, Instruction},
 };
@@ -173,6 +173,11 @@ fn scaled(factors: &Factors, i: &Instruction) -> bool {
     }
 }
 
+/// True for a contradiction between the names of kernels and a candidate that rules it out; assumed meanings are hints.
+fn denied(own: Option<Contradiction>) -> bool {
+    own.is_some_and(|own| !own.assumed)
+}
+
 /// The arithmetics of the models for the formats, each once.
 pub(super) fn arithmetics(
     suspects: &Suspects,
@@ -193,10 +198,10 @@ pub(super) fn arithmetics(
     let mut named = Vec::new();
     for name in &suspects.models {
         let model = Arc::new(Model::load(name)?);
-        if suspects.kernels.contradicts_model(&model).is_some() {
+        if denied(suspects.kernels.contradicts_model(&model)) {
             continue;
         }
-        let usable = |i: &&Instruction| usable(i) && suspects.kernels.contradicts_instruction(i).is_none();
+        let usable = |i: &&Instruction| usable(i) && !denied(suspects.kernels.contradicts_instruction(i));
         let own = all.iter().filter(|i| usable(i)).filter(|i| model.rule(i).is_some());
         named.extend(own.map(|i| (name, Arc::clone(&model), i)));
     }
@@ -273,7 +278,7 @@ impl Group {
                         }
                         let parts = self.chains.add(&schedule, &walk, factors);
                         for schedule in joined(&schedule, parts.len() > 1, narrow) {
-                            if suspects.kernels.contradicts(i, &schedule, factors.k()).is_some() {
+                            if denied(suspects.kernels.contradicts(i, &schedule, factors.k())) {
                                 continue;
                             }
                             let kind = (own, c, bias, scales.map(|own| own.multiply));

@@ -16,11 +16,7 @@ pub use decision::{Decision, decisions};
 use elements::{decides_nothing, rank};
 pub use words::{answer, remarks, together};
 
-use super::{
-    Differences, Executor, Extents, Factors, Matrix, Schedule,
-    kernel::KernelNames,
-    compute::compute,
-};
+use super::{Differences, Executor, Extents, Factors, Matrix, Schedule, compute::compute, kernel::KernelNames};
 use crate::{Result, base::interrupt, device::ModelDevice, isa::Instruction};
 use candidates::{Group, arithmetics, scale_blocks, suspected};
 use judge::{Judge, Suspect, everyone};

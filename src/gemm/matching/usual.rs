@@ -5,13 +5,13 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use crate::{
-    gemm::{BiasEntry, CEntry, KOrder, PartJoin, Residue, Schedule},
+    gemm::{BiasEntry, CEntry, KOrder, PartJoin, Residue, Schedule, shipped::shipped},
     isa::{Instruction, pattern},
 };
 
 /// The rows of `schedules/usual.toml`.
 static USUAL: LazyLock<Usual> =
-    LazyLock::new(|| toml::from_str(include_str!("../../../schedules/usual.toml")).expect("a test reads the file"));
+    LazyLock::new(|| toml::from_str(shipped("usual").expect("a file of schedules/")).expect("a test reads the file"));
 
 /// Cost of an instruction that no pattern of its model names, beyond those that are named.
 const UNNAMED: usize = 3;

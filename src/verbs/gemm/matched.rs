@@ -83,10 +83,13 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     if let Some(path) = &arguments.match_all {
         return run_all(path, &request, &progress, report);
     }
-    let file = arguments.matched.as_ref().ok_or_else(|| Error::request("D is missing; name its file, or use --match-all"))?;
+    let file =
+        arguments.matched.as_ref().ok_or_else(|| Error::request("D is missing; name its file, or use --match-all"))?;
     let (factors, d) = source.for_match(request.suspects.instructions.first(), file, &mut report.notes)?;
     let kernels = &request.suspects.kernels;
-    if let Some(own) = kernels.contradicts_request(factors.c.is_some(), factors.bias.is_some()).filter(|own| !own.assumed) {
+    if let Some(own) =
+        kernels.contradicts_request(factors.c.is_some(), factors.bias.is_some()).filter(|own| !own.assumed)
+    {
         report.notes.push(format!("{}.", own.sentence.trim_end_matches('.')));
     }
     if !arguments.kernels.is_empty() && !kernels.is_known() {
@@ -112,7 +115,8 @@ fn run_all(path: &std::path::Path, request: &Request, progress: &Progress, repor
     let captures = Captures::open(path)?;
     let mut rows = Vec::new();
     let outcome = recognise::captured(&captures, request, &mut rows, &|what| progress.step(what));
-    let libraries: Vec<String> = captures.libraries().iter().map(|(name, version)| format!("{name} {version}")).collect();
+    let libraries: Vec<String> =
+        captures.libraries().iter().map(|(name, version)| format!("{name} {version}")).collect();
     if !libraries.is_empty() {
         report.notes.push(format!("Captured with {}.", libraries.join(", ")));
     }
