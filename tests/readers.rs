@@ -37,6 +37,7 @@ use tcnum::{
     device::ExecDevice,
     experiment::Experiment,
     format::{self, Format},
+    gemm::Captures,
     isa::{self, Tiles},
     probe::digests,
     softfloat::Environment,
@@ -350,6 +351,16 @@ fn arrays() {
             as_file(name, bytes, |path| conversion.run(path, &folder.path().join("out.safetensors"), &mut |_, _| {}));
         // Files of integers need a format.
         converted.map(drop).or_else(|error| if error.to_string().contains("--from") { Ok(()) } else { Err(error) })
+    });
+}
+
+#[test]
+fn captures() {
+    hold("captures", &corpus("capture"), 1, |name, bytes| {
+        as_file(name, bytes, |path| {
+            let captures = Captures::open(path)?;
+            captures.names().try_for_each(|name| captures.read(name).map(drop))
+        })
     });
 }
 

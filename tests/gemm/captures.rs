@@ -206,7 +206,7 @@ fn what_is_wrong_with_a_file_is_said() {
     write(&path, without(""), plain());
     let captures = Captures::open(&path).unwrap();
     let error = captures.read("y").unwrap_err().to_string();
-    assert!(error.contains("captures.safetensors: there is no product 'y'; the nearest names are x"), "{error}");
+    assert!(error.contains("captures.safetensors: there is no product 'y'; the nearest names are 'x'"), "{error}");
 
     let whole = std::fs::read(&path).unwrap();
     std::fs::write(&path, &whole[..whole.len() - 1]).unwrap();
