@@ -106,6 +106,7 @@ pub mod array;
 #[cfg(feature = "cli")]
 pub mod atlas;
 mod base;
+mod bench;
 pub mod calc;
 pub(crate) mod catalogue;
 #[cfg(feature = "mpfr")]

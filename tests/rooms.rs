@@ -24,6 +24,7 @@ const PROGRAM: &[&str] = &[
     "device",
     "report",
     "comparison",
+    "bench",
     "catalogue",
     "convert",
     "calc",

@@ -1,31 +1,42 @@
 //! The outputs of a device for single cases.
 
-use super::{Batches, Device, Spot};
+use super::{Batches, Device};
 use crate::{
     Result,
     isa::{Case, Instruction, Tiles},
 };
 
 /// Executes cases on a device, the rest of each tile being zero, and returns their outputs.
-/// Each tile takes up to `lanes` cases, on the diagonal from the row and column of `spot`.
+/// Each tile takes up to `lanes` cases, on the diagonal from a row and a column.
 ///
 /// # Errors
 /// The device fails or answers short; an interruption.
-pub fn ask(device: &mut dyn Device, i: &Instruction, cases: &[Case], spot: &Spot, lanes: usize) -> Result<Vec<u64>> {
-    let mut batches = Batches::default();
-    let place = |at: usize| {
-        let (row, column) = (spot.row as usize + at % lanes, spot.column as usize + at % lanes);
-        (at / lanes, row % i.m, column % i.n)
-    };
-    let mut tiles = Tiles::zeros(i, cases.len().div_ceil(lanes));
-    for (at, case) in cases.iter().enumerate() {
-        let (tile, row, column) = place(at);
-        tiles.place(i, tile, row, column, case);
+pub fn ask(
+    device: &mut dyn Device,
+    batches: &mut Batches,
+    i: &Instruction,
+    cases: &[Case],
+    (row, column): (usize, usize),
+    lanes: usize,
+) -> Result<Vec<u64>> {
+    let reach = |from: usize, all: usize| if from + lanes <= all { from + lanes } else { all };
+    let shape = Instruction { m: reach(row, i.m), n: reach(column, i.n), ..i.clone() };
+    let place = |at: usize| (at / lanes, (row + at % lanes) % shape.m, (column + at % lanes) % shape.n);
+    let mut answers = Vec::with_capacity(cases.len());
+    let mut rest = cases;
+    while !rest.is_empty() {
+        let (batch, after) = rest.split_at(rest.len().min(batches.size(i.tile_bytes()).saturating_mul(lanes)));
+        let mut tiles = Tiles::zeros(&shape, batch.len().div_ceil(lanes));
+        for (at, case) in batch.iter().enumerate() {
+            let (tile, row, column) = place(at);
+            tiles.place(&shape, tile, row, column, case);
+        }
+        let outputs = batches.execute(device, i, (shape.m, shape.n), &tiles)?;
+        answers.extend((0..batch.len()).map(|at| {
+            let (tile, row, column) = place(at);
+            outputs.get((tile * shape.m + row) * shape.n + column)
+        }));
+        rest = after;
     }
-    let outputs = batches.execute(device, i, (i.m, i.n), &tiles)?;
-    let output = |at: usize| {
-        let (tile, row, column) = place(at);
-        outputs.get((tile * i.m + row) * i.n + column)
-    };
-    Ok((0..cases.len()).map(output).collect())
+    Ok(answers)
 }

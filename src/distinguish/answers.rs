@@ -4,7 +4,7 @@ use super::shared::widened;
 use crate::{
     Result,
     arithmetic::{Evaluator, Rule},
-    device::{Batches, Device, Spot, ask},
+    device::{Batches, Device, ask},
     isa::{Case, Codes, Instruction, Tiles},
 };
 
@@ -121,6 +121,6 @@ impl Answerer<'_> {
 /// D of each case, with `lanes` cases in a tile.
 fn cases_on(device: &mut dyn Device, i: &Instruction, cases: &[Case], lanes: usize) -> Result<Codes> {
     let wide: Vec<Case> = cases.iter().map(|case| widened(case, i)).collect();
-    let answers = ask(device, i, &wide, &Spot { tile: 0, row: 0, column: 0 }, lanes)?;
+    let answers = ask(device, &mut Batches::default(), i, &wide, (0, 0), lanes)?;
     Ok(Codes::from_values(i.d, &answers))
 }

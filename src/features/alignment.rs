@@ -2,12 +2,12 @@
 
 use super::{
     FeatureCells, FeatureFinding, FeatureWitness, UNKNOWN_WIDTH, UNSUITED,
-    bench::{Bench, BenchAnswer, BenchTerm, power, term},
     direction::{self, RoundedQuarters},
     steps::{FeatureStep, FeatureSteps},
 };
 use crate::{
     Result,
+    bench::{Term, TermAnswer, TermBench, power, term},
     format::Finite,
     tree::{Leaf, Manner},
 };
@@ -75,7 +75,7 @@ impl AlignmentCuts {
 }
 
 /// Measures the alignment of products and of c.
-pub(super) fn measure(bench: &mut Bench, steps: &FeatureSteps, table: &mut FeatureCells) -> Result<AlignmentCuts> {
+pub(super) fn measure(bench: &mut TermBench, steps: &FeatureSteps, table: &mut FeatureCells) -> Result<AlignmentCuts> {
     let mut cuts = AlignmentCuts { products: None, c: None, lanes: false };
     let aligned = steps.aligned().filter(|step| step.products().len() > 2);
     let without = without(steps);
@@ -123,7 +123,7 @@ fn without(steps: &FeatureSteps) -> &'static str {
 
 /// Measures the alignment of c with products.
 fn of_c(
-    bench: &mut Bench,
+    bench: &mut TermBench,
     steps: &FeatureSteps,
     cuts: &AlignmentCuts,
     without: &str,
@@ -151,13 +151,12 @@ fn of_c(
 }
 
 /// Measures how much of z survives when x and y cancel.
-fn cut(bench: &mut Bench, [x, y, z]: [Leaf; 3]) -> Result<Option<AlignmentCut>> {
+fn cut(bench: &mut TermBench, [x, y, z]: [Leaf; 3]) -> Result<Option<AlignmentCut>> {
     let e = bench.top();
     let pair = [power(x, false, e), power(y, true, e)];
-    let with = |small: BenchTerm| vec![pair[0], pair[1], small];
-    let sums: Vec<Vec<BenchTerm>> =
-        (1..=MOST.min(e - bench.visible)).map(|bit| with(power(z, false, e - bit))).collect();
-    let answers: Vec<BenchAnswer> = bench.sums(&sums)?.into_iter().map_while(|answer| answer).collect();
+    let with = |small: Term| vec![pair[0], pair[1], small];
+    let sums: Vec<Vec<Term>> = (1..=MOST.min(e - bench.visible)).map(|bit| with(power(z, false, e - bit))).collect();
+    let answers: Vec<TermAnswer> = bench.sums(&sums)?.into_iter().map_while(|answer| answer).collect();
     if answers.is_empty() {
         return Ok(None);
     }
@@ -169,7 +168,7 @@ fn cut(bench: &mut Bench, [x, y, z]: [Leaf; 3]) -> Result<Option<AlignmentCut>> 
     if !limited {
         let unit = e - bits;
         let questions: Vec<(bool, u128)> = direction::questions().collect();
-        let sums: Vec<Vec<BenchTerm>> =
+        let sums: Vec<Vec<Term>> =
             questions.iter().map(|(negative, quarters)| with(term(z, *negative, (*quarters, 1), unit - 2))).collect();
         let answers = bench.sums(&sums)?;
         let seen: Vec<RoundedQuarters> = questions
@@ -190,9 +189,9 @@ fn cut(bench: &mut Bench, [x, y, z]: [Leaf; 3]) -> Result<Option<AlignmentCut>> 
         };
         if let Some(negative) = away {
             let below: Vec<i32> = (bits + 1..=MOST).collect();
-            let sums: Vec<Vec<BenchTerm>> = below.iter().map(|bit| with(power(z, negative, e - bit))).collect();
+            let sums: Vec<Vec<Term>> = below.iter().map(|bit| with(power(z, negative, e - bit))).collect();
             let answers = bench.sums(&sums)?;
-            let lost = below.iter().zip(&answers).find(|(_, answer)| answer.as_ref().is_some_and(BenchAnswer::is_zero));
+            let lost = below.iter().zip(&answers).find(|(_, answer)| answer.as_ref().is_some_and(TermAnswer::is_zero));
             drop = lost.map(|(bit, _)| bit - 1);
         }
     }
@@ -211,7 +210,7 @@ pub(super) fn rounded(found: &Finite, negative: bool, quarters: u128, unit: i32)
 ///
 /// The base is a number of D if results are truncated, and half of the smallest number if they are rounded to nearest.
 pub(super) fn floor(
-    bench: &mut Bench,
+    bench: &mut TermBench,
     steps: &FeatureSteps,
     cuts: &AlignmentCuts,
     table: &mut FeatureCells,
@@ -222,7 +221,7 @@ pub(super) fn floor(
 }
 
 fn lowest(
-    bench: &mut Bench,
+    bench: &mut TermBench,
     steps: &FeatureSteps,
     cuts: &AlignmentCuts,
     table: &FeatureCells,
@@ -292,15 +291,15 @@ struct SmallestSeen {
 }
 
 /// Finds the smallest term at `smalls`, with a sign of `signs`, that changes the result next to `base`.
-fn smallest(bench: &mut Bench, base: BenchTerm, smalls: &[Leaf], signs: &[bool]) -> Result<Option<SmallestSeen>> {
+fn smallest(bench: &mut TermBench, base: Term, smalls: &[Leaf], signs: &[bool]) -> Result<Option<SmallestSeen>> {
     let Some(alone) = bench.sum(vec![base])? else { return Ok(None) };
     let mut best: Option<SmallestSeen> = None;
     let Some(exponent) = base.value().leading_exponent() else { return Ok(None) };
     for (small, negative) in smalls.iter().flat_map(|small| signs.iter().map(move |sign| (*small, *sign))) {
         // The largest term tried is a quarter of the base.
-        let sums: Vec<Vec<BenchTerm>> =
+        let sums: Vec<Vec<Term>> =
             (2..=FARTHEST).map(|below| vec![base, power(small, negative, exponent - below)]).collect();
-        let answers: Vec<BenchAnswer> = bench.sums(&sums)?.into_iter().map_while(|answer| answer).collect();
+        let answers: Vec<TermAnswer> = bench.sums(&sums)?.into_iter().map_while(|answer| answer).collect();
         let seen = answers.iter().take_while(|answer| answer.code != alone.code).count();
         let last = exponent - 1 - seen as i32;
         if seen > 0 && best.as_ref().is_none_or(|best| last < best.last) {

@@ -3,13 +3,10 @@
 //! Most questions depend on earlier answers. Measuring the model of the device's generation predicts the questions, and the device gets
 //! all of them at once. If the device answers like the model, no further question is needed.
 
-use std::{
-    collections::{HashMap, HashSet},
-    time::Instant,
-};
+use std::{collections::HashSet, time::Instant};
 
 use super::{
-    FeatureFinding, Features,
+    Features,
     known::{KnownFeatures, nameless},
     measured, order,
 };
@@ -17,17 +14,14 @@ use crate::{
     Error, Result,
     arithmetic::{Model, Program},
     base::{interrupt, pace::Pace, parallel},
-    comparison::{Subject, operands},
+    bench::Bench,
     device::{Batches, Device, ModelDevice},
     identify::Uniform,
     isa::{Case, Instruction},
-    tree,
 };
 
 /// Largest number of instructions measured in parallel.
 const TOGETHER: u64 = 256;
-/// Number of cases asked a second time at the end.
-const REPEATED: usize = 256;
 
 /// Measures the features of `instruction` on `device`.
 ///
@@ -108,14 +102,6 @@ fn deliver(
     }
 }
 
-/// The answers to the predicted questions on an instruction, and the element to ask further.
-struct AskedAhead<'a> {
-    instruction: &'a Instruction,
-    element: Option<(usize, usize)>,
-    position: FeatureFinding,
-    known: HashMap<Case, u64>,
-}
-
 /// Measures some instructions; questions are predicted, and answers evaluated, in parallel.
 fn together(
     device: &mut dyn Device,
@@ -127,14 +113,26 @@ fn together(
     let _ = some.first().map(|i| device.has(i));
     let model = device.identity().generation.shipped_model().and_then(|name| Model::load(name).ok());
     let questions = parallel::map(some, |i| model.as_ref().map_or_else(Vec::new, |model| expected(model, i)));
-    let both = some.iter().zip(questions);
-    let asked: Vec<Result<AskedAhead>> = both.map(|(i, cases)| AskedAhead::ahead(device, batches, i, cases)).collect();
-    let ready = parallel::map(&asked, |asked| asked.as_ref().ok().and_then(AskedAhead::features));
-    for ((i, asked), ready) in some.iter().zip(asked).zip(ready) {
-        let outcome = asked.and_then(|asked| asked.rest(device, batches, ready));
+    for (i, questions) in some.iter().zip(questions) {
+        let outcome = asked(device, batches, i, &questions);
         deliver(i, outcome.map(|(found, ended)| (found.resting_on(device), ended)), found)?;
     }
     Ok(())
+}
+
+/// Measures an instruction; the device is asked these questions at once, then all others, then some cases again.
+fn asked(device: &mut dyn Device, batches: &mut Batches, i: &Instruction, questions: &[Case]) -> MeasuredFeatures {
+    interrupt::check()?;
+    device.prepare(i)?;
+    let (element, position) = order::position(device, batches, i)?;
+    let mut bench = Bench::of(device, batches, i).at(element);
+    bench.codes(questions)?;
+    let (features, outcome) = measured(i, position, &mut |cases| bench.codes(cases));
+    if outcome.is_ok() {
+        bench.repeat_cases()?;
+    }
+    bench.refusal()?;
+    Ok((Features { uniform: Uniform::of(i.d, bench.answers.given()), ..features }, outcome))
 }
 
 /// Measures some instructions of a model in parallel, each program once.
@@ -154,7 +152,10 @@ fn simulated_ones(
             new.push((i, program));
         }
     }
-    let outcomes = parallel::map(&new, |(i, _)| simply(&mut ModelDevice::of(model.clone()), i));
+    let outcomes = parallel::map(&new, |(i, _)| {
+        let (mut device, mut batches) = (ModelDevice::of(model.clone()), Batches::default());
+        asked(&mut device, &mut batches, i, &[])
+    });
     let mut partial: Vec<(&Program, MeasuredFeatures)> = Vec::new();
     for ((_, program), outcome) in new.into_iter().zip(outcomes) {
         match outcome {
@@ -176,13 +177,6 @@ fn simulated_ones(
     Ok(())
 }
 
-/// Measures an instruction of a model, one question after the other.
-fn simply(device: &mut dyn Device, i: &Instruction) -> MeasuredFeatures {
-    let mut batches = Batches::default();
-    let AskedAhead { element, position, .. } = AskedAhead::ahead(device, &mut batches, i, Vec::new())?;
-    Ok(measured(i, position, &mut |cases| tree::ask(device, &mut batches, i, element, cases)))
-}
-
 /// The questions that the measurement asks a model; none if the model lacks the instruction.
 fn expected(model: &Model, i: &Instruction) -> Vec<Case> {
     let one = Instruction { m: 1, n: 1, ..i.clone() };
@@ -194,78 +188,4 @@ fn expected(model: &Model, i: &Instruction) -> Vec<Case> {
         Ok(cases.iter().map(|case| evaluator.dot(case)).collect())
     });
     all
-}
-
-impl<'a> AskedAhead<'a> {
-    /// Measures the position, and asks these cases.
-    fn ahead(
-        device: &mut dyn Device,
-        batches: &mut Batches,
-        instruction: &'a Instruction,
-        cases: Vec<Case>,
-    ) -> Result<AskedAhead<'a>> {
-        interrupt::check()?;
-        device.prepare(instruction)?;
-        let (element, position) = order::position(device, batches, instruction)?;
-        let codes = tree::ask(device, batches, instruction, element, &cases)?;
-        Ok(AskedAhead { instruction, element, position, known: cases.into_iter().zip(codes).collect() })
-    }
-
-    /// The features, if the known answers suffice.
-    fn features(&self) -> Option<Features> {
-        let unknown = || Error::device("this case was not asked ahead");
-        let answer = |case: &Case| self.known.get(case).copied().ok_or_else(unknown);
-        let (features, outcome) =
-            measured(self.instruction, self.position.clone(), &mut |cases| cases.iter().map(answer).collect());
-        outcome.is_ok().then_some(features)
-    }
-
-    /// The features; the device is asked all unknown cases, then some cases again.
-    fn rest(self, device: &mut dyn Device, batches: &mut Batches, ready: Option<Features>) -> MeasuredFeatures {
-        let AskedAhead { instruction: i, element, position, mut known } = self;
-        let (features, outcome) = match ready {
-            Some(features) => (features, Ok(())),
-            None => measured(i, position, &mut |cases| {
-                let open: Vec<Case> = cases.iter().filter(|case| !known.contains_key(*case)).cloned().collect();
-                let codes = tree::ask(device, batches, i, element, &open)?;
-                known.extend(open.into_iter().zip(codes));
-                Ok(cases.iter().map(|case| known[case]).collect())
-            }),
-        };
-        if outcome.is_ok() {
-            repeat(device, batches, i, element, &known)?;
-        }
-        Ok((Features { uniform: Uniform::of(i.d, known.into_values()), ..features }, outcome))
-    }
-}
-
-/// Checks that a device repeats its answers.
-///
-/// # Errors
-/// The device fails, or is not a function of its operands.
-fn repeat(
-    device: &mut dyn Device,
-    batches: &mut Batches,
-    i: &Instruction,
-    element: Option<(usize, usize)>,
-    known: &HashMap<Case, u64>,
-) -> Result<()> {
-    let mut cases: Vec<Case> = known.keys().cloned().collect();
-    // Sorted, so that every run repeats the same cases.
-    cases.sort_unstable_by(|x, y| {
-        (&x.a, &x.b, x.c, &x.scale_a, &x.scale_b).cmp(&(&y.a, &y.b, y.c, &y.scale_a, &y.scale_b))
-    });
-    let step = cases.len().div_ceil(REPEATED).max(1);
-    let cases: Vec<Case> = cases.into_iter().step_by(step).collect();
-    let codes = tree::ask(device, batches, i, element, &cases)?;
-    match cases.iter().zip(codes).find(|(case, code)| known[*case] != *code) {
-        Some((case, code)) => Err(Error::device(format!(
-            "{} is not a function of its operands: {} gave {}, then {}",
-            device.identity().name,
-            operands(&Subject::Matrix(i), case),
-            i.d.hex(known[case]),
-            i.d.hex(code),
-        ))),
-        None => Ok(()),
-    }
 }

@@ -1,14 +1,15 @@
 //! Features of integer instructions.
 
-use super::{
-    FeatureCells, FeatureFinding, UNSUITED,
-    bench::{Bench, BenchAnswer},
-    shows,
+use super::{FeatureCells, FeatureFinding, UNSUITED, shows};
+use crate::{
+    Result,
+    bench::{TermAnswer, TermBench},
+    format::Format,
+    isa::Case,
 };
-use crate::{Result, format::Format, isa::Case};
 
 /// Measures the features that integers have.
-pub(super) fn measure(bench: &mut Bench, table: &mut FeatureCells) -> Result<()> {
+pub(super) fn measure(bench: &mut TermBench, table: &mut FeatureCells) -> Result<()> {
     let i = bench.i;
     let k = i.stored_k();
     let (high, low) = (i.d.largest(false), i.d.largest(true));
@@ -54,12 +55,12 @@ pub(super) fn measure(bench: &mut Bench, table: &mut FeatureCells) -> Result<()>
 
 /// Overflow: a sum above the largest number, below the smallest, and one that returns into range.
 fn overflow(
-    (above, high, low): (&Option<BenchAnswer>, u64, u64),
-    below: &Option<BenchAnswer>,
-    (back, whole): (&Option<BenchAnswer>, u64),
+    (above, high, low): (&Option<TermAnswer>, u64, u64),
+    below: &Option<TermAnswer>,
+    (back, whole): (&Option<TermAnswer>, u64),
 ) -> FeatureFinding {
     let Some(above) = above else { return Err(UNSUITED.into()) };
-    let agrees = |answer: &Option<BenchAnswer>, code: u64| answer.as_ref().is_none_or(|answer| answer.code == code);
+    let agrees = |answer: &Option<TermAnswer>, code: u64| answer.as_ref().is_none_or(|answer| answer.code == code);
     let word = match above.code {
         code if code == low && agrees(below, high) => "wraps",
         code if code == high && agrees(below, low) && agrees(back, whole) => "saturates",

@@ -7,7 +7,6 @@
 mod alignment;
 pub mod answers;
 mod asking;
-mod bench;
 mod classes;
 mod direction;
 mod generations;
@@ -33,12 +32,12 @@ pub use published::{Agreement, PublishedComparison, compared};
 use crate::{
     Error, Result,
     arithmetic::{EvidenceKind, Model, Rule},
+    bench::{Ask, TermAnswer, TermBench},
     device::Device,
     identify::Uniform,
     isa::{Case, Instruction},
     tree,
 };
-use bench::{Ask, Bench, BenchAnswer};
 use steps::FeatureSteps;
 
 /// Why a feature has no result: the formats lack the operands that would show it.
@@ -123,8 +122,8 @@ impl Features {
     }
 }
 
-impl From<&BenchAnswer> for FeatureWitness {
-    fn from(answer: &BenchAnswer) -> FeatureWitness {
+impl From<&TermAnswer> for FeatureWitness {
+    fn from(answer: &TermAnswer) -> FeatureWitness {
         FeatureWitness { case: answer.case.clone(), d: answer.code }
     }
 }
@@ -133,13 +132,13 @@ impl From<&BenchAnswer> for FeatureWitness {
 type FeatureFinding = std::result::Result<(String, Option<FeatureWitness>), String>;
 
 /// A result with its witness.
-fn shows(words: impl Into<String>, answer: &BenchAnswer) -> FeatureFinding {
+fn shows(words: impl Into<String>, answer: &TermAnswer) -> FeatureFinding {
     Ok((words.into(), Some(answer.into())))
 }
 
 /// Measures the features of an instruction; with an error, returns the features until then.
 fn measured<'a>(i: &'a Instruction, position: FeatureFinding, ask: &'a mut Ask<'a>) -> (Features, Result<()>) {
-    let mut bench = Bench::new(i, ask);
+    let mut bench = TermBench::new(i, ask);
     let mut table = FeatureCells::default();
     let outcome = match i.d.is_integer() {
         true => integers::measure(&mut bench, &mut table),
@@ -152,7 +151,7 @@ fn measured<'a>(i: &'a Instruction, position: FeatureFinding, ask: &'a mut Ask<'
 }
 
 /// Measures the features of floating-point instructions.
-fn floating(bench: &mut Bench, table: &mut FeatureCells) -> Result<()> {
+fn floating(bench: &mut TermBench, table: &mut FeatureCells) -> Result<()> {
     range::subnormals(bench, table)?;
     specials::measure(bench, table)?;
     range::overflow(bench, table)?;

@@ -4,18 +4,16 @@
 //! larger exponents, the small terms lose their last bit, together more than the largest term has grown (Mikaitis, "Monotonicity of
 //! Multi-Term Floating-Point Adders", arXiv:2304.01407).
 
-use super::{
-    FeatureCells, UNKNOWN_WIDTH, UNSUITED,
-    alignment::AlignmentCuts,
-    bench::{Bench, BenchAnswer, BenchTerm, power, term},
-    shows,
-    steps::FeatureSteps,
+use super::{FeatureCells, UNKNOWN_WIDTH, UNSUITED, alignment::AlignmentCuts, shows, steps::FeatureSteps};
+use crate::{
+    Result,
+    bench::{Term, TermAnswer, TermBench, power, term},
+    tree::Leaf,
 };
-use crate::{Result, tree::Leaf};
 
 /// Asks pairs of sums in which no term of the second is below its counterpart in the first.
 pub(super) fn measure(
-    bench: &mut Bench,
+    bench: &mut TermBench,
     steps: &FeatureSteps,
     cuts: &AlignmentCuts,
     table: &mut FeatureCells,
@@ -33,7 +31,7 @@ pub(super) fn measure(
     let leaves = cuts.leaves(step);
     // Small terms are lost next to 2^e, and kept next to a smaller term.
     let small = |leaf: &Leaf| power(*leaf, false, e - 1 - cut.bits);
-    let mut pairs: Vec<[Vec<BenchTerm>; 2]> = Vec::new();
+    let mut pairs: Vec<[Vec<Term>; 2]> = Vec::new();
     let precision = bench.i.c.fraction_bits() as i32 + 1;
     if step.has_c() {
         let below = term(Leaf::C, false, ((1 << precision) - 1, 1), e - precision);
@@ -41,7 +39,7 @@ pub(super) fn measure(
     }
     if let [first, others @ ..] = &leaves[..] {
         let values = [term(*first, false, (3, 3), e - 3), term(*first, false, (9, 1), e - 3)];
-        let mut rest: Vec<BenchTerm> = others.iter().map(small).collect();
+        let mut rest: Vec<Term> = others.iter().map(small).collect();
         if step.has_c() {
             rest.push(small(&Leaf::C));
         }
@@ -49,15 +47,15 @@ pub(super) fn measure(
         // Just above half a unit of the result, for results rounded to nearest.
         if let [half, others @ ..] = others {
             for width in [bench.i.d.fraction_bits() as i32 + 1, 14] {
-                let mut rest: Vec<BenchTerm> = others.iter().map(small).collect();
+                let mut rest: Vec<Term> = others.iter().map(small).collect();
                 rest.push(power(*half, false, e - width));
                 pairs.push(with(values, rest));
             }
         }
     }
-    let sums: Vec<Vec<BenchTerm>> = pairs.into_iter().flatten().collect();
+    let sums: Vec<Vec<Term>> = pairs.into_iter().flatten().collect();
     let answers = bench.sums(&sums)?;
-    let falls = |pair: &&[Option<BenchAnswer>]| match pair {
+    let falls = |pair: &&[Option<TermAnswer>]| match pair {
         [Some(x), Some(y)] => match (x.finite(), y.finite()) {
             (Some(x), Some(y)) => !x.is_zero() && x.minus(&y).significand != 0 && !x.minus(&y).negative,
             _ => false,
@@ -75,6 +73,6 @@ pub(super) fn measure(
 }
 
 /// Two sums that differ in the first term.
-fn with([x, y]: [BenchTerm; 2], rest: Vec<BenchTerm>) -> [Vec<BenchTerm>; 2] {
+fn with([x, y]: [Term; 2], rest: Vec<Term>) -> [Vec<Term>; 2] {
     [x, y].map(|first| [&[first][..], &rest[..]].concat())
 }

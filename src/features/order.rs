@@ -3,10 +3,10 @@
 use super::{FeatureCells, FeatureFinding, FeatureWitness};
 use crate::{
     Result,
-    device::{Batches, Device},
+    device::{Batches, Device, ask},
     inputs::Sequence,
     isa::{Case, Codes, Instruction, Tiles},
-    tree::{self, Leaf, Manner, Order, notation},
+    tree::{Leaf, Manner, Order, notation},
 };
 
 /// Number of cases asked in every element.
@@ -61,7 +61,7 @@ pub(super) fn position(
         |word: &str, at: usize, d: u64| Ok((word.to_string(), Some(FeatureWitness { case: cases[at].clone(), d })));
     // A model computes each element with the same program.
     if device.model().is_some() {
-        let codes = tree::ask(device, batches, i, None, &cases[..1])?;
+        let codes = ask(device, batches, i, &cases[..1], (0, 0), 1)?;
         return Ok((None, finding("none", 0, codes[0])));
     }
     let last = (i.m - 1, i.n - 1);

@@ -1,13 +1,9 @@
 //! The ends of the range: subnormal numbers, overflow, and products beyond the largest number.
 
-use super::{
-    FeatureCells, FeatureFinding, UNSUITED,
-    bench::{Bench, BenchAnswer, Exponents, code, power},
-    shows,
-    steps::FeatureSteps,
-};
+use super::{FeatureCells, FeatureFinding, UNSUITED, shows, steps::FeatureSteps};
 use crate::{
     Result,
+    bench::{Exponents, Subnormal, TermAnswer, TermBench, code, power},
     format::{Finite, Format, Real},
     isa::Case,
     tree::Leaf,
@@ -17,7 +13,7 @@ use crate::{
 const FIRST: Leaf = Leaf::Product(0);
 
 /// Measures subnormal operands and results.
-pub(super) fn subnormals(bench: &mut Bench, table: &mut FeatureCells) -> Result<()> {
+pub(super) fn subnormals(bench: &mut TermBench, table: &mut FeatureCells) -> Result<()> {
     let factors = [factor(bench, true)?, factor(bench, false)?];
     let of_factors = match &factors {
         [Ok((x, shown)), Ok((y, _))] if x == y => Ok((x.clone(), shown.clone())),
@@ -26,7 +22,9 @@ pub(super) fn subnormals(bench: &mut Bench, table: &mut FeatureCells) -> Result<
         [Err(_), Ok((y, shown))] => Ok((format!("B {y}"), shown.clone())),
         [Err(why), Err(_)] => Err(why.clone()),
     };
-    bench.subnormals = of_factors.as_ref().is_ok_and(|(word, _)| word == "kept");
+    if of_factors.as_ref().is_ok_and(|(word, _)| word == "kept") {
+        bench.subnormal = Subnormal::Factors;
+    }
     table.put("subnormal A, B", of_factors);
     let c = addend(bench)?;
     let d = result(bench, &c)?;
@@ -39,7 +37,7 @@ pub(super) fn subnormals(bench: &mut Bench, table: &mut FeatureCells) -> Result<
 }
 
 /// The word for the answer to a term of this value.
-fn became(answer: Option<BenchAnswer>, value: Finite, zero: Finite) -> FeatureFinding {
+fn became(answer: Option<TermAnswer>, value: Finite, zero: Finite) -> FeatureFinding {
     let answer = answer.ok_or(UNSUITED)?;
     let word = match () {
         () if answer.is(value) => "kept",
@@ -50,7 +48,7 @@ fn became(answer: Option<BenchAnswer>, value: Finite, zero: Finite) -> FeatureFi
 }
 
 /// Measures a subnormal factor times a power of two, with a product that is normal in D.
-fn factor(bench: &mut Bench, of_a: bool) -> Result<FeatureFinding> {
+fn factor(bench: &mut TermBench, of_a: bool) -> Result<FeatureFinding> {
     let i = bench.i;
     let (own, other): (&Format, &Format) = if of_a { (i.a, i.b) } else { (i.b, i.a) };
     let (range, others, d) = (Exponents::of(own), Exponents::of(other), Exponents::of(i.d));
@@ -77,7 +75,7 @@ fn factor(bench: &mut Bench, of_a: bool) -> Result<FeatureFinding> {
 }
 
 /// Measures a subnormal c, with a product that makes the sum normal in D if there is one.
-fn addend(bench: &mut Bench) -> Result<FeatureFinding> {
+fn addend(bench: &mut TermBench) -> Result<FeatureFinding> {
     let i = bench.i;
     let (c, d) = (Exponents::of(i.c), Exponents::of(i.d));
     let small = c.normal - 1;
@@ -98,16 +96,16 @@ fn addend(bench: &mut Bench) -> Result<FeatureFinding> {
 }
 
 /// Measures a subnormal product of normal operands; without one, the result for a subnormal c counts.
-fn result(bench: &mut Bench, c: &FeatureFinding) -> Result<FeatureFinding> {
+fn result(bench: &mut TermBench, c: &FeatureFinding) -> Result<FeatureFinding> {
     let i = bench.i;
     let d = Exponents::of(i.d);
     if d.low == d.normal {
         return Ok(Err(format!("{} has no subnormal numbers", i.d)));
     }
-    let normal_only = std::mem::replace(&mut bench.subnormals, false);
+    let subnormal = std::mem::replace(&mut bench.subnormal, Subnormal::Nowhere);
     let own = power(FIRST, false, d.normal - 1);
     let answer = bench.sum(vec![own])?;
-    bench.subnormals = normal_only;
+    bench.subnormal = subnormal;
     if answer.is_some() {
         return Ok(became(answer, own.value(), Finite::zero(false)));
     }
@@ -120,7 +118,7 @@ fn result(bench: &mut Bench, c: &FeatureFinding) -> Result<FeatureFinding> {
 }
 
 /// Measures a sum beyond the largest number of D.
-pub(super) fn overflow(bench: &mut Bench, table: &mut FeatureCells) -> Result<()> {
+pub(super) fn overflow(bench: &mut TermBench, table: &mut FeatureCells) -> Result<()> {
     let i = bench.i;
     let (c, d, products) = (Exponents::of(i.c), Exponents::of(i.d), bench.products());
     let precision = i.d.fraction_bits() as i32 + 1;
@@ -157,7 +155,7 @@ pub(super) fn overflow(bench: &mut Bench, table: &mut FeatureCells) -> Result<()
 }
 
 /// Measures a product beyond the largest number of D, plus a term that cancels half of it.
-pub(super) fn products(bench: &mut Bench, steps: &FeatureSteps, table: &mut FeatureCells) -> Result<()> {
+pub(super) fn products(bench: &mut TermBench, steps: &FeatureSteps, table: &mut FeatureCells) -> Result<()> {
     let d = Exponents::of(bench.i.d);
     let [large, half] = [d.high + 1, d.high];
     let mut sums = vec![vec![power(steps.beside_c(), false, large), power(Leaf::C, true, half)]];
@@ -166,7 +164,7 @@ pub(super) fn products(bench: &mut Bench, steps: &FeatureSteps, table: &mut Feat
             sums.push(vec![power(x, false, large), power(y, true, half)]);
         }
     }
-    let answers: Vec<BenchAnswer> = bench.sums(&sums)?.into_iter().flatten().collect();
+    let answers: Vec<TermAnswer> = bench.sums(&sums)?.into_iter().flatten().collect();
     let value = Finite::exact(false, 1, half);
     let kept = answers.iter().find(|answer| answer.is(value));
     let finding = match (kept, answers.first()) {

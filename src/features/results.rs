@@ -3,13 +3,13 @@
 use super::{
     FeatureCells, FeatureFinding, FeatureWitness, UNKNOWN_WIDTH, UNSUITED,
     alignment::{AlignmentCuts, rounded},
-    bench::{Bench, BenchAnswer, BenchTerm, power, term},
     direction::{self, RoundedQuarters},
     shows,
     steps::{FeatureStep, FeatureSteps},
 };
 use crate::{
     Result,
+    bench::{Term, TermAnswer, TermBench, power, term},
     format::{Finite, Real},
     tree::Leaf,
 };
@@ -52,8 +52,8 @@ impl StepPlace {
     }
 
     /// The terms of the base, plus 2^unit for an odd base; empty where no format holds them.
-    fn base(&self, bench: &Bench, e: i32, negative: bool, odd: Option<i32>) -> Vec<Vec<BenchTerm>> {
-        let mut plain: Vec<BenchTerm> = self.base.iter().flatten().map(|leaf| power(*leaf, negative, e)).collect();
+    fn base(&self, bench: &TermBench, e: i32, negative: bool, odd: Option<i32>) -> Vec<Vec<Term>> {
+        let mut plain: Vec<Term> = self.base.iter().flatten().map(|leaf| power(*leaf, negative, e)).collect();
         plain.extend(self.outer.map(|leaf| power(leaf, !negative, self.exponent(e))));
         let Some(unit) = odd else { return vec![plain] };
         let mut ways = Vec::new();
@@ -67,7 +67,7 @@ impl StepPlace {
                 (terms, first)
             }));
         }
-        let mut ways: Vec<Vec<BenchTerm>> = ways.into_iter().map(|(terms, _)| terms).collect();
+        let mut ways: Vec<Vec<Term>> = ways.into_iter().map(|(terms, _)| terms).collect();
         ways.extend(self.odd.map(|leaf| [&plain[..], &[power(leaf, negative, unit)]].concat()));
         ways.into_iter().find(|terms| bench.case(terms).is_some()).into_iter().collect()
     }
@@ -78,7 +78,7 @@ struct SumWidth {
     bits: i32,
     /// True if the formats or the alignment hold no smaller term.
     limited: bool,
-    answer: BenchAnswer,
+    answer: TermAnswer,
 }
 
 impl SumWidth {
@@ -89,7 +89,7 @@ impl SumWidth {
 
 /// Measures the width and rounding of inner sums and of the last sum.
 pub(super) fn measure(
-    bench: &mut Bench,
+    bench: &mut TermBench,
     steps: &FeatureSteps,
     cuts: &AlignmentCuts,
     table: &mut FeatureCells,
@@ -130,7 +130,7 @@ pub(super) fn measure(
 }
 
 /// The largest width that any choice of terms shows.
-fn widest(bench: &mut Bench, places: &[StepPlace], most: i32) -> Result<Option<SumWidth>> {
+fn widest(bench: &mut TermBench, places: &[StepPlace], most: i32) -> Result<Option<SumWidth>> {
     let mut best: Option<SumWidth> = None;
     let e = bench.top();
     for place in places {
@@ -142,9 +142,9 @@ fn widest(bench: &mut Bench, places: &[StepPlace], most: i32) -> Result<Option<S
             Some(terms)
         };
         let furthest = (most - 1).min(top - bench.visible);
-        let sums: Vec<Vec<BenchTerm>> = (1..=furthest).map_while(with).collect();
-        let answers: Vec<BenchAnswer> = bench.sums(&sums)?.into_iter().map_while(|answer| answer).collect();
-        let exact = |(answer, below): &(&BenchAnswer, i32)| {
+        let sums: Vec<Vec<Term>> = (1..=furthest).map_while(with).collect();
+        let answers: Vec<TermAnswer> = bench.sums(&sums)?.into_iter().map_while(|answer| answer).collect();
+        let exact = |(answer, below): &(&TermAnswer, i32)| {
             let small = Finite::exact(false, 1, top - below);
             answer.is(if place.outer.is_some() { small } else { base.plus(&small) })
         };
@@ -160,7 +160,7 @@ fn widest(bench: &mut Bench, places: &[StepPlace], most: i32) -> Result<Option<S
 }
 
 /// Measures how sums of `width` bits are rounded.
-fn rounding(bench: &mut Bench, places: &[StepPlace], width: i32, cuts: &AlignmentCuts) -> Result<FeatureFinding> {
+fn rounding(bench: &mut TermBench, places: &[StepPlace], width: i32, cuts: &AlignmentCuts) -> Result<FeatureFinding> {
     let e = bench.top();
     let mut seen: Vec<RoundedQuarters> = Vec::new();
     let mut shown = None;
@@ -181,7 +181,7 @@ fn rounding(bench: &mut Bench, places: &[StepPlace], width: i32, cuts: &Alignmen
             terms.push(term(place.small, negative, (rest, 1), unit - 2));
             questions.push((negative, quarters, terms));
         }
-        let sums: Vec<Vec<BenchTerm>> = questions.iter().map(|(.., terms)| terms.clone()).collect();
+        let sums: Vec<Vec<Term>> = questions.iter().map(|(.., terms)| terms.clone()).collect();
         for ((negative, quarters, _), answer) in questions.into_iter().zip(bench.sums(&sums)?) {
             let Some(answer) = answer else { continue };
             let Real::Finite(value) = answer.value else { continue };
@@ -200,7 +200,7 @@ fn rounding(bench: &mut Bench, places: &[StepPlace], width: i32, cuts: &Alignmen
 }
 
 /// Measures whether the last bit of the longest product counts, by cancelling all other bits.
-pub(super) fn products(bench: &mut Bench, steps: &FeatureSteps, table: &mut FeatureCells) -> Result<()> {
+pub(super) fn products(bench: &mut TermBench, steps: &FeatureSteps, table: &mut FeatureCells) -> Result<()> {
     let i = bench.i;
     let [x, y] = [i.a, i.b].map(|format| format.fraction_bits());
     let (ones, last) = ([(1u128 << x) + 1, (1u128 << y) + 1], -((x + y) as i32));
@@ -212,7 +212,7 @@ pub(super) fn products(bench: &mut Bench, steps: &FeatureSteps, table: &mut Feat
             sums.push(vec![longest(p), power(q, true, 0), power(r, true, -(x as i32)), power(s, true, -(y as i32))]);
         }
     }
-    let answers: Vec<BenchAnswer> = bench.sums(&sums)?.into_iter().flatten().collect();
+    let answers: Vec<TermAnswer> = bench.sums(&sums)?.into_iter().flatten().collect();
     let value = Finite::exact(false, 1, last);
     let finding = match (answers.iter().find(|answer| answer.is(value)), answers.first()) {
         (Some(answer), _) => shows("exact", answer),

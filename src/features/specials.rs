@@ -1,18 +1,15 @@
 //! Special values: infinities, NaN, signs of zeros.
 
-use super::{
-    FeatureCells, FeatureFinding, UNSUITED,
-    bench::{Bench, BenchAnswer, Exponents, code},
-    shows,
-};
+use super::{FeatureCells, FeatureFinding, UNSUITED, shows};
 use crate::{
     Result,
+    bench::{Exponents, TermAnswer, TermBench, code},
     format::{Format, Real},
     isa::Case,
 };
 
 /// Measures special values.
-pub(super) fn measure(bench: &mut Bench, table: &mut FeatureCells) -> Result<()> {
+pub(super) fn measure(bench: &mut TermBench, table: &mut FeatureCells) -> Result<()> {
     let infinities = infinities(bench)?;
     table.put("infinities", infinities);
     let nans = nans(bench)?;
@@ -23,7 +20,7 @@ pub(super) fn measure(bench: &mut Bench, table: &mut FeatureCells) -> Result<()>
 }
 
 /// The case with these factors of the first product and this c; all others are zero.
-fn first(bench: &Bench, a: Option<u64>, b: Option<u64>, c: Option<u64>) -> Option<Case> {
+fn first(bench: &TermBench, a: Option<u64>, b: Option<u64>, c: Option<u64>) -> Option<Case> {
     let mut case = bench.case(&[])?;
     let logical = case.logical(bench.i, 0);
     (case.a[0], case.b[logical], case.c) = (a?, b?, c?);
@@ -35,13 +32,13 @@ fn one(format: &Format, negative: bool) -> Option<u64> {
 }
 
 /// The answers to those named cases that are `Some`.
-fn named<T>(bench: &mut Bench, cases: Vec<(T, Option<Case>)>) -> Result<Vec<(T, BenchAnswer)>> {
+fn named<T>(bench: &mut TermBench, cases: Vec<(T, Option<Case>)>) -> Result<Vec<(T, TermAnswer)>> {
     let (names, cases): (Vec<T>, Vec<Option<Case>>) = cases.into_iter().unzip();
     let answers = bench.cases(cases)?;
     Ok(names.into_iter().zip(answers).filter_map(|(name, answer)| Some((name, answer?))).collect())
 }
 
-fn infinities(bench: &mut Bench) -> Result<FeatureFinding> {
+fn infinities(bench: &mut TermBench) -> Result<FeatureFinding> {
     let i = bench.i;
     let zero = |format: &Format| format.zero(false);
     let (a, b, c) = (i.a.infinity(false), i.b.infinity(false), i.c.infinity(false));
@@ -59,13 +56,13 @@ fn infinities(bench: &mut Bench) -> Result<FeatureFinding> {
         (("infinity - infinity", nan), first(bench, a, one(i.b, false), minus)),
     ];
     let answers = named(bench, cases)?;
-    let right = |((_, ieee), answer): &&((&str, Option<bool>), BenchAnswer)| match (ieee, answer.value) {
+    let right = |((_, ieee), answer): &&((&str, Option<bool>), TermAnswer)| match (ieee, answer.value) {
         (Some(negative), Real::Infinity { negative: own }) => *negative == own,
         (None, Real::Nan) => true,
         _ => false,
     };
-    let wrong: Vec<&((&str, Option<bool>), BenchAnswer)> = answers.iter().filter(|own| !right(own)).collect();
-    let word = |answer: &BenchAnswer| match answer.value {
+    let wrong: Vec<&((&str, Option<bool>), TermAnswer)> = answers.iter().filter(|own| !right(own)).collect();
+    let word = |answer: &TermAnswer| match answer.value {
         Real::Nan => "NaN".to_string(),
         Real::Infinity { negative } => format!("{}infinity", if negative { "-" } else { "" }),
         Real::Finite(_) => i.d.decode(answer.code).decimal(),
@@ -107,7 +104,7 @@ type Rivals = (NamedOperand, NamedOperand, [(SpecialOperand, Option<u64>); 2]);
 
 const OPERANDS: [NamedOperand; 3] = [(SpecialOperand::A, "a"), (SpecialOperand::B, "b"), (SpecialOperand::C, "c")];
 
-fn nans(bench: &mut Bench) -> Result<FeatureFinding> {
+fn nans(bench: &mut TermBench) -> Result<FeatureFinding> {
     let i = bench.i;
     let zero = |format: &Format| format.zero(false);
     let of = |operand: SpecialOperand| -> &'static Format {
@@ -118,7 +115,7 @@ fn nans(bench: &mut Bench) -> Result<FeatureFinding> {
         }
     };
     // Each operand is 1 or a NaN.
-    let with = |bench: &Bench, which: &[(SpecialOperand, Option<u64>)]| {
+    let with = |bench: &TermBench, which: &[(SpecialOperand, Option<u64>)]| {
         let value = |operand: SpecialOperand| match which.iter().find(|(own, _)| *own == operand) {
             Some((_, nan)) => *nan,
             None => one(of(operand), false),
@@ -183,7 +180,7 @@ fn nans(bench: &mut Bench) -> Result<FeatureFinding> {
     }
     let answers = named(bench, before)?;
     let wins = |own: &NamedOperand| {
-        let won = |((x, y, nans), answer): &&(Rivals, BenchAnswer)| {
+        let won = |((x, y, nans), answer): &&(Rivals, TermAnswer)| {
             let side = if own == x { 0 } else { 1 };
             (own == x || own == y) && nans[side].1.and_then(|code| passed(of(own.0), code)) == Some(answer.code)
         };
@@ -199,7 +196,7 @@ fn nans(bench: &mut Bench) -> Result<FeatureFinding> {
     Ok(shows(format!("passed on, {}{made}", order.join(" before ")), shown))
 }
 
-fn zero(bench: &mut Bench) -> Result<FeatureFinding> {
+fn zero(bench: &mut TermBench) -> Result<FeatureFinding> {
     let i = bench.i;
     let (Some(minus_c), Some(plus_b)) = (i.c.zero(true), one(i.b, false)) else {
         return Ok(Err(format!("{} has no -0", i.c)));

@@ -1,14 +1,9 @@
 //! The steps of a sum, their carry bits and their normalisation.
 
-use super::{
-    FeatureCells, UNKNOWN_WIDTH, UNSUITED,
-    alignment::AlignmentCuts,
-    bench::{Bench, BenchTerm, power, term},
-    order::is_exact,
-    shows,
-};
+use super::{FeatureCells, UNKNOWN_WIDTH, UNSUITED, alignment::AlignmentCuts, order::is_exact, shows};
 use crate::{
     Result,
+    bench::{Term, TermBench, power, term},
     format::Finite,
     tree::{Leaf, Manner, Order},
 };
@@ -94,7 +89,7 @@ impl FeatureSteps {
 
 /// Measures carry bits and normalisation.
 pub(super) fn measure(
-    bench: &mut Bench,
+    bench: &mut TermBench,
     steps: &FeatureSteps,
     cuts: &AlignmentCuts,
     table: &mut FeatureCells,
@@ -113,12 +108,12 @@ pub(super) fn measure(
 }
 
 /// Measures carry bits with more and more products of 9/4 * 2^e.
-fn carry(bench: &mut Bench, step: &FeatureStep, table: &mut FeatureCells) -> Result<()> {
+fn carry(bench: &mut TermBench, step: &FeatureStep, table: &mut FeatureCells) -> Result<()> {
     let products = step.products();
     let counts: Vec<usize> =
         (1..=products.len()).filter(|count| count.is_power_of_two() || *count == products.len()).collect();
     let exponent = bench.top() - 2;
-    let sums: Vec<Vec<BenchTerm>> = counts
+    let sums: Vec<Vec<Term>> = counts
         .iter()
         .map(|count| products[..*count].iter().map(|leaf| term(*leaf, false, (3, 3), exponent)).collect())
         .collect();
@@ -138,7 +133,12 @@ fn carry(bench: &mut Bench, step: &FeatureStep, table: &mut FeatureCells) -> Res
 }
 
 /// Measures normalisation: products and sums with a carry, plus a term that alignment just keeps.
-fn normalisation(bench: &mut Bench, step: &FeatureStep, cuts: &AlignmentCuts, table: &mut FeatureCells) -> Result<()> {
+fn normalisation(
+    bench: &mut TermBench,
+    step: &FeatureStep,
+    cuts: &AlignmentCuts,
+    table: &mut FeatureCells,
+) -> Result<()> {
     let Some(cut) = cuts.products.as_ref().filter(|cut| !cut.limited) else {
         table.put("normalisation", Err(UNKNOWN_WIDTH.into()));
         return Ok(());

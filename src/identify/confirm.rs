@@ -2,18 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use super::{
-    Identification,
-    ask::Asker,
-    constancy::{Element, Place},
-};
+use super::Identification;
 use crate::{
     Error, Result,
     arithmetic::Model,
+    bench::{Bench, Conflict, Element, Place},
     comparison::{Answer, Complexity, Difference, Nans, ResultPlace, Subject, operands, shrink as reduction},
-    device::{CampaignWork, Device, Spot},
+    device::{Batches, CampaignWork, Device, Spot},
     inputs::Sequence,
-    isa::Tiles,
     verify::{
         Counterexample, Part, Run, State, counterexamples, drive, engine,
         shrink::{Compared, shrink},
@@ -73,9 +69,10 @@ pub fn confirm(
     if !all_missed.is_empty() {
         let step = all_missed.len().div_ceil(ASKED_AGAIN);
         let again: Vec<Place> = all_missed.iter().step_by(step).copied().collect();
-        let mut asker = Asker::new(device, instruction, purse.rest() / KEPT);
-        let outcome = asker.alone(&found.asked.inputs, &found.asked.d, &again);
-        purse.pay(asker.executions());
+        let mut batches = Batches::default();
+        let mut bench = Bench::of(device, &mut batches, instruction).within(purse.rest() / KEPT, Duration::MAX);
+        let outcome = bench.recall(&found.asked.inputs, &found.asked.d).and_then(|()| bench.alone(&again));
+        purse.pay(bench.executions());
         outcome?;
     }
     let execution = device.prepare(instruction)?;
@@ -164,10 +161,11 @@ fn explain(
         }
     }
     // What was asked long ago, again.
-    let count = REPEATED.min(found.asked.inputs.count);
-    let mut asker = Asker::new(device, i, purse.rest());
-    asker.repeat(&found.asked.inputs.slice(0, count), &found.asked.d)?;
-    asker.failure().cloned().map_or(Ok(()), Err)
+    let mut batches = Batches::default();
+    let mut bench = Bench::of(device, &mut batches, i).within(purse.rest(), Duration::MAX);
+    bench.recall(&found.asked.inputs, &found.asked.d)?;
+    bench.repeat(REPEATED)?;
+    bench.failure().cloned().map_or(Ok(()), Err)
 }
 
 /// The error for a device that failed in the held-out run: where it was because tiles were not answered alike, with an element that
@@ -175,10 +173,11 @@ fn explain(
 fn unrepeated(device: &mut dyn Device, part: &Part, purse: Purse, error: Error) -> Error {
     let Ok(i) = part.run.instruction() else { return error };
     let tiles = part.run.sequence().tiles(&i, part.state.next, REPEATED * 4);
-    let mut asker = Asker::whole(device, &i, purse.rest());
-    let Ok(before) = asker.ask(&tiles) else { return error };
-    let answered = before.len() / (i.m * i.n);
-    asker.repeat(&tiles.slice(0, answered), &before).err().unwrap_or(error)
+    let mut batches = Batches::default();
+    let mut bench = Bench::of(device, &mut batches, &i).whole().within(purse.rest(), Duration::MAX);
+    // A device that fails again has said why.
+    let _ = bench.ask(&tiles).and_then(|_| bench.repeat(tiles.count));
+    bench.refusal().err().unwrap_or(error)
 }
 
 /// Makes sure that an output that differs does so again, and does so without the rest of its tile.
@@ -194,7 +193,7 @@ fn constant(
 ) -> Result<()> {
     let i = &found.instruction;
     let (row, column) = (spot.row as usize, spot.column as usize);
-    let element = Element { tile: part.run.sequence().tiles(i, spot.tile, 1), row, column };
+    let element = Element::of(i, &part.run.sequence().tiles(i, spot.tile, 1), (0, row, column));
     if answer.device == answer.model {
         let code = i.d.hex(answer.device);
         return Err(Error::device(format!(
@@ -208,9 +207,11 @@ fn constant(
     if shrunk.is_some() {
         return Ok(());
     }
-    let mut alone = Element { tile: Tiles::zeros(i, 1), row, column };
-    alone.tile.place(i, 0, row, column, &answer.case);
-    Err(Asker::whole(device, i, purse.rest()).inconstant([element, alone], [answer.device, answer.model]))
+    let elements = [element, Element::alone(i, &answer.case, row, column)];
+    let codes = [answer.device, answer.model];
+    let mut batches = Batches::default();
+    let mut bench = Bench::of(device, &mut batches, i).within(purse.rest(), Duration::MAX);
+    Err(bench.inconstant(Conflict { elements, codes, tiles: [None; 2] }))
 }
 
 /// The asked outputs that a rule misses.

@@ -3,17 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use rand_chacha::{
-    ChaCha8Rng,
-    rand_core::{Rng, SeedableRng},
-};
-
 use super::steps::{Part, Step};
 use crate::{
     Result,
-    format::{Finite, Format, Overflow, Real, Rounding},
+    bench::{Ask, Draw, Exponents, Leaf, Term, TermBench, encoded, power, tile},
+    format::{Finite, Format, Real, Rounding},
     isa::{Case, Instruction, Tiles},
-    tree::Leaf,
 };
 
 /// The exponent of the largest terms, where the formats have it.
@@ -43,7 +38,7 @@ const STRIDE: usize = 4;
 /// Draws tiles.
 pub(super) struct Directed {
     i: Instruction,
-    random: ChaCha8Rng,
+    draw: Draw,
     /// The exponents with which each term comes out as itself where all others are zero.
     ranges: BTreeMap<Leaf, (i32, i32)>,
 }
@@ -51,27 +46,24 @@ pub(super) struct Directed {
 impl Directed {
     /// Tiles of this instruction.
     pub(super) fn new(i: &Instruction, seed: u64) -> Directed {
-        Directed { i: i.clone(), random: ChaCha8Rng::seed_from_u64(seed), ranges: BTreeMap::new() }
+        Directed { i: i.clone(), draw: Draw::new(seed), ranges: BTreeMap::new() }
     }
 
     /// Finds out with which exponents each term comes out as itself: `ask` gives the codes of D of cases.
     ///
     /// # Errors
     /// Those of `ask`.
-    pub(super) fn find_ranges(&mut self, ask: &mut dyn FnMut(&[Case]) -> Result<Vec<u64>>) -> Result<()> {
-        let mut cases = Vec::new();
+    pub(super) fn find_ranges(&mut self, ask: &mut Ask) -> Result<()> {
+        let mut bench = TermBench::new(&self.i, ask);
         let mut tried = Vec::new();
         for leaf in Leaf::all(&self.i) {
-            for exponent in TRIED.rev().step_by(STRIDE) {
-                if let Some(case) = self.alone(leaf, exponent) {
-                    cases.push(case);
-                    tried.push((leaf, exponent));
-                }
-            }
+            let normal = bench.exponents(leaf).normal;
+            tried.extend(TRIED.rev().step_by(STRIDE).filter(|tried| *tried >= normal).map(|tried| (leaf, tried)));
         }
-        let answers = ask(&cases)?;
-        for ((leaf, exponent), answer) in tried.into_iter().zip(answers) {
-            if encoded(self.i.d, Finite::exact(false, 1, exponent)) != answer {
+        let sums: Vec<Vec<Term>> = tried.iter().map(|(leaf, exponent)| vec![power(*leaf, false, *exponent)]).collect();
+        for ((leaf, exponent), answer) in tried.into_iter().zip(bench.sums(&sums)?) {
+            let itself = encoded(self.i.d, Finite::exact(false, 1, exponent));
+            if answer.is_none_or(|answer| answer.code != itself) {
                 continue;
             }
             // From the largest one down, as long as all come out.
@@ -83,50 +75,9 @@ impl Directed {
         Ok(())
     }
 
-    /// The case of a power of two as the only term, if the formats have it.
-    fn alone(&self, leaf: Leaf, exponent: i32) -> Option<Case> {
-        let i = &self.i.clone();
-        let power = |format: &Format, exponent: i32| {
-            let value = Finite::exact(false, 1, exponent);
-            let code = encoded(format, value);
-            let same = matches!(format.value(code), Real::Finite(own) if own.minus(&value).is_zero());
-            let float = format.float()?;
-            (same && (float.emin()..=float.emax()).contains(&exponent)).then_some(code)
-        };
-        let mut case = Case::zeros(i);
-        if let Some(scale) = i.scale {
-            let one = power(scale.format, 0)?;
-            case.scale_a.fill(one);
-            case.scale_b.fill(one);
-        }
-        let Leaf::Product(k) = leaf else {
-            case.c = power(i.c, exponent)?;
-            return Some(case);
-        };
-        let at = case.logical(i, k);
-        let [a, b] = [i.a, i.b].map(|format| format.float().map_or((0, 0), |float| (float.emin(), float.emax())));
-        let (x, y) = (exponent / 2, exponent - exponent / 2);
-        let (mut x, mut y) = (x.clamp(a.0, a.1), y.clamp(b.0, b.1));
-        if let Some(scale) = i.scale {
-            let rest = exponent - x - y;
-            case.scale_a[at / scale.block] = power(scale.format, rest)?;
-        } else {
-            // What one of them does not reach the other one has to.
-            x = (exponent - y).clamp(a.0, a.1);
-            y = exponent - x;
-        }
-        case.a[k] = power(i.a, x)?;
-        case.b[at] = power(i.b, y)?;
-        Some(case)
-    }
-
     /// The exponents that a term may have.
     fn range(&self, leaf: Leaf) -> (i32, i32) {
         self.ranges.get(&leaf).copied().unwrap_or((*TRIED.start(), TOP))
-    }
-
-    fn below(&mut self, count: u64) -> u64 {
-        self.random.next_u64() % count.max(1)
     }
 
     /// A tile for a step; `None` where it has nothing to show. `all` are the terms of the whole sum.
@@ -142,18 +93,19 @@ impl Directed {
         let free = |leaf: &Leaf| part(leaf).is_none_or(|part| !taken.contains(&Some(part)));
         let outside: Vec<Leaf> = all.iter().copied().filter(free).collect();
         let wanted = match shown {
-            Shown::Sum => self.below(2) == 0,
-            Shown::Products => self.below(3) > 0,
+            Shown::Sum => self.draw.below(2) == 0,
+            Shown::Products => self.draw.below(3) > 0,
         };
         let outside = outside.into_iter().filter(|leaf| shown == Shown::Sum || *leaf == Leaf::C).collect::<Vec<_>>();
-        let cancelling = (wanted && !outside.is_empty()).then(|| outside[self.below(outside.len() as u64) as usize]);
+        let cancelling =
+            (wanted && !outside.is_empty()).then(|| outside[self.draw.below(outside.len() as u64) as usize]);
         Some(self.drawn(&leaves, first, cancelling, shown))
     }
 
     /// A tile with two products that a step adds itself, so many places apart; `None` where it has none.
     pub(super) fn apart(&mut self, step: &Step, places: usize) -> Option<Tiles> {
         let own: Vec<Leaf> = step.parts.iter().filter_map(Part::product).map(Leaf::Product).collect();
-        let first = self.below(own.len().saturating_sub(places) as u64) as usize;
+        let first = self.draw.below(own.len().saturating_sub(places) as u64) as usize;
         let leaves = [*own.get(first)?, *own.get(first + places)?];
         Some(self.drawn(&leaves, leaves[0], None, Shown::Sum))
     }
@@ -161,27 +113,27 @@ impl Directed {
     /// One term of each of two parts or more, in a random order: where only one part is not a product, it is among them most
     /// often.
     fn some(&mut self, step: &Step) -> Vec<Leaf> {
-        let count = 2 + self.below((step.parts.len() as u64).min(MOST_TERMS) - 1) as usize;
+        let count = 2 + self.draw.below((step.parts.len() as u64).min(MOST_TERMS) - 1) as usize;
         let mut parts: Vec<usize> = (0..step.parts.len()).collect();
         let mut drawn = Vec::new();
         let others: Vec<usize> = parts.iter().copied().filter(|at| step.parts[*at].product().is_none()).collect();
         if let ([other], true) = (&others[..], step.parts.len() > 2) {
             parts.remove(*other);
-            if self.below(3) > 0 {
+            if self.draw.below(3) > 0 {
                 drawn.push(*other);
             }
         }
         while drawn.len() < count && !parts.is_empty() {
-            let part = parts.remove(self.below(parts.len() as u64) as usize);
-            let place = self.below(drawn.len() as u64 + 1) as usize;
+            let part = parts.remove(self.draw.below(parts.len() as u64) as usize);
+            let place = self.draw.below(drawn.len() as u64 + 1) as usize;
             drawn.insert(place, part);
         }
         let leaf = |part: usize| {
             let leaves = &step.leaves[part];
             // c has the format that reaches the farthest, most often.
-            match leaves.contains(&Leaf::C) && self.below(4) > 0 {
+            match leaves.contains(&Leaf::C) && self.draw.below(4) > 0 {
                 true => Leaf::C,
-                false => leaves[self.below(leaves.len() as u64) as usize],
+                false => leaves[self.draw.below(leaves.len() as u64) as usize],
             }
         };
         drawn.into_iter().map(leaf).collect()
@@ -190,10 +142,10 @@ impl Directed {
     /// Some of the products that a step adds itself.
     fn products(&mut self, step: &Step) -> Vec<Leaf> {
         let mut own: Vec<Leaf> = step.parts.iter().filter_map(Part::product).map(Leaf::Product).collect();
-        let count = 1 + self.below((own.len() as u64).min(3));
+        let count = 1 + self.draw.below((own.len() as u64).min(3));
         let mut some = Vec::new();
         while (some.len() as u64) < count && !own.is_empty() {
-            some.push(own.remove(self.below(own.len() as u64) as usize));
+            some.push(own.remove(self.draw.below(own.len() as u64) as usize));
         }
         some
     }
@@ -207,47 +159,38 @@ impl Directed {
         let with_c = leaves.contains(&Leaf::C);
         // Where products do not go far below c, it goes above them.
         let low = leaves.iter().filter(|leaf| **leaf != Leaf::C).map(|leaf| self.range(*leaf).0).max().unwrap_or(top);
-        let highest = [i.c, i.d].map(|format| format.float().map_or(0, |float| float.emax())).into_iter().min();
-        let room = (highest.unwrap_or(0) - 5 - top).max(0);
-        let mut tiles = Tiles::zeros(i, 1);
-        for (at, row) in rows.iter().enumerate() {
-            for (beside, column) in columns.iter().enumerate() {
-                let mut case = Case { b: column.b.clone(), scale_b: column.scale_b.clone(), ..row.clone() };
-                case.c = match (cancelling, first) {
-                    (Some(Leaf::C), Leaf::Product(k)) => self.opposite(&case, k, shown),
-                    (Some(Leaf::Product(k)), Leaf::C) => self.opposite(&case, k, shown),
-                    _ if with_c => {
-                        let gap = self.gap(shown);
-                        let lift = if first == Leaf::C { (gap - (top - low)).clamp(0, room) } else { 0 };
-                        let far = if first == Leaf::C { 3 } else { gap };
-                        let below = if self.below(2) == 0 { far } else { self.below(far as u64 + 1) as i32 };
-                        let exponent = top + lift - below;
-                        self.code(i.c, exponent.max(self.range(Leaf::C).0), SHORT)
-                    }
-                    _ => 0,
-                };
-                tiles.place(i, 0, at, beside, &case);
+        let highest = Exponents::of(i.c).high.min(Exponents::of(i.d).high);
+        let room = (highest - 5 - top).max(0);
+        tile(i, &rows, &columns, |case| match (cancelling, first) {
+            (Some(Leaf::C), Leaf::Product(k)) | (Some(Leaf::Product(k)), Leaf::C) => self.opposite(case, k, shown),
+            _ if with_c => {
+                let gap = self.gap(shown);
+                let lift = if first == Leaf::C { (gap - (top - low)).clamp(0, room) } else { 0 };
+                let far = if first == Leaf::C { 3 } else { gap };
+                let below = if self.draw.below(2) == 0 { far } else { self.draw.below(far as u64 + 1) as i32 };
+                let exponent = top + lift - below;
+                self.code(i.c, exponent.max(self.range(Leaf::C).0), SHORT)
             }
-        }
-        tiles
+            _ => 0,
+        })
     }
 
     /// How far below the largest term others are at most.
     fn gap(&mut self, shown: Shown) -> i32 {
         let wide = self.i.d.float().is_some_and(|float| float.precision() > 24);
         let gaps = if wide { &WIDE_GAPS[..] } else { &GAPS };
-        let gap = gaps[self.below(gaps.len() as u64) as usize];
+        let gap = gaps[self.draw.below(gaps.len() as u64) as usize];
         if shown == Shown::Products { gap.min(12) } else { gap }
     }
 
     /// The exponent of the largest terms.
     fn top(&self) -> i32 {
-        let emax = |format: &Format| format.float().map_or(0, |float| float.emax());
+        let high = |format: &Format| Exponents::of(format).high;
         let products = match self.i.scale {
             Some(_) => i32::MAX,
-            None => emax(self.i.a) + emax(self.i.b),
+            None => high(self.i.a) + high(self.i.b),
         };
-        TOP.min(emax(self.i.d) - 5).min(emax(self.i.c) - 1).min(products)
+        TOP.min(high(self.i.d) - 5).min(high(self.i.c) - 1).min(products)
     }
 
     /// The codes of A in each row, or those of B in each column.
@@ -261,12 +204,12 @@ impl Directed {
     ) -> Vec<Case> {
         let i = &self.i.clone();
         let format = if of_a { i.a } else { i.b };
-        let float = format.float();
-        let (least, most) = float.map_or((0, 0), |float| (float.emin(), float.emax() - i32::from(float.emax() > 3)));
+        let Exponents { normal: least, high: most, .. } = Exponents::of(format);
+        let most = most - i32::from(most > 3);
         let high = if of_a { top / 2 } else { top - top / 2 };
         // Of a gap each side takes as much as its format can, the one as the other where both have enough.
-        let [own, other] = [format, if of_a { i.b } else { i.a }]
-            .map(|format| format.float().map_or(1, |float| (float.emax() - float.emin()).min(64)));
+        let reach = |format: &Format| (Exponents::of(format).high - Exponents::of(format).normal).min(64);
+        let (own, other) = (reach(format), reach(if of_a { i.b } else { i.a }));
         let share = 100 * own / (own + other).max(1);
         let bits = match (shown, of_a) {
             (Shown::Products, _) => 64,
@@ -288,7 +231,7 @@ impl Directed {
                 let far = gap.min(top - self.range(*leaf).0);
                 let far = if *leaf == first { 1 } else { (far * share / 100).max(0) };
                 // As far as that, or nearer.
-                let far = if self.below(2) == 0 { far } else { self.below(far as u64 + 1) as i32 };
+                let far = if self.draw.below(2) == 0 { far } else { self.draw.below(far as u64 + 1) as i32 };
                 let exponent = high - far;
                 let at = case.logical(i, k);
                 let mut by = 0;
@@ -298,8 +241,8 @@ impl Directed {
                         Some((_, by)) => *by,
                         None => exponent - exponent.clamp(least, most),
                     };
-                    let range = scale.format.float().map_or((0, 0), |float| (float.emin(), float.emax()));
-                    by = by.clamp(range.0, range.1);
+                    let range = Exponents::of(scale.format);
+                    by = by.clamp(range.normal, range.high);
                     scaled.push((block, by));
                     let code = one(scale.format, by);
                     if of_a { case.scale_a[block] = code } else { case.scale_b[block] = code }
@@ -318,7 +261,7 @@ impl Directed {
                 }
                 if of_a { case.a[k] = negated(format, case.a[of]) } else { case.b[at] = case.b[from] }
             } else if let (Some(Leaf::Product(k)), Leaf::C) = (cancelling, first) {
-                let exponent = high - self.below(2) as i32;
+                let exponent = high - self.draw.below(2) as i32;
                 let at = case.logical(i, k);
                 let code = self.code(format, exponent.clamp(least, most), bits);
                 if of_a { case.a[k] = code } else { case.b[at] = code }
@@ -330,15 +273,9 @@ impl Directed {
 
     /// A number with this exponent and so many bits at most; half of them powers of two where they are to be short.
     fn code(&mut self, format: &Format, exponent: i32, bits: u32) -> u64 {
-        let Some(float) = format.float() else { return 0 };
-        let precision = float.precision();
-        let leading = 1u64 << (precision - 1);
-        let bits = if bits > 1 && bits <= SHORT && self.below(2) == 0 { 1 } else { bits };
-        let kept = u64::MAX << precision.saturating_sub(bits);
-        let significand = leading | (self.random.next_u64() & (leading - 1) & kept);
-        let exponent = exponent.clamp(float.emin(), float.emax()) - (precision as i32 - 1);
-        let negative = float.signed && self.below(2) == 0;
-        encoded(format, Finite::exact(negative, significand.into(), exponent))
+        let bits = if bits > 1 && bits <= SHORT && self.draw.below(2) == 0 { 1 } else { bits };
+        let range = Exponents::of(format);
+        self.draw.code(format, exponent.clamp(range.normal, range.high), bits)
     }
 
     /// The element of C that cancels a product, of a product with all its bits only the leading ones.
@@ -356,19 +293,14 @@ impl Directed {
             value = value.times(&factor);
         }
         if shown == Shown::Products && !value.is_zero() {
-            value = value.rounded_to_precision(1 + self.below(u64::from(SHORT)) as u32, Rounding::Rz);
+            value = value.rounded_to_precision(1 + self.draw.below(u64::from(SHORT)) as u32, Rounding::Rz);
         }
         encoded(i.c, value)
     }
 }
 
-/// The code of the number that is nearest in a format.
-pub(super) fn encoded(format: &Format, value: Finite) -> u64 {
-    format.encode(&Real::Finite(value), Rounding::Rne, Overflow::Saturate).unwrap_or(0)
-}
-
 /// The code with the other sign, where the format has signs.
-pub(super) fn negated(format: &Format, code: u64) -> u64 {
+fn negated(format: &Format, code: u64) -> u64 {
     match format.float() {
         Some(float) if float.signed => code ^ 1 << (format.bits - 1),
         _ => code,

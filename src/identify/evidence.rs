@@ -1,12 +1,15 @@
 //! The inputs that decided the keys of a rule: reduced to the fewest terms and the simplest values that still do, and asked again.
 
-use super::{Identification, ask::Asker};
+use std::time::Duration;
+
+use super::Identification;
 use crate::{
     Result,
     arithmetic::Evaluator,
     base::parallel,
+    bench::Bench,
     comparison::shrink as reduction,
-    device::Device,
+    device::{Batches, Device},
     isa::{Case, Tiles},
     power::{Change, ChangeVerdict, Tested},
 };
@@ -69,7 +72,7 @@ fn simplest(case: &Case, [own, other]: [&Evaluator; 2]) -> Option<Case> {
 /// is what the rule gives. What was asked is added to what is known; where the rule misses it, that counts as missed.
 ///
 /// # Errors
-/// The device fails.
+/// The device fails, or is not a function of its operands.
 pub fn ask_reduced(
     device: &mut dyn Device,
     found: &mut Identification,
@@ -86,11 +89,13 @@ pub fn ask_reduced(
         return Ok(());
     }
     device.prepare(&found.instruction)?;
-    let mut asker = Asker::new(device, &found.instruction, most);
-    let answers = asker.ask(&tiles)?;
+    let mut batches = Batches::default();
+    let mut bench = Bench::of(device, &mut batches, &found.instruction).within(most, Duration::MAX);
+    bench.recall(&found.asked.inputs, &found.asked.d)?;
+    let answers = bench.ask(&tiles)?;
     let each = part.m * part.n;
     let answered = answers.len() / each;
-    found.executions += asker.executions();
+    found.executions += bench.executions();
     found.asked.inputs.extend(&tiles.slice(0, answered));
     found.asked.d.extend(&answers);
     for (at, refuting) in reduced.into_iter().enumerate().take(answered) {

@@ -76,14 +76,14 @@ impl Dialogue<'_> {
             if best.as_ref().is_some_and(|(misses, _)| *misses == 0) || interrupt::pending().is_some() {
                 break;
             }
-            self.known.begin_stage(if number < 2 { 2 } else { 4 });
+            self.work.begin_stage(if number < 2 { 2 } else { 4 });
             let repaired = self.repaired(rule);
             if best.as_ref().is_none_or(|(misses, _)| repaired.0 < *misses) {
                 best = Some(repaired);
             }
         }
         // The nearest one may have had no room for its last changes.
-        self.known.begin_stage(1);
+        self.work.begin_stage(1);
         best.map(|(misses, rule)| if misses > 0 { self.repaired(rule) } else { (misses, rule) })
     }
 
@@ -94,12 +94,12 @@ impl Dialogue<'_> {
             if rules.len() <= kept && count == SIFTED {
                 continue;
             }
-            let (part, cases) = (&self.known.part, self.known.spread_cases(count));
+            let (part, cases) = (&self.bench.answers.part, self.bench.answers.spread_cases(count));
             let missed = parallel::map(&rules, |rule| {
                 let program = program(rule, part)?;
                 Some(cases.iter().filter(|(case, answer)| program.dot(case) != *answer).count())
             });
-            self.known.spend_cases(cases.len() * rules.len());
+            self.work.spend_cases(cases.len() * rules.len());
             let missed = missed.into_iter().zip(rules);
             let mut ranked: Vec<(usize, Table)> = missed.filter_map(|(missed, rule)| Some((missed?, rule))).collect();
             ranked.sort_by_key(|(missed, _)| *missed);
@@ -123,12 +123,12 @@ impl Dialogue<'_> {
     /// A rule repaired by all answers, with the number of outputs that it misses.
     pub(super) fn repaired(&self, rule: Table) -> (usize, Table) {
         let misses = |rule: &Table| {
-            let own = super::candidate::evaluator(rule, &self.known.part);
+            let own = super::candidate::evaluator(rule, &self.bench.answers.part);
             own.map_or((usize::MAX, Vec::new()), |own| {
-                (self.known.misses(&own), self.known.missed(&own, ADDED.0, ADDED.1))
+                (self.bench.answers.misses(&own), self.bench.answers.missed(&own, ADDED.0, ADDED.1))
             })
         };
-        let mut cases = self.known.spread_cases(GUIDES);
+        let mut cases = self.bench.answers.spread_cases(GUIDES);
         let (mut least, mut missed) = misses(&rule);
         let mut best = rule;
         for _ in 0..ROUNDS {
@@ -136,7 +136,7 @@ impl Dialogue<'_> {
                 break;
             }
             cases.append(&mut missed);
-            let Some(repair) = Repair::of(best.clone(), &self.known, &cases) else { break };
+            let Some(repair) = Repair::of(best.clone(), &self.bench.answers.part, (&self.work, &cases)) else { break };
             let rule = repair.run().rule;
             let (count, next) = misses(&rule);
             if count >= least {
@@ -150,7 +150,7 @@ impl Dialogue<'_> {
     /// Rules that may be the device's: known ones and common shapes in the order of the device, with what its steps do; the
     /// tree of that order. The order, where masks find one.
     fn begin(&mut self, known: &[Start]) -> (Vec<Table>, Option<Order>) {
-        let (part, nan) = (self.known.part.clone(), self.nan());
+        let (part, nan) = (self.bench.answers.part.clone(), self.nan());
         let all = self.shapes(known, &starts::groups(&part));
         // Integers are added in no order, or in groups of every size.
         let order = if part.d.is_integer() { None } else { self.order(&part) };
@@ -181,7 +181,7 @@ impl Dialogue<'_> {
 
     /// Known rules and common shapes in an order, with what its steps do, and its tree.
     fn written(&self, known: &[Start], order: &Order, steps: &SumSteps) -> Vec<Table> {
-        let part = &self.known.part;
+        let part = &self.bench.answers.part;
         // Where masks do not decide the order, groups of every size may be.
         let undecided = |meeting: &&Meeting| meeting.manner == Manner::Undecided && meeting.parts.len() > 2;
         let groups = match order.meetings().iter().any(undecided) {
@@ -198,12 +198,12 @@ impl Dialogue<'_> {
 
     /// Known rules and common shapes with groups of these sizes.
     fn shapes(&self, known: &[Start], groups: &[usize]) -> Vec<Start> {
-        known.iter().cloned().chain(starts::shapes(&self.known.part, self.nan(), groups)).collect()
+        known.iter().cloned().chain(starts::shapes(&self.bench.answers.part, self.nan(), groups)).collect()
     }
 
     /// Asks what the steps do with very small and very large numbers.
     fn show_extremes(&mut self, steps: &SumSteps) {
-        let part = self.known.part.clone();
+        let part = self.bench.answers.part.clone();
         let each = EXTREME.div_ceil(part.m * part.n).min(MOST_EXTREME);
         for (number, step) in steps.steps.iter().enumerate() {
             let tiles = extreme::tiles(&part, step, self.stream.seed ^ number as u64, each);
@@ -215,9 +215,8 @@ impl Dialogue<'_> {
 
     /// What draws tiles that show steps, with the exponents that each term may have.
     pub(super) fn directed(&mut self) -> Option<Directed> {
-        let mut directed = Directed::new(&self.known.part, self.stream.seed);
-        let asker = self.asker.as_mut()?;
-        if let Err(error) = directed.find_ranges(&mut |cases| asker.ask_cases(cases)) {
+        let mut directed = Directed::new(&self.bench.answers.part, self.stream.seed);
+        if let Err(error) = directed.find_ranges(&mut |cases| self.bench.codes(cases)) {
             if error.exit_status() == 3 {
                 self.failure = Some(error.to_string());
             }
@@ -228,14 +227,14 @@ impl Dialogue<'_> {
 
     /// The order in which the device sums, if masks find one that nothing contradicts for certain.
     fn order(&mut self, part: &Instruction) -> Option<Order> {
-        let asker = self.asker.as_mut()?;
-        let most = (asker.left() / 2).min(MOST_FOR_ORDER);
-        let from = asker.executions();
+        let bench = &mut self.bench;
+        let most = (bench.left() / 2).min(MOST_FOR_ORDER);
+        let from = bench.executions();
         let found = tree::find(part, &mut |cases| {
-            if (asker.executions() - from) as usize > most {
+            if (bench.executions() - from) as usize > most {
                 return Err(Error::request("the order takes too many tiles"));
             }
-            asker.ask_cases(cases)
+            bench.codes(cases)
         });
         match found {
             // What comes through although it should be lost may be too near for that; what is lost is not.

@@ -1,15 +1,10 @@
 //! Tiles in which very small and very large terms of a step meet.
 
-use rand_chacha::{
-    ChaCha8Rng,
-    rand_core::{Rng, SeedableRng},
-};
-
-use super::{directed::encoded, steps::Step};
+use super::steps::Step;
 use crate::{
+    bench::{Draw, Exponents, Leaf, encoded, tile},
     format::{Finite, Format},
     isa::{Case, Instruction, Tiles},
-    tree::Leaf,
 };
 
 /// How far below the smallest normal number of D, and above the largest, terms are.
@@ -17,6 +12,9 @@ const BELOW: i32 = 30;
 const ABOVE: i32 = 2;
 /// Where they are if D has numbers much smaller and much larger.
 const COMMON: (i32, i32) = (-170, 140);
+
+/// Significant bits of numbers with few.
+const FEW: u32 = 3;
 
 /// Where the terms of a tile are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,32 +28,27 @@ enum Place {
 
 /// Tiles for a step in which very small or very large terms meet; so many of them.
 pub(super) fn tiles(i: &Instruction, step: &Step, seed: u64, count: usize) -> Tiles {
-    let emax = |format: &Format| format.float().map_or(0, |float| float.emax());
-    let most = emax(i.d).min(emax(step.own.target.format));
-    let mut draw = Draw { i, most, random: ChaCha8Rng::seed_from_u64(seed) };
+    let most = Exponents::of(i.d).high.min(Exponents::of(step.own.target.format).high);
+    let mut extreme = Extreme { i, most, draw: Draw::new(seed) };
     let mut tiles = Tiles::zeros(i, 0);
     for number in 0..count {
         let places = [Place::Anywhere, Place::Low, Place::High, Place::Anywhere, Place::Brim];
         let place = places[number % places.len()];
-        tiles.extend(&draw.tile(step, place));
+        tiles.extend(&extreme.tile(step, place));
     }
     tiles
 }
 
-struct Draw<'a> {
+struct Extreme<'a> {
     i: &'a Instruction,
     /// The exponent of the largest results of the step, and of D.
     most: i32,
-    random: ChaCha8Rng,
+    draw: Draw,
 }
 
-impl Draw<'_> {
+impl Extreme<'_> {
     fn below(&mut self, count: i32) -> i32 {
-        (self.random.next_u64() % count.max(1) as u64) as i32
-    }
-
-    fn between(&mut self, low: i32, high: i32) -> i32 {
-        low + self.below(high - low + 1)
+        self.draw.below(count.max(1) as u64) as i32
     }
 
     /// One term of each of some parts of a step.
@@ -84,14 +77,9 @@ impl Draw<'_> {
 
     /// A number with about this exponent: sometimes with few bits, subnormal where the exponent is.
     fn code(&mut self, format: &Format, exponent: i32) -> u64 {
-        let Some(float) = format.float() else { return 0 };
-        let precision = float.precision();
-        let leading = 1u64 << (precision - 1);
-        let kept = if self.below(2) == 0 { u64::MAX << (precision - 1).saturating_sub(2) } else { u64::MAX };
-        let significand = leading | (self.random.next_u64() & (leading - 1) & kept);
-        let exponent = exponent.clamp(float.emin() - float.trailing_bits as i32, float.emax());
-        let negative = float.signed && self.below(2) == 0;
-        encoded(format, Finite::exact(negative, significand.into(), exponent - (precision as i32 - 1)))
+        let bits = if self.below(2) == 0 { FEW } else { u64::BITS };
+        let range = Exponents::of(format);
+        self.draw.code(format, exponent.clamp(range.low, range.high), bits)
     }
 
     /// A row of A, or a column of B.
@@ -101,27 +89,24 @@ impl Draw<'_> {
         let format = if of_a { i.a } else { i.b };
         let (low, high) = self.reach(place);
         // Half of the exponent each, more of it where the other format has no more.
-        let range = |format: &Format| {
-            format.float().map_or((0, 0), |float| (float.emin() - float.trailing_bits as i32, float.emax()))
-        };
-        let (own, other) = (range(format), range(if of_a { i.b } else { i.a }));
-        let least = (low / 2).min(low - other.0).max(own.0);
-        let most = (high / 2).max(high - other.1).min(own.1);
+        let (own, other) = (Exponents::of(format), Exponents::of(if of_a { i.b } else { i.a }));
+        let least = (low / 2).min(low - other.low).max(own.low);
+        let most = (high / 2).max(high - other.high).min(own.high);
         let base = match place {
             // Both together are as large as a result can be.
-            Place::Brim if of_a => (high / 2).max(high - other.1).min(own.1),
-            Place::Brim => high - (high / 2).max(high - own.1).min(other.1),
-            _ => self.between(least.min(most), most),
+            Place::Brim if of_a => most,
+            Place::Brim => high - (high / 2).max(high - own.high).min(other.high),
+            _ => self.draw.between(least.min(most), most),
         };
-        let one = |scale: &Format, exponent: i32| encoded(scale, Finite::exact(false, 1, exponent));
         if let Some(scale) = i.scale {
-            let range = scale.format.float().map_or((0, 0), |float| (float.emin(), float.emax()));
+            let range = Exponents::of(scale.format);
             for block in 0..case.scale_a.len() {
                 let wanted = match place {
-                    Place::Brim => high / 2 - own.1.min(high / 2),
-                    _ => self.between(low / 2 - own.1.min(0), high / 2 - own.0.max(0)),
+                    Place::Brim => high / 2 - own.high.min(high / 2),
+                    _ => self.draw.between(low / 2 - own.high.min(0), high / 2 - own.low.max(0)),
                 };
-                let code = one(scale.format, wanted.clamp(range.0, range.1));
+                let exponent = wanted.clamp(range.normal, range.high);
+                let code = encoded(scale.format, Finite::exact(false, 1, exponent));
                 if of_a { case.scale_a[block] = code } else { case.scale_b[block] = code }
             }
         }
@@ -142,17 +127,12 @@ impl Draw<'_> {
         let rows: Vec<Case> = (0..i.m).map(|_| self.line(true, &leaves, place)).collect();
         let columns: Vec<Case> = (0..i.n).map(|_| self.line(false, &leaves, place)).collect();
         let (low, high) = self.reach(place);
-        let mut tiles = Tiles::zeros(i, 1);
-        for (at, row) in rows.iter().enumerate() {
-            for (beside, column) in columns.iter().enumerate() {
-                let mut case = Case { b: column.b.clone(), scale_b: column.scale_b.clone(), ..row.clone() };
-                if leaves.contains(&Leaf::C) {
-                    let exponent = self.between(low, high) - i32::from(place == Place::Brim && self.below(2) == 0);
-                    case.c = self.code(i.c, exponent);
-                }
-                tiles.place(i, 0, at, beside, &case);
+        tile(i, &rows, &columns, |_| match leaves.contains(&Leaf::C) {
+            true => {
+                let exponent = self.draw.between(low, high) - i32::from(place == Place::Brim && self.below(2) == 0);
+                self.code(i.c, exponent)
             }
-        }
-        tiles
+            false => 0,
+        })
     }
 }

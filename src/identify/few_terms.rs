@@ -4,12 +4,10 @@ use std::sync::Arc;
 
 use crate::{
     arithmetic::{Addend, ElementaryOperation, Factors, Multiply, OperationStep, Program, Source, Sum},
+    bench::Answered,
     format::{Format, Real},
     isa::{Case, Instruction},
 };
-
-/// A case, and the code of D that the device gave.
-pub(super) type Answered = (Case, u64);
 
 /// A case that shows a step, and the code of D that the device gave.
 #[derive(Debug, Clone)]

@@ -3,6 +3,7 @@
 
 use super::{
     few_terms::{Runs, ShownCase},
+    repair::spread,
     steps::{Cut, Own, Part, Products, Step, SumSteps, Target, set},
 };
 use crate::{
@@ -311,12 +312,6 @@ pub(super) fn registers() -> impl Iterator<Item = &'static Format> {
     let named = FORMATS.iter().map(|format| format.name).collect::<Vec<_>>();
     let names = (8..=40).map(|bits| format!("e8m{bits}")).filter(move |name| !named.contains(&&name[..]));
     names.filter_map(|name| format::find(&name).ok())
-}
-
-/// So many of these cases, from all of them alike.
-fn spread<'a>(cases: &[&'a ShownCase], count: usize) -> Vec<&'a ShownCase> {
-    let count = count.min(cases.len());
-    (0..count).map(|at| cases[at * cases.len() / count]).collect()
 }
 
 /// Every alignment, the widest first.

@@ -10,14 +10,11 @@
 //! 5. Cases on which the rule differs from its neighbours are asked; a rule that misses one is repaired again.
 //! 6. A held-out run compares many more cases. What differs there goes on from the rule that was found; nothing is asked twice.
 
-mod answers;
 mod apart;
-mod ask;
 mod candidate;
 mod causes;
 mod common;
 mod confirm;
-mod constancy;
 mod directed;
 mod evidence;
 mod explore;
@@ -43,6 +40,7 @@ pub mod tables;
 mod together;
 mod uniform;
 mod words;
+mod work;
 
 pub use causes::causes;
 pub use confirm::{Confirmation, HeldOut, confirm};

@@ -274,18 +274,10 @@ fn begun(rule: &Table, instruction: &Instruction) -> Vec<Change> {
                 add("output", &format!("{{ rounding = \"RNE\", overflow = \"{overflow}\" }}"));
             }
         }
-        if whole && absent("between") {
-            for format in ["f16", "bf16", "tf32", "e8m13", "f32", "f64"] {
-                for rounding in ["RZ", "RNE"] {
-                    add("between", &format!("{{ format = \"{format}\", rounding = \"{rounding}\" }}"));
-                }
-            }
-        }
-        if whole && absent("addition") {
-            for format in ["f16", "f32", "f64"] {
-                for rounding in ["RNE", "RZ"] {
-                    add("addition", &format!("{{ format = \"{format}\", rounding = \"{rounding}\" }}"));
-                }
+        for (key, formats) in [("between", TARGETS), ("addition", &["f16", "f32", "f64"])] {
+            let formats = formats.iter().filter(|_| whole && absent(key));
+            for (format, rounding) in formats.flat_map(|format| ["RZ", "RNE"].map(|rounding| (format, rounding))) {
+                add(key, &format!("{{ format = \"{format}\", rounding = \"{rounding}\" }}"));
             }
         }
         if absent("nan-operands") {
@@ -298,9 +290,8 @@ fn begun(rule: &Table, instruction: &Instruction) -> Vec<Change> {
             }
         }
         if whole && has_sum && absent("late") {
-            for bits in [[31, 24], [24, 24], [30, 25]] {
+            for (sum, c) in [(31, 24), (24, 24), (30, 25)] {
                 for rounding in ["RD", "RZ"] {
-                    let [sum, c] = bits;
                     add("late", &format!("{{ sum-bits = {sum}, c-bits = {c}, rounding = \"{rounding}\" }}"));
                 }
             }

@@ -4,13 +4,13 @@ use toml::{Table, Value};
 
 use super::{
     candidate::{evaluator, program},
-    few_terms::Answered,
     repair::spread,
     run::Dialogue,
     steps::{Products, SumSteps},
 };
 use crate::{
     base::{interrupt, parallel},
+    bench::Answered,
     format::Format,
     isa::Instruction,
 };
@@ -50,7 +50,7 @@ impl Dialogue<'_> {
     /// Rules with the factors cut into pieces that explain the most of what the nearest rule leaves unexplained; none where
     /// that is little.
     pub(super) fn in_phases(&self, steps: &SumSteps, nearest: &Table) -> Vec<Table> {
-        let known = &self.known;
+        let known = &self.bench.answers;
         let part = known.part.clone();
         let mut exact = steps.clone();
         exact.steps.iter_mut().for_each(|step| step.own.products = Products::Exact);
@@ -73,7 +73,7 @@ impl Dialogue<'_> {
             Some(missed.take(most + 1).count()).filter(|count| *count <= most)
         };
         let all = cut(&whole, &part);
-        known.spend_cases(all.len() * few.len());
+        self.work.spend_cases(all.len() * few.len());
         let left = parallel::map(all, |rule| missed(&rule, few.len() / MISSED, &few).map(|_| rule));
         let counted = left.into_iter().flatten().filter_map(|rule| Some((missed(&rule, cases.len(), &cases)?, rule)));
         let mut counted: Vec<(usize, Table)> = counted.collect();

@@ -1,10 +1,11 @@
 //! The quick fingerprint: which of the known arithmetics a device has, by the test kit of the instruction.
 
-use super::{ask::part, tables::FingerprintRow};
+use super::tables::FingerprintRow;
 use crate::{
     Error, Result,
+    bench::part,
     comparison::{Nans, Subject, operands},
-    device::{Batches, Device, Spot, ask},
+    device::{Batches, Device, ask},
     distinguish::{AlikeArithmetics, Kit, kit},
     inputs::{Corners, Sequence},
     isa::{Instruction, Tiles},
@@ -64,8 +65,8 @@ pub fn quick(device: &mut dyn Device, instruction: &Instruction, seed: u64, nans
         )));
     }
     let lanes = i.m.min(i.n);
-    let spot = Spot { tile: 0, row: 0, column: 0 };
-    let asked = if kit.cases.is_empty() { Vec::new() } else { ask(device, i, &kit.cases, &spot, lanes)? };
+    let mut batches = Batches::default();
+    let asked = ask(device, &mut batches, i, &kit.cases, (0, 0), lanes)?;
     let mut found = Fingerprint {
         instruction: i.clone(),
         matching: Vec::new(),
@@ -83,7 +84,7 @@ pub fn quick(device: &mut dyn Device, instruction: &Instruction, seed: u64, nans
     }
     let tiles = others(i, QUICK.saturating_sub(found.executions), seed);
     let part = part(i);
-    let answers = Batches::default().execute(device, i, (part.m, part.n), &tiles)?;
+    let answers = batches.execute(device, i, (part.m, part.n), &tiles)?;
     found.executions += tiles.count;
     found.others = answers.len();
     let generation = device.identity().generation.shipped_model().map(str::to_string);

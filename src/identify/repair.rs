@@ -9,15 +9,15 @@ use std::collections::{BTreeMap, HashSet};
 use toml::Table;
 
 use super::{
-    answers::Answers,
     candidate::program,
-    few_terms::Answered,
     moves::{self, Move},
     together,
+    work::Work,
 };
 use crate::{
     arithmetic::Program,
     base::{interrupt, parallel},
+    bench::Answered,
     format::{Class, Format},
     isa::Instruction,
 };
@@ -42,7 +42,7 @@ const REACH: i64 = 30;
 /// A rule, and the cases that it misses and explains.
 pub(super) struct Repair<'a> {
     part: &'a Instruction,
-    known: &'a Answers,
+    work: &'a Work,
     cases: &'a [Answered],
     /// The rule, and its program.
     pub rule: Table,
@@ -72,10 +72,13 @@ struct Sifted {
 
 impl Repair<'_> {
     /// A rule and the cases that judge it; `None` if the language refuses the rule.
-    pub(super) fn of<'a>(rule: Table, known: &'a Answers, cases: &'a [Answered]) -> Option<Repair<'a>> {
-        let part = &known.part;
+    pub(super) fn of<'a>(
+        rule: Table,
+        part: &'a Instruction,
+        (work, cases): (&'a Work, &'a [Answered]),
+    ) -> Option<Repair<'a>> {
         let program = program(&rule, part)?;
-        let mut repair = Repair { part, known, cases, rule, program, missed: Vec::new(), explained: Vec::new() };
+        let mut repair = Repair { part, work, cases, rule, program, missed: Vec::new(), explained: Vec::new() };
         repair.update();
         Some(repair)
     }
@@ -118,14 +121,14 @@ impl Repair<'_> {
     }
 
     fn goes_on(&self) -> bool {
-        self.known.left() > 0 && interrupt::pending().is_none()
+        self.work.left() > 0 && interrupt::pending().is_none()
     }
 
     fn update(&mut self) {
         let all: Vec<usize> = (0..self.cases.len()).collect();
         let (program, cases) = (&self.program, self.cases);
         let right = parallel::map(&all, |at| explains(program, &cases[*at]));
-        self.known.spend_cases(all.len());
+        self.work.spend_cases(all.len());
         let (explained, missed): (Vec<_>, Vec<_>) = all.into_iter().zip(right).partition(|(_, right)| *right);
         [self.missed, self.explained] = [missed, explained].map(|all| all.into_iter().map(|(at, _)| at).collect());
     }
@@ -149,8 +152,8 @@ impl Repair<'_> {
     /// Changes that the language allows, with their answers to the sample, those that change nothing left out.
     fn sift(&self, sample: &[usize], moves: Vec<Move>) -> Vec<Sifted> {
         let now: Vec<u64> = sample.iter().map(|at| self.program.dot(&self.cases[*at].0)).collect();
-        self.known.spend_cases(moves.len() * sample.len());
-        self.known.spend(moves.len() as u64 * MAKING);
+        self.work.spend_cases(moves.len() * sample.len());
+        self.work.spend(moves.len() as u64 * MAKING);
         let sifted = parallel::map(&moves, |own| {
             if interrupt::pending().is_some() {
                 return None;
@@ -184,7 +187,7 @@ impl Repair<'_> {
         // Few are held against many cases.
         for (count, kept) in JUDGED {
             let (missed, explained) = (spread(&self.missed, count), spread(&self.explained, count));
-            self.known.spend_cases(judged.len() * (missed.len() + explained.len()));
+            self.work.spend_cases(judged.len() * (missed.len() + explained.len()));
             let part = |count: usize, of: &[usize], all: &[usize]| (count * all.len()).div_ceil(of.len().max(1)) as i64;
             let again = parallel::map(judged, |own| {
                 let wrong = |all: &[usize]| all.iter().filter(|at| !explains(&own.program, &self.cases[**at])).count();
@@ -217,7 +220,7 @@ impl Repair<'_> {
         let few = spread(sample, FEW);
         // No number depends on what other threads have done meanwhile.
         let cost = MAKING + (few.len() * self.part.stored_k()) as u64;
-        let each = (PAIRS as u64).min(self.known.left() / cost) as usize / distinct.len().max(1);
+        let each = (PAIRS as u64).min(self.work.left() / cost) as usize / distinct.len().max(1);
         let tried = parallel::map(&distinct, |first| {
             // What the first change makes possible, then what was possible before.
             let all: Vec<Move> = moves::by_key(&first.rule, self.part).into_iter().flatten().collect();
@@ -229,8 +232,8 @@ impl Repair<'_> {
                 let rule = second.applied(&first.rule);
                 let Some(program) = program(&rule, self.part) else { continue };
                 let fixed = few.iter().filter(|at| explains(&program, &self.cases[**at])).count();
-                self.known.spend_cases(few.len());
-                self.known.spend(MAKING);
+                self.work.spend_cases(few.len());
+                self.work.spend(MAKING);
                 if fixed > 0 {
                     found.push((fixed, rule));
                 }
@@ -274,6 +277,7 @@ pub(super) fn spread<T: Clone>(all: &[T], count: usize) -> Vec<T> {
 mod tests {
     use super::*;
     use crate::{
+        bench::Answers,
         identify::candidate::{evaluator, rule},
         inputs::{Corners, Sequence},
         isa,
@@ -284,11 +288,11 @@ mod tests {
 
     /// The tiles that a device with this rule answers.
     fn answered(text: &str, part: &Instruction) -> Answers {
-        let mut known = Answers::new(part, 1 << 28);
+        let mut known = Answers::new(part);
         let truth = evaluator(&rule(text, part).unwrap(), part).unwrap();
         let mut tiles = Corners::of(part).tiles;
         tiles.extend(&Sequence::Random { seed: 5 }.tiles(part, 0, 40));
-        known.add(&tiles, &truth.execute(&tiles));
+        known.add(&tiles, &truth.execute(&tiles)).unwrap();
         known
     }
 
@@ -312,8 +316,9 @@ mod tests {
             let mut wrong = rule(&text, &part).unwrap();
             without.iter().for_each(|key| drop(wrong.remove(*key)));
             let cases = known.cases(0);
-            let before = Repair::of(wrong.clone(), &known, &cases).unwrap().missed.len();
-            let repaired = Repair::of(wrong, &known, &cases).unwrap().run();
+            let work = Work::new(part.stored_k(), 1 << 28);
+            let before = Repair::of(wrong.clone(), &part, (&work, &cases)).unwrap().missed.len();
+            let repaired = Repair::of(wrong, &part, (&work, &cases)).unwrap().run();
             assert!(before > 0 && repaired.missed.is_empty(), "{with}: {before}, {} missed", repaired.missed.len());
         }
     }

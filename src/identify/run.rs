@@ -2,29 +2,24 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use rand_chacha::{
-    ChaCha8Rng,
-    rand_core::{Rng, SeedableRng},
-};
 use toml::Table;
 
 use super::{
-    answers::Answers,
-    ask::{Asker, part},
     candidate::evaluator,
-    constancy::contradiction,
     file,
     moves::Move,
     starts::{self, Start},
     steps::SumSteps,
     uniform::Uniform,
+    work::Work,
 };
 use crate::{
     Error, Result,
     arithmetic::Evaluator,
     base::{interrupt, parallel},
+    bench::{Answers, Bench, Draw, part},
     comparison::Nans,
-    device::{Device, Generation},
+    device::{Batches, Device, Generation},
     format::Class,
     inputs::{Corners, Sequence},
     isa::{Case, Instruction, Tiles},
@@ -117,22 +112,20 @@ pub fn identify(device: &mut dyn Device, instruction: &Instruction, plan: Plan) 
     device.prepare(instruction)?;
     let part = part(instruction);
     let generation = device.identity().generation.shipped_model().map(String::from);
-    let mut asker = Asker::new(device, instruction, plan.budget).within(plan.time);
+    let mut batches = Batches::default();
+    let mut bench = Bench::of(device, &mut batches, instruction).within(plan.budget, plan.time);
     let mut stream = Stream { part: part.clone(), seed: plan.seed, next: 0 };
     let mut first = Corners::of(&part).tiles;
     first.extend(&stream.take(FIRST));
     // Where not all can be asked, some of every kind.
     let first = shuffled(&part, &first, plan.seed);
-    let answers = asker.ask(&first)?;
-    let repeated = REPEATED.min(answers.len() / (part.m * part.n));
-    asker.repeat(&first.slice(0, repeated), &answers)?;
-    let mut known = Answers::new(&part, plan.work);
-    known.add(&first, &answers);
+    bench.ask(&first)?;
+    bench.repeat(REPEATED)?;
     let mut starts = starts::begun(&plan.begun, &part);
     if plan.catalogue {
         starts.extend(starts::known(&part, generation.as_deref()));
     }
-    Ok(Dialogue::new(Some(asker), stream, known).run(instruction, &starts, generation, None))
+    Dialogue::new(bench, stream, plan.work).run(instruction, &starts, generation, None)
 }
 
 /// Goes on from an earlier search with cases that its rule misses: what was answered then is not asked again.
@@ -143,21 +136,20 @@ pub fn go_on(device: &mut dyn Device, earlier: &Identification, cases: &[Case], 
     let instruction = &earlier.instruction;
     let part = part(instruction);
     let budget = plan.budget.saturating_sub(earlier.executions);
-    let mut asker = Asker::new(device, instruction, budget).within(plan.time);
+    let mut batches = Batches::default();
+    let mut bench = Bench::of(device, &mut batches, instruction).within(budget, plan.time);
     let mut tiles = Tiles::zeros(&part, cases.len());
     for (tile, case) in cases.iter().enumerate() {
         tiles.place(&part, tile, 0, 0, case);
     }
-    let answers = asker.ask(&tiles)?;
-    let mut known = Answers::new(&part, plan.work);
-    known.add(&earlier.asked.inputs, &earlier.asked.d);
-    known.add(&tiles, &answers);
+    bench.recall(&earlier.asked.inputs, &earlier.asked.d)?;
+    bench.ask(&tiles)?;
     // Fewer tiles of the stream were asked than tiles in all.
     let stream = Stream { part: part.clone(), seed: plan.seed, next: earlier.asked.count() as u64 };
     let starts = if plan.catalogue { starts::known(&part, earlier.generation.as_deref()) } else { Vec::new() };
     let found = Found { rule: earlier.rule.clone(), known: None, misses: 0 };
     let generation = earlier.generation.clone();
-    let found = Dialogue::new(Some(asker), stream, known).run(instruction, &starts, generation, Some(found));
+    let found = Dialogue::new(bench, stream, plan.work).run(instruction, &starts, generation, Some(found))?;
     Ok(Identification { executions: earlier.executions + found.executions, ..found })
 }
 
@@ -171,26 +163,19 @@ pub fn identify_recording(trace: &Trace, catalogue: bool) -> Result<Identificati
     if trace.d.is_empty() {
         return Err(Error::request("the recording has no outputs; record them with `tcnum record`"));
     }
-    let mut known = Answers::new(&part, WORK);
-    if let Some(error) = contradiction(trace) {
-        return Err(error);
-    }
-    known.add(&trace.inputs, &trace.d);
+    let mut batches = Batches::default();
+    let mut bench = Bench::recorded(&mut batches, &trace.instruction, &part);
+    bench.recall(&trace.inputs, &trace.d)?;
     let generation = Generation::of_recording(&trace.metadata).shipped_model().map(String::from);
     let starts = if catalogue { starts::known(&part, generation.as_deref()) } else { Vec::new() };
     let stream = Stream { part, seed: 0, next: 0 };
-    Ok(Dialogue::new(None, stream, known).run(&trace.instruction, &starts, generation, None))
+    Dialogue::new(bench, stream, WORK).run(&trace.instruction, &starts, generation, None)
 }
 
 /// Tiles in a random order.
 fn shuffled(part: &Instruction, tiles: &Tiles, seed: u64) -> Tiles {
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let mut order: Vec<usize> = (0..tiles.count).collect();
-    for last in (1..order.len()).rev() {
-        order.swap(last, (random.next_u64() % (last as u64 + 1)) as usize);
-    }
     let mut all = Tiles::zeros(part, 0);
-    order.into_iter().for_each(|tile| all.extend(&tiles.slice(tile, tile + 1)));
+    Draw::new(seed).permutation(tiles.count).into_iter().for_each(|tile| all.extend(&tiles.slice(tile, tile + 1)));
     all
 }
 
@@ -212,11 +197,10 @@ impl Stream {
 
 /// What is asked, and what follows.
 pub(super) struct Dialogue<'a> {
-    /// `None`: nothing can be asked.
-    pub(super) asker: Option<Asker<'a>>,
+    /// What is asked, with every answer.
+    pub(super) bench: Bench<'a>,
+    pub(super) work: Work,
     pub(super) stream: Stream,
-    /// Every answered tile.
-    pub(super) known: Answers,
     /// Rules with which the search begins, and the order that masks found.
     pub(super) hypotheses: Option<(Vec<Table>, Option<Order>)>,
     /// What the steps of the sum do, before any repair.
@@ -234,19 +218,24 @@ struct Found {
 }
 
 impl<'a> Dialogue<'a> {
-    fn new(asker: Option<Asker<'a>>, stream: Stream, known: Answers) -> Dialogue<'a> {
-        Dialogue { asker, stream, known, hypotheses: None, fitted: None, open: None, failure: None }
+    /// A search of which one stage may compute so many products.
+    fn new(bench: Bench<'a>, stream: Stream, each: u64) -> Dialogue<'a> {
+        let work = Work::new(bench.answers.part.stored_k(), each);
+        Dialogue { bench, work, stream, hypotheses: None, fitted: None, open: None, failure: None }
     }
 
     /// The search, from a rule that an earlier one found, if any.
+    ///
+    /// # Errors
+    /// The device is not a function of its operands.
     fn run(
         &mut self,
         instruction: &Instruction,
         known: &[Start],
         generation: Option<String>,
         earlier: Option<Found>,
-    ) -> Identification {
-        let part = self.known.part.clone();
+    ) -> Result<Identification> {
+        let part = self.bench.answers.part.clone();
         let mut found = earlier;
         let mut reached = 0;
         let mut asked = FIRST;
@@ -259,14 +248,14 @@ impl<'a> Dialogue<'a> {
             found = match (self.unchanged(known), found) {
                 (Some(unchanged), _) => Some(unchanged),
                 (None, Some(found)) => {
-                    self.known.begin_stage(2);
+                    self.work.begin_stage(2);
                     let (misses, rule) = self.repaired(found.rule);
                     Some(Found { rule, known: None, misses })
                 }
                 (None, None) => None,
             };
             // No arithmetic gives one answer to everything.
-            if found.is_none() && Uniform::of(part.d, self.known.codes()).is_some() {
+            if found.is_none() && Uniform::of(part.d, self.bench.answers.codes()).is_some() {
                 break;
             }
             if reached < REACHED && found.as_ref().is_none_or(|found| found.misses > 0) {
@@ -288,25 +277,23 @@ impl<'a> Dialogue<'a> {
             found = known.first().map(|start| Found { rule: start.rule.clone(), known: None, misses: usize::MAX });
             self.failure.get_or_insert(Error::Interrupted { by: signal }.to_string());
         }
-        Identification { generation, ..self.conclude(instruction, found) }
+        self.bench.refusal()?;
+        Ok(Identification { generation, ..self.conclude(instruction, found) })
     }
 
     /// The first of these rules that gives every answer.
     fn unchanged(&self, starts: &[Start]) -> Option<Found> {
         let start = starts.iter().find(|start| {
-            evaluator(&start.rule, &self.known.part).is_some_and(|evaluator| self.known.agree(&evaluator))
+            evaluator(&start.rule, &self.bench.answers.part)
+                .is_some_and(|evaluator| self.bench.answers.agree(&evaluator))
         })?;
         Some(Found { rule: start.rule.clone(), known: start.known.clone(), misses: 0 })
     }
 
     /// Asks tiles; whether anything was answered.
     pub(super) fn ask(&mut self, tiles: &Tiles) -> bool {
-        let Some(asker) = &mut self.asker else { return false };
-        match asker.ask(tiles) {
-            Ok(answers) => {
-                self.known.add(tiles, &answers);
-                !answers.is_empty()
-            }
+        match self.bench.ask(tiles) {
+            Ok(answers) => !answers.is_empty(),
             Err(error) => {
                 self.failure = Some(error.to_string());
                 false
@@ -316,9 +303,9 @@ impl<'a> Dialogue<'a> {
 
     /// The code of D that stands for NaN most often, else that of the format.
     pub(super) fn nan(&self) -> u64 {
-        let d = self.known.part.d;
+        let d = self.bench.answers.part.d;
         let mut counts = BTreeMap::new();
-        for code in self.known.codes().filter(|code| d.decode(*code).class == Class::Nan) {
+        for code in self.bench.answers.codes().filter(|code| d.decode(*code).class == Class::Nan) {
             *counts.entry(code).or_insert(0) += 1;
         }
         let most = counts.into_iter().max_by_key(|(_, count)| *count).map(|(code, _)| code);
@@ -328,7 +315,7 @@ impl<'a> Dialogue<'a> {
     /// Tiles that were not asked, on which a rule differs from those of its one-step changes that all answers agree with: one
     /// for each of them, where there is one.
     fn telling(&mut self, rule: &Table) -> Tiles {
-        let part = self.known.part.clone();
+        let part = self.bench.answers.part.clone();
         let mut telling = Tiles::zeros(&part, 0);
         let Some(own) = evaluator(rule, &part) else { return telling };
         let others = parallel::map(power::changes(rule, &part), |change| {
@@ -348,7 +335,7 @@ impl<'a> Dialogue<'a> {
             let same = parallel::map(&others, |other| other.execute_here(&tile).as_bytes() == expected.as_bytes());
             let mut same = same.into_iter();
             let different: Vec<Evaluator> = others.extract_if(.., |_| same.next() == Some(false)).collect();
-            if parallel::any(&different, |other| self.known.agree(other)) {
+            if parallel::any(&different, |other| self.bench.answers.agree(other)) {
                 telling.extend(&tile);
             }
         }
@@ -356,7 +343,7 @@ impl<'a> Dialogue<'a> {
     }
 
     fn conclude(&mut self, instruction: &Instruction, found: Option<Found>) -> Identification {
-        let known = &self.known;
+        let known = &self.bench.answers;
         let (rule, origin) = match found {
             // What is known already stays as it is.
             Some(Found { rule, known: Some(origin), .. }) => (rule, Some(origin)),
@@ -369,10 +356,8 @@ impl<'a> Dialogue<'a> {
         let (inputs, d) = known.all();
         let Instruction { m, n, k, .. } = known.part;
         let asked = Trace { m, n, k, inputs, d, metadata: BTreeMap::new(), instruction: instruction.clone() };
-        let (executions, spent) =
-            self.asker.as_ref().map_or((0, false), |asker| (asker.executions(), asker.left() == 0));
-        let failed = || self.asker.as_ref()?.failure().map(ToString::to_string);
-        let failure = self.failure.clone().or_else(failed);
+        let (executions, spent) = (self.bench.executions(), self.bench.is_spent());
+        let failure = self.failure.clone().or_else(|| self.bench.failure().map(ToString::to_string));
         let uniform = if rule.is_empty() { Uniform::of(known.part.d, known.codes()) } else { None };
         Identification {
             instruction: instruction.clone(),

@@ -55,7 +55,7 @@ impl Dialogue<'_> {
             let (_, order, steps) = fitting.swap_remove(0);
             return (order, Some(steps), Vec::new());
         }
-        let most = self.known.work() + FITTING;
+        let most = self.work.spent() + FITTING;
         let thorough = self.fit(directed, &order, nan, (Depth::Twice, most));
         let Some(thorough) = thorough else { return (order, None, Vec::new()) };
         if fitting.is_empty() {
@@ -81,15 +81,15 @@ impl Dialogue<'_> {
         orders: &[Order],
         nan: u64,
     ) -> Vec<(usize, Order, SumSteps)> {
-        let most = self.known.work() + ORDERING;
+        let most = self.work.spent() + ORDERING;
         let mut fitting: Vec<(usize, Order, SumSteps)> = Vec::new();
         for own in orders.iter().cloned() {
-            if self.known.work() > most || interrupt::pending().is_some() {
+            if self.work.spent() > most || interrupt::pending().is_some() {
                 break;
             }
             let Some(steps) = self.fit(directed, &own, nan, (Depth::Usual, most)) else { continue };
             let misses = self.missed_by(&steps);
-            if misses <= self.known.outputs() / NEAR {
+            if misses <= self.bench.answers.outputs() / NEAR {
                 return vec![(0, own, steps)];
             }
             fitting.push((misses, own, steps));
@@ -101,12 +101,12 @@ impl Dialogue<'_> {
 
     /// How many of the answers that are known steps give otherwise.
     fn missed_by(&self, steps: &SumSteps) -> usize {
-        let part = &self.known.part;
+        let part = &self.bench.answers.part;
         let own = steps.rule(part).and_then(|rule| evaluator(&rule, part));
         if own.as_ref().is_some_and(|own| !own.is_fast()) {
-            self.known.spend_cases(self.known.outputs());
+            self.work.spend_cases(self.bench.answers.outputs());
         }
-        own.map_or(usize::MAX, |own| self.known.misses(&own))
+        own.map_or(usize::MAX, |own| self.bench.answers.misses(&own))
     }
 
     /// What each step of an order does, the last one first, by tiles that show it alone; from so much work on only those possibilities are
@@ -118,14 +118,14 @@ impl Dialogue<'_> {
         nan: u64,
         (depth, most): (Depth, u64),
     ) -> Option<SumSteps> {
-        let part = self.known.part.clone();
+        let part = self.bench.answers.part.clone();
         let mut steps = SumSteps::of(order, nan)?;
         if steps.steps.len() > MOST_STEPS {
             return None;
         }
         let mut found: Vec<Own> = Vec::new();
         for number in 0..steps.steps.len() {
-            if depth == Depth::Usual && self.known.work() > most || interrupt::pending().is_some() {
+            if depth == Depth::Usual && self.work.spent() > most || interrupt::pending().is_some() {
                 return None;
             }
             // The cases that show its alignment and rounding, and how many of them these leave unexplained.
@@ -149,7 +149,7 @@ impl Dialogue<'_> {
                     tried += taken;
                     misses == 0
                 });
-                self.known.spend(tried);
+                self.work.spend(tried);
                 let own = match same {
                     Some(own) => {
                         if shown == Shown::Sum {
@@ -157,7 +157,7 @@ impl Dialogue<'_> {
                         }
                         own
                     }
-                    None if self.known.work() > most => continue,
+                    None if self.work.spent() > most => continue,
                     None => {
                         let mut fitted = match shown {
                             Shown::Sum => fit.sum(&cases)?,
@@ -179,7 +179,7 @@ impl Dialogue<'_> {
                                 fitted.work = work;
                             }
                         }
-                        self.known.spend(fitted.work);
+                        self.work.spend(fitted.work);
                         if depth == Depth::Usual && shown == Shown::Sum && !fitted.fits(cases.len()) {
                             return None;
                         }
@@ -207,7 +207,7 @@ impl Dialogue<'_> {
         shown: Shown,
         outputs: usize,
     ) -> Option<Vec<ShownCase>> {
-        let part = self.known.part.clone();
+        let part = self.bench.answers.part.clone();
         let all = Leaf::all(&part);
         let mut tiles = Tiles::zeros(&part, 0);
         for _ in 0..outputs.div_ceil(part.m * part.n).min(MOST_SHOWING) {
@@ -219,11 +219,11 @@ impl Dialogue<'_> {
         if shown == Shown::Sum {
             (2..=MOST_LANES).filter_map(|places| directed.apart(step, places)).for_each(|tile| tiles.extend(&tile));
         }
-        let before = self.known.len();
+        let before = self.bench.answers.len();
         if tiles.count == 0 {
             return Some(Vec::new());
         }
         let of_tile = |tile: &[_]| ShownCase::of_tile(&part, tile);
-        self.ask(&tiles).then(|| self.known.cases(before).chunks(part.m * part.n).flat_map(of_tile).collect())
+        self.ask(&tiles).then(|| self.bench.answers.cases(before).chunks(part.m * part.n).flat_map(of_tile).collect())
     }
 }

@@ -3,8 +3,9 @@
 use super::{FoundOrder, find};
 use crate::{
     Result,
+    bench::Bench,
     device::{Batches, Device},
-    isa::{self, Case, Instruction, Tiles},
+    isa::{self, Instruction},
 };
 
 /// The order of an instruction's sum, as found on a device.
@@ -49,51 +50,14 @@ pub fn find_all(
     for i in instructions {
         progress(i);
         let element = element.or(isa::gemm(&i.name).map(|_| (0, 0)));
-        let found = device.prepare(i).and_then(|_| find(i, &mut |cases| ask(device, &mut batches, i, element, cases)));
+        let found = device.prepare(i).and_then(|_| {
+            let mut bench = Bench::of(device, &mut batches, i).at(element);
+            find(i, &mut |cases| bench.codes(cases))
+        });
         match found {
             Err(error) if available && error.is_unavailable() => all.left_out.push(error.to_string()),
             found => all.orders.push(InstructionOrder { instruction: i.clone(), element, found: found? }),
         }
     }
     Ok(())
-}
-
-/// D of each case, with zeros in the rest of its tile.
-///
-/// With `element`, each case has its own tile and stands at this row and column, because elements of a matrix product may be summed
-/// in different orders. Without it, cases share tiles, along the diagonal.
-///
-/// # Errors
-/// Those of the device; an interruption.
-pub fn ask(
-    device: &mut dyn Device,
-    batches: &mut Batches,
-    instruction: &Instruction,
-    element: Option<(usize, usize)>,
-    cases: &[Case],
-) -> Result<Vec<u64>> {
-    let i = instruction;
-    // A model computes each element separately, so one element is enough.
-    let alone = device.model().is_some();
-    let shape = if alone { Instruction { m: 1, n: 1, ..i.clone() } } else { i.clone() };
-    let (row, column) = element.filter(|_| !alone).unwrap_or((0, 0));
-    let lanes = if element.is_some() { 1 } else { shape.m.min(shape.n) };
-    let place = |at: usize| (at / lanes, row + at % lanes, column + at % lanes);
-    let mut answers = Vec::with_capacity(cases.len());
-    let mut rest = cases;
-    while !rest.is_empty() {
-        let (batch, after) = rest.split_at(rest.len().min(batches.size(shape.tile_bytes()).saturating_mul(lanes)));
-        let mut tiles = Tiles::zeros(&shape, batch.len().div_ceil(lanes));
-        for (at, case) in batch.iter().enumerate() {
-            let (tile, row, column) = place(at);
-            tiles.place(&shape, tile, row, column, case);
-        }
-        let outputs = batches.execute(device, i, (shape.m, shape.n), &tiles)?;
-        answers.extend((0..batch.len()).map(|at| {
-            let (tile, row, column) = place(at);
-            outputs.get((tile * shape.m + row) * shape.n + column)
-        }));
-        rest = after;
-    }
-    Ok(answers)
 }

@@ -3,8 +3,8 @@
 use super::{Leaf, Manner, WIDE};
 use crate::{
     Error, Result,
-    base::interrupt,
-    format::{Finite, Format, Overflow, Real, Rounding},
+    bench::{Ask, Exponents, Subnormal, Term, TermBench, code, power, stands_for},
+    format::{Finite, Format},
     isa::{Case, Instruction},
 };
 
@@ -28,66 +28,40 @@ pub(super) enum Encounter {
     Together(Manner),
 }
 
-/// Exponents of the powers of two in a format.
-#[derive(Debug, Clone, Copy)]
-struct PowerRange {
-    low: i32,
-    /// Smallest exponent of a normal number.
-    normal: i32,
-    high: i32,
-}
-
 /// Masks of an instruction.
 pub(super) struct Masks<'a> {
-    i: &'a Instruction,
-    ask: &'a mut dyn FnMut(&[Case]) -> Result<Vec<u64>>,
+    bench: TermBench<'a>,
     leaves: Vec<Leaf>,
-    a: PowerRange,
-    b: PowerRange,
-    c: PowerRange,
-    scale: Option<PowerRange>,
     /// Exponent of the huge term at each leaf.
     pub(super) huge: Vec<i32>,
     /// Exponent of the tiny term at each leaf.
     pub(super) tiny: Vec<i32>,
     /// Smallest ratio at which a term was lost.
     lost: i32,
-    /// Number of cases asked.
-    pub(super) asked: usize,
     /// Smallest and largest ratio of the masks asked.
     pub(super) spans: (i32, i32),
 }
 
 impl<'a> Masks<'a> {
     /// Finds the largest and the smallest term at each leaf that comes out unchanged.
-    pub(super) fn new(i: &'a Instruction, ask: &'a mut dyn FnMut(&[Case]) -> Result<Vec<u64>>) -> Result<Masks<'a>> {
-        let unusable = |what: &str, format: &Format| {
-            Error::request(format!(
+    pub(super) fn new(i: &'a Instruction, ask: &'a mut Ask<'a>) -> Result<Masks<'a>> {
+        let operands = [("A", i.a, true), ("B", i.b, true), ("C", i.c, true), ("D", i.d, true)];
+        let scale = i.scale.map(|scale| ("the scale", scale.format, false));
+        let lacks = |format: &Format, signed: bool| {
+            [false, signed].iter().any(|negative| code(format, *negative, 1, 0).is_none())
+        };
+        if let Some((what, format, _)) = operands.into_iter().chain(scale).find(|own| lacks(own.1, own.2)) {
+            return Err(Error::request(format!(
                 "{i}: {what} has the format {format}, which lacks 1 or -1; the order of the sum cannot be found"
-            ))
-        };
-        let range = |what: &str, format: &'static Format| range(format).ok_or_else(|| unusable(what, format));
-        let (a, b, c, d) = (range("A", i.a)?, range("B", i.b)?, range("C", i.c)?, range("D", i.d)?);
-        let scale = match i.scale {
-            Some(scale) => Some(scale_range(scale.format).ok_or_else(|| unusable("the scale", scale.format))?),
-            None => None,
-        };
+            )));
+        }
+        let mut bench = TermBench::new(i, ask);
+        bench.subnormal = Subnormal::FactorsAndScales;
         let leaves = Leaf::all(i);
-        let mut masks = Masks {
-            i,
-            ask,
-            a,
-            b,
-            c,
-            scale,
-            huge: vec![0; leaves.len()],
-            tiny: vec![0; leaves.len()],
-            leaves,
-            lost: i32::MAX,
-            asked: 0,
-            spans: (i32::MAX, 0),
-        };
-        let all = masks.limits();
+        let all: Vec<Exponents> = leaves.iter().map(|leaf| bench.exponents(*leaf)).collect();
+        let (huge, tiny) = (vec![0; leaves.len()], vec![0; leaves.len()]);
+        let mut masks = Masks { bench, leaves, huge, tiny, lost: i32::MAX, spans: (i32::MAX, 0) };
+        let d = Exponents::of(i.d);
         // The largest first. D holds twice the term.
         masks.huge = masks.own("a large", |leaf, step| {
             let high = all[leaf].high.min(d.high - 1).min(FARTHEST);
@@ -102,6 +76,11 @@ impl<'a> Masks<'a> {
             (exponent < huge[leaf]).then_some(exponent)
         })?;
         Ok(masks)
+    }
+
+    /// Number of cases asked.
+    pub(super) fn asked(&self) -> usize {
+        self.bench.asked
     }
 
     /// Number of terms.
@@ -122,18 +101,6 @@ impl<'a> Masks<'a> {
         }
     }
 
-    /// The exponents that the formats allow at each leaf.
-    fn limits(&self) -> Vec<PowerRange> {
-        let scale = self.scale.unwrap_or(PowerRange { low: 0, normal: 0, high: 0 });
-        let (a, b) = (self.a, self.b);
-        let product = PowerRange {
-            low: a.low + b.low + 2 * scale.low,
-            normal: a.normal + b.normal + 2 * scale.normal,
-            high: a.high + b.high + 2 * scale.high,
-        };
-        self.leaves.iter().map(|leaf| if *leaf == Leaf::C { self.c } else { product }).collect()
-    }
-
     /// For each leaf, the first exponent from `choose` at which both signs alone come out unchanged.
     fn own(&mut self, what: &str, choose: impl Fn(usize, i32) -> Option<i32>) -> Result<Vec<i32>> {
         let mut chosen: Vec<Option<i32>> = vec![None; self.leaves.len()];
@@ -152,7 +119,7 @@ impl<'a> Masks<'a> {
                     return Err(Error::request(format!(
                         "{}: {what} power of two as {term}, with zeros elsewhere, does not come out unchanged; the order of the \
                          sum cannot be found",
-                        self.i
+                        self.bench.i
                     )));
                 };
                 tried.push((leaf, exponent));
@@ -172,29 +139,15 @@ impl<'a> Masks<'a> {
 
     /// True if the output `code` is this power of two.
     pub(super) fn is(&self, code: u64, negative: bool, exponent: i32) -> bool {
-        match self.i.d.value(code) {
-            Real::Finite(value) => {
-                value.negative == negative
-                    && value.significand.is_power_of_two()
-                    && value.leading_exponent() == Some(exponent)
-            }
-            _ => false,
-        }
+        stands_for(self.bench.i.d, code, Finite::exact(negative, 1, exponent))
     }
 
     /// The outputs of cases with these terms; all others are zero.
     pub(super) fn outputs(&mut self, entries: &[Vec<MaskTerm>]) -> Result<Vec<u64>> {
         let mut outputs = Vec::new();
         for entries in entries.chunks((AT_A_TIME / self.leaves.len()).max(1)) {
-            interrupt::check()?;
             let cases: Vec<Case> = entries.iter().map(|entries| self.case(entries)).collect();
-            let answers = (self.ask)(&cases)?;
-            if answers.len() != cases.len() {
-                let (asked, answered) = (cases.len(), answers.len());
-                return Err(Error::device(format!("{answered} of {asked} cases were answered")));
-            }
-            self.asked += answers.len();
-            outputs.extend(answers);
+            outputs.extend(self.bench.codes(&cases)?);
         }
         Ok(outputs)
     }
@@ -202,10 +155,11 @@ impl<'a> Masks<'a> {
     /// Exponents of the huge terms and the tiny term of a mask, at the largest ratio.
     fn exponents(&self, [x, y, tiny]: [usize; 3]) -> (i32, i32) {
         let huge = self.huge[x].min(self.huge[y]);
-        let block = |leaf: usize| self.block(leaf);
+        let block = |leaf: usize| self.bench.block(self.leaves[leaf]);
         // Terms with a common scale differ at most as products do.
         let shared = block(tiny).is_some() && (block(tiny) == block(x) || block(tiny) == block(y));
-        let within = self.a.high - self.a.low + self.b.high - self.b.low;
+        let products = self.bench.products();
+        let within = products.high - products.low;
         let least = if shared { huge - within } else { i32::MIN };
         (huge, self.tiny[tiny].max(least))
     }
@@ -264,7 +218,8 @@ impl<'a> Masks<'a> {
         let own = |(triple, kept): (&[usize; 3], &[bool])| encounter(kept, self.span(*triple));
         let mut met: Vec<Encounter> = triples.iter().zip(kept.chunks(3)).map(own).collect();
         // With scales, one term may still be far below the other two. If it survives, the other two have met before.
-        let undecided = |met: &Encounter| self.scale.is_some() && *met == Encounter::Together(Manner::Undecided);
+        let undecided =
+            |met: &Encounter| self.bench.i.scale.is_some() && *met == Encounter::Together(Manner::Undecided);
         let mut far: Vec<(usize, usize, i32)> = Vec::new();
         for (at, _) in met.iter().enumerate().filter(|(_, met)| undecided(met)) {
             let spans = (0..3).map(|place| {
@@ -283,47 +238,11 @@ impl<'a> Masks<'a> {
         Ok(met)
     }
 
-    /// Index of the block whose scale a term has.
-    fn block(&self, leaf: usize) -> Option<usize> {
-        match (self.i.scale, self.leaves[leaf]) {
-            (Some(scale), Leaf::Product(at)) => Some(Case::zeros(self.i).logical(self.i, at) / scale.block),
-            _ => None,
-        }
-    }
-
     /// The case with these terms; all others are zero.
     fn case(&self, entries: &[MaskTerm]) -> Case {
-        let i = self.i;
-        let mut case = Case::zeros(i);
-        let code = |format: &'static Format, negative, exponent| power(format, negative, exponent).unwrap_or(0);
-        if let Some(scale) = i.scale {
-            case.scale_a.fill(code(scale.format, false, 0));
-            case.scale_b.fill(code(scale.format, false, 0));
-        }
-        for (leaf, negative, exponent) in entries {
-            let Leaf::Product(at) = self.leaves[*leaf] else {
-                case.c = code(i.c, *negative, *exponent);
-                continue;
-            };
-            let mut own = *exponent;
-            if let (Some(scale), Some(range), Some(block)) = (i.scale, self.scale, self.block(*leaf)) {
-                // The scale nearest to 1 with which all terms of the block are products.
-                let same = entries.iter().filter(|(other, ..)| self.block(*other) == Some(block));
-                let (least, most) = same.fold((i32::MIN, i32::MAX), |(least, most), (_, _, exponent)| {
-                    (least.max(exponent - self.a.high - self.b.high), most.min(exponent - self.a.low - self.b.low))
-                });
-                let both = 0.min(most).max(least);
-                let (x, y) = split(both, range, range);
-                case.scale_a[block] = code(scale.format, false, x);
-                case.scale_b[block] = code(scale.format, false, y);
-                own -= both;
-            }
-            let (x, y) = split(own, self.a, self.b);
-            case.a[at] = code(i.a, *negative, x);
-            let logical = case.logical(i, at);
-            case.b[logical] = code(i.b, false, y);
-        }
-        case
+        let term = |(leaf, negative, exponent): &MaskTerm| power(self.leaves[*leaf], *negative, *exponent);
+        let terms: Vec<Term> = entries.iter().map(term).collect();
+        self.bench.case(&terms).expect("the exponents are those of the formats")
     }
 }
 
@@ -336,43 +255,4 @@ fn encounter(kept: &[bool], span: i32) -> Encounter {
         // Two survivors contradict any tree; the checks will report it.
         _ => Encounter::Together(Manner::Undecided),
     }
-}
-
-/// Splits an exponent into two, near the middle of their ranges.
-fn split(sum: i32, x: PowerRange, y: PowerRange) -> (i32, i32) {
-    let second = (sum / 2).clamp(y.normal, y.high);
-    let first = (sum - second).clamp(x.normal, x.high);
-    // Subnormal numbers extend the second range, then the first.
-    let second = (sum - first).clamp(y.low, y.high);
-    (sum - second, second)
-}
-
-/// Code of a power of two, if the format has it.
-fn power(format: &Format, negative: bool, exponent: i32) -> Option<u64> {
-    let code = format.encode(&Real::Finite(Finite::exact(negative, 1, exponent)), Rounding::Rz, Overflow::Saturate)?;
-    match format.value(code) {
-        Real::Finite(value) => {
-            let same = value.negative == negative && value.significand.is_power_of_two();
-            (same && value.leading_exponent() == Some(exponent)).then_some(code)
-        }
-        _ => None,
-    }
-}
-
-/// The powers of two in a format with signs.
-fn range(format: &Format) -> Option<PowerRange> {
-    power(format, true, 0)?;
-    scale_range(format)
-}
-
-/// The powers of two in a format.
-fn scale_range(format: &Format) -> Option<PowerRange> {
-    let float = format.float()?;
-    power(format, false, 0)?;
-    let has = |exponent: &i32| power(format, false, *exponent).is_some();
-    let (least, most) = (float.emin() - float.trailing_bits as i32, float.emax());
-    let normal = (float.emin()..=0).find(has)?;
-    let low = (least..=normal).find(has)?;
-    let high = (0..=most).rev().find(has)?;
-    Some(PowerRange { low: low.max(-2 * FARTHEST), normal: normal.max(-2 * FARTHEST), high: high.min(2 * FARTHEST) })
 }

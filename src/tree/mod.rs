@@ -26,12 +26,13 @@ mod with_c;
 
 use std::collections::BTreeSet;
 
+pub use crate::bench::Leaf;
 use crate::{
     Error, Result,
     base::named::named,
     isa::{Case, Instruction},
 };
-pub use ask::{DeviceOrders, InstructionOrder, ask, find_all};
+pub use ask::{DeviceOrders, InstructionOrder, find_all};
 pub use fold::{Picture, picture};
 pub use shape::of_program;
 pub use text::{dot, drawing, notation};
@@ -45,15 +46,6 @@ pub const CHECKS: usize = 512;
 pub const WIDE: i32 = 64;
 /// Largest number of terms of a sum whose order is searched.
 pub const MOST_TERMS: usize = 1 << 16;
-
-/// A term of a sum.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Leaf {
-    /// The element of C.
-    C,
-    /// The product with this stored k.
-    Product(usize),
-}
 
 /// The order of a sum, as a tree whose leaves are the terms.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -148,21 +140,6 @@ impl Drop for Meeting {
             if let Order::Meeting(mut meeting) = order {
                 open.append(&mut meeting.parts);
             }
-        }
-    }
-}
-
-impl Leaf {
-    /// All leaves of an instruction: c, then the products by their stored k.
-    pub(crate) fn all(i: &Instruction) -> Vec<Leaf> {
-        std::iter::once(Leaf::C).chain((0..i.stored_k()).map(Leaf::Product)).collect()
-    }
-
-    /// Its name in drawings: `c`, or the stored k.
-    pub fn name(self) -> String {
-        match self {
-            Leaf::C => "c".into(),
-            Leaf::Product(k) => k.to_string(),
         }
     }
 }

@@ -54,7 +54,7 @@ pub(super) fn checked(mut masks: Masks<'_>, order: Order) -> Result<FoundOrder> 
             contradictions.push(Contradiction { huge: [x, y], tiny, kept, case: masks.mask_case(own) });
         }
     }
-    Ok(FoundOrder { order, asked: masks.asked, checked, contradictions, spans: masks.spans })
+    Ok(FoundOrder { order, asked: masks.asked(), checked, contradictions, spans: masks.spans })
 }
 
 impl Growing {

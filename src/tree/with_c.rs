@@ -80,7 +80,8 @@ impl Sizes {
         if leaves.iter().any(|leaf| masks.huge[*leaf] <= small) {
             return Ok(None);
         }
-        let tried = |negative| (small + 2..=masks.huge[C]).map(move |c| Sizes { negative, c, small });
+        let least = (small + 2).max(masks.tiny[C]);
+        let tried = |negative| (least..=masks.huge[C]).map(move |c| Sizes { negative, c, small });
         let tried: Vec<Sizes> = [false, true].into_iter().flat_map(tried).collect();
         let entries: Vec<Vec<MaskTerm>> = tried.iter().map(|sizes| sizes.with(&[sizes.lost(*first)])).collect();
         let outputs = masks.outputs(&entries)?;

@@ -8,13 +8,12 @@ use super::{
     select::{self, Selection},
 };
 use crate::{
-    Result, Stage,
+    Result,
     arithmetic::shipped,
-    comparison::{Nans, OneNan},
-    device::{self, Device, DeviceName},
+    comparison::Nans,
+    device::DeviceName,
     document::chip,
-    features::{self, ClassChoice, Features, Generations, answers, tables},
-    isa::Instruction,
+    features::{self, ClassChoice, Generations, answers, tables},
     report::Report,
 };
 
@@ -73,20 +72,12 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
 
 /// Measures the features of each instruction of one device.
 fn measured(arguments: &Arguments, progress: &Progress, report: &mut Report) -> Result<()> {
-    let (mut device, instructions) = chosen(arguments, report)?;
-    let mut found: Vec<Features> = Vec::new();
-    let (mut done, total) = (0, instructions.len() as u64);
-    let what = format!("asking {}", device.identity().name);
-    progress.at(Stage { what: &what, done, total });
-    let outcome = features::measure_all(device.as_mut(), &instructions, &mut |_, features| {
-        match features {
-            Err(error) if arguments.selection.all && error.exit_status() == 2 => report.notes.push(error.to_string()),
-            outcome => found.push(outcome?),
-        }
-        done += 1;
-        progress.at(Stage { what: &what, done, total });
-        Ok(())
-    });
+    let open = (arguments.timeout.duration(), arguments.any_nan);
+    let (mut device, instructions) = arguments.selection.opened(arguments.device.first(), open, &mut report.notes)?;
+    let (found, outcome) =
+        arguments.selection.each(progress, device.as_mut(), &instructions, &mut report.notes, |device, found| {
+            features::measure_all(device, &instructions, found)
+        });
     report.device = Some(device.identity().clone());
     report.holds = !found.is_empty() && found.iter().all(|features| features.uniform.is_none());
     report.answer = answers::answer(&found, &chip(device.identity()));
@@ -95,22 +86,6 @@ fn measured(arguments: &Arguments, progress: &Progress, report: &mut Report) -> 
     }
     report.tables = vec![tables::features(&found)];
     outcome
-}
-
-/// The device and the instructions that are asked of it.
-fn chosen(arguments: &Arguments, report: &mut Report) -> Result<(Box<dyn Device>, Vec<Instruction>)> {
-    let name = arguments.selection.device(&["bf16"], arguments.device.first());
-    let mut instructions = arguments.selection.instructions(&["bf16"], Some(&name))?;
-    let device = opened(arguments, &name)?;
-    if arguments.selection.all {
-        select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
-    }
-    Ok((device, instructions))
-}
-
-fn opened(arguments: &Arguments, name: &DeviceName) -> Result<Box<dyn Device>> {
-    let device = device::open(Some(name), arguments.timeout.duration())?;
-    Ok(if arguments.any_nan { Box::new(OneNan(device)) } else { device })
 }
 
 /// Measures the features of several devices, and compares them with the published ones.
@@ -122,7 +97,8 @@ fn compared(arguments: &Arguments, progress: &Progress, report: &mut Report) -> 
     let models = models.filter(|name| !arguments.device.contains(name));
     // Models answer at once, so that they are delivered if a device fails.
     let names: Vec<DeviceName> = models.chain(arguments.device.iter().cloned()).collect();
-    let devices = names.iter().map(|name| opened(arguments, name)).collect::<Result<Vec<_>>>()?;
+    let open = |name| select::opened(name, arguments.timeout.duration(), arguments.any_nan);
+    let devices = names.iter().map(open).collect::<Result<Vec<_>>>()?;
     let mut found = Generations { any_nan: arguments.any_nan, ..Generations::default() };
     let outcome = features::measure_generations(devices, &choice, &mut |stage| progress.at(stage), &mut found);
     let published = features::compared(&found);

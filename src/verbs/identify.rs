@@ -7,15 +7,15 @@ use clap::Args;
 use super::{
     Bar, Common, OutputDestination, Progress, Verb,
     options::{cases, integer, output_file},
-    select::{self, Selection},
+    select::Selection,
 };
 use crate::{
-    Error, Result, Stage,
+    Error, Result,
     base::atomic,
-    comparison::{Nans, OneNan},
-    device::{self, Device, DeviceName},
+    comparison::Nans,
+    device::{Device, DeviceName},
     document::chip,
-    identify::{self, Fingerprint, Limits, Request, Study, fingerprint, quick_all, study_recording, tables},
+    identify::{self, Limits, Request, Study, fingerprint, quick_all, study_recording, tables},
     isa::Instruction,
     report::{Report, Table, Verdict},
     trace::Trace,
@@ -121,33 +121,20 @@ fn chosen(arguments: &Arguments, report: &mut Report) -> Result<(Box<dyn Device>
     let named = arguments.common.device.as_ref();
     let wanted = "--quick needs a device that computes; without it the recording is searched";
     named.map_or(Ok(()), |name| name.computes(wanted))?;
-    let name = arguments.selection.device(&["bf16"], named);
-    let mut instructions = arguments.selection.instructions(&["bf16"], Some(&name))?;
-    let device = device::open(Some(&name), arguments.common.timeout.duration())?;
-    if arguments.selection.all {
-        select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
-    }
+    let open = (arguments.common.timeout.duration(), arguments.any_nan);
+    let chosen = arguments.selection.opened(named, open, &mut report.notes)?;
     report.notes.extend(Nans::from(arguments.any_nan).note_on_device());
-    Ok((if arguments.any_nan { Box::new(OneNan(device)) } else { device }, instructions))
+    Ok(chosen)
 }
 
 /// Finds the known arithmetic of each instruction.
 fn fingerprints(arguments: &Arguments, progress: &Progress, report: &mut Report) -> Result<()> {
     let (mut device, instructions) = chosen(arguments, report)?;
-    let mut found: Vec<Fingerprint> = Vec::new();
-    let (mut done, total) = (0, instructions.len() as u64);
-    let what = format!("asking {}", device.identity().name);
-    progress.at(Stage { what: &what, done, total });
     let kept = (arguments.common.seed, arguments.any_nan.into());
-    let outcome = quick_all(device.as_mut(), &instructions, kept, &mut |_, fingerprint| {
-        match fingerprint {
-            Err(error) if arguments.selection.all && error.exit_status() == 2 => report.notes.push(error.to_string()),
-            outcome => found.push(outcome?),
-        }
-        done += 1;
-        progress.at(Stage { what: &what, done, total });
-        Ok(())
-    });
+    let (found, outcome) =
+        arguments.selection.each(progress, device.as_mut(), &instructions, &mut report.notes, |device, found| {
+            quick_all(device, &instructions, kept, found)
+        });
     report.device = Some(device.identity().clone());
     report.holds = !found.is_empty() && found.iter().all(|found| !found.matching.is_empty());
     report.verdict = Verdict::Unidentified;

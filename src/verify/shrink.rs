@@ -5,7 +5,7 @@ use crate::{
     arithmetic::Evaluator,
     base::parallel,
     comparison::{Answer, Nans, shrink as reduction, shrink::Budget},
-    device::{Device, Spot, ask},
+    device::{Batches, Device, Spot, ask},
     isa::{Case, Instruction},
 };
 
@@ -24,7 +24,8 @@ pub struct Compared<'a> {
 impl Compared<'_> {
     /// The answers of device and model to each case, with up to `lanes` cases in a tile.
     fn answers(&mut self, cases: &[Case], spot: &Spot, lanes: usize) -> Result<Vec<Answer>> {
-        let outputs = ask(self.device, self.instruction, cases, spot, lanes)?;
+        let from = (spot.row as usize, spot.column as usize);
+        let outputs = ask(self.device, &mut Batches::default(), self.instruction, cases, from, lanes)?;
         let answer = |(case, device): (&Case, u64)| Answer { case: case.clone(), device, model: self.model.dot(case) };
         Ok(parallel::map(cases.iter().zip(outputs), answer))
     }

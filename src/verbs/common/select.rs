@@ -1,11 +1,15 @@
 //! `--instr`, `--fmt` and `--all`.
 
+use std::time::Duration;
+
 use clap::Args;
 
+use super::progress::Progress;
 pub(crate) use crate::device::selection::{available, left_out, model, with_instruction};
 use crate::{
-    Result,
-    device::{Device, DeviceName, selection::InstructionChoice},
+    Result, Stage,
+    comparison::OneNan,
+    device::{self, Device, DeviceName, selection::InstructionChoice},
     isa::Instruction,
     report::{Report, Verdict},
 };
@@ -46,6 +50,60 @@ impl Selection {
     pub(crate) fn device(&self, default: &[&str], named: Option<&DeviceName>) -> DeviceName {
         self.choice().device(default, named)
     }
+
+    /// The device, opened, and the chosen instructions; with `--all` those that it lacks are left out, with a note.
+    ///
+    /// # Errors
+    /// Unknown names; the device cannot be opened.
+    pub(crate) fn opened(
+        &self,
+        named: Option<&DeviceName>,
+        (timeout, any_nan): (Duration, bool),
+        notes: &mut Vec<String>,
+    ) -> Result<(Box<dyn Device>, Vec<Instruction>)> {
+        let name = self.device(&["bf16"], named);
+        let mut instructions = self.instructions(&["bf16"], Some(&name))?;
+        let device = opened(&name, timeout, any_nan)?;
+        if self.all {
+            available(&mut instructions, device.as_ref(), None, notes);
+        }
+        Ok((device, instructions))
+    }
+
+    /// Asks the device about each instruction, with progress; with `--all` a refused instruction is a note. Returns what was found until
+    /// an error, and the error.
+    pub(crate) fn each<T>(
+        &self,
+        progress: &Progress,
+        device: &mut dyn Device,
+        instructions: &[Instruction],
+        notes: &mut Vec<String>,
+        ask: impl FnOnce(&mut dyn Device, &mut dyn FnMut(&Instruction, Result<T>) -> Result<()>) -> Result<()>,
+    ) -> (Vec<T>, Result<()>) {
+        let mut found = Vec::new();
+        let (mut done, total) = (0, instructions.len() as u64);
+        let what = format!("asking {}", device.identity().name);
+        progress.at(Stage { what: &what, done, total });
+        let outcome = ask(device, &mut |_, outcome| {
+            match outcome {
+                Err(error) if self.all && error.exit_status() == 2 => notes.push(error.to_string()),
+                outcome => found.push(outcome?),
+            }
+            done += 1;
+            progress.at(Stage { what: &what, done, total });
+            Ok(())
+        });
+        (found, outcome)
+    }
+}
+
+/// Opens a device; all its NaN codes count as equal if `any_nan`.
+///
+/// # Errors
+/// The device cannot be opened.
+pub(crate) fn opened(name: &DeviceName, timeout: Duration, any_nan: bool) -> Result<Box<dyn Device>> {
+    let device = device::open(Some(name), timeout)?;
+    Ok(if any_nan { Box::new(OneNan(device)) } else { device })
 }
 
 /// Marks the report of a command that ran none of its instructions, unless a signal came first.

@@ -1,11 +1,10 @@
-//! The bench: cases made of terms, and the answers to them.
+//! Cases made of chosen terms, and the answers to them.
 
 use crate::{
-    Result,
+    Error, Result,
     base::interrupt,
     format::{Finite, Format, Overflow, Real, Rounding},
     isa::{Case, Instruction},
-    tree::Leaf,
 };
 
 /// Largest exponent of a term.
@@ -13,9 +12,33 @@ const HIGHEST: i32 = 40;
 /// Distance of the largest term to the top of D and C, so that sums do not overflow.
 const ROOM: i32 = 8;
 
+/// A term of a sum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Leaf {
+    /// The element of C.
+    C,
+    /// The product with this stored k.
+    Product(usize),
+}
+
+impl Leaf {
+    /// All leaves of an instruction: c, then the products by their stored k.
+    pub(crate) fn all(i: &Instruction) -> Vec<Leaf> {
+        std::iter::once(Leaf::C).chain((0..i.stored_k()).map(Leaf::Product)).collect()
+    }
+
+    /// Its name in drawings: `c`, or the stored k.
+    pub fn name(self) -> String {
+        match self {
+            Leaf::C => "c".into(),
+            Leaf::Product(k) => k.to_string(),
+        }
+    }
+}
+
 /// Exponents of a format.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Exponents {
+pub(crate) struct Exponents {
     /// Exponent of the smallest number.
     pub low: i32,
     /// Exponent of the smallest normal number.
@@ -25,7 +48,7 @@ pub(super) struct Exponents {
 }
 
 impl Exponents {
-    pub(super) fn of(format: &Format) -> Exponents {
+    pub(crate) fn of(format: &Format) -> Exponents {
         let Some(float) = format.float() else { return Exponents { low: 0, normal: 0, high: 0 } };
         let below = if float.subnormals { float.trailing_bits as i32 } else { 0 };
         Exponents { low: float.emin() - below, normal: float.emin(), high: float.emax() }
@@ -39,7 +62,7 @@ impl Exponents {
 
 /// A term, plus or minus x * y * 2^exponent; x and y are the significands of its factors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct BenchTerm {
+pub(crate) struct Term {
     leaf: Leaf,
     negative: bool,
     factors: (u128, u128),
@@ -47,44 +70,44 @@ pub(super) struct BenchTerm {
 }
 
 /// A term that is plus or minus a power of two.
-pub(super) fn power(leaf: Leaf, negative: bool, exponent: i32) -> BenchTerm {
+pub(crate) fn power(leaf: Leaf, negative: bool, exponent: i32) -> Term {
     term(leaf, negative, (1, 1), exponent)
 }
 
 /// A term; powers of two in the factors move to the exponent.
-pub(super) fn term(leaf: Leaf, negative: bool, (x, y): (u128, u128), exponent: i32) -> BenchTerm {
+pub(crate) fn term(leaf: Leaf, negative: bool, (x, y): (u128, u128), exponent: i32) -> Term {
     let zeros = |x: u128| if x == 0 { 0 } else { x.trailing_zeros() };
     let (of_x, of_y) = (zeros(x), zeros(y));
-    BenchTerm { leaf, negative, factors: (x >> of_x, y >> of_y), exponent: exponent + (of_x + of_y) as i32 }
+    Term { leaf, negative, factors: (x >> of_x, y >> of_y), exponent: exponent + (of_x + of_y) as i32 }
 }
 
-impl BenchTerm {
-    pub(super) fn value(&self) -> Finite {
+impl Term {
+    pub(crate) fn value(&self) -> Finite {
         Finite::exact(self.negative, self.factors.0 * self.factors.1, self.exponent)
     }
 }
 
 /// The answer to a case.
 #[derive(Debug, Clone)]
-pub(super) struct BenchAnswer {
+pub(crate) struct TermAnswer {
     pub case: Case,
     pub code: u64,
     pub value: Real,
 }
 
-impl BenchAnswer {
+impl TermAnswer {
     /// True if the answer is this nonzero number.
-    pub(super) fn is(&self, value: Finite) -> bool {
+    pub(crate) fn is(&self, value: Finite) -> bool {
         matches!(self.value, Real::Finite(own) if own.odd() == value.odd())
     }
 
     /// True if the answer is a zero.
-    pub(super) fn is_zero(&self) -> bool {
+    pub(crate) fn is_zero(&self) -> bool {
         matches!(self.value, Real::Finite(own) if own.is_zero())
     }
 
     /// The answer as a number; `None` for infinities and NaN.
-    pub(super) fn finite(&self) -> Option<Finite> {
+    pub(crate) fn finite(&self) -> Option<Finite> {
         match self.value {
             Real::Finite(own) => Some(own),
             _ => None,
@@ -93,63 +116,85 @@ impl BenchAnswer {
 }
 
 /// Source of the codes of D.
-pub(super) type Ask<'a> = dyn FnMut(&[Case]) -> Result<Vec<u64>> + 'a;
+pub(crate) type Ask<'a> = dyn FnMut(&[Case]) -> Result<Vec<u64>> + 'a;
 
-/// Source of answers to cases of one instruction.
-pub(super) struct Bench<'a> {
+/// The operands that may be subnormal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Subnormal {
+    Nowhere,
+    Factors,
+    FactorsAndScales,
+}
+
+/// Asks sums of chosen terms of one instruction.
+pub(crate) struct TermBench<'a> {
     pub i: &'a Instruction,
     ask: &'a mut Ask<'a>,
     /// Number of cases asked.
     pub asked: usize,
-    /// True if subnormal operands of A and B keep their values.
-    pub subnormals: bool,
+    /// The operands that keep their values where they are subnormal.
+    pub subnormal: Subnormal,
     /// Exponent of the smallest number that the instruction gives.
     pub visible: i32,
 }
 
-impl<'a> Bench<'a> {
+impl<'a> TermBench<'a> {
     /// The bench whose cases `ask` answers.
-    pub(super) fn new(i: &'a Instruction, ask: &'a mut Ask<'a>) -> Bench<'a> {
-        Bench { i, ask, asked: 0, subnormals: false, visible: Exponents::of(i.d).low }
+    pub(crate) fn new(i: &'a Instruction, ask: &'a mut Ask<'a>) -> TermBench<'a> {
+        TermBench { i, ask, asked: 0, subnormal: Subnormal::Nowhere, visible: Exponents::of(i.d).low }
     }
 
     /// The codes of D of cases.
     ///
     /// # Errors
-    /// The errors of `ask`; an interruption.
-    pub(super) fn codes(&mut self, cases: &[Case]) -> Result<Vec<u64>> {
+    /// The errors of `ask`; a device error if it answers short; an interruption.
+    pub(crate) fn codes(&mut self, cases: &[Case]) -> Result<Vec<u64>> {
         interrupt::check()?;
+        let codes = (self.ask)(cases)?;
+        if codes.len() != cases.len() {
+            let (asked, answered) = (cases.len(), codes.len());
+            return Err(Error::device(format!("{answered} of {asked} cases were answered")));
+        }
         self.asked += cases.len();
-        (self.ask)(cases)
+        Ok(codes)
     }
 
     /// The answers to those cases that are `Some`.
-    pub(super) fn cases(&mut self, cases: Vec<Option<Case>>) -> Result<Vec<Option<BenchAnswer>>> {
+    pub(crate) fn cases(&mut self, cases: Vec<Option<Case>>) -> Result<Vec<Option<TermAnswer>>> {
         let there: Vec<Case> = cases.iter().flatten().cloned().collect();
         let mut codes = self.codes(&there)?.into_iter();
         let d = self.i.d;
         let answer = |case: Option<Case>| {
             let case = case?;
             let code = codes.next()?;
-            Some(BenchAnswer { case, code, value: d.value(code) })
+            Some(TermAnswer { case, code, value: d.value(code) })
         };
         Ok(cases.into_iter().map(answer).collect())
     }
 
     /// The answers to sums of these terms; `None` where the formats do not hold them.
-    pub(super) fn sums(&mut self, sums: &[Vec<BenchTerm>]) -> Result<Vec<Option<BenchAnswer>>> {
+    pub(crate) fn sums(&mut self, sums: &[Vec<Term>]) -> Result<Vec<Option<TermAnswer>>> {
         let cases = sums.iter().map(|terms| self.case(terms)).collect();
         self.cases(cases)
     }
 
     /// The answer to a sum of these terms.
-    pub(super) fn sum(&mut self, terms: Vec<BenchTerm>) -> Result<Option<BenchAnswer>> {
+    pub(crate) fn sum(&mut self, terms: Vec<Term>) -> Result<Option<TermAnswer>> {
         Ok(self.sums(&[terms])?.pop().flatten())
     }
 
     /// Exponents of products with scales of 1.
-    pub(super) fn products(&self) -> Exponents {
+    pub(crate) fn products(&self) -> Exponents {
         Exponents::of(self.i.a).plus(Exponents::of(self.i.b))
+    }
+
+    /// Exponents of a term.
+    pub(crate) fn exponents(&self, leaf: Leaf) -> Exponents {
+        match (leaf, self.scales()) {
+            (Leaf::C, _) => Exponents::of(self.i.c),
+            (_, None) => self.products(),
+            (_, Some(scales)) => self.products().plus(scales),
+        }
     }
 
     /// Exponents of the product of both scales.
@@ -158,14 +203,14 @@ impl<'a> Bench<'a> {
     }
 
     /// Exponent of large terms: as high as the room above them allows.
-    pub(super) fn top(&self) -> i32 {
+    pub(crate) fn top(&self) -> i32 {
         let high = |format| Exponents::of(format).high;
         let products = self.scales().map_or(self.products().high, |scales| scales.high);
         products.min(high(self.i.d) - ROOM).min(high(self.i.c) - ROOM).min(HIGHEST)
     }
 
     /// The case with these terms and zeros elsewhere; `None` where a format lacks a value.
-    pub(super) fn case(&self, terms: &[BenchTerm]) -> Option<Case> {
+    pub(crate) fn case(&self, terms: &[Term]) -> Option<Case> {
         let i = self.i;
         let mut case = Case::zeros(i);
         if let Some(scale) = i.scale {
@@ -182,13 +227,16 @@ impl<'a> Bench<'a> {
             let mut exponent = own.exponent;
             if let (Some(scale), Some(range), Some(block)) = (i.scale, self.scales(), self.block(own.leaf)) {
                 // The scale takes the exponent of the block's first term, as far as the other terms allow.
-                let same: Vec<&BenchTerm> =
-                    terms.iter().filter(|other| self.block(other.leaf) == Some(block)).collect();
+                let same: Vec<&Term> = terms.iter().filter(|other| self.block(other.leaf) == Some(block)).collect();
                 let least = same.iter().map(|other| other.exponent - a.high - b.high).max()?;
                 let most = same.iter().map(|other| other.exponent - a.normal - b.normal).min()?;
-                let both = same[0].exponent.min(most).max(least).clamp(range.normal, range.high);
                 let each = Exponents::of(scale.format);
-                let first = (both / 2).clamp(each.normal, each.high);
+                let (low, lowest) = match self.subnormal {
+                    Subnormal::FactorsAndScales => (each.low, range.low),
+                    _ => (each.normal, range.normal),
+                };
+                let both = same[0].exponent.min(most).max(least).clamp(lowest, range.high);
+                let first = (both / 2).clamp(low, each.high);
                 case.scale_a[block] = code(scale.format, false, 1, first)?;
                 case.scale_b[block] = code(scale.format, false, 1, both - first)?;
                 exponent -= both;
@@ -215,7 +263,7 @@ impl<'a> Bench<'a> {
             let first = exponent.div_euclid(2).clamp(low, high);
             return Some((first, exponent - first));
         }
-        if !self.subnormals {
+        if self.subnormal == Subnormal::Nowhere {
             return None;
         }
         let (low, high) = between(a.low, b.low)?;
@@ -224,7 +272,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Index of the block whose scale a term has.
-    fn block(&self, leaf: Leaf) -> Option<usize> {
+    pub(crate) fn block(&self, leaf: Leaf) -> Option<usize> {
         match (self.i.scale, leaf) {
             (Some(scale), Leaf::Product(at)) => Some(Case::zeros(self.i).logical(self.i, at) / scale.block),
             _ => None,
@@ -233,11 +281,13 @@ impl<'a> Bench<'a> {
 }
 
 /// Code of plus or minus significand * 2^exponent, if the format has it.
-pub(super) fn code(format: &Format, negative: bool, significand: u128, exponent: i32) -> Option<u64> {
+pub(crate) fn code(format: &Format, negative: bool, significand: u128, exponent: i32) -> Option<u64> {
     let value = Finite::exact(negative, significand, exponent);
     let code = format.encode(&Real::Finite(value), Rounding::Rz, Overflow::Saturate)?;
-    match format.value(code) {
-        Real::Finite(own) if own.odd() == value.odd() => Some(code),
-        _ => None,
-    }
+    stands_for(format, code, value).then_some(code)
+}
+
+/// True if a code stands for this nonzero number.
+pub(crate) fn stands_for(format: &Format, code: u64, value: Finite) -> bool {
+    matches!(format.value(code), Real::Finite(own) if own.odd() == value.odd())
 }

@@ -1,0 +1,46 @@
+//! How much a search may compute.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Products that a search has computed, and may compute.
+#[derive(Debug)]
+pub(super) struct Work {
+    /// Products of a case.
+    k: u64,
+    spent: AtomicU64,
+    /// Products that one stage may compute, and all stages so far.
+    each: u64,
+    most: AtomicU64,
+}
+
+impl Work {
+    /// No work; a case has `k` products, and one stage may compute `each`.
+    pub(super) fn new(k: usize, each: u64) -> Work {
+        Work { k: k as u64, spent: AtomicU64::default(), each, most: AtomicU64::new(each) }
+    }
+
+    /// Products computed so far.
+    pub(super) fn spent(&self) -> u64 {
+        self.spent.load(Ordering::Relaxed)
+    }
+
+    /// Counts computed products.
+    pub(super) fn spend(&self, products: u64) {
+        self.spent.fetch_add(products, Ordering::Relaxed);
+    }
+
+    /// Counts computed cases.
+    pub(super) fn spend_cases(&self, cases: usize) {
+        self.spend(cases as u64 * self.k);
+    }
+
+    /// Begins a stage that may compute one part in `part` of what a whole stage may.
+    pub(super) fn begin_stage(&self, part: u64) {
+        self.most.store(self.spent() + self.each / part, Ordering::Relaxed);
+    }
+
+    /// Products that the stage may still compute.
+    pub(super) fn left(&self) -> u64 {
+        self.most.load(Ordering::Relaxed).saturating_sub(self.spent())
+    }
+}
