@@ -6,6 +6,7 @@ use tcnum::{
     gemm::{
         AccumulatorJoin, Accumulators, BiasEntry, Factors, KOrder, Matrix, OperandRounding, OutputRounding, PartJoin,
         Residue, ScaleBlocks, ScaleUse, Schedule, SplitK,
+        kernel::KernelNames,
         matching::{self, Matches, Suspects},
     },
     isa,
