@@ -69,8 +69,12 @@ impl Schedule {
             };
             add(Aspect::Scales, false, words);
         }
-        let starts = self.c == CEntry::Start;
-        add(Aspect::C, !starts, if starts { "beginning from C" } else { "C added at the end" }.into());
+        let c = match self.c {
+            CEntry::End => "C added at the end".into(),
+            CEntry::Rounded => format!("C added after rounding to {}", self.output.format),
+            CEntry::Start => "beginning from C".into(),
+        };
+        add(Aspect::C, self.c == CEntry::End, c);
         let bias = match self.bias {
             BiasEntry::End => "the bias added at the end".into(),
             BiasEntry::Rounded => format!("the bias added after rounding to {}", self.output.format),
@@ -134,6 +138,7 @@ impl Schedule {
         match self.split.join {
             PartJoin::Register => format!("joined in {register} in order"),
             PartJoin::Pairs => format!("joined in {register} in pairs"),
+            PartJoin::Halves => format!("joined in {register} by halves"),
             PartJoin::Output => format!("each rounded to {output} and joined in {register} in order"),
             PartJoin::Serial => format!("each added to D in {output}"),
         }

@@ -475,7 +475,7 @@ impl Work<'_> {
     fn finish(&self, register: Register, block: &Block, parts: Vec<Vec<f64>>) -> Result<Vec<u8>> {
         let Schedule { alpha, beta, split, output, .. } = self.schedule;
         let (alpha, beta) = (register.round(*alpha), register.round(*beta));
-        let added = self.factors.c.as_ref().filter(|_| self.schedule.c == CEntry::End && beta != 0.0);
+        let added = self.factors.c.as_ref().filter(|_| self.schedule.c != CEntry::Start && beta != 0.0);
         let format = output.format;
         let plain = register.format() == format && matches!(register, Register::Single | Register::Double);
         let nan = output.nan.or(format.nan());
@@ -503,12 +503,16 @@ impl Work<'_> {
         let mut bytes = Vec::with_capacity(block.elements() * width);
         for (at, (row, column)) in block.places().enumerate() {
             let bias = self.factors.bias.as_ref().map(|bias| register.round(bias.value(0, column)));
-            let ended = |sum: f64| match (bias, self.schedule.bias) {
-                (None, _) | (_, BiasEntry::Start) => code(sum),
-                (Some(bias), BiasEntry::End) => code(register.add(sum, bias)),
-                (Some(bias), BiasEntry::Rounded) => code(register.add(value(format, code(sum)), bias)),
-            };
             let mut addend = added.map(|c| register.multiply(beta, register.round(c.value(row, column))));
+            let late = addend.take_if(|_| self.schedule.c == CEntry::Rounded);
+            let ended = |sum: f64| {
+                let sum = late.map_or(sum, |c| register.add(value(format, code(sum)), c));
+                match (bias, self.schedule.bias) {
+                    (None, _) | (_, BiasEntry::Start) => code(sum),
+                    (Some(bias), BiasEntry::End) => code(register.add(sum, bias)),
+                    (Some(bias), BiasEntry::Rounded) => code(register.add(value(format, code(sum)), bias)),
+                }
+            };
             let own = parts.iter().map(|part| part[at]);
             let d = match split.join {
                 PartJoin::Serial => {
@@ -528,6 +532,7 @@ impl Work<'_> {
                     };
                     let order = match join {
                         PartJoin::Pairs => AccumulatorJoin::Pairs,
+                        PartJoin::Halves => AccumulatorJoin::Halves,
                         _ => AccumulatorJoin::Order,
                     };
                     let sum = register.joined(own.map(rounded).collect(), order);

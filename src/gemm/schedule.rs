@@ -79,6 +79,7 @@ named! {
     pub enum PartJoin {
         Register = "register": "added in order, unrounded, in the register's format";
         Pairs = "pairs": "each added to its neighbour, unrounded, and these sums likewise";
+        Halves = "halves": "the first half added to the second, unrounded, and these sums likewise";
         Output = "output": "each rounded to the output's format, then added in order in the register's";
         Serial = "serial": "each added to D, which is rounded to the output's format after every part";
     }
@@ -89,6 +90,7 @@ named! {
     pub enum CEntry {
         Start = "start": "the first step adds to it";
         End = "end": "beta*C is added to the joined sum";
+        Rounded = "rounded": "the scaled sum is rounded to the output's format, and rounded again after beta*C is added";
     }
 }
 
@@ -306,7 +308,7 @@ impl Schedule {
         if let Some(nan) = output.nan.filter(|nan| *nan > output.format.code_mask()) {
             return Err(format!("output.nan = \"{nan:#x}\": {} has {} bits", output.format, output.format.bits));
         }
-        if !matches!(join, PartJoin::Register | PartJoin::Pairs) && register == Register::Integer {
+        if !matches!(join, PartJoin::Register | PartJoin::Pairs | PartJoin::Halves) && register == Register::Integer {
             return Err(format!("split.join = \"{}\": integers are added unrounded", join.name()));
         }
         Ok(())
@@ -314,7 +316,7 @@ impl Schedule {
 
     /// True if D is the codes of the last step.
     pub(super) fn is_bare(&self, parts: usize, has_c: bool, has_bias: bool) -> bool {
-        let added = has_bias && self.bias != BiasEntry::Start || has_c && self.c == CEntry::End && self.beta != 0.0;
+        let added = has_bias && self.bias != BiasEntry::Start || has_c && self.c != CEntry::Start && self.beta != 0.0;
         parts == 1
             && self.promote.is_none()
             && !added

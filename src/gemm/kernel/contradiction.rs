@@ -107,7 +107,11 @@ impl KernelNames {
                 Some((format!("D is in {said}"), this(format!("has D in {}", schedule.output.format))))
             }
             Says::C(Some(said)) if *said != schedule.c => {
-                let place = |entry| if entry == CEntry::Start { "at the start" } else { "at the end" };
+                let place = |entry| match entry {
+                    CEntry::Start => "at the start",
+                    CEntry::End => "at the end",
+                    CEntry::Rounded => "after rounding",
+                };
                 Some((format!("C is added {}", place(*said)), this(format!("adds C {}", place(schedule.c)))))
             }
             Says::Bias(said) => {

@@ -26,7 +26,7 @@ use crate::{
 /// Most parts of a tried split.
 const MOST_PARTS: usize = 16;
 /// Granules that are tried besides the default one.
-const GRANULES: [usize; 4] = [16, 32, 64, 128];
+const GRANULES: [usize; 5] = [8, 16, 32, 64, 128];
 /// Intervals of promotion that are tried.
 ///
 /// Processor libraries sum a block of k that fits a cache or the registers, and may halve the rest to some multiples.
@@ -356,7 +356,7 @@ fn joined(schedule: &Schedule, several: bool, narrow: bool) -> Vec<Schedule> {
     for join in PartJoin::ALL {
         let tried = match join {
             PartJoin::Register => true,
-            PartJoin::Pairs => several && schedule.split.count > 2,
+            PartJoin::Pairs | PartJoin::Halves => several && schedule.split.count > 2,
             PartJoin::Output | PartJoin::Serial => several && narrow,
         };
         let mut schedule = schedule.clone();
@@ -413,6 +413,9 @@ fn entries(plain: &Schedule, factors: &Factors) -> Vec<(CEntry, BiasEntry)> {
     let mut all = vec![(CEntry::End, BiasEntry::End)];
     if starts(&factors.c) {
         all.push((CEntry::Start, BiasEntry::End));
+    }
+    if factors.c.is_some() && plain.output.format != first {
+        all.push((CEntry::Rounded, BiasEntry::End));
     }
     if factors.bias.is_some() {
         all.push((CEntry::End, BiasEntry::Rounded));

@@ -82,7 +82,7 @@ pub(super) fn of_schedule(schedule: &Schedule) -> usize {
         (schedule.promote.is_some_and(shipped), SHIPPED_PROMOTION),
         (schedule.promote.is_some_and(|every| !shipped(every)) && schedule.scales.is_none(), OTHER_PROMOTION),
         (schedule.residue == Residue::First, RESIDUE),
-        (split.join == PartJoin::Pairs, PAIRS),
+        (matches!(split.join, PartJoin::Pairs | PartJoin::Halves), PAIRS),
         (matches!(split.join, PartJoin::Output | PartJoin::Serial), NARROW_JOIN),
         (schedule.accumulators.count > 1, ACCUMULATORS),
         (schedule.c != CEntry::End || schedule.bias != BiasEntry::End, BEGINNING),
