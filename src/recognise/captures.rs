@@ -63,11 +63,9 @@ crate::rows! {
 }
 
 impl CaptureRow {
-    /// True if something gives every element of D.
+    /// True if a schedule or a scheme gives every element of D.
     pub fn is_found(&self) -> bool {
-        [Outcome::Decided, Outcome::Open, Outcome::Scheme, Outcome::Together]
-            .iter()
-            .any(|own| own.name() == self.outcome)
+        [Outcome::Decided, Outcome::Open, Outcome::Scheme].iter().any(|own| own.name() == self.outcome)
     }
 }
 
@@ -105,7 +103,7 @@ fn row(name: &str, capture: &Capture, found: &Recognised, refused: Option<String
         _ if refused.is_some() => Outcome::Refused,
         Recognised { scheme: Some(_), .. } => Outcome::Scheme,
         Recognised { mixed: Some(_), .. } => Outcome::Together,
-        _ if matches.nothing.is_some() => Outcome::Nothing,
+        _ if found.nothing.is_some() => Outcome::Nothing,
         _ if matches.found.is_empty() => Outcome::NotFound,
         _ if open.is_empty() => Outcome::Decided,
         _ => Outcome::Open,

@@ -56,6 +56,8 @@ pub struct Recognised {
     pub mixed: Option<Mixed>,
     /// A product that separates the schedules, if it was asked for.
     pub apart: Option<Apart>,
+    /// Why D decides nothing, if so; then nothing was searched.
+    pub nothing: Option<String>,
     /// The names of kernels that narrowed the search.
     pub kernels: KernelNames,
     /// What the names say and the schedules that give D do not do: only schedules against the names give D.
@@ -103,7 +105,7 @@ impl Recognised {
 
 /// Finds how `d` was made: by a schedule, a scheme of splitting, or two schedules; `step` is told each step.
 ///
-/// Names of kernels narrow the search. If nothing that they allow gives D, the search goes on without them.
+/// A D of one value decides nothing, and is searched only for a product that separates schedules. Names of kernels narrow the search. If nothing that they allow gives D, the search goes on without them.
 /// `found` has the results so far, also where an error ends the search.
 ///
 /// # Errors
@@ -118,6 +120,13 @@ pub fn search(
     let Request { suspects, separates } = request;
     let free = Suspects { kernels: KernelNames::default(), ..suspects.clone() };
     found.kernels = suspects.kernels.clone();
+    if !separates {
+        factors.fit()?;
+        found.nothing = matching::decides_nothing(d);
+    }
+    if found.nothing.is_some() {
+        return Ok(());
+    }
     if suspects.kernels.is_known() {
         match matching::find(suspects, factors, d, &mut found.matches, step) {
             Err(error @ Error::Interrupted { .. }) => return Err(error),
@@ -125,9 +134,6 @@ pub fn search(
             Err(_) => found.matches = Matches::default(),
             Ok(()) => (),
         }
-    }
-    if found.matches.nothing.is_some() {
-        return Ok(());
     }
     if found.matches.found.is_empty() {
         let mut matches = Matches::default();

@@ -13,6 +13,11 @@ use crate::{
 /// Numbers of k that each product takes in turn.
 const BLOCKS: [usize; 4] = [32, 64, 16, 128];
 
+/// Largest error of D against the sums of a scheme's parts, over its error against the sums of whole elements.
+///
+/// A D that a scheme made is not farther from the sums of its parts, which it rounded alone.
+const WORSE: f64 = 1.1;
+
 /// A scheme that gives D, with the schedules of its products.
 #[derive(Debug)]
 pub struct SchemeMatch {
@@ -64,6 +69,7 @@ pub(super) fn find(
         values: own.codes.iter().map(|code| f32::from_bits(code as u32)).collect(),
     };
     let (a, b) = (numbers(&factors.a), numbers(&factors.b));
+    let whole = matching::error(suspects, factors, d)?;
     for name in Scheme::shipped() {
         let scheme = Scheme::find(name)?;
         if !searched(&scheme) {
@@ -77,6 +83,9 @@ pub(super) fn find(
             step(&format!("scheme {name} in blocks of {block}"));
             let turns = turns(factors.k(), block, block);
             let parts = Factors { a: beside(&a, &rows, &turns), b: below(&b, &columns, &turns), ..factors.clone() };
+            if matching::error(suspects, &parts, d)? > WORSE * whole {
+                break;
+            }
             let own = Suspects { turn: Some(block * products.len()), ..suspects.clone() };
             let mut matches = Matches::default();
             match matching::find(&own, &parts, d, &mut matches, &|_| ()) {

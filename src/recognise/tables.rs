@@ -37,7 +37,7 @@ crate::rows! {
     }
 
     /// An aspect of the schedule, and what D decides of it.
-    pub struct DecisionRow in "decisions" {
+    pub struct DecisionRow in "schedule_decisions" {
         /// The aspect.
         aspect: &'static str => shown("aspect").essential(),
         /// True if one value gives D.
@@ -97,9 +97,9 @@ fn matched(place: usize, candidate: &MatchCandidate, k: usize, [equal, differing
 
 /// Puts what was found into a report: answer, verdict, notes and tables. `file` names D.
 pub fn report(found: &Recognised, factors: &Factors, d: &Matrix, file: String, report: &mut Report) {
-    let Recognised { matches: schedules, scheme, mixed: together, apart, kernels, contradiction } = found;
+    let Recognised { matches: schedules, scheme, mixed: together, apart, kernels, contradiction, nothing } = found;
     let (k, elements) = (factors.k(), d.codes.len());
-    report.holds = found.is_found();
+    report.holds = !found.matches.found.is_empty() || scheme.is_some();
     report.verdict = Verdict::Unmatched;
     if kernels.is_known() {
         report.notes.push(format!("Kernels: {}.", kernels.sentence().trim_end_matches('.')));
@@ -115,7 +115,13 @@ pub fn report(found: &Recognised, factors: &Factors, d: &Matrix, file: String, r
         }
         _ => matching::answer(schedules, k, elements),
     };
-    report.notes.extend(matching::remarks(schedules));
+    if nothing.is_none() {
+        report.notes.extend(matching::remarks(schedules));
+    }
+    if let Some(why) = nothing {
+        report.answer = Some(format!("D decides nothing: {why}."));
+        return;
+    }
     if let Some(together) = together {
         let rows = mixed(together, k, elements);
         report.tables.push(Table::of("Schedules that together give every element", rows));

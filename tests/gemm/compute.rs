@@ -113,6 +113,9 @@ impl Drawn {
     }
 }
 
+/// Every k is less than this.
+const MOST_K: usize = 200;
+
 prop_compose! {
     fn splits()(count in 1..6usize, granule in select(vec![1, 3, 16, 32, 64]), join in select(PartJoin::ALL.to_vec())) -> SplitK {
         SplitK { count, granule, join }
@@ -120,7 +123,7 @@ prop_compose! {
 }
 
 fn drawn() -> impl Strategy<Value = Drawn> {
-    let shape = (1..20usize, 1..20usize, 1..200usize);
+    let shape = (1..20usize, 1..20usize, 1..MOST_K);
     let steps = (
         select(KOrder::ALL.to_vec()),
         1..5usize,
@@ -161,6 +164,9 @@ fn drawn() -> impl Strategy<Value = Drawn> {
                 schedule.c = CEntry::Start;
                 schedule.beta = 1.0;
             }
+            if seed & 1 == 1 && schedule.c == CEntry::End {
+                schedule.c = CEntry::Rounded;
+            }
             schedule.bias = entry;
             if schedule.check().is_err() {
                 schedule.bias = BiasEntry::End;
@@ -169,7 +175,9 @@ fn drawn() -> impl Strategy<Value = Drawn> {
             if let (Some(multiply), Some(promote), None, false) =
                 (scales, schedule.promote, schedule.promote_halves, integer)
             {
-                schedule.scales = Some(ScaleBlocks { a: [1, promote], b: [promote, 7], multiply });
+                // Scales at the end are shared by all k.
+                let k_of_block = if multiply.is_at_end() { MOST_K } else { promote };
+                schedule.scales = Some(ScaleBlocks { a: [1, k_of_block], b: [k_of_block, 7], multiply });
                 (schedule.slab, schedule.split.granule, schedule.order, schedule.residue) =
                     (k, promote, KOrder::Ascending, Residue::Last);
             }

@@ -306,6 +306,7 @@ fn shipped_schemes_take_as_many_products_as_their_papers_say() {
         ("ootomo", 3),
         ("ozaki-e4m3", 15),
         ("ozaki-int8", 10),
+        ("tf32x3", 3),
     ];
     assert_eq!(products, expected.map(|(name, count)| (name.to_string(), count)));
     for name in ["ozaki-int8", "ozaki-e4m3"] {

@@ -341,7 +341,7 @@ fn each_kind_of_fact_contradicts_a_schedule_that_does_otherwise() {
             "nvjet_sm90_tst_8x8_64x4_1x1_h_badd_NNT",
             "wgmma.m64n8k16.f32.bf16.bf16",
             output("c = \"start\""),
-            "`badd` says that C is added at the end; this schedule adds C at the start",
+            "`badd` says that C is added after rounding; this schedule adds C at the start",
         ),
         (
             "nvjet_sm90_tst_8x8_64x4_1x1_h_bz_bias_NNT",

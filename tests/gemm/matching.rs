@@ -2,10 +2,12 @@
 
 use serde_json::Value;
 use tcnum::{
+    device::ModelDevice,
+    emulate::{self, NumberMatrix, Scheme, SchemeUnit},
     format::{self, Overflow, Rounding},
     gemm::{
-        AccumulatorJoin, Accumulators, BiasEntry, Factors, KOrder, Matrix, OperandRounding, OutputRounding, PartJoin,
-        Residue, ScaleBlocks, ScaleUse, Schedule, SplitK,
+        AccumulatorJoin, Accumulators, BiasEntry, CEntry, Factors, KOrder, Matrix, OperandRounding, OutputRounding,
+        PartJoin, Residue, ScaleBlocks, ScaleUse, Schedule, SplitK,
         kernel::KernelNames,
         matching::{self, Matches, Suspects},
     },
@@ -287,4 +289,145 @@ fn two_schedules_in_one_product_are_found_together() {
     let chain = "vfmadd.m1n16k1.f32.f32.f32.f32, k ascending";
     assert_eq!(schedules, [chain.to_string(), format!("{chain}, in 2 accumulators in turn, joined in order")]);
     assert!(report["answer"].to_string().contains("Two schedules together give every element"), "{}", report["answer"]);
+}
+
+/// A schedule of an instruction, changed.
+fn changed(name: &str, change: impl Fn(&mut Schedule)) -> Schedule {
+    let mut schedule = Schedule::new(isa::find(name).unwrap()).unwrap();
+    change(&mut schedule);
+    schedule
+}
+
+#[test]
+fn a_d_of_one_value_decides_nothing() {
+    let schedule = changed("mma.m16n8k16.f32.f16.f16.f32", |_| ());
+    let factors = operands(&schedule, 64);
+    let single = format::find("f32").unwrap();
+    for (code, words) in [(0, "all its 960 elements are 0"), (0x3f80_0000, "are 1"), (0x7fff_ffff, "are NaN")] {
+        let d = Matrix::of_values(24, 40, single, &[code; 960]);
+        let report = matched(&factors, &d, &["--model", "hopper"], 1);
+        let answer = report["answer"].to_string();
+        assert!(answer.contains("D decides nothing") && answer.contains(words), "{answer}");
+        assert_eq!(report["tables"]["matches"], Value::Null, "{report}");
+    }
+}
+
+#[test]
+fn a_small_narrow_d_leaves_the_instruction_open_and_names_the_usual_one() {
+    let bf16 = format::find("bf16").unwrap();
+    let schedule = changed("wgmma.m64n8k16.f32.bf16.bf16", |s| s.output.format = bf16);
+    let factors = Factors::new(matrix(4, 256, bf16, 11), matrix(256, 6, bf16, 12));
+    let d = computed("hopper", &schedule, &factors);
+    let report = matched(&factors, &d, &[], 0);
+    let decisions = report["tables"]["schedule_decisions"].as_array().unwrap();
+    let instruction = decisions.iter().find(|row| row["aspect"] == "instruction").unwrap();
+    assert_eq!(instruction["decided"], false, "{report}");
+    assert_eq!(instruction["usual"], "wgmma.m64n8k16.f32.bf16.bf16 of hopper");
+    assert!(report["answer"].to_string().contains("too small to decide the instruction"), "{}", report["answer"]);
+}
+
+#[test]
+fn a_wide_d_decides_every_aspect() {
+    let schedule = changed("wgmma.m64n8k16.f32.f16.f16", |s| s.split.count = 4);
+    let factors = operands(&schedule, 1000);
+    let report = matched(&factors, &computed("hopper", &schedule, &factors), &[], 0);
+    let decisions = report["tables"]["schedule_decisions"].as_array().unwrap();
+    assert!(decisions.iter().all(|row| row["decided"] == true), "{report}");
+    let split = decisions.iter().find(|row| row["aspect"] == "split").unwrap();
+    assert_eq!(split["usual"], "split-k of 4 parts of 256");
+}
+
+#[test]
+fn the_name_of_a_kernel_narrows_the_search_and_is_checked() {
+    let schedule = changed("wgmma.m64n8k16.f32.f16.f16", |s| s.split.count = 4);
+    let factors = operands(&schedule, 1000);
+    let d = computed("hopper", &schedule, &factors);
+    let split = "nvjet_sm90_hsh_64x8_64x16_4x1_v_bz_splitK_NNT";
+    let narrowed = matched(&factors, &d, &["--kernel", split], 0);
+    assert!(narrowed["notes"].to_string().contains("nvjet kernel of cuBLAS"), "{narrowed}");
+    let whole = matched(&factors, &d, &["--kernel", "nvjet_sm90_hsh_64x8_64x16_2x4_h_bz_NNT"], 0);
+    assert!(whole["notes"].to_string().contains("The kernel's name does not fit D"), "{whole}");
+    for report in [narrowed, whole] {
+        assert_eq!(
+            report["tables"]["matches"][0]["schedule_file"].as_str().map(|own| own.contains("count = 4")),
+            Some(true)
+        );
+    }
+}
+
+#[test]
+fn operands_of_f32_that_were_rounded_are_found() {
+    let single = format::find("f32").unwrap();
+    for (name, rounding) in
+        [("wgmma.m64n8k16.f32.bf16.bf16", Rounding::Rne), ("wgmma.m64n8k8.f32.tf32.tf32", Rounding::Rna)]
+    {
+        let operands = Some(OperandRounding { format: single, rounding });
+        let schedule = changed(name, |s| s.operands = operands);
+        let factors = Factors::new(matrix(24, 200, single, 11), matrix(200, 40, single, 12));
+        found_again("hopper", &schedule, &factors, &[]);
+    }
+}
+
+#[test]
+fn fused_multiply_adds_of_a_gpu_are_found() {
+    let schedule =
+        changed("fma.m1n1k1.f32.f32.f32.f32", |s| s.split = SplitK { count: 3, granule: 8, join: PartJoin::Register });
+    found_again("hopper", &schedule, &operands(&schedule, 1000), &[]);
+}
+
+#[test]
+fn scales_at_the_end_are_found() {
+    let single = format::find("f32").unwrap();
+    let scales = ScaleBlocks { a: [1, 500], b: [500, 1], multiply: ScaleUse::End };
+    let schedule = changed("wgmma.m64n8k32.f32.e4m3.e4m3", |s| (s.promote, s.scales) = (Some(128), Some(scales)));
+    let factors = Factors {
+        scale_a: Some(matrix(24, 1, single, 3)),
+        scale_b: Some(matrix(1, 40, single, 4)),
+        ..operands(&schedule, 500)
+    };
+    found_again("hopper", &schedule, &factors, &[]);
+}
+
+#[test]
+fn c_that_is_added_after_rounding_is_found() {
+    let bf16 = format::find("bf16").unwrap();
+    let schedule = changed("wgmma.m64n8k16.f32.bf16.bf16", |s| (s.c, s.output.format) = (CEntry::Rounded, bf16));
+    let factors = Factors { c: Some(matrix(24, 40, bf16, 5)), ..operands(&schedule, 300) };
+    let report = matched(&factors, &computed("hopper", &schedule, &factors), &["--model", "hopper"], 0);
+    let decisions = report["tables"]["schedule_decisions"].as_array().unwrap();
+    let entry = decisions.iter().find(|row| row["aspect"] == "c").unwrap();
+    assert_eq!(
+        (&entry["decided"], &entry["usual"]),
+        (&true.into(), &"C added after rounding to bf16".into()),
+        "{report}"
+    );
+}
+
+#[test]
+fn a_scheme_of_splitting_is_found_with_its_blocks() {
+    let single = format::find("f32").unwrap();
+    let scheme = Scheme::find("tf32x3").unwrap();
+    let mut device = ModelDevice::open("hopper").unwrap();
+    let unit = SchemeUnit::of(&scheme, &mut device, None).unwrap();
+    let factors = Factors::new(matrix(16, 256, single, 21), matrix(256, 24, single, 22));
+    let numbers = |own: &Matrix| NumberMatrix {
+        rows: own.rows,
+        columns: own.columns,
+        values: own.codes.iter().map(|code| f32::from_bits(code as u32)).collect(),
+    };
+    let d = emulate::product(&scheme, &unit, &mut device, &numbers(&factors.a), &numbers(&factors.b)).unwrap();
+    let report = matched(&factors, &d, &["--model", "hopper"], 0);
+    assert!(report["answer"].to_string().contains("Scheme tf32x3"), "{report}");
+    assert!(report["answer"].to_string().contains("in turn every 32 of k"), "{}", report["answer"]);
+}
+
+#[test]
+fn every_product_of_a_file_is_recognised() {
+    let run = tcnum(&["gemm", "match", "-q", "--match-all", "tests/fixtures/captures.safetensors", "--output", "json"]);
+    let report = validate_report(&run.stdout);
+    let rows = report["tables"]["captures"].as_array().unwrap();
+    assert!(rows.len() > 1, "{report}");
+    let found = rows.iter().all(|row| ["decided", "open", "scheme"].contains(&row["outcome"].as_str().unwrap()));
+    assert_eq!(run.status, i32::from(!found), "{report}");
+    assert!(report["answer"].to_string().contains(&format!("{} products", rows.len())));
 }

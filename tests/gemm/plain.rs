@@ -214,34 +214,52 @@ pub(crate) fn product(schedule: &Schedule, evaluator: &Evaluator, factors: &Fact
             parts.push(sum.unwrap());
         }
         let (alpha, beta) = (registers.of(schedule.alpha), registers.of(schedule.beta));
-        let c = factors.c.as_ref().filter(|_| schedule.c == CEntry::End && schedule.beta != 0.0);
+        let c = factors.c.as_ref().filter(|_| schedule.c != CEntry::Start && schedule.beta != 0.0);
         let c = c.map(|c| registers.multiply(beta, registers.from(c.format, c.get(row, column))));
         let bias = factors.bias.as_ref().filter(|_| schedule.bias != BiasEntry::Start);
         let bias = bias.map(|bias| registers.from(bias.format, bias.get(0, column)));
         let bare = parts.len() == 1 && schedule.promote.is_none() && c.is_none() && bias.is_none();
-        if bare && schedule.alpha == 1.0 && output.format == i.d {
+        let [early, late] = if schedule.c == CEntry::Rounded { [None, c] } else { [c, None] };
+        if bare && schedule.alpha == 1.0 && output.format == i.d && schedule.scales.is_none() {
             codes.push(raw);
             continue;
         }
-        let scaled = |sum: u64, addend: Option<u64>| match addend {
-            Some(addend) => registers.fma(alpha, sum, addend),
-            None => registers.multiply(alpha, sum),
+        let scales = [(&factors.scale_a, row, 0), (&factors.scale_b, 0, column)];
+        let at_end = |sum: u64| {
+            let Some(blocks) = schedule.scales else { return sum };
+            let [a, b] = scales.map(|(own, row, column)| {
+                let own = own.as_ref().unwrap();
+                registers.from(own.format, own.get(row / blocks.a[0], column / blocks.b[1]))
+            });
+            match blocks.multiply {
+                ScaleUse::End => registers.multiply(sum, registers.multiply(a, b)),
+                ScaleUse::Each => registers.multiply(registers.multiply(sum, a), b),
+                ScaleUse::Fused | ScaleUse::Rounded => sum,
+            }
         };
-        let biased = |sum: u64| match (bias, schedule.bias) {
-            (None, _) => sum,
-            (Some(bias), BiasEntry::Rounded) => registers.add(registers.from(output.format, to_output(sum)), bias),
-            (Some(bias), _) => registers.add(sum, bias),
+        let scaled = |sum: u64, addend: Option<u64>| match addend {
+            Some(addend) => registers.fma(alpha, at_end(sum), addend),
+            None => registers.multiply(alpha, at_end(sum)),
+        };
+        let with_c = |sum: u64| late.map_or(sum, |c| registers.add(registers.from(output.format, to_output(sum)), c));
+        let biased = |sum: u64| match (bias, schedule.bias, with_c(sum)) {
+            (None, _, sum) => sum,
+            (Some(bias), BiasEntry::Rounded, sum) => registers.add(registers.from(output.format, to_output(sum)), bias),
+            (Some(bias), _, sum) => registers.add(sum, bias),
         };
         let d = match schedule.split.join {
-            PartJoin::Register => biased(scaled(parts.iter().copied().reduce(|x, y| registers.add(x, y)).unwrap(), c)),
-            PartJoin::Pairs => biased(scaled(in_pairs(&registers, &parts, |_| true), c)),
+            PartJoin::Register => {
+                biased(scaled(parts.iter().copied().reduce(|x, y| registers.add(x, y)).unwrap(), early))
+            }
+            PartJoin::Pairs => biased(scaled(in_pairs(&registers, &parts, |_| true), early)),
+            PartJoin::Halves => biased(scaled(in_pairs(&registers, &parts, |_| false), early)),
             PartJoin::Output => {
                 let narrow = |sum: u64| registers.from(output.format, to_output(sum));
                 let parts = parts.iter().map(|sum| if parts.len() > 1 { narrow(*sum) } else { *sum });
-                biased(scaled(parts.reduce(|x, y| registers.add(x, y)).unwrap(), c))
+                biased(scaled(parts.reduce(|x, y| registers.add(x, y)).unwrap(), early))
             }
             PartJoin::Serial => {
-                let (mut addend, mut last) = (c, 0);
+                let (mut addend, mut last) = (early, 0);
                 for sum in &parts {
                     last = scaled(*sum, addend);
                     addend = Some(registers.from(output.format, to_output(last)));

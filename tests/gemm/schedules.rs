@@ -78,7 +78,7 @@ fn what_a_schedule_cannot_be_is_said_with_its_key() {
         ("split = { count = 2, granule = 0 }", "split.granule = 0"),
         (
             "split = { count = 2, join = \"tree\" }",
-            "split.join = \"tree\": expected one of \"register\", \"pairs\", \"output\", \"serial\"",
+            "split.join = \"tree\": expected one of \"register\", \"pairs\", \"halves\", \"output\", \"serial\"",
         ),
         ("scales = { a = [1, 128], b = [128, 128] }", "scales need promote"),
         ("promote = 128\nscales = { a = [0, 128], b = [128, 128] }", "a block has one row"),

@@ -104,7 +104,8 @@ pub(super) fn suspected(
     }
     parallel::try_map(kinds, |(plain, members)| {
         let mut group = Group { members, schedules: Vec::new(), chains: Chains::default() };
-        for order in KOrder::ALL {
+        let orders = if suspects.turn.is_some() { &[KOrder::Ascending][..] } else { &KOrder::ALL };
+        for order in orders.iter().copied() {
             group.add(&Schedule { order, ..plain.clone() }, suspects, factors)?;
         }
         Ok(group)
@@ -201,7 +202,9 @@ pub(super) fn arithmetics(
         if denied(suspects.kernels.contradicts_model(&model)) {
             continue;
         }
-        let usable = |i: &&Instruction| usable(i) && !denied(suspects.kernels.contradicts_instruction(i));
+        // Parts of a scheme are multiplied by units that libraries use.
+        let used = |i: &Instruction| suspects.turn.is_none() || usual::is_named(name, i);
+        let usable = |i: &&Instruction| usable(i) && used(i) && !denied(suspects.kernels.contradicts_instruction(i));
         let own = all.iter().filter(|i| usable(i)).filter(|i| model.rule(i).is_some());
         named.extend(own.map(|i| (name, Arc::clone(&model), i)));
     }

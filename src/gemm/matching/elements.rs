@@ -5,7 +5,12 @@ use crate::{
     Result,
     base::{interrupt, parallel},
     format::{Format, Overflow, Rounding},
-    gemm::{Factors, Matrix, compute::InitialSum, sample::drawn, schedule::ScaleBlocks},
+    gemm::{
+        Factors, Matrix,
+        compute::InitialSum,
+        sample::{Sample, drawn},
+        schedule::ScaleBlocks,
+    },
     inputs::random,
     isa::Codes,
 };
@@ -14,6 +19,8 @@ use crate::{
 const RANKED: usize = 64;
 /// Bits of an f32 significand: sums of a unit are rounded to about as many.
 const PRECISION: u32 = 24;
+/// Rows and columns of the elements whose distance from their sums is compared.
+pub(super) const COMPARED: (usize, usize) = (8, 8);
 /// Terms that a step sums, about.
 const STEP: f64 = 16.0;
 
@@ -87,7 +94,7 @@ pub(super) fn rank(
 }
 
 /// Why D can decide nothing of its schedule, if so: it has one value, or only NaN.
-pub(super) fn decides_nothing(d: &Matrix) -> Option<String> {
+pub fn decides_nothing(d: &Matrix) -> Option<String> {
     let first = d.get(0, 0);
     let (count, format) = (d.codes.len(), d.format);
     if d.codes.iter().all(|code| format.to_f64(code).is_nan()) {
@@ -119,6 +126,18 @@ fn margins(suspects: &Suspects, factors: &Factors, d: &Format) -> Result<Vec<f64
         if margin.is_nan() { f64::INFINITY } else { margin }
     };
     Ok(near_sums(suspects, factors)?.iter().map(margin).collect())
+}
+
+/// The mean distance of some elements of D from their sums in f64.
+///
+/// # Errors
+/// A signal.
+pub fn error(suspects: &Suspects, factors: &Factors, d: &Matrix) -> Result<f64> {
+    let Sample { factors, d, .. } = Sample::new(factors, d, COMPARED, 0, None);
+    let sums = near_sums(suspects, &factors)?;
+    // Elements that overflowed in D say nothing.
+    let pairs = sums.iter().zip(d.codes.iter()).map(|(sum, code)| (sum.value, d.format.to_f64(code)));
+    Ok(pairs.filter(|(_, d)| d.is_finite()).map(|(sum, d)| (sum - d).abs()).sum())
 }
 
 /// An element of a product, nearly: its value, and about the rounding error of an f32 sum.

@@ -13,7 +13,8 @@ use std::{collections::HashSet, sync::Arc};
 
 pub(super) use candidates::suited;
 pub use decision::{Decision, decisions};
-use elements::{decides_nothing, rank};
+use elements::rank;
+pub use elements::{decides_nothing, error};
 pub use words::{answer, remarks, together};
 
 use super::{Differences, Executor, Extents, Factors, Matrix, Schedule, compute::compute, kernel::KernelNames};
@@ -86,8 +87,6 @@ pub struct Matches {
     pub decisions: Vec<Decision>,
     /// Elements of D that were ranked, and those in which the order of a sum can show, about.
     pub sensitive: Option<(usize, usize)>,
-    /// Why D decides nothing, if so; then nothing was tried.
-    pub nothing: Option<String>,
     /// The nearest schedule and its differences, if none gives D.
     pub nearest: Option<(MatchCandidate, Differences)>,
 }
@@ -117,10 +116,6 @@ pub fn find(
     step: &dyn Fn(&str),
 ) -> Result<()> {
     Extents { d: Some((d.rows, d.columns)), ..factors.extents() }.fit()?;
-    if let Some(why) = decides_nothing(d) {
-        matches.nothing = Some(why);
-        return Ok(());
-    }
     let blocks = scale_blocks(factors)?;
     let arithmetics = arithmetics(suspects, factors, d.format)?;
     step(&format!("{} arithmetics", arithmetics.len()));

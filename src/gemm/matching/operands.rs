@@ -2,7 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{Suspects, candidates::suited, elements::near_sums};
+use super::{
+    Suspects,
+    candidates::suited,
+    elements::{COMPARED, error},
+};
 use crate::{
     Result,
     format::{Format, Rounding},
@@ -10,8 +14,6 @@ use crate::{
     isa::Instruction,
 };
 
-/// Rows and columns of the elements on which roundings are compared.
-const COMPARED: (usize, usize) = (8, 8);
 /// Largest error of D against operands that were rounded in one way, over the error of the best way.
 ///
 /// The right operands are usually some hundred times nearer than others.
@@ -56,11 +58,7 @@ impl Roundings {
                 // The unit's own rounding ignores the low bits.
                 let operands = OperandRounding { format: roundings.own, rounding: rounding.unwrap_or(Rounding::Rz) };
                 let schedule = Schedule { operands: Some(operands), ..Schedule::new(i.clone())? };
-                let sums = near_sums(suspects, &suited(&factors, &schedule)?)?;
-                let pairs = sums.iter().zip(d.codes.iter()).map(|(sum, code)| (sum.value, d.format.to_f64(code)));
-                // Elements that overflowed in D say nothing.
-                let error = pairs.filter(|(_, d)| d.is_finite()).map(|(sum, d)| (sum - d).abs()).sum();
-                roundings.errors.insert(form, error);
+                roundings.errors.insert(form, error(suspects, &suited(&factors, &schedule)?, &d)?);
             }
         }
         Ok(roundings)

@@ -66,6 +66,11 @@ pub(super) fn of_instruction(model: &str, i: &Instruction) -> [usize; 2] {
     [place.unwrap_or(units.len()), named(instructions, i).unwrap_or(instructions.len() + UNNAMED)]
 }
 
+/// True if libraries use an instruction of a model.
+pub(super) fn is_named(model: &str, i: &Instruction) -> bool {
+    USUAL.unit.iter().any(|unit| unit.model == model && named(&unit.instructions, i).is_some())
+}
+
 /// Cost of how a schedule cuts, orders and joins k; 0 for a plain schedule.
 pub(super) fn of_schedule(schedule: &Schedule) -> usize {
     let split = &schedule.split;

@@ -24,10 +24,7 @@ const NAMED: usize = 3;
 pub fn answer(found: &Matches, k: usize, elements: usize) -> Option<String> {
     let named =
         |own: &MatchCandidate| format!("{}, with the arithmetic of {}", own.schedule.sentence(k), own.arithmetic.model);
-    let Matches { tried, found, unchecked, nearest, judged, decisions, nothing, .. } = found;
-    if let Some(why) = nothing {
-        return Some(format!("D decides nothing: {why}."));
-    }
+    let Matches { tried, found, unchecked, nearest, judged, decisions, .. } = found;
     Some(match (&found[..], nearest, judged.first()) {
         ([one], _, _) if unchecked.is_empty() => {
             format!("One schedule gives D in every bit: {}.", named(one))
@@ -79,9 +76,6 @@ fn decided(decisions: &[Decision]) -> String {
 /// The extent of the search, and how much D can decide, in sentences.
 pub fn remarks(found: &Matches) -> Vec<String> {
     let Matches { tried, arithmetics, unchecked, sensitive, .. } = found;
-    if found.nothing.is_some() {
-        return Vec::new();
-    }
     let arithmetics = if *arithmetics == 1 { "1 arithmetic".into() } else { format!("{arithmetics} arithmetics") };
     let mut notes = vec![format!("{tried} schedules of {arithmetics} were tried.")];
     if let Some((elements, sensitive)) = sensitive.filter(|(elements, sensitive)| sensitive < elements) {
