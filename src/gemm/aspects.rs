@@ -1,8 +1,8 @@
 //! Schedules in words, aspect by aspect.
 
 use super::{
-    AccumulatorJoin, Accumulators, BiasEntry, CEntry, OperandRounding, PartJoin, Residue, ScaleUse, Schedule,
-    register::Register,
+    AccumulatorJoin, Accumulators, BiasEntry, CEntry, OperandRounding, PartJoin, PartTerms, Residue, ScaleUse,
+    Schedule, register::Register,
 };
 use crate::{base::named::named, format::Rounding};
 
@@ -52,7 +52,7 @@ impl Schedule {
         add(Aspect::Instruction, false, i.name.clone());
         add(Aspect::Operands, self.operands.is_none(), self.operand_words());
         add(Aspect::Order, false, format!("k {}", self.order.name()));
-        let short = parts.iter().any(|part| !part.len().is_multiple_of(self.slab));
+        let short = parts.iter().flatten().any(|piece| !piece.len().is_multiple_of(self.slab));
         let first = short && self.residue == Residue::First;
         let residue = if short { format!(", the short one {}", self.residue.name()) } else { String::new() };
         let steps = self.slab == i.k && !first;
@@ -83,7 +83,12 @@ impl Schedule {
         add(Aspect::Bias, self.bias == BiasEntry::End, bias);
         match &parts[..] {
             [first, .., _] => {
-                add(Aspect::Split, false, format!("split-k of {} parts of {}", parts.len(), first.len()));
+                let length: usize = first.iter().map(ExactSizeIterator::len).sum();
+                let pieces = match self.split.terms {
+                    PartTerms::Contiguous => String::new(),
+                    PartTerms::Interleaved => format!(" in pieces of {} in turn", self.split.granule),
+                };
+                add(Aspect::Split, false, format!("split-k of {} parts of {length}{pieces}", parts.len()));
                 add(Aspect::Join, false, self.join_words());
             }
             _ => add(Aspect::Split, true, "k in one part".into()),

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::{
-    Accumulators, OperandRounding, OutputRounding, Schedule, SplitK,
+    Accumulators, OperandRounding, OutputRounding, PartTerms, Schedule, SplitK,
     schedule::{ScaleBlocks, ScaleUse},
 };
 use crate::{
@@ -59,6 +59,7 @@ struct AccumulatorKeys {
 struct SplitKeys {
     count: usize,
     granule: Option<usize>,
+    terms: Option<String>,
     join: Option<String>,
 }
 
@@ -128,10 +129,11 @@ impl Schedule {
             let join = or("accumulators.join", join, schedule.accumulators.join)?;
             schedule.accumulators = Accumulators { count, join };
         }
-        if let Some(SplitKeys { count, granule, join }) = keys.split {
+        if let Some(SplitKeys { count, granule, terms, join }) = keys.split {
             let standard = schedule.split;
             let join = or("split.join", join, standard.join)?;
-            schedule.split = SplitK { count, granule: granule.unwrap_or(standard.granule), join };
+            let terms = or("split.terms", terms, standard.terms)?;
+            schedule.split = SplitK { count, granule: granule.unwrap_or(standard.granule), terms, join };
         }
         if let Some(ScalesKeys { a, b, multiply }) = keys.scales {
             schedule.scales = Some(ScaleBlocks { a, b, multiply: or("scales.multiply", multiply, ScaleUse::Fused)? });
@@ -183,6 +185,9 @@ impl Schedule {
         let mut split = Table::new();
         split.insert("count".into(), integer(self.split.count));
         split.insert("granule".into(), integer(self.split.granule));
+        if self.split.terms == PartTerms::Interleaved {
+            split.insert("terms".into(), name(self.split.terms.name()));
+        }
         split.insert("join".into(), name(self.split.join.name()));
         if plain.as_ref().is_none_or(|plain| plain.split != self.split) {
             set("split", Value::Table(split), None);

@@ -63,8 +63,8 @@ pub use product::{Product, ReadMatrix, computing, usual_device};
 pub use read::{ArrayFile, Conversion, writable, write, write_named};
 pub use replay::{CudaReplay, ModelReplay, Replay, fastest};
 pub use schedule::{
-    AccumulatorJoin, Accumulators, BiasEntry, CEntry, KOrder, OperandRounding, OutputRounding, PartJoin, Residue,
-    ScaleBlocks, ScaleUse, Schedule, SplitK,
+    AccumulatorJoin, Accumulators, BiasEntry, CEntry, KOrder, OperandRounding, OutputRounding, PartJoin, PartTerms,
+    Residue, ScaleBlocks, ScaleUse, Schedule, SplitK,
 };
 pub use smallest::Smallest;
 pub use source::{DrawnOperands, OperandSource};

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{
     Factors,
-    schedule::{KOrder, Residue, Schedule},
+    schedule::{KOrder, PartTerms, Residue, Schedule, SplitK},
 };
 use crate::{Error, Result};
 
@@ -23,16 +23,26 @@ pub struct Run {
 }
 
 impl Schedule {
-    /// The parts of `k` terms; the last one may be shorter.
-    pub fn parts(&self, k: usize) -> Vec<Range<usize>> {
-        let chunk = k.div_ceil(self.split.granule).div_ceil(self.split.count).max(1) * self.split.granule;
-        (0..k).step_by(chunk).map(|from| from..k.min(from + chunk)).collect()
+    /// The pieces of each part of `k` terms; the last ones may be shorter.
+    pub fn parts(&self, k: usize) -> Vec<Vec<Range<usize>>> {
+        let SplitK { count, granule, terms, .. } = self.split;
+        let pieces = |length: usize| (0..k).step_by(length).map(move |from| from..k.min(from + length));
+        match terms {
+            PartTerms::Contiguous => {
+                let length = k.div_ceil(granule).div_ceil(count).max(1) * granule;
+                pieces(length).map(|part| vec![part]).collect()
+            }
+            PartTerms::Interleaved => (0..count.min(k.div_ceil(granule)))
+                .map(|part| pieces(granule).skip(part).step_by(count).collect())
+                .collect(),
+        }
     }
 
     /// The steps of a sum of `k` terms.
     pub fn walk(&self, k: usize) -> Walk {
-        let part = |part: Range<usize>| {
-            let mut steps: Vec<Range<usize>> = self.slabs(part).into_iter().flat_map(|slab| self.steps(slab)).collect();
+        let part = |part: Vec<Range<usize>>| {
+            let slabs = part.into_iter().flat_map(|piece| self.slabs(piece));
+            let mut steps: Vec<Range<usize>> = slabs.flat_map(|slab| self.steps(slab)).collect();
             if self.order == KOrder::Descending {
                 steps.reverse();
             }
@@ -60,15 +70,15 @@ impl Schedule {
         runs
     }
 
-    /// The slabs of a part.
-    fn slabs(&self, part: Range<usize>) -> Vec<Range<usize>> {
-        let short = part.len() % self.slab;
+    /// The slabs of a piece of a part.
+    fn slabs(&self, piece: Range<usize>) -> Vec<Range<usize>> {
+        let short = piece.len() % self.slab;
         let first = if self.residue == Residue::First && short > 0 { short } else { self.slab };
         let mut slabs = Vec::new();
-        let mut from = part.start;
-        while from < part.end {
+        let mut from = piece.start;
+        while from < piece.end {
             let length = if slabs.is_empty() { first } else { self.slab };
-            slabs.push(from..part.end.min(from + length));
+            slabs.push(from..piece.end.min(from + length));
             from += length;
         }
         slabs

@@ -86,6 +86,14 @@ named! {
 }
 
 named! {
+    /// The k of the parts of a sum.
+    pub enum PartTerms {
+        Contiguous = "contiguous": "each part has its k in one piece";
+        Interleaved = "interleaved": "pieces of one granule go to the parts in turn, as in kernels of cuBLAS (xmma)";
+    }
+}
+
+named! {
     /// Where C enters.
     pub enum CEntry {
         Start = "start": "the first step adds to it";
@@ -128,8 +136,10 @@ named! {
 pub struct SplitK {
     /// Most parts.
     pub count: usize,
-    /// Divisor of the k of every part but the last: each has `ceil(ceil(k / granule) / count) * granule`.
+    /// Divisor of the k of every part but the last: a contiguous one has `ceil(ceil(k / granule) / count) * granule`.
     pub granule: usize,
+    /// Whether the k of a part are contiguous.
+    pub terms: PartTerms,
     /// How they are joined.
     pub join: PartJoin,
 }
@@ -202,7 +212,7 @@ impl Schedule {
             order: KOrder::Ascending,
             slab: i.k,
             residue: Residue::Last,
-            split: SplitK { count: 1, granule: granule(i), join: PartJoin::Register },
+            split: SplitK { count: 1, granule: granule(i), terms: PartTerms::Contiguous, join: PartJoin::Register },
             promote: None,
             promote_halves: None,
             accumulators: Accumulators { count: 1, join: AccumulatorJoin::Order },
@@ -239,12 +249,18 @@ impl Schedule {
         if self.slab > LARGEST_SLAB.max(i.k) {
             return Err(format!("slab = {}: slabs have a k of up to {LARGEST_SLAB}", self.slab));
         }
-        let SplitK { count, granule, join } = self.split;
+        let SplitK { count, granule, terms, join } = self.split;
         if !(1..=MOST_PARTS).contains(&count) {
             return Err(format!("split.count = {count}: k is cut into 1 to {MOST_PARTS} parts"));
         }
         if granule == 0 {
             return Err("split.granule = 0: expected 1 or more".into());
+        }
+        if terms == PartTerms::Interleaved && !granule.is_multiple_of(i.k) {
+            return Err(format!(
+                "split.granule = {granule}: interleaved parts take a multiple of {}, the k of {i}",
+                i.k
+            ));
         }
         if self.promote_halves.is_some() && self.promote.is_none() {
             return Err("promote-halves needs promote".into());

@@ -68,37 +68,60 @@ pub(super) fn find(
         columns: own.columns,
         values: own.codes.iter().map(|code| f32::from_bits(code as u32)).collect(),
     };
-    let (a, b) = (numbers(&factors.a), numbers(&factors.b));
-    let whole = matching::error(suspects, factors, d)?;
+    let all = Parted { a: numbers(&factors.a), b: numbers(&factors.b), factors, d };
+    let (factors, d) = matching::few(factors, d, None);
+    let few = Parted { a: numbers(&factors.a), b: numbers(&factors.b), factors: &factors, d: &d };
+    let whole = matching::error(suspects, few.factors, few.d)?;
     for name in Scheme::shipped() {
         let scheme = Scheme::find(name)?;
         if !searched(&scheme) {
             continue;
         }
-        let (a, b) = (scheme.a.split(&a, SliceLine::Row), scheme.b.split(&b, SliceLine::Column));
-        let products = &scheme.sums[0].products;
-        let (rows, columns): (Vec<usize>, Vec<usize>) = products.iter().copied().unzip();
         for block in BLOCKS {
             interrupt::check()?;
             step(&format!("scheme {name} in blocks of {block}"));
-            let turns = turns(factors.k(), block, block);
-            let parts = Factors { a: beside(&a, &rows, &turns), b: below(&b, &columns, &turns), ..factors.clone() };
-            if matching::error(suspects, &parts, d)? > WORSE * whole {
+            if matching::error(suspects, &few.of(&scheme, block), few.d)? > WORSE * whole {
                 break;
             }
-            let own = Suspects { turn: Some(block * products.len()), ..suspects.clone() };
-            let mut matches = Matches::default();
-            match matching::find(&own, &parts, d, &mut matches, &|_| ()) {
-                Ok(()) if !matches.found.is_empty() => {
-                    return Ok(Some(SchemeMatch { k: parts.k(), scheme, block, matches }));
-                }
-                Err(error) if error.exit_status() != 2 => return Err(error),
-                // No instruction of the models multiplies the parts.
-                _ => (),
+            if few.find(suspects, &scheme, block)?.is_none() {
+                continue;
+            }
+            if let Some(matches) = all.find(suspects, &scheme, block)? {
+                return Ok(Some(SchemeMatch { k: all.of(&scheme, block).k(), scheme, block, matches }));
             }
         }
     }
     Ok(None)
+}
+
+/// A product of f32 matrices whose numbers a scheme splits.
+struct Parted<'a> {
+    a: NumberMatrix,
+    b: NumberMatrix,
+    factors: &'a Factors,
+    d: &'a Matrix,
+}
+
+impl Parted<'_> {
+    /// The parts of a scheme, side by side in blocks of k.
+    fn of(&self, scheme: &Scheme, block: usize) -> Factors {
+        let (a, b) = (scheme.a.split(&self.a, SliceLine::Row), scheme.b.split(&self.b, SliceLine::Column));
+        let (rows, columns): (Vec<usize>, Vec<usize>) = scheme.sums[0].products.iter().copied().unzip();
+        let turns = turns(self.factors.k(), block, block);
+        Factors { a: beside(&a, &rows, &turns), b: below(&b, &columns, &turns), ..self.factors.clone() }
+    }
+
+    /// The schedules of the parts that give D, if there are any.
+    fn find(&self, suspects: &Suspects, scheme: &Scheme, block: usize) -> Result<Option<Matches>> {
+        let own = Suspects { turn: Some(block * scheme.sums[0].products.len()), ..suspects.clone() };
+        let mut matches = Matches::default();
+        match matching::find(&own, &self.of(scheme, block), self.d, &mut matches, &|_| ()) {
+            Err(error) if error.exit_status() != 2 => Err(error),
+            // No instruction of the models multiplies the parts.
+            Err(_) => Ok(None),
+            Ok(()) => Ok(Some(matches).filter(|own| !own.found.is_empty())),
+        }
+    }
 }
 
 /// True for a scheme of one sum, of numbers split into parts of one format each, without powers of two.

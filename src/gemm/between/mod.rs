@@ -464,6 +464,7 @@ fn flat(schedule: &Schedule) -> Vec<(String, Value)> {
     let mut all = vec![
         ("split.count".to_string(), integer(split.count)),
         ("split.granule".to_string(), integer(split.granule)),
+        ("split.terms".to_string(), Value::from(split.terms.name())),
         ("split.join".to_string(), Value::from(split.join.name())),
     ];
     for (key, value) in keys {

@@ -17,16 +17,21 @@ use crate::{
     base::{interrupt, parallel},
     format::Format,
     gemm::{
-        AccumulatorJoin, Accumulators, BiasEntry, Factors, KOrder, Matrix, OperandRounding, PartJoin, Residue,
-        ScaleBlocks, ScaleUse, Schedule, kernel::Contradiction, register::Register, schedule::CEntry,
+        AccumulatorJoin, Accumulators, BiasEntry, Factors, KOrder, Matrix, OperandRounding, PartJoin, PartTerms,
+        Residue, ScaleBlocks, ScaleUse, Schedule, SplitK, kernel::Contradiction, register::Register, schedule::CEntry,
     },
     isa::{self, Instruction},
 };
 
-/// Most parts of a tried split.
+/// Most parts of a tried split that is promoted, or joined in a tree by other numbers than powers of two; and of others.
 const MOST_PARTS: usize = 16;
-/// Granules that are tried besides the default one.
-const GRANULES: [usize; 5] = [8, 16, 32, 64, 128];
+const MOST_PLAIN_PARTS: usize = 64;
+/// Granules that are tried besides the default one and the instruction's k.
+const GRANULES: [usize; 4] = [16, 32, 64, 128];
+/// Pieces of interleaved parts.
+const INTERLEAVED: [usize; 5] = [8, 16, 32, 64, 128];
+/// Bits of a granule of CUTLASS.
+const GRANULE_BITS: u32 = 128;
 /// Intervals of promotion that are tried.
 ///
 /// Processor libraries sum a block of k that fits a cache or the registers, and may halve the rest to some multiples.
@@ -47,6 +52,8 @@ pub(super) struct Group {
     pub(super) schedules: Vec<(Schedule, Parts)>,
     /// The sums of the runs.
     pub(super) chains: Chains,
+    /// Terms that stay together.
+    turn: Option<usize>,
 }
 
 /// An arithmetic with a rounding of its operands.
@@ -58,7 +65,7 @@ pub(super) struct Member {
 impl Group {
     /// Order in which a candidate is named.
     pub(super) fn weight(&self, member: usize, schedule: usize) -> [usize; 4] {
-        weight(&self.members[member], &self.schedules[schedule].0)
+        weight(&self.members[member], &self.schedules[schedule].0, self.turn)
     }
 
     pub(super) fn candidate(&self, member: usize, schedule: usize) -> MatchCandidate {
@@ -103,7 +110,8 @@ pub(super) fn suspected(
         }
     }
     parallel::try_map(kinds, |(plain, members)| {
-        let mut group = Group { members, schedules: Vec::new(), chains: Chains::default() };
+        let (schedules, chains, turn) = (Vec::new(), Chains::default(), suspects.turn);
+        let mut group = Group { members, schedules, chains, turn };
         let orders = if suspects.turn.is_some() { &[KOrder::Ascending][..] } else { &KOrder::ALL };
         for order in orders.iter().copied() {
             group.add(&Schedule { order, ..plain.clone() }, suspects, factors)?;
@@ -139,11 +147,11 @@ pub(super) fn scale_blocks(factors: &Factors) -> Result<Option<ScaleBlocks>> {
 }
 
 /// Order in which schedules that give D are named: the most usual and simplest first.
-fn weight(member: &Member, schedule: &Schedule) -> [usize; 4] {
+fn weight(member: &Member, schedule: &Schedule, turn: Option<usize>) -> [usize; 4] {
     let Member { arithmetic, operands } = member;
     let instruction = usual::of_instruction(&arithmetic.model, &arithmetic.instruction);
     [
-        usual::of_schedule(schedule) + instruction.iter().sum::<usize>(),
+        usual::of_schedule(schedule, turn) + instruction.iter().sum::<usize>(),
         schedule.split.count,
         schedule.accumulators.count,
         usize::from(operands.is_some()),
@@ -262,7 +270,7 @@ impl Group {
             for (promote, halves) in promotions.iter().filter(|(promote, _)| promote.is_none() || promotes) {
                 (schedule.promote, schedule.promote_halves) = (*promote, *halves);
                 // Whole slabs are whole steps.
-                let short = |slab: usize| parts.iter().any(|part| !part.len().is_multiple_of(slab));
+                let short = |slab: usize| parts.iter().flatten().any(|piece| !piece.len().is_multiple_of(slab));
                 for (slab, residue) in slabs.iter().filter(|(slab, residue)| *residue == Residue::Last || short(*slab))
                 {
                     interrupt::check()?;
@@ -293,7 +301,8 @@ impl Group {
                                 }
                                 Entry::Occupied(own) => *own.get(),
                             };
-                            if usual::of_schedule(&schedule) < usual::of_schedule(&self.schedules[place].0) {
+                            let cost = |own: &Schedule| usual::of_schedule(own, self.turn);
+                            if cost(&schedule) < cost(&self.schedules[place].0) {
                                 self.schedules[place] = (schedule, parts.clone());
                             }
                         }
@@ -325,14 +334,26 @@ fn scaled_at_once(schedule: &Schedule, k: usize) -> bool {
 
 /// The schedules with each way to cut `k` terms into parts.
 fn cuts(plain: &Schedule, turn: Option<usize>, k: usize) -> Vec<Schedule> {
-    let usual = || std::iter::once(plain.split.granule).chain(GRANULES).chain([plain.instruction.k]).collect();
-    let granules: Vec<usize> = turn.map_or_else(usual, |turn| vec![turn]);
+    let i = &plain.instruction;
+    let own = [plain.split.granule, (GRANULE_BITS / i.a.bits) as usize, i.k];
+    let granules: Vec<usize> = turn.map_or_else(|| own.into_iter().chain(GRANULES).collect(), |turn| vec![turn]);
+    let most = if i.is_of_processors() { MOST_PARTS } else { MOST_PLAIN_PARTS };
     let mut seen = HashSet::new();
     let mut all = Vec::new();
-    for (count, granule) in (1..=MOST_PARTS).flat_map(|count| granules.iter().map(move |granule| (count, *granule))) {
+    for (count, granule) in (1..=most).flat_map(|count| granules.iter().map(move |granule| (count, *granule))) {
         let mut schedule = plain.clone();
         (schedule.split.count, schedule.split.granule) = (count, granule);
         if seen.insert(schedule.parts(k)) {
+            all.push(schedule);
+        }
+    }
+    if turn.is_some() || i.is_of_processors() || plain.order == KOrder::Descending {
+        return all;
+    }
+    for (count, granule) in (2..=MOST_PARTS).flat_map(|count| INTERLEAVED.map(|granule| (count, granule))) {
+        let mut schedule = plain.clone();
+        schedule.split = SplitK { count, granule, terms: PartTerms::Interleaved, ..schedule.split };
+        if schedule.check().is_ok() && seen.insert(schedule.parts(k)) {
             all.push(schedule);
         }
     }
@@ -343,8 +364,10 @@ fn cuts(plain: &Schedule, turn: Option<usize>, k: usize) -> Vec<Schedule> {
 ///
 /// Processors cut k for threads, if at all, and whose libraries promote have powers of two of them.
 fn promoted(schedule: &Schedule) -> bool {
-    let processors = schedule.instruction.is_of_processors();
-    !processors || schedule.split.granule == schedule.instruction.k && schedule.split.count.is_power_of_two()
+    if !schedule.instruction.is_of_processors() {
+        return schedule.split.count <= MOST_PARTS && schedule.split.terms == PartTerms::Contiguous;
+    }
+    schedule.split.granule == schedule.instruction.k && schedule.split.count.is_power_of_two()
 }
 
 /// The slabs, with the place of the short one.
@@ -357,9 +380,12 @@ fn slabs(width: usize) -> Vec<(usize, Residue)> {
 fn joined(schedule: &Schedule, several: bool, narrow: bool) -> Vec<Schedule> {
     let mut all = Vec::new();
     for join in PartJoin::ALL {
+        let count = schedule.split.count;
         let tried = match join {
             PartJoin::Register => true,
-            PartJoin::Pairs | PartJoin::Halves => several && schedule.split.count > 2,
+            PartJoin::Pairs | PartJoin::Halves => {
+                several && count > 2 && (count <= MOST_PARTS || count.is_power_of_two())
+            }
             PartJoin::Output | PartJoin::Serial => several && narrow,
         };
         let mut schedule = schedule.clone();

@@ -19,8 +19,8 @@ use crate::{
 const RANKED: usize = 64;
 /// Bits of an f32 significand: sums of a unit are rounded to about as many.
 const PRECISION: u32 = 24;
-/// Rows and columns of the elements whose distance from their sums is compared.
-pub(super) const COMPARED: (usize, usize) = (8, 8);
+/// Rows and columns of the elements that stand for all.
+const FEW: (usize, usize) = (8, 8);
 /// Terms that a step sums, about.
 const STEP: f64 = 16.0;
 
@@ -128,13 +128,18 @@ fn margins(suspects: &Suspects, factors: &Factors, d: &Format) -> Result<Vec<f64
     Ok(near_sums(suspects, factors)?.iter().map(margin).collect())
 }
 
-/// The mean distance of some elements of D from their sums in f64.
+/// Some rows and columns of a product, and their elements; `blocks` are those of its scales.
+pub fn few(factors: &Factors, d: &Matrix, blocks: Option<&ScaleBlocks>) -> (Factors, Matrix) {
+    let Sample { factors, d, .. } = Sample::new(factors, d, FEW, 0, blocks);
+    (factors, d)
+}
+
+/// The distance of the elements of D from their sums in f64, in all.
 ///
 /// # Errors
 /// A signal.
 pub fn error(suspects: &Suspects, factors: &Factors, d: &Matrix) -> Result<f64> {
-    let Sample { factors, d, .. } = Sample::new(factors, d, COMPARED, 0, None);
-    let sums = near_sums(suspects, &factors)?;
+    let sums = near_sums(suspects, factors)?;
     // Elements that overflowed in D say nothing.
     let pairs = sums.iter().zip(d.codes.iter()).map(|(sum, code)| (sum.value, d.format.to_f64(code)));
     Ok(pairs.filter(|(_, d)| d.is_finite()).map(|(sum, d)| (sum - d).abs()).sum())

@@ -14,7 +14,7 @@ use std::{collections::HashSet, sync::Arc};
 pub(super) use candidates::suited;
 pub use decision::{Decision, decisions};
 use elements::rank;
-pub use elements::{decides_nothing, error};
+pub use elements::{decides_nothing, error, few};
 pub use words::{answer, remarks, together};
 
 use super::{Differences, Executor, Extents, Factors, Matrix, Schedule, compute::compute, kernel::KernelNames};
@@ -157,6 +157,9 @@ pub fn find(
         outcome?;
         agreeing = judged.iter().filter(|own| own.score.agrees()).count();
         step(&format!("{agreeing} of {} schedules agree on {from} elements", matches.tried));
+        if agreeing == 0 && suspects.turn.is_some() {
+            return Ok(());
+        }
         judged.truncate(agreeing.max(NEAR[stage.min(1)]));
         left = judged;
     }

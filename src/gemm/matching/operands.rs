@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use super::{
     Suspects,
     candidates::suited,
-    elements::{COMPARED, error},
+    elements::{error, few},
 };
 use crate::{
     Result,
     format::{Format, Rounding},
-    gemm::{Factors, Matrix, OperandRounding, Schedule, sample::Sample, schedule::ScaleBlocks},
+    gemm::{Factors, Matrix, OperandRounding, Schedule, schedule::ScaleBlocks},
     isa::Instruction,
 };
 
@@ -48,7 +48,7 @@ impl Roundings {
         instructions: impl Iterator<Item = &'i Instruction>,
     ) -> Result<Roundings> {
         let mut roundings = Roundings { own: factors.a.format, errors: BTreeMap::new() };
-        let Sample { factors, d, .. } = Sample::new(factors, d, COMPARED, 0, blocks);
+        let (factors, d) = few(factors, d, blocks);
         for i in instructions {
             for rounding in roundings.all(&factors, i).iter().copied() {
                 let form = form(i, rounding);

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use crate::{
-    gemm::{BiasEntry, CEntry, KOrder, PartJoin, Residue, Schedule, shipped::shipped},
+    gemm::{BiasEntry, CEntry, KOrder, PartJoin, PartTerms, Residue, Schedule, shipped::shipped},
     isa::{Instruction, pattern},
 };
 
@@ -18,6 +18,7 @@ const UNNAMED: usize = 3;
 /// Cost of each key that differs from a plain schedule.
 const SPLIT: usize = 2;
 const GRANULE: usize = 4;
+const INTERLEAVED: usize = 4;
 const SHIPPED_PROMOTION: usize = 1;
 const OTHER_PROMOTION: usize = 12;
 const DESCENDING: usize = 12;
@@ -71,19 +72,20 @@ pub(super) fn is_named(model: &str, i: &Instruction) -> bool {
     USUAL.unit.iter().any(|unit| unit.model == model && named(&unit.instructions, i).is_some())
 }
 
-/// Cost of how a schedule cuts, orders and joins k; 0 for a plain schedule.
-pub(super) fn of_schedule(schedule: &Schedule) -> usize {
+/// Cost of how a schedule cuts, orders and joins k; 0 for a plain schedule. Parts of a scheme are promoted after each turn.
+pub(super) fn of_schedule(schedule: &Schedule, turn: Option<usize>) -> usize {
     let split = &schedule.split;
     let shipped = |every: usize| {
         let of = |row: &ShippedPromotion| {
             row.every.contains(&every) && named(&row.instructions, &schedule.instruction).is_some()
         };
-        USUAL.promotion.iter().any(of)
+        turn == Some(every) || USUAL.promotion.iter().any(of)
     };
     let costs = [
         (schedule.order == KOrder::Descending, DESCENDING),
         (split.count > 1, SPLIT + split.count / 4),
         (split.count > 1 && !split.granule.is_multiple_of(32), GRANULE),
+        (split.terms == PartTerms::Interleaved, INTERLEAVED),
         (schedule.promote.is_some_and(shipped), SHIPPED_PROMOTION),
         (schedule.promote.is_some_and(|every| !shipped(every)) && schedule.scales.is_none(), OTHER_PROMOTION),
         (schedule.residue == Residue::First, RESIDUE),
