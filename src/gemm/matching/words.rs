@@ -64,9 +64,9 @@ fn decided(decisions: &[Decision]) -> String {
     match (&closed[..], &open[..]) {
         ([], []) => String::new(),
         ([], _) => format!("D is too small to decide {}.", listed(&open, &values)),
-        (_, []) => format!("D decides {}.", listed(&closed, &|own| own.values[0].clone())),
+        (_, []) => format!("D decides: {}.", listed(&closed, &|own| own.values[0].clone())),
         _ => format!(
-            "D decides {}; it is too small to decide {}.",
+            "D decides: {}. It is too small to decide {}.",
             listed(&closed, &|own| own.values[0].clone()),
             listed(&open, &values)
         ),
