@@ -78,6 +78,7 @@ impl Schedule {
         let bias = match self.bias {
             BiasEntry::End => "the bias added at the end".into(),
             BiasEntry::Rounded => format!("the bias added after rounding to {}", self.output.format),
+            BiasEntry::First => "the bias added to the first part".into(),
             BiasEntry::Start => "beginning from the bias".into(),
         };
         add(Aspect::Bias, self.bias == BiasEntry::End, bias);
@@ -125,7 +126,7 @@ impl Schedule {
     }
 
     fn accumulator_words(&self) -> String {
-        let Accumulators { count, join } = self.accumulators;
+        let Accumulators { count, granule, join } = self.accumulators;
         if count == 1 {
             return "one accumulator".into();
         }
@@ -135,7 +136,8 @@ impl Schedule {
             AccumulatorJoin::Halves => "by halves",
             AccumulatorJoin::Lanes => "by halves down to four, those in pairs",
         };
-        format!("in {count} accumulators in turn, joined {how}")
+        let pieces = if granule == self.instruction.k { String::new() } else { format!(" of {granule} k") };
+        format!("in {count} accumulators{pieces} in turn, joined {how}")
     }
 
     fn join_words(&self) -> String {

@@ -296,12 +296,12 @@ impl Work<'_> {
         start: InitialSum,
         summed: &mut Summed,
     ) -> Result<Codes> {
-        let Accumulators { count, join } = self.schedule.accumulators;
+        let Accumulators { count, join, .. } = self.schedule.accumulators;
         if count == 1 {
             return summed(run, start, &mut |execute| self.run(run, block, start, execute));
         }
         let mut all = Vec::new();
-        for (at, chain) in run.dealt(count).iter().enumerate() {
+        for (at, chain) in run.dealt(self.schedule).iter().enumerate() {
             let start = if at == 0 { start } else { InitialSum::Zero };
             all.push(summed(chain, start, &mut |execute| self.run(chain, block, start, execute))?);
         }
@@ -508,7 +508,7 @@ impl Work<'_> {
             let ended = |sum: f64| {
                 let sum = late.map_or(sum, |c| register.add(value(format, code(sum)), c));
                 match (bias, self.schedule.bias) {
-                    (None, _) | (_, BiasEntry::Start) => code(sum),
+                    (None, _) | (_, BiasEntry::Start | BiasEntry::First) => code(sum),
                     (Some(bias), BiasEntry::End) => code(register.add(sum, bias)),
                     (Some(bias), BiasEntry::Rounded) => code(register.add(value(format, code(sum)), bias)),
                 }
@@ -519,7 +519,10 @@ impl Work<'_> {
                     let last = parts.len() - 1;
                     let mut d = 0;
                     for (part, sum) in own.enumerate() {
-                        let sum = scaled(at_end(sum, row, column), addend);
+                        let mut sum = scaled(at_end(sum, row, column), addend);
+                        if let (0, BiasEntry::First, Some(bias)) = (part, self.schedule.bias, bias) {
+                            sum = register.add(sum, bias);
+                        }
                         d = if part == last { ended(sum) } else { code(sum) };
                         addend = Some(value(format, d));
                     }

@@ -51,6 +51,7 @@ struct OperandKeys {
 #[serde(deny_unknown_fields)]
 struct AccumulatorKeys {
     count: usize,
+    granule: Option<usize>,
     join: Option<String>,
 }
 
@@ -125,9 +126,10 @@ impl Schedule {
         schedule.alpha = keys.alpha.unwrap_or(schedule.alpha);
         schedule.beta = keys.beta.unwrap_or(schedule.beta);
         schedule.bias = or("bias", keys.bias, schedule.bias)?;
-        if let Some(AccumulatorKeys { count, join }) = keys.accumulators {
-            let join = or("accumulators.join", join, schedule.accumulators.join)?;
-            schedule.accumulators = Accumulators { count, join };
+        if let Some(AccumulatorKeys { count, granule, join }) = keys.accumulators {
+            let standard = schedule.accumulators;
+            let join = or("accumulators.join", join, standard.join)?;
+            schedule.accumulators = Accumulators { count, granule: granule.unwrap_or(standard.granule), join };
         }
         if let Some(SplitKeys { count, granule, terms, join }) = keys.split {
             let standard = schedule.split;
@@ -175,10 +177,13 @@ impl Schedule {
         set("alpha", Value::from(self.alpha), usual(&|s| Value::from(s.alpha)));
         set("beta", Value::from(self.beta), usual(&|s| Value::from(s.beta)));
         set("bias", name(self.bias.name()), usual(&|s| name(s.bias.name())));
-        let Accumulators { count, join } = self.accumulators;
+        let Accumulators { count, granule, join } = self.accumulators;
         if count > 1 {
             let mut table = Table::new();
             table.insert("count".into(), integer(count));
+            if granule != self.instruction.k {
+                table.insert("granule".into(), integer(granule));
+            }
             table.insert("join".into(), name(join.name()));
             set("accumulators", Value::Table(table), None);
         }

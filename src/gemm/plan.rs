@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{
     Factors,
-    schedule::{KOrder, PartTerms, Residue, Schedule, SplitK},
+    schedule::{Accumulators, KOrder, PartTerms, Residue, Schedule, SplitK},
 };
 use crate::{Error, Result};
 
@@ -139,10 +139,14 @@ impl Walk {
 }
 
 impl Run {
-    /// The runs of `count` accumulators, to which the steps go round-robin; none without a step.
-    pub fn dealt(&self, count: usize) -> Vec<Run> {
-        let count = count.min(self.steps.len()).max(1);
-        let chain = |first: usize| Run { steps: self.steps.iter().skip(first).step_by(count).cloned().collect() };
+    /// The runs of a schedule's accumulators, to which pieces of k go round-robin; none without a step.
+    pub fn dealt(&self, schedule: &Schedule) -> Vec<Run> {
+        let Accumulators { count, granule, .. } = schedule.accumulators;
+        let pieces: Vec<&[Range<usize>]> = self.steps.chunks(granule / schedule.instruction.k).collect();
+        let count = count.min(pieces.len()).max(1);
+        let chain = |first: usize| Run {
+            steps: pieces.iter().skip(first).step_by(count).copied().flatten().cloned().collect(),
+        };
         (0..count).map(chain).collect()
     }
 

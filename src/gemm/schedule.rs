@@ -107,6 +107,7 @@ named! {
     pub enum BiasEntry {
         End = "end": "it is added to the scaled sum, before that is rounded";
         Rounded = "rounded": "the scaled sum is rounded to the output's format, and rounded again after the bias is added";
+        First = "first": "it is added to the first part, before that is rounded; of parts that are added to D";
         Start = "start": "the first step adds to it";
     }
 }
@@ -153,11 +154,13 @@ pub struct OperandRounding {
     pub rounding: Rounding,
 }
 
-/// Accumulators side by side along k, as in the registers of processors.
+/// Accumulators side by side along k, as in the registers of processors and in warps that share the k of a tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Accumulators {
-    /// Number of accumulators; the steps go to them round-robin.
+    /// Number of accumulators; pieces of k go to them round-robin.
     pub count: usize,
+    /// The k of a piece, a multiple of the instruction's.
+    pub granule: usize,
     /// How they are joined.
     pub join: AccumulatorJoin,
 }
@@ -215,7 +218,7 @@ impl Schedule {
             split: SplitK { count: 1, granule: granule(i), terms: PartTerms::Contiguous, join: PartJoin::Register },
             promote: None,
             promote_halves: None,
-            accumulators: Accumulators { count: 1, join: AccumulatorJoin::Order },
+            accumulators: Accumulators { count: 1, granule: i.k, join: AccumulatorJoin::Order },
             scales: None,
             c: CEntry::End,
             alpha: 1.0,
@@ -291,9 +294,18 @@ impl Schedule {
         if self.bias == BiasEntry::Start && (self.alpha != 1.0 || self.promote.is_some() || self.c == CEntry::Start) {
             return Err("bias = \"start\": alpha is then 1, nothing is promoted, and C is added at the end".into());
         }
-        let Accumulators { count: accumulators, .. } = self.accumulators;
+        if self.bias == BiasEntry::First && join != PartJoin::Serial {
+            return Err(
+                "bias = \"first\" needs split.join = \"serial\"; otherwise the parts are added before they are rounded"
+                    .into(),
+            );
+        }
+        let Accumulators { count: accumulators, granule, .. } = self.accumulators;
         if !(1..=MOST_ACCUMULATORS).contains(&accumulators) {
             return Err(format!("accumulators.count = {accumulators}: there are 1 to {MOST_ACCUMULATORS}"));
+        }
+        if granule == 0 || !granule.is_multiple_of(i.k) {
+            return Err(format!("accumulators.granule = {granule}: expected a multiple of {}, the k of {i}", i.k));
         }
         if accumulators > 1 && i.d != register.format() {
             return Err(format!("accumulators are joined in {}, and {i} has D in {}", register.format(), i.d));

@@ -82,7 +82,7 @@ impl KernelNames {
             }
             Says::Promotion(said) => {
                 // A promotion at the end of a part changes nothing.
-                let longest = parts.iter().map(|part| part.len()).max().unwrap_or(0);
+                let longest = parts.iter().map(|part| part.iter().map(ExactSizeIterator::len).sum()).max().unwrap_or(0);
                 let seen = |promote: Option<usize>| promote.filter(|promote| *promote < longest);
                 let is = schedule.promote.map_or_else(|| "does not promote".into(), |k| format!("promotes every {k}"));
                 let words =
@@ -91,7 +91,7 @@ impl KernelNames {
             }
             Says::TileK(said) => {
                 // The slab is seen only where a short one comes first.
-                let short = parts.iter().any(|part| !part.len().is_multiple_of(schedule.slab));
+                let short = parts.iter().flatten().any(|piece| !piece.len().is_multiple_of(schedule.slab));
                 let seen = schedule.residue == Residue::First && short && *said != schedule.slab;
                 seen.then(|| (format!("k is taken {said} at a time"), this(format!("has slabs of {}", schedule.slab))))
             }
@@ -117,10 +117,15 @@ impl KernelNames {
             Says::Bias(said) => {
                 // Rounding to the register's own format changes nothing.
                 let unrounded = register(schedule) == Some(schedule.output.format);
-                let same = |entry| if unrounded && entry == BiasEntry::Rounded { BiasEntry::End } else { entry };
+                let same = |entry| match entry {
+                    BiasEntry::First => BiasEntry::End,
+                    BiasEntry::Rounded if unrounded => BiasEntry::End,
+                    entry => entry,
+                };
                 let place = |entry| match entry {
                     BiasEntry::End => "before D is rounded",
                     BiasEntry::Rounded => "to the rounded D",
+                    BiasEntry::First => "to the first part",
                     BiasEntry::Start => "at the start",
                 };
                 (same(*said) != same(schedule.bias)).then(|| {

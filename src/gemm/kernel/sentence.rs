@@ -101,6 +101,7 @@ fn phrase(says: &Says, all: &[&Says]) -> Option<(usize, String)> {
         Says::Promotion(Some(k)) => (11, format!("sums promoted every {k}")),
         Says::Bias(BiasEntry::End) => (12, "bias added before rounding".into()),
         Says::Bias(BiasEntry::Rounded) => (12, "bias added to the rounded D".into()),
+        Says::Bias(BiasEntry::First) => (12, "bias added to the first part".into()),
         Says::Bias(BiasEntry::Start) => (12, "sums beginning from the bias".into()),
         Says::C(Some(_)) => (13, "C added".into()),
         Says::C(None) => (13, "no C".into()),

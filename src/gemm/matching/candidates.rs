@@ -18,7 +18,8 @@ use crate::{
     format::Format,
     gemm::{
         AccumulatorJoin, Accumulators, BiasEntry, Factors, KOrder, Matrix, OperandRounding, PartJoin, PartTerms,
-        Residue, ScaleBlocks, ScaleUse, Schedule, SplitK, kernel::Contradiction, register::Register, schedule::CEntry,
+        Residue, ScaleBlocks, ScaleUse, Schedule, SplitK, compute::SummedRun, kernel::Contradiction,
+        register::Register, schedule::CEntry,
     },
     isa::{self, Instruction},
 };
@@ -42,6 +43,9 @@ const HALVES: [Option<usize>; 4] = [None, Some(4), Some(8), Some(16)];
 const ACCUMULATORS: [usize; 5] = [2, 4, 8, 16, 32];
 /// Rows, columns and k of blocks that share a scale.
 const BLOCKS: [usize; 7] = [1, 128, 64, 32, 16, 256, 512];
+/// Warps that share the k of a tile, and the k that they take in turn.
+const SLICES: [usize; 2] = [2, 4];
+const PIECES: [usize; 3] = [16, 32, 64];
 /// Slabs; the first may be short.
 const SLABS: [usize; 4] = [16, 32, 64, 128];
 
@@ -265,7 +269,10 @@ impl Group {
         let uses = plain.scales.map_or_else(|| vec![None], scaled);
         let mut known = HashMap::new();
         for mut schedule in cuts(plain, suspects.turn, factors.k()) {
-            let accumulators = accumulators(&schedule);
+            let accumulators = match suspects.turn {
+                None => accumulators(&schedule),
+                Some(_) => vec![schedule.accumulators],
+            };
             let (promotes, parts) = (promoted(&schedule), schedule.parts(factors.k()));
             for (promote, halves) in promotions.iter().filter(|(promote, _)| promote.is_none() || promotes) {
                 (schedule.promote, schedule.promote_halves) = (*promote, *halves);
@@ -280,7 +287,9 @@ impl Group {
                     for ((own, (c, bias)), scales) in all.flat_map(|own| uses.iter().map(move |scales| (own, *scales)))
                     {
                         (schedule.accumulators, schedule.c, schedule.bias, schedule.scales) = (own, c, bias, scales);
-                        let usable = (own.count == 1 || *residue == Residue::Last)
+                        let first = bias == BiasEntry::First;
+                        schedule.split.join = if first { PartJoin::Serial } else { plain.split.join };
+                        let usable = sliced(&schedule)
                             && schedule.check().is_ok()
                             && walk.check(&schedule, factors).is_ok()
                             && !scaled_at_once(&schedule, factors.k());
@@ -292,7 +301,7 @@ impl Group {
                             if denied(suspects.kernels.contradicts(i, &schedule, factors.k())) {
                                 continue;
                             }
-                            let kind = (own, c, bias, scales.map(|own| own.multiply));
+                            let kind = (c, bias, scales.map(|own| own.multiply));
                             let place = match known.entry((same(&schedule, &parts), schedule.split.join, kind)) {
                                 Entry::Vacant(own) => {
                                     own.insert(self.schedules.len());
@@ -316,12 +325,36 @@ impl Group {
 
 /// The runs of a schedule: equal ones give equal D, where the rest of the schedules is equal.
 ///
-/// A sum of one part that is promoted and one of parts that are joined in order are the same.
-fn same(schedule: &Schedule, parts: &Parts) -> (Parts, bool) {
-    let single = parts.iter().all(|part| part.len() == 1);
-    match schedule.split.join {
-        PartJoin::Register if parts.len() > 1 && single => (vec![parts.concat()], true),
-        _ => (parts.clone(), schedule.promote.is_some()),
+/// A sum of one part that is promoted, one of parts and one of accumulators that are joined in order are the same.
+fn same(schedule: &Schedule, parts: &Parts) -> (Parts, bool, Option<AccumulatorJoin>) {
+    let Schedule { accumulators, promote, scales, .. } = schedule;
+    let mut parts = parts.clone();
+    if scales.is_none() {
+        parts.iter_mut().flatten().for_each(|run| run.k = None);
+    }
+    let several = parts.iter().flatten().any(|run| run.sums.len() > 1);
+    match &parts[..] {
+        [part] if several && part.len() == 1 && promote.is_none() && accumulators.join == AccumulatorJoin::Order => {
+            let of = |sum: &_| SummedRun { k: part[0].k, sums: vec![*sum] };
+            (vec![part[0].sums.iter().map(of).collect()], true, None)
+        }
+        [_, _, ..]
+            if !several && schedule.split.join == PartJoin::Register && parts.iter().all(|part| part.len() == 1) =>
+        {
+            (vec![parts.concat()], true, None)
+        }
+        _ => (parts, promote.is_some(), several.then_some(accumulators.join)),
+    }
+}
+
+/// True for one accumulator, and for several that a search tries: of processors, and of warps that share the k of a slab.
+fn sliced(schedule: &Schedule) -> bool {
+    let Schedule { accumulators, residue, slab, promote, .. } = schedule;
+    let Accumulators { count, granule, .. } = accumulators;
+    match (*count == 1, schedule.instruction.is_of_processors()) {
+        (true, _) => true,
+        (_, true) => *residue == Residue::Last,
+        (_, false) => promote.is_none() && (*residue == Residue::Last || *slab == count * granule),
     }
 }
 
@@ -340,7 +373,8 @@ fn cuts(plain: &Schedule, turn: Option<usize>, k: usize) -> Vec<Schedule> {
     let most = if i.is_of_processors() { MOST_PARTS } else { MOST_PLAIN_PARTS };
     let mut seen = HashSet::new();
     let mut all = Vec::new();
-    for (count, granule) in (1..=most).flat_map(|count| granules.iter().map(move |granule| (count, *granule))) {
+    let counts = || (1..=most).filter(|count| turn.is_none() || *count <= MOST_PARTS || count.is_power_of_two());
+    for (count, granule) in counts().flat_map(|count| granules.iter().map(move |granule| (count, *granule))) {
         let mut schedule = plain.clone();
         (schedule.split.count, schedule.split.granule) = (count, granule);
         if seen.insert(schedule.parts(k)) {
@@ -429,8 +463,15 @@ fn accumulators(schedule: &Schedule) -> Vec<Accumulators> {
         for count in ACCUMULATORS {
             // Two are joined in one way.
             let joins = &AccumulatorJoin::ALL[..if count == 2 { 1 } else { AccumulatorJoin::ALL.len() }];
-            all.extend(joins.iter().map(|join| Accumulators { count, join: *join }));
+            all.extend(joins.iter().map(|join| Accumulators { count, join: *join, ..schedule.accumulators }));
         }
+    }
+    let SplitK { count, terms, .. } = schedule.split;
+    let warps = !i.is_of_processors() && schedule.order == KOrder::Ascending && terms == PartTerms::Contiguous;
+    if warps && count <= MOST_PARTS && Register::of(i.d).is_some_and(|own| own.format() == i.d) {
+        let granules = || PIECES.into_iter().filter(|granule| granule.is_multiple_of(i.k));
+        let each = |count| granules().map(move |granule| Accumulators { count, granule, join: AccumulatorJoin::Order });
+        all.extend(SLICES.into_iter().flat_map(each));
     }
     all
 }
@@ -448,6 +489,7 @@ fn entries(plain: &Schedule, factors: &Factors) -> Vec<(CEntry, BiasEntry)> {
     }
     if factors.bias.is_some() {
         all.push((CEntry::End, BiasEntry::Rounded));
+        all.push((CEntry::End, BiasEntry::First));
     }
     if starts(&factors.bias) {
         all.push((CEntry::End, BiasEntry::Start));

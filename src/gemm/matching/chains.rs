@@ -54,7 +54,7 @@ impl Chains {
         let mut part = |runs: &Vec<Run>| {
             let first = std::mem::replace(&mut root, InitialSum::Zero);
             let run = |run: &Run| {
-                let dealt = run.dealt(schedule.accumulators.count);
+                let dealt = run.dealt(schedule);
                 let sums = dealt
                     .iter()
                     .enumerate()

@@ -24,6 +24,8 @@ use judge::{Judge, Suspect, everyone};
 
 /// Numbers of elements that candidates are judged on: every candidate, then the survivors, and so on.
 const STAGES: [usize; 4] = [4, 28, 96, 896];
+/// The same for parts of a scheme, which few products have.
+const STAGES_OF_PARTS: [usize; 4] = [1, 31, 96, 896];
 /// Elements for each sensitive one on which candidates are judged, beyond the first stage.
 const JUDGED: usize = 4;
 /// Candidates that stay in the search for the nearest, where none gives D: in the first stage, and later.
@@ -135,7 +137,8 @@ pub fn find(
     let judge = Judge { groups: &groups, factors, d, blocks };
     let (mut agreeing, mut from) = (0, 0);
     let most = (JUDGED * ranking.sensitive).max(STAGES[0]);
-    for (stage, count) in STAGES.into_iter().enumerate() {
+    let stages = if suspects.turn.is_some() { STAGES_OF_PARTS } else { STAGES };
+    for (stage, count) in stages.into_iter().enumerate() {
         interrupt::check()?;
         let places = &ranking.places[from..ranking.places.len().min(from + count).min(most).max(from)];
         if places.is_empty() {
