@@ -146,7 +146,7 @@ pub fn search(
         });
     }
     if found.matches.found.is_empty() {
-        found.scheme = scheme::find(&free, factors, d, step)?;
+        found.scheme = scheme::find(suspects, factors, d, step)?;
     }
     if !found.is_found() {
         found.mixed = matching::mixed(&free, factors, d, &found.matches, step)?;

@@ -214,8 +214,7 @@ pub(super) fn arithmetics(
         if denied(suspects.kernels.contradicts_model(&model)) {
             continue;
         }
-        // Parts of a scheme are multiplied by units that libraries use.
-        let used = |i: &Instruction| suspects.turn.is_none() || usual::is_named(name, i);
+        let used = |i: &Instruction| suspects.turn.is_none() || usual::multiplies_parts(name, i);
         let usable = |i: &&Instruction| usable(i) && used(i) && !denied(suspects.kernels.contradicts_instruction(i));
         let own = all.iter().filter(|i| usable(i)).filter(|i| model.rule(i).is_some());
         named.extend(own.map(|i| (name, Arc::clone(&model), i)));

@@ -34,6 +34,8 @@ const NEAR: [usize; 2] = [256, 16];
 const IN_FULL: usize = 1 << 32;
 /// Fewest elements of a row that are searched for a second schedule.
 const FEWEST: usize = 4;
+/// The first of two schedules gives at least one of so many elements.
+const LEAST_SHARE: usize = 4;
 /// Survivors that are computed in full.
 const MOST_MATCHES: usize = 64;
 
@@ -165,6 +167,9 @@ pub fn find(
         }
         judged.truncate(agreeing.max(NEAR[stage.min(1)]));
         left = judged;
+        if agreeing == 0 && stage > 0 {
+            break;
+        }
     }
     let each = d.codes.len() * factors.k();
     let in_full = (IN_FULL / each.max(1)).clamp(1, MOST_MATCHES).min(agreeing.max(1));
@@ -233,6 +238,9 @@ pub fn mixed(
     else {
         return Ok(None);
     };
+    if others.differing > d.codes.len() - d.codes.len() / LEAST_SHARE {
+        return Ok(None);
+    }
     let near = whole(first, factors)?;
     let differs = |row: usize, column: usize| near.get(row, column) != d.get(row, column);
     let left = |row: usize| (0..d.columns).filter(|column| differs(row, *column)).collect::<Vec<usize>>();

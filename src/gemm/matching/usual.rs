@@ -41,6 +41,9 @@ struct Usual {
 struct Unit {
     model: String,
     instructions: Vec<String>,
+    /// True if libraries split numbers of f32 into parts for these instructions.
+    #[serde(default)]
+    schemes: bool,
     #[serde(rename = "source")]
     _source: String,
 }
@@ -67,9 +70,9 @@ pub(super) fn of_instruction(model: &str, i: &Instruction) -> [usize; 2] {
     [place.unwrap_or(units.len()), named(instructions, i).unwrap_or(instructions.len() + UNNAMED)]
 }
 
-/// True if libraries use an instruction of a model.
-pub(super) fn is_named(model: &str, i: &Instruction) -> bool {
-    USUAL.unit.iter().any(|unit| unit.model == model && named(&unit.instructions, i).is_some())
+/// True if libraries multiply parts of f32 numbers by an instruction of a model.
+pub(super) fn multiplies_parts(model: &str, i: &Instruction) -> bool {
+    USUAL.unit.iter().any(|unit| unit.schemes && unit.model == model && named(&unit.instructions, i).is_some())
 }
 
 /// Cost of how a schedule cuts, orders and joins k; 0 for a plain schedule. Parts of a scheme are promoted after each turn.
