@@ -9,7 +9,7 @@ use tcnum::{
     format::{self, Format, Overflow, Rounding},
     gemm::{
         self, AccumulatorJoin, Accumulators, BiasEntry, CEntry, Executor, Factors, KOrder, Matrix, OperandRounding,
-        OutputRounding, PartJoin, Residue, ScaleBlocks, ScaleUse, Schedule, SplitK,
+        OutputRounding, PartJoin, PartTerms, Residue, ScaleBlocks, ScaleUse, Schedule, SplitK,
     },
     isa,
 };
@@ -117,8 +117,13 @@ impl Drawn {
 const MOST_K: usize = 200;
 
 prop_compose! {
-    fn splits()(count in 1..6usize, granule in select(vec![1, 3, 16, 32, 64]), join in select(PartJoin::ALL.to_vec())) -> SplitK {
-        SplitK { count, granule, join }
+    fn splits()(
+        count in 1..6usize,
+        granule in select(vec![1, 3, 16, 32, 64]),
+        terms in select(PartTerms::ALL.to_vec()),
+        join in select(PartJoin::ALL.to_vec()),
+    ) -> SplitK {
+        SplitK { count, granule, terms, join }
     }
 }
 
@@ -130,7 +135,7 @@ fn drawn() -> impl Strategy<Value = Drawn> {
         select(Residue::ALL.to_vec()),
         option::of((1..5usize, option::of(1..4usize))),
         splits(),
-        (select(vec![1, 1, 2, 3, 8]), select(AccumulatorJoin::ALL.to_vec())),
+        (select(vec![1, 1, 2, 3, 8]), 1..4usize, select(AccumulatorJoin::ALL.to_vec())),
     );
     let factors = select(vec![(1.0, 1.0), (1.0, 0.0), (1.0, 0.0), (0.3, 1.0), (-2.5, 0.7)]);
     let output = (select(vec!["d", "d", "f32", "bf16", "f16", "e5m2"]), select(Rounding::DETERMINISTIC.to_vec()));
@@ -140,7 +145,7 @@ fn drawn() -> impl Strategy<Value = Drawn> {
     (select(KINDS), shape, steps, factors, output, ends).prop_map(
         |((model, name), shape, steps, factors, output, ends)| {
             let mut schedule = Schedule::new(isa::find(name).unwrap()).unwrap();
-            let (order, slabs, residue, promote, split, (accumulators, join)) = steps;
+            let (order, slabs, residue, promote, split, (accumulators, pieces, join)) = steps;
             let (c, bias, (start, entry, operands), scales, seed) = ends;
             let (k, integer) = (schedule.instruction.k, schedule.instruction.d.is_integer());
             (schedule.order, schedule.slab, schedule.residue, schedule.split) = (order, slabs * k, residue, split);
@@ -148,7 +153,7 @@ fn drawn() -> impl Strategy<Value = Drawn> {
             schedule.promote_halves = promote.and_then(|(_, halves)| halves.map(|halves| halves * k));
             let register = ["f32", "f64", "s32"].contains(&schedule.instruction.d.name);
             if accumulators > 1 && register {
-                schedule.accumulators = Accumulators { count: accumulators, join };
+                schedule.accumulators = Accumulators { count: accumulators, granule: pieces * k, join };
             }
             if integer {
                 schedule.split.join = PartJoin::Register;
@@ -166,6 +171,9 @@ fn drawn() -> impl Strategy<Value = Drawn> {
             }
             if seed & 1 == 1 && schedule.c == CEntry::End {
                 schedule.c = CEntry::Rounded;
+            }
+            if schedule.check().is_err() {
+                schedule.split.terms = PartTerms::Contiguous;
             }
             schedule.bias = entry;
             if schedule.check().is_err() {
@@ -284,7 +292,7 @@ fn block_scales_of_instructions_take_part() {
 #[test]
 fn threads_and_blocks_do_not_matter() {
     let mut schedule = Schedule::new(isa::find("mma.m16n8k8.f32.f16.f16.f32").unwrap()).unwrap();
-    schedule.split = SplitK { count: 3, granule: 8, join: PartJoin::Output };
+    schedule.split = SplitK { count: 3, granule: 8, join: PartJoin::Output, ..schedule.split };
     schedule.output.format = format::find("bf16").unwrap();
     let half = schedule.instruction.a;
     let factors = Factors::new(matrix(150, 70, half, 5), matrix(70, 170, half, 6));

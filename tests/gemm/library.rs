@@ -61,7 +61,7 @@ fn attributes_are_schedules() {
 fn parts_of_k_are_cut_as_is_published() {
     let parts = |kind: &str, k: usize, count: u32| -> Vec<usize> {
         let predicted = shipped().predict(&problem(kind, 64, 64, k), &attributes(36, count, 2)).unwrap();
-        predicted.schedule.parts(k).iter().map(|part| part.len()).collect()
+        predicted.schedule.parts(k).iter().map(|part| part[0].len()).collect()
     };
     // ceil(ceil(k / granule) / parts) * granule, the remainder last.
     assert_eq!(parts("f16.f16.f16.32f", 1000, 3), [384, 384, 232]);

@@ -7,7 +7,7 @@ use tcnum::{
     format::{self, Overflow, Rounding},
     gemm::{
         AccumulatorJoin, Accumulators, BiasEntry, CEntry, Factors, KOrder, Matrix, OperandRounding, OutputRounding,
-        PartJoin, Residue, ScaleBlocks, ScaleUse, Schedule, SplitK,
+        PartJoin, PartTerms, Residue, ScaleBlocks, ScaleUse, Schedule, SplitK,
         kernel::KernelNames,
         matching::{self, Matches, Suspects},
     },
@@ -53,12 +53,12 @@ fn the_schedule_that_made_a_product_is_found() {
     for (schedule, k) in [
         (made(half, &|_| ()), 700),
         (made(half, &|s| s.order = KOrder::Descending), 700),
-        (made(half, &|s| s.split = SplitK { count: 4, granule: 64, join: PartJoin::Register }), 1000),
+        (made(half, &|s| s.split = SplitK { count: 4, granule: 64, ..s.split }), 1000),
         (made(half, &|s| (s.slab, s.residue) = (32, Residue::First)), 700),
         (made("wgmma.m64n8k32.f32.e4m3.e4m3", &|s| s.promote = Some(128)), 1024),
         (
             made("mma.m16n8k16.f32.bf16.bf16.f32", &|s| {
-                s.split = SplitK { count: 5, granule: 64, join: PartJoin::Output };
+                s.split = SplitK { count: 5, granule: 64, join: PartJoin::Output, ..s.split };
                 s.output = OutputRounding { format: bf16, ..s.output };
             }),
             2000,
@@ -157,7 +157,7 @@ fn scales_of_blocks_are_found() {
 fn scales_of_instructions_take_part_in_the_search() {
     let name = "mma.m16n8k32.f32.e4m3.e5m2.f32.ue8m0.block32";
     let mut schedule = Schedule::new(isa::find(name).unwrap()).unwrap();
-    schedule.split = SplitK { count: 3, granule: 64, join: PartJoin::Register };
+    schedule.split = SplitK { count: 3, granule: 64, ..schedule.split };
     let scale = schedule.instruction.scale.unwrap().format;
     let codes = |rows: usize, columns: usize| {
         let code =
@@ -204,12 +204,46 @@ fn operands_that_do_not_fit_are_refused_before_the_search() {
 }
 
 #[test]
+fn splits_of_library_kernels_are_found() {
+    let made = |name: &str, k: usize, change: &dyn Fn(&mut Schedule)| {
+        let mut schedule = Schedule::new(isa::find(name).unwrap()).unwrap();
+        change(&mut schedule);
+        found_again("hopper", &schedule, &operands(&schedule, k), &[]);
+    };
+    // Kernels of cuBLAS (xmma) deal tiles of k to their parts in turn.
+    let interleaved = PartTerms::Interleaved;
+    made("mma.m16n8k8.f64.f64.f64.f64", 500, &|s| {
+        s.split = SplitK { count: 4, granule: 32, terms: interleaved, ..s.split }
+    });
+    // XLA adds 32 parts by halves.
+    let tf32 = "wgmma.m64n8k8.f32.tf32.tf32";
+    made(tf32, 1024, &|s| s.split = SplitK { count: 32, granule: 32, join: PartJoin::Halves, ..s.split });
+    made("fma.m1n1k1.f32.f32.f32.f32", 1000, &|s| s.split = SplitK { count: 17, granule: 4, ..s.split });
+    // Warps that share the k of a tile, in parts.
+    made("mma.m16n8k16.f32.f16.f16.f32", 512, &|s| {
+        s.accumulators = Accumulators { count: 2, granule: 32, ..s.accumulators };
+        s.split = SplitK { count: 2, granule: 64, ..s.split };
+    });
+}
+
+#[test]
+fn a_bias_that_was_added_to_the_first_part_is_found() {
+    let mut schedule = Schedule::new(isa::find("mma.m16n8k16.f32.bf16.bf16.f32").unwrap()).unwrap();
+    schedule.output.format = format::find("bf16").unwrap();
+    schedule.bias = BiasEntry::First;
+    schedule.split = SplitK { count: 4, granule: 64, join: PartJoin::Serial, ..schedule.split };
+    let mut factors = operands(&schedule, 2048);
+    factors.bias = Some(matrix(1, 40, format::find("bf16").unwrap(), 13));
+    found_again("hopper", &schedule, &factors, &[]);
+}
+
+#[test]
 fn accumulators_of_processors_are_found() {
     let mut schedule = Schedule::new(isa::find("vfmadd.m1n16k1.f32.f32.f32.f32").unwrap()).unwrap();
-    schedule.accumulators = Accumulators { count: 8, join: AccumulatorJoin::Halves };
+    schedule.accumulators = Accumulators { count: 8, join: AccumulatorJoin::Halves, ..schedule.accumulators };
     let factors = operands(&schedule, 200);
     found_again("x86", &schedule, &factors, &[]);
-    schedule.accumulators = Accumulators { count: 2, join: AccumulatorJoin::Order };
+    schedule.accumulators = Accumulators { count: 2, ..schedule.accumulators };
     schedule.promote = Some(128);
     found_again("x86", &schedule, &factors, &[]);
 }
@@ -277,7 +311,7 @@ fn two_schedules_in_one_product_are_found_together() {
     let mut schedule = Schedule::new(isa::find("vfmadd.m1n16k1.f32.f32.f32.f32").unwrap()).unwrap();
     let factors = operands(&schedule, 150);
     let plain = computed("x86", &schedule, &factors);
-    schedule.accumulators = Accumulators { count: 2, join: AccumulatorJoin::Order };
+    schedule.accumulators = Accumulators { count: 2, ..schedule.accumulators };
     let other = computed("x86", &schedule, &factors);
     let mut d = plain.clone();
     for (row, column) in (0..24).filter(|row| row % 12 < 4).flat_map(|row| (0..40).map(move |column| (row, column))) {
@@ -370,8 +404,7 @@ fn operands_of_f32_that_were_rounded_are_found() {
 
 #[test]
 fn fused_multiply_adds_of_a_gpu_are_found() {
-    let schedule =
-        changed("fma.m1n1k1.f32.f32.f32.f32", |s| s.split = SplitK { count: 3, granule: 8, join: PartJoin::Register });
+    let schedule = changed("fma.m1n1k1.f32.f32.f32.f32", |s| s.split = SplitK { count: 3, granule: 8, ..s.split });
     found_again("hopper", &schedule, &operands(&schedule, 1000), &[]);
 }
 

@@ -4,8 +4,8 @@ use tcnum::{
     arithmetic::Evaluator,
     format::{self, Format, Overflow, Rounding},
     gemm::{
-        AccumulatorJoin, BiasEntry, CEntry, Factors, KOrder, Matrix, OperandRounding, PartJoin, Residue, ScaleUse,
-        Schedule,
+        AccumulatorJoin, BiasEntry, CEntry, Factors, KOrder, Matrix, OperandRounding, PartJoin, PartTerms, Residue,
+        ScaleUse, Schedule,
     },
     isa::Case,
     softfloat::{Converter, Environment, Unit},
@@ -73,6 +73,15 @@ fn places(schedule: &Schedule, k: usize) -> Vec<Vec<Option<usize>>> {
         places.splice(at..at, vec![None; missing]);
         places
     };
+    if split.terms == PartTerms::Interleaved {
+        let all: Vec<usize> = (0..k).collect();
+        let mut dealt = vec![Vec::new(); split.count.min(k.div_ceil(split.granule))];
+        let count = dealt.len();
+        for (number, piece) in all.chunks(split.granule).enumerate() {
+            dealt[number % count].extend(filled(piece.to_vec()));
+        }
+        return dealt;
+    }
     parts.into_iter().map(filled).collect()
 }
 
@@ -171,10 +180,11 @@ pub(crate) fn product(schedule: &Schedule, evaluator: &Evaluator, factors: &Fact
                 let first = factors.c.as_ref().filter(|_| start).map_or(0, |c| c.get(row, column));
                 let biased = part == 0 && schedule.bias == BiasEntry::Start;
                 let first = factors.bias.as_ref().filter(|_| biased).map_or(first, |bias| bias.get(0, column));
-                let mut chains = vec![0; schedule.accumulators.count.min(run.len())];
+                let piece = schedule.accumulators.granule / i.k;
+                let mut chains = vec![0; schedule.accumulators.count.min(run.len().div_ceil(piece))];
                 chains[0] = first;
                 for (at, step) in run.iter().enumerate() {
-                    let which = at % chains.len();
+                    let which = at / piece % chains.len();
                     let c = chains[which];
                     let code = |matrix: &Matrix, at: Option<(usize, usize)>| {
                         at.map_or(0, |(row, column)| matrix.get(row, column))
@@ -243,7 +253,7 @@ pub(crate) fn product(schedule: &Schedule, evaluator: &Evaluator, factors: &Fact
         };
         let with_c = |sum: u64| late.map_or(sum, |c| registers.add(registers.from(output.format, to_output(sum)), c));
         let biased = |sum: u64| match (bias, schedule.bias, with_c(sum)) {
-            (None, _, sum) => sum,
+            (None, _, sum) | (_, BiasEntry::First, sum) => sum,
             (Some(bias), BiasEntry::Rounded, sum) => registers.add(registers.from(output.format, to_output(sum)), bias),
             (Some(bias), _, sum) => registers.add(sum, bias),
         };
@@ -260,8 +270,11 @@ pub(crate) fn product(schedule: &Schedule, evaluator: &Evaluator, factors: &Fact
             }
             PartJoin::Serial => {
                 let (mut addend, mut last) = (early, 0);
-                for sum in &parts {
+                for (part, sum) in parts.iter().enumerate() {
                     last = scaled(*sum, addend);
+                    if let (0, BiasEntry::First, Some(bias)) = (part, schedule.bias, bias) {
+                        last = registers.add(last, bias);
+                    }
                     addend = Some(registers.from(output.format, to_output(last)));
                 }
                 biased(last)

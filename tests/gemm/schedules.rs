@@ -1,6 +1,9 @@
 //! Schedules as files and as sentences.
 
-use tcnum::{gemm::Schedule, isa};
+use tcnum::{
+    gemm::{Run, Schedule},
+    isa,
+};
 
 const INSTRUCTION: &str = "instruction = \"mma.m16n8k16.f32.f16.f16.f32\"\n";
 
@@ -26,13 +29,22 @@ fn a_schedule_says_what_it_does() {
         sentence("accumulators = { count = 4, join = \"halves\" }\nbias = \"start\"", 64),
         "mma.m16n8k16.f32.f16.f16.f32, k ascending, in 4 accumulators in turn, joined by halves, beginning from the bias"
     );
+    assert_eq!(
+        sentence("accumulators = { count = 2, granule = 32 }", 64),
+        "mma.m16n8k16.f32.f16.f16.f32, k ascending, in 2 accumulators of 32 k in turn, joined in order"
+    );
+    assert_eq!(
+        sentence("bias = \"first\"\nsplit = { count = 2, join = \"serial\" }\noutput = { format = \"f16\" }", 128),
+        "mma.m16n8k16.f32.f16.f16.f32, k ascending, the bias added to the first part, split-k of 2 parts of 64, each added to D in f16, \
+         rounded to f16 RNE"
+    );
 }
 
 #[test]
 fn parts_are_cut_as_libraries_cut_them() {
     let parts = |count, granule, k| -> Vec<usize> {
         let text = format!("{INSTRUCTION}split = {{ count = {count}, granule = {granule} }}");
-        Schedule::parse(&text, "test").unwrap().parts(k).iter().map(|part| part.len()).collect()
+        Schedule::parse(&text, "test").unwrap().parts(k).iter().map(|part| part[0].len()).collect()
     };
     assert_eq!(parts(4, 64, 1000), [256, 256, 256, 232]);
     assert_eq!(parts(3, 64, 1024), [384, 384, 256]);
@@ -48,10 +60,30 @@ fn steps_are_dealt_out_to_accumulators_in_turn() {
     let walk = schedule.walk(7);
     let dealt: Vec<Vec<Vec<usize>>> = walk.parts[0]
         .iter()
-        .map(|run| run.dealt(2).iter().map(|chain| chain.steps.iter().map(|step| step.start).collect()).collect())
+        .map(|run| {
+            run.dealt(&schedule).iter().map(|chain| chain.steps.iter().map(|step| step.start).collect()).collect()
+        })
         .collect();
     assert_eq!(dealt, [vec![vec![0, 2, 4], vec![1, 3]], vec![vec![5], vec![6]]]);
-    assert_eq!(walk.parts[0][1].dealt(9).len(), 2);
+    // Fewer than there are steps.
+    let many = Schedule::parse(&keys.replace("count = 2", "count = 9"), "test").unwrap();
+    assert_eq!(walk.parts[0][1].dealt(&many).len(), 2);
+    // Pieces of two steps.
+    let pieces = Schedule::parse(&keys.replace("count = 2", "count = 2, granule = 2"), "test").unwrap();
+    let starts = |run: &Run| run.steps.iter().map(|step| step.start).collect::<Vec<_>>();
+    assert_eq!(walk.parts[0][0].dealt(&pieces).iter().map(starts).collect::<Vec<_>>(), [vec![0, 1, 4], vec![2, 3]]);
+}
+
+#[test]
+fn interleaved_parts_take_pieces_in_turn() {
+    let text = format!("{INSTRUCTION}split = {{ count = 3, granule = 32, terms = \"interleaved\" }}");
+    let schedule = Schedule::parse(&text, "test").unwrap();
+    assert_eq!(schedule.parts(150), [vec![0..32, 96..128], vec![32..64, 128..150], vec![64..96]]);
+    assert_eq!(
+        schedule.sentence(150),
+        "mma.m16n8k16.f32.f16.f16.f32, k ascending, split-k of 3 parts of 64 in pieces of 32 in turn, joined in f32 in order"
+    );
+    assert_eq!(Schedule::parse(&schedule.to_toml(), "test").unwrap(), schedule);
 }
 
 #[test]
@@ -84,8 +116,18 @@ fn what_a_schedule_cannot_be_is_said_with_its_key() {
         ("promote = 128\nscales = { a = [0, 128], b = [128, 128] }", "a block has one row"),
         ("c = \"start\"\nbeta = 0.5", "c = \"start\""),
         ("bias = \"start\"\npromote = 128", "bias = \"start\""),
-        ("bias = \"middle\"", "bias = \"middle\": expected one of \"end\", \"rounded\", \"start\""),
+        ("bias = \"middle\"", "bias = \"middle\": expected one of \"end\", \"rounded\", \"first\", \"start\""),
+        ("bias = \"first\"", "bias = \"first\" needs split.join = \"serial\""),
+        (
+            "split = { count = 2, granule = 8, terms = \"interleaved\" }",
+            "split.granule = 8: interleaved parts take a multiple of 16",
+        ),
+        (
+            "split = { count = 2, terms = \"mixed\" }",
+            "split.terms = \"mixed\": expected one of \"contiguous\", \"interleaved\"",
+        ),
         ("accumulators = { count = 0 }", "accumulators.count = 0"),
+        ("accumulators = { count = 2, granule = 24 }", "accumulators.granule = 24: expected a multiple of 16"),
         ("accumulators = { count = 2, join = \"tree\" }", "accumulators.join = \"tree\""),
         ("operands = { rounding = \"up\" }", "operands.rounding = \"up\": expected one of RNE"),
         ("operands = { format = \"s8\" }", "operands.format = \"s8\""),
