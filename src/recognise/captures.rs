@@ -1,11 +1,19 @@
 //! Captured products of a file, each recognised.
 
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+};
+
 use super::{Recognised, Request, search};
 use crate::{
     Error, Result,
-    base::{interrupt, named::named},
+    base::{interrupt, named::named, parallel},
     gemm::{Capture, Captures, kernel::KernelNames, matching::Suspects},
 };
+
+/// Products that are searched at a time: each search takes up to a gigabyte.
+const TOGETHER: usize = 4;
 
 named! {
     /// What D of a captured product says of its schedule.
@@ -69,13 +77,19 @@ impl CaptureRow {
     }
 }
 
-/// Recognises the products of a file one by one; `rows` has those that are done, also after an error.
+/// Recognises the products of a file, several at a time; `rows` has those that are done, also after an error.
 ///
 /// # Errors
 /// A signal; a file that cannot be read. A product that cannot be searched is a row that says so.
-pub fn captured(captures: &Captures, request: &Request, rows: &mut Vec<CaptureRow>, step: &dyn Fn(&str)) -> Result<()> {
+pub fn captured(
+    captures: &Captures,
+    request: &Request,
+    rows: &mut Vec<CaptureRow>,
+    step: &(dyn Fn(&str) + Sync),
+) -> Result<()> {
     let count = captures.names().len();
-    for (at, name) in captures.names().enumerate() {
+    let done = Mutex::new(BTreeMap::new());
+    let recognise = |(at, name): (usize, &str)| {
         interrupt::check()?;
         let capture = captures.read(name)?;
         let kernels = KernelNames::of(&capture.kernels);
@@ -88,9 +102,19 @@ pub fn captured(captures: &Captures, request: &Request, rows: &mut Vec<CaptureRo
             Err(error @ Error::Interrupted { .. }) => return Err(error),
             Err(error) => Some(error.to_string()),
         };
-        rows.push(row(name, &capture, &found, refused));
-    }
-    Ok(())
+        done.lock().unwrap_or_else(PoisonError::into_inner).insert(at, row(name, &capture, &found, refused));
+        Ok(())
+    };
+    let next = Mutex::new(captures.names().enumerate());
+    let take = || next.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let outcome = parallel::try_map(0..TOGETHER, |_| {
+        while let Some(own) = take() {
+            recognise(own)?;
+        }
+        Ok(())
+    });
+    rows.extend(done.into_inner().unwrap_or_else(PoisonError::into_inner).into_values());
+    outcome.map(drop)
 }
 
 fn row(name: &str, capture: &Capture, found: &Recognised, refused: Option<String>) -> CaptureRow {

@@ -178,7 +178,10 @@ fn drawings_of_models_say_what_these_rest_on() {
     let size = ["--length", "2", "--chains", "2", "--plot", path.to_str().unwrap()];
     shown(&[&["chain"], &device[..], &size].concat());
     let drawing = fs::read_to_string(path).unwrap();
-    assert!(drawing.contains("According to arithmetic models") && drawing.contains("recorded, literature, assumed"));
+    assert!(
+        drawing.contains("According to arithmetic models")
+            && drawing.contains("recorded, specification, literature, assumed")
+    );
 }
 
 /// Whatever is worked out from the answers of a model is no measurement, and from those of a device it is one.

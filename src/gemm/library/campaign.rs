@@ -260,8 +260,13 @@ impl<'a> Campaign<'a> {
         d: &Matrix,
     ) -> Result<(Differences, Option<First>)> {
         let terms = d.rows.saturating_mul(d.columns).saturating_mul(factors.k());
-        if self.replay.is_fast() || terms <= FEW_TERMS {
-            let own = self.replay.product(&self.model, schedule, factors)?;
+        // Kernels do not sum with several accumulators.
+        let fast = self.replay.is_fast() && schedule.not_at_once(factors).is_none();
+        if fast || terms <= FEW_TERMS {
+            let own = match fast {
+                true => self.replay.product(&self.model, schedule, factors)?,
+                false => ModelReplay.product(&self.model, schedule, factors)?,
+            };
             let differences = Differences::between(&own, d)?;
             let first = differences.first;
             return Ok((differences, first));

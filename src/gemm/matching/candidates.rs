@@ -269,7 +269,7 @@ impl Group {
         let mut known = HashMap::new();
         for mut schedule in cuts(plain, suspects.turn, factors.k()) {
             let accumulators = match suspects.turn {
-                None => accumulators(&schedule),
+                None => accumulators(&schedule, plain.split.granule),
                 Some(_) => vec![schedule.accumulators],
             };
             let (promotes, parts) = (promoted(&schedule), schedule.parts(factors.k()));
@@ -455,7 +455,7 @@ fn promotions(plain: &Schedule, k: usize) -> Vec<(Option<usize>, Option<usize>)>
 }
 
 /// Accumulators that are tried for a schedule.
-fn accumulators(schedule: &Schedule) -> Vec<Accumulators> {
+fn accumulators(schedule: &Schedule, usual_granule: usize) -> Vec<Accumulators> {
     let i = &schedule.instruction;
     let mut all = vec![schedule.accumulators];
     if i.is_of_processors() && schedule.split.count == 1 && Register::of(i.d).is_some_and(|own| own.format() == i.d) {
@@ -465,9 +465,13 @@ fn accumulators(schedule: &Schedule) -> Vec<Accumulators> {
             all.extend(joins.iter().map(|join| Accumulators { count, join: *join, ..schedule.accumulators }));
         }
     }
-    let SplitK { count, terms, .. } = schedule.split;
-    let warps = !i.is_of_processors() && schedule.order == KOrder::Ascending && terms == PartTerms::Contiguous;
-    if warps && count <= MOST_PARTS && Register::of(i.d).is_some_and(|own| own.format() == i.d) {
+    let SplitK { count, terms, granule, .. } = schedule.split;
+    let usual = terms == PartTerms::Contiguous && granule == usual_granule && count <= MOST_PARTS;
+    if usual
+        && !i.is_of_processors()
+        && schedule.order == KOrder::Ascending
+        && Register::of(i.d).is_some_and(|own| own.format() == i.d)
+    {
         let granules = || PIECES.into_iter().filter(|granule| granule.is_multiple_of(i.k));
         let each = |count| granules().map(move |granule| Accumulators { count, granule, join: AccumulatorJoin::Order });
         all.extend(SLICES.into_iter().flat_map(each));

@@ -24,6 +24,8 @@ use judge::{Judge, Suspect, everyone};
 
 /// Numbers of elements that candidates are judged on: every candidate, then the survivors, and so on.
 const STAGES: [usize; 4] = [4, 28, 96, 896];
+/// The same for a D whose every element shows the order of its sum.
+const STAGES_OF_WIDE: [usize; 4] = [2, 30, 96, 896];
 /// The same for parts of a scheme, which few products have.
 const STAGES_OF_PARTS: [usize; 4] = [1, 31, 96, 896];
 /// Elements for each sensitive one on which candidates are judged, beyond the first stage.
@@ -139,7 +141,13 @@ pub fn find(
     let judge = Judge { groups: &groups, factors, d, blocks };
     let (mut agreeing, mut from) = (0, 0);
     let most = (JUDGED * ranking.sensitive).max(STAGES[0]);
-    let stages = if suspects.turn.is_some() { STAGES_OF_PARTS } else { STAGES };
+    let stages = match suspects.turn {
+        Some(_) => STAGES_OF_PARTS,
+        None if ranking.sensitive == ranking.places.len() => STAGES_OF_WIDE,
+        None => STAGES,
+    };
+    let each = d.codes.len() * factors.k();
+    let in_full = (IN_FULL / each.max(1)).clamp(1, MOST_MATCHES);
     for (stage, count) in stages.into_iter().enumerate() {
         interrupt::check()?;
         let places = &ranking.places[from..ranking.places.len().min(from + count).min(most).max(from)];
@@ -167,12 +175,11 @@ pub fn find(
         }
         judged.truncate(agreeing.max(NEAR[stage.min(1)]));
         left = judged;
-        if agreeing == 0 && stage > 0 {
+        if agreeing == 0 && stage > 0 || (1..=in_full).contains(&agreeing) {
             break;
         }
     }
-    let each = d.codes.len() * factors.k();
-    let in_full = (IN_FULL / each.max(1)).clamp(1, MOST_MATCHES).min(agreeing.max(1));
+    let in_full = in_full.min(agreeing.max(1));
     for own in left.iter().take(in_full) {
         interrupt::check()?;
         let candidate = candidate(&groups, own);

@@ -167,6 +167,7 @@ mod tests {
         "files",
         "input",
         "instructions",
+        "match_all",
         "matched",
         "names",
         "results",

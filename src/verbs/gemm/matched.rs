@@ -28,14 +28,14 @@ Examples:
 
 More: docs/gemm.md";
 
-/// Finds how a D was made: the schedules that give it in every bit (exit status 1 if none does).
+/// Finds the schedules that give a D in every bit (exit status 1: none does).
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub(super) struct Arguments {
     /// D, m x n: FILE.npy or FILE.safetensors:NAME
     #[arg(value_name = "FILE", value_parser = array_file, required_unless_present = "match_all", requires_all = ["a", "b"])]
     matched: Option<ArrayFile>,
-    /// Recognise every product NAME.a, NAME.b, NAME.d of this file (tcnum.capture writes such files)
+    /// Recognise every product of this file, which tcnum.capture wrote
     #[arg(long, value_name = "FILE.safetensors", help_heading = "What",
         conflicts_with_all = ["matched", "a", "b", "c", "bias", "scale_a", "scale_b", "apart", "schedule_out", "kernels"])]
     match_all: Option<PathBuf>,
