@@ -419,6 +419,7 @@ fn joined(schedule: &Schedule, several: bool, narrow: bool) -> Vec<Schedule> {
             PartJoin::Pairs | PartJoin::Halves => {
                 several && count > 2 && (count <= MOST_PARTS || count.is_power_of_two())
             }
+            PartJoin::Serial if schedule.bias == BiasEntry::First => several,
             PartJoin::Output | PartJoin::Serial => several && narrow,
         };
         let mut schedule = schedule.clone();

@@ -156,7 +156,7 @@ mod tests {
     use crate::verbs::command;
 
     /// Arguments that name a file or a folder to read.
-    const INPUTS: [&str; 20] = [
+    const INPUTS: [&str; 21] = [
         "a",
         "activations",
         "b",
