@@ -8,6 +8,9 @@ use crate::{
     isa::{Instruction, targets},
 };
 
+/// Terms that one tile of a kernel may take: of so few, a split leaves one part that is not empty.
+const TILE_K: usize = 128;
+
 /// Statement of a name that an instruction, a schedule, a model or a request contradicts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contradiction {
@@ -65,7 +68,9 @@ impl KernelNames {
         let parts = schedule.parts(k);
         let this = |is: String| format!("this schedule {is}");
         match says {
-            Says::Split(true) if parts.len() == 1 => Some(("k is split".into(), this("has one part".into()))),
+            Says::Split(true) if parts.len() == 1 && k > TILE_K => {
+                Some(("k is split".into(), this("has one part".into())))
+            }
             Says::Split(false) if parts.len() > 1 => {
                 Some(("k is not split".into(), this(format!("has {} parts", parts.len()))))
             }

@@ -39,7 +39,7 @@ const GRANULE_BITS: u32 = 128;
 const PROMOTIONS: [usize; 6] = [32, 64, 128, 256, 384, 512];
 const CACHED: [usize; 11] = [4, 8, 16, 128, 192, 240, 256, 320, 384, 448, 512];
 const HALVES: [Option<usize>; 4] = [None, Some(4), Some(8), Some(16)];
-/// Numbers of accumulators of processor instructions, for products of one part.
+/// Numbers of accumulators of processor instructions and of the threads of a GPU, for products of one part.
 const ACCUMULATORS: [usize; 5] = [2, 4, 8, 16, 32];
 /// Rows, columns and k of blocks that share a scale.
 const BLOCKS: [usize; 7] = [1, 128, 64, 32, 16, 256, 512];
@@ -459,7 +459,8 @@ fn promotions(plain: &Schedule, k: usize) -> Vec<(Option<usize>, Option<usize>)>
 fn accumulators(schedule: &Schedule, usual_granule: usize) -> Vec<Accumulators> {
     let i = &schedule.instruction;
     let mut all = vec![schedule.accumulators];
-    if i.is_of_processors() && schedule.split.count == 1 && Register::of(i.d).is_some_and(|own| own.format() == i.d) {
+    let lanes = i.is_of_processors() || i.k == 1 && schedule.order == KOrder::Ascending;
+    if lanes && schedule.split.count == 1 && Register::of(i.d).is_some_and(|own| own.format() == i.d) {
         for count in ACCUMULATORS {
             // Two are joined in one way.
             let joins = &AccumulatorJoin::ALL[..if count == 2 { 1 } else { AccumulatorJoin::ALL.len() }];
