@@ -41,6 +41,7 @@ const PROGRAM: &[&str] = &[
     "gemm",
     "chain",
     "emulate",
+    "recognise",
     "cost",
     "experiment",
     "diff",

@@ -130,7 +130,7 @@ impl Answers {
         self.given.get(key).map(|given| given.code)
     }
 
-    /// Adds the answer to a case that was asked at a row and column; the answer before, if that was another.
+    /// Adds the answer to a case at a row and column; returns the one before, if it was another.
     pub(super) fn add_case(&mut self, case: &Case, (row, column): (usize, usize), code: u64) -> Option<u64> {
         let given = Given { code, tile: None, row, column };
         let before = *self.given.entry(key(case)).or_insert(given);

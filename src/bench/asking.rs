@@ -126,7 +126,7 @@ impl<'a> Bench<'a> {
         self.refusal.clone().map_or(Ok(()), Err)
     }
 
-    /// The codes of D of the first tiles: as many as can still be asked, or as the device answers before it fails. They are kept.
+    /// Returns and keeps the codes of D of the first tiles: as many as can be asked and are answered.
     ///
     /// # Errors
     /// The device fails at the first of them, has failed before, or is not a function of its operands; an interruption.
@@ -223,7 +223,9 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    /// The codes of D of the first tiles. The device gets as many at a time as it has answered before, so that at most half of what it
+    /// Returns the codes of D of the first tiles.
+    ///
+    /// The device gets as many at a time as it has answered before, so that at most half of what it
     /// answers is lost with a failure.
     fn codes_of_tiles(&mut self, tiles: &Tiles) -> Result<Codes> {
         let mut all = Codes::zeros(self.instruction.d, 0);
@@ -249,7 +251,7 @@ impl<'a> Bench<'a> {
         self.noted(|device, batches| batches.execute(device, &i, shape, tiles))
     }
 
-    /// What the device answers; it is asked nothing more after a failure.
+    /// Answers of the device, which is asked nothing more after a failure.
     fn noted<T>(&mut self, answers: impl FnOnce(&mut dyn Device, &mut Batches) -> Result<T>) -> Result<T> {
         if let Some(error) = &self.failure {
             return Err(error.clone());

@@ -1,4 +1,4 @@
-//! Devices that are no functions of their operands: elements that are asked again, and what their answers depend on.
+//! Devices that are no functions of their operands, found by asking elements again.
 
 use super::{Bench, Draw, Element, Place, answers::Conflict};
 use crate::{
@@ -13,7 +13,9 @@ const AGAIN: usize = 4;
 const NAMED: usize = 2;
 
 impl Bench<'_> {
-    /// Asks elements of the first tiles again: the tiles in another order, and of each half the rows and columns, in another order and
+    /// Asks elements of the first tiles again.
+    ///
+    /// They are asked in other places: the tiles in another order, and of each half the rows and columns, in another order and
     /// beside half of another tile.
     ///
     /// # Errors
@@ -54,7 +56,7 @@ impl Bench<'_> {
         self.compare(&bare)
     }
 
-    /// The error for equal operands with two answers: with what the results may depend on, as far as that can be asked.
+    /// Returns the error for equal operands with two answers, with what the results may depend on.
     pub(crate) fn inconstant(&mut self, conflict: Conflict) -> Error {
         let Conflict { mut elements, codes, tiles } = conflict;
         let Some(name) = self.device.as_ref().map(|device| device.identity().name.clone()) else {
@@ -120,7 +122,7 @@ impl Bench<'_> {
         Some(codes.get(element.row * n + element.column))
     }
 
-    /// Two elements with these answers, and only those rows and columns of their tiles that are needed for that.
+    /// Two elements with these answers, in as few rows and columns of their tiles as possible.
     fn bare(&mut self, elements: &[Element; 2], codes: [u64; 2]) -> [Element; 2] {
         [0, 1].map(|at| {
             let element = &elements[at];

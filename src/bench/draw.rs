@@ -15,7 +15,7 @@ use crate::{
 pub(crate) struct Draw(ChaCha8Rng);
 
 impl Draw {
-    /// What this seed draws.
+    /// Numbers that this seed draws.
     pub(crate) fn new(seed: u64) -> Draw {
         Draw(ChaCha8Rng::seed_from_u64(seed))
     }
@@ -51,7 +51,7 @@ impl Draw {
     }
 }
 
-/// The tile with the rows of A and the columns of B of these cases; `c` makes the element of C of each pair.
+/// Tile with the rows of A and columns of B of these cases; `c` makes each element of C.
 pub(crate) fn tile(i: &Instruction, rows: &[Case], columns: &[Case], mut c: impl FnMut(&Case) -> u64) -> Tiles {
     let mut tiles = Tiles::zeros(i, 1);
     for (at, row) in rows.iter().enumerate() {

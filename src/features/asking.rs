@@ -120,7 +120,7 @@ fn together(
     Ok(())
 }
 
-/// Measures an instruction; the device is asked these questions at once, then all others, then some cases again.
+/// Measures an instruction: these questions at once, then all others, then some cases again.
 fn asked(device: &mut dyn Device, batches: &mut Batches, i: &Instruction, questions: &[Case]) -> MeasuredFeatures {
     interrupt::check()?;
     device.prepare(i)?;

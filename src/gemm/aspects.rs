@@ -7,7 +7,7 @@ use super::{
 use crate::{base::named::named, format::Rounding};
 
 named! {
-    /// What a schedule says of a product.
+    /// Aspect of a schedule.
     pub enum Aspect {
         Instruction = "instruction": "the instruction";
         Operands = "operands": "the rounding of operands";
@@ -65,7 +65,7 @@ impl Schedule {
                 ScaleUse::Fused => format!("scaled in blocks of {a} of A and {b} of B by fused multiply-adds"),
                 ScaleUse::Rounded => format!("scaled in blocks of {a} of A and {b} of B each product rounded"),
                 ScaleUse::End => "times the product of the scales of A and B".into(),
-                ScaleUse::Each => "times the scale of A, then that of B".into(),
+                ScaleUse::Each => "times the scale of A, then the scale of B".into(),
             };
             add(Aspect::Scales, false, words);
         }

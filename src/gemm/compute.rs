@@ -108,7 +108,7 @@ pub(super) struct SummedRun<T> {
     pub(super) sums: Vec<T>,
 }
 
-/// The codes of the elements of D on the diagonal, whose parts have these runs; `codes` gives the codes of a sum.
+/// Codes of the elements of D on the diagonal, from the runs of their parts and the codes of sums.
 pub(super) fn diagonal<'c, T>(
     schedule: &Schedule,
     factors: &Factors,

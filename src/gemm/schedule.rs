@@ -128,7 +128,7 @@ named! {
         Fused = "fused": "the product of the scales, rounded, is a factor of a fused multiply-add to the register";
         Rounded = "rounded": "the sum times that product is rounded before it is added";
         End = "end": "the joined sum is multiplied by the product of the scales";
-        Each = "end-each": "the joined sum is multiplied by the scale of A, then by that of B";
+        Each = "end-each": "the joined sum is multiplied by the scale of A, then by the scale of B";
     }
 }
 
@@ -137,9 +137,11 @@ named! {
 pub struct SplitK {
     /// Most parts.
     pub count: usize,
-    /// Divisor of the k of every part but the last: a contiguous one has `ceil(ceil(k / granule) / count) * granule`.
+    /// Divisor of the k of every part but the last.
+    ///
+    /// A contiguous part has `ceil(ceil(k / granule) / count) * granule`.
     pub granule: usize,
-    /// Whether the k of a part are contiguous.
+    /// Place of the k of a part: in one piece or several.
     pub terms: PartTerms,
     /// How they are joined.
     pub join: PartJoin,
@@ -154,7 +156,7 @@ pub struct OperandRounding {
     pub rounding: Rounding,
 }
 
-/// Accumulators side by side along k, as in the registers of processors and in warps that share the k of a tile.
+/// Accumulators side by side along k: of processors, or of warps that share the k of a tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Accumulators {
     /// Number of accumulators; pieces of k go to them round-robin.

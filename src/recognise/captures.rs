@@ -16,7 +16,7 @@ use crate::{
 const TOGETHER: usize = 4;
 
 named! {
-    /// What D of a captured product says of its schedule.
+    /// Result of a search for the schedule of a captured product.
     pub enum Outcome {
         Decided = "decided": "one schedule gives D";
         Open = "open": "several schedules give D";
@@ -49,9 +49,9 @@ crate::rows! {
         d: String => shown("D").essential(),
         /// Kernels that ran.
         kernels: Vec<String> => hidden(),
-        /// What the names of the kernels say.
+        /// Names of the kernels in words.
         says: Option<String> => hidden(),
-        /// What D says.
+        /// Result of the search.
         outcome: &'static str => shown("outcome").essential(),
         /// The most usual schedule that gives D, else the nearest.
         schedule: Option<String> => shown("schedule").essential(),
@@ -65,7 +65,7 @@ crate::rows! {
         open: Vec<String> => shown("open"),
         /// Elements that the nearest schedule does not give.
         differing: Option<usize> => shown("differ").if_filled(),
-        /// What the names say and D denies, or why the product was refused.
+        /// Statement of a name that D denies, or why the product was refused.
         note: Option<String> => shown("note").if_filled(),
     }
 }
@@ -77,7 +77,7 @@ impl CaptureRow {
     }
 }
 
-/// Recognises the products of a file, several at a time; `rows` has those that are done, also after an error.
+/// Recognises the products of a file; `rows` has those that are done, also after an error.
 ///
 /// # Errors
 /// A signal; a file that cannot be read. A product that cannot be searched is a row that says so.

@@ -1,4 +1,4 @@
-//! How a given matrix product was made: the schedule, or the scheme of splitting, that gives D in every bit.
+//! Recognition of a matrix product: the schedule or scheme of splitting that gives D.
 //!
 //! ```
 //! use tcnum::{device::ModelDevice, gemm::{Factors, Matrix, Product, Schedule}, isa, recognise::{self, Recognised, Request}};
@@ -60,7 +60,7 @@ pub struct Recognised {
     pub nothing: Option<String>,
     /// The names of kernels that narrowed the search.
     pub kernels: KernelNames,
-    /// What the names say and the schedules that give D do not do: only schedules against the names give D.
+    /// Statement of a name of a kernel, where only schedules against the names give D.
     pub contradiction: Option<Contradiction>,
 }
 
@@ -103,7 +103,7 @@ impl Recognised {
     }
 }
 
-/// Finds how `d` was made: by a schedule, a scheme of splitting, or two schedules; `step` is told each step.
+/// Finds how `d` was made: by a schedule, a scheme of splitting, or two schedules.
 ///
 /// A D of one value decides nothing, and is searched only for a product that separates schedules. Names of kernels narrow the search. If nothing that they allow gives D, the search goes on without them.
 /// `found` has the results so far, also where an error ends the search.

@@ -13,7 +13,7 @@ use crate::{
 /// Numbers of k that each product takes in turn.
 const BLOCKS: [usize; 4] = [32, 64, 16, 128];
 
-/// Largest error of D against the sums of a scheme's parts, over its error against the sums of whole elements.
+/// Largest error of D against sums of a scheme's parts, over that against sums of whole elements.
 ///
 /// A D that a scheme made is not farther from the sums of its parts, which it rounded alone.
 const WORSE: f64 = 1.1;

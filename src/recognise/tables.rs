@@ -133,7 +133,7 @@ pub fn report(found: &Recognised, factors: &Factors, d: &Matrix, file: String, r
         (false, []) => "Nearest schedule".into(),
         (false, [first, ..]) => format!("Nearest schedules on {} of {elements} elements", first.elements),
     };
-    report.tables.extend(Table::of("What D decides", decisions(&schedules.decisions)).filled());
+    report.tables.extend(Table::of("Decisions of D", decisions(&schedules.decisions)).filled());
     report.tables.extend(Table::of(title, matches(schedules, apart.as_ref(), k, elements)).filled());
     if let Some((_, differences)) = &schedules.nearest {
         report.tables.push(Table::of("Differences of the nearest schedule", [comparison(file, d.format, differences)]));

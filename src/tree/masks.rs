@@ -242,7 +242,7 @@ impl<'a> Masks<'a> {
     fn case(&self, entries: &[MaskTerm]) -> Case {
         let term = |(leaf, negative, exponent): &MaskTerm| power(self.leaves[*leaf], *negative, *exponent);
         let terms: Vec<Term> = entries.iter().map(term).collect();
-        self.bench.case(&terms).expect("the exponents are those of the formats")
+        self.bench.case(&terms).expect("exponents of the formats")
     }
 }
 

@@ -31,22 +31,22 @@ fn every_target_has_what_was_counted() {
         ["sm_90a", "convert 92, native 194, software 12, split-mn 15, split-mnk 1", "native 311, sequence 49"],
         [
             "sm_100a",
-            "convert 108, native 161, reorder 20, software 12, split-mn 20, split-mnk 11",
+            "convert 108, native 164, reorder 20, software 12, split-mn 20, split-mnk 11",
             "native 380, sequence 49, split 10",
         ],
         [
             "sm_103a",
-            "convert 108, native 153, reorder 20, software 12, split-mn 20, split-mnk 11",
+            "convert 108, native 156, reorder 20, software 12, split-mn 20, split-mnk 11",
             "native 380, sequence 49, split 10",
         ],
         [
             "sm_120a",
-            "convert 72, native 256, reorder 20, software 12, split-mn 20, split-mnk 11",
+            "convert 72, native 259, reorder 20, software 12, split-mn 20, split-mnk 11",
             "native 146, sequence 31",
         ],
         [
             "sm_121a",
-            "convert 72, native 256, reorder 20, software 12, split-mn 20, split-mnk 11",
+            "convert 72, native 259, reorder 20, software 12, split-mn 20, split-mnk 11",
             "native 146, sequence 31",
         ],
         ["gfx908", "native 20", ""],

@@ -24,7 +24,7 @@ use crate::{
     isa::{self, Instruction},
 };
 
-/// Most parts of a tried split that is promoted, or joined in a tree by other numbers than powers of two; and of others.
+/// Most parts of a tried split that is promoted or joined in a tree, and of others.
 const MOST_PARTS: usize = 16;
 const MOST_PLAIN_PARTS: usize = 64;
 /// Granules that are tried besides the default one and the instruction's k.
@@ -39,7 +39,7 @@ const GRANULE_BITS: u32 = 128;
 const PROMOTIONS: [usize; 6] = [32, 64, 128, 256, 384, 512];
 const CACHED: [usize; 11] = [4, 8, 16, 128, 192, 240, 256, 320, 384, 448, 512];
 const HALVES: [Option<usize>; 4] = [None, Some(4), Some(8), Some(16)];
-/// Numbers of accumulators of processor instructions and of the threads of a GPU, for products of one part.
+/// Numbers of accumulators of processors and of threads of a GPU, for products of one part.
 const ACCUMULATORS: [usize; 5] = [2, 4, 8, 16, 32];
 /// Rows, columns and k of blocks that share a scale.
 const BLOCKS: [usize; 7] = [1, 128, 64, 32, 16, 256, 512];
@@ -80,7 +80,7 @@ impl Group {
     }
 }
 
-/// What decides the steps of an instruction and the schedules for it.
+/// Properties of an instruction that decide its steps and the schedules for it.
 fn steps(i: &Instruction) -> impl PartialEq + use<> {
     (i.k, i.a.bits, i.c, i.d, i.is_of_processors(), i.scale)
 }
@@ -186,7 +186,7 @@ fn scaled(factors: &Factors, i: &Instruction) -> bool {
     }
 }
 
-/// True for a contradiction between the names of kernels and a candidate that rules it out; assumed meanings are hints.
+/// True for a contradiction with the names of kernels that rules a candidate out; no assumed one.
 fn denied(own: Option<Contradiction>) -> bool {
     own.is_some_and(|own| !own.assumed)
 }
@@ -219,7 +219,7 @@ pub(super) fn arithmetics(
         let own = all.iter().filter(|i| usable(i)).filter(|i| model.rule(i).is_some());
         named.extend(own.map(|i| (name, Arc::clone(&model), i)));
     }
-    // Of equal arithmetics the most usual one stands for all.
+    // The most usual one of equal arithmetics stands for all.
     named.sort_by_cached_key(|(name, _, i)| usual::of_instruction(name, i));
     for (name, model, i) in named {
         let plain = Instruction {
@@ -254,7 +254,7 @@ pub(super) fn arithmetics(
 }
 
 impl Group {
-    /// Adds the schedules that differ from `plain` in how k is cut, joined and promoted; known equivalents appear once.
+    /// Adds the schedules that differ from `plain` in the sum over k; known equivalents appear once.
     fn add(&mut self, plain: &Schedule, suspects: &Suspects, factors: &Factors) -> Result<()> {
         let i = &plain.instruction;
         let narrow = Register::of(i.d).map(Register::format) != Some(plain.output.format);
@@ -346,7 +346,7 @@ fn same(schedule: &Schedule, parts: &Parts) -> (Parts, bool, Option<AccumulatorJ
     }
 }
 
-/// True for one accumulator, and for several that a search tries: of processors, and of warps that share the k of a slab.
+/// True for one accumulator, and for several of processors, or of warps that share a slab.
 fn sliced(schedule: &Schedule) -> bool {
     let Schedule { accumulators, residue, slab, promote, .. } = schedule;
     let Accumulators { count, granule, .. } = accumulators;
@@ -400,7 +400,8 @@ fn promoted(schedule: &Schedule) -> bool {
     if !schedule.instruction.is_of_processors() {
         return schedule.split.count <= MOST_PARTS && schedule.split.terms == PartTerms::Contiguous;
     }
-    schedule.split.granule == schedule.instruction.k && schedule.split.count.is_power_of_two()
+    let SplitK { count, granule, .. } = schedule.split;
+    count == 1 || granule == schedule.instruction.k && count.is_power_of_two()
 }
 
 /// The slabs, with the place of the short one.

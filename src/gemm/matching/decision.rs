@@ -1,4 +1,4 @@
-//! What D decides of its schedule: each aspect, with the values that give D.
+//! Decisions of D on its schedule: each aspect, with the values that give D.
 
 use super::MatchCandidate;
 use crate::gemm::Aspect;
@@ -19,7 +19,7 @@ impl Decision {
     }
 }
 
-/// What D decides, if the candidates are all that give it, for sums of `k` terms.
+/// Decisions of a D that these candidates give and no others, for sums of `k` terms.
 ///
 /// Aspects that no candidate has are left out.
 pub fn decisions<'c>(candidates: impl IntoIterator<Item = &'c MatchCandidate>, k: usize) -> Vec<Decision> {

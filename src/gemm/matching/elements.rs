@@ -116,7 +116,7 @@ fn scattered(rows: usize, columns: usize) -> Vec<(usize, usize)> {
     (0..columns).flat_map(|turn| (0..rows).map(move |at| (turn, at))).map(|(turn, at)| place(turn, at)).collect()
 }
 
-/// Distance of each sum from the nearest boundary between two numbers of D's format, in rounding errors of f32 sums.
+/// Distance of each sum from a boundary of D's format, in rounding errors of f32 sums.
 fn margins(suspects: &Suspects, factors: &Factors, d: &Format) -> Result<Vec<f64>> {
     let margin = |own: &NearSum| {
         let near =

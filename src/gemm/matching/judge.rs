@@ -23,7 +23,7 @@ use crate::{
 /// Bytes of sums that a thread holds, about.
 const MOST_BYTES: usize = 1 << 26;
 
-/// Distance of a candidate from judged elements: elements that differ, then the bits of their distances.
+/// Distance of a candidate from judged elements: how many differ, then the bits of the distances.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct MatchScore {
     pub(super) differing: usize,
@@ -65,7 +65,7 @@ struct Shared<'g> {
 }
 
 impl Judge<'_> {
-    /// Adds the distance from the elements at `places` to the scores; an ended search leaves the judged candidates.
+    /// Adds the distance from the elements at `places` to the scores, also of an ended search.
     pub(super) fn judge(
         &self,
         suspects: Vec<Suspect>,

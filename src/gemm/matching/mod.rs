@@ -30,7 +30,7 @@ const STAGES_OF_WIDE: [usize; 4] = [2, 30, 96, 896];
 const STAGES_OF_PARTS: [usize; 4] = [1, 31, 96, 896];
 /// Elements for each sensitive one on which candidates are judged, beyond the first stage.
 const JUDGED: usize = 4;
-/// Candidates that stay in the search for the nearest, where none gives D: in the first stage, and later.
+/// Candidates that stay in the search where none gives D: in the first stage, and later.
 const NEAR: [usize; 2] = [256, 16];
 /// Multiply-adds of products that are computed in full, about.
 const IN_FULL: usize = 1 << 32;
@@ -50,7 +50,7 @@ pub struct Suspects {
     pub instructions: Vec<Instruction>,
     /// alpha and beta.
     pub factors: (f64, f64),
-    /// Terms that stay together where A and B hold parts of a scheme: k is cut, and sums are promoted, between them.
+    /// Terms that stay together where A and B hold parts of a scheme.
     pub turn: Option<usize>,
     /// Kernels whose names narrow the search; none: nothing is known.
     pub kernels: KernelNames,
@@ -87,9 +87,9 @@ pub struct Matches {
     pub judged: Vec<Judged>,
     /// Schedules that give D in every bit, the simplest first.
     pub found: Vec<MatchCandidate>,
-    /// Further schedules that agree on the judged elements, and were not computed in full; the most usual first.
+    /// Further schedules that agree on the judged elements, not computed in full; most usual first.
     pub unchecked: Vec<MatchCandidate>,
-    /// What D decides of the schedule, if a schedule gives D or agrees on the judged elements.
+    /// Decisions of D, if a schedule gives D or agrees on the judged elements.
     pub decisions: Vec<Decision>,
     /// Elements of D that were ranked, and those in which the order of a sum can show, about.
     pub sensitive: Option<(usize, usize)>,

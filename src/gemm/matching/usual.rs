@@ -75,7 +75,7 @@ pub(super) fn multiplies_parts(model: &str, i: &Instruction) -> bool {
     USUAL.unit.iter().any(|unit| unit.schemes && unit.model == model && named(&unit.instructions, i).is_some())
 }
 
-/// Cost of how a schedule cuts, orders and joins k; 0 for a plain schedule. Parts of a scheme are promoted after each turn.
+/// Cost of how a schedule cuts, orders and joins k; 0 for a plain one, promoted after each turn.
 pub(super) fn of_schedule(schedule: &Schedule, turn: Option<usize>) -> usize {
     let split = &schedule.split;
     let shipped = |every: usize| {

@@ -51,7 +51,7 @@ pub fn answer(found: &Matches, k: usize, elements: usize) -> Option<String> {
     })
 }
 
-/// What D decides and what it leaves open.
+/// Decided and open aspects in sentences.
 fn decided(decisions: &[Decision]) -> String {
     let (closed, open): (Vec<&Decision>, Vec<&Decision>) = decisions.iter().partition(|own| own.is_decided());
     let values = |own: &Decision| match own.values.len() {

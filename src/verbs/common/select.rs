@@ -51,7 +51,7 @@ impl Selection {
         self.choice().device(default, named)
     }
 
-    /// The device, opened, and the chosen instructions; with `--all` those that it lacks are left out, with a note.
+    /// The opened device and the chosen instructions; with `--all` a note names those that it lacks.
     ///
     /// # Errors
     /// Unknown names; the device cannot be opened.
@@ -70,7 +70,9 @@ impl Selection {
         Ok((device, instructions))
     }
 
-    /// Asks the device about each instruction, with progress; with `--all` a refused instruction is a note. Returns what was found until
+    /// Asks the device about each instruction, with progress.
+    ///
+    /// With `--all` a refused instruction is a note. Returns what was found until
     /// an error, and the error.
     pub(crate) fn each<T>(
         &self,
