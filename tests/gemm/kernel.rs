@@ -471,7 +471,7 @@ fn a_request_lacks_the_c_or_the_bias_that_a_name_has() {
 fn what_nothing_confirms_is_called_assumed() {
     let schedule = schedule("instruction = \"mma.m16n8k8.f32.tf32.tf32.f32\"");
     let assumed = |name: &str| {
-        let found = read(&[name, "gemm"]).contradicts(&schedule.instruction, &schedule, 64);
+        let found = read(&[name, "gemm"]).contradicts(&schedule.instruction, &schedule, 512);
         found.map(|found| (found.word, found.assumed))
     };
     assert_eq!(assumed("loop_reduce_fusion"), Some(("loop_reduce_fusion".into(), true)));

@@ -245,7 +245,7 @@ fn accumulators_of_processors_are_found() {
     schedule.accumulators = Accumulators { count: 8, join: AccumulatorJoin::Halves, ..schedule.accumulators };
     let factors = operands(&schedule, 200);
     found_again("x86", &schedule, &factors, &[]);
-    schedule.accumulators = Accumulators { count: 2, ..schedule.accumulators };
+    schedule.accumulators = Accumulators { count: 2, join: AccumulatorJoin::Order, ..schedule.accumulators };
     schedule.promote = Some(128);
     found_again("x86", &schedule, &factors, &[]);
 }
@@ -313,7 +313,7 @@ fn two_schedules_in_one_product_are_found_together() {
     let mut schedule = Schedule::new(isa::find("vfmadd.m1n16k1.f32.f32.f32.f32").unwrap()).unwrap();
     let factors = operands(&schedule, 150);
     let plain = computed("x86", &schedule, &factors);
-    schedule.accumulators = Accumulators { count: 2, ..schedule.accumulators };
+    schedule.accumulators = Accumulators { count: 2, join: AccumulatorJoin::Order, ..schedule.accumulators };
     let other = computed("x86", &schedule, &factors);
     let mut d = plain.clone();
     for (row, column) in (0..24).filter(|row| row % 12 < 4).flat_map(|row| (0..40).map(move |column| (row, column))) {

@@ -26,6 +26,7 @@ const RESIDUE: usize = 1;
 const PAIRS: usize = 6;
 const NARROW_JOIN: usize = 2;
 const ACCUMULATORS: usize = 2;
+const PIECES: usize = 8;
 const BEGINNING: usize = 2;
 
 #[derive(Debug, Deserialize)]
@@ -95,6 +96,7 @@ pub(super) fn of_schedule(schedule: &Schedule, turn: Option<usize>) -> usize {
         (matches!(split.join, PartJoin::Pairs | PartJoin::Halves), PAIRS),
         (matches!(split.join, PartJoin::Output | PartJoin::Serial), NARROW_JOIN),
         (schedule.accumulators.count > 1, ACCUMULATORS),
+        (schedule.accumulators.granule > schedule.instruction.k, PIECES),
         (schedule.c != CEntry::End || schedule.bias != BiasEntry::End, BEGINNING),
     ];
     costs.into_iter().filter(|(holds, _)| *holds).map(|(_, cost)| cost).sum()
