@@ -218,8 +218,8 @@ fn splits_of_library_kernels_are_found() {
         s.split = SplitK { count: 4, granule: 32, terms: interleaved, ..s.split }
     });
     // XLA adds 32 parts by halves.
-    let tf32 = "wgmma.m64n8k8.f32.tf32.tf32";
-    made(tf32, 1024, &|s| s.split = SplitK { count: 32, granule: 32, join: PartJoin::Halves, ..s.split });
+    let bf16 = "wgmma.m64n8k16.f32.bf16.bf16";
+    made(bf16, 1024, &|s| s.split = SplitK { count: 32, granule: 32, join: PartJoin::Halves, ..s.split });
     made("fma.m1n1k1.f32.f32.f32.f32", 1000, &|s| s.split = SplitK { count: 17, granule: 4, ..s.split });
     // Warps that share the k of a tile, in parts.
     made("mma.m16n8k16.f32.f16.f16.f32", 512, &|s| {
