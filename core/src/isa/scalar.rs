@@ -268,7 +268,9 @@ pub fn find(ptx: &str) -> Result<&'static Form> {
     })
 }
 
-/// True if a name begins like a scalar instruction's, up to its first point: `cvt`, `fma`. A shape (`fma.m1n1k1`) is no scalar's.
+/// True if a name begins like a scalar instruction's, up to its first point: `cvt`, `fma`.
+///
+/// A name with a shape (`fma.m1n1k1`) is no scalar instruction's.
 pub fn begins_alike(name: &str) -> bool {
     let shape = name.split('.').nth(1).is_some_and(|word| {
         word.strip_prefix('m').is_some_and(|rest| rest.starts_with(|digit: char| digit.is_ascii_digit()))
