@@ -1,6 +1,8 @@
-//! Collects the models and targets into tables, so that a new file needs no other change.
+//! Collects the models, targets and block formats into tables, so that a new file needs no other change.
 //! A file that is wrong fails the build, with its name and the line.
 
+#[path = "build/blocks.rs"]
+mod blocks;
 #[path = "build/collect.rs"]
 mod collect;
 #[path = "build/language.rs"]
@@ -32,5 +34,6 @@ fn run() -> Result<(), String> {
     collect::write("matrix_support.rs", &matrix)?;
     let scalar = targets::relation(&targets, targets::Kind::Scalar, &["src/isa/scalar.csv", "src/isa/scalar-x86.csv"])?;
     collect::write("scalar_support.rs", &scalar)?;
+    collect::write("blocks.rs", &blocks::table(&collect::files("blocks", &["toml"])?)?)?;
     collect::write("models.rs", &models::table(&collect::files("models", &["toml"])?, &targets)?)
 }

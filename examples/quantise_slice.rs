@@ -2,7 +2,7 @@
 
 use tcnum::format::{
     self, Overflow, Rounding,
-    block::{BLOCK_FORMATS, Quantizer},
+    block::{Quantizer, formats},
     slices::{Decoder, Encoder, SliceElement},
 };
 
@@ -10,7 +10,7 @@ fn main() -> tcnum::Result<()> {
     let values: Vec<f32> = (0..1 << 16).map(|i| ((i * 7919 % 65_536) as f32 / 32_768.0 - 1.0).powi(3)).collect();
     println!("{:>7}: {:.6}", "e4m3", error(&values, &there_and_back::<u8>("e4m3", &values)?));
     println!("{:>7}: {:.6}", "f16", error(&values, &there_and_back::<half::f16>("f16", &values)?));
-    for format in BLOCK_FORMATS {
+    for format in formats() {
         let blocks = Quantizer::new(format).quantize(&values, 256);
         println!("{:>7}: {:.6}", format.name, error(&values, &blocks.dequantize()));
     }

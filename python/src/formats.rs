@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyModule};
 use tcnum::format::{
     self, FORMATS, Format, Overflow, Real, Rounding,
-    block::{self, BLOCK_FORMATS, BlockFormat, SCALE_RULES},
+    block::{self, BlockFormat, SCALE_RULES, formats},
 };
 
 use crate::calls::exception;
@@ -15,7 +15,7 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<ElementFormat>()?;
     module.add_class::<BlockFormatRecord>()?;
     module.add("FORMAT_NAMES", FORMATS.iter().map(|format| format.name).collect::<Vec<_>>())?;
-    module.add("BLOCK_FORMAT_NAMES", BLOCK_FORMATS.iter().map(|format| format.name).collect::<Vec<_>>())?;
+    module.add("BLOCK_FORMAT_NAMES", formats().iter().map(|format| format.name).collect::<Vec<_>>())?;
     module.add("SCALE_RULES", SCALE_RULES.iter().map(|rule| rule.name).collect::<Vec<_>>())?;
     module.add_function(wrap_pyfunction!(find_format, module)?)
 }

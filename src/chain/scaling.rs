@@ -4,7 +4,7 @@ use crate::{
     base::named::named,
     format::{
         Format, Overflow, Real, Rounding,
-        block::{BLOCK_FORMATS, BlockFormat, Quantizer},
+        block::{BlockFormat, Quantizer, formats},
     },
     isa::Instruction,
     quantise::PlainRule,
@@ -67,7 +67,7 @@ pub(crate) fn block_format(instruction: &Instruction, format: &Format) -> Option
             && own.length == scale.block
             && own.element.exponent == 0
     };
-    BLOCK_FORMATS.iter().find(same)
+    formats().iter().find(same)
 }
 
 /// True if an instruction has no block scales, or scales of a known format.

@@ -58,15 +58,15 @@ pub(crate) fn in_blocks(quantizer: &Quantizer, sources: &[ValueRead]) -> (String
         counted(scales.len() as u64, "block"),
         three_digits(errors.fold(0.0, f64::max))
     );
-    let (scale, length, element) = (format.scale, format.length, format.element.format);
-    let scales = Table::of(format!("Scales of {format} ({scale}), blocks of {length}, rule: {rule}"), scales);
+    let (scale, extents, element) = (format.scale, format.extents(), format.element.format);
+    let scales = Table::of(format!("Scales of {format} ({scale}), blocks of {extents}, rule: {rule}"), scales);
     (answer, [scales, Table::of(format!("Elements of {format} ({element}), {}", rounding.name()), elements)])
 }
 
 fn scales(blocks: &Blocks) -> Vec<ScaleRow> {
     let format = blocks.format;
     let tensor_scale = blocks.tensor_scale.zip(format.tensor_scale);
-    let row = |(block, code): (usize, &u8)| {
+    let row = |(block, code): (usize, &u32)| {
         let datum = format.scale.decode((*code).into());
         ScaleRow {
             block,

@@ -101,13 +101,13 @@ impl TensorComparison {
             return;
         };
         let length = blocks.format.length;
-        let (mut left, mut column, mut block) = (range.len(), range.start % blocks.row, blocks.block_of(range.start));
+        let (mut left, mut column, mut index) = (range.len(), range.start % blocks.row, range.start);
         while left > 0 {
             let count = (length - column % length).min(blocks.row - column).min(left);
-            runs.push(ScaleRun { count, scale: self.y.scale_of(blocks, block) });
+            runs.push(ScaleRun { count, scale: self.y.scale_of(blocks, blocks.block_of(index)) });
             left -= count;
             column = if column + count == blocks.row { 0 } else { column + count };
-            block += 1;
+            index += count;
         }
     }
 }

@@ -158,16 +158,20 @@ impl FileConversion {
             }
             (given, _) => given,
         };
-        if let FileContent::Blocks(format) = layout {
-            for (key, value) in [("tcnum.axis", "-1".to_string()), ("tcnum.block", format.length.to_string())] {
-                if let Some(other) = arrays.metadata().get(key).filter(|other| **other != value) {
-                    return Err(Error::request(format!(
-                        "metadata '{key}' is '{other}', but {format} is read only with {value}"
-                    )));
-                }
-            }
+        let FileContent::Blocks(format) = layout else { return Ok(layout) };
+        if let Some(axis) = arrays.metadata().get("tcnum.axis").filter(|axis| *axis != "-1") {
+            return Err(Error::request(format!(
+                "metadata 'tcnum.axis' is '{axis}', but {format} is read only with -1"
+            )));
         }
-        Ok(layout)
+        let Some(text) = arrays.metadata().get("tcnum.block") else { return Ok(layout) };
+        let (rows, length) = text.split_once('x').unwrap_or(("1", text));
+        match (rows.parse(), length.parse()) {
+            (Ok(rows @ 1..), Ok(length @ 1..)) => Ok(FileContent::Blocks(format.with_blocks(rows, length))),
+            _ => Err(Error::request(format!(
+                "metadata 'tcnum.block' is '{text}'; it must be the elements of a block, or ROWSxCOLUMNS"
+            ))),
+        }
     }
 
     fn chosen(&self, from: FileContent, arrays: &NamedArrays) -> Result<Vec<String>> {
@@ -217,7 +221,8 @@ impl FileConversion {
             ConversionTarget::Blocks(quantizer) => {
                 entries.push(("rounding", quantizer.rounding.name().into()));
                 entries.push(("scale_rule", quantizer.rule.name.into()));
-                entries.push(("block", quantizer.format.length.to_string()));
+                let BlockFormat { rows, length, .. } = quantizer.format;
+                entries.push(("block", if *rows == 1 { length.to_string() } else { format!("{rows}x{length}") }));
                 entries.push(("axis", "-1".into()));
             }
         }
@@ -228,10 +233,7 @@ impl FileConversion {
     }
 
     fn row(&self, tensor: &SourceTensor, d: &Deviations) -> ArrayRow {
-        let blocks = self.to.block().map(|block| {
-            let width = tensor.row();
-            d.values / (width.max(1) as u64) * width.div_ceil(block.length) as u64
-        });
+        let blocks = self.to.block().map(|block| block.blocks(d.values as usize, tensor.row()) as u64);
         ArrayRow {
             array: tensor.name.to_string(),
             shape: tensor.shape.clone(),
@@ -313,10 +315,10 @@ fn copy(arrays: &NamedArrays, array: &StreamedArray, writer: &ArrayWriter, numbe
 /// # Errors
 /// A name that neither has; a format of the user's with the name of a block format.
 pub fn layout(name: &str) -> Result<FileContent> {
-    if let Some(block) = block::find(name) {
+    if let Some(block) = block::resolve(name)? {
         return Ok(FileContent::Blocks(block));
     }
-    let known: Vec<&str> = block::BLOCK_FORMATS.iter().map(|format| format.name).collect();
+    let known: Vec<&str> = block::formats().iter().map(|format| format.name).collect();
     match format::resolve(name) {
         // Files say by this name what they hold.
         Ok(format) if block::find(format.name).is_some() => {

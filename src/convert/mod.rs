@@ -17,6 +17,6 @@ pub use block::{ElementRow, ScaleRow};
 pub(crate) use coder::{FormatDecoder, FormatEncoder};
 pub use deviations::Deviations;
 pub use file::{ArrayRow, FileContent, FileConversion, layout};
-pub(crate) use pieces::of_each;
+pub(crate) use pieces::{common_multiple, of_each};
 pub use tensor::{ConversionTarget, Tensor, convert, encode};
 pub use value::{ConversionRow, Converted, ValueConversion, ValueRead, read};

@@ -8,8 +8,8 @@ use crate::{
     base::{interrupt, parallel},
 };
 
-/// Pieces that are worked on before what they gave is taken: memory is bounded by it.
-pub(super) const TOGETHER: usize = 128;
+/// Values that are worked on before what they gave is taken: memory is bounded by it.
+const TOGETHER: usize = 128 * PARTS * PART;
 /// Parts of a piece, over which sums are; a piece is read and written as a whole.
 const PARTS: usize = 4;
 
@@ -33,23 +33,42 @@ impl TensorPiece {
     }
 }
 
-/// Pieces of a tensor of `count` values in rows of `row`; rows are cut at multiples of `block`.
-pub(super) fn pieces(count: usize, row: usize, block: usize) -> impl Iterator<Item = TensorPiece> {
-    let cut = PART.next_multiple_of(block.max(1));
-    let (part, band, columns) = match row > cut {
+/// Smallest number that both divide.
+pub(crate) fn common_multiple(x: usize, y: usize) -> usize {
+    let (mut a, mut b) = (x, y);
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    x / a * y
+}
+
+/// Pieces of a tensor of `count` values in rows of `row`, and how many to work on at once.
+///
+/// They are whole blocks of each of some rows and columns: rows are cut only where no block has several.
+pub(super) fn pieces<const N: usize>(
+    count: usize,
+    row: usize,
+    blocks: [(usize, usize); N],
+) -> (impl Iterator<Item = TensorPiece>, usize) {
+    let common = |of: fn(&(usize, usize)) -> usize| blocks.iter().map(of).fold(1, common_multiple);
+    let (rows, block) = (common(|own| own.0), common(|own| own.1));
+    let cut = PART.next_multiple_of(block);
+    let (part, band, columns) = match row > cut && rows == 1 {
         true => (cut, row, PARTS * cut),
         false => {
             let part = (PART / row.max(1)).max(1) * row.max(1);
-            (part, PARTS * part, usize::MAX)
+            (part, (PARTS * part).next_multiple_of(rows * row.max(1)), usize::MAX)
         }
     };
-    (0..count).step_by(band).flat_map(move |from| {
+    let together = (TOGETHER / band.min(columns).max(1)).max(2);
+    let all = (0..count).step_by(band).flat_map(move |from| {
         let all = band.min(count - from);
         (0..all).step_by(columns).map(move |column| {
             let count = columns.min(all - column);
             TensorPiece { start: from + column, count, row: row.min(count), part }
         })
-    })
+    });
+    (all, together)
 }
 
 /// Applies `work` to items, `together` of them on all threads, and `take` to the results in order.
@@ -77,11 +96,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn no_piece_cuts_a_block_of_several_rows() {
+        for (count, row) in [(300 * 7, 7), (300 * PART, PART), (129 * 3 * PART, 3 * PART)] {
+            let (mut next, (all, together)) = (0, pieces(count, row, [(128, 128), (1, 1)]));
+            for piece in all {
+                assert_eq!((piece.start, piece.row), (next, row));
+                assert!(piece.start.is_multiple_of(128 * row), "{piece:?}");
+                assert!((2..=TOGETHER).contains(&together));
+                next += piece.count;
+            }
+            assert_eq!(next, count);
+        }
+    }
+
+    #[test]
     fn pieces_make_up_the_tensor_and_cut_no_block() {
         for (count, row) in
             [(0, 0), (0, 5), (1, 1), (33, 33), (7 * PART, 7), (3 * (PART + 5), PART + 5), (5 * PART, 5 * PART)]
         {
-            let (mut next, all) = (0, pieces(count, row, 32));
+            let (mut next, (all, _)) = (0, pieces(count, row, [(1, 32), (1, 16)]));
             for piece in all {
                 assert_eq!(piece.start, next);
                 assert!(piece.count > 0 && piece.count <= 2 * PARTS * PART, "{piece:?}");

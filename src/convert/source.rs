@@ -90,23 +90,25 @@ impl<'a> NamedArrays<'a> {
             false => drop(array.kind.format(name, Some(format.element.format))?),
         }
         let scales = part("_scale")?;
-        let one_byte = match scales.kind {
-            Content::Format(own) => own.bytes() == 1,
-            Content::Unsigned(bytes) => bytes == 1,
+        let is_scale = match scales.kind {
+            Content::Format(own) if format.scale.bytes() == 1 => own.bytes() == 1,
+            Content::Format(own) => own == format.scale,
+            Content::Unsigned(bytes) => bytes == format.scale.bytes(),
             Content::Other(_) => false,
         };
-        if !one_byte {
+        if !is_scale {
             return Err(wrong(format!(
-                "'{name}_scale' holds no codes of one byte; scales of {format} are codes of {}",
+                "'{name}_scale' holds no codes of {} bits; scales of {format} are codes of {}",
+                8 * format.scale.bytes(),
                 format.scale
             )));
         }
-        let expected = count / row.max(1) * row.div_ceil(format.length);
+        let expected = format.blocks(count, row);
         if scales.len() != expected {
             return Err(wrong(format!(
                 "{} scales for shape {shape:?}; blocks of {} need {expected}",
                 scales.len(),
-                format.length
+                format.extents()
             )));
         }
         let tensor_scale = match format.tensor_scale {
@@ -179,11 +181,11 @@ impl SourceTensor<'_> {
         self.shape.last().copied().unwrap_or(1)
     }
 
-    /// The multiple of elements at which a row may be cut.
-    pub(super) fn block(&self) -> usize {
+    /// Rows that belong together, and the multiple of elements at which a row may be cut.
+    pub(super) fn block(&self) -> (usize, usize) {
         match self.codes {
-            SourceCodes::Scalar(_) => 1,
-            SourceCodes::Blocks { format, .. } => format.length,
+            SourceCodes::Scalar(_) => (1, 1),
+            SourceCodes::Blocks { format, .. } => (format.rows, format.length),
         }
     }
 
@@ -227,9 +229,9 @@ impl SourceTensor<'_> {
             codes(self.array, format.element.format, piece.start, piece.count)?.into_bytes()
         };
         // Unsigned codes are often stored as the non-negative half of a signed format.
-        let first = row * self.row().div_ceil(format.length) + column / format.length;
-        let count = piece.count / piece.row * piece.row.div_ceil(format.length);
-        let scales = codes(scales, format.scale, first, count)?.into_bytes();
+        let first = row / format.rows * self.row().div_ceil(format.length) + column / format.length;
+        let scales = codes(scales, format.scale, first, format.blocks(piece.count, piece.row))?;
+        let scales = scales.iter().map(|code| code as u32).collect();
         Ok(Tensor::Blocks(Blocks { format, row: piece.row, tensor_scale, scales, elements }))
     }
 }

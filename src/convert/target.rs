@@ -6,7 +6,7 @@ use super::{
     ConversionTarget, Deviations, Tensor,
     converter::{BlockConverter, Missing, ScalarConverter},
     deviations::TensorComparison,
-    pieces::{TOGETHER, TensorPiece, of_each, pieces},
+    pieces::{TensorPiece, of_each, pieces},
     source::SourceTensor,
     values::{TensorKind, ValueReader},
 };
@@ -14,8 +14,9 @@ use crate::{
     Result,
     array::{ArrayWriter, Content, NewArray},
     format::{
-        Real, Rounding,
+        Format, Real, Rounding,
         block::{BlockFormat, Blocks, Quantizer, pack_pairs},
+        find,
         slices::largest_finite,
     },
     inputs,
@@ -54,7 +55,12 @@ impl<'a> TargetTensor<'a> {
                 };
                 let width = if packed(format) { row.div_ceil(2) } else { row };
                 add(name.into(), with_last(width), Content::Unsigned(1), 1);
-                add(format!("{name}_scale"), with_last(row.div_ceil(format.length)), Content::Unsigned(1), 1);
+                let rows = source.shape.iter().rev().skip(1).product::<usize>();
+                let scales = match format.rows {
+                    1 => with_last(row.div_ceil(format.length)),
+                    band => vec![rows.div_ceil(band), row.div_ceil(format.length)],
+                };
+                add(format!("{name}_scale"), scales, Content::Format(stored(format.scale)), format.scale.bytes());
                 if let Some(own) = format.tensor_scale {
                     add(format!("{name}_tensor_scale"), vec![], Content::Format(own), own.bytes());
                 }
@@ -91,7 +97,7 @@ impl<'a> TargetTensor<'a> {
                     let result = Tensor::Scalar(format, Codes::from_bytes(format, bytes).expect("whole codes"));
                     Ok((differences(&comparison, piece, tensor, &result, memory), missing))
                 };
-                let deviations = sum(source, 1, one, |piece, own| missing.add(own, piece.start), done)?;
+                let deviations = sum(source, (1, 1), one, |piece, own| missing.add(own, piece.start), done)?;
                 missing.refused(source.len(), format)?;
                 Ok(deviations)
             }
@@ -126,7 +132,7 @@ impl<'a> TargetTensor<'a> {
             self.write(source.row(), piece, &blocks, writer)?;
             Ok((differences(&comparison, piece, tensor, &Tensor::Blocks(blocks), memory), ()))
         };
-        let deviations = sum(source, format.length, one, |_, ()| {}, done)?;
+        let deviations = sum(source, (format.rows, format.length), one, |_, ()| {}, done)?;
         if let (Some(code), Some(own)) = (scale, format.tensor_scale) {
             writer.write(self.first + 2, 0, &code.to_le_bytes()[..own.bytes()])?;
         }
@@ -142,9 +148,19 @@ impl<'a> TargetTensor<'a> {
         } else {
             writer.write(self.first, piece.start as u64, &blocks.elements)?;
         }
-        let length = blocks.format.length;
-        writer.write(self.first + 1, (above * row.div_ceil(length) + column / length) as u64, &blocks.scales)
+        let BlockFormat { rows, length, scale, .. } = *blocks.format;
+        let bytes: Vec<u8> = match scale.bytes() {
+            1 => blocks.scales.iter().map(|code| *code as u8).collect(),
+            width => blocks.scales.iter().flat_map(|code| code.to_le_bytes().into_iter().take(width)).collect(),
+        };
+        let place = above / rows * row.div_ceil(length) + column / length;
+        writer.write(self.first + 1, (place * scale.bytes()) as u64, &bytes)
     }
+}
+
+/// Format under whose type scales are stored: the type of a file for e4m3 serves scales without a sign.
+fn stored(scale: &'static Format) -> &'static Format {
+    if scale.name == "ue4m3" { find("e4m3").expect("there is e4m3") } else { scale }
 }
 
 /// True if element codes are stored two to a byte.
@@ -181,14 +197,14 @@ fn differences(
 /// The summed differences of all pieces, in their order; `take` gets the other results.
 fn sum<R: Send>(
     source: &SourceTensor,
-    block: usize,
+    block: (usize, usize),
     work: impl Fn(&TensorPiece, &mut Vec<u8>) -> Result<(Vec<Deviations>, R)> + Sync,
     mut take: impl FnMut(&TensorPiece, R),
     done: &mut dyn FnMut(u64),
 ) -> Result<Deviations> {
     let mut all = Deviations::default();
-    // Lengths of blocks are powers of two, or 1.
-    of_each(pieces(source.len(), source.row(), block.max(source.block())), TOGETHER, work, |piece, (own, rest)| {
+    let (pieces, together) = pieces(source.len(), source.row(), [block, source.block()]);
+    of_each(pieces, together, work, |piece, (own, rest)| {
         all = own.iter().fold(all, |all, part| all.plus(part));
         take(piece, rest);
         done(piece.count as u64);
@@ -220,7 +236,8 @@ fn tensor_scale(source: &SourceTensor, quantizer: &Quantizer) -> Result<Option<f
         Ok(largest)
     };
     let mut largest = None;
-    of_each(pieces(source.len(), source.row(), source.block()), TOGETHER, of_piece, |_, own| {
+    let (pieces, together) = pieces(source.len(), source.row(), [source.block()]);
+    of_each(pieces, together, of_piece, |_, own| {
         largest = match (largest, own) {
             (Some(x), Some(y)) => Some(larger(x, y)),
             (x, y) => x.or(y),

@@ -178,7 +178,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        format::block::BLOCK_FORMATS,
+        format::block::formats,
         format::{FORMATS, find},
     };
 
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn every_way_from_a_block_format_gives_the_codes_of_each_value() {
-        for format in BLOCK_FORMATS.iter() {
+        for format in formats().iter() {
             let blocks =
                 Tensor::Blocks(quantize(&random(find("f16").unwrap(), 200 * 50, true), 50, &Quantizer::new(format)));
             for to in ["f32", "bf16"].map(|name| find(name).unwrap()) {
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn every_way_to_a_block_format_gives_the_blocks_of_each_value() {
-        for format in BLOCK_FORMATS.iter() {
+        for format in formats().iter() {
             for from in ["f32", "f16", "bf16", "e5m2", "s8", "f64"] {
                 let quantizer = Quantizer::new(format);
                 let source = random(find(from).unwrap(), 240 * 50, true);

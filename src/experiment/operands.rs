@@ -127,7 +127,9 @@ fn scaled(i: &Instruction, figure: &ProductFigure, k: usize, seeds: [u64; 2]) ->
         let matrix = |columns: usize, format, codes: Vec<u8>| {
             Matrix::new(lines, columns, format, Codes::from_bytes(format, codes).expect("a code is a byte"))
         };
-        let scales = matrix(k.div_ceil(block.length), block.scale, blocks.scales);
+        // Scales of instructions have at most 8 bits.
+        let codes = blocks.scales.iter().map(|code| *code as u8).collect();
+        let scales = matrix(k.div_ceil(block.length), block.scale, codes);
         (matrix(k, block.element.format, blocks.elements), scales)
     };
     let ((a, scale_a), (b, scale_b)) = (blocks(figure.rows, i.a, seeds[0]), blocks(figure.columns, i.b, seeds[1]));

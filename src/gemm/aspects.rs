@@ -110,6 +110,9 @@ impl Schedule {
         let i = &self.instruction;
         let taken = if i.a == i.b { i.a.to_string() } else { format!("{} and {}", i.a, i.b) };
         match self.operands {
+            Some(OperandRounding { format, .. }) if i.a.holds(format) && i.b.holds(format) => {
+                format!("operands widened from {format} to {taken}")
+            }
             Some(OperandRounding { format, rounding }) => {
                 format!("operands rounded from {format} to {taken} {}", rounding.name())
             }

@@ -20,5 +20,5 @@ pub use file::{Choice, FileLosses};
 pub use product::Activations;
 pub use scale::PlainRule;
 pub use table::{QuantisationRow, TensorQuantisationRow, WorstRunRow};
-pub use target::{BlockScale, QuantisationTarget, Sharing, sharing, targets};
+pub use target::{QuantisationTarget, Sharing, sharing, targets};
 pub use tensor::Quantisation;

@@ -7,7 +7,7 @@ named! {
     pub enum PlainRule {
         Absmax = "absmax": "The largest magnitude over the largest number of the format, to nearest in f32";
         PowerOfTwo = "pow2": "The smallest power of two under which nothing saturates";
-        LeastError = "mse": "The scale of least square error, of `absmax` over powers of 2^(1/8) up to 4";
+        LeastError = "mse": "The scale of least squared error, of `absmax` times 2^(j/8) from 2 down to 1/4, and the next power of two";
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{
     losses::{CodeLimits, RowLosses, RunLosses, losses_of_runs},
     scale::PlainRule,
-    target::{BlockScale, QuantisationTarget, Sharing},
+    target::{QuantisationTarget, Sharing},
 };
 use crate::{
     Error, Result,
@@ -11,15 +11,18 @@ use crate::{
     convert::{FormatDecoder, FormatEncoder},
     format::{
         Format, Overflow, Real, Rounding,
-        block::{BlockFormat, Dequantizer, Quantizer, VectorQuantizer, find_rule},
+        block::{BlockFormat, Dequantizer, Quantizer, ScaleRule, VectorQuantizer},
         slices::{self, BlockedSlice, largest_finite, nearest_f32},
     },
 };
 
 /// The length of runs where no scale ends within a row: what losses are compared by.
 const PLAIN_RUN: usize = 128;
-/// Candidates of the rule of least error: steps of an eighth of an octave, down to a quarter.
-const CANDIDATES: i32 = 16;
+/// Candidates of the rule of least error: steps of an eighth of an octave from the double to a quarter, and the next
+/// power of two.
+const CANDIDATES: i32 = 25;
+/// Steps above the scale of `absmax`.
+const ABOVE: i32 = 8;
 /// Factor on the largest number times its scale, both rounded, beyond which a value is saturated.
 const ROUNDED: f32 = 1.0 + 4.0 * f32::EPSILON;
 
@@ -69,10 +72,9 @@ enum ScaleSource<'a> {
 struct BlockScaler<'a> {
     quantizer: VectorQuantizer<'a>,
     dequantizer: Dequantizer,
-    /// Elements are rounded here, at random or for the least error, under the scales of the conversion.
+    /// Elements are rounded here, at random, under the scales of the conversion.
     by_hand: bool,
-    /// Number of scale codes below the rule's that are tried.
-    tried: u8,
+    rows: usize,
 }
 
 /// Groups of consecutive rows that share a scale.
@@ -110,9 +112,12 @@ fn plain_scale(rule: PlainRule, amax: u32, largest: f32) -> f32 {
     rule.scale(f32::from_bits(amax).into(), largest.into(), f32::from_bits(1))
 }
 
-/// `scale` lowered by some steps of an eighth of an octave.
+/// Candidate number `step` of the rule of least error, of the scale of `absmax`.
 fn candidate(scale: f32, step: i32) -> f32 {
-    ((f64::from(scale) * (-f64::from(step) / 8.0).exp2()) as f32).max(f32::from_bits(1))
+    if step == CANDIDATES {
+        return PlainRule::PowerOfTwo.scale(scale.into(), 1.0, f32::from_bits(1));
+    }
+    ((f64::from(scale) * (f64::from(ABOVE - step) / 8.0).exp2()) as f32).clamp(f32::from_bits(1), f32::MAX)
 }
 
 impl<'a> Scaler<'a> {
@@ -124,8 +129,8 @@ impl<'a> Scaler<'a> {
         rounding: Rounding,
     ) -> Result<Scaler<'a>> {
         match (target, quantizer) {
-            (QuantisationTarget::Blocks { format, scale }, Some(quantizer)) => {
-                Scaler::of_blocks(format, *scale, quantizer, largest, rounding)
+            (QuantisationTarget::Blocks { format, .. }, Some(quantizer)) => {
+                Scaler::of_blocks(format, quantizer, largest, rounding)
             }
             (QuantisationTarget::Plain { format, rule, sharing }, _) => {
                 let (length, kind) = match sharing {
@@ -152,7 +157,6 @@ impl<'a> Scaler<'a> {
 
     fn of_blocks(
         format: &'static BlockFormat,
-        scale: BlockScale,
         quantizer: &'a Quantizer,
         largest: u32,
         rounding: Rounding,
@@ -161,14 +165,12 @@ impl<'a> Scaler<'a> {
             || Error::request(format!("{format}: quantise does not support its scales; use `tcnum convert`"));
         let vectorised = VectorQuantizer::new(quantizer, largest).ok_or_else(not_vectorised)?;
         let dequantizer = Dequantizer::new(format, vectorised.tensor_scale()).ok_or_else(not_vectorised)?;
-        let octave = format.scale.float().map_or(1, |float| 1u8 << (float.precision() - 1));
-        let tried = if scale == BlockScale::LeastError { 2 * octave } else { 0 };
-        let by_hand = tried > 0 || matches!(rounding, Rounding::Sr { .. });
+        let (by_hand, rows) = (matches!(rounding, Rounding::Sr { .. }), format.rows);
         Ok(Scaler {
             rounder: FormatRounder::new(format.element.format, rounding, format.element.symmetric)?,
             limits: limits(format.element.format),
             length: format.length,
-            kind: ScaleSource::Blocks(Box::new(BlockScaler { quantizer: vectorised, dequantizer, by_hand, tried })),
+            kind: ScaleSource::Blocks(Box::new(BlockScaler { quantizer: vectorised, dequantizer, by_hand, rows })),
         })
     }
 
@@ -232,7 +234,7 @@ impl<'a> Scaler<'a> {
         let rows = match &self.kind {
             ScaleSource::Unscaled | ScaleSource::Rows { .. } => usize::MAX,
             ScaleSource::Plain { rows, .. } => *rows,
-            ScaleSource::Blocks(_) => 1,
+            ScaleSource::Blocks(blocks) => blocks.rows,
         };
         let own = if rows == usize::MAX { &[][..] } else { scales };
         own.chunks(per_row.max(1)).step_by(rows.min(1 << 20)).flatten().copied()
@@ -338,17 +340,14 @@ impl<'a> Scaler<'a> {
 
     fn blocks(&self, panel: PanelValues, scaler: &BlockScaler) -> Result<Quantised> {
         let blocks = scaler.quantizer.quantize(panel.values, panel.columns);
-        let scales: Vec<f32> = blocks.scales.iter().map(|code| scaler.dequantizer.scale(*code)).collect();
-        if !scaler.by_hand {
-            return Ok(self.with_losses(panel, scaler.dequantizer.values(&blocks), scales));
+        let per_row = panel.columns.div_ceil(self.length).max(1);
+        let rows = panel.values.len() / panel.columns.max(1);
+        let of_row = |row: usize| &blocks.scales[row / scaler.rows * per_row..][..per_row];
+        let scales: Vec<f32> = (0..rows).flat_map(of_row).map(|code| scaler.dequantizer.scale(*code)).collect();
+        match scaler.by_hand {
+            true => self.under(panel, scales),
+            false => Ok(self.with_losses(panel, scaler.dequantizer.values(&blocks), scales)),
         }
-        if scaler.tried == 0 {
-            return self.under(panel, scales);
-        }
-        self.least(panel, 1, usize::from(scaler.tried) + 1, |run, step| {
-            let lower = blocks.scales[run].saturating_sub(step as u8);
-            if scales[run].is_nan() { f32::NAN } else { scaler.dequantizer.scale(lower) }
-        })
     }
 }
 
@@ -362,20 +361,16 @@ fn of_each_row(panel: PanelValues, groups: &RowGroups, scales: &[f32], per_row: 
 /// The quantizer of a block format for a tensor of this largest finite magnitude.
 pub(super) fn block_quantizer(
     format: &'static BlockFormat,
-    scale: BlockScale,
+    rule: &'static ScaleRule,
     largest: u32,
     rounding: Rounding,
-) -> Result<Quantizer> {
-    let rule = match scale {
-        BlockScale::Rule(rule) => rule,
-        BlockScale::LeastError => find_rule("up")?,
-    };
+) -> Quantizer {
     // Where elements take random bits of their own, scales alone are found by it.
     let rounding = if matches!(rounding, Rounding::Sr { .. }) { Rounding::Rne } else { rounding };
     let standard = Quantizer { rule, rounding, ..Quantizer::new(format) };
     let amax = Real::from(f64::from(f32::from_bits(largest)));
     let tensor_scale = standard.tensor_scale(1, &|_| amax).0.map(|code| f32::from_bits(code as u32));
-    Ok(Quantizer { tensor_scale, ..standard })
+    Quantizer { tensor_scale, ..standard }
 }
 
 /// The largest number of a format, and its smallest normal one, below which results have fewer bits.

@@ -21,6 +21,8 @@ crate::rows! {
         per: String => shown("per").beside().essential(),
         /// Number of values.
         values: u64 => shown("values"),
+        /// Bits that a value takes, its share of the scales included.
+        bits: f64 => shown("bits").essential(),
         /// Energy of the values over energy of the errors.
         sqnr: Option<f64> => shown("SQNR").unit("dB").essential(),
         /// The root mean square of the errors.
@@ -88,7 +90,7 @@ crate::rows! {
 
 /// The target of least error, in a sentence; `None` if all values are zeros, or none is a number.
 pub(super) fn answer(targets: &[QuantisationTarget], rows: &[QuantisationRow]) -> Option<String> {
-    let of = |(target, row): (&QuantisationTarget, &QuantisationRow)| Some((row.sqnr?, -target.bits_a_value(row)));
+    let of = |(_, row): (&QuantisationTarget, &QuantisationRow)| Some((row.sqnr?, -row.bits));
     let choices = targets.iter().zip(rows).filter_map(|both| Some((of(both)?, both)));
     let ((sqnr, bits), (target, row)) = choices.reduce(|best, other| if other.0 > best.0 { other } else { best })?;
     let rule = target.rule_name().map_or(String::new(), |rule| format!(" with rule {rule}"));
@@ -112,6 +114,7 @@ pub(super) fn row(target: &QuantisationTarget, found: &TensorLosses) -> Quantisa
         rule: target.rule_name(),
         per: target.sharing_name(),
         values: losses.values,
+        bits: target.bits_a_value(losses.values, scales.iter().sum()),
         sqnr: losses.sqnr(),
         rms_error: losses.rms_error(),
         max_error: (losses.finite() > 0).then_some(losses.max_error),

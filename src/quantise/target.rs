@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{PlainRule, QuantisationRow};
+use super::PlainRule;
 use crate::{
     Error, Result,
     base::nearest::nearest,
@@ -38,15 +38,6 @@ pub enum Sharing {
     },
 }
 
-/// Rule for the scale of a block.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum BlockScale {
-    /// By a rule, from the largest magnitude.
-    Rule(&'static ScaleRule),
-    /// The scale of least square error, from the scale of `up` down to a quarter.
-    LeastError,
-}
-
 /// Target of quantisation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum QuantisationTarget {
@@ -64,7 +55,7 @@ pub enum QuantisationTarget {
         /// The format.
         format: &'static BlockFormat,
         /// The rule for scales.
-        scale: BlockScale,
+        rule: &'static ScaleRule,
     },
 }
 
@@ -82,8 +73,7 @@ impl QuantisationTarget {
         match self {
             QuantisationTarget::Plain { sharing: Sharing::Unscaled, .. } => None,
             QuantisationTarget::Plain { rule, .. } => Some(rule.name()),
-            QuantisationTarget::Blocks { scale: BlockScale::Rule(rule), .. } => Some(rule.name),
-            QuantisationTarget::Blocks { scale: BlockScale::LeastError, .. } => Some("mse"),
+            QuantisationTarget::Blocks { rule, .. } => Some(rule.name),
         }
     }
 
@@ -91,18 +81,18 @@ impl QuantisationTarget {
     pub fn sharing_name(&self) -> String {
         match self {
             QuantisationTarget::Plain { sharing, .. } => sharing.to_string(),
-            QuantisationTarget::Blocks { format, .. } => format!("1x{}", format.length),
+            QuantisationTarget::Blocks { format, .. } => format.extents(),
         }
     }
 
-    /// Bits that a value takes, its share of the scales included, in what this row tells of.
-    pub(super) fn bits_a_value(&self, row: &QuantisationRow) -> f64 {
+    /// Bits that a value takes, its share of the scales included.
+    pub(super) fn bits_a_value(&self, values: u64, scales: u64) -> f64 {
         let (bits, scale) = match self {
             QuantisationTarget::Plain { format, .. } => (format.bits, SCALE_BITS),
             QuantisationTarget::Blocks { format, .. } => (format.element.format.bits, format.scale.bits),
         };
-        let scales = if self.rule_name().is_some() { row.scales.iter().sum::<u64>() } else { 0 };
-        f64::from(bits) + (f64::from(scale) * scales as f64) / row.values.max(1) as f64
+        let scales = if self.rule_name().is_some() { scales } else { 0 };
+        f64::from(bits) + f64::from(scale) * scales as f64 / values.max(1) as f64
     }
 
     /// Rows and columns of the blocks that share a scale, if there are such.
@@ -110,7 +100,17 @@ impl QuantisationTarget {
         match self {
             QuantisationTarget::Plain { sharing: Sharing::Blocks { rows, columns }, .. } => Some((*rows, *columns)),
             QuantisationTarget::Plain { .. } => None,
-            QuantisationTarget::Blocks { format, .. } => Some((1, format.length)),
+            QuantisationTarget::Blocks { format, .. } => Some((format.rows, format.length)),
+        }
+    }
+}
+
+impl Sharing {
+    /// Rows and columns of blocks.
+    fn extents(&self) -> Option<(usize, usize)> {
+        match self {
+            Sharing::Blocks { rows, columns } => Some((*rows, *columns)),
+            _ => None,
         }
     }
 }
@@ -153,49 +153,86 @@ pub fn sharing(name: &str) -> Result<Sharing> {
 /// Every rule that a format has.
 const ALL: &str = "all";
 
-/// The own name of a rule, or [`ALL`].
-fn rule_named(name: &str) -> Result<&'static str> {
-    let plain = PlainRule::ALL.map(PlainRule::name).into_iter().chain([ALL]).find(|known| *known == name);
-    plain.or_else(|| find_rule(name).ok().map(|rule| rule.name)).ok_or_else(|| {
-        let known = SCALE_RULES.iter().map(|rule| rule.name).chain(PlainRule::ALL.map(PlainRule::name));
-        let near = nearest(name, known, 3).join(", ");
-        Error::request(format!("--scale-rule {name}: there is no such rule; the nearest: {near}; or {ALL}"))
-    })
+/// A rule that was asked for.
+#[derive(Clone, Copy, PartialEq)]
+struct Asked {
+    name: &'static str,
+    plain: Option<PlainRule>,
+    blocks: Option<&'static ScaleRule>,
+}
+
+/// The rule of this name: of plain formats, of block formats, or of both; `None` for [`ALL`].
+fn rule_named(name: &str) -> Result<Option<Asked>> {
+    if name == ALL {
+        return Ok(None);
+    }
+    let plain = PlainRule::ALL.into_iter().find(|own| own.name() == name);
+    let blocks = find_rule(name);
+    match (plain, blocks) {
+        (None, Err(error)) if SCALE_RULES.iter().any(|rule| name.starts_with(rule.name)) => {
+            Err(error.within("--scale-rule"))
+        }
+        (None, Err(_)) => {
+            let known = SCALE_RULES.iter().map(|rule| rule.name).chain(PlainRule::ALL.map(PlainRule::name));
+            let near = nearest(name, known, 3).join(", ");
+            Err(Error::request(format!("--scale-rule {name}: there is no such rule; the nearest: {near}; or {ALL}")))
+        }
+        (plain, blocks) => {
+            let blocks = blocks.ok();
+            let name = blocks.map_or_else(|| plain.map_or("", PlainRule::name), |rule| rule.name);
+            Ok(Some(Asked { name, plain, blocks }))
+        }
+    }
 }
 
 /// All combinations of formats, rules for scales and sharing, each where the format has it.
 ///
-/// Without rules or sharing: the format's own rule, `absmax`, one scale for each tensor; formats of 16 bits have no scale.
+/// Without rules or sharing: the format's own rule and blocks; for plain formats `absmax` and one scale for each tensor, and none for
+/// formats of 16 bits.
 ///
 /// # Errors
 /// Unknown names; a rule or a sharing that no format takes.
 pub fn targets(names: &[String], rules: &[String], per: &[String]) -> Result<Vec<QuantisationTarget>> {
     let per = per.iter().map(|name| sharing(name)).collect::<Result<Vec<_>>>()?;
-    let rules = rules.iter().map(|name| rule_named(name)).collect::<Result<Vec<&'static str>>>()?;
-    let asked = |name: &str| rules.iter().any(|rule| [ALL, name].contains(rule));
+    let given = rules.iter().map(|name| rule_named(name)).collect::<Result<Vec<Option<Asked>>>>()?;
+    let all = given.contains(&None);
+    let asked: Vec<Asked> = given.into_iter().flatten().collect();
+    let plain_rules: Vec<PlainRule> =
+        PlainRule::ALL.into_iter().filter(|rule| all || asked.iter().any(|own| own.plain == Some(*rule))).collect();
+    let mut block_rules: Vec<&'static ScaleRule> = if all { SCALE_RULES.iter().collect() } else { Vec::new() };
+    block_rules.extend(asked.iter().filter_map(|own| own.blocks).filter(|own| !all || !SCALE_RULES.contains(own)));
+    let blocks: Vec<(usize, usize)> = per.iter().filter_map(Sharing::extents).collect();
     let mut targets: Vec<QuantisationTarget> = Vec::new();
     for name in names {
         match layout(name)? {
             FileContent::Blocks(format) => {
-                let given = SCALE_RULES.iter().filter(|rule| asked(rule.name));
-                let mut scales: Vec<BlockScale> = given.map(BlockScale::Rule).collect();
-                if asked("mse") {
-                    scales.push(BlockScale::LeastError);
-                }
-                if scales.is_empty() {
-                    scales.push(BlockScale::Rule(find_rule(format.default_rule)?));
-                }
-                targets.extend(scales.into_iter().map(|scale| QuantisationTarget::Blocks { format, scale }));
+                let formats: Vec<&'static BlockFormat> = match blocks.is_empty() {
+                    true => vec![format],
+                    false => blocks.iter().map(|(rows, columns)| format.with_blocks(*rows, *columns)).collect(),
+                };
+                let own = vec![find_rule(format.default_rule)?];
+                let rules = if block_rules.is_empty() { &own } else { &block_rules };
+                let each = |format| rules.iter().map(move |rule| QuantisationTarget::Blocks { format, rule });
+                targets.extend(formats.into_iter().flat_map(each));
             }
-            FileContent::Scalar(Some(format)) => targets.extend(plain(format, asked, &per)?),
+            FileContent::Scalar(Some(format)) => targets.extend(plain(format, &plain_rules, &per)?),
             FileContent::Scalar(None) => unreachable!("a name names a format"),
         }
     }
-    let unused = |rule: &&&str| **rule != ALL && targets.iter().all(|target| target.rule_name() != Some(**rule));
-    if let Some(rule) = rules.iter().find(unused) {
+    let unused = |rule: &&Asked| targets.iter().all(|target| target.rule_name() != Some(rule.name));
+    if let Some(rule) = asked.iter().find(unused) {
         return Err(Error::request(format!(
-            "--scale-rule {rule}: no scale of {} follows it; block formats have floor, ceil, even, up, nearest and mse, plain ones \
-             absmax, pow2 and mse",
+            "--scale-rule {}: no scale of {} follows it; block formats have {}, plain ones {}",
+            rule.name,
+            names.join(", "),
+            SCALE_RULES.iter().map(|rule| rule.name).collect::<Vec<_>>().join(", "),
+            PlainRule::ALL.map(PlainRule::name).join(", ")
+        )));
+    }
+    let none_shares = |own: &&Sharing| targets.iter().all(|target| target.sharing_name() != own.to_string());
+    if let Some(sharing) = per.iter().find(none_shares) {
+        return Err(Error::request(format!(
+            "--per {sharing}: {} has blocks; choose ROWSxCOLUMNS, or omit --per for the format's own",
             names.join(", ")
         )));
     }
@@ -206,7 +243,7 @@ pub fn targets(names: &[String], rules: &[String], per: &[String]) -> Result<Vec
     }
 }
 
-fn plain(format: &'static Format, asked: impl Fn(&str) -> bool, per: &[Sharing]) -> Result<Vec<QuantisationTarget>> {
+fn plain(format: &'static Format, rules: &[PlainRule], per: &[Sharing]) -> Result<Vec<QuantisationTarget>> {
     if format.bits > WIDEST {
         return Err(Error::request(format!(
             "--to {format}: it has {} bits; choose a format of at most {WIDEST}",
@@ -215,8 +252,7 @@ fn plain(format: &'static Format, asked: impl Fn(&str) -> bool, per: &[Sharing])
     }
     let own = if format.bits == WIDEST { Sharing::Unscaled } else { Sharing::Tensor };
     let per = if per.is_empty() { vec![own] } else { per.to_vec() };
-    let given: Vec<PlainRule> = PlainRule::ALL.into_iter().filter(|rule| asked(rule.name())).collect();
-    let given = if given.is_empty() { vec![PlainRule::Absmax] } else { given };
+    let given = if rules.is_empty() { vec![PlainRule::Absmax] } else { rules.to_vec() };
     let of_sharing = |sharing: &Sharing| {
         let rules = if *sharing == Sharing::Unscaled { vec![PlainRule::Absmax] } else { given.clone() };
         let sharing = *sharing;

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     Error, Result,
     array::StreamedArray,
-    convert::of_each,
+    convert::{common_multiple, of_each},
     format::{Rounding, block::Quantizer, slices::largest_finite},
     inputs,
 };
@@ -138,8 +138,8 @@ impl Quantisation<'_> {
             groups.as_ref().and_then(|groups| groups.largest.first()).copied().unwrap_or(0)
         };
         let quantizer = |(target, groups): (&QuantisationTarget, &Option<RowGroups>)| match target {
-            QuantisationTarget::Blocks { format, scale } => {
-                block_quantizer(format, *scale, largest(groups), self.rounding).map(Some)
+            QuantisationTarget::Blocks { format, rule } => {
+                Ok(Some(block_quantizer(format, rule, largest(groups), self.rounding)))
             }
             QuantisationTarget::Plain { .. } => Ok(None),
         };
@@ -235,12 +235,4 @@ fn least_noise(work: &TensorWork, scaler: &Scaler, groups: &RowGroups) -> Result
         }
     })?;
     Ok(noise)
-}
-
-fn common_multiple(x: usize, y: usize) -> usize {
-    let (mut a, mut b) = (x, y);
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    x / a * y
 }

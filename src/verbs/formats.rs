@@ -6,7 +6,7 @@ use super::{OutputDestination, Verb};
 use crate::{
     Result,
     catalogue::{self, Detail},
-    format::block::{self, BLOCK_FORMATS},
+    format::block::{self, formats},
     format::{self, FORMATS},
     report::Report,
 };
@@ -57,9 +57,9 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
             report.tables.push(catalogue::codes(format));
         }
     } else {
-        report.answer = Some(catalogue::answer_of_list(FORMATS.len(), BLOCK_FORMATS.len()));
+        report.answer = Some(catalogue::answer_of_list(FORMATS.len(), formats().len()));
         report.tables.push(catalogue::records(FORMATS, Detail::Brief));
-        report.tables.push(catalogue::blocks(BLOCK_FORMATS));
+        report.tables.push(catalogue::blocks(formats()));
     }
     Ok(())
 }

@@ -66,7 +66,7 @@ fn torchao_quantises_to_mx_alike_or_by_its_own_rules() {
                     let expected = if rule == "rceil" { 254 } else { 255 - format.element.emax() };
                     assert_eq!((i32::from(scales[i]), ours.scales[i]), (expected, 0xff), "{name} {rule}");
                     note("infinity counts as 2^128");
-                } else if scales[i] != ours.scales[i] {
+                } else if u32::from(scales[i]) != ours.scales[i] {
                     assert!(
                         rule == "rceil" && rceil_rounds_down_to(scales[i], amax(block), format),
                         "{name} {rule} {block:?}"
@@ -113,7 +113,7 @@ fn torchao_quantises_to_nvfp4_alike_or_by_its_own_rules() {
     let mut counts = Counts::new();
     for (i, block) in values.chunks(16).enumerate() {
         let mut note = |what| *counts.entry(("nvfp4".into(), what)).or_default() += 1;
-        if scales[i] == ours.scales[i] {
+        if u32::from(scales[i]) == ours.scales[i] {
             assert_eq!(codes[16 * i..][..16], ours.elements[16 * i..][..16], "{block:?}");
         } else {
             assert!(scales[i] == 0x08 && ours.scales[i] < 0x08, "{:#x} {:#x}", scales[i], ours.scales[i]);

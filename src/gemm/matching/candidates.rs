@@ -162,9 +162,16 @@ fn weight(member: &Member, schedule: &Schedule, turn: Option<usize>) -> [usize; 
     ]
 }
 
-/// True if a format serves an instruction that takes another: f32 is rounded to the others.
-fn serves(own: &Format, wanted: &Format) -> bool {
-    own == wanted || own.name == "f32" && ["tf32", "bf16", "f16"].contains(&wanted.name)
+/// True if a format serves an instruction that takes another.
+///
+/// Numbers of f32 are rounded. Those of f16 and bf16 are widened for fused multiply-adds.
+fn serves(own: &Format, wanted: &Format, i: &Instruction) -> bool {
+    match (own.name, wanted.name) {
+        _ if own == wanted => true,
+        ("f32", "tf32" | "bf16" | "f16") => true,
+        ("bf16" | "f16", "f32") => i.k == 1,
+        _ => false,
+    }
 }
 
 /// The operands in the formats of the schedule's instruction, rounded if it says so.
@@ -202,8 +209,8 @@ pub(super) fn arithmetics(
         !i.is_sparse()
             && scaled(factors, i)
             && i.c == i.d
-            && serves(factors.a.format, i.a)
-            && serves(factors.b.format, i.b)
+            && serves(factors.a.format, i.a, i)
+            && serves(factors.b.format, i.b, i)
             && i.d.is_integer() == output.is_integer()
             && Register::of(i.d).is_some()
     };

@@ -3,7 +3,7 @@
 use crate::format::{Encoding, Finite, Format, Overflow, Real, Rounding};
 
 /// Element of a block format: its value is the code's value in `format`, times `2^exponent`.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Element {
     /// Format of the codes, of at most 8 bits.
     pub format: &'static Format,
@@ -38,6 +38,25 @@ impl Element {
             Real::Finite(finite) => finite,
             _ => unreachable!("the largest number is one"),
         }
+    }
+
+    /// Largest magnitude but one.
+    pub(super) fn second_largest(&self) -> Finite {
+        let largest = self.largest();
+        let values = (0..=self.format.code_mask()).filter_map(|code| match self.value(code) {
+            Real::Finite(value) if value.compare_magnitudes(&largest).is_lt() => Some(value.magnitude()),
+            _ => None,
+        });
+        values.reduce(|x, y| if x.compare_magnitudes(&y).is_lt() { y } else { x }).expect("a format has two magnitudes")
+    }
+
+    /// Smallest magnitude other than zero.
+    pub(super) fn smallest(&self) -> Finite {
+        let values = (0..=self.format.code_mask()).filter_map(|code| match self.value(code) {
+            Real::Finite(value) if !value.is_zero() => Some(value.magnitude()),
+            _ => None,
+        });
+        values.reduce(|x, y| if y.compare_magnitudes(&x).is_lt() { y } else { x }).expect("a format has numbers")
     }
 
     /// Exponent of the largest power of two among the values (MX 1.0: emax).

@@ -1,23 +1,31 @@
 //! Vectorised quantisation of `f32` values.
 //!
-//! The scale of a block is looked up by its largest magnitude. Where scales are powers of two, elements are rounded
-//! with the exponents of block and format added, so that nothing is lost; elsewhere an element's code is the number of
-//! steps that its magnitude reaches. The exact computation handles the rest: blocks of numbers so small that the
-//! element format reaches below `f32`.
+//! The scale of a block is looked up by its largest magnitude, or searched for. Where scales are powers of two, elements
+//! are rounded with the exponents of block and format added, so that nothing is lost. The code of an element of few
+//! magnitudes is the number of steps that its magnitude reaches. Other elements are quotients in f64, which round to
+//! f32 by their last bit. The exact computation handles the rest: blocks of numbers so small that the element format
+//! reaches below `f32`.
 
 use std::sync::OnceLock;
 
 use super::{
     BlockFormat, Blocks, Element, Quantizer,
-    steps::{ScaleSteps, asks_for_sign, doubled, element_steps, number},
+    choice::rank,
+    quantize::places,
+    rule::{Choice, NEAREST},
+    scales::ScaleCodes,
+    search::{Search, SearchScratch},
+    steps::{asks_for_sign, doubled, element_steps, number},
 };
 use crate::{
-    base::parallel,
+    base::{parallel, vectors::vectorised},
     format::slices::{self, Encoder, NEVER, STEPS, Steps, encode_steps, largest_finite, largest_magnitudes},
     format::{Class, Finite, Overflow, Real, Rounding, Zeros},
 };
 
 const INFINITY: u32 = 0x7f80_0000;
+/// Largest quotient: every element format saturates before.
+const HUGE: f64 = 1e30;
 
 /// Vectorised quantizer for one tensor.
 #[derive(Debug)]
@@ -26,18 +34,33 @@ pub struct VectorQuantizer<'a> {
     tensor_scale: Option<u64>,
     /// Value of the tensor's scale; 1 without one.
     factor: Finite,
-    scales: ScaleSteps,
+    scales: ScaleChoice,
     elements: ElementRounding,
     /// Scale code and element codes of blocks with infinities or NaN.
-    special: (u8, u8),
+    special: (u32, u8),
+}
+
+/// How the scale of a block is found.
+#[derive(Debug)]
+enum ScaleChoice {
+    /// By its largest magnitude.
+    Largest(ScaleCodes),
+    /// By the magnitude that this percentage of its values does not exceed.
+    Percentile(f64, ScaleCodes),
+    /// By the errors under several scales.
+    Search(Box<Search>),
+    /// By the exact computation.
+    Exactly,
 }
 
 #[derive(Debug)]
 enum ElementRounding {
     /// Scales that are powers of two: exponents by scale code, and the smallest one that the encoder takes.
     Shifted { encoder: Encoder<u8>, exponents: Vec<i32>, smallest: i32 },
-    /// ElementRounding of few magnitudes: their steps by scale code, each computed at its first use.
+    /// Elements of few magnitudes: their steps by scale code, each computed at its first use.
     Counted { steps: Vec<OnceLock<Steps>>, sign_bit: u32 },
+    /// Quotients, rounded by the encoder.
+    Divided { encoder: Encoder<u8> },
 }
 
 impl<'a> VectorQuantizer<'a> {
@@ -55,9 +78,6 @@ impl<'a> VectorQuantizer<'a> {
     /// The magnitude matters only if the format has a tensor scale.
     pub fn new(quantizer: &'a Quantizer, largest: u32) -> Option<VectorQuantizer<'a>> {
         let BlockFormat { scale, element, .. } = quantizer.format;
-        if scale.bits > 8 || scale.float()?.signed || element.format.bits > 8 {
-            return None;
-        }
         let largest = Real::Finite(number(largest));
         let (tensor_scale, factor) = quantizer.tensor_scale(1, &|_| largest);
         if factor.negative || factor.is_zero() {
@@ -65,8 +85,8 @@ impl<'a> VectorQuantizer<'a> {
         }
         Some(VectorQuantizer {
             elements: ElementRounding::new(quantizer, tensor_scale.is_some())?,
-            scales: ScaleSteps::new(quantizer, &factor),
-            special: (scale.nan()? as u8, element.encode(&Finite::zero(false), Rounding::Rne) as u8),
+            scales: ScaleChoice::new(quantizer, &factor),
+            special: (scale.nan()? as u32, element.encode(&Finite::zero(false), Rounding::Rne) as u8),
             quantizer,
             tensor_scale,
             factor,
@@ -81,36 +101,99 @@ impl<'a> VectorQuantizer<'a> {
     /// Quantises rows of `row` values.
     pub fn quantize(&self, values: &[f32], row: usize) -> Blocks {
         let format = self.quantizer.format;
-        let (stretch, per_stretch) = slices::stretch(format.length, row);
         let mut elements = vec![0; values.len()];
-        let mut scales = vec![0; values.len() / row.max(1) * row.div_ceil(format.length)];
-        let count = slices::stretches(stretch);
-        let pieces = values.chunks(count * stretch).zip(elements.chunks_mut(count * stretch));
-        parallel::each(pieces.zip(scales.chunks_mut(count * per_stretch)), |((values, elements), scales)| {
-            let stretches = values.chunks(stretch).zip(elements.chunks_mut(stretch));
-            for ((values, elements), scales) in stretches.zip(scales.chunks_mut(per_stretch)) {
-                self.stretch(values, scales, elements);
-            }
-        });
+        let mut scales = vec![0; format.blocks(values.len(), row)];
+        if format.rows > 1 {
+            let band = (format.rows * row).max(1);
+            let bands = values.chunks(band).zip(elements.chunks_mut(band));
+            let per_row = row.div_ceil(format.length).max(1);
+            parallel::each(bands.zip(scales.chunks_mut(per_row)), |((values, elements), scales)| {
+                self.band(values, row, scales, elements);
+            });
+        } else {
+            let (stretch, per_stretch) = slices::stretch(format.length, row);
+            let count = slices::stretches(stretch);
+            let pieces = values.chunks(count * stretch).zip(elements.chunks_mut(count * stretch));
+            parallel::each(pieces.zip(scales.chunks_mut(count * per_stretch)), |((values, elements), scales)| {
+                let stretches = values.chunks(stretch).zip(elements.chunks_mut(stretch));
+                for ((values, elements), scales) in stretches.zip(scales.chunks_mut(per_stretch)) {
+                    self.stretch(values, scales, elements);
+                }
+            });
+        }
         Blocks { format, row, tensor_scale: self.tensor_scale, scales, elements }
     }
 
-    /// Converts consecutive blocks; the last one may be short.
-    fn stretch(&self, values: &[f32], scales: &mut [u8], elements: &mut [u8]) {
+    /// Converts consecutive blocks of one row each; the last one may be short.
+    fn stretch(&self, values: &[f32], scales: &mut [u32], elements: &mut [u8]) {
         let length = self.quantizer.format.length;
         let mut amax = vec![0; scales.len()];
         largest_magnitudes(values, length, &mut amax);
-        for (scale, amax) in scales.iter_mut().zip(&amax) {
-            *scale = if *amax < INFINITY { self.scales.code(*amax) } else { self.special.0 };
+        let mut scratch = SearchScratch::default();
+        for ((scale, amax), values) in scales.iter_mut().zip(&amax).zip(values.chunks(length)) {
+            *scale = self.scale(values, *amax, &mut scratch);
         }
+        self.round(values, scales, elements);
+    }
+
+    /// Converts a band of blocks of several rows.
+    fn band(&self, values: &[f32], row: usize, scales: &mut [u32], elements: &mut [u8]) {
+        let length = self.quantizer.format.length;
+        let mut amax = vec![0u32; scales.len()];
+        let mut own = vec![0; scales.len()];
+        for values in values.chunks(row.max(1)) {
+            largest_magnitudes(values, length, &mut own);
+            amax.iter_mut().zip(&own).for_each(|(most, own)| *most = (*most).max(*own));
+        }
+        let (mut block, mut scratch) = (Vec::new(), SearchScratch::default());
+        for (column, (scale, amax)) in scales.iter_mut().zip(&amax).enumerate() {
+            block.clear();
+            if self.scales.reads_values() {
+                places(values.len(), row, length, column).for_each(|place| block.extend_from_slice(&values[place]));
+            }
+            *scale = self.scale(&block, *amax, &mut scratch);
+        }
+        for (values, elements) in values.chunks(row.max(1)).zip(elements.chunks_mut(row.max(1))) {
+            self.round(values, scales, elements);
+        }
+    }
+
+    /// Scale code of a block, whose largest magnitude has these bits.
+    #[inline]
+    fn scale(&self, values: &[f32], amax: u32, scratch: &mut SearchScratch) -> u32 {
+        if amax >= INFINITY {
+            return self.special.0;
+        }
+        match &self.scales {
+            ScaleChoice::Largest(codes) => codes.code(self.quantizer, amax),
+            ScaleChoice::Percentile(percent, codes) => {
+                let magnitudes = &mut scratch.values;
+                magnitudes.clear();
+                magnitudes.extend(values.iter().map(|value| value.abs()));
+                let at = rank(*percent, magnitudes.len());
+                let (_, own, _) = magnitudes.select_nth_unstable_by(at, f32::total_cmp);
+                codes.code(self.quantizer, own.to_bits())
+            }
+            ScaleChoice::Search(search) => search.code(self.quantizer, &self.factor, values, amax, scratch),
+            ScaleChoice::Exactly => {
+                let exact =
+                    |value: &f32| Finite { negative: value.is_sign_negative(), ..number(value.abs().to_bits()) };
+                self.quantizer.scale_of_block(&values.iter().map(exact).collect::<Vec<_>>(), &self.factor)
+            }
+        }
+    }
+
+    /// Rounds the elements of consecutive parts of a row under their scales.
+    fn round(&self, values: &[f32], scales: &[u32], elements: &mut [u8]) {
+        let length = self.quantizer.format.length;
         match &self.elements {
             ElementRounding::Shifted { encoder, exponents, smallest } => {
-                let each: Vec<i32> = scales.iter().map(|code| exponents[usize::from(*code)]).collect();
+                let each: Vec<i32> = scales.iter().map(|code| exponents[*code as usize]).collect();
                 encoder.encode_blocks(values, slices::BlockedSlice { length, each: &each }, elements);
                 self.amend(values, scales, elements, |block| each[block] < *smallest);
             }
             ElementRounding::Counted { steps, sign_bit } => {
-                let of = |code: &u8| match *code == self.special.0 {
+                let of = |code: &u32| match *code == self.special.0 {
                     // Blocks that are amended have no steps.
                     true => &Steps([[NEVER; STEPS]; 2]),
                     false => self.steps(steps, *code),
@@ -120,56 +203,95 @@ impl<'a> VectorQuantizer<'a> {
                 encode_steps(values, slices::BlockedSlice { length, each: &each }, signed, *sign_bit, elements);
                 self.amend(values, scales, elements, |_| false);
             }
+            ElementRounding::Divided { encoder } => {
+                let format = self.quantizer.format;
+                let common = self.factor.to_f64() * f64::from(format.element.exponent).exp2();
+                let divisor = |code: &u32| format.scale.to_f64((*code).into()) * common;
+                let divisors: Vec<f64> = scales.iter().map(divisor).collect();
+                let mut quotients = vec![0.0; values.len()];
+                divide(values, length, &divisors, &mut quotients);
+                encoder.encode(&quotients, elements);
+                self.amend(values, scales, elements, |_| false);
+            }
         }
     }
 
     /// Steps of elements under a scale.
     #[inline]
-    fn steps<'s>(&self, all: &'s [OnceLock<Steps>], code: u8) -> &'s Steps {
-        all[usize::from(code)].get().unwrap_or_else(|| self.find_steps(all, code))
+    fn steps<'s>(&self, all: &'s [OnceLock<Steps>], code: u32) -> &'s Steps {
+        all[code as usize].get().unwrap_or_else(|| self.find_steps(all, code))
     }
 
     /// Computes the steps under a scale. Under twice the scale they are the same, an octave higher.
     #[cold]
-    fn find_steps<'s>(&self, all: &'s [OnceLock<Steps>], code: u8) -> &'s Steps {
-        all[usize::from(code)].get_or_init(|| {
+    fn find_steps<'s>(&self, all: &'s [OnceLock<Steps>], code: u32) -> &'s Steps {
+        all[code as usize].get_or_init(|| {
             let scale = self.quantizer.format.scale;
             let octave = scale.float().map_or(1, |float| 1u64 << (float.precision() - 1));
             let half = u64::from(code).checked_sub(octave).filter(|half| *half >= scale.smallest_normal());
-            half.and_then(|half| doubled(self.steps(all, half as u8)))
+            half.and_then(|half| doubled(self.steps(all, half as u32)))
                 .unwrap_or_else(|| element_steps(self.quantizer, &self.quantizer.scale_value(code, &self.factor)))
         })
     }
 
     /// Replaces the elements of non-finite blocks and of blocks that need the exact computation.
-    fn amend(&self, values: &[f32], scales: &[u8], elements: &mut [u8], exactly: impl Fn(usize) -> bool) {
+    fn amend(&self, values: &[f32], scales: &[u32], elements: &mut [u8], exactly: impl Fn(usize) -> bool) {
         let length = self.quantizer.format.length;
-        for (block, scale) in scales.iter().enumerate() {
+        for (block, code) in scales.iter().enumerate() {
             let range = block * length..values.len().min((block + 1) * length);
-            if *scale == self.special.0 {
+            if *code == self.special.0 {
                 elements[range].fill(self.special.1);
             } else if exactly(block) {
-                let values: Vec<Real> = values[range.clone()].iter().map(|x| Real::from(f64::from(*x))).collect();
-                self.quantizer.block(&values, &self.factor, &mut elements[range]);
+                let scale = self.quantizer.scale_value(*code, &self.factor);
+                for (value, element) in values[range.clone()].iter().zip(&mut elements[range]) {
+                    let value = Finite { negative: value.is_sign_negative(), ..number(value.abs().to_bits()) };
+                    *element = self.quantizer.element_code(&value, &scale);
+                }
             }
         }
+    }
+}
+
+impl ScaleChoice {
+    fn new(quantizer: &Quantizer, tensor_scale: &Finite) -> ScaleChoice {
+        match quantizer.rule.choice {
+            Choice::Largest(quotient) => ScaleChoice::Largest(ScaleCodes::new(quantizer, &quotient, tensor_scale)),
+            Choice::Percentile(percent) => {
+                ScaleChoice::Percentile(percent, ScaleCodes::new(quantizer, &NEAREST, tensor_scale))
+            }
+            _ => match Search::new(quantizer, tensor_scale) {
+                Some(search) => ScaleChoice::Search(Box::new(search)),
+                None => ScaleChoice::Exactly,
+            },
+        }
+    }
+
+    /// True if a scale follows from more than the largest magnitude.
+    fn reads_values(&self) -> bool {
+        !matches!(self, ScaleChoice::Largest(_))
     }
 }
 
 impl ElementRounding {
     fn new(quantizer: &Quantizer, scaled_tensor: bool) -> Option<ElementRounding> {
         let BlockFormat { scale, element, .. } = quantizer.format;
+        let encoder = Encoder::new(element.format, quantizer.rounding, Overflow::Saturate).ok()?;
+        let encoder = if element.symmetric { encoder.symmetric() } else { encoder };
+        if scale.bits > 8 {
+            return Some(ElementRounding::Divided { encoder });
+        }
         let codes = 0..=scale.code_mask();
         let finite = |code: &u64| scale.decode(*code).class != Class::Nan;
         if !scaled_tensor && codes.clone().filter(finite).all(|code| scale.decode(code).significand == 1) {
-            let encoder = Encoder::new(element.format, quantizer.rounding, Overflow::Saturate).ok()?;
-            let encoder = if element.symmetric { encoder.symmetric() } else { encoder };
-            let smallest = encoder.smallest_exponent()?;
-            let exponent = |code| scale.decode(code).exponent + element.exponent;
-            return Some(ElementRounding::Shifted { encoder, exponents: codes.map(exponent).collect(), smallest });
+            if let Some(smallest) = encoder.smallest_exponent() {
+                let exponent = |code| scale.decode(code).exponent + element.exponent;
+                return Some(ElementRounding::Shifted { encoder, exponents: codes.map(exponent).collect(), smallest });
+            }
         }
-        few(element)
-            .map(|sign_bit| ElementRounding::Counted { steps: codes.map(|_| OnceLock::new()).collect(), sign_bit })
+        Some(match few(element) {
+            Some(sign_bit) => ElementRounding::Counted { steps: codes.map(|_| OnceLock::new()).collect(), sign_bit },
+            None => ElementRounding::Divided { encoder },
+        })
     }
 }
 
@@ -181,6 +303,27 @@ fn few(element: &Element) -> Option<u32> {
     (plain && magnitudes <= STEPS as u64).then(|| 1 << (element.format.bits - 1))
 }
 
+vectorised! {
+    /// Quotients by the divisor of each run of `length` values, so in f32 that every rounding to fewer bits is the exact
+    /// quotient's: an inexact quotient has an odd last bit. Under a divisor of zero they are zeros.
+    fn divide(values: &[f32], length: usize, divisors: &[f64], quotients: &mut [f32]) {
+        for ((values, quotients), divisor) in values.chunks(length).zip(quotients.chunks_mut(length)).zip(divisors) {
+            if *divisor == 0.0 {
+                values.iter().zip(quotients).for_each(|(value, quotient)| *quotient = value * 0.0);
+                continue;
+            }
+            for (value, quotient) in values.iter().zip(quotients) {
+                // f64 is not nearer to a boundary of an element than the exact quotient, of 24 bits by at most 36.
+                let exact = (f64::from(*value) / divisor).clamp(-HUGE, HUGE);
+                let near = exact as f32;
+                let (wide, bits) = (f64::from(near), near.to_bits());
+                let truncated = bits - u32::from(wide.abs() > exact.abs());
+                *quotient = f32::from_bits(if wide == exact { bits } else { truncated | 1 });
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -190,7 +333,7 @@ mod tests {
     use super::*;
     use crate::{
         base::vectors::{FORCED, Vectors},
-        format::block::{BLOCK_FORMATS, SCALE_RULES},
+        format::block::{SCALE_RULES, formats},
     };
 
     /// Blocks of every kind: exponent ranges, few bits, thresholds, zeros, subnormals, NaN and infinities.
@@ -235,7 +378,7 @@ mod tests {
     }
 
     fn quantizers() -> impl Iterator<Item = Quantizer> {
-        let all = BLOCK_FORMATS.iter().flat_map(|format| SCALE_RULES.iter().map(move |rule| (format, rule)));
+        let all = formats().iter().flat_map(|format| SCALE_RULES.iter().map(move |rule| (format, rule)));
         all.flat_map(|(format, rule)| {
             Rounding::DETERMINISTIC.map(|rounding| Quantizer { format, rule, rounding, tensor_scale: None })
         })
@@ -276,7 +419,7 @@ mod tests {
     fn every_instruction_set_gives_the_same_blocks() {
         let mut random = ChaCha8Rng::seed_from_u64(6);
         for vectors in Vectors::all() {
-            for format in BLOCK_FORMATS {
+            for format in formats() {
                 let values = tensor(&mut random, format.length * 40, format.length);
                 // Only a pool of one thread is sure to take the serial path.
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
@@ -294,10 +437,10 @@ mod tests {
 
         #[test]
         fn any_block_is_that_of_the_exact_computation(
-            bits in prop::collection::vec(any::<u32>(), 96), format in 0..BLOCK_FORMATS.len(), rule in 0..SCALE_RULES.len()
+            bits in prop::collection::vec(any::<u32>(), 96), format in 0..formats().len(), rule in 0..SCALE_RULES.len()
         ) {
             let values: Vec<f32> = bits.into_iter().map(f32::from_bits).collect();
-            let quantizer = Quantizer { rule: &SCALE_RULES[rule], ..Quantizer::new(&BLOCK_FORMATS[format]) };
+            let quantizer = Quantizer { rule: &SCALE_RULES[rule], ..Quantizer::new(&formats()[format]) };
             check(&quantizer, &values, 48);
         }
     }

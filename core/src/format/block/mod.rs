@@ -1,8 +1,9 @@
 //! Block formats as data: elements of a narrow format with shared scales; exact quantisation.
 //!
-//! A tensor is cut along its last dimension into blocks of [`BlockFormat::length`] elements; the last block of a row
-//! may be short. A block is a scale code and its element codes. An element's value is `element * 2^exponent * scale`,
-//! times the tensor's scale if the format has one.
+//! A tensor is cut along its last dimension into blocks of [`BlockFormat::length`] elements, of one row or of
+//! [`BlockFormat::rows`] rows; the last blocks may be short. A block is a scale code and its element codes. An element's
+//! value is `element * 2^exponent * scale`, times the tensor's scale if the format has one. Formats are data: the files
+//! of `blocks/`, and those of users.
 //!
 //! Everything is computed on exact values, and each scale and each element is rounded once: `amax / largest` and `x /
 //! scale` are exact quotients. (Implementations that divide in binary32 or multiply by a rounded reciprocal may pick a
@@ -22,29 +23,34 @@
 //! - **MXINT8's code of -2** (`0x80`), which MX 1.0 allows to be left unused to keep the range symmetric, is read but
 //!   never written, as in microxcaling: the largest magnitude is 1 + 63/64 on both sides.
 
+mod choice;
 mod dequantize;
 mod element;
 mod fast;
 mod name;
 mod pack;
 mod quantize;
+mod record;
 mod rule;
+mod scales;
+mod search;
 mod steps;
-mod table;
 
 pub use dequantize::Dequantizer;
 pub use element::Element;
 pub use fast::VectorQuantizer;
-pub use name::{find, find_rule};
+pub use name::{find, find_rule, resolve};
 pub use pack::{pack_pairs, unpack_pairs};
 pub use quantize::{Blocks, Quantizer};
+pub use record::formats;
 pub use rule::{SCALE_RULES, ScaleRule};
-pub use table::BLOCK_FORMATS;
+
+use std::sync::Mutex;
 
 use crate::format::Format;
 
 /// Block format: element format, block length and scales.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct BlockFormat {
     /// Canonical name in reports.
@@ -53,7 +59,9 @@ pub struct BlockFormat {
     pub aliases: &'static [&'static str],
     /// Meaning of the element codes.
     pub element: Element,
-    /// Number of elements of a block.
+    /// Rows of a block, over all but the last dimension of a tensor.
+    pub rows: usize,
+    /// Number of elements of a row of a block.
     pub length: usize,
     /// Format of the scale of a block.
     pub scale: &'static Format,
@@ -63,6 +71,35 @@ pub struct BlockFormat {
     pub default_rule: &'static str,
     /// Document that defines the format.
     pub source: &'static str,
+}
+
+impl BlockFormat {
+    /// Number of blocks in `count` elements in rows of `row`.
+    pub fn blocks(&self, count: usize, row: usize) -> usize {
+        (count / row.max(1)).div_ceil(self.rows) * row.div_ceil(self.length)
+    }
+
+    /// The format with blocks of these rows and columns.
+    pub fn with_blocks(&'static self, rows: usize, length: usize) -> &'static BlockFormat {
+        static OTHERS: Mutex<Vec<&'static BlockFormat>> = Mutex::new(Vec::new());
+        if (self.rows, self.length) == (rows, length) {
+            return self;
+        }
+        let wanted = BlockFormat { rows, length, ..self.clone() };
+        let mut others = OTHERS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(known) = others.iter().find(|known| ***known == wanted) {
+            return known;
+        }
+        // Leaked and kept, like the shipped formats.
+        let format: &'static BlockFormat = Box::leak(Box::new(wanted));
+        others.push(format);
+        format
+    }
+
+    /// Extents of a block: `1x32`, `128x128`.
+    pub fn extents(&self) -> String {
+        format!("{}x{}", self.rows, self.length)
+    }
 }
 
 impl std::fmt::Display for BlockFormat {

@@ -1,6 +1,8 @@
 //! Finding block formats and scale rules by name.
 
-use super::{BLOCK_FORMATS, BlockFormat, SCALE_RULES, ScaleRule};
+use std::{fs, path::Path, sync::Mutex};
+
+use super::{BlockFormat, SCALE_RULES, ScaleRule, formats};
 use crate::{Error, Result, base::nearest::nearest};
 
 fn bare(name: &str) -> String {
@@ -11,20 +13,63 @@ fn bare(name: &str) -> String {
 /// `mxfp8` is `mxfp8-e4m3` and `mxfp6` is `mxfp6-e2m3`: the formats with more precision.
 pub fn find(name: &str) -> Option<&'static BlockFormat> {
     let wanted = bare(name);
-    BLOCK_FORMATS.iter().find(|f| bare(f.name) == wanted || f.aliases.iter().any(|alias| bare(alias) == wanted))
+    formats().iter().find(|f| bare(f.name) == wanted || f.aliases.iter().any(|alias| bare(alias) == wanted))
 }
 
-/// Scale rule with this name or alias.
+/// Block format with this name, or of a TOML file that describes one; `None` for anything else.
 ///
 /// # Errors
-/// A name that no rule has; the message suggests similar ones.
+/// A file with the key `block` that is no block format: see [`BlockFormat::from_toml`].
+pub fn resolve(name: &str) -> Result<Option<&'static BlockFormat>> {
+    let is_file = Path::new(name).extension().is_some_and(|end| end.eq_ignore_ascii_case("toml"));
+    let text = if is_file { fs::read_to_string(name).ok() } else { None };
+    let has_blocks = |text: &String| text.parse::<toml::Table>().is_ok_and(|table| table.contains_key("block"));
+    let Some(text) = text.filter(has_blocks) else { return Ok(find(name)) };
+    let format = BlockFormat::from_toml(&text, name)?;
+    match find(format.name) {
+        Some(known) => {
+            Err(Error::request(format!("{name}: the name '{known}' belongs to a block format; rename yours")))
+        }
+        // Leaked: a command names few formats and uses them to its end.
+        None => Ok(Some(Box::leak(Box::new(format)))),
+    }
+}
+
+/// Rules with a parameter that were asked for.
+static WITH_PARAMETERS: Mutex<Vec<&'static ScaleRule>> = Mutex::new(Vec::new());
+
+/// Scale rule with this name or alias; a parameter follows a colon: `percentile:99`, `four-over-six:448`.
+///
+/// # Errors
+/// A name that no rule has; the message suggests similar ones. A parameter that the rule does not take.
 pub fn find_rule(name: &str) -> Result<&'static ScaleRule> {
-    let wanted = bare(name);
-    let found = SCALE_RULES.iter().find(|r| r.name == wanted || r.aliases.iter().any(|alias| bare(alias) == wanted));
-    found.ok_or_else(|| {
-        let near = nearest(&wanted, SCALE_RULES.iter().map(|rule| rule.name), 2).join(", ");
+    let (of, parameter) = name.split_once(':').map_or((name, None), |(of, own)| (of, Some(own)));
+    let wanted = bare(of);
+    let is_it = |own: &&ScaleRule| bare(own.name) == wanted || own.aliases.iter().any(|alias| bare(alias) == wanted);
+    let found = SCALE_RULES.iter().find(is_it).ok_or_else(|| {
+        let near = nearest(of, SCALE_RULES.iter().map(|rule| rule.name), 2).join(", ");
         Error::request(format!("unknown scale rule '{name}'; the nearest are {near}; there are {}", known_rules()))
-    })
+    })?;
+    let Some(parameter) = parameter else { return Ok(found) };
+    let choice = found.with(parameter).ok_or_else(|| {
+        Error::request(format!(
+            "scale rule '{name}': '{parameter}' is no parameter of it; `percentile` takes a number above 0 up to 100, \
+             `four-over-six` the largest scale of a block, 448, 384 or 256"
+        ))
+    })?;
+    if choice == found.choice {
+        return Ok(found);
+    }
+    let mut known = WITH_PARAMETERS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let Some(rule) = known.iter().find(|rule| rule.choice == choice) {
+        return Ok(rule);
+    }
+    let full = format!("{}:{parameter}", found.name);
+    // Leaked and kept, like the rules of the table.
+    let rule = ScaleRule { name: Box::leak(full.into_boxed_str()), aliases: &[], choice, source: found.source };
+    let rule: &'static ScaleRule = Box::leak(Box::new(rule));
+    known.push(rule);
+    Ok(rule)
 }
 
 fn known_rules() -> String {

@@ -1,6 +1,6 @@
 //! Quantisation of a tensor to blocks, and back.
 
-use super::{BlockFormat, ScaleRule, dequantize::Dequantizer, fast::VectorQuantizer};
+use super::{BlockFormat, ScaleRule, choice::larger, dequantize::Dequantizer, fast::VectorQuantizer};
 use crate::{
     base::parallel,
     format::{Format, Overflow, find},
@@ -27,7 +27,7 @@ pub struct Quantizer {
     pub tensor_scale: Option<f32>,
 }
 
-/// Tensor in a block format: rows of `row` elements, each row cut into blocks.
+/// Tensor in a block format: rows of `row` elements, cut into blocks of rows and columns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Blocks {
     /// Format of the blocks.
@@ -36,8 +36,8 @@ pub struct Blocks {
     pub row: usize,
     /// Code of the tensor's scale, if the format has one.
     pub tensor_scale: Option<u64>,
-    /// Scale codes, `[rows][row.div_ceil(length)]`.
-    pub scales: Vec<u8>,
+    /// Scale codes, `[rows.div_ceil(format.rows)][row.div_ceil(format.length)]`.
+    pub scales: Vec<u32>,
     /// Element codes, `[rows][row]`.
     pub elements: Vec<u8>,
 }
@@ -70,15 +70,19 @@ impl Quantizer {
     pub fn quantize_with(&self, count: usize, row: usize, value: impl Fn(usize) -> Real + Sync) -> Blocks {
         assert!(count == 0 || count.is_multiple_of(row), "whole rows");
         let (tensor_scale, factor) = self.tensor_scale(count, &value);
+        let BlockFormat { rows, length, .. } = *self.format;
         let mut elements = vec![0; count];
-        let mut scales = vec![0; blocks(count, row, self.format.length)];
-        let per_row = row.div_ceil(self.format.length);
-        let rows = elements.chunks_mut(row.max(1)).zip(scales.chunks_mut(per_row.max(1))).enumerate();
-        parallel::each(rows, |(i, (elements, scales))| {
-            for (j, (elements, scale)) in elements.chunks_mut(self.format.length).zip(scales).enumerate() {
-                let start = i * row + j * self.format.length;
-                let values: Vec<Real> = (start..start + elements.len()).map(&value).collect();
-                *scale = self.block(&values, &factor, elements);
+        let mut scales = vec![0; self.format.blocks(count, row)];
+        let per_row = row.div_ceil(length).max(1);
+        let bands = elements.chunks_mut((rows * row).max(1)).zip(scales.chunks_mut(per_row)).enumerate();
+        parallel::each(bands, |(band, (elements, scales))| {
+            let (first, count) = (band * rows * row, elements.len());
+            for (column, scale) in scales.iter_mut().enumerate() {
+                let places: Vec<usize> = places(count, row, length, column).flatten().collect();
+                let values: Vec<Real> = places.iter().map(|place| value(first + place)).collect();
+                let mut codes = vec![0; values.len()];
+                *scale = self.block(&values, &factor, &mut codes);
+                places.iter().zip(codes).for_each(|(place, code)| elements[*place] = code);
             }
         });
         Blocks { format: self.format, row, tensor_scale, scales, elements }
@@ -98,32 +102,26 @@ impl Quantizer {
     }
 
     /// Fills in the element codes of a block and returns its scale code.
-    pub(super) fn block(&self, values: &[Real], tensor_scale: &Finite, elements: &mut [u8]) -> u8 {
+    pub(super) fn block(&self, values: &[Real], tensor_scale: &Finite, elements: &mut [u8]) -> u32 {
         let BlockFormat { scale: format, element, .. } = self.format;
-        let special = values.iter().any(|value| !matches!(value, Real::Finite(_)));
-        if let (true, Some(nan)) = (special, format.nan()) {
+        let finite = |value: &Real| match value {
+            Real::Finite(value) => Some(*value),
+            _ => None,
+        };
+        let Some(values) = values.iter().map(finite).collect::<Option<Vec<Finite>>>() else {
             elements.fill(element.encode(&Finite::zero(false), Rounding::Rne) as u8);
-            return nan as u8;
-        }
-        let amax = largest(values.iter()).unwrap_or(Finite::zero(false));
-        let code = self.scale_code(&amax, tensor_scale);
+            return format.nan().expect("scales have a NaN") as u32;
+        };
+        let code = self.scale_of_block(&values, tensor_scale);
         let scale = self.scale_value(code, tensor_scale);
         for (value, code) in values.iter().zip(elements) {
-            let Real::Finite(value) = value else { unreachable!("specials were dealt with") };
             *code = self.element_code(value, &scale);
         }
         code
     }
 
-    /// Scale code of a block with this largest magnitude.
-    pub(super) fn scale_code(&self, amax: &Finite, tensor_scale: &Finite) -> u8 {
-        let ratio = Real::Finite(self.rule.ratio(amax, &self.format.element, tensor_scale));
-        let code = self.format.scale.encode(&ratio, self.rule.rounding, Overflow::Saturate);
-        code.expect("a number has a code") as u8
-    }
-
     /// Factor of the elements of a block with this scale code.
-    pub(super) fn scale_value(&self, code: u8, tensor_scale: &Finite) -> Finite {
+    pub(super) fn scale_value(&self, code: u32, tensor_scale: &Finite) -> Finite {
         let Real::Finite(scale) = self.format.scale.value(code.into()) else { unreachable!("scales saturate") };
         scale.times(tensor_scale)
     }
@@ -142,11 +140,14 @@ impl Quantizer {
         };
         let parts = parallel::map((0..count).step_by(PIECE), part);
         let amax = parts.into_iter().flatten().reduce(larger);
-        let (Some(amax), Real::Finite(scale)) =
-            (amax.filter(|amax| !amax.is_zero()), self.format.scale.value(self.format.scale.largest(false)))
-        else {
+        let largest = || match self.format.scale.value(self.format.scale.largest(false)) {
+            Real::Finite(largest) => largest,
+            _ => unreachable!("the largest number is one"),
+        };
+        let Some(amax) = amax.filter(|amax| !amax.is_zero()) else {
             return Real::Finite(Finite::exact(false, 1, 0));
         };
+        let scale = self.rule.largest_scale().unwrap_or_else(largest);
         let ratio = Real::Finite(amax.over(&scale.times(&self.format.element.largest())));
         let code = format.encode(&ratio, Rounding::Rne, Overflow::Saturate).expect("a number has a code");
         format.value(code.max(1))
@@ -166,7 +167,8 @@ impl Blocks {
 
     /// Index of the scale of the element at `index`.
     pub fn block_of(&self, index: usize) -> usize {
-        index / self.row * self.row.div_ceil(self.format.length) + index % self.row / self.format.length
+        let BlockFormat { rows, length, .. } = *self.format;
+        index / self.row / rows * self.row.div_ceil(length) + index % self.row / length
     }
 
     /// Exact scale of a block, the tensor's included; NaN if the scale code is.
@@ -205,9 +207,14 @@ impl Blocks {
     }
 }
 
-/// Number of blocks in `count` elements in rows of `row`.
-fn blocks(count: usize, row: usize, length: usize) -> usize {
-    count / row.max(1) * row.div_ceil(length)
+/// Places of a block in `count` elements of its band, row by row.
+pub(super) fn places(
+    count: usize,
+    row: usize,
+    length: usize,
+    column: usize,
+) -> impl Iterator<Item = std::ops::Range<usize>> {
+    (0..count).step_by(row.max(1)).map(move |start| start + column * length..start + row.min((column + 1) * length))
 }
 
 fn magnitude(value: Real) -> Option<Finite> {
@@ -215,12 +222,4 @@ fn magnitude(value: Real) -> Option<Finite> {
         Real::Finite(finite) => Some(finite.magnitude()),
         _ => None,
     }
-}
-
-fn larger(x: Finite, y: Finite) -> Finite {
-    if x.compare_magnitudes(&y).is_lt() { y } else { x }
-}
-
-fn largest<'a>(values: impl Iterator<Item = &'a Real>) -> Option<Finite> {
-    values.copied().filter_map(magnitude).reduce(larger)
 }

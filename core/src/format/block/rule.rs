@@ -1,56 +1,135 @@
-//! Rules by which the scale of a block follows from its largest magnitude.
+//! Rules by which the scale of a block follows from its values.
 
 use super::Element;
 use crate::number::{Finite, Rounding};
 
-/// Rule for the scale: `amax` divided by a number of the element format, rounded to a scale.
-/// `amax` is the largest magnitude of the block. The quotient is also divided by the tensor's scale.
+/// Rule for the scale of a block, or of other values that share a scale.
 #[derive(Debug, PartialEq)]
 pub struct ScaleRule {
-    /// Canonical name.
+    /// Canonical name, with the parameter if the rule has one.
     pub name: &'static str,
     /// Other accepted spellings, in lower case.
     pub(super) aliases: &'static [&'static str],
+    pub(super) choice: Choice,
+    /// What it does, and where it is described.
+    pub source: &'static str,
+}
+
+/// What a scale follows from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Choice {
+    /// The largest magnitude of the block.
+    Largest(Quotient),
+    /// The magnitude that this percentage of the values does not exceed, over the largest element.
+    Percentile(f64),
+    /// Of two scales, under which the largest magnitude becomes the largest element and the one before, that of lesser
+    /// squared error. The scale of the tensor makes this the largest scale of a block.
+    TwoTops(u32),
+    /// The least loss under every scale.
+    Least(Loss),
+}
+
+/// Sum over the elements of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Loss {
+    /// Squares of the errors.
+    Squares,
+    /// Magnitudes of the errors.
+    Magnitudes,
+}
+
+/// `amax` divided by a number of the element format and by the tensor's scale, and rounded to a scale.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Quotient {
     /// True if `amax` is first rounded to the element's precision, unbounded exponent, ties away from zero.
-    rounds_amax: bool,
-    divisor: Divisor,
+    pub(super) rounds_amax: bool,
+    pub(super) divisor: Divisor,
     /// Rounding of the quotient to the format of the scale.
     pub(super) rounding: Rounding,
 }
 
 /// Divisor of the largest magnitude of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Divisor {
+pub(super) enum Divisor {
     /// Largest power of two among the element's values: `2^emax`.
     LargestPower,
     /// Largest element.
     Largest,
+    /// Largest element but one.
+    SecondLargest,
 }
 
-/// All scale rules.
+const fn largest(rounds_amax: bool, divisor: Divisor, rounding: Rounding) -> Choice {
+    Choice::Largest(Quotient { rounds_amax, divisor, rounding })
+}
+
+/// The quotient by the largest element, to nearest.
+pub(super) const NEAREST: Quotient =
+    Quotient { rounds_amax: false, divisor: Divisor::Largest, rounding: Rounding::Rne };
+/// The quotient by the largest element but one, to nearest.
+pub(super) const SECOND: Quotient = Quotient { divisor: Divisor::SecondLargest, ..NEAREST };
+
+/// All scale rules, those with a parameter by its usual value.
 #[rustfmt::skip]
 pub static SCALE_RULES: &[ScaleRule] = &[
-    // OCP MX Specification 1.0, 6.3; torchao ScaleCalculationMode.FLOOR.
-    ScaleRule { name: "floor", aliases: &["ocp"], rounds_amax: false, divisor: Divisor::LargestPower, rounding: Rounding::Rz },
-    // torchao ScaleCalculationMode.CEIL.
-    ScaleRule { name: "ceil", aliases: &[], rounds_amax: false, divisor: Divisor::LargestPower, rounding: Rounding::Ru },
-    // torchao ScaleCalculationMode.EVEN.
-    ScaleRule { name: "even", aliases: &[], rounds_amax: true, divisor: Divisor::LargestPower, rounding: Rounding::Rz },
-    // NVIDIA cuBLAS, 1D Block Quantization with UE8M0 scales; torchao ScaleCalculationMode.RCEIL.
-    ScaleRule { name: "up", aliases: &["round-up", "rceil"], rounds_amax: false, divisor: Divisor::Largest, rounding: Rounding::Ru },
-    // NVIDIA, Pretraining Large Language Models with NVFP4 (2025), NVFP4 quantization.
-    ScaleRule { name: "nearest", aliases: &["rne"], rounds_amax: false, divisor: Divisor::Largest, rounding: Rounding::Rne },
+    ScaleRule { name: "floor", aliases: &["ocp"], choice: largest(false, Divisor::LargestPower, Rounding::Rz),
+        source: "OCP MX Specification 1.0, 6.3; torchao, ScaleCalculationMode.FLOOR" },
+    ScaleRule { name: "ceil", aliases: &[], choice: largest(false, Divisor::LargestPower, Rounding::Ru),
+        source: "torchao, ScaleCalculationMode.CEIL" },
+    ScaleRule { name: "even", aliases: &[], choice: largest(true, Divisor::LargestPower, Rounding::Rz),
+        source: "torchao, ScaleCalculationMode.EVEN" },
+    ScaleRule { name: "up", aliases: &["round-up", "rceil"], choice: largest(false, Divisor::Largest, Rounding::Ru),
+        source: "NVIDIA, cuBLAS, 1D Block Quantization with UE8M0 scales; torchao, ScaleCalculationMode.RCEIL" },
+    ScaleRule { name: "nearest", aliases: &["rne"], choice: Choice::Largest(NEAREST),
+        source: "NVIDIA, Pretraining Large Language Models with NVFP4 (2025)" },
+    ScaleRule { name: "mse", aliases: &["least-squares"], choice: Choice::Least(Loss::Squares),
+        source: "the scale of least squared error, of all that the format has" },
+    ScaleRule { name: "mae", aliases: &[], choice: Choice::Least(Loss::Magnitudes),
+        source: "the scale of least absolute error, of all that the format has" },
+    ScaleRule { name: "percentile", aliases: &[], choice: Choice::Percentile(99.9),
+        source: "`nearest`, of the magnitude that P percent of the values do not exceed; others saturate" },
+    ScaleRule { name: "four-over-six", aliases: &["4over6", "4/6"], choice: Choice::TwoTops(256),
+        source: "Cook et al., Four Over Six: More Accurate NVFP4 Quantization with Adaptive Block Scaling (2025)" },
 ];
 
 impl ScaleRule {
+    /// Rule with this parameter; `None` if the rule has none, or not this one.
+    pub(super) fn with(&self, parameter: &str) -> Option<Choice> {
+        match self.choice {
+            Choice::Percentile(_) => {
+                let share: f64 = parameter.parse().ok()?;
+                (share > 0.0 && share <= 100.0).then_some(Choice::Percentile(share))
+            }
+            Choice::TwoTops(_) => {
+                [448, 384, 256].into_iter().find(|own| own.to_string() == parameter).map(Choice::TwoTops)
+            }
+            _ => None,
+        }
+    }
+
+    /// Largest scale of a block that the tensor's scale allows for; `None`: the format's largest.
+    pub(super) fn largest_scale(&self) -> Option<Finite> {
+        match self.choice {
+            Choice::TwoTops(largest) => Some(Finite::exact(false, largest.into(), 0)),
+            _ => None,
+        }
+    }
+}
+
+impl Quotient {
     /// Quotient that is rounded to the format of the scale: exact, or sticky.
-    pub(super) fn ratio(&self, amax: &Finite, element: &Element, tensor_scale: &Finite) -> Finite {
+    pub(super) fn of(&self, amax: &Finite, element: &Element, tensor_scale: &Finite) -> Finite {
         let amax = if self.rounds_amax { amax.rounded_to_precision(element.precision(), Rounding::Rna) } else { *amax };
-        let divisor = match self.divisor {
+        amax.over(&self.divisor(element).times(tensor_scale))
+    }
+
+    /// Number of the element format that divides the largest magnitude.
+    pub(super) fn divisor(&self, element: &Element) -> Finite {
+        match self.divisor {
             Divisor::LargestPower => Finite::exact(false, 1, element.emax()),
             Divisor::Largest => element.largest(),
-        };
-        amax.over(&divisor.times(tensor_scale))
+            Divisor::SecondLargest => element.second_largest(),
+        }
     }
 }
 

@@ -1,0 +1,126 @@
+//! Choice of a block's scale from its values, exactly.
+
+use super::{
+    BlockFormat, Quantizer,
+    rule::{Choice, Loss, NEAREST, Quotient, SCALE_RULES, SECOND},
+};
+use crate::{
+    format::Overflow,
+    number::{Finite, Real},
+};
+
+/// Sixteenths of the scale of `nearest` that are tried where a scale has more than 8 bits.
+const SIXTEENTHS: std::ops::RangeInclusive<u32> = 4..=32;
+/// Below 1: a bound that is computed in f64 stays a bound.
+const ROUNDED: f64 = 1.0 - 1e-9;
+
+impl Quantizer {
+    /// Scale code of a block of these values.
+    pub(super) fn scale_of_block(&self, values: &[Finite], tensor_scale: &Finite) -> u32 {
+        let amax = || values.iter().map(Finite::magnitude).reduce(larger).unwrap_or(Finite::zero(false));
+        match self.rule.choice {
+            Choice::Largest(quotient) => self.scale_code(&quotient, &amax(), tensor_scale),
+            Choice::Percentile(percent) => {
+                let mut magnitudes: Vec<Finite> = values.iter().map(Finite::magnitude).collect();
+                magnitudes.sort_by(Finite::compare_magnitudes);
+                let own = magnitudes.get(rank(percent, magnitudes.len())).copied().unwrap_or(Finite::zero(false));
+                self.scale_code(&NEAREST, &own, tensor_scale)
+            }
+            Choice::TwoTops(_) => {
+                let codes = [NEAREST, SECOND].map(|quotient| self.scale_code(&quotient, &amax(), tensor_scale));
+                self.least(&codes, values, tensor_scale, Loss::Squares)
+            }
+            Choice::Least(loss) => self.least(&self.candidates(&amax(), tensor_scale), values, tensor_scale, loss),
+        }
+    }
+
+    /// Scale code of a block with this largest magnitude.
+    pub(super) fn scale_code(&self, quotient: &Quotient, amax: &Finite, tensor_scale: &Finite) -> u32 {
+        let ratio = Real::Finite(quotient.of(amax, &self.format.element, tensor_scale));
+        let code = self.format.scale.encode(&ratio, quotient.rounding, Overflow::Saturate);
+        code.expect("a number has a code") as u32
+    }
+
+    /// Scale codes that a search tries, in ascending order: every one. Where there are more than 8 bits: sixteenths of
+    /// that of `nearest`, and those of all rules that follow the largest magnitude.
+    pub(super) fn candidates(&self, amax: &Finite, tensor_scale: &Finite) -> Vec<u32> {
+        if self.format.scale.bits <= 8 {
+            return (0..=self.format.scale.largest(false) as u32).collect();
+        }
+        let of = |sixteenths: u32| {
+            let amax = amax.times(&Finite::exact(false, sixteenths.into(), -4));
+            self.scale_code(&NEAREST, &amax, tensor_scale)
+        };
+        let quotients = SCALE_RULES.iter().filter_map(|rule| match rule.choice {
+            Choice::Largest(quotient) => Some(quotient),
+            _ => None,
+        });
+        let by_rules = quotients.chain([SECOND]).map(|quotient| self.scale_code(&quotient, amax, tensor_scale));
+        let mut codes: Vec<u32> = SIXTEENTHS.map(of).chain(by_rules).collect();
+        codes.sort_unstable();
+        codes.dedup();
+        codes
+    }
+
+    /// The first of some scale codes with the least loss of a block.
+    pub(super) fn least(&self, codes: &[u32], values: &[Finite], tensor_scale: &Finite, loss: Loss) -> u32 {
+        let [largest, smallest] =
+            [self.format.element.largest(), self.format.element.smallest()].map(|own| own.to_f64());
+        let numbers: Vec<f64> = values.iter().map(|value| value.to_f64().abs()).collect();
+        let amax = numbers.iter().copied().fold(0.0, f64::max);
+        // Loss of the largest value if it saturates, else of those that become zero.
+        let bound = |scale: f64| {
+            let saturated = amax - scale * largest;
+            let lost = |own: f64| if loss == Loss::Squares { own * own } else { own };
+            if saturated > 0.0 {
+                return lost(saturated * ROUNDED);
+            }
+            let zeros = numbers.iter().filter(|own| **own < scale * smallest / 2.0 * ROUNDED);
+            zeros.map(|own| lost(*own)).sum::<f64>() * ROUNDED
+        };
+        let usual = self.scale_code(
+            &NEAREST,
+            &values.iter().map(Finite::magnitude).reduce(larger).unwrap_or(Finite::zero(false)),
+            tensor_scale,
+        );
+        let reference = if codes.contains(&usual) { Some(self.loss(usual, values, tensor_scale, loss)) } else { None };
+        let mut best = (f64::INFINITY, codes[0]);
+        for code in codes.iter().copied() {
+            let most = reference.unwrap_or(f64::INFINITY).min(best.0);
+            if bound(self.scale_value(code, tensor_scale).to_f64()) > most {
+                continue;
+            }
+            let own = self.loss(code, values, tensor_scale, loss);
+            if own < best.0 {
+                best = (own, code);
+            }
+        }
+        best.1
+    }
+
+    /// Loss of a block under a scale: each error in f64, summed in order.
+    fn loss(&self, code: u32, values: &[Finite], tensor_scale: &Finite, loss: Loss) -> f64 {
+        let BlockFormat { element, .. } = self.format;
+        let scale = self.scale_value(code, tensor_scale);
+        let error = |value: &Finite| {
+            let result = match element.value(self.element_code(value, &scale).into()) {
+                Real::Finite(result) => result.times(&scale).to_f64(),
+                special => special.to_f64(),
+            };
+            match loss {
+                Loss::Squares => (result - value.to_f64()).powi(2),
+                Loss::Magnitudes => (result - value.to_f64()).abs(),
+            }
+        };
+        values.iter().map(error).sum()
+    }
+}
+
+/// Index, in ascending order, of the value that this percentage of `count` values does not exceed (nearest rank).
+pub(super) fn rank(percent: f64, count: usize) -> usize {
+    ((percent / 100.0 * count as f64).ceil() as usize).clamp(1, count.max(1)) - 1
+}
+
+pub(super) fn larger(x: Finite, y: Finite) -> Finite {
+    if x.compare_magnitudes(&y).is_lt() { y } else { x }
+}

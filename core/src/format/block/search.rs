@@ -1,0 +1,329 @@
+//! Vectorised choice of the scale of a block among several: errors in f32 leave few, and the exact computation decides.
+
+use super::{
+    BlockFormat, Quantizer,
+    rule::{Choice, Loss, NEAREST, SECOND},
+    scales::ScaleCodes,
+    steps::number,
+};
+use crate::{
+    base::vectors::vectorised,
+    format::Encoding,
+    number::{Finite, Rounding},
+};
+
+/// Scales that are tried at once.
+const LANES: usize = 16;
+/// Codes below that of `nearest` in the first try: the best is seldom lower.
+const BELOW: u32 = 4;
+/// Error of an element in f32, at most, over the largest magnitude of its block.
+const ERROR: f32 = 1e-6;
+const EXPONENT: u32 = 0xff << 23;
+/// Scales that are tried at once in f64.
+const WIDE_LANES: usize = 8;
+const WIDE_EXPONENT: u64 = 0x7ff << 52;
+
+/// Search for the scale of each block.
+#[derive(Debug)]
+pub(super) struct Search {
+    grid: Grid,
+    loss: Loss,
+    /// Value of each scale code of at most 8 bits, times what multiplies all elements.
+    factors: Vec<f64>,
+    /// Scale codes of `nearest`, and for two candidates of the second.
+    nearest: ScaleCodes,
+    second: Option<ScaleCodes>,
+}
+
+/// Magnitudes of an element format: multiples of a power of two that grows with the exponent.
+#[derive(Debug, Clone, Copy)]
+struct Grid {
+    /// Smallest normal magnitude; below it, the multiples are those of its binade.
+    normal: f32,
+    /// `2^23` multiples over the binade, as a difference of exponent bits.
+    shift: u32,
+    largest: f32,
+    smallest: f32,
+}
+
+impl Grid {
+    fn new(quantizer: &Quantizer) -> Option<Grid> {
+        let format = quantizer.format.element.format;
+        let magnitude = |code: u64| format.to_f64(code).abs() as f32;
+        let (normal, trailing, largest) = match format.encoding {
+            Encoding::Float(float) => {
+                ((float.emin() as f32).exp2(), float.trailing_bits, magnitude(format.largest(false)))
+            }
+            Encoding::Integer { .. } => ((format.bits as f32).exp2(), format.bits, magnitude(format.largest(false))),
+            #[allow(unreachable_patterns)]
+            _ => return None,
+        };
+        // Every magnitude is one of the multiples: formats without subnormals and lone codes have others.
+        let smallest = normal * (-(trailing as f32)).exp2();
+        let regular = quantizer.format.element.smallest().to_f64() == f64::from(smallest) * scale_of(quantizer);
+        let both = quantizer.format.element.symmetric || magnitude(format.largest(true)) == largest;
+        (regular && both && format.zero(false).is_some()).then_some(Grid {
+            normal,
+            shift: (23 - trailing) << 23,
+            largest,
+            smallest,
+        })
+    }
+}
+
+/// Power of two that multiplies all elements.
+fn scale_of(quantizer: &Quantizer) -> f64 {
+    f64::from(quantizer.format.element.exponent).exp2()
+}
+
+impl Search {
+    /// Search by the rule of a quantizer; `None` where only the exact computation finds scales.
+    pub(super) fn new(quantizer: &Quantizer, tensor_scale: &Finite) -> Option<Search> {
+        let BlockFormat { scale, .. } = quantizer.format;
+        let wide_twice = scale.bits > 8 && quantizer.format.tensor_scale.is_some();
+        if quantizer.rounding != Rounding::Rne || wide_twice {
+            return None;
+        }
+        let (loss, second) = match quantizer.rule.choice {
+            Choice::Least(loss) => (loss, None),
+            Choice::TwoTops(_) => (Loss::Squares, Some(ScaleCodes::new(quantizer, &SECOND, tensor_scale))),
+            _ => return None,
+        };
+        let factor = |code: u64| scale.to_f64(code) * tensor_scale.to_f64() * scale_of(quantizer);
+        let codes = if scale.bits <= 8 { 0..=scale.largest(false) } else { 1..=0 };
+        Some(Search {
+            grid: Grid::new(quantizer)?,
+            loss,
+            factors: codes.map(factor).collect(),
+            nearest: ScaleCodes::new(quantizer, &NEAREST, tensor_scale),
+            second,
+        })
+    }
+
+    /// Scale code of a block of finite values, the largest of which has the bits `amax`.
+    pub(super) fn code(
+        &self,
+        quantizer: &Quantizer,
+        tensor_scale: &Finite,
+        values: &[f32],
+        amax: u32,
+        scratch: &mut SearchScratch,
+    ) -> u32 {
+        let base = number(amax).leading_exponent().unwrap_or(0);
+        let block = &mut Block { unit: f64::from(-base).exp2(), values, scratch };
+        block.scratch.values.clear();
+        block.scratch.values.extend(values.iter().map(|value| (f64::from(value.abs()) * block.unit) as f32));
+        block.scratch.tried.clear();
+        match &self.second {
+            Some(second) => {
+                let codes = [self.nearest.code(quantizer, amax), second.code(quantizer, amax)];
+                self.try_scales(quantizer, &codes, f32::INFINITY, block);
+            }
+            None if self.factors.is_empty() => {
+                let codes = quantizer.candidates(&number(amax), tensor_scale);
+                self.try_scales(quantizer, &codes, f32::INFINITY, block);
+            }
+            None => self.try_all(quantizer, amax, block),
+        }
+        let most = self.indistinct(block.least(), values.len());
+        let left = &mut block.scratch.left;
+        left.clear();
+        left.extend(block.scratch.tried.iter().filter(|(_, loss)| *loss <= most).map(|(code, _)| *code));
+        // The order of two candidates decides ties; else the smallest does.
+        if self.second.is_none() {
+            left.sort_unstable();
+        }
+        match left[..] {
+            [code] => code,
+            _ => self.first_of_least(quantizer, values, left),
+        }
+    }
+
+    /// The first of some scale codes with the least loss, in f64: each error, summed in order.
+    fn first_of_least(&self, quantizer: &Quantizer, values: &[f32], codes: &[u32]) -> u32 {
+        let mut best = (f64::INFINITY, codes[0]);
+        for codes in codes.chunks(WIDE_LANES) {
+            let mut scales = [f64::INFINITY; WIDE_LANES];
+            for (scale, code) in scales.iter_mut().zip(codes) {
+                let own = self.factor(quantizer, *code);
+                // Under a scale of zero, as under a huge one, elements are zeros.
+                *scale = if own == 0.0 { f64::INFINITY } else { own };
+            }
+            let mut losses = [0.0; WIDE_LANES];
+            exact_losses_of_scales(values, self.grid, &scales, self.loss == Loss::Squares, &mut losses);
+            for (code, loss) in codes.iter().zip(losses) {
+                if loss < best.0 {
+                    best = (loss, *code);
+                }
+            }
+        }
+        best.1
+    }
+
+    /// Largest loss in f32 of a scale that may be as good as one with the loss `least`.
+    fn indistinct(&self, least: f32, count: usize) -> f32 {
+        let relative = 1.0 + (count as f32 + 8.0) * f32::EPSILON;
+        match self.loss {
+            Loss::Squares => (least.sqrt() * relative + 2.0 * (count as f32).sqrt() * ERROR).powi(2),
+            Loss::Magnitudes => least * relative + 2.0 * count as f32 * ERROR,
+        }
+    }
+
+    /// Adds the losses of scales; sums end where all are above `limit`.
+    fn try_scales(&self, quantizer: &Quantizer, codes: &[u32], limit: f32, block: &mut Block) {
+        for codes in codes.chunks(LANES) {
+            let mut scales = [f32::MAX; LANES];
+            for (scale, code) in scales.iter_mut().zip(codes) {
+                *scale = within(self.factor(quantizer, *code) * block.unit);
+            }
+            self.add_losses(codes.iter().copied(), &scales, limit, block);
+        }
+    }
+
+    /// Adds the losses of consecutive codes, at most as many as lanes.
+    fn try_range(&self, codes: std::ops::Range<u32>, limit: f32, block: &mut Block) {
+        let mut scales = [f32::MAX; LANES];
+        let factors = &self.factors[codes.start as usize..codes.end as usize];
+        for (scale, factor) in scales.iter_mut().zip(factors) {
+            *scale = within(factor * block.unit);
+        }
+        self.add_losses(codes, &scales, limit, block);
+    }
+
+    fn add_losses(&self, codes: impl Iterator<Item = u32>, scales: &[f32; LANES], limit: f32, block: &mut Block) {
+        let mut losses = [0.0; LANES];
+        losses_of_scales(&block.scratch.values, self.grid, scales, self.loss == Loss::Squares, limit, &mut losses);
+        block.scratch.tried.extend(codes.zip(losses));
+    }
+
+    fn factor(&self, quantizer: &Quantizer, code: u32) -> f64 {
+        match self.factors.get(code as usize) {
+            Some(factor) => *factor,
+            None => quantizer.format.scale.to_f64(code.into()) * scale_of(quantizer),
+        }
+    }
+
+    /// Adds the losses of all scales that can be the best.
+    fn try_all(&self, quantizer: &Quantizer, amax: u32, block: &mut Block) {
+        let end = self.factors.len() as u32;
+        let mut low = self.nearest.code(quantizer, amax).saturating_sub(BELOW);
+        let mut high = (low + LANES as u32).min(end);
+        self.try_range(low..high, f32::INFINITY, block);
+        let (count, largest) = (block.values.len(), (f64::from(f32::from_bits(amax)) * block.unit) as f32);
+        let lost = |own: f32| if self.loss == Loss::Squares { own * own } else { own };
+        // Lower scales saturate the largest value more and more.
+        while low > 0 {
+            let limit = self.indistinct(block.least(), count);
+            let scale = within(self.factors[low as usize - 1] * block.unit);
+            if lost((largest - scale * self.grid.largest).max(0.0) * (1.0 - ERROR)) > limit {
+                break;
+            }
+            let next = low.saturating_sub(LANES as u32);
+            self.try_range(next..low, limit, block);
+            low = next;
+        }
+        // Higher scales make more and more values zero.
+        while high < end {
+            let limit = self.indistinct(block.least(), count);
+            let scale = within(self.factors[high as usize] * block.unit);
+            let edge = scale * self.grid.smallest / 2.0 * (1.0 - ERROR);
+            let mut zeros = 0.0;
+            for value in &block.scratch.values {
+                zeros += if *value < edge { lost(*value) } else { 0.0 };
+            }
+            if zeros * (1.0 - ERROR * count as f32) > limit {
+                break;
+            }
+            let next = (high + LANES as u32).min(end);
+            self.try_range(high..next, limit, block);
+            high = next;
+        }
+    }
+}
+
+/// Memory of a search.
+#[derive(Debug, Default)]
+pub(super) struct SearchScratch {
+    /// Magnitudes of the block, the largest in [1, 2).
+    pub(super) values: Vec<f32>,
+    /// Scale codes and their losses.
+    tried: Vec<(u32, f32)>,
+    left: Vec<u32>,
+}
+
+struct Block<'a> {
+    values: &'a [f32],
+    /// Power of two that brings the largest magnitude to [1, 2).
+    unit: f64,
+    scratch: &'a mut SearchScratch,
+}
+
+impl Block<'_> {
+    fn least(&self) -> f32 {
+        self.scratch.tried.iter().map(|(_, loss)| *loss).fold(f32::INFINITY, f32::min)
+    }
+}
+
+/// A scale as f32, within what the search can divide by; under a scale of zero, as under a huge one, elements are zeros.
+fn within(scale: f64) -> f32 {
+    if scale == 0.0 { 1e30 } else { scale.clamp(1e-30, 1e30) as f32 }
+}
+
+vectorised! {
+    /// Losses of the magnitudes `values`, rounded to the grid under each of some scales; sums end early where all are
+    /// above `limit`.
+    fn losses_of_scales(
+        values: &[f32], grid: Grid, scales: &[f32; LANES], squares: bool, limit: f32, losses: &mut [f32; LANES],
+    ) {
+        let mut inverse = [0.0; LANES];
+        for lane in 0..LANES {
+            inverse[lane] = 1.0 / scales[lane];
+        }
+        let mut sums = [0.0f32; LANES];
+        for values in values.chunks(8) {
+            for value in values {
+                for lane in 0..LANES {
+                    let quotient = value * inverse[lane];
+                    let binade = quotient.max(grid.normal).to_bits() & EXPONENT;
+                    let magic = f32::from_bits(binade + grid.shift);
+                    let rounded = ((quotient + magic) - magic).min(grid.largest);
+                    let error = value - rounded * scales[lane];
+                    sums[lane] += if squares { error * error } else { error.abs() };
+                }
+            }
+            let mut least = f32::INFINITY;
+            for sum in &sums {
+                least = sum.min(least);
+            }
+            if least > limit {
+                break;
+            }
+        }
+        *losses = sums;
+    }
+}
+
+vectorised! {
+    /// Losses of `values`, rounded to the grid under each of some scales, as the exact computation has them: quotients
+    /// in f64 are on the right side of every boundary, and products are exact.
+    fn exact_losses_of_scales(
+        values: &[f32], grid: Grid, scales: &[f64; WIDE_LANES], squares: bool, losses: &mut [f64; WIDE_LANES],
+    ) {
+        let shift = u64::from(grid.shift) << 29;
+        let mut sums = [0.0f64; WIDE_LANES];
+        for value in values {
+            let value = f64::from(value.abs());
+            for lane in 0..WIDE_LANES {
+                let quotient = value / scales[lane];
+                let binade = quotient.max(f64::from(grid.normal)).to_bits() & WIDE_EXPONENT;
+                // 2^52 multiples over the binade.
+                let magic = f64::from_bits(binade + shift + (29 << 52));
+                let rounded = ((quotient + magic) - magic).min(f64::from(grid.largest));
+                let product = if rounded == 0.0 { 0.0 } else { rounded * scales[lane] };
+                let error = product - value;
+                sums[lane] += if squares { error * error } else { error.abs() };
+            }
+        }
+        *losses = sums;
+    }
+}
