@@ -345,6 +345,7 @@ fn arrays() {
                 overflow: format::Overflow::Standard,
             },
             names: Vec::new(),
+            choice: convert::TensorChoice::default(),
             seed: 0,
         };
         let converted =

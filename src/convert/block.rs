@@ -58,7 +58,8 @@ pub(crate) fn in_blocks(quantizer: &Quantizer, sources: &[ValueRead]) -> (String
         counted(scales.len() as u64, "block"),
         three_digits(errors.fold(0.0, f64::max))
     );
-    let (scale, extents, element) = (format.scale, format.extents(), format.element.format);
+    let (scale, element) = (format.scale, format.element.format);
+    let extents = if format.rows == 1 { format.length.to_string() } else { format.extents() };
     let scales = Table::of(format!("Scales of {format} ({scale}), blocks of {extents}, rule: {rule}"), scales);
     (answer, [scales, Table::of(format!("Elements of {format} ({element}), {}", rounding.name()), elements)])
 }

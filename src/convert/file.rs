@@ -20,7 +20,7 @@ use std::{
 };
 
 use super::{
-    ConversionTarget, Deviations,
+    ConversionTarget, Deviations, TensorChoice,
     source::{NamedArrays, SourceTensor, whole},
     target::TargetTensor,
 };
@@ -75,6 +75,15 @@ pub enum FileContent {
     Blocks(&'static BlockFormat),
 }
 
+/// Result of the conversion of a file.
+#[derive(Debug)]
+pub struct ConvertedFile {
+    /// A row for each converted array.
+    pub rows: Vec<ArrayRow>,
+    /// Floating-point arrays that nobody named and that stayed as they were.
+    pub left_alone: usize,
+}
+
 /// Arrays of a file to convert, and their target.
 #[derive(Debug, Clone)]
 pub struct FileConversion {
@@ -82,21 +91,23 @@ pub struct FileConversion {
     pub from: FileContent,
     /// Target of the conversion.
     pub to: ConversionTarget,
-    /// The arrays; none: all.
+    /// The arrays, by their whole names; none: those of `choice`.
     pub names: Vec<String>,
+    /// The arrays, by patterns.
+    pub choice: TensorChoice,
     /// Where the random bits of stochastic rounding come from.
     pub seed: u64,
 }
 
 impl FileConversion {
-    /// Converts the file at `input` and writes `output`, whole or not at all; a row for each tensor.
+    /// Converts the file at `input` and writes `output`, whole or not at all.
     ///
     /// `progress` gets the numbers of converted and of all values.
     ///
     /// # Errors
     /// A file that cannot be read or written, is malformed, or lacks an array; codes that are not of the source's format; a
     /// value without a code in the target; [`Error::Interrupted`] by a signal, after which nothing is written.
-    pub fn run(&self, input: &Path, output: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<Vec<ArrayRow>> {
+    pub fn run(&self, input: &Path, output: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<ConvertedFile> {
         if self.to.block().is_some() && Container::of(output)? == Container::Npy {
             return Err(Error::request(format!(
                 "{}: {} needs several arrays, and an .npy file holds one; write a .safetensors file",
@@ -143,15 +154,22 @@ impl FileConversion {
             rows.push(self.row(tensor, &deviations.map_err(place)?));
         }
         writer.finish()?;
-        Ok(rows)
+        let named = !self.choice.include.is_empty() || !self.choice.exclude.is_empty();
+        let left_alone = kept.iter().filter(|array| !named && array.kind.is_floating()).count();
+        Ok(ConvertedFile { rows, left_alone })
     }
 
     /// The content of the arrays; a file of this program states it.
     fn layout(&self, arrays: &NamedArrays) -> Result<FileContent> {
-        let written = arrays.metadata().get("tcnum.format").and_then(|name| block::find(name));
+        let named = arrays.metadata().get("tcnum.format");
+        let scaled = || match (named, arrays.metadata().get("tcnum.scale").map(String::as_str)) {
+            (Some(name), Some("f32")) => BlockFormat::scaled(format::find(name).ok()?, 1, BlockFormat::WHOLE).ok(),
+            _ => None,
+        };
+        let written = named.and_then(|name| block::find(name)).or_else(scaled);
         let layout = match (self.from, written) {
             (FileContent::Scalar(None), Some(format)) => FileContent::Blocks(format),
-            (FileContent::Blocks(given), Some(format)) if given != format => {
+            (FileContent::Blocks(given), Some(format)) if given.name != format.name => {
                 return Err(Error::request(format!(
                     "its metadata say that it holds {format}, not {given}; omit --from"
                 )));
@@ -165,13 +183,20 @@ impl FileConversion {
             )));
         }
         let Some(text) = arrays.metadata().get("tcnum.block") else { return Ok(layout) };
-        let (rows, length) = text.split_once('x').unwrap_or(("1", text));
-        match (rows.parse(), length.parse()) {
-            (Ok(rows @ 1..), Ok(length @ 1..)) => Ok(FileContent::Blocks(format.with_blocks(rows, length))),
-            _ => Err(Error::request(format!(
-                "metadata 'tcnum.block' is '{text}'; it must be the elements of a block, or ROWSxCOLUMNS"
-            ))),
-        }
+        let whole = BlockFormat::WHOLE;
+        let (rows, length) = match (&**text, text.split_once('x').unwrap_or(("1", text))) {
+            ("tensor", _) => (whole, whole),
+            ("row", _) => (1, whole),
+            (_, (rows, length)) => match (rows.parse(), length.parse()) {
+                (Ok(rows), Ok(length)) if (1..whole).contains(&rows) && (1..whole).contains(&length) => (rows, length),
+                _ => {
+                    return Err(Error::request(format!(
+                        "metadata 'tcnum.block' is '{text}'; it must be the elements of a block, ROWSxCOLUMNS, row or tensor"
+                    )));
+                }
+            },
+        };
+        Ok(FileContent::Blocks(format.with_blocks(rows, length)))
     }
 
     fn chosen(&self, from: FileContent, arrays: &NamedArrays) -> Result<Vec<String>> {
@@ -200,15 +225,21 @@ impl FileConversion {
         if !self.names.is_empty() {
             return Ok(self.names.clone());
         }
-        let floating = |name: &&&str| arrays.get(name).is_some_and(|array| array.kind.is_floating());
-        let numbers: Vec<&&str> = match from {
-            FileContent::Scalar(None) if !arrays.metadata().contains_key("tcnum.format") => {
-                tensors.iter().filter(floating).collect()
-            }
-            _ => Vec::new(),
+        let own = matches!(from, FileContent::Scalar(None)) && !arrays.metadata().contains_key("tcnum.format");
+        let asked = !self.choice.include.is_empty() || !self.choice.exclude.is_empty();
+        let floating = |name: &&str| arrays.get(name).is_some_and(|array| array.kind.is_floating());
+        if !asked && !(own && tensors.iter().any(floating)) {
+            return Ok(tensors.into_iter().map(String::from).collect());
+        }
+        let narrow = match &self.to {
+            ConversionTarget::Scalar { format, .. } => format.bits <= 8,
+            ConversionTarget::Blocks(_) => true,
         };
-        let chosen = if numbers.is_empty() { tensors.iter().collect() } else { numbers };
-        Ok(chosen.into_iter().map(|name| name.to_string()).collect())
+        let chosen = self.choice.of(arrays.file(), own && narrow)?.chosen;
+        let mut names: Vec<String> = chosen.into_iter().map(|array| array.name.clone()).collect();
+        names.retain(|name| tensors.contains(&name.as_str()));
+        names.sort();
+        Ok(names)
     }
 
     fn metadata(&self) -> BTreeMap<String, String> {
@@ -221,8 +252,12 @@ impl FileConversion {
             ConversionTarget::Blocks(quantizer) => {
                 entries.push(("rounding", quantizer.rounding.name().into()));
                 entries.push(("scale_rule", quantizer.rule.name.into()));
-                let BlockFormat { rows, length, .. } = quantizer.format;
-                entries.push(("block", if *rows == 1 { length.to_string() } else { format!("{rows}x{length}") }));
+                let format = quantizer.format;
+                let along_a_row = format.rows == 1 && format.length < BlockFormat::WHOLE;
+                entries.push(("block", if along_a_row { format.length.to_string() } else { format.extents() }));
+                if block::find(format.name).is_none() {
+                    entries.push(("scale", format.scale.name.into()));
+                }
                 entries.push(("axis", "-1".into()));
             }
         }

@@ -1,6 +1,7 @@
 //! Conversion of single values, of blocks, and of files of arrays.
 
 mod block;
+mod choice;
 mod coder;
 mod converter;
 mod deviations;
@@ -14,9 +15,10 @@ mod values;
 
 pub(crate) use block::in_blocks;
 pub use block::{ElementRow, ScaleRow};
+pub use choice::{ChosenTensors, TensorChoice, left_alone};
 pub(crate) use coder::{FormatDecoder, FormatEncoder};
 pub use deviations::Deviations;
-pub use file::{ArrayRow, FileContent, FileConversion, layout};
+pub use file::{ArrayRow, ConvertedFile, FileContent, FileConversion, layout};
 pub(crate) use pieces::{common_multiple, of_each};
 pub use tensor::{ConversionTarget, Tensor, convert, encode};
 pub use value::{ConversionRow, Converted, ValueConversion, ValueRead, read};

@@ -37,6 +37,10 @@ impl<'a> NamedArrays<'a> {
         NamedArrays { file, arrays: file.arrays.iter().map(|array| (array.name.as_str(), array)).collect() }
     }
 
+    pub(super) fn file(&self) -> &'a ArrayFile {
+        self.file
+    }
+
     pub(super) fn metadata(&self) -> &'a BTreeMap<String, String> {
         &self.file.metadata
     }
@@ -185,7 +189,11 @@ impl SourceTensor<'_> {
     pub(super) fn block(&self) -> (usize, usize) {
         match self.codes {
             SourceCodes::Scalar(_) => (1, 1),
-            SourceCodes::Blocks { format, .. } => (format.rows, format.length),
+            // Every piece of a whole row or tensor has its scale.
+            SourceCodes::Blocks { format, .. } => {
+                let cut = |extent| if extent == BlockFormat::WHOLE { 1 } else { extent };
+                (cut(format.rows), cut(format.length))
+            }
         }
     }
 

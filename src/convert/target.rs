@@ -11,7 +11,7 @@ use super::{
     values::{TensorKind, ValueReader},
 };
 use crate::{
-    Result,
+    Error, Result,
     array::{ArrayWriter, Content, NewArray},
     format::{
         Format, Real, Rounding,
@@ -57,6 +57,7 @@ impl<'a> TargetTensor<'a> {
                 add(name.into(), with_last(width), Content::Unsigned(1), 1);
                 let rows = source.shape.iter().rev().skip(1).product::<usize>();
                 let scales = match format.rows {
+                    BlockFormat::WHOLE if source.len() > 0 => vec![],
                     1 => with_last(row.div_ceil(format.length)),
                     band => vec![rows.div_ceil(band), row.div_ceil(format.length)],
                 };
@@ -104,6 +105,7 @@ impl<'a> TargetTensor<'a> {
             ConversionTarget::Blocks(quantizer) => {
                 let quantizer = Quantizer {
                     tensor_scale: tensor_scale(source, quantizer)?,
+                    block_scale: block_scale(source, quantizer)?,
                     // Where elements take random bits of their own, scales alone are found by it.
                     rounding: if random.is_some() { Rounding::Rne } else { quantizer.rounding },
                     ..*quantizer
@@ -132,7 +134,9 @@ impl<'a> TargetTensor<'a> {
             self.write(source.row(), piece, &blocks, writer)?;
             Ok((differences(&comparison, piece, tensor, &Tensor::Blocks(blocks), memory), ()))
         };
-        let deviations = sum(source, (format.rows, format.length), one, |_, ()| {}, done)?;
+        // Under a scale that is known, any piece will do.
+        let block = if quantizer.block_scale.is_some() { (1, 1) } else { (format.rows, format.length) };
+        let deviations = sum(source, block, one, |_, ()| {}, done)?;
         if let (Some(code), Some(own)) = (scale, format.tensor_scale) {
             writer.write(self.first + 2, 0, &code.to_le_bytes()[..own.bytes()])?;
         }
@@ -217,34 +221,81 @@ fn tensor_scale(source: &SourceTensor, quantizer: &Quantizer) -> Result<Option<f
     if quantizer.format.tensor_scale.is_none() || quantizer.tensor_scale.is_some() {
         return Ok(quantizer.tensor_scale);
     }
-    let values = ValueReader::new(source.kind());
-    let of_piece = |piece: &TensorPiece, memory: &mut Vec<u8>| {
-        let tensor = source.read(piece, memory)?;
-        let largest = if values.fit_f32() {
-            let mut read = Vec::new();
-            values.read_f32(&tensor, 0..piece.count, &mut read);
-            Some(Real::from(f64::from(f32::from_bits(largest_finite(&read)))))
-        } else if values.are_exact() {
-            let mut read = Vec::new();
-            values.read(&tensor, 0..piece.count, &mut read);
-            let finite = read.into_iter().filter(|value| value.is_finite()).map(f64::abs);
-            finite.reduce(f64::max).map(Real::from)
-        } else {
-            (0..piece.count).map(|index| tensor.value(index)).filter(is_finite).reduce(larger)
-        };
-        *memory = tensor.into_memory();
-        Ok(largest)
-    };
-    let mut largest = None;
-    let (pieces, together) = pieces(source.len(), source.row(), [source.block()]);
-    of_each(pieces, together, of_piece, |_, own| {
-        largest = match (largest, own) {
-            (Some(x), Some(y)) => Some(larger(x, y)),
-            (x, y) => x.or(y),
-        };
-    })?;
-    let largest = largest.unwrap_or(Real::Nan);
+    let largest = Largest::of(source)?.finite.unwrap_or(Real::Nan);
     Ok(quantizer.tensor_scale(1, &|_| largest).0.map(|code| f32::from_bits(code as u32)))
+}
+
+/// Scale code of all values of a tensor, if one scale serves them.
+fn block_scale(source: &SourceTensor, quantizer: &Quantizer) -> Result<Option<u32>> {
+    if quantizer.format.rows != BlockFormat::WHOLE {
+        return Ok(quantizer.block_scale);
+    }
+    let largest = Largest::of(source)?;
+    if largest.others {
+        return Err(Error::request(
+            "it holds a NaN or an infinity, and one scale for all values has no place for them",
+        ));
+    }
+    let amax = match largest.finite {
+        Some(Real::Finite(amax)) => Finite { negative: false, ..amax },
+        _ => Finite::zero(false),
+    };
+    let code = quantizer.scale_of_largest(&amax).ok_or_else(|| {
+        Error::request(format!(
+            "--scale-rule {}: it asks for all values of a block; for a whole tensor choose floor, ceil, even, up or nearest",
+            quantizer.rule
+        ))
+    })?;
+    Ok(Some(code))
+}
+
+/// Largest finite magnitude of a tensor.
+#[derive(Debug, Default)]
+struct Largest {
+    finite: Option<Real>,
+    /// True if there are NaNs or infinities.
+    others: bool,
+}
+
+impl Largest {
+    fn of(source: &SourceTensor) -> Result<Largest> {
+        let values = ValueReader::new(source.kind());
+        let of_piece = |piece: &TensorPiece, memory: &mut Vec<u8>| {
+            let tensor = source.read(piece, memory)?;
+            let largest = if values.fit_f32() {
+                let mut read = Vec::new();
+                values.read_f32(&tensor, 0..piece.count, &mut read);
+                Largest {
+                    finite: Some(Real::from(f64::from(f32::from_bits(largest_finite(&read))))),
+                    others: read.iter().any(|value| !value.is_finite()),
+                }
+            } else if values.are_exact() {
+                let mut read = Vec::new();
+                values.read(&tensor, 0..piece.count, &mut read);
+                let others = read.iter().any(|value| !value.is_finite());
+                let finite = read.into_iter().filter(|value| value.is_finite()).map(f64::abs);
+                Largest { finite: finite.reduce(f64::max).map(Real::from), others }
+            } else {
+                let all = || (0..piece.count).map(|index| tensor.value(index));
+                Largest {
+                    finite: all().filter(is_finite).reduce(larger),
+                    others: !all().all(|value| is_finite(&value)),
+                }
+            };
+            *memory = tensor.into_memory();
+            Ok(largest)
+        };
+        let mut all = Largest::default();
+        let (pieces, together) = pieces(source.len(), source.row(), [source.block()]);
+        of_each(pieces, together, of_piece, |_, own| {
+            all.others |= own.others;
+            all.finite = match (all.finite, own.finite) {
+                (Some(x), Some(y)) => Some(larger(x, y)),
+                (x, y) => x.or(y),
+            };
+        })?;
+        Ok(all)
+    }
 }
 
 fn is_finite(value: &Real) -> bool {

@@ -47,7 +47,7 @@ enum By {
 enum ScaleValues {
     /// By code.
     Listed(Vec<f64>),
-    /// Of a format of more than 8 bits, and the tensor's scale.
+    /// Format of more than 8 bits, and the tensor's scale.
     Read(&'static Format, f64),
 }
 

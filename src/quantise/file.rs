@@ -8,59 +8,10 @@ use super::{
     view::TensorRows,
 };
 use crate::{
-    Error, Result,
+    Result,
     array::{ArrayFile, StreamedArray},
-    base::nearest::nearest,
-    isa::pattern,
     report::Table,
 };
-
-/// Tensors by name.
-#[derive(Debug, Clone, Default)]
-pub struct Choice {
-    /// Patterns of names, in which `*` matches anything; none: all floating-point tensors.
-    pub include: Vec<String>,
-    /// Patterns of names to leave out.
-    pub exclude: Vec<String>,
-}
-
-impl Choice {
-    /// The chosen tensors of a file.
-    ///
-    /// # Errors
-    /// Patterns that are none, or that no tensor matches; a file in which nothing is chosen.
-    pub fn of<'a>(&self, file: &'a ArrayFile) -> Result<Vec<&'a StreamedArray>> {
-        let names = || file.arrays.iter().map(|array| array.name.as_str());
-        for (flag, pattern) in
-            self.include.iter().map(|own| ("--include", own)).chain(self.exclude.iter().map(|own| ("--exclude", own)))
-        {
-            if let Some(defect) = pattern::defect(pattern) {
-                return Err(Error::request(format!("{flag} '{pattern}': {defect}")));
-            }
-            if !names().any(|name| pattern::matches(pattern, name)) {
-                let near = nearest(pattern, names(), 3).join(", ");
-                return Err(Error::request(format!(
-                    "{flag} '{pattern}': no tensor has such a name; the nearest: {near}"
-                )));
-            }
-        }
-        let matches = |patterns: &[String], name: &str| patterns.iter().any(|own| pattern::matches(own, name));
-        let chosen = |array: &&StreamedArray| {
-            let wanted = match self.include.is_empty() {
-                true => array.kind.is_floating(),
-                false => matches(&self.include, &array.name),
-            };
-            wanted && !matches(&self.exclude, &array.name)
-        };
-        let found: Vec<&StreamedArray> = file.arrays.iter().filter(chosen).collect();
-        match found.is_empty() {
-            true => Err(Error::request(
-                "there are no floating-point tensors; use --include NAME for others (integers count by value)",
-            )),
-            false => Ok(found),
-        }
-    }
-}
 
 /// Losses of the tensors so far.
 #[derive(Debug, Default)]

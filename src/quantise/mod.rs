@@ -16,7 +16,7 @@ mod tensor;
 mod tests;
 mod view;
 
-pub use file::{Choice, FileLosses};
+pub use file::FileLosses;
 pub use product::Activations;
 pub use scale::PlainRule;
 pub use table::{QuantisationRow, TensorQuantisationRow, WorstRunRow};

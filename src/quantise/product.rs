@@ -52,6 +52,11 @@ impl Activations {
         }
     }
 
+    /// Values of a row.
+    pub(super) fn row(&self) -> usize {
+        self.columns
+    }
+
     /// True if a tensor with this many columns can be multiplied.
     pub(super) fn fit(&self, columns: usize) -> bool {
         self.columns == columns

@@ -18,8 +18,9 @@ use crate::{
 
 /// The length of runs where no scale ends within a row: what losses are compared by.
 const PLAIN_RUN: usize = 128;
-/// Candidates of the rule of least error: steps of an eighth of an octave from the double to a quarter, and the next
-/// power of two.
+/// Number of the last candidate of the rule of least error.
+///
+/// Candidates are steps of an eighth of an octave from the double to a quarter, and the next power of two.
 const CANDIDATES: i32 = 25;
 /// Steps above the scale of `absmax`.
 const ABOVE: i32 = 8;

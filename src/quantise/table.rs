@@ -30,7 +30,7 @@ crate::rows! {
         /// The largest error.
         max_error: Option<f64> => shown("max error").essential(),
         /// The cosine of the angle between the values and what they became.
-        cosine: Option<f64> => shown("cosine"),
+        cosine: Option<f64> => hidden(),
         /// The share of the values that are beyond the largest number times their scale.
         saturated: Option<f64> => shown("saturated").essential(),
         /// The share of the values that became a subnormal number times their scale, which has fewer bits.

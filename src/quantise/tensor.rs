@@ -120,6 +120,29 @@ impl Quantisation<'_> {
         Ok(())
     }
 
+    /// How many of some tensors the activations multiply, where not all; `None` without activations.
+    ///
+    /// # Errors
+    /// Activations that fit no tensor.
+    pub fn multiplied<'a>(&self, arrays: impl Iterator<Item = &'a StreamedArray>) -> Result<Option<String>> {
+        let Some(activations) = self.activations else { return Ok(None) };
+        let (mut fit, mut count) = (0, 0);
+        for array in arrays {
+            fit += usize::from(array.shape.len() > 1 && activations.fit(RowShape::new(array, self.axis)?.columns));
+            count += 1;
+        }
+        match fit {
+            0 => Err(Error::request(format!(
+                "--activations: its rows have {} values, and no chosen tensor has rows of that length",
+                activations.row()
+            ))),
+            fit if fit < count => {
+                Ok(Some(format!("The activations multiply {fit} of {count} tensors, by their shapes.")))
+            }
+            _ => Ok(None),
+        }
+    }
+
     pub(super) fn tensor(&self, view: TensorRows) -> Result<Vec<TensorLosses>> {
         let block = self.targets.iter().filter_map(QuantisationTarget::block);
         let block = block.fold((1, 1), |all, own| (common_multiple(all.0, own.0), common_multiple(all.1, own.1)));

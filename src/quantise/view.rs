@@ -37,7 +37,7 @@ pub(super) struct TensorRows<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RowShape {
     pub(super) rows: usize,
-    columns: usize,
+    pub(super) columns: usize,
     inner: usize,
 }
 

@@ -19,9 +19,13 @@ use crate::{
         input::{StandardInput, each_word, room_for_a_row},
         interrupt,
     },
-    convert::{ConversionTarget, FileContent, FileConversion, ValueConversion, ValueRead, in_blocks, layout, read},
+    convert::{
+        ArrayRow, ConversionTarget, ConvertedFile, FileContent, FileConversion, TensorChoice, ValueConversion,
+        ValueRead, in_blocks, layout, left_alone, read,
+    },
     format::block::{BlockFormat, Quantizer, find_rule},
     format::{Format, Overflow, Rounding, find},
+    quantise::{Sharing, sharing},
     report::{Report, Verdict},
 };
 
@@ -44,7 +48,10 @@ pub(super) struct Arguments {
     to: Option<String>,
     #[command(flatten)]
     rounding: RoundingFlags,
-    /// Scale of blocks: floor, ceil, even, up, nearest [default: the format's]
+    /// Values that share a scale in a file: 1x32, 128x128, row, tensor
+    #[arg(long, value_name = "WHAT", requires = "input", help_heading = "What")]
+    per: Option<String>,
+    /// Rule for scales: floor, ceil, even, up, nearest, mse and others [default: the format's]
     #[arg(long, value_name = "RULE", help_heading = "What")]
     scale_rule: Option<String>,
     /// Scale of the tensor (nvfp4) [default: largest magnitude / 2688]
@@ -59,6 +66,12 @@ pub(super) struct Arguments {
     /// Array of the file to convert, alone; may be repeated
     #[arg(long = "tensor", value_name = "NAME", requires = "input", help_heading = "Inputs")]
     tensors: Vec<String>,
+    /// Names of arrays, * for any text [default: weights, for 8 bits and fewer]
+    #[arg(long, value_name = "PATTERN", requires = "input", conflicts_with = "tensors", help_heading = "Inputs")]
+    include: Vec<String>,
+    /// Names of arrays to leave as they are
+    #[arg(long, value_name = "PATTERN", requires = "input", conflicts_with = "tensors", help_heading = "Inputs")]
+    exclude: Vec<String>,
     /// Seed of the random bits of SR in a file, 32 for each element
     #[arg(long, value_name = "N", requires = "input", value_parser = integer(0..=u64::MAX), help_heading = "Inputs")]
     seed: Option<u64>,
@@ -152,6 +165,31 @@ fn quantizer(arguments: &Arguments, format: &'static BlockFormat) -> Result<Quan
 }
 
 impl Arguments {
+    /// The target with the blocks that `--per` names.
+    fn shared(&self, to: Option<FileContent>) -> Result<Option<FileContent>> {
+        let (Some(per), Some(to)) = (&self.per, to) else { return Ok(to) };
+        let whole = BlockFormat::WHOLE;
+        let (rows, length) = match sharing(per)? {
+            Sharing::Blocks { rows, columns } => (rows, columns),
+            Sharing::Row => (1, whole),
+            Sharing::Tensor => (whole, whole),
+            other => {
+                return Err(Error::request(format!(
+                    "--per {other}: files have scales for blocks of ROWSxCOLUMNS, a row (of a weight: a channel) or a tensor"
+                )));
+            }
+        };
+        let format = match to {
+            FileContent::Blocks(format) if length < whole => format.with_blocks(rows, length),
+            FileContent::Blocks(format) => {
+                return Err(Error::request(format!("--per {per}: {format} has blocks; choose ROWSxCOLUMNS")));
+            }
+            FileContent::Scalar(Some(format)) => BlockFormat::scaled(format, rows, length)?,
+            FileContent::Scalar(None) => return Ok(Some(to)),
+        };
+        Ok(Some(FileContent::Blocks(format)))
+    }
+
     /// The rounding; SR draws random bits for each element of a file; values use the given bits.
     fn elements(&self) -> Result<Rounding> {
         match self.input {
@@ -198,7 +236,7 @@ fn files(arguments: &Arguments, input: &Path, [from, to]: [Option<FileContent>; 
             "--random would round all values of a file alike; --round SR draws random bits for each from --seed, so omit --random",
         ));
     }
-    let to = match (from, to) {
+    let to = match (from, arguments.shared(to)?) {
         (_, Some(FileContent::Blocks(format))) => ConversionTarget::Blocks(quantizer(arguments, format)?),
         (_, Some(FileContent::Scalar(Some(format)))) => scalar(arguments, format)?,
         (Some(FileContent::Blocks(_)), _) => scalar(arguments, find("f32")?)?,
@@ -210,15 +248,24 @@ fn files(arguments: &Arguments, input: &Path, [from, to]: [Option<FileContent>; 
         from: from.unwrap_or(FileContent::Scalar(None)),
         to,
         names: arguments.tensors.clone(),
+        choice: TensorChoice { include: arguments.include.clone(), exclude: arguments.exclude.clone() },
         seed: arguments.seed.unwrap_or(0),
     };
     report.seed = matches!(arguments.elements()?, Rounding::Sr { .. }).then_some(conversion.seed);
     let progress = Progress::new(&arguments.destination);
     let mut bar = None;
-    let rows = conversion.run(input, output, &mut |done, total| {
+    let ConvertedFile { rows, left_alone: alone } = conversion.run(input, output, &mut |done, total| {
         bar.get_or_insert_with(|| Bar::new(&progress, "values", total, 0, 1)).show(done, 0);
     })?;
     report.answer = Some(conversion.answer(&rows));
+    report.notes.extend(left_alone(alone));
+    let lost = |row: &ArrayRow| row.to_zero > row.values / 2;
+    if matches!(conversion.to, ConversionTarget::Scalar { .. }) && rows.iter().any(lost) {
+        report.notes.push(
+            "Most values of an array became zero: they are below the format's numbers. --per gives the format scales."
+                .into(),
+        );
+    }
     report.tables.push(conversion.table(rows));
     Ok(())
 }

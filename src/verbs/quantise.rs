@@ -14,8 +14,9 @@ use super::{
 use crate::{
     Error, Result,
     array::{ArrayFile, StreamedArray},
+    convert::{TensorChoice, left_alone},
     format::Rounding,
-    quantise::{Activations, Choice, FileLosses, Quantisation, targets},
+    quantise::{Activations, FileLosses, Quantisation, targets},
     report::Report,
 };
 
@@ -51,7 +52,7 @@ pub(super) struct Arguments {
     /// Seed of the random bits of SR
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX), help_heading = "Inputs")]
     seed: u64,
-    /// Names of tensors, * for any text [default: floating-point tensors]
+    /// Names of tensors, * for any text [default: weights, without norms, biases, embeddings]
     #[arg(long, value_name = "PATTERN", help_heading = "Inputs")]
     include: Vec<String>,
     /// Names of tensors to leave out
@@ -81,16 +82,17 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let targets = targets(&arguments.to, &arguments.rules, &arguments.per)?;
     let rounding = rounding::of_elements(&arguments.round)?;
     let files = arguments.files.iter().map(|path| ArrayFile::open(path)).collect::<Result<Vec<_>>>()?;
-    let choice = Choice { include: arguments.include.clone(), exclude: arguments.exclude.clone() };
+    let choice = TensorChoice { include: arguments.include.clone(), exclude: arguments.exclude.clone() };
     let activations = arguments.activations.as_ref().map(|path| {
         let read = ArrayFile::open(path).and_then(|file| Activations::read(&file));
         read.map_err(|error| error.within(format!("--activations {}", path.display())))
     });
     let activations = activations.transpose()?;
-    let mut chosen: Vec<(usize, &StreamedArray)> = Vec::new();
+    let (mut chosen, mut alone): (Vec<(usize, &StreamedArray)>, usize) = (Vec::new(), 0);
     for (number, (file, path)) in files.iter().zip(&arguments.files).enumerate() {
-        let own = choice.of(file).map_err(|error| error.within(path.display()))?;
-        chosen.extend(own.into_iter().map(|array| (number, array)));
+        let own = choice.of(file, true).map_err(|error| error.within(path.display()))?;
+        chosen.extend(own.chosen.into_iter().map(|array| (number, array)));
+        alone += own.left_alone.len();
     }
     let how = Quantisation {
         targets: &targets,
@@ -100,6 +102,9 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         activations: activations.as_ref(),
     };
     how.check(chosen.iter().map(|(_, array)| *array))?;
+    if let Some(note) = how.multiplied(chosen.iter().map(|(_, array)| *array))? {
+        report.notes.push(note);
+    }
     let progress = Progress::new(&arguments.destination);
     let total = chosen.iter().map(|(_, array)| array.len() as u64).sum();
     let bar = Bar::new(&progress, "values", total, 0, 1);
@@ -118,6 +123,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let outcome = chosen.into_iter().try_for_each(&mut one);
     drop(progress);
     report.seed = matches!(rounding, Rounding::Sr { .. }).then_some(arguments.seed);
+    report.notes.extend(left_alone(alone));
     if found.counted.0 > 0 {
         (report.answer, report.tables) = found.results(&how);
     }

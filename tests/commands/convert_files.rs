@@ -10,7 +10,7 @@ use crate::program::{Run, tcnum, tcnum_with_input, validate_report};
 use serde_json::{Value, json};
 use tcnum::{
     array::{Array, Arrays, Content},
-    format::block::{Quantizer, formats},
+    format::block::{BlockFormat, Quantizer, formats},
     format::{FORMATS, Overflow, Rounding, find},
 };
 use tempfile::TempDir;
@@ -169,6 +169,72 @@ fn files_of_blocks_hold_codes_and_scales_and_are_read_again() {
             );
         }
     }
+}
+
+/// Values of a tensor under one scale for all, for each row and for each block, by their definition.
+#[test]
+fn a_plain_format_has_the_scales_that_per_names_and_is_read_again() {
+    let values: Vec<f32> = values(5 * 70).into_iter().map(|x| (x % 1000.0) * 1e-4).collect();
+    for (per, rows, length, shape) in [
+        ("tensor", 5, 70, vec![]),
+        ("row", 1, 70, vec![5, 1]),
+        ("2x32", 2, 32, vec![3, 3]),
+        ("1x32", 1, 32, vec![5, 3]),
+    ] {
+        let (folder, input) = folder_with("in.safetensors", vec![array("w", &[5, 70], &values)]);
+        let (codes, back) = (folder.path().join("codes.safetensors"), folder.path().join("back.npy"));
+        converted(&["--to", "e4m3", "--per", per], &input, &codes);
+        let written = Arrays::read(&codes).unwrap();
+        let scales = written.get("w_scale").unwrap();
+        assert_eq!(scales.shape, shape, "{per}");
+        let e4m3 = find("e4m3").unwrap();
+        let format = BlockFormat::scaled(e4m3, rows, length).unwrap();
+        let blocks = Quantizer::new(format).quantize(&values, 70);
+        let expected: Vec<f32> = blocks.scales.iter().map(|code| f32::from_bits(*code)).collect();
+        assert_eq!(floats(&scales.bytes), expected, "{per}");
+        assert_eq!(*written.get("w").unwrap().bytes, *blocks.elements, "{per}");
+        converted(&["--to", "f32"], &codes, &back);
+        assert_eq!(floats(&Arrays::read(&back).unwrap().arrays[0].bytes), blocks.dequantize(), "{per}");
+    }
+    let (folder, input) = folder_with("in.safetensors", vec![array("w", &[2], &[1.0, f32::NAN])]);
+    let output = folder.path().join("none.safetensors");
+    let files = ["--to", "e4m3", "--input", text(&input), "--out", text(&output), "--per"];
+    refused(&[&files[..], &["tensor"]].concat(), &output, &["array 'w'", "holds a NaN or an infinity"]);
+    refused(&[&files[..], &["channel"]].concat(), &output, &["--per channel", "ROWSxCOLUMNS, a row"]);
+    refused(&[&files[..], &["tensor", "--scale-rule", "mse"]].concat(), &output, &["array 'w'"]);
+}
+
+#[test]
+fn a_block_format_of_the_user_is_written_and_read() {
+    let mine = "name = \"mine\"\nelement = \"e3m2\"\nblock = [2, 8]\nscale = \"bf16\"\nrule = \"mse\"\n";
+    let values = values(4 * 20);
+    let (folder, input) = folder_with("in.safetensors", vec![array("w", &[4, 20], &values)]);
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("mine.toml"), mine).unwrap();
+    let file = at("mine.toml");
+    converted(&["--to", text(&file)], &input, &at("codes.safetensors"));
+    converted(&["--from", text(&file), "--to", "f32"], &at("codes.safetensors"), &at("back.npy"));
+    let format: &'static BlockFormat = Box::leak(Box::new(BlockFormat::from_toml(mine, "mine").unwrap()));
+    let blocks = Quantizer::new(format).quantize(&values, 20);
+    assert_eq!(floats(&Arrays::read(&at("back.npy")).unwrap().arrays[0].bytes), blocks.dequantize());
+}
+
+#[test]
+fn norms_biases_and_embeddings_stay_as_they_are_unless_they_are_named() {
+    let arrays = vec![
+        array("embed.weight", &[2, 2], &[1.0; 4]),
+        array("mlp.weight", &[2, 2], &[1.5; 4]),
+        array("mlp.bias", &[2], &[2.0; 2]),
+        array("norm.weight", &[2], &[1.0; 2]),
+    ];
+    let (folder, input) = folder_with("in.safetensors", arrays);
+    let output = folder.path().join("out.safetensors");
+    let names = |rows: &[Value]| rows.iter().map(|row| row["array"].as_str().unwrap().to_string()).collect::<Vec<_>>();
+    assert_eq!(names(&converted(&["--to", "mxfp4"], &input, &output)), ["mlp.weight"]);
+    let written = Arrays::read(&output).unwrap();
+    assert_eq!(floats(&written.get("norm.weight").unwrap().bytes), [1.0; 2]);
+    assert_eq!(names(&converted(&["--to", "mxfp4", "--include", "*", "--exclude", "*bias"], &input, &output)).len(), 3);
+    assert_eq!(names(&converted(&["--to", "bf16"], &input, &output)).len(), 4);
 }
 
 #[test]

@@ -94,8 +94,8 @@ fn pieces_give_what_whole_arrays_give() {
                         let elements = if four { pack_pairs(&blocks.elements, row) } else { blocks.elements };
                         assert!(**stored == *elements, "{to} {shape:?}");
                         let scales = &written.get(&format!("{}_scale", own.name)).unwrap().bytes;
-                        let own: Vec<u8> = blocks.scales.iter().map(|code| *code as u8).collect();
-                        assert!(**scales == *own, "{to} {shape:?}");
+                        let codes: Vec<u8> = blocks.scales.iter().map(|code| *code as u8).collect();
+                        assert!(**scales == *codes, "{to} {shape:?}");
                         if let Some(code) = blocks.tensor_scale {
                             let scale = &written.get(&format!("{}_tensor_scale", own.name)).unwrap().bytes;
                             assert_eq!(**scale, (code as u32).to_le_bytes(), "{to} {shape:?}");

@@ -17,6 +17,9 @@ const ROUNDED: f64 = 1.0 - 1e-9;
 impl Quantizer {
     /// Scale code of a block of these values.
     pub(super) fn scale_of_block(&self, values: &[Finite], tensor_scale: &Finite) -> u32 {
+        if let Some(code) = self.block_scale {
+            return code;
+        }
         let amax = || values.iter().map(Finite::magnitude).reduce(larger).unwrap_or(Finite::zero(false));
         match self.rule.choice {
             Choice::Largest(quotient) => self.scale_code(&quotient, &amax(), tensor_scale),
@@ -41,8 +44,10 @@ impl Quantizer {
         code.expect("a number has a code") as u32
     }
 
-    /// Scale codes that a search tries, in ascending order: every one. Where there are more than 8 bits: sixteenths of
-    /// that of `nearest`, and those of all rules that follow the largest magnitude.
+    /// Scale codes that a search tries, in ascending order.
+    ///
+    /// They are every code of at most 8 bits. Of wider ones they are sixteenths of that of `nearest`, and those of all
+    /// rules that follow the largest magnitude.
     pub(super) fn candidates(&self, amax: &Finite, tensor_scale: &Finite) -> Vec<u32> {
         if self.format.scale.bits <= 8 {
             return (0..=self.format.scale.largest(false) as u32).collect();
@@ -116,7 +121,7 @@ impl Quantizer {
     }
 }
 
-/// Index, in ascending order, of the value that this percentage of `count` values does not exceed (nearest rank).
+/// Index of a percentile among `count` values in ascending order, by nearest rank.
 pub(super) fn rank(percent: f64, count: usize) -> usize {
     ((percent / 100.0 * count as f64).ceil() as usize).clamp(1, count.max(1)) - 1
 }

@@ -164,6 +164,9 @@ impl<'a> VectorQuantizer<'a> {
         if amax >= INFINITY {
             return self.special.0;
         }
+        if let Some(code) = self.quantizer.block_scale {
+            return code;
+        }
         match &self.scales {
             ScaleChoice::Largest(codes) => codes.code(self.quantizer, amax),
             ScaleChoice::Percentile(percent, codes) => {
@@ -304,8 +307,9 @@ fn few(element: &Element) -> Option<u32> {
 }
 
 vectorised! {
-    /// Quotients by the divisor of each run of `length` values, so in f32 that every rounding to fewer bits is the exact
-    /// quotient's: an inexact quotient has an odd last bit. Under a divisor of zero they are zeros.
+    /// Quotients by the divisor of each run of `length` values, rounded to odd.
+    ///
+    /// Each rounding of them to fewer bits is that of the exact quotient. Under a divisor of zero they are zeros.
     fn divide(values: &[f32], length: usize, divisors: &[f64], quotients: &mut [f32]) {
         for ((values, quotients), divisor) in values.chunks(length).zip(quotients.chunks_mut(length)).zip(divisors) {
             if *divisor == 0.0 {
@@ -380,7 +384,7 @@ mod tests {
     fn quantizers() -> impl Iterator<Item = Quantizer> {
         let all = formats().iter().flat_map(|format| SCALE_RULES.iter().map(move |rule| (format, rule)));
         all.flat_map(|(format, rule)| {
-            Rounding::DETERMINISTIC.map(|rounding| Quantizer { format, rule, rounding, tensor_scale: None })
+            Rounding::DETERMINISTIC.map(|rounding| Quantizer { rule, rounding, ..Quantizer::new(format) })
         })
     }
 

@@ -47,7 +47,10 @@ pub use rule::{SCALE_RULES, ScaleRule};
 
 use std::sync::Mutex;
 
-use crate::format::Format;
+use crate::{
+    Error, Result,
+    format::{Format, find as find_format},
+};
 
 /// Block format: element format, block length and scales.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,6 +77,43 @@ pub struct BlockFormat {
 }
 
 impl BlockFormat {
+    /// Rows or elements of a row of a block that has all of them.
+    pub const WHOLE: usize = 1 << 40;
+
+    /// Elements of a format of at most 8 bits under scales of f32, in blocks of these rows and columns.
+    ///
+    /// The scale is `amax / largest`, to nearest.
+    ///
+    /// # Errors
+    /// A format of more than 8 bits.
+    pub fn scaled(element: &'static Format, rows: usize, length: usize) -> Result<&'static BlockFormat> {
+        static SCALED: Mutex<Vec<&'static BlockFormat>> = Mutex::new(Vec::new());
+        if element.bits > 8 {
+            return Err(Error::request(format!(
+                "{element} has {} bits; scales are for formats of at most 8",
+                element.bits
+            )));
+        }
+        let mut known = SCALED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(own) = known.iter().find(|own| own.element.format == element) {
+            return Ok(own.with_blocks(rows, length));
+        }
+        // Leaked and kept, like the shipped formats.
+        let format: &'static BlockFormat = Box::leak(Box::new(BlockFormat {
+            name: element.name,
+            aliases: &[],
+            element: Element { format: element, exponent: 0, symmetric: false },
+            rows,
+            length,
+            scale: find_format("f32")?,
+            tensor_scale: None,
+            default_rule: "nearest",
+            source: element.source,
+        }));
+        known.push(format);
+        Ok(format)
+    }
+
     /// Number of blocks in `count` elements in rows of `row`.
     pub fn blocks(&self, count: usize, row: usize) -> usize {
         (count / row.max(1)).div_ceil(self.rows) * row.div_ceil(self.length)
@@ -96,9 +136,13 @@ impl BlockFormat {
         format
     }
 
-    /// Extents of a block: `1x32`, `128x128`.
+    /// Extents of a block: `1x32`, `128x128`, `row`, `tensor`.
     pub fn extents(&self) -> String {
-        format!("{}x{}", self.rows, self.length)
+        match (self.rows, self.length) {
+            (BlockFormat::WHOLE, BlockFormat::WHOLE) => "tensor".into(),
+            (1, BlockFormat::WHOLE) => "row".into(),
+            (rows, length) => format!("{rows}x{length}"),
+        }
     }
 }
 

@@ -38,7 +38,9 @@ pub fn resolve(name: &str) -> Result<Option<&'static BlockFormat>> {
 /// Rules with a parameter that were asked for.
 static WITH_PARAMETERS: Mutex<Vec<&'static ScaleRule>> = Mutex::new(Vec::new());
 
-/// Scale rule with this name or alias; a parameter follows a colon: `percentile:99`, `four-over-six:448`.
+/// Scale rule with this name or alias.
+///
+/// A parameter follows a colon: `percentile:99`, `four-over-six:448`.
 ///
 /// # Errors
 /// A name that no rule has; the message suggests similar ones. A parameter that the rule does not take.

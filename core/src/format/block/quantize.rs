@@ -1,6 +1,6 @@
 //! Quantisation of a tensor to blocks, and back.
 
-use super::{BlockFormat, ScaleRule, choice::larger, dequantize::Dequantizer, fast::VectorQuantizer};
+use super::{BlockFormat, ScaleRule, choice::larger, dequantize::Dequantizer, fast::VectorQuantizer, rule::Choice};
 use crate::{
     base::parallel,
     format::{Format, Overflow, find},
@@ -25,6 +25,8 @@ pub struct Quantizer {
     /// The default is the tensor's `amax / (largest scale * largest element)`, to nearest, and 1 without finite numbers
     /// other than zero.
     pub tensor_scale: Option<f32>,
+    /// Scale code of every block; `None`: it follows from the values.
+    pub block_scale: Option<u32>,
 }
 
 /// Tensor in a block format: rows of `row` elements, cut into blocks of rows and columns.
@@ -46,7 +48,15 @@ impl Quantizer {
     /// Quantizer of `format` by its specification's scale rule, to nearest.
     pub fn new(format: &'static BlockFormat) -> Self {
         let rule = super::find_rule(format.default_rule).expect("records name rules");
-        Quantizer { format, rule, rounding: Rounding::Rne, tensor_scale: None }
+        Quantizer { format, rule, rounding: Rounding::Rne, tensor_scale: None, block_scale: None }
+    }
+
+    /// Scale code of a block with this largest magnitude; `None` if the rule asks for all values.
+    pub fn scale_of_largest(&self, amax: &Finite) -> Option<u32> {
+        match self.rule.choice {
+            Choice::Largest(quotient) => Some(self.scale_code(&quotient, amax, &Finite::exact(false, 1, 0))),
+            _ => None,
+        }
     }
 
     /// Quantises rows of `row` values, vectorised where that pays.

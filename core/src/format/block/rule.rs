@@ -11,19 +11,21 @@ pub struct ScaleRule {
     /// Other accepted spellings, in lower case.
     pub(super) aliases: &'static [&'static str],
     pub(super) choice: Choice,
-    /// What it does, and where it is described.
+    /// Effect, or the document that describes the rule.
     pub source: &'static str,
 }
 
-/// What a scale follows from.
+/// Choice of a scale from the values of a block.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Choice {
     /// The largest magnitude of the block.
     Largest(Quotient),
     /// The magnitude that this percentage of the values does not exceed, over the largest element.
     Percentile(f64),
-    /// Of two scales, under which the largest magnitude becomes the largest element and the one before, that of lesser
-    /// squared error. The scale of the tensor makes this the largest scale of a block.
+    /// Better of two scales, by squared error.
+    ///
+    /// Under them the largest magnitude becomes the largest element, or the one before. The scale of the tensor makes
+    /// the number the largest scale of a block.
     TwoTops(u32),
     /// The least loss under every scale.
     Least(Loss),
@@ -80,7 +82,7 @@ pub static SCALE_RULES: &[ScaleRule] = &[
         source: "torchao, ScaleCalculationMode.EVEN" },
     ScaleRule { name: "up", aliases: &["round-up", "rceil"], choice: largest(false, Divisor::Largest, Rounding::Ru),
         source: "NVIDIA, cuBLAS, 1D Block Quantization with UE8M0 scales; torchao, ScaleCalculationMode.RCEIL" },
-    ScaleRule { name: "nearest", aliases: &["rne"], choice: Choice::Largest(NEAREST),
+    ScaleRule { name: "nearest", aliases: &["rne", "absmax"], choice: Choice::Largest(NEAREST),
         source: "NVIDIA, Pretraining Large Language Models with NVFP4 (2025)" },
     ScaleRule { name: "mse", aliases: &["least-squares"], choice: Choice::Least(Loss::Squares),
         source: "the scale of least squared error, of all that the format has" },

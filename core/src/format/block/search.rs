@@ -1,4 +1,6 @@
-//! Vectorised choice of the scale of a block among several: errors in f32 leave few, and the exact computation decides.
+//! Vectorised choice of the scale of a block among several.
+//!
+//! Errors in f32 leave few scales; errors in f64, as the exact computation has them, decide.
 
 use super::{
     BlockFormat, Quantizer,
@@ -264,14 +266,17 @@ impl Block<'_> {
     }
 }
 
-/// A scale as f32, within what the search can divide by; under a scale of zero, as under a huge one, elements are zeros.
+/// Scale as f32, within the range that the search can divide by.
+///
+/// Under a scale of zero, as under a huge one, elements are zeros.
 fn within(scale: f64) -> f32 {
     if scale == 0.0 { 1e30 } else { scale.clamp(1e-30, 1e30) as f32 }
 }
 
 vectorised! {
-    /// Losses of the magnitudes `values`, rounded to the grid under each of some scales; sums end early where all are
-    /// above `limit`.
+    /// Losses of the magnitudes `values`, rounded to the grid under each of some scales.
+    ///
+    /// Sums end early where all are above `limit`.
     fn losses_of_scales(
         values: &[f32], grid: Grid, scales: &[f32; LANES], squares: bool, limit: f32, losses: &mut [f32; LANES],
     ) {
@@ -304,8 +309,9 @@ vectorised! {
 }
 
 vectorised! {
-    /// Losses of `values`, rounded to the grid under each of some scales, as the exact computation has them: quotients
-    /// in f64 are on the right side of every boundary, and products are exact.
+    /// Losses of `values` under each of some scales, equal to those of the exact computation.
+    ///
+    /// Quotients in f64 are on the right side of every boundary, and products are exact.
     fn exact_losses_of_scales(
         values: &[f32], grid: Grid, scales: &[f64; WIDE_LANES], squares: bool, losses: &mut [f64; WIDE_LANES],
     ) {
