@@ -164,12 +164,12 @@ fn weight(member: &Member, schedule: &Schedule, turn: Option<usize>) -> [usize; 
 
 /// True if a format serves an instruction that takes another.
 ///
-/// Numbers of f32 are rounded. Those of f16 and bf16 are widened for fused multiply-adds.
+/// Numbers of f32 are rounded. Those of f16 and bf16 are widened for fused multiply-adds of processors.
 fn serves(own: &Format, wanted: &Format, i: &Instruction) -> bool {
     match (own.name, wanted.name) {
         _ if own == wanted => true,
         ("f32", "tf32" | "bf16" | "f16") => true,
-        ("bf16" | "f16", "f32") => i.k == 1,
+        ("bf16" | "f16", "f32") => i.k == 1 && i.is_of_processors(),
         _ => false,
     }
 }

@@ -111,11 +111,15 @@ impl Search {
         amax: u32,
         scratch: &mut SearchScratch,
     ) -> u32 {
-        let base = number(amax).leading_exponent().unwrap_or(0);
-        let block = &mut Block { unit: f64::from(-base).exp2(), values, scratch };
-        block.scratch.values.clear();
-        block.scratch.values.extend(values.iter().map(|value| (f64::from(value.abs()) * block.unit) as f32));
-        block.scratch.tried.clear();
+        // The exponent of a number of f32 in f64, which holds it as a normal one; that of zero is of no effect.
+        let exponent = (f64::from(f32::from_bits(amax)).to_bits() >> 52).max(1);
+        let block = &mut Block { unit: f64::from_bits((2046 - exponent).max(1) << 52), values, scratch };
+        let SearchScratch { values: magnitudes, codes, losses, least, .. } = &mut *block.scratch;
+        magnitudes.resize(values.len(), 0.0);
+        scale_magnitudes(values, block.unit, magnitudes);
+        codes.clear();
+        losses.clear();
+        *least = f32::INFINITY;
         match &self.second {
             Some(second) => {
                 let codes = [self.nearest.code(quantizer, amax), second.code(quantizer, amax)];
@@ -127,10 +131,14 @@ impl Search {
             }
             None => self.try_all(quantizer, amax, block),
         }
-        let most = self.indistinct(block.least(), values.len());
-        let left = &mut block.scratch.left;
+        let SearchScratch { codes, losses, least, left, .. } = &mut *block.scratch;
+        let most = self.indistinct(*least, values.len());
         left.clear();
-        left.extend(block.scratch.tried.iter().filter(|(_, loss)| *loss <= most).map(|(code, _)| *code));
+        for (code, loss) in codes.iter().zip(losses.iter()) {
+            if *loss <= most {
+                left.push(*code);
+            }
+        }
         // The order of two candidates decides ties; else the smallest does.
         if self.second.is_none() {
             left.sort_unstable();
@@ -193,9 +201,13 @@ impl Search {
     }
 
     fn add_losses(&self, codes: impl Iterator<Item = u32>, scales: &[f32; LANES], limit: f32, block: &mut Block) {
-        let mut losses = [0.0; LANES];
-        losses_of_scales(&block.scratch.values, self.grid, scales, self.loss == Loss::Squares, limit, &mut losses);
-        block.scratch.tried.extend(codes.zip(losses));
+        let mut own = [0.0; LANES];
+        let SearchScratch { values, codes: all, losses, least, .. } = &mut *block.scratch;
+        let found = losses_of_scales(values, self.grid, scales, self.loss == Loss::Squares, limit, &mut own);
+        let before = all.len();
+        all.extend(codes);
+        losses.extend_from_slice(&own[..all.len() - before]);
+        *least = least.min(found);
     }
 
     fn factor(&self, quantizer: &Quantizer, code: u32) -> f64 {
@@ -215,7 +227,7 @@ impl Search {
         let lost = |own: f32| if self.loss == Loss::Squares { own * own } else { own };
         // Lower scales saturate the largest value more and more.
         while low > 0 {
-            let limit = self.indistinct(block.least(), count);
+            let limit = self.indistinct(block.scratch.least, count);
             let scale = within(self.factors[low as usize - 1] * block.unit);
             if lost((largest - scale * self.grid.largest).max(0.0) * (1.0 - ERROR)) > limit {
                 break;
@@ -226,7 +238,7 @@ impl Search {
         }
         // Higher scales make more and more values zero.
         while high < end {
-            let limit = self.indistinct(block.least(), count);
+            let limit = self.indistinct(block.scratch.least, count);
             let scale = within(self.factors[high as usize] * block.unit);
             let edge = scale * self.grid.smallest / 2.0 * (1.0 - ERROR);
             let mut zeros = 0.0;
@@ -248,8 +260,13 @@ impl Search {
 pub(super) struct SearchScratch {
     /// Magnitudes of the block, the largest in [1, 2).
     pub(super) values: Vec<f32>,
-    /// Scale codes and their losses.
-    tried: Vec<(u32, f32)>,
+    /// Scale codes that were tried.
+    codes: Vec<u32>,
+    /// Their losses.
+    losses: Vec<f32>,
+    /// Least loss.
+    least: f32,
+    /// Codes that may be the best.
     left: Vec<u32>,
 }
 
@@ -258,12 +275,6 @@ struct Block<'a> {
     /// Power of two that brings the largest magnitude to [1, 2).
     unit: f64,
     scratch: &'a mut SearchScratch,
-}
-
-impl Block<'_> {
-    fn least(&self) -> f32 {
-        self.scratch.tried.iter().map(|(_, loss)| *loss).fold(f32::INFINITY, f32::min)
-    }
 }
 
 /// Scale as f32, within the range that the search can divide by.
@@ -279,12 +290,13 @@ vectorised! {
     /// Sums end early where all are above `limit`.
     fn losses_of_scales(
         values: &[f32], grid: Grid, scales: &[f32; LANES], squares: bool, limit: f32, losses: &mut [f32; LANES],
-    ) {
+    ) -> f32 {
         let mut inverse = [0.0; LANES];
         for lane in 0..LANES {
             inverse[lane] = 1.0 / scales[lane];
         }
         let mut sums = [0.0f32; LANES];
+        let mut least = 0.0;
         for values in values.chunks(8) {
             for value in values {
                 for lane in 0..LANES {
@@ -296,7 +308,7 @@ vectorised! {
                     sums[lane] += if squares { error * error } else { error.abs() };
                 }
             }
-            let mut least = f32::INFINITY;
+            least = f32::INFINITY;
             for sum in &sums {
                 least = sum.min(least);
             }
@@ -305,6 +317,17 @@ vectorised! {
             }
         }
         *losses = sums;
+        least
+    }
+}
+
+vectorised! {
+    /// Magnitudes of `values` times a power of two.
+    fn scale_magnitudes(values: &[f32], unit: f64, magnitudes: &mut [f32]) {
+        let values = &values[..magnitudes.len()];
+        for (at, magnitude) in magnitudes.iter_mut().enumerate() {
+            *magnitude = (f64::from(values[at].abs()) * unit) as f32;
+        }
     }
 }
 
