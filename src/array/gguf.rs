@@ -255,7 +255,9 @@ fn tensor(header: &mut Header<impl Read>, alignment: u64) -> Result<StreamedArra
     if !row.is_multiple_of(length) {
         return Err(format!("rows of tensor '{name}' have {row} elements, which are no whole blocks of {length}"));
     }
-    let elements = extents.iter().try_fold(1u64, |all, extent| all.checked_mul(*extent));
+    let product = |all: u64, extent: &u64| all.checked_mul(*extent);
+    // An extent of 0 bounds the product of those after it only.
+    let elements = extents.iter().rev().try_fold(1, product).and(extents.iter().try_fold(1, product));
     let bytes = elements.and_then(|elements| (elements / length).checked_mul(block));
     let bytes = bytes.ok_or_else(|| format!("tensor '{name}' has the impossible extents {extents:?}"))?;
     extents.reverse();
@@ -282,7 +284,8 @@ mod tests {
 
     /// A file with two entries of metadata, these tensors, and so many bytes of data.
     fn file(tensors: &[Described], data: usize) -> Vec<u8> {
-        let mut bytes = [MAGIC, &3u32.to_le_bytes(), &(tensors.len() as u64).to_le_bytes(), &2u64.to_le_bytes()].concat();
+        let mut bytes =
+            [MAGIC, &3u32.to_le_bytes(), &(tensors.len() as u64).to_le_bytes(), &2u64.to_le_bytes()].concat();
         bytes.extend([text("general.architecture"), 8u32.to_le_bytes().to_vec(), text("llama")].concat());
         bytes.extend([text("tokens"), 9u32.to_le_bytes().to_vec(), 8u32.to_le_bytes().to_vec()].concat());
         bytes.extend([2u64.to_le_bytes().to_vec(), text("a"), text("b")].concat());
@@ -306,7 +309,8 @@ mod tests {
         let bytes = file(&GOOD, 177);
         let (arrays, metadata) = streamed(&bytes[..], bytes.len() as u64).unwrap();
         let start = bytes.len() as u64 - 177;
-        let found: Vec<_> = arrays.iter().map(|own| (own.name.as_str(), own.shape.clone(), own.kind, own.data)).collect();
+        let found: Vec<_> =
+            arrays.iter().map(|own| (own.name.as_str(), own.shape.clone(), own.kind, own.data)).collect();
         assert_eq!(
             found,
             [
@@ -325,7 +329,10 @@ mod tests {
         for end in 0..bytes.len() {
             match read(&bytes[..end]) {
                 Ok(arrays) => assert!(end > bytes.len() - 209 && !arrays[2].whole, "{end}"),
-                Err(error) => assert!(error.contains("the file ends") || error.contains("not a GGUF") || error.contains("can hold"), "{end}: {error}"),
+                Err(error) => assert!(
+                    error.contains("the file ends") || error.contains("not a GGUF") || error.contains("can hold"),
+                    "{end}: {error}"
+                ),
             }
         }
     }

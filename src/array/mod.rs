@@ -79,7 +79,8 @@ impl Content {
 
 /// Says of codes of this many bytes that their file does not name their format, and how to name one.
 fn unnamed(bytes: usize) -> String {
-    let fitting: Vec<&str> = FORMATS.iter().filter(|format| format.bytes() == bytes).map(|format| format.name).collect();
+    let fitting: Vec<&str> =
+        FORMATS.iter().filter(|format| format.bytes() == bytes).map(|format| format.name).collect();
     let example = match bytes {
         1 => "e4m3",
         2 => "bf16",

@@ -30,12 +30,8 @@ const TYPES: &[(&str, Option<&str>, usize)] = &[
 
 /// Types that other packages add, which are only read. NumPy writes `V` and the bytes of an element for those of ml_dtypes, in either
 /// byte order; of them, only `float8_e5m2` is a floating-point type to NumPy (ml_dtypes 0.2.0 to 0.6.0).
-const FOREIGN: &[(&str, Option<&str>, usize)] = &[
-    ("f1", Some("e5m2"), 1),
-    ("V1", None, 1),
-    ("V2", None, 2),
-    ("V4", None, 4),
-];
+const FOREIGN: &[(&str, Option<&str>, usize)] =
+    &[("f1", Some("e5m2"), 1), ("V1", None, 1), ("V2", None, 2), ("V4", None, 4)];
 
 /// The content of a header.
 #[derive(Debug, PartialEq)]

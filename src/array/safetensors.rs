@@ -110,8 +110,12 @@ fn dtype(array: &NewArray) -> Dtype {
 pub(super) fn type_name(kind: Content) -> String {
     let own = |dtype: &Dtype| serde_json::to_value(dtype).ok().and_then(|name| name.as_str().map(String::from));
     let found = match kind {
-        Content::Format(format) => FORMATS.iter().find(|(_, name)| *name == format.name).and_then(|(dtype, _)| own(dtype)),
-        Content::Unsigned(bytes) => UNSIGNED.iter().find(|(_, width)| *width == bytes).and_then(|(dtype, _)| own(dtype)),
+        Content::Format(format) => {
+            FORMATS.iter().find(|(_, name)| *name == format.name).and_then(|(dtype, _)| own(dtype))
+        }
+        Content::Unsigned(bytes) => {
+            UNSIGNED.iter().find(|(_, width)| *width == bytes).and_then(|(dtype, _)| own(dtype))
+        }
         Content::Other(name) => Some(name.to_string()),
     };
     found.unwrap_or_else(|| match kind {

@@ -81,7 +81,9 @@ fn indexed(path: &Path) -> Result<Shards> {
         if Path::new(&file).file_name().is_none_or(|name| name != file.as_str()) || !file.ends_with(".safetensors") {
             return Err(wrong(
                 path,
-                &format!("weight_map puts '{tensor}' into '{file}', which is not the name of a .safetensors file of its folder"),
+                &format!(
+                    "weight_map puts '{tensor}' into '{file}', which is not the name of a .safetensors file of its folder"
+                ),
             ));
         }
         named_in.insert(tensor, folder.join(file));
@@ -112,7 +114,10 @@ pub(super) fn check<'a>(
     for (tensor, file) in found {
         if let Some(other) = seen.insert(tensor, file) {
             let both = (name(&files[other]), name(&files[file]));
-            return Err(wrong(path, &format!("tensor '{tensor}' is in {} and in {}; name one of the files", both.0, both.1)));
+            return Err(wrong(
+                path,
+                &format!("tensor '{tensor}' is in {} and in {}; name one of the files", both.0, both.1),
+            ));
         }
     }
     match named_in.iter().find(|(tensor, _)| !seen.contains_key(tensor.as_str())) {
@@ -130,7 +135,8 @@ mod tests {
     use crate::format::find;
 
     fn write(path: &Path, names: &[&str]) {
-        let array = |name: &&str| Array::of_codes(*name, vec![2], find("f32").unwrap(), vec![0, 0, 128, 63, 0, 0, 0, 64]);
+        let array =
+            |name: &&str| Array::of_codes(*name, vec![2], find("f32").unwrap(), vec![0, 0, 128, 63, 0, 0, 0, 64]);
         Arrays { arrays: names.iter().map(array).collect(), metadata: BTreeMap::new() }.write(path).unwrap();
     }
 

@@ -168,9 +168,10 @@ impl ArrayFile {
         }
         let own = self.arrays.iter().any(|array| array.kind == Content::Format(format));
         match (named || own, self.arrays.first()) {
-            (false, Some(array)) => {
-                of_array(&array.name, format!("it holds {}, not codes of {format}; omit --from", array.kind.type_name()))
-            }
+            (false, Some(array)) => of_array(
+                &array.name,
+                format!("it holds {}, not codes of {format}; omit --from", array.kind.type_name()),
+            ),
             _ => Ok(()),
         }
     }

@@ -30,8 +30,9 @@ impl Config {
                 continue;
             }
             let text = text::read(&path, "the description of the model")?;
-            let all: Value = serde_json::from_str(&text)
-                .map_err(|error| Error::request(format!("{}: not JSON: {error}; move it away to do without", path.display())))?;
+            let all: Value = serde_json::from_str(&text).map_err(|error| {
+                Error::request(format!("{}: not JSON: {error}; move it away to do without", path.display()))
+            })?;
             if let Some(description) = all.get(key).filter(|own| own.is_object()) {
                 return Ok(Some(Config { path, description: description.clone() }));
             }
@@ -57,9 +58,14 @@ impl Config {
     /// Returns true if a block of these extents is named.
     pub(super) fn names_block(&self, sharing: Sharing) -> bool {
         let Sharing::Block(rows, columns) = sharing else { return false };
-        let pair = |own: &Value| own.as_array().is_some_and(|own| own.iter().map(Value::as_u64).eq([Some(rows as u64), Some(columns as u64)]));
+        let pair = |own: &Value| {
+            own.as_array()
+                .is_some_and(|own| own.iter().map(Value::as_u64).eq([Some(rows as u64), Some(columns as u64)]))
+        };
         let text = format!("{rows}x{columns}");
-        ["weight_block_size", "block_structure"].iter().any(|key| any(&self.description, key, &pair) || self.says(key, &text))
+        ["weight_block_size", "block_structure"]
+            .iter()
+            .any(|key| any(&self.description, key, &pair) || self.says(key, &text))
             || rows == 1 && self.says("group_size", &columns.to_string())
     }
 

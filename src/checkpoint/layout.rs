@@ -244,11 +244,6 @@ impl Layout {
             None => Error::request(format!("{origin}: {what}")),
         })
     }
-
-    /// True if both give the same values to the same arrays.
-    pub(super) fn reads_as(&self, other: &Layout) -> bool {
-        self.codes == other.codes
-    }
 }
 
 fn of_keys(keys: LayoutKeys, name: &str) -> Checked<Layout> {
@@ -282,7 +277,8 @@ fn of_keys(keys: LayoutKeys, name: &str) -> Checked<Layout> {
         offset: f64::from(keys.codes.offset),
         exponent: keys.codes.exponent.clamp(-200, 200),
     };
-    let (title, source, config, metadata) = (keys.title.clone(), keys.source.clone(), keys.config.clone(), keys.metadata.clone());
+    let (title, source, config, metadata) =
+        (keys.title.clone(), keys.source.clone(), keys.config.clone(), keys.metadata.clone());
     let storage = match keys.blocks.is_some() {
         true => blocks(keys, bits as usize)?,
         false => Storage::Arrays(arrays(keys)?),
@@ -346,7 +342,8 @@ fn arrays(keys: LayoutKeys) -> Checked<ArrayParts> {
         None => return Err(somewhere("[scale] needs block: \"1x16\", \"row\", \"tensor\" or \"any\"")),
         Some(given) => sharing(given)?,
     };
-    let zero = keys.zero.map(|ZeroKeys { name, stored }| Ok::<_, LayoutDefect>(ArrayPart { name: starred(name)?, stored }));
+    let zero =
+        keys.zero.map(|ZeroKeys { name, stored }| Ok::<_, LayoutDefect>(ArrayPart { name: starred(name)?, stored }));
     Ok(ArrayParts {
         tensor: starred(tensor)?,
         flatten: codes.flatten,
@@ -365,7 +362,9 @@ fn arrays(keys: LayoutKeys) -> Checked<ArrayParts> {
 fn starred(name: Spanned<String>) -> Checked<String> {
     match name.get_ref().matches('*').count() {
         1 => Ok(name.into_inner()),
-        _ => Err(at(&name, format!("'{}' needs one *, which stands for the text that all names share", name.get_ref()))),
+        _ => {
+            Err(at(&name, format!("'{}' needs one *, which stands for the text that all names share", name.get_ref())))
+        }
     }
 }
 

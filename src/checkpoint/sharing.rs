@@ -102,7 +102,7 @@ fn extents(extent: usize, parts: usize) -> Vec<usize> {
         return vec![1];
     }
     if parts == 1 {
-        return vec![extent];
+        return vec![extent.max(1)];
     }
     if parts == 0 || parts > extent {
         return Vec::new();

@@ -34,7 +34,10 @@ mod tests {
             assert_eq!(places.len(), rows * columns);
             assert!(places.last().unwrap() < &padded(rows, columns).unwrap());
         }
-        assert_eq!((place(0, 1, 4), place(1, 0, 4), place(32, 0, 4), place(0, 4, 8), place(128, 0, 8)), (1, 16, 4, 512, 1024));
+        assert_eq!(
+            (place(0, 1, 4), place(1, 0, 4), place(32, 0, 4), place(0, 4, 8), place(128, 0, 8)),
+            (1, 16, 4, 512, 1024)
+        );
         assert_eq!((padded(1, 1), padded(129, 5), padded(usize::MAX, 1)), (Some(512), Some(2048), None));
     }
 }
