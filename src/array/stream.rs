@@ -146,7 +146,7 @@ impl ArrayFile {
     /// Takes the codes that the file gives no meaning for codes of `format`.
     ///
     /// # Errors
-    /// Without a format: an array of codes that the file does not name. With one: no array that holds its codes.
+    /// Without a format: an array of codes that the file does not name. With one: such codes of another width.
     pub fn name_codes(&mut self, format: Option<&'static Format>) -> Result<()> {
         let of_array = |name: &str, what: String| Err(Error::request(format!("array '{name}': {what}")));
         let Some(format) = format else {
@@ -155,25 +155,15 @@ impl ArrayFile {
                 None => Ok(()),
             };
         };
-        let mut named = false;
         for array in self.arrays.iter_mut().filter(|array| matches!(array.kind, Content::Unsigned(_))) {
             if array.width == format.bytes() {
-                (array.kind, array.untyped, named) = (Content::Format(format), false, true);
+                (array.kind, array.untyped) = (Content::Format(format), false);
             } else if array.untyped {
-                return of_array(
-                    &array.name,
-                    format!("its codes have {} bytes, and those of {format} {}", array.width, format.bytes()),
-                );
+                let own = format!("its codes have {} bytes, and those of {format} {}", array.width, format.bytes());
+                return of_array(&array.name, own);
             }
         }
-        let own = self.arrays.iter().any(|array| array.kind == Content::Format(format));
-        match (named || own, self.arrays.first()) {
-            (false, Some(array)) => of_array(
-                &array.name,
-                format!("it holds {}, not codes of {format}; omit --from", array.kind.type_name()),
-            ),
-            _ => Ok(()),
-        }
+        Ok(())
     }
 
     /// The path of the file that has `array`.

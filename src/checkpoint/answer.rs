@@ -134,12 +134,10 @@ pub fn compared(
         ),
         (_, Some(first)) => {
             let others = rows.len() - same;
-            format!(
-                "{others} of {} differ; first '{}': {}.",
-                counted(rows.len() as u64, "tensor"),
-                first.tensor,
-                first.finding
-            )
+            match rows.len() {
+                1 => format!("'{}' differs: {}.", first.tensor, first.finding),
+                all => format!("{others} of {all} tensors differ, first '{}': {}.", first.tensor, first.finding),
+            }
         }
     };
     let tables = if rows.is_empty() { Vec::new() } else { vec![Table::of("Tensors of both", rows)] };

@@ -5,13 +5,13 @@ use super::{
     packing::Packing,
     sharing::Sharing,
     table::{ComparedTensorRow, format_name, order_words},
-    tensor::{CheckpointTensor, Quantised, SecondScale, TensorPiece, TensorReader},
+    tensor::{CheckpointTensor, GlobalScale, Quantised, TensorPiece, TensorReader},
 };
 use crate::{Result, convert::of_each, report::three_digits};
 
 /// Pieces that are worked on before their results are taken: memory is bounded by it.
 const TOGETHER: usize = 64;
-/// Relative difference within which two second scales are the same but for rounding.
+/// Relative difference within which two global scales are the same but for rounding.
 const ROUNDING: f64 = 1e-6;
 
 /// A tensor with the checkpoint that has it.
@@ -213,23 +213,23 @@ fn explanation((x, y): (&Quantised, &Quantised), same: &SameParts) -> Option<Str
     let scales = same.scales.iter().find(|(_, same)| *same).map(|(key, _)| *key);
     let mut parts = Vec::new();
     match codes {
-        Some((a, b)) if b != y.reading.packing => {
-            parts.push(format!("the second's nibbles are in another order ({})", b.words()))
+        Some((_, b)) if b != y.reading.packing => {
+            parts.push(format!("the second file's nibbles are in another order ({})", b.words()))
         }
         Some((a, _)) if a != x.reading.packing => {
-            parts.push(format!("the first's nibbles are in another order ({})", a.words()))
+            parts.push(format!("the first file's nibbles are in another order ({})", a.words()))
         }
         _ => {}
     }
     match scales {
-        Some((_, b)) if b != y.reading.swizzled => parts.push(format!("the second has its {}", order_words(b))),
-        Some((a, _)) if a != x.reading.swizzled => parts.push(format!("the first has its {}", order_words(a))),
+        Some((_, b)) if b != y.reading.swizzled => parts.push(format!("the second file has its {}", order_words(b))),
+        Some((a, _)) if a != x.reading.swizzled => parts.push(format!("the first file has its {}", order_words(a))),
         _ => {}
     }
-    let second = second_words(x, y);
+    let global = global_words(x, y);
     match (codes, scales) {
         (Some(_), Some(_)) => {
-            parts.extend(second);
+            parts.extend(global);
             (!parts.is_empty()).then(|| format!("same codes and scales, but {}", parts.join(", and ")))
         }
         (Some(_), None) => {
@@ -244,28 +244,28 @@ fn explanation((x, y): (&Quantised, &Quantised), same: &SameParts) -> Option<Str
     }
 }
 
-/// The difference of the second scales in words; `None` if there is none.
-fn second_words(x: &Quantised, y: &Quantised) -> Option<String> {
+/// The difference of the global scales in words; `None` if there is none.
+fn global_words(x: &Quantised, y: &Quantised) -> Option<String> {
     let factor = |own: &Quantised, at: usize| {
-        let value = own.second.get(at).or(own.second.first()).copied().unwrap_or(1.0);
-        match own.reading.second {
-            Some(SecondScale::Divides) => 1.0 / value,
+        let value = own.global.get(at).or(own.global.first()).copied().unwrap_or(1.0);
+        match own.reading.global {
+            Some(GlobalScale::Divides) => 1.0 / value,
             _ => value,
         }
     };
-    let count = x.second.len().max(y.second.len()).max(1);
+    let count = x.global.len().max(y.global.len()).max(1);
     let all = |holds: &dyn Fn(f64, f64) -> bool| (0..count).all(|at| holds(factor(x, at), factor(y, at)));
     let close = |x: f64, y: f64| (x - y).abs() <= ROUNDING * x.abs();
     if all(&|x, y| x == y) {
         None
     } else if all(&close) {
-        Some("the second scales differ by rounding".into())
+        Some("the global scales differ by rounding".into())
     } else if all(&|x, y| close(x, 1.0 / y)) {
-        Some("the second scale of one is the reciprocal of the other's".into())
+        Some("the global scale of one file is the reciprocal of the other's".into())
     } else {
         let (x, y) = (factor(x, 0), factor(y, 0));
         Some(format!(
-            "the second scales differ: values are multiplied by {} and by {}",
+            "the global scales differ: values are multiplied by {} and by {}",
             three_digits(x),
             three_digits(y)
         ))
@@ -282,9 +282,9 @@ fn closer(sides: (Side, Side), readers: &(TensorReader, TensorReader), all: &Dif
         let Some(own) = side.1.quantised() else { continue };
         for packing in packings(own) {
             for swizzled in orders(own) {
-                let directions = own.reading.second.map_or(vec![None], |used| vec![Some(used), Some(used.reversed())]);
-                for second in directions {
-                    let reading = super::tensor::Reading { packing, swizzled, second };
+                let directions = own.reading.global.map_or(vec![None], |used| vec![Some(used), Some(used.reversed())]);
+                for global in directions {
+                    let reading = super::tensor::Reading { packing, swizzled, global };
                     if reading == own.reading {
                         continue;
                     }
@@ -302,16 +302,18 @@ fn closer(sides: (Side, Side), readers: &(TensorReader, TensorReader), all: &Dif
                         if swizzled != own.reading.swizzled {
                             words.push(order_words(swizzled).into());
                         }
-                        if let Some(second) = second.filter(|second| Some(*second) != own.reading.second) {
-                            words.push(format!("a second scale that {}", second.name()));
+                        if let Some(global) = global.filter(|global| Some(*global) != own.reading.global) {
+                            words.push(format!("a global scale that {}", global.name()));
                         }
                         let close = if error == 0.0 {
                             "the same values".into()
                         } else {
                             format!("an rms difference of {}", three_digits(error))
                         };
-                        best =
-                            Some((error, format!("values differ; {close} if the {which} has {}", words.join(" and "))));
+                        best = Some((
+                            error,
+                            format!("values differ; {close} if the {which} file has {}", words.join(" and ")),
+                        ));
                     }
                 }
             }

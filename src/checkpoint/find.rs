@@ -17,8 +17,45 @@ use crate::{
     format::{Format, find as format_of},
 };
 
-/// Most second scales: one for each expert.
-const MOST_SECOND_SCALES: usize = 1 << 16;
+/// Most global scales: one for each expert.
+const MOST_GLOBAL_SCALES: usize = 1 << 16;
+
+/// Why the arrays of a tensor do not fit a layout; the later, the nearer they come to it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Misfit {
+    /// An array has another type.
+    Type(String),
+    /// An array is missing.
+    Missing(String),
+    /// An array has another shape, or is incomplete.
+    Shape(String),
+}
+
+impl Misfit {
+    fn words(&self) -> &str {
+        match self {
+            Misfit::Type(words) | Misfit::Missing(words) | Misfit::Shape(words) => words,
+        }
+    }
+
+    fn is_as_near(&self, other: &Misfit) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+}
+
+/// The misfits of the layouts that come nearest, each with the names of its layouts.
+fn nearest(misfits: &[(Misfit, &str)]) -> String {
+    let Some((best, _)) = misfits.iter().max() else { return String::new() };
+    let mut words: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (misfit, layout) in misfits.iter().filter(|(misfit, _)| misfit.is_as_near(best)) {
+        match words.iter_mut().find(|(own, _)| *own == misfit.words()) {
+            Some((_, layouts)) => layouts.push(layout),
+            None => words.push((misfit.words(), vec![layout])),
+        }
+    }
+    let described: Vec<String> = words.iter().map(|(own, layouts)| format!("{own} ({})", layouts.join(", "))).collect();
+    described.join("; or ")
+}
 
 /// Defect of an array that a truncated file lacks a part of.
 const TRUNCATED: &str = "the file ends in its data";
@@ -67,7 +104,7 @@ pub(super) fn tensors(file: &ArrayFile, only: Option<&Layout>, config: Option<&C
             match fit(&arrays, (at, array), layout, config)? {
                 Ok(Some(tensor)) => fits.push(Fit { layout, tensor }),
                 Ok(None) => {}
-                Err(what) => misfits.push(format!("{}: {what}", layout.name)),
+                Err(misfit) => misfits.push((misfit, layout.name.as_str())),
             }
         }
         match chosen(fits, only.is_some(), config) {
@@ -76,7 +113,7 @@ pub(super) fn tensors(file: &ArrayFile, only: Option<&Layout>, config: Option<&C
                 quantised.insert(at, tensor);
             }
             None if !array.whole => found.misfits.push((array.name.clone(), TRUNCATED.into())),
-            None if !misfits.is_empty() => found.misfits.push((array.name.clone(), misfits.join("; or "))),
+            None if !misfits.is_empty() => found.misfits.push((array.name.clone(), nearest(&misfits))),
             None => {}
         }
     }
@@ -146,7 +183,7 @@ fn plain(at: usize, array: &StreamedArray) -> CheckpointTensor {
 }
 
 /// The tensor whose codes are in `array` by a layout: none if names or types are others; else why the parts do not fit.
-type Fitted = std::result::Result<Option<CheckpointTensor>, String>;
+type Fitted = std::result::Result<Option<CheckpointTensor>, Misfit>;
 
 fn fit(arrays: &Arrays, array: (usize, &StreamedArray), layout: &Layout, config: Option<&Config>) -> Result<Fitted> {
     match &layout.storage {
@@ -157,7 +194,7 @@ fn fit(arrays: &Arrays, array: (usize, &StreamedArray), layout: &Layout, config:
             };
             let of = Matrices::of(&array.shape);
             if !of.columns.is_multiple_of(*length) || array.data.1 != (array.len() / length * bytes) as u64 {
-                return Ok(Err(format!("rows are no whole blocks of {length}")));
+                return Ok(Err(Misfit::Shape(format!("rows are no whole blocks of {length}"))));
             }
             let sharing = Sharing::Block(1, *length);
             let place = ScalePlace::Inside { length: *length, bytes: *bytes, codes_at: *codes_at, scale_at: *scale_at };
@@ -171,9 +208,9 @@ fn fit(arrays: &Arrays, array: (usize, &StreamedArray), layout: &Layout, config:
                 scale_format: scale,
                 sharing,
                 scales: array.len() / length,
-                second: Vec::new(),
+                global: Vec::new(),
                 zero: None,
-                reading: Reading { packing: layout.codes.packing, swizzled: false, second: None },
+                reading: Reading { packing: layout.codes.packing, swizzled: false, global: None },
                 either_order: false,
             });
             let plain = plain(at, array);
@@ -208,43 +245,47 @@ impl<'a> ArraysFit<'a, '_> {
             return Ok(Ok(None));
         }
         let part = |name: &str| self.arrays.get(&with_stem(name, stem));
-        let second = self.parts.second.as_ref().map(|(own, used)| (own, *used, part(&own.name)));
+        let global = self.parts.global.as_ref().map(|(own, used)| (own, *used, part(&own.name)));
         let Some((scale_at, scales)) = part(&self.parts.scale.name) else {
             // A plain array of the type of codes is no tensor that lacks its scales.
-            let other = second.as_ref().is_some_and(|(_, _, found)| found.is_some());
+            let other = global.as_ref().is_some_and(|(_, _, found)| found.is_some());
             let lacks = other || !self.parts.codes.is_common();
             let name = with_stem(&self.parts.scale.name, stem);
-            return Ok(if lacks { Err(format!("the array '{name}' with its scales is missing")) } else { Ok(None) });
+            return Ok(if lacks {
+                Err(Misfit::Missing(format!("the array '{name}' with its scales is missing")))
+            } else {
+                Ok(None)
+            });
         };
         let scale_stored = scales.kind.type_name();
         if !self.parts.scale.takes(&scale_stored) {
             return Ok(match self.parts.codes.is_common() {
                 true => Ok(None),
-                false => Err(format!(
+                false => Err(Misfit::Type(format!(
                     "'{}' has the type {scale_stored}, and scales have {}",
                     scales.name,
                     self.parts.scale.stored.join(" or ")
-                )),
+                ))),
             });
         }
         let mut names = vec![array.name.clone(), scales.name.clone()];
-        let second = match second {
+        let global = match global {
             None => None,
             Some((_, used, Some((_, found)))) => Some((used, found)),
             Some((own, _, None)) => {
                 let name = with_stem(&own.name, stem);
-                return Ok(Err(format!("the array '{name}' with its second scale is missing")));
+                return Ok(Err(Misfit::Missing(format!("the array '{name}' with its global scale is missing"))));
             }
         };
-        names.extend(second.iter().map(|(_, found)| found.name.clone()));
-        let all = [Some(scales), second.map(|(_, found)| found)];
+        names.extend(global.iter().map(|(_, found)| found.name.clone()));
+        let all = [Some(scales), global.map(|(_, found)| found)];
         if let Some(cut) = all.into_iter().flatten().find(|own| !own.whole) {
-            return Ok(Err(format!("'{}': {TRUNCATED}", cut.name)));
+            return Ok(Err(Misfit::Shape(format!("'{}': {TRUNCATED}", cut.name))));
         }
         let unsupported = self.parts.unsupported.iter().find_map(|name| part(name)).map(|(_, own)| own.name.clone());
         let shape = match self.shape(stem)? {
             Ok(shape) => shape,
-            Err(what) => return Ok(Err(what)),
+            Err(what) => return Ok(Err(Misfit::Shape(what))),
         };
         names.extend(self.parts.shape.iter().filter_map(|name| part(name)).map(|(_, own)| own.name.clone()));
         let zero = self
@@ -273,21 +314,21 @@ impl<'a> ArraysFit<'a, '_> {
         let of = Matrices::of(&tensor.shape);
         let (sharing, swizzled, either_order) = match self.sharing(&tensor.shape, scales, &mut tensor.doubts) {
             Ok(found) => found,
-            Err(what) => return Ok(Err(what)),
+            Err(what) => return Ok(Err(Misfit::Shape(what))),
         };
-        let second_values = match second {
+        let global_values = match global {
             None => Vec::new(),
-            Some((_, own)) => match self.second(own, of)? {
+            Some((_, own)) => match self.global(own, of)? {
                 Ok(values) => values,
-                Err(what) => return Ok(Err(what)),
+                Err(what) => return Ok(Err(Misfit::Shape(what))),
             },
         };
         if let Some((_, own)) = zero {
             if own.len() != scales.len() || !own.whole {
-                return Ok(Err(format!(
+                return Ok(Err(Misfit::Shape(format!(
                     "'{}' has the shape {:?}, and its scales {:?}",
                     own.name, own.shape, scales.shape
-                )));
+                ))));
             }
         }
         let zero_format = |own: &StreamedArray| match own.kind {
@@ -297,7 +338,7 @@ impl<'a> ArraysFit<'a, '_> {
         let (Some(format), Some(scale_format)) =
             (own_format(self.codes.format, array.kind), own_format(self.parts.scale_format, scales.kind))
         else {
-            return Ok(Err("its types name no format, and neither does the layout".into()));
+            return Ok(Err(Misfit::Type("its types name no format, and neither does the layout".into())));
         };
         let rows = of.count * of.rows;
         tensor.content = TensorContent::Quantised(Quantised {
@@ -310,9 +351,9 @@ impl<'a> ArraysFit<'a, '_> {
             scale_format,
             sharing,
             scales: scales.len(),
-            second: second_values,
+            global: global_values,
             zero: zero.map(|(at, own)| (at, zero_format(own))),
-            reading: Reading { packing: self.codes.packing, swizzled, second: second.map(|(used, _)| used) },
+            reading: Reading { packing: self.codes.packing, swizzled, global: global.map(|(used, _)| used) },
             either_order,
         });
         Ok(Ok(Some(tensor)))
@@ -358,7 +399,7 @@ impl<'a> ArraysFit<'a, '_> {
         match own == expected && written.iter().all(|extent| *extent <= LARGEST_EXTENT) {
             true => Ok(Ok(written)),
             false => Ok(Err(format!(
-                "'{}' has the shape {:?}, which is not that of {written:?} values of {} bits",
+                "'{}' has the shape {:?}, which does not hold {written:?} values of {} bits",
                 array.name,
                 array.shape,
                 bits.unwrap_or(8)
@@ -447,28 +488,30 @@ impl<'a> ArraysFit<'a, '_> {
                 let leading = &shape[..shape.len().saturating_sub(2)];
                 let expected = leading.iter().copied().chain([rows, columns]).collect::<Vec<usize>>();
                 let padded = tiles.map_or(String::new(), |count| format!(", or {count} in tiles"));
+                let own = Sharing::inferred(of, shape, &scales.shape);
+                let own = own.first().map_or(String::new(), |own| format!(", the shape for {own}"));
                 Err(format!(
-                    "values of the shape {shape:?} in blocks of {sharing} need scales of the shape {expected:?}{padded}; '{}' has {:?}",
+                    "values of the shape {shape:?} in blocks of {sharing} need scales of the shape {expected:?}{padded}; '{}' has {:?}{own}",
                     scales.name, scales.shape
                 ))
             }
         }
     }
 
-    /// The values of the second scale.
-    fn second(&self, array: &StreamedArray, of: Matrices) -> Result<std::result::Result<Vec<f64>, String>> {
-        let Some((own, _)) = &self.parts.second else { return Ok(Ok(Vec::new())) };
+    /// The values of the global scale.
+    fn global(&self, array: &StreamedArray, of: Matrices) -> Result<std::result::Result<Vec<f64>, String>> {
+        let Some((own, _)) = &self.parts.global else { return Ok(Ok(Vec::new())) };
         if !own.takes(&array.kind.type_name()) {
             return Ok(Err(format!(
-                "'{}' has the type {}, and second scales have {}",
+                "'{}' has the type {}, and global scales have {}",
                 array.name,
                 array.kind.type_name(),
                 own.stored.join(" or ")
             )));
         }
-        if (array.len() != 1 && array.len() != of.count) || array.len() > MOST_SECOND_SCALES {
+        if (array.len() != 1 && array.len() != of.count) || array.len() > MOST_GLOBAL_SCALES {
             return Ok(Err(format!(
-                "'{}' has the shape {:?}, and a second scale is one number",
+                "'{}' has the shape {:?}, and a global scale is one number",
                 array.name, array.shape
             )));
         }

@@ -8,7 +8,7 @@ use toml::Spanned;
 use super::{
     packing::{Packing, PackingOrder},
     sharing::Sharing,
-    tensor::SecondScale,
+    tensor::GlobalScale,
 };
 use crate::{
     Error, Result,
@@ -75,7 +75,7 @@ pub(super) struct ArrayParts {
     pub(super) scale_format: Option<&'static Format>,
     /// Values that share a scale; `None` for what the shape says.
     pub(super) block: Option<Sharing>,
-    pub(super) second: Option<(ArrayPart, SecondScale)>,
+    pub(super) global: Option<(ArrayPart, GlobalScale)>,
     pub(super) zero: Option<ArrayPart>,
     /// Arrays with which the tensor is not decoded.
     pub(super) unsupported: Vec<String>,
@@ -126,7 +126,7 @@ struct LayoutKeys {
     blocks: Option<BlockKeys>,
     codes: CodeKeys,
     scale: ScaleKeys,
-    second: Option<SecondKeys>,
+    global: Option<GlobalKeys>,
     zero: Option<ZeroKeys>,
 }
 
@@ -168,7 +168,7 @@ struct ScaleKeys {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct SecondKeys {
+struct GlobalKeys {
     name: Spanned<String>,
     stored: Vec<String>,
     #[serde(rename = "use")]
@@ -287,10 +287,10 @@ fn of_keys(keys: LayoutKeys, name: &str) -> Checked<Layout> {
 }
 
 fn blocks(keys: LayoutKeys, bits: usize) -> Checked<Storage> {
-    let only = "[blocks] has its scales inside: names, shapes, block, second and zero are keys of arrays";
+    let only = "[blocks] has its scales inside: names, shapes, block, global and zero are keys of arrays";
     let (codes, scale) = (&keys.codes, &keys.scale);
     let named = codes.name.is_some() || codes.stored.is_some() || scale.name.is_some() || scale.stored.is_some();
-    if named || scale.block.is_some() || keys.second.is_some() || keys.zero.is_some() || keys.tensor.is_some() {
+    if named || scale.block.is_some() || keys.global.is_some() || keys.zero.is_some() || keys.tensor.is_some() {
         return Err(somewhere(only));
     }
     let Some(own) = &codes.format else { return Err(somewhere("[blocks] needs codes.format")) };
@@ -332,10 +332,10 @@ fn arrays(keys: LayoutKeys) -> Checked<ArrayParts> {
         _ => Err(somewhere(format!("[{table}] needs name and stored: the array's name, with a *, and its types"))),
     };
     let tensor = keys.tensor.ok_or_else(|| somewhere("tensor is missing: the name of the tensor, with a *"))?;
-    let second = match keys.second {
+    let global = match keys.global {
         None => None,
-        Some(SecondKeys { name, stored, used }) => {
-            Some((ArrayPart { name: starred(name)?, stored }, one_of::<SecondScale>(&used)?))
+        Some(GlobalKeys { name, stored, used }) => {
+            Some((ArrayPart { name: starred(name)?, stored }, one_of::<GlobalScale>(&used)?))
         }
     };
     let block = match &scale.block {
@@ -353,7 +353,7 @@ fn arrays(keys: LayoutKeys) -> Checked<ArrayParts> {
         scale_format: scale.format.as_ref().map(known).transpose()?,
         scale: part("scale", scale.name, scale.stored)?,
         block,
-        second,
+        global,
         zero: zero.transpose()?,
         unsupported: keys.unsupported.into_iter().map(starred).collect::<Checked<_>>()?,
     })

@@ -1,9 +1,9 @@
 //! Checkpoints as they are: which arrays belong together, what their codes mean, and by which conventions.
 //!
-//! A quantised tensor is one or more arrays of a file: codes, scales of blocks, and sometimes a second scale. A [`Layout`] is a file in
+//! A quantised tensor is one or more arrays of a file: codes, scales of blocks, and sometimes a global scale. A [`Layout`] is a file in
 //! `layouts/` that says which names belong together and what each array holds. [`Checkpoint::open`] finds the layout of every tensor by
 //! names, types, shapes and `config.json`, and [`Survey`] tests by the values whether the layout's conventions can be right: the order of
-//! nibbles, the direction of the second scale, and the order of the scales. [`compare`] compares two checkpoints after decoding.
+//! nibbles, the direction of the global scale, and the order of the scales. [`compare`] compares two checkpoints after decoding.
 //!
 //! Tensors are read piece by piece, in bounded memory. A value of a quantised tensor is computed exactly and rounded once, to `f32`.
 
@@ -31,4 +31,4 @@ pub use packing::Packing;
 pub use sharing::Sharing;
 pub use survey::Survey;
 pub use table::{CheckpointTensorRow, ComparedTensorRow};
-pub use tensor::{CheckpointTensor, Reading, SecondScale, TensorPiece};
+pub use tensor::{CheckpointTensor, GlobalScale, Reading, TensorPiece};

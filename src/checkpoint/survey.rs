@@ -2,7 +2,7 @@
 //!
 //! - A block whose scale came from its largest magnitude holds a code near the largest of the format. If nearly all blocks do by one order
 //!   of nibbles, and fewer by the other, the first is right. Only orders that put other codes into a block can differ in this.
-//! - By the wrong direction of a second scale the largest value is far from what weights are.
+//! - By the wrong direction of a global scale the largest value is far from what weights are.
 //! - A block of zeros has the scale 0, and a block with another code does not. If scales contradict this in one order and not in the
 //!   other, the other is right.
 
@@ -10,7 +10,7 @@ use super::{
     checkpoint::Checkpoint,
     packing::Packing,
     sharing::Sharing,
-    tensor::{CheckpointTensor, Quantised, SecondScale, TensorPiece, TensorReader},
+    tensor::{CheckpointTensor, GlobalScale, Quantised, TensorPiece, TensorReader},
 };
 use crate::{Result, convert::of_each};
 
@@ -53,11 +53,11 @@ pub struct Survey {
     pub nan: u64,
     /// Number of infinities.
     pub infinite: u64,
-    /// Evidence for the order of nibbles, the direction of the second scale, and the order of scales.
+    /// Evidence for the order of nibbles, the direction of the global scale, and the order of scales.
     pub(super) nibbles: Option<Evidence>,
-    pub(super) second: Option<Evidence>,
+    pub(super) global: Option<Evidence>,
     pub(super) order: Option<Evidence>,
-    /// Largest magnitude by the other direction of the second scale.
+    /// Largest magnitude by the other direction of the global scale.
     pub(super) reversed: Option<f64>,
 }
 
@@ -118,7 +118,7 @@ impl Survey {
             nibbles: own
                 .filter(|own| own.format.bits == 4 && own.reading.packing != Packing::Single)
                 .map(|_| nibbles(&all)),
-            second: own.and_then(|own| own.reading.second.map(|_| second(own, all.largest, reversed))),
+            global: own.and_then(|own| own.reading.global.map(|_| global(own, all.largest, reversed))),
             order: own.and_then(|own| order(own, &all)),
             reversed,
         })
@@ -216,17 +216,17 @@ fn nibbles(all: &Counts) -> Evidence {
     }
 }
 
-/// The largest magnitude by the other direction of the second scale.
+/// The largest magnitude by the other direction of the global scale.
 fn reversed(own: &Quantised, largest: f64) -> Option<f64> {
-    let second = own.second.iter().copied().fold(f64::NAN, f64::max);
-    match own.reading.second? {
-        SecondScale::Multiplies => Some(largest / second / second),
-        SecondScale::Divides => Some(largest * second * second),
+    let global = own.global.iter().copied().fold(f64::NAN, f64::max);
+    match own.reading.global? {
+        GlobalScale::Multiplies => Some(largest / global / global),
+        GlobalScale::Divides => Some(largest * global * global),
     }
 }
 
-fn second(own: &Quantised, largest: Option<f64>, reversed: Option<f64>) -> Evidence {
-    if own.second.iter().all(|second| *second == 1.0) {
+fn global(own: &Quantised, largest: Option<f64>, reversed: Option<f64>) -> Evidence {
+    if own.global.iter().all(|global| *global == 1.0) {
         return Evidence::Same;
     }
     let plausible = |value: Option<f64>| value.is_some_and(|value| PLAUSIBLE.contains(&value));

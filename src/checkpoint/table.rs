@@ -3,7 +3,7 @@
 use super::{
     packing::Packing,
     survey::{Evidence, Survey},
-    tensor::{CheckpointTensor, Quantised, Reading, TensorContent},
+    tensor::{CheckpointTensor, GlobalScale, TensorContent},
 };
 use crate::{array::ArrayFile, report::three_digits};
 
@@ -16,30 +16,36 @@ crate::rows! {
         shape: Vec<usize> => shown("shape").essential(),
         /// The layouts by which it is read; none for an array of single elements.
         layout: Option<String> => shown("layout").essential(),
+        /// What names the layout: config, metadata, names (and types), type, or --layout.
+        layout_by: Option<&'static str> => shown("by").if_filled().beside().essential(),
         /// The format of its elements.
         format: String => shown("format").essential(),
         /// The format of its scales.
         scale_format: Option<String> => shown("scales").if_filled().essential(),
         /// The values that share a scale: of a tensor, a row, or a block of rows x columns.
         per: Option<String> => shown("per").if_filled().beside().essential(),
-        /// The second scale, if there is one; the largest of several.
-        second_scale: Option<f64> => shown("second scale").if_filled(),
+        /// The global scale, if there is one; the largest of several.
+        global_scale: Option<f64> => shown("global scale").if_filled(),
         /// Bits of all its arrays over its values.
         bits_per_value: Option<f64> => shown("bits a value").essential(),
         /// The largest finite magnitude.
         largest: Option<f64> => shown("largest").essential(),
-        /// The conventions by which codes and scales are read.
+        /// The conventions by which codes and scales are read, each with what it is known by.
         convention: Option<String> => shown("convention").if_filled().essential(),
-        /// What each convention is known by: config, metadata, names, type, shape, values, or --layout.
-        known_by: Option<String> => shown("known by").if_filled().beside().essential(),
         /// What is uncertain, or contradicts the layout.
         doubt: Option<String> => shown("doubt").if_filled().essential(),
         /// The order of nibbles.
         nibble_order: Option<String> => hidden(),
-        /// What the second scale does: it multiplies or divides.
-        second_scale_use: Option<&'static str> => hidden(),
+        /// What the order of nibbles is known by.
+        nibble_order_by: Option<String> => hidden(),
+        /// What the global scale does: it multiplies or divides.
+        global_scale_use: Option<&'static str> => hidden(),
+        /// What the direction of the global scale is known by.
+        global_scale_by: Option<String> => hidden(),
         /// The order of scales: in rows, or in tiles of 128 rows and 4 columns.
-        scale_order: Option<&'static str> => hidden(),
+        scale_order: Option<String> => hidden(),
+        /// What the order of scales is known by.
+        scale_order_by: Option<String> => hidden(),
         /// Values that are NaN, if there are any.
         nan: Option<u64> => shown("NaN").if_filled(),
         /// Values that are infinite, if there are any.
@@ -80,73 +86,76 @@ pub(super) fn order_words(swizzled: bool) -> &'static str {
     if swizzled { "scales in tiles of 128x4" } else { "scales in rows" }
 }
 
-/// The conventions of a reading, each with what is known of it.
-struct Conventions {
-    words: Vec<String>,
-    known_by: Vec<&'static str>,
-    doubts: Vec<String>,
+/// A convention of a tensor, and what is known of it.
+#[derive(Debug, Clone, Default)]
+struct Convention {
+    /// Its words.
+    words: String,
+    /// What it is known by.
+    known_by: String,
+    /// What is uncertain.
+    doubt: Option<String>,
 }
 
-impl Conventions {
-    fn of(tensor: &CheckpointTensor, own: &Quantised, survey: &Survey) -> Conventions {
-        let mut all = Conventions { words: Vec::new(), known_by: Vec::new(), doubts: Vec::new() };
-        let Reading { packing, swizzled, second } = own.reading;
-        let named_by = tensor.named_by;
-        let source = |evidence: Evidence| match evidence {
-            Evidence::Named | Evidence::Against | Evidence::Same => named_by,
-            Evidence::Shape => "shape",
-            Evidence::Values => "values",
-        };
-        if let Some(evidence) = survey.nibbles {
-            all.words.push(packing.words());
-            all.known_by.push(source(evidence));
-            if evidence == Evidence::Against {
-                let other = match packing {
-                    Packing::Halves(_) => "next to one another",
-                    _ => "16 apart",
-                };
-                all.doubts.push(format!("values contradict the order of nibbles: those of a byte are {other}"));
-            }
+impl Convention {
+    fn new(words: impl Into<String>, known_by: impl Into<String>) -> Convention {
+        Convention { words: words.into(), known_by: known_by.into(), doubt: None }
+    }
+
+    fn doubted(self, doubt: impl Into<String>) -> Convention {
+        Convention { doubt: Some(doubt.into()), ..self }
+    }
+}
+
+/// The order of the nibbles of a tensor.
+fn nibbles(tensor: &CheckpointTensor, packing: Packing, evidence: Evidence) -> Convention {
+    let (apart, together) = ("nibbles of a byte are 16 apart", "nibbles of a byte are neighbours");
+    let is_apart = matches!(packing, Packing::Halves(_));
+    let (own, other) = if is_apart { (apart, together) } else { (together, apart) };
+    let named = Convention::new(packing.words(), tensor.named_by);
+    match evidence {
+        // The largest codes of blocks do not tell which nibble of a byte comes first.
+        Evidence::Values => Convention { known_by: format!("{}; by values, {own}", tensor.named_by), ..named },
+        Evidence::Against => named.doubted(format!("values contradict the order of nibbles: by them, {other}")),
+        _ => named,
+    }
+}
+
+/// The direction of the global scale of a tensor.
+fn global(tensor: &CheckpointTensor, global: GlobalScale, evidence: Evidence, survey: &Survey) -> Convention {
+    let words = format!("global scale {}", global.name());
+    let number = |value: Option<f64>| value.map_or("-".into(), three_digits);
+    let (own, other) = (number(survey.largest), number(survey.reversed));
+    let named = Convention::new(words.clone(), tensor.named_by);
+    match evidence {
+        Evidence::Values => Convention::new(words, "values"),
+        Evidence::Against => named.doubted(format!(
+            "values contradict the global scale: if it {}, the largest value is {other} and not {own}",
+            global.reversed().name()
+        )),
+        Evidence::Same => named.doubted("the global scale is 1: both directions give the same values"),
+        _ if survey.largest.is_none_or(|largest| largest == 0.0) => named,
+        _ => named.doubted(format!(
+            "values do not decide the global scale: the largest is {own} if it {}, {other} if it {}",
+            global.name(),
+            global.reversed().name()
+        )),
+    }
+}
+
+/// The order of the scales of a tensor.
+fn order(tensor: &CheckpointTensor, swizzled: bool, evidence: Evidence) -> Convention {
+    let (own, other) = (order_words(swizzled), order_words(!swizzled));
+    let named = Convention::new(own, tensor.named_by);
+    match evidence {
+        Evidence::Shape => Convention::new(own, "shape"),
+        Evidence::Values => Convention::new(own, "values"),
+        Evidence::Against => {
+            named.doubted(format!("values contradict the order of scales: blocks of zeros fit {other}"))
         }
-        if let (Some(evidence), Some(second)) = (survey.second, second) {
-            all.words.push(format!("second scale {}", second.name()));
-            all.known_by.push(source(evidence));
-            let number = |value: Option<f64>| value.map_or("-".into(), three_digits);
-            match evidence {
-                Evidence::Against => all.doubts.push(format!(
-                    "values contradict the second scale: it {}, since the largest value is then {} and not {}",
-                    second.reversed().name(),
-                    number(survey.reversed),
-                    number(survey.largest)
-                )),
-                Evidence::Same => all.doubts.push("the second scale is 1, so that both directions give the same values".into()),
-                Evidence::Named if survey.largest != Some(0.0) => all.doubts.push(format!(
-                    "values do not decide if the second scale multiplies or divides: the largest is {} if it {}, {} if it {}",
-                    number(survey.largest),
-                    second.name(),
-                    number(survey.reversed),
-                    second.reversed().name()
-                )),
-                _ => {}
-            }
-        }
-        if let Some(evidence) = survey.order {
-            all.words.push(order_words(swizzled).into());
-            all.known_by.push(source(evidence));
-            match evidence {
-                Evidence::Against => all.doubts.push(format!(
-                    "values contradict the order of scales: blocks of zeros fit {}",
-                    order_words(!swizzled)
-                )),
-                // A checkpoint that names its layout has scales in rows; others may have tiles.
-                Evidence::Named if named_by == "names" => all.doubts.push(format!(
-                    "nothing but names decides the order of scales: {} fit the shape too",
-                    order_words(!swizzled)
-                )),
-                _ => {}
-            }
-        }
-        all
+        // A description names a layout whose scales are in rows.
+        _ if tensor.named_by != "names" => named,
+        _ => named.doubted(format!("only names decide the order of scales: {other} fit the shape too")),
     }
 }
 
@@ -154,36 +163,39 @@ impl CheckpointTensorRow {
     /// The row of a tensor; without a survey, of one that is not decoded.
     pub fn new(tensor: &CheckpointTensor, survey: Option<&Survey>, format: String) -> CheckpointTensorRow {
         let own = tensor.quantised();
-        let found = own.zip(survey).map(|(own, survey)| Conventions::of(tensor, own, survey));
+        let both = own.zip(survey);
+        let nibbles = both.and_then(|(own, survey)| Some(nibbles(tensor, own.reading.packing, survey.nibbles?)));
+        let global = both.and_then(|(own, survey)| Some(global(tensor, own.reading.global?, survey.global?, survey)));
+        let order = both.and_then(|(own, survey)| Some(order(tensor, own.reading.swizzled, survey.order?)));
+        let conventions: Vec<&Convention> = [&nibbles, &global, &order].into_iter().flatten().collect();
         let mut doubts = tensor.doubts.clone();
         if let TensorContent::Opaque { why, .. } = &tensor.content {
             doubts.push(why.clone());
         }
-        doubts.extend(found.iter().flat_map(|found| found.doubts.clone()));
+        doubts.extend(conventions.iter().filter_map(|own| own.doubt.clone()));
         let joined = |words: &[String]| (!words.is_empty()).then(|| words.join("; "));
-        let known: Vec<String> =
-            found.iter().flat_map(|found| found.known_by.iter().map(ToString::to_string)).collect();
+        let words: Vec<String> = conventions.iter().map(|own| format!("{} ({})", own.words, own.known_by)).collect();
         let reading = own.map(|own| own.reading);
         let count = |of: fn(&Survey) -> u64| survey.map(of).filter(|count| *count > 0);
         CheckpointTensorRow {
             tensor: tensor.name.clone(),
             shape: tensor.shape.clone(),
+            layout_by: (!tensor.layouts.is_empty()).then_some(tensor.named_by),
             layout: joined(&tensor.layouts).map(|names| names.replace("; ", " or ")),
             format,
             scale_format: own.map(|own| own.scale_format.name.to_string()),
             per: own.map(|own| own.sharing.to_string()),
-            second_scale: own.and_then(|own| own.second.iter().copied().reduce(f64::max)),
+            global_scale: own.and_then(|own| own.global.iter().copied().reduce(f64::max)),
             bits_per_value: (!tensor.is_empty()).then(|| 8.0 * tensor.bytes as f64 / tensor.len() as f64),
             largest: survey.and_then(|survey| survey.largest),
-            convention: found.as_ref().and_then(|found| joined(&found.words)),
-            known_by: joined(&known),
+            convention: joined(&words),
             doubt: joined(&doubts),
-            nibble_order: survey.and_then(|survey| survey.nibbles).and(reading).map(|reading| reading.packing.words()),
-            second_scale_use: reading.and_then(|reading| reading.second).map(|second| second.name()),
-            scale_order: survey
-                .and_then(|survey| survey.order)
-                .and(reading)
-                .map(|reading| order_words(reading.swizzled)),
+            nibble_order: nibbles.as_ref().map(|own| own.words.clone()),
+            nibble_order_by: nibbles.map(|own| own.known_by),
+            global_scale_use: reading.and_then(|reading| reading.global).map(|global| global.name()),
+            global_scale_by: global.map(|own| own.known_by),
+            scale_order: order.as_ref().map(|own| own.words.clone()),
+            scale_order_by: order.map(|own| own.known_by),
             nan: count(|survey| survey.nan),
             infinite: count(|survey| survey.infinite),
             arrays: tensor.arrays.clone(),

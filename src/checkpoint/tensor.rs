@@ -19,19 +19,19 @@ use crate::{
 const PIECE: usize = 1 << 16;
 
 named! {
-    /// Effect of a second scale on values.
-    pub enum SecondScale {
-        Multiplies = "multiplies": "a value is code * scale * second scale";
-        Divides = "divides": "a value is code * scale / second scale";
+    /// Effect of a global scale on values.
+    pub enum GlobalScale {
+        Multiplies = "multiplies": "a value is code * scale * global scale";
+        Divides = "divides": "a value is code * scale / global scale";
     }
 }
 
-impl SecondScale {
+impl GlobalScale {
     /// The other direction.
-    pub fn reversed(self) -> SecondScale {
+    pub fn reversed(self) -> GlobalScale {
         match self {
-            SecondScale::Multiplies => SecondScale::Divides,
-            SecondScale::Divides => SecondScale::Multiplies,
+            GlobalScale::Multiplies => GlobalScale::Divides,
+            GlobalScale::Divides => GlobalScale::Multiplies,
         }
     }
 }
@@ -43,8 +43,8 @@ pub struct Reading {
     pub packing: Packing,
     /// True if scales lie in tiles of 128 rows and 4 columns.
     pub swizzled: bool,
-    /// Direction of the second scale, if there is one.
-    pub second: Option<SecondScale>,
+    /// Direction of the global scale, if there is one.
+    pub global: Option<GlobalScale>,
 }
 
 /// A tensor of a checkpoint.
@@ -93,8 +93,8 @@ pub(super) struct Quantised {
     pub(super) sharing: Sharing,
     /// Number of scales in their array.
     pub(super) scales: usize,
-    /// Values of the second scale: one, or one for each matrix.
-    pub(super) second: Vec<f64>,
+    /// Values of the global scale: one, or one for each matrix.
+    pub(super) global: Vec<f64>,
     /// Number of the array of zero points, and their format.
     pub(super) zero: Option<(usize, &'static Format)>,
     pub(super) reading: Reading,
@@ -253,14 +253,14 @@ impl<'a> TensorReader<'a> {
         self.of_each(piece, &scales, &mut values, |value, scale| value * scale);
         let columns = piece.columns.len();
         for (row, values) in piece.rows.clone().zip(values.chunks_mut(columns.max(1))) {
-            let second = self.second(own, row);
-            match reading.second {
-                // Exact before it is rounded: codes, scales and second scales have at most 53 bits together.
-                Some(SecondScale::Multiplies) => {
-                    values.iter_mut().for_each(|value| *value = f64::from((*value * second) as f32))
+            let global = self.global(own, row);
+            match reading.global {
+                // Exact before it is rounded: codes, scales and global scales have at most 53 bits together.
+                Some(GlobalScale::Multiplies) => {
+                    values.iter_mut().for_each(|value| *value = f64::from((*value * global) as f32))
                 }
-                Some(SecondScale::Divides) => {
-                    values.iter_mut().for_each(|value| *value = f64::from((*value / second) as f32))
+                Some(GlobalScale::Divides) => {
+                    values.iter_mut().for_each(|value| *value = f64::from((*value / global) as f32))
                 }
                 None => values.iter_mut().for_each(|value| *value = f64::from(*value as f32)),
             }
@@ -268,9 +268,9 @@ impl<'a> TensorReader<'a> {
         Ok(values)
     }
 
-    /// The second scale of a row; 1 without one.
-    fn second(&self, own: &Quantised, row: usize) -> f64 {
-        match own.second.as_slice() {
+    /// The global scale of a row; 1 without one.
+    fn global(&self, own: &Quantised, row: usize) -> f64 {
+        match own.global.as_slice() {
             [] => 1.0,
             [one] => *one,
             several => several.get(row / self.of.rows.max(1)).copied().unwrap_or(1.0),
