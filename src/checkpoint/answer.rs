@@ -61,16 +61,15 @@ fn answer(rows: &[CheckpointTensorRow], checkpoint: &Checkpoint) -> String {
         1 => format!("; {}", conventions.into_iter().next().unwrap_or_default()),
         more => format!("; {more} conventions"),
     };
-    let against =
-        rows.iter().filter(|row| row.doubt.as_deref().is_some_and(|doubt| doubt.contains("values contradict"))).count();
-    let against = if against > 0 {
-        format!("; values contradict the layout of {}", counted(against as u64, "tensor"))
-    } else {
-        String::new()
-    };
+    let against = rows.iter().find_map(|row| {
+        let doubt = row.doubt.as_deref()?.split("; ").find(|doubt| doubt.starts_with("values contradict"))?;
+        Some(format!("; in '{}' {doubt}", row.tensor))
+    });
+    let against = against.unwrap_or_default();
     let fit = match checkpoint.misfits.len() {
         0 => String::new(),
-        count => format!("; {} fit no layout", counted(count as u64, "array")),
+        1 => "; 1 array fits no layout".into(),
+        count => format!("; {count} arrays fit no layout"),
     };
     format!("{}: {}{conventions}{against}{fit}.", counted(rows.len() as u64, "tensor"), listed.join(", "))
 }

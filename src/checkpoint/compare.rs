@@ -11,7 +11,7 @@ use crate::{Result, convert::of_each, report::three_digits};
 
 /// Pieces that are worked on before their results are taken: memory is bounded by it.
 const TOGETHER: usize = 64;
-/// Relative difference within which two global scales are the same but for rounding.
+/// Relative difference within which two numbers are the same but for roundings to `f32`.
 const ROUNDING: f64 = 1e-6;
 
 /// A tensor with the checkpoint that has it.
@@ -21,6 +21,8 @@ type Side<'a> = (&'a Checkpoint, &'a CheckpointTensor);
 #[derive(Debug, Clone, Copy, Default)]
 struct Differences {
     differ: u64,
+    /// Those of them that are further apart than roundings to `f32`.
+    apart: u64,
     largest: f64,
     squares: f64,
     own_squares: f64,
@@ -84,7 +86,10 @@ pub fn compare(first: Side, second: Side, done: &mut dyn FnMut(u64)) -> Result<C
         row.finding = "same values".into();
         return Ok(row);
     }
-    row.finding = "values differ".into();
+    row.finding = match all.apart {
+        0 => "the same but for rounding: relative differences are below 1e-6".into(),
+        _ => "values differ".into(),
+    };
     if let (Some(x), Some(y)) = (first.1.quantised(), second.1.quantised())
         && x.format == y.format
         && (x.offset, x.exponent) == (y.offset, y.exponent)
@@ -100,7 +105,7 @@ pub fn compare(first: Side, second: Side, done: &mut dyn FnMut(u64)) -> Result<C
         if let Some(words) = explanation((x, y), &same) {
             row.finding = words;
         }
-    } else if let Some(words) = closer((first, second), &readers, &all)? {
+    } else if let (1.., Some(words)) = (all.apart, closer((first, second), &readers, &all)?) {
         row.finding = words;
     }
     Ok(row)
@@ -113,6 +118,7 @@ impl Differences {
     fn plus(self, other: &Differences) -> Differences {
         Differences {
             differ: self.differ + other.differ,
+            apart: self.apart + other.apart,
             largest: if self.largest >= other.largest || other.largest.is_nan() { self.largest } else { other.largest },
             squares: self.squares + other.squares,
             own_squares: self.own_squares + other.own_squares,
@@ -133,6 +139,7 @@ fn differences(first: &[f64], second: &[f64]) -> Differences {
             continue;
         }
         all.differ += 1;
+        all.apart += u64::from((x - y).abs() > ROUNDING * x.abs() || !(x - y).is_finite());
         if x.is_finite() && y.is_finite() {
             all.largest = all.largest.max((x - y).abs());
             all.squares += (x - y) * (x - y);

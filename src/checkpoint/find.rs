@@ -160,7 +160,10 @@ fn chosen(mut fits: Vec<Fit>, given: bool, config: Option<&Config>) -> Option<Ch
             false => tensor.doubts.push(format!("nothing decides: {} fits too", other.layout.name)),
         }
     }
-    tensor.named_by = named_by;
+    // The types of GGUF are layouts themselves.
+    if tensor.named_by != "type" || named_by != "names" {
+        tensor.named_by = named_by;
+    }
     Some(tensor)
 }
 

@@ -431,7 +431,7 @@ mod tests {
         for (from, to, part) in [
             ("at = 2", "at = 3", "x.toml:10: 32 codes of u4 end after the block"),
             ("at = 0", "at = 17", "x.toml:13: the scale ends after the block"),
-            ("length = 32", "length = 33", "x.toml:5: a block has a power of two"),
+            ("length = 32", "length = 30", "x.toml:5: a block has a power of two"),
             ("bytes = 18", "bytes = 0", "x.toml:6: a block has 1 to"),
         ] {
             let error = Layout::parse(&blocks.replacen(from, to, 1), "x", "x.toml").unwrap_err().to_string();
