@@ -34,7 +34,7 @@ convert --input blocks.safetensors --from mxfp4 --to f32 --out o.safetensors
 inspect nvfp4.safetensors --output json --out o.json
 inspect nvfp4.safetensors --layout own.toml --include l*
 inspect blocks.gguf blocks.gguf --also o.md
-inspect nvfp4.safetensors two.safetensors --include n* --output csv --out o/
+inspect two.safetensors --output csv --out o/
 quantise two.safetensors --to e4m3,mxfp4,nvfp4 --scale-rule all --output json --out o.json
 quantise c.npy --to e4m3,e2m1 --per row --activations c.npy --plots o/
 calc --fmt f16 --op add 0x3c00 0.1

@@ -15,7 +15,7 @@ KEPT = {
     "blocks.safetensors": ("tests/corpus/array/blocks.safetensors", ""),
     "nvfp4.safetensors": ("tests/corpus/checkpoint/nvfp4.safetensors", ""),
     "blocks.gguf": ("tests/corpus/checkpoint/blocks.gguf", ""),
-    "own.toml": ("tests/corpus/checkpoint/own.toml", "layouts/*.toml"),
+    "own.toml": ("tests/corpus/layout/own.toml", "layouts/*.toml"),
     "volta.toml": ("models/volta.toml", "models/*.toml"),
     "tree.toml": ("tests/corpus/model/tree.toml", "models/*.toml"),
     "e3m4.toml": ("tests/corpus/format/e3m4.toml", ""),
