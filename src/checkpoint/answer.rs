@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    checkpoint::Checkpoint,
     compare::compare,
+    open::Checkpoint,
     survey::Survey,
     table::{CheckpointTensorRow, ComparedTensorRow, format_name},
     tensor::CheckpointTensor,
@@ -63,15 +63,18 @@ fn answer(rows: &[CheckpointTensorRow], checkpoint: &Checkpoint) -> String {
     };
     let against = rows.iter().find_map(|row| {
         let doubt = row.doubt.as_deref()?.split("; ").find(|doubt| doubt.starts_with("values contradict"))?;
-        Some(format!("; in '{}' {doubt}", row.tensor))
+        Some(format!("In '{}' {doubt}; ", row.tensor))
     });
-    let against = against.unwrap_or_default();
     let fit = match checkpoint.misfits.len() {
         0 => String::new(),
         1 => "; 1 array fits no layout".into(),
         count => format!("; {count} arrays fit no layout"),
     };
-    format!("{}: {}{conventions}{against}{fit}.", counted(rows.len() as u64, "tensor"), listed.join(", "))
+    let all = format!("{}: {}", counted(rows.len() as u64, "tensor"), listed.join(", "));
+    match against {
+        Some(against) => format!("{against}{all}{fit}."),
+        None => format!("{all}{conventions}{fit}."),
+    }
 }
 
 /// What two checkpoints have in common: the answer, the table, true if all is the same; the error, if any, that ended the work early.

@@ -1,7 +1,7 @@
 //! Comparison of two tensors after decoding, and the convention that explains a difference.
 
 use super::{
-    checkpoint::Checkpoint,
+    open::Checkpoint,
     packing::Packing,
     sharing::Sharing,
     table::{ComparedTensorRow, format_name, order_words},

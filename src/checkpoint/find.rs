@@ -326,13 +326,9 @@ impl<'a> ArraysFit<'a, '_> {
                 Err(what) => return Ok(Err(Misfit::Shape(what))),
             },
         };
-        if let Some((_, own)) = zero {
-            if own.len() != scales.len() || !own.whole {
-                return Ok(Err(Misfit::Shape(format!(
-                    "'{}' has the shape {:?}, and its scales {:?}",
-                    own.name, own.shape, scales.shape
-                ))));
-            }
+        if let Some((_, own)) = zero.filter(|(_, own)| own.len() != scales.len() || !own.whole) {
+            let what = format!("'{}' has the shape {:?}, and its scales {:?}", own.name, own.shape, scales.shape);
+            return Ok(Err(Misfit::Shape(what)));
         }
         let zero_format = |own: &StreamedArray| match own.kind {
             Content::Format(format) => format,
@@ -346,7 +342,7 @@ impl<'a> ArraysFit<'a, '_> {
         let rows = of.count * of.rows;
         tensor.content = TensorContent::Quantised(Quantised {
             codes: at,
-            row_bytes: if rows == 0 { 0 } else { array.data.1 as usize / rows },
+            row_bytes: (array.data.1 as usize).checked_div(rows).unwrap_or(0),
             format,
             offset: self.codes.offset,
             exponent: self.codes.exponent,

@@ -54,7 +54,7 @@ pub(super) struct Codes {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Storage {
     /// In arrays of their own.
-    Arrays(ArrayParts),
+    Arrays(Box<ArrayParts>),
     /// In blocks of bytes with the codes.
     Blocks { stored: String, length: usize, bytes: usize, codes_at: usize, scale_at: usize, scale: &'static Format },
 }
@@ -281,7 +281,7 @@ fn of_keys(keys: LayoutKeys, name: &str) -> Checked<Layout> {
         (keys.title.clone(), keys.source.clone(), keys.config.clone(), keys.metadata.clone());
     let storage = match keys.blocks.is_some() {
         true => blocks(keys, bits as usize)?,
-        false => Storage::Arrays(arrays(keys)?),
+        false => Storage::Arrays(Box::new(arrays(keys)?)),
     };
     Ok(Layout { name: name.into(), title, source, config, metadata, codes, storage })
 }

@@ -8,12 +8,12 @@
 //! Tensors are read piece by piece, in bounded memory. A value of a quantised tensor is computed exactly and rounded once, to `f32`.
 
 mod answer;
-mod checkpoint;
 mod compare;
 mod config;
 mod elements;
 mod find;
 mod layout;
+mod open;
 mod packing;
 mod sharing;
 mod survey;
@@ -24,9 +24,9 @@ mod tensor;
 mod tests;
 
 pub use answer::{compared, inspected};
-pub use checkpoint::Checkpoint;
 pub use compare::compare;
 pub use layout::Layout;
+pub use open::Checkpoint;
 pub use packing::Packing;
 pub use sharing::Sharing;
 pub use survey::Survey;

@@ -7,7 +7,7 @@
 //!   other, the other is right.
 
 use super::{
-    checkpoint::Checkpoint,
+    open::Checkpoint,
     packing::Packing,
     sharing::Sharing,
     tensor::{CheckpointTensor, GlobalScale, Quantised, TensorPiece, TensorReader},

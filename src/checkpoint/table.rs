@@ -109,14 +109,16 @@ impl Convention {
 
 /// The order of the nibbles of a tensor.
 fn nibbles(tensor: &CheckpointTensor, packing: Packing, evidence: Evidence) -> Convention {
-    let (apart, together) = ("nibbles of a byte are 16 apart", "nibbles of a byte are neighbours");
+    let (apart, together) = ("16 apart", "neighbours");
     let is_apart = matches!(packing, Packing::Halves(_));
     let (own, other) = if is_apart { (apart, together) } else { (together, apart) };
     let named = Convention::new(packing.words(), tensor.named_by);
     match evidence {
         // The largest codes of blocks do not tell which nibble of a byte comes first.
-        Evidence::Values => Convention { known_by: format!("{}; by values, {own}", tensor.named_by), ..named },
-        Evidence::Against => named.doubted(format!("values contradict the order of nibbles: by them, {other}")),
+        Evidence::Values => Convention { known_by: format!("{}, by values {own}", tensor.named_by), ..named },
+        Evidence::Against => {
+            named.doubted(format!("values contradict the order of nibbles: nibbles of a byte are {other}"))
+        }
         _ => named,
     }
 }

@@ -211,15 +211,12 @@ fn values_decide_whether_the_nibbles_of_a_byte_are_neighbours() {
     let path = folder.path().join("w.safetensors");
     let own = nvfp4(64, 256);
     write(&path, &own.modelopt());
-    assert_eq!(row(&path).nibble_order_by.as_deref(), Some("names; by values, nibbles of a byte are neighbours"));
+    assert_eq!(row(&path).nibble_order_by.as_deref(), Some("names, by values neighbours"));
     let mut apart = own.modelopt();
     apart[0].bytes = own.halves().into();
     write(&path, &apart);
     let doubt = row(&path).doubt.unwrap();
-    assert!(
-        doubt.contains("values contradict the order of nibbles: by them, nibbles of a byte are 16 apart"),
-        "{doubt}"
-    );
+    assert!(doubt.contains("values contradict the order of nibbles: nibbles of a byte are 16 apart"), "{doubt}");
     // Swapped nibbles stay in their blocks.
     let mut swapped = own.modelopt();
     swapped[0].bytes = own.modelopt()[0].bytes.iter().map(|byte| byte.rotate_left(4)).collect();
