@@ -21,7 +21,7 @@ const LONGEST_NAME: u64 = 1 << 12;
 const MOST_DIMENSIONS: u32 = 8;
 /// Depth of arrays of arrays, at most.
 const DEEPEST: u32 = 4;
-/// Least bytes of a tensor's description and of an entry of the metadata: they bound what a file can announce.
+/// Least bytes of a tensor's description and of an entry of the metadata; they bound their numbers.
 const LEAST_TENSOR: u64 = 8 + 4 + 4 + 8;
 const LEAST_ENTRY: u64 = 8 + 4 + 1;
 
@@ -132,7 +132,7 @@ impl<R: Read> Header<R> {
         Ok(u64::from_le_bytes(self.bytes(8)?.try_into().expect("eight bytes")))
     }
 
-    /// A text of at most [`LONGEST_NAME`] bytes; `None` for a longer one, which is skipped, or for other bytes.
+    /// Reads a text of at most [`LONGEST_NAME`] bytes; `None` for a longer one, and for bytes that are no text.
     fn text(&mut self) -> Result<Option<String>> {
         let length = self.long()?;
         if length > LONGEST_NAME {
@@ -177,7 +177,7 @@ impl<R: Read> Header<R> {
     }
 }
 
-/// Describes the tensors in a file of `length` bytes, in the order of their data, and the texts of its metadata.
+/// Describes the tensors in a file of `length` bytes, in the order of their data, and its metadata.
 ///
 /// # Errors
 /// A malformed header; tensors that overlap or have impossible extents.

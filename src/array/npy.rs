@@ -28,8 +28,8 @@ const TYPES: &[(&str, Option<&str>, usize)] = &[
     ("<u8", None, 8),
 ];
 
-/// Types that other packages add, which are only read. NumPy writes `V` and the bytes of an element for those of ml_dtypes, in either
-/// byte order; of them, only `float8_e5m2` is a floating-point type to NumPy (ml_dtypes 0.2.0 to 0.6.0).
+/// Types that other packages add, which are only read.
+/// NumPy writes `V` and the bytes of an element for types of ml_dtypes, in either byte order. Of them, only `float8_e5m2` is a floating-point type to NumPy (ml_dtypes 0.2.0 to 0.6.0).
 const FOREIGN: &[(&str, Option<&str>, usize)] =
     &[("f1", Some("e5m2"), 1), ("V1", None, 1), ("V2", None, 2), ("V4", None, 4)];
 
@@ -171,7 +171,7 @@ fn kind(descr: &str) -> Result<ElementKind> {
         None => {
             let known: Vec<&str> = TYPES.iter().map(|(spelling, ..)| *spelling).collect();
             Err(format!(
-                "its elements have the type '{descr}'; supported types: {} and those of ml_dtypes, such as <V2 and <f1",
+                "its elements have the type '{descr}'; supported types: {} (ml_dtypes: <V1 <V2 <f1)",
                 known.join(" ")
             ))
         }

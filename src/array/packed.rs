@@ -1,9 +1,9 @@
-//! Codes of fewer than eight bits that share bytes, as types such as F4 and F6_E2M3 of safetensors have them.
+//! Codes of fewer than eight bits that share bytes, such as F4 and F6_E2M3 of safetensors.
 //!
 //! The first code is in the lowest bits of the first byte, and codes run on over bytes. (PyTorch's `float4_e2m1fn_x2` and the packing
 //! of 6 bits in compressed-tensors do the same; the safetensors format leaves the order open.)
 
-/// The bytes that have the codes `first..first + count` of `bits` bits, as first byte and number of bytes.
+/// The first byte that has a part of the codes `first..first + count`, and the number of such bytes.
 pub(super) fn place(first: usize, count: usize, bits: usize) -> (u64, usize) {
     let (from, end) = (first as u128 * bits as u128, (first + count) as u128 * bits as u128);
     let start = from / 8;

@@ -1,4 +1,4 @@
-//! Checkpoints of several files: a folder of safetensors files, or an index that names the file of each tensor.
+//! Checkpoints of several files: a folder of safetensors files, or an index of tensors.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

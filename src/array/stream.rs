@@ -51,7 +51,7 @@ pub struct StreamedArray {
     pub shape: Vec<usize>,
     /// Type of the elements.
     pub kind: Content,
-    /// Bytes of an element as [`ArrayFile::read`] gives it; 0 for blocks of GGUF, which have bytes only as a whole.
+    /// Bytes of an element as [`ArrayFile::read`] gives it; 0 for blocks of GGUF.
     pub width: usize,
     /// Bits of an element in the file; fewer than 8 where elements share bytes; 0 for blocks of GGUF.
     pub bits: usize,
@@ -159,7 +159,8 @@ impl ArrayFile {
             if array.width == format.bytes() {
                 (array.kind, array.untyped) = (Content::Format(format), false);
             } else if array.untyped {
-                let own = format!("its codes have {} bytes, and those of {format} {}", array.width, format.bytes());
+                let own =
+                    format!("its codes have {} bytes, and codes of {format} have {}", array.width, format.bytes());
                 return of_array(&array.name, own);
             }
         }

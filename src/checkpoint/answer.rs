@@ -17,7 +17,7 @@ use crate::{
 /// Progress of reading: the tensor at hand, and the numbers of values that are read.
 type Progress<'a> = &'a mut dyn FnMut(&str, u64);
 
-/// What is known of a checkpoint: the answer and the table; the error, if any, that ended the work early.
+/// Inspects tensors: the answer and the table; the error, if any, that ended the work early.
 pub fn inspected(
     checkpoint: &Checkpoint,
     chosen: &[&CheckpointTensor],
@@ -77,8 +77,9 @@ fn answer(rows: &[CheckpointTensorRow], checkpoint: &Checkpoint) -> String {
     }
 }
 
-/// What two checkpoints have in common: the answer, the table, true if all is the same; the error, if any, that ended the work early.
+/// Compares two checkpoints: the answer, the table, and true if all is the same.
 ///
+/// The error, if any, ended the work early.
 /// Tensors are compared by name; where each has one tensor, these two.
 pub fn compared(
     first: &Checkpoint,

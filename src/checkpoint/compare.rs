@@ -21,14 +21,14 @@ type Side<'a> = (&'a Checkpoint, &'a CheckpointTensor);
 #[derive(Debug, Clone, Copy, Default)]
 struct Differences {
     differ: u64,
-    /// Those of them that are further apart than roundings to `f32`.
+    /// Number of differences beyond roundings to `f32`.
     apart: u64,
     largest: f64,
     squares: f64,
     own_squares: f64,
 }
 
-/// Which components of two tensors are the same, in every pair of readings.
+/// Parts of two tensors that are the same, for every pair of readings.
 #[derive(Debug, Clone, PartialEq)]
 struct SameParts {
     /// By the packings of the first and of the second.
@@ -178,7 +178,7 @@ fn orders(own: &Quantised) -> Vec<bool> {
     if own.either_order { vec![own.reading.swizzled, !own.reading.swizzled] } else { vec![own.reading.swizzled] }
 }
 
-/// Which parts are the same, in every pair of readings of which one differs from the usual one in at most one side.
+/// Finds the parts that are the same, for all readings of one side and the usual one of the other.
 fn same_parts(
     (x, first): (&Quantised, &TensorReader),
     (y, second): (&Quantised, &TensorReader),
@@ -214,7 +214,7 @@ fn equal(first: &[f64], second: &[f64]) -> bool {
     first.len() == second.len() && first.iter().zip(second).all(|(x, y)| x == y || x.is_nan() && y.is_nan())
 }
 
-/// What differs, in words; `None` if codes and scales are simply others.
+/// The difference in words; `None` if codes and scales are simply others.
 fn explanation((x, y): (&Quantised, &Quantised), same: &SameParts) -> Option<String> {
     let codes = same.codes.iter().find(|(_, same)| *same).map(|(key, _)| *key);
     let scales = same.scales.iter().find(|(_, same)| *same).map(|(key, _)| *key);

@@ -1,4 +1,4 @@
-//! The description of a quantised model that Hugging Face libraries and ModelOpt leave next to its files.
+//! The description of a quantised model that libraries leave next to its files.
 
 use std::path::{Path, PathBuf};
 
@@ -69,13 +69,13 @@ impl Config {
             || rows == 1 && self.says("group_size", &columns.to_string())
     }
 
-    /// What it calls its method, for messages.
+    /// The name of the method, for messages.
     pub(super) fn method(&self) -> Option<&str> {
         ["format", "quant_algo", "quant_method"].iter().find_map(|key| self.description.get(key)?.as_str())
     }
 }
 
-/// Whether `key` has a value that `is` accepts, at any depth; the reader of JSON bounds the depth.
+/// Returns true if `key` has a value that `is` accepts, at any depth; the reader of JSON bounds it.
 fn any(value: &Value, key: &str, is: &dyn Fn(&Value) -> bool) -> bool {
     match value {
         Value::Object(entries) => entries.iter().any(|(name, own)| name == key && is(own) || any(own, key, is)),

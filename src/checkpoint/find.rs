@@ -1,4 +1,4 @@
-//! Finding the layout of every tensor by names, types and shapes, and by what the model's description says.
+//! Finding the layout of every tensor by names, types, shapes and the model's description.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -185,7 +185,7 @@ fn plain(at: usize, array: &StreamedArray) -> CheckpointTensor {
     }
 }
 
-/// The tensor whose codes are in `array` by a layout: none if names or types are others; else why the parts do not fit.
+/// A tensor by a layout: none if names or types are others; else the part that does not fit.
 type Fitted = std::result::Result<Option<CheckpointTensor>, Misfit>;
 
 fn fit(arrays: &Arrays, array: (usize, &StreamedArray), layout: &Layout, config: Option<&Config>) -> Result<Fitted> {
@@ -436,7 +436,7 @@ impl<'a> ArraysFit<'a, '_> {
         Ok(Some(extents.ok_or_else(wrong)))
     }
 
-    /// What scales belong to, whether they are swizzled, and whether the shape allows both orders.
+    /// The values that share a scale; true if scales are swizzled; true if the shape allows both orders.
     fn sharing(
         &self,
         shape: &[usize],

@@ -1,4 +1,4 @@
-//! Checkpoints as they are: which arrays belong together, what their codes mean, and by which conventions.
+//! Checkpoints as they are: the arrays that belong together, their codes and their conventions.
 //!
 //! A quantised tensor is one or more arrays of a file: codes, scales of blocks, and sometimes a global scale. A [`Layout`] is a file in
 //! `layouts/` that says which names belong together and what each array holds. [`Checkpoint::open`] finds the layout of every tensor by

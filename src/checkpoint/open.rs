@@ -19,7 +19,7 @@ pub struct Checkpoint {
     pub tensors: Vec<CheckpointTensor>,
     /// Tensors whose arrays fit no layout, and why.
     pub(super) misfits: Vec<(String, String)>,
-    /// What the description of the model says that no layout has.
+    /// Notes on the description of the model, if no layout has what it names.
     pub(super) notes: Vec<String>,
 }
 
@@ -49,7 +49,7 @@ impl Checkpoint {
         &self.path
     }
 
-    /// What the description of the model says that no layout has.
+    /// Notes on the description of the model, if no layout has what it names.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }

@@ -22,7 +22,7 @@ pub enum Packing {
     LowFirst,
     /// Nibbles, the high one first.
     HighFirst,
-    /// Nibbles: in each run of so many codes, low nibbles are the first half and high nibbles the second half.
+    /// Nibbles: in each run of this length, low nibbles are the first half, high nibbles the second.
     Halves(usize),
 }
 
@@ -37,9 +37,9 @@ impl Packing {
         }
     }
 
-    /// Writes the codes of `bits` bits at the `columns` of a row; `bytes` begin at the byte of the first column.
+    /// Appends the codes of `bits` bits at the `columns` of a row.
     ///
-    /// The first column is a multiple of the run, and of what fills whole bytes.
+    /// `bytes` begin at the byte of the first column. The first column is a multiple of the run, and of what fills whole bytes.
     pub(super) fn unpack(self, bytes: &[u8], bits: usize, columns: Range<usize>, codes: &mut Vec<u8>) {
         let count = columns.len();
         match self {

@@ -73,7 +73,7 @@ impl Sharing {
         }
     }
 
-    /// What scales of this shape can belong to, the likeliest first; empty if they fit no block.
+    /// The sharings that scales of this shape can have, the likeliest first.
     pub(super) fn inferred(of: Matrices, values: &[usize], scales: &[usize]) -> Vec<Sharing> {
         let count: usize = scales.iter().product();
         if count == 1 || (of.count > 1 && count == of.count && of.rows > 1) {

@@ -1,4 +1,4 @@
-//! What the values of a tensor say of its conventions.
+//! Evidence of the values of a tensor for its conventions.
 //!
 //! - A block whose scale came from its largest magnitude holds a code near the largest of the format. If nearly all blocks do by one order
 //!   of nibbles, and fewer by the other, the first is right. Only orders that put other codes into a block can differ in this.
@@ -27,7 +27,7 @@ const PLAUSIBLE: std::ops::RangeInclusive<f64> = 1e-6..=1e4;
 /// Blocks that contradict an order of scales, at least, where none contradicts the other.
 const FEWEST_CONTRADICTIONS: u64 = 1;
 
-/// What decides a convention.
+/// Evidence for a convention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Evidence {
     /// The layout and what named it; values do not contradict.
@@ -42,7 +42,7 @@ pub(super) enum Evidence {
     Same,
 }
 
-/// What a pass over the values of a tensor found.
+/// Results of a pass over the values of a tensor.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Survey {
     /// Number of values.

@@ -1,4 +1,4 @@
-//! Places of scales in tiles of 128 rows and 4 columns, as cuBLAS and Blackwell's tensor cores take them.
+//! Places of scales in tiles of 128 rows and 4 columns, as cuBLAS takes them.
 //!
 //! A tile has 512 scales that follow one another. In it, row r and column c have the place `16 * (r mod 32) + 4 * (r div 32) + c`.
 //! Tiles follow one another along a row of tiles. Rows and columns are padded to whole tiles.

@@ -16,7 +16,7 @@ crate::rows! {
         shape: Vec<usize> => shown("shape").essential(),
         /// The layouts by which it is read; none for an array of single elements.
         layout: Option<String> => shown("layout").essential(),
-        /// What names the layout: config, metadata, names (and types), type, or --layout.
+        /// The source of the layout: config, metadata, names (and types), type, or --layout.
         layout_by: Option<&'static str> => shown("by").if_filled().beside().essential(),
         /// The format of its elements.
         format: String => shown("format").essential(),
@@ -32,19 +32,19 @@ crate::rows! {
         largest: Option<f64> => shown("largest").essential(),
         /// The conventions by which codes and scales are read, each with what it is known by.
         convention: Option<String> => shown("convention").if_filled().essential(),
-        /// What is uncertain, or contradicts the layout.
+        /// Doubts: other readings that fit, and values that contradict the layout.
         doubt: Option<String> => shown("doubt").if_filled().essential(),
         /// The order of nibbles.
         nibble_order: Option<String> => hidden(),
-        /// What the order of nibbles is known by.
+        /// The evidence for the order of nibbles.
         nibble_order_by: Option<String> => hidden(),
-        /// What the global scale does: it multiplies or divides.
+        /// The direction of the global scale: it multiplies or divides.
         global_scale_use: Option<&'static str> => hidden(),
-        /// What the direction of the global scale is known by.
+        /// The evidence for the direction of the global scale.
         global_scale_by: Option<String> => hidden(),
         /// The order of scales: in rows, or in tiles of 128 rows and 4 columns.
         scale_order: Option<String> => hidden(),
-        /// What the order of scales is known by.
+        /// The evidence for the order of scales.
         scale_order_by: Option<String> => hidden(),
         /// Values that are NaN, if there are any.
         nan: Option<u64> => shown("NaN").if_filled(),
@@ -64,7 +64,7 @@ crate::rows! {
         first: Option<String> => shown("first").essential(),
         /// Its layout and format in the second checkpoint.
         second: Option<String> => shown("second").essential(),
-        /// What the comparison found.
+        /// The result of the comparison.
         finding: String => shown("finding").essential(),
         /// Number of values.
         values: Option<u64> => shown("values"),
@@ -91,9 +91,9 @@ pub(super) fn order_words(swizzled: bool) -> &'static str {
 struct Convention {
     /// Its words.
     words: String,
-    /// What it is known by.
+    /// Its evidence.
     known_by: String,
-    /// What is uncertain.
+    /// A reading that fits too, or that values favour.
     doubt: Option<String>,
 }
 

@@ -56,25 +56,25 @@ pub struct CheckpointTensor {
     pub shape: Vec<usize>,
     /// Names of the layouts by which it is read, all in the same way; empty for a plain array.
     pub layouts: Vec<String>,
-    /// What named the layout.
+    /// The source of the layout.
     pub(super) named_by: &'static str,
     /// Names of its arrays.
     pub(super) arrays: Vec<String>,
     /// Bytes of its arrays.
     pub(super) bytes: u64,
-    /// What is not certain about its layout.
+    /// Doubts about its layout.
     pub(super) doubts: Vec<String>,
     pub(super) content: TensorContent,
 }
 
-/// What a tensor holds.
+/// Content of a tensor.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum TensorContent {
     /// Single elements of the array of this number.
     Plain(usize),
     /// Codes and scales.
     Quantised(Quantised),
-    /// What is listed and not decoded, and why.
+    /// A type that is listed and not decoded, and why.
     Opaque { stored: String, why: String },
 }
 
@@ -231,7 +231,9 @@ impl<'a> TensorReader<'a> {
         Error::request(format!("tensor '{}': {what}", self.tensor.name))
     }
 
-    /// Values of a piece, row by row: exact ones of a plain array; those of a quantised one rounded once, to `f32`.
+    /// Values of a piece, row by row.
+    ///
+    /// Values of a plain array are exact, and values of a quantised one rounded once, to `f32`.
     pub(super) fn values(&self, piece: &TensorPiece, reading: Option<Reading>) -> Result<Vec<f64>> {
         let own = match &self.parts {
             ReaderParts::Plain { array, elements } => {
@@ -375,7 +377,9 @@ impl<'a> TensorReader<'a> {
         }
     }
 
-    /// Entries of a grid with the sharing of the scales, in rows; `part` is the array and its number of entries.
+    /// Entries of a grid with the sharing of the scales, in rows.
+    ///
+    /// `array` is the number of the array, and `count` its number of entries.
     fn grid(
         &self,
         own: &Quantised,

@@ -162,7 +162,7 @@ fn codes_without_a_format_need_one() {
     let message = "the file does not name the format of its codes of 2 bytes; name one by --from, such as --from bf16 (formats of 2 bytes: f16 bf16";
     refused(&[path], &[message]);
     assert_eq!(report(&[path, "--from", "bf16"], 0)["tables"]["checkpoint_tensors"][0]["largest"], 2.0);
-    refused(&[path, "--from", "e4m3"], &["its codes have 2 bytes, and those of e4m3 1"]);
+    refused(&[path, "--from", "e4m3"], &["its codes have 2 bytes, and codes of e4m3 have 1"]);
     for verb in
         [&["quantise", path, "--to", "e4m3"][..], &["convert", "--input", path, "--to", "e4m3", "--out", "none.npy"]]
     {
