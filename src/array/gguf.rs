@@ -132,7 +132,7 @@ impl<R: Read> Header<R> {
         Ok(u64::from_le_bytes(self.bytes(8)?.try_into().expect("eight bytes")))
     }
 
-    /// Reads a text of at most [`LONGEST_NAME`] bytes; `None` for a longer one, and for bytes that are no text.
+    /// Reads a text; `None` if it is longer than [`LONGEST_NAME`] bytes, or no text.
     fn text(&mut self) -> Result<Option<String>> {
         let length = self.long()?;
         if length > LONGEST_NAME {
