@@ -87,7 +87,7 @@ impl StreamedArray {
     }
 
     /// Returns true if several elements share a byte in the file.
-    fn is_packed(&self) -> bool {
+    pub fn is_packed(&self) -> bool {
         self.bits > 0 && !self.bits.is_multiple_of(8)
     }
 }

@@ -14,9 +14,10 @@ pub(super) enum ElementReader {
     Half(FormatDecoder),
     Single,
     Double,
-    /// Integers of this many bytes.
+    /// Integers of this many bytes, of which so many bits count.
     Integers {
         bytes: usize,
+        bits: u32,
         signed: bool,
     },
 }
@@ -33,7 +34,9 @@ impl ElementReader {
             }
             ("f32", _) => ElementReader::Single,
             ("f64", _) => ElementReader::Double,
-            (_, Encoding::Integer { signed }) => ElementReader::Integers { bytes: format.bytes(), signed: *signed },
+            (_, Encoding::Integer { signed }) => {
+                ElementReader::Integers { bytes: format.bytes(), bits: format.bits, signed: *signed }
+            }
             _ if format.bits <= 16 => ElementReader::Half(FormatDecoder::new(format)?),
             _ => return Err(Error::request(format!("codes of {format} are not read here"))),
         })
@@ -46,7 +49,7 @@ impl ElementReader {
     pub(super) fn of(kind: Content) -> Result<ElementReader> {
         match kind {
             Content::Format(format) => ElementReader::of_format(format),
-            Content::Unsigned(bytes) => Ok(ElementReader::Integers { bytes, signed: false }),
+            Content::Unsigned(bytes) => Ok(ElementReader::Integers { bytes, bits: 8 * bytes as u32, signed: false }),
             Content::Other(name) => Err(Error::request(format!("its type {name} is not decoded"))),
         }
     }
@@ -85,12 +88,14 @@ impl ElementReader {
                 values.extend(bytes.as_chunks().0.iter().map(|word| f64::from(f32::from_le_bytes(*word))))
             }
             ElementReader::Double => values.extend(bytes.as_chunks().0.iter().map(|word| f64::from_le_bytes(*word))),
-            ElementReader::Integers { bytes: width, signed } => values.extend(bytes.chunks_exact(*width).map(|word| {
-                let mut whole = [0; 8];
-                whole[..*width].copy_from_slice(word);
-                let (raw, empty) = (u64::from_le_bytes(whole), 64 - 8 * *width as u32);
-                if *signed { ((raw << empty) as i64 >> empty) as f64 } else { raw as f64 }
-            })),
+            ElementReader::Integers { bytes: width, bits, signed } => {
+                values.extend(bytes.chunks_exact(*width).map(|word| {
+                    let mut whole = [0; 8];
+                    whole[..*width].copy_from_slice(word);
+                    let (raw, empty) = (u64::from_le_bytes(whole), 64 - bits);
+                    if *signed { ((raw << empty) as i64 >> empty) as f64 } else { (raw << empty >> empty) as f64 }
+                }))
+            }
         }
         Ok(())
     }

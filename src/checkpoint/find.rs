@@ -352,10 +352,15 @@ impl<'a> ArraysFit<'a, '_> {
             scales: scales.len(),
             global: global_values,
             zero: zero.map(|(at, own)| (at, zero_format(own))),
-            reading: Reading { packing: self.codes.packing, swizzled, global: global.map(|(used, _)| used) },
+            reading: Reading { packing: self.packing(), swizzled, global: global.map(|(used, _)| used) },
             either_order,
         });
         Ok(Ok(Some(tensor)))
+    }
+
+    /// Places of the codes: the layout's, but for types whose elements share bytes.
+    fn packing(&self) -> Packing {
+        if self.array.1.is_packed() { Packing::LowFirst } else { self.codes.packing }
     }
 
     /// The shape of the values.
@@ -374,7 +379,9 @@ impl<'a> ArraysFit<'a, '_> {
             };
             shape.push(both);
         }
-        let bits = match (self.codes.packing, self.codes.format) {
+        // Packed types count elements.
+        let bits = match (self.packing(), self.codes.format) {
+            _ if array.is_packed() => None,
             (Packing::Single, _) | (_, None) => None,
             (_, Some(format)) => Some(format.bits as usize),
         };

@@ -535,6 +535,23 @@ fn a_layout_of_the_users_own_is_the_only_one() {
 }
 
 #[test]
+fn codes_of_a_packed_type_are_read_by_a_layout_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("w.safetensors");
+    let own = nvfp4(4, 64);
+    let mut arrays = own.modelopt();
+    // A file keeps the type of codes that are packed.
+    arrays[0] = array("l.weight", &[4, 64], format("e2m1"), pack_pairs(&own.codes, 64));
+    write(&path, &arrays);
+    assert_eq!(open(&path).get("l.weight").unwrap().layouts, Vec::<String>::new());
+    let text = include_str!("../../layouts/modelopt-nvfp4.toml").replace("\"U8\"", "\"F4\"");
+    let layout = Layout::parse(&text, "mine", "mine.toml").unwrap();
+    let checkpoint = Checkpoint::open(&path, Some(&layout), None).unwrap();
+    assert_eq!((checkpoint.tensors.len(), &checkpoint.tensors[0].shape), (1, &vec![4, 64]));
+    assert_eq!(values(&checkpoint, "l.weight"), own.values);
+}
+
+#[test]
 fn long_rows_are_read_in_parts() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("w.safetensors");
