@@ -79,7 +79,7 @@
 //! 3. [`device`]: what executes instructions: GPUs, models, recordings, other programs;
 //! 4. [`report`]: tables as declared rows, their schema and their renderings; [`summary`]: means and maxima;
 //! 5. [`comparison`]: what a comparison finds, the same for all that compare;
-//! 6. one module a question, of formats ([`convert`], [`calc`], [`quantise`]), of what there is (`catalogue`), of devices
+//! 6. one module a question, of formats ([`convert`], [`checkpoint`], [`calc`], [`quantise`]), of what there is (`catalogue`), of devices
 //!    ([`record`], [`probe`], [`verify`], [`power`], [`identify`](mod@identify), [`features`], [`distinguish`](mod@distinguish), [`tree`],
 //!    [`explain`], [`cost`]), of products ([`gemm`], [`chain`], [`emulate`]) and of published figures ([`experiment`]);
 //! 7. [`diff`]: changes between two results or devices; [`tables`]: all tables of reports; [`gate`]: reports as continuous integration
@@ -111,6 +111,7 @@ pub mod calc;
 pub(crate) mod catalogue;
 #[cfg(feature = "mpfr")]
 pub mod chain;
+pub mod checkpoint;
 pub mod comparison;
 pub mod convert;
 pub mod cost;

@@ -1,8 +1,8 @@
 //! All tables that reports can hold, and the JSON Schema that follows from their declarations.
 
 use crate::{
-    atlas, calc, catalogue, chain, comparison, convert, cost, device, diff, distinguish, emulate, experiment, explain,
-    features, gemm, identify, power, probe, quantise, recognise, record,
+    atlas, calc, catalogue, chain, checkpoint, comparison, convert, cost, device, diff, distinguish, emulate,
+    experiment, explain, features, gemm, identify, power, probe, quantise, recognise, record,
     report::{self, Declaration, schema},
     tree, verify,
 };
@@ -34,6 +34,8 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<catalogue::Spelling>(),
         Declaration::of::<chain::table::CurveRow>(),
         Declaration::of::<chain::table::PointRow>(),
+        Declaration::of::<checkpoint::CheckpointTensorRow>(),
+        Declaration::of::<checkpoint::ComparedTensorRow>(),
         Declaration::of::<comparison::MismatchRow>(),
         Declaration::of::<comparison::VerificationRow>(),
         Declaration::of::<convert::ArrayRow>(),

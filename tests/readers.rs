@@ -33,6 +33,7 @@ use tcnum::{
     arithmetic::Model,
     array::Arrays,
     calc::{self, CalcRequest, LineCheck, OperationSheet, Operator},
+    checkpoint::{Checkpoint, Layout, Survey, compare},
     convert,
     device::ExecDevice,
     experiment::Experiment,
@@ -353,6 +354,25 @@ fn arrays() {
         // Files of integers need a format.
         converted.map(drop).or_else(|error| if error.to_string().contains("--from") { Ok(()) } else { Err(error) })
     });
+}
+
+#[test]
+fn checkpoints_of_models() {
+    hold("checkpoints_of_models", &corpus("checkpoint"), 1, |name, bytes| {
+        as_file(name, bytes, |path| {
+            let checkpoint = Checkpoint::open(path, None, None)?;
+            for tensor in checkpoint.tensors.iter().filter(|tensor| tensor.is_decoded()) {
+                Survey::of(&checkpoint, tensor, &mut |_| {})?;
+                compare((&checkpoint, tensor), (&checkpoint, tensor), &mut |_| {})?;
+            }
+            checkpoint.complete()
+        })
+    });
+}
+
+#[test]
+fn layouts() {
+    hold("layouts", &corpus("layout"), 1, |name, bytes| Layout::parse(&as_text(bytes), name, name).map(drop));
 }
 
 #[test]

@@ -27,6 +27,7 @@ const PROGRAM: &[&str] = &[
     "bench",
     "catalogue",
     "convert",
+    "checkpoint",
     "calc",
     "quantise",
     "explain",

@@ -1,7 +1,10 @@
-//! Arrays in `.npy` and safetensors files: read without trust, written whole or not at all.
+//! Arrays in `.npy`, safetensors and GGUF files: read without trust, written whole or not at all.
 
+mod gguf;
 mod npy;
+mod packed;
 mod safetensors;
+mod shards;
 mod stream;
 mod writer;
 
@@ -13,7 +16,7 @@ pub use writer::{ArrayWriter, NewArray};
 
 use crate::{
     Error, Result,
-    format::{Encoding, Format, find},
+    format::{Encoding, FORMATS, Format, find},
     isa::Codes,
 };
 
@@ -47,6 +50,11 @@ impl Content {
         matches!(self, Content::Format(Format { encoding: Encoding::Float(_), .. }))
     }
 
+    /// Returns the name of the type of such elements in a safetensors or GGUF file.
+    pub fn type_name(self) -> String {
+        safetensors::type_name(self)
+    }
+
     /// Determines the format of the elements of array `name`: their own, or else the given one.
     ///
     /// # Errors
@@ -61,12 +69,29 @@ impl Content {
             (Content::Unsigned(bytes), Some(format)) => {
                 wrong(format!("its elements have {bytes} bytes, and codes of {format} {}", format.bytes()))
             }
-            (Content::Unsigned(_), None) => wrong("it holds integers; name their format by --from".into()),
+            (Content::Unsigned(bytes), None) => wrong(unnamed(bytes)),
             (Content::Other(name), _) => {
                 wrong(format!("its type {name} cannot be converted; choose other arrays by --tensor"))
             }
         }
     }
+}
+
+/// Says of codes of this many bytes that their file does not name their format, and how to name one.
+fn unnamed(bytes: usize) -> String {
+    let fitting: Vec<&str> =
+        FORMATS.iter().filter(|format| format.bytes() == bytes).map(|format| format.name).collect();
+    let example = match bytes {
+        1 => "e4m3",
+        2 => "bf16",
+        4 => "f32",
+        _ => "f64",
+    };
+    let plural = if bytes == 1 { "byte" } else { "bytes" };
+    format!(
+        "the file does not name the format of its codes of {bytes} {plural}; name one by --from, such as --from {example} (formats of {bytes} {plural}: {})",
+        fitting.join(" ")
+    )
 }
 
 /// Largest extent of an array that is read: extents fit the signed integers of a report.

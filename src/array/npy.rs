@@ -13,25 +13,25 @@ const MOST_DIMENSIONS: usize = 64;
 /// Bytes of a header, at most; 64 dimensions take some thousand.
 const LONGEST_HEADER: u64 = 1 << 20;
 
-/// Types of elements: spelling in the header, format, bytes.
-/// NumPy writes `V` for foreign types (ml_dtypes).
+/// Types of elements of NumPy itself: spelling in the header, format, bytes.
 const TYPES: &[(&str, Option<&str>, usize)] = &[
     ("<f8", Some("f64"), 8),
     ("<f4", Some("f32"), 4),
     ("<f2", Some("f16"), 2),
     ("|i1", Some("s8"), 1),
+    ("<i2", Some("s16"), 2),
     ("<i4", Some("s32"), 4),
     ("<i8", Some("s64"), 8),
     ("|u1", None, 1),
     ("<u2", None, 2),
     ("<u4", None, 4),
     ("<u8", None, 8),
-    ("|V1", None, 1),
-    ("|V2", None, 2),
-    ("<V1", None, 1),
-    ("<V2", None, 2),
-    ("<V4", None, 4),
 ];
+
+/// Types that other packages add, which are only read.
+/// NumPy writes `V` and the bytes of an element for types of ml_dtypes, in either byte order. Of them, only `float8_e5m2` is a floating-point type to NumPy (ml_dtypes 0.2.0 to 0.6.0).
+const FOREIGN: &[(&str, Option<&str>, usize)] =
+    &[("f1", Some("e5m2"), 1), ("V1", None, 1), ("V2", None, 2), ("V4", None, 4)];
 
 /// The content of a header.
 #[derive(Debug, PartialEq)]
@@ -41,12 +41,19 @@ struct NpyHeader {
     shape: Vec<usize>,
 }
 
+/// The type of the elements.
+struct ElementKind {
+    content: Content,
+    /// Bytes of an element.
+    bytes: usize,
+    /// True if the type says only how wide codes are.
+    untyped: bool,
+}
+
 /// A checked header, and the place of the data.
 struct NpyStart {
     header: NpyHeader,
-    kind: Content,
-    /// Bytes of an element.
-    element: usize,
+    kind: ElementKind,
     /// Bytes before the data.
     data: u64,
 }
@@ -54,10 +61,14 @@ struct NpyStart {
 /// Describes the array in a file of `length` bytes.
 /// If it is in Fortran order, also returns its elements in C order.
 pub(super) fn streamed(name: String, mut file: impl Read, length: u64) -> Result<(StreamedArray, Option<Vec<u8>>)> {
-    let NpyStart { header: NpyHeader { fortran_order, shape, .. }, kind, element, data } = start(&mut file, length)?;
-    let bytes = length - data;
+    let NpyStart { header: NpyHeader { fortran_order, shape, .. }, kind, data } = start(&mut file, length)?;
+    let (bytes, element) = (length - data, kind.bytes);
+    let array = |shape: Vec<usize>, first: u64| StreamedArray {
+        untyped: kind.untyped,
+        ..StreamedArray::whole_elements(name, shape, (kind.content, kind.bytes), (first, bytes))
+    };
     if !fortran_order || shape.iter().filter(|extent| **extent > 1).count() < 2 {
-        return Ok((StreamedArray { name, shape, kind, width: element, data: (data, bytes), whole: true }, None));
+        return Ok((array(shape, data), None));
     }
     let mut own = Vec::new();
     own.try_reserve_exact(bytes as usize).map_err(|_| {
@@ -68,7 +79,7 @@ pub(super) fn streamed(name: String, mut file: impl Read, length: u64) -> Result
         return Err("the file ends in its data".into());
     }
     let ordered = last_fastest(&own, &shape, element);
-    Ok((StreamedArray { name, shape, kind, width: element, data: (0, bytes), whole: true }, Some(ordered)))
+    Ok((array(shape, 0), Some(ordered)))
 }
 
 /// Reads the header of a file whose `length` must match it.
@@ -101,7 +112,8 @@ fn start(mut file: impl Read, length: u64) -> Result<NpyStart> {
     let header =
         read_header(text).ok_or_else(|| format!("its header does not describe an array of numbers: {}", cut(text)))?;
     few(&header.shape)?;
-    let (kind, element) = kind(&header.descr)?;
+    let kind = kind(&header.descr)?;
+    let element = kind.bytes;
     let follow = length.saturating_sub(at);
     let expected = header.shape.iter().try_fold(element, |all, extent| all.checked_mul(*extent));
     if expected.map(|expected| expected as u64) != Some(follow) {
@@ -110,7 +122,7 @@ fn start(mut file: impl Read, length: u64) -> Result<NpyStart> {
             header.shape
         ));
     }
-    Ok(NpyStart { header, kind, element, data: at })
+    Ok(NpyStart { header, kind, data: at })
 }
 
 /// Refuses a shape with more dimensions than NumPy reads.
@@ -146,13 +158,22 @@ fn cut(text: &str) -> String {
     text.chars().take(100).collect::<String>().trim_end().to_string()
 }
 
-fn kind(descr: &str) -> Result<(Content, usize)> {
-    match TYPES.iter().find(|(spelling, ..)| *spelling == descr) {
-        Some((_, Some(format), bytes)) => Ok((named(format), *bytes)),
-        Some((_, None, bytes)) => Ok((Content::Unsigned(*bytes), *bytes)),
+fn kind(descr: &str) -> Result<ElementKind> {
+    let own = TYPES.iter().find(|(spelling, ..)| *spelling == descr);
+    let foreign = || {
+        let spelling = descr.strip_prefix(['<', '|'])?;
+        FOREIGN.iter().find(|(own, ..)| *own == spelling)
+    };
+    let untyped = own.is_none();
+    match own.or_else(foreign) {
+        Some((_, Some(format), bytes)) => Ok(ElementKind { content: named(format), bytes: *bytes, untyped: false }),
+        Some((_, None, bytes)) => Ok(ElementKind { content: Content::Unsigned(*bytes), bytes: *bytes, untyped }),
         None => {
             let known: Vec<&str> = TYPES.iter().map(|(spelling, ..)| *spelling).collect();
-            Err(format!("its elements have the type '{descr}'; supported types: {}", known.join(" ")))
+            Err(format!(
+                "its elements have the type '{descr}'; supported types: {} (ml_dtypes: <V1 <V2 <f1)",
+                known.join(" ")
+            ))
         }
     }
 }

@@ -18,20 +18,17 @@ const FORMATS: &[(Dtype, &str)] = &[
     (Dtype::F8_E4M3FNUZ, "e4m3fnuz"),
     (Dtype::F8_E5M2FNUZ, "e5m2fnuz"),
     (Dtype::F8_E8M0, "e8m0"),
+    (Dtype::F4, "e2m1"),
+    (Dtype::F6_E2M3, "e2m3"),
+    (Dtype::F6_E3M2, "e3m2"),
     (Dtype::I8, "s8"),
+    (Dtype::I16, "s16"),
     (Dtype::I32, "s32"),
     (Dtype::I64, "s64"),
 ];
 
 /// Types without a format, whose arrays are only copied.
-const OTHERS: &[(Dtype, &str)] = &[
-    (Dtype::BOOL, "BOOL"),
-    (Dtype::F4, "F4"),
-    (Dtype::F6_E2M3, "F6_E2M3"),
-    (Dtype::F6_E3M2, "F6_E3M2"),
-    (Dtype::I16, "I16"),
-    (Dtype::C64, "C64"),
-];
+const OTHERS: &[(Dtype, &str)] = &[(Dtype::BOOL, "BOOL"), (Dtype::C64, "C64")];
 
 /// Types of unsigned integers, with their bytes.
 const UNSIGNED: [(Dtype, usize); 4] = [(Dtype::U8, 1), (Dtype::U16, 2), (Dtype::U32, 4), (Dtype::U64, 8)];
@@ -69,9 +66,12 @@ pub(super) fn streamed(
         StreamedArray {
             shape: info.shape.clone(),
             kind: kind(info.dtype),
-            width: info.dtype.bitsize() / 8,
+            width: info.dtype.bitsize().div_ceil(8),
+            bits: info.dtype.bitsize(),
+            untyped: false,
             data: (from + first, end - first),
             whole: from.saturating_add(end) <= length,
+            file: 0,
             name,
         }
     };
@@ -90,17 +90,38 @@ fn kind(dtype: Dtype) -> Content {
     format.or_else(unsigned).unwrap_or_else(|| Content::Other(other()))
 }
 
-fn dtype(kind: Content) -> Dtype {
+fn dtype(array: &NewArray) -> Dtype {
     let unsigned = |bytes| UNSIGNED.iter().find(|(_, own)| *own == bytes).map(|(dtype, _)| *dtype);
-    let found = match kind {
+    let found = match array.kind {
         Content::Format(format) => {
             let own = FORMATS.iter().find(|(_, name)| *name == format.name).map(|(dtype, _)| *dtype);
-            own.or_else(|| unsigned(format.bytes()))
+            // Codes of 4 or 6 bits are packed only where they are copied from such a file.
+            let elements = array.shape.iter().product::<usize>() as u64;
+            let packed = array.bytes < elements * format.bytes() as u64;
+            own.filter(|own| own.bitsize() % 8 == 0 || packed).or_else(|| unsigned(format.bytes()))
         }
         Content::Unsigned(bytes) => unsigned(bytes),
         Content::Other(name) => OTHERS.iter().find(|(_, own)| *own == name).map(|(dtype, _)| *dtype),
     };
     found.expect("arrays that are written were read or hold codes, and both have a safetensors type")
+}
+
+/// The name of the type of such elements in a safetensors file.
+pub(super) fn type_name(kind: Content) -> String {
+    let own = |dtype: &Dtype| serde_json::to_value(dtype).ok().and_then(|name| name.as_str().map(String::from));
+    let found = match kind {
+        Content::Format(format) => {
+            FORMATS.iter().find(|(_, name)| *name == format.name).and_then(|(dtype, _)| own(dtype))
+        }
+        Content::Unsigned(bytes) => {
+            UNSIGNED.iter().find(|(_, width)| *width == bytes).and_then(|(dtype, _)| own(dtype))
+        }
+        Content::Other(name) => Some(name.to_string()),
+    };
+    found.unwrap_or_else(|| match kind {
+        Content::Format(format) => format.name.to_string(),
+        _ => "unknown".into(),
+    })
 }
 
 /// Makes the header of a file, and says where the data of each array begin.
@@ -110,13 +131,13 @@ fn dtype(kind: Content) -> Dtype {
 /// A header longer than readers accept.
 pub(super) fn layout(arrays: &[NewArray], metadata: &BTreeMap<String, String>) -> Result<(Vec<u8>, Vec<u64>), String> {
     let mut sorted: Vec<usize> = (0..arrays.len()).collect();
-    sorted.sort_by_key(|at| std::cmp::Reverse(dtype(arrays[*at].kind).bitsize()));
+    sorted.sort_by_key(|at| std::cmp::Reverse(dtype(&arrays[*at]).bitsize()));
     let (mut offset, mut starts) = (0, vec![0; arrays.len()]);
     let tensors = sorted.iter().map(|at| {
         let (array, start) = (&arrays[*at], offset);
         offset += array.bytes as usize;
         starts[*at] = start as u64;
-        (array.name.as_str(), dtype(array.kind), array.shape.as_slice(), (start, offset))
+        (array.name.as_str(), dtype(array), array.shape.as_slice(), (start, offset))
     });
     let bytes = header(metadata, tensors)?;
     starts.iter_mut().for_each(|start| *start += bytes.len() as u64);

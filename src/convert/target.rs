@@ -54,7 +54,9 @@ impl<'a> TargetTensor<'a> {
                     leading.iter().copied().chain([last]).collect::<Vec<usize>>()
                 };
                 let width = if packed(format) { row.div_ceil(2) } else { row };
-                add(name.into(), with_last(width), Content::Unsigned(1), 1);
+                let element = format.element.format;
+                let kind = if element.bits == 8 { Content::Format(element) } else { Content::Unsigned(1) };
+                add(name.into(), with_last(width), kind, 1);
                 let rows = source.shape.iter().rev().skip(1).product::<usize>();
                 let scales = match format.rows {
                     BlockFormat::WHOLE if source.len() > 0 => vec![],

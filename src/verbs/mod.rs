@@ -20,6 +20,7 @@ mod gemm;
 #[cfg(test)]
 mod help;
 mod identify;
+mod inspect;
 mod instructions;
 mod manual;
 mod merge;
@@ -116,6 +117,7 @@ verbs! {
     "Formats and data": {
         Formats: formats,
         Convert: convert,
+        Inspect: inspect,
         Quantise: quantise,
         Calc: calc,
     }

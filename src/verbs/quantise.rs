@@ -15,7 +15,7 @@ use crate::{
     Error, Result,
     array::{ArrayFile, StreamedArray},
     convert::{TensorChoice, left_alone},
-    format::Rounding,
+    format::{self, Rounding},
     quantise::{Activations, FileLosses, Quantisation, targets},
     report::Report,
 };
@@ -46,9 +46,12 @@ pub(super) struct Arguments {
     /// Rounding: RNE, RNA, RZ, RU, RD, RO (to odd) or SR (stochastic)
     #[arg(long, value_name = "MODE", default_value = "RNE")]
     round: String,
-    /// Files of tensors: .safetensors or .npy
+    /// Files of tensors: .safetensors, .gguf or .npy, a folder, or an index (.json)
     #[arg(value_name = "FILE", required = true, help_heading = "Inputs")]
     files: Vec<PathBuf>,
+    /// Format of codes that a file does not name (.npy of ml_dtypes)
+    #[arg(long, value_name = "FORMAT", help_heading = "Inputs")]
+    from: Option<String>,
     /// Seed of the random bits of SR
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX), help_heading = "Inputs")]
     seed: u64,
@@ -81,7 +84,13 @@ impl Verb for Arguments {
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let targets = targets(&arguments.to, &arguments.rules, &arguments.per)?;
     let rounding = rounding::of_elements(&arguments.round)?;
-    let files = arguments.files.iter().map(|path| ArrayFile::open(path)).collect::<Result<Vec<_>>>()?;
+    let from = arguments.from.as_deref().map(format::resolve).transpose()?;
+    let open = |path: &PathBuf| -> Result<ArrayFile> {
+        let mut file = ArrayFile::open(path)?;
+        file.name_codes(from).map_err(|error| error.within(path.display()))?;
+        Ok(file)
+    };
+    let files = arguments.files.iter().map(open).collect::<Result<Vec<_>>>()?;
     let choice = TensorChoice { include: arguments.include.clone(), exclude: arguments.exclude.clone() };
     let activations = arguments.activations.as_ref().map(|path| {
         let read = ArrayFile::open(path).and_then(|file| Activations::read(&file));

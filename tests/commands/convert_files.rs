@@ -429,6 +429,7 @@ fn bad_files_are_refused_with_what_is_wrong() {
     for file in [&vast, &vast_npy] {
         fs::File::create(file).unwrap().set_len(1 << 42).unwrap();
     }
+    let empty = tempfile::tempdir().unwrap();
     let big = fixture("numpy_big.npy");
     let python = fixture("numpy_arrays.py");
     for (input, part) in [
@@ -439,7 +440,8 @@ fn bad_files_are_refused_with_what_is_wrong() {
         (&vast_npy, "not an .npy file"),
         (&big, "'>f4'"),
         (&python, "must end in .npy or .safetensors"),
-        (&folder.path().to_path_buf(), "not a regular file"),
+        (&folder.path().to_path_buf(), "not a safetensors file"),
+        (&empty.path().to_path_buf(), "has no .safetensors file"),
     ] {
         refused(&["--to", "f16", "--input", text(input), "--out", text(&output)], &output, &[text(input), part]);
     }

@@ -30,6 +30,7 @@ const VERBS: &[(&str, Meets)] = &[
     ("convert", Units("convert --to e4m3 1 2 3 4")),
     ("convert", Whole("convert --to e4m3 --input {OUT}/w.npy --out {OUT}/w.safetensors")),
     ("quantise", Units("quantise {OUT}/w.npy {OUT}/w.npy --to e4m3")),
+    ("inspect", Units("inspect tests/corpus/array/two.safetensors")),
     ("calc", Units("calc --fmt bf16 --op add 1 2 3 4")),
     ("instructions", Units("instructions mma.m16n8k16.f32 --device model:hopper")),
     ("models", Short),

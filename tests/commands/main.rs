@@ -19,6 +19,7 @@ mod experiment_suite;
 mod experiments;
 mod explain;
 mod features;
+mod inspect;
 mod interruption;
 #[path = "../common/machine.rs"]
 mod machine;

@@ -31,6 +31,10 @@ convert --input c.npy --to e4m3 --out o.npy
 convert --input two.safetensors --to mxfp4 --out o.safetensors
 convert --input two.safetensors --to nvfp4 --out o.safetensors
 convert --input blocks.safetensors --from mxfp4 --to f32 --out o.safetensors
+inspect nvfp4.safetensors --output json --out o.json
+inspect nvfp4.safetensors --layout own.toml --include l*
+inspect blocks.gguf blocks.gguf --also o.md
+inspect two.safetensors --output csv --out o/
 quantise two.safetensors --to e4m3,mxfp4,nvfp4 --scale-rule all --output json --out o.json
 quantise c.npy --to e4m3,e2m1 --per row --activations c.npy --plots o/
 calc --fmt f16 --op add 0x3c00 0.1
@@ -108,6 +112,7 @@ manual o
 # Commands that work until they are stopped, or for a long time: for signals and limits.
 LONG = """
 convert --input big.safetensors --to mxfp4 --out o.safetensors
+inspect big.safetensors big.safetensors --output json --out o.json
 quantise big.safetensors --to e4m3,mxfp4,nvfp4 --scale-rule all --output json --out o.json
 calc --fmt f16 --op add
 convert --to e4m3

@@ -1,4 +1,4 @@
-"""Damages files: arbitrary bytes, or the structure of text, JSON, TOML, safetensors and npy files."""
+"""Damages files: arbitrary bytes, or the structure of text, JSON, TOML, safetensors, npy and GGUF files."""
 
 import copy
 import json
@@ -177,8 +177,22 @@ def as_npy(r, data):
     return b"\x93NUMPY" + version + size + header + b"\n" + rest
 
 
+def as_gguf(r, data):
+    """Changes numbers of the header of a GGUF file, or its length."""
+    data = bytearray(data)
+    for _ in range(r.randint(1, 3)):
+        width, kind = r.choice([(4, "<I"), (8, "<Q")])
+        at = r.randrange(4, max(5, len(data) // 2))
+        old = struct.unpack(kind, data[at:at + width].ljust(width, b"\0"))[0]
+        most = 2**(8 * width) - 1
+        new = r.choice([0, 1, 2, 3, 8, 9, 12, 31, 32, 33, 39, 255, 2**31, most, most // 2, old + 1, old - 1, old * 2, old << 32])
+        data[at:at + width] = struct.pack(kind, new & most)
+    return bytes(data[:r.randrange(len(data) + 1)] if r.random() < 0.1 else data)
+
+
 STRUCTURES = {
     ".json": as_json, ".checkpoint": as_json, ".toml": as_toml, ".txt": as_lines, ".safetensors": as_safetensors, ".npy": as_npy,
+    ".gguf": as_gguf,
 }
 
 

@@ -1,0 +1,330 @@
+//! Comparison of two tensors after decoding, and the convention that explains a difference.
+
+use super::{
+    open::Checkpoint,
+    packing::Packing,
+    sharing::Sharing,
+    table::{ComparedTensorRow, format_name, order_words},
+    tensor::{CheckpointTensor, GlobalScale, Quantised, TensorPiece, TensorReader},
+};
+use crate::{Result, convert::of_each, report::three_digits};
+
+/// Pieces that are worked on before their results are taken: memory is bounded by it.
+const TOGETHER: usize = 64;
+/// Relative difference within which two numbers are the same but for roundings to `f32`.
+const ROUNDING: f64 = 1e-6;
+
+/// A tensor with the checkpoint that has it.
+type Side<'a> = (&'a Checkpoint, &'a CheckpointTensor);
+
+/// Differences of values.
+#[derive(Debug, Clone, Copy, Default)]
+struct Differences {
+    differ: u64,
+    /// Number of differences beyond roundings to `f32`.
+    apart: u64,
+    largest: f64,
+    squares: f64,
+    own_squares: f64,
+}
+
+/// Parts of two tensors that are the same, for every pair of readings.
+#[derive(Debug, Clone, PartialEq)]
+struct SameParts {
+    /// By the packings of the first and of the second.
+    codes: Vec<((Packing, Packing), bool)>,
+    /// By whether the scales of the first and of the second lie in tiles.
+    scales: Vec<((bool, bool), bool)>,
+}
+
+/// Compares a tensor of two checkpoints; `done` gets numbers of values.
+///
+/// # Errors
+/// As [`Checkpoint::read`]; a signal.
+pub fn compare(first: Side, second: Side, done: &mut dyn FnMut(u64)) -> Result<ComparedTensorRow> {
+    let described = |(checkpoint, tensor): Side| {
+        let format = format_name(&checkpoint.file, tensor);
+        match tensor.layouts.first() {
+            Some(layout) => format!("{layout}, {format}"),
+            None => format,
+        }
+    };
+    let mut row = ComparedTensorRow {
+        tensor: first.1.name.clone(),
+        shape: first.1.shape.clone(),
+        first: Some(described(first)),
+        second: Some(described(second)),
+        finding: String::new(),
+        values: None,
+        differ: None,
+        max_difference: None,
+        relative_rms: None,
+        same_codes: None,
+        same_scales: None,
+    };
+    if let Some((_, tensor)) = [first, second].into_iter().find(|(_, tensor)| !tensor.is_decoded()) {
+        row.finding = format!("not compared: {} is not decoded", tensor.layouts.first().unwrap_or(&tensor.name));
+        return Ok(row);
+    }
+    if first.1.shape != second.1.shape {
+        row.finding = format!("the shapes differ: {:?} and {:?}", first.1.shape, second.1.shape);
+        return Ok(row);
+    }
+    let readers = (first.0.reader(first.1)?, second.0.reader(second.1)?);
+    let mut all = Differences::default();
+    let work = |piece: &TensorPiece, _: &mut ()| {
+        Ok(differences(&readers.0.values(piece, None)?, &readers.1.values(piece, None)?))
+    };
+    of_each(first.1.pieces(), TOGETHER, work, |piece, own| {
+        all = all.plus(&own);
+        done(piece.len() as u64);
+    })?;
+    (row.values, row.differ) = (Some(first.1.len() as u64), Some(all.differ));
+    row.max_difference = Some(all.largest);
+    row.relative_rms = all.relative();
+    if all.differ == 0 {
+        row.finding = "same values".into();
+        return Ok(row);
+    }
+    row.finding = match all.apart {
+        0 => "the same but for rounding: relative differences are below 1e-6".into(),
+        _ => "values differ".into(),
+    };
+    if let (Some(x), Some(y)) = (first.1.quantised(), second.1.quantised())
+        && x.format == y.format
+        && (x.offset, x.exponent) == (y.offset, y.exponent)
+        && x.zero.is_none()
+        && y.zero.is_none()
+        && blocks(x, first.1) == blocks(y, second.1)
+    {
+        let same = same_parts((x, &readers.0), (y, &readers.1), first.1)?;
+        let has = |own: &Reading2, all: &SameParts| all.codes.iter().any(|(key, same)| *same && *key == own.0);
+        let usual = Reading2((x.reading.packing, y.reading.packing), (x.reading.swizzled, y.reading.swizzled));
+        row.same_codes = Some(has(&usual, &same));
+        row.same_scales = Some(same.scales.iter().any(|(key, same)| *same && *key == usual.1));
+        if let Some(words) = explanation((x, y), &same) {
+            row.finding = words;
+        }
+    } else if let (1.., Some(words)) = (all.apart, closer((first, second), &readers, &all)?) {
+        row.finding = words;
+    }
+    Ok(row)
+}
+
+/// The packings and the orders of scales of both.
+struct Reading2((Packing, Packing), (bool, bool));
+
+impl Differences {
+    fn plus(self, other: &Differences) -> Differences {
+        Differences {
+            differ: self.differ + other.differ,
+            apart: self.apart + other.apart,
+            largest: if self.largest >= other.largest || other.largest.is_nan() { self.largest } else { other.largest },
+            squares: self.squares + other.squares,
+            own_squares: self.own_squares + other.own_squares,
+        }
+    }
+
+    /// Root mean square of the differences over that of the values; `None` if all values are zeros.
+    fn relative(&self) -> Option<f64> {
+        (self.own_squares > 0.0).then(|| (self.squares / self.own_squares).sqrt())
+    }
+}
+
+fn differences(first: &[f64], second: &[f64]) -> Differences {
+    let mut all = Differences::default();
+    for (x, y) in first.iter().zip(second) {
+        if x == y || x.is_nan() && y.is_nan() {
+            all.own_squares += if x.is_finite() { x * x } else { 0.0 };
+            continue;
+        }
+        all.differ += 1;
+        all.apart += u64::from((x - y).abs() > ROUNDING * x.abs() || !(x - y).is_finite());
+        if x.is_finite() && y.is_finite() {
+            all.largest = all.largest.max((x - y).abs());
+            all.squares += (x - y) * (x - y);
+            all.own_squares += x * x;
+        }
+    }
+    all
+}
+
+/// Rows and columns of a block.
+fn blocks(own: &Quantised, tensor: &CheckpointTensor) -> (usize, usize) {
+    own.sharing.extents(super::sharing::Matrices::of(&tensor.shape))
+}
+
+/// The orders of nibbles that are tried.
+fn packings(own: &Quantised) -> Vec<Packing> {
+    let usual = own.reading.packing;
+    if own.format.bits != 4 || usual == Packing::Single {
+        return vec![usual];
+    }
+    let mut all = vec![usual];
+    let run = match own.sharing {
+        Sharing::Block(1, width) if width.is_multiple_of(2) => width,
+        _ => 32,
+    };
+    for other in [Packing::LowFirst, Packing::HighFirst, Packing::Halves(run), Packing::Halves(32)] {
+        let fits = !matches!((other, own.place), (Packing::Halves(run), super::tensor::ScalePlace::Inside { length, .. }) if run > length);
+        if fits && !all.contains(&other) {
+            all.push(other);
+        }
+    }
+    all
+}
+
+fn orders(own: &Quantised) -> Vec<bool> {
+    if own.either_order { vec![own.reading.swizzled, !own.reading.swizzled] } else { vec![own.reading.swizzled] }
+}
+
+/// Finds the parts that are the same, for all readings of one side and the usual one of the other.
+fn same_parts(
+    (x, first): (&Quantised, &TensorReader),
+    (y, second): (&Quantised, &TensorReader),
+    tensor: &CheckpointTensor,
+) -> Result<SameParts> {
+    let pairs = |xs: Vec<Packing>, ys: Vec<Packing>| {
+        let usual = (xs[0], ys[0]);
+        let one_side = ys.iter().map(move |y| (usual.0, *y)).chain(xs.iter().skip(1).map(move |x| (*x, usual.1)));
+        one_side.collect::<Vec<_>>()
+    };
+    let mut codes: Vec<((Packing, Packing), bool)> =
+        pairs(packings(x), packings(y)).into_iter().map(|key| (key, true)).collect();
+    let (own, other) = (orders(x), orders(y));
+    let one_side = other.iter().map(|y| (own[0], *y)).chain(own.iter().skip(1).map(|x| (*x, other[0])));
+    let mut scales: Vec<((bool, bool), bool)> = one_side.map(|key| (key, true)).collect();
+    // Most readings fail on the first piece, and are not asked again.
+    for piece in tensor.pieces() {
+        crate::base::interrupt::check()?;
+        for ((a, b), same) in codes.iter_mut().filter(|(_, same)| *same) {
+            *same = equal(&first.codes(&piece, *a)?, &second.codes(&piece, *b)?);
+        }
+        for ((a, b), same) in scales.iter_mut().filter(|(_, same)| *same) {
+            *same = equal(&first.scales(&piece, *a)?.values, &second.scales(&piece, *b)?.values);
+        }
+        if !codes.iter().any(|(_, same)| *same) && !scales.iter().any(|(_, same)| *same) {
+            break;
+        }
+    }
+    Ok(SameParts { codes, scales })
+}
+
+fn equal(first: &[f64], second: &[f64]) -> bool {
+    first.len() == second.len() && first.iter().zip(second).all(|(x, y)| x == y || x.is_nan() && y.is_nan())
+}
+
+/// The difference in words; `None` if codes and scales are simply others.
+fn explanation((x, y): (&Quantised, &Quantised), same: &SameParts) -> Option<String> {
+    let codes = same.codes.iter().find(|(_, same)| *same).map(|(key, _)| *key);
+    let scales = same.scales.iter().find(|(_, same)| *same).map(|(key, _)| *key);
+    let mut parts = Vec::new();
+    match codes {
+        Some((_, b)) if b != y.reading.packing => {
+            parts.push(format!("the second file's nibbles are in another order ({})", b.words()))
+        }
+        Some((a, _)) if a != x.reading.packing => {
+            parts.push(format!("the first file's nibbles are in another order ({})", a.words()))
+        }
+        _ => {}
+    }
+    match scales {
+        Some((_, b)) if b != y.reading.swizzled => parts.push(format!("the second file has its {}", order_words(b))),
+        Some((a, _)) if a != x.reading.swizzled => parts.push(format!("the first file has its {}", order_words(a))),
+        _ => {}
+    }
+    let global = global_words(x, y);
+    match (codes, scales) {
+        (Some(_), Some(_)) => {
+            parts.extend(global);
+            (!parts.is_empty()).then(|| format!("same codes and scales, but {}", parts.join(", and ")))
+        }
+        (Some(_), None) => {
+            parts.insert(0, "the scales differ".into());
+            Some(format!("same codes, but {}", parts.join(", and ")))
+        }
+        (None, Some(_)) => {
+            parts.insert(0, "the codes differ".into());
+            Some(format!("same scales, but {}", parts.join(", and ")))
+        }
+        (None, None) => None,
+    }
+}
+
+/// The difference of the global scales in words; `None` if there is none.
+fn global_words(x: &Quantised, y: &Quantised) -> Option<String> {
+    let factor = |own: &Quantised, at: usize| {
+        let value = own.global.get(at).or(own.global.first()).copied().unwrap_or(1.0);
+        match own.reading.global {
+            Some(GlobalScale::Divides) => 1.0 / value,
+            _ => value,
+        }
+    };
+    let count = x.global.len().max(y.global.len()).max(1);
+    let all = |holds: &dyn Fn(f64, f64) -> bool| (0..count).all(|at| holds(factor(x, at), factor(y, at)));
+    let close = |x: f64, y: f64| (x - y).abs() <= ROUNDING * x.abs();
+    if all(&|x, y| x == y) {
+        None
+    } else if all(&close) {
+        Some("the global scales differ by rounding".into())
+    } else if all(&|x, y| close(x, 1.0 / y)) {
+        Some("the global scale of one file is the reciprocal of the other's".into())
+    } else {
+        let (x, y) = (factor(x, 0), factor(y, 0));
+        Some(format!(
+            "the global scales differ: values are multiplied by {} and by {}",
+            three_digits(x),
+            three_digits(y)
+        ))
+    }
+}
+
+/// A reading of one side that brings the values much closer to those of the other, in words.
+fn closer(sides: (Side, Side), readers: &(TensorReader, TensorReader), all: &Differences) -> Result<Option<String>> {
+    let mut best: Option<(f64, String)> = None;
+    let usual = all.relative().unwrap_or(f64::INFINITY);
+    // The first piece tells readings apart that are wrong as a whole.
+    let Some(piece) = sides.0.1.pieces().next() else { return Ok(None) };
+    for (side, which) in [(&sides.0, "first"), (&sides.1, "second")] {
+        let Some(own) = side.1.quantised() else { continue };
+        for packing in packings(own) {
+            for swizzled in orders(own) {
+                let directions = own.reading.global.map_or(vec![None], |used| vec![Some(used), Some(used.reversed())]);
+                for global in directions {
+                    let reading = super::tensor::Reading { packing, swizzled, global };
+                    if reading == own.reading {
+                        continue;
+                    }
+                    let values = |reader: &TensorReader, own: bool| reader.values(&piece, own.then_some(reading));
+                    let found = match which {
+                        "first" => differences(&values(&readers.0, true)?, &values(&readers.1, false)?),
+                        _ => differences(&values(&readers.0, false)?, &values(&readers.1, true)?),
+                    };
+                    let error = if found.differ == 0 { 0.0 } else { found.relative().unwrap_or(f64::INFINITY) };
+                    if error < usual / 2.0 && error < 0.5 && best.as_ref().is_none_or(|(least, _)| error < *least) {
+                        let mut words = Vec::new();
+                        if packing != own.reading.packing {
+                            words.push(packing.words());
+                        }
+                        if swizzled != own.reading.swizzled {
+                            words.push(order_words(swizzled).into());
+                        }
+                        if let Some(global) = global.filter(|global| Some(*global) != own.reading.global) {
+                            words.push(format!("a global scale that {}", global.name()));
+                        }
+                        let close = if error == 0.0 {
+                            "the same values".into()
+                        } else {
+                            format!("an rms difference of {}", three_digits(error))
+                        };
+                        best = Some((
+                            error,
+                            format!("values differ; {close} if the {which} file has {}", words.join(" and ")),
+                        ));
+                    }
+                }
+            }
+        }
+    }
+    Ok(best.map(|(_, words)| words))
+}

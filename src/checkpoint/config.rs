@@ -1,0 +1,85 @@
+//! The description of a quantised model that libraries leave next to its files.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::sharing::Sharing;
+use crate::{Error, Result, base::text};
+
+/// The files, and the key that has the description; the first file that has it counts.
+const PLACES: [(&str, &str); 2] = [("config.json", "quantization_config"), ("hf_quant_config.json", "quantization")];
+
+/// A description of a quantised model.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Config {
+    path: PathBuf,
+    description: Value,
+}
+
+impl Config {
+    /// Reads the description next to the checkpoint at `path`; `None` without one.
+    ///
+    /// # Errors
+    /// A file of that name that is not JSON.
+    pub(super) fn beside(path: &Path) -> Result<Option<Config>> {
+        let folder = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) };
+        for (name, key) in PLACES {
+            let path = folder.join(name);
+            if !path.is_file() {
+                continue;
+            }
+            let text = text::read(&path, "the description of the model")?;
+            let all: Value = serde_json::from_str(&text).map_err(|error| {
+                Error::request(format!("{}: not JSON: {error}; move it away to do without", path.display()))
+            })?;
+            if let Some(description) = all.get(key).filter(|own| own.is_object()) {
+                return Ok(Some(Config { path, description: description.clone() }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The name of the file.
+    pub(super) fn file(&self) -> String {
+        self.path.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned())
+    }
+
+    /// Returns true if `key` has this value at any depth.
+    pub(super) fn says(&self, key: &str, value: &str) -> bool {
+        let same = |own: &Value| match own {
+            Value::String(text) => text.eq_ignore_ascii_case(value),
+            Value::Number(number) => number.to_string() == value,
+            _ => false,
+        };
+        any(&self.description, key, &same)
+    }
+
+    /// Returns true if a block of these extents is named.
+    pub(super) fn names_block(&self, sharing: Sharing) -> bool {
+        let Sharing::Block(rows, columns) = sharing else { return false };
+        let pair = |own: &Value| {
+            own.as_array()
+                .is_some_and(|own| own.iter().map(Value::as_u64).eq([Some(rows as u64), Some(columns as u64)]))
+        };
+        let text = format!("{rows}x{columns}");
+        ["weight_block_size", "block_structure"]
+            .iter()
+            .any(|key| any(&self.description, key, &pair) || self.says(key, &text))
+            || rows == 1 && self.says("group_size", &columns.to_string())
+    }
+
+    /// The name of the method, for messages.
+    pub(super) fn method(&self) -> Option<&str> {
+        ["format", "quant_algo", "quant_method"].iter().find_map(|key| self.description.get(key)?.as_str())
+    }
+}
+
+/// Returns true if `key` has a value that `is` accepts, at any depth; the reader of JSON bounds it.
+fn any(value: &Value, key: &str, is: &dyn Fn(&Value) -> bool) -> bool {
+    match value {
+        Value::Object(entries) => entries.iter().any(|(name, own)| name == key && is(own) || any(own, key, is)),
+        Value::Array(values) => values.iter().any(|own| any(own, key, is)),
+        _ => false,
+    }
+}

@@ -1,0 +1,88 @@
+//! An open checkpoint.
+
+use std::path::{Path, PathBuf};
+
+use super::{
+    config::Config,
+    find,
+    layout::Layout,
+    tensor::{CheckpointTensor, Reading, TensorPiece, TensorReader},
+};
+use crate::{Error, Result, array::ArrayFile, format::Format};
+
+/// The tensors of a file, a folder or an index of files.
+#[derive(Debug)]
+pub struct Checkpoint {
+    path: PathBuf,
+    pub(super) file: ArrayFile,
+    /// Tensors, by name.
+    pub tensors: Vec<CheckpointTensor>,
+    /// Tensors whose arrays fit no layout, and why.
+    pub(super) misfits: Vec<(String, String)>,
+    /// Notes on the description of the model, if no layout has what it names.
+    pub(super) notes: Vec<String>,
+}
+
+impl Checkpoint {
+    /// Opens the checkpoint at `path` and finds the layout of each tensor.
+    ///
+    /// With a layout, quantised tensors are read by it alone. A format gives a meaning to codes that the file does not name.
+    ///
+    /// # Errors
+    /// As [`ArrayFile::open`]; a description of the model that cannot be read; codes without a format.
+    pub fn open(path: &Path, layout: Option<&Layout>, format: Option<&'static Format>) -> Result<Checkpoint> {
+        let mut file = ArrayFile::open(path)?;
+        file.name_codes(format).map_err(|error| error.within(path.display()))?;
+        let config = Config::beside(path)?;
+        let found = find::tensors(&file, layout, config.as_ref()).map_err(|error| error.within(path.display()))?;
+        Ok(Checkpoint {
+            path: path.to_path_buf(),
+            file,
+            tensors: found.tensors,
+            misfits: found.misfits,
+            notes: found.notes,
+        })
+    }
+
+    /// The path that was opened.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Notes on the description of the model, if no layout has what it names.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// The tensor of this name.
+    pub fn get(&self, name: &str) -> Option<&CheckpointTensor> {
+        self.tensors.iter().find(|tensor| tensor.name == name)
+    }
+
+    /// Refuses a checkpoint with tensors whose arrays fit no layout.
+    ///
+    /// # Errors
+    /// The first such tensor, what does not fit, and how many there are.
+    pub fn complete(&self) -> Result<()> {
+        let Some((name, what)) = self.misfits.first() else { return Ok(()) };
+        let others = match self.misfits.len() - 1 {
+            0 => String::new(),
+            1 => "; so it is with one other tensor".into(),
+            more => format!("; so it is with {more} other tensors"),
+        };
+        Err(Error::request(format!("{}: '{name}': {what}{others}", self.path.display())))
+    }
+
+    /// Decodes a piece of a tensor to `f32`, row by row; with a reading, by its conventions.
+    ///
+    /// # Errors
+    /// A tensor that is not decoded; a file that cannot be read, or has been shortened; codes wider than their format.
+    pub fn read(&self, tensor: &CheckpointTensor, piece: &TensorPiece, reading: Option<Reading>) -> Result<Vec<f32>> {
+        let values = self.reader(tensor)?.values(piece, reading)?;
+        Ok(values.into_iter().map(|value| value as f32).collect())
+    }
+
+    pub(super) fn reader<'a>(&'a self, tensor: &'a CheckpointTensor) -> Result<TensorReader<'a>> {
+        TensorReader::new(&self.file, tensor)
+    }
+}

@@ -1,0 +1,221 @@
+//! Tables of checkpoints.
+
+use super::{
+    packing::Packing,
+    survey::{Evidence, Survey},
+    tensor::{CheckpointTensor, GlobalScale, TensorContent},
+};
+use crate::{array::ArrayFile, report::three_digits};
+
+crate::rows! {
+    /// A tensor of a checkpoint.
+    pub struct CheckpointTensorRow in "checkpoint_tensors" {
+        /// The tensor.
+        tensor: String => shown("tensor").essential(),
+        /// Extents of its values.
+        shape: Vec<usize> => shown("shape").essential(),
+        /// The layouts by which it is read; none for an array of single elements.
+        layout: Option<String> => shown("layout").essential(),
+        /// The source of the layout: config, metadata, names (and types), type, or --layout.
+        layout_by: Option<&'static str> => shown("by").if_filled().beside().essential(),
+        /// The format of its elements.
+        format: String => shown("format").essential(),
+        /// The format of its scales.
+        scale_format: Option<String> => shown("scales").if_filled().essential(),
+        /// The values that share a scale: of a tensor, a row, or a block of rows x columns.
+        per: Option<String> => shown("per").if_filled().beside().essential(),
+        /// The global scale, if there is one; the largest of several.
+        global_scale: Option<f64> => shown("global scale").if_filled(),
+        /// Bits of all its arrays over its values.
+        bits_per_value: Option<f64> => shown("bits a value").essential(),
+        /// The largest finite magnitude.
+        largest: Option<f64> => shown("largest").essential(),
+        /// The conventions by which codes and scales are read, each with what it is known by.
+        convention: Option<String> => shown("convention").if_filled().essential(),
+        /// Doubts: other readings that fit, and values that contradict the layout.
+        doubt: Option<String> => shown("doubt").if_filled().essential(),
+        /// The order of nibbles.
+        nibble_order: Option<String> => hidden(),
+        /// The evidence for the order of nibbles.
+        nibble_order_by: Option<String> => hidden(),
+        /// The direction of the global scale: it multiplies or divides.
+        global_scale_use: Option<&'static str> => hidden(),
+        /// The evidence for the direction of the global scale.
+        global_scale_by: Option<String> => hidden(),
+        /// The order of scales: in rows, or in tiles of 128 rows and 4 columns.
+        scale_order: Option<String> => hidden(),
+        /// The evidence for the order of scales.
+        scale_order_by: Option<String> => hidden(),
+        /// Values that are NaN, if there are any.
+        nan: Option<u64> => shown("NaN").if_filled(),
+        /// Values that are infinite, if there are any.
+        infinite: Option<u64> => shown("infinite").if_filled(),
+        /// The arrays that make it up.
+        arrays: Vec<String> => hidden(),
+    }
+
+    /// A tensor of two checkpoints, compared after decoding.
+    pub struct ComparedTensorRow in "compared_tensors" {
+        /// The tensor.
+        tensor: String => shown("tensor").essential(),
+        /// Extents of its values.
+        shape: Vec<usize> => shown("shape").essential(),
+        /// Its layout and format in the first checkpoint.
+        first: Option<String> => shown("first").essential(),
+        /// Its layout and format in the second checkpoint.
+        second: Option<String> => shown("second").essential(),
+        /// The result of the comparison.
+        finding: String => shown("finding").essential(),
+        /// Number of values.
+        values: Option<u64> => shown("values"),
+        /// Values that differ.
+        differ: Option<u64> => shown("differ").essential(),
+        /// The largest difference.
+        max_difference: Option<f64> => shown("max difference").essential(),
+        /// Root mean square of the differences over root mean square of the first's values.
+        relative_rms: Option<f64> => shown("rms difference / rms").essential(),
+        /// True if all codes are the same; none where the two have other kinds of codes.
+        same_codes: Option<bool> => hidden(),
+        /// True if all scales of blocks are the same.
+        same_scales: Option<bool> => hidden(),
+    }
+}
+
+/// The order of scales in words.
+pub(super) fn order_words(swizzled: bool) -> &'static str {
+    if swizzled { "scales in tiles of 128x4" } else { "scales in rows" }
+}
+
+/// A convention of a tensor, and what is known of it.
+#[derive(Debug, Clone, Default)]
+struct Convention {
+    /// Its words.
+    words: String,
+    /// Its evidence.
+    known_by: String,
+    /// A reading that fits too, or that values favour.
+    doubt: Option<String>,
+}
+
+impl Convention {
+    fn new(words: impl Into<String>, known_by: impl Into<String>) -> Convention {
+        Convention { words: words.into(), known_by: known_by.into(), doubt: None }
+    }
+
+    fn doubted(self, doubt: impl Into<String>) -> Convention {
+        Convention { doubt: Some(doubt.into()), ..self }
+    }
+}
+
+/// The order of the nibbles of a tensor.
+fn nibbles(tensor: &CheckpointTensor, packing: Packing, evidence: Evidence) -> Convention {
+    let (apart, together) = ("16 apart", "neighbours");
+    let is_apart = matches!(packing, Packing::Halves(_));
+    let (own, other) = if is_apart { (apart, together) } else { (together, apart) };
+    let named = Convention::new(packing.words(), tensor.named_by);
+    match evidence {
+        // The largest codes of blocks do not tell which nibble of a byte comes first.
+        Evidence::Values => Convention { known_by: format!("{}, by values {own}", tensor.named_by), ..named },
+        Evidence::Against => {
+            named.doubted(format!("values contradict the order of nibbles: nibbles of a byte are {other}"))
+        }
+        _ => named,
+    }
+}
+
+/// The direction of the global scale of a tensor.
+fn global(tensor: &CheckpointTensor, global: GlobalScale, evidence: Evidence, survey: &Survey) -> Convention {
+    let words = format!("global scale {}", global.name());
+    let number = |value: Option<f64>| value.map_or("-".into(), three_digits);
+    let (own, other) = (number(survey.largest), number(survey.reversed));
+    let named = Convention::new(words.clone(), tensor.named_by);
+    match evidence {
+        Evidence::Values => Convention::new(words, "values"),
+        Evidence::Against => named.doubted(format!(
+            "values contradict the global scale: if it {}, the largest value is {other} and not {own}",
+            global.reversed().name()
+        )),
+        Evidence::Same => named.doubted("the global scale is 1: both directions give the same values"),
+        _ if survey.largest.is_none_or(|largest| largest == 0.0) => named,
+        _ => named.doubted(format!(
+            "values do not decide the global scale: the largest is {own} if it {}, {other} if it {}",
+            global.name(),
+            global.reversed().name()
+        )),
+    }
+}
+
+/// The order of the scales of a tensor.
+fn order(tensor: &CheckpointTensor, swizzled: bool, evidence: Evidence) -> Convention {
+    let (own, other) = (order_words(swizzled), order_words(!swizzled));
+    let named = Convention::new(own, tensor.named_by);
+    match evidence {
+        Evidence::Shape => Convention::new(own, "shape"),
+        Evidence::Values => Convention::new(own, "values"),
+        Evidence::Against => {
+            named.doubted(format!("values contradict the order of scales: blocks of zeros fit {other}"))
+        }
+        // A description names a layout whose scales are in rows.
+        _ if tensor.named_by != "names" => named,
+        _ => named.doubted(format!("only names decide the order of scales: {other} fit the shape too")),
+    }
+}
+
+impl CheckpointTensorRow {
+    /// The row of a tensor; without a survey, of one that is not decoded.
+    pub fn new(tensor: &CheckpointTensor, survey: Option<&Survey>, format: String) -> CheckpointTensorRow {
+        let own = tensor.quantised();
+        let both = own.zip(survey);
+        let nibbles = both.and_then(|(own, survey)| Some(nibbles(tensor, own.reading.packing, survey.nibbles?)));
+        let global = both.and_then(|(own, survey)| Some(global(tensor, own.reading.global?, survey.global?, survey)));
+        let order = both.and_then(|(own, survey)| Some(order(tensor, own.reading.swizzled, survey.order?)));
+        let conventions: Vec<&Convention> = [&nibbles, &global, &order].into_iter().flatten().collect();
+        let mut doubts = tensor.doubts.clone();
+        if let TensorContent::Opaque { why, .. } = &tensor.content {
+            doubts.push(why.clone());
+        }
+        doubts.extend(conventions.iter().filter_map(|own| own.doubt.clone()));
+        let joined = |words: &[String]| (!words.is_empty()).then(|| words.join("; "));
+        let words: Vec<String> = conventions.iter().map(|own| format!("{} ({})", own.words, own.known_by)).collect();
+        let reading = own.map(|own| own.reading);
+        let count = |of: fn(&Survey) -> u64| survey.map(of).filter(|count| *count > 0);
+        CheckpointTensorRow {
+            tensor: tensor.name.clone(),
+            shape: tensor.shape.clone(),
+            layout_by: (!tensor.layouts.is_empty()).then_some(tensor.named_by),
+            layout: joined(&tensor.layouts).map(|names| names.replace("; ", " or ")),
+            format,
+            scale_format: own.map(|own| own.scale_format.name.to_string()),
+            per: own.map(|own| own.sharing.to_string()),
+            global_scale: own.and_then(|own| own.global.iter().copied().reduce(f64::max)),
+            bits_per_value: (!tensor.is_empty()).then(|| 8.0 * tensor.bytes as f64 / tensor.len() as f64),
+            largest: survey.and_then(|survey| survey.largest),
+            convention: joined(&words),
+            doubt: joined(&doubts),
+            nibble_order: nibbles.as_ref().map(|own| own.words.clone()),
+            nibble_order_by: nibbles.map(|own| own.known_by),
+            global_scale_use: reading.and_then(|reading| reading.global).map(|global| global.name()),
+            global_scale_by: global.map(|own| own.known_by),
+            scale_order: order.as_ref().map(|own| own.words.clone()),
+            scale_order_by: order.map(|own| own.known_by),
+            nan: count(|survey| survey.nan),
+            infinite: count(|survey| survey.infinite),
+            arrays: tensor.arrays.clone(),
+        }
+    }
+}
+
+/// The name of the format of a tensor's elements.
+pub(super) fn format_name(file: &ArrayFile, tensor: &CheckpointTensor) -> String {
+    match &tensor.content {
+        TensorContent::Quantised(own) if own.offset != 0.0 => {
+            format!("{} {} {}", own.format, if own.offset < 0.0 { '-' } else { '+' }, own.offset.abs())
+        }
+        TensorContent::Quantised(own) => own.format.name.to_string(),
+        TensorContent::Plain(array) => match file.arrays[*array].kind {
+            crate::array::Content::Format(format) => format.name.to_string(),
+            kind => kind.type_name(),
+        },
+        TensorContent::Opaque { stored, .. } => stored.clone(),
+    }
+}
