@@ -347,6 +347,7 @@ fn arrays() {
             },
             names: Vec::new(),
             choice: convert::TensorChoice::default(),
+            layout: convert::ArrayNames::default(),
             seed: 0,
         };
         let converted =

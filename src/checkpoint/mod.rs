@@ -22,6 +22,7 @@ mod table;
 mod tensor;
 #[cfg(test)]
 mod tests;
+mod written;
 
 pub use answer::{compared, inspected};
 pub use compare::compare;

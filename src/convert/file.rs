@@ -20,7 +20,7 @@ use std::{
 };
 
 use super::{
-    ConversionTarget, Deviations, TensorChoice,
+    ArrayNames, ConversionTarget, Deviations, TensorChoice,
     source::{NamedArrays, SourceTensor, whole},
     target::TargetTensor,
 };
@@ -95,6 +95,8 @@ pub struct FileConversion {
     pub names: Vec<String>,
     /// The arrays, by patterns.
     pub choice: TensorChoice,
+    /// Names of the arrays of a tensor in blocks.
+    pub layout: ArrayNames,
     /// Where the random bits of stochastic rounding come from.
     pub seed: u64,
 }
@@ -129,8 +131,11 @@ impl FileConversion {
             let names: Vec<&str> = kept.iter().map(|array| array.name.as_str()).collect();
             metadata.insert("tcnum.unchanged".into(), names.join("\n"));
         }
-        let targets: Vec<TargetTensor> =
-            tensors.iter().map(|tensor| TargetTensor::plan(tensor, &self.to, &mut planned, &mut metadata)).collect();
+        let mut targets: Vec<TargetTensor> = Vec::new();
+        for tensor in &tensors {
+            let target = TargetTensor::plan(tensor, &self.to, &self.layout, &mut planned, &mut metadata);
+            targets.push(target.map_err(within)?);
+        }
         if let Some(name) = repeated(&planned) {
             return Err(within(Error::request(format!(
                 "two arrays of the result would have the name '{name}'; convert each into its own file, by --tensor"
@@ -243,6 +248,12 @@ impl FileConversion {
     }
 
     fn metadata(&self) -> BTreeMap<String, String> {
+        if let Some(layout) = &self.layout.layout {
+            // Readers of such layouts want to know that tensors are those of PyTorch.
+            return [("format", "pt"), ("tcnum.layout", layout)]
+                .map(|(key, value)| (key.to_string(), value.to_string()))
+                .into();
+        }
         let mut entries = vec![("format", self.to.name().to_string())];
         match &self.to {
             ConversionTarget::Scalar { rounding, overflow, .. } => {

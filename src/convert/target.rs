@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    ConversionTarget, Deviations, Tensor,
+    ArrayNames, ConversionTarget, Deviations, Tensor,
     converter::{BlockConverter, Missing, ScalarConverter},
     deviations::TensorComparison,
     pieces::{TensorPiece, of_each, pieces},
@@ -27,17 +27,22 @@ use crate::{
 /// A tensor of the result; its first array has this number.
 pub(super) struct TargetTensor<'a> {
     to: &'a ConversionTarget,
+    names: &'a ArrayNames,
     first: usize,
 }
 
 impl<'a> TargetTensor<'a> {
     /// Adds the arrays that `source` becomes, and what the metadata say of it.
+    ///
+    /// # Errors
+    /// A name that the layout has no place for.
     pub(super) fn plan(
         source: &SourceTensor,
         to: &'a ConversionTarget,
+        names: &'a ArrayNames,
         arrays: &mut Vec<NewArray>,
         metadata: &mut BTreeMap<String, String>,
-    ) -> TargetTensor<'a> {
+    ) -> Result<TargetTensor<'a>> {
         let first = arrays.len();
         let mut add = |name: String, shape: Vec<usize>, kind: Content, width: usize| {
             let bytes = shape.iter().product::<usize>() as u64 * width as u64;
@@ -48,7 +53,8 @@ impl<'a> TargetTensor<'a> {
                 add(source.name.into(), source.shape.clone(), Content::Format(format), format.bytes());
             }
             ConversionTarget::Blocks(Quantizer { format, .. }) => {
-                let (name, row) = (source.name, source.row());
+                let row = source.row();
+                let [codes, scale, tensor_scale] = names.of(source.name)?;
                 let with_last = |last: usize| {
                     let leading = source.shape.split_last().map_or(&[][..], |(_, leading)| leading);
                     leading.iter().copied().chain([last]).collect::<Vec<usize>>()
@@ -56,22 +62,21 @@ impl<'a> TargetTensor<'a> {
                 let width = if packed(format) { row.div_ceil(2) } else { row };
                 let element = format.element.format;
                 let kind = if element.bits == 8 { Content::Format(element) } else { Content::Unsigned(1) };
-                add(name.into(), with_last(width), kind, 1);
-                let rows = source.shape.iter().rev().skip(1).product::<usize>();
-                let scales = match format.rows {
-                    BlockFormat::WHOLE if source.len() > 0 => vec![],
-                    1 => with_last(row.div_ceil(format.length)),
-                    band => vec![rows.div_ceil(band), row.div_ceil(format.length)],
-                };
-                add(format!("{name}_scale"), scales, Content::Format(stored(format.scale)), format.scale.bytes());
+                add(codes, with_last(width), kind, 1);
+                let kind = if names.bytes { Content::Unsigned(1) } else { Content::Format(stored_scale(format.scale)) };
+                add(scale, scale_shape(source, format), kind, format.scale.bytes());
                 if let Some(own) = format.tensor_scale {
-                    add(format!("{name}_tensor_scale"), vec![], Content::Format(own), own.bytes());
+                    // compressed-tensors, whose scale divides, has one number in an array; the others have it alone.
+                    let shape = if names.divides { vec![1] } else { vec![] };
+                    add(tensor_scale, shape, Content::Format(own), own.bytes());
                 }
-                let extents: Vec<String> = source.shape.iter().map(usize::to_string).collect();
-                metadata.insert(format!("tcnum.shape.{name}"), extents.join(","));
+                if names.layout.is_none() {
+                    let extents: Vec<String> = source.shape.iter().map(usize::to_string).collect();
+                    metadata.insert(format!("tcnum.shape.{}", source.name), extents.join(","));
+                }
             }
         }
-        TargetTensor { to, first }
+        Ok(TargetTensor { to, names, first })
     }
 
     /// Converts `source` and writes it; `done` gets numbers of converted values.
@@ -140,6 +145,8 @@ impl<'a> TargetTensor<'a> {
         let block = if quantizer.block_scale.is_some() { (1, 1) } else { (format.rows, format.length) };
         let deviations = sum(source, block, one, |_, ()| {}, done)?;
         if let (Some(code), Some(own)) = (scale, format.tensor_scale) {
+            let reciprocal = 1.0 / f32::from_bits(code as u32);
+            let code = if self.names.divides { reciprocal.to_bits().into() } else { code };
             writer.write(self.first + 2, 0, &code.to_le_bytes()[..own.bytes()])?;
         }
         Ok(deviations)
@@ -164,8 +171,22 @@ impl<'a> TargetTensor<'a> {
     }
 }
 
+/// Shape of the scales of a tensor: blocks in place of values.
+fn scale_shape(source: &SourceTensor, format: &BlockFormat) -> Vec<usize> {
+    let columns = source.row().div_ceil(format.length);
+    match &source.shape[..] {
+        _ if format.rows == BlockFormat::WHOLE && source.len() > 0 => vec![],
+        [leading @ .., _] if format.rows == 1 => [leading, &[columns]].concat(),
+        [] => vec![],
+        [leading @ .., rows, _] if rows.is_multiple_of(format.rows) => {
+            [leading, &[rows / format.rows, columns]].concat()
+        }
+        [leading @ .., _] => vec![leading.iter().product::<usize>().div_ceil(format.rows), columns],
+    }
+}
+
 /// Format under whose type scales are stored: the type of a file for e4m3 serves scales without a sign.
-fn stored(scale: &'static Format) -> &'static Format {
+pub(crate) fn stored_scale(scale: &'static Format) -> &'static Format {
     if scale.name == "ue4m3" { find("e4m3").expect("there is e4m3") } else { scale }
 }
 

@@ -19,9 +19,10 @@ use crate::{
         input::{StandardInput, each_word, room_for_a_row},
         interrupt,
     },
+    checkpoint::Layout,
     convert::{
-        ArrayRow, ConversionTarget, ConvertedFile, FileContent, FileConversion, TensorChoice, ValueConversion,
-        ValueRead, in_blocks, layout, left_alone, read,
+        ArrayNames, ArrayRow, ConversionTarget, ConvertedFile, FileContent, FileConversion, TensorChoice,
+        ValueConversion, ValueRead, in_blocks, layout, left_alone, read,
     },
     format::block::{BlockFormat, Quantizer, find_rule},
     format::{Format, Overflow, Rounding, find},
@@ -51,6 +52,9 @@ pub(super) struct Arguments {
     /// Values that share a scale in a file: 1x32, 128x128, row, tensor
     #[arg(long, value_name = "WHAT", requires = "input", help_heading = "What")]
     per: Option<String>,
+    /// Layout of the tensors, for the programs of its name: compressed-tensors-nvfp4, modelopt-nvfp4 [default: tcnum's]
+    #[arg(long, value_name = "LAYOUT", requires = "input", help_heading = "What")]
+    layout: Option<String>,
     /// Rule for scales: floor, ceil, even, up, nearest, mse and others [default: the format's]
     #[arg(long, value_name = "RULE", help_heading = "What")]
     scale_rule: Option<String>,
@@ -242,6 +246,16 @@ fn files(arguments: &Arguments, input: &Path, [from, to]: [Option<FileContent>; 
         (Some(FileContent::Blocks(_)), _) => scalar(arguments, find("f32")?)?,
         _ => return Err(Error::request("--to is missing: the format to convert to")),
     };
+    let names = match (&arguments.layout, to.block()) {
+        (None, _) => ArrayNames::default(),
+        (Some(name), Some(format)) => Layout::find(name)?.written(format)?,
+        (Some(name), None) => {
+            return Err(Error::request(format!(
+                "--layout {name}: it has scales, and {} has none; choose a block format, or --per",
+                to.name()
+            )));
+        }
+    };
     arguments.destination.one_file()?;
     let output = arguments.destination.out.as_deref().ok_or_else(|| Error::request("--input needs --out FILE"))?;
     let conversion = FileConversion {
@@ -249,6 +263,7 @@ fn files(arguments: &Arguments, input: &Path, [from, to]: [Option<FileContent>; 
         to,
         names: arguments.tensors.clone(),
         choice: TensorChoice { include: arguments.include.clone(), exclude: arguments.exclude.clone() },
+        layout: names,
         seed: arguments.seed.unwrap_or(0),
     };
     report.seed = matches!(arguments.elements()?, Rounding::Sr { .. }).then_some(conversion.seed);
@@ -259,6 +274,11 @@ fn files(arguments: &Arguments, input: &Path, [from, to]: [Option<FileContent>; 
     })?;
     report.answer = Some(conversion.answer(&rows));
     report.notes.extend(left_alone(alone));
+    if let (Some(layout), false) = (&conversion.layout.layout, conversion.layout.config.is_empty()) {
+        let keys = conversion.layout.config.iter().map(|(key, value)| format!("{key} = {value}"));
+        let keys = keys.collect::<Vec<_>>().join(", ");
+        report.notes.push(format!("Programs know {layout} by quantization_config in config.json: {keys}."));
+    }
     let lost = |row: &ArrayRow| row.to_zero > row.values / 2;
     if matches!(conversion.to, ConversionTarget::Scalar { .. }) && rows.iter().any(lost) {
         report.notes.push(

@@ -37,7 +37,7 @@ fn checkpoint(path: &Path, reciprocal: bool) {
         path,
         &[
             array("l.weight_packed", &[64, 128], Content::Unsigned(1), pack_pairs(&blocks.elements, 256)),
-            array("l.weight_scale", &[64, 16], format("e4m3"), blocks.scales),
+            array("l.weight_scale", &[64, 16], format("e4m3"), blocks.scales.iter().map(|code| *code as u8).collect()),
             array("l.weight_global_scale", &[1], format("f32"), global.to_le_bytes().to_vec()),
             array("n.weight", &[4], format("bf16"), [0x3f80u16, 0x4000, 0xc000, 0].map(u16::to_le_bytes).concat()),
         ],
