@@ -55,9 +55,8 @@ pub(crate) fn rounding(name: &str) -> PyResult<Rounding> {
 
 /// Finds an overflow rule by name.
 pub(crate) fn overflow(name: &str) -> PyResult<Overflow> {
-    let all = [Overflow::Standard, Overflow::Infinity, Overflow::Nan, Overflow::Saturate];
-    all.into_iter().find(|overflow| overflow.name() == name).ok_or_else(|| {
-        let known = all.map(|overflow| overflow.name()).join(", ");
+    Overflow::ALL.into_iter().find(|overflow| overflow.name() == name).ok_or_else(|| {
+        let known = Overflow::ALL.map(|overflow| overflow.name()).join(", ");
         PyValueError::new_err(format!("unknown overflow '{name}'; known are {known}"))
     })
 }

@@ -77,11 +77,40 @@ pub enum Specials {
     AllOnesNan,
     /// One NaN, the code of -0; no infinity (FNUZ: finite, unsigned zero).
     NegativeZeroNan,
+    /// One NaN of either sign, as in [`Specials::AllOnesNan`]; the code before it is an infinity (P3109, unsigned).
+    AllOnesNanInfinity,
+    /// One NaN, the code of -0; all bits of exponent and trailing significand set: an infinity (P3109, signed).
+    NegativeZeroNanInfinity,
     /// Every code is a finite number.
     None,
 }
 
-words!(named pub(crate) Specials: "ieee" = Ieee, "all-ones-nan" = AllOnesNan, "negative-zero-nan" = NegativeZeroNan, "none" = None);
+words!(
+    named pub Specials:
+    "ieee" = Ieee,
+    "all-ones-nan" = AllOnesNan,
+    "negative-zero-nan" = NegativeZeroNan,
+    "all-ones-nan-infinity" = AllOnesNanInfinity,
+    "negative-zero-nan-infinity" = NegativeZeroNanInfinity,
+    "none" = None,
+);
+
+impl Specials {
+    /// True if there are infinities. Their magnitude comes after the largest number's.
+    pub(crate) const fn has_infinity(self) -> bool {
+        matches!(self, Specials::Ieee | Specials::AllOnesNanInfinity | Specials::NegativeZeroNanInfinity)
+    }
+
+    /// True if the code of -0 is the NaN.
+    pub(crate) const fn takes_negative_zero(self) -> bool {
+        matches!(self, Specials::NegativeZeroNan | Specials::NegativeZeroNanInfinity)
+    }
+
+    /// True if all bits of exponent and trailing significand set are the only NaN.
+    pub(crate) const fn takes_all_ones(self) -> bool {
+        matches!(self, Specials::AllOnesNan | Specials::AllOnesNanInfinity)
+    }
+}
 
 impl Format {
     /// Bytes of the smallest unsigned integer (1, 2, 4 or 8) that holds a code.
@@ -120,7 +149,7 @@ impl Format {
 
     /// True if the format has infinities.
     pub fn has_infinity(&self) -> bool {
-        self.float().is_some_and(|f| f.specials == Specials::Ieee)
+        self.float().is_some_and(|f| f.specials.has_infinity())
     }
 }
 
@@ -142,20 +171,19 @@ impl Float {
         if self.subnormals || !matches!(self.zeros, Zeros::None) { 1 - self.bias } else { -self.bias }
     }
 
-    /// Biased exponent and trailing significand of the largest finite number.
-    pub(crate) const fn largest_fields(&self) -> (u64, u64) {
-        let exponent = (1u64 << self.exponent_bits) - 1;
-        let trailing = (1u64 << self.trailing_bits) - 1;
+    /// Magnitude of the largest finite number: its biased exponent and trailing significand, as one integer.
+    pub(crate) const fn largest_magnitude(&self) -> u64 {
+        let all_ones = (1u64 << (self.exponent_bits + self.trailing_bits)) - 1;
         match self.specials {
-            Specials::Ieee => (exponent - 1, trailing),
-            Specials::AllOnesNan if self.trailing_bits == 0 => (exponent - 1, 0),
-            Specials::AllOnesNan => (exponent, trailing - 1),
-            Specials::NegativeZeroNan | Specials::None => (exponent, trailing),
+            Specials::Ieee => all_ones - (1 << self.trailing_bits),
+            Specials::AllOnesNan | Specials::NegativeZeroNanInfinity => all_ones - 1,
+            Specials::AllOnesNanInfinity => all_ones - 2,
+            Specials::NegativeZeroNan | Specials::None => all_ones,
         }
     }
 
     /// Exponent of the largest finite number (IEEE 754: emax).
     pub const fn emax(&self) -> i32 {
-        self.largest_fields().0 as i32 - self.bias
+        (self.largest_magnitude() >> self.trailing_bits) as i32 - self.bias
     }
 }

@@ -114,6 +114,11 @@ impl Float {
         ((sign << self.exponent_bits | biased) << self.trailing_bits | trailing) << self.padding_bits
     }
 
+    #[inline]
+    fn of_magnitude(&self, negative: bool, magnitude: u64) -> u64 {
+        self.assemble(negative, 0, magnitude)
+    }
+
     /// Code of an overflow: of a rounded finite value, or of an infinity (`None`).
     pub(crate) fn overflowed(&self, negative: bool, rounding: Option<Rounding>, overflow: Overflow) -> Option<u64> {
         if negative && !self.signed {
@@ -123,8 +128,12 @@ impl Float {
         let largest = self.largest_code(negative);
         match overflow {
             Overflow::Standard if inward => Some(largest),
-            Overflow::Standard if self.overflow != Overflow::Standard => self.overflowed(negative, None, self.overflow),
+            Overflow::Standard if self.overflow != Overflow::Standard => {
+                self.overflowed(negative, rounding, self.overflow)
+            }
             Overflow::Saturate => Some(largest),
+            Overflow::SaturateFinite if rounding.is_some() => Some(largest),
+            Overflow::SaturateFinite => Some(self.infinity(negative).unwrap_or(largest)),
             Overflow::Nan => Some(self.nan().unwrap_or(largest)),
             Overflow::Infinity | Overflow::Standard => {
                 Some(self.infinity(negative).or_else(|| self.nan()).unwrap_or(largest))
@@ -136,23 +145,22 @@ impl Float {
         if negative && !self.signed {
             return self.zero(false).unwrap_or_else(|| self.assemble(false, 0, 0));
         }
-        let (biased, trailing) = self.largest_fields();
-        self.assemble(negative, biased, trailing)
+        self.of_magnitude(negative, self.largest_magnitude())
     }
 
     fn infinity(&self, negative: bool) -> Option<u64> {
         if negative && !self.signed {
             return None;
         }
-        (self.specials == Specials::Ieee).then(|| self.assemble(negative, (1 << self.exponent_bits) - 1, 0))
+        self.specials.has_infinity().then(|| self.of_magnitude(negative, self.largest_magnitude() + 1))
     }
 
     fn nan(&self) -> Option<u64> {
         let (exponent, trailing) = ((1 << self.exponent_bits) - 1, (1 << self.trailing_bits) - 1);
         match self.specials {
             Specials::Ieee => Some(self.assemble(false, exponent, 1 << (self.trailing_bits - 1))),
-            Specials::AllOnesNan => Some(self.assemble(false, exponent, trailing)),
-            Specials::NegativeZeroNan => Some(self.assemble(true, 0, 0)),
+            Specials::AllOnesNan | Specials::AllOnesNanInfinity => Some(self.assemble(false, exponent, trailing)),
+            Specials::NegativeZeroNan | Specials::NegativeZeroNanInfinity => Some(self.assemble(true, 0, 0)),
             Specials::None => None,
         }
     }

@@ -1,8 +1,8 @@
 //! Number formats as data: one record each, exact decoding, correctly rounded encoding.
 //!
 //! A [`Format`] is a finite set of codes with values. Nothing in this module asks for a format by name: decoding and
-//! encoding depend only on the fields of the record. A new format is a new record in `table.rs`; names eXmY that it lacks
-//! are formats by IEEE 754's rules.
+//! encoding depend only on the fields of the record. A new format is a new record in `table.rs`; `by_rule` has families
+//! whose names give the fields.
 
 pub mod block;
 mod by_rule;

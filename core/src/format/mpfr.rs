@@ -45,7 +45,14 @@ pub(crate) fn decode_into(value: &mut Float, format: &Format, code: u64) {
         Specials::Ieee if last && trailing == 0 => Some(Special::Infinity),
         Specials::Ieee if last => Some(Special::Nan),
         Specials::AllOnesNan if last && trailing + 1 == steps => Some(Special::Nan),
-        Specials::NegativeZeroNan if first && trailing == 0 && negative => Some(Special::Nan),
+        Specials::NegativeZeroNan | Specials::NegativeZeroNanInfinity if first && trailing == 0 && negative => {
+            Some(Special::Nan)
+        }
+        Specials::NegativeZeroNanInfinity if fields % (binades * steps) + 1 == binades * steps => {
+            Some(Special::Infinity)
+        }
+        Specials::AllOnesNanInfinity if fields % (binades * steps) + 1 == binades * steps => Some(Special::Nan),
+        Specials::AllOnesNanInfinity if fields % (binades * steps) + 2 == binades * steps => Some(Special::Infinity),
         _ => None,
     };
     match special {
@@ -188,7 +195,8 @@ pub(crate) fn largest(format: &super::Float) -> u64 {
     let codes = 1u64 << (format.exponent_bits + format.trailing_bits);
     match format.specials {
         Specials::Ieee => codes - (1 << format.trailing_bits) - 1,
-        Specials::AllOnesNan => codes - 2,
+        Specials::AllOnesNan | Specials::NegativeZeroNanInfinity => codes - 2,
+        Specials::AllOnesNanInfinity => codes - 3,
         Specials::NegativeZeroNan | Specials::None => codes - 1,
     }
 }
@@ -198,8 +206,8 @@ pub(crate) fn nan(format: &super::Float) -> Option<u64> {
     let codes = 1u64 << (format.exponent_bits + format.trailing_bits);
     match format.specials {
         Specials::Ieee => Some(codes - (1 << format.trailing_bits) / 2),
-        Specials::AllOnesNan => Some(codes - 1),
-        Specials::NegativeZeroNan => Some(codes),
+        Specials::AllOnesNan | Specials::AllOnesNanInfinity => Some(codes - 1),
+        Specials::NegativeZeroNan | Specials::NegativeZeroNanInfinity => Some(codes),
         Specials::None => None,
     }
 }
@@ -220,7 +228,11 @@ pub(crate) fn overflowed(
     };
     match (policy, format.specials) {
         (Overflow::Saturate, _) | (_, Specials::None) => largest,
-        (Overflow::Infinity | Overflow::Standard, Specials::Ieee) => largest + 1,
+        (Overflow::SaturateFinite, specials) if rounded.is_some() || !specials.has_infinity() => largest,
+        (
+            Overflow::Infinity | Overflow::Standard | Overflow::SaturateFinite,
+            Specials::Ieee | Specials::AllOnesNanInfinity | Specials::NegativeZeroNanInfinity,
+        ) => largest + 1,
         _ => nan(format).unwrap_or(largest),
     }
 }

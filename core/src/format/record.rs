@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Encoding, Float, Format, Overflow, Specials, Zeros, by_rule, find};
+use super::{Encoding, FORMATS, Float, Format, Overflow, Specials, Zeros, by_rule, find};
 use crate::{Error, Result, base::text};
 
 /// Format of a command line: a name that [`find`] knows, or a file that ends in `.toml`.
@@ -42,6 +42,9 @@ struct Record {
     source: Option<String>,
 }
 
+/// Results of overflow that a format's own standard can have.
+const STANDARDS: [Overflow; 3] = [Overflow::Infinity, Overflow::Nan, Overflow::Saturate];
+
 fn yes() -> Spanned<bool> {
     Spanned::new(0..0, true)
 }
@@ -70,7 +73,8 @@ impl Format {
     /// - `exponent_bits` (1 to 11), `trailing_bits` (0 to 52), `bias`;
     /// - `zeros`: `"both"` in a signed format (`"positive"` where the code of -0 is the NaN), `"positive"` or `"none"`
     ///   in an unsigned one;
-    /// - `specials`: `"ieee"`, `"all-ones-nan"`, `"negative-zero-nan"` or `"none"`, as [`Specials`] describes them;
+    /// - `specials`: `"ieee"`, `"all-ones-nan"`, `"all-ones-nan-infinity"`, `"negative-zero-nan"`,
+    ///   `"negative-zero-nan-infinity"` or `"none"`, as [`Specials`] describes them;
     /// - optionally `signed` (true), `padding_bits` (0), `overflow` (`"infinity"`, `"nan"` or `"saturate"`: the first
     ///   that the format has), `source` (a document), and `subnormals`, which can only say whether there is a zero.
     ///
@@ -136,17 +140,17 @@ impl Record {
         if name.is_empty() || name.len() > 40 || !name.chars().all(plain) {
             return Err(defect("name", &self.name, "needs 1 to 40 small letters, digits, '-' and '_'"));
         }
-        match find(name) {
-            Ok(known) if known.source == by_rule::SOURCE => Err(defect(
+        match (find(name), by_rule::named(&name.replace(['-', '_'], ""))) {
+            (Ok(known), Some((family, _))) if !FORMATS.contains(known) => Err(defect(
                 "name",
                 &self.name,
                 format!(
-                    "is taken: '{known}' is the format of {} bits by IEEE 754's rules; use another, such as 'my-{known}'",
-                    known.bits
+                    "is taken: '{known}' is the format of {} bits by {}; use another, such as 'my-{known}'",
+                    known.bits, family.rule
                 ),
             )),
-            Ok(known) => Err(defect("name", &self.name, format!("is taken: '{name}' names the format {known}"))),
-            Err(_) => Ok(name.clone()),
+            (Ok(known), _) => Err(defect("name", &self.name, format!("is taken: '{name}' names the format {known}"))),
+            (Err(_), _) => Ok(name.clone()),
         }
     }
 
@@ -167,13 +171,13 @@ impl Record {
         let padding_bits = within("padding_bits", &self.padding_bits, 0, left.into())? as u32;
         let (zeros, specials) = (*self.zeros.get_ref(), *self.specials.get_ref());
         let overflow = match (&self.overflow, specials) {
-            (Some(given), _) if *given.get_ref() == Overflow::Standard => {
+            (Some(given), _) if !STANDARDS.contains(given.get_ref()) => {
                 return Err(defect("overflow", given, "must be \"infinity\", \"nan\" or \"saturate\""));
             }
             (Some(given), _) => *given.get_ref(),
-            (None, Specials::Ieee) => Overflow::Infinity,
-            (None, Specials::AllOnesNan | Specials::NegativeZeroNan) => Overflow::Nan,
+            (None, specials) if specials.has_infinity() => Overflow::Infinity,
             (None, Specials::None) => Overflow::Saturate,
+            (None, _) => Overflow::Nan,
         };
         Ok(Float {
             signed,
@@ -194,7 +198,7 @@ impl Record {
             let only = "must be true in a format with a zero, and false in one without";
             return Err(defect("subnormals", subnormals, only));
         }
-        let fnuz = float.specials == Specials::NegativeZeroNan;
+        let fnuz = float.specials.takes_negative_zero();
         let zeros = match (float.signed, float.zeros) {
             (true, Zeros::Positive) if fnuz => None,
             (true, _) if fnuz => Some("must be \"positive\" where the code of -0 is the NaN"),
@@ -207,13 +211,15 @@ impl Record {
         }
         let (exponent_bits, trailing_bits) = (float.exponent_bits, float.trailing_bits);
         let specials = match float.specials {
-            Specials::NegativeZeroNan if !float.signed => Some("\"negative-zero-nan\" needs a signed format"),
+            _ if fnuz && !float.signed => Some("with the NaN in the place of -0 needs a signed format"),
             Specials::Ieee if trailing_bits == 0 => Some("\"ieee\" needs trailing_bits of 1 or more, for a NaN"),
             Specials::Ieee if exponent_bits == 1 => {
                 Some("\"ieee\" needs exponent_bits of 2 or more, for a normal number")
             }
-            Specials::AllOnesNan if trailing_bits == 0 && exponent_bits == 1 && float.zeros != Zeros::None => {
-                Some("\"all-ones-nan\" leaves no number but zero; exponent_bits or trailing_bits must be larger")
+            Specials::AllOnesNan | Specials::AllOnesNanInfinity | Specials::NegativeZeroNanInfinity
+                if !has_normal(float) =>
+            {
+                Some("leaves no normal number; exponent_bits or trailing_bits must be larger")
             }
             _ => None,
         };
@@ -221,7 +227,7 @@ impl Record {
             return Err(defect("specials", &self.specials, what));
         }
         let missing = match float.overflow {
-            Overflow::Infinity if float.specials != Specials::Ieee => "infinity",
+            Overflow::Infinity if !float.specials.has_infinity() => "infinity",
             Overflow::Nan if float.specials == Specials::None => "NaN",
             _ => return Ok(()),
         };
@@ -252,6 +258,13 @@ impl Record {
             ),
         ))
     }
+}
+
+/// True if the codes of infinities and NaN leave a normal number.
+fn has_normal(float: &Float) -> bool {
+    let specials = 1 + u64::from(float.specials == Specials::AllOnesNanInfinity);
+    let smallest = u64::from(float.zeros != Zeros::None) << float.trailing_bits;
+    (1u64 << (float.exponent_bits + float.trailing_bits)) > specials + smallest
 }
 
 #[cfg(test)]

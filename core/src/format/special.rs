@@ -42,8 +42,12 @@ impl Format {
                 free: self.sign_bit() | self.trailing_mask() | padding,
                 trailing_nonzero: true,
             },
-            Specials::AllOnesNan => Pattern { code: nan, free: self.sign_bit() | padding, trailing_nonzero: false },
-            Specials::NegativeZeroNan | Specials::None => Pattern { code: nan, free: padding, trailing_nonzero: false },
+            Specials::AllOnesNan | Specials::AllOnesNanInfinity => {
+                Pattern { code: nan, free: self.sign_bit() | padding, trailing_nonzero: false }
+            }
+            Specials::NegativeZeroNan | Specials::NegativeZeroNanInfinity | Specials::None => {
+                Pattern { code: nan, free: padding, trailing_nonzero: false }
+            }
         })
     }
 

@@ -7,6 +7,8 @@ const OFP8: &str = "OCP 8-bit Floating Point Specification (OFP8) 1.0";
 const MX: &str = "OCP Microscaling Formats (MX) Specification 1.0";
 const FNUZ: &str = "Noune et al., 8-bit Numerical Formats for Deep Neural Networks (2022)";
 const PTX: &str = "NVIDIA PTX ISA 9.0";
+/// It gives the widths, the NaN 0xff and no infinity. The bias is that of the largest number 114,688 of intel/auto-round.
+const CUDA: &str = "NVIDIA CUDA Math API 13.4; bias assumed";
 const SDM: &str = "Intel 64 and IA-32 Architectures Software Developer's Manual 2";
 
 /// Signed format with both zeros, subnormals, IEEE 754 infinities and NaNs: basis of the records below.
@@ -57,6 +59,7 @@ pub static FORMATS: &[Format] = &[
     float("e2m1", &["fp4", "fp4-e2m1", "e2m1fn", "float4-e2m1fn"], 4, Float { exponent_bits: 2, trailing_bits: 1, bias: 1, ..FINITE }, MX),
     float("e8m0", &["ue8m0", "e8m0fnu", "float8-e8m0fnu", "fp8-e8m0"], 8, Float { signed: false, zeros: Zeros::None, subnormals: false, exponent_bits: 8, trailing_bits: 0, bias: 127, ..FN }, MX),
     float("ue4m3", &["fp8-ue4m3"], 7, Float { signed: false, zeros: Zeros::Positive, exponent_bits: 4, trailing_bits: 3, bias: 7, ..FN }, PTX),
+    float("ue5m3", &["fp8-ue5m3"], 8, Float { signed: false, zeros: Zeros::Positive, exponent_bits: 5, trailing_bits: 3, bias: 15, ..FN }, CUDA),
     float("e8m13", &["fp22"], 32, Float { exponent_bits: 8, trailing_bits: 13, padding_bits: 10, bias: 127, ..IEEE }, "measured: the FP8 accumulator of Ada and Hopper"),
     integer("s8", &["int8", "i8"], 8, true),
     integer("u8", &["uint8"], 8, false),

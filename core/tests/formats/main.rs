@@ -2,6 +2,7 @@
 //! Judges are standards, MPFR, packages of Python, and public bug reports.
 
 mod blocks;
+mod by_rule;
 mod cases;
 #[path = "../../../tests/common/machine.rs"]
 mod machine;

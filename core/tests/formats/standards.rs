@@ -1,6 +1,6 @@
 //! Formats against their standards and against crate `half`.
 
-use crate::cases::{OVERFLOWS, narrow, roundings};
+use crate::cases::{narrow, roundings};
 use half::{bf16, f16};
 use tcnum_core::format::{Class, Encoding, FORMATS, Finite, Format, Overflow, Real, Rounding, Specials, Zeros, find};
 
@@ -28,6 +28,7 @@ fn ranges_are_those_of_the_standards() {
         ("e2m1", 6.0, 1.0, 0.5, 0, Some(0), 2),
         ("e8m0", p(127), p(-127), p(-127), 0, Some(1), 1),
         ("ue4m3", 448.0, p(-6), p(-9), 0, Some(1), 4),
+        ("ue5m3", 114_688.0, p(-14), p(-17), 0, Some(1), 4),
         ("e8m13", (2.0 - p(-13)) * p(127), p(-126), p(-139), 2, None, 14),
     ];
     for (name, largest, normal, smallest, infinities, nans, precision) in expected {
@@ -97,7 +98,7 @@ fn every_code_of_16_bits_or_fewer_survives_decoding_and_encoding() {
         for code in 0..=format.code_mask() {
             let value = format.value(code);
             for rounding in roundings() {
-                for overflow in OVERFLOWS {
+                for overflow in Overflow::ALL {
                     let expected = match (value, overflow) {
                         (Real::Nan, _) => format.nan(),
                         (Real::Infinity { .. }, Overflow::Nan) => format.nan(),

@@ -7,9 +7,11 @@ use tcnum_core::{
 
 use crate::{environments, machine::amount, operands, tally::Tally};
 
-/// Floating-point formats of at most `bits` bits.
+/// Floating-point formats of at most `bits` bits: those of the table, and P3109's with and without a sign.
 pub(crate) fn narrow(bits: u32) -> Vec<&'static Format> {
-    FORMATS.iter().filter(|format| !format.is_integer() && format.bits <= bits).collect()
+    let by_rule = ["binary8p4se", "binary6p3se", "binary6p2ue"].map(|name| find(name).expect("a format by rule"));
+    let float = |format: &&Format| !format.is_integer() && format.bits <= bits;
+    FORMATS.iter().chain(by_rule).filter(float).collect()
 }
 
 /// Operations that a format can represent.
@@ -72,7 +74,7 @@ fn formats_refuse_exactly_the_operations_that_they_cannot_carry() {
         let refused: Vec<Operation> = Operation::all().filter(|o| !carried(format).contains(o)).collect();
         match format.name {
             "e8m0" => assert_eq!(refused, [Add, Sub, Sqrt, Fma, Rem, Rint, RintExact]),
-            "ue4m3" => assert_eq!(refused, [Sub, Rem]),
+            "ue4m3" | "ue5m3" => assert_eq!(refused, [Sub, Rem]),
             _ => assert_eq!(refused, [], "{format}"),
         }
     }

@@ -19,7 +19,7 @@ use rug::{
 
 use crate::{
     format::{
-        self, Format, Overflow, Rounding, Specials, Zeros,
+        self, Format, Overflow, Rounding, Zeros,
         mpfr::{self, OPERAND_BITS, Rounder},
     },
     softfloat::{Environment, Flags, NanRule, Operation, Outcome, ResultKind},
@@ -235,7 +235,7 @@ impl Reference {
             (false, false) => self.exact.next_down(),
         }
         let rounding = if up { Rounding::Ru } else { Rounding::Rd };
-        let overflow = if record.specials == Specials::Ieee { Overflow::Infinity } else { Overflow::Saturate };
+        let overflow = if record.specials.has_infinity() { Overflow::Infinity } else { Overflow::Saturate };
         let unflushed = Environment { rounding, overflow, flush_results: false, ..*environment };
         Outcome { flags: Flags::NONE, ..self.finish(record, &unflushed) }
     }
