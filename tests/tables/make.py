@@ -2,6 +2,7 @@
 
     python make.py scalars              writes ml_dtypes.safetensors and gfloat.safetensors
     python make.py p3109                writes p3109.safetensors
+    python make.py tabled               writes tabled.safetensors; needs en_dtypes and softposit too
     python make.py blocks MICROXCALING  writes blocks.safetensors; MICROXCALING is a clone of github.com/microsoft/microxcaling
 
 Needs numpy, safetensors, ml_dtypes, gfloat, and for blocks torch and torchao too. The versions that were used stand in the
@@ -162,6 +163,34 @@ def p3109_tables():
     return tables
 
 
+def tabled_tables():
+    """Formats by table: values of every code, and every f16 and bf16 value to each, to nearest."""
+    import en_dtypes
+    import softposit
+
+    inputs = {
+        "f16": CODES.view(numpy.float16).astype(numpy.float32),
+        "bf16": (CODES.astype(numpy.uint32) << 16).view(numpy.float32),
+    }
+    bytes_ = numpy.arange(256, dtype=numpy.uint8)
+
+    def posit(code):
+        number = softposit.convertDoubleToPX2(0.0, 8)
+        number.v = int(code) << 24
+        return math.nan if code == 0x80 else softposit.convertPX2ToDouble(number)
+
+    tables = {
+        "decode/hif8": bytes_.view(en_dtypes.hifloat8).astype(numpy.float32),
+        "decode/posit8": numpy.array([posit(code) for code in bytes_], dtype=numpy.float32),
+    }
+    with numpy.errstate(all="ignore"):
+        for name, values in inputs.items():
+            tables[f"convert/{name}/hif8"] = runs(values.astype(en_dtypes.hifloat8).view(numpy.uint8))
+            posits = [softposit.convertDoubleToPX2(float(value), 8).v >> 24 for value in values]
+            tables[f"convert/{name}/posit8"] = runs(posits)
+    return tables
+
+
 def block_inputs():
     """Blocks of 32 values: of all magnitudes, on and beside powers of two, with ties, zeros and specials."""
     random = numpy.random.default_rng(4)
@@ -251,6 +280,9 @@ def main():
         save_file(gfloat_tables(), HERE / "gfloat.safetensors", versions("gfloat", "numpy"))
     elif sys.argv[1] == "p3109":
         save_file(p3109_tables(), HERE / "p3109.safetensors", versions("gfloat", "numpy"))
+    elif sys.argv[1] == "tabled":
+        metadata = versions("en_dtypes", "softposit", "numpy")
+        save_file(tabled_tables(), HERE / "tabled.safetensors", metadata)
     else:
         sys.path.insert(0, sys.argv[2])
         inputs = block_inputs()

@@ -40,6 +40,7 @@ impl Format {
     pub fn decode(&self, code: u64) -> Decoded {
         match &self.encoding {
             Encoding::Float(float) => float.decode(code),
+            Encoding::Table(table) => table.decode(code),
             Encoding::Integer { signed } => {
                 let unused = 64 - self.bits;
                 let code = code << unused;

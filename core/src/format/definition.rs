@@ -1,6 +1,6 @@
 //! Formats: the record of a format, and properties that follow from the record alone.
 
-use super::Overflow;
+use super::{Overflow, ValueTable};
 use crate::base::words::words;
 
 /// Number format: a width, a name and the meaning of its codes.
@@ -28,6 +28,8 @@ pub enum Encoding {
         /// True for two's complement.
         signed: bool,
     },
+    /// One value for each code, in any order.
+    Table(&'static ValueTable),
 }
 
 /// Fields of a binary floating-point format.
@@ -123,11 +125,19 @@ impl Format {
         if self.bits == 64 { u64::MAX } else { (1 << self.bits) - 1 }
     }
 
-    /// Floating-point record; `None` for an integer format.
+    /// Floating-point record; `None` for an integer format and for a format by table.
     pub fn float(&self) -> Option<&Float> {
         match &self.encoding {
             Encoding::Float(float) => Some(float),
-            Encoding::Integer { .. } => None,
+            Encoding::Integer { .. } | Encoding::Table(_) => None,
+        }
+    }
+
+    /// Values of a format by table; `None` for others.
+    pub fn table(&self) -> Option<&'static ValueTable> {
+        match self.encoding {
+            Encoding::Table(table) => Some(table),
+            Encoding::Float(_) | Encoding::Integer { .. } => None,
         }
     }
 
@@ -137,19 +147,41 @@ impl Format {
     }
 
     /// Width of the trailing significand in bits; 0 for integers.
-    /// A decoded significand divided by `2^fraction_bits` lies in [0, 2) for floating-point formats.
+    /// A decoded significand divided by `2^fraction_bits` lies in [0, 2), except for integers; in a format by table, in
+    /// [1, 2) for every number but zero.
     pub fn fraction_bits(&self) -> u32 {
-        self.float().map_or(0, |f| f.trailing_bits)
+        match &self.encoding {
+            Encoding::Float(float) => float.trailing_bits,
+            Encoding::Integer { .. } => 0,
+            Encoding::Table(table) => table.fraction_bits(),
+        }
     }
 
     /// True if the format has at least one NaN code.
     pub fn has_nan(&self) -> bool {
-        self.float().is_some_and(|f| f.specials != Specials::None)
+        match &self.encoding {
+            Encoding::Float(float) => float.specials != Specials::None,
+            Encoding::Integer { .. } => false,
+            Encoding::Table(table) => table.values().iter().any(|value| value.is_nan()),
+        }
     }
 
     /// True if the format has infinities.
     pub fn has_infinity(&self) -> bool {
-        self.float().is_some_and(|f| f.specials.has_infinity())
+        match &self.encoding {
+            Encoding::Float(float) => float.specials.has_infinity(),
+            Encoding::Integer { .. } => false,
+            Encoding::Table(table) => table.values().iter().any(|value| value.is_infinite()),
+        }
+    }
+
+    /// True if the format has negative numbers.
+    pub fn is_signed(&self) -> bool {
+        match &self.encoding {
+            Encoding::Float(float) => float.signed,
+            Encoding::Integer { signed } => *signed,
+            Encoding::Table(table) => table.values().iter().any(|value| *value < 0.0),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The formats: one record each.
 
-use super::{Encoding, Float, Format, Overflow, Specials, Zeros};
+use super::{Encoding, Float, Format, Overflow, Specials, ValueTable, Zeros, published};
 
 const IEEE_754: &str = "IEEE 754-2019";
 const OFP8: &str = "OCP 8-bit Floating Point Specification (OFP8) 1.0";
@@ -42,6 +42,16 @@ const fn integer(name: &'static str, aliases: &'static [&'static str], bits: u32
     Format { name, aliases, bits, encoding: Encoding::Integer { signed }, source: PTX }
 }
 
+const fn listed(
+    name: &'static str,
+    aliases: &'static [&'static str],
+    bits: u32,
+    values: &'static ValueTable,
+    source: &'static str,
+) -> Format {
+    Format { name, aliases, bits, encoding: Encoding::Table(values), source }
+}
+
 /// All formats, in the order of tables.
 #[rustfmt::skip]
 pub static FORMATS: &[Format] = &[
@@ -71,4 +81,8 @@ pub static FORMATS: &[Format] = &[
     integer("u32", &["uint32", "ui32"], 32, false),
     integer("s64", &["int64", "i64"], 64, true),
     integer("u64", &["uint64", "ui64"], 64, false),
+    listed("nf4", &["normalfloat4"], 4, &published::NF4, "bitsandbytes, csrc/kernels.cu (dQuantizeNF4); Dettmers et al., QLoRA (2023)"),
+    listed("iq4nl", &["iq4-nl"], 4, &published::IQ4NL, "llama.cpp, ggml-common.h (kvalues_iq4nl), ggml-quants.c (best_index_int8)"),
+    listed("hif8", &["hifloat8"], 8, &published::HIF8, "Luo et al., Ascend HiFloat8 Format for Deep Learning (2024)"),
+    listed("posit8", &["posit8-2"], 8, &published::POSIT8, "Standard for Posit Arithmetic (2022)"),
 ];

@@ -12,4 +12,5 @@ mod python_blocks;
 mod python_tables;
 mod slices_exhaustive;
 mod standards;
+mod tabled;
 mod tables;

@@ -60,7 +60,7 @@ impl<E: SliceElement> Decoder<E> {
         fits::<E>(format)?;
         let fields = match &format.encoding {
             Encoding::Float(float) => FieldMap::new(format, float),
-            Encoding::Integer { .. } => None,
+            Encoding::Integer { .. } | Encoding::Table(_) => None,
         };
         let kind = match fields {
             Some(fields) => Method::FieldMap(fields),

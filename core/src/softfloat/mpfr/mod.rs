@@ -8,6 +8,7 @@ mod convert;
 mod fields;
 mod order;
 mod round;
+mod tabled;
 
 use std::cmp::Ordering;
 
@@ -72,6 +73,9 @@ impl Reference {
         operation: Operation,
         operands: [u64; 3],
     ) -> Outcome {
+        if format.table().is_some() {
+            return self.apply_to_table(format, environment, operation, &operands[..operation.operands()]);
+        }
         let record = format.float().expect("scalar operations need a floating-point format");
         assert!(record.precision() < CUT_BITS - OPERAND_BITS, "{format}: too precise for this reference");
         // The total order and classes concern codes as they are.
