@@ -72,7 +72,11 @@ fn rank(format: &Format, code: u64) -> Option<i64> {
     let datum = format.decode(code);
     if let Encoding::Table(table) = &format.encoding {
         let value = format.to_f64(code);
-        return table.ascending().iter().position(|own| format.to_f64((*own).into()) == value).map(|place| place as i64);
+        return table
+            .ascending()
+            .iter()
+            .position(|own| format.to_f64((*own).into()) == value)
+            .map(|place| place as i64);
     }
     let magnitude = match &format.encoding {
         Encoding::Float(float) => code >> float.padding_bits & ((1 << (float.exponent_bits + float.trailing_bits)) - 1),

@@ -48,9 +48,7 @@ pub(super) static NF4: ValueTable = ValueTable::new(
 
 /// IQ4_NL of llama.cpp: integers, denser near zero. A value half-way goes up (`best_index_int8`).
 pub(super) static IQ4NL: ValueTable = ValueTable::new(
-    &[
-        -127.0, -104.0, -83.0, -65.0, -49.0, -35.0, -22.0, -10.0, 1.0, 13.0, 25.0, 38.0, 53.0, 69.0, 89.0, 113.0,
-    ],
+    &[-127.0, -104.0, -83.0, -65.0, -49.0, -35.0, -22.0, -10.0, 1.0, 13.0, 25.0, 38.0, 53.0, 69.0, 89.0, 113.0],
     Nearest { ties: Ties::Up, ..Nearest::EVEN },
 );
 
@@ -65,12 +63,7 @@ pub(super) static HIF8: ValueTable = ValueTable::new(
 /// never become zero or exceptional (NaR, here NaN): only an infinity does.
 pub(super) static POSIT8: ValueTable = ValueTable::new(
     &POSIT8_VALUES,
-    Nearest {
-        thresholds: &POSIT8_THRESHOLDS,
-        ties: Ties::Even,
-        limit: Some(f64::INFINITY),
-        overflow: Overflow::Nan,
-    },
+    Nearest { thresholds: &POSIT8_THRESHOLDS, ties: Ties::Even, limit: Some(f64::INFINITY), overflow: Overflow::Nan },
 );
 
 /// Numbers of binary32 as numbers of binary64.

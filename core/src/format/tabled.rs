@@ -56,7 +56,15 @@ fn within_reach(x: &Finite) -> Finite {
 
 /// Order of two numbers; a sticky one lies beyond its significand.
 fn compare(x: &Finite, y: &Finite) -> Ordering {
-    let sign = |x: &Finite| if x.is_zero() { 0 } else if x.negative { -1 } else { 1 };
+    let sign = |x: &Finite| {
+        if x.is_zero() {
+            0
+        } else if x.negative {
+            -1
+        } else {
+            1
+        }
+    };
     let magnitudes = || match x.negative {
         true => y.compare_magnitudes(x),
         false => x.compare_magnitudes(y),

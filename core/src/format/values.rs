@@ -37,8 +37,7 @@ pub struct Nearest {
 
 impl Nearest {
     /// Half-way, ties to the even code, saturating.
-    pub const EVEN: Nearest =
-        Nearest { thresholds: &[], ties: Ties::Even, limit: None, overflow: Overflow::Saturate };
+    pub const EVEN: Nearest = Nearest { thresholds: &[], ties: Ties::Even, limit: None, overflow: Overflow::Saturate };
 }
 
 /// Number that a value on a boundary of a table is rounded to, when rounded to nearest, ties to even.

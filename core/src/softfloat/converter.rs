@@ -65,7 +65,9 @@ impl<'a> Converter<'a> {
     fn convert_in<W: Word>(&self, code: u64) -> Outcome {
         let operand = match &self.from {
             Endpoint::Float(unit) => unit.operand::<W>(code),
-            Endpoint::Integer { format, .. } | Endpoint::Table(TableUnit { format, .. }) => decoded_operand(format, code),
+            Endpoint::Integer { format, .. } | Endpoint::Table(TableUnit { format, .. }) => {
+                decoded_operand(format, code)
+            }
         };
         match &self.to {
             Endpoint::Table(unit) => self.tabled(&operand, code, unit),

@@ -191,11 +191,8 @@ impl TableUnit<'_> {
             (_, 0) => self.zero(x.negative),
             _ => self.rounded(&Finite::exact(x.negative, units, 0)),
         };
-        let flags = if exact {
-            outcome.flags | Flags::INEXACT.when(!same)
-        } else {
-            outcome.flags.without(Flags::INEXACT)
-        };
+        let flags =
+            if exact { outcome.flags | Flags::INEXACT.when(!same) } else { outcome.flags.without(Flags::INEXACT) };
         Outcome { flags, ..outcome }
     }
 

@@ -131,7 +131,12 @@ fn drawn() -> &'static [Format] {
         format(&[1e-300, 1.0, 1e300, -1e-300, -7.0, 0.0, 3.0, 1e18], Nearest { ties: Ties::Down, ..even }),
         format(
             &[-2.0, 0.0, 1.0, 4.0],
-            Nearest { thresholds: &[-0.5, 0.25, 3.5], ties: Ties::Up, limit: Some(infinity), overflow: Overflow::Saturate },
+            Nearest {
+                thresholds: &[-0.5, 0.25, 3.5],
+                ties: Ties::Up,
+                limit: Some(infinity),
+                overflow: Overflow::Saturate,
+            },
         ),
     ])
 }
@@ -143,7 +148,8 @@ fn adversarial(table: &ValueTable) -> Vec<f64> {
     let quarters = numbers.windows(2).map(|pair| pair[0] * 0.75 + pair[1] * 0.25);
     let mut places: Vec<f64> = numbers.iter().copied().chain(middles).chain(quarters).collect();
     places.extend(table.nearest().thresholds);
-    places.extend(table.nearest().limit.into_iter().filter(|limit| limit.is_finite()).flat_map(|limit| [limit, -limit]));
+    places
+        .extend(table.nearest().limit.into_iter().filter(|limit| limit.is_finite()).flat_map(|limit| [limit, -limit]));
     places.extend([0.0, -0.0, 1e-310, -1e-310, 1e308, -1e308, f64::INFINITY, f64::NEG_INFINITY, f64::NAN]);
     let ends = [numbers[0], numbers[numbers.len() - 1]];
     places.extend(ends.iter().flat_map(|end| [end * 1.01, end * 1.5, end * 3.0]));
@@ -189,7 +195,10 @@ fn every_code_keeps_its_value() {
             }
             let kept = format.encode(&format.value(code as u64), Rounding::Rne, Overflow::SaturateFinite).unwrap();
             let again = format.to_f64(kept);
-            assert!(kept <= code as u64 && (again.to_bits() == value.to_bits() || value.is_nan()), "{format} {code:#x}");
+            assert!(
+                kept <= code as u64 && (again.to_bits() == value.to_bits() || value.is_nan()),
+                "{format} {code:#x}"
+            );
         }
     }
 }

@@ -32,7 +32,13 @@ fn all_pairs(one_in: usize, environments: fn(u64) -> Vec<Environment>) -> Tally 
     let parts = narrow(8).into_iter().flat_map(|format| {
         let operations = carried(format).into_iter().filter(|operation| operation.operands() < 3);
         // The judge of tables searches all values.
-        let step = if format.bits <= 6 { 1 } else if format.table().is_some() { 4 * one_in } else { one_in };
+        let step = if format.bits <= 6 {
+            1
+        } else if format.table().is_some() {
+            4 * one_in
+        } else {
+            one_in
+        };
         operations
             .flat_map(move |operation| (0..=format.code_mask()).step_by(step).map(move |x| (format, operation, x)))
     });

@@ -94,6 +94,8 @@ fn record(format: &Format) -> Value {
             "specials": specials.name(),
             "overflow": overflow.name(),
         }),
+        // No shipped instruction has such operands, and the page's evaluator knows none.
+        Encoding::Table(table) => json!({ "bits": format.bits, "values": table.values() }),
     }
 }
 

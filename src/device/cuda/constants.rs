@@ -11,6 +11,8 @@ pub fn constants(name: &str, format: &Format) -> String {
     let (integer, signed) = match format.encoding {
         Encoding::Integer { signed } => (true, signed),
         Encoding::Float(float) => (false, float.signed),
+        // No instruction of a GPU has such operands.
+        Encoding::Table(_) => (false, format.is_signed()),
     };
     let float = format.float();
     let integers = [

@@ -148,7 +148,11 @@ impl Record {
         if limit > largest {
             return Ok(Some(limit));
         }
-        Err(defect("limit", given, format!("is {limit}; it must be greater than the largest number, {largest}, or inf")))
+        Err(defect(
+            "limit",
+            given,
+            format!("is {limit}; it must be greater than the largest number, {largest}, or inf"),
+        ))
     }
 }
 

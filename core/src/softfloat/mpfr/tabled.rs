@@ -54,10 +54,34 @@ impl Reference {
             Minimum | Maximum | MinimumNumber | MaximumNumber | MinNum | MaxNum => {
                 let least = matches!(operation, Minimum | MinimumNumber | MinNum);
                 let chosen = match (x.is_nan(), y.is_nan()) {
-                    (false, false) if x.is_zero() && y.is_zero() => if x.is_sign_negative() == least { x } else { y },
-                    (false, false) => if (x < y) == least { x } else { y },
-                    _ if matches!(operation, Minimum | Maximum) => if x.is_nan() { x } else { y },
-                    (x_nan, _) => if x_nan { y } else { x },
+                    (false, false) if x.is_zero() && y.is_zero() => {
+                        if x.is_sign_negative() == least {
+                            x
+                        } else {
+                            y
+                        }
+                    }
+                    (false, false) => {
+                        if (x < y) == least {
+                            x
+                        } else {
+                            y
+                        }
+                    }
+                    _ if matches!(operation, Minimum | Maximum) => {
+                        if x.is_nan() {
+                            x
+                        } else {
+                            y
+                        }
+                    }
+                    (x_nan, _) => {
+                        if x_nan {
+                            y
+                        } else {
+                            x
+                        }
+                    }
                 };
                 let code = mpfr_code(format, chosen, &keeping(environment), &mut self.rounder);
                 return Outcome { code, flags: Flags::NONE };
@@ -166,11 +190,6 @@ fn keeping(environment: &Environment) -> Environment {
     Environment { overflow: Overflow::SaturateFinite, ..*environment }
 }
 
-fn mpfr_code(
-    format: &Format,
-    value: &Float,
-    environment: &Environment,
-    rounder: &mut mpfr::Rounder,
-) -> Option<u64> {
+fn mpfr_code(format: &Format, value: &Float, environment: &Environment, rounder: &mut mpfr::Rounder) -> Option<u64> {
     rounder.round(value, format, environment.rounding, environment.overflow)
 }
