@@ -69,8 +69,8 @@ pub struct Converted {
     pub code: Option<u64>,
     /// Comparison of the result with the source; `None` without a code and with NaN.
     pub direction: Option<Ordering>,
-    /// `(result - source) / ulp(source)`: infinite if one of both is; `None` without a code, with NaN and in a format by
-    /// table, which has no ulp.
+    /// `(result - source) / ulp(source)`: infinite if one of both is; `None` without a code, with NaN and for inexact
+    /// results in a format by table, which has no ulp.
     pub error_ulps: Option<f64>,
 }
 
@@ -271,14 +271,15 @@ fn compare(format: &Format, code: u64, value: &Real) -> Option<(Ordering, Option
     let sign = |negative: bool| if negative { Ordering::Less } else { Ordering::Greater };
     match (format.value(code), value) {
         (Real::Nan, _) | (_, Real::Nan) => None,
-        (result, value) if result == *value => Some((Ordering::Equal, in_ulps(0.0))),
+        (result, value) if result == *value => Some((Ordering::Equal, Some(0.0))),
         (Real::Infinity { negative }, _) => Some((sign(negative), in_ulps(infinite(negative)))),
         (_, Real::Infinity { negative }) => Some((sign(!negative), in_ulps(infinite(!negative)))),
         (Real::Finite(result), Real::Finite(value)) => {
             let difference = result.minus(value);
             let direction = if difference.is_zero() { Ordering::Equal } else { sign(difference.negative) };
-            let error = ulp_exponent(format, value).map(|exponent| difference.scaled(-exponent).to_f64());
-            Some((direction, error.map(|error| if difference.is_zero() { 0.0 } else { error })))
+            let units = |exponent: i32| difference.scaled(-exponent).to_f64();
+            let error = if difference.is_zero() { Some(0.0) } else { ulp_exponent(format, value).map(units) };
+            Some((direction, error))
         }
     }
 }

@@ -80,6 +80,12 @@ impl Parameters {
 }
 
 pub(super) fn format(name: &str) -> Option<Result<&'static Format, String>> {
+    if let Some((width, precision)) = name.strip_prefix("binary").and_then(|rest| rest.split_once('p'))
+        && number(width).and(number(precision)).is_some()
+    {
+        let ends = "se, sf, ue or uf: signed or unsigned, extended (with infinities) or finite";
+        return Some(Err(format!("a P3109 name binaryKpPsf ends in {ends}")));
+    }
     let parameters = Parameters::read(name)?;
     if let Some(defect) = parameters.defect() {
         return Some(Err(format!("in a P3109 name binaryKpPsf, {defect}")));
@@ -115,6 +121,7 @@ mod tests {
             ("binary8p9uf", "1 to 8"),
             ("binary16p4se", "5 to 15"),
             ("binary16p5ue", "6 to 16"),
+            ("binary8p3", "se, sf, ue or uf"),
         ] {
             let message = find(name).unwrap_err().to_string();
             assert!(message.contains(&format!("'{name}'")) && message.contains(range), "{message}");
