@@ -25,7 +25,7 @@ pub struct ValueTable {
 /// Rounding to the nearest number of a table, and overflow.
 #[derive(Debug, Clone, Copy)]
 pub struct Nearest {
-    /// Boundary between each number and the next, in ascending order; empty: half-way.
+    /// Boundary between each number and the next, in ascending order; half-way where there is none.
     pub thresholds: &'static [f64],
     /// Number that a value on a boundary is rounded to.
     pub ties: Ties,
@@ -60,9 +60,10 @@ impl ValueTable {
     /// Zeros have signs.
     ///
     /// # Panics
-    /// No finite number, or more values than codes.
+    /// No finite number, or another number of values.
     pub const fn new(values: &'static [f64], nearest: Nearest) -> ValueTable {
-        assert!(values.len() <= MOST_CODES, "a table has at most 256 codes");
+        let codes = values.len();
+        assert!(codes >= 2 && codes <= MOST_CODES && codes.is_power_of_two(), "2 to 256 codes, a power of two");
         let mut ascending = [0u8; MOST_CODES];
         let (mut numbers, mut fraction_bits, mut code) = (0, 0, 0);
         let mut leading = (i32::MAX, i32::MIN);
