@@ -69,8 +69,8 @@ pub struct Converted {
     pub code: Option<u64>,
     /// Comparison of the result with the source; `None` without a code and with NaN.
     pub direction: Option<Ordering>,
-    /// `(result - source) / ulp(source)`: infinite if one of both is; `None` without a code, with NaN and for inexact
-    /// results in a format by table, which has no ulp.
+    /// `(result - source) / ulp(source)`: infinite if one of both is.
+    /// `None` without a code, with NaN, and for inexact results in a format by table, which has no ulp.
     pub error_ulps: Option<f64>,
 }
 
@@ -264,8 +264,8 @@ fn code(format: &Format, text: &str, digits: &str) -> Result<u64> {
     })
 }
 
-/// The comparison of `code` with `value`, and their difference in ulp, if the format has one; `None` for a NaN on either
-/// side.
+/// The comparison of `code` with `value`, and their difference in ulp if the format has one.
+/// `None` for a NaN on either side.
 fn compare(format: &Format, code: u64, value: &Real) -> Option<(Ordering, Option<f64>)> {
     let in_ulps = |error: f64| format.table().is_none().then_some(error);
     let sign = |negative: bool| if negative { Ordering::Less } else { Ordering::Greater };

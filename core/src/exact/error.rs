@@ -67,7 +67,8 @@ pub fn distance(format: &Format, x: u64, y: u64) -> Option<u64> {
     Some(rank(format, x)?.abs_diff(rank(format, y)?))
 }
 
-/// Steps from the number of code 0, in a format by table from the smallest number, to the number of `code`.
+/// Steps from the number of code 0 to the number of `code`.
+/// In a format by table they begin at the smallest number.
 fn rank(format: &Format, code: u64) -> Option<i64> {
     let datum = format.decode(code);
     if let Encoding::Table(table) = &format.encoding {

@@ -79,9 +79,9 @@ pub enum Specials {
     AllOnesNan,
     /// One NaN, the code of -0; no infinity (FNUZ: finite, unsigned zero).
     NegativeZeroNan,
-    /// One NaN of either sign, as in [`Specials::AllOnesNan`]; the code before it is an infinity (P3109, unsigned).
+    /// One NaN of either sign, all bits set; the code before it is an infinity (P3109, unsigned).
     AllOnesNanInfinity,
-    /// One NaN, the code of -0; all bits of exponent and trailing significand set: an infinity (P3109, signed).
+    /// One NaN, the code of -0; infinities have all bits but the sign set (P3109, signed).
     NegativeZeroNanInfinity,
     /// Every code is a finite number.
     None,
@@ -203,7 +203,7 @@ impl Float {
         if self.subnormals || !matches!(self.zeros, Zeros::None) { 1 - self.bias } else { -self.bias }
     }
 
-    /// Magnitude of the largest finite number: its biased exponent and trailing significand, as one integer.
+    /// Biased exponent and trailing significand of the largest finite number, as one integer.
     pub(crate) const fn largest_magnitude(&self) -> u64 {
         let all_ones = (1u64 << (self.exponent_bits + self.trailing_bits)) - 1;
         match self.specials {

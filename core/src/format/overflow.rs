@@ -19,7 +19,8 @@ pub enum Overflow {
     Nan,
     /// The largest finite number of the same sign (P3109: SatFinite).
     Saturate,
-    /// The largest finite number of the same sign; an infinity stays one if the format has it (P3109: SatPropagate).
+    /// The largest finite number of the same sign, for finite values (P3109: SatPropagate).
+    /// An infinity stays one if the format has it.
     SaturateFinite,
 }
 

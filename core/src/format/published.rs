@@ -2,8 +2,9 @@
 
 use super::{Nearest, Overflow, Ties, ValueTable};
 
-/// NF4 of bitsandbytes: quantiles of the normal distribution, in binary32. Its thresholds, in binary32 too, replace the
-/// exact half-way points; a value on one goes down (`dQuantizeNF4`, kernels.cu: x > threshold).
+/// NF4 of bitsandbytes: quantiles of the normal distribution, in binary32.
+/// Its thresholds, in binary32 too, replace the exact half-way points. A value on a threshold goes down (`dQuantizeNF4`,
+/// kernels.cu: x > threshold).
 pub(super) static NF4: ValueTable = ValueTable::new(
     &widened([
         -1.0,
@@ -52,15 +53,17 @@ pub(super) static IQ4NL: ValueTable = ValueTable::new(
     Nearest { ties: Ties::Up, ..Nearest::EVEN },
 );
 
-/// HiFloat8: more significand bits for exponents near zero. Ties go away from zero (the paper's rounding TA). Infinity
-/// takes the place of 1.5 * 2^15, so that values from half-way there overflow.
+/// HiFloat8: more significand bits for exponents near zero.
+/// Ties go away from zero (the paper's rounding TA). Infinity takes the place of 1.5 * 2^15, so that values from half-way
+/// there overflow.
 pub(super) static HIF8: ValueTable = ValueTable::new(
     &HIF8_VALUES,
     Nearest { thresholds: &[], ties: Ties::Away, limit: Some(40_960.0), overflow: Overflow::Infinity },
 );
 
-/// Posit of 8 bits. A boundary is the posit of 9 bits between two neighbours, and a tie goes to the even code. Numbers
-/// never become zero or exceptional (NaR, here NaN): only an infinity does.
+/// Posit of 8 bits with two exponent bits.
+/// A boundary is the posit of 9 bits between two neighbours, and a tie goes to the even code. Numbers never become zero or
+/// exceptional (NaR, here NaN): only an infinity does.
 pub(super) static POSIT8: ValueTable = ValueTable::new(
     &POSIT8_VALUES,
     Nearest { thresholds: &POSIT8_THRESHOLDS, ties: Ties::Even, limit: Some(f64::INFINITY), overflow: Overflow::Nan },
@@ -97,8 +100,9 @@ const HIF8_VALUES: [f64; 256] = {
     values
 };
 
-/// Magnitude of the low 7 bits. The dot field, a prefix code, gives the width of the exponent; the exponent has a sign
-/// and a hidden leading bit; the rest is the significand.
+/// Magnitude of the low 7 bits.
+/// The dot field, a prefix code, gives the width of the exponent. The exponent has a sign and a hidden leading bit. The
+/// rest is the significand.
 const fn hif8_magnitude(bits: u64) -> f64 {
     let (dot_bits, exponent_bits) = match bits {
         0x60.. => (2, 4),

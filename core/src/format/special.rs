@@ -14,7 +14,8 @@ pub struct Pattern {
     pub trailing_nonzero: bool,
 }
 
-/// Codes of a table whose values pass; `None` if there are none, or if they differ from all codes with some bits free.
+/// Codes of a table whose values pass.
+/// `None` without any, or if they are not all codes with some bits free.
 fn of_values(table: &ValueTable, passes: impl Fn(f64) -> bool) -> Option<Pattern> {
     let values = table.values().iter().enumerate();
     let codes: Vec<u64> = values.filter(|(_, value)| passes(**value)).map(|(code, _)| code as u64).collect();
@@ -96,7 +97,8 @@ impl Format {
         all - if pattern.trailing_nonzero { all >> self.trailing_mask().count_ones() } else { 0 }
     }
 
-    /// Smallest positive normal number; 1 for integers; in a format by table the smallest positive number, 0 without one.
+    /// Smallest positive normal number; 1 for integers.
+    /// In a format by table the smallest positive number, code 0 without one.
     pub fn smallest_normal(&self) -> u64 {
         match &self.encoding {
             Encoding::Integer { .. } => 1,

@@ -7,7 +7,8 @@ const OFP8: &str = "OCP 8-bit Floating Point Specification (OFP8) 1.0";
 const MX: &str = "OCP Microscaling Formats (MX) Specification 1.0";
 const FNUZ: &str = "Noune et al., 8-bit Numerical Formats for Deep Neural Networks (2022)";
 const PTX: &str = "NVIDIA PTX ISA 9.0";
-/// It gives the widths, the NaN 0xff and no infinity. The bias is that of the largest number 114,688 of intel/auto-round.
+/// Document of the widths, the NaN 0xff and the lack of infinities of ue5m3.
+/// The bias follows from the largest number of intel/auto-round, 114,688.
 const CUDA: &str = "NVIDIA CUDA Math API 13.4; bias assumed";
 const SDM: &str = "Intel 64 and IA-32 Architectures Software Developer's Manual 2";
 

@@ -48,7 +48,8 @@ impl Exact for Finite {
     }
 }
 
-/// The number, or one at the same side of every number, limit and boundary of a table with an exponent near binary64's.
+/// The number, or one with an exponent near binary64's.
+/// It lies on the same side of every number, limit and boundary of a table.
 fn within_reach(x: &Finite) -> Finite {
     let above = 127 - x.significand.leading_zeros().min(127) as i32;
     Finite { exponent: x.exponent.saturating_add(above).clamp(-3000, 1100) - above, ..*x }

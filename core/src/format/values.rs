@@ -3,8 +3,9 @@
 use super::Overflow;
 use crate::base::words::words;
 
-/// Most codes of a table. No published table has more, every code and pair of codes can be tested, and a place among the
-/// numbers fits a byte. A larger set has a rule.
+/// Most codes of a table.
+/// No published table has more, every pair of codes can be tested, and a place among the numbers fits a byte. A larger set
+/// has a rule.
 pub(crate) const MOST_CODES: usize = 256;
 
 /// Values of a format's codes, in any order of the codes, and the rounding to the nearest.
@@ -18,7 +19,8 @@ pub struct ValueTable {
     ascending: [u8; MOST_CODES],
     numbers: usize,
     fraction_bits: u32,
-    /// Exponents of the leading bits of the numbers next to zero and farthest from it; 0 without a number but zero.
+    /// Exponents of the leading bits of the numbers next to zero and farthest from it.
+    /// They are 0 without a number but zero.
     leading: (i32, i32),
 }
 
@@ -29,7 +31,7 @@ pub struct Nearest {
     pub thresholds: &'static [f64],
     /// Number that a value on a boundary is rounded to.
     pub ties: Ties,
-    /// Magnitude from which on a value overflows; `None`: every value beyond the largest or the smallest number.
+    /// Magnitude from which on a value overflows; `None`: every value beyond the numbers.
     pub limit: Option<f64>,
     /// Result of overflow in the format's own standard; infinity is beyond every limit.
     pub overflow: Overflow,
@@ -117,7 +119,8 @@ impl ValueTable {
         &self.ascending[..self.numbers]
     }
 
-    /// Exponents of the leading bits of the numbers next to zero and farthest from it; 0 without a number but zero.
+    /// Exponents of the leading bits of the numbers next to zero and farthest from it.
+    /// They are 0 without a number but zero.
     pub(crate) const fn leading_exponents(&self) -> (i32, i32) {
         self.leading
     }

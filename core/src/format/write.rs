@@ -33,7 +33,8 @@ impl Format {
         fields.join(" ")
     }
 
-    /// Widths of sign, biased exponent, trailing significand and padding; an integer and a code of a table have only the third.
+    /// Widths of sign, biased exponent, trailing significand and padding.
+    /// An integer and a code of a table have only the third.
     pub(super) fn field_widths(&self) -> [u32; 4] {
         match &self.encoding {
             Encoding::Float(f) => [u32::from(f.signed), f.exponent_bits, f.trailing_bits, f.padding_bits],

@@ -11,7 +11,7 @@ use crate::{
 /// bits.
 pub(super) const NARROW_PRECISION: u32 = 31;
 
-/// The arithmetic of one floating-point format, or of one by table, in one environment: every operation on its codes.
+/// Every operation on the codes of one floating-point format, or of one by table, in one environment.
 ///
 /// Bits of a code above the format's width, and its padding, are ignored. Each operation rounds once. A format by table
 /// has no subnormal numbers: no result of it underflows, and its classes are refused.

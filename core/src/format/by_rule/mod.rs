@@ -25,7 +25,8 @@ const FAMILIES: [Family; 3] = [
     Family { rule: "P3109's rules", format: p3109::format },
 ];
 
-/// Family with names of this shape, and the format or the ranges of parameters; `None` if there is none.
+/// Family with names of this shape, and the format or the ranges of its parameters.
+/// `None` for a name of no family.
 pub(super) fn named(name: &str) -> Option<(&'static Family, Result<&'static Format, String>)> {
     FAMILIES.iter().find_map(|family| Some((family, (family.format)(name)?)))
 }

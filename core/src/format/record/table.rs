@@ -36,7 +36,8 @@ enum Number {
 }
 
 impl Number {
-    /// Number of binary64, or NaN or an infinity. A decimal is rounded to nearest; what is exact has to fit.
+    /// Number of binary64, NaN or an infinity.
+    /// A decimal is rounded to nearest. A hexadecimal number or a multiple of a power of two has to fit.
     fn value(&self) -> Result<f64, String> {
         let text = match self {
             Number::Float(value) => return Ok(*value),

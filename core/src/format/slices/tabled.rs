@@ -1,4 +1,4 @@
-//! Conversion of `f32` to formats by table: the places where the code changes, found once, and a search among them.
+//! Conversion of `f32` to formats by table: a search among the places where the code changes.
 
 use std::sync::Arc;
 
@@ -12,7 +12,8 @@ const SIGN: u32 = 1 << 31;
 pub(super) struct TableConstants {
     pub(super) table: &'static ValueTable,
     pub(super) overflow: Overflow,
-    /// First keys of runs of equal codes in ascending order, the first 0, padded to a power of two by the last key.
+    /// First keys of runs of equal codes in ascending order; the first is 0.
+    /// Their number is a power of two: the last key is repeated.
     starts: Arc<[u32]>,
     codes: Arc<[u8]>,
     /// Code of values without one.
