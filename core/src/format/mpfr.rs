@@ -330,7 +330,7 @@ fn round_to_table(value: &Float, table: &ValueTable, rounding: Rounding, overflo
         Rounding::Rz => to_nearest(nearest.ties),
         Rounding::Sr { random, bits } => {
             let (from, to) = if x >= 0 { (&l, &h) } else { (&h, &l) };
-            let fraction = (x.clone() - from) / (to.clone() - from) << bits;
+            let fraction = ((x.clone() - from) / (to.clone() - from)) << bits;
             let away = fraction.floor() + u128::from(random) % (1 << bits) >= Rational::from(1) << bits;
             away == (x >= 0)
         }

@@ -5,6 +5,7 @@ use super::{Nearest, Overflow, Ties, ValueTable};
 /// NF4 of bitsandbytes: quantiles of the normal distribution, in binary32.
 /// Its thresholds, in binary32 too, replace the exact half-way points. A value on a threshold goes down (`dQuantizeNF4`,
 /// kernels.cu: x > threshold).
+#[expect(clippy::excessive_precision, reason = "the digits of the source")]
 pub(super) static NF4: ValueTable = ValueTable::new(
     &widened([
         -1.0,

@@ -52,7 +52,7 @@ fn gfloat_converts_to_p3109_alike() {
             conversions += 1;
         }
     }
-    assert_eq!(conversions, 4 * 5 * 2 << 16);
+    assert_eq!(conversions, (4 * 5 * 2) << 16);
 }
 
 #[test]

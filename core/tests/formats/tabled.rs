@@ -46,6 +46,7 @@ fn packages_convert_every_f16_and_bf16_alike() {
 }
 
 /// Code by the tree of comparisons of bitsandbytes (`dQuantizeNF4`), which takes binary32 numbers.
+#[expect(clippy::excessive_precision, reason = "the digits of the source")]
 fn bitsandbytes(x: f32) -> u64 {
     let thresholds = [
         -0.8480964004993439f32,
