@@ -2,11 +2,16 @@
 //! `tests/tables/make.py` made the tables of en_dtypes (HiF8) and SoftPosit (posits of 8 bits).
 
 use crate::tables::Tables;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use rug::{Assign, Float};
-use tcnum_core::format::{
-    Class, FORMATS, Finite, Format, Nearest, Overflow, Real, Rounding, Ties, ValueTable, find,
-    mpfr::{self, Rounder},
+use tcnum_core::{
+    exact::{Dot, mpfr::MpfrDot},
+    format::{
+        Class, Encoding, FORMATS, Finite, Format, Nearest, Overflow, Real, Rounding, Ties, ValueTable, find,
+        mpfr::{self, Rounder},
+    },
 };
 
 fn shipped() -> impl Iterator<Item = &'static Format> {
@@ -113,7 +118,7 @@ fn drawn() -> &'static [Format] {
     let format = |values: &[f64], nearest| {
         let table = &*Box::leak(Box::new(ValueTable::new(values.to_vec().leak(), nearest)));
         let bits = values.len().ilog2();
-        let encoding = tcnum_core::format::Encoding::Table(table);
+        let encoding = Encoding::Table(table);
         Format { name: "drawn", aliases: &[], bits, encoding, source: "drawn" }
     };
     let nan = f64::NAN;
@@ -221,4 +226,23 @@ fn a_part_below_the_last_bit_decides_ties() {
     let near = |sticky| Real::Finite(Finite { sticky, ..Finite::exact(false, 17 << 60, -64) });
     let code = |sticky| posit.encode(&near(sticky), Rounding::Rne, Overflow::Standard);
     assert_eq!((code(false), code(true)), (Some(0x40), Some(0x41)));
+}
+
+#[test]
+fn exact_sums_of_products_agree_with_mpfr() {
+    let mut rng = ChaCha8Rng::seed_from_u64(7);
+    let f32 = find("f32").unwrap();
+    for (a, b) in [("nf4", "hif8"), ("posit8", "posit8"), ("iq4nl", "s8"), ("hif8", "f16"), ("ue5m3", "nf4")] {
+        let [a, b] = [a, b].map(|name| find(name).unwrap());
+        let (mut exact, mut judge) = (Dot::new(a, b, f32, f32, 16), MpfrDot::new(a, b, f32, 16));
+        for _ in 0..2000 {
+            let pairs: Vec<(u64, u64)> =
+                (0..16).map(|_| (rng.next_u64() & a.code_mask(), rng.next_u64() & b.code_mask())).collect();
+            let c = rng.next_u64() & f32.code_mask();
+            let ours = exact.sum(pairs.iter().copied(), c).round(f32, Rounding::Rne, Overflow::Standard);
+            judge.sum(pairs.iter().copied(), c);
+            let theirs = judge.round(f32, Rounding::Rne, Overflow::Standard);
+            assert_eq!(ours, theirs, "{a} {b} {pairs:x?} {c:#x}");
+        }
+    }
 }
