@@ -14,6 +14,6 @@ fn main() -> tcnum::Result<()> {
     let rounded = sum.round(f32, Rounding::Rne, Overflow::Standard).expect("f32 has NaN");
     println!("exactly {}, rounded {}", sum.real().to_f64(), f32.to_f64(rounded));
     let error = sum.deviation(f32, 1f32.to_bits().into()).expect("numbers");
-    println!("a result of 1 is off by {} ulp", error.ulps);
+    println!("a result of 1 is off by {} ulp", error.ulps.expect("f32 has an ulp"));
     Ok(())
 }

@@ -44,8 +44,10 @@ template <class F, int SUBNORMALS> MODEL Value decode(Word code) {
     value.negative = F::SIGNED && (code >> (F::BITS - 1) & 1);
     value.kind = FINITE;
     if (F::SPECIALS == 1 && biased == (1 << F::EXPONENT_BITS) - 1) value.kind = trailing == 0 ? INFINITE : NOT_A_NUMBER;
-    if (F::SPECIALS == 2 && magnitude == magnitude_mask<F>()) value.kind = NOT_A_NUMBER;
-    if (F::SPECIALS == 3 && value.negative && magnitude == 0) value.kind = NOT_A_NUMBER;
+    if (F::SPECIALS == 4 && magnitude + 1 == magnitude_mask<F>()) value.kind = INFINITE;
+    if (F::SPECIALS == 5 && magnitude == magnitude_mask<F>()) value.kind = INFINITE;
+    if ((F::SPECIALS == 2 || F::SPECIALS == 4) && magnitude == magnitude_mask<F>()) value.kind = NOT_A_NUMBER;
+    if ((F::SPECIALS == 3 || F::SPECIALS == 5) && value.negative && magnitude == 0) value.kind = NOT_A_NUMBER;
     const bool below = F::SUBNORMALS && biased == 0;
     value.significand = below ? trailing : trailing | 1ull << T;
     value.exponent = below ? smallest_quantum<F>() : biased - F::BIAS - T;

@@ -88,7 +88,7 @@ template <class F> STREAM StreamWord stream_special(unsigned hash) {
     case 1: return F::SPECIALS == 1 ? infinity | (stream_bits<F>(stream_turn(hash, 3)) & Format::FULL) : nan;
     case 2: return nan;
     case 3:
-    case 4: return F::SPECIALS == 1 ? infinity : Format::LARGEST;
+    case 4: return infinity != 0 ? infinity : Format::LARGEST;
     case 5: return Format::LARGEST;
     case 6: return hash >> 28 & 1;
     default: return stream_any<F>(hash);
@@ -98,7 +98,7 @@ template <class F> STREAM StreamWord stream_special(unsigned hash) {
 // The code of a magnitude and a sign, with random padding or none.
 template <class F> STREAM StreamWord stream_code(const StreamTile& t, StreamWord magnitude, unsigned negative, unsigned hash) {
     StreamWord code = magnitude << F::PADDING_BITS;
-    if (F::SPECIALS == 3 ? magnitude != 0 && !(magnitude & StreamFormat<F>::SIGN) : F::SIGNED) {
+    if (F::SPECIALS == 3 || F::SPECIALS == 5 ? magnitude != 0 && !(magnitude & StreamFormat<F>::SIGN) : F::SIGNED) {
         code |= negative & 1 ? StreamFormat<F>::SIGN : 0;
     }
     if (F::PADDING_BITS) code |= t.padding ? stream_turn(hash, 16) & ((1u << F::PADDING_BITS) - 1) : 0;

@@ -26,7 +26,9 @@ pub mod format {
     mod definition;
     mod name;
     mod overflow;
+    mod published;
     mod table;
+    mod values;
 
     pub use crate::number::Rounding;
     pub(crate) use by_rule::neighbours;
@@ -34,6 +36,7 @@ pub mod format {
     pub use name::find;
     pub use overflow::Overflow;
     pub use table::FORMATS;
+    pub use values::{Nearest, Ties, ValueTable};
 }
 
 #[path = "../src/isa"]

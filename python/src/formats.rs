@@ -55,9 +55,8 @@ pub(crate) fn rounding(name: &str) -> PyResult<Rounding> {
 
 /// Finds an overflow rule by name.
 pub(crate) fn overflow(name: &str) -> PyResult<Overflow> {
-    let all = [Overflow::Standard, Overflow::Infinity, Overflow::Nan, Overflow::Saturate];
-    all.into_iter().find(|overflow| overflow.name() == name).ok_or_else(|| {
-        let known = all.map(|overflow| overflow.name()).join(", ");
+    Overflow::ALL.into_iter().find(|overflow| overflow.name() == name).ok_or_else(|| {
+        let known = Overflow::ALL.map(|overflow| overflow.name()).join(", ");
         PyValueError::new_err(format!("unknown overflow '{name}'; known are {known}"))
     })
 }
@@ -124,25 +123,22 @@ impl ElementFormat {
     /// True if numbers have a sign.
     #[getter]
     fn signed(&self) -> bool {
-        match self.0.encoding {
-            format::Encoding::Float(float) => float.signed,
-            format::Encoding::Integer { signed } => signed,
-        }
+        self.0.is_signed()
     }
 
-    /// Bits of the exponent; None for integers.
+    /// Bits of the exponent; None for integers and formats by table.
     #[getter]
     fn exponent_bits(&self) -> Option<u32> {
         self.0.float().map(|float| float.exponent_bits)
     }
 
-    /// Stored bits of the significand; None for integers.
+    /// Stored bits of the significand; None for integers and formats by table.
     #[getter]
     fn trailing_bits(&self) -> Option<u32> {
         self.0.float().map(|float| float.trailing_bits)
     }
 
-    /// Bias of the exponent; None for integers.
+    /// Bias of the exponent; None for integers and formats by table.
     #[getter]
     fn bias(&self) -> Option<i32> {
         self.0.float().map(|float| float.bias)

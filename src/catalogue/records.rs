@@ -1,7 +1,7 @@
 //! The table of formats: their records, and what follows from them.
 
 use crate::{
-    format::{Encoding, Float, Format, Overflow, Zeros},
+    format::{Class, Float, Format, Overflow, ValueTable, Zeros},
     report::{Table, counted, grouped},
 };
 
@@ -62,6 +62,12 @@ crate::rows! {
         smallest_subnormal_code: Option<String> => shown("its code").beside(),
         /// Treatment of values that are too large.
         overflow: &'static str => shown("overflow").essential(),
+        /// Magnitude from which on a value overflows, in a format by table that has it.
+        limit: Option<f64> => shown("overflow from").if_filled(),
+        /// Boundaries of rounding to the nearest, in a format by table.
+        boundaries: Option<&'static str> => shown("boundaries").if_filled(),
+        /// Number that a value on a boundary is rounded to by RNE, in a format by table.
+        ties: Option<&'static str> => shown("ties").if_filled(),
         /// Specification.
         source: &'static str => shown("source").essential(),
     }
@@ -95,15 +101,22 @@ pub(crate) fn answer(format: &Format) -> String {
         bits => format!("2^{bits}"),
     };
     let mut sentence = format!("{format} has {codes} codes");
-    if format.float().is_some() {
-        let infinities = if format.has_infinity() { "2 infinities" } else { "no infinity" };
+    if !format.is_integer() {
+        let infinities = match [false, true].map(|negative| format.infinity(negative).is_some()) {
+            [true, true] => "2 infinities",
+            [false, false] => "no infinity",
+            _ => "1 infinity",
+        };
         let nans = if record.nan_codes == 0 { "no NaN".to_string() } else { counted(record.nan_codes, "NaN") };
         sentence += &format!(", {nans} and {infinities} among them");
     }
+    let smallest_positive =
+        format.table().and_then(|_| Some(format.smallest_normal()).filter(|code| format.to_f64(*code) > 0.0));
     let landmarks = [
         ("the largest number is", record.largest_decimal),
         ("the smallest normal", record.smallest_normal_decimal),
         ("the smallest subnormal", record.smallest_subnormal_decimal),
+        ("the smallest positive one", smallest_positive.map(|code| format.decode(code).decimal())),
     ];
     let said: Vec<String> =
         landmarks.into_iter().filter_map(|(what, decimal)| Some(format!("{what} {}", decimal?))).collect();
@@ -116,7 +129,7 @@ pub(crate) fn answer_of_list(formats: usize, blocks: usize) -> String {
 }
 
 fn row(format: &Format) -> FormatRecord {
-    let float = format.float();
+    let (float, of_table) = (format.float(), format.table().map(ValueTable::nearest));
     let of = |field: fn(&Float) -> i64| float.map(field);
     let float_only = |code: u64| float.map(|_| code);
     let largest = Some(format.largest(false));
@@ -131,7 +144,7 @@ fn row(format: &Format) -> FormatRecord {
         format: format.name,
         aliases: format.aliases.to_vec(),
         bits: format.bits,
-        sign_bits: is_signed(format).into(),
+        sign_bits: format.is_signed().into(),
         exponent_bits: of(|f| f.exponent_bits.into()),
         trailing_bits: of(|f| f.trailing_bits.into()),
         padding_bits: of(|f| f.padding_bits.into()),
@@ -154,7 +167,10 @@ fn row(format: &Format) -> FormatRecord {
         smallest_subnormal: value(subnormal),
         smallest_subnormal_decimal: decimal(subnormal),
         smallest_subnormal_code: hex(subnormal),
-        overflow: float.map_or(Overflow::Saturate, |f| f.overflow).name(),
+        overflow: float.map_or(of_table.map_or(Overflow::Saturate, |nearest| nearest.overflow), |f| f.overflow).name(),
+        limit: of_table.and_then(|nearest| nearest.limit),
+        boundaries: of_table.map(|nearest| if nearest.thresholds.is_empty() { "half-way" } else { "own" }),
+        ties: of_table.map(|nearest| nearest.ties.name()),
         source: format.source,
     }
 }
@@ -168,10 +184,27 @@ struct SpecialCodes {
 }
 
 fn specials(format: &Format) -> SpecialCodes {
-    let zeros = match format.float().map(|float| float.zeros) {
-        Some(Zeros::None) => "none",
-        Some(Zeros::Both) => "+0 -0",
-        Some(Zeros::Positive) | None => "+0",
+    let of_table = |class: Class| {
+        let codes = 0..=format.code_mask();
+        format.table().map(|_| codes.filter(|code| format.decode(*code).class == class).count() as u64)
+    };
+    let zeros = match (format.float().map(|float| float.zeros), of_table(Class::Zero)) {
+        (Some(Zeros::None), _) | (None, Some(0)) => "none",
+        (Some(Zeros::Both), _) => "+0 -0",
+        (Some(Zeros::Positive), _) | (None, None) => "+0",
+        (None, Some(_)) => {
+            match [false, true].map(|negative| format.zero(negative).map(|code| format.decode(code).negative)) {
+                [Some(false), Some(true)] => "+0 -0",
+                [Some(true), _] => "-0",
+                _ => "+0",
+            }
+        }
+    };
+    let infinities = match [false, true].map(|negative| format.infinity(negative).is_some()) {
+        [true, true] => "+inf -inf",
+        [true, false] => "+inf",
+        [false, true] => "-inf",
+        [false, false] => "none",
     };
     let nan = format.nan_pattern();
     let pattern = |pattern: Option<_>| pattern.map(|pattern| format.split_pattern(&pattern));
@@ -181,15 +214,8 @@ fn specials(format: &Format) -> SpecialCodes {
     };
     SpecialCodes {
         zeros,
-        nan_codes: nan.map_or(0, |pattern| format.count(&pattern)),
-        infinities: if format.has_infinity() { "+inf -inf" } else { "none" },
+        nan_codes: of_table(Class::Nan).unwrap_or(nan.map_or(0, |pattern| format.count(&pattern))),
+        infinities,
         patterns: [pattern(format.zero_pattern()), nan_pattern, pattern(format.infinity_pattern())],
-    }
-}
-
-fn is_signed(format: &Format) -> bool {
-    match &format.encoding {
-        Encoding::Float(float) => float.signed,
-        Encoding::Integer { signed } => *signed,
     }
 }

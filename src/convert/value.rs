@@ -69,7 +69,8 @@ pub struct Converted {
     pub code: Option<u64>,
     /// Comparison of the result with the source; `None` without a code and with NaN.
     pub direction: Option<Ordering>,
-    /// `(result - source) / ulp(source)`: infinite if one of both is; `None` without a code and with NaN.
+    /// `(result - source) / ulp(source)`: infinite if one of both is.
+    /// `None` without a code, with NaN, and for inexact results in a format by table, which has no ulp.
     pub error_ulps: Option<f64>,
 }
 
@@ -86,6 +87,8 @@ enum Fate {
     Largest,
     /// Anything else, with its error in ulp.
     Rounded(f64),
+    /// Anything else in a format by table, which has no ulp.
+    ToNumber,
 }
 
 /// Reads a number (see [`Real::from_str`](std::str::FromStr)), or a hexadecimal code of `format`.
@@ -135,7 +138,7 @@ impl ValueConversion {
             Some(code) => compare(self.to, code, value).unzip(),
             None => (None, None),
         };
-        Converted { code, direction, error_ulps }
+        Converted { code, direction, error_ulps: error_ulps.flatten() }
     }
 
     pub(crate) fn table(&self, rows: Vec<ConversionRow>) -> Table {
@@ -164,6 +167,9 @@ impl ValueConversion {
                 let (way, error) = (row.direction.unwrap_or("-"), three_digits(error));
                 format!("{input} is rounded {way} to {code} in {to}, {decimal}: by {error} ulp.")
             }
+            Fate::ToNumber => {
+                format!("{input} is rounded {} to {code} in {to}, {decimal}.", row.direction.unwrap_or("-"))
+            }
         }
     }
 
@@ -186,6 +192,7 @@ impl ValueConversion {
             ),
             (count(|fate| *fate == Fate::WithoutCode), "has", "have", &lacks),
             (count(|fate| matches!(fate, Fate::Rounded(_))), "is", "are", &rounded),
+            (count(|fate| *fate == Fate::ToNumber), "is", "are", "rounded"),
         ] {
             if count > 0 {
                 parts.push(format!("{} {} {what}", grouped(count), if count == 1 { one } else { several }));
@@ -208,7 +215,10 @@ impl ValueConversion {
         };
         match row.error_ulps {
             _ if exact => Fate::Exact,
-            None => Fate::Nan,
+            None if value.is_nan() => Fate::Nan,
+            None if value.is_infinite() => Fate::Infinity,
+            None if value == largest && row.direction == Some(inwards) => Fate::Largest,
+            None => Fate::ToNumber,
             Some(_) if value.is_infinite() => Fate::Infinity,
             Some(error) if value == largest && row.direction == Some(inwards) && beyond(error) => Fate::Largest,
             Some(error) => Fate::Rounded(error.abs()),
@@ -254,19 +264,22 @@ fn code(format: &Format, text: &str, digits: &str) -> Result<u64> {
     })
 }
 
-/// The comparison of `code` with `value`, and their difference in ulp; `None` for a NaN on either side.
-fn compare(format: &Format, code: u64, value: &Real) -> Option<(Ordering, f64)> {
+/// The comparison of `code` with `value`, and their difference in ulp if the format has one.
+/// `None` for a NaN on either side.
+fn compare(format: &Format, code: u64, value: &Real) -> Option<(Ordering, Option<f64>)> {
+    let in_ulps = |error: f64| format.table().is_none().then_some(error);
     let sign = |negative: bool| if negative { Ordering::Less } else { Ordering::Greater };
     match (format.value(code), value) {
         (Real::Nan, _) | (_, Real::Nan) => None,
-        (result, value) if result == *value => Some((Ordering::Equal, 0.0)),
-        (Real::Infinity { negative }, _) => Some((sign(negative), infinite(negative))),
-        (_, Real::Infinity { negative }) => Some((sign(!negative), infinite(!negative))),
+        (result, value) if result == *value => Some((Ordering::Equal, Some(0.0))),
+        (Real::Infinity { negative }, _) => Some((sign(negative), in_ulps(infinite(negative)))),
+        (_, Real::Infinity { negative }) => Some((sign(!negative), in_ulps(infinite(!negative)))),
         (Real::Finite(result), Real::Finite(value)) => {
             let difference = result.minus(value);
-            let units = difference.scaled(-ulp_exponent(format, value));
             let direction = if difference.is_zero() { Ordering::Equal } else { sign(difference.negative) };
-            Some((direction, if difference.is_zero() { 0.0 } else { units.to_f64() }))
+            let units = |exponent: i32| difference.scaled(-exponent).to_f64();
+            let error = if difference.is_zero() { Some(0.0) } else { ulp_exponent(format, value).map(units) };
+            Some((direction, error))
         }
     }
 }

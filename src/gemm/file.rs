@@ -255,13 +255,10 @@ fn output(keys: OutputKeys, usual: OutputRounding) -> Result<OutputRounding> {
     };
     let rounding = deterministic("output.rounding", keys.rounding, usual.rounding)?;
     let overflow = match keys.overflow {
-        Some(name) => {
-            let all = [Overflow::Standard, Overflow::Infinity, Overflow::Nan, Overflow::Saturate];
-            all.into_iter().find(|overflow| overflow.name() == name).ok_or_else(|| {
-                let known = all.map(|overflow| overflow.name());
-                Error::request(format!("output.overflow = \"{name}\": expected one of {}", known.join(", ")))
-            })?
-        }
+        Some(name) => Overflow::ALL.into_iter().find(|overflow| overflow.name() == name).ok_or_else(|| {
+            let known = Overflow::ALL.map(|overflow| overflow.name());
+            Error::request(format!("output.overflow = \"{name}\": expected one of {}", known.join(", ")))
+        })?,
         None => usual.overflow,
     };
     let nan = match keys.nan {

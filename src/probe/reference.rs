@@ -101,7 +101,7 @@ impl<'a> SampleReferences<'a> {
             exact_equal: equal(d, result, rounded),
             absolute: deviation.map(|x| x.absolute),
             relative: deviation.and_then(|x| x.relative),
-            ulps: deviation.map(|x| x.ulps),
+            ulps: deviation.and_then(|x| x.ulps),
             ..SampleTally::default()
         }
     }

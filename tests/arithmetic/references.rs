@@ -332,7 +332,7 @@ fn errors_agree_with_mpfr() {
                 value.get_exp().map_or(float.emin(), |e| (e - 1).max(float.emin())) - float.trailing_bits as i32
             });
             difference >>= exponent;
-            assert!(close(deviation.ulps, &difference), "{deviation:?} {difference}");
+            assert!(close(deviation.ulps.unwrap(), &difference), "{deviation:?} {difference}");
         }
     }
 }
@@ -351,9 +351,9 @@ fn correct_rounding_to_nearest_is_never_further_than_half_an_ulp() {
             if nearest == d.largest(false) || nearest == d.largest(true) {
                 continue;
             }
-            assert!(deviation.ulps <= 0.5, "{deviation:?} {d} {:x?}", inputs.pairs);
+            assert!(deviation.ulps.unwrap() <= 0.5, "{deviation:?} {d} {:x?}", inputs.pairs);
             let truncated = sum.round(d, Rounding::Rz, Overflow::Standard).unwrap();
-            assert!(sum.deviation(d, truncated).unwrap().ulps < 1.0 + f64::EPSILON);
+            assert!(sum.deviation(d, truncated).unwrap().ulps.unwrap() < 1.0 + f64::EPSILON);
             assert!(tcnum::exact::distance(d, nearest, truncated).unwrap() <= 1);
         }
     }

@@ -300,6 +300,33 @@ fn a_line_without_end_is_refused() {
 }
 
 #[test]
+fn a_format_can_be_a_table_of_values() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ternary.toml");
+    let record = "name = 'ternary'\nvalues = [0, 1, -1, 0]\nthresholds = [-0.25, 0.25]\nties = 'away'\n";
+    std::fs::write(&file, record).unwrap();
+    let path = file.to_str().unwrap();
+    let inexact = |code: &str| (code.into(), vec!["inexact".into()]);
+    assert_eq!(result(&["--fmt", path, "--op", "add", "1", "0x2"]), ("0x0".into(), Vec::new()));
+    assert_eq!(result(&["--fmt", "f32", "--op", "convert", "--to", path, "0.25"]), inexact("0x1"));
+    assert_eq!(result(&["--fmt", "f32", "--op", "convert", "--to", path, "--", "-0.2"]), inexact("0x0"));
+    assert_eq!(result(&["--fmt", path, "--op", "convert", "--to", "f32", "0x2"]), ("0xbf800000".into(), Vec::new()));
+    for (arguments, mark) in [
+        (&["formats", path][..], "ternary has 4 codes, no NaN and no infinity among them; the largest number is 1"),
+        (&["convert", "--to", path, "0.2"], "0.2 is rounded down to 0x0 in ternary, 0."),
+        (&["convert", "--to", path, "7"], "7 is too large for ternary: it becomes 0x1, 1."),
+    ] {
+        let run = tcnum(arguments);
+        assert!(run.status == 0 && run.stdout.contains(mark), "{}", run.stdout);
+    }
+    refused(&["--fmt", path, "--op", "classify", "1"], b"", &["ternary cannot carry classify", "a format by table"]);
+    std::fs::write(&file, record.replace(", -1, 0]", "]").replace("[-0.25, 0.25]", "[2]")).unwrap();
+    refused(&["--fmt", path, "--op", "add", "1", "1"], b"", &[path, "line 3", "'thresholds'", "from 0 to 1"]);
+    std::fs::write(&file, record.replace("values = [0,", "values = [")).unwrap();
+    refused(&["--fmt", path, "--op", "add", "1", "1"], b"", &[path, "line 2", "'values' has 3 values"]);
+}
+
+#[test]
 fn a_format_can_be_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("e3m4.toml");

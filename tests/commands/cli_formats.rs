@@ -95,7 +95,14 @@ fn padding_is_told_apart_from_the_bits_that_make_a_code_zero_infinite_or_nan() {
 
 #[test]
 fn one_format_is_printed_with_every_code_when_it_has_few() {
-    for (name, codes) in [("FP8_E4M3", Some(256)), ("e2m1", Some(16)), ("ue4m3", Some(128)), ("bf16", None)] {
+    for (name, codes) in [
+        ("FP8_E4M3", Some(256)),
+        ("e2m1", Some(16)),
+        ("ue4m3", Some(128)),
+        ("hif8", Some(256)),
+        ("s3", Some(8)),
+        ("bf16", None),
+    ] {
         let document = json_of(&["formats", name]);
         assert_eq!(document["tables"]["codes"].as_array().map(Vec::len), codes, "{name}");
         assert_eq!(document["tables"]["formats"].as_array().unwrap().len(), 1);

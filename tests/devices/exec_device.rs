@@ -537,6 +537,42 @@ fn instructions_of_the_users_own_are_probed_recorded_verified_chained_and_explai
 }
 
 #[test]
+fn instructions_of_the_users_own_take_formats_by_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, model) = own(folder.path());
+    let write = |name: &str, text: &str| {
+        fs::write(folder.path().join(name), text).unwrap();
+        folder.path().join(name).to_string_lossy().into_owned()
+    };
+    write("ternary.toml", "name = \"ternary\"\nvalues = [0, 1, -1, \"nan\"]\n");
+    let description = "name = \"rtl.m4n4k8.f32.ternary.nf4.f32\"\nm = 4\nn = 4\nk = 8\na = \"ternary.toml\"\nb = \"nf4\"\nc = \
+                       \"f32\"\nd = \"f32\"\n";
+    let instruction = write("table.toml", description);
+    let (device, trace) =
+        (format!("model:{model}"), folder.path().join("table.safetensors").to_string_lossy().into_owned());
+    let with = ["--instr", &instruction, "--device", &device, "--output", "json"];
+    let run = |arguments: &[&str]| {
+        let run = tcnum(arguments);
+        assert_eq!(run.status, 0, "{arguments:?}: {}{}", run.stderr, run.stdout);
+        validate_report(&run.stdout)
+    };
+    run(&[&["verify", "--cases", "2000"], &with[..]].concat());
+    run(&[&["probe", "--samples", "50"], &with[..]].concat());
+    run(&[&["record", "--tiles", "20", "--out", &trace], &with[..]].concat());
+    // The recording has the table.
+    let replayed = run(&["verify", &trace, "--model", &model, "--output", "json"]);
+    assert_eq!(replayed["tables"]["verification"][0]["compared"], 320);
+    let operands = ["--a", "1,-1", "--b", "1,-1", "--c", "10"];
+    let explained =
+        run(&[&["explain", "--instr", &instruction, "--model", &model, "--output", "json"], &operands[..]].concat());
+    assert!(explained["tables"].to_string().contains("0x41400000"), "{}", explained["tables"]);
+    // A sum has a format with fields.
+    let sum = write("sum.toml", &description.replace("d = \"f32\"", "d = \"hif8\""));
+    let run = tcnum(&["verify", "--instr", &sum, "--device", &device]);
+    assert!(run.status == 2 && run.stderr.contains("'d': hif8 is a format by table"), "{}", run.stderr);
+}
+
+#[test]
 fn parts_of_an_instruction_of_the_users_own_are_merged_with_its_file() {
     let folder = tempfile::tempdir().unwrap();
     let (instruction, model) = own(folder.path());

@@ -1,6 +1,8 @@
 """Records what the Python packages ml_dtypes, gfloat, torchao and microxcaling make of codes, values and blocks.
 
     python make.py scalars              writes ml_dtypes.safetensors and gfloat.safetensors
+    python make.py p3109                writes p3109.safetensors
+    python make.py tabled               writes tabled.safetensors; needs en_dtypes and softposit too
     python make.py blocks MICROXCALING  writes blocks.safetensors; MICROXCALING is a clone of github.com/microsoft/microxcaling
 
 Needs numpy, safetensors, ml_dtypes, gfloat, and for blocks torch and torchao too. The versions that were used stand in the
@@ -116,6 +118,79 @@ def gfloat_tables():
     return tables
 
 
+def digest(values):
+    """FNV-1a of 64 bits of binary64 numbers, little-endian; every NaN counts as 0x7ff8000000000000."""
+    bits = numpy.where(numpy.isnan(values), numpy.float64("nan"), values).astype("<f8").view("<u8").copy()
+    bits[numpy.isnan(values)] = 0x7FF8000000000000
+    hashed = 0xCBF29CE484222325
+    for byte in bits.tobytes():
+        hashed = (hashed ^ byte) * 0x100000001B3 % 2**64
+    return hashed
+
+
+def p3109_tables():
+    """The value of every code of P3109's formats in the range of binary64; for formats above 8 bits, a digest of all."""
+    import gfloat
+    from gfloat import Domain, RoundMode, Signedness
+    from gfloat.formats import format_info_p3109
+
+    signs = {"s": Signedness.Signed, "u": Signedness.Unsigned}
+    domains = {"e": Domain.Extended, "f": Domain.Finite}
+    tables = {}
+    for k in range(3, 17):
+        for sign, signedness in signs.items():
+            most = k - (sign == "s")
+            for p in range(max(1, most + 1 - 11), most + 1):
+                for letter, domain in domains.items():
+                    info = format_info_p3109(k, p, signedness, domain)
+                    values = numpy.array([gfloat.decode_float(info, code).fval for code in range(1 << k)])
+                    name = f"binary{k}p{p}{sign}{letter}"
+                    if k <= 8:
+                        tables[f"decode/{name}"] = values.astype(numpy.float32)
+                    else:
+                        tables[f"digest/{name}"] = numpy.array([digest(values)], dtype=numpy.uint64)
+        print("P3109 formats of", k, "bits", flush=True)
+    modes = {"RNE": RoundMode.TiesToEven, "RNA": RoundMode.TiesToAway, "RZ": RoundMode.TowardZero}
+    modes |= {"RU": RoundMode.TowardPositive, "RD": RoundMode.TowardNegative}
+    inputs = CODES.view(numpy.float16).astype(numpy.float64).tolist()
+    for k, p, domain in ((8, 3, "e"), (8, 4, "f"), (6, 3, "e"), (8, 5, "e")):
+        info = format_info_p3109(k, p, Signedness.Signed, domains[domain])
+        for mode, rounding in modes.items():
+            for saturate in (False, True):
+                converted = [gfloat.encode_float(info, gfloat.round_float(info, x, rounding, saturate)) for x in inputs]
+                key = f"convert/f16/binary{k}p{p}s{domain}/{mode}/{'saturate' if saturate else 'standard'}"
+                tables[key] = runs(converted)
+    return tables
+
+
+def tabled_tables():
+    """Formats by table: values of every code, and every f16 and bf16 value to each, to nearest."""
+    import en_dtypes
+    import softposit
+
+    inputs = {
+        "f16": CODES.view(numpy.float16).astype(numpy.float32),
+        "bf16": (CODES.astype(numpy.uint32) << 16).view(numpy.float32),
+    }
+    bytes_ = numpy.arange(256, dtype=numpy.uint8)
+
+    def posit(code):
+        number = softposit.convertDoubleToPX2(0.0, 8)
+        number.v = int(code) << 24
+        return math.nan if code == 0x80 else softposit.convertPX2ToDouble(number)
+
+    tables = {
+        "decode/hif8": bytes_.view(en_dtypes.hifloat8).astype(numpy.float32),
+        "decode/posit8": numpy.array([posit(code) for code in bytes_], dtype=numpy.float32),
+    }
+    with numpy.errstate(all="ignore"):
+        for name, values in inputs.items():
+            tables[f"convert/{name}/hif8"] = runs(values.astype(en_dtypes.hifloat8).view(numpy.uint8))
+            posits = [softposit.convertDoubleToPX2(float(value), 8).v >> 24 for value in values]
+            tables[f"convert/{name}/posit8"] = runs(posits)
+    return tables
+
+
 def block_inputs():
     """Blocks of 32 values: of all magnitudes, on and beside powers of two, with ties, zeros and specials."""
     random = numpy.random.default_rng(4)
@@ -203,6 +278,11 @@ def main():
     if sys.argv[1] == "scalars":
         save_file(ml_dtypes_tables(), HERE / "ml_dtypes.safetensors", versions("ml_dtypes", "numpy"))
         save_file(gfloat_tables(), HERE / "gfloat.safetensors", versions("gfloat", "numpy"))
+    elif sys.argv[1] == "p3109":
+        save_file(p3109_tables(), HERE / "p3109.safetensors", versions("gfloat", "numpy"))
+    elif sys.argv[1] == "tabled":
+        metadata = versions("en_dtypes", "softposit", "numpy")
+        save_file(tabled_tables(), HERE / "tabled.safetensors", metadata)
     else:
         sys.path.insert(0, sys.argv[2])
         inputs = block_inputs()

@@ -16,9 +16,9 @@ pub struct Deviation {
     pub relative: Option<f64>,
     /// `|d - x| / ulp(x)`; 1 is the spacing of the output format at the exact value.
     /// For `2^e <= |x| < 2^(e+1)`, `ulp(x) = 2^(max(e, emin) - p + 1)`, also beyond the largest number; `ulp(x) = 1`
-    /// for integer formats.
+    /// for integer formats. `None` for formats by table, which have no such spacing.
     /// Source: Muller et al., *Handbook of Floating-Point Arithmetic* (2018), definition 2.6 (Goldberg's ulp).
-    pub ulps: f64,
+    pub ulps: Option<f64>,
 }
 
 impl ExactSum<'_> {
@@ -44,18 +44,20 @@ impl ExactSum<'_> {
                 Some(ldexp(quotient, difference.exponent - exact.exponent))
             }
         };
-        let units = difference.scaled(-ulp_exponent(d, &exact));
-        Some(Deviation { absolute: difference.to_f64(), relative, ulps: units.to_f64() })
+        let ulps = ulp_exponent(d, &exact).map(|exponent| difference.scaled(-exponent).to_f64());
+        Some(Deviation { absolute: difference.to_f64(), relative, ulps })
     }
 }
 
-/// `log2 ulp(x)`, for the `ulp(x)` of [`Deviation::ulps`].
-pub fn ulp_exponent(format: &Format, x: &Finite) -> i32 {
+/// `log2 ulp(x)`, for the `ulp(x)` of [`Deviation::ulps`]; `None` for formats by table.
+pub fn ulp_exponent(format: &Format, x: &Finite) -> Option<i32> {
     match &format.encoding {
         Encoding::Float(float) => {
-            x.leading_exponent().map_or(float.emin(), |e| e.max(float.emin())) - float.trailing_bits as i32
+            let leading = x.leading_exponent().map_or(float.emin(), |e| e.max(float.emin()));
+            Some(leading - float.trailing_bits as i32)
         }
-        Encoding::Integer { .. } => 0,
+        Encoding::Integer { .. } => Some(0),
+        Encoding::Table(_) => None,
     }
 }
 
@@ -66,11 +68,20 @@ pub fn distance(format: &Format, x: u64, y: u64) -> Option<u64> {
 }
 
 /// Steps from the number of code 0 to the number of `code`.
+/// In a format by table they begin at the smallest number.
 fn rank(format: &Format, code: u64) -> Option<i64> {
     let datum = format.decode(code);
+    if let Encoding::Table(table) = &format.encoding {
+        let value = format.to_f64(code);
+        return table
+            .ascending()
+            .iter()
+            .position(|own| format.to_f64((*own).into()) == value)
+            .map(|place| place as i64);
+    }
     let magnitude = match &format.encoding {
         Encoding::Float(float) => code >> float.padding_bits & ((1 << (float.exponent_bits + float.trailing_bits)) - 1),
-        Encoding::Integer { .. } => datum.significand,
+        Encoding::Integer { .. } | Encoding::Table(_) => datum.significand,
     } as i64;
     datum.is_finite().then_some(if datum.negative { -magnitude } else { magnitude })
 }
@@ -98,10 +109,10 @@ mod tests {
 
     #[test]
     fn errors_have_their_textbook_values() {
-        let exactly = |absolute, relative, ulps| Some(Deviation { absolute, relative, ulps });
+        let exactly = |absolute, relative, ulps| Some(Deviation { absolute, relative, ulps: Some(ulps) });
         assert_eq!(deviation("f16", 1.0, 1.0, 0.0), exactly(0.0, Some(0.0), 0.0));
         // ulp(1 + 2^-20) = 2^-10; the next smaller number is measured with the same ulp.
-        assert_eq!(deviation("f16", 1.0, 1.0, 1.0).unwrap().ulps, 2f64.powi(-10));
+        assert_eq!(deviation("f16", 1.0, 1.0, 1.0).unwrap().ulps, Some(2f64.powi(-10)));
         assert_eq!(
             deviation("f16", 1.0 - 2f64.powi(-11), 1.0, 0.0),
             exactly(2f64.powi(-11), Some(2f64.powi(-11)), 0.5)
@@ -113,8 +124,8 @@ mod tests {
         assert_eq!(deviation("f16", 0.0, -0.0, 0.0), exactly(0.0, Some(0.0), 0.0));
         // Beyond the largest number the exponent range continues.
         assert_eq!(deviation("e4m3", 448.0, 1024.0, 0.0), exactly(576.0, Some(0.5625), 4.5));
-        assert_eq!(deviation("s8", 127.0, 1000.5, 0.0).unwrap().ulps, 873.5);
-        assert_eq!(deviation("f64", 0.0, f64::MIN_POSITIVE, 0.0).unwrap().ulps, 2f64.powi(52));
+        assert_eq!(deviation("s8", 127.0, 1000.5, 0.0).unwrap().ulps, Some(873.5));
+        assert_eq!(deviation("f64", 0.0, f64::MIN_POSITIVE, 0.0).unwrap().ulps, Some(2f64.powi(52)));
         assert_eq!(deviation("f64", 1.0, 1.0, 2f64.powi(-1000)).unwrap().absolute, 2f64.powi(-1020));
         assert_eq!(deviation("f64", 0.0, 0.0, ldexp(1.0, -1060)), exactly(0.0, Some(1.0), 2f64.powi(-6)));
     }

@@ -71,6 +71,8 @@ impl MpfrDot {
 fn reach(format: &Format) -> (i32, i32) {
     match format.encoding {
         Encoding::Integer { .. } => (0, format.bits as i32),
+        // Every number is one of binary64.
+        Encoding::Table(_) => (-1074, 1024),
         // One exponent more on both sides than any format needs, whatever its codes of exponent zero and all ones mean.
         Encoding::Float(format::Float { bias, exponent_bits, trailing_bits, .. }) => {
             (-bias - trailing_bits as i32, (1 << exponent_bits) - bias)

@@ -52,6 +52,7 @@ fn exponents(format: &Format) -> (i32, i32) {
     match &format.encoding {
         Encoding::Float(float) => (float.emin() - float.trailing_bits as i32, float.emax() + 1),
         Encoding::Integer { .. } => (0, format.bits as i32),
+        Encoding::Table(table) => table.exponents(),
     }
 }
 

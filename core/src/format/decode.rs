@@ -40,6 +40,7 @@ impl Format {
     pub fn decode(&self, code: u64) -> Decoded {
         match &self.encoding {
             Encoding::Float(float) => float.decode(code),
+            Encoding::Table(table) => table.decode(code),
             Encoding::Integer { signed } => {
                 let unused = 64 - self.bits;
                 let code = code << unused;
@@ -76,7 +77,7 @@ impl Float {
 
         if self.is_nan(negative, biased, trailing) {
             datum(Class::Nan, trailing, smallest)
-        } else if self.specials == Specials::Ieee && biased == (1 << self.exponent_bits) - 1 {
+        } else if self.is_infinite(biased, trailing) {
             datum(Class::Infinite, 0, smallest)
         } else if biased == 0 && trailing == 0 && self.zeros != Zeros::None {
             datum(Class::Zero, 0, smallest)
@@ -91,10 +92,15 @@ impl Float {
         let top = biased == (1 << self.exponent_bits) - 1;
         match self.specials {
             Specials::Ieee => top && trailing != 0,
-            Specials::AllOnesNan => top && trailing == (1 << self.trailing_bits) - 1,
-            Specials::NegativeZeroNan => negative && biased == 0 && trailing == 0,
+            Specials::AllOnesNan | Specials::AllOnesNanInfinity => top && trailing == (1 << self.trailing_bits) - 1,
+            Specials::NegativeZeroNan | Specials::NegativeZeroNanInfinity => negative && biased == 0 && trailing == 0,
             Specials::None => false,
         }
+    }
+
+    /// True for the fields of an infinity, or of a NaN above it.
+    fn is_infinite(&self, biased: u64, trailing: u64) -> bool {
+        self.specials.has_infinity() && biased << self.trailing_bits | trailing > self.largest_magnitude()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Formats: the record of a format, and properties that follow from the record alone.
 
-use super::Overflow;
+use super::{Overflow, ValueTable};
 use crate::base::words::words;
 
 /// Number format: a width, a name and the meaning of its codes.
@@ -28,6 +28,8 @@ pub enum Encoding {
         /// True for two's complement.
         signed: bool,
     },
+    /// One value for each code, in any order.
+    Table(&'static ValueTable),
 }
 
 /// Fields of a binary floating-point format.
@@ -77,11 +79,40 @@ pub enum Specials {
     AllOnesNan,
     /// One NaN, the code of -0; no infinity (FNUZ: finite, unsigned zero).
     NegativeZeroNan,
+    /// One NaN of either sign, all bits set; the code before it is an infinity (P3109, unsigned).
+    AllOnesNanInfinity,
+    /// One NaN, the code of -0; infinities have all bits but the sign set (P3109, signed).
+    NegativeZeroNanInfinity,
     /// Every code is a finite number.
     None,
 }
 
-words!(named pub(crate) Specials: "ieee" = Ieee, "all-ones-nan" = AllOnesNan, "negative-zero-nan" = NegativeZeroNan, "none" = None);
+words!(
+    named pub Specials:
+    "ieee" = Ieee,
+    "all-ones-nan" = AllOnesNan,
+    "negative-zero-nan" = NegativeZeroNan,
+    "all-ones-nan-infinity" = AllOnesNanInfinity,
+    "negative-zero-nan-infinity" = NegativeZeroNanInfinity,
+    "none" = None,
+);
+
+impl Specials {
+    /// True if there are infinities. Their magnitude comes after the largest number's.
+    pub(crate) const fn has_infinity(self) -> bool {
+        matches!(self, Specials::Ieee | Specials::AllOnesNanInfinity | Specials::NegativeZeroNanInfinity)
+    }
+
+    /// True if the code of -0 is the NaN.
+    pub(crate) const fn takes_negative_zero(self) -> bool {
+        matches!(self, Specials::NegativeZeroNan | Specials::NegativeZeroNanInfinity)
+    }
+
+    /// True if all bits of exponent and trailing significand set are the only NaN.
+    pub(crate) const fn takes_all_ones(self) -> bool {
+        matches!(self, Specials::AllOnesNan | Specials::AllOnesNanInfinity)
+    }
+}
 
 impl Format {
     /// Bytes of the smallest unsigned integer (1, 2, 4 or 8) that holds a code.
@@ -94,11 +125,19 @@ impl Format {
         if self.bits == 64 { u64::MAX } else { (1 << self.bits) - 1 }
     }
 
-    /// Floating-point record; `None` for an integer format.
+    /// Floating-point record; `None` for an integer format and for a format by table.
     pub fn float(&self) -> Option<&Float> {
         match &self.encoding {
             Encoding::Float(float) => Some(float),
-            Encoding::Integer { .. } => None,
+            Encoding::Integer { .. } | Encoding::Table(_) => None,
+        }
+    }
+
+    /// Values of a format by table; `None` for others.
+    pub fn table(&self) -> Option<&'static ValueTable> {
+        match self.encoding {
+            Encoding::Table(table) => Some(table),
+            Encoding::Float(_) | Encoding::Integer { .. } => None,
         }
     }
 
@@ -108,19 +147,41 @@ impl Format {
     }
 
     /// Width of the trailing significand in bits; 0 for integers.
-    /// A decoded significand divided by `2^fraction_bits` lies in [0, 2) for floating-point formats.
+    /// A decoded significand divided by `2^fraction_bits` lies in [0, 2), except for integers; in a format by table, in
+    /// [1, 2) for every number but zero.
     pub fn fraction_bits(&self) -> u32 {
-        self.float().map_or(0, |f| f.trailing_bits)
+        match &self.encoding {
+            Encoding::Float(float) => float.trailing_bits,
+            Encoding::Integer { .. } => 0,
+            Encoding::Table(table) => table.fraction_bits(),
+        }
     }
 
     /// True if the format has at least one NaN code.
     pub fn has_nan(&self) -> bool {
-        self.float().is_some_and(|f| f.specials != Specials::None)
+        match &self.encoding {
+            Encoding::Float(float) => float.specials != Specials::None,
+            Encoding::Integer { .. } => false,
+            Encoding::Table(table) => table.values().iter().any(|value| value.is_nan()),
+        }
     }
 
     /// True if the format has infinities.
     pub fn has_infinity(&self) -> bool {
-        self.float().is_some_and(|f| f.specials == Specials::Ieee)
+        match &self.encoding {
+            Encoding::Float(float) => float.specials.has_infinity(),
+            Encoding::Integer { .. } => false,
+            Encoding::Table(table) => table.values().iter().any(|value| value.is_infinite()),
+        }
+    }
+
+    /// True if the format has negative numbers.
+    pub fn is_signed(&self) -> bool {
+        match &self.encoding {
+            Encoding::Float(float) => float.signed,
+            Encoding::Integer { signed } => *signed,
+            Encoding::Table(table) => table.values().iter().any(|value| *value < 0.0),
+        }
     }
 }
 
@@ -142,20 +203,19 @@ impl Float {
         if self.subnormals || !matches!(self.zeros, Zeros::None) { 1 - self.bias } else { -self.bias }
     }
 
-    /// Biased exponent and trailing significand of the largest finite number.
-    pub(crate) const fn largest_fields(&self) -> (u64, u64) {
-        let exponent = (1u64 << self.exponent_bits) - 1;
-        let trailing = (1u64 << self.trailing_bits) - 1;
+    /// Biased exponent and trailing significand of the largest finite number, as one integer.
+    pub(crate) const fn largest_magnitude(&self) -> u64 {
+        let all_ones = (1u64 << (self.exponent_bits + self.trailing_bits)) - 1;
         match self.specials {
-            Specials::Ieee => (exponent - 1, trailing),
-            Specials::AllOnesNan if self.trailing_bits == 0 => (exponent - 1, 0),
-            Specials::AllOnesNan => (exponent, trailing - 1),
-            Specials::NegativeZeroNan | Specials::None => (exponent, trailing),
+            Specials::Ieee => all_ones - (1 << self.trailing_bits),
+            Specials::AllOnesNan | Specials::NegativeZeroNanInfinity => all_ones - 1,
+            Specials::AllOnesNanInfinity => all_ones - 2,
+            Specials::NegativeZeroNan | Specials::None => all_ones,
         }
     }
 
     /// Exponent of the largest finite number (IEEE 754: emax).
     pub const fn emax(&self) -> i32 {
-        self.largest_fields().0 as i32 - self.bias
+        (self.largest_magnitude() >> self.trailing_bits) as i32 - self.bias
     }
 }

@@ -11,6 +11,9 @@ impl Format {
     /// - A negative value, minus infinity included, in an unsigned format is NaN (zero for integers, by saturation).
     /// - NaN gives the canonical NaN: positive with only the leading trailing bit set (IEEE 754), or the format's only
     ///   NaN.
+    /// - In a format by table, RNE takes the table's own boundaries and ties, and no other rule asks for fields: RZ takes
+    ///   the neighbour towards zero, RO the one that RNE's even codes do not prefer, SR compares with the way between
+    ///   the neighbours. Of several codes of one value, the lowest is given.
     ///
     /// Example: 464 lies half-way between 448 and 480 in e4m3, whose largest number is 448 = `0x7e`: RNE gives `0x7e`.
     pub fn encode(&self, value: &Real, rounding: Rounding, overflow: Overflow) -> Option<u64> {
@@ -21,6 +24,7 @@ impl Format {
                 Real::Finite(finite) => float.encode(finite, rounding, overflow),
             },
             Encoding::Integer { signed } => self.encode_integer(*signed, value, rounding),
+            Encoding::Table(table) => table.encode(value, rounding, overflow),
         }
     }
 
@@ -31,13 +35,17 @@ impl Format {
 
     /// Canonical NaN; `None` in a format without NaN.
     pub fn nan(&self) -> Option<u64> {
-        self.float().and_then(Float::nan)
+        match &self.encoding {
+            Encoding::Float(float) => float.nan(),
+            Encoding::Integer { .. } => None,
+            Encoding::Table(table) => table.nan(),
+        }
     }
 
     /// Quiet NaN with this sign and trailing significand, its leading bit set; `None` without NaN.
     /// This is how IEEE 754 operations propagate a NaN operand. A format with a single NaN gives that one.
     pub fn quiet_nan(&self, negative: bool, trailing: u64) -> Option<u64> {
-        let float = self.float()?;
+        let Encoding::Float(float) = &self.encoding else { return self.nan() };
         match float.specials {
             Specials::Ieee => {
                 let quiet = trailing | 1 << (float.trailing_bits - 1);
@@ -49,13 +57,18 @@ impl Format {
 
     /// Infinity of the given sign; `None` in a format without infinities.
     pub fn infinity(&self, negative: bool) -> Option<u64> {
-        self.float().and_then(|f| f.infinity(negative))
+        match &self.encoding {
+            Encoding::Float(float) => float.infinity(negative),
+            Encoding::Integer { .. } => None,
+            Encoding::Table(table) => table.infinity(negative),
+        }
     }
 
     /// Largest finite number of the given sign; the smallest number for -, in unsigned formats.
     pub fn largest(&self, negative: bool) -> u64 {
         match &self.encoding {
             Encoding::Float(float) => float.largest_code(negative),
+            Encoding::Table(table) => table.largest(negative),
             Encoding::Integer { signed: true } => (1 << (self.bits - 1)) - u64::from(!negative),
             Encoding::Integer { signed: false } => {
                 if negative {
@@ -72,6 +85,7 @@ impl Format {
         match &self.encoding {
             Encoding::Float(float) => float.zero(negative),
             Encoding::Integer { .. } => Some(0),
+            Encoding::Table(table) => table.zero(negative),
         }
     }
 
@@ -114,6 +128,11 @@ impl Float {
         ((sign << self.exponent_bits | biased) << self.trailing_bits | trailing) << self.padding_bits
     }
 
+    #[inline]
+    fn of_magnitude(&self, negative: bool, magnitude: u64) -> u64 {
+        self.assemble(negative, 0, magnitude)
+    }
+
     /// Code of an overflow: of a rounded finite value, or of an infinity (`None`).
     pub(crate) fn overflowed(&self, negative: bool, rounding: Option<Rounding>, overflow: Overflow) -> Option<u64> {
         if negative && !self.signed {
@@ -123,8 +142,12 @@ impl Float {
         let largest = self.largest_code(negative);
         match overflow {
             Overflow::Standard if inward => Some(largest),
-            Overflow::Standard if self.overflow != Overflow::Standard => self.overflowed(negative, None, self.overflow),
+            Overflow::Standard if self.overflow != Overflow::Standard => {
+                self.overflowed(negative, rounding, self.overflow)
+            }
             Overflow::Saturate => Some(largest),
+            Overflow::SaturateFinite if rounding.is_some() => Some(largest),
+            Overflow::SaturateFinite => Some(self.infinity(negative).unwrap_or(largest)),
             Overflow::Nan => Some(self.nan().unwrap_or(largest)),
             Overflow::Infinity | Overflow::Standard => {
                 Some(self.infinity(negative).or_else(|| self.nan()).unwrap_or(largest))
@@ -136,23 +159,22 @@ impl Float {
         if negative && !self.signed {
             return self.zero(false).unwrap_or_else(|| self.assemble(false, 0, 0));
         }
-        let (biased, trailing) = self.largest_fields();
-        self.assemble(negative, biased, trailing)
+        self.of_magnitude(negative, self.largest_magnitude())
     }
 
     fn infinity(&self, negative: bool) -> Option<u64> {
         if negative && !self.signed {
             return None;
         }
-        (self.specials == Specials::Ieee).then(|| self.assemble(negative, (1 << self.exponent_bits) - 1, 0))
+        self.specials.has_infinity().then(|| self.of_magnitude(negative, self.largest_magnitude() + 1))
     }
 
     fn nan(&self) -> Option<u64> {
         let (exponent, trailing) = ((1 << self.exponent_bits) - 1, (1 << self.trailing_bits) - 1);
         match self.specials {
             Specials::Ieee => Some(self.assemble(false, exponent, 1 << (self.trailing_bits - 1))),
-            Specials::AllOnesNan => Some(self.assemble(false, exponent, trailing)),
-            Specials::NegativeZeroNan => Some(self.assemble(true, 0, 0)),
+            Specials::AllOnesNan | Specials::AllOnesNanInfinity => Some(self.assemble(false, exponent, trailing)),
+            Specials::NegativeZeroNan | Specials::NegativeZeroNanInfinity => Some(self.assemble(true, 0, 0)),
             Specials::None => None,
         }
     }

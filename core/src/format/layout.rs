@@ -49,7 +49,6 @@ pub(crate) struct RoundedMagnitude {
 
 impl Layout {
     pub(crate) const fn of(float: &Float) -> Layout {
-        let (biased, trailing) = float.largest_fields();
         let magnitude_bits = float.exponent_bits + float.trailing_bits;
         let has_zero = !matches!(float.zeros, Zeros::None);
         Layout {
@@ -63,7 +62,7 @@ impl Layout {
             emin: float.emin(),
             emax: float.emax(),
             smallest_normal: (has_zero as u64) << float.trailing_bits,
-            largest: biased << float.trailing_bits | trailing,
+            largest: float.largest_magnitude(),
             has_zero,
         }
     }

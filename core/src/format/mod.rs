@@ -1,8 +1,8 @@
 //! Number formats as data: one record each, exact decoding, correctly rounded encoding.
 //!
 //! A [`Format`] is a finite set of codes with values. Nothing in this module asks for a format by name: decoding and
-//! encoding depend only on the fields of the record. A new format is a new record in `table.rs`; names eXmY that it lacks
-//! are formats by IEEE 754's rules.
+//! encoding depend only on the fields of the record. A new format is a new record in `table.rs`; `by_rule` has families
+//! whose names give the fields.
 
 pub mod block;
 mod by_rule;
@@ -15,10 +15,13 @@ mod layout;
 pub mod mpfr;
 mod name;
 mod overflow;
+mod published;
 mod record;
 pub mod slices;
 mod special;
 mod table;
+mod tabled;
+mod values;
 mod write;
 
 pub use crate::number::{Finite, Real, Rounding};
@@ -31,3 +34,6 @@ pub use overflow::Overflow;
 pub use record::resolve;
 pub use special::Pattern;
 pub use table::FORMATS;
+pub(crate) use tabled::{Exact, Point};
+pub(crate) use values::MOST_CODES;
+pub use values::{Nearest, Ties, ValueTable};

@@ -7,12 +7,12 @@
 use std::cmp::Ordering;
 
 use rug::{
-    Assign, Float, Integer,
+    Assign, Float, Integer, Rational,
     float::{Round, Special},
     ops::AssignRound,
 };
 
-use super::{Encoding, Format, Overflow, Rounding, Specials, Zeros};
+use super::{Encoding, Format, Overflow, Rounding, Specials, Ties, ValueTable, Zeros};
 
 /// Bits of an operand: any code's significand.
 pub(crate) const OPERAND_BITS: u32 = 64;
@@ -35,6 +35,10 @@ pub(crate) fn decode_into(value: &mut Float, format: &Format, code: u64) {
             return;
         }
         Encoding::Float(float) => float,
+        Encoding::Table(table) => {
+            value.assign(table.values()[code as usize % table.values().len()]);
+            return;
+        }
     };
     let fields = code >> float.padding_bits;
     let (binades, steps) = (1 << float.exponent_bits, 1 << float.trailing_bits);
@@ -45,7 +49,14 @@ pub(crate) fn decode_into(value: &mut Float, format: &Format, code: u64) {
         Specials::Ieee if last && trailing == 0 => Some(Special::Infinity),
         Specials::Ieee if last => Some(Special::Nan),
         Specials::AllOnesNan if last && trailing + 1 == steps => Some(Special::Nan),
-        Specials::NegativeZeroNan if first && trailing == 0 && negative => Some(Special::Nan),
+        Specials::NegativeZeroNan | Specials::NegativeZeroNanInfinity if first && trailing == 0 && negative => {
+            Some(Special::Nan)
+        }
+        Specials::NegativeZeroNanInfinity if fields % (binades * steps) + 1 == binades * steps => {
+            Some(Special::Infinity)
+        }
+        Specials::AllOnesNanInfinity if fields % (binades * steps) + 1 == binades * steps => Some(Special::Nan),
+        Specials::AllOnesNanInfinity if fields % (binades * steps) + 2 == binades * steps => Some(Special::Infinity),
         _ => None,
     };
     match special {
@@ -88,6 +99,7 @@ impl Rounder {
         match format.encoding {
             Encoding::Float(float) => self.round_to_float(value, &float, rounding, overflow),
             Encoding::Integer { signed } => self.round_to_integer(value, format.bits, signed, rounding),
+            Encoding::Table(table) => round_to_table(value, table, rounding, overflow),
         }
     }
 
@@ -188,7 +200,8 @@ pub(crate) fn largest(format: &super::Float) -> u64 {
     let codes = 1u64 << (format.exponent_bits + format.trailing_bits);
     match format.specials {
         Specials::Ieee => codes - (1 << format.trailing_bits) - 1,
-        Specials::AllOnesNan => codes - 2,
+        Specials::AllOnesNan | Specials::NegativeZeroNanInfinity => codes - 2,
+        Specials::AllOnesNanInfinity => codes - 3,
         Specials::NegativeZeroNan | Specials::None => codes - 1,
     }
 }
@@ -198,8 +211,8 @@ pub(crate) fn nan(format: &super::Float) -> Option<u64> {
     let codes = 1u64 << (format.exponent_bits + format.trailing_bits);
     match format.specials {
         Specials::Ieee => Some(codes - (1 << format.trailing_bits) / 2),
-        Specials::AllOnesNan => Some(codes - 1),
-        Specials::NegativeZeroNan => Some(codes),
+        Specials::AllOnesNan | Specials::AllOnesNanInfinity => Some(codes - 1),
+        Specials::NegativeZeroNan | Specials::NegativeZeroNanInfinity => Some(codes),
         Specials::None => None,
     }
 }
@@ -220,7 +233,107 @@ pub(crate) fn overflowed(
     };
     match (policy, format.specials) {
         (Overflow::Saturate, _) | (_, Specials::None) => largest,
-        (Overflow::Infinity | Overflow::Standard, Specials::Ieee) => largest + 1,
+        (Overflow::SaturateFinite, specials) if rounded.is_some() || !specials.has_infinity() => largest,
+        (
+            Overflow::Infinity | Overflow::Standard | Overflow::SaturateFinite,
+            Specials::Ieee | Specials::AllOnesNanInfinity | Specials::NegativeZeroNanInfinity,
+        ) => largest + 1,
         _ => nan(format).unwrap_or(largest),
     }
+}
+
+/// Code of `value` in a table: rational arithmetic on all values, one by one.
+fn round_to_table(value: &Float, table: &ValueTable, rounding: Rounding, overflow: Overflow) -> Option<u64> {
+    let values = table.values();
+    let first = |passes: &dyn Fn(f64) -> bool| values.iter().position(|&value| passes(value)).map(|code| code as u64);
+    let number = |code: u64| Rational::from_f64(values[code as usize]).expect("a number");
+    let nan = first(&f64::is_nan);
+    if value.is_nan() {
+        return nan;
+    }
+    let negative = value.is_sign_negative();
+    let nearest = table.nearest();
+    // Ascending numbers with their lowest codes; the zeros are one number.
+    let mut numbers: Vec<u64> = (0..values.len() as u64).filter(|code| values[*code as usize].is_finite()).collect();
+    numbers.sort_by(|x, y| values[*x as usize].partial_cmp(&values[*y as usize]).expect("numbers"));
+    numbers.dedup_by(|x, y| values[*x as usize] == values[*y as usize]);
+    let end = |below: bool| if below { numbers[0] } else { numbers[numbers.len() - 1] };
+    let beyond = |below: bool, policy: Overflow| {
+        let policy = if policy == Overflow::Standard { nearest.overflow } else { policy };
+        let infinity = first(&|own| own.is_infinite() && own.is_sign_negative() == below);
+        match policy {
+            Overflow::Infinity => infinity.or(nan).unwrap_or(end(below)),
+            Overflow::Nan => nan.unwrap_or(end(below)),
+            Overflow::SaturateFinite if value.is_infinite() => infinity.unwrap_or(end(below)),
+            _ => end(below),
+        }
+    };
+    if value.is_infinite() {
+        return Some(beyond(negative, overflow));
+    }
+    if value.is_zero() {
+        let zeros = |own: f64| own == 0.0 && own.is_sign_negative() == negative;
+        if let Some(zero) = first(&zeros).or(first(&|own| own == 0.0)) {
+            return Some(zero);
+        }
+    }
+    let x = value.to_rational().expect("a finite number");
+    if let Some(exact) = numbers.iter().find(|code| *value == values[**code as usize]) {
+        return Some(*exact);
+    }
+    let below = numbers.iter().rposition(|code| *value > values[*code as usize]);
+    let (low, high) = match below {
+        Some(place) if place + 1 < numbers.len() => (numbers[place], numbers[place + 1]),
+        _ => {
+            let under = below.is_none();
+            // Numbers on the other side of zero leave a gap that is no overflow.
+            let gap = if under { number(end(true)) > 0 && x >= 0 } else { number(end(false)) < 0 && x <= 0 };
+            let outward = matches!((rounding, under), (Rounding::Ru, false) | (Rounding::Rd, true));
+            let inward = matches!(
+                (rounding, under),
+                (Rounding::Rz | Rounding::Ro, _) | (Rounding::Ru, true) | (Rounding::Rd, false)
+            );
+            let past = match nearest.limit {
+                None => true,
+                Some(limit) => limit.is_finite() && (outward || x.clone().abs() >= limit),
+            };
+            return Some(match gap || !past || inward && overflow == Overflow::Standard {
+                true => end(under),
+                false => beyond(under, overflow),
+            });
+        }
+    };
+    let (l, h) = (number(low), number(high));
+    let boundary = match below.and_then(|place| nearest.thresholds.get(place)) {
+        Some(threshold) => Rational::from_f64(*threshold).expect("a number"),
+        None => (l.clone() + &h) / 2,
+    };
+    let (farther, even) = (h.clone().abs() >= l.clone().abs(), (low % 2, high % 2));
+    let high_is_even = even == (1, 0) || even.0 == even.1 && !farther;
+    let to_nearest = |ties: Ties| match x.cmp(&boundary) {
+        Ordering::Equal => match ties {
+            Ties::Even => high_is_even,
+            Ties::Away => farther,
+            Ties::Down => false,
+            Ties::Up => true,
+        },
+        order => order == Ordering::Greater,
+    };
+    let up = match rounding {
+        Rounding::Rne => to_nearest(nearest.ties),
+        Rounding::Rna => to_nearest(Ties::Away),
+        Rounding::Ru => true,
+        Rounding::Rd => false,
+        Rounding::Ro => !high_is_even,
+        Rounding::Rz if l >= 0 => false,
+        Rounding::Rz if h <= 0 => true,
+        Rounding::Rz => to_nearest(nearest.ties),
+        Rounding::Sr { random, bits } => {
+            let (from, to) = if x >= 0 { (&l, &h) } else { (&h, &l) };
+            let fraction = ((x.clone() - from) / (to.clone() - from)) << bits;
+            let away = fraction.floor() + u128::from(random) % (1 << bits) >= Rational::from(1) << bits;
+            away == (x >= 0)
+        }
+    };
+    Some(if up { high } else { low })
 }

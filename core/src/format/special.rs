@@ -1,6 +1,6 @@
 //! Landmarks of a format, and the codes of its zeros, infinities and NaNs as bit patterns.
 
-use super::{Float, Format, Specials, Zeros};
+use super::{Encoding, Float, Format, Specials, ValueTable, Zeros};
 
 /// Set of codes that equal `code` where `free` is 0; bits where `free` is 1 are arbitrary.
 /// Where `trailing_nonzero` is set, trailing significands of zero are excluded.
@@ -14,9 +14,22 @@ pub struct Pattern {
     pub trailing_nonzero: bool,
 }
 
+/// Codes of a table whose values pass.
+/// `None` without any, or if they are not all codes with some bits free.
+fn of_values(table: &ValueTable, passes: impl Fn(f64) -> bool) -> Option<Pattern> {
+    let values = table.values().iter().enumerate();
+    let codes: Vec<u64> = values.filter(|(_, value)| passes(**value)).map(|(code, _)| code as u64).collect();
+    let free = codes.iter().fold(0, |free, code| free | code ^ codes[0]);
+    let code = codes.first()? & !free;
+    (codes.len() == 1 << free.count_ones()).then_some(Pattern { code, free, trailing_nonzero: false })
+}
+
 impl Format {
-    /// Codes of zero; `None` without one.
+    /// Codes of zero; `None` without one, or without a pattern in a format by table.
     pub fn zero_pattern(&self) -> Option<Pattern> {
+        if let Some(table) = self.table() {
+            return of_values(table, |value| value == 0.0);
+        }
         let free = match self.float().map(|float| float.zeros) {
             Some(Zeros::None) => return None,
             Some(Zeros::Both) => self.sign_bit(),
@@ -25,14 +38,20 @@ impl Format {
         Some(Pattern { code: 0, free: free | self.padding_mask(), trailing_nonzero: false })
     }
 
-    /// Codes of the infinities; `None` without any.
+    /// Codes of the infinities; `None` without any, or without a pattern in a format by table.
     pub fn infinity_pattern(&self) -> Option<Pattern> {
+        if let Some(table) = self.table() {
+            return of_values(table, f64::is_infinite);
+        }
         let code = self.infinity(false)?;
         Some(Pattern { code, free: self.sign_bit() | self.padding_mask(), trailing_nonzero: false })
     }
 
-    /// Codes of NaN; `None` without any.
+    /// Codes of NaN; `None` without any, or without a pattern in a format by table.
     pub fn nan_pattern(&self) -> Option<Pattern> {
+        if let Some(table) = self.table() {
+            return of_values(table, f64::is_nan);
+        }
         let float = self.float()?;
         let padding = self.padding_mask();
         let nan = self.nan()?;
@@ -42,8 +61,12 @@ impl Format {
                 free: self.sign_bit() | self.trailing_mask() | padding,
                 trailing_nonzero: true,
             },
-            Specials::AllOnesNan => Pattern { code: nan, free: self.sign_bit() | padding, trailing_nonzero: false },
-            Specials::NegativeZeroNan | Specials::None => Pattern { code: nan, free: padding, trailing_nonzero: false },
+            Specials::AllOnesNan | Specials::AllOnesNanInfinity => {
+                Pattern { code: nan, free: self.sign_bit() | padding, trailing_nonzero: false }
+            }
+            Specials::NegativeZeroNan | Specials::NegativeZeroNanInfinity | Specials::None => {
+                Pattern { code: nan, free: padding, trailing_nonzero: false }
+            }
         })
     }
 
@@ -75,13 +98,15 @@ impl Format {
     }
 
     /// Smallest positive normal number; 1 for integers.
+    /// In a format by table the smallest positive number, code 0 without one.
     pub fn smallest_normal(&self) -> u64 {
-        match self.float() {
-            None => 1,
-            Some(float) => {
+        match &self.encoding {
+            Encoding::Integer { .. } => 1,
+            Encoding::Float(float) => {
                 let first = u64::from(float.subnormals || float.zeros != Zeros::None);
                 first << (float.trailing_bits + float.padding_bits)
             }
+            Encoding::Table(table) => table.smallest_positive().unwrap_or(0),
         }
     }
 
@@ -99,6 +124,7 @@ impl Format {
         landmarks.push(("smallest subnormal", self.subnormals().map(|(smallest, _)| smallest)));
         landmarks.push(("largest subnormal", self.subnormals().map(|(_, largest)| largest)));
         landmarks.push(("smallest normal", self.float().map(|_| self.smallest_normal())));
+        landmarks.push(("smallest positive", self.table().and_then(ValueTable::smallest_positive)));
         landmarks.push(("one", one.filter(|&code| self.to_f64(code) == 1.0)));
         landmarks.push(("largest", Some(self.largest(false))));
         landmarks.push(("most negative", Some(self.largest(true)).filter(|&code| self.decode(code).negative)));

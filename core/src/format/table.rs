@@ -1,12 +1,15 @@
 //! The formats: one record each.
 
-use super::{Encoding, Float, Format, Overflow, Specials, Zeros};
+use super::{Encoding, Float, Format, Overflow, Specials, ValueTable, Zeros, published};
 
 const IEEE_754: &str = "IEEE 754-2019";
 const OFP8: &str = "OCP 8-bit Floating Point Specification (OFP8) 1.0";
 const MX: &str = "OCP Microscaling Formats (MX) Specification 1.0";
 const FNUZ: &str = "Noune et al., 8-bit Numerical Formats for Deep Neural Networks (2022)";
 const PTX: &str = "NVIDIA PTX ISA 9.0";
+/// Document of the widths, the NaN 0xff and the lack of infinities of ue5m3.
+/// The bias follows from the largest number of intel/auto-round, 114,688.
+const CUDA: &str = "NVIDIA CUDA Math API 13.4; bias assumed";
 const SDM: &str = "Intel 64 and IA-32 Architectures Software Developer's Manual 2";
 
 /// Signed format with both zeros, subnormals, IEEE 754 infinities and NaNs: basis of the records below.
@@ -40,6 +43,16 @@ const fn integer(name: &'static str, aliases: &'static [&'static str], bits: u32
     Format { name, aliases, bits, encoding: Encoding::Integer { signed }, source: PTX }
 }
 
+const fn listed(
+    name: &'static str,
+    aliases: &'static [&'static str],
+    bits: u32,
+    values: &'static ValueTable,
+    source: &'static str,
+) -> Format {
+    Format { name, aliases, bits, encoding: Encoding::Table(values), source }
+}
+
 /// All formats, in the order of tables.
 #[rustfmt::skip]
 pub static FORMATS: &[Format] = &[
@@ -57,6 +70,7 @@ pub static FORMATS: &[Format] = &[
     float("e2m1", &["fp4", "fp4-e2m1", "e2m1fn", "float4-e2m1fn"], 4, Float { exponent_bits: 2, trailing_bits: 1, bias: 1, ..FINITE }, MX),
     float("e8m0", &["ue8m0", "e8m0fnu", "float8-e8m0fnu", "fp8-e8m0"], 8, Float { signed: false, zeros: Zeros::None, subnormals: false, exponent_bits: 8, trailing_bits: 0, bias: 127, ..FN }, MX),
     float("ue4m3", &["fp8-ue4m3"], 7, Float { signed: false, zeros: Zeros::Positive, exponent_bits: 4, trailing_bits: 3, bias: 7, ..FN }, PTX),
+    float("ue5m3", &["fp8-ue5m3"], 8, Float { signed: false, zeros: Zeros::Positive, exponent_bits: 5, trailing_bits: 3, bias: 15, ..FN }, CUDA),
     float("e8m13", &["fp22"], 32, Float { exponent_bits: 8, trailing_bits: 13, padding_bits: 10, bias: 127, ..IEEE }, "measured: the FP8 accumulator of Ada and Hopper"),
     integer("s8", &["int8", "i8"], 8, true),
     integer("u8", &["uint8"], 8, false),
@@ -68,4 +82,8 @@ pub static FORMATS: &[Format] = &[
     integer("u32", &["uint32", "ui32"], 32, false),
     integer("s64", &["int64", "i64"], 64, true),
     integer("u64", &["uint64", "ui64"], 64, false),
+    listed("nf4", &["normalfloat4"], 4, &published::NF4, "bitsandbytes, csrc/kernels.cu (dQuantizeNF4); Dettmers et al., QLoRA (2023)"),
+    listed("iq4nl", &["iq4-nl"], 4, &published::IQ4NL, "llama.cpp, ggml-common.h (kvalues_iq4nl), ggml-quants.c (best_index_int8)"),
+    listed("hif8", &["hifloat8"], 8, &published::HIF8, "Luo et al., Ascend HiFloat8 Format for Deep Learning (2024)"),
+    listed("posit8", &["posit8-2"], 8, &published::POSIT8, "Standard for Posit Arithmetic (2022)"),
 ];

@@ -21,7 +21,7 @@ impl Format {
     }
 
     /// Bits of a code, with spaces between sign, exponent, trailing significand and padding: `0 0111 000`.
-    /// Fields of no bits are omitted; an integer is one field.
+    /// Fields of no bits are omitted; an integer and a code of a table are one field.
     pub fn split(&self, code: u64) -> String {
         let mut below = self.bits;
         let mut fields = Vec::new();
@@ -33,11 +33,12 @@ impl Format {
         fields.join(" ")
     }
 
-    /// Widths of sign, biased exponent, trailing significand and padding; an integer has only the third.
+    /// Widths of sign, biased exponent, trailing significand and padding.
+    /// An integer and a code of a table have only the third.
     pub(super) fn field_widths(&self) -> [u32; 4] {
         match &self.encoding {
             Encoding::Float(f) => [u32::from(f.signed), f.exponent_bits, f.trailing_bits, f.padding_bits],
-            Encoding::Integer { .. } => [0, 0, self.bits, 0],
+            Encoding::Integer { .. } | Encoding::Table(_) => [0, 0, self.bits, 0],
         }
     }
 }

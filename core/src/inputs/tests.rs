@@ -124,7 +124,7 @@ fn special_codes_contain_every_class_of_either_sign() {
         assert_eq!(has(Class::Subnormal), format.subnormals().is_some(), "{format}");
         assert_eq!(has(Class::Infinite), format.has_infinity(), "{format}");
         assert_eq!(has(Class::Nan), format.has_nan(), "{format}");
-        let signed = format.float().is_some_and(|float| float.signed);
+        let signed = format.is_signed();
         let infinite = |negative| decoded.iter().any(|d| d.class == Class::Infinite && d.negative == negative);
         assert_eq!(infinite(true), format.has_infinity() && signed, "{format}");
         assert_eq!(infinite(false), format.has_infinity(), "{format}");

@@ -1,11 +1,11 @@
 //! Single random values.
 
-use rand::{Rng, RngExt};
+use rand::{Rng, RngExt, seq::IndexedRandom};
 use rand_distr::{Distribution as _, StandardNormal};
 
 use crate::{
     base::named::named,
-    format::{Encoding, Finite, Format, Overflow, Real, Rounding},
+    format::{Encoding, Finite, Format, Overflow, Real, Rounding, ValueTable},
 };
 
 named! {
@@ -28,11 +28,13 @@ named! {
 }
 
 /// Random value for an operand of `format`: an f32 in a double, or an integer for integer formats.
-/// `Special` and `Corners` are drawn as codes and have no values here.
+/// `Special` and `Corners` are drawn as codes and have no values here. Numbers of a format by table are drawn equally
+/// often.
 pub(super) fn draw_value<R: Rng>(rng: &mut R, distribution: Distribution, format: &Format) -> f64 {
     let range = match format.encoding {
         Encoding::Integer { signed } => 2f64.powi(format.bits.min(24) as i32 - i32::from(signed)),
         Encoding::Float(_) => 1.0,
+        Encoding::Table(table) => return format.to_f64(any_number(rng, table)),
     };
     let value: f64 = match distribution {
         Distribution::Uniform => range * (2.0 * rng.random::<f64>() - 1.0),
@@ -43,7 +45,7 @@ pub(super) fn draw_value<R: Rng>(rng: &mut R, distribution: Distribution, format
     match format.encoding {
         Encoding::Integer { signed: true } => value.round(),
         Encoding::Integer { signed: false } => value.abs().round(),
-        Encoding::Float(_) => f64::from(value as f32),
+        Encoding::Float(_) | Encoding::Table(_) => f64::from(value as f32),
     }
 }
 
@@ -51,8 +53,16 @@ fn normal<R: Rng>(rng: &mut R) -> f64 {
     StandardNormal.sample(rng)
 }
 
+/// Code of any number of a table.
+fn any_number<R: Rng>(rng: &mut R, table: &ValueTable) -> u64 {
+    (*table.ascending().choose(rng).expect("a table has a number")).into()
+}
+
 /// Code with uniform sign, exponent and significand bits.
 fn log_uniform<R: Rng>(rng: &mut R, format: &Format) -> u64 {
+    if let Some(table) = format.table() {
+        return any_number(rng, table);
+    }
     let (low, high) = exponents(format);
     let exponent = rng.random_range(low..=high);
     let below = match format.float() {
@@ -72,15 +82,19 @@ pub(super) fn nearest_code(format: &Format, value: f64) -> u64 {
 
 /// Exponents of the leading bit of the smallest and the largest number of a format.
 pub(super) fn exponents(format: &Format) -> (i32, i32) {
-    match format.float() {
-        Some(f) => (f.emin() - if f.subnormals { f.trailing_bits as i32 } else { 0 }, f.emax()),
-        None => (0, format.bits as i32 - 2),
+    match format.encoding {
+        Encoding::Float(f) => (f.emin() - if f.subnormals { f.trailing_bits as i32 } else { 0 }, f.emax()),
+        Encoding::Integer { .. } => (0, format.bits as i32 - 2),
+        Encoding::Table(table) => table.leading_exponents(),
     }
 }
 
 /// Special codes of a format, of both signs.
-/// They are zeros, smallest and largest subnormal and normal numbers, one, infinities, NaN.
+/// They are zeros, smallest and largest subnormal and normal numbers, one, infinities, NaN; all codes of a table.
 pub(super) fn special_codes(format: &Format) -> Vec<u64> {
+    if format.table().is_some() {
+        return (0..=format.code_mask()).collect();
+    }
     let mut codes: Vec<u64> = [false, true].map(|negative| format.largest(negative)).to_vec();
     codes.extend([false, true].into_iter().filter_map(|negative| format.zero(negative)));
     codes.extend([false, true].into_iter().filter_map(|negative| format.infinity(negative)));

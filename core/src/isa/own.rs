@@ -155,6 +155,7 @@ fn product(name: &str) -> Result<Instruction> {
         [d, a, b, c] => [d, a, b, c],
         _ => return Err(wrong(format!("it names {} formats", formats.len()))),
     };
+    [c, d].into_iter().try_for_each(has_fields)?;
     Ok(Instruction {
         name: format!("{PRODUCT}.m{m}n{n}k{k}.{d}.{a}.{b}.{c}"),
         ptx: PRODUCT.into(),
@@ -300,6 +301,10 @@ impl Description {
         if let Some(wide) = [a, b].into_iter().find(|format| self.xor && format.name != "b1") {
             return wrong(format!("'xor' is for 'a' and 'b' of the format b1, not {wide}"));
         }
+        let (c, d) = (format("c", &self.c)?, format("d", &self.d)?);
+        for (key, format) in [("c", c), ("d", d)] {
+            has_fields(format).map_err(|error| error.within(format!("'{key}'")))?;
+        }
         Ok(Instruction {
             name: self.name.clone(),
             ptx: spelling.clone(),
@@ -308,8 +313,8 @@ impl Description {
             k: self.k,
             a,
             b,
-            c: format("c", &self.c)?,
-            d: format("d", &self.d)?,
+            c,
+            d,
             scale,
             sparse,
             saturate: self.saturate,
@@ -317,6 +322,19 @@ impl Description {
             kernel: None,
             support: &[],
         })
+    }
+}
+
+/// Refuses a format by table: a sum needs the fields of its format.
+///
+/// # Errors
+/// A format by table.
+fn has_fields(format: &Format) -> Result<()> {
+    match format.table() {
+        None => Ok(()),
+        Some(_) => Err(Error::request(format!(
+            "{format} is a format by table, which A and B can have; sums need the fields of a floating-point format"
+        ))),
     }
 }
 

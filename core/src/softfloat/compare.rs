@@ -8,7 +8,7 @@ use super::{
     nan::is_signalling,
     unpacked::OperandClass,
 };
-use crate::format::{Class, Specials};
+use crate::format::Class;
 
 impl<F: FormatFields> Datapath<'_, F> {
     #[inline]
@@ -35,17 +35,13 @@ impl<F: FormatFields> Datapath<'_, F> {
     pub(super) fn total_order(&self, x: u64, y: u64) -> Outcome {
         let place = |code: u64| {
             let magnitude = self.layout().magnitude(code) as i64;
-            match self.float.specials {
+            let nan = self.float.specials.takes_negative_zero() && self.kind(code) == OperandClass::Nan;
+            match self.layout().negative(code) {
                 // The NaN has the code of -0: above everything.
-                Specials::NegativeZeroNan if self.kind(code) == OperandClass::Nan => i64::MAX,
+                _ if nan => i64::MAX,
                 // One below the magnitude's negative: -0 is below +0.
-                _ => {
-                    if self.layout().negative(code) {
-                        -magnitude - 1
-                    } else {
-                        magnitude
-                    }
-                }
+                true => -magnitude - 1,
+                false => magnitude,
             }
         };
         Outcome { code: Some((place(x) <= place(y)).into()), flags: Flags::NONE }

@@ -5,11 +5,13 @@ use super::{
     datapath::Datapath,
     integral::units,
     nan::is_signalling,
+    tabled::TableUnit,
+    unit::Engine,
     unpacked::{OperandClass, Unpacked},
 };
 use crate::{
-    format::{Format, Layout},
-    number::{Rounding, Word},
+    format::{Class, Format, Layout},
+    number::{Finite, Real, Rounding, Word},
 };
 
 /// Conversion from any format to any other, integer formats included, in one environment.
@@ -30,12 +32,14 @@ pub struct Converter<'a> {
 enum Endpoint<'a> {
     Float(Datapath<'a, Layout>),
     Integer { format: &'a Format, signed: bool },
+    Table(TableUnit<'a>),
 }
 
 impl<'a> Endpoint<'a> {
     fn new(format: &'a Format, environment: Environment) -> Endpoint<'a> {
         match Unit::new(format, environment) {
-            Ok(unit) => Endpoint::Float(unit.0),
+            Ok(Unit(Engine::Fields(unit))) => Endpoint::Float(unit),
+            Ok(Unit(Engine::Table(unit))) => Endpoint::Table(unit),
             Err(_) => Endpoint::Integer { format, signed: format.decode(format.code_mask()).negative },
         }
     }
@@ -61,15 +65,32 @@ impl<'a> Converter<'a> {
     fn convert_in<W: Word>(&self, code: u64) -> Outcome {
         let operand = match &self.from {
             Endpoint::Float(unit) => unit.operand::<W>(code),
-            Endpoint::Integer { format, .. } => integer_operand(format, code),
+            Endpoint::Integer { format, .. } | Endpoint::Table(TableUnit { format, .. }) => {
+                decoded_operand(format, code)
+            }
         };
         match &self.to {
+            Endpoint::Table(unit) => self.tabled(&operand, code, unit),
             Endpoint::Float(unit) if operand.kind == OperandClass::Finite => {
                 unit.round(operand.negative, operand.leading, operand.significand)
             }
             Endpoint::Float(unit) => self.special(&operand, code, unit),
             Endpoint::Integer { format, signed } => self.integer(&operand, format, *signed),
         }
+    }
+
+    /// Result in a format by table.
+    #[cold]
+    fn tabled<W: Word>(&self, operand: &Unpacked<W>, code: u64, to: &TableUnit<'_>) -> Outcome {
+        let value = match (&self.from, operand.kind) {
+            // A subnormal operand may be flushed.
+            (Endpoint::Float(_), OperandClass::Zero) => Real::Finite(Finite::zero(operand.negative)),
+            (Endpoint::Float(from), _) => from.format.value(code),
+            (Endpoint::Integer { format, .. } | Endpoint::Table(TableUnit { format, .. }), _) => format.value(code),
+        };
+        let signals = matches!(&self.from, Endpoint::Float(from) if from.signals(code));
+        let outcome = to.value(&value);
+        Outcome { flags: outcome.flags | Flags::INVALID.when(signals), ..outcome }
     }
 
     #[cold]
@@ -80,6 +101,11 @@ impl<'a> Converter<'a> {
                 let nan = from.format.decode(code);
                 let code = self.environment.nan.passed_on(&nan, from.float.trailing_bits, to.format);
                 Outcome { code, flags: Flags::INVALID.when(code.is_none() || is_signalling(&nan, &from.float)) }
+            }
+            (OperandClass::Nan, Endpoint::Table(from)) => {
+                let nan = from.format.decode(code);
+                let code = self.environment.nan.passed_on(&nan, 0, to.format);
+                Outcome { code, flags: Flags::INVALID.when(code.is_none()) }
             }
             _ => to.infinity(operand.negative),
         }
@@ -129,14 +155,20 @@ impl<'a> Converter<'a> {
     }
 }
 
-/// Operand of an integer's code.
+/// Operand of the code of an integer, or of a table.
 #[inline(always)]
-fn integer_operand<W: Word>(format: &Format, code: u64) -> Unpacked<W> {
+fn decoded_operand<W: Word>(format: &Format, code: u64) -> Unpacked<W> {
     let datum = format.decode(code);
     let zeros = datum.significand.leading_zeros();
     if datum.significand == 0 {
-        return Unpacked { kind: OperandClass::Zero, negative: false, significand: W::ZERO, leading: 0 };
+        let kind = match datum.class {
+            Class::Nan => OperandClass::Nan,
+            Class::Infinite => OperandClass::Infinite,
+            _ => OperandClass::Zero,
+        };
+        return Unpacked { kind, negative: datum.negative, significand: W::ZERO, leading: 0 };
     }
     let significand = W::from(datum.significand << zeros) << (W::BITS - 64);
-    Unpacked { kind: OperandClass::Finite, negative: datum.negative, significand, leading: 63 - zeros as i32 }
+    let leading = datum.exponent + 63 - zeros as i32;
+    Unpacked { kind: OperandClass::Finite, negative: datum.negative, significand, leading }
 }

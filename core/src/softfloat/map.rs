@@ -5,7 +5,7 @@
 use super::{
     Flags, Operation, Outcome, Unit,
     datapath::{Datapath, FormatFields},
-    unit::NARROW_PRECISION,
+    unit::{Engine, NARROW_PRECISION},
 };
 use crate::{
     format::{Encoding, FORMATS, Float, Layout},
@@ -34,11 +34,11 @@ struct Tabled<const PLACE: usize>;
 impl<const PLACE: usize> Tabled<PLACE> {
     const FLOAT: Option<Float> = match FORMATS[PLACE].encoding {
         Encoding::Float(float) => Some(float),
-        Encoding::Integer { .. } => None,
+        Encoding::Integer { .. } | Encoding::Table(_) => None,
     };
     const LAYOUT: Layout = match Self::FLOAT {
         Some(float) => Layout::of(&float),
-        None => panic!("integers have no layout"),
+        None => panic!("integers and tables have no layout"),
     };
 }
 
@@ -76,7 +76,16 @@ impl Unit<'_> {
         results: &mut [T],
         mut store: impl FnMut(&mut T, Outcome),
     ) {
-        let datapath = &self.0;
+        let datapath = match &self.0 {
+            Engine::Fields(datapath) => datapath,
+            Engine::Table(unit) => {
+                let operands = operands[0].iter().zip(operands[1]).zip(operands[2]);
+                for (result, ((x, y), z)) in results.iter_mut().zip(operands) {
+                    store(result, unit.apply(operation, [*x, *y, *z]));
+                }
+                return;
+            }
+        };
         if !OWN_LOOPS.contains(&operation) {
             let operands = operands[0].iter().zip(operands[1]).zip(operands[2]);
             for (result, ((x, y), z)) in results.iter_mut().zip(operands) {
@@ -99,7 +108,7 @@ impl Unit<'_> {
                 }
             };
         }
-        places!(u128: 0; u64: 1 2 3 4 5 6 7 8 9 10 11 12 13 14;)
+        places!(u128: 0; u64: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15;)
     }
 }
 

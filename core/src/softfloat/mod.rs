@@ -24,6 +24,7 @@ mod quotient;
 mod root;
 mod select;
 mod sum;
+mod tabled;
 mod unit;
 mod unpacked;
 mod values;

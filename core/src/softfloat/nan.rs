@@ -77,7 +77,9 @@ impl NanRule {
 fn nan(format: &Format, float: &Float, negative: bool, payload: u64) -> Option<u64> {
     match float.specials {
         Specials::Ieee => format.quiet_nan(negative && float.signed, payload),
-        Specials::AllOnesNan if negative && float.signed => format.nan().map(|code| code | 1 << (format.bits - 1)),
+        specials if specials.takes_all_ones() && negative && float.signed => {
+            format.nan().map(|code| code | 1 << (format.bits - 1))
+        }
         _ => format.nan(),
     }
 }

@@ -1,10 +1,7 @@
 //! Operands: decoded codes, ready to compute with.
 
 use super::datapath::{Datapath, FormatFields};
-use crate::{
-    format::{Specials, Zeros},
-    number::Word,
-};
+use crate::{format::Zeros, number::Word};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OperandClass {
@@ -54,11 +51,11 @@ impl<F: FormatFields> Datapath<'_, F> {
     fn unusual<W: Word>(&self, negative: bool, magnitude: u64) -> Unpacked<W> {
         let is = |kind| Unpacked { kind, negative, significand: W::ZERO, leading: 0 };
         if magnitude > self.layout().largest {
-            let infinite = self.float.specials == Specials::Ieee && magnitude == self.layout().largest + 1;
+            let infinite = self.float.specials.has_infinity() && magnitude == self.layout().largest + 1;
             return is(if infinite { OperandClass::Infinite } else { OperandClass::Nan });
         }
         if magnitude == 0 {
-            let nan = negative && self.float.specials == Specials::NegativeZeroNan;
+            let nan = negative && self.float.specials.takes_negative_zero();
             return is(if nan { OperandClass::Nan } else { OperandClass::Zero });
         }
         if self.environment.flush_inputs {

@@ -1,9 +1,6 @@
 //! Cases shared by the tests of formats.
 
-use tcnum_core::format::{FORMATS, Format, Overflow, Rounding, find};
-
-/// All treatments of overflow.
-pub(crate) const OVERFLOWS: [Overflow; 4] = [Overflow::Standard, Overflow::Infinity, Overflow::Nan, Overflow::Saturate];
+use tcnum_core::format::{FORMATS, Format, Rounding, find};
 
 /// All deterministic roundings, and stochastic ones at the ends and in the middle of their range.
 pub(crate) fn roundings() -> Vec<Rounding> {
@@ -12,13 +9,35 @@ pub(crate) fn roundings() -> Vec<Rounding> {
     Rounding::DETERMINISTIC.into_iter().chain(stochastic).collect()
 }
 
+/// Formats by rule, of each family and with each kind of specials.
+const BY_RULE: [&str; 19] = [
+    "e8m17",
+    "e8m24",
+    "e8m30",
+    "e10m23",
+    "e11m20",
+    "e5m12",
+    "e2m40",
+    "e3m4",
+    "s3",
+    "u7",
+    "s27",
+    "binary8p3se",
+    "binary8p4sf",
+    "binary6p5se",
+    "binary8p1se",
+    "binary8p1ue",
+    "binary8p3ue",
+    "binary5p5ue",
+    "binary7p2uf",
+];
+
 /// Formats of the table, and some by rule.
 pub(crate) fn formats() -> Vec<&'static Format> {
-    let by_rule = ["e8m17", "e8m24", "e8m30", "e10m23", "e11m20", "e5m12", "e2m40", "e3m4"];
-    FORMATS.iter().chain(by_rule.map(|name| find(name).expect("a format by rule"))).collect()
+    FORMATS.iter().chain(BY_RULE.map(|name| find(name).expect("a format by rule"))).collect()
 }
 
 /// Formats narrow enough to visit every code.
 pub(crate) fn narrow() -> impl Iterator<Item = &'static Format> {
-    FORMATS.iter().filter(|format| format.bits <= 16)
+    formats().into_iter().filter(|format| format.bits <= 16)
 }

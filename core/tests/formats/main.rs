@@ -2,6 +2,7 @@
 //! Judges are standards, MPFR, packages of Python, and public bug reports.
 
 mod blocks;
+mod by_rule;
 mod cases;
 #[path = "../../../tests/common/machine.rs"]
 mod machine;
@@ -11,4 +12,5 @@ mod python_blocks;
 mod python_tables;
 mod slices_exhaustive;
 mod standards;
+mod tabled;
 mod tables;

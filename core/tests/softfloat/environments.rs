@@ -29,9 +29,13 @@ pub(crate) fn roundings(seed: u64) -> [Rounding; 8] {
 }
 
 /// One of the 64 combinations of overflow, flushing and rule for NaNs; the first is the default.
+/// 64 more saturate finite results only, where the first saturate all.
 fn options(environment: Environment, index: u64) -> Environment {
     Environment {
-        overflow: OVERFLOWS[index as usize % 4],
+        overflow: match OVERFLOWS[index as usize % 4] {
+            Overflow::Saturate if index >= OPTIONS => Overflow::SaturateFinite,
+            overflow => overflow,
+        },
         nan: NanRule::ALL[index as usize / 4 % 4],
         flush_inputs: index / 16 % 2 == 1,
         flush_results: index / 32 % 2 == 1,
@@ -79,5 +83,5 @@ pub(crate) fn drawn(seed: u64) -> Environment {
     let rounding = roundings(index)[index as usize % 8];
     let environment = Environment { rounding, tininess: TININESSES[index as usize / 8 % 2], ..Environment::default() };
     // One in four has the default options.
-    if index >> 20 & 3 == 0 { environment } else { options(environment, index >> 8 & 63) }
+    if index >> 20 & 3 == 0 { environment } else { options(environment, index >> 8 & 127) }
 }

@@ -25,7 +25,16 @@ fn every_operation(reference: &mut Reference, format: &Format, seed: u64) {
 /// Strategy for records: signed or not, with or without zeros and subnormals, any specials and widths.
 /// There is room for a normal number; biases put the range around 1 or far from it.
 fn record() -> impl Strategy<Value = Float> {
-    let specials = select(&[Specials::Ieee, Specials::AllOnesNan, Specials::NegativeZeroNan, Specials::None][..]);
+    let specials = select(
+        &[
+            Specials::Ieee,
+            Specials::AllOnesNan,
+            Specials::NegativeZeroNan,
+            Specials::AllOnesNanInfinity,
+            Specials::NegativeZeroNanInfinity,
+            Specials::None,
+        ][..],
+    );
     let overflow = select(&[Overflow::Infinity, Overflow::Nan, Overflow::Saturate][..]);
     let widths = (1..=11u32, 0..=52u32, prop_oneof![0..=5u32, 0..=60u32]);
     let shift = prop_oneof![3 => -40..=40i32, 1 => -1000..=1000i32];
@@ -34,10 +43,15 @@ fn record() -> impl Strategy<Value = Float> {
             let ieee = specials == Specials::Ieee;
             // Infinity and NaN take a binade, and NaN a trailing significand other than zero.
             let exponent_bits = exponent_bits.max(1 + u32::from(ieee));
-            let least = u32::from(ieee || specials == Specials::AllOnesNan && exponent_bits == 1);
+            let least = match specials {
+                Specials::Ieee => 1,
+                Specials::AllOnesNanInfinity if exponent_bits == 1 => 2,
+                Specials::AllOnesNan | Specials::NegativeZeroNanInfinity if exponent_bits == 1 => 1,
+                _ => 0,
+            };
             let trailing_bits = trailing_bits.max(least);
             // The NaN in place of -0 takes a sign and a zero.
-            let fnuz = specials == Specials::NegativeZeroNan;
+            let fnuz = matches!(specials, Specials::NegativeZeroNan | Specials::NegativeZeroNanInfinity);
             let (signed, zero) = (signed || fnuz, zero || fnuz);
             let zeros = match (zero, signed && !fnuz) {
                 (false, _) => Zeros::None,

@@ -25,9 +25,11 @@ tcnum.format = (() => {
     const lowestBiased = hasZero || format.subnormals ? 1 : 0;
     // Magnitudes, the biased exponent and the trailing significand, ascend by one from each number to the next.
     const allOnes = (1n << BigInt(e + t)) - 1n;
-    const largest = { ieee: allOnes - trailingMask - 1n, "all-ones-nan": allOnes - 1n }[specials] ?? allOnes;
+    const below = { ieee: trailingMask + 1n, "all-ones-nan": 1n, "all-ones-nan-infinity": 2n, "negative-zero-nan-infinity": 1n };
+    const largest = allOnes - (below[specials] ?? 0n);
+    const hasInfinity = specials === "ieee" || specials.endsWith("-infinity");
     return {
-      ...format, mask, decoded, t, hasZero, trailingMask, lowestBiased, allOnes, largest,
+      ...format, mask, decoded, t, hasZero, trailingMask, lowestBiased, allOnes, largest, hasInfinity,
       places: { trailing: BigInt(t), sign: BigInt(e + t), padding: BigInt(padding) },
       emin: lowestBiased - bias,
       emax: Number(largest >> BigInt(t)) - bias,
@@ -56,7 +58,7 @@ tcnum.format = (() => {
     const biased = Number(magnitude >> f.places.trailing);
     const negative = f.signed && bits >> (f.places.padding + f.places.sign) === 1n;
     if (isNan(f, negative, magnitude)) return datum("nan", "nan", negative, 0n, 0, trailing, 0);
-    if (f.specials === "ieee" && magnitude > f.largest) return datum("infinite", "infinite", negative, 0n, 0, trailing, 0);
+    if (f.hasInfinity && magnitude > f.largest) return datum("infinite", "infinite", negative, 0n, 0, trailing, 0);
     const unit = Math.max(biased, f.lowestBiased) - f.bias;
     const below = biased < f.lowestBiased;
     const significand = below ? trailing : trailing | (1n << f.places.trailing);
@@ -70,8 +72,10 @@ tcnum.format = (() => {
   function isNan(f, negative, magnitude) {
     switch (f.specials) {
       case "ieee": return magnitude > f.largest + 1n;
-      case "all-ones-nan": return magnitude === f.allOnes;
-      case "negative-zero-nan": return negative && magnitude === 0n;
+      case "all-ones-nan":
+      case "all-ones-nan-infinity": return magnitude === f.allOnes;
+      case "negative-zero-nan":
+      case "negative-zero-nan-infinity": return negative && magnitude === 0n;
       default: return false;
     }
   }
@@ -84,8 +88,10 @@ tcnum.format = (() => {
     const f = layout(format);
     switch (f.specials) {
       case "ieee": return assembled(f, false, f.largest + 1n + (1n << (f.places.trailing - 1n)));
-      case "all-ones-nan": return assembled(f, false, f.allOnes);
-      case "negative-zero-nan": return assembled(f, true, 0n);
+      case "all-ones-nan":
+      case "all-ones-nan-infinity": return assembled(f, false, f.allOnes);
+      case "negative-zero-nan":
+      case "negative-zero-nan-infinity": return assembled(f, true, 0n);
       default: return null;
     }
   }
@@ -114,6 +120,7 @@ tcnum.format = (() => {
     const leading = value.kind === "finite" ? leadingExponent(value) : Infinity;
     if (leading === null) return zero(format, negative) ?? assembled(f, negative, 0n);
     if (negative && !f.signed) return nan(format) ?? zero(format, false);
+    if (value.kind === "infinite" && overflow === "saturate-finite" && f.hasInfinity) return beyond(format, negative, "infinity");
     if (value.kind === "infinite") return beyond(format, negative, overflow);
     if (leading <= f.emax) {
       const normal = Math.max(leading, f.emin);
@@ -133,9 +140,10 @@ tcnum.format = (() => {
     const f = layout(format);
     const largest = assembled(f, negative, f.largest);
     switch (overflow === "standard" ? f.overflow : overflow) {
-      case "saturate": return largest;
+      case "saturate":
+      case "saturate-finite": return largest;
       case "nan": return nan(format) ?? largest;
-      default: return f.specials === "ieee" ? assembled(f, negative, f.largest + 1n) : nan(format) ?? largest;
+      default: return f.hasInfinity ? assembled(f, negative, f.largest + 1n) : nan(format) ?? largest;
     }
   }
 

@@ -23,7 +23,7 @@ use crate::{
         Addend, Alignment, Destination, ElementaryOperation, Factors, IntegerSum, Multiply, NanOperand, Program,
         Scaling, Source, Sum, Unpack, Wrap,
     },
-    format::{Encoding, Float, Format, Specials, Zeros},
+    format::{Encoding, Float, Format, Zeros},
     isa::Instruction,
     softfloat::ResultTarget,
 };
@@ -91,14 +91,11 @@ fn record(format: &Format) -> Value {
                 Zeros::Both => "both",
             },
             "subnormals": subnormals,
-            "specials": match specials {
-                Specials::Ieee => "ieee",
-                Specials::AllOnesNan => "all-ones-nan",
-                Specials::NegativeZeroNan => "negative-zero-nan",
-                Specials::None => "none",
-            },
+            "specials": specials.name(),
             "overflow": overflow.name(),
         }),
+        // No shipped instruction has such operands, and the page's evaluator knows none.
+        Encoding::Table(table) => json!({ "bits": format.bits, "values": table.values() }),
     }
 }
 

@@ -171,6 +171,7 @@ fn exceptions(program: &Program) -> Option<String> {
         Overflow::Infinity => Some("overflow to infinity".to_string()),
         Overflow::Nan => Some("overflow to NaN".to_string()),
         Overflow::Saturate => Some("overflow saturates".to_string()),
+        Overflow::SaturateFinite => Some("overflow of finite results saturates".to_string()),
     }));
     parts.extend(program.specials.is_some().then(|| "infinities and NaNs decided before the sum".to_string()));
     parts.push(match program.output.passes_nan {

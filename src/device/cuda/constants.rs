@@ -6,11 +6,13 @@ use crate::format::{Encoding, Format, Specials, Zeros};
 ///
 /// For integers, `INTEGER` is true and all other fields except `SIGNED` and `BITS` are 0. Codes that the format lacks
 /// are 0. `SPECIALS` is 0 if every code is finite, 1 for IEEE 754, 2 if only all ones is NaN, 3 if only the code of -0
-/// is.
+/// is; 4 and 5 are 2 and 3 with infinities after the largest number.
 pub fn constants(name: &str, format: &Format) -> String {
     let (integer, signed) = match format.encoding {
         Encoding::Integer { signed } => (true, signed),
         Encoding::Float(float) => (false, float.signed),
+        // No instruction of a GPU has such operands.
+        Encoding::Table(_) => (false, format.is_signed()),
     };
     let float = format.float();
     let integers = [
@@ -26,6 +28,8 @@ pub fn constants(name: &str, format: &Format) -> String {
                 Specials::Ieee => 1,
                 Specials::AllOnesNan => 2,
                 Specials::NegativeZeroNan => 3,
+                Specials::AllOnesNanInfinity => 4,
+                Specials::NegativeZeroNanInfinity => 5,
             }),
         ),
     ];

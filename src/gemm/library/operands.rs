@@ -39,7 +39,7 @@ pub fn draw(rows: usize, columns: usize, format: &'static Format, d: &Format, va
         for (at, code) in bytes.chunks_exact_mut(width).enumerate() {
             let bits = random(seed, (chunk * CHUNK + at) as u64);
             let own = match format.encoding {
-                Encoding::Integer { .. } => bits & format.code_mask(),
+                Encoding::Integer { .. } | Encoding::Table(_) => bits & format.code_mask(),
                 Encoding::Float(_) => float(format, values, exponents, bits),
             };
             code.copy_from_slice(&own.to_le_bytes()[..width]);

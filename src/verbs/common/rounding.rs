@@ -25,12 +25,9 @@ pub(crate) struct RoundingFlags {
     #[arg(long, value_name = "N", requires = "random", value_parser = integer(1..=64u32))]
     pub random_bits: Option<u32>,
     /// Result of infinities and of values beyond the largest number.
-    #[arg(long, value_name = "RULE", value_parser = one_of(&OVERFLOWS, |rule| rule.name()), default_value = "standard")]
+    #[arg(long, value_name = "RULE", value_parser = one_of(&Overflow::ALL, |rule| rule.name()), default_value = "standard")]
     pub overflow: Overflow,
 }
-
-/// The rules for overflow, in the order of the help.
-const OVERFLOWS: [Overflow; 4] = [Overflow::Standard, Overflow::Infinity, Overflow::Nan, Overflow::Saturate];
 
 impl RoundingFlags {
     /// The rounding direction.

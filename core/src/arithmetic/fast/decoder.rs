@@ -110,6 +110,7 @@ impl NumberDecoder {
             // 8-bit codes: 2^30 is out of reach.
             Specials::NegativeZeroNan => (magnitude_mask | sign_mask, sign_mask + 1, u32::MAX, 1 << 30),
             Specials::None => (0, 0, 1, u32::MAX),
+            Specials::AllOnesNanInfinity | Specials::NegativeZeroNanInfinity => return None,
         };
         let wide = unpacked.unwrap_or(f);
         Some(NumberDecoder {

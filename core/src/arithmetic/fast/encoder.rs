@@ -125,7 +125,6 @@ impl NumberEncoder {
             return None;
         }
         let negative_zero = target.format.zero(true)? as u32;
-        let (biased, trailing) = f.largest_fields();
         let beyond = |negative| target.round(&Real::Finite(Finite::exact(negative, 1, 1 << 20))) as u32;
         Some(NumberEncoder {
             rounding: target.rounding,
@@ -133,7 +132,7 @@ impl NumberEncoder {
             trailing_bits: f.trailing_bits,
             padding_bits: f.padding_bits,
             emin: f.emin(),
-            largest: biased << f.trailing_bits | trailing,
+            largest: f.largest_magnitude(),
             overflowed: [beyond(false), beyond(true)],
             specials: [Real::Infinity { negative: false }, Real::Infinity { negative: true }, Real::Nan]
                 .map(|special| target.round(&special) as u32),

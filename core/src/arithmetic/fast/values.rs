@@ -61,7 +61,9 @@ impl ValueDecoder {
                 Specials::Ieee => exponent,
                 Specials::AllOnesNan => fields,
                 Specials::None => u32::MAX,
-                Specials::NegativeZeroNan => return None,
+                Specials::NegativeZeroNan | Specials::AllOnesNanInfinity | Specials::NegativeZeroNanInfinity => {
+                    return None;
+                }
             },
         })
     }

@@ -60,7 +60,8 @@ impl<'a> Frame<'a> {
         }
         let span = |format: &'static Format| {
             let format = self.draft.unpack.unwrap_or(format);
-            format.float().map_or(0, |f| f.emax() - f.emin() + f.precision() as i32)
+            let of_table = || format.table().map(|table| table.exponents()).map_or(0, |(low, high)| high - low);
+            format.float().map_or_else(of_table, |f| f.emax() - f.emin() + f.precision() as i32)
         };
         if span(i.a) + span(i.b) > 100 {
             return Err(format!("'scale-sums': exact sums of products of {} and {} are too wide", i.a, i.b));
@@ -124,7 +125,7 @@ impl<'a> Frame<'a> {
 
 /// Bits of a significand in pieces of these widths, from the leading one down.
 fn pieces(which: &str, widths: &[u32], format: &Format) -> Result<Vec<u64>, String> {
-    let precision = format.float().map_or(0, |float| float.precision());
+    let precision = if format.is_integer() { 0 } else { format.fraction_bits() + 1 };
     if widths.iter().map(|width| u64::from(*width)).sum::<u64>() != u64::from(precision) {
         return Err(format!("'split.{which}' adds up to another width than the {precision} bits of {format}"));
     }

@@ -184,6 +184,7 @@ fn target(to: &ResultTarget) -> String {
         Overflow::Infinity => ", overflow to infinity",
         Overflow::Nan => ", overflow to NaN",
         Overflow::Saturate => ", saturating",
+        Overflow::SaturateFinite => ", finite results saturating",
     };
     format!("{} {}{overflow}, NaN {:#x}", to.format, to.rounding.name(), to.nan)
 }

@@ -69,6 +69,7 @@ impl Element {
         match self.format.encoding {
             Encoding::Float(float) => float.precision(),
             Encoding::Integer { signed } => self.format.bits - u32::from(signed),
+            Encoding::Table(table) => table.fraction_bits() + 1,
         }
     }
 }

@@ -63,7 +63,6 @@ impl FloatConstants {
         let or_substitute = |value| code(value).unwrap_or(substitute) as u32;
         let by_sign = |value: fn(bool) -> Real| [false, true].map(|negative| or_substitute(value(negative)));
         let below = Real::Finite(Finite::exact(true, 1, 0));
-        let (biased, trailing) = float.largest_fields();
         let emin = float.emin().clamp(-FAR, FAR);
         FloatConstants {
             trailing_bits: float.trailing_bits,
@@ -72,7 +71,7 @@ impl FloatConstants {
             lowest: emin + 127,
             highest: 1 << float.exponent_bits,
             floor: u32::from(float.emin() != 1 - float.bias) << float.trailing_bits,
-            largest: (biased << float.trailing_bits | trailing) as u32,
+            largest: float.largest_magnitude() as u32,
             sign_bit: if float.signed { 1 << (format.bits - 1) } else { 0 },
             zeros: by_sign(|negative| Real::Finite(Finite::zero(negative))),
             overflowed: by_sign(|negative| Real::Finite(Finite::exact(negative, 1, i32::MAX / 4))),

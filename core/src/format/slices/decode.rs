@@ -60,7 +60,7 @@ impl<E: SliceElement> Decoder<E> {
         fits::<E>(format)?;
         let fields = match &format.encoding {
             Encoding::Float(float) => FieldMap::new(format, float),
-            Encoding::Integer { .. } => None,
+            Encoding::Integer { .. } | Encoding::Table(_) => None,
         };
         let kind = match fields {
             Some(fields) => Method::FieldMap(fields),
@@ -128,7 +128,10 @@ impl FieldMap {
         let (special, nan, more_nans, infinity) = match float.specials {
             Specials::Ieee => (magnitudes, infinity + 1, trailing - 1, infinity),
             Specials::AllOnesNan => (magnitudes, magnitudes, 0, u32::MAX),
+            Specials::AllOnesNanInfinity => (magnitudes, magnitudes, 0, magnitudes - 1),
             Specials::NegativeZeroNan => (magnitudes | sign_bit, sign_bit, 0, u32::MAX),
+            // Its infinities are two keys, one for each sign, and `value` compares with one.
+            Specials::NegativeZeroNanInfinity => return None,
             Specials::None => (0, 1, 0, u32::MAX),
         };
         Some(FieldMap {

@@ -10,6 +10,7 @@ use super::{
     integer::{self, IntegerConstants},
     parallel,
     placement::{Aligned, Narrower, Other, Placement, Unrounded},
+    tabled::TableConstants,
 };
 use crate::{
     Error, Result,
@@ -22,17 +23,18 @@ use crate::{
 /// The codes are those of [`Format::encode`], for every input and every rounding. A value without a code (NaN in a
 /// format without NaN, a negative number in an unsigned one without NaN and zero) is counted. It becomes the largest
 /// positive number, as in NVIDIA's saturating conversions; in an integer format zero.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Encoder<E> {
     rounding: Rounding,
     kind: Constants,
     elements: PhantomData<E>,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 enum Constants {
     Float(FloatConstants, Overlap),
     Integer(IntegerConstants),
+    Table(TableConstants),
 }
 
 impl<E: SliceElement> Encoder<E> {
@@ -50,6 +52,7 @@ impl<E: SliceElement> Encoder<E> {
                 Constants::Float(plan, plan.layout())
             }
             Encoding::Integer { signed } => Constants::Integer(IntegerConstants::new(format, *signed)),
+            Encoding::Table(table) => Constants::Table(TableConstants::new(format, table, rounding, overflow)),
         };
         Ok(Encoder { rounding, kind, elements: PhantomData })
     }
@@ -77,7 +80,7 @@ impl<E: SliceElement> Encoder<E> {
         match &self.kind {
             _ if matches!(self.rounding, Rounding::Sr { .. }) => None,
             Constants::Float(plan, Overlap::Narrower) => Some(2 - plan.lowest),
-            Constants::Float(..) => None,
+            Constants::Float(..) | Constants::Table(_) => None,
             Constants::Integer(_) => Some(integer::SMALLEST_EXPONENT),
         }
     }
@@ -122,6 +125,7 @@ impl<E: SliceElement> Encoder<E> {
         let [nan, negative] = match &self.kind {
             Constants::Float(plan, _) => plan.lacks,
             Constants::Integer(_) => [true, false],
+            Constants::Table(table) => [table.lacks_nan, false],
         };
         let nans = if nan { count(values, INFINITY + 1, u32::MAX >> 1) } else { 0 };
         // Magnitudes above the sign: from the smallest negative number to minus infinity.
@@ -214,6 +218,11 @@ impl EncodeJob<'_> {
             }
             (Constants::Integer(plan), Some(exponents)) => exponents.run(values, codes, &Whole(*plan, increment)),
             (Constants::Integer(plan), None) => Whole(*plan, increment).block(0, values, codes),
+            (Constants::Table(table), _) => {
+                for (value, code) in values.iter().zip(codes.iter_mut()) {
+                    *code = C::cut(table.code(value.to_bits()));
+                }
+            }
         }
     }
 }
@@ -291,6 +300,7 @@ fn stochastic<C: Code>(kind: &Constants, values: &[f32], random: Random, bits: u
                 Other::code(plan, fields, magnitude, negative(f32_bits))
             }
             Constants::Integer(plan) => plan.code(f32_bits, randomly(&integer::lane(f32_bits, 0), random, bits)),
+            Constants::Table(table) => table.random_code(f32_bits, random, bits),
         });
     }
 }

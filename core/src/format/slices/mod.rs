@@ -31,6 +31,7 @@ mod encode;
 mod integer;
 mod parallel;
 mod placement;
+mod tabled;
 
 pub use blocks::{BlockedSlice, largest_finite, largest_magnitudes, scale};
 pub(crate) use blocks::{NEVER, STEPS, Steps, encode_steps, stretch, stretches};

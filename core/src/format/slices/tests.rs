@@ -6,8 +6,6 @@ use crate::{
     format::{self, Encoding, FORMATS, Float, Overflow, Real, Rounding, Specials, Zeros},
 };
 
-const OVERFLOWS: [Overflow; 4] = [Overflow::Standard, Overflow::Infinity, Overflow::Nan, Overflow::Saturate];
-
 /// Records that the table lacks: every layout, zero and special code, with or without padding and sign.
 fn users() -> Vec<Format> {
     let float = |name, bits, float| Format { name, aliases: &[], bits, encoding: Encoding::Float(float), source: "" };
@@ -56,7 +54,9 @@ fn users() -> Vec<Format> {
 
 fn formats() -> impl Iterator<Item = &'static Format> {
     let users: &'static [Format] = Vec::leak(users());
-    FORMATS.iter().filter(|format| format.bits <= 16).chain(users)
+    let by_rule = ["binary8p3se", "binary8p3ue", "binary16p11se", "binary11p1ue", "binary6p5se", "s3", "u5"];
+    let by_rule = by_rule.map(|name| format::find(name).unwrap());
+    FORMATS.iter().filter(|format| format.bits <= 16).chain(users).chain(by_rule)
 }
 
 /// Values with every exponent and sign, and trailing significands near every rounding boundary.
@@ -113,7 +113,7 @@ fn adversarial_values_get_the_codes_that_the_formats_give() {
             // Overflow does not depend on the value: all values once, then those at the ends.
             check(format, rounding, Overflow::Standard, &values);
             let some: Vec<f32> = values.iter().copied().step_by(29).collect();
-            OVERFLOWS.into_iter().for_each(|overflow| check(format, rounding, overflow, &some));
+            Overflow::ALL.into_iter().for_each(|overflow| check(format, rounding, overflow, &some));
         }
     }
 }

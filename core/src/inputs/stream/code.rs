@@ -62,7 +62,7 @@ pub(super) fn special(fields: &Fields, hash: u32) -> u64 {
     match hash >> 29 {
         0 | 1 if ieee => fields.infinity | u64::random(hash.rotate_left(3), fields.bits) & fields.full,
         0..=2 => fields.nan,
-        3 | 4 if ieee => fields.infinity,
+        3 | 4 if fields.infinity != 0 => fields.infinity,
         3..=5 => fields.largest,
         6 => u64::from(hash >> 28 & 1),
         _ => any(fields, hash),
@@ -74,7 +74,7 @@ pub(super) fn special(fields: &Fields, hash: u32) -> u64 {
 #[inline(always)]
 pub(super) fn code<W: CodeWord>(plan: &Parameters, fields: &Fields, magnitude: W, negative: u32, hash: u32) -> W {
     // Where zero has no sign, the code of -0 is NaN, of either sign.
-    let bare = fields.specials == Some(Specials::NegativeZeroNan);
+    let bare = fields.specials.is_some_and(Specials::takes_negative_zero);
     let (signed, bare) =
         (W::of(mask(fields.signed)), if magnitude == W::from(0) { W::of(mask(bare)) } else { W::from(0) });
     let padding = mask(plan.padding) as u32 & ((1 << fields.padding) - 1);

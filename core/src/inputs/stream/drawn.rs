@@ -64,6 +64,10 @@ pub(super) fn draw(shape: &Ranges, seed: u64, tile: u64) -> Parameters {
         plan.flips = 1;
         plan.rest = if draw.one_in(2) { 0 } else { PAIR };
         plan.c = AddendKind::ALL[draw.below(5) as usize];
+        if !shape.c.integer && plan.c == AddendKind::Cancels {
+            // A or B has a table: nothing is known of the products.
+            plan.c = AddendKind::Any;
+        }
     } else {
         regimes::fill(&mut plan, shape, &mut draw);
     }

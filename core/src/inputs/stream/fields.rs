@@ -9,6 +9,7 @@ use crate::{
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fields {
     pub(super) bits: u32,
+    /// True for integers, and where codes are drawn as if they were.
     pub(super) integer: bool,
     pub(super) signed: bool,
     /// Number of trailing significand bits.
@@ -41,7 +42,7 @@ impl Fields {
         Fields {
             bits: format.bits,
             integer: format.is_integer(),
-            signed: float.map_or(format.largest(true) != 0, |f| f.signed),
+            signed: float.map_or(format.is_signed(), |f| f.signed),
             trailing,
             padding,
             bias,
@@ -91,7 +92,11 @@ pub(super) struct Ranges {
 
 impl Ranges {
     pub(super) fn of(i: &Instruction) -> Ranges {
-        let [a, b, c, d] = [i.a, i.b, i.c, i.d].map(Fields::of);
+        let [mut a, mut b, c, d] = [i.a, i.b, i.c, i.d].map(Fields::of);
+        if [i.a, i.b].iter().any(|format| format.table().is_some()) {
+            // A table has no fields to choose: any code of A and B.
+            [&mut a, &mut b].into_iter().for_each(|fields| fields.integer |= fields.bits <= 32);
+        }
         let stored = i.stored_k();
         assert!((1..=256).contains(&stored) && stored.is_power_of_two(), "{i}: rows of A are 1 to 256 long");
         let (low, high) = (a.low + b.low, a.high + b.high);

@@ -5,8 +5,21 @@ use rug::Assign;
 use super::{CUT_BITS, OPERAND_BITS, Reference, fields};
 use crate::{
     format::mpfr,
-    format::{Encoding, Format},
+    format::{Encoding, Float, Format, Overflow, Specials, Zeros},
     softfloat::{Environment, Flags, NanRule, Outcome},
+};
+
+/// Record in which code 0 is positive and has no payload.
+const QUIET: Float = Float {
+    signed: false,
+    exponent_bits: 1,
+    trailing_bits: 0,
+    padding_bits: 0,
+    bias: 0,
+    zeros: Zeros::Positive,
+    subnormals: true,
+    specials: Specials::None,
+    overflow: Overflow::Saturate,
 };
 
 impl Reference {
@@ -25,12 +38,24 @@ impl Reference {
         let record = match to.encoding {
             Encoding::Integer { signed } => return self.finish_integer(from.bits, to.bits, signed, environment),
             Encoding::Float(record) => record,
+            Encoding::Table(table) if self.exact.is_nan() => {
+                let nan = table.values().iter().position(|value| value.is_nan()).map(|code| code as u64);
+                let signals = from.float().is_some_and(|from| fields::is_signaling(from, code));
+                return Outcome { code: nan, flags: Flags::INVALID.when(nan.is_none() || signals) };
+            }
+            Encoding::Table(table) => return self.finish_in_table(to, table, environment),
         };
         assert!(record.precision() < CUT_BITS - OPERAND_BITS, "{to}: too precise for this reference");
         let outcome = if self.exact.is_nan() {
-            let from = from.float().expect("no integer is NaN");
-            let converted = fields::converted_nan(from, &record, environment.nan, code);
-            let invalid = fields::is_signaling(from, code) || converted.is_none();
+            let (converted, signaling) = match from.float() {
+                Some(from) => {
+                    let converted = fields::converted_nan(from, &record, environment.nan, code);
+                    (converted, fields::is_signaling(from, code))
+                }
+                // The NaN of a table is quiet, positive and without a payload.
+                None => (fields::converted_nan(&QUIET, &record, environment.nan, 0), false),
+            };
+            let invalid = signaling || converted.is_none();
             Outcome { code: converted, flags: Flags::INVALID.when(invalid) }
         } else {
             self.finish(&record, environment)

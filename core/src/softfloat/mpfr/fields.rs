@@ -55,8 +55,10 @@ fn is_nan(record: &Float, code: u64) -> bool {
     let last = exponent(record, code) + 1 == 1 << record.exponent_bits;
     match record.specials {
         Specials::Ieee => last && trailing(record, code) != 0,
-        Specials::AllOnesNan => last && trailing(record, code) + 1 == 1 << record.trailing_bits,
-        Specials::NegativeZeroNan => code == sign(record, true),
+        Specials::AllOnesNan | Specials::AllOnesNanInfinity => {
+            last && trailing(record, code) + 1 == 1 << record.trailing_bits
+        }
+        Specials::NegativeZeroNan | Specials::NegativeZeroNanInfinity => code == sign(record, true),
         Specials::None => false,
     }
 }
@@ -70,8 +72,8 @@ pub(super) fn default_nan(record: &Float, rule: NanRule) -> Option<u64> {
     let ones = (1 << (record.exponent_bits + record.trailing_bits)) - 1;
     let positive = match record.specials {
         Specials::None => return None,
-        Specials::NegativeZeroNan => return Some(sign(record, true)),
-        Specials::AllOnesNan => ones,
+        Specials::NegativeZeroNan | Specials::NegativeZeroNanInfinity => return Some(sign(record, true)),
+        Specials::AllOnesNan | Specials::AllOnesNanInfinity => ones,
         Specials::Ieee if rule == NanRule::Nvidia => ones,
         // All ones in the exponent, and the quiet bit.
         Specials::Ieee => ones - (quiet_bit(record) - 1),
@@ -98,7 +100,8 @@ pub(super) fn converted_nan(from: &Float, to: &Float, rule: NanRule, nan: u64) -
     let default = default_nan(to, rule)?;
     let negative = negative(from, nan);
     match (rule, to.specials) {
-        (NanRule::Canonical | NanRule::Nvidia, _) | (_, Specials::NegativeZeroNan) => Some(default),
+        (NanRule::Canonical | NanRule::Nvidia, _)
+        | (_, Specials::NegativeZeroNan | Specials::NegativeZeroNanInfinity) => Some(default),
         (_, Specials::Ieee) => {
             // Aligned at the top: cut at the bottom, or filled with zeros.
             let payload = u128::from(trailing(from, nan)) << to.trailing_bits >> from.trailing_bits;

@@ -8,6 +8,7 @@ mod convert;
 mod fields;
 mod order;
 mod round;
+mod tabled;
 
 use std::cmp::Ordering;
 
@@ -19,7 +20,7 @@ use rug::{
 
 use crate::{
     format::{
-        self, Format, Overflow, Rounding, Specials, Zeros,
+        self, Format, Overflow, Rounding, Zeros,
         mpfr::{self, OPERAND_BITS, Rounder},
     },
     softfloat::{Environment, Flags, NanRule, Operation, Outcome, ResultKind},
@@ -72,6 +73,9 @@ impl Reference {
         operation: Operation,
         operands: [u64; 3],
     ) -> Outcome {
+        if format.table().is_some() {
+            return self.apply_to_table(format, environment, operation, &operands[..operation.operands()]);
+        }
         let record = format.float().expect("scalar operations need a floating-point format");
         assert!(record.precision() < CUT_BITS - OPERAND_BITS, "{format}: too precise for this reference");
         // The total order and classes concern codes as they are.
@@ -235,7 +239,7 @@ impl Reference {
             (false, false) => self.exact.next_down(),
         }
         let rounding = if up { Rounding::Ru } else { Rounding::Rd };
-        let overflow = if record.specials == Specials::Ieee { Overflow::Infinity } else { Overflow::Saturate };
+        let overflow = if record.specials.has_infinity() { Overflow::Infinity } else { Overflow::Saturate };
         let unflushed = Environment { rounding, overflow, flush_results: false, ..*environment };
         Outcome { flags: Flags::NONE, ..self.finish(record, &unflushed) }
     }

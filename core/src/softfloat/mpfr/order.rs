@@ -61,7 +61,7 @@ impl Reference {
     pub(super) fn total_order(&self, record: &format::Float, codes: &[u64]) -> bool {
         let [x, y, _] = &self.operands;
         // The NaN of FNUZ formats has no sign.
-        let negative = |code| fields::negative(record, code) && record.specials != format::Specials::NegativeZeroNan;
+        let negative = |code| fields::negative(record, code) && !record.specials.takes_negative_zero();
         let signs = [negative(codes[0]), negative(codes[1])];
         match (x.is_nan(), y.is_nan()) {
             (true, false) => signs[0],

@@ -5,7 +5,7 @@ use rug::Float;
 use super::{Reference, fields};
 use crate::{
     format::mpfr::{self, Rounder},
-    format::{self, Rounding, Specials, Zeros},
+    format::{self, Rounding, Zeros},
     softfloat::{Environment, Flags, Outcome, Tininess},
 };
 
@@ -22,7 +22,7 @@ impl Reference {
         if value.is_infinite() {
             let code = mpfr::overflowed(record, sign, None, environment.overflow);
             // An infinity that the format or the environment replaces overflows, as a number beyond the largest does.
-            let kept = record.specials == Specials::Ieee && code == sign | (mpfr::largest(record) + 1);
+            let kept = record.specials.has_infinity() && code == sign | (mpfr::largest(record) + 1);
             return Outcome { code: Some(code), flags: (Flags::OVERFLOW | Flags::INEXACT).when(!kept) };
         }
         let (magnitude, inexact) = self.rounder.magnitude(value, record, environment.rounding);

@@ -1,62 +1,42 @@
-//! Formats by rule: every name eXmY that the table lacks, for registers of any width.
+//! Formats by IEEE 754's rules: every name eXmY that the table lacks, for registers of any width.
 
-use std::{ops::RangeInclusive, sync::OnceLock};
+use std::ops::RangeInclusive;
 
-use super::{Encoding, Float, Format, find, table::IEEE};
-use crate::base::error::{Error, Result};
+use super::{number, once};
+use crate::format::{Encoding, Float, Format, find, table::IEEE};
 
-/// Source of the formats by rule.
-pub(super) const SOURCE: &str = "IEEE 754 rules, width by name";
+const SOURCE: &str = "IEEE 754 rules, width by name";
 
 /// Widths of the exponent. A narrower one leaves no normal number; a wider one exceeds binary64.
 const EXPONENT_BITS: RangeInclusive<u32> = 2..=11;
 /// Widths of the trailing significand. A narrower one leaves no NaN; a wider one exceeds binary64.
 const TRAILING_BITS: RangeInclusive<u32> = 1..=52;
 
-const fn count(range: &RangeInclusive<u32>) -> usize {
-    (*range.end() - *range.start()) as usize + 1
-}
-
-/// Formats made so far, by their widths.
-static MADE: [[OnceLock<Format>; count(&TRAILING_BITS)]; count(&EXPONENT_BITS)] =
-    [const { [const { OnceLock::new() }; count(&TRAILING_BITS)] }; count(&EXPONENT_BITS)];
-
 /// Exponent bits and trailing bits of a name eXmY without leading zeros; `None` for other names.
-pub(super) fn widths(name: &str) -> Option<[u32; 2]> {
+fn widths(name: &str) -> Option<[u32; 2]> {
     let (exponent, trailing) = name.strip_prefix('e')?.split_once('m')?;
-    let width = |digits: &str| {
-        let plain = digits.bytes().all(|digit| digit.is_ascii_digit());
-        let canonical = digits == "0" || !digits.is_empty() && !digits.starts_with('0');
-        // A number that does not fit is out of every range.
-        (plain && canonical).then(|| digits.parse().unwrap_or(u32::MAX))
-    };
-    Some([width(exponent)?, width(trailing)?])
+    Some([number(exponent)?, number(trailing)?])
 }
 
-/// Format of IEEE 754's rules with these widths of exponent and trailing significand.
-///
-/// # Errors
-/// Widths out of range; the message calls the format `name`.
-pub(super) fn format(name: &str, [exponent_bits, trailing_bits]: [u32; 2]) -> Result<&'static Format> {
+pub(super) fn format(name: &str) -> Option<Result<&'static Format, String>> {
+    let [exponent_bits, trailing_bits] = widths(name)?;
     let [exponents, trailings] = [EXPONENT_BITS, TRAILING_BITS];
     if !exponents.contains(&exponent_bits) || !trailings.contains(&trailing_bits) {
-        return Err(Error::request(format!(
-            "unknown format '{name}'; a format eXmY has X = {} to {} exponent bits and Y = {} to {} trailing bits",
+        return Some(Err(format!(
+            "a format eXmY has X = {} to {} exponent bits and Y = {} to {} trailing bits",
             exponents.start(),
             exponents.end(),
             trailings.start(),
             trailings.end()
         )));
     }
-    let place = &MADE[(exponent_bits - exponents.start()) as usize][(trailing_bits - trailings.start()) as usize];
-    Ok(place.get_or_init(|| Format {
-        // Leaked once for each of a few hundred formats.
-        name: Box::leak(format!("e{exponent_bits}m{trailing_bits}").into_boxed_str()),
+    Some(Ok(once(format!("e{exponent_bits}m{trailing_bits}"), |name| Format {
+        name,
         aliases: &[],
         bits: 1 + exponent_bits + trailing_bits,
         encoding: Encoding::Float(Float { exponent_bits, trailing_bits, bias: (1 << (exponent_bits - 1)) - 1, ..IEEE }),
         source: SOURCE,
-    }))
+    })))
 }
 
 /// Formats with one trailing bit less and one more than a format eXmY with infinities; none for others.
@@ -131,7 +111,7 @@ mod tests {
 
     #[test]
     fn names_of_other_shapes_are_answered_with_the_nearest() {
-        for name in ["e04m3", "e4m03", "e4m", "em3", "e+4m3", "e4m3x", "ue5m3", "4m3", "e4m3m3"] {
+        for name in ["e04m3", "e4m03", "e4m", "em3", "e+4m3", "e4m3x", "ue5m9", "4m3", "e4m3m3"] {
             let message = find(name).unwrap_err().to_string();
             assert!(message.contains("the nearest are"), "{message}");
         }

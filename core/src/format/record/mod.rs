@@ -1,11 +1,13 @@
 //! Formats that users describe: a record in a TOML file.
 
+mod table;
+
 use std::path::Path;
 
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Encoding, Float, Format, Overflow, Specials, Zeros, by_rule, find};
+use super::{Encoding, FORMATS, Float, Format, Overflow, Specials, Zeros, by_rule, find};
 use crate::{Error, Result, base::text};
 
 /// Format of a command line: a name that [`find`] knows, or a file that ends in `.toml`.
@@ -42,6 +44,9 @@ struct Record {
     source: Option<String>,
 }
 
+/// Results of overflow that a format's own standard can have.
+const STANDARDS: [Overflow; 3] = [Overflow::Infinity, Overflow::Nan, Overflow::Saturate];
+
 fn yes() -> Spanned<bool> {
     Spanned::new(0..0, true)
 }
@@ -62,24 +67,38 @@ fn defect<T>(key: &'static str, value: &Spanned<T>, what: impl Into<String>) -> 
 }
 
 impl Format {
-    /// Floating-point format that `text` describes, a TOML document; `origin` names it in messages.
+    /// Format that `text` describes, a TOML document; `origin` names it in messages.
     ///
-    /// Every number of the format must be one of binary64, and a code has at most 64 bits. Keys:
+    /// A format by table has the keys `name` and `values`: an array of the value of each code, 2 to 256, a power of two
+    /// of them. Each is a number of TOML, or text as [`Real`](super::Real) reads it (`"0x1.8p-3"`, `"nan"`). Equal values
+    /// may have several codes: encoding gives the lowest. Optional keys:
+    ///
+    /// - `thresholds`: boundaries of rounding to the nearest, in ascending order between the numbers (half-way);
+    /// - `ties`: the number on a boundary, `"even"` code, `"away"` from zero, `"down"` or `"up"`, as [`Ties`](super::Ties)
+    ///   describes them;
+    /// - `overflow` as below, and `limit`: the magnitude from which on a value overflows (every value beyond the numbers).
+    ///
+    /// A floating-point format is described by its fields. Every number of the format must be one of binary64, and a code has at most 64 bits. Keys:
     ///
     /// - `name`;
     /// - `exponent_bits` (1 to 11), `trailing_bits` (0 to 52), `bias`;
     /// - `zeros`: `"both"` in a signed format (`"positive"` where the code of -0 is the NaN), `"positive"` or `"none"`
     ///   in an unsigned one;
-    /// - `specials`: `"ieee"`, `"all-ones-nan"`, `"negative-zero-nan"` or `"none"`, as [`Specials`] describes them;
+    /// - `specials`: `"ieee"`, `"all-ones-nan"`, `"all-ones-nan-infinity"`, `"negative-zero-nan"`,
+    ///   `"negative-zero-nan-infinity"` or `"none"`, as [`Specials`] describes them;
     /// - optionally `signed` (true), `padding_bits` (0), `overflow` (`"infinity"`, `"nan"` or `"saturate"`: the first
     ///   that the format has), `source` (a document), and `subnormals`, which can only say whether there is a zero.
     ///
     /// # Errors
     /// Unknown or missing keys, impossible values and combinations: with line, key and allowed values.
     pub fn from_toml(text: &str, origin: &str) -> Result<Format> {
-        let record: Record = toml::from_str(text)
-            .map_err(|error| Error::request(format!("{origin}: {}", error.to_string().trim_end())))?;
-        record.format().map_err(|RecordDefect { key, at, what }| {
+        let unreadable = |error: toml::de::Error| Error::request(format!("{origin}: {}", error.to_string().trim_end()));
+        let by_table = toml::from_str::<toml::Table>(text).map_err(unreadable)?.contains_key("values");
+        let format = match by_table {
+            true => toml::from_str::<table::Record>(text).map_err(unreadable)?.format(),
+            false => toml::from_str::<Record>(text).map_err(unreadable)?.format(),
+        };
+        format.map_err(|RecordDefect { key, at, what }| {
             let line = text[..at.min(text.len())].matches('\n').count() + 1;
             Error::request(format!("{origin}, line {line}: '{key}' {what}"))
         })
@@ -87,9 +106,13 @@ impl Format {
 }
 
 impl Format {
-    /// Record of a floating-point format, as read by [`Format::from_toml`]; `None` for integers.
+    /// Record of a format, as read by [`Format::from_toml`]; `None` for integers.
     pub(crate) fn to_toml(&self) -> Option<String> {
-        let Encoding::Float(float) = &self.encoding else { return None };
+        let float = match &self.encoding {
+            Encoding::Float(float) => float,
+            Encoding::Table(values) => return Some(table::written(self, values).to_string()),
+            Encoding::Integer { .. } => return None,
+        };
         let numbers = [
             ("exponent_bits", i64::from(float.exponent_bits)),
             ("trailing_bits", i64::from(float.trailing_bits)),
@@ -114,40 +137,19 @@ impl Format {
 
 impl Record {
     fn format(&self) -> std::result::Result<Format, RecordDefect> {
-        let name = self.checked_name()?;
+        let name = checked_name(&self.name)?;
         let float = self.fields()?;
         self.specials_fit(&float)?;
         self.range_fits(&float)?;
         let bits = u32::from(float.signed) + float.exponent_bits + float.trailing_bits + float.padding_bits;
-        let source = self.source.clone().unwrap_or_else(|| "a description by the user".to_string());
         Ok(Format {
             // Leaked like the format itself: see `resolve`.
             name: Box::leak(name.into_boxed_str()),
             aliases: &[],
             bits,
             encoding: Encoding::Float(float),
-            source: Box::leak(source.into_boxed_str()),
+            source: leaked_source(self.source.as_deref()),
         })
-    }
-
-    fn checked_name(&self) -> std::result::Result<String, RecordDefect> {
-        let name = self.name.get_ref();
-        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
-        if name.is_empty() || name.len() > 40 || !name.chars().all(plain) {
-            return Err(defect("name", &self.name, "needs 1 to 40 small letters, digits, '-' and '_'"));
-        }
-        match find(name) {
-            Ok(known) if known.source == by_rule::SOURCE => Err(defect(
-                "name",
-                &self.name,
-                format!(
-                    "is taken: '{known}' is the format of {} bits by IEEE 754's rules; use another, such as 'my-{known}'",
-                    known.bits
-                ),
-            )),
-            Ok(known) => Err(defect("name", &self.name, format!("is taken: '{name}' names the format {known}"))),
-            Err(_) => Ok(name.clone()),
-        }
     }
 
     fn fields(&self) -> std::result::Result<Float, RecordDefect> {
@@ -167,13 +169,10 @@ impl Record {
         let padding_bits = within("padding_bits", &self.padding_bits, 0, left.into())? as u32;
         let (zeros, specials) = (*self.zeros.get_ref(), *self.specials.get_ref());
         let overflow = match (&self.overflow, specials) {
-            (Some(given), _) if *given.get_ref() == Overflow::Standard => {
-                return Err(defect("overflow", given, "must be \"infinity\", \"nan\" or \"saturate\""));
-            }
-            (Some(given), _) => *given.get_ref(),
-            (None, Specials::Ieee) => Overflow::Infinity,
-            (None, Specials::AllOnesNan | Specials::NegativeZeroNan) => Overflow::Nan,
+            (Some(given), _) => standard_overflow(given)?,
+            (None, specials) if specials.has_infinity() => Overflow::Infinity,
             (None, Specials::None) => Overflow::Saturate,
+            (None, _) => Overflow::Nan,
         };
         Ok(Float {
             signed,
@@ -194,7 +193,7 @@ impl Record {
             let only = "must be true in a format with a zero, and false in one without";
             return Err(defect("subnormals", subnormals, only));
         }
-        let fnuz = float.specials == Specials::NegativeZeroNan;
+        let fnuz = float.specials.takes_negative_zero();
         let zeros = match (float.signed, float.zeros) {
             (true, Zeros::Positive) if fnuz => None,
             (true, _) if fnuz => Some("must be \"positive\" where the code of -0 is the NaN"),
@@ -207,13 +206,15 @@ impl Record {
         }
         let (exponent_bits, trailing_bits) = (float.exponent_bits, float.trailing_bits);
         let specials = match float.specials {
-            Specials::NegativeZeroNan if !float.signed => Some("\"negative-zero-nan\" needs a signed format"),
+            _ if fnuz && !float.signed => Some("with the NaN in the place of -0 needs a signed format"),
             Specials::Ieee if trailing_bits == 0 => Some("\"ieee\" needs trailing_bits of 1 or more, for a NaN"),
             Specials::Ieee if exponent_bits == 1 => {
                 Some("\"ieee\" needs exponent_bits of 2 or more, for a normal number")
             }
-            Specials::AllOnesNan if trailing_bits == 0 && exponent_bits == 1 && float.zeros != Zeros::None => {
-                Some("\"all-ones-nan\" leaves no number but zero; exponent_bits or trailing_bits must be larger")
+            Specials::AllOnesNan | Specials::AllOnesNanInfinity | Specials::NegativeZeroNanInfinity
+                if !has_normal(float) =>
+            {
+                Some("leaves no normal number; exponent_bits or trailing_bits must be larger")
             }
             _ => None,
         };
@@ -221,7 +222,7 @@ impl Record {
             return Err(defect("specials", &self.specials, what));
         }
         let missing = match float.overflow {
-            Overflow::Infinity if float.specials != Specials::Ieee => "infinity",
+            Overflow::Infinity if !float.specials.has_infinity() => "infinity",
             Overflow::Nan if float.specials == Specials::None => "NaN",
             _ => return Ok(()),
         };
@@ -252,6 +253,47 @@ impl Record {
             ),
         ))
     }
+}
+
+/// Document of a format, leaked like the format itself: see [`resolve`].
+fn leaked_source(source: Option<&str>) -> &'static str {
+    Box::leak(source.unwrap_or("a description by the user").to_string().into_boxed_str())
+}
+
+/// Result of overflow that a format's own standard can have.
+fn standard_overflow(given: &Spanned<Overflow>) -> std::result::Result<Overflow, RecordDefect> {
+    match STANDARDS.contains(given.get_ref()) {
+        true => Ok(*given.get_ref()),
+        false => Err(defect("overflow", given, "must be \"infinity\", \"nan\" or \"saturate\"")),
+    }
+}
+
+/// The name, if it is well-formed and free.
+fn checked_name(given: &Spanned<String>) -> std::result::Result<String, RecordDefect> {
+    let name = given.get_ref();
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
+    if name.is_empty() || name.len() > 40 || !name.chars().all(plain) {
+        return Err(defect("name", given, "needs 1 to 40 small letters, digits, '-' and '_'"));
+    }
+    match (find(name), by_rule::named(&name.replace(['-', '_'], ""))) {
+        (Ok(known), Some((family, _))) if !FORMATS.contains(known) => Err(defect(
+            "name",
+            given,
+            format!(
+                "is taken: '{known}' is the format of {} bits by {}; use another, such as 'my-{known}'",
+                known.bits, family.rule
+            ),
+        )),
+        (Ok(known), _) => Err(defect("name", given, format!("is taken: '{name}' names the format {known}"))),
+        (Err(_), _) => Ok(name.clone()),
+    }
+}
+
+/// True if the codes of infinities and NaN leave a normal number.
+fn has_normal(float: &Float) -> bool {
+    let specials = 1 + u64::from(float.specials == Specials::AllOnesNanInfinity);
+    let smallest = u64::from(float.zeros != Zeros::None) << float.trailing_bits;
+    (1u64 << (float.exponent_bits + float.trailing_bits)) > specials + smallest
 }
 
 #[cfg(test)]
