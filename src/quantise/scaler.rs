@@ -6,7 +6,7 @@ use super::{
     target::{QuantisationTarget, Sharing},
 };
 use crate::{
-    Error, Result,
+    Result,
     base::vectors::vectorised,
     convert::{FormatDecoder, FormatEncoder},
     format::{
@@ -71,8 +71,9 @@ enum ScaleSource<'a> {
 }
 
 struct BlockScaler<'a> {
-    quantizer: VectorQuantizer<'a>,
-    dequantizer: Dequantizer,
+    /// The fast conversion; `None`: the exact one serves all values.
+    vectorised: Option<(VectorQuantizer<'a>, Dequantizer)>,
+    exact: &'a Quantizer,
     /// Elements are rounded here, at random, under the scales of the conversion.
     by_hand: bool,
     rows: usize,
@@ -162,16 +163,17 @@ impl<'a> Scaler<'a> {
         largest: u32,
         rounding: Rounding,
     ) -> Result<Scaler<'a>> {
-        let not_vectorised =
-            || Error::request(format!("{format}: quantise does not support its scales; use `tcnum convert`"));
-        let vectorised = VectorQuantizer::new(quantizer, largest).ok_or_else(not_vectorised)?;
-        let dequantizer = Dequantizer::new(format, vectorised.tensor_scale()).ok_or_else(not_vectorised)?;
+        let vectorised = VectorQuantizer::new(quantizer, largest);
+        let vectorised = vectorised.and_then(|own| {
+            let dequantizer = Dequantizer::new(format, own.tensor_scale())?;
+            Some((own, dequantizer))
+        });
         let (by_hand, rows) = (matches!(rounding, Rounding::Sr { .. }), format.rows);
         Ok(Scaler {
             rounder: FormatRounder::new(format.element.format, rounding, format.element.symmetric)?,
             limits: limits(format.element.format),
             length: format.length,
-            kind: ScaleSource::Blocks(Box::new(BlockScaler { quantizer: vectorised, dequantizer, by_hand, rows })),
+            kind: ScaleSource::Blocks(Box::new(BlockScaler { vectorised, exact: quantizer, by_hand, rows })),
         })
     }
 
@@ -340,14 +342,29 @@ impl<'a> Scaler<'a> {
     }
 
     fn blocks(&self, panel: PanelValues, scaler: &BlockScaler) -> Result<Quantised> {
-        let blocks = scaler.quantizer.quantize(panel.values, panel.columns);
+        let blocks = match &scaler.vectorised {
+            Some((quantizer, _)) => quantizer.quantize(panel.values, panel.columns),
+            None => scaler
+                .exact
+                .quantize_with(panel.values.len(), panel.columns, |at| Real::from(f64::from(panel.values[at]))),
+        };
+        let scale = |block: usize, code: u32| match &scaler.vectorised {
+            Some((_, dequantizer)) => dequantizer.scale(code),
+            None => blocks.scale(block).to_f64() as f32,
+        };
         let per_row = panel.columns.div_ceil(self.length).max(1);
         let rows = panel.values.len() / panel.columns.max(1);
-        let of_row = |row: usize| &blocks.scales[row / scaler.rows * per_row..][..per_row];
-        let scales: Vec<f32> = (0..rows).flat_map(of_row).map(|code| scaler.dequantizer.scale(*code)).collect();
+        let of_row = |row: usize| row / scaler.rows * per_row..(row / scaler.rows + 1) * per_row;
+        let scales: Vec<f32> = (0..rows).flat_map(of_row).map(|block| scale(block, blocks.scales[block])).collect();
         match scaler.by_hand {
             true => self.under(panel, scales),
-            false => Ok(self.with_losses(panel, scaler.dequantizer.values(&blocks), scales)),
+            false => {
+                let values = match &scaler.vectorised {
+                    Some((_, dequantizer)) => dequantizer.values(&blocks),
+                    None => blocks.dequantize(),
+                };
+                Ok(self.with_losses(panel, values, scales))
+            }
         }
     }
 }

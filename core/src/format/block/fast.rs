@@ -20,7 +20,7 @@ use super::{
 use crate::{
     base::{parallel, vectors::vectorised},
     format::slices::{self, Encoder, NEVER, STEPS, Steps, encode_steps, largest_finite, largest_magnitudes},
-    format::{Class, Finite, Overflow, Real, Rounding, Zeros},
+    format::{Class, Encoding, Finite, Overflow, Real, Rounding, Zeros},
 };
 
 const INFINITY: u32 = 0x7f80_0000;
@@ -278,6 +278,10 @@ impl ScaleChoice {
 impl ElementRounding {
     fn new(quantizer: &Quantizer, scaled_tensor: bool) -> Option<ElementRounding> {
         let BlockFormat { scale, element, .. } = quantizer.format;
+        // Boundaries of a table may have more bits than quotients are sure of.
+        if matches!(element.format.encoding, Encoding::Table(_)) {
+            return None;
+        }
         let encoder = Encoder::new(element.format, quantizer.rounding, Overflow::Saturate).ok()?;
         let encoder = if element.symmetric { encoder.symmetric() } else { encoder };
         if scale.bits > 8 {
@@ -381,8 +385,13 @@ mod tests {
         assert_eq!(bits(fast.dequantize()), bits(exactly.dequantize_exactly()), "{name}");
     }
 
+    /// The formats without tables, which the exact computation alone converts.
+    fn vectorised() -> impl Iterator<Item = &'static BlockFormat> {
+        formats().iter().filter(|format| !matches!(format.element.format.encoding, Encoding::Table(_)))
+    }
+
     fn quantizers() -> impl Iterator<Item = Quantizer> {
-        let all = formats().iter().flat_map(|format| SCALE_RULES.iter().map(move |rule| (format, rule)));
+        let all = vectorised().flat_map(|format| SCALE_RULES.iter().map(move |rule| (format, rule)));
         all.flat_map(|(format, rule)| {
             Rounding::DETERMINISTIC.map(|rounding| Quantizer { rule, rounding, ..Quantizer::new(format) })
         })
@@ -423,7 +432,7 @@ mod tests {
     fn every_instruction_set_gives_the_same_blocks() {
         let mut random = ChaCha8Rng::seed_from_u64(6);
         for vectors in Vectors::all() {
-            for format in formats() {
+            for format in vectorised() {
                 let values = tensor(&mut random, format.length * 40, format.length);
                 // Only a pool of one thread is sure to take the serial path.
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
@@ -441,10 +450,11 @@ mod tests {
 
         #[test]
         fn any_block_is_that_of_the_exact_computation(
-            bits in prop::collection::vec(any::<u32>(), 96), format in 0..formats().len(), rule in 0..SCALE_RULES.len()
+            bits in prop::collection::vec(any::<u32>(), 96), format in 0..vectorised().count(), rule in 0..SCALE_RULES.len()
         ) {
             let values: Vec<f32> = bits.into_iter().map(f32::from_bits).collect();
-            let quantizer = Quantizer { rule: &SCALE_RULES[rule], ..Quantizer::new(&formats()[format]) };
+            let format = vectorised().nth(format).unwrap();
+            let quantizer = Quantizer { rule: &SCALE_RULES[rule], ..Quantizer::new(format) };
             check(&quantizer, &values, 48);
         }
     }
