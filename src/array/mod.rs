@@ -13,7 +13,7 @@ pub use writer::{ArrayWriter, NewArray};
 
 use crate::{
     Error, Result,
-    format::{Encoding, Format, find},
+    format::{Format, find},
     isa::Codes,
 };
 
@@ -42,9 +42,9 @@ pub enum Content {
 }
 
 impl Content {
-    /// Returns true for floating-point elements.
+    /// Returns true for floating-point elements, and those of a format by table.
     pub fn is_floating(self) -> bool {
-        matches!(self, Content::Format(Format { encoding: Encoding::Float(_), .. }))
+        matches!(self, Content::Format(format) if !format.is_integer())
     }
 
     /// Determines the format of the elements of array `name`: their own, or else the given one.
