@@ -35,7 +35,7 @@ fn all_pairs(one_in: usize, environments: fn(u64) -> Vec<Environment>) -> Tally 
         let step = if format.bits <= 6 {
             1
         } else if format.table().is_some() {
-            4 * one_in
+            16 * one_in
         } else {
             one_in
         };
