@@ -27,7 +27,8 @@ def encode(
         x: floats (NumPy, ml_dtypes, PyTorch on the CPU, anything with __dlpack__) or signed integers, of any shape.
         format: a format, its name, or a type of NumPy or ml_dtypes.
         rounding: RNE, RNA, RZ, RU, RD, RO (to odd) or SR (stochastic).
-        overflow: result for values that are too large: "standard" (the format's own document), "infinity", "nan" or "saturate".
+        overflow: result for values that are too large: "standard" (the format's own document), "infinity", "nan", "saturate" or
+            "saturate-finite" (infinities stay).
         random: for SR, one uint64 per value, in the shape of `x`.
         random_bits: low bits of `random` that SR uses, 1 to 64.
         out: array for the codes.

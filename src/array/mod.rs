@@ -16,7 +16,7 @@ pub use writer::{ArrayWriter, NewArray};
 
 use crate::{
     Error, Result,
-    format::{Encoding, FORMATS, Format, find},
+    format::{FORMATS, Format, find},
     isa::Codes,
 };
 
@@ -45,9 +45,9 @@ pub enum Content {
 }
 
 impl Content {
-    /// Returns true for floating-point elements.
+    /// Returns true for floating-point elements, and those of a format by table.
     pub fn is_floating(self) -> bool {
-        matches!(self, Content::Format(Format { encoding: Encoding::Float(_), .. }))
+        matches!(self, Content::Format(format) if !format.is_integer())
     }
 
     /// Returns the name of the type of such elements in a safetensors or GGUF file.

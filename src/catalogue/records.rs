@@ -125,7 +125,8 @@ pub(crate) fn answer(format: &Format) -> String {
 
 /// Counts the listed formats in a sentence.
 pub(crate) fn answer_of_list(formats: usize, blocks: usize) -> String {
-    format!("{} and {} are known by name.", counted(formats as u64, "format"), counted(blocks as u64, "block format"))
+    let [formats, blocks] = [(formats, "format"), (blocks, "block format")].map(|(n, what)| counted(n as u64, what));
+    format!("{formats} and {blocks} are known by name; eXmY, sN, uN and binaryKpPsf name formats by rule.")
 }
 
 fn row(format: &Format) -> FormatRecord {

@@ -67,6 +67,10 @@ impl EntryFormat {
     pub(super) fn new(format: &'static Format) -> Self {
         let limit = |negative| {
             let largest = format.largest(negative);
+            if format.table().is_some() {
+                let largest = format.to_f64(largest);
+                return if negative { largest.next_down() } else { largest.next_up() };
+            }
             // One unit in the last place inwards: towards zero, but for negative integers.
             let inner = if format.is_integer() && negative { largest.wrapping_add(1) } else { largest.wrapping_sub(1) };
             let (largest, inner) = (format.to_f64(largest), format.to_f64(inner));

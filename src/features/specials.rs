@@ -82,7 +82,7 @@ fn infinities(bench: &mut TermBench) -> Result<FeatureFinding> {
 fn nan(format: &Format, payload: u64, quiet: bool, negative: bool) -> Option<u64> {
     let canonical = format.nan()?;
     let (Some(float), Some(infinity)) = (format.float(), format.infinity(negative)) else { return Some(canonical) };
-    let leading = float.trailing_bits.checked_sub(1)?;
+    let Some(leading) = float.trailing_bits.checked_sub(1) else { return Some(canonical) };
     // Conversions keep the leading bits.
     let field = payload << leading.saturating_sub(2) | u64::from(quiet) << leading;
     let code = infinity | (field & ((1 << float.trailing_bits) - 1)) << float.padding_bits;

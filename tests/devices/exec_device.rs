@@ -566,6 +566,20 @@ fn instructions_of_the_users_own_take_formats_by_table() {
     let explained =
         run(&[&["explain", "--instr", &instruction, "--model", &model, "--output", "json"], &operands[..]].concat());
     assert!(explained["tables"].to_string().contains("0x41400000"), "{}", explained["tables"]);
+    // Every kind of format is an operand: directed and random cases, special values too.
+    for (a, b) in [("hif8", "posit8"), ("iq4nl", "binary8p1se"), ("binary8p3ue", "ue5m3"), ("binary6p3sf", "nf4")] {
+        let own = description
+            .replace("ternary.toml", a)
+            .replace("ternary", a)
+            .replace("b = \"nf4\"", &format!("b = \"{b}\""));
+        let own = write(&format!("{a}.toml"), &own.replace(".nf4.", &format!(".{b}.")));
+        let with = ["--instr", &own, "--device", &device, "--output", "json"];
+        run(&[&["verify", "--cases", "2000"], &with[..]].concat());
+        run(&[&["probe", "--samples", "20"], &with[..]].concat());
+        for distribution in ["special", "log-uniform"] {
+            run(&[&["probe", "--samples", "20", "--dist", distribution], &with[..]].concat());
+        }
+    }
     // A sum has a format with fields.
     let sum = write("sum.toml", &description.replace("d = \"f32\"", "d = \"hif8\""));
     let run = tcnum(&["verify", "--instr", &sum, "--device", &device]);

@@ -34,6 +34,6 @@ pub use overflow::Overflow;
 pub use record::resolve;
 pub use special::Pattern;
 pub use table::FORMATS;
-pub(crate) use tabled::{Exact, Point};
+pub(crate) use tabled::{Exact, Point, order};
 pub(crate) use values::MOST_CODES;
 pub use values::{Nearest, Ties, ValueTable};

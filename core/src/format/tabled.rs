@@ -39,12 +39,16 @@ impl Exact for Finite {
             return compare(self, &point.from);
         }
         let [from, to] = point.terms();
-        let difference = exact_sum([self.scaled(point.bits as i32), from.negated(), to.negated()]);
-        match difference {
-            zero if zero.is_zero() => Ordering::Equal,
-            Finite { negative: true, .. } => Ordering::Less,
-            _ => Ordering::Greater,
-        }
+        order(&exact_sum([self.scaled(point.bits as i32), from.negated(), to.negated()]))
+    }
+}
+
+/// Order of two numbers with this difference.
+pub(crate) fn order(difference: &Finite) -> Ordering {
+    match difference {
+        zero if zero.is_zero() => Ordering::Equal,
+        Finite { negative: true, .. } => Ordering::Less,
+        _ => Ordering::Greater,
     }
 }
 

@@ -9,7 +9,7 @@ use num_bigint::BigInt;
 use super::{Environment, Flags, Operation, Outcome};
 use crate::{
     Error, Result,
-    format::{Exact, Format, Point, ValueTable},
+    format::{Exact, Format, Point, ValueTable, order},
     number::{Finite, Real, Rounding, exact_sum, product, special_sum},
 };
 
@@ -304,14 +304,6 @@ impl Exact for Sum {
         let terms = self.0.map(|term| term.scaled(point.bits as i32));
         let point = point.terms().map(|term| Finite { negative: !term.negative, ..term });
         order(&exact_sum(terms.into_iter().chain(point)))
-    }
-}
-
-fn order(difference: &Finite) -> Ordering {
-    match difference {
-        zero if zero.is_zero() => Ordering::Equal,
-        Finite { negative: true, .. } => Ordering::Less,
-        _ => Ordering::Greater,
     }
 }
 

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use rug::{Integer, Rational};
 use tcnum_core::{
     format::block::{BlockFormat, Blocks, Quantizer, SCALE_RULES, ScaleRule, find, find_rule, formats},
-    format::{Format, Real, Rounding},
+    format::{Format, Real, Rounding, Zeros},
 };
 
 /// Exact value of a code, read from its format's fields by this file; `None` for NaN and infinity.
@@ -441,7 +441,7 @@ fn zeros_have_the_smallest_scale_and_keep_their_signs() {
         let blocks = Quantizer::new(format).quantize(&[0.0, -0.0, 0.0], 3);
         assert_eq!(blocks.scales, [0], "{format}");
         let signs: Vec<bool> = blocks.dequantize().iter().map(|x| x.is_sign_negative()).collect();
-        let two_zeros = format.element.format.zero(true).is_some() && !format.element.format.is_integer();
+        let two_zeros = format.element.format.float().is_some_and(|float| float.zeros == Zeros::Both);
         assert_eq!(signs, [false, two_zeros, false], "{format}");
         assert!(format.tensor_scale.is_none() || blocks.tensor_scale == Some(u64::from(1.0f32.to_bits())));
     }

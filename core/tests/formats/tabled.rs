@@ -2,7 +2,7 @@
 //! `tests/tables/make.py` made the tables of en_dtypes (HiF8) and SoftPosit (posits of 8 bits).
 
 use crate::tables::Tables;
-use rand::{Rng, SeedableRng};
+use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use rug::{Assign, Float};
@@ -11,6 +11,7 @@ use tcnum_core::{
     format::{
         Class, Encoding, FORMATS, Finite, Format, Nearest, Overflow, Real, Rounding, Ties, ValueTable, find,
         mpfr::{self, Rounder},
+        slices::{Decoder, Encoder},
     },
 };
 
@@ -147,6 +148,42 @@ fn drawn() -> &'static [Format] {
     ])
 }
 
+/// Tables of values at random: repeated ones, few binades or many, with or without specials, boundaries and limits.
+fn random() -> Vec<Format> {
+    let mut rng = ChaCha8Rng::seed_from_u64(3);
+    let mut table = || {
+        let count = 1usize << rng.random_range(1..=6);
+        let span = [2, 8, 60, 1000][rng.random_range(0..4)];
+        let mut values: Vec<f64> = (0..count)
+            .map(|_| match rng.random_range(0..20) {
+                0 => f64::NAN,
+                1 => f64::INFINITY,
+                2 => f64::NEG_INFINITY,
+                3 => 0.0,
+                4 => -0.0,
+                _ => f64::from(rng.random_range(-9..=9)) * 2f64.powi(rng.random_range(-span..=span)),
+            })
+            .collect();
+        values[0] = f64::from(rng.random_range(-3..=3));
+        if rng.random_range(0..4) == 0 {
+            values.iter_mut().for_each(|value| *value = -value.abs());
+        }
+        let overflow = [Overflow::Infinity, Overflow::Nan, Overflow::Saturate][rng.random_range(0..3)];
+        let ties = [Ties::Even, Ties::Away, Ties::Down, Ties::Up][rng.random_range(0..4)];
+        let half_way = ValueTable::new(values.clone().leak(), Nearest { ties, overflow, ..Nearest::EVEN });
+        let numbers: Vec<f64> = half_way.ascending().iter().map(|&code| values[usize::from(code)]).collect();
+        let largest = numbers.iter().fold(0f64, |largest, number| largest.max(number.abs()));
+        let limit = [None, Some(f64::INFINITY), Some(largest * 1.25 + 1.0)][rng.random_range(0..3)];
+        let between = |pair: &[f64]| pair[0] + (pair[1] - pair[0]) * [0.0, 0.25, 0.75, 1.0][pair[0] as usize % 4];
+        let own: Vec<f64> = numbers.windows(2).map(between).collect();
+        let thresholds: &[f64] = if rng.random_range(0..2) == 0 { &[] } else { own.leak() };
+        let table = ValueTable::new(values.leak(), Nearest { thresholds, ties, limit, overflow });
+        let encoding = Encoding::Table(Box::leak(Box::new(table)));
+        Format { name: "random", aliases: &[], bits: count.ilog2(), encoding, source: "random" }
+    };
+    (0..60).map(|_| table()).collect()
+}
+
 /// Numbers, half-way points and thresholds of a table with their neighbours, and numbers far beyond.
 fn adversarial(table: &ValueTable) -> Vec<f64> {
     let numbers: Vec<f64> = table.ascending().iter().map(|&code| table.values()[usize::from(code)]).collect();
@@ -170,7 +207,8 @@ fn roundings() -> Vec<Rounding> {
 
 #[test]
 fn encoding_is_a_search_of_all_values() {
-    let formats: Vec<&Format> = shipped().chain(drawn()).collect();
+    let random = &*Vec::leak(random());
+    let formats: Vec<&Format> = shipped().chain(drawn()).chain(random).collect();
     formats.par_iter().for_each(|format| {
         let mut rounder = Rounder::new(64);
         let mut value = Float::new(64);
@@ -245,4 +283,32 @@ fn exact_sums_of_products_agree_with_mpfr() {
             assert_eq!(ours, theirs, "{a} {b} {pairs:x?} {c:#x}");
         }
     }
+}
+
+#[test]
+fn slices_are_converted_as_each_value_is() {
+    let random = &*Vec::leak(random());
+    let formats: Vec<&Format> = drawn().iter().chain(random).collect();
+    formats.par_iter().for_each(|format| {
+        let places = adversarial(format.table().unwrap()).into_iter().map(|place| place as f32);
+        let values: Vec<f32> = places.flat_map(|place| [place.next_down(), place, place.next_up()]).collect();
+        for (rounding, overflow) in roundings().into_iter().flat_map(|r| Overflow::ALL.map(|o| (r, o))) {
+            let mut codes = vec![0u8; values.len()];
+            let encoder = Encoder::new(format, rounding, overflow).unwrap();
+            let missing = encoder.encode(&values, &mut codes);
+            let expected = |value: &f32| format.encode_f64(f64::from(*value), rounding, overflow);
+            assert_eq!(missing, values.iter().filter(|value| expected(value).is_none()).count());
+            for (value, code) in values.iter().zip(&codes) {
+                let own = expected(value).unwrap_or(format.largest(false));
+                assert_eq!(u64::from(*code), own, "{format:?} {value:e} {rounding:?} {overflow:?}");
+            }
+        }
+        let mut decoded = vec![0.0; 1 << format.bits];
+        let codes: Vec<u8> = (0..=format.code_mask() as u8).collect();
+        Decoder::new(format).unwrap().decode(&codes, &mut decoded);
+        for (code, value) in codes.iter().zip(decoded) {
+            let own = format.to_f64((*code).into()) as f32;
+            assert!(value.to_bits() == own.to_bits() || value.is_nan() && own.is_nan(), "{format:?} {code:#x}");
+        }
+    });
 }

@@ -138,7 +138,7 @@ const SUM: &[NodeKind] = &[NodeKind::Sum];
 const CHAIN: &[NodeKind] = &[NodeKind::Fma];
 const TERMS: &[NodeKind] = &[NodeKind::Sum, NodeKind::Add];
 
-const TO: &str = "{ format, rounding, overflow, subnormals, tininess }: a format with signs, zero and NaN (eXmY for a register of any width, such as e8m27); RNE, RNA, RZ, RU, RD or RO; standard (the default), infinity, nan or saturate, for results beyond the largest number and infinities; like result-subnormals and result-tininess (the default)";
+const TO: &str = "{ format, rounding, overflow, subnormals, tininess }: a format with signs, zero and NaN (eXmY for a register of any width, such as e8m27); RNE, RNA, RZ, RU, RD or RO; standard (the default), infinity, nan, saturate or saturate-finite, for results beyond the largest number and infinities; like result-subnormals and result-tininess (the default)";
 
 keys! {
 /// Computation of `d = c + sum over k of a*b` by a set of instructions.

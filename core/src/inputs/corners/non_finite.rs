@@ -2,7 +2,7 @@
 
 use super::sketch::{Sketch, code};
 use crate::{
-    format::{Class, Format},
+    format::{Class, Format, Specials},
     isa::Case,
 };
 
@@ -104,6 +104,8 @@ fn specials(format: &Format, payload: u64) -> Vec<(&'static str, u64)> {
     if let (Some(quiet), Some(signalling)) = (nan(format, payload, true), nan(format, payload, false)) {
         let sign = 1 << (format.bits - 1);
         let other = if signalling == quiet { quiet | sign } else { signalling | sign };
+        // In a format by table, or without a sign, that code may be a number.
+        let other = if format.decode(other).class == Class::Nan { other } else { quiet };
         found.push((if signalling == quiet { "minus-nan" } else { "minus-signalling-nan" }, other));
     }
     found
@@ -112,7 +114,7 @@ fn specials(format: &Format, payload: u64) -> Vec<(&'static str, u64)> {
 /// A quiet or signalling NaN with a payload; the canonical one where the format has no room for either.
 fn nan(format: &Format, payload: u64, quiet: bool) -> Option<u64> {
     let canonical = format.nan()?;
-    let Some(float) = format.float().filter(|_| format.has_infinity()) else { return Some(canonical) };
+    let Some(float) = format.float().filter(|float| float.specials == Specials::Ieee) else { return Some(canonical) };
     let (trailing, padding) = (float.trailing_bits, float.padding_bits);
     let infinity = format.infinity(false)?;
     let payload = payload % (1 << (trailing - 1));
