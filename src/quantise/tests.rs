@@ -44,8 +44,8 @@ fn quantised(
     rounding: Rounding,
 ) -> Vec<QuantisationRow> {
     let file = ArrayFile::open(path).unwrap();
-    let how = Quantisation { targets, axis, rounding, seed: 7, activations: None };
-    let view = view::TensorRows::new(&file, &file.arrays[0], axis).unwrap();
+    let how = Quantisation { targets, axis: Some(axis), rounding, seed: 7, activations: None };
+    let view = view::TensorRows::new(&file, &file.arrays[0], Some(axis)).unwrap();
     let found = how.tensor(view).unwrap();
     targets.iter().zip(&found).map(|(target, losses)| table::row(target, losses)).collect()
 }
@@ -207,8 +207,8 @@ fn stochastic_rounding_is_unbiased_and_each_element_has_bits_of_its_own() {
         let chosen = targets(&names(&[name]), &[], &names(per)).unwrap();
         let losses = |seed| {
             let rounding = Rounding::Sr { random: 0, bits: 32 };
-            let how = Quantisation { targets: &chosen, axis: -1, rounding, seed, activations: None };
-            how.tensor(view::TensorRows::new(&file, &file.arrays[0], -1).unwrap()).unwrap().remove(0).losses
+            let how = Quantisation { targets: &chosen, axis: None, rounding, seed, activations: None };
+            how.tensor(view::TensorRows::new(&file, &file.arrays[0], None).unwrap()).unwrap().remove(0).losses
         };
         let found = losses(7);
         let (mean, rms) = (found.cross / f64::from(value) / count as f64, (found.noise / count as f64).sqrt());
@@ -228,7 +228,7 @@ fn panels_make_up_the_tensor_in_whole_blocks() {
     {
         let (_folder, path) = file(&vec![0.0; shape[0] * shape[1]], &shape);
         let file = ArrayFile::open(&path).unwrap();
-        let view = view::TensorRows::new(&file, &file.arrays[0], -1).unwrap();
+        let view = view::TensorRows::new(&file, &file.arrays[0], None).unwrap();
         let mut seen = vec![0u8; shape[0] * shape[1]];
         for panel in view.panels(block) {
             assert!(

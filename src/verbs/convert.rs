@@ -269,11 +269,12 @@ fn files(arguments: &Arguments, input: &Path, [from, to]: [Option<FileContent>; 
     report.seed = matches!(arguments.elements()?, Rounding::Sr { .. }).then_some(conversion.seed);
     let progress = Progress::new(&arguments.destination);
     let mut bar = None;
-    let ConvertedFile { rows, left_alone: alone } = conversion.run(input, output, &mut |done, total| {
+    let ConvertedFile { rows, left_alone: alone, note } = conversion.run(input, output, &mut |done, total| {
         bar.get_or_insert_with(|| Bar::new(&progress, "values", total, 0, 1)).show(done, 0);
     })?;
     report.answer = Some(conversion.answer(&rows));
     report.notes.extend(left_alone(alone));
+    report.notes.extend(note);
     if let (Some(layout), false) = (&conversion.layout.layout, conversion.layout.config.is_empty()) {
         let keys = conversion.layout.config.iter().map(|(key, value)| format!("{key} = {value}"));
         let keys = keys.collect::<Vec<_>>().join(", ");
