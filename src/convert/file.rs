@@ -128,15 +128,16 @@ impl FileConversion {
         let kept = if self.names.is_empty() { kept(&arrays, from, &chosen).map_err(within)? } else { Vec::new() };
         let tensors =
             chosen.iter().map(|name| arrays.tensor(from, name)).collect::<Result<Vec<_>>>().map_err(within)?;
-        let flat = |tensor: SourceTensor<'_>| match (&self.to, tensor.is_in_blocks()) {
-            (ConversionTarget::Blocks(_), false) if is_convolution(&tensor.shape) => tensor.flattened(),
-            _ => tensor,
-        };
         let note = match &self.to {
             ConversionTarget::Blocks(_) => flattened(tensors.iter().map(|tensor| &tensor.shape[..])),
             ConversionTarget::Scalar { .. } => None,
         };
-        let tensors: Vec<SourceTensor> = tensors.into_iter().map(flat).collect();
+        let mut flat = Vec::new();
+        for tensor in tensors {
+            let convolution = self.to.block().is_some() && !tensor.is_in_blocks() && is_convolution(&tensor.shape);
+            flat.push(if convolution { tensor.flattened() } else { tensor });
+        }
+        let tensors = flat;
         let mut planned: Vec<NewArray> = kept.iter().map(|array| planned(array)).collect();
         let mut metadata = self.metadata();
         if !kept.is_empty() {

@@ -52,10 +52,10 @@ pub(super) struct Arguments {
     /// Values that share a scale in a file: 1x32, 128x128, row, tensor
     #[arg(long, value_name = "WHAT", requires = "input", help_heading = "What")]
     per: Option<String>,
-    /// Layout of the tensors, for the programs of its name: compressed-tensors-nvfp4, modelopt-nvfp4 [default: tcnum's]
+    /// Layout of the arrays: modelopt-nvfp4 and others [default: tcnum's]
     #[arg(long, value_name = "LAYOUT", requires = "input", help_heading = "What")]
     layout: Option<String>,
-    /// Rule for scales: floor, ceil, even, up, nearest, mse and others [default: the format's]
+    /// Rule for scales: floor, up, mse and others [default: the format's]
     #[arg(long, value_name = "RULE", help_heading = "What")]
     scale_rule: Option<String>,
     /// Scale of the tensor (nvfp4) [default: largest magnitude / 2688]

@@ -40,13 +40,13 @@ pub(super) struct Arguments {
     /// Values that share a scale: tensor, channel (axis 0), row, 1x128, none
     #[arg(long, value_name = "WHAT,...", value_delimiter = ',')]
     per: Vec<String>,
-    /// Axis of rows and blocks: from 0, or from -1 backwards [default: the last, of convolutions all but the first]
+    /// Axis of rows and blocks: from 0, or from -1 backwards [default: -1]
     #[arg(long, value_name = "N", value_parser = integer(-64i64..=63))]
     axis: Option<i64>,
     /// Rounding: RNE, RNA, RZ, RU, RD, RO (to odd) or SR (stochastic)
     #[arg(long, value_name = "MODE", default_value = "RNE")]
     round: String,
-    /// Files of tensors: .safetensors, .gguf or .npy, a folder, or an index (.json)
+    /// Tensors: .safetensors, .gguf, .npy, folders, or an index (.json)
     #[arg(value_name = "FILE", required = true, help_heading = "Inputs")]
     files: Vec<PathBuf>,
     /// Format of codes that a file does not name (.npy of ml_dtypes)
@@ -55,16 +55,16 @@ pub(super) struct Arguments {
     /// Seed of the random bits of SR
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX), help_heading = "Inputs")]
     seed: u64,
-    /// Names of tensors, * for any text [default: weights, without norms, biases, embeddings]
+    /// Names of tensors, * for any text [default: weights]
     #[arg(long, value_name = "PATTERN", help_heading = "Inputs")]
     include: Vec<String>,
     /// Names of tensors to leave out
     #[arg(long, value_name = "PATTERN", help_heading = "Inputs")]
     exclude: Vec<String>,
-    /// Activations X, or those of each layer by name: report the error of X times each tensor too
+    /// Activations X, one or by layer: report the error of the products too
     #[arg(long, value_name = "FILE", help_heading = "Inputs")]
     activations: Option<PathBuf>,
-    /// Format of the activations in the product (e4m3, mxfp8, s8) [default: unchanged]
+    /// Format of the activations (e4m3, mxfp8, s8) [default: unchanged]
     #[arg(long, value_name = "FORMAT", requires = "activations", help_heading = "Inputs")]
     activations_to: Option<String>,
     #[command(flatten)]

@@ -95,7 +95,8 @@ fn activations_of_layers_are_found_by_name_and_quantised_too() {
     let weights = [array("a.weight", &[1, 4], "f32", &[1.0; 4]), array("b.weight", &[1, 4], "f32", &[1.0; 4])];
     Arrays { arrays: weights.to_vec(), ..Arrays::default() }.write(&at("w.safetensors")).unwrap();
     // The row of a holds numbers of e2m1 under a scale of 1, that of b does not: 0.8 becomes 1.
-    let rows = [array("a", &[1, 4], "f32", &[6.0, 1.0, 2.0, 3.0]), array("b.weight", &[1, 4], "f32", &[6.0, 0.8, 2.0, 3.0])];
+    let rows =
+        [array("a", &[1, 4], "f32", &[6.0, 1.0, 2.0, 3.0]), array("b.weight", &[1, 4], "f32", &[6.0, 0.8, 2.0, 3.0])];
     Arrays { arrays: rows.to_vec(), ..Arrays::default() }.write(&at("x.safetensors")).unwrap();
     let file = at("x.safetensors");
     let options = ["--to", "e4m3", "--activations", file.to_str().unwrap(), "--activations-to", "e2m1"];
