@@ -72,6 +72,24 @@ impl TensorChoice {
     }
 }
 
+/// Values of the last axis below which a tensor of three dimensions and more is a convolution's.
+const KERNEL: usize = 16;
+
+/// True for the shape of a convolution: its blocks lie along all axes but the first.
+pub(crate) fn is_convolution(shape: &[usize]) -> bool {
+    shape.len() > 2 && shape.last().is_some_and(|last| *last < KERNEL)
+}
+
+/// A sentence on the convolutions among some tensors; `None` without any.
+pub fn flattened<'a>(shapes: impl Iterator<Item = &'a [usize]>) -> Option<String> {
+    let what = match shapes.filter(|shape| is_convolution(shape)).count() {
+        0 => return None,
+        1 => "1 convolution is taken as a matrix".to_string(),
+        count => format!("{count} convolutions are taken as matrices"),
+    };
+    Some(format!("{what}, a row for each index of the first axis (last axes of fewer than {KERNEL} values)."))
+}
+
 fn is_weight(array: &StreamedArray) -> bool {
     let name = array.name.to_ascii_lowercase();
     array.shape.len() > 1 && !LEFT_ALONE.iter().any(|own| pattern::matches(own, &name))

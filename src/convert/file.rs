@@ -21,6 +21,7 @@ use std::{
 
 use super::{
     ArrayNames, ConversionTarget, Deviations, TensorChoice,
+    choice::{flattened, is_convolution},
     source::{NamedArrays, SourceTensor, whole},
     target::TargetTensor,
 };
@@ -82,6 +83,8 @@ pub struct ConvertedFile {
     pub rows: Vec<ArrayRow>,
     /// Floating-point arrays that nobody named and that stayed as they were.
     pub left_alone: usize,
+    /// A sentence on convolutions, if there are any.
+    pub note: Option<String>,
 }
 
 /// Arrays of a file to convert, and their target.
@@ -125,6 +128,16 @@ impl FileConversion {
         let kept = if self.names.is_empty() { kept(&arrays, from, &chosen).map_err(within)? } else { Vec::new() };
         let tensors =
             chosen.iter().map(|name| arrays.tensor(from, name)).collect::<Result<Vec<_>>>().map_err(within)?;
+        let note = match &self.to {
+            ConversionTarget::Blocks(_) => flattened(tensors.iter().map(|tensor| &tensor.shape[..])),
+            ConversionTarget::Scalar { .. } => None,
+        };
+        let mut flat = Vec::new();
+        for tensor in tensors {
+            let convolution = self.to.block().is_some() && !tensor.is_in_blocks() && is_convolution(&tensor.shape);
+            flat.push(if convolution { tensor.flattened() } else { tensor });
+        }
+        let tensors = flat;
         let mut planned: Vec<NewArray> = kept.iter().map(|array| planned(array)).collect();
         let mut metadata = self.metadata();
         if !kept.is_empty() {
@@ -161,7 +174,7 @@ impl FileConversion {
         writer.finish()?;
         let named = !self.choice.include.is_empty() || !self.choice.exclude.is_empty();
         let left_alone = kept.iter().filter(|array| !named && array.kind.is_floating()).count();
-        Ok(ConvertedFile { rows, left_alone })
+        Ok(ConvertedFile { rows, left_alone, note })
     }
 
     /// The content of the arrays; a file of this program states it.

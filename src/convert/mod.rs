@@ -16,7 +16,8 @@ mod values;
 
 pub(crate) use block::in_blocks;
 pub use block::{ElementRow, ScaleRow};
-pub use choice::{ChosenTensors, TensorChoice, left_alone};
+pub(crate) use choice::is_convolution;
+pub use choice::{ChosenTensors, TensorChoice, flattened, left_alone};
 pub(crate) use coder::{FormatDecoder, FormatEncoder};
 pub use deviations::Deviations;
 pub use file::{ArrayRow, ConvertedFile, FileContent, FileConversion, layout};

@@ -176,6 +176,14 @@ pub(super) fn whole(array: &StreamedArray) -> Result<()> {
 }
 
 impl SourceTensor<'_> {
+    /// The tensor as a matrix, with a row for each index of its first axis.
+    pub(super) fn flattened(mut self) -> Self {
+        if let [first, rest @ ..] = &self.shape[..] {
+            self.shape = vec![*first, rest.iter().product()];
+        }
+        self
+    }
+
     pub(super) fn len(&self) -> usize {
         self.shape.iter().product()
     }
@@ -195,6 +203,10 @@ impl SourceTensor<'_> {
                 (cut(format.rows), cut(format.length))
             }
         }
+    }
+
+    pub(super) fn is_in_blocks(&self) -> bool {
+        matches!(self.codes, SourceCodes::Blocks { .. })
     }
 
     pub(super) fn kind(&self) -> TensorKind {

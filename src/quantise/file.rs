@@ -61,7 +61,7 @@ impl FileLosses {
         let (tensors, values) = self.counted;
         let of_all: Vec<QuantisationRow> =
             how.targets.iter().zip(&self.all).map(|(target, own)| table::row(target, own)).collect();
-        let answer = table::answer(how.targets, &of_all);
+        let answer = table::answer(how.targets, &of_all, &self.tensors);
         let plural = if tensors == 1 { "tensor" } else { "tensors" };
         let mut tables = vec![Table::of(format!("{tensors} {plural}, {values} values"), of_all)];
         if tensors > 1 {

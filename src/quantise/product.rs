@@ -1,13 +1,29 @@
 //! Error of a product of quantised weights with activations.
 
-use crate::{Error, Result, array::ArrayFile, base::vectors::vectorised};
+use crate::{
+    Error, Result,
+    array::{ArrayFile, StreamedArray},
+    base::vectors::vectorised,
+    convert::{FileContent, layout},
+    format::block::{BlockFormat, Quantizer},
+};
 
 use super::view::TensorRows;
 
-/// Rows of activations, which are multiplied by the rows of tensors of as many columns.
+/// Activations of layers.
 #[derive(Debug, Clone)]
 pub struct Activations {
+    layers: Vec<LayerActivations>,
+}
+
+/// Rows of activations, which are multiplied by the rows of tensors of as many columns.
+#[derive(Debug, Clone)]
+pub(super) struct LayerActivations {
+    /// Name of the array.
+    name: String,
     values: Vec<f32>,
+    /// What quantisation adds to the values, if they are quantised too.
+    changes: Option<Vec<f32>>,
     columns: usize,
 }
 
@@ -31,44 +47,70 @@ impl ProductLosses {
 }
 
 impl Activations {
-    /// The array of this file, rows along its last axis.
+    /// The arrays of a file, rows along their last axes; quantised to a format, if one is named.
+    ///
+    /// A format of at most 8 bits has a scale of f32 for each row, by `nearest`; a block format its own rule.
     ///
     /// # Errors
-    /// A request error: a file with another number of arrays, one that cannot be read, values that are no finite numbers.
-    pub fn read(file: &ArrayFile) -> Result<Activations> {
-        let [array] = file.arrays.as_slice() else {
-            return Err(Error::request(format!("expected one array of activations, not {}", file.arrays.len())));
+    /// A request error: a file that cannot be read, values that are no finite numbers, a format of more than 8 bits.
+    pub fn read(file: &ArrayFile, to: Option<&str>) -> Result<Activations> {
+        let format = match to.map(layout).transpose()? {
+            Some(FileContent::Blocks(format)) => Some(format),
+            Some(FileContent::Scalar(Some(format))) => Some(BlockFormat::scaled(format, 1, BlockFormat::WHOLE)?),
+            _ => None,
         };
-        let view = TensorRows::new(file, array, -1)?;
+        let layers = file.arrays.iter().map(|array| LayerActivations::read(file, array, format));
+        Ok(Activations { layers: layers.collect::<Result<_>>()? })
+    }
+
+    /// The activations of a tensor with this name and rows of this length.
+    ///
+    /// A file of several arrays has them under the name of the tensor, or that without `.weight`.
+    pub(super) fn of(&self, tensor: &str, columns: usize) -> Option<&LayerActivations> {
+        let layer = tensor.strip_suffix(".weight").unwrap_or(tensor);
+        let named = |own: &&LayerActivations| self.layers.len() == 1 || own.name == tensor || own.name == layer;
+        self.layers.iter().filter(named).find(|own| own.columns == columns)
+    }
+
+    /// Names of the arrays, with the lengths of their rows.
+    pub(super) fn described(&self) -> String {
+        let one = |own: &LayerActivations| format!("'{}' has rows of {} values", own.name, own.columns);
+        self.layers.iter().take(3).map(one).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl LayerActivations {
+    fn read(file: &ArrayFile, array: &StreamedArray, format: Option<&'static BlockFormat>) -> Result<LayerActivations> {
+        let view = TensorRows::new(file, array, Some(-1))?;
         let mut values = Vec::new();
         let (mut bytes, mut some) = (Vec::new(), Vec::new());
         for panel in view.panels((1, view.columns.max(1))) {
             view.read(&panel, &mut bytes, &mut some)?;
             values.extend_from_slice(&some);
         }
-        match values.iter().position(|value| !value.is_finite()) {
-            Some(at) => Err(Error::request(format!("activation {at} is {}; give finite numbers", values[at]))),
-            None => Ok(Activations { values, columns: view.columns }),
+        if let Some(at) = values.iter().position(|value| !value.is_finite()) {
+            return Err(Error::request(format!(
+                "array '{}': activation {at} is {}; give finite numbers",
+                array.name, values[at]
+            )));
         }
+        let changes = format.map(|format| {
+            let quantised = Quantizer::new(format).quantize(&values, view.columns).dequantize();
+            quantised.iter().zip(&values).map(|(after, before)| after - before).collect()
+        });
+        Ok(LayerActivations { name: array.name.clone(), values, changes, columns: view.columns })
     }
 
-    /// Values of a row.
-    pub(super) fn row(&self) -> usize {
-        self.columns
-    }
-
-    /// True if a tensor with this many columns can be multiplied.
-    pub(super) fn fit(&self, columns: usize) -> bool {
-        self.columns == columns
-    }
-
-    /// The products with rows of `x`, and how far those with `y` are from them.
+    /// The products with rows of `x`, and how far those of `y` with the quantised activations are from them.
     pub(super) fn losses(&self, x: &[f32], y: &[f32]) -> ProductLosses {
         let mut sum = ProductLosses::default();
         for (x, y) in x.chunks(self.columns).zip(y.chunks(self.columns)) {
             let errors: Vec<f32> = x.iter().zip(y).map(|(x, y)| y - x).collect();
-            for token in self.values.chunks(self.columns) {
-                let (value, error) = (dot(token, x), dot(token, &errors));
+            for (row, token) in self.values.chunks(self.columns).enumerate() {
+                let (value, mut error) = (dot(token, x), dot(token, &errors));
+                if let Some(changes) = &self.changes {
+                    error += dot(&changes[row * self.columns..][..token.len()], y);
+                }
                 if value.is_finite() && error.is_finite() {
                     sum.signal += value * value;
                     sum.noise += error * error;

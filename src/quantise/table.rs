@@ -88,8 +88,40 @@ crate::rows! {
     }
 }
 
+/// Layers that are named in the answer.
+const NAMED: usize = 3;
+
+/// The layers that lose most under a target, in a sentence; `None` for one layer.
+fn layers(best: &QuantisationRow, tensors: &[TensorQuantisationRow]) -> Option<String> {
+    let is_best = |own: &&TensorQuantisationRow| {
+        let own = &own.quantisation;
+        (own.to, own.rule, &own.per) == (best.to, best.rule, &best.per)
+    };
+    let mut all: Vec<&TensorQuantisationRow> = tensors.iter().filter(is_best).collect();
+    if all.len() < 2 {
+        return None;
+    }
+    // By the product with activations where there is one.
+    let loss = |own: &TensorQuantisationRow| {
+        let own = &own.quantisation;
+        own.product_error.or(own.sqnr.map(|sqnr| 10f64.powf(-sqnr / 20.0))).unwrap_or(0.0)
+    };
+    all.sort_by(|x, y| loss(y).total_cmp(&loss(x)));
+    let one = |own: &&TensorQuantisationRow| match (own.quantisation.product_error, own.quantisation.sqnr) {
+        (Some(error), _) => format!("'{}' (product error {})", own.tensor, three_digits(error)),
+        (None, Some(sqnr)) => format!("'{}' ({} dB)", own.tensor, three_digits(sqnr)),
+        (None, None) => format!("'{}'", own.tensor),
+    };
+    let named: Vec<String> = all.iter().take(NAMED).map(one).collect();
+    Some(format!(" Most is lost in {}.", named.join(", ")))
+}
+
 /// The target of least error, in a sentence; `None` if all values are zeros, or none is a number.
-pub(super) fn answer(targets: &[QuantisationTarget], rows: &[QuantisationRow]) -> Option<String> {
+pub(super) fn answer(
+    targets: &[QuantisationTarget],
+    rows: &[QuantisationRow],
+    tensors: &[TensorQuantisationRow],
+) -> Option<String> {
     let of = |(_, row): (&QuantisationTarget, &QuantisationRow)| Some((row.sqnr?, -row.bits));
     let choices = targets.iter().zip(rows).filter_map(|both| Some((of(both)?, both)));
     let ((sqnr, bits), (target, row)) = choices.reduce(|best, other| if other.0 > best.0 { other } else { best })?;
@@ -101,7 +133,8 @@ pub(super) fn answer(targets: &[QuantisationTarget], rows: &[QuantisationRow]) -
         sqnr => format!("the least error{among}, {} dB of SQNR", three_digits(sqnr)),
     };
     let (name, values) = (target.format_name(), counted(row.values, "value"));
-    Some(format!("{name}{rule} has {error}, at {} bits a value, over {values}.", three_digits(-bits)))
+    let layers = layers(row, tensors).unwrap_or_default();
+    Some(format!("{name}{rule} has {error}, at {} bits a value, over {values}.{layers}", three_digits(-bits)))
 }
 
 pub(super) fn row(target: &QuantisationTarget, found: &TensorLosses) -> QuantisationRow {

@@ -200,7 +200,12 @@ pub fn targets(names: &[String], rules: &[String], per: &[String]) -> Result<Vec
     let plain_rules: Vec<PlainRule> =
         PlainRule::ALL.into_iter().filter(|rule| all || asked.iter().any(|own| own.plain == Some(*rule))).collect();
     let mut block_rules: Vec<&'static ScaleRule> = if all { SCALE_RULES.iter().collect() } else { Vec::new() };
-    block_rules.extend(asked.iter().filter_map(|own| own.blocks).filter(|own| !all || !SCALE_RULES.contains(own)));
+    for rule in asked.iter().filter_map(|own| own.blocks) {
+        // Two names can be one rule.
+        if !block_rules.contains(&rule) {
+            block_rules.push(rule);
+        }
+    }
     let blocks: Vec<(usize, usize)> = per.iter().filter_map(Sharing::extents).collect();
     let mut targets: Vec<QuantisationTarget> = Vec::new();
     for name in names {

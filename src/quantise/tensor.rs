@@ -2,7 +2,7 @@
 
 use super::{
     losses::Losses,
-    product::{Activations, ProductLosses},
+    product::{Activations, LayerActivations, ProductLosses},
     scale::PlainRule,
     scaler::{PanelValues, RowGroups, Scaler, block_quantizer},
     target::{QuantisationTarget, Sharing},
@@ -25,7 +25,9 @@ pub struct Quantisation<'a> {
     /// To what.
     pub targets: &'a [QuantisationTarget],
     /// Along which axis blocks and rows lie: from 0, or from -1 backwards.
-    pub axis: i64,
+    ///
+    /// `None`: along the last, and along all but the first in convolutions.
+    pub axis: Option<i64>,
     /// Rounding of the elements; stochastic rounding draws random bits for each element.
     pub rounding: Rounding,
     /// Where the random bits come from.
@@ -128,16 +130,17 @@ impl Quantisation<'_> {
         let Some(activations) = self.activations else { return Ok(None) };
         let (mut fit, mut count) = (0, 0);
         for array in arrays {
-            fit += usize::from(array.shape.len() > 1 && activations.fit(RowShape::new(array, self.axis)?.columns));
+            let columns = RowShape::new(array, self.axis)?.columns;
+            fit += usize::from(array.shape.len() > 1 && activations.of(&array.name, columns).is_some());
             count += 1;
         }
         match fit {
             0 => Err(Error::request(format!(
-                "--activations: its rows have {} values, and no chosen tensor has rows of that length",
-                activations.row()
+                "--activations: no chosen tensor has the name and the rows of an array; {}",
+                activations.described()
             ))),
             fit if fit < count => {
-                Ok(Some(format!("The activations multiply {fit} of {count} tensors, by their shapes.")))
+                Ok(Some(format!("The activations multiply {fit} of {count} tensors, by their names and shapes.")))
             }
             _ => Ok(None),
         }
@@ -146,11 +149,12 @@ impl Quantisation<'_> {
     pub(super) fn tensor(&self, view: TensorRows) -> Result<Vec<TensorLosses>> {
         let block = self.targets.iter().filter_map(QuantisationTarget::block);
         let block = block.fold((1, 1), |all, own| (common_multiple(all.0, own.0), common_multiple(all.1, own.1)));
-        let fits = self.activations.is_some_and(|own| own.fit(view.columns) && view.array.shape.len() > 1);
+        let of = |own: &'_ Activations| own.of(&view.array.name, view.columns).cloned();
+        let activations = self.activations.filter(|_| view.array.shape.len() > 1).and_then(of);
         let panels = view.panels(block);
         let whole = panels.iter().all(|panel| panel.columns.len() == view.columns);
         let work = TensorWork { how: self, panels, view };
-        let activations = self.activations.filter(|_| fits && whole);
+        let activations = activations.as_ref().filter(|_| whole);
         let grouped: Vec<Option<usize>> = self
             .targets
             .iter()
@@ -194,11 +198,12 @@ impl Quantisation<'_> {
                 Sharing::Row => Ok(Some(1)),
                 Sharing::Channel => {
                     let dimensions = array.shape.len() as i64;
-                    if dimensions > 0 && (self.axis == 0 || self.axis == -dimensions) && dimensions > 1 {
+                    let first = self.axis.filter(|axis| *axis == 0 || *axis == -dimensions);
+                    if let (Some(axis), true) = (first, dimensions > 1) {
                         return Err(Error::request(format!(
                             "array '{}': --per channel has a scale for each index of the first axis, along which rows lie with --axis {}; \
                              choose another",
-                            array.name, self.axis
+                            array.name, axis
                         )));
                     }
                     Ok(Some(rows / array.shape.first().copied().filter(|_| dimensions > 1).unwrap_or(1).max(1)))
@@ -211,7 +216,7 @@ impl Quantisation<'_> {
         &self,
         work: &TensorWork,
         scalers: &[Scaler],
-        activations: Option<&Activations>,
+        activations: Option<&LayerActivations>,
     ) -> Result<Vec<TensorLosses>> {
         let of_panel = |panel: PanelValues, at: &Panel| {
             let nan = panel.values.iter().filter(|value| value.is_nan()).count() as u64;

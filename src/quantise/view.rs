@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::{
     Error, Result,
     array::{ArrayFile, Content, StreamedArray},
-    convert::FormatDecoder,
+    convert::{FormatDecoder, is_convolution},
     format::{Encoding, Format},
 };
 
@@ -43,8 +43,13 @@ pub(super) struct RowShape {
 
 impl RowShape {
     /// The shape of `array` along `axis`, which is numbered as for [`TensorRows::new`].
-    pub(super) fn new(array: &StreamedArray, axis: i64) -> Result<RowShape> {
+    pub(super) fn new(array: &StreamedArray, axis: Option<i64>) -> Result<RowShape> {
         elements(array)?;
+        if axis.is_none() && is_convolution(&array.shape) {
+            let rows = if array.is_empty() { 0 } else { array.shape[0] };
+            return Ok(RowShape { rows, columns: array.len() / rows.max(1), inner: 1 });
+        }
+        let axis = axis.unwrap_or(-1);
         let dimensions = array.shape.len().max(1);
         let from_front = if axis < 0 { axis + dimensions as i64 } else { axis };
         let Some(at) = usize::try_from(from_front).ok().filter(|at| *at < dimensions) else {
@@ -73,7 +78,9 @@ enum ElementReader {
 
 impl<'a> TensorRows<'a> {
     /// The tensor `array` along `axis`: from 0, or from -1 backwards. A single number is a row of its own.
-    pub(super) fn new(file: &'a ArrayFile, array: &'a StreamedArray, axis: i64) -> Result<TensorRows<'a>> {
+    ///
+    /// Without an axis rows lie along the last one, and those of a convolution along all but the first.
+    pub(super) fn new(file: &'a ArrayFile, array: &'a StreamedArray, axis: Option<i64>) -> Result<TensorRows<'a>> {
         let RowShape { rows, columns, inner } = RowShape::new(array, axis)?;
         Ok(TensorRows { file, elements: elements(array)?, array, rows, columns, inner })
     }

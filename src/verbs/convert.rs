@@ -52,10 +52,10 @@ pub(super) struct Arguments {
     /// Values that share a scale in a file: 1x32, 128x128, row, tensor
     #[arg(long, value_name = "WHAT", requires = "input", help_heading = "What")]
     per: Option<String>,
-    /// Layout of the tensors, for the programs of its name: compressed-tensors-nvfp4, modelopt-nvfp4 [default: tcnum's]
+    /// Layout of the arrays: modelopt-nvfp4 and others [default: tcnum's]
     #[arg(long, value_name = "LAYOUT", requires = "input", help_heading = "What")]
     layout: Option<String>,
-    /// Rule for scales: floor, ceil, even, up, nearest, mse and others [default: the format's]
+    /// Rule for scales: floor, up, mse and others [default: the format's]
     #[arg(long, value_name = "RULE", help_heading = "What")]
     scale_rule: Option<String>,
     /// Scale of the tensor (nvfp4) [default: largest magnitude / 2688]
@@ -269,11 +269,12 @@ fn files(arguments: &Arguments, input: &Path, [from, to]: [Option<FileContent>; 
     report.seed = matches!(arguments.elements()?, Rounding::Sr { .. }).then_some(conversion.seed);
     let progress = Progress::new(&arguments.destination);
     let mut bar = None;
-    let ConvertedFile { rows, left_alone: alone } = conversion.run(input, output, &mut |done, total| {
+    let ConvertedFile { rows, left_alone: alone, note } = conversion.run(input, output, &mut |done, total| {
         bar.get_or_insert_with(|| Bar::new(&progress, "values", total, 0, 1)).show(done, 0);
     })?;
     report.answer = Some(conversion.answer(&rows));
     report.notes.extend(left_alone(alone));
+    report.notes.extend(note);
     if let (Some(layout), false) = (&conversion.layout.layout, conversion.layout.config.is_empty()) {
         let keys = conversion.layout.config.iter().map(|(key, value)| format!("{key} = {value}"));
         let keys = keys.collect::<Vec<_>>().join(", ");

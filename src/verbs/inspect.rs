@@ -23,7 +23,7 @@ const HELP: &str = "Examples:
 Exit status 1: the two checkpoints differ.
 More: docs/inspect.md";
 
-/// Lists the tensors of a checkpoint with layouts, formats and conventions, or compares two.
+/// Lists the layouts, formats and conventions of a checkpoint, or compares two.
 #[derive(Args, Debug)]
 #[command(after_help = HELP, next_help_heading = "What")]
 pub(super) struct Arguments {

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     Error, Result,
     array::{ArrayFile, StreamedArray},
-    convert::{TensorChoice, left_alone},
+    convert::{TensorChoice, flattened, left_alone},
     format::{self, Rounding},
     quantise::{Activations, FileLosses, Quantisation, targets},
     report::Report,
@@ -40,13 +40,13 @@ pub(super) struct Arguments {
     /// Values that share a scale: tensor, channel (axis 0), row, 1x128, none
     #[arg(long, value_name = "WHAT,...", value_delimiter = ',')]
     per: Vec<String>,
-    /// Axis of rows and blocks: from 0, or from -1 backwards
-    #[arg(long, value_name = "N", default_value_t = -1, value_parser = integer(-64i64..=63))]
-    axis: i64,
+    /// Axis of rows and blocks: from 0, or from -1 backwards [default: -1]
+    #[arg(long, value_name = "N", value_parser = integer(-64i64..=63))]
+    axis: Option<i64>,
     /// Rounding: RNE, RNA, RZ, RU, RD, RO (to odd) or SR (stochastic)
     #[arg(long, value_name = "MODE", default_value = "RNE")]
     round: String,
-    /// Files of tensors: .safetensors, .gguf or .npy, a folder, or an index (.json)
+    /// Tensors: .safetensors, .gguf, .npy, folders, or an index (.json)
     #[arg(value_name = "FILE", required = true, help_heading = "Inputs")]
     files: Vec<PathBuf>,
     /// Format of codes that a file does not name (.npy of ml_dtypes)
@@ -55,15 +55,18 @@ pub(super) struct Arguments {
     /// Seed of the random bits of SR
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX), help_heading = "Inputs")]
     seed: u64,
-    /// Names of tensors, * for any text [default: weights, without norms, biases, embeddings]
+    /// Names of tensors, * for any text [default: weights]
     #[arg(long, value_name = "PATTERN", help_heading = "Inputs")]
     include: Vec<String>,
     /// Names of tensors to leave out
     #[arg(long, value_name = "PATTERN", help_heading = "Inputs")]
     exclude: Vec<String>,
-    /// Activations X: report the error of X times each tensor too
+    /// Activations X, one or by layer: report the error of the products too
     #[arg(long, value_name = "FILE", help_heading = "Inputs")]
     activations: Option<PathBuf>,
+    /// Format of the activations (e4m3, mxfp8, s8) [default: unchanged]
+    #[arg(long, value_name = "FORMAT", requires = "activations", help_heading = "Inputs")]
+    activations_to: Option<String>,
     #[command(flatten)]
     drawings: Drawings,
     #[command(flatten)]
@@ -93,7 +96,8 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let files = arguments.files.iter().map(open).collect::<Result<Vec<_>>>()?;
     let choice = TensorChoice { include: arguments.include.clone(), exclude: arguments.exclude.clone() };
     let activations = arguments.activations.as_ref().map(|path| {
-        let read = ArrayFile::open(path).and_then(|file| Activations::read(&file));
+        let to = arguments.activations_to.as_deref();
+        let read = ArrayFile::open(path).and_then(|file| Activations::read(&file, to));
         read.map_err(|error| error.within(format!("--activations {}", path.display())))
     });
     let activations = activations.transpose()?;
@@ -114,6 +118,8 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     if let Some(note) = how.multiplied(chosen.iter().map(|(_, array)| *array))? {
         report.notes.push(note);
     }
+    let shapes = chosen.iter().map(|(_, array)| &array.shape[..]);
+    let convolutions = if arguments.axis.is_none() { flattened(shapes) } else { None };
     let progress = Progress::new(&arguments.destination);
     let total = chosen.iter().map(|(_, array)| array.len() as u64).sum();
     let bar = Bar::new(&progress, "values", total, 0, 1);
@@ -133,6 +139,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     drop(progress);
     report.seed = matches!(rounding, Rounding::Sr { .. }).then_some(arguments.seed);
     report.notes.extend(left_alone(alone));
+    report.notes.extend(convolutions);
     if found.counted.0 > 0 {
         (report.answer, report.tables) = found.results(&how);
     }

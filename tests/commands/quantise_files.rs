@@ -89,6 +89,45 @@ fn integers_are_quantised_where_they_are_asked_for() {
 }
 
 #[test]
+fn activations_of_layers_are_found_by_name_and_quantised_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let weights = [array("a.weight", &[1, 4], "f32", &[1.0; 4]), array("b.weight", &[1, 4], "f32", &[1.0; 4])];
+    Arrays { arrays: weights.to_vec(), ..Arrays::default() }.write(&at("w.safetensors")).unwrap();
+    // The row of a holds numbers of e2m1 under a scale of 1, that of b does not: 0.8 becomes 1.
+    let rows =
+        [array("a", &[1, 4], "f32", &[6.0, 1.0, 2.0, 3.0]), array("b.weight", &[1, 4], "f32", &[6.0, 0.8, 2.0, 3.0])];
+    Arrays { arrays: rows.to_vec(), ..Arrays::default() }.write(&at("x.safetensors")).unwrap();
+    let file = at("x.safetensors");
+    let options = ["--to", "e4m3", "--activations", file.to_str().unwrap(), "--activations-to", "e2m1"];
+    let found = report(&options, &at("w.safetensors"));
+    let errors: Vec<f64> = found["tables"]["tensor_quantisation"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["product_error"].as_f64().unwrap())
+        .collect();
+    assert_eq!(errors[0], 0.0);
+    assert!((errors[1] - 0.2 / 11.8).abs() < 1e-6, "{errors:?}");
+    assert!(found["answer"].as_str().unwrap().contains("Most is lost in 'b.weight' (product error 0.01"), "{found}");
+}
+
+#[test]
+fn a_convolution_is_quantised_along_all_axes_but_the_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("w.npy");
+    // Kernels of 3 values.
+    let values: Vec<f64> = (0..2 * 32 * 3).map(|at| if at == 5 { 100.0 } else { 1.0 }).collect();
+    Arrays { arrays: vec![array("w", &[2, 32, 3], "f32", &values)], ..Arrays::default() }.write(&path).unwrap();
+    let found = report(&["--to", "mxfp4"], &path);
+    let row = &found["tables"]["quantisation"][0];
+    assert_eq!(row["bits"].as_f64().unwrap(), 4.25);
+    assert!(found["notes"].to_string().contains("1 convolution is taken as a matrix"), "{found}");
+    let found = report(&["--to", "mxfp4", "--axis", "-1"], &path);
+    assert!(found["tables"]["quantisation"][0]["bits"].as_f64().unwrap() > 6.0);
+}
+
+#[test]
 fn a_product_with_activations_loses_what_the_weights_lose_along_them() {
     let folder = tempfile::tempdir().unwrap();
     let weights = folder.path().join("w.npy");
@@ -140,6 +179,6 @@ fn what_is_wrong_is_said_before_work_starts() {
     refused(&["none.npy", "--to", "e4m3"], &["none.npy", "cannot be read"]);
     refused(
         &[file, "--to", "e4m3", "--activations", file],
-        &["--activations", "expected one array of activations, not 3"],
+        &["--activations", "no chosen tensor has the name and the rows of an array"],
     );
 }

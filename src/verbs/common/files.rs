@@ -156,7 +156,7 @@ mod tests {
     use crate::verbs::command;
 
     /// Arguments that name a file or a folder to read.
-    const INPUTS: [&str; 21] = [
+    const INPUTS: [&str; 23] = [
         "a",
         "activations",
         "b",
@@ -164,9 +164,11 @@ mod tests {
         "bias",
         "c",
         "compare",
+        "file",
         "files",
         "input",
         "instructions",
+        "layout",
         "match_all",
         "matched",
         "names",
