@@ -18,7 +18,7 @@ use std::time::Instant;
 use crate::{
     Result,
     arithmetic::Evaluator,
-    base::{digest::fnv1a, parallel},
+    base::{digest::fnv1a, interrupt, parallel},
     comparison::{Answer, Difference, ResultPlace},
     device::{Batches, Device, Execution, Spot},
     inputs::{self, Batch, Distribution, Init, Op, Position, RandomStream},
@@ -94,8 +94,12 @@ pub fn run_until(
     let mut batches = Batches::default();
     let mut ended = Ok(());
     for (stream, start) in (0..request.samples).step_by(chunk as usize).enumerate() {
-        if start > 0 && until.is_some_and(|until| Instant::now() >= until) {
-            break;
+        if start > 0 {
+            // A chunk may be one batch, between whose parts nothing asks.
+            ended = interrupt::check();
+            if ended.is_err() || until.is_some_and(|until| Instant::now() >= until) {
+                break;
+            }
         }
         let samples = chunk.min(request.samples - start) as usize;
         let source = RandomStream { seed: request.seed, stream: stream as u64 };
