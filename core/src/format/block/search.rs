@@ -92,11 +92,11 @@ impl Search {
             _ => return None,
         };
         let factor = |code: u64| scale.to_f64(code) * tensor_scale.to_f64() * scale_of(quantizer);
-        let codes = if scale.bits <= 8 { 0..=scale.largest(false) } else { 1..=0 };
+        let narrow = if scale.bits <= 8 { scale.largest(false) + 1 } else { 0 };
         Some(Search {
             grid: Grid::new(quantizer)?,
             loss,
-            factors: codes.map(factor).collect(),
+            factors: (0..narrow).map(factor).collect(),
             nearest: ScaleCodes::new(quantizer, &NEAREST, tensor_scale),
             second,
         })
