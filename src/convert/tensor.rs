@@ -2,8 +2,9 @@
 
 use super::{
     Deviations,
-    converter::{Missing, ScalarConverter},
+    converter::{BlockConverter, Missing, ScalarConverter},
     deviations::TensorComparison,
+    target::refused_whole,
     values::{TensorKind, ValueReader},
 };
 use crate::{
@@ -11,6 +12,7 @@ use crate::{
     base::parallel,
     format::block::{BlockFormat, Blocks, Quantizer},
     format::{Format, Overflow, Real, Rounding},
+    inputs,
     isa::Codes,
 };
 
@@ -91,19 +93,67 @@ impl Tensor {
 /// `source`, in rows of `row` elements, converted to `target`, and the differences.
 ///
 /// # Errors
-/// A value that the target has no code for (NaN in a format without NaN): how many there are, and where the first is.
+/// A value that the target has no code for (NaN in a format without NaN): how many there are, and where the first is. A NaN or an
+/// infinity, where one scale serves all values.
 pub fn convert(source: &Tensor, row: usize, target: &ConversionTarget) -> Result<(Tensor, Deviations)> {
     let result = match target {
         ConversionTarget::Scalar { format, rounding, overflow } => {
             Tensor::Scalar(format, encode(source, format, *rounding, *overflow)?)
         }
-        ConversionTarget::Blocks(quantizer) => Tensor::Blocks(quantize(source, row, quantizer)),
+        ConversionTarget::Blocks(quantizer) => Tensor::Blocks(whole(quantize(source, row, quantizer))?),
     };
+    Ok(compared(source, result))
+}
+
+/// [`convert`], where stochastic rounding draws random bits for each element, from its place and `seed`.
+///
+/// The result is that of [`super::FileConversion`] with this seed.
+///
+/// # Errors
+/// As [`convert`].
+pub fn convert_with_seed(
+    source: &Tensor,
+    row: usize,
+    target: &ConversionTarget,
+    seed: u64,
+) -> Result<(Tensor, Deviations)> {
+    let Rounding::Sr { bits, .. } = target.rounding() else { return convert(source, row, target) };
+    let random: Vec<u64> = inputs::rounding_bits(seed, bits, 0..source.len() as u64).collect();
+    let result = match target {
+        ConversionTarget::Scalar { format, rounding, overflow } => {
+            let converter = ScalarConverter::new(source.kind(), source.len(), format, *rounding, *overflow)?;
+            Tensor::Scalar(format, encoded(&converter, source, format, Some(&random))?)
+        }
+        ConversionTarget::Blocks(quantizer) => {
+            // Elements take random bits of their own; the quantizer finds scales alone.
+            let scales = Quantizer { rounding: Rounding::Rne, ..*quantizer };
+            let (code, _) = scales.tensor_scale(source.len(), &|index| source.value(index));
+            let tensor_scale = code.map(|code| f32::from_bits(code as u32));
+            let scales = Quantizer { tensor_scale, ..scales };
+            let converter = BlockConverter::new(source.kind(), source.len(), &scales, Some(bits));
+            Tensor::Blocks(whole(converter.quantize(source, row, Some(&random)))?)
+        }
+    };
+    Ok(compared(source, result))
+}
+
+/// `result` with its differences from `source`.
+fn compared(source: &Tensor, result: Tensor) -> (Tensor, Deviations) {
     let comparison = TensorComparison::new(source.kind(), result.kind());
     let parts = parallel::map(parts(source.len()), |range| comparison.of(source, &result, range));
     // In the order of the parts, so that sums do not depend on the number of threads.
     let deviations = parts.iter().fold(Deviations::default(), |sum, part| sum.plus(part));
-    Ok((result, deviations))
+    (result, deviations)
+}
+
+/// Refuses the NaN that a NaN or an infinity makes of all values of a tensor.
+fn whole(blocks: Blocks) -> Result<Blocks> {
+    let BlockFormat { rows, scale, .. } = *blocks.format;
+    let is_nan = |code: &u32| matches!(scale.value(u64::from(*code)), Real::Nan);
+    match rows == BlockFormat::WHOLE && blocks.scales.iter().any(is_nan) {
+        true => Err(refused_whole()),
+        false => Ok(blocks),
+    }
 }
 
 /// The parts of `count` elements, one for each task.
@@ -131,14 +181,28 @@ fn quantize(source: &Tensor, row: usize, quantizer: &Quantizer) -> Blocks {
 /// As [`convert`].
 pub fn encode(source: &Tensor, format: &'static Format, rounding: Rounding, overflow: Overflow) -> Result<Codes> {
     let converter = ScalarConverter::new(source.kind(), source.len(), format, rounding, overflow)?;
+    encoded(&converter, source, format, None)
+}
+
+/// The codes of the values by a converter, with random bits for each value where the rounding is stochastic.
+fn encoded(
+    converter: &ScalarConverter,
+    source: &Tensor,
+    format: &'static Format,
+    random: Option<&[u64]>,
+) -> Result<Codes> {
     let width = format.bytes();
     let mut bytes = vec![0; source.len() * width];
     let mut all = Missing::default();
     if converter.takes_all() {
-        all.add(converter.encode(source, 0..source.len(), None, &mut bytes)?, 0);
+        all.add(converter.encode(source, 0..source.len(), random, &mut bytes)?, 0);
     } else {
         let parts = parts(source.len()).zip(bytes.chunks_mut(PART * width));
-        for own in parallel::map(parts, |(range, bytes)| converter.encode(source, range, None, bytes)) {
+        let of_part = |(range, bytes): (std::ops::Range<usize>, &mut [u8])| {
+            let random = random.map(|random| &random[range.clone()]);
+            converter.encode(source, range, random, bytes)
+        };
+        for own in parallel::map(parts, of_part) {
             all.add(own?, 0);
         }
     }

@@ -150,6 +150,33 @@ pub fn sharing(name: &str) -> Result<Sharing> {
     }
 }
 
+/// A format with scales for the values that `per` names, as files and arrays have them.
+///
+/// # Errors
+/// An unknown name; a channel; a row or a tensor for a block format; a format of more than 8 bits.
+pub fn shared(to: FileContent, per: &str) -> Result<FileContent> {
+    let whole = BlockFormat::WHOLE;
+    let (rows, length) = match sharing(per)? {
+        Sharing::Blocks { rows, columns } => (rows, columns),
+        Sharing::Row => (1, whole),
+        Sharing::Tensor => (whole, whole),
+        other => {
+            return Err(Error::request(format!(
+                "--per {other}: scales are for blocks of ROWSxCOLUMNS, a row (of a weight: a channel) or a tensor"
+            )));
+        }
+    };
+    let format = match to {
+        FileContent::Blocks(format) if length < whole => format.with_blocks(rows, length),
+        FileContent::Blocks(format) => {
+            return Err(Error::request(format!("--per {per}: {format} has blocks; choose ROWSxCOLUMNS")));
+        }
+        FileContent::Scalar(Some(format)) => BlockFormat::scaled(format, rows, length)?,
+        FileContent::Scalar(None) => return Ok(to),
+    };
+    Ok(FileContent::Blocks(format))
+}
+
 /// Every rule that a format has.
 const ALL: &str = "all";
 

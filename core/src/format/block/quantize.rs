@@ -84,7 +84,7 @@ impl Quantizer {
         let mut elements = vec![0; count];
         let mut scales = vec![0; self.format.blocks(count, row)];
         let per_row = row.div_ceil(length).max(1);
-        let bands = elements.chunks_mut((rows * row).max(1)).zip(scales.chunks_mut(per_row)).enumerate();
+        let bands = elements.chunks_mut(rows.saturating_mul(row).max(1)).zip(scales.chunks_mut(per_row)).enumerate();
         parallel::each(bands, |(band, (elements, scales))| {
             let (first, count) = (band * rows * row, elements.len());
             for (column, scale) in scales.iter_mut().enumerate() {
