@@ -82,7 +82,7 @@ class Quantised:
         """Bits that a value takes, its share of the block scales included."""
         if isinstance(self.format, Format) or self.scales is None:
             return float(self.format.bits)
-        return self.format.element.bits + self.format.scale.bits * self.scales.codes.size / max(self.codes.size, 1)
+        return self.format.element.bits + 8 * self.scales.codes.nbytes / max(self.codes.size, 1)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return self.values if dtype is None else self.values.astype(dtype)
@@ -157,8 +157,8 @@ def quantise(
     Scales(codes=array([134], dtype=uint8), values=array([128.], dtype=float32))
     >>> tcnum.quantise([0.1, 464, 1000], "e4m3").values.tolist()
     [0.1015625, 448.0, 448.0]
-    >>> tcnum.quantise([[1.0, 2.0], [3.0, 12.0]], "s4", per="row").values.tolist()
-    [[1.1428571939468384, 2.0], [3.4285714626312256, 12.0]]
+    >>> tcnum.quantise([[1.0, 7.0], [-8.0, 14.0]], "s4", per="row").values.tolist()
+    [[1.0, 7.0], [-8.0, 14.0]]
     """
     own = any_format(format)
     for name, value in (("per", per), ("rule", rule), ("round", round)):

@@ -309,6 +309,47 @@ mod tests {
     }
 
     #[test]
+    fn each_element_draws_random_bits_of_its_own_by_the_seed() {
+        let f32 = find("f32").unwrap();
+        // Between 1 and 1.125, near a quarter of the way; the first of each row decides its scale.
+        let bits = |value: f32| u64::from(value.to_bits());
+        let words: Vec<u64> = (0..40_000).map(|at| bits(if at % 100 == 0 { 448.0 } else { 1.03 })).collect();
+        let source = Tensor::Scalar(f32, Codes::from_values(f32, &words));
+        let e4m3 = find("e4m3").unwrap();
+        let rounding = Rounding::Sr { random: 0, bits: 32 };
+        let rows = BlockFormat::scaled(e4m3, 1, 100).unwrap();
+        for target in [
+            ConversionTarget::Scalar { format: e4m3, rounding, overflow: Overflow::Saturate },
+            ConversionTarget::Blocks(Quantizer { rounding, ..Quantizer::new(rows) }),
+        ] {
+            let of = |seed| convert_with_seed(&source, 100, &target, seed).unwrap();
+            let ((first, deviations), (second, _)) = (of(1), of(2));
+            assert_eq!((&first, deviations), (&of(1).0, of(1).1));
+            assert_ne!(first, second);
+            let values: Vec<f64> = (0..40_000).filter(|at| at % 100 > 0).map(|at| first.value(at).to_f64()).collect();
+            assert!(values.iter().all(|value| [1.0, 1.125].contains(value)));
+            let mean = values.iter().sum::<f64>() / values.len() as f64;
+            assert!((mean - 1.03).abs() < 2e-3, "{mean}");
+        }
+    }
+
+    #[test]
+    fn a_nan_that_would_take_all_values_of_a_tensor_is_refused() {
+        let f32 = find("f32").unwrap();
+        let words = [f32::NAN, 1.0, 2.0, 3.0].map(|value| u64::from(value.to_bits()));
+        let source = Tensor::Scalar(f32, Codes::from_values(f32, &words));
+        let of = |rows| {
+            let format = BlockFormat::scaled(find("e4m3").unwrap(), rows, BlockFormat::WHOLE).unwrap();
+            convert(&source, 2, &ConversionTarget::Blocks(Quantizer::new(format)))
+        };
+        assert!(of(BlockFormat::WHOLE).unwrap_err().to_string().contains("one scale for all values"));
+        let (rows, deviations) = of(1).unwrap();
+        assert_eq!((deviations.nan, rows.value(3).to_f64()), (2, 3.0));
+        // Energies are those of the row of numbers, whose second is exact.
+        assert!(deviations.sqnr().unwrap() > 30.0);
+    }
+
+    #[test]
     fn every_way_to_a_block_format_gives_the_blocks_of_each_value() {
         for format in formats().iter() {
             for from in ["f32", "f16", "bf16", "e5m2", "s8", "f64"] {

@@ -85,11 +85,11 @@ impl QuantisationTarget {
         }
     }
 
-    /// Bits that a value takes, its share of the scales included.
+    /// Bits that a value takes, its share of the scales included, of which each takes whole bytes.
     pub(super) fn bits_a_value(&self, values: u64, scales: u64) -> f64 {
         let (bits, scale) = match self {
             QuantisationTarget::Plain { format, .. } => (format.bits, SCALE_BITS),
-            QuantisationTarget::Blocks { format, .. } => (format.element.format.bits, format.scale.bits),
+            QuantisationTarget::Blocks { format, .. } => (format.element.format.bits, 8 * format.scale.bytes() as u32),
         };
         let scales = if self.rule_name().is_some() { scales } else { 0 };
         f64::from(bits) + f64::from(scale) * scales as f64 / values.max(1) as f64
