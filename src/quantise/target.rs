@@ -205,7 +205,8 @@ fn rule_named(name: &str) -> Result<Option<Asked>> {
             Err(Error::request(format!("--scale-rule {name}: there is no such rule; the nearest: {near}; or {ALL}")))
         }
         (plain, blocks) => {
-            let blocks = blocks.ok();
+            // `absmax` is a rule of plain formats, and an alias of a rule of blocks only where plain formats have no such rule.
+            let blocks = blocks.ok().filter(|rule| plain.is_none() || rule.name == name);
             let name = blocks.map_or_else(|| plain.map_or("", PlainRule::name), |rule| rule.name);
             Ok(Some(Asked { name, plain, blocks }))
         }
