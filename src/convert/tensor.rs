@@ -105,9 +105,9 @@ pub fn convert(source: &Tensor, row: usize, target: &ConversionTarget) -> Result
     Ok(compared(source, result))
 }
 
-/// [`convert`], where stochastic rounding draws random bits for each element, from its place and `seed`.
+/// [`convert`] with random bits of its own for each element under stochastic rounding.
 ///
-/// The result is that of [`super::FileConversion`] with this seed.
+/// The bits follow from the place of the element and from `seed`. The result is that of [`super::FileConversion`] with this seed.
 ///
 /// # Errors
 /// As [`convert`].
@@ -184,7 +184,7 @@ pub fn encode(source: &Tensor, format: &'static Format, rounding: Rounding, over
     encoded(&converter, source, format, None)
 }
 
-/// The codes of the values by a converter, with random bits for each value where the rounding is stochastic.
+/// The codes of the values by a converter; `random` has a word for each under stochastic rounding.
 fn encoded(
     converter: &ScalarConverter,
     source: &Tensor,
