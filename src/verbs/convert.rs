@@ -52,7 +52,7 @@ pub(super) struct Arguments {
     /// Values that share a scale in a file: 1x32, 128x128, row, tensor
     #[arg(long, value_name = "WHAT", requires = "input", help_heading = "What")]
     per: Option<String>,
-    /// Layout of the tensors, for the programs of its name: compressed-tensors-nvfp4, modelopt-nvfp4 [default: tcnum's]
+    /// Layout of the tensors, such as compressed-tensors-nvfp4 or modelopt-nvfp4 [default: tcnum's]
     #[arg(long, value_name = "LAYOUT", requires = "input", help_heading = "What")]
     layout: Option<String>,
     /// Rule for scales: floor, ceil, even, up, nearest, mse and others [default: the format's]
