@@ -6,10 +6,10 @@ use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyModule};
 use tcnum::{
     Error,
-    convert::{self, ConversionTarget, Tensor},
+    convert::{self, ConversionTarget, FileContent, Tensor},
     format::{
         Format, Overflow, Rounding,
-        block::{self, BlockFormat, Blocks, Quantizer},
+        block::{self, Blocks, Quantizer},
         find,
         slices::{Code, Decoder, Encoder},
     },
@@ -18,8 +18,11 @@ use tcnum::{
 
 use crate::{
     calls::{call, exception},
-    formats::{overflow, resolve, rounding},
+    formats::{AnyFormat, BlockFormatRecord, overflow, resolve, rounding},
 };
+
+/// Random bits of an element under stochastic rounding, as `tcnum convert` has them.
+const RANDOM_BITS: u32 = 32;
 
 /// Adds the functions of this file.
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -28,14 +31,8 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(encode_any, module)?)?;
     module.add_function(wrap_pyfunction!(convert_exactly, module)?)?;
     module.add_function(wrap_pyfunction!(decode_narrow, module)?)?;
-    module.add_function(wrap_pyfunction!(quantise_any, module)?)?;
-    module.add_function(wrap_pyfunction!(quantise_blocks, module)?)?;
+    module.add_function(wrap_pyfunction!(quantise, module)?)?;
     module.add_function(wrap_pyfunction!(dequantise_blocks, module)?)
-}
-
-/// Finds a block format by name.
-fn block_format(name: &str) -> PyResult<&'static BlockFormat> {
-    block::find(name).ok_or_else(|| PyValueError::new_err(format!("'{name}' is not a block format")))
 }
 
 /// Makes codes of a format from the bytes of an array.
@@ -222,70 +219,71 @@ fn decoded<C: Code + numpy::Element + BitOr<Output = C>>(
     })
 }
 
-/// Quantises rows of `row` values to blocks: element codes, scale codes, and the tensor's scale.
-#[pyfunction]
-#[pyo3(signature = (values, row, format, rule, rounding, tensor_scale))]
-fn quantise_blocks<'py>(
-    py: Python<'py>,
-    values: PyReadonlyArray1<'py, f32>,
-    row: usize,
-    format: &str,
-    rule: Option<&str>,
-    rounding: &str,
-    tensor_scale: Option<f32>,
-) -> PyResult<PythonBlocks<'py>> {
-    let quantizer = quantizer(py, format, rule, rounding, tensor_scale)?;
-    let values = values.as_slice()?;
-    whole_rows(values.len(), row)?;
-    let blocks = call(py, || Ok(quantizer.quantize(values, row)))?;
-    Ok(parts(py, blocks))
-}
+/// Bytes of the codes, of the scales of blocks, the tensor's scale, and the signal-to-noise ratio in dB.
+type PythonQuantised<'py> = (Bound<'py, PyArray1<u8>>, Option<Bound<'py, PyArray1<u8>>>, Option<f32>, Option<f64>);
 
-/// Quantises the bytes of codes of any format to blocks.
+/// Quantises the bytes of codes of any format, in rows of `row`, to a format or to blocks; what is too large saturates.
 #[pyfunction]
-#[pyo3(signature = (bytes, from, row, format, rule, rounding, tensor_scale))]
+#[pyo3(signature = (bytes, from, row, to, rule, round, seed, tensor_scale))]
 #[expect(clippy::too_many_arguments, reason = "the package calls it by position, and people call the package")]
-fn quantise_any<'py>(
+fn quantise<'py>(
     py: Python<'py>,
     bytes: PyReadonlyArray1<'py, u8>,
     from: &str,
     row: usize,
-    format: &str,
+    to: AnyFormat,
     rule: Option<&str>,
-    rounding: &str,
+    round: &str,
+    seed: u64,
     tensor_scale: Option<f32>,
-) -> PyResult<PythonBlocks<'py>> {
-    let quantizer = quantizer(py, format, rule, rounding, tensor_scale)?;
+) -> PyResult<PythonQuantised<'py>> {
     let from = resolve(py, from)?;
     let source = Tensor::Scalar(from, codes(from, &bytes)?);
     whole_rows(source.len(), row)?;
-    let (result, _) = call(py, || convert::convert(&source, row, &ConversionTarget::Blocks(quantizer)))?;
-    let Tensor::Blocks(blocks) = result else { unreachable!("the target is a block format") };
-    Ok(parts(py, blocks))
+    let rounding = match round.eq_ignore_ascii_case("SR") {
+        true => Rounding::Sr { random: 0, bits: RANDOM_BITS },
+        false => self::rounding(round)?,
+    };
+    let target = target(to.0, rule, rounding, tensor_scale).map_err(|error| exception(py, &error, None))?;
+    let (result, deviations) = call(py, || convert::convert_with_seed(&source, row, &target, seed))?;
+    let sqnr = deviations.sqnr();
+    Ok(match result {
+        Tensor::Scalar(_, codes) => (PyArray1::from_slice(py, codes.as_bytes()), None, None, sqnr),
+        Tensor::Blocks(blocks) => {
+            let tensor_scale = blocks.tensor_scale.map(|code| f32::from_bits(code as u32));
+            let width = blocks.format.scale.bytes();
+            let scales = blocks.scales.iter().flat_map(|code| code.to_le_bytes().into_iter().take(width));
+            let scales = PyArray1::from_vec(py, scales.collect());
+            (PyArray1::from_vec(py, blocks.elements), Some(scales), tensor_scale, sqnr)
+        }
+    })
 }
 
-/// Element codes, scale codes and the tensor's scale.
-type PythonBlocks<'py> = (Bound<'py, PyArray1<u8>>, Bound<'py, PyArray1<u8>>, Option<f32>);
-
-fn parts(py: Python<'_>, blocks: Blocks) -> PythonBlocks<'_> {
-    let scale = blocks.tensor_scale.map(|code| f32::from_bits(code as u32));
-    (PyArray1::from_vec(py, blocks.elements), PyArray1::from_vec(py, blocks.scales), scale)
-}
-
-fn quantizer(
-    py: Python<'_>,
-    format: &str,
+fn target(
+    to: FileContent,
     rule: Option<&str>,
-    rounding: &str,
+    rounding: Rounding,
     tensor_scale: Option<f32>,
-) -> PyResult<Quantizer> {
-    let mut quantizer = Quantizer::new(block_format(format)?);
-    quantizer.rounding = self::rounding(rounding)?;
-    quantizer.tensor_scale = tensor_scale;
-    if let Some(rule) = rule {
-        quantizer.rule = block::find_rule(rule).map_err(|error| exception(py, &error, None))?;
+) -> tcnum::Result<ConversionTarget> {
+    let format = match to {
+        FileContent::Blocks(format) => format,
+        FileContent::Scalar(Some(format)) => {
+            return Ok(ConversionTarget::Scalar { format, rounding, overflow: Overflow::Saturate });
+        }
+        FileContent::Scalar(None) => unreachable!("a format of Python is a format"),
+    };
+    match tensor_scale {
+        Some(_) if format.tensor_scale.is_none() => {
+            return Err(Error::request(format!("{format} has no scale of the tensor; omit tensor_scale")));
+        }
+        Some(scale) if !(scale.is_finite() && scale > 0.0) => {
+            return Err(Error::request(format!("tensor_scale is {scale}; it must be a positive number of f32")));
+        }
+        _ => {}
     }
-    Ok(quantizer)
+    let standard = Quantizer::new(format);
+    let rule = rule.map(block::find_rule).transpose()?.unwrap_or(standard.rule);
+    Ok(ConversionTarget::Blocks(Quantizer { rule, rounding, tensor_scale, ..standard }))
 }
 
 fn whole_rows(count: usize, row: usize) -> PyResult<()> {
@@ -295,7 +293,7 @@ fn whole_rows(count: usize, row: usize) -> PyResult<()> {
     }
 }
 
-/// Computes the values of blocks, each rounded once to f32.
+/// Computes the values of blocks, each rounded once to f32; elements and scales are bytes of codes.
 #[pyfunction]
 #[pyo3(signature = (elements, scales, row, format, tensor_scale))]
 fn dequantise_blocks<'py>(
@@ -303,16 +301,15 @@ fn dequantise_blocks<'py>(
     elements: PyReadonlyArray1<'py, u8>,
     scales: PyReadonlyArray1<'py, u8>,
     row: usize,
-    format: &str,
+    format: PyRef<'py, BlockFormatRecord>,
     tensor_scale: Option<f32>,
 ) -> PyResult<Bound<'py, PyArray1<f32>>> {
-    let format = block_format(format)?;
-    let elements = codes(format.element.format, &elements)?.as_bytes().to_vec();
-    let scales = codes(format.scale, &scales)?.as_bytes().to_vec();
+    let format = format.0;
+    let elements = codes(format.element.format, &elements)?.into_bytes();
+    let scales: Vec<u32> = codes(format.scale, &scales)?.iter().map(|code| code as u32).collect();
     whole_rows(elements.len(), row)?;
-    let rows = elements.len().checked_div(row).unwrap_or(0);
-    if scales.len() != rows * row.div_ceil(format.length) {
-        let wanted = rows * row.div_ceil(format.length);
+    let wanted = format.blocks(elements.len(), row);
+    if scales.len() != wanted {
         return Err(PyValueError::new_err(format!("{} scales do not match {wanted} blocks", scales.len())));
     }
     let f32 = find("f32").map_err(|error| PyValueError::new_err(error.to_string()))?;

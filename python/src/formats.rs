@@ -2,10 +2,14 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use pyo3::{exceptions::PyValueError, prelude::*, types::PyModule};
-use tcnum::format::{
-    self, FORMATS, Format, Overflow, Real, Rounding,
-    block::{self, BlockFormat, SCALE_RULES, formats},
+use pyo3::{Borrowed, exceptions::PyValueError, prelude::*, types::PyModule};
+use tcnum::{
+    convert::FileContent,
+    format::{
+        self, FORMATS, Format, Overflow, Real, Rounding,
+        block::{self, BlockFormat, SCALE_RULES, formats},
+    },
+    quantise,
 };
 
 use crate::calls::exception;
@@ -17,32 +21,75 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("FORMAT_NAMES", FORMATS.iter().map(|format| format.name).collect::<Vec<_>>())?;
     module.add("BLOCK_FORMAT_NAMES", formats().iter().map(|format| format.name).collect::<Vec<_>>())?;
     module.add("SCALE_RULES", SCALE_RULES.iter().map(|rule| rule.name).collect::<Vec<_>>())?;
-    module.add_function(wrap_pyfunction!(find_format, module)?)
+    module.add_function(wrap_pyfunction!(find_format, module)?)?;
+    module.add_function(wrap_pyfunction!(shared, module)?)
 }
 
-/// Finds a format or block format by name, or a format in a TOML file.
+/// Formats of files, the latest last.
+static OWN: Mutex<Vec<&'static Format>> = Mutex::new(Vec::new());
+
+/// Finds a format or block format by name or in a TOML file.
 #[pyfunction]
-fn find_format(py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
-    if let Some(format) = block::find(name) {
-        return Ok(Py::new(py, BlockFormatRecord(format))?.into_any());
-    }
-    Ok(Py::new(py, ElementFormat(resolve(py, name)?))?.into_any())
+fn find_format(py: Python<'_>, name: &str) -> PyResult<AnyFormat> {
+    let Some(blocks) = block::resolve(name).map_err(|error| exception(py, &error, None))? else {
+        return Ok(AnyFormat(FileContent::Scalar(Some(resolve(py, name)?))));
+    };
+    [blocks.element.format, blocks.scale].into_iter().for_each(remember);
+    Ok(AnyFormat(FileContent::Blocks(blocks)))
+}
+
+/// Gives a format scales for the values that `per` names: `1x32`, `128x128`, `row`, `tensor`.
+#[pyfunction]
+fn shared(py: Python<'_>, format: AnyFormat, per: &str) -> PyResult<AnyFormat> {
+    quantise::shared(format.0, per).map(AnyFormat).map_err(|error| exception(py, &error, None))
 }
 
 /// Finds a format by name or in a file; a file's format is then known by its name.
 pub(crate) fn resolve(py: Python<'_>, name: &str) -> PyResult<&'static Format> {
-    /// Formats of files, the latest last.
-    static OWN: Mutex<Vec<&'static Format>> = Mutex::new(Vec::new());
-    let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(format) = own.iter().rev().find(|format| format.name == name) {
+    let known = OWN.lock().unwrap_or_else(PoisonError::into_inner).iter().rev().find(|own| own.name == name).copied();
+    if let Some(format) = known {
         return Ok(format);
     }
     let format = format::resolve(name).map_err(|error| exception(py, &error, None))?;
+    remember(format);
+    Ok(format)
+}
+
+/// Keeps a format of a file, which its name then finds.
+fn remember(format: &'static Format) {
     if format::find(format.name).is_err() {
+        let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
         own.retain(|other| *other != format);
         own.push(format);
     }
-    Ok(format)
+}
+
+/// A `Format` or a `BlockFormat` of Python.
+pub(crate) struct AnyFormat(pub(crate) FileContent);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for AnyFormat {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<AnyFormat> {
+        if let Ok(own) = given.cast::<BlockFormatRecord>() {
+            return Ok(AnyFormat(FileContent::Blocks(own.get().0)));
+        }
+        Ok(AnyFormat(FileContent::Scalar(Some(given.cast::<ElementFormat>()?.get().0))))
+    }
+}
+
+impl<'py> IntoPyObject<'py> for AnyFormat {
+    type Target = PyAny;
+    type Output = Bound<'py, PyAny>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match self.0 {
+            FileContent::Blocks(format) => Ok(Bound::new(py, BlockFormatRecord(format))?.into_any()),
+            FileContent::Scalar(Some(format)) => Ok(Bound::new(py, ElementFormat(format))?.into_any()),
+            FileContent::Scalar(None) => unreachable!("a format of Python is a format"),
+        }
+    }
 }
 
 /// Finds a rounding by name.
@@ -250,10 +297,22 @@ impl BlockFormatRecord {
         self.0.element.exponent
     }
 
-    /// Elements in a block.
+    /// Rows of a block, over all dimensions but the last; None: all.
     #[getter]
-    fn length(&self) -> usize {
-        self.0.length
+    fn rows(&self) -> Option<usize> {
+        Some(self.0.rows).filter(|rows| *rows < BlockFormat::WHOLE)
+    }
+
+    /// Elements of a row of a block; None: all.
+    #[getter]
+    fn length(&self) -> Option<usize> {
+        Some(self.0.length).filter(|length| *length < BlockFormat::WHOLE)
+    }
+
+    /// Values that share a scale: `1x32`, `128x128`, `row`, `tensor`.
+    #[getter]
+    fn per(&self) -> String {
+        self.0.extents()
     }
 
     /// Format of a block's scale.
@@ -281,7 +340,10 @@ impl BlockFormatRecord {
     }
 
     fn __repr__(&self) -> String {
-        format!("tcnum.formats['{}']", self.0)
+        match block::find(self.0.name) == Some(self.0) {
+            true => format!("tcnum.formats['{}']", self.0),
+            false => format!("<tcnum.BlockFormat {} per {}>", self.0, self.0.extents()),
+        }
     }
 
     fn __str__(&self) -> &'static str {

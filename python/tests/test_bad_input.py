@@ -53,6 +53,15 @@ WRONG = {
     ),
     "an unknown rule": (lambda: tcnum.quantise([1.0], "mxfp4", rule="flor"), ValueError, "floor"),
     "a rule for a plain format": (lambda: tcnum.quantise([1.0], "e4m3", rule="floor"), TypeError, "block formats"),
+    "an unknown sharing": (lambda: tcnum.quantise([1.0], "e4m3", per="column"), ValueError, "ROWSxCOLUMNS"),
+    "a row for a block format": (lambda: tcnum.quantise([1.0], "nvfp4", per="row"), ValueError, "ROWSxCOLUMNS"),
+    "scales for a wide format": (lambda: tcnum.quantise([1.0], "bf16", per="row"), ValueError, "at most 8"),
+    "a seed that is too large": (lambda: tcnum.quantise([1.0], "e4m3", round="SR", seed=2**64), ValueError, "seed"),
+    "a seed that is no number": (lambda: tcnum.quantise([1.0], "e4m3", round="SR", seed="x"), TypeError, "seed"),
+    "an unknown rounding of elements": (lambda: tcnum.quantise([1.0], "e4m3", round="UP"), ValueError, "RNE"),
+    "a scale for a format without one": (lambda: tcnum.quantise([1.0], "mxfp4", tensor_scale=1), ValueError, "no scale of the tensor"),
+    "a scale that is negative": (lambda: tcnum.quantise([1.0], "nvfp4", tensor_scale=-1), ValueError, "positive"),
+    "NaN under one scale": (lambda: tcnum.quantise([1.0, np.nan], "e4m3", per="tensor"), ValueError, "one scale for all"),
     "an axis that there is not": (lambda: tcnum.quantise([1.0], "mxfp4", axis=1), ValueError, "no axis 1"),
     "an axis that is no number": (lambda: tcnum.quantise([1.0], "mxfp4", axis="x"), TypeError, "axis"),
     "an unknown model": (lambda: tcnum.model("hoper"), ValueError, "hopper"),
@@ -124,7 +133,7 @@ def test_no_call_ends_the_program(calls, dice):
     functions = [
         lambda *given, **more: tcnum.encode(*given[:2], **more),
         lambda *given, **more: tcnum.decode(*given[:2]),
-        lambda *given, **more: tcnum.quantise(*given[:2], **{key: more[key] for key in more if key in ("rule", "axis", "rounding")}),
+        lambda *given, **more: tcnum.quantise(*given[:2], **{key: more[key] for key in more if key in ("per", "rule", "axis", "round", "seed")}),
         lambda *given, **more: dice.choice(list(m.values())).dot(*given[:3]),
         lambda *given, **more: dice.choice(list(m.values())).execute(*given[:3], quantise=True),
         lambda *given, **more: dice.choice(list(m.values())).explain(*given[:3]),
@@ -139,7 +148,7 @@ def test_no_call_ends_the_program(calls, dice):
     raised = 0
     for _ in range(calls):
         given = [any_value(dice) if dice.random() < 0.6 else dice.choice(usual) for _ in range(3)]
-        more = {key: any_value(dice) for key in ("rounding", "overflow", "out", "random", "rule", "axis") if dice.random() < 0.1}
+        more = {key: any_value(dice) for key in ("rounding", "overflow", "out", "random", "per", "rule", "axis", "round", "seed") if dice.random() < 0.1}
         if dice.random() < 0.3:
             given[1] = dice.choice(["e4m3", "bf16", "f16", "e2m1", "f64", "s8", "mxfp4", "nvfp4"])
         try:

@@ -1,5 +1,7 @@
 """Conversions of arrays."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -122,10 +124,10 @@ def test_stochastic_rounding_takes_the_random_bits_that_are_given():
 def test_blocks_lie_along_the_axis(rng):
     x = rng.standard_normal((64, 5)).astype(np.float32)
     across = tcnum.quantise(x, "mxfp4", axis=0)
-    assert across.codes.shape == (64, 5) and across.scales.shape == (2, 5)
+    assert across.codes.shape == (64, 5) and across.scales.codes.shape == (2, 5)
     along = tcnum.quantise(x.T, "mxfp4", axis=-1)
     assert np.array_equal(across.values, along.values.T)
-    assert np.array_equal(across.scales, along.scales.T)
+    assert np.array_equal(across.scales.codes, along.scales.codes.T)
 
 
 def test_blocks_are_those_of_the_definition(rng):
@@ -133,7 +135,7 @@ def test_blocks_are_those_of_the_definition(rng):
     blocks = tcnum.quantise(x, "mxfp8-e4m3", rule="floor")
     amax = np.abs(x.reshape(4, 2, 32)).max(-1)
     exponents = np.floor(np.log2(amax)).astype(int) - 8
-    assert np.array_equal(blocks.scales, exponents + 127)
+    assert np.array_equal(blocks.scales.codes, exponents + 127)
     scaled = x.reshape(4, 2, 32) / 2.0 ** exponents[..., None]
     codes = tcnum.encode(scaled.astype(np.float32), "e4m3", overflow="saturate")
     assert np.array_equal(blocks.codes.reshape(4, 2, 32), codes)
@@ -186,3 +188,127 @@ def test_a_type_names_its_format():
     for kind in (np.float16, np.dtype("float16"), "f16"):
         assert tcnum.encode([1.0], kind).tolist() == [0x3C00]
     assert tcnum.encode([1.0], ml_dtypes.bfloat16).tolist() == [0x3F80]
+
+
+def arrays_of(path):
+    """The arrays of a safetensors file, as bytes, by name."""
+    data = path.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + length])
+    parts = {name: entry["data_offsets"] for name, entry in header.items() if name != "__metadata__"}
+    return {name: data[8 + length :][start:end] for name, (start, end) in parts.items()}
+
+
+@pytest.mark.parametrize(
+    "to, options",
+    [
+        ("nvfp4", {}),
+        ("nvfp4", {"rule": "four-over-six"}),
+        ("mxfp4", {"rule": "mse", "round": "RZ"}),
+        ("mxfp8-e4m3", {"round": "SR", "seed": 7}),
+        ("nvfp4", {"round": "SR", "seed": 2**63}),
+        ("e4m3", {"per": "row", "round": "SR", "seed": 1}),
+        ("e4m3", {"per": "tensor"}),
+        ("e5m2", {"per": "16x64", "rule": "up"}),
+        ("fp8-128x128", {}),
+        ("nvfp4", {"per": "16x16"}),
+        ("s8", {"per": "row"}),
+    ],
+)
+def test_codes_and_scales_are_those_of_the_command(to, options, rng, tmp_path):
+    x = (rng.standard_normal((40, 200)) * 2.0 ** rng.integers(-9, 9, (40, 1))).astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    flags = {{"rule": "scale_rule"}.get(key, key): value for key, value in options.items()}
+    flags = {**flags, "input": tmp_path / "x.npy", "out": tmp_path / "y.safetensors"}
+    tcnum.command("convert", to=to, **{key: str(value) for key, value in flags.items()})
+    theirs = arrays_of(tmp_path / "y.safetensors")
+    q = tcnum.quantise(x, to, **options)
+    name = min(theirs, key=len)
+    codes = q.codes if q.format.element.bits == 8 else q.codes[:, ::2] | q.codes[:, 1::2] << 4
+    assert codes.tobytes() == theirs[name]
+    assert q.scales.codes.tobytes() == theirs[f"{name}_scale"]
+    if q.tensor_scale is not None:
+        assert np.float32(q.tensor_scale).tobytes() == theirs[f"{name}_tensor_scale"]
+    assert q.scales.codes.size == q.scales.values.size
+
+
+@pytest.mark.parametrize("per, of_scales", [("row", (6, 1)), ("tensor", ()), ("3x8", (2, 2)), ("4x16", (2, 1))])
+def test_scales_are_the_largest_magnitudes_over_the_largest_number(per, of_scales, rng):
+    x = rng.standard_normal((6, 16)).astype(np.float32)
+    q = tcnum.quantise(x, "e4m3", per=per)
+    rows, columns = {"row": (1, 16), "tensor": (6, 16)}.get(per) or (int(own) for own in per.split("x"))
+    each = np.empty_like(x)
+    for top in range(0, 6, rows):
+        for left in range(0, 16, columns):
+            block = np.s_[top : top + rows, left : left + columns]
+            each[block] = np.float32(np.abs(x[block]).max().astype(np.float64) / 448)
+    assert q.scales.codes.shape == of_scales and q.scales.codes.dtype == np.uint32
+    assert np.array_equal(np.unique(q.scales.values), np.unique(each))
+    codes = tcnum.encode(x.astype(np.float64) / each, "e4m3", overflow="saturate")
+    assert np.array_equal(q.codes, codes)
+    assert np.array_equal(q.values, tcnum.decode(codes, "e4m3") * each)
+    assert (q.per, q.rule, q.bits) == (per, "nearest", 8 + 32 * q.scales.codes.size / 96)
+
+
+@pytest.mark.parametrize("to, per", [("nvfp4", None), ("mxfp8", None), ("e4m3", "row"), ("e4m3", "4x4"), ("bf16", None)])
+def test_the_ratio_of_signal_to_noise_is_that_of_the_values(to, per, rng, tmp_path):
+    x = rng.standard_normal((12, 64)).astype(np.float32)
+    q = tcnum.quantise(x, to, per=per)
+    error = q.values.astype(np.float64) - x
+    # The library compares with the exact products of elements and scales, which `values` has rounded to f32.
+    assert q.sqnr == pytest.approx(10 * np.log10((x.astype(np.float64) ** 2).sum() / (error**2).sum()), abs=1e-5)
+    np.save(tmp_path / "x.npy", x)
+    row = tcnum.command("quantise", str(tmp_path / "x.npy"), to=to, **({} if per is None else {"per": per}))["quantisation"][0]
+    assert (row["bits"], row["sqnr"]) == (q.bits, pytest.approx(q.sqnr, abs=1e-3))
+
+
+def test_exact_values_have_no_noise_and_zeros_no_ratio():
+    assert tcnum.quantise([1.0, 2.0], "e4m3").sqnr == np.inf
+    assert tcnum.quantise([0.0, 0.0], "nvfp4").sqnr is None
+    assert "SQNR" not in repr(tcnum.quantise([0.0], "nvfp4"))
+
+
+def test_values_of_every_type_are_quantised_alike(rng):
+    x = rng.integers(-100, 100, (3, 40)).astype(np.float32)
+    expected = tcnum.quantise(x, "nvfp4")
+    for kind in (np.float64, np.float16, ml_dtypes.bfloat16, np.int8, np.int32, ">f4"):
+        own = tcnum.quantise(x.astype(kind), "nvfp4")
+        assert np.array_equal(own.codes, expected.codes) and np.array_equal(own.scales.codes, expected.scales.codes)
+        assert (own.tensor_scale, own.sqnr) == (expected.tensor_scale, pytest.approx(expected.sqnr))
+
+
+def test_arrays_of_every_shape_have_values_of_that_shape(rng):
+    for shape in [(), (1,), (33,), (0,), (0, 5), (5, 0), (2, 3, 40), (2, 6, 4, 8)]:
+        x = rng.standard_normal(shape).astype(np.float32)
+        for to, per in [("nvfp4", None), ("mxfp4", "4x32"), ("e4m3", "row"), ("e4m3", "tensor"), ("e4m3", "2x2"), ("f16", None)]:
+            for axis in {-1, 0, -x.ndim} if x.ndim else {-1}:
+                q = tcnum.quantise(x, to, per=per, axis=axis)
+                assert q.values.shape == q.codes.shape == shape and q.values.dtype == np.float32, (shape, to, per)
+                assert np.all(np.abs(q.values) <= 1.5 * np.abs(x).max(initial=0))
+                assert repr(q).startswith(f"<tcnum.Quantised {to}, shape {shape}")
+
+
+def test_random_roundings_depend_on_the_seed_and_are_right_on_average():
+    x = np.full(100_000, 1.03, np.float32)
+    made = [tcnum.quantise(x, "e4m3", round="SR", seed=seed) for seed in (1, 1, 2)]
+    assert np.array_equal(made[0].codes, made[1].codes) and not np.array_equal(made[0].codes, made[2].codes)
+    assert set(made[0].values.tolist()) == {1.0, 1.125} and abs(made[0].values.mean() - 1.03) < 1e-3
+
+
+def test_formats_of_files_are_quantised_to(tmp_path):
+    element, blocks = tmp_path / "mine.toml", tmp_path / "blocks.toml"
+    element.write_text('name = "mine4"\nvalues = [' + ", ".join(str(own) for own in range(-8, 8)) + "]\n")
+    blocks.write_text(f'name = "mine"\nelement = "{element}"\nblock = 4\nscale = "e8m0"\nrule = "up"\n')
+    x = np.float32([[1, 2, 3, 100], [0, -1, 0.5, 7]])
+    q = tcnum.quantise(x, str(blocks))
+    assert (q.format.name, q.per, q.rule, q.scales.codes.shape) == ("mine", "1x4", "up", (2, 1))
+    assert np.array_equal(q.values, tcnum.decode(q.codes, q.format.element) * q.scales.values.repeat(4, -1))
+    plain = tcnum.quantise(x, str(element), per="row")
+    assert plain.values[1].tolist() == [0, -1, 0, 7]
+
+
+def test_a_row_of_many_values_can_share_one_scale():
+    x = np.zeros(1 << 24, np.float32)
+    x[-1] = 448
+    q = tcnum.quantise(x, "e4m3", per="tensor")
+    assert (q.scales.values.tolist(), q.values[-1], q.sqnr) == (1.0, 448, np.inf)

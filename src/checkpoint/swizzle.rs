@@ -2,7 +2,9 @@
 //!
 //! A tile has 512 scales that follow one another. In it, row r and column c have the place `16 * (r mod 32) + 4 * (r div 32) + c`.
 //! Tiles follow one another along a row of tiles. Rows and columns are padded to whole tiles.
-//! (NVIDIA cuBLAS documentation, "1D Block Scaling Factors Layout".)
+//!
+//! The formula is that of torchao (047c25c, `torchao/prototype/mx_formats/utils.py`, `to_blocked`), which names its source: NVIDIA's
+//! cuBLAS documentation, "1D Block Scaling Factors Layout".
 
 /// Rows and columns of a tile.
 pub(super) const TILE: (usize, usize) = (128, 4);

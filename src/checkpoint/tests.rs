@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{Checkpoint, CheckpointTensorRow, Layout, Packing, Sharing, Survey, compare, swizzle, tensor::GlobalScale};
 use crate::{
-    array::{Array, Arrays, Content},
+    array::{Array, ArrayFile, Arrays, Content},
     convert::{ArrayNames, ConversionTarget, FileContent, FileConversion, TensorChoice},
     format::{
         Overflow, Real, Rounding,
@@ -188,6 +188,34 @@ fn what_convert_writes_in_the_layout_of_another_program_is_decoded_to_the_values
         }
     }
     assert_eq!(count, 7 * 256 * 256);
+}
+
+#[test]
+fn scales_are_written_in_the_type_that_the_program_of_the_layout_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("from.safetensors"), folder.path().join("to.safetensors"));
+    write(&from, &[array("l.weight", &[128, 128], self::format("f32"), vec![0x3f; 4 * 128 * 128])]);
+    for (layout, format, scales, expected) in [
+        ("compressed-tensors-mxfp4", "mxfp4", "l.weight_scale", "U8"),
+        ("compressed-tensors-mxfp8", "mxfp8", "l.weight_scale", "U8"),
+        ("compressed-tensors-nvfp4", "nvfp4", "l.weight_scale", "F8_E4M3"),
+        ("modelopt-nvfp4", "nvfp4", "l.weight_scale", "F8_E4M3"),
+        ("deepseek-fp8", "fp8-128x128", "l.weight_scale_inv", "F32"),
+    ] {
+        let format = block(format).unwrap();
+        let conversion = FileConversion {
+            from: FileContent::Scalar(None),
+            to: ConversionTarget::Blocks(Quantizer::new(format)),
+            names: Vec::new(),
+            choice: TensorChoice::default(),
+            layout: Layout::find(layout).unwrap().written(format).unwrap(),
+            seed: 0,
+        };
+        conversion.run(&from, &to, &mut |_, _| {}).unwrap();
+        let file = ArrayFile::open(&to).unwrap();
+        let array = file.arrays.iter().find(|array| array.name == scales).unwrap();
+        assert_eq!(array.kind.type_name(), expected, "{layout}");
+    }
 }
 
 #[test]

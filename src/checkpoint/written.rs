@@ -47,11 +47,12 @@ impl Layout {
         if parts.block.is_some_and(|block| block != own) {
             return refused(format!("it has scales for {}, and {format} for {own}", parts.block.unwrap_or(own)));
         }
-        let as_type = scale.takes(&Content::Format(stored_scale(format.scale)).type_name());
-        let as_bytes = format.scale.bytes() == 1 && scale.takes("U8");
-        if !(as_type || as_bytes) {
+        let scale_type = Content::Format(stored_scale(format.scale)).type_name();
+        let fits = |stored: &&String| **stored == scale_type || *stored == "U8" && format.scale.bytes() == 1;
+        // The first type is the programs' own: compressed-tensors reads bytes of E8M0, and takes another type for numbers.
+        let Some(stored) = scale.stored.iter().find(fits) else {
             return refused(format!("it has no scales of {}, as {format} has", format.scale));
-        }
+        };
         match (&parts.global, format.tensor_scale) {
             (None, Some(_)) => return refused(format!("it has no scale of the tensor, as {format} has")),
             (Some(_), None) => return refused(format!("it has a scale of the tensor, and {format} has none")),
@@ -63,7 +64,7 @@ impl Layout {
             tensor: parts.tensor.clone(),
             codes: codes.name.clone(),
             scale: scale.name.clone(),
-            bytes: !as_type,
+            bytes: *stored != scale_type,
             tensor_scale: global.map_or(String::new(), |(part, _)| part.name.clone()),
             divides: global.is_some_and(|(_, used)| *used == GlobalScale::Divides),
             config: self.config.clone().into_iter().collect(),

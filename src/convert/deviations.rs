@@ -159,6 +159,11 @@ impl Deviations {
     pub fn relative_rms(&self) -> Option<f64> {
         (self.squared_value > 0.0).then(|| (self.squared_error / self.squared_value).sqrt())
     }
+
+    /// Energy of the values over energy of the errors, in dB: infinite without errors, `None` for zeros.
+    pub fn sqnr(&self) -> Option<f64> {
+        (self.squared_value > 0.0).then(|| -10.0 * (self.squared_error / self.squared_value).log10())
+    }
 }
 
 /// Values that are compared at a time.

@@ -24,5 +24,5 @@ pub use file::{ArrayRow, ConvertedFile, FileContent, FileConversion, layout};
 pub use names::ArrayNames;
 pub(crate) use pieces::{common_multiple, of_each};
 pub(crate) use target::stored_scale;
-pub use tensor::{ConversionTarget, Tensor, convert, encode};
+pub use tensor::{ConversionTarget, Tensor, convert, convert_with_seed, encode};
 pub use value::{ConversionRow, Converted, ValueConversion, ValueRead, read};

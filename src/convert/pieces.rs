@@ -57,7 +57,7 @@ pub(super) fn pieces<const N: usize>(
         true => (cut, row, PARTS * cut),
         false => {
             let part = (PART / row.max(1)).max(1) * row.max(1);
-            (part, (PARTS * part).next_multiple_of(rows * row.max(1)), usize::MAX)
+            (part, (PARTS * part).next_multiple_of(rows.saturating_mul(row.max(1))), usize::MAX)
         }
     };
     let together = (TOGETHER / band.min(columns).max(1)).max(2);
@@ -94,6 +94,16 @@ pub(crate) fn of_each<T: Send + Sync, M: Default, R: Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::block::BlockFormat;
+
+    #[test]
+    fn a_tensor_under_one_scale_is_one_piece() {
+        let whole = BlockFormat::WHOLE;
+        for row in [3, 1 << 20, 1 << 24, 1 << 30] {
+            let (pieces, _) = pieces(2 * row, row, [(whole, whole)]);
+            assert_eq!(pieces.map(|piece| (piece.start, piece.count)).collect::<Vec<_>>(), [(0, 2 * row)]);
+        }
+    }
 
     #[test]
     fn no_piece_cuts_a_block_of_several_rows() {

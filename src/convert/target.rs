@@ -255,9 +255,7 @@ fn block_scale(source: &SourceTensor, quantizer: &Quantizer) -> Result<Option<u3
     }
     let largest = Largest::of(source)?;
     if largest.others {
-        return Err(Error::request(
-            "it holds a NaN or an infinity, and one scale for all values has no place for them",
-        ));
+        return Err(refused_whole());
     }
     let amax = match largest.finite {
         Some(Real::Finite(amax)) => Finite { negative: false, ..amax },
@@ -270,6 +268,11 @@ fn block_scale(source: &SourceTensor, quantizer: &Quantizer) -> Result<Option<u3
         ))
     })?;
     Ok(Some(code))
+}
+
+/// The error for a tensor with a NaN or an infinity whose values share one scale.
+pub(super) fn refused_whole() -> Error {
+    Error::request("it holds a NaN or an infinity, and one scale for all values has no place for them")
 }
 
 /// Largest finite magnitude of a tensor.

@@ -2,8 +2,9 @@
 
 use super::{
     Deviations,
-    converter::{Missing, ScalarConverter},
+    converter::{BlockConverter, Missing, ScalarConverter},
     deviations::TensorComparison,
+    target::refused_whole,
     values::{TensorKind, ValueReader},
 };
 use crate::{
@@ -11,6 +12,7 @@ use crate::{
     base::parallel,
     format::block::{BlockFormat, Blocks, Quantizer},
     format::{Format, Overflow, Real, Rounding},
+    inputs,
     isa::Codes,
 };
 
@@ -91,19 +93,67 @@ impl Tensor {
 /// `source`, in rows of `row` elements, converted to `target`, and the differences.
 ///
 /// # Errors
-/// A value that the target has no code for (NaN in a format without NaN): how many there are, and where the first is.
+/// A value that the target has no code for (NaN in a format without NaN): how many there are, and where the first is. A NaN or an
+/// infinity, where one scale serves all values.
 pub fn convert(source: &Tensor, row: usize, target: &ConversionTarget) -> Result<(Tensor, Deviations)> {
     let result = match target {
         ConversionTarget::Scalar { format, rounding, overflow } => {
             Tensor::Scalar(format, encode(source, format, *rounding, *overflow)?)
         }
-        ConversionTarget::Blocks(quantizer) => Tensor::Blocks(quantize(source, row, quantizer)),
+        ConversionTarget::Blocks(quantizer) => Tensor::Blocks(whole(quantize(source, row, quantizer))?),
     };
+    Ok(compared(source, result))
+}
+
+/// [`convert`] with random bits of its own for each element under stochastic rounding.
+///
+/// The bits follow from the place of the element and from `seed`. The result is that of [`super::FileConversion`] with this seed.
+///
+/// # Errors
+/// As [`convert`].
+pub fn convert_with_seed(
+    source: &Tensor,
+    row: usize,
+    target: &ConversionTarget,
+    seed: u64,
+) -> Result<(Tensor, Deviations)> {
+    let Rounding::Sr { bits, .. } = target.rounding() else { return convert(source, row, target) };
+    let random: Vec<u64> = inputs::rounding_bits(seed, bits, 0..source.len() as u64).collect();
+    let result = match target {
+        ConversionTarget::Scalar { format, rounding, overflow } => {
+            let converter = ScalarConverter::new(source.kind(), source.len(), format, *rounding, *overflow)?;
+            Tensor::Scalar(format, encoded(&converter, source, format, Some(&random))?)
+        }
+        ConversionTarget::Blocks(quantizer) => {
+            // Elements take random bits of their own; the quantizer finds scales alone.
+            let scales = Quantizer { rounding: Rounding::Rne, ..*quantizer };
+            let (code, _) = scales.tensor_scale(source.len(), &|index| source.value(index));
+            let tensor_scale = code.map(|code| f32::from_bits(code as u32));
+            let scales = Quantizer { tensor_scale, ..scales };
+            let converter = BlockConverter::new(source.kind(), source.len(), &scales, Some(bits));
+            Tensor::Blocks(whole(converter.quantize(source, row, Some(&random)))?)
+        }
+    };
+    Ok(compared(source, result))
+}
+
+/// `result` with its differences from `source`.
+fn compared(source: &Tensor, result: Tensor) -> (Tensor, Deviations) {
     let comparison = TensorComparison::new(source.kind(), result.kind());
     let parts = parallel::map(parts(source.len()), |range| comparison.of(source, &result, range));
     // In the order of the parts, so that sums do not depend on the number of threads.
     let deviations = parts.iter().fold(Deviations::default(), |sum, part| sum.plus(part));
-    Ok((result, deviations))
+    (result, deviations)
+}
+
+/// Refuses the NaN that a NaN or an infinity makes of all values of a tensor.
+fn whole(blocks: Blocks) -> Result<Blocks> {
+    let BlockFormat { rows, scale, .. } = *blocks.format;
+    let is_nan = |code: &u32| matches!(scale.value(u64::from(*code)), Real::Nan);
+    match rows == BlockFormat::WHOLE && blocks.scales.iter().any(is_nan) {
+        true => Err(refused_whole()),
+        false => Ok(blocks),
+    }
 }
 
 /// The parts of `count` elements, one for each task.
@@ -131,14 +181,28 @@ fn quantize(source: &Tensor, row: usize, quantizer: &Quantizer) -> Blocks {
 /// As [`convert`].
 pub fn encode(source: &Tensor, format: &'static Format, rounding: Rounding, overflow: Overflow) -> Result<Codes> {
     let converter = ScalarConverter::new(source.kind(), source.len(), format, rounding, overflow)?;
+    encoded(&converter, source, format, None)
+}
+
+/// The codes of the values by a converter; `random` has a word for each under stochastic rounding.
+fn encoded(
+    converter: &ScalarConverter,
+    source: &Tensor,
+    format: &'static Format,
+    random: Option<&[u64]>,
+) -> Result<Codes> {
     let width = format.bytes();
     let mut bytes = vec![0; source.len() * width];
     let mut all = Missing::default();
     if converter.takes_all() {
-        all.add(converter.encode(source, 0..source.len(), None, &mut bytes)?, 0);
+        all.add(converter.encode(source, 0..source.len(), random, &mut bytes)?, 0);
     } else {
         let parts = parts(source.len()).zip(bytes.chunks_mut(PART * width));
-        for own in parallel::map(parts, |(range, bytes)| converter.encode(source, range, None, bytes)) {
+        let of_part = |(range, bytes): (std::ops::Range<usize>, &mut [u8])| {
+            let random = random.map(|random| &random[range.clone()]);
+            converter.encode(source, range, random, bytes)
+        };
+        for own in parallel::map(parts, of_part) {
             all.add(own?, 0);
         }
     }
@@ -242,6 +306,47 @@ mod tests {
                 assert!(error.to_string().contains(&expected) && error.to_string().ends_with("position 7"), "{error}");
             }
         }
+    }
+
+    #[test]
+    fn each_element_draws_random_bits_of_its_own_by_the_seed() {
+        let f32 = find("f32").unwrap();
+        // Between 1 and 1.125, near a quarter of the way; the first of each row decides its scale.
+        let bits = |value: f32| u64::from(value.to_bits());
+        let words: Vec<u64> = (0..40_000).map(|at| bits(if at % 100 == 0 { 448.0 } else { 1.03 })).collect();
+        let source = Tensor::Scalar(f32, Codes::from_values(f32, &words));
+        let e4m3 = find("e4m3").unwrap();
+        let rounding = Rounding::Sr { random: 0, bits: 32 };
+        let rows = BlockFormat::scaled(e4m3, 1, 100).unwrap();
+        for target in [
+            ConversionTarget::Scalar { format: e4m3, rounding, overflow: Overflow::Saturate },
+            ConversionTarget::Blocks(Quantizer { rounding, ..Quantizer::new(rows) }),
+        ] {
+            let of = |seed| convert_with_seed(&source, 100, &target, seed).unwrap();
+            let ((first, deviations), (second, _)) = (of(1), of(2));
+            assert_eq!((&first, deviations), (&of(1).0, of(1).1));
+            assert_ne!(first, second);
+            let values: Vec<f64> = (0..40_000).filter(|at| at % 100 > 0).map(|at| first.value(at).to_f64()).collect();
+            assert!(values.iter().all(|value| [1.0, 1.125].contains(value)));
+            let mean = values.iter().sum::<f64>() / values.len() as f64;
+            assert!((mean - 1.03).abs() < 2e-3, "{mean}");
+        }
+    }
+
+    #[test]
+    fn a_nan_that_would_take_all_values_of_a_tensor_is_refused() {
+        let f32 = find("f32").unwrap();
+        let words = [f32::NAN, 1.0, 2.0, 448.0].map(|value| u64::from(value.to_bits()));
+        let source = Tensor::Scalar(f32, Codes::from_values(f32, &words));
+        let of = |rows| {
+            let format = BlockFormat::scaled(find("e4m3").unwrap(), rows, BlockFormat::WHOLE).unwrap();
+            convert(&source, 2, &ConversionTarget::Blocks(Quantizer::new(format)))
+        };
+        assert!(of(BlockFormat::WHOLE).unwrap_err().to_string().contains("one scale for all values"));
+        let (rows, deviations) = of(1).unwrap();
+        assert_eq!((deviations.nan, rows.value(3).to_f64()), (2, 448.0));
+        // Energies are those of the row of numbers, whose second is exact.
+        assert!(deviations.sqnr().unwrap() > 30.0);
     }
 
     #[test]

@@ -20,5 +20,5 @@ pub use file::FileLosses;
 pub use product::Activations;
 pub use scale::PlainRule;
 pub use table::{QuantisationRow, TensorQuantisationRow, WorstRunRow};
-pub use target::{QuantisationTarget, Sharing, sharing, targets};
+pub use target::{QuantisationTarget, Sharing, shared, sharing, targets};
 pub use tensor::Quantisation;

@@ -85,11 +85,11 @@ impl QuantisationTarget {
         }
     }
 
-    /// Bits that a value takes, its share of the scales included.
+    /// Bits that a value takes, its share of the scales included, of which each takes whole bytes.
     pub(super) fn bits_a_value(&self, values: u64, scales: u64) -> f64 {
         let (bits, scale) = match self {
             QuantisationTarget::Plain { format, .. } => (format.bits, SCALE_BITS),
-            QuantisationTarget::Blocks { format, .. } => (format.element.format.bits, format.scale.bits),
+            QuantisationTarget::Blocks { format, .. } => (format.element.format.bits, 8 * format.scale.bytes() as u32),
         };
         let scales = if self.rule_name().is_some() { scales } else { 0 };
         f64::from(bits) + f64::from(scale) * scales as f64 / values.max(1) as f64
@@ -150,6 +150,33 @@ pub fn sharing(name: &str) -> Result<Sharing> {
     }
 }
 
+/// A format with scales for the values that `per` names, as files and arrays have them.
+///
+/// # Errors
+/// An unknown name; a channel; a row or a tensor for a block format; a format of more than 8 bits.
+pub fn shared(to: FileContent, per: &str) -> Result<FileContent> {
+    let whole = BlockFormat::WHOLE;
+    let (rows, length) = match sharing(per)? {
+        Sharing::Blocks { rows, columns } => (rows, columns),
+        Sharing::Row => (1, whole),
+        Sharing::Tensor => (whole, whole),
+        other => {
+            return Err(Error::request(format!(
+                "--per {other}: scales are for blocks of ROWSxCOLUMNS, a row (of a weight: a channel) or a tensor"
+            )));
+        }
+    };
+    let format = match to {
+        FileContent::Blocks(format) if length < whole => format.with_blocks(rows, length),
+        FileContent::Blocks(format) => {
+            return Err(Error::request(format!("--per {per}: {format} has blocks; choose ROWSxCOLUMNS")));
+        }
+        FileContent::Scalar(Some(format)) => BlockFormat::scaled(format, rows, length)?,
+        FileContent::Scalar(None) => return Ok(to),
+    };
+    Ok(FileContent::Blocks(format))
+}
+
 /// Every rule that a format has.
 const ALL: &str = "all";
 
@@ -178,7 +205,8 @@ fn rule_named(name: &str) -> Result<Option<Asked>> {
             Err(Error::request(format!("--scale-rule {name}: there is no such rule; the nearest: {near}; or {ALL}")))
         }
         (plain, blocks) => {
-            let blocks = blocks.ok();
+            // `absmax` is a rule of plain formats, and an alias of a rule of blocks only where plain formats have no such rule.
+            let blocks = blocks.ok().filter(|rule| plain.is_none() || rule.name == name);
             let name = blocks.map_or_else(|| plain.map_or("", PlainRule::name), |rule| rule.name);
             Ok(Some(Asked { name, plain, blocks }))
         }

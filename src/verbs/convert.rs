@@ -26,7 +26,7 @@ use crate::{
     },
     format::block::{BlockFormat, Quantizer, find_rule},
     format::{Format, Overflow, Rounding, find},
-    quantise::{Sharing, sharing},
+    quantise::shared,
     report::{Report, Verdict},
 };
 
@@ -171,27 +171,10 @@ fn quantizer(arguments: &Arguments, format: &'static BlockFormat) -> Result<Quan
 impl Arguments {
     /// The target with the blocks that `--per` names.
     fn shared(&self, to: Option<FileContent>) -> Result<Option<FileContent>> {
-        let (Some(per), Some(to)) = (&self.per, to) else { return Ok(to) };
-        let whole = BlockFormat::WHOLE;
-        let (rows, length) = match sharing(per)? {
-            Sharing::Blocks { rows, columns } => (rows, columns),
-            Sharing::Row => (1, whole),
-            Sharing::Tensor => (whole, whole),
-            other => {
-                return Err(Error::request(format!(
-                    "--per {other}: files have scales for blocks of ROWSxCOLUMNS, a row (of a weight: a channel) or a tensor"
-                )));
-            }
-        };
-        let format = match to {
-            FileContent::Blocks(format) if length < whole => format.with_blocks(rows, length),
-            FileContent::Blocks(format) => {
-                return Err(Error::request(format!("--per {per}: {format} has blocks; choose ROWSxCOLUMNS")));
-            }
-            FileContent::Scalar(Some(format)) => BlockFormat::scaled(format, rows, length)?,
-            FileContent::Scalar(None) => return Ok(Some(to)),
-        };
-        Ok(Some(FileContent::Blocks(format)))
+        match (&self.per, to) {
+            (Some(per), Some(to)) => shared(to, per).map(Some),
+            (_, to) => Ok(to),
+        }
     }
 
     /// The rounding; SR draws random bits for each element of a file; values use the given bits.

@@ -80,7 +80,7 @@ impl Dequantizer {
         let row = blocks.row;
         let mut values = vec![0.0; blocks.len()];
         if rows > 1 {
-            let band = (rows * row).max(1);
+            let band = rows.saturating_mul(row).max(1);
             let bands = values.chunks_mut(band).zip(blocks.elements.chunks(band));
             parallel::each(
                 bands.zip(blocks.scales.chunks(row.div_ceil(length).max(1))),

@@ -104,7 +104,7 @@ impl<'a> VectorQuantizer<'a> {
         let mut elements = vec![0; values.len()];
         let mut scales = vec![0; format.blocks(values.len(), row)];
         if format.rows > 1 {
-            let band = (format.rows * row).max(1);
+            let band = format.rows.saturating_mul(row).max(1);
             let bands = values.chunks(band).zip(elements.chunks_mut(band));
             let per_row = row.div_ceil(format.length).max(1);
             parallel::each(bands.zip(scales.chunks_mut(per_row)), |((values, elements), scales)| {

@@ -84,7 +84,7 @@ impl Quantizer {
         let mut elements = vec![0; count];
         let mut scales = vec![0; self.format.blocks(count, row)];
         let per_row = row.div_ceil(length).max(1);
-        let bands = elements.chunks_mut((rows * row).max(1)).zip(scales.chunks_mut(per_row)).enumerate();
+        let bands = elements.chunks_mut(rows.saturating_mul(row).max(1)).zip(scales.chunks_mut(per_row)).enumerate();
         parallel::each(bands, |(band, (elements, scales))| {
             let (first, count) = (band * rows * row, elements.len());
             for (column, scale) in scales.iter_mut().enumerate() {
@@ -231,5 +231,25 @@ fn magnitude(value: Real) -> Option<Finite> {
     match value {
         Real::Finite(finite) => Some(finite.magnitude()),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_of_any_length_shares_one_scale() {
+        let whole = BlockFormat::WHOLE;
+        let format = BlockFormat::scaled(find("e4m3").unwrap(), whole, whole).unwrap();
+        // As many as make rows times a row of `WHOLE` more than a word holds.
+        let mut values = vec![0.0; 1 << 24];
+        values[(1 << 24) - 1] = 448.0;
+        let blocks = Quantizer::new(format).quantize(&values, values.len());
+        assert_eq!(blocks.scales, [1f32.to_bits()]);
+        let back = blocks.dequantize();
+        assert!(back == values);
+        let few = Quantizer::new(format).quantize(&[1.0, 224.0, -448.0], 3);
+        assert_eq!((few.scales.len(), few.dequantize()), (1, vec![1.0, 224.0, -448.0]));
     }
 }
