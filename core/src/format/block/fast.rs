@@ -289,11 +289,12 @@ impl ElementRounding {
         }
         let codes = 0..=scale.code_mask();
         let finite = |code: &u64| scale.decode(*code).class != Class::Nan;
-        if !scaled_tensor && codes.clone().filter(finite).all(|code| scale.decode(code).significand == 1) {
-            if let Some(smallest) = encoder.smallest_exponent() {
-                let exponent = |code| scale.decode(code).exponent + element.exponent;
-                return Some(ElementRounding::Shifted { encoder, exponents: codes.map(exponent).collect(), smallest });
-            }
+        if !scaled_tensor
+            && codes.clone().filter(finite).all(|code| scale.decode(code).significand == 1)
+            && let Some(smallest) = encoder.smallest_exponent()
+        {
+            let exponent = |code| scale.decode(code).exponent + element.exponent;
+            return Some(ElementRounding::Shifted { encoder, exponents: codes.map(exponent).collect(), smallest });
         }
         Some(match few(element) {
             Some(sign_bit) => ElementRounding::Counted { steps: codes.map(|_| OnceLock::new()).collect(), sign_bit },

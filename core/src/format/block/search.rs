@@ -92,7 +92,8 @@ impl Search {
             _ => return None,
         };
         let factor = |code: u64| scale.to_f64(code) * tensor_scale.to_f64() * scale_of(quantizer);
-        let codes = if scale.bits <= 8 { 0..=scale.largest(false) } else { 1..=0 };
+        // Wider scales have too many codes for a table.
+        let codes = (0..=scale.largest(false)).take(if scale.bits <= 8 { usize::MAX } else { 0 });
         Some(Search {
             grid: Grid::new(quantizer)?,
             loss,
