@@ -246,7 +246,8 @@ impl FileConversion {
         let own = matches!(from, FileContent::Scalar(None)) && !arrays.metadata().contains_key("tcnum.format");
         let asked = !self.choice.include.is_empty() || !self.choice.exclude.is_empty();
         let floating = |name: &&str| arrays.get(name).is_some_and(|array| array.kind.is_floating());
-        if !(asked || own && tensors.iter().any(floating)) {
+        let by_kind = own && tensors.iter().any(floating);
+        if !asked && !by_kind {
             return Ok(tensors.into_iter().map(String::from).collect());
         }
         let narrow = match &self.to {

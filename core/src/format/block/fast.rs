@@ -289,8 +289,10 @@ impl ElementRounding {
         }
         let codes = 0..=scale.code_mask();
         let finite = |code: &u64| scale.decode(*code).class != Class::Nan;
-        let powers = || codes.clone().filter(finite).all(|code| scale.decode(code).significand == 1);
-        if let (false, Some(smallest)) = (scaled_tensor || !powers(), encoder.smallest_exponent()) {
+        if !scaled_tensor
+            && codes.clone().filter(finite).all(|code| scale.decode(code).significand == 1)
+            && let Some(smallest) = encoder.smallest_exponent()
+        {
             let exponent = |code| scale.decode(code).exponent + element.exponent;
             return Some(ElementRounding::Shifted { encoder, exponents: codes.map(exponent).collect(), smallest });
         }
