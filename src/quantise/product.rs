@@ -22,7 +22,7 @@ pub(super) struct LayerActivations {
     /// Name of the array.
     name: String,
     values: Vec<f32>,
-    /// What quantisation adds to the values, if they are quantised too.
+    /// Errors of the quantised values, if they are quantised too.
     changes: Option<Vec<f32>>,
     columns: usize,
 }
@@ -101,7 +101,7 @@ impl LayerActivations {
         Ok(LayerActivations { name: array.name.clone(), values, changes, columns: view.columns })
     }
 
-    /// The products with rows of `x`, and how far those of `y` with the quantised activations are from them.
+    /// The losses of the products with rows of `y`, beside those with rows of `x`.
     pub(super) fn losses(&self, x: &[f32], y: &[f32]) -> ProductLosses {
         let mut sum = ProductLosses::default();
         for (x, y) in x.chunks(self.columns).zip(y.chunks(self.columns)) {
