@@ -3,15 +3,15 @@
 //! ```
 //! use tcnum::{device::ModelDevice, gemm::{Factors, Matrix, Product, Schedule}, isa, recognise::{self, Recognised, Request}};
 //! # fn main() -> tcnum::Result<()> {
-//! let schedule = Schedule { promote: Some(32), ..Schedule::new(isa::find("wgmma.m64n8k32.f32.e4m3.e4m3")?)? };
+//! let schedule = Schedule { promote: Some(128), ..Schedule::new(isa::find("wgmma.m64n8k32.f32.e4m3.e4m3")?)? };
 //! let e4m3 = schedule.instruction.a;
-//! let codes: Vec<u64> = (0..8 * 256u64).map(|at| at * 37 % 120).collect();
-//! let a = Matrix::of_values(8, 256, e4m3, &codes);
+//! let codes: Vec<u64> = (0..8 * 512u64).map(|at| at * 37 % 120).collect();
+//! let a = Matrix::of_values(8, 512, e4m3, &codes);
 //! let factors = Factors::new(a.clone(), a.transposed());
 //! let d = Product::of(&mut ModelDevice::open("hopper")?, &schedule, &factors)?.d;
 //! let mut found = Recognised::default();
 //! recognise::search(&Request::new(vec!["hopper".into()]), &factors, &d, &mut found, &|_| ())?;
-//! assert_eq!(found.first().unwrap().schedule.promote, Some(32));
+//! assert_eq!(found.first().unwrap().schedule.promote, Some(128));
 //! # Ok(())
 //! # }
 //! ```
