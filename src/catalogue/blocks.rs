@@ -21,7 +21,9 @@ crate::rows! {
         largest: f64 => shown("largest element"),
         /// Exponent of the largest element.
         emax: i32 => shown("emax"),
-        /// Elements in a block.
+        /// Rows of a block.
+        rows: usize => shown("rows").essential(),
+        /// Elements in a row of a block.
         length: usize => shown("elements").essential(),
         /// Format of a block's scale.
         scale: &'static str => shown("scale").essential(),
@@ -44,10 +46,10 @@ pub(crate) fn blocks<'a>(formats: impl IntoIterator<Item = &'a BlockFormat>) -> 
 /// Describes a block format in a sentence.
 pub(crate) fn answer(format: &BlockFormat) -> String {
     let record = row(format);
+    let blocks = if format.rows == 1 { format.length.to_string() } else { format.extents() };
     let tensor = record.tensor_scale.map_or(String::new(), |scale| format!(", and a tensor one in {scale}"));
     format!(
-        "{format} has blocks of {} values in {} with one scale in {}{tensor}: {} bits per value.",
-        record.length,
+        "{format} has blocks of {blocks} values in {} with one scale in {}{tensor}: {} bits per value.",
         record.element,
         record.scale,
         three_digits(record.bits)
@@ -63,11 +65,13 @@ fn row(format: &BlockFormat) -> BlockRow {
         element_exponent: format.element.exponent,
         largest: largest.to_f64(),
         emax: format.element.emax(),
+        rows: format.rows,
         length: format.length,
         scale: format.scale.name,
         tensor_scale: format.tensor_scale.map(|scale| scale.name),
-        // A scale code takes a byte.
-        bits: f64::from(format.element.format.bits) + 8.0 / format.length as f64,
+        // A scale code takes whole bytes.
+        bits: f64::from(format.element.format.bits)
+            + 8.0 * format.scale.bytes() as f64 / (format.rows * format.length) as f64,
         scale_rule: format.default_rule,
         source: format.source,
     }
