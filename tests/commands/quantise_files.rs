@@ -109,7 +109,10 @@ fn activations_of_layers_are_found_by_name_and_quantised_too() {
         .collect();
     assert_eq!(errors[0], 0.0);
     assert!((errors[1] - 0.2 / 11.8).abs() < 1e-6, "{errors:?}");
-    assert!(found["answer"].as_str().unwrap().contains("Most is lost in 'b.weight' (product error 1.69e-02)"), "{found}");
+    assert!(
+        found["answer"].as_str().unwrap().contains("Most is lost in 'b.weight' (product error 1.69e-02)"),
+        "{found}"
+    );
 }
 
 #[test]
@@ -177,8 +180,5 @@ fn what_is_wrong_is_said_before_work_starts() {
     Arrays { arrays: vec![array("x", &[2], "f64", &[1.0, 1e300])], metadata: Default::default() }.write(&wide).unwrap();
     refused(&[wide.to_str().unwrap(), "--to", "e4m3"], &["wide.npy", "holds 1e300, which f32 cannot hold"]);
     refused(&["none.npy", "--to", "e4m3"], &["none.npy", "cannot be read"]);
-    refused(
-        &[file, "--to", "e4m3", "--activations", file],
-        &["--activations", "activation 3 is NaN"],
-    );
+    refused(&[file, "--to", "e4m3", "--activations", file], &["--activations", "activation 3 is NaN"]);
 }
