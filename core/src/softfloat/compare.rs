@@ -21,15 +21,9 @@ impl<F: FormatFields> Datapath<'_, F> {
     pub(super) fn predicate(&self, operation: Operation, x: u64, y: u64) -> Outcome {
         use Operation::*;
         let order = self.compare(x, y);
-        let holds = match operation {
-            Equal | EqualSignaling => order == Some(Ordering::Equal),
-            Less | LessQuiet => order == Some(Ordering::Less),
-            LessEqual | LessEqualQuiet => order.is_some_and(Ordering::is_le),
-            _ => order.is_none(),
-        };
         let signalling = matches!(operation, EqualSignaling | Less | LessEqual);
         let invalid = order.is_none() && (signalling || self.signals(x) || self.signals(y));
-        Outcome { code: Some(holds.into()), flags: Flags::INVALID.when(invalid) }
+        Outcome { code: Some(operation.holds(order).into()), flags: Flags::INVALID.when(invalid) }
     }
 
     pub(super) fn total_order(&self, x: u64, y: u64) -> Outcome {

@@ -1,5 +1,7 @@
 //! The operations, as data.
 
+use std::cmp::Ordering;
+
 /// Operation on codes of one format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operation {
@@ -88,6 +90,17 @@ pub const CLASSES: [&str; 10] = [
 ];
 
 impl Operation {
+    /// True if a comparison predicate holds for operands in this order; `None` is unordered.
+    pub(super) fn holds(self, order: Option<Ordering>) -> bool {
+        use Operation::*;
+        match self {
+            Equal | EqualSignaling => order == Some(Ordering::Equal),
+            Less | LessQuiet => order == Some(Ordering::Less),
+            LessEqual | LessEqualQuiet => order.is_some_and(Ordering::is_le),
+            _ => order.is_none(),
+        }
+    }
+
     /// All operations: name in options and reports, number of operands, kind of result.
     #[rustfmt::skip]
     pub const TABLE: &[(Operation, &'static str, usize, ResultKind)] = &[

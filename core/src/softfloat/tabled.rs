@@ -265,14 +265,8 @@ impl TableUnit<'_> {
     fn predicate(&self, operation: Operation, values: &[Real]) -> Outcome {
         use Operation::*;
         let order = values[0].to_f64().partial_cmp(&values[1].to_f64());
-        let holds = match operation {
-            Equal | EqualSignaling => order == Some(Ordering::Equal),
-            Less | LessQuiet => order == Some(Ordering::Less),
-            LessEqual | LessEqualQuiet => order.is_some_and(Ordering::is_le),
-            _ => order.is_none(),
-        };
         let signalling = matches!(operation, EqualSignaling | Less | LessEqual);
-        truth(holds, Flags::INVALID.when(order.is_none() && signalling))
+        truth(operation.holds(order), Flags::INVALID.when(order.is_none() && signalling))
     }
 }
 

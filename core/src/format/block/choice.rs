@@ -46,8 +46,8 @@ impl Quantizer {
 
     /// Scale codes that a search tries, in ascending order.
     ///
-    /// They are every code of at most 8 bits. Of wider ones they are sixteenths of that of `nearest`, and those of all
-    /// rules that follow the largest magnitude.
+    /// A scale of at most 8 bits has every code tried. A wider scale has sixteenths of the scale of `nearest` tried, and
+    /// the scales of all rules that follow the largest magnitude.
     pub(super) fn candidates(&self, amax: &Finite, tensor_scale: &Finite) -> Vec<u32> {
         if self.format.scale.bits <= 8 {
             return (0..=self.format.scale.largest(false) as u32).collect();

@@ -314,7 +314,7 @@ fn few(element: &Element) -> Option<u32> {
 vectorised! {
     /// Quotients by the divisor of each run of `length` values, rounded to odd.
     ///
-    /// Each rounding of them to fewer bits is that of the exact quotient. Under a divisor of zero they are zeros.
+    /// A quotient rounds to fewer bits as the exact quotient does. A divisor of zero gives zeros.
     fn divide(values: &[f32], length: usize, divisors: &[f64], quotients: &mut [f32]) {
         for ((values, quotients), divisor) in values.chunks(length).zip(quotients.chunks_mut(length)).zip(divisors) {
             if *divisor == 0.0 {

@@ -3,7 +3,7 @@
 //! A tensor is cut along its last dimension into blocks of [`BlockFormat::length`] elements, of one row or of
 //! [`BlockFormat::rows`] rows; the last blocks may be short. A block is a scale code and its element codes. An element's
 //! value is `element * 2^exponent * scale`, times the tensor's scale if the format has one. Formats are data: the files
-//! of `blocks/`, and those of users.
+//! of `blocks/`, and files of users.
 //!
 //! Everything is computed on exact values, and each scale and each element is rounded once: `amax / largest` and `x /
 //! scale` are exact quotients. (Implementations that divide in binary32 or multiply by a rounded reciprocal may pick a

@@ -1,4 +1,4 @@
-//! Block formats from TOML: the shipped ones, in `blocks/`, and those of users.
+//! Block formats from TOML: the files of `blocks/`, and files of users.
 
 use std::{ops::Range, sync::LazyLock};
 

@@ -16,7 +16,7 @@ use crate::{
 
 /// Scales that are tried at once.
 const LANES: usize = 16;
-/// Codes below that of `nearest` in the first try: the best is seldom lower.
+/// Codes below the code of `nearest` in the first try. A better scale is seldom lower.
 const BELOW: u32 = 4;
 /// Error of an element in f32, at most, over the largest magnitude of its block.
 const ERROR: f32 = 1e-6;
@@ -40,7 +40,7 @@ pub(super) struct Search {
 /// Magnitudes of an element format: multiples of a power of two that grows with the exponent.
 #[derive(Debug, Clone, Copy)]
 struct Grid {
-    /// Smallest normal magnitude; below it, the multiples are those of its binade.
+    /// Smallest normal magnitude. Smaller magnitudes have the multiples of its binade.
     normal: f32,
     /// `2^23` multiples over the binade, as a difference of exponent bits.
     shift: u32,

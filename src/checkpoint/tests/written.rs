@@ -1,0 +1,125 @@
+//! Files that `tcnum convert` writes, in its own layouts and in those of other programs.
+
+use super::*;
+
+#[test]
+fn what_convert_writes_is_decoded_to_the_values_of_the_blocks() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("w.safetensors"), folder.path().join("out.safetensors"));
+    for format in block_formats() {
+        // Rows that end in a short block, and odd ones.
+        for columns in [64, 40, 33] {
+            let weights = weights(7 * columns);
+            let bytes = weights.iter().flat_map(|value| value.to_le_bytes()).collect();
+            write(&from, &[array("w", &[7, columns], self::format("f32"), bytes)]);
+            let quantizer = Quantizer::new(format);
+            let to_blocks = ConversionTarget::Blocks(quantizer);
+            let conversion = FileConversion {
+                from: FileContent::Scalar(None),
+                to: to_blocks,
+                names: Vec::new(),
+                choice: TensorChoice::default(),
+                layout: ArrayNames::default(),
+                seed: 0,
+            };
+            conversion.run(&from, &to, &mut |_, _| {}).unwrap();
+            let checkpoint = open(&to);
+            assert_eq!(checkpoint.tensors.len(), 1, "{format}");
+            assert_eq!(checkpoint.tensors[0].layouts, [format!("tcnum-{format}")]);
+            assert_eq!(checkpoint.tensors[0].shape, [7, columns]);
+            assert_eq!(
+                values(&checkpoint, "w"),
+                quantizer.quantize(&weights, columns).dequantize(),
+                "{format} {columns}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_convert_writes_in_the_layout_of_another_program_is_decoded_to_the_values_of_the_blocks() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("w.safetensors"), folder.path().join("out.safetensors"));
+    let weights = weights(256 * 256);
+    let bytes: Vec<u8> = weights.iter().flat_map(|value| value.to_le_bytes()).collect();
+    write(&from, &[array("l.weight", &[256, 256], self::format("f32"), bytes)]);
+    let whole = BlockFormat::WHOLE;
+    let scaled = |rows, length| BlockFormat::scaled(find("e4m3").unwrap(), rows, length).unwrap();
+    let mut count = 0;
+    for (layout, format) in [
+        ("compressed-tensors-nvfp4", block("nvfp4").unwrap()),
+        ("compressed-tensors-mxfp4", block("mxfp4").unwrap()),
+        ("compressed-tensors-mxfp8", block("mxfp8").unwrap()),
+        ("compressed-tensors-float", scaled(1, whole)),
+        ("modelopt-nvfp4", block("nvfp4").unwrap()),
+        ("modelopt-fp8", scaled(whole, whole)),
+        ("deepseek-fp8", block("fp8-128x128").unwrap()),
+    ] {
+        let names = Layout::find(layout).unwrap().written(format).unwrap();
+        let quantizer = Quantizer::new(format);
+        let conversion = FileConversion {
+            from: FileContent::Scalar(None),
+            to: ConversionTarget::Blocks(quantizer),
+            names: Vec::new(),
+            choice: TensorChoice::default(),
+            layout: names,
+            seed: 0,
+        };
+        conversion.run(&from, &to, &mut |_, _| {}).unwrap();
+        let checkpoint = open(&to);
+        assert!(checkpoint.tensors[0].layouts.iter().any(|own| own == layout), "{:?}", checkpoint.tensors[0].layouts);
+        assert_eq!(checkpoint.tensors[0].shape, [256, 256], "{layout}");
+        let expected = quantizer.quantize(&weights, 256).dequantize();
+        for (own, expected) in values(&checkpoint, "l.weight").into_iter().zip(expected) {
+            // The reciprocal of a tensor scale is rounded.
+            let slack = if layout == "compressed-tensors-nvfp4" { expected.abs() * 2f32.powi(-22) } else { 0.0 };
+            assert!((own - expected).abs() <= slack, "{layout}: {own} {expected}");
+            count += 1;
+        }
+    }
+    assert_eq!(count, 7 * 256 * 256);
+}
+
+#[test]
+fn scales_are_written_in_the_type_that_the_program_of_the_layout_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("from.safetensors"), folder.path().join("to.safetensors"));
+    write(&from, &[array("l.weight", &[128, 128], self::format("f32"), vec![0x3f; 4 * 128 * 128])]);
+    for (layout, format, scales, expected) in [
+        ("compressed-tensors-mxfp4", "mxfp4", "l.weight_scale", "U8"),
+        ("compressed-tensors-mxfp8", "mxfp8", "l.weight_scale", "U8"),
+        ("compressed-tensors-nvfp4", "nvfp4", "l.weight_scale", "F8_E4M3"),
+        ("modelopt-nvfp4", "nvfp4", "l.weight_scale", "F8_E4M3"),
+        ("deepseek-fp8", "fp8-128x128", "l.weight_scale_inv", "F32"),
+    ] {
+        let format = block(format).unwrap();
+        let conversion = FileConversion {
+            from: FileContent::Scalar(None),
+            to: ConversionTarget::Blocks(Quantizer::new(format)),
+            names: Vec::new(),
+            choice: TensorChoice::default(),
+            layout: Layout::find(layout).unwrap().written(format).unwrap(),
+            seed: 0,
+        };
+        conversion.run(&from, &to, &mut |_, _| {}).unwrap();
+        let file = ArrayFile::open(&to).unwrap();
+        let array = file.arrays.iter().find(|array| array.name == scales).unwrap();
+        assert_eq!(array.kind.type_name(), expected, "{layout}");
+    }
+}
+
+#[test]
+fn a_layout_that_does_not_hold_a_format_is_refused_with_the_reason() {
+    let reason = |layout: &str, format: &str| {
+        Layout::find(layout).unwrap().written(block(format).unwrap()).unwrap_err().to_string()
+    };
+    for (layout, format, expected) in [
+        ("compressed-tensors-nvfp4", "mxfp4", "it has scales for 1x16, and mxfp4 for 1x32"),
+        ("deepseek-fp8", "nvfp4", "it holds other elements than e2m1"),
+        ("gguf-q8_0", "q8-0", "it is read, not written"),
+        ("compressed-tensors-int4", "mxfp4", "it is read, not written"),
+        ("compressed-tensors-mxfp8", "fp8-1x128", "it has scales for 1x32"),
+    ] {
+        assert!(reason(layout, format).contains(expected), "{layout}: {}", reason(layout, format));
+    }
+}
