@@ -107,6 +107,7 @@ pub mod array;
 pub mod atlas;
 mod base;
 mod bench;
+pub mod bound;
 pub mod calc;
 pub(crate) mod catalogue;
 #[cfg(feature = "mpfr")]

@@ -344,8 +344,13 @@ impl Schedule {
         Ok(())
     }
 
+    /// The format of the register outside the unit: f32, f64 or s32.
+    pub(crate) fn register(&self) -> &'static Format {
+        Register::of(self.instruction.d).expect("the schedule is checked").format()
+    }
+
     /// True if D is the codes of the last step.
-    pub(super) fn is_bare(&self, parts: usize, has_c: bool, has_bias: bool) -> bool {
+    pub(crate) fn is_bare(&self, parts: usize, has_c: bool, has_bias: bool) -> bool {
         let added = has_bias && self.bias != BiasEntry::Start || has_c && self.c != CEntry::Start && self.beta != 0.0;
         parts == 1
             && self.promote.is_none()

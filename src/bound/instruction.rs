@@ -1,0 +1,51 @@
+//! Error analysis of one dot-product-add of an instruction.
+
+use super::{
+    element::{checked, code_of},
+    enclosed::ErrorBound,
+    operand::{ElementScale, KnownProducts, Operand},
+    step::step,
+};
+use crate::{
+    Result,
+    arithmetic::{Model, Program},
+    isa::{Case, Instruction},
+};
+
+/// The analysis of single dot-product-adds: d = c + sum of a b, in a model's arithmetic.
+pub struct InstructionBounds {
+    program: Program,
+}
+
+impl InstructionBounds {
+    /// The analysis of an instruction, dense or sparse, with block scales or without.
+    ///
+    /// # Errors
+    /// A model without the instruction; exclusive ors; products of which pieces are left out.
+    pub fn new(model: &Model, instruction: &Instruction) -> Result<InstructionBounds> {
+        Ok(InstructionBounds { program: checked(model, instruction)? })
+    }
+
+    /// The bound of |d - exact| for a case; `None` where an operand is infinite or NaN.
+    pub fn of(&self, case: &Case) -> Option<ErrorBound> {
+        let i = &self.program.instruction;
+        let [x, y, _] = &self.program.unpack;
+        let a: Option<Vec<Operand>> = case.a.iter().map(|code| Operand::of(i.a, *code, x)).collect();
+        let b: Option<Vec<Operand>> =
+            (0..case.a.len()).map(|at| Operand::of(i.b, case.b[case.logical(i, at)], y)).collect();
+        if !i.c.decode(case.c).is_finite() {
+            return None;
+        }
+        let scales: Option<Vec<ElementScale>> = match i.scale {
+            None => Some(Vec::new()),
+            Some(scale) => (0..case.a.len())
+                .map(|at| {
+                    let block = case.logical(i, at) / scale.block;
+                    ElementScale::of(scale.format, case.scale_a[block], case.scale_b[block])
+                })
+                .collect(),
+        };
+        let products = KnownProducts { a: &a?, b: &b?, scales: &scales? };
+        Some(step(&self.program, &products, code_of(i.c, case.c)).error)
+    }
+}

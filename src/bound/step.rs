@@ -1,0 +1,176 @@
+//! Error analysis of a program: each elementary operation on enclosures in place of values.
+
+use super::enclosed::{Enclosed, ErrorSource, NO_QUANTUM, exponent, half, power};
+use crate::{
+    arithmetic::{
+        Addend, Destination, ElementaryOperation, Factors, IntegerSum, Multiply, Program, Scaling, Source, Subnormals, Sum,
+    },
+    format::{Format, Rounding},
+};
+
+/// The products of a step.
+pub(super) trait StepProducts {
+    /// A product of two factors, or of pieces of them, with its scales.
+    fn product(&self, factors: &Factors) -> Enclosed;
+
+    /// The exact sum of the products of some factors that share a scale, times the scale.
+    fn scaled_sum(&self, factors: &[Factors]) -> Enclosed;
+
+    /// The largest magnitude of a sum of any of the exact products and the exact C.
+    fn cap(&self) -> f64;
+}
+
+/// The result of one execution of a program's arithmetic on an element.
+pub(super) fn step(program: &Program, products: &dyn StepProducts, c: Enclosed) -> Enclosed {
+    let mut values: Vec<Vec<Enclosed>> = Vec::with_capacity(program.steps.len());
+    let cap = products.cap();
+    // Where zeros count in an alignment, they have the exponent of the smallest normal number.
+    let counted = |value: Enclosed, format: &Format| match (program.unpack[2].zeros, format.float()) {
+        (true, Some(float)) => Enclosed { exponent: value.exponent.max(Some(float.emin())), ..value },
+        _ => value,
+    };
+    let c = counted(flushed(c, program.unpack[2].subnormals, program.addend()), program.addend());
+    let delivered = |value: Enclosed, to: &Destination| counted(delivered(value, to), to.target.format);
+    for own in &program.steps {
+        let value = |source: &Source| match source {
+            Source::C => c,
+            Source::Zero => Enclosed::ZERO,
+            Source::Value(step) => values[*step][0],
+            Source::Product(step, at) => values[*step][*at],
+        };
+        let made = match &own.operation {
+            ElementaryOperation::Multiply(multiply) => multiplied(multiply, products),
+            ElementaryOperation::Sum(sum) => vec![summed(sum, &values, &value).capped(cap)],
+            ElementaryOperation::Round { value: source, to, .. } => vec![delivered(value(source), to)],
+            ElementaryOperation::Add { terms: [x, y], to, .. } => {
+                vec![delivered(value(x).plus(&value(y)).capped(cap), to)]
+            }
+            ElementaryOperation::Fma { factors, addend, to, .. } => {
+                vec![delivered(products.product(factors).plus(&value(addend)).capped(cap), to)]
+            }
+            ElementaryOperation::Integer(sum) => return integer(program, sum, products, c),
+        };
+        values.push(made);
+    }
+    let last = match &program.output.value {
+        Source::C => c,
+        Source::Zero => Enclosed::ZERO,
+        Source::Value(step) => values[*step][0],
+        Source::Product(step, at) => values[*step][*at],
+    };
+    let target = &program.output.target;
+    last.rounded(target.format, target.rounding, ErrorSource::Step)
+}
+
+fn multiplied(multiply: &Multiply, products: &dyn StepProducts) -> Vec<Enclosed> {
+    let limited = |mut product: Enclosed| {
+        if multiply.limit.is_some_and(|limit| product.most() >= power(limit)) {
+            product.error.add(ErrorSource::Step, f64::INFINITY);
+        }
+        product
+    };
+    if let Scaling::Sums(run) = multiply.scaling {
+        return multiply.factors.chunks(run).map(|run| limited(products.scaled_sum(run))).collect();
+    }
+    let one = |factors: &Factors| {
+        let mut product = limited(products.product(factors));
+        if let Some(to) = &multiply.rounded {
+            product = delivered(product, to);
+        }
+        if multiply.normalised && product.exponent.is_some() {
+            product.exponent = Some(exponent(product.most()));
+        }
+        product
+    };
+    multiply.factors.iter().map(one).collect()
+}
+
+/// A term of an aligned sum: the enclosure, and bits and drop of its own.
+type Term = (Enclosed, Option<i32>, Option<i32>);
+
+/// The sum after alignment.
+fn summed(sum: &Sum, values: &[Vec<Enclosed>], value: &dyn Fn(&Source) -> Enclosed) -> Enclosed {
+    let products = sum.products.iter().flat_map(|step| &values[*step]).map(|product| (*product, None, None));
+    let addends = sum.addends.iter().map(|Addend { source, bits, drop }| (value(source), *bits, *drop));
+    let terms: Vec<Term> = products.chain(addends).collect();
+    let floor = sum.alignment.and_then(|alignment| alignment.floor);
+    let largest = terms.iter().filter_map(|(term, ..)| term.exponent).max().map(|e| e.max(floor.unwrap_or(e)));
+    let mut total = Enclosed::ZERO;
+    let mut cut_any = false;
+    for (mut term, bits, drop) in terms {
+        if let (Some(alignment), Some(largest), true) = (&sum.alignment, largest, term.most() > 0.0) {
+            let unit = largest - bits.unwrap_or(alignment.bits);
+            if term.quantum < unit {
+                cut_any = true;
+                cut(&mut term, unit, alignment.rounding);
+                if let Some(floor) = floor {
+                    term.quantum = term.quantum.max(floor - bits.unwrap_or(alignment.bits));
+                }
+            }
+            // A term whose exponent lies below is less than four times two to that exponent.
+            if let Some(drop) = drop
+                && term.quantum < largest - drop + 2
+            {
+                let already = term.error.source(ErrorSource::Alignment);
+                let most = term.most().min(power(largest - drop + 1));
+                term.error.add(ErrorSource::Alignment, (most - already).max(0.0));
+            }
+        }
+        total = total.plus(&term);
+    }
+    if cut_any && sum.alignment.is_some_and(|alignment| alignment.sticky) {
+        let most = total.most();
+        total.error.add(ErrorSource::Alignment, most * power(-100));
+        total.quantum = NO_QUANTUM;
+    }
+    total.exponent = match (sum.normalised, total.most() > 0.0) {
+        (true, true) => Some(exponent(total.most())),
+        (true, false) => None,
+        (false, _) => largest,
+    };
+    total
+}
+
+/// Cuts a term off below a unit.
+fn cut(term: &mut Enclosed, unit: i32, rounding: Rounding) {
+    let least = if term.quantum >= -1074 { power(term.quantum) } else { 0.0 };
+    let (width, most) = (power(unit), term.most());
+    let error = term.error.worst();
+    let (low, high) = (term.low - error, term.high + error);
+    let source = ErrorSource::Alignment;
+    match rounding {
+        Rounding::Rne | Rounding::Rna => term.error.add_range(source, half(width).min(most), half(width).min(most)),
+        Rounding::Rz => term.error.add_toward_zero(source, (width - least).min(most), low, high),
+        Rounding::Rd => term.error.add_range(source, if low >= 0.0 { (width - least).min(most) } else { width - least }, 0.0),
+        Rounding::Ru => term.error.add_range(source, 0.0, if high <= 0.0 { (width - least).min(most) } else { width - least }),
+        _ => term.error.add_range(source, width - least, width - least),
+    }
+}
+
+/// A value rounded for the next operation.
+fn delivered(value: Enclosed, to: &Destination) -> Enclosed {
+    let rounded = value.rounded(to.target.format, to.target.rounding, ErrorSource::Step);
+    flushed(rounded, to.subnormals, to.target.format)
+}
+
+/// A value whose subnormal numbers may be replaced by zeros.
+pub(super) fn flushed(mut value: Enclosed, subnormals: Subnormals, format: &Format) -> Enclosed {
+    let Some(float) = format.float().filter(|_| subnormals != Subnormals::Keep) else { return value };
+    if value.quantum < float.emin() && value.most() > 0.0 {
+        let most = value.most().min(power(float.emin()));
+        value.error.add(ErrorSource::Flush, most);
+    }
+    value
+}
+
+/// The sum of integers: exact, unless it leaves its range.
+fn integer(program: &Program, own: &IntegerSum, products: &dyn StepProducts, c: Enclosed) -> Enclosed {
+    let all = (0..program.instruction.stored_k()).map(|k| products.product(&Factors { k, a: u64::MAX, b: u64::MAX }));
+    let mut sum = all.fold(c, |sum, product| sum.plus(&product)).capped(products.cap());
+    let signed = program.instruction.d.largest(true) != 0;
+    let bits = own.bits as i32 - i32::from(signed);
+    if sum.most() >= power(bits) {
+        sum.error.add(ErrorSource::Step, f64::INFINITY);
+    }
+    sum
+}

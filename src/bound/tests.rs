@@ -1,0 +1,58 @@
+//! Bounds against errors of the arithmetic itself.
+
+use rug::Float;
+
+use super::InstructionBounds;
+use crate::{arithmetic::{Model, shipped}, inputs::Sequence, isa::{self, Case}};
+
+/// The largest error over its bound, of `tiles` tiles of directed operands; panics where an error is above its bound.
+fn tightest(model: &Model, instruction: &isa::Instruction, tiles: usize, seed: u64) -> Option<f64> {
+    let i = instruction;
+    let bounds = InstructionBounds::new(model, i).ok()?;
+    let evaluator = model.evaluator(i).unwrap();
+    let drawn = Sequence::Random { seed }.tiles(i, 0, tiles);
+    let mut most = 0.0f64;
+    for at in 0..tiles {
+        for (row, column) in [(0, 0), (i.m - 1, i.n - 1), (i.m / 2, i.n / 2)] {
+            let case = drawn.case(i, at, row, column);
+            let Some(bound) = bounds.of(&case).map(|bound| bound.worst()) else { continue };
+            if !bound.is_finite() {
+                continue;
+            }
+            let d = evaluator.dot(&case);
+            let error = error(i, &case, d);
+            assert!(error <= bound, "{} {i}: {error:e}, bound {bound:e}, {case:?}", model.name);
+            if bound > 0.0 {
+                most = most.max(error / bound);
+            }
+        }
+    }
+    Some(most)
+}
+
+/// |d - exact| of finite operands, to nearest.
+fn error(i: &isa::Instruction, case: &Case, d: u64) -> f64 {
+    let mut sum = Float::with_val(3000, i.c.to_f64(case.c));
+    for (k, a) in case.a.iter().enumerate() {
+        let at = case.logical(i, k);
+        let mut product = Float::with_val(3000, i.a.to_f64(*a)) * i.b.to_f64(case.b[at]);
+        if let Some(scale) = i.scale {
+            product *= scale.format.to_f64(case.scale_a[at / scale.block]);
+            product *= scale.format.to_f64(case.scale_b[at / scale.block]);
+        }
+        sum += product;
+    }
+    (sum - i.d.to_f64(d)).abs().to_f64()
+}
+
+#[test]
+fn no_error_is_above_its_bound() {
+    for name in shipped() {
+        let model = Model::load(name).unwrap();
+        for instruction in isa::all().iter().filter(|i| model.evaluator(i).is_ok()) {
+            if let Some(most) = tightest(&model, instruction, 12, 2611) {
+                println!("{name:<14} {instruction:<50} {most:.3}");
+            }
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Error analysis of a schedule outside the instruction: promotion, joining, scaling, output.
+
+use super::enclosed::{Enclosed, ErrorSource};
+use crate::{
+    format::{self, Format, Rounding},
+    gemm::{AccumulatorJoin, BiasEntry, CEntry, PartJoin, Run, ScaleUse, Schedule, Walk},
+};
+
+/// The initial value of a chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ChainStart {
+    Zero,
+    C,
+    Bias,
+}
+
+/// What a schedule asks of an element's operands.
+pub(super) trait ElementSums {
+    /// The unit's sum of a run of steps in one accumulator.
+    fn chain(&self, run: &Run, start: ChainStart) -> Enclosed;
+
+    /// The largest magnitude of an exact sum of any products of the element.
+    fn cap(&self) -> f64;
+
+    /// The scales of A and B of a run, or of the whole sum.
+    fn scales(&self, run: Option<&Run>) -> Option<[f64; 2]>;
+
+    /// C and the bias, where the schedule adds them outside the unit.
+    fn c(&self) -> Option<f64>;
+    fn bias(&self) -> Option<f64>;
+
+    /// Adds what the sums of chains leave out of their errors, once all are joined.
+    fn joined(&self, sum: Enclosed) -> Enclosed {
+        sum
+    }
+}
+
+/// Registers: f32 or f64 (to nearest), or s32.
+pub(super) struct Registers<'a> {
+    schedule: &'a Schedule,
+    format: &'static Format,
+}
+
+impl<'a> Registers<'a> {
+    pub(super) fn of(schedule: &'a Schedule) -> Registers<'a> {
+        Registers { schedule, format: schedule.register() }
+    }
+
+    fn rounded(&self, value: Enclosed, source: ErrorSource) -> Enclosed {
+        value.rounded(self.format, Rounding::Rne, source)
+    }
+
+    fn add(&self, x: &Enclosed, y: &Enclosed, cap: f64, source: ErrorSource) -> Enclosed {
+        self.rounded(x.plus(y).capped(cap), source)
+    }
+
+    /// The product with a number of the register's format.
+    fn multiply(&self, x: &Enclosed, factor: f64) -> Enclosed {
+        match factor {
+            1.0 => *x,
+            factor => self.rounded(x.times(factor, quantum(factor)), ErrorSource::Scale),
+        }
+    }
+
+    /// A number of f64 in the register's format, with the error of its rounding.
+    fn number(&self, value: f64) -> Enclosed {
+        let own = Enclosed::number(value, None, quantum(value));
+        self.rounded(own, ErrorSource::Scale)
+    }
+
+    fn output(&self, value: Enclosed) -> Enclosed {
+        let output = &self.schedule.output;
+        value.rounded(output.format, output.rounding, ErrorSource::Output)
+    }
+
+    /// An element of D.
+    pub(super) fn element(&self, walk: &Walk, sums: &dyn ElementSums) -> Enclosed {
+        let schedule = self.schedule;
+        let bare = schedule.is_bare(walk.parts.len(), sums.c().is_some(), sums.bias().is_some());
+        let cap = sums.cap();
+        let mut parts = Vec::with_capacity(walk.parts.len());
+        for (at, part) in walk.parts.iter().enumerate() {
+            let start = match at {
+                0 if schedule.c == CEntry::Start => ChainStart::C,
+                0 if schedule.bias == BiasEntry::Start => ChainStart::Bias,
+                _ => ChainStart::Zero,
+            };
+            let mut total: Option<Enclosed> = None;
+            for run in part {
+                let own = self.accumulated(run, start, sums);
+                if bare {
+                    return sums.joined(own);
+                }
+                let between = schedule.scales.filter(|scales| !scales.multiply.is_at_end());
+                let (own, scaled) = match (between, sums.scales(Some(run))) {
+                    (Some(scales), Some([a, b])) => {
+                        // The product of the two scales is rounded itself.
+                        let factor = a * b;
+                        let mut own = own.times(factor, quantum(factor));
+                        let off = own.most() * super::enclosed::power(-24);
+                        own.error.add(ErrorSource::Scale, off);
+                        match scales.multiply {
+                            ScaleUse::Rounded => (self.rounded(own, ErrorSource::Scale), true),
+                            _ => (own, true),
+                        }
+                    }
+                    _ => (own, false),
+                };
+                total = Some(match total {
+                    None if schedule.promote.is_none() && !scaled => own,
+                    None => self.rounded(own, ErrorSource::Promotion),
+                    Some(sum) => self.add(&sum, &own, cap, ErrorSource::Promotion),
+                });
+            }
+            parts.push(total.unwrap_or(Enclosed::ZERO));
+        }
+        self.finished(parts, sums)
+    }
+
+    fn accumulated(&self, run: &Run, start: ChainStart, sums: &dyn ElementSums) -> Enclosed {
+        let accumulators = self.schedule.accumulators;
+        if accumulators.count == 1 {
+            return sums.chain(run, start);
+        }
+        let chains = run.dealt(self.schedule);
+        let own = chains.iter().enumerate().map(|(at, chain)| {
+            let start = if at == 0 { start } else { ChainStart::Zero };
+            sums.chain(chain, start)
+        });
+        self.together(own.collect(), accumulators.join, sums.cap())
+    }
+
+    /// Joins numbers in this order, as [`crate::gemm`] does.
+    fn together(&self, mut numbers: Vec<Enclosed>, join: AccumulatorJoin, cap: f64) -> Enclosed {
+        let add = |x: &Enclosed, y: &Enclosed| self.add(x, y, cap, ErrorSource::Join);
+        if join == AccumulatorJoin::Order {
+            return numbers.into_iter().reduce(|sum, own| add(&sum, &own)).unwrap_or(Enclosed::ZERO);
+        }
+        while numbers.len() > 1 {
+            let half = numbers.len().div_ceil(2);
+            let neighbours = join == AccumulatorJoin::Pairs || join == AccumulatorJoin::Lanes && numbers.len() <= 4;
+            let pair = |at: usize| if neighbours { (2 * at, 2 * at + 1) } else { (at, half + at) };
+            let sum = |at: usize| {
+                let (x, y) = pair(at);
+                numbers.get(y).map_or(numbers[x], |y| add(&numbers[x], y))
+            };
+            numbers = (0..half).map(sum).collect();
+        }
+        numbers.pop().unwrap_or(Enclosed::ZERO)
+    }
+
+    /// Joins the parts, scales and rounds.
+    fn finished(&self, parts: Vec<Enclosed>, sums: &dyn ElementSums) -> Enclosed {
+        let schedule = self.schedule;
+        let cap = sums.cap();
+        let alpha = self.number(schedule.alpha);
+        let scaled = |sum: &Enclosed, addend: Option<&Enclosed>| {
+            let mut product = sum.times(schedule.alpha, quantum(schedule.alpha));
+            let off = alpha.error.worst() * sum.most();
+            if off > 0.0 {
+                product.error.add(ErrorSource::Scale, off);
+            }
+            match addend {
+                Some(addend) => self.rounded(product.plus(addend), ErrorSource::Scale),
+                None if schedule.alpha == 1.0 => product,
+                None => self.rounded(product, ErrorSource::Scale),
+            }
+        };
+        let at_end = |sum: Enclosed| match (schedule.scales, sums.scales(None)) {
+            (Some(scales), Some([a, b])) if scales.multiply == ScaleUse::Each => {
+                self.multiply(&self.multiply(&sum, a), b)
+            }
+            (Some(scales), Some([a, b])) if scales.multiply.is_at_end() => {
+                let mut own = sum.times(a * b, quantum(a * b));
+                let off = own.most() * super::enclosed::power(-24);
+                own.error.add(ErrorSource::Scale, off);
+                self.rounded(own, ErrorSource::Scale)
+            }
+            _ => sum,
+        };
+        let bias = sums.bias().filter(|_| schedule.bias != BiasEntry::Start).map(|bias| self.number(bias));
+        let c = sums.c().filter(|_| schedule.c != CEntry::Start && schedule.beta != 0.0).map(|c| {
+            let product = self.number(c).times(schedule.beta, quantum(schedule.beta));
+            self.rounded(product, ErrorSource::Scale)
+        });
+        let (mut addend, late) = if schedule.c == CEntry::Rounded { (None, c) } else { (c, None) };
+        let ended = |sum: Enclosed| {
+            let sum = match &late {
+                Some(c) => self.rounded(self.output(sum).plus(c), ErrorSource::Scale),
+                None => sum,
+            };
+            match (&bias, schedule.bias) {
+                (None, _) | (_, BiasEntry::Start | BiasEntry::First) => self.output(sum),
+                (Some(bias), BiasEntry::End) => self.output(self.rounded(sum.plus(bias), ErrorSource::Scale)),
+                (Some(bias), BiasEntry::Rounded) => {
+                    self.output(self.rounded(self.output(sum).plus(bias), ErrorSource::Scale))
+                }
+            }
+        };
+        if schedule.split.join == PartJoin::Serial {
+            let last = parts.len() - 1;
+            let mut d = Enclosed::ZERO;
+            for (at, part) in parts.into_iter().enumerate() {
+                let mut sum = scaled(&at_end(part), addend.as_ref());
+                if let (0, BiasEntry::First, Some(bias)) = (at, schedule.bias, &bias) {
+                    sum = self.rounded(sum.plus(bias), ErrorSource::Scale);
+                }
+                d = if at == last { ended(sums.joined(sum)) } else { self.output(sum) };
+                addend = Some(d);
+            }
+            return d;
+        }
+        let many = parts.len() > 1;
+        let rounded = |sum: Enclosed| match schedule.split.join {
+            PartJoin::Output if many => self.output(sum),
+            _ => sum,
+        };
+        let order = match schedule.split.join {
+            PartJoin::Pairs => AccumulatorJoin::Pairs,
+            PartJoin::Halves => AccumulatorJoin::Halves,
+            _ => AccumulatorJoin::Order,
+        };
+        let sum = self.together(parts.into_iter().map(rounded).collect(), order, cap);
+        ended(scaled(&at_end(sums.joined(sum)), addend.as_ref()))
+    }
+}
+
+/// The exponent of the last bit of a number.
+pub(super) fn quantum(value: f64) -> i32 {
+    let format = format::find("f64").expect("a format of the table");
+    let datum = format.decode(value.to_bits());
+    match datum.significand {
+        0 => super::enclosed::ZERO_QUANTUM,
+        bits => datum.exponent + bits.trailing_zeros() as i32,
+    }
+}
