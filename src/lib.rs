@@ -112,6 +112,8 @@ pub mod calc;
 pub(crate) mod catalogue;
 #[cfg(feature = "mpfr")]
 pub mod chain;
+#[cfg(feature = "mpfr")]
+pub mod check;
 pub mod checkpoint;
 pub mod comparison;
 pub mod convert;

@@ -40,6 +40,8 @@ const PROGRAM: &[&str] = &[
     "identify",
     "features",
     "gemm",
+    "bound",
+    "check",
     "chain",
     "emulate",
     "recognise",

@@ -80,6 +80,11 @@ impl ErrorBound {
         }
     }
 
+    /// The bounds over a positive number.
+    pub fn divided(&self, by: f64) -> ErrorBound {
+        self.times(1.0 / by)
+    }
+
     /// The error of as many operations that each have this one.
     pub(super) fn repeated(&self, count: usize) -> ErrorBound {
         let count = count as f64;

@@ -2,7 +2,7 @@
 
 use super::{
     element::{checked, code_of},
-    enclosed::ErrorBound,
+    enclosed::{Enclosed, ErrorBound},
     operand::{ElementScale, KnownProducts, Operand},
     step::step,
 };
@@ -28,6 +28,11 @@ impl InstructionBounds {
 
     /// The bound of |d - exact| for a case; `None` where an operand is infinite or NaN.
     pub fn of(&self, case: &Case) -> Option<ErrorBound> {
+        self.enclosed(case).map(|own| own.error)
+    }
+
+    /// The bound, with the interval of the exact value.
+    pub(super) fn enclosed(&self, case: &Case) -> Option<Enclosed> {
         let i = &self.program.instruction;
         let [x, y, _] = &self.program.unpack;
         let a: Option<Vec<Operand>> = case.a.iter().map(|code| Operand::of(i.a, *code, x)).collect();
@@ -46,6 +51,6 @@ impl InstructionBounds {
                 .collect(),
         };
         let products = KnownProducts { a: &a?, b: &b?, scales: &scales? };
-        Some(step(&self.program, &products, code_of(i.c, case.c)).error)
+        Some(step(&self.program, &products, code_of(i.c, case.c)))
     }
 }

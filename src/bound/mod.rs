@@ -5,17 +5,24 @@
 //! operands (a running error analysis), and [`OrderFreeBounds`] every order of a sum from the sum of |a b| alone. A bound of zero says
 //! that the result is exact.
 
+mod claim;
 mod element;
 mod enclosed;
 mod instruction;
 mod magnitude;
+mod observed;
 mod operand;
+mod product;
 mod step;
 #[cfg(all(test, feature = "mpfr"))]
 mod tests;
+pub mod tables;
 mod walk;
 
+pub use claim::Claim;
 pub use element::ElementBounds;
 pub use enclosed::{ErrorBound, ErrorSource};
 pub use instruction::InstructionBounds;
 pub use magnitude::{Magnitudes, OrderFreeBounds};
+pub use observed::{ObservedErrors, observe};
+pub use product::{ElementReference, ProductBounds};

@@ -60,6 +60,11 @@ impl Operand {
         Some(Operand { value, used, exponent, quantum, significand: if flushed { 0 } else { significand }, last })
     }
 
+    /// True if the unit takes the value for zero.
+    pub(super) fn is_flushed(&self) -> bool {
+        self.used != self.value
+    }
+
     /// The part of the value that a mask of its significand keeps.
     fn piece(&self, mask: u64) -> f64 {
         if mask == u64::MAX {
@@ -127,7 +132,7 @@ impl KnownProducts<'_> {
             (own.low, own.high) = (product.next_down(), product.next_up());
         }
         // What the unit takes for zero.
-        if factors.a == u64::MAX && factors.b == u64::MAX && (a.used != a.value || b.used != b.value) {
+        if factors.a == u64::MAX && factors.b == u64::MAX && (a.is_flushed() || b.is_flushed()) {
             let lost = a.value * b.value;
             (own.low, own.high) = (lost.next_down(), lost.next_up());
             own.error.add(ErrorSource::Flush, lost.abs().next_up());

@@ -73,6 +73,16 @@ const KINDS: &[CheckedTable] = &[
         in_cases_of: None,
     },
     CheckedTable {
+        table: "product_check",
+        name: &["claim", "m", "n", "k"],
+        failure: |row| match row.integer("outside").unwrap_or(0) + row.integer("running_outside").unwrap_or(0) {
+            0 => None,
+            count => Some(format!("{count} of {} elements are outside the bound", row.integer("elements").unwrap_or(0))),
+        },
+        details: None,
+        in_cases_of: None,
+    },
+    CheckedTable {
         table: "cells",
         name: &["instruction", "op", "init", "reference", "device"],
         failure: unreproduced,

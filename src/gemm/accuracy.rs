@@ -64,7 +64,7 @@ pub fn accuracy(schedule: &Schedule, factors: &Factors, d: &Matrix) -> Result<Ve
         true => &[Yardstick::Exact],
         false => &[Yardstick::Single, Yardstick::Double, Yardstick::Exact],
     };
-    let sums = Sums { schedule, factors, precision: precision(schedule, factors) };
+    let sums = Yardsticks::new(schedule, factors);
     let measured: Vec<Vec<ElementError>> = parallel::try_map(&elements, |at| {
         interrupt::check()?;
         let (row, column) = (at / d.columns, at % d.columns);
@@ -144,13 +144,18 @@ fn precision(schedule: &Schedule, factors: &Factors) -> u32 {
 }
 
 /// The yardsticks of elements of D.
-struct Sums<'a> {
+pub(crate) struct Yardsticks<'a> {
     schedule: &'a Schedule,
     factors: &'a Factors,
     precision: u32,
 }
 
-impl Sums<'_> {
+impl<'a> Yardsticks<'a> {
+    /// The yardsticks of products of these operands.
+    pub(crate) fn new(schedule: &'a Schedule, factors: &'a Factors) -> Yardsticks<'a> {
+        Yardsticks { schedule, factors, precision: precision(schedule, factors) }
+    }
+
     fn measure(&self, yardstick: Yardstick, row: usize, column: usize, own: f64, format: &Format) -> ElementError {
         match yardstick {
             Yardstick::Single => self.rounded(self.plain(row, column, |x| f64::from(x as f32)), own, format),
@@ -219,8 +224,13 @@ impl Sums<'_> {
         self.bias(column).map_or(sum, |bias| round(sum + bias))
     }
 
+    /// The exact sum, rounded to a code of D's format.
+    pub(crate) fn rounded_exact(&self, row: usize, column: usize) -> Option<u64> {
+        self.code(self.schedule.output.format, &real(&self.exact(row, column)))
+    }
+
     /// The exact sum.
-    fn exact(&self, row: usize, column: usize) -> Float {
+    pub(crate) fn exact(&self, row: usize, column: usize) -> Float {
         let bits = self.precision;
         let formats = [self.factors.a.format, self.factors.b.format];
         // Products of significands of up to 26 bits, of numbers of up to 2^128, are doubles.

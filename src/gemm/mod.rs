@@ -49,6 +49,8 @@ pub mod tables;
 mod yardstick;
 
 #[cfg(feature = "mpfr")]
+pub(crate) use accuracy::Yardsticks;
+#[cfg(feature = "mpfr")]
 pub use accuracy::{Accuracy, accuracy};
 pub use aspects::{Aspect, AspectWords};
 pub use captures::{Capture, Captures};

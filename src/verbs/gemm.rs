@@ -102,7 +102,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
 /// The matrices that every product has.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Inputs")]
-struct Operands {
+pub(super) struct Operands {
     /// A, m x k: FILE.npy or FILE.safetensors:NAME
     #[arg(long, value_name = "FILE", value_parser = array_file)]
     a: Option<ArrayFile>,
@@ -132,7 +132,7 @@ struct Operands {
 /// The matrices that products by a schedule may have.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Inputs")]
-struct Additions {
+pub(super) struct Additions {
     /// Bias, added to every row: n numbers
     #[arg(long, value_name = "FILE", value_parser = array_file)]
     bias: Option<ArrayFile>,
@@ -147,7 +147,7 @@ struct Additions {
 /// A and B that are drawn.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Inputs")]
-struct Drawn {
+pub(super) struct Drawn {
     /// Draw A and B of this shape, in place of files
     #[arg(long, value_name = "M,N,K", value_parser = shape, conflicts_with_all = ["a", "b"])]
     shape: Option<(usize, usize, usize)>,
@@ -162,7 +162,7 @@ struct Drawn {
 /// The schedule of a product.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Schedule")]
-struct ScheduleOptions {
+pub(super) struct ScheduleOptions {
     /// Instruction, its TOML file, or gemm.mMnNkK.D.A.B.C
     #[arg(long = "instr", value_name = "NAME", conflicts_with = "schedule", help_heading = "What")]
     instruction: Option<String>,
@@ -223,7 +223,12 @@ impl SearchedModels {
 }
 
 impl Operands {
-    fn source(&self, additions: Option<&Additions>, drawn: Option<&Drawn>) -> OperandSource {
+    /// True if A or B is a file.
+    pub(super) fn has_files(&self) -> bool {
+        self.a.is_some() || self.b.is_some()
+    }
+
+    pub(super) fn source(&self, additions: Option<&Additions>, drawn: Option<&Drawn>) -> OperandSource {
         let addition = |own: fn(&Additions) -> &Option<ArrayFile>| additions.and_then(|all| own(all).clone());
         OperandSource {
             a: self.a.clone(),
@@ -242,15 +247,25 @@ impl Operands {
 }
 
 impl Drawn {
+    /// The seed.
+    pub(super) fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// The seed, where something is drawn.
-    fn used_seed(&self) -> Option<u64> {
+    pub(super) fn used_seed(&self) -> Option<u64> {
         self.shape.map(|_| self.seed)
     }
 }
 
 impl ScheduleOptions {
+    /// True if --output-format is given.
+    pub(super) fn names_output(&self) -> bool {
+        self.output_format.is_some()
+    }
+
     /// The schedule that the options describe, with these factors; `None` without instruction and file.
-    fn schedule(&self, operands: &Operands) -> Result<Option<Schedule>> {
+    pub(super) fn schedule(&self, operands: &Operands) -> Result<Option<Schedule>> {
         let mut schedule = match (&self.schedule, &self.instruction) {
             (Some(path), _) => Schedule::read(path)?,
             (None, Some(name)) => Schedule::new(gemm::instruction(name)?)?,
@@ -272,12 +287,12 @@ impl ScheduleOptions {
     }
 }
 
-fn array_file(text: &str) -> std::result::Result<ArrayFile, String> {
+pub(super) fn array_file(text: &str) -> std::result::Result<ArrayFile, String> {
     Ok(ArrayFile::parse(text))
 }
 
 /// Parses m, n and k.
-fn shape(text: &str) -> std::result::Result<(usize, usize, usize), String> {
+pub(super) fn shape(text: &str) -> std::result::Result<(usize, usize, usize), String> {
     let numbers: Option<Vec<usize>> = text.split([',', 'x']).map(|number| number.trim().parse().ok()).collect();
     match numbers.as_deref() {
         Some([m, n, k]) => checked_shape((*m, *n, *k)).map(|()| (*m, *n, *k)),

@@ -1,8 +1,10 @@
 //! The command line: parses, calls one function, renders. Nothing is computed here.
 
 mod atlas;
+mod bound;
 mod calc;
 mod chain;
+mod check;
 mod common;
 mod completions;
 mod convert;
@@ -143,6 +145,8 @@ verbs! {
     }
     "Matrix products made of instructions": {
         Gemm: gemm,
+        Bound: bound,
+        Check: check,
         Chain: chain,
         Emulate: emulate,
         Cost: cost,

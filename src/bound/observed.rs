@@ -1,0 +1,114 @@
+//! Errors of an instruction beside their bounds, on directed operands.
+
+use super::InstructionBounds;
+use crate::{
+    Result,
+    arithmetic::Model,
+    base::{interrupt, parallel},
+    inputs::Sequence,
+    isa::{Case, Instruction},
+};
+
+/// Tiles that a thread takes at a time.
+const CHUNK: usize = 64;
+/// Chunks between two looks at the clock.
+const CHUNKS: usize = 64;
+
+/// The errors of an instruction's results, beside their bounds.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ObservedErrors {
+    /// Dot-product-adds with a bound.
+    pub cases: u64,
+    /// Dot-product-adds whose sum may overflow, or that have an infinite or NaN operand.
+    pub unbounded: u64,
+    /// Dot-product-adds whose bound is zero: the result is exact.
+    pub exact: u64,
+    /// Dot-product-adds with an error above the bound: a fault of the bound or of the model.
+    pub violations: u64,
+    /// The first of these.
+    pub first: Option<Case>,
+    /// Largest error over its bound.
+    pub tightest: f64,
+    /// The case with that ratio.
+    pub tightest_case: Option<Case>,
+}
+
+/// Compares the errors of a model's arithmetic with their bounds, on the directed operands of verification.
+///
+/// Results in formats that saturate instead of overflowing count where they are finite. `progress` gets the number of cases so far.
+///
+/// # Errors
+/// An instruction without a bound; [`Error::Interrupted`](crate::Error::Interrupted), with what was found in `found`.
+pub fn observe(
+    model: &Model,
+    instruction: &Instruction,
+    (cases, seed): (u64, u64),
+    found: &mut ObservedErrors,
+    progress: &mut dyn FnMut(u64),
+) -> Result<()> {
+    let i = instruction;
+    let bounds = InstructionBounds::new(model, i)?;
+    let evaluator = model.evaluator(i)?;
+    let outputs = (i.m * i.n) as u64;
+    let tiles = cases.div_ceil(outputs);
+    let mut first = 0;
+    while first < tiles {
+        interrupt::check()?;
+        let chunks = (tiles - first).div_ceil(CHUNK as u64).min(CHUNKS as u64);
+        let parts = parallel::map(0..chunks, |chunk| {
+            let from = first + chunk * CHUNK as u64;
+            let count = (tiles - from).min(CHUNK as u64) as usize;
+            let drawn = Sequence::Random { seed }.tiles(i, from, count);
+            let d = evaluator.execute_here(&drawn);
+            let mut own = ObservedErrors::default();
+            for tile in 0..count {
+                for row in 0..i.m {
+                    for column in 0..i.n {
+                        let code = d.get((tile * i.m + row) * i.n + column);
+                        own.note(&bounds, i, drawn.case(i, tile, row, column), code);
+                    }
+                }
+            }
+            own
+        });
+        parts.into_iter().for_each(|own| found.add(own));
+        first += chunks * CHUNK as u64;
+        progress(found.cases + found.unbounded);
+    }
+    Ok(())
+}
+
+impl ObservedErrors {
+    fn note(&mut self, bounds: &InstructionBounds, i: &Instruction, case: Case, code: u64) {
+        let d = i.d.decode(code);
+        let enclosed = bounds.enclosed(&case).filter(|own| own.error.worst().is_finite());
+        let Some(enclosed) = enclosed else {
+            self.unbounded += 1;
+            return;
+        };
+        let bound = enclosed.error.worst();
+        self.cases += 1;
+        self.exact += u64::from(bound == 0.0);
+        let value = d.to_f64();
+        // The exact value lies in an interval of a few units of f64.
+        let least = (enclosed.low - value).max(value - enclosed.high).max(0.0);
+        if !d.is_finite() || least > bound {
+            self.violations += 1;
+            self.first.get_or_insert(case);
+        } else if bound > 0.0 && least / bound > self.tightest {
+            self.tightest = least / bound;
+            self.tightest_case = Some(case);
+        }
+    }
+
+    fn add(&mut self, other: ObservedErrors) {
+        self.cases += other.cases;
+        self.unbounded += other.unbounded;
+        self.exact += other.exact;
+        self.violations += other.violations;
+        self.first = self.first.take().or(other.first);
+        if other.tightest > self.tightest {
+            (self.tightest, self.tightest_case) = (other.tightest, other.tightest_case);
+        }
+    }
+}

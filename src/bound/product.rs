@@ -1,0 +1,295 @@
+//! The bounds of all elements of a product, with a reference close to the exact product.
+
+use std::{
+    collections::HashMap,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use ndarray::{Array2, ArrayView2, LinalgScalar, linalg::general_mat_mul, s};
+
+use super::{
+    Claim, ErrorBound, Magnitudes, OrderFreeBounds,
+    enclosed::{NO_QUANTUM, ZERO_QUANTUM, power},
+    operand::Operand,
+};
+use crate::{
+    Error, Result,
+    arithmetic::Program,
+    base::{interrupt, parallel},
+    format::{Class, Format},
+    gemm::{Factors, Matrix},
+    isa::Instruction,
+};
+
+/// Rows and columns that are computed together, and terms that are summed in one piece.
+const ROWS: usize = 256;
+const COLUMNS: usize = 512;
+const TERMS: usize = 256;
+/// Fraction bits of magnitudes by which bounds are kept.
+const BUCKET_BITS: u32 = 6;
+
+/// An element of D against the exact product.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ElementReference {
+    /// A value near the exact one; NaN where an operand is infinite or NaN.
+    pub value: f64,
+    /// Largest distance of that value from the exact one.
+    pub off: f64,
+    /// The rigorous bound of |D - exact|; infinite where a sum may overflow.
+    pub bound: f64,
+    /// The sum of |a b|, rounded up.
+    pub magnitudes: f64,
+}
+
+/// What a row of A, or a column of B, holds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Line {
+    /// True if all elements and scales are finite.
+    finite: bool,
+    /// Largest exponent that counts in an alignment, with the scale.
+    exponent: i32,
+    /// True if an exponent may lie above that of the value's leading bit.
+    loose: bool,
+    /// Every element is a multiple of two to this power.
+    quantum: i32,
+    /// Largest magnitude.
+    largest: f64,
+    /// Largest magnitude of an element that the unit takes for zero.
+    flushed: f64,
+}
+
+/// The bounds of all elements of a product by a claim, whatever the order.
+pub struct ProductBounds {
+    bounds: Vec<OrderFreeBounds>,
+    rows: Vec<Line>,
+    columns: Vec<Line>,
+    k: usize,
+    /// A by rows and B by k, with the scales of blocks, as f32 or f64.
+    values: Values,
+    /// Smallest number above zero of the sums of the reference.
+    tiny: f64,
+}
+
+/// A and B as numbers.
+enum Values {
+    Single(Vec<f32>, Vec<f32>),
+    Double(Vec<f64>, Vec<f64>),
+}
+
+impl ProductBounds {
+    /// The bounds of A times B.
+    ///
+    /// # Errors
+    /// Operands in other formats than the claim's instructions take; C, a bias, alpha or scales outside of the instruction, for which only
+    /// bounds of known operands are given.
+    pub fn new(claim: &Claim, factors: &Factors) -> Result<ProductBounds> {
+        let schedule = &claim.schedules[0];
+        if factors.c.is_some() || factors.bias.is_some() || schedule.scales.is_some() || schedule.alpha != 1.0 {
+            return Err(Error::request("bounds of every order are for A times B alone"));
+        }
+        let k = factors.k();
+        let bounds = claim.schedules.iter().map(|own| OrderFreeBounds::new(&claim.model, own, k)).collect::<Result<Vec<_>>>()?;
+        let programs = claim.schedules.iter().map(|own| claim.model.program(&own.instruction)).collect::<Result<Vec<_>>>()?;
+        let i = &schedule.instruction;
+        let (a, rows) = lines(&factors.a, factors.scale_a.as_ref(), i, &programs, 0);
+        let turned = (factors.b.transposed(), factors.scale_b.as_ref().map(Matrix::transposed));
+        let (b, columns) = lines(&turned.0, turned.1.as_ref(), i, &programs, 1);
+        let single = narrow(&a) && narrow(&b);
+        let values = match single {
+            true => Values::Single(a.iter().map(|x| *x as f32).collect(), b.iter().map(|x| *x as f32).collect()),
+            false => Values::Double(a, b),
+        };
+        let tiny = if single { power(-149) } else { power(-1074) };
+        Ok(ProductBounds { bounds, rows, columns, k, values, tiny })
+    }
+
+    /// Calls `visit` with row, column and reference of every element, in blocks that threads share.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`], and the errors of `visit`.
+    pub fn each<T: Send>(
+        &self,
+        done: &(dyn Fn(u64) + Sync),
+        start: impl Fn() -> T + Sync,
+        visit: impl Fn(&mut T, usize, usize, &ElementReference) + Sync,
+    ) -> Result<Vec<T>> {
+        let across = |row: usize| (0..self.columns.len()).step_by(COLUMNS).map(move |column| (row, column));
+        let blocks: Vec<(usize, usize)> = (0..self.rows.len()).step_by(ROWS).flat_map(across).collect();
+        let finished = AtomicU64::new(0);
+        parallel::try_map(&blocks, |(row, column)| {
+            interrupt::check()?;
+            let height = ROWS.min(self.rows.len() - row);
+            let width = COLUMNS.min(self.columns.len() - column);
+            let (sums, magnitudes) = match &self.values {
+                Values::Single(a, b) => self.block(a, b, (*row, height), (*column, width), f32::abs),
+                Values::Double(a, b) => self.block(a, b, (*row, height), (*column, width), f64::abs),
+            };
+            let mut own = start();
+            let mut known = HashMap::new();
+            for y in 0..height {
+                for x in 0..width {
+                    let at = y * width + x;
+                    let element = self.element(&mut known, (row + y, column + x), (sums[at], magnitudes[at]));
+                    visit(&mut own, row + y, column + x, &element);
+                }
+            }
+            let count = (height * width) as u64;
+            done(finished.fetch_add(count, Ordering::Relaxed) + count);
+            Ok(own)
+        })
+    }
+
+    /// The sums of a block, and of the magnitudes of its terms.
+    fn block<T: LinalgScalar + Into<f64>>(
+        &self,
+        a: &[T],
+        b: &[T],
+        (row, height): (usize, usize),
+        (column, width): (usize, usize),
+        magnitude: fn(T) -> T,
+    ) -> (Vec<f64>, Vec<f64>) {
+        let k = self.k;
+        let a: &[T] = &a[row * k..(row + height) * k];
+        let b: &[T] = &b[column * k..(column + width) * k];
+        let [x, y] = [a, b].map(|own| own.iter().map(|x| magnitude(*x)).collect::<Vec<T>>());
+        let sums = pieces(a, b, (height, width, k));
+        (sums, pieces(&x, &y, (height, width, k)))
+    }
+
+    fn element(
+        &self,
+        known: &mut HashMap<(u64, Option<i32>, i32), f64>,
+        (row, column): (usize, usize),
+        (value, magnitudes): (f64, f64),
+    ) -> ElementReference {
+        let (x, y) = (&self.rows[row], &self.columns[column]);
+        let k = self.k as f64;
+        let (bits, epsilon) = match self.values {
+            Values::Single(..) => (24, f64::from(f32::EPSILON)),
+            Values::Double(..) => (53, f64::EPSILON),
+        };
+        // Relative error of a piece: half a unit for each term, whatever the order (Higham, 2002, section 3.1).
+        let piecewise = 0.51 * epsilon * TERMS.min(self.k) as f64;
+        // Sums of pieces in f64, and products and sums that underflow.
+        let sum = (magnitudes + k * self.tiny) * (1.0 + 2.0 * piecewise + 2.0 * k * f64::EPSILON);
+        if !(x.finite && y.finite) || !sum.is_finite() {
+            return ElementReference { value: f64::NAN, off: f64::INFINITY, bound: f64::INFINITY, magnitudes: sum };
+        }
+        let quantum = x.quantum.saturating_add(y.quantum).clamp(NO_QUANTUM, ZERO_QUANTUM);
+        // Sums of a few multiples of one number are exact.
+        let exact = |sum: f64, bits: i32| sum <= power(quantum.saturating_add(bits).min(1023));
+        let off = match exact(x.largest * y.largest * TERMS.min(self.k) as f64, bits) && exact(sum, 53) {
+            true => 0.0,
+            false => sum * (piecewise + 2.0 * k * f64::EPSILON) + k * self.tiny,
+        };
+        let flushed = k * (x.flushed * y.largest).max(y.flushed * x.largest) * 2.0;
+        let sum_up = if off == 0.0 { magnitudes } else { sum };
+        if sum_up == 0.0 {
+            return ElementReference { value: 0.0, off: 0.0, bound: 0.0, magnitudes: 0.0 };
+        }
+        let shift = 52 - BUCKET_BITS;
+        let bucket = (sum_up.to_bits() + (1u64 << shift) - 1) >> shift << shift;
+        // An exact sum of integers is bounded as it is: the last bucket of a binade would reach the next.
+        let bucket = if off == 0.0 { sum_up.to_bits() } else { bucket };
+        let most = (x.loose || y.loose).then_some(x.exponent + y.exponent);
+        let bound = *known.entry((bucket, most, quantum)).or_insert_with(|| {
+            let magnitudes = Magnitudes { sum: f64::from_bits(bucket), exponent: most, quantum, flushed: 0.0 };
+            self.bounds.iter().map(|own| own.of(&magnitudes).worst()).fold(0.0, f64::max)
+        });
+        ElementReference { value, off, bound: bound + flushed, magnitudes: sum_up }
+    }
+
+    /// The bounds of an element with these magnitudes by each schedule of the claim, with their sources.
+    pub fn by_schedule(&self, element: &ElementReference) -> Vec<ErrorBound> {
+        self.bounds.iter().map(|own| own.of(&Magnitudes::of_sum(element.magnitudes))).collect()
+    }
+}
+
+/// Sums of products of rows of `a` and rows of `b`: pieces of k by a library, and their sum in f64.
+fn pieces<T: LinalgScalar + Into<f64>>(a: &[T], b: &[T], (height, width, k): (usize, usize, usize)) -> Vec<f64> {
+    let a = ArrayView2::from_shape((height, k), a).expect("rows of A");
+    let b = ArrayView2::from_shape((width, k), b).expect("columns of B");
+    let mut sums = vec![0.0f64; height * width];
+    let mut piece = Array2::<T>::zeros((height, width));
+    for from in (0..k).step_by(TERMS) {
+        let to = k.min(from + TERMS);
+        let (x, y) = (a.slice(s![.., from..to]), b.slice(s![.., from..to]));
+        general_mat_mul(T::one(), &x, &y.t(), T::zero(), &mut piece);
+        sums.iter_mut().zip(piece.iter()).for_each(|(sum, own)| *sum += (*own).into());
+    }
+    sums
+}
+
+/// True if f32 holds all numbers and their products without leaving its range.
+fn narrow(values: &[f64]) -> bool {
+    values.iter().all(|x| {
+        let small = *x == 0.0 || (x.abs() >= power(-50) && x.abs() <= power(50));
+        small && f64::from(*x as f32) == *x && (x.to_bits() & ((1 << 40) - 1)) == 0 || !x.is_finite()
+    })
+}
+
+/// The elements of a matrix by lines (rows of A, columns of B) with their scales, and what each line holds.
+fn lines(
+    matrix: &Matrix,
+    scales: Option<&Matrix>,
+    i: &Instruction,
+    programs: &[Program],
+    side: usize,
+) -> (Vec<f64>, Vec<Line>) {
+    let format: &'static Format = matrix.format;
+    let per_line = parallel::map(0..matrix.rows, |row| {
+        let mut line = Line {
+            finite: true,
+            exponent: i32::MIN / 4,
+            loose: scales.is_some(),
+            quantum: ZERO_QUANTUM,
+            largest: 0.0,
+            flushed: 0.0,
+        };
+        let mut values = Vec::with_capacity(matrix.columns);
+        for column in 0..matrix.columns {
+            let code = matrix.get(row, column);
+            let scale = i.scale.zip(scales).map(|(scale, own)| {
+                let code = own.get(row, column / scale.block);
+                (scale.format.decode(code), scale.format)
+            });
+            let (factor, own_exponent, own_quantum) = match &scale {
+                None => (1.0, 0, 0),
+                Some((datum, format)) => (
+                    datum.to_f64(),
+                    datum.exponent + format.fraction_bits() as i32,
+                    datum.exponent + datum.significand.max(1).trailing_zeros() as i32,
+                ),
+            };
+            let subnormal = format.decode(code).class == Class::Subnormal;
+            for program in programs {
+                let unpack = &program.unpack[side];
+                match Operand::of(format, code, unpack) {
+                    Some(own) if factor.is_finite() => {
+                        // Sums of products that share a scale count with its exponent alone.
+                        let counted = own.exponent.map_or(i32::MIN / 4, |exponent| exponent.max(0)) + own_exponent;
+                        let alone = own.exponent.map_or(i32::MIN / 4, |exponent| exponent + own_exponent);
+                        line.exponent = line.exponent.max(if scale.is_some() { counted } else { alone });
+                        line.loose |= subnormal && unpack.wider.is_none() || unpack.zeros;
+                        line.quantum = line.quantum.min(own.quantum.saturating_add(if own.value == 0.0 { 0 } else { own_quantum }));
+                        if own.is_flushed() {
+                            line.flushed = line.flushed.max(own.value.abs() * factor);
+                        }
+                    }
+                    _ => line.finite = false,
+                }
+            }
+            let value = format.to_f64(code) * factor;
+            line.largest = line.largest.max(value.abs());
+            values.push(if line.finite { value } else { 0.0 });
+        }
+        (values, line)
+    });
+    let mut all = Vec::with_capacity(matrix.rows * matrix.columns);
+    let mut lines = Vec::with_capacity(matrix.rows);
+    for (values, line) in per_line {
+        all.extend(values);
+        lines.push(line);
+    }
+    (all, lines)
+}

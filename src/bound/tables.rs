@@ -1,0 +1,158 @@
+//! Tables of bounds.
+
+use super::{Claim, ErrorBound, ErrorSource, Magnitudes, ObservedErrors, OrderFreeBounds};
+use crate::{Result, gemm::Schedule, isa::Instruction, report::{Table, grouped}};
+
+/// Probability with which the probable bound of an element may fail.
+pub const RISK: f64 = 1e-6;
+/// Places in a binade at which a bound that follows the binades is looked at.
+const PLACES: usize = 16;
+
+crate::rows! {
+    /// The bound of every order of a sum, relative to the sum of |a b|.
+    pub struct BoundRow in "bounds" {
+        /// The instruction.
+        instruction: String => shown("instruction").essential(),
+        /// The schedule in a sentence.
+        schedule: String => hidden(),
+        /// Parts that k is split into, at most.
+        parts: usize => shown("parts").if_varied().essential(),
+        /// Terms after which the sum goes to a second register.
+        promote: Option<usize> => shown("promoted every").if_filled().essential(),
+        /// The format of D.
+        d: &'static str => shown("D").essential(),
+        /// Terms of each sum.
+        k: usize => shown("k").essential(),
+        /// |D - exact| over the sum of |a b|, at most.
+        worst: f64 => shown("bound").essential(),
+        /// The same with probability 1 - 10^-6, if rounding errors are independent.
+        probable: f64 => shown("probable").essential(),
+        /// Part of the bound: bits cut off in alignments.
+        alignment: f64 => shown("alignment").beside(),
+        /// Part of the bound: rounding of the instruction's sums.
+        step: f64 => shown("step").beside(),
+        /// Part of the bound: rounding in the second register.
+        promotion: f64 => shown("promotion").if_varied(),
+        /// Part of the bound: joining of parts and accumulators.
+        join: f64 => shown("join").if_varied(),
+        /// Part of the bound: rounding to D's format.
+        output: f64 => shown("output").beside(),
+    }
+
+    /// Errors of an instruction on directed operands, beside their bounds.
+    pub struct ObservedRow in "observed_errors" {
+        /// The instruction.
+        instruction: String => shown("instruction").essential(),
+        /// The model of its arithmetic.
+        model: String => shown("model").essential(),
+        /// Dot-product-adds with a bound.
+        cases: u64 => shown("cases").essential(),
+        /// Dot-product-adds without one: infinite or NaN operands, sums that may overflow.
+        unbounded: u64 => shown("no bound"),
+        /// Dot-product-adds whose bound is zero.
+        exact: u64 => shown("exact"),
+        /// Errors above the bound.
+        violations: u64 => shown("violations").essential(),
+        /// Largest error over its bound.
+        tightest: f64 => shown("max error / bound").essential(),
+        /// Operands of that case: codes of A.
+        a: Vec<String> => hidden(),
+        /// Codes of B.
+        b: Vec<String> => hidden(),
+        /// Code of C.
+        c: Option<String> => hidden(),
+    }
+}
+
+/// The largest bound relative to the sum of |a b|, over a binade of sums.
+pub fn relative(bounds: &OrderFreeBounds) -> ErrorBound {
+    let of = |at: usize| {
+        let sum = 1.0 + at as f64 / PLACES as f64;
+        bounds.of(&Magnitudes::of_sum(sum)).divided(sum)
+    };
+    (0..PLACES).map(of).max_by(|x, y| x.worst().total_cmp(&y.worst())).unwrap_or_default()
+}
+
+/// The bounds of a claim's schedules for each k.
+///
+/// # Errors
+/// A schedule that has no bound from magnitudes.
+pub fn bounds(claim: &Claim, ks: &[usize]) -> Result<Vec<BoundRow>> {
+    let mut rows = Vec::new();
+    for schedule in &claim.schedules {
+        for k in ks {
+            let bound = relative(&OrderFreeBounds::new(&claim.model, schedule, *k)?);
+            rows.push(row(schedule, *k, &bound));
+        }
+    }
+    Ok(rows)
+}
+
+fn row(schedule: &Schedule, k: usize, bound: &ErrorBound) -> BoundRow {
+    let source = |source| bound.source(source);
+    BoundRow {
+        instruction: schedule.instruction.to_string(),
+        schedule: schedule.sentence(k),
+        parts: schedule.split.count,
+        promote: schedule.promote,
+        d: schedule.output.format.name,
+        k,
+        worst: bound.worst(),
+        probable: bound.probable(RISK),
+        alignment: source(ErrorSource::Alignment),
+        step: source(ErrorSource::Step),
+        promotion: source(ErrorSource::Promotion),
+        join: source(ErrorSource::Join),
+        output: source(ErrorSource::Output),
+    }
+}
+
+/// The observed errors of an instruction in a row.
+pub fn observed(i: &Instruction, model: &str, found: &ObservedErrors) -> ObservedRow {
+    let codes = |format: &crate::format::Format, codes: &[u64]| -> Vec<String> {
+        codes.iter().map(|code| format!("{code:#0width$x}", width = 2 + (format.bits as usize).div_ceil(4))).collect()
+    };
+    let case = found.first.as_ref().or(found.tightest_case.as_ref());
+    ObservedRow {
+        instruction: i.to_string(),
+        model: model.into(),
+        cases: found.cases,
+        unbounded: found.unbounded,
+        exact: found.exact,
+        violations: found.violations,
+        tightest: found.tightest,
+        a: case.map_or(Vec::new(), |case| codes(i.a, &case.a)),
+        b: case.map_or(Vec::new(), |case| codes(i.b, &case.b)),
+        c: case.and_then(|case| codes(i.c, &[case.c]).pop()),
+    }
+}
+
+/// What the columns say, for the notes of a report.
+pub const NOTE: &str = "A bound holds for every order of k, for normal operands without overflow: |D - exact| <= bound * sum of |a b|. \
+                        Probable bounds hold for an element with probability 1 - 10^-6 if rounding errors are independent.";
+
+/// The answer about bounds of every order.
+pub fn answer(claim: &Claim, rows: &[BoundRow]) -> Option<String> {
+    let least = rows.iter().map(|row| row.k).min()?;
+    let most = rows.iter().map(|row| row.k).max()?;
+    let worst = |k: usize| rows.iter().filter(|row| row.k == k).map(|row| row.worst).fold(0.0, f64::max);
+    let range = match least == most {
+        true => format!("{:.1e} of the sum of |a b| for k = {least}", worst(least)),
+        false => format!("from {:.1e} of the sum of |a b| for k = {least} to {:.1e} for k = {most}", worst(least), worst(most)),
+    };
+    Some(format!("By {}, |D - exact| is at most {range}.", claim.words))
+}
+
+/// The answer about observed errors.
+pub fn observed_answer(i: &Instruction, found: &ObservedErrors) -> String {
+    let cases = grouped(found.cases as i64);
+    match found.violations {
+        0 => format!("All {cases} dot-product-adds of {i} are within their bounds; the largest error is {:.3} of its bound.", found.tightest),
+        count => format!("{} of {cases} dot-product-adds of {i} are outside their bounds.", grouped(count as i64)),
+    }
+}
+
+/// The bounds in one table.
+pub fn table(rows: Vec<BoundRow>) -> Table {
+    Table::of("Bounds of |D - exact|, relative to the sum of |a b|", rows)
+}

@@ -1,0 +1,17 @@
+//! Is a matrix product what it claims to be: every element against the bound of its arithmetic.
+//!
+//! [`check`] compares each element of D with the exact product, within the rigorous bound of the claimed schedule or generation
+//! ([`crate::bound`]). A sample of rows and columns is computed in full: exact sums, running bounds, the claimed arithmetic bit for bit.
+//! [`power`] says which faulty kernels the bound, and a tolerance, would find.
+
+mod judge;
+pub mod power;
+mod sample;
+pub mod tables;
+#[cfg(test)]
+mod tests;
+mod tolerance;
+
+pub use judge::{CheckRequest, ElementVerdict, Outside, ProductCheck, check};
+pub use sample::{SampleCheck, sampled_places};
+pub use tolerance::{Tolerance, suggested};

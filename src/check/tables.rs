@@ -1,0 +1,233 @@
+//! Tables of checks.
+
+use super::{Outside, ProductCheck, Tolerance, power::{Fault, FaultFound}};
+use crate::{bound::Claim, gemm::places, report::{Table, grouped}};
+
+crate::rows! {
+    /// A product against the bounds of what it claims to be.
+    pub struct CheckRow in "product_check" {
+        /// Rows of A and D.
+        m: usize => shown("m").essential(),
+        /// Columns of B and D.
+        n: usize => shown("n").essential(),
+        /// Terms of each sum.
+        k: usize => shown("k").essential(),
+        /// The claim.
+        claim: String => shown("claim"),
+        /// Elements.
+        elements: usize => shown("elements").essential(),
+        /// Elements within their bounds.
+        within: usize => shown("within").essential(),
+        /// Elements outside.
+        outside: usize => shown("outside").essential(),
+        /// Elements whose sums may overflow, so that they have no bound.
+        unbounded: usize => shown("unbounded").if_varied(),
+        /// Largest |D - exact|.
+        largest_error: f64 => shown("max error").essential(),
+        /// Largest bound.
+        largest_bound: f64 => shown("max bound").essential(),
+        /// Largest |D - exact| over the element's bound.
+        tightest: f64 => shown("max error / bound").essential(),
+        /// Elements that only an exact sum could decide.
+        decided_exactly: usize => hidden(),
+        /// Elements that were computed in full.
+        sample: usize => shown("in full"),
+        /// Elements of these outside the running bound of the schedule, which is tighter.
+        running_outside: Option<usize> => shown("outside the running bound").if_filled(),
+        /// Largest |D - exact| over the running bound.
+        running_tightest: Option<f64> => shown("max error / running bound").if_filled(),
+        /// Elements of these with the bits of the claimed arithmetic.
+        equal_bits: Option<usize> => shown("equal bits").if_filled().essential(),
+        /// Elements of these that are correctly rounded.
+        correctly_rounded: usize => shown("correctly rounded"),
+    }
+
+    /// An element outside its bound.
+    pub struct OutsideRow in "outside" {
+        /// Row of D.
+        row: usize => shown("row").essential(),
+        /// Column of D.
+        column: usize => shown("column").essential(),
+        /// The element of D.
+        d: f64 => shown("D").essential(),
+        /// The exact value.
+        exact: f64 => shown("exact").essential(),
+        /// |D - exact|.
+        error: f64 => shown("error").essential(),
+        /// The bound.
+        bound: f64 => shown("bound").essential(),
+        /// The bound that it is outside of: of every order, or of the schedule's own order.
+        of: &'static str => shown("of"),
+    }
+
+    /// A tolerance for a test.
+    pub struct ToleranceRow in "tolerances" {
+        /// Where it comes from.
+        tolerance: String => shown("tolerance").essential(),
+        /// Absolute tolerance.
+        atol: f64 => shown("atol").essential(),
+        /// Relative tolerance.
+        rtol: f64 => shown("rtol").essential(),
+        /// The call of PyTorch.
+        torch: String => shown("PyTorch").essential(),
+        /// The call of NumPy.
+        numpy: String => hidden(),
+    }
+
+    /// A faulty kernel against a test.
+    pub struct FaultRow in "faults" {
+        /// The fault.
+        fault: &'static str => shown("fault").essential(),
+        /// What the faulty kernel does.
+        meaning: &'static str => shown("meaning"),
+        /// The test: the bound, or a tolerance.
+        test: String => shown("test").essential(),
+        /// Elements that were tried.
+        elements: usize => shown("elements").essential(),
+        /// Elements that the test refuses.
+        refused: usize => shown("refused").essential(),
+        /// True if the test finds the fault.
+        found: bool => shown("found").essential(),
+    }
+}
+
+/// The check in a row.
+pub fn check(claim: &Claim, (m, n, k): (usize, usize, usize), found: &ProductCheck) -> Table {
+    let sample = &found.sample;
+    Table::of(
+        "Product against its bounds",
+        [CheckRow {
+            m,
+            n,
+            k,
+            claim: claim.words.clone(),
+            elements: found.elements,
+            within: found.within,
+            outside: found.outside_count(),
+            unbounded: found.unbounded,
+            largest_error: found.largest_error,
+            largest_bound: found.largest_bound,
+            tightest: found.tightest,
+            decided_exactly: found.decided_exactly,
+            sample: sample.elements(),
+            running_outside: sample.running_outside,
+            running_tightest: sample.running_tightest,
+            equal_bits: sample.equal_bits,
+            correctly_rounded: sample.correctly_rounded,
+        }],
+    )
+}
+
+/// The elements outside, the worst first; `None` without one.
+pub fn outside(found: &ProductCheck) -> Option<Table> {
+    let row = |own: &Outside, of: &'static str| OutsideRow {
+        row: own.row,
+        column: own.column,
+        d: own.d,
+        exact: own.exact,
+        error: own.error,
+        bound: own.bound,
+        of,
+    };
+    let rows: Vec<OutsideRow> = found
+        .outside
+        .iter()
+        .map(|own| row(own, "every order"))
+        .chain(found.sample.first_outside.iter().map(|own| row(own, "this order")))
+        .collect();
+    (!rows.is_empty()).then(|| Table::of("Elements outside their bounds", rows))
+}
+
+/// Tolerances to paste into tests.
+pub fn tolerances<'a>(all: impl IntoIterator<Item = &'a Tolerance>) -> Table {
+    let row = |own: &Tolerance| {
+        let numbers = format!("rtol={:e}, atol={:e}", own.rtol, own.atol);
+        ToleranceRow {
+            tolerance: own.name.clone(),
+            atol: own.atol,
+            rtol: own.rtol,
+            torch: format!("torch.testing.assert_close(d, exact, {numbers})"),
+            numpy: format!("numpy.testing.assert_allclose(d, exact, {numbers})"),
+        }
+    };
+    Table::of("Tolerances", all.into_iter().map(row))
+}
+
+/// Faults and the tests that find them.
+pub fn faults(found: &[FaultFound]) -> Table {
+    let row = |own: &FaultFound| FaultRow {
+        fault: own.fault.name(),
+        meaning: meaning(own.fault),
+        test: own.test.clone(),
+        elements: own.elements,
+        refused: own.refused,
+        found: own.is_found(),
+    };
+    Table::of("Faulty kernels against the tests", found.iter().map(row))
+}
+
+fn meaning(fault: Fault) -> &'static str {
+    crate::base::named::Named::meaning(fault)
+}
+
+/// The answer about bounds of a product that the model computed.
+pub fn bound_answer(claim: &Claim, found: &ProductCheck) -> String {
+    let tolerance = match &found.tolerance {
+        Some(own) => format!(" A test passes every such product with atol={:e}, rtol={:e}.", own.atol, own.rtol),
+        None => " Some sums may overflow, so that no tolerance covers them.".into(),
+    };
+    format!(
+        "|D - exact| is at most {:.1e} by {}; the largest of {} errors is {:.1e}.{tolerance}",
+        found.largest_bound,
+        claim.words,
+        grouped(found.elements as i64),
+        found.largest_error
+    )
+}
+
+/// The answer to a check.
+pub fn answer(claim: &Claim, found: &ProductCheck) -> String {
+    let count = grouped(found.elements as i64);
+    let words = &claim.words;
+    if found.outside_count() > 0 {
+        let worst = &found.outside[0];
+        return format!(
+            "{} of {count} elements are outside the bound of {words}: rows {}, columns {}. The worst is D[{}, {}] = {:.6e}, exact {:.6e}, \
+             bound {:.1e}.",
+            grouped(found.outside_count() as i64),
+            places(&found.rows),
+            places(&found.columns),
+            worst.row,
+            worst.column,
+            worst.d,
+            worst.exact,
+            worst.bound
+        );
+    }
+    let running = match found.sample.running_outside {
+        Some(outside @ 1..) => format!(
+            ", but {outside} of {} elements in full are outside the running bound of this order",
+            grouped(found.sample.elements() as i64)
+        ),
+        _ => String::new(),
+    };
+    let bits = match found.sample.equal_bits {
+        Some(equal) if equal == found.sample.elements() => {
+            format!(" All {} elements in full have its bits.", grouped(equal as i64))
+        }
+        Some(equal) => format!(
+            " {} of {} elements in full have its bits.",
+            grouped(equal as i64),
+            grouped(found.sample.elements() as i64)
+        ),
+        None => String::new(),
+    };
+    let unbounded = match found.unbounded {
+        0 => String::new(),
+        count => format!(" {} sums may overflow, and have no bound.", grouped(count as i64)),
+    };
+    format!(
+        "All {count} elements are within the bound of {words}{running}; the largest error is {:.2} of its bound.{bits}{unbounded}",
+        found.tightest
+    )
+}

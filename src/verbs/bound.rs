@@ -1,0 +1,168 @@
+//! `tcnum bound`.
+
+use clap::Args;
+
+use super::{
+    Bar, OutputDestination, Progress, Verb,
+    gemm::{Additions, Drawn, Operands, ScheduleOptions},
+    options::{integer, model_name},
+};
+use crate::{
+    Error, Result,
+    arithmetic::Model,
+    bound::{self, Claim, ObservedErrors, tables},
+    check::{self, CheckRequest},
+    device::ModelDevice,
+    format::{self, Format},
+    gemm::{Product, Schedule},
+    report::{Report, Table, Verdict},
+};
+
+const HELP: &str = "\
+Examples:
+  tcnum bound --instr wgmma.m64n8k16.f32.f16.f16 --k 64 4096
+      relative to the sum of |a b|, for every order of k
+  tcnum bound --formats f16.f16.f16 --model hopper --k 4096
+      any instruction of Hopper for these formats
+  tcnum bound --instr mma.m16n8k16.f32.bf16.bf16.f32 --shape 64,64,4096 --output-format bf16
+      of drawn operands: running bounds, errors, tolerances for tests
+  tcnum bound --instr mma.m16n8k16.f32.f16.f16.f32 --cases 1000000
+      errors of directed dot-product-adds beside their bounds
+
+More: docs/check.md";
+
+/// Bounds the error of matrix products from the arithmetic of their instructions.
+#[derive(Args, Debug)]
+#[command(after_help = HELP)]
+pub(super) struct Arguments {
+    /// Model of the arithmetic
+    #[arg(long, value_name = "MODEL", value_parser = model_name, default_value = "hopper", help_heading = "What")]
+    model: String,
+    /// Formats A.B.D, for any instruction of the model
+    #[arg(long, value_name = "A.B.D", conflicts_with_all = ["instruction", "schedule"], help_heading = "What")]
+    formats: Option<String>,
+    #[command(flatten)]
+    schedule: ScheduleOptions,
+    /// Terms of each sum [default: 64 512 4096 32768]
+    #[arg(long = "k", value_name = "K", num_args = 1.., value_parser = integer(1..=1usize << 24), help_heading = "What", conflicts_with_all = ["shape", "a", "cases"])]
+    ks: Vec<usize>,
+    /// Dot-product-adds on directed operands, in place of products
+    #[arg(long, value_name = "N", value_parser = integer(1..=1u64 << 50), help_heading = "What", conflicts_with_all = ["shape", "a", "schedule", "formats"])]
+    cases: Option<u64>,
+    #[command(flatten)]
+    operands: Operands,
+    #[command(flatten)]
+    additions: Additions,
+    #[command(flatten)]
+    drawn: Drawn,
+    /// Elements that are computed in full
+    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = integer(1..=1usize << 24), help_heading = "Limits")]
+    sample: usize,
+    #[command(flatten)]
+    destination: OutputDestination,
+}
+
+impl Verb for Arguments {
+    fn destination(&self) -> Option<&OutputDestination> {
+        Some(&self.destination)
+    }
+}
+
+/// Bounds, and reports.
+pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
+    let model = Model::load(&arguments.model)?;
+    let schedule = arguments.schedule.schedule(&arguments.operands)?;
+    match (arguments.cases, &schedule) {
+        (Some(cases), Some(schedule)) => return observe(arguments, &model, schedule, cases, report),
+        (Some(_), None) => return Err(Error::request("--cases takes one instruction: give --instr")),
+        (None, _) => {}
+    }
+    let given = arguments.drawn.used_seed().is_some() || arguments.operands.has_files();
+    let claim = match (schedule, &arguments.formats) {
+        (Some(schedule), _) => Claim::of_schedule(model, schedule),
+        (None, Some(text)) => Claim::of_generation(model, formats(text)?)?,
+        (None, None) => return Err(Error::request("no arithmetic: give --instr, --schedule or --formats A.B.D")),
+    };
+    match given {
+        true => product(arguments, &claim, report),
+        false => every_order(arguments, &claim, report),
+    }
+}
+
+/// Parses the formats of A, B and D.
+fn formats(text: &str) -> Result<[&'static Format; 3]> {
+    let found: Vec<&'static Format> =
+        text.split('.').map(format::find).collect::<Result<_>>().map_err(|error| error.within("--formats"))?;
+    found.try_into().map_err(|_| Error::request(format!("--formats {text}: expected A.B.D, such as f16.f16.f32")))
+}
+
+/// The bounds of every order.
+fn every_order(arguments: &Arguments, claim: &Claim, report: &mut Report) -> Result<()> {
+    let ks = if arguments.ks.is_empty() { vec![64, 512, 4096, 32768] } else { arguments.ks.clone() };
+    let rows = tables::bounds(claim, &ks)?;
+    report.answer = tables::answer(claim, &rows);
+    report.notes.push(tables::NOTE.into());
+    report.tables.push(tables::table(rows));
+    Ok(())
+}
+
+/// Errors of directed dot-product-adds.
+fn observe(
+    arguments: &Arguments,
+    model: &Model,
+    schedule: &Schedule,
+    cases: u64,
+    report: &mut Report,
+) -> Result<()> {
+    let progress = Progress::new(&arguments.destination);
+    let i = &schedule.instruction;
+    let seed = arguments.drawn.seed();
+    report.seed = Some(seed);
+    let mut found = ObservedErrors::default();
+    let outcome = {
+        let bar = Bar::new(&progress, "computing", cases, 0, 1);
+        bound::observe(model, i, (cases, seed), &mut found, &mut |done| bar.show(done, 0))
+    };
+    report.holds = found.violations == 0;
+    report.verdict = Verdict::OutsideBound;
+    report.answer = Some(tables::observed_answer(i, &found));
+    report.tables.push(Table::of("Errors beside their bounds", [tables::observed(i, &model.name, &found)]));
+    outcome
+}
+
+/// The bounds of a product of given operands.
+fn product(arguments: &Arguments, claim: &Claim, report: &mut Report) -> Result<()> {
+    let progress = Progress::new(&arguments.destination);
+    report.seed = arguments.drawn.used_seed();
+    let schedule = &claim.schedules[0];
+    let source = arguments.operands.source(Some(&arguments.additions), Some(&arguments.drawn));
+    source.fit(None)?;
+    let given = source.for_schedule(schedule, &mut report.notes)?;
+    let factors = given.rounded(schedule)?.into_owned();
+    let claim = Claim {
+        schedules: claim.schedules.iter().map(|own| Schedule { operands: None, ..own.clone() }).collect(),
+        ..claim.clone()
+    };
+    progress.step("computing the product by the model");
+    // Each element stands for itself: a sample of rows and columns has the bounds that the whole product has.
+    let (rows, columns) = check::sampled_places(&factors, arguments.sample);
+    let chosen = factors.chosen(&rows, &columns, schedule.scales.as_ref());
+    let narrowed = Claim { schedules: claim.schedules.iter().map(Schedule::narrowed).collect(), ..claim };
+    let d = Product::of(&mut ModelDevice::open(&arguments.model)?, &narrowed.schedules[0], &chosen)?.d;
+    let request = CheckRequest { claim: &narrowed, factors: &chosen, d: &d, sample: arguments.sample };
+    let found = check::check(&request, &|_| ())?;
+    report.holds = found.holds();
+    report.verdict = Verdict::OutsideBound;
+    let shape = (factors.a.rows, factors.b.columns, factors.k());
+    report.answer = Some(check::tables::bound_answer(&narrowed, &found));
+    report.tables.push(check::tables::check(&narrowed, shape, &found));
+    report.tables.extend(found.tolerance.as_ref().map(|own| check::tables::tolerances([own])));
+    if let [schedule] = &narrowed.schedules[..]
+        && found.unbounded == 0
+        && schedule.scales.is_none()
+        && schedule.alpha == 1.0
+    {
+        report.tables.push(tables::table(tables::bounds(&narrowed, &[factors.k()])?));
+    }
+    Ok(())
+}

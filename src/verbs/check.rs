@@ -1,0 +1,131 @@
+//! `tcnum check`.
+
+use clap::Args;
+
+use super::{
+    Bar, OutputDestination, Progress, Verb,
+    gates::Gates,
+    gemm::{Additions, Operands, ScheduleOptions, array_file},
+    options::{integer, model_name},
+};
+use crate::{
+    Error, Result,
+    arithmetic::Model,
+    bound::Claim,
+    check::{self, CheckRequest, Tolerance, tables},
+    format::Format,
+    gemm::{ArrayFile, Conversion, Factors},
+    report::{Report, Verdict},
+};
+
+const HELP: &str = "\
+Examples:
+  tcnum check d.npy --a a.npy --b b.npy --model hopper
+      any instruction of Hopper for these formats, in any order of k
+  tcnum check d.npy --a a.npy --b b.npy --model hopper --instr wgmma.m64n8k16.f32.f16.f16 --power
+  tcnum check d.npy --a a.npy --b b.npy --tolerance 1e-2,1e-2 --junit product.xml
+
+More: docs/check.md";
+
+/// Checks every element of a matrix product against the error bound of what it claims to be.
+#[derive(Args, Debug)]
+#[command(after_help = HELP)]
+#[command(mut_arg("a", |a| a.required(true)), mut_arg("b", |b| b.required(true)))]
+pub(super) struct Arguments {
+    /// D, m x n: FILE.npy or FILE.safetensors:NAME
+    #[arg(value_name = "D", value_parser = array_file)]
+    d: ArrayFile,
+    /// Model of the arithmetic; without --instr any of its instructions
+    #[arg(long, value_name = "MODEL", value_parser = model_name, default_value = "hopper", help_heading = "What")]
+    model: String,
+    #[command(flatten)]
+    schedule: ScheduleOptions,
+    #[command(flatten)]
+    operands: Operands,
+    #[command(flatten)]
+    additions: Additions,
+    /// Elements that are computed in full
+    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = integer(1..=1usize << 24), help_heading = "Limits")]
+    sample: usize,
+    /// Tell which faulty kernels the bound and the tolerances find
+    #[arg(long, help_heading = "What")]
+    power: bool,
+    /// Tolerance of a test (repeatable): ATOL,RTOL
+    #[arg(long = "tolerance", value_name = "ATOL,RTOL", value_parser = tolerance, help_heading = "What")]
+    tolerances: Vec<Tolerance>,
+    #[command(flatten)]
+    gates: Gates,
+    #[command(flatten)]
+    destination: OutputDestination,
+}
+
+/// Parses an absolute and a relative tolerance.
+fn tolerance(text: &str) -> std::result::Result<Tolerance, String> {
+    let numbers: Option<Vec<f64>> = text.split(',').map(|number| number.trim().parse().ok()).collect();
+    match numbers.as_deref() {
+        Some([atol, rtol]) if *atol >= 0.0 && *rtol >= 0.0 && atol.is_finite() && rtol.is_finite() => {
+            Ok(Tolerance { name: format!("--tolerance {text}"), atol: *atol, rtol: *rtol })
+        }
+        _ => Err("expected ATOL,RTOL, such as 1e-2,1e-3".into()),
+    }
+}
+
+impl Verb for Arguments {
+    fn destination(&self) -> Option<&OutputDestination> {
+        Some(&self.destination)
+    }
+}
+
+/// Checks the product, and reports.
+pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
+    let model = Model::load(&arguments.model)?;
+    let progress = Progress::new(&arguments.destination);
+    let source = arguments.operands.source(Some(&arguments.additions), None);
+    source.fit(Some(&arguments.d))?;
+    progress.step("reading the matrices");
+    let schedule = arguments.schedule.schedule(&arguments.operands)?;
+    let (claim, factors, d) = match schedule {
+        Some(mut schedule) => {
+            let (d, _) = arguments.d.read(None, Conversion::Keep)?;
+            if !arguments.schedule.names_output() {
+                schedule.output.format = d.format;
+                schedule.check().map_err(Error::request)?;
+            }
+            let given = source.for_schedule(&schedule, &mut report.notes)?;
+            let factors = given.rounded(&schedule)?.into_owned();
+            if schedule.operands.take().is_some() {
+                report.notes.push("A and B are rounded as the schedule says; the exact product is that of the rounded matrices.".into());
+            }
+            (Claim::of_schedule(model, schedule), factors, d)
+        }
+        None => {
+            let (factors, d) = source.for_match(None, &arguments.d, &mut report.notes)?;
+            (Claim::of_generation(model, formats(&factors, d.format))?, factors, d)
+        }
+    };
+    report.notes.push(format!("The exact product is that of the given A and B. Bounds rest on the model {}.", claim.model.name));
+    let request = CheckRequest { claim: &claim, factors: &factors, d: &d, sample: arguments.sample };
+    let found = {
+        let bar = Bar::new(&progress, "checking", (d.rows * d.columns) as u64, 0, 1);
+        check::check(&request, &|done| bar.show(done, 0))?
+    };
+    report.holds = found.holds();
+    report.verdict = Verdict::OutsideBound;
+    report.answer = Some(tables::answer(&claim, &found));
+    report.tables.push(tables::check(&claim, (d.rows, d.columns, factors.k()), &found));
+    report.tables.extend(tables::outside(&found));
+    let tolerances: Vec<Tolerance> = found.tolerance.iter().chain(&arguments.tolerances).cloned().collect();
+    if !tolerances.is_empty() {
+        report.tables.push(tables::tolerances(&tolerances));
+    }
+    if arguments.power {
+        progress.step("trying faulty kernels");
+        let faults = check::power::power(&request, &found.sample.rows, &found.sample.columns, &tolerances)?;
+        report.tables.push(tables::faults(&faults));
+    }
+    arguments.gates.write(report, None)
+}
+
+fn formats(factors: &Factors, d: &'static Format) -> [&'static Format; 3] {
+    [factors.a.format, factors.b.format, d]
+}
