@@ -42,7 +42,12 @@ impl Claim {
         let mut schedules: Vec<Schedule> = Vec::new();
         for i in isa::all() {
             let wide = ["f32", "f64", "s32"].contains(&i.d.name);
-            if !wide || i.a != a || i.b != b || i.xor || model.rule(i).is_none() || schedules.iter().any(|own| own.instruction == *i)
+            if !wide
+                || i.a != a
+                || i.b != b
+                || i.xor
+                || model.rule(i).is_none()
+                || schedules.iter().any(|own| own.instruction == *i)
             {
                 continue;
             }

@@ -58,7 +58,8 @@ impl<'a> ElementBounds<'a> {
         let [x, y, _] = &self.program.unpack;
         let own: Option<Vec<Operand>> = (0..k).map(|k| Operand::of(i.a, a.get(row, k), x)).collect();
         let other: Option<Vec<Operand>> = (0..k).map(|k| Operand::of(i.b, b.get(k, column), y)).collect();
-        let sums = KnownElement { bounds: self, row, column, a: own?, b: other?, scales: self.block_scales(row, column)? };
+        let sums =
+            KnownElement { bounds: self, row, column, a: own?, b: other?, scales: self.block_scales(row, column)? };
         let finite = |value: Option<f64>| value.is_none_or(f64::is_finite);
         if !finite(sums.c()) || !finite(sums.bias()) {
             return None;
@@ -86,7 +87,9 @@ pub(super) fn checked(model: &Model, i: &Instruction) -> Result<Program> {
     let program = model.program(i)?;
     match covers_pieces(&program) {
         true => Ok(program),
-        false => Err(Error::request(format!("{} leaves pieces of products of {i} out; they have no bound", model.name))),
+        false => {
+            Err(Error::request(format!("{} leaves pieces of products of {i} out; they have no bound", model.name)))
+        }
     }
 }
 

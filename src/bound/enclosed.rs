@@ -231,7 +231,10 @@ impl Enclosed {
             return own;
         }
         let smallest = float.emin() - float.precision() as i32 + 1;
-        if !most.is_finite() || most >= power(float.emax() + 1) || exponent(most) == float.emax() && most > largest(format) {
+        if !most.is_finite()
+            || most >= power(float.emax() + 1)
+            || exponent(most) == float.emax() && most > largest(format)
+        {
             own.error.add(source, f64::INFINITY);
             return own;
         }

@@ -178,6 +178,10 @@ impl ElementSums for UnknownElement {
         None
     }
 
+    fn shares_cap(&self) -> bool {
+        true
+    }
+
     fn joined(&self, sum: Enclosed) -> Enclosed {
         Enclosed { error: sum.error.plus(&self.shared), ..sum }
     }

@@ -14,9 +14,9 @@ mod observed;
 mod operand;
 mod product;
 mod step;
+pub mod tables;
 #[cfg(all(test, feature = "mpfr"))]
 mod tests;
-pub mod tables;
 mod walk;
 
 pub use claim::Claim;

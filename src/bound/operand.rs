@@ -39,7 +39,13 @@ impl Operand {
         let wider = unpack.wider.and_then(Format::float);
         let least = wider.or(format.float()).map(|float| float.emin());
         let exponent = match (used == 0.0, wider) {
-            (true, _) => if unpack.zeros { least } else { None },
+            (true, _) => {
+                if unpack.zeros {
+                    least
+                } else {
+                    None
+                }
+            }
             (false, Some(wider)) => Some(exponent(value).max(wider.emin())),
             (false, None) => Some(datum.exponent + format.fraction_bits() as i32),
         };
@@ -122,11 +128,13 @@ impl KnownProducts<'_> {
     fn bare(&self, factors: &Factors) -> Option<Enclosed> {
         let (a, b) = (self.a.get(factors.k)?, self.b.get(factors.k)?);
         let (x, y) = (a.piece(factors.a), b.piece(factors.b));
-        let quantum = a.piece_quantum(factors.a).saturating_add(b.piece_quantum(factors.b)).clamp(NO_QUANTUM, ZERO_QUANTUM);
+        let quantum =
+            a.piece_quantum(factors.a).saturating_add(b.piece_quantum(factors.b)).clamp(NO_QUANTUM, ZERO_QUANTUM);
         let exponent = a.exponent.zip(b.exponent).map(|(a, b)| a + b);
         let product = x * y;
         // A product beyond the range of f64's normal numbers is enclosed.
-        let exact = x.mul_add(y, -product) == 0.0 && (product.abs() > 1e-290 || product == 0.0 && (x == 0.0 || y == 0.0));
+        let exact =
+            x.mul_add(y, -product) == 0.0 && (product.abs() > 1e-290 || product == 0.0 && (x == 0.0 || y == 0.0));
         let mut own = Enclosed::number(product, exponent, quantum);
         if !exact {
             (own.low, own.high) = (product.next_down(), product.next_up());

@@ -2,19 +2,22 @@
 
 use std::{
     collections::HashMap,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use ndarray::{Array2, ArrayView2, LinalgScalar, linalg::general_mat_mul, s};
 
 use super::{
-    Claim, ErrorBound, Magnitudes, OrderFreeBounds,
-    enclosed::{NO_QUANTUM, ZERO_QUANTUM, power},
+    Claim, Magnitudes, OrderFreeBounds,
+    enclosed::{NO_QUANTUM, ZERO_QUANTUM, exponent, power},
     operand::Operand,
 };
 use crate::{
     Error, Result,
-    arithmetic::Program,
+    arithmetic::Unpack,
     base::{interrupt, parallel},
     format::{Class, Format},
     gemm::{Factors, Matrix},
@@ -68,7 +71,13 @@ pub struct ProductBounds {
     values: Values,
     /// Smallest number above zero of the sums of the reference.
     tiny: f64,
+    /// Bits below a sum's leading one that can decide a bound.
+    reach: i32,
+    known: Mutex<HashMap<BoundKey, f64>>,
 }
+
+/// What decides a bound: the sum's bits, the largest exponent of a product, the quantum of all products.
+type BoundKey = (u64, Option<i32>, i32);
 
 /// A and B as numbers.
 enum Values {
@@ -88,19 +97,32 @@ impl ProductBounds {
             return Err(Error::request("bounds of every order are for A times B alone"));
         }
         let k = factors.k();
-        let bounds = claim.schedules.iter().map(|own| OrderFreeBounds::new(&claim.model, own, k)).collect::<Result<Vec<_>>>()?;
-        let programs = claim.schedules.iter().map(|own| claim.model.program(&own.instruction)).collect::<Result<Vec<_>>>()?;
+        let bounds =
+            claim.schedules.iter().map(|own| OrderFreeBounds::new(&claim.model, own, k)).collect::<Result<Vec<_>>>()?;
+        let programs =
+            claim.schedules.iter().map(|own| claim.model.program(&own.instruction)).collect::<Result<Vec<_>>>()?;
+        let unpacks = |side: usize| {
+            let mut all: Vec<Unpack> = Vec::new();
+            for program in &programs {
+                if !all.contains(&program.unpack[side]) {
+                    all.push(program.unpack[side]);
+                }
+            }
+            all
+        };
         let i = &schedule.instruction;
-        let (a, rows) = lines(&factors.a, factors.scale_a.as_ref(), i, &programs, 0);
+        let (a, rows) = lines(&factors.a, factors.scale_a.as_ref(), i, &unpacks(0));
         let turned = (factors.b.transposed(), factors.scale_b.as_ref().map(Matrix::transposed));
-        let (b, columns) = lines(&turned.0, turned.1.as_ref(), i, &programs, 1);
+        let (b, columns) = lines(&turned.0, turned.1.as_ref(), i, &unpacks(1));
         let single = narrow(&a) && narrow(&b);
         let values = match single {
             true => Values::Single(a.iter().map(|x| *x as f32).collect(), b.iter().map(|x| *x as f32).collect()),
             false => Values::Double(a, b),
         };
         let tiny = if single { power(-149) } else { power(-1074) };
-        Ok(ProductBounds { bounds, rows, columns, k, values, tiny })
+        // Fraction bits beyond which no alignment and no rounding of the register looks.
+        let reach = if schedule.register().bits > 32 { 64 } else { 40 };
+        Ok(ProductBounds { bounds, rows, columns, k, values, tiny, reach, known: Mutex::default() })
     }
 
     /// Calls `visit` with row, column and reference of every element, in blocks that threads share.
@@ -158,7 +180,7 @@ impl ProductBounds {
 
     fn element(
         &self,
-        known: &mut HashMap<(u64, Option<i32>, i32), f64>,
+        known: &mut HashMap<BoundKey, f64>,
         (row, column): (usize, usize),
         (value, magnitudes): (f64, f64),
     ) -> ElementReference {
@@ -191,17 +213,19 @@ impl ProductBounds {
         let bucket = (sum_up.to_bits() + (1u64 << shift) - 1) >> shift << shift;
         // An exact sum of integers is bounded as it is: the last bucket of a binade would reach the next.
         let bucket = if off == 0.0 { sum_up.to_bits() } else { bucket };
-        let most = (x.loose || y.loose).then_some(x.exponent + y.exponent);
+        let quantum = if off > 0.0 && quantum < exponent(sum_up) - self.reach { NO_QUANTUM } else { quantum };
+        let most = (x.loose || y.loose).then_some(x.exponent + y.exponent).filter(|most| *most > exponent(sum_up));
         let bound = *known.entry((bucket, most, quantum)).or_insert_with(|| {
-            let magnitudes = Magnitudes { sum: f64::from_bits(bucket), exponent: most, quantum, flushed: 0.0 };
-            self.bounds.iter().map(|own| own.of(&magnitudes).worst()).fold(0.0, f64::max)
+            let lock = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            let found = lock().get(&(bucket, most, quantum)).copied();
+            found.unwrap_or_else(|| {
+                let magnitudes = Magnitudes { sum: f64::from_bits(bucket), exponent: most, quantum, flushed: 0.0 };
+                let bound = self.bounds.iter().map(|own| own.of(&magnitudes).worst()).fold(0.0, f64::max);
+                lock().insert((bucket, most, quantum), bound);
+                bound
+            })
         });
         ElementReference { value, off, bound: bound + flushed, magnitudes: sum_up }
-    }
-
-    /// The bounds of an element with these magnitudes by each schedule of the claim, with their sources.
-    pub fn by_schedule(&self, element: &ElementReference) -> Vec<ErrorBound> {
-        self.bounds.iter().map(|own| own.of(&Magnitudes::of_sum(element.magnitudes))).collect()
     }
 }
 
@@ -229,14 +253,18 @@ fn narrow(values: &[f64]) -> bool {
 }
 
 /// The elements of a matrix by lines (rows of A, columns of B) with their scales, and what each line holds.
-fn lines(
-    matrix: &Matrix,
-    scales: Option<&Matrix>,
-    i: &Instruction,
-    programs: &[Program],
-    side: usize,
-) -> (Vec<f64>, Vec<Line>) {
+fn lines(matrix: &Matrix, scales: Option<&Matrix>, i: &Instruction, unpacks: &[Unpack]) -> (Vec<f64>, Vec<Line>) {
     let format: &'static Format = matrix.format;
+    // Codes of few bits are decoded once.
+    let tabled = format.bits <= 16 && matrix.codes.len() > 1 << format.bits;
+    let decoded = |code: u64| {
+        (
+            format.to_f64(code),
+            format.decode(code).class == Class::Subnormal,
+            unpacks.iter().map(|unpack| Operand::of(format, code, unpack)).collect::<Vec<_>>(),
+        )
+    };
+    let table: Vec<_> = if tabled { (0..1u64 << format.bits).map(decoded).collect() } else { Vec::new() };
     let per_line = parallel::map(0..matrix.rows, |row| {
         let mut line = Line {
             finite: true,
@@ -261,17 +289,27 @@ fn lines(
                     datum.exponent + datum.significand.max(1).trailing_zeros() as i32,
                 ),
             };
-            let subnormal = format.decode(code).class == Class::Subnormal;
-            for program in programs {
-                let unpack = &program.unpack[side];
-                match Operand::of(format, code, unpack) {
+            let own;
+            let (value, subnormal, operands) = match table.get((code & format.code_mask()) as usize) {
+                Some(known) => known,
+                None => {
+                    own = decoded(code);
+                    &own
+                }
+            };
+            for (unpack, operand) in unpacks.iter().zip(operands) {
+                match operand {
                     Some(own) if factor.is_finite() => {
                         // Sums of products that share a scale count with its exponent alone.
                         let counted = own.exponent.map_or(i32::MIN / 4, |exponent| exponent.max(0)) + own_exponent;
                         let alone = own.exponent.map_or(i32::MIN / 4, |exponent| exponent + own_exponent);
                         line.exponent = line.exponent.max(if scale.is_some() { counted } else { alone });
-                        line.loose |= subnormal && unpack.wider.is_none() || unpack.zeros;
-                        line.quantum = line.quantum.min(own.quantum.saturating_add(if own.value == 0.0 { 0 } else { own_quantum }));
+                        line.loose |= *subnormal && unpack.wider.is_none() || unpack.zeros;
+                        line.quantum = line.quantum.min(own.quantum.saturating_add(if own.value == 0.0 {
+                            0
+                        } else {
+                            own_quantum
+                        }));
                         if own.is_flushed() {
                             line.flushed = line.flushed.max(own.value.abs() * factor);
                         }
@@ -279,7 +317,7 @@ fn lines(
                     _ => line.finite = false,
                 }
             }
-            let value = format.to_f64(code) * factor;
+            let value = value * factor;
             line.largest = line.largest.max(value.abs());
             values.push(if line.finite { value } else { 0.0 });
         }

@@ -3,7 +3,8 @@
 use super::enclosed::{Enclosed, ErrorSource, NO_QUANTUM, exponent, half, power};
 use crate::{
     arithmetic::{
-        Addend, Destination, ElementaryOperation, Factors, IntegerSum, Multiply, Program, Scaling, Source, Subnormals, Sum,
+        Addend, Destination, ElementaryOperation, Factors, IntegerSum, Multiply, Program, Scaling, Source, Subnormals,
+        Sum,
     },
     format::{Format, Rounding},
 };
@@ -141,8 +142,12 @@ fn cut(term: &mut Enclosed, unit: i32, rounding: Rounding) {
     match rounding {
         Rounding::Rne | Rounding::Rna => term.error.add_range(source, half(width).min(most), half(width).min(most)),
         Rounding::Rz => term.error.add_toward_zero(source, (width - least).min(most), low, high),
-        Rounding::Rd => term.error.add_range(source, if low >= 0.0 { (width - least).min(most) } else { width - least }, 0.0),
-        Rounding::Ru => term.error.add_range(source, 0.0, if high <= 0.0 { (width - least).min(most) } else { width - least }),
+        Rounding::Rd => {
+            term.error.add_range(source, if low >= 0.0 { (width - least).min(most) } else { width - least }, 0.0)
+        }
+        Rounding::Ru => {
+            term.error.add_range(source, 0.0, if high <= 0.0 { (width - least).min(most) } else { width - least })
+        }
         _ => term.error.add_range(source, width - least, width - least),
     }
 }

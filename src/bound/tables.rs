@@ -1,7 +1,12 @@
 //! Tables of bounds.
 
 use super::{Claim, ErrorBound, ErrorSource, Magnitudes, ObservedErrors, OrderFreeBounds};
-use crate::{Result, gemm::Schedule, isa::Instruction, report::{Table, grouped}};
+use crate::{
+    Result,
+    gemm::Schedule,
+    isa::Instruction,
+    report::{Table, grouped},
+};
 
 /// Probability with which the probable bound of an element may fail.
 pub const RISK: f64 = 1e-6;
@@ -138,7 +143,11 @@ pub fn answer(claim: &Claim, rows: &[BoundRow]) -> Option<String> {
     let worst = |k: usize| rows.iter().filter(|row| row.k == k).map(|row| row.worst).fold(0.0, f64::max);
     let range = match least == most {
         true => format!("{:.1e} of the sum of |a b| for k = {least}", worst(least)),
-        false => format!("from {:.1e} of the sum of |a b| for k = {least} to {:.1e} for k = {most}", worst(least), worst(most)),
+        false => format!(
+            "from {:.1e} of the sum of |a b| for k = {least} to {:.1e} for k = {most}",
+            worst(least),
+            worst(most)
+        ),
     };
     Some(format!("By {}, |D - exact| is at most {range}.", claim.words))
 }
@@ -147,7 +156,10 @@ pub fn answer(claim: &Claim, rows: &[BoundRow]) -> Option<String> {
 pub fn observed_answer(i: &Instruction, found: &ObservedErrors) -> String {
     let cases = grouped(found.cases as i64);
     match found.violations {
-        0 => format!("All {cases} dot-product-adds of {i} are within their bounds; the largest error is {:.3} of its bound.", found.tightest),
+        0 => format!(
+            "All {cases} dot-product-adds of {i} are within their bounds; the largest error is {:.3} of its bound.",
+            found.tightest
+        ),
         count => format!("{} of {cases} dot-product-adds of {i} are outside their bounds.", grouped(count as i64)),
     }
 }

@@ -3,7 +3,11 @@
 use rug::Float;
 
 use super::InstructionBounds;
-use crate::{arithmetic::{Model, shipped}, inputs::Sequence, isa::{self, Case}};
+use crate::{
+    arithmetic::{Model, shipped},
+    inputs::Sequence,
+    isa::{self, Case},
+};
 
 /// The largest error over its bound, of `tiles` tiles of directed operands; panics where an error is above its bound.
 fn tightest(model: &Model, instruction: &isa::Instruction, tiles: usize, seed: u64) -> Option<f64> {

@@ -1,6 +1,6 @@
 //! Error analysis of a schedule outside the instruction: promotion, joining, scaling, output.
 
-use super::enclosed::{Enclosed, ErrorSource};
+use super::enclosed::{Enclosed, ErrorSource, ZERO_QUANTUM, power};
 use crate::{
     format::{self, Format, Rounding},
     gemm::{AccumulatorJoin, BiasEntry, CEntry, PartJoin, Run, ScaleUse, Schedule, Walk},
@@ -28,6 +28,11 @@ pub(super) trait ElementSums {
     /// C and the bias, where the schedule adds them outside the unit.
     fn c(&self) -> Option<f64>;
     fn bias(&self) -> Option<f64>;
+
+    /// True if the magnitudes of all parts of k together, not of each, reach the cap.
+    fn shares_cap(&self) -> bool {
+        false
+    }
 
     /// Adds what the sums of chains leave out of their errors, once all are joined.
     fn joined(&self, sum: Enclosed) -> Enclosed {
@@ -73,6 +78,15 @@ impl<'a> Registers<'a> {
         value.rounded(output.format, output.rounding, ErrorSource::Output)
     }
 
+    /// A part in D's format, without the error of its rounding, which is added for all parts together.
+    fn shared_output(&self, part: Enclosed) -> Enclosed {
+        let rounded = self.output(part);
+        match rounded.error.worst().is_finite() {
+            true => Enclosed { error: part.error, ..rounded },
+            false => rounded,
+        }
+    }
+
     /// An element of D.
     pub(super) fn element(&self, walk: &Walk, sums: &dyn ElementSums) -> Enclosed {
         let schedule = self.schedule;
@@ -97,7 +111,7 @@ impl<'a> Registers<'a> {
                         // The product of the two scales is rounded itself.
                         let factor = a * b;
                         let mut own = own.times(factor, quantum(factor));
-                        let off = own.most() * super::enclosed::power(-24);
+                        let off = own.most() * power(-24);
                         own.error.add(ErrorSource::Scale, off);
                         match scales.multiply {
                             ScaleUse::Rounded => (self.rounded(own, ErrorSource::Scale), true),
@@ -172,7 +186,7 @@ impl<'a> Registers<'a> {
             }
             (Some(scales), Some([a, b])) if scales.multiply.is_at_end() => {
                 let mut own = sum.times(a * b, quantum(a * b));
-                let off = own.most() * super::enclosed::power(-24);
+                let off = own.most() * power(-24);
                 own.error.add(ErrorSource::Scale, off);
                 self.rounded(own, ErrorSource::Scale)
             }
@@ -212,6 +226,7 @@ impl<'a> Registers<'a> {
         }
         let many = parts.len() > 1;
         let rounded = |sum: Enclosed| match schedule.split.join {
+            PartJoin::Output if many && sums.shares_cap() => self.shared_output(sum),
             PartJoin::Output if many => self.output(sum),
             _ => sum,
         };
@@ -220,7 +235,17 @@ impl<'a> Registers<'a> {
             PartJoin::Halves => AccumulatorJoin::Halves,
             _ => AccumulatorJoin::Order,
         };
-        let sum = self.together(parts.into_iter().map(rounded).collect(), order, cap);
+        let count = parts.len();
+        let is_rounded = parts.iter().any(|part| self.output(*part).error != part.error);
+        let mut sum = self.together(parts.into_iter().map(rounded).collect(), order, cap);
+        if let (PartJoin::Output, true, true, Some(float)) =
+            (schedule.split.join, many && is_rounded, sums.shares_cap(), schedule.output.format.float())
+        {
+            // Each part is rounded by at most a unit roundoff of its own magnitude, or of the smallest normal number.
+            let nearest = matches!(schedule.output.rounding, Rounding::Rne | Rounding::Rna);
+            let roundoff = power(i32::from(!nearest) - float.precision() as i32);
+            sum.error.raise(ErrorSource::Output, roundoff * (sum.most() + count as f64 * power(float.emin())));
+        }
         ended(scaled(&at_end(sums.joined(sum)), addend.as_ref()))
     }
 }
@@ -230,7 +255,7 @@ pub(super) fn quantum(value: f64) -> i32 {
     let format = format::find("f64").expect("a format of the table");
     let datum = format.decode(value.to_bits());
     match datum.significand {
-        0 => super::enclosed::ZERO_QUANTUM,
+        0 => ZERO_QUANTUM,
         bits => datum.exponent + bits.trailing_zeros() as i32,
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rug::Float;
 
-use super::{SampleCheck, Tolerance, sample, suggested};
+use super::{SampleCheck, Tolerance, sample, tolerance};
 use crate::{
     Error, Result,
     base::interrupt,
@@ -109,8 +109,8 @@ pub(super) struct Tally {
     tightest: f64,
     largest_error: f64,
     largest_bound: f64,
-    /// Reference and bound of the element with the largest bound less its rounding.
-    widest: Option<(f64, f64)>,
+    /// Largest bound, less the relative tolerance times the reference.
+    rest: f64,
 }
 
 /// Checks every element of a product.
@@ -140,12 +140,17 @@ pub fn check(request: &CheckRequest, done: &(dyn Fn(u64) + Sync)) -> Result<Prod
     let plain = factors.c.is_none() && factors.bias.is_none() && schedule.scales.is_none() && schedule.alpha == 1.0;
     let exact = ExactElements { yardsticks: Yardsticks::new(schedule, factors), factors, schedule };
     let tallies = match plain {
-        true => ProductBounds::new(claim, factors)?.each(done, Tally::default, |tally, row, column, element| {
-            tally.judge(&exact, d, row, column, element);
-        })?,
+        true => {
+            let values = d.values();
+            ProductBounds::new(claim, factors)?.each(done, Tally::default, |tally, row, column, element| {
+                tally.judge(&exact, d, (row, column, values[row * d.columns + column]), element);
+            })?
+        }
         false => {
             let [schedule] = &claim.schedules[..] else {
-                return Err(Error::request("with C, a bias, alpha or scales of the schedule, give --instr or --schedule"));
+                return Err(Error::request(
+                    "with C, a bias, alpha or scales of the schedule, give --instr or --schedule",
+                ));
             };
             let bounds = ElementBounds::new(&claim.model, schedule, factors)?;
             sample::known(&bounds, &exact, d, done)?
@@ -153,7 +158,7 @@ pub fn check(request: &CheckRequest, done: &(dyn Fn(u64) + Sync)) -> Result<Prod
     };
     let mut tallies = tallies.into_iter();
     let mut all = tallies.next().unwrap_or_default();
-    tallies.for_each(|own| all.add(own, d));
+    tallies.for_each(|own| all.add(own));
     interrupt::check()?;
     let sample = sample::sampled(request, &exact, plain)?;
     Ok(all.finished(d, sample))
@@ -161,8 +166,13 @@ pub fn check(request: &CheckRequest, done: &(dyn Fn(u64) + Sync)) -> Result<Prod
 
 impl Tally {
     /// Judges an element by its reference, or by its exact sum where the reference cannot decide.
-    fn judge(&mut self, exact: &ExactElements, d: &Matrix, row: usize, column: usize, element: &ElementReference) {
-        let own = d.value(row, column);
+    fn judge(
+        &mut self,
+        exact: &ExactElements,
+        d: &Matrix,
+        (row, column, own): (usize, usize, f64),
+        element: &ElementReference,
+    ) {
         let distance = (own - element.value).abs();
         if own.is_finite() && element.value.is_finite() && element.bound.is_finite() {
             self.note(distance, element.bound);
@@ -200,40 +210,27 @@ impl Tally {
         }
     }
 
-    /// Notes a bound; a tolerance has to cover the widest.
+    /// Notes a bound; a tolerance covers what the relative tolerance leaves of it.
     fn widen(&mut self, d: &Matrix, reference: f64, bound: f64) {
         self.largest_bound = self.largest_bound.max(bound);
-        let rest = |(reference, bound): (f64, f64)| suggested(d.format, std::iter::once((reference, bound))).map(|own| own.atol);
-        let wider = match self.widest {
-            None => true,
-            // Cheaper than a tolerance each: a bound far below the widest changes none.
-            Some((_, widest)) if bound < widest * 0.5 => false,
-            Some(widest) => match (rest(widest), rest((reference, bound))) {
-                (None, _) => false,
-                (_, None) => true,
-                (Some(x), Some(y)) => y > x,
-            },
-        };
-        if wider {
-            self.widest = Some((reference, bound));
-        }
+        self.rest = self.rest.max(bound - tolerance::relative(d.format) * reference.abs());
     }
 
-    fn add(&mut self, other: Tally, d: &Matrix) {
+    fn add(&mut self, other: Tally) {
         self.within += other.within;
         self.unbounded += other.unbounded;
         self.decided += other.decided;
         self.outside.extend(other.outside);
         self.tightest = self.tightest.max(other.tightest);
         self.largest_error = self.largest_error.max(other.largest_error);
-        if let Some((reference, bound)) = other.widest {
-            self.widen(d, reference, bound);
-        }
+        self.rest = self.rest.max(other.rest);
         self.largest_bound = self.largest_bound.max(other.largest_bound);
     }
 
     fn finished(mut self, d: &Matrix, sample: SampleCheck) -> ProductCheck {
-        let excess = |own: &Outside| if own.error.is_finite() { own.error / own.bound.max(f64::MIN_POSITIVE) } else { f64::INFINITY };
+        let excess = |own: &Outside| {
+            if own.error.is_finite() { own.error / own.bound.max(f64::MIN_POSITIVE) } else { f64::INFINITY }
+        };
         self.outside.sort_by(|x, y| excess(y).total_cmp(&excess(x)).then((x.row, x.column).cmp(&(y.row, y.column))));
         let places = || self.outside.iter();
         ProductCheck {
@@ -248,7 +245,7 @@ impl Tally {
             tightest: self.tightest,
             largest_error: self.largest_error,
             largest_bound: self.largest_bound,
-            tolerance: self.widest.and_then(|widest| suggested(d.format, std::iter::once(widest))),
+            tolerance: tolerance::derived(d.format, self.rest),
             sample,
         }
     }
@@ -262,11 +259,6 @@ pub(super) struct ExactElements<'a> {
 }
 
 impl ExactElements<'_> {
-    /// The exact value; `None` where an operand makes it infinite or NaN.
-    pub(super) fn value(&self, row: usize, column: usize) -> Option<Float> {
-        self.special(row, column).is_none().then(|| self.yardsticks.exact(row, column))
-    }
-
     /// The exact value, rounded to a code of D.
     pub(super) fn code(&self, row: usize, column: usize) -> Option<u64> {
         self.special(row, column).is_none().then(|| self.yardsticks.rounded_exact(row, column))?
@@ -275,14 +267,16 @@ impl ExactElements<'_> {
     /// The infinity or NaN that the operands make.
     fn special(&self, row: usize, column: usize) -> Option<Real> {
         let Factors { a, b, c, bias, scale_a, scale_b } = self.factors;
-        let scaled = |matrix: &Option<Matrix>, row: usize, column: usize| match (matrix, self.schedule.instruction.scale) {
-            (Some(own), Some(_)) => own.value(row, column),
-            _ => 1.0,
-        };
+        let scaled =
+            |matrix: &Option<Matrix>, row: usize, column: usize| match (matrix, self.schedule.instruction.scale) {
+                (Some(own), Some(_)) => own.value(row, column),
+                _ => 1.0,
+            };
         let mut sum = 0.0f64;
         for k in 0..self.factors.k() {
             let block = self.schedule.instruction.scale.map_or(0, |scale| k / scale.block);
-            let product = a.value(row, k) * b.value(k, column) * scaled(scale_a, row, block) * scaled(scale_b, block, column);
+            let product =
+                a.value(row, k) * b.value(k, column) * scaled(scale_a, row, block) * scaled(scale_b, block, column);
             // Finite operands whose product leaves f64 are finite.
             let finite = a.value(row, k).is_finite() && b.value(k, column).is_finite() && !product.is_nan();
             if !finite {

@@ -14,4 +14,4 @@ mod tolerance;
 
 pub use judge::{CheckRequest, ElementVerdict, Outside, ProductCheck, check};
 pub use sample::{SampleCheck, sampled_places};
-pub use tolerance::{Tolerance, suggested};
+pub use tolerance::Tolerance;

@@ -99,7 +99,8 @@ fn faulty(fault: Fault, factors: &Factors, step: usize, place: (usize, usize), e
     let k = factors.k();
     let term = |row: usize, at: usize, block: usize| {
         let scale = |own: &Option<crate::gemm::Matrix>, row: usize, column: usize| {
-            own.as_ref().map_or(1.0, |own| if own.rows > row && own.columns > column { own.value(row, column) } else { 1.0 })
+            own.as_ref()
+                .map_or(1.0, |own| if own.rows > row && own.columns > column { own.value(row, column) } else { 1.0 })
         };
         let own_block = factors.scale_a.as_ref().map_or(0, |scales| at * scales.columns / k.max(1));
         let scaled = scale(&factors.scale_a, row, own_block ^ block) * scale(&factors.scale_b, own_block, column);

@@ -41,7 +41,8 @@ impl SampleCheck {
 /// Places of `count` spread over `length`, the first and the last among them.
 fn spread(length: usize, count: usize) -> Vec<usize> {
     let count = count.clamp(1, length);
-    let mut places: Vec<usize> = (0..count).map(|at| if count == 1 { 0 } else { at * (length - 1) / (count - 1) }).collect();
+    let mut places: Vec<usize> =
+        (0..count).map(|at| if count == 1 { 0 } else { at * (length - 1) / (count - 1) }).collect();
     places.dedup();
     places
 }
@@ -60,13 +61,18 @@ pub(super) fn sampled(request: &CheckRequest, exact: &ExactElements, plain: bool
     let CheckRequest { claim, factors, d, sample } = request;
     let (rows, columns) = sampled_places(factors, *sample);
     let schedule = &claim.schedules[0];
-    let places: Vec<(usize, usize)> = rows.iter().flat_map(|row| columns.iter().map(move |column| (*row, *column))).collect();
+    let places: Vec<(usize, usize)> =
+        rows.iter().flat_map(|row| columns.iter().map(move |column| (*row, *column))).collect();
     let right: Vec<bool> = parallel::try_map(&places, |(row, column)| {
         interrupt::check()?;
         Ok::<bool, crate::Error>(exact.code(*row, *column) == Some(d.get(*row, *column)))
     })?;
-    let mut found =
-        SampleCheck { correctly_rounded: right.iter().filter(|right| **right).count(), rows, columns, ..SampleCheck::default() };
+    let mut found = SampleCheck {
+        correctly_rounded: right.iter().filter(|right| **right).count(),
+        rows,
+        columns,
+        ..SampleCheck::default()
+    };
     if !claim.is_exact {
         return Ok(found);
     }
@@ -89,7 +95,8 @@ pub(super) fn sampled(request: &CheckRequest, exact: &ExactElements, plain: bool
     found.running_outside = Some(outside().count());
     found.first_outside = outside().map(|(_, own)| *own).next();
     let ratios = judged.iter().filter(|(verdict, own)| *verdict == ElementVerdict::Within && own.bound > 0.0);
-    found.running_tightest = Some(ratios.map(|(_, own)| own.error / own.bound).filter(|own| own.is_finite()).fold(0.0, f64::max));
+    found.running_tightest =
+        Some(ratios.map(|(_, own)| own.error / own.bound).filter(|own| own.is_finite()).fold(0.0, f64::max));
     Ok(found)
 }
 

@@ -1,7 +1,14 @@
 //! Tables of checks.
 
-use super::{Outside, ProductCheck, Tolerance, power::{Fault, FaultFound}};
-use crate::{bound::Claim, gemm::places, report::{Table, grouped}};
+use super::{
+    Outside, ProductCheck, Tolerance,
+    power::{Fault, FaultFound},
+};
+use crate::{
+    bound::Claim,
+    gemm::places,
+    report::{Table, grouped},
+};
 
 crate::rows! {
     /// A product against the bounds of what it claims to be.

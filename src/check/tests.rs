@@ -1,0 +1,252 @@
+//! Checks of products that are right, and of products with faults.
+
+use proptest::prelude::*;
+
+use super::{CheckRequest, ProductCheck, Tolerance, check, power::power};
+use crate::{
+    arithmetic::Model,
+    bound::{Claim, ElementBounds, Magnitudes, OrderFreeBounds},
+    device::ModelDevice,
+    format::{self, Format, Overflow, Rounding},
+    gemm::{
+        AccumulatorJoin, Accumulators, Factors, Matrix, PartJoin, PartTerms, Product, ScaleBlocks, ScaleUse, Schedule,
+        SplitK, Yardsticks,
+    },
+    inputs::random,
+    isa,
+};
+
+/// Numbers of a format: a random sign and significand, and exponents in a range around zero.
+fn drawn(rows: usize, columns: usize, format: &'static Format, seed: u64, exponents: u64) -> Matrix {
+    let code = |at: usize| {
+        let bits = random(seed, at as u64);
+        let exponent = (bits >> 40) % (2 * exponents + 1);
+        let value = (1.0 + (bits & 0xfffff) as f64 / 1048576.0) * 2f64.powi(exponent as i32 - exponents as i32);
+        let value = if bits >> 63 == 1 && format.is_signed() { -value } else { value };
+        format.encode_f64(value, Rounding::Rne, Overflow::Saturate).unwrap()
+    };
+    Matrix::of_values(rows, columns, format, &(0..rows * columns).map(code).collect::<Vec<_>>())
+}
+
+fn factors(schedule: &Schedule, (m, n, k): (usize, usize, usize), seed: u64, exponents: u64) -> Factors {
+    let i = &schedule.instruction;
+    let mut own = Factors::new(drawn(m, k, i.a, seed, exponents), drawn(k, n, i.b, seed + 1, exponents));
+    if let Some(scale) = i.scale {
+        own.scale_a = Some(drawn(m, k.div_ceil(scale.block), scale.format, seed + 2, 2));
+        own.scale_b = Some(drawn(k.div_ceil(scale.block), n, scale.format, seed + 3, 2));
+    }
+    if let Some(scales) = &schedule.scales {
+        let single = format::find("f32").unwrap();
+        own.scale_a = Some(drawn(m.div_ceil(scales.a[0]), k.div_ceil(scales.a[1]), single, seed + 2, 3));
+        own.scale_b = Some(drawn(k.div_ceil(scales.b[0]), n.div_ceil(scales.b[1]), single, seed + 3, 3));
+    }
+    own
+}
+
+fn product(model: &Model, schedule: &Schedule, factors: &Factors) -> Matrix {
+    Product::of(&mut ModelDevice::of(model.clone()), schedule, factors).unwrap().d
+}
+
+/// |D - exact| of each element over its running bound and over its bound of every order.
+fn ratios(model: &Model, schedule: &Schedule, factors: &Factors) -> Vec<(f64, Option<f64>)> {
+    let d = product(model, schedule, factors);
+    let exact = Yardsticks::new(schedule, factors);
+    let running = ElementBounds::new(model, schedule, factors).unwrap();
+    let every = OrderFreeBounds::new(model, schedule, factors.k()).ok();
+    let plain = factors.c.is_none() && factors.bias.is_none() && factors.scale_a.is_none();
+    let mut all = Vec::new();
+    for row in 0..d.rows {
+        for column in 0..d.columns {
+            let sum = exact.exact(row, column);
+            let own = d.value(row, column);
+            let error = (rug::Float::with_val(sum.prec(), own) - &sum).abs().to_f64();
+            let over = |bound: f64| if error == 0.0 { 0.0 } else { error / bound };
+            let magnitudes: f64 =
+                (0..factors.k()).map(|k| (factors.a.value(row, k) * factors.b.value(k, column)).abs()).sum();
+            let order_free = every.as_ref().filter(|_| plain).map(|every| {
+                // Subnormal operands count with exponents above their leading bits.
+                let bounded = Magnitudes { exponent: Some(40), ..Magnitudes::of_sum(magnitudes * (1.0 + 1e-9)) };
+                over(every.of(&bounded).worst())
+            });
+            let bound = running.of(row, column).unwrap().worst();
+            if bound.is_finite() {
+                all.push((over(bound), order_free));
+            }
+        }
+    }
+    all
+}
+
+fn schedule(instruction: &str) -> Schedule {
+    Schedule::new(isa::resolve(instruction).unwrap()).unwrap()
+}
+
+/// A schedule of many kinds, from a number.
+fn any_schedule(instruction: &str, choice: u64) -> Schedule {
+    let mut own = schedule(instruction);
+    let step = own.instruction.k;
+    let pick = |place: u32, count: u64| (choice >> (4 * place)) % count;
+    own.split = SplitK {
+        count: [1, 1, 2, 3, 7][pick(0, 5) as usize],
+        granule: step,
+        terms: [PartTerms::Contiguous, PartTerms::Interleaved][pick(1, 2) as usize],
+        join: PartJoin::ALL[pick(2, 5) as usize],
+    };
+    if pick(3, 3) == 0 {
+        own.promote = Some(step * (1 + pick(4, 4) as usize));
+    }
+    if pick(5, 3) == 0 && own.instruction.d.name == "f32" {
+        let join = AccumulatorJoin::ALL[pick(6, 4) as usize];
+        own.accumulators = Accumulators { count: 2 + pick(7, 4) as usize, granule: step, join };
+    }
+    if own.instruction.d.name == "f32" && pick(8, 2) == 0 {
+        own.output.format = format::find(["f16", "bf16", "f32"][pick(9, 3) as usize]).unwrap();
+    }
+    if pick(10, 4) == 0 {
+        (own.alpha, own.beta) = (0.7, -1.3);
+    }
+    own
+}
+
+const INSTRUCTIONS: [(&str, &str); 8] = [
+    ("hopper", "mma.m16n8k16.f32.f16.f16.f32"),
+    ("hopper", "wgmma.m64n8k32.f32.e4m3.e4m3"),
+    ("hopper", "mma.m16n8k16.f16.f16.f16.f16"),
+    ("ampere", "mma.m16n8k8.f32.bf16.bf16.f32"),
+    ("cdna3", "mfma.32x32x8.f32.f16.f16.f32"),
+    ("cdna2", "mfma.32x32x8.f32.f16.f16.f32"),
+    ("hopper", "mma.m8n8k4.f64.f64.f64.f64"),
+    ("hopper", "fma.m1n1k1.f32.f32.f32.f32"),
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 160, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_error_of_a_schedule_is_above_its_bound(
+        which in 0..INSTRUCTIONS.len(), choice in any::<u64>(), seed in any::<u32>(), k in 1..150usize, exponents in 0..12u64
+    ) {
+        let (model, instruction) = INSTRUCTIONS[which];
+        let model = Model::load(model).unwrap();
+        let schedule = any_schedule(instruction, choice);
+        prop_assume!(schedule.check().is_ok());
+        let mut factors = factors(&schedule, (3, 3, k), seed.into(), exponents);
+        if choice >> 60 & 1 == 1 {
+            factors.c = Some(drawn(3, 3, schedule.output.format, 77, 4));
+        }
+        if choice >> 61 & 1 == 1 {
+            factors.bias = Some(drawn(1, 3, schedule.output.format, 78, 4));
+        }
+        for (running, every) in ratios(&model, &schedule, &factors) {
+            prop_assert!(running <= 1.0, "{schedule:?} {running}");
+            prop_assert!(every.is_none_or(|every| every <= 1.0), "{schedule:?} {every:?}");
+        }
+    }
+}
+
+#[test]
+fn scales_of_blocks_are_within_the_bounds() {
+    let hopper = Model::load("hopper").unwrap();
+    for multiply in [ScaleUse::Fused, ScaleUse::Rounded] {
+        let mut own = schedule("wgmma.m64n8k32.f32.e4m3.e4m3");
+        own.promote = Some(128);
+        own.scales = Some(ScaleBlocks { a: [1, 128], b: [128, 128], multiply });
+        let factors = factors(&own, (3, 3, 500), 9, 3);
+        assert!(ratios(&hopper, &own, &factors).iter().all(|(running, _)| *running <= 1.0));
+    }
+    let blackwell = Model::load("blackwell").unwrap();
+    let own = schedule("tcgen05.m128n16k64.f32.e2m1.e2m1.f32.ue4m3.block16");
+    let factors = factors(&own, (4, 4, 256), 3, 1);
+    assert!(ratios(&blackwell, &own, &factors).iter().all(|(running, _)| *running <= 1.0));
+}
+
+fn checked(claim: &Claim, factors: &Factors, d: &Matrix) -> ProductCheck {
+    check(&CheckRequest { claim, factors, d, sample: 100 }, &|_| ()).unwrap()
+}
+
+fn formats(d: &str) -> [&'static Format; 3] {
+    ["f16", "f16", d].map(|name| format::find(name).unwrap())
+}
+
+#[test]
+fn a_right_product_holds_and_has_the_bits_of_its_schedule() {
+    let hopper = Model::load("hopper").unwrap();
+    let own = schedule("mma.m16n8k16.f32.f16.f16.f32");
+    let factors = factors(&own, (20, 20, 300), 5, 3);
+    let d = product(&hopper, &own, &factors);
+    let found = checked(&Claim::of_schedule(hopper.clone(), own), &factors, &d);
+    assert!(found.holds() && found.sample.equal_bits == Some(100), "{found:?}");
+    assert!(found.tightest > 0.0 && found.tightest <= 1.0);
+    let family = checked(&Claim::of_generation(hopper, formats("f32")).unwrap(), &factors, &d);
+    assert!(family.holds() && family.sample.equal_bits.is_none());
+    assert!(family.largest_bound >= found.largest_bound);
+}
+
+#[test]
+fn each_element_outside_is_found_wherever_it_is() {
+    let hopper = Model::load("hopper").unwrap();
+    let own = schedule("mma.m16n8k16.f32.f16.f16.f32");
+    let factors = factors(&own, (9, 11, 70), 6, 2);
+    let right = product(&hopper, &own, &factors);
+    let claim = Claim::of_generation(hopper, formats("f32")).unwrap();
+    for (row, column) in [(0, 0), (8, 10), (3, 7)] {
+        let mut d = right.clone();
+        d.codes.set(row * 11 + column, f32::to_bits(right.value(row, column) as f32 * 1.01 + 0.01).into());
+        let found = checked(&claim, &factors, &d);
+        assert_eq!((found.outside_count(), found.outside[0].row, found.outside[0].column), (1, row, column));
+        d.codes.set(row * 11 + column, f32::NAN.to_bits().into());
+        assert_eq!(checked(&claim, &factors, &d).outside_count(), 1);
+    }
+}
+
+#[test]
+fn integers_in_f16_are_exact_in_every_order() {
+    let hopper = Model::load("hopper").unwrap();
+    let half = format::find("f16").unwrap();
+    let small = |seed: u64, rows: usize, columns: usize| {
+        let code =
+            |at: usize| half.encode_f64((random(seed, at as u64) % 9) as f64 - 4.0, Rounding::Rne, Overflow::Saturate);
+        Matrix::of_values(rows, columns, half, &(0..rows * columns).map(|at| code(at).unwrap()).collect::<Vec<_>>())
+    };
+    let factors = Factors::new(small(1, 12, 256), small(2, 256, 12));
+    let own = schedule("mma.m16n8k16.f32.f16.f16.f32");
+    let d = product(&hopper, &own, &factors);
+    let found = checked(&Claim::of_generation(hopper, formats("f32")).unwrap(), &factors, &d);
+    assert!(found.holds() && found.largest_bound == 0.0, "{found:?}");
+    let mut wrong = d.clone();
+    wrong.codes.set(5, u64::from((d.value(0, 5) as f32).to_bits()) + 1);
+    assert!(!checked(&Claim::of_schedule(Model::load("hopper").unwrap(), own), &factors, &wrong).holds());
+}
+
+#[test]
+fn infinities_and_nans_are_judged_by_what_the_operands_make() {
+    let hopper = Model::load("hopper").unwrap();
+    let own = schedule("mma.m16n8k16.f32.f16.f16.f32");
+    let mut factors = factors(&own, (4, 4, 32), 8, 2);
+    factors.a.codes.set(32 + 3, 0x7c00);
+    factors.a.codes.set(2 * 32, 0x7e00);
+    let d = product(&hopper, &own, &factors);
+    let claim = Claim::of_generation(hopper, formats("f32")).unwrap();
+    assert!(checked(&claim, &factors, &d).holds());
+    let mut finite = d.clone();
+    finite.codes.set(4, 0);
+    finite.codes.set(8, 0);
+    assert_eq!(checked(&claim, &factors, &finite).outside_count(), 2);
+}
+
+#[test]
+fn the_power_of_a_tolerance_tells_which_faults_pass() {
+    let hopper = Model::load("hopper").unwrap();
+    let own = schedule("mma.m16n8k16.f32.f16.f16.f32");
+    let factors = factors(&own, (20, 20, 256), 5, 3);
+    let d = product(&hopper, &own, &factors);
+    let claim = Claim::of_schedule(hopper, own);
+    let request = CheckRequest { claim: &claim, factors: &factors, d: &d, sample: 100 };
+    let all: Vec<usize> = (0..20).collect();
+    let loose = Tolerance { name: "loose".into(), atol: 1e6, rtol: 0.0 };
+    let found = power(&request, &all, &all, &[loose]).unwrap();
+    assert!(found.iter().filter(|own| own.test == "loose").all(|own| !own.is_found()));
+    let bound: Vec<&str> =
+        found.iter().filter(|own| own.test == "bound" && own.is_found()).map(|own| own.fault.name()).collect();
+    assert_eq!(bound, ["zeros", "last-tile", "last-step", "f16-sums", "lost-part", "wrong-row"]);
+}

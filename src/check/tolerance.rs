@@ -20,20 +20,21 @@ impl Tolerance {
     }
 }
 
-/// The tolerance that every element within its bound passes: rtol is a unit roundoff of D's format, atol the rest of the largest bound.
+/// The relative tolerance that goes with a format of D: its unit roundoff; 0 for integers.
+pub(super) fn relative(d: &Format) -> f64 {
+    d.float().map_or(0.0, |float| 1.0 / (1u64 << float.precision()) as f64)
+}
+
+/// The tolerance that every element within its bound passes, from the most that the relative tolerance leaves of a bound.
 ///
-/// `elements` gives the reference and the bound of each element. `None` if a bound is infinite.
-pub fn suggested(d: &Format, elements: impl Iterator<Item = (f64, f64)>) -> Option<Tolerance> {
-    let rtol = match d.float() {
-        Some(float) => 2.0f64.powi(-(float.precision() as i32)),
-        None => 0.0,
-    };
-    let atol = elements.map(|(reference, bound)| (bound - rtol * reference.abs()).max(0.0)).fold(0.0, f64::max);
-    atol.is_finite().then(|| Tolerance { name: "derived".into(), atol: rounded_up(atol), rtol })
+/// `None` if a bound is infinite.
+pub(super) fn derived(d: &Format, rest: f64) -> Option<Tolerance> {
+    let rest = rest.max(0.0);
+    rest.is_finite().then(|| Tolerance { name: "derived".into(), atol: rounded_up(rest), rtol: relative(d) })
 }
 
 /// A number rounded up to two digits.
-pub(super) fn rounded_up(x: f64) -> f64 {
+fn rounded_up(x: f64) -> f64 {
     if x == 0.0 {
         return 0.0;
     }

@@ -77,7 +77,9 @@ const KINDS: &[CheckedTable] = &[
         name: &["claim", "m", "n", "k"],
         failure: |row| match row.integer("outside").unwrap_or(0) + row.integer("running_outside").unwrap_or(0) {
             0 => None,
-            count => Some(format!("{count} of {} elements are outside the bound", row.integer("elements").unwrap_or(0))),
+            count => {
+                Some(format!("{count} of {} elements are outside the bound", row.integer("elements").unwrap_or(0)))
+            }
         },
         details: None,
         in_cases_of: None,

@@ -45,6 +45,17 @@ impl Matrix {
         value(self.format, self.get(row, column))
     }
 
+    /// The values of all elements, rounded to f64, row by row.
+    pub fn values(&self) -> Vec<f64> {
+        match self.format.bits <= 16 && self.codes.len() > 1 << self.format.bits {
+            true => {
+                let table: Vec<f64> = (0..1u64 << self.format.bits).map(|code| value(self.format, code)).collect();
+                self.codes.iter().map(|code| table[(code & self.format.code_mask()) as usize]).collect()
+            }
+            false => self.codes.iter().map(|code| value(self.format, code)).collect(),
+        }
+    }
+
     /// Bytes of the codes of a row, from a column on. Panics outside the matrix.
     #[inline]
     pub(super) fn bytes(&self, row: usize, column: usize, count: usize) -> &[u8] {

@@ -107,13 +107,7 @@ fn every_order(arguments: &Arguments, claim: &Claim, report: &mut Report) -> Res
 }
 
 /// Errors of directed dot-product-adds.
-fn observe(
-    arguments: &Arguments,
-    model: &Model,
-    schedule: &Schedule,
-    cases: u64,
-    report: &mut Report,
-) -> Result<()> {
+fn observe(arguments: &Arguments, model: &Model, schedule: &Schedule, cases: u64, report: &mut Report) -> Result<()> {
     let progress = Progress::new(&arguments.destination);
     let i = &schedule.instruction;
     let seed = arguments.drawn.seed();

@@ -94,7 +94,10 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
             let given = source.for_schedule(&schedule, &mut report.notes)?;
             let factors = given.rounded(&schedule)?.into_owned();
             if schedule.operands.take().is_some() {
-                report.notes.push("A and B are rounded as the schedule says; the exact product is that of the rounded matrices.".into());
+                report.notes.push(
+                    "A and B are rounded as the schedule says; the exact product is that of the rounded matrices."
+                        .into(),
+                );
             }
             (Claim::of_schedule(model, schedule), factors, d)
         }
@@ -103,7 +106,10 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
             (Claim::of_generation(model, formats(&factors, d.format))?, factors, d)
         }
     };
-    report.notes.push(format!("The exact product is that of the given A and B. Bounds rest on the model {}.", claim.model.name));
+    report.notes.push(format!(
+        "The exact product is that of the given A and B. Bounds rest on the model {}.",
+        claim.model.name
+    ));
     let request = CheckRequest { claim: &claim, factors: &factors, d: &d, sample: arguments.sample };
     let found = {
         let bar = Bar::new(&progress, "checking", (d.rows * d.columns) as u64, 0, 1);
