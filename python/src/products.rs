@@ -10,10 +10,13 @@ use pyo3::{
 };
 use tcnum::{
     Error, Result,
+    arithmetic::Model,
     array::{Array, Content},
+    bound::Claim,
+    check::{self, CheckRequest},
     device::{self, DeviceName},
     gemm::{
-        self, Conversion, Factors, Matrix, Product, Schedule, accuracy_table, kernel::KernelNames, matching::Suspects,
+        self, Conversion, Factors, Matrix, OutputRounding, Product, Schedule, accuracy_table, kernel::KernelNames, matching::Suspects,
         tables,
     },
     recognise::{self, Recognised},
@@ -30,7 +33,8 @@ use crate::{
 /// Adds the functions of this file.
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(product, module)?)?;
-    module.add_function(wrap_pyfunction!(matches, module)?)
+    module.add_function(wrap_pyfunction!(matches, module)?)?;
+    module.add_function(wrap_pyfunction!(checks, module)?)
 }
 
 /// A matrix from Python; without a format, its elements are codes.
@@ -164,5 +168,45 @@ fn matched(suspects: &Suspects, arrays: &[Array], quantise: bool) -> Result<Repo
     let mut found = Recognised::default();
     recognise::search(&request, &factors, &d, &mut found, &|_| ())?;
     recognise::report(&found, &factors, &d, "d".into(), &mut report);
+    Ok(report)
+}
+
+/// Checks every element of `d` against the bound of a schedule (a TOML document), or of any instruction of a model.
+#[pyfunction]
+fn checks<'py>(
+    py: Python<'py>,
+    given: Vec<(String, PythonMatrix<'py>)>,
+    model: String,
+    schedule: Option<String>,
+    quantise: bool,
+    sample: usize,
+) -> PyResult<Bound<'py, PyDict>> {
+    let arrays = arrays(py, &given)?;
+    let report = call_with(py, &Raised::default(), || {
+        checked(&arrays, Model::load(&model)?, schedule.as_deref(), quantise, sample.max(1))
+    })?;
+    python_report(py, &report)
+}
+
+fn checked(arrays: &[Array], model: Model, schedule: Option<&str>, quantise: bool, sample: usize) -> Result<Report> {
+    let mut report = Report::new("check", String::new());
+    let conversion = if quantise { Conversion::Quantise } else { Conversion::Exact };
+    let mut named = NamedMatrices { arrays, notes: &mut report.notes };
+    let d = named.optional("d", None, Conversion::Keep)?.ok_or_else(|| Error::request("d is missing"))?;
+    let schedule = schedule.map(|text| Schedule::parse(text, "schedule")).transpose()?;
+    let schedule = schedule.map(|own| {
+        let output = OutputRounding { format: d.format, ..own.output };
+        Schedule { output, ..own }
+    });
+    let mut read = |name: &str, format, conversion| named.optional(name, format, conversion);
+    let given = match &schedule {
+        Some(schedule) => Factors::of_schedule(schedule, conversion, &mut read)?,
+        None => Factors::of_instruction(None, conversion, &mut read)?,
+    };
+    let (claim, factors) = Claim::of_product(model, schedule, given, d.format, &mut report.notes)?;
+    let request = CheckRequest { claim: &claim, factors: &factors, d: &d, sample };
+    let found = check::check(&request, &|_| ())?;
+    let tolerance: Vec<_> = found.tolerance.iter().cloned().collect();
+    check::tables::report(&request, &found, &tolerance, &mut report);
     Ok(report)
 }

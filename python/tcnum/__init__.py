@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ._formats import formats
     from ._instructions import instruction
     from ._models import Arithmetic, Model, model, models
-    from ._products import Product, gemm, match
+    from ._products import Product, assert_product, check, gemm, match
     from ._quantise import Quantised, quantise
     from ._reports import Report, Table
 
@@ -41,7 +41,7 @@ _HOMES = {
     "_formats": ["formats"],
     "_instructions": ["instruction"],
     "_models": ["Arithmetic", "Model", "model", "models"],
-    "_products": ["Product", "gemm", "match"],
+    "_products": ["Product", "assert_product", "check", "gemm", "match"],
     "_quantise": ["Quantised", "quantise"],
     "_reports": ["Report", "Table"],
 }

@@ -17,7 +17,7 @@ from ._formats import FormatLike, any_format
 from ._instructions import any_instruction
 from ._models import Model
 from ._reports import Report
-from ._tcnum import MODEL_NAMES, RequestError, find_format, matches, product
+from ._tcnum import MODEL_NAMES, RequestError, checks, find_format, matches, product
 
 # Keywords of the keys in tables of a schedule.
 _TABLES = {
@@ -177,6 +177,74 @@ def match(
     chosen = list(MODEL_NAMES) if named is None else [_model(own) for own in named]
     instructions = [] if instr is None else [any_instruction(instr).name]
     return Report(matches(given, chosen, instructions, (float(alpha), float(beta)), bool(quantise)))
+
+
+def check(
+    d: Any,
+    a: Any,
+    b: Any,
+    *,
+    c: Any = None,
+    bias: Any = None,
+    scale_a: Any = None,
+    scale_b: Any = None,
+    model: str | Model = "hopper",
+    instr: InstructionLike | None = None,
+    schedule: str | os.PathLike[str] | None = None,
+    format: FormatLike | None = None,
+    out: FormatLike | None = None,
+    quantise: bool = False,
+    sample: int = 2000,
+    **keys: Any,
+) -> Report:
+    """Checks every element of a kernel's D against the rigorous error bound of what it claims to be.
+
+    Args:
+        d: the kernel's matrix of m x n elements.
+        a, b: the matrices of m x k and k x n elements that it multiplied.
+        c, bias, scale_a, scale_b: as for `gemm`.
+        model: the arithmetic; without instr and schedule, any of its instructions for these formats, in any order of k.
+        instr, schedule, and keys of a schedule: as for `gemm`.
+        format, out: formats of a and b, and of d, if they are codes.
+        quantise: round a and b to the formats instead of refusing inexact values.
+        sample: elements that are computed in full, bit for bit where a schedule is claimed.
+
+    Returns a Report whose `holds` is True if every element is within its bound.
+
+    >>> import numpy as np, tcnum
+    >>> rng = np.random.default_rng(0)
+    >>> x, w = rng.standard_normal((8, 96)).astype(np.float16), rng.standard_normal((96, 8)).astype(np.float16)
+    >>> d = (x.astype(np.float32) @ w.astype(np.float32))
+    >>> tcnum.check(d, x, w).holds, tcnum.check(0 * d, x, w).holds
+    (True, False)
+    """
+    given = _given(a=a, b=b, d=d, c=c, bias=bias, scale_a=scale_a, scale_b=scale_b)
+    for (name, own), of in ((own, {"a": format, "b": format, "d": out}.get(own[0])) for own in given):
+        if own.format is None and of is not None:
+            own.format = any_format(of).name
+    if isinstance(sample, bool) or not isinstance(sample, int) or sample < 1:
+        raise TypeError("sample is a number of elements, 1 or more")
+    text = None
+    if instr is not None or schedule is not None or keys:
+        text = _schedule(instr, schedule, keys)
+    return Report(checks(given, _model(model), text, bool(quantise), sample))
+
+
+def assert_product(d: Any, a: Any, b: Any, **claim: Any) -> Report:
+    """Raises AssertionError unless every element of a kernel's D is within the error bound of what it claims to be.
+
+    Takes what `check` takes, and returns its report.
+
+    >>> import numpy as np, tcnum
+    >>> x = np.ones((4, 64), np.float16)
+    >>> tcnum.assert_product(np.zeros((4, 4), np.float32), x, x.T)
+    Traceback (most recent call last):
+    AssertionError: ...
+    """
+    report = check(d, a, b, **claim)
+    if not report.holds:
+        raise AssertionError(report.answer)
+    return report
 
 
 def _model(given: Any) -> str:

@@ -4,7 +4,7 @@ use crate::{
     Error, Result,
     arithmetic::Model,
     format::Format,
-    gemm::{PartJoin, Schedule},
+    gemm::{Factors, PartJoin, Schedule},
     isa,
 };
 
@@ -29,6 +29,32 @@ impl Claim {
     pub fn of_schedule(model: Model, schedule: Schedule) -> Claim {
         let words = format!("{} of {}", schedule.instruction, model.name);
         Claim { words, model, schedules: vec![schedule], is_exact: true }
+    }
+
+    /// The claim of a product, by a schedule or else by any instruction for its formats, and the operands as the unit gets them.
+    ///
+    /// # Errors
+    /// As [`Claim::of_generation`]; a schedule that cannot make a D of this format, or operands that it cannot take.
+    pub fn of_product(
+        model: Model,
+        schedule: Option<Schedule>,
+        factors: Factors,
+        d: &'static Format,
+        notes: &mut Vec<String>,
+    ) -> Result<(Claim, Factors)> {
+        let Some(mut schedule) = schedule else {
+            let claim = Claim::of_generation(model, [factors.a.format, factors.b.format, d])?;
+            return Ok((claim, factors));
+        };
+        schedule.check().map_err(Error::request)?;
+        let factors = factors.rounded(&schedule)?.into_owned();
+        if schedule.operands.take().is_some() {
+            notes.push(
+                "The schedule rounds A and B before they are multiplied. Errors are those to the product of the rounded matrices."
+                    .into(),
+            );
+        }
+        Ok((Claim::of_schedule(model, schedule), factors))
     }
 
     /// The claim of a generation: any of its instructions for these formats, in any order of k, in up to 64 parts.

@@ -1,13 +1,13 @@
 //! Tables of checks.
 
 use super::{
-    Outside, ProductCheck, Tolerance,
+    CheckRequest, Outside, ProductCheck, Tolerance,
     power::{Fault, FaultFound},
 };
 use crate::{
     bound::Claim,
     gemm::places,
-    report::{Table, grouped},
+    report::{Report, Table, Verdict, grouped},
 };
 
 crate::rows! {
@@ -95,6 +95,23 @@ crate::rows! {
         refused: usize => shown("refused").essential(),
         /// True if the test finds the fault.
         found: bool => shown("found").essential(),
+    }
+}
+
+/// Fills the report of a check: answer, verdict, tables.
+pub fn report(request: &CheckRequest, found: &ProductCheck, tolerances: &[Tolerance], report: &mut Report) {
+    let CheckRequest { claim, factors, d, .. } = request;
+    report.holds = found.holds();
+    report.verdict = Verdict::OutsideBound;
+    report.answer = Some(answer(claim, found));
+    report.notes.push(format!(
+        "The exact product is that of the given A and B. The bounds rest on the model {}.",
+        claim.model.name
+    ));
+    report.tables.push(check(claim, (d.rows, d.columns, factors.k()), found));
+    report.tables.extend(outside(found));
+    if !tolerances.is_empty() {
+        report.tables.push(self::tolerances(tolerances));
     }
 }
 

@@ -133,10 +133,8 @@ fn product(arguments: &Arguments, claim: &Claim, report: &mut Report) -> Result<
     source.fit(None)?;
     let given = source.for_schedule(schedule, &mut report.notes)?;
     let factors = given.rounded(schedule)?.into_owned();
-    let claim = Claim {
-        schedules: claim.schedules.iter().map(|own| Schedule { operands: None, ..own.clone() }).collect(),
-        ..claim.clone()
-    };
+    let without_rounding = |own: &Schedule| Schedule { operands: None, ..own.clone() };
+    let claim = Claim { schedules: claim.schedules.iter().map(without_rounding).collect(), ..claim.clone() };
     progress.step("computing the product by the model");
     // Each element stands for itself: a sample of rows and columns has the bounds that the whole product has.
     let (rows, columns) = check::sampled_places(&factors, arguments.sample);

@@ -9,13 +9,12 @@ use super::{
     options::{integer, model_name},
 };
 use crate::{
-    Error, Result,
+    Result,
     arithmetic::Model,
     bound::Claim,
     check::{self, CheckRequest, Tolerance, tables},
-    format::Format,
-    gemm::{ArrayFile, Conversion, Factors},
-    report::{Report, Verdict},
+    gemm::{ArrayFile, Conversion, OutputRounding, Schedule},
+    report::Report,
 };
 
 const HELP: &str = "\
@@ -84,54 +83,28 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     source.fit(Some(&arguments.d))?;
     progress.step("reading the matrices");
     let schedule = arguments.schedule.schedule(&arguments.operands)?;
-    let (claim, factors, d) = match schedule {
-        Some(mut schedule) => {
-            let (d, _) = arguments.d.read(None, Conversion::Keep)?;
-            if !arguments.schedule.names_output() {
-                schedule.output.format = d.format;
-                schedule.check().map_err(Error::request)?;
-            }
-            let given = source.for_schedule(&schedule, &mut report.notes)?;
-            let factors = given.rounded(&schedule)?.into_owned();
-            if schedule.operands.take().is_some() {
-                report.notes.push(
-                    "A and B are rounded as the schedule says; the exact product is that of the rounded matrices."
-                        .into(),
-                );
-            }
-            (Claim::of_schedule(model, schedule), factors, d)
-        }
-        None => {
-            let (factors, d) = source.for_match(None, &arguments.d, &mut report.notes)?;
-            (Claim::of_generation(model, formats(&factors, d.format))?, factors, d)
-        }
+    let (d, note) = arguments.d.read(None, Conversion::Keep)?;
+    report.notes.extend(note);
+    let schedule = schedule.map(|own| match arguments.schedule.names_output() {
+        true => own,
+        false => Schedule { output: OutputRounding { format: d.format, ..own.output }, ..own },
+    });
+    let given = match &schedule {
+        Some(schedule) => source.for_schedule(schedule, &mut report.notes)?,
+        None => source.for_match(None, &arguments.d, &mut report.notes)?.0,
     };
-    report.notes.push(format!(
-        "The exact product is that of the given A and B. Bounds rest on the model {}.",
-        claim.model.name
-    ));
+    let (claim, factors) = Claim::of_product(model, schedule, given, d.format, &mut report.notes)?;
     let request = CheckRequest { claim: &claim, factors: &factors, d: &d, sample: arguments.sample };
     let found = {
         let bar = Bar::new(&progress, "checking", (d.rows * d.columns) as u64, 0, 1);
         check::check(&request, &|done| bar.show(done, 0))?
     };
-    report.holds = found.holds();
-    report.verdict = Verdict::OutsideBound;
-    report.answer = Some(tables::answer(&claim, &found));
-    report.tables.push(tables::check(&claim, (d.rows, d.columns, factors.k()), &found));
-    report.tables.extend(tables::outside(&found));
     let tolerances: Vec<Tolerance> = found.tolerance.iter().chain(&arguments.tolerances).cloned().collect();
-    if !tolerances.is_empty() {
-        report.tables.push(tables::tolerances(&tolerances));
-    }
+    tables::report(&request, &found, &tolerances, report);
     if arguments.power {
         progress.step("trying faulty kernels");
         let faults = check::power::power(&request, &found.sample.rows, &found.sample.columns, &tolerances)?;
         report.tables.push(tables::faults(&faults));
     }
     arguments.gates.write(report, None)
-}
-
-fn formats(factors: &Factors, d: &'static Format) -> [&'static Format; 3] {
-    [factors.a.format, factors.b.format, d]
 }
