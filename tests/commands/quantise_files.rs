@@ -114,10 +114,8 @@ fn the_main_figure_of_several_layers_ranks_them_by_their_loss() {
     assert_eq!(run.status, 0, "{}", run.stderr);
     let report = validate_report(&run.stdout);
     let rows = report["tables"]["tensor_quantisation"].as_array().unwrap();
-    let mut ranked: Vec<(f64, &str)> = rows
-        .iter()
-        .map(|row| (row["sqnr"].as_f64().unwrap(), row["tensor"].as_str().unwrap()))
-        .collect();
+    let mut ranked: Vec<(f64, &str)> =
+        rows.iter().map(|row| (row["sqnr"].as_f64().unwrap(), row["tensor"].as_str().unwrap())).collect();
     ranked.sort_by(|x, y| x.0.total_cmp(&y.0));
     assert!(ranked.windows(2).all(|two| two[0].0 < two[1].0), "{ranked:?}");
     let names: Vec<&str> = ranked.iter().map(|(_, name)| *name).collect();
