@@ -134,7 +134,7 @@ impl Search {
                     Some(candidates) => candidates.codes(amax),
                     None => quantizer.candidates(&number(amax), tensor_scale),
                 };
-                self.try_scales(quantizer, &codes, f32::INFINITY, block);
+                self.try_outward(quantizer, &codes, self.nearest.code(quantizer, amax), block);
             }
             None => self.try_all(quantizer, amax, block),
         }
@@ -194,6 +194,18 @@ impl Search {
                 *scale = within(self.factor(quantizer, *code) * block.unit);
             }
             self.add_losses(codes.iter().copied(), &scales, limit, block);
+        }
+    }
+
+    /// Adds the losses of ascending codes, those about `middle` first: they end the sums of most others early.
+    fn try_outward(&self, quantizer: &Quantizer, codes: &[u32], middle: u32, block: &mut Block) {
+        let at = codes.partition_point(|code| *code < middle);
+        let low = at.saturating_sub(LANES / 2).min(codes.len().saturating_sub(LANES));
+        let high = (low + LANES).min(codes.len());
+        self.try_scales(quantizer, &codes[low..high], f32::INFINITY, block);
+        for codes in [&codes[..low], &codes[high..]] {
+            let limit = self.indistinct(block.scratch.least, block.values.len());
+            self.try_scales(quantizer, codes, limit, block);
         }
     }
 
