@@ -197,7 +197,9 @@ impl Search {
         }
     }
 
-    /// Adds the losses of ascending codes, those about `middle` first: they end the sums of most others early.
+    /// Adds the losses of ascending codes, from `middle` outward.
+    ///
+    /// The first ones end the sums of most others early.
     fn try_outward(&self, quantizer: &Quantizer, codes: &[u32], middle: u32, block: &mut Block) {
         let at = codes.partition_point(|code| *code < middle);
         let low = at.saturating_sub(LANES / 2).min(codes.len().saturating_sub(LANES));
