@@ -215,7 +215,7 @@ fn generations_that_compute_an_instruction_alike_stand_together() {
     let of = |name: &str| generations(&isa::find(name).unwrap()).unwrap();
     let found = of(BF16);
     let alike: Vec<&[&str]> = found.alike.iter().map(Vec::as_slice).collect();
-    assert_eq!(alike, [&["ampere", "ada"][..], &["hopper", "blackwell", "blackwell-rtx"]]);
+    assert_eq!(alike, [&["ampere", "ada"][..], &["hopper", "blackwell", "rubin", "blackwell-rtx"]]);
     assert!(found.proved);
     let instruction: Instruction = isa::find("wgmma.m64n8k32.f32.e4m3.e4m3").unwrap();
     assert_eq!(generations(&instruction).unwrap().alike, [["hopper"]]);

@@ -7,6 +7,7 @@ use std::{
 
 use tcnum::{
     arithmetic::Model,
+    format::{Overflow, Rounding},
     isa::{self, Case, Support, targets},
 };
 
@@ -92,7 +93,8 @@ fn assembled(file: &str) -> BTreeSet<(String, String)> {
 #[test]
 fn targets_have_the_forms_of_mma_that_the_assemblers_took() {
     let mut taken = assembled("ptx_instructions.csv");
-    let known: BTreeSet<String> = taken.iter().map(|(_, arch)| arch.clone()).collect();
+    let mut known: BTreeSet<String> = taken.iter().map(|(_, arch)| arch.clone()).collect();
+    known.insert("sm_107a".into());
     taken.extend(assembled("ptx_instructions_13_5.csv").into_iter().filter(|(_, arch)| known.contains(arch)));
     let mut compared = 0;
     for i in isa::all().iter().filter(|i| i.ptx.starts_with("mma")) {
@@ -106,6 +108,39 @@ fn targets_have_the_forms_of_mma_that_the_assemblers_took() {
     // Of block-scaled forms the tables have all.
     for (ptx, arch) in taken.iter().filter(|(ptx, _)| ptx.contains("block_scale")) {
         assert!(isa::all().iter().any(|i| i.ptx == *ptx), "{ptx} on {arch}");
+    }
+}
+
+/// D of a block-scaled case of zeros but for 1 * 1 in the first block and in the last, with these codes of scales.
+fn scaled_dot(name: &str, scale_a: u64, scale_b: u64) -> f32 {
+    let i = isa::find(name).unwrap();
+    let evaluator = Model::load("rubin").unwrap().evaluator(&i).unwrap();
+    let mut case = Case::zeros(&i);
+    case.scale_a.fill(scale_a);
+    case.scale_b.fill(scale_b);
+    for at in [0, case.a.len() - 1] {
+        let k = case.logical(&i, at);
+        (case.a[at], case.b[k]) = (2, 2);
+    }
+    f32::from_bits(evaluator.dot(&case) as u32)
+}
+
+#[test]
+fn ue5m3_scales_enter_with_their_whole_range_and_significand() {
+    let ue5m3 = tcnum::format::find("ue5m3").unwrap();
+    let code = |value: f64| ue5m3.encode(&value.into(), Rounding::Rne, Overflow::Standard).unwrap();
+    let [largest, smallest, one] = [114_688.0, 2f64.powi(-17), 1.0];
+    for (name, scales) in [
+        ("tcgen05.m128n16k64.f32.e2m1.e2m1.f32.ue5m3.block16", 4),
+        ("tcgen05.m128n16k64.f32.e2m1.e2m1.f32.ue5m3.block32", 2),
+    ] {
+        let i = isa::find(name).unwrap();
+        assert_eq!((Case::zeros(&i).scale_a.len(), i.scale.unwrap().format.name), (scales, "ue5m3"));
+        assert!(i.support_on("sm_107a").is_some() && i.support.len() == 1, "{name}");
+        for (x, y) in [(largest, largest), (smallest, smallest), (1.875, 1.625), (largest, smallest), (one, 3.75)] {
+            assert_eq!(f64::from(scaled_dot(name, code(x), code(y))), 2.0 * x * y, "{name}: {x} {y}");
+        }
+        assert!(scaled_dot(name, 0xff, code(one)).is_nan() && scaled_dot(name, code(one), 0xff).is_nan(), "{name}");
     }
 }
 

@@ -88,6 +88,41 @@ fn integers_are_quantised_where_they_are_asked_for() {
     assert_eq!(found["tables"]["quantisation"][0]["values"], 64);
 }
 
+/// Heights of the words of an SVG, by the words.
+fn heights(svg: &str, words: &[&str]) -> Vec<f64> {
+    let height = |word: &&str| {
+        let element = svg.split("<text").find(|own| own.contains(&format!(">{word}<"))).expect("the word is drawn");
+        let at = element.split(" y=\"").nth(1).and_then(|rest| rest.split('"').next());
+        at.and_then(|number| number.parse().ok()).expect("a text has a height")
+    };
+    words.iter().map(height).collect()
+}
+
+#[test]
+fn the_main_figure_of_several_layers_ranks_them_by_their_loss() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    // Numbers of e2m1, thirds of them, and a block whose largest value leaves the others little.
+    let exact = [0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 6.0];
+    let rounded = exact.map(|value| value * 0.9 + 0.03);
+    let outlier = [0.24, 0.26, 0.23, 0.24, 0.25, 0.26, 0.24, 6.0];
+    let layer = |name, values: &[f64]| array(name, &[4, 8], "f32", &values.repeat(4));
+    let arrays = vec![layer("best", &rounded), layer("middle", &[1.1; 8]), layer("worst", &outlier)];
+    Arrays { arrays, ..Arrays::default() }.write(&at("w.safetensors")).unwrap();
+    let [file, figure] = ["w.safetensors", "layers.svg"].map(|name| at(name).to_str().unwrap().to_string());
+    let run = tcnum(&["quantise", &file, "--to", "mxfp4", "--plot", &figure, "--output", "json"]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let report = validate_report(&run.stdout);
+    let rows = report["tables"]["tensor_quantisation"].as_array().unwrap();
+    let mut ranked: Vec<(f64, &str)> =
+        rows.iter().map(|row| (row["sqnr"].as_f64().unwrap(), row["tensor"].as_str().unwrap())).collect();
+    ranked.sort_by(|x, y| x.0.total_cmp(&y.0));
+    assert!(ranked.windows(2).all(|two| two[0].0 < two[1].0), "{ranked:?}");
+    let names: Vec<&str> = ranked.iter().map(|(_, name)| *name).collect();
+    let heights = heights(&fs::read_to_string(&figure).unwrap(), &names);
+    assert!(heights.is_sorted_by(|x, y| x < y), "{names:?} stand at {heights:?}");
+}
+
 #[test]
 fn activations_of_layers_are_found_by_name_and_quantised_too() {
     let folder = tempfile::tempdir().unwrap();

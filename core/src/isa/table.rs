@@ -1,7 +1,7 @@
 //! Instruction tables (`nvidia.csv`, `amd.csv`, `arm.csv`, `x86.csv`) and look-up in them.
 //!
 //! A row describes an instruction; `targets/` lists its targets. Each NVIDIA row was assembled and disassembled, with
-//! ptxas 13.0.88 (sm_70: 12.9.86; four ue8m0 scales: 13.5.37). For tcgen05, whose operand formats are in a descriptor,
+//! ptxas 13.0.88 (sm_70: 12.9.86; four ue8m0 scales and sm_107a: 13.5.37). For tcgen05, whose operand formats are in a descriptor,
 //! the kinds were assembled; the formats are those of the PTX ISA. `scale_vec::NX` is N scales for the whole k of an
 //! instruction: a scale of a sparse form covers twice as many elements along k as in the dense form with half the k.
 //! `.block16` and `.block32` in names are the vendor's words, and count stored elements.

@@ -7,9 +7,12 @@ use crate::{
     report::{
         Table,
         figure::{Axis, Chart, ChartLine, Point, Scale},
-        grouped,
+        grouped, three_digits,
     },
 };
+
+/// Most layers of a figure.
+const LAYERS: usize = 40;
 
 /// Distances of results from the exact ones in ulps, by operation and kind of instruction.
 pub(super) fn histograms(table: &Table) -> Vec<Figure> {
@@ -91,6 +94,63 @@ pub(super) fn ulps(table: &Table) -> Vec<Figure> {
     };
     let curves = of.into_iter().map(curve).filter(|curve| !curve.line.points.is_empty()).collect();
     charts("product-ulps", "elements by their distance in ulps from plain and exact sums", chart, curves)
+}
+
+/// Layers ranked by their loss, the largest at the top: a marker for each format and rule.
+///
+/// The loss is the product error where every row has one, else the SQNR. Layers are ranked by its mean in decibels.
+pub(super) fn layers(table: &Table) -> Vec<Figure> {
+    let rows: Vec<Row> = Rows(table).iter().collect();
+    let by_product = rows.iter().all(|row| row.number("product_error").is_some_and(|error| error > 0.0));
+    let key = if by_product { "product_error" } else { "sqnr" };
+    let decibels = |row: &&Row| row.number(key).map(|loss| if by_product { -20.0 * loss.log10() } else { loss });
+    let of_layers = together(rows.iter().map(|row| (row.text("tensor"), row)));
+    let mut ranked: Vec<(f64, &str)> = of_layers
+        .iter()
+        .filter_map(|(name, rows)| {
+            let all: Vec<f64> = rows.iter().filter_map(decibels).filter(|loss| loss.is_finite()).collect();
+            (!all.is_empty()).then(|| (all.iter().sum::<f64>() / all.len() as f64, *name))
+        })
+        .collect();
+    if ranked.len() < 2 {
+        return Vec::new();
+    }
+    ranked.sort_by(|x, y| x.0.total_cmp(&y.0).then(x.1.cmp(y.1)));
+    let count = ranked.len();
+    ranked.truncate(LAYERS);
+    // The first name of a vertical axis is the lowest.
+    ranked.reverse();
+    let curve = |(keys, rows): (Vec<String>, Vec<&Row>)| {
+        let points = rows.iter().filter_map(|row| {
+            let place = ranked.iter().position(|(_, name)| *name == row.text("tensor"))?;
+            let loss = row.number(key).filter(|loss| loss.is_finite())?;
+            let words = if by_product { "product error " } else { "" };
+            let unit = if by_product { "" } else { " dB" };
+            let hover = format!("{}: {words}{}{unit}", row.text("tensor"), three_digits(loss));
+            Some((place, Point::new(loss, place as f64, hover)))
+        });
+        let mut points: Vec<(usize, Point)> = points.collect();
+        points.sort_by_key(|(place, _)| *place);
+        let points = points.into_iter().map(|(_, point)| point).collect();
+        Curve { keys, line: ChartLine { joined: false, ..ChartLine::new("", points) } }
+    };
+    let targets = together(rows.iter().map(|row| (["to", "rule", "per"].map(|key| row.text(key).to_string()), row)));
+    let curves = targets.into_iter().map(|(keys, rows)| curve((keys.to_vec(), rows)));
+    let x = match by_product {
+        true => Axis::new("product error (larger is worse)", Scale::Decades),
+        false => Axis::new("SQNR (dB, smaller is worse)", Scale::Linear),
+    };
+    let cut = if count > LAYERS { format!("The {LAYERS} of {count} layers that lose most.") } else { String::new() };
+    let chart = Chart {
+        notes: vec![cut],
+        ..Chart::new(
+            "Layers by their loss",
+            x,
+            Axis::of_names("", ranked.iter().map(|(_, name)| name.to_string()).collect()),
+            "format, rule, scaled per",
+        )
+    };
+    charts("quantisation-layers", "the layer that loses most stands at the top", chart, curves.collect())
 }
 
 /// The errors of quantisation by binade, by tensor and format.

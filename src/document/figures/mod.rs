@@ -45,14 +45,15 @@ const MOST: usize = 40;
 /// A way to draw a table, with the name of its figures.
 type Draw = fn(&Table) -> Vec<Figure>;
 
-/// Tables with figures; the first of them that a result has gives its main figure.
-const DRAWN: [(&str, Draw); 18] = [
+/// Tables with figures; the first figure of a result, in this order, is its main figure.
+const DRAWN: [(&str, Draw); 19] = [
     ("chain", chains::drift),
     ("product_errors", products::growth),
     ("emulations", products::splitting),
     ("splitting_cells", published::splitting),
     ("splitting_errors", products::splitting),
     ("integer_cells", comparisons::integers),
+    ("tensor_quantisation", errors::layers),
     ("quantisation", errors::quantisation),
     ("tensor_quantisation", errors::quantisation),
     ("bit_agreement", errors::bits),
@@ -69,8 +70,8 @@ const DRAWN: [(&str, Draw); 18] = [
 
 /// The shown and the folded figures of a table.
 pub(super) fn of_table(results: &Results, table: &Table) -> (Vec<Figure>, Vec<Figure>) {
-    let draw = DRAWN.iter().find(|(key, _)| *key == table.key);
-    let mut all = draw.map_or_else(Vec::new, |(_, draw)| drawn(results, table, draw));
+    let own = DRAWN.iter().filter(|(key, _)| *key == table.key);
+    let mut all: Vec<Figure> = own.flat_map(|(_, draw)| drawn(results, table, draw)).collect();
     all.truncate(MOST);
     let folded = all.split_off(all.len().min(SHOWN));
     (all, folded)

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Sixteenths of the scale of `nearest` that are tried where a scale has more than 8 bits.
-const SIXTEENTHS: std::ops::RangeInclusive<u32> = 4..=32;
+pub(super) const SIXTEENTHS: std::ops::RangeInclusive<u32> = 4..=32;
 /// Below 1: a bound that is computed in f64 stays a bound.
 const ROUNDED: f64 = 1.0 - 1e-9;
 
@@ -56,11 +56,7 @@ impl Quantizer {
             let amax = amax.times(&Finite::exact(false, sixteenths.into(), -4));
             self.scale_code(&NEAREST, &amax, tensor_scale)
         };
-        let quotients = SCALE_RULES.iter().filter_map(|rule| match rule.choice {
-            Choice::Largest(quotient) => Some(quotient),
-            _ => None,
-        });
-        let by_rules = quotients.chain([SECOND]).map(|quotient| self.scale_code(&quotient, amax, tensor_scale));
+        let by_rules = quotients().map(|quotient| self.scale_code(&quotient, amax, tensor_scale));
         let mut codes: Vec<u32> = SIXTEENTHS.map(of).chain(by_rules).collect();
         codes.sort_unstable();
         codes.dedup();
@@ -119,6 +115,15 @@ impl Quantizer {
         };
         values.iter().map(error).sum()
     }
+}
+
+/// Quotients of all rules that follow the largest magnitude.
+pub(super) fn quotients() -> impl Iterator<Item = Quotient> {
+    let of_rules = SCALE_RULES.iter().filter_map(|rule| match rule.choice {
+        Choice::Largest(quotient) => Some(quotient),
+        _ => None,
+    });
+    of_rules.chain([SECOND])
 }
 
 /// Index of a percentile among `count` values in ascending order, by nearest rank.

@@ -35,6 +35,7 @@ mod rule;
 mod scales;
 mod search;
 mod steps;
+mod wide;
 
 pub use dequantize::Dequantizer;
 pub use element::Element;

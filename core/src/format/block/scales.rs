@@ -4,34 +4,60 @@ use super::{
     Quantizer,
     rule::Quotient,
     steps::{ScaleSteps, number},
+    wide::{WideScale, rounded_to_precision},
 };
-use crate::{
-    format::Overflow,
-    number::{Finite, Real},
-};
+use crate::number::{Finite, Rounding};
 
 /// Scale codes by a quotient.
 #[derive(Debug)]
 pub(super) enum ScaleCodes {
     /// Codes of at most 8 bits, looked up.
     Steps(ScaleSteps),
-    /// Wider codes: the divisor, and the quotient.
-    Divided(f64, Quotient),
+    /// Wider codes, by division in f64.
+    Divided(DividedScale),
     /// Wider codes by the exact computation, under this tensor scale.
     Exactly(Quotient, Finite),
 }
 
+/// Wider codes by division in f64.
+#[derive(Debug)]
+pub(super) struct DividedScale {
+    wide: WideScale,
+    divisor: f64,
+    rounding: Rounding,
+    /// Significant bits to which the largest magnitude is rounded first.
+    precision: u32,
+}
+
+impl DividedScale {
+    /// `None` where only the exact computation finds the codes.
+    pub(super) fn new(quantizer: &Quantizer, quotient: &Quotient) -> Option<DividedScale> {
+        let format = quantizer.format;
+        let divisor = quotient.divisor(&format.element).to_f64();
+        let precision = if quotient.rounds_amax { format.element.precision() } else { u32::MAX };
+        let rounding = quotient.rounding;
+        let wide = WideScale::new(format.scale)?;
+        // The quotient of 29 bits by 24 is no nearer to a boundary of 25 bits than 2^-51: f64 keeps the side.
+        let sure = format.tensor_scale.is_none() && f64::from(divisor as f32) == divisor && format.scale.bits <= 32;
+        (sure && wide.code(1.0, rounding).is_some()).then_some(DividedScale { wide, divisor, rounding, precision })
+    }
+
+    /// Scale code of a block whose largest magnitude has at most 29 significant bits.
+    #[inline]
+    pub(super) fn code(&self, amax: f64) -> u32 {
+        let amax = rounded_to_precision(amax, self.precision);
+        self.wide.code(amax / self.divisor, self.rounding).expect("a rounding that `new` accepts")
+    }
+}
+
 impl ScaleCodes {
     pub(super) fn new(quantizer: &Quantizer, quotient: &Quotient, tensor_scale: &Finite) -> ScaleCodes {
-        let format = quantizer.format;
-        if format.scale.bits <= 8 {
+        if quantizer.format.scale.bits <= 8 {
             return ScaleCodes::Steps(ScaleSteps::new(quantizer, quotient, tensor_scale));
         }
-        // The quotient of 24 bits by 8 is no nearer to a boundary of 25 bits than 2^-49: f64 keeps the side.
-        let plain = format.tensor_scale.is_none() && !quotient.rounds_amax;
-        match plain {
-            true => ScaleCodes::Divided(quotient.divisor(&format.element).to_f64(), *quotient),
-            false => ScaleCodes::Exactly(*quotient, *tensor_scale),
+        match DividedScale::new(quantizer, quotient) {
+            Some(divided) => ScaleCodes::Divided(divided),
+            None => ScaleCodes::Exactly(*quotient, *tensor_scale),
         }
     }
 
@@ -40,11 +66,7 @@ impl ScaleCodes {
     pub(super) fn code(&self, quantizer: &Quantizer, amax: u32) -> u32 {
         match self {
             ScaleCodes::Steps(steps) => steps.code(amax).into(),
-            ScaleCodes::Divided(divisor, quotient) => {
-                let ratio = Real::from(f64::from(f32::from_bits(amax)) / divisor);
-                let code = quantizer.format.scale.encode(&ratio, quotient.rounding, Overflow::Saturate);
-                code.expect("a number has a code") as u32
-            }
+            ScaleCodes::Divided(divided) => divided.code(f64::from(f32::from_bits(amax))),
             ScaleCodes::Exactly(quotient, tensor_scale) => quantizer.scale_code(quotient, &number(amax), tensor_scale),
         }
     }

@@ -4,8 +4,9 @@
 
 use super::{
     BlockFormat, Quantizer,
+    choice::{SIXTEENTHS, quotients},
     rule::{Choice, Loss, NEAREST, SECOND},
-    scales::ScaleCodes,
+    scales::{DividedScale, ScaleCodes},
     steps::number,
 };
 use crate::{
@@ -32,6 +33,8 @@ pub(super) struct Search {
     loss: Loss,
     /// Value of each scale code of at most 8 bits, times what multiplies all elements.
     factors: Vec<f64>,
+    /// Candidates where a scale has more than 8 bits.
+    candidates: Option<Candidates>,
     /// Scale codes of `nearest`, and for two candidates of the second.
     nearest: ScaleCodes,
     second: Option<ScaleCodes>,
@@ -97,6 +100,7 @@ impl Search {
             grid: Grid::new(quantizer)?,
             loss,
             factors: (0..narrow).map(factor).collect(),
+            candidates: if scale.bits > 8 { Candidates::new(quantizer) } else { None },
             nearest: ScaleCodes::new(quantizer, &NEAREST, tensor_scale),
             second,
         })
@@ -126,8 +130,11 @@ impl Search {
                 self.try_scales(quantizer, &codes, f32::INFINITY, block);
             }
             None if self.factors.is_empty() => {
-                let codes = quantizer.candidates(&number(amax), tensor_scale);
-                self.try_scales(quantizer, &codes, f32::INFINITY, block);
+                let codes = match &self.candidates {
+                    Some(candidates) => candidates.codes(amax),
+                    None => quantizer.candidates(&number(amax), tensor_scale),
+                };
+                self.try_outward(quantizer, &codes, self.nearest.code(quantizer, amax), block);
             }
             None => self.try_all(quantizer, amax, block),
         }
@@ -187,6 +194,20 @@ impl Search {
                 *scale = within(self.factor(quantizer, *code) * block.unit);
             }
             self.add_losses(codes.iter().copied(), &scales, limit, block);
+        }
+    }
+
+    /// Adds the losses of ascending codes, from `middle` outward.
+    ///
+    /// The first ones end the sums of most others early.
+    fn try_outward(&self, quantizer: &Quantizer, codes: &[u32], middle: u32, block: &mut Block) {
+        let at = codes.partition_point(|code| *code < middle);
+        let low = at.saturating_sub(LANES / 2).min(codes.len().saturating_sub(LANES));
+        let high = (low + LANES).min(codes.len());
+        self.try_scales(quantizer, &codes[low..high], f32::INFINITY, block);
+        for codes in [&codes[..low], &codes[high..]] {
+            let limit = self.indistinct(block.scratch.least, block.values.len());
+            self.try_scales(quantizer, codes, limit, block);
         }
     }
 
@@ -252,6 +273,32 @@ impl Search {
             self.try_range(high..next, limit, block);
             high = next;
         }
+    }
+}
+
+/// Scales of more than 8 bits that are tried: those of `Quantizer::candidates`.
+#[derive(Debug)]
+struct Candidates {
+    nearest: DividedScale,
+    by_rules: Vec<DividedScale>,
+}
+
+impl Candidates {
+    /// `None` where only the exact computation finds the scales.
+    fn new(quantizer: &Quantizer) -> Option<Candidates> {
+        let by_rules: Option<Vec<DividedScale>> =
+            quotients().map(|quotient| DividedScale::new(quantizer, &quotient)).collect();
+        Some(Candidates { nearest: DividedScale::new(quantizer, &NEAREST)?, by_rules: by_rules? })
+    }
+
+    /// Codes for a block whose largest magnitude has the bits `amax`, in ascending order.
+    fn codes(&self, amax: u32) -> Vec<u32> {
+        let amax = f64::from(f32::from_bits(amax));
+        let sixteenths = SIXTEENTHS.map(|sixteenths| self.nearest.code(amax * f64::from(sixteenths) / 16.0));
+        let mut codes: Vec<u32> = sixteenths.chain(self.by_rules.iter().map(|rule| rule.code(amax))).collect();
+        codes.sort_unstable();
+        codes.dedup();
+        codes
     }
 }
 
