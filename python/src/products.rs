@@ -16,8 +16,8 @@ use tcnum::{
     check::{self, CheckRequest},
     device::{self, DeviceName},
     gemm::{
-        self, Conversion, Factors, Matrix, OutputRounding, Product, Schedule, accuracy_table, kernel::KernelNames, matching::Suspects,
-        tables,
+        self, Conversion, Factors, Matrix, OutputRounding, Product, Schedule, accuracy_table, kernel::KernelNames,
+        matching::Suspects, tables,
     },
     recognise::{self, Recognised},
     report::{Report, Table},

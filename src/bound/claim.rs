@@ -11,7 +11,7 @@ use crate::{
 /// Parts of k in the schedules of a family: libraries split k into no more.
 const MOST_PARTS: usize = 64;
 
-/// What a product is said to be made by: one schedule, or any of a family.
+/// Claimed origin of a product: one schedule, or any of a family.
 #[derive(Debug, Clone)]
 pub struct Claim {
     /// The claim in words, after "by".
@@ -31,7 +31,9 @@ impl Claim {
         Claim { words, model, schedules: vec![schedule], is_exact: true }
     }
 
-    /// The claim of a product, by a schedule or else by any instruction for its formats, and the operands as the unit gets them.
+    /// The claim of a product, and its operands as the unit gets them.
+    ///
+    /// Without a schedule it is that of any instruction for the formats.
     ///
     /// # Errors
     /// As [`Claim::of_generation`]; a schedule that cannot make a D of this format, or operands that it cannot take.
@@ -57,7 +59,7 @@ impl Claim {
         Ok((Claim::of_schedule(model, schedule), factors))
     }
 
-    /// The claim of a generation: any of its instructions for these formats, in any order of k, in up to 64 parts.
+    /// The claim of a generation: any instruction for these formats, in any order of k.
     ///
     /// Instructions that sum in f32, f64 or s32 take part. Parts are joined in the register or after rounding to D's format, whichever
     /// has the larger bound.

@@ -51,7 +51,7 @@ impl ErrorBound {
         self.sources[source as usize]
     }
 
-    /// The bound that holds with probability 1 - `risk` if rounding errors are independent and uniform in their ranges.
+    /// Bound of an element with probability 1 - `risk`, if rounding errors are independent and uniform.
     ///
     /// Hoeffding's inequality for bounded independent errors, as in Higham and Mary (SIAM Journal on Scientific Computing 41, 2019);
     /// the mean of errors that have a direction is added. It is never above the rigorous bound.
@@ -134,7 +134,7 @@ impl ErrorBound {
     }
 }
 
-/// What is known of a value between two operations.
+/// Interval and error of a value between two operations.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Enclosed {
     /// Smallest and largest exact value: that of the same operations without errors.
@@ -295,7 +295,7 @@ fn above(x: f64, y: f64) -> f64 {
     if rest(x, y, sum) > 0.0 { sum.next_up() } else { sum }
 }
 
-/// What rounding took from `x + y` (Knuth's TwoSum).
+/// Rest that rounding took from `x + y` (Knuth's TwoSum).
 fn rest(x: f64, y: f64, sum: f64) -> f64 {
     let other = sum - x;
     (x - (sum - other)) + (y - other)

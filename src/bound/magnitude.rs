@@ -13,12 +13,12 @@ use crate::{
     gemm::{BiasEntry, CEntry, Run, Schedule, Walk},
 };
 
-/// What is known of the terms of a sum.
+/// Magnitudes of the terms of a sum.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Magnitudes {
     /// Sum of |a b| over all k, with the scales of blocks.
     pub sum: f64,
-    /// Largest exponent of a product that counts in an alignment; `None` if it is never above that of `sum`.
+    /// Largest exponent of a product that counts in an alignment; `None` if at most that of `sum`.
     ///
     /// Operands that are subnormal, and products with the scales of blocks, count with exponents above their leading bits.
     pub exponent: Option<i32>,

@@ -33,7 +33,7 @@ pub struct ObservedErrors {
     pub tightest_case: Option<Case>,
 }
 
-/// Compares the errors of a model's arithmetic with their bounds, on the directed operands of verification.
+/// Compares the errors of a model's arithmetic with their bounds, on directed operands.
 ///
 /// Results in formats that saturate instead of overflowing count where they are finite. `progress` gets the number of cases so far.
 ///

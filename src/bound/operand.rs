@@ -139,7 +139,7 @@ impl KnownProducts<'_> {
         if !exact {
             (own.low, own.high) = (product.next_down(), product.next_up());
         }
-        // What the unit takes for zero.
+        // The unit flushes a factor: the product is lost.
         if factors.a == u64::MAX && factors.b == u64::MAX && (a.is_flushed() || b.is_flushed()) {
             let lost = a.value * b.value;
             (own.low, own.high) = (lost.next_down(), lost.next_up());

@@ -44,7 +44,7 @@ pub struct ElementReference {
     pub magnitudes: f64,
 }
 
-/// What a row of A, or a column of B, holds.
+/// Properties of a row of A, or of a column of B.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Line {
     /// True if all elements and scales are finite.
@@ -76,7 +76,7 @@ pub struct ProductBounds {
     known: Mutex<HashMap<BoundKey, f64>>,
 }
 
-/// What decides a bound: the sum's bits, the largest exponent of a product, the quantum of all products.
+/// Key of a bound: the sum's bits, the largest exponent of a product, the quantum of all.
 type BoundKey = (u64, Option<i32>, i32);
 
 /// A and B as numbers.
@@ -252,7 +252,7 @@ fn narrow(values: &[f64]) -> bool {
     })
 }
 
-/// The elements of a matrix by lines (rows of A, columns of B) with their scales, and what each line holds.
+/// The elements of a matrix by rows of A or columns of B, and the properties of each.
 fn lines(matrix: &Matrix, scales: Option<&Matrix>, i: &Instruction, unpacks: &[Unpack]) -> (Vec<f64>, Vec<Line>) {
     let format: &'static Format = matrix.format;
     // Codes of few bits are decoded once.

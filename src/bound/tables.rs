@@ -132,7 +132,7 @@ pub fn observed(i: &Instruction, model: &str, found: &ObservedErrors) -> Observe
     }
 }
 
-/// What the columns say, for the notes of a report.
+/// Note on the columns.
 pub const NOTE: &str = "A bound holds for every order of k, for normal operands without overflow: |D - exact| <= bound * sum of |a b|. \
                         Probable bounds hold for an element with probability 1 - 10^-6 if rounding errors are independent.";
 

@@ -14,7 +14,7 @@ pub(super) enum ChainStart {
     Bias,
 }
 
-/// What a schedule asks of an element's operands.
+/// Operands of an element, as a schedule asks for them.
 pub(super) trait ElementSums {
     /// The unit's sum of a run of steps in one accumulator.
     fn chain(&self, run: &Run, start: ChainStart) -> Enclosed;

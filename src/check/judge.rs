@@ -44,7 +44,7 @@ pub struct Outside {
     pub bound: f64,
 }
 
-/// What is checked.
+/// A product and its claim.
 pub struct CheckRequest<'a> {
     /// The claim.
     pub claim: &'a Claim,
@@ -93,13 +93,13 @@ impl ProductCheck {
         self.elements - self.within
     }
 
-    /// True if every element is within its bound and, where one schedule is claimed, within the running bound.
+    /// True if every element is within its bound, and the sample within the running bound.
     pub fn holds(&self) -> bool {
         self.outside_count() == 0 && self.sample.running_outside.unwrap_or(0) == 0
     }
 }
 
-/// What a block of elements adds.
+/// Counts of a block of elements.
 #[derive(Default)]
 pub(super) struct Tally {
     within: usize,

@@ -18,11 +18,11 @@ named! {
         HalfSums = "f16-sums": "sums are rounded to f16 after every 16 terms";
         Part = "lost-part": "one of four parts of a split k is left out";
         SwappedScales = "swapped-scales": "neighbouring blocks of A exchange their scales";
-        WrongRow = "wrong-row": "elements are those of the next row of A";
+        WrongRow = "wrong-row": "each row of A is replaced by the next one";
     }
 }
 
-/// What a test makes of a faulty kernel.
+/// Number of elements of a faulty kernel that a test refuses.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FaultFound {
     /// The fault.

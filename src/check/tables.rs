@@ -85,7 +85,7 @@ crate::rows! {
     pub struct FaultRow in "faults" {
         /// The fault.
         fault: &'static str => shown("fault").essential(),
-        /// What the faulty kernel does.
+        /// Behaviour of the faulty kernel.
         meaning: &'static str => shown("meaning"),
         /// The test: the bound, or a tolerance.
         test: String => shown("test").essential(),
@@ -105,7 +105,7 @@ pub fn report(request: &CheckRequest, found: &ProductCheck, tolerances: &[Tolera
     report.verdict = Verdict::OutsideBound;
     report.answer = Some(answer(claim, found));
     report.notes.push(format!(
-        "The exact product is that of the given A and B. The bounds rest on the model {}.",
+        "Errors are measured to the exact product of the given A and B. The bounds rest on the model {}.",
         claim.model.name
     ));
     report.tables.push(check(claim, (d.rows, d.columns, factors.k()), found));

@@ -2,7 +2,7 @@
 
 use crate::format::Format;
 
-/// An absolute and a relative tolerance, as `numpy.testing.assert_allclose` and `torch.testing.assert_close` take them.
+/// An absolute and a relative tolerance, as tests of NumPy and PyTorch take them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tolerance {
     /// Where it comes from.
@@ -25,7 +25,9 @@ pub(super) fn relative(d: &Format) -> f64 {
     d.float().map_or(0.0, |float| 1.0 / (1u64 << float.precision()) as f64)
 }
 
-/// The tolerance that every element within its bound passes, from the most that the relative tolerance leaves of a bound.
+/// The tolerance that every element within its bound passes.
+///
+/// `rest` is the most that the relative tolerance leaves of a bound.
 ///
 /// `None` if a bound is infinite.
 pub(super) fn derived(d: &Format, rest: f64) -> Option<Tolerance> {

@@ -25,9 +25,9 @@ Examples:
   tcnum bound --formats f16.f16.f16 --model hopper --k 4096
       any instruction of Hopper for these formats
   tcnum bound --instr mma.m16n8k16.f32.bf16.bf16.f32 --shape 64,64,4096 --output-format bf16
-      of drawn operands: running bounds, errors, tolerances for tests
+      running bounds, errors and tolerances for drawn operands
   tcnum bound --instr mma.m16n8k16.f32.f16.f16.f32 --cases 1000000
-      errors of directed dot-product-adds beside their bounds
+      errors of directed dot-product-adds and their bounds
 
 More: docs/check.md";
 
@@ -120,7 +120,7 @@ fn observe(arguments: &Arguments, model: &Model, schedule: &Schedule, cases: u64
     report.holds = found.violations == 0;
     report.verdict = Verdict::OutsideBound;
     report.answer = Some(tables::observed_answer(i, &found));
-    report.tables.push(Table::of("Errors beside their bounds", [tables::observed(i, &model.name, &found)]));
+    report.tables.push(Table::of("Errors and their bounds", [tables::observed(i, &model.name, &found)]));
     outcome
 }
 
