@@ -190,7 +190,7 @@ impl Enclosed {
         Enclosed {
             low: below(self.low, other.low),
             high: above(self.high, other.high),
-            error: self.error.plus(&other.error),
+            error: if other.error == ErrorBound::default() { self.error } else { self.error.plus(&other.error) },
             exponent: self.exponent.max(other.exponent),
             quantum: self.quantum.min(other.quantum),
         }

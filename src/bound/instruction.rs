@@ -9,7 +9,7 @@ use super::{
 use crate::{
     Result,
     arithmetic::{Model, Program},
-    isa::{Case, Instruction},
+    isa::{Case, Instruction, Tiles},
 };
 
 /// The analysis of single dot-product-adds: d = c + sum of a b, in a model's arithmetic.
@@ -29,6 +29,36 @@ impl InstructionBounds {
     /// The bound of |d - exact| for a case; `None` where an operand is infinite or NaN.
     pub fn of(&self, case: &Case) -> Option<ErrorBound> {
         self.enclosed(case).map(|own| own.error)
+    }
+
+    /// The operands of the rows of A (columns of B) of a tile; `None` for a line with an infinity or a NaN.
+    ///
+    /// Only of dense instructions without scales.
+    pub(super) fn lines(&self, tiles: &Tiles, tile: usize) -> Option<[Vec<Option<Vec<Operand>>>; 2]> {
+        let i = &self.program.instruction;
+        if i.is_sparse() || i.scale.is_some() {
+            return None;
+        }
+        let [x, y, _] = &self.program.unpack;
+        let row = |row: usize| {
+            (0..i.k).map(|k| Operand::of(i.a, tiles.a.get((tile * i.m + row) * i.k + k), x)).collect::<Option<Vec<_>>>()
+        };
+        let column = |column: usize| {
+            (0..i.k)
+                .map(|k| Operand::of(i.b, tiles.b.get((tile * i.k + k) * i.n + column), y))
+                .collect::<Option<Vec<_>>>()
+        };
+        Some([(0..i.m).map(row).collect(), (0..i.n).map(column).collect()])
+    }
+
+    /// The bound of c plus the products of a row and a column.
+    pub(super) fn of_line(&self, a: &Option<Vec<Operand>>, b: &Option<Vec<Operand>>, c: u64) -> Option<Enclosed> {
+        let i = &self.program.instruction;
+        if !i.c.decode(c).is_finite() {
+            return None;
+        }
+        let products = KnownProducts { a: a.as_ref()?, b: b.as_ref()?, scales: &[] };
+        Some(step(&self.program, &products, code_of(i.c, c)))
     }
 
     /// The bound, with the interval of the exact value.

@@ -1,6 +1,6 @@
 //! Errors of an instruction beside their bounds, on directed operands.
 
-use super::InstructionBounds;
+use super::{InstructionBounds, enclosed::Enclosed};
 use crate::{
     Result,
     arithmetic::Model,
@@ -62,11 +62,15 @@ pub fn observe(
             let d = evaluator.execute_here(&drawn);
             let mut own = ObservedErrors::default();
             for tile in 0..count {
-                for row in 0..i.m {
-                    for column in 0..i.n {
-                        let code = d.get((tile * i.m + row) * i.n + column);
-                        own.note(&bounds, i, drawn.case(i, tile, row, column), code);
-                    }
+                let lines = bounds.lines(&drawn, tile);
+                for (row, column) in (0..i.m).flat_map(|row| (0..i.n).map(move |column| (row, column))) {
+                    let place = (tile * i.m + row) * i.n + column;
+                    let case = || drawn.case(i, tile, row, column);
+                    let enclosed = match &lines {
+                        Some([a, b]) => bounds.of_line(&a[row], &b[column], drawn.c.get(place)),
+                        None => bounds.enclosed(&case()),
+                    };
+                    own.note(enclosed, i, d.get(place), case);
                 }
             }
             own
@@ -79,10 +83,9 @@ pub fn observe(
 }
 
 impl ObservedErrors {
-    fn note(&mut self, bounds: &InstructionBounds, i: &Instruction, case: Case, code: u64) {
+    fn note(&mut self, enclosed: Option<Enclosed>, i: &Instruction, code: u64, case: impl Fn() -> Case) {
         let d = i.d.decode(code);
-        let enclosed = bounds.enclosed(&case).filter(|own| own.error.worst().is_finite());
-        let Some(enclosed) = enclosed else {
+        let Some(enclosed) = enclosed.filter(|own| own.error.worst().is_finite()) else {
             self.unbounded += 1;
             return;
         };
@@ -94,10 +97,10 @@ impl ObservedErrors {
         let least = (enclosed.low - value).max(value - enclosed.high).max(0.0);
         if !d.is_finite() || least > bound {
             self.violations += 1;
-            self.first.get_or_insert(case);
+            self.first.get_or_insert_with(case);
         } else if bound > 0.0 && least / bound > self.tightest {
             self.tightest = least / bound;
-            self.tightest_case = Some(case);
+            self.tightest_case = Some(case());
         }
     }
 
