@@ -15,6 +15,7 @@ use crate::{
     device::ModelDevice,
     format::{self, Format},
     gemm::{Product, Schedule},
+    isa::{self, Instruction},
     report::{Report, Table, Verdict},
 };
 
@@ -71,12 +72,12 @@ impl Verb for Arguments {
 /// Bounds, and reports.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let model = Model::load(&arguments.model)?;
-    let schedule = arguments.schedule.schedule(&arguments.operands)?;
-    match (arguments.cases, &schedule) {
-        (Some(cases), Some(schedule)) => return observe(arguments, &model, schedule, cases, report),
-        (Some(_), None) => return Err(Error::request("--cases takes one instruction: give --instr")),
-        (None, _) => {}
+    if let Some(cases) = arguments.cases {
+        let name = arguments.schedule.instruction_name();
+        let name = name.ok_or_else(|| Error::request("--cases takes one instruction: give --instr"))?;
+        return observe(arguments, &model, &isa::resolve(name)?, cases, report);
     }
+    let schedule = arguments.schedule.schedule(&arguments.operands)?;
     let given = arguments.drawn.used_seed().is_some() || arguments.operands.has_files();
     let claim = match (schedule, &arguments.formats) {
         (Some(schedule), _) => Claim::of_schedule(model, schedule),
@@ -107,9 +108,8 @@ fn every_order(arguments: &Arguments, claim: &Claim, report: &mut Report) -> Res
 }
 
 /// Errors of directed dot-product-adds.
-fn observe(arguments: &Arguments, model: &Model, schedule: &Schedule, cases: u64, report: &mut Report) -> Result<()> {
+fn observe(arguments: &Arguments, model: &Model, i: &Instruction, cases: u64, report: &mut Report) -> Result<()> {
     let progress = Progress::new(&arguments.destination);
-    let i = &schedule.instruction;
     let seed = arguments.drawn.seed();
     report.seed = Some(seed);
     let mut found = ObservedErrors::default();

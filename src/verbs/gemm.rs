@@ -259,6 +259,11 @@ impl Drawn {
 }
 
 impl ScheduleOptions {
+    /// The name of the instruction, if it is given.
+    pub(super) fn instruction_name(&self) -> Option<&str> {
+        self.instruction.as_deref()
+    }
+
     /// True if --output-format is given.
     pub(super) fn names_output(&self) -> bool {
         self.output_format.is_some()
