@@ -1,7 +1,7 @@
 //! All tables that reports can hold, and the JSON Schema that follows from their declarations.
 
 use crate::{
-    atlas, calc, catalogue, chain, checkpoint, comparison, convert, cost, device, diff, distinguish, emulate,
+    atlas, bound, calc, catalogue, chain, check, checkpoint, comparison, convert, cost, device, diff, distinguish, emulate,
     experiment, explain, features, gemm, identify, power, probe, quantise, recognise, record,
     report::{self, Declaration, schema},
     tree, verify,
@@ -11,6 +11,8 @@ use crate::{
 pub fn declared() -> Vec<Declaration> {
     let mut all = vec![
         Declaration::of::<atlas::AtlasRow>(),
+        Declaration::of::<bound::tables::BoundRow>(),
+        Declaration::of::<bound::tables::ObservedRow>(),
         Declaration::of::<calc::CheckRow>(),
         Declaration::of::<calc::LineRow>(),
         Declaration::of::<calc::OperationRow>(),
@@ -34,6 +36,10 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<catalogue::Spelling>(),
         Declaration::of::<chain::table::CurveRow>(),
         Declaration::of::<chain::table::PointRow>(),
+        Declaration::of::<check::tables::CheckRow>(),
+        Declaration::of::<check::tables::FaultRow>(),
+        Declaration::of::<check::tables::OutsideRow>(),
+        Declaration::of::<check::tables::ToleranceRow>(),
         Declaration::of::<checkpoint::CheckpointTensorRow>(),
         Declaration::of::<checkpoint::ComparedTensorRow>(),
         Declaration::of::<comparison::MismatchRow>(),
