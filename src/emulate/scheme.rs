@@ -8,12 +8,16 @@ use crate::{
 /// A scheme: a product of high precision, made of products that a unit computes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scheme {
-    /// The name of its file.
+    /// The name of its file, with a count if one was asked for.
     pub name: String,
+    /// The name of a shipped scheme, or the path of the file.
+    pub(super) file: String,
     /// The scheme in a line.
     pub title: String,
     /// Where it comes from, if the file says.
     pub source: Option<String>,
+    /// The format that it emulates: of the operands and of the product.
+    pub emulates: Emulated,
     /// The split of elements of A.
     pub a: OperandSplit,
     /// The split of elements of B.
@@ -29,12 +33,14 @@ pub struct Scheme {
 /// The split of an element.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OperandSplit {
-    /// Each part is the rounded remainder of a number of f32 after the parts before.
+    /// Each part is the rounded remainder of a number after the parts before.
     Parts(Vec<SplitPart>),
     /// Integers that count units of the row of A (column of B), which its largest element decides.
     Slices(Slices),
     /// Digits of an integer, the lowest first.
     Digits(Digits),
+    /// Remainders of an integer by moduli without a common divisor.
+    Moduli(Moduli),
 }
 
 /// A part: the remainder after the parts before, times a power of two, rounded to a format.
@@ -60,10 +66,23 @@ pub struct Slices {
     pub count: usize,
     /// The exponent of the ratio of two units.
     pub bits: u32,
-    /// RZ (integers below 2^bits) or RNE (integers up to half of that).
+    /// RZ (integers below 2^bits) or RNE (integers up to half of that); of integers in two's complement RZ or RD.
     pub rounding: Rounding,
     /// The format of the integers.
     pub format: &'static Format,
+    /// The format of all slices but the first, if they are unsigned digits of an integer in two's complement.
+    pub rest: Option<&'static Format>,
+}
+
+/// Remainders of integers by moduli, and how a row of A (column of B) is scaled to integers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Moduli {
+    /// The moduli, of which no two have a common divisor.
+    pub moduli: Vec<u32>,
+    /// The format of the remainders, which are around zero.
+    pub format: &'static Format,
+    /// The scaling.
+    pub scaling: Scaling,
 }
 
 /// Digits `0`, `1`, ... of integers in two's complement; a sign has only the highest, if any.
@@ -102,6 +121,22 @@ pub enum ProductTurn {
 }
 
 named! {
+    /// The format that a scheme emulates.
+    pub enum Emulated {
+        Single = "f32": "Operands and product are f32";
+        Double = "f64": "Operands and product are f64";
+    }
+}
+
+named! {
+    /// The powers of two that make integers of rows of A and columns of B, whose sums the moduli hold.
+    pub enum Scaling {
+        Fast = "fast": "From the norm of the row or column alone, by the inequality of Cauchy and Schwarz";
+        Accurate = "accurate": "From a product of the magnitudes, rounded up to integers of 7 bits";
+    }
+}
+
+named! {
     /// When the unit's sum is added to a register outside of it and begins from zero.
     pub enum Promote {
         Never = "never": "The sum stays in the unit";
@@ -114,8 +149,9 @@ named! {
     /// The register that combines sums: to nearest, ties to even; integers modulo 2^32.
     pub enum SumRegister {
         Single = "f32": "f32";
-        Double = "f64": "f64, and the result is rounded to f32";
+        Double = "f64": "f64, and the result is rounded to what the scheme emulates";
         Integer = "s32": "s32, which wraps";
+        Residues = "moduli": "An exact integer from its remainders, which is rounded once";
     }
 }
 
@@ -126,6 +162,7 @@ impl OperandSplit {
             OperandSplit::Parts(parts) => parts.len(),
             OperandSplit::Slices(slices) => slices.count,
             OperandSplit::Digits(digits) => digits.count(),
+            OperandSplit::Moduli(own) => own.moduli.len(),
         }
     }
 
@@ -135,6 +172,7 @@ impl OperandSplit {
             OperandSplit::Parts(parts) => parts[part].name.clone(),
             OperandSplit::Slices(_) => (part + 1).to_string(),
             OperandSplit::Digits(_) => part.to_string(),
+            OperandSplit::Moduli(own) => own.moduli[part].to_string(),
         }
     }
 
@@ -142,8 +180,9 @@ impl OperandSplit {
     pub fn format(&self, part: usize) -> &'static Format {
         match self {
             OperandSplit::Parts(parts) => parts[part].format,
-            OperandSplit::Slices(slices) => slices.format,
+            OperandSplit::Slices(slices) => slices.rest.filter(|_| part > 0).unwrap_or(slices.format),
             OperandSplit::Digits(digits) => digits.format(part),
+            OperandSplit::Moduli(own) => own.format,
         }
     }
 
@@ -153,6 +192,7 @@ impl OperandSplit {
             OperandSplit::Parts(parts) => -parts[part].shift,
             OperandSplit::Slices(slices) => slices.scale(part),
             OperandSplit::Digits(digits) => (digits.digit as usize * part) as i32,
+            OperandSplit::Moduli(_) => 0,
         }
     }
 }
@@ -160,13 +200,33 @@ impl OperandSplit {
 impl Slices {
     /// The exponent of the unit of a slice, of a row whose elements are below 1.
     pub(super) fn scale(&self, slice: usize) -> i32 {
-        let first = if self.rounding == Rounding::Rz { self.bits } else { self.bits - 1 };
+        let first = if self.is_of_magnitudes() { self.bits } else { self.bits - 1 };
         -(first as i32 + self.bits as i32 * slice as i32)
     }
 
-    /// The largest integer of a slice.
+    /// True if every slice has the sign of the number.
+    fn is_of_magnitudes(&self) -> bool {
+        self.rounding == Rounding::Rz && self.rest.is_none()
+    }
+
+    /// Bits of a number that the slices keep, below the power of two that bounds its line.
+    pub fn kept_bits(&self) -> u32 {
+        self.scale(self.count - 1).unsigned_abs()
+    }
+
+    /// The largest magnitude of a slice.
     pub(super) fn largest(&self) -> u64 {
-        if self.rounding == Rounding::Rz { (1 << self.bits) - 1 } else { 1 << (self.bits - 1) }
+        if self.is_of_magnitudes() || self.rest.is_some() { (1 << self.bits) - 1 } else { 1 << (self.bits - 1) }
+    }
+
+    /// The smallest and the largest integer of a slice.
+    pub(super) fn range(&self, slice: usize) -> (i64, i64) {
+        let largest = self.largest() as i64;
+        match self.rest {
+            Some(_) if slice > 0 => (0, largest),
+            Some(_) => (-(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1),
+            None => (-largest, largest),
+        }
     }
 }
 
@@ -193,6 +253,30 @@ impl Scheme {
     /// True if it multiplies integers.
     pub fn is_integer(&self) -> bool {
         self.register == SumRegister::Integer
+    }
+
+    /// The format of the product.
+    pub fn result(&self) -> &'static Format {
+        let name = if self.is_integer() { "s32" } else { self.emulates.name() };
+        format::find(name).expect("a format of the table")
+    }
+
+    /// The k beyond which a sum of integers in the unit may not be exact; `None` without such sums.
+    pub fn most_terms(&self) -> Option<u64> {
+        let of_sum = |sum: &PartSum| {
+            let product = |(a, b): &(usize, usize)| match (&self.a, &self.b) {
+                (OperandSplit::Slices(x), OperandSplit::Slices(y)) => Some(x.largest() * y.largest()),
+                (OperandSplit::Moduli(x), OperandSplit::Moduli(y)) => {
+                    Some(u64::from(x.moduli[*a] / 2) * u64::from(y.moduli[*b] / 2))
+                }
+                _ => None,
+            };
+            let all = sum.products.iter().map(product).sum::<Option<u64>>()?;
+            // s32, or the integers of f32; those of f16 are out of the question.
+            let most = if self.accumulator.is_integer() { (1 << 31) - 1 } else { 1 << 24 };
+            Some(most / all.max(1))
+        };
+        self.sums.iter().filter_map(of_sum).min()
     }
 
     /// Number of products.
