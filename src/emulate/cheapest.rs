@@ -1,8 +1,8 @@
 //! The cheapest scheme that meets an accuracy on given operands.
 
 use super::{
-    DoubleErrors, DoubleReferences, EmulateRequest, Emulated, NumberMatrix, OperandSplit, Scheme, SchemeUnit, error_bound,
-    product,
+    DoubleErrors, DoubleReferences, EmulateRequest, Emulated, NumberMatrix, OperandSplit, Scheme, SchemeUnit,
+    error_bound, product,
     split::{SliceLine, exponents},
 };
 use crate::{
@@ -58,7 +58,11 @@ pub fn cheapest(
     let mut rows = Vec::new();
     for scheme in &request.schemes {
         if scheme.emulates != Emulated::Double {
-            return Err(Error::request(format!("{} emulates {}; --choose is among schemes of f64", scheme.name, scheme.emulates.name())));
+            return Err(Error::request(format!(
+                "{} emulates {}; --choose is among schemes of f64",
+                scheme.name,
+                scheme.emulates.name()
+            )));
         }
         let counts: Vec<Scheme> = match scheme.a {
             OperandSplit::Slices(_) | OperandSplit::Moduli(_) => {
@@ -79,7 +83,11 @@ pub fn cheapest(
             interrupt::check()?;
             progress(&format!("{} on {}", counts[at].name, device.identity().name));
             let instructions = vec![unit.instructions[0].clone(); counts[at].sums.len()];
-            let unit = match counts[at].sums.iter().all(|sum| counts[at].formats(sum) == counts[at].formats(&counts[at].sums[0])) {
+            let unit = match counts[at]
+                .sums
+                .iter()
+                .all(|sum| counts[at].formats(sum) == counts[at].formats(&counts[at].sums[0]))
+            {
                 true => SchemeUnit { instructions, executions: unit.executions.clone() },
                 false => SchemeUnit::of(&counts[at], device, None)?,
             };

@@ -1,8 +1,8 @@
 //! A product, made of products of parts.
 
 use super::{
-    Emulated, OperandSplit, PartSum, ProductTurn, Promote, Scheme, SumRegister, integer_product, moduli::Reconstruction,
-    split::SplitMatrix,
+    Emulated, OperandSplit, PartSum, ProductTurn, Promote, Scheme, SumRegister, integer_product,
+    moduli::Reconstruction, split::SplitMatrix,
 };
 use crate::{
     Error, Result,
@@ -87,7 +87,8 @@ fn summed(
 
 /// A sum of products of integers, which wraps.
 fn by_integers(sum: &PartSum, instruction: &Instruction, a: &SplitMatrix, b: &SplitMatrix) -> Matrix {
-    let products = sum.products.iter().map(|(own, other)| integer_product::product(&a.matrices[*own], &b.matrices[*other]));
+    let products =
+        sum.products.iter().map(|(own, other)| integer_product::product(&a.matrices[*own], &b.matrices[*other]));
     let add = |mut all: Vec<i32>, own: Vec<i32>| {
         all.iter_mut().zip(own).for_each(|(all, own)| *all = all.wrapping_add(own));
         all
@@ -164,8 +165,7 @@ fn combined(scheme: &Scheme, sums: &[Matrix], a: &SplitMatrix, b: &SplitMatrix) 
             SumRegister::Integer => {
                 for column in 0..columns {
                     let at = row * columns + column;
-                    let shifted =
-                        |(sum, scale): (&Matrix, &i32)| (sum.codes.get(at) as u32).checked_shl(*scale as u32);
+                    let shifted = |(sum, scale): (&Matrix, &i32)| (sum.codes.get(at) as u32).checked_shl(*scale as u32);
                     let code = sums.iter().zip(&scales).filter_map(shifted).fold(0, u32::wrapping_add);
                     write(column, code.into());
                 }

@@ -6,7 +6,8 @@ use serde::Deserialize;
 use toml::{Spanned, Value};
 
 use super::scheme::{
-    Digits, Emulated, Moduli, OperandSplit, PartSum, ProductTurn, Promote, Scaling, Scheme, Slices, SplitPart, SumRegister,
+    Digits, Emulated, Moduli, OperandSplit, PartSum, ProductTurn, Promote, Scaling, Scheme, Slices, SplitPart,
+    SumRegister,
 };
 use crate::{
     Error, Result,
@@ -174,13 +175,14 @@ impl Scheme {
         let schemes = match names {
             [] => Scheme::emulating(Emulated::Single)?,
             names => {
-                let each = |name: &String| match (counted(name), Emulated::ALL.into_iter().find(|own| own.name() == *name)) {
-                    (_, Some(emulates)) => Scheme::emulating(emulates),
-                    (Some((name, first, last)), None) => {
-                        (first..=last).map(|count| Scheme::found(name, Some(count))).collect()
-                    }
-                    (None, None) => Scheme::found(name, None).map(|scheme| vec![scheme]),
-                };
+                let each =
+                    |name: &String| match (counted(name), Emulated::ALL.into_iter().find(|own| own.name() == *name)) {
+                        (_, Some(emulates)) => Scheme::emulating(emulates),
+                        (Some((name, first, last)), None) => {
+                            (first..=last).map(|count| Scheme::found(name, Some(count))).collect()
+                        }
+                        (None, None) => Scheme::found(name, None).map(|scheme| vec![scheme]),
+                    };
                 distinct(names.iter().map(each).collect::<Result<Vec<_>>>()?.concat())
             }
         };
@@ -240,7 +242,9 @@ fn of_keys(mut keys: SchemeKeys, (name, origin): (&str, &str), count: Option<usi
             recount(split, count)?;
         }
         if keys.sum.iter().any(|sum| !sum.triangle) {
-            return Err(somewhere("its products are listed, so it takes no count; triangle = true in [[sum]] makes them"));
+            return Err(somewhere(
+                "its products are listed, so it takes no count; triangle = true in [[sum]] makes them",
+            ));
         }
     }
     let (a, b) = match (keys.both, keys.a, keys.b) {
@@ -307,7 +311,9 @@ fn of_keys(mut keys: SchemeKeys, (name, origin): (&str, &str), count: Option<usi
     }
     if let OperandSplit::Moduli(own) = &scheme.a {
         if !keys.sum.is_empty() || !keys.dropped.is_empty() {
-            return Err(somewhere("[[sum]] and dropped: with moduli, remainders by the same one multiply; leave them out"));
+            return Err(somewhere(
+                "[[sum]] and dropped: with moduli, remainders by the same one multiply; leave them out",
+            ));
         }
         let one = |part: usize| PartSum {
             products: vec![(part, part)],
@@ -504,7 +510,8 @@ fn parts_of(keys: Vec<PartKeys>, places: &mut Vec<usize>) -> Checked<Vec<SplitPa
 
 fn slices_of(keys: SliceKeys) -> Checked<Slices> {
     let SliceKeys { count, bits, rounding, format, rest } = keys;
-    let known: &[Rounding] = if rest.is_some() { &[Rounding::Rz, Rounding::Rd] } else { &[Rounding::Rz, Rounding::Rne] };
+    let known: &[Rounding] =
+        if rest.is_some() { &[Rounding::Rz, Rounding::Rd] } else { &[Rounding::Rz, Rounding::Rne] };
     let rounding = rounding_of(&rounding, known)?;
     let found = |format: &str| format::find(format).map_err(|error| somewhere(error.to_string()));
     let (format, rest) = (found(&format)?, rest.as_deref().map(found).transpose()?);
@@ -537,7 +544,9 @@ fn moduli_of(keys: ModuliKeys) -> Checked<Moduli> {
     let most = values.len().min(MOST_MODULI);
     let count = count.unwrap_or(values.len());
     if !(1..=most).contains(&count) || values.len() > MOST_MODULI {
-        return wrong(format!("count = {count}: it is 1 to the number of values, which is {most} here and at most {MOST_MODULI}"));
+        return wrong(format!(
+            "count = {count}: it is 1 to the number of values, which is {most} here and at most {MOST_MODULI}"
+        ));
     }
     let format = format::find(&format).map_err(|error| somewhere(error.to_string()))?;
     if !format.is_integer() {

@@ -81,6 +81,9 @@ impl fmt::Display for OperandLoss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let OperandLoss { scheme, matrix, kind, result, elements, first: (row, column, value) } = self;
         let are = if *elements == 1 { "element" } else { "elements" };
-        write!(f, "{scheme}: {elements} {are} of {matrix} {kind}, the first is {value:e} in row {row}, column {column}; {result}.")
+        write!(
+            f,
+            "{scheme}: {elements} {are} of {matrix} {kind}, the first is {value:e} in row {row}, column {column}; {result}."
+        )
     }
 }

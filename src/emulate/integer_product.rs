@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Columns of D that are summed side by side.
-const LANES: usize = 32;
+const LANES: usize = 16;
 /// Rows of D that are summed side by side.
 const ROWS: usize = 4;
 /// f32 has all integers up to this one.
@@ -38,7 +38,8 @@ pub(super) fn product(a: &Matrix, b: &Matrix) -> Vec<i32> {
         let known: Vec<f32> = (0..=own.format.code_mask()).map(|code| own.format.to_f64(code) as f32).collect();
         own.codes.as_bytes().iter().map(|code| known[usize::from(*code)]).collect::<Vec<f32>>()
     };
-    let largest = |own: &Matrix| 1usize << (own.format.bits - u32::from(own.format.to_f64(own.format.code_mask()) < 0.0));
+    let largest =
+        |own: &Matrix| 1usize << (own.format.bits - u32::from(own.format.to_f64(own.format.code_mask()) < 0.0));
     let block = (LARGEST_SUM / (largest(a) * largest(b))).max(1);
     summed(&numbers(a), &numbers(b), (a.rows, a.columns, b.columns), block)
 }
@@ -90,18 +91,19 @@ fn summed(a: &[f32], b: &[f32], (rows, k, columns): (usize, usize, usize), block
 
 vectorised! {
     /// Adds the products of rows of A and a panel of B.
-    fn add(lines: &[&[f32]; 4], panel: &[[f32; 32]], sums: &mut [[f32; 32]; 4]) {
-        // Copies: registers hold them.
-        let mut own = *sums;
-        let [first, second, third, fourth] = *lines;
-        for ((((x, y), z), w), line) in first.iter().zip(second).zip(third).zip(fourth).zip(panel) {
-            for (own, factor) in own.iter_mut().zip([x, y, z, w]) {
-                for (own, other) in own.iter_mut().zip(line) {
-                    *own += factor * other;
-                }
+    fn add(lines: &[&[f32]; 4], panel: &[[f32; 16]], sums: &mut [[f32; 16]; 4]) {
+        // Copies, each by its name: registers hold them.
+        let [mut first, mut second, mut third, mut fourth] = *sums;
+        let [a, b, c, d] = *lines;
+        for ((((a, b), c), d), line) in a.iter().zip(b).zip(c).zip(d).zip(panel) {
+            for (lane, y) in line.iter().enumerate() {
+                first[lane] += a * y;
+                second[lane] += b * y;
+                third[lane] += c * y;
+                fourth[lane] += d * y;
             }
         }
-        *sums = own;
+        *sums = [first, second, third, fourth];
     }
 }
 
@@ -154,9 +156,8 @@ mod tests {
     #[test]
     fn sums_beyond_s32_wrap_as_the_units_do() {
         let k = 140_000;
-        let [a, b] = [(1, k), (k, 1)].map(|(rows, columns)| {
-            Matrix::of_values(rows, columns, format::find("s8").unwrap(), &vec![0x80; k])
-        });
+        let [a, b] = [(1, k), (k, 1)]
+            .map(|(rows, columns)| Matrix::of_values(rows, columns, format::find("s8").unwrap(), &vec![0x80; k]));
         let exact = 128i64 * 128 * k as i64;
         assert!(i32::try_from(exact).is_err());
         assert_eq!(product(&a, &b), [exact as i32]);

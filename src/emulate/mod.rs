@@ -47,16 +47,17 @@ pub use crate::inputs::Draw;
 pub use bound::error_bound;
 pub use cheapest::{SchemeChoiceRow, cheapest};
 pub use choose::SchemeUnit;
+pub(crate) use compose::{below, beside, turns};
 pub use doubles::{DoubleErrors, DoubleReferences};
 pub use held::OperandLoss;
-pub use limits::{EmulationLimitRow, limits};
-pub(crate) use compose::{below, beside, turns};
 pub use integers::{Integers, first_wrap};
+pub use limits::{EmulationLimitRow, limits};
 pub use measure::ProductErrors;
 pub use operands::NumberMatrix;
 pub use reference::ProductReferences;
 pub use scheme::{
-    Digits, Emulated, Moduli, OperandSplit, PartSum, ProductTurn, Promote, Scaling, Scheme, Slices, SplitPart, SumRegister,
+    Digits, Emulated, Moduli, OperandSplit, PartSum, ProductTurn, Promote, Scaling, Scheme, Slices, SplitPart,
+    SumRegister,
 };
 pub(crate) use split::SliceLine;
 
@@ -259,7 +260,8 @@ fn of_shape(
             let compared = |d: &Matrix| {
                 let values: Vec<f64> = d.codes.iter().map(f64::from_bits).collect();
                 let own = DoubleErrors::of(&values, references);
-                let outcome = DoubleOutcome { scheme: own, fused: *fused, separate: *separate, spread: references.spread };
+                let outcome =
+                    DoubleOutcome { scheme: own, fused: *fused, separate: *separate, spread: references.spread };
                 EmulationResult::Doubles(Box::new(outcome))
             };
             each(&x, &y, &compared, progress)?;
@@ -347,7 +349,11 @@ impl EmulateRequest {
         let all = of_numbers
             .flat_map(|(_, of)| of.iter().zip(devices))
             .all(|(unit, device)| unit.as_ref().is_none_or(|own| gpu(device.as_ref()) && at_once(own)));
-        let usual = if all && !integers || self.operands.is_some() { shape.m } else { (TERMS / (shape.n * shape.k)).max(LEAST_ROWS) };
+        let usual = if all && !integers || self.operands.is_some() {
+            shape.m
+        } else {
+            (TERMS / (shape.n * shape.k)).max(LEAST_ROWS)
+        };
         self.rows.unwrap_or(usual).clamp(1, shape.m)
     }
 }

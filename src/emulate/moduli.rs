@@ -145,7 +145,8 @@ pub(super) fn scaled(own: &Moduli, a: &NumberMatrix, b: &NumberMatrix) -> (Vec<i
                 }
             }
             let units = |exponents: &[i32], largest: &[i32]| {
-                let unit = |(own, largest): (&i32, &i32)| own - ESTIMATE_BITS - spare(half, f64::from((*largest).max(1)));
+                let unit =
+                    |(own, largest): (&i32, &i32)| own - ESTIMATE_BITS - spare(half, f64::from((*largest).max(1)));
                 exponents.iter().zip(largest).map(unit).collect()
             };
             (units(&x, &of_rows), units(&y, &of_columns))
@@ -184,12 +185,7 @@ fn norms(numbers: &NumberMatrix, line: SliceLine, exponents: &[i32]) -> Vec<f64>
 }
 
 /// For each line, what `add` makes of its start and its finite elements.
-fn with_starts<T>(
-    numbers: &NumberMatrix,
-    line: SliceLine,
-    starts: Vec<T>,
-    add: impl Fn(&mut T, f64),
-) -> Vec<T> {
+fn with_starts<T>(numbers: &NumberMatrix, line: SliceLine, starts: Vec<T>, add: impl Fn(&mut T, f64)) -> Vec<T> {
     let mut all = starts;
     for (row, values) in numbers.values.chunks(numbers.columns.max(1)).enumerate() {
         for (column, value) in values.iter().enumerate().filter(|(_, value)| value.is_finite()) {
@@ -300,7 +296,9 @@ mod tests {
 
     #[test]
     fn spare_exponents_are_the_largest_that_fit() {
-        for (half, square, expected) in [(16.0, 1.0, 1), (15.0, 1.0, 1), (17.0, 1.0, 2), (1.0, 16.5, -3), (1e40, 3.0, 65)] {
+        for (half, square, expected) in
+            [(16.0, 1.0, 1), (15.0, 1.0, 1), (17.0, 1.0, 2), (1.0, 16.5, -3), (1e40, 3.0, 65)]
+        {
             let e = spare(half, square);
             assert_eq!(e, expected, "{half} {square}");
             assert!(square * 4f64.powi(e) <= half);

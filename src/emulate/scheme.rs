@@ -279,9 +279,10 @@ impl Scheme {
         self.sums.iter().filter_map(of_sum).min()
     }
 
-    /// Number of products.
+    /// Number of products, with the one that the accurate scaling of remainders takes.
     pub fn products(&self) -> usize {
-        self.sums.iter().map(|sum| sum.products.len()).sum()
+        let scaling = matches!(&self.a, OperandSplit::Moduli(own) if own.scaling == Scaling::Accurate);
+        self.sums.iter().map(|sum| sum.products.len()).sum::<usize>() + usize::from(scaling)
     }
 
     /// The formats of A and B in the products of a sum.

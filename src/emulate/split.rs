@@ -326,8 +326,11 @@ mod tests {
 
     #[test]
     fn units_of_slices_follow_the_largest_element_of_a_row_or_column() {
-        let numbers =
-            NumberMatrix { rows: 2, columns: 3, values: vec![0.0, -4.0, 3.9, 0.0, 0.1, f64::from(f32::MIN_POSITIVE / 8.0)] };
+        let numbers = NumberMatrix {
+            rows: 2,
+            columns: 3,
+            values: vec![0.0, -4.0, 3.9, 0.0, 0.1, f64::from(f32::MIN_POSITIVE / 8.0)],
+        };
         assert_eq!(exponents(&numbers, SliceLine::Row), [3, -3]);
         assert_eq!(exponents(&numbers, SliceLine::Column), [0, 3, 2]);
         assert_eq!(split("ozaki-int8", 3.9, 3).iter().sum::<f64>(), (3.9f64 * 2f64.powi(25)).trunc() / 2f64.powi(25));

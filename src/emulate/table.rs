@@ -1,8 +1,8 @@
 //! Tables and notes of products by schemes.
 
 use super::{
-    DoubleErrors, DoubleOutcome, EmulateRequest, Emulated, EmulationResult, Emulation, Integers, ProductErrors, ProductShape, USUAL,
-    first_wrap,
+    DoubleErrors, DoubleOutcome, EmulateRequest, Emulated, Emulation, EmulationResult, Integers, ProductErrors,
+    ProductShape, USUAL, first_wrap,
 };
 use crate::{
     base::{
@@ -331,7 +331,8 @@ pub fn tables(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emu
     let errors = Table::of("Errors by yardstick", errors(request, devices, done));
     let title = format!("Products{of} of integers by digits, in s32");
     let integers = Table::of(title, integers(request, devices, done));
-    let doubles = Table::of(format!("Products{of} in f64 by schemes, against the exact one"), doubles(request, devices, done));
+    let doubles =
+        Table::of(format!("Products{of} in f64 by schemes, against the exact one"), doubles(request, devices, done));
     [numbers, errors, doubles, integers].into_iter().filter_map(Table::filled).collect()
 }
 

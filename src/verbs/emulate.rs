@@ -90,7 +90,9 @@ fn array_file(text: &str) -> std::result::Result<ArrayFile, String> {
 /// Parses an accuracy.
 fn accuracy(text: &str) -> std::result::Result<f64, String> {
     let accuracy: Option<f64> = text.parse().ok();
-    accuracy.filter(|own| *own > 0.0 && *own < 1.0).ok_or_else(|| "expected a number between 0 and 1, such as 1e-15".into())
+    accuracy
+        .filter(|own| *own > 0.0 && *own < 1.0)
+        .ok_or_else(|| "expected a number between 0 and 1, such as 1e-15".into())
 }
 
 /// Reads the operands that the files hold.
@@ -231,7 +233,8 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     if devices.len() > 1 && !done.is_empty() {
         report.tables.push(table_of_devices(devices.iter().map(|device| device.identity())));
     }
-    if let (Some(path), Some(product)) = (&arguments.destination.out, done.first().and_then(|own| own.product.as_ref())) {
+    if let (Some(path), Some(product)) = (&arguments.destination.out, done.first().and_then(|own| own.product.as_ref()))
+    {
         let scheme = &request.schemes[done[0].scheme];
         let metadata = [
             ("tcnum.scheme", scheme.name.clone()),
@@ -248,7 +251,9 @@ fn one_product(arguments: &Arguments, schemes: &[Scheme], devices: &[Box<dyn Dev
     let Some(path) = arguments.destination.out.as_ref().filter(|_| arguments.makes_file()) else { return Ok(()) };
     let refused = |what: &str| Err(Error::request(format!("--out {}: {what}", path.display())));
     match schemes {
-        _ if arguments.choose.is_some() || arguments.limits => refused("this is a file of a product; name one for a report"),
+        _ if arguments.choose.is_some() || arguments.limits => {
+            refused("this is a file of a product; name one for a report")
+        }
         _ if arguments.a.is_none() => refused("it holds the product of given operands; give --a and --b"),
         _ if arguments.rows.is_some() => refused("it holds all rows; leave out --rows"),
         [scheme] if devices.len() == 1 => gemm::writable(path, scheme.result()),
@@ -269,6 +274,7 @@ fn choose(
         rows.extend(emulate::cheapest(device.as_mut(), request, accuracy, &mut |what| progress.step(what))?);
     }
     let shape = request.shapes[0];
+    report.device = devices.first().filter(|_| devices.len() == 1).map(|device| device.identity().clone());
     report.answer = Some(match rows.iter().find(|row| row.chosen) {
         Some(row) => format!(
             "On {} {} is the cheapest scheme with errors up to {}: {} products, an observed error of {}.",
@@ -306,6 +312,7 @@ fn limits(
             rows.extend(emulate::limits(scheme, unit, device.as_mut())?);
         }
     }
+    report.device = devices.first().filter(|_| devices.len() == 1).map(|device| device.identity().clone());
     let fail = rows.iter().filter(|row| !row.holds).count();
     report.answer = Some(format!("{fail} of {} kinds of operands fail.", rows.len()));
     report.notes.push(

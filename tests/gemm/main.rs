@@ -5,6 +5,7 @@ mod captures;
 mod command;
 mod compute;
 mod emulate;
+mod emulate_doubles;
 mod kernel;
 mod library;
 #[path = "../common/machine.rs"]
