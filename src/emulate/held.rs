@@ -11,7 +11,7 @@ pub struct OperandLoss {
     pub scheme: String,
     /// `A` or `B`.
     pub matrix: &'static str,
-    /// What becomes of the elements.
+    /// The elements.
     pub kind: &'static str,
     /// What the product then has.
     pub result: &'static str,
@@ -43,14 +43,14 @@ fn of_matrix(
 ) -> Vec<OperandLoss> {
     let by_line = !matches!(split, OperandSplit::Parts(_));
     let lines = match (by_line, matrix) {
-        (true, "A") => "the rows of D that take them are NaN",
-        (true, _) => "the columns of D that take them are NaN",
-        (false, _) => "their parts are infinities and NaN, and so are elements of D",
+        (true, "A") => "The scheme has no parts for them: their rows of D are NaN",
+        (true, _) => "The scheme has no parts for them: their columns of D are NaN",
+        (false, _) => "Their parts are infinities and NaN, and so are elements of D",
     };
     let kinds = [
-        ("are infinities or NaN, for which there are no parts", lines),
-        ("are too large: their parts are infinities or NaN", "elements of D that take them are infinities or NaN"),
-        ("vanish: all their parts are zero", "D is as if they were zero"),
+        ("infinities or NaN", lines),
+        ("numbers too large for its parts", "Elements of D that take them are infinities or NaN"),
+        ("numbers too small for its parts", "D is as if they were zero"),
     ];
     let mut counts: [(usize, Option<(usize, usize, f64)>); 3] = Default::default();
     for (at, x) in numbers.values.iter().enumerate() {
@@ -80,10 +80,9 @@ fn of_matrix(
 impl fmt::Display for OperandLoss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let OperandLoss { scheme, matrix, kind, result, elements, first: (row, column, value) } = self;
-        let are = if *elements == 1 { "element" } else { "elements" };
         write!(
             f,
-            "{scheme}: {elements} {are} of {matrix} {kind}, the first is {value:e} in row {row}, column {column}; {result}."
+            "{scheme}: {matrix} has {elements} {kind}; the first is {value:e} in row {row}, column {column}. {result}."
         )
     }
 }

@@ -192,7 +192,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     };
     if let Some([a, b]) = &given {
         for loss in schemes.iter().flat_map(|scheme| OperandLoss::of(scheme, a, b)) {
-            progress.note(&loss.to_string());
+            super::warn(&Error::request(loss.to_string()));
             report.notes.push(loss.to_string());
         }
     }
