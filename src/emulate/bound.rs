@@ -22,6 +22,9 @@ pub fn error_bound(scheme: &Scheme, a: &NumberMatrix, b: &NumberMatrix, magnitud
     let (units, slices) = match (&scheme.a, &scheme.b) {
         (OperandSplit::Slices(x), OperandSplit::Slices(y)) if x == y => {
             let below = |all: Vec<i32>| all.into_iter().map(|own| own - x.kept_bits() as i32).collect();
+            if x.dynamic.is_some() || x.headroom.is_some() || scheme.parts.is_some() {
+                return None;
+            }
             let own = [below(exponents(a, SliceLine::Row)), below(exponents(b, SliceLine::Column))];
             (own, Some((x, missing(scheme, x), partial_sums(scheme, x))))
         }

@@ -1,14 +1,16 @@
 //! A product, made of products of parts.
 
 use super::{
-    Emulated, OperandSplit, PartSum, ProductTurn, Promote, Scheme, SumRegister, integer_product,
-    moduli::Reconstruction, split::SplitMatrix,
+    Emulated, Fallback, NumberMatrix, OperandSplit, PartSum, ProductTurn, Promote, Scheme, Slices, SumRegister,
+    fallback, integer_product,
+    moduli::Reconstruction,
+    split::{SplitMatrix, taken_apart},
 };
 use crate::{
     Error, Result,
     base::parallel,
     device::Device,
-    format::{Finite, Format, Overflow, Real, Rounding},
+    format::{self, Finite, Format, Overflow, Real, Rounding},
     gemm::{self, Executor, Factors, Matrix, Schedule},
     isa::{Codes, Instruction},
 };
@@ -27,25 +29,118 @@ pub(super) fn check_terms(scheme: &Scheme, k: usize) -> Result<()> {
     }
 }
 
+/// The product of a scheme, of rows of a product of `m` rows; its seconds, and the number of products.
+pub(super) fn whole(
+    scheme: &Scheme,
+    instructions: &[Instruction],
+    device: &mut dyn Device,
+    (a, b): (&NumberMatrix, &NumberMatrix),
+    m: usize,
+) -> Result<(Matrix, Option<f64>, usize)> {
+    if scheme.fallback != Fallback::Nan && [a, b].iter().any(|own| own.values.iter().any(|x| !x.is_finite())) {
+        return Ok((fallback::product(scheme.fallback, a, b, m)?, None, 0));
+    }
+    if let OperandSplit::Slices(Slices { bits, dynamic: Some(dynamic), .. }) = &scheme.a {
+        let needed = needed_bits(a, b, dynamic.block);
+        if needed > i64::from(dynamic.most) {
+            return Ok((fallback::product(scheme.fallback, a, b, m)?, None, 0));
+        }
+        let count = ((needed + 1).max(1) as usize).div_ceil(*bits as usize);
+        let scheme = scheme.with_count(count)?;
+        let instructions = vec![instructions[0].clone(); scheme.sums.len()];
+        return whole(&scheme, &instructions, device, (a, b), m);
+    }
+    let Some(parts) = &scheme.parts else {
+        let (x, y) = scheme.split(a, b);
+        let (d, seconds) = composed(scheme, instructions, device, (&x, &y), a.columns)?;
+        return Ok((d, seconds, scheme.products()));
+    };
+    let mut total: Option<Vec<f64>> = None;
+    let (mut seconds, mut products) = (Some(0.0), 0);
+    let ranges = parts.ranges(m, b.columns, a.columns);
+    let terms = parts.terms(ranges.len(), a.columns);
+    for range in ranges {
+        products += scheme.products();
+        let (x, y) = scheme.split(&a.of_columns(&range), &b.of_rows(&range));
+        let (d, own) = composed(scheme, instructions, device, (&x, &y), terms)?;
+        seconds = seconds.zip(own).map(|(seconds, own)| seconds + own);
+        let own = d.codes.iter().map(f64::from_bits);
+        total = Some(match total {
+            // The first is added to zero, which has no sign.
+            None => own.map(|own| 0.0 + own).collect(),
+            Some(total) => total.iter().zip(own).map(|(total, own)| total + own).collect(),
+        });
+    }
+    Ok((of_doubles(a.rows, b.columns, &total.unwrap_or_default()), seconds, products))
+}
+
+/// A matrix of numbers of f64.
+pub(super) fn of_doubles(rows: usize, columns: usize, values: &[f64]) -> Matrix {
+    let double = format::find("f64").expect("a format of the table");
+    let bytes = values.iter().flat_map(|x| x.to_le_bytes()).collect();
+    Matrix::new(rows, columns, double, Codes::from_bytes(double, bytes).expect("whole codes"))
+}
+
+/// The bits that operands need: see [`DynamicSlices`](super::DynamicSlices).
+fn needed_bits(a: &NumberMatrix, b: &NumberMatrix, block: usize) -> i64 {
+    // Below all exponents: a zero among numbers, and a block of zeros.
+    const ZERO: i64 = -4195;
+    const ZEROS: i64 = -8191;
+    let exponent = |x: f64| match taken_apart(x) {
+        (_, 0, _) => ZERO,
+        (_, significand, exponent) => i64::from(exponent) + 63 - i64::from(significand.leading_zeros()),
+    };
+    /// The largest and the smallest exponent of some elements.
+    type Ends = (i64, i64);
+    let ends = |values: &mut dyn Iterator<Item = f64>| -> Ends {
+        let (most, least) =
+            values.map(exponent).fold((i64::MIN, i64::MAX), |(most, least), own| (most.max(own), least.min(own)));
+        if most == ZERO { (ZEROS, ZEROS) } else { (most, least) }
+    };
+    let blocks: Vec<usize> = (0..a.columns).step_by(block).collect();
+    let to = |from: usize| a.columns.min(from + block);
+    let of_row = |row: usize| -> Vec<Ends> {
+        let own = |from: &usize| ends(&mut a.values[row * a.columns..][*from..to(*from)].iter().copied());
+        blocks.iter().map(own).collect()
+    };
+    let of_column = |column: usize| -> Vec<Ends> {
+        let own = |from: &usize| ends(&mut (*from..to(*from)).map(|k| b.values[k * b.columns + column]));
+        blocks.iter().map(own).collect()
+    };
+    let (rows, columns): (Vec<_>, Vec<_>) =
+        ((0..a.rows).map(of_row).collect(), (0..b.columns).map(of_column).collect());
+    let largest = |all: &[Ends]| all.iter().map(|own| own.0).max().unwrap_or(ZEROS);
+    let pair = |row: &Vec<Ends>, column: &Vec<Ends>| {
+        let own = |((a, least_a), (b, least_b)): (&Ends, &Ends)| (a + least_b).max(least_a + b);
+        let best = row.iter().zip(column).map(own).max().unwrap_or(2 * ZEROS);
+        largest(row) + largest(column) - best
+    };
+    rows.iter().flat_map(|row| columns.iter().map(|column| pair(row, column))).max().unwrap_or(0) + 54
+}
+
 /// The product of a scheme in the format that it emulates (integers: s32), with one instruction for each sum.
 ///
-/// With it the seconds of the sums, where the device computes all elements at once.
+/// Accumulators are grouped as for products of so many `terms`. With the product the seconds of the sums, where the device computes all elements at once.
 pub(super) fn composed(
     scheme: &Scheme,
     instructions: &[Instruction],
     device: &mut dyn Device,
-    a: &SplitMatrix,
-    b: &SplitMatrix,
+    (a, b): (&SplitMatrix, &SplitMatrix),
+    terms: usize,
 ) -> Result<(Matrix, Option<f64>)> {
     check_terms(scheme, a.matrices[0].columns)?;
     let mut sums = Vec::with_capacity(scheme.sums.len());
+    let mut scales = Vec::with_capacity(scheme.sums.len());
     let mut seconds = Some(0.0);
     for (sum, instruction) in scheme.sums.iter().zip(instructions) {
-        let (sum, own) = summed(sum, instruction, device, a, b)?;
-        seconds = seconds.zip(own).map(|(seconds, own)| seconds + own);
-        sums.push(sum);
+        for group in sum.groups(terms) {
+            let (sum, own) = summed(&group, instruction, device, a, b)?;
+            seconds = seconds.zip(own).map(|(seconds, own)| seconds + own);
+            sums.push(sum);
+            scales.push(group.scale);
+        }
     }
-    Ok((combined(scheme, &sums, a, b), seconds))
+    Ok((combined(scheme, (&sums, &scales), a, b), seconds))
 }
 
 /// One sum, its products in turn along k as one product, and its seconds.
@@ -144,9 +239,8 @@ pub(crate) fn below(parts: &SplitMatrix, which: &[usize], turns: &[(usize, usize
 }
 
 /// The sums, each times its power of two, added in the register, then scaled by lines of A and B.
-fn combined(scheme: &Scheme, sums: &[Matrix], a: &SplitMatrix, b: &SplitMatrix) -> Matrix {
+fn combined(scheme: &Scheme, (sums, scales): (&[Matrix], &[i32]), a: &SplitMatrix, b: &SplitMatrix) -> Matrix {
     let (rows, columns) = (sums[0].rows, sums[0].columns);
-    let scales: Vec<i32> = scheme.sums.iter().map(|sum| sum.scale).collect();
     let powers: Vec<f64> = scales.iter().map(|scale| 2f64.powi(*scale)).collect();
     let reconstruction = match &scheme.a {
         OperandSplit::Moduli(own) => Some(Reconstruction::new(&own.moduli)),
@@ -166,7 +260,7 @@ fn combined(scheme: &Scheme, sums: &[Matrix], a: &SplitMatrix, b: &SplitMatrix) 
                 for column in 0..columns {
                     let at = row * columns + column;
                     let shifted = |(sum, scale): (&Matrix, &i32)| (sum.codes.get(at) as u32).checked_shl(*scale as u32);
-                    let code = sums.iter().zip(&scales).filter_map(shifted).fold(0, u32::wrapping_add);
+                    let code = sums.iter().zip(scales).filter_map(shifted).fold(0, u32::wrapping_add);
                     write(column, code.into());
                 }
             }

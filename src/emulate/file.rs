@@ -6,12 +6,17 @@ use serde::Deserialize;
 use toml::{Spanned, Value};
 
 use super::scheme::{
-    Digits, Emulated, Moduli, OperandSplit, PartSum, ProductTurn, Promote, Scaling, Scheme, Slices, SplitPart,
-    SumRegister,
+    Digits, DynamicSlices, Emulated, Fallback, Moduli, OperandSplit, PartSum, ProductTurn, Promote, Scaling, Scheme,
+    Slices, SplitPart, SumRegister, WholeParts,
 };
 use crate::{
     Error, Result,
-    base::{distinct::distinct, named::Named, nearest::nearest, text},
+    base::{
+        distinct::distinct,
+        named::{Named, named},
+        nearest::nearest,
+        text,
+    },
     format::{self, Format, Rounding},
 };
 
@@ -39,8 +44,26 @@ struct SchemeKeys {
     dropped: Vec<Spanned<String>>,
     register: Option<String>,
     accumulator: Option<String>,
+    parts_of_k: Option<PartsOfKKeys>,
+    fallback: Option<String>,
     #[serde(default)]
     sum: Vec<SumKeys>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PartsOfKKeys {
+    tile: usize,
+    from: usize,
+    outputs: usize,
+    most: usize,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DynamicKeys {
+    block: usize,
+    most: u32,
 }
 
 #[derive(Deserialize)]
@@ -70,6 +93,10 @@ struct SliceKeys {
     rounding: String,
     format: String,
     rest: Option<String>,
+    #[serde(default)]
+    balanced: bool,
+    headroom: Option<u32>,
+    dynamic: Option<DynamicKeys>,
 }
 
 #[derive(Deserialize)]
@@ -96,6 +123,8 @@ struct SumKeys {
     products: Vec<Spanned<String>>,
     #[serde(default)]
     triangle: bool,
+    order: Option<String>,
+    group: Option<usize>,
     #[serde(default)]
     apart: bool,
     block: Option<Value>,
@@ -228,7 +257,7 @@ fn counted(name: &str) -> Option<(&str, usize, usize)> {
 /// Gives a split another number of slices or moduli.
 fn recount(keys: &mut OperandSplitKeys, count: usize) -> Checked<()> {
     match keys {
-        OperandSplitKeys { slices: Some(slices), .. } => slices.count = count,
+        OperandSplitKeys { slices: Some(slices), .. } => (slices.count, slices.dynamic) = (count, None),
         OperandSplitKeys { moduli: Some(moduli), .. } => moduli.count = Some(count),
         _ => return Err(somewhere("a count (NAME:COUNT) is of slices or moduli; this scheme has neither")),
     }
@@ -292,6 +321,9 @@ fn of_keys(mut keys: SchemeKeys, (name, origin): (&str, &str), count: Option<usi
     if emulates == Emulated::Double && (register == SumRegister::Single || register == SumRegister::Integer) {
         return Err(somewhere("emulates = \"f64\": the sums are combined in f64; leave register out, or digits"));
     }
+    if emulates == Emulated::Single && (keys.parts_of_k.is_some() || keys.fallback.is_some()) {
+        return Err(somewhere("parts_of_k and fallback are of schemes that emulate f64"));
+    }
     let file = if origin == format!("schemes/{name}.toml") { name } else { origin };
     let mut scheme = Scheme {
         name: count.map_or(name.into(), |count| format!("{name}:{count}")),
@@ -303,6 +335,11 @@ fn of_keys(mut keys: SchemeKeys, (name, origin): (&str, &str), count: Option<usi
         b,
         sums: vec![],
         register,
+        parts: keys.parts_of_k.map(whole_parts).transpose()?,
+        fallback: keys
+            .fallback
+            .as_deref()
+            .map_or(Ok(Fallback::Nan), |given| one_of("fallback", given, &Fallback::ALL))?,
         accumulator: format::find(accumulator).map_err(|error| somewhere(error.to_string()))?,
     };
     let mut named = vec![false; scheme.a.count() * scheme.b.count()];
@@ -320,6 +357,7 @@ fn of_keys(mut keys: SchemeKeys, (name, origin): (&str, &str), count: Option<usi
             block: ProductTurn::Step,
             promote: Promote::Never,
             scale: 0,
+            group: None,
         };
         scheme.sums = (0..own.moduli.len()).map(one).collect();
         return Ok(scheme);
@@ -386,11 +424,24 @@ impl Scheme {
         }
         named.fill(true);
         let (block, promote) = keys.turns()?;
+        let order =
+            keys.order.as_deref().map_or(Ok(SumOrder::Smallest), |given| one_of("order", given, &SumOrder::ALL))?;
+        let group = keys.group;
+        if group.is_some_and(|group| group == 0 || promote != Promote::Never || keys.apart) {
+            return Err(somewhere("group: a number of k above 0, of sums in s32 that are neither apart nor promoted"));
+        }
         let mut sums: Vec<PartSum> = Vec::new();
-        for both in (0..x.count).rev() {
-            for a in 0..=both {
+        let all: Vec<usize> = match order {
+            SumOrder::Smallest => (0..x.count).rev().collect(),
+            SumOrder::Largest => (0..x.count).collect(),
+        };
+        for both in all {
+            for place in 0..=both {
+                // The largest first: every other power of two in the reverse order.
+                let a = if order == SumOrder::Largest && both % 2 == 1 { both - place } else { place };
                 let b = both - a;
-                let one = PartSum { products: vec![(a, b)], block, promote, scale: self.a.scale(a) + self.b.scale(b) };
+                let scale = self.a.scale(a) + self.b.scale(b);
+                let one = PartSum { products: vec![(a, b)], block, promote, scale, group };
                 match sums.last_mut() {
                     Some(sum) if !keys.apart && sum.scale == one.scale && self.formats(sum) == self.formats(&one) => {
                         sum.products.extend(one.products);
@@ -405,10 +456,19 @@ impl Scheme {
     /// The sum that is described here; where its products are summed apart, one for each.
     fn sum(&self, keys: SumKeys, named: &mut [bool]) -> Checked<Vec<PartSum>> {
         let (block, promote) = keys.turns()?;
+        if keys.order.is_some() || keys.group.is_some() {
+            return Err(somewhere("order and group are of sums with triangle = true"));
+        }
         let mut sums: Vec<PartSum> = Vec::new();
         for text in &keys.products {
             let (a, b) = self.once(text, named)?;
-            let one = PartSum { products: vec![(a, b)], block, promote, scale: self.a.scale(a) + self.b.scale(b) };
+            let one = PartSum {
+                products: vec![(a, b)],
+                block,
+                promote,
+                scale: self.a.scale(a) + self.b.scale(b),
+                group: None,
+            };
             match sums.last_mut() {
                 Some(sum) if !keys.apart => {
                     let wrong = |what: String| (Some(text.span().start), what);
@@ -509,16 +569,29 @@ fn parts_of(keys: Vec<PartKeys>, places: &mut Vec<usize>) -> Checked<Vec<SplitPa
 }
 
 fn slices_of(keys: SliceKeys) -> Checked<Slices> {
-    let SliceKeys { count, bits, rounding, format, rest } = keys;
-    let known: &[Rounding] =
-        if rest.is_some() { &[Rounding::Rz, Rounding::Rd] } else { &[Rounding::Rz, Rounding::Rne] };
+    let SliceKeys { count, bits, rounding, format, rest, balanced, headroom, dynamic } = keys;
+    let known: &[Rounding] = match (rest.is_some(), balanced) {
+        (true, true) => return Err(somewhere("slices: rest is of digits in two's complement, and these are balanced")),
+        (true, false) => &[Rounding::Rz, Rounding::Rd],
+        (false, true) => &[Rounding::Rz],
+        (false, false) => &[Rounding::Rz, Rounding::Rne],
+    };
+    if balanced && headroom.is_none() || headroom.is_some_and(|own| !(1..=52).contains(&own)) {
+        return Err(somewhere("slices: balanced digits take a headroom, of 1 to 52 fraction bits"));
+    }
+    if dynamic.as_ref().is_some_and(|own| own.block == 0 || own.most >= bits * MOST_PARTS as u32) {
+        return Err(somewhere(format!(
+            "slices: dynamic has a block of k and most bits, below those of {MOST_PARTS} slices"
+        )));
+    }
+    let dynamic = dynamic.map(|DynamicKeys { block, most }| DynamicSlices { block, most });
     let rounding = rounding_of(&rounding, known)?;
     let found = |format: &str| format::find(format).map_err(|error| somewhere(error.to_string()));
     let (format, rest) = (found(&format)?, rest.as_deref().map(found).transpose()?);
     if !(1..=MOST_PARTS).contains(&count) || !(2..=MOST_BITS).contains(&bits) {
         return Err(somewhere(format!("slices: count is 1 to {MOST_PARTS}, and bits 2 to {MOST_BITS}")));
     }
-    let slices = Slices { count, bits, rounding, format, rest };
+    let slices = Slices { count, bits, rounding, format, rest, balanced, headroom, dynamic };
     if slices.kept_bits() > MOST_SLICED_BITS {
         return Err(somewhere(format!("slices: {count} of {bits} bits; together they have up to {MOST_SLICED_BITS}")));
     }
@@ -536,6 +609,22 @@ fn slices_of(keys: SliceKeys) -> Checked<Slices> {
         }
     }
     Ok(slices)
+}
+
+fn whole_parts(keys: PartsOfKKeys) -> Checked<WholeParts> {
+    let PartsOfKKeys { tile, from, outputs, most } = keys;
+    match tile > 0 && most > 0 {
+        true => Ok(WholeParts { tile, from, outputs, most }),
+        false => Err(somewhere("parts_of_k: tile and most are above 0")),
+    }
+}
+
+named! {
+    /// The order in which sums of a triangle of slices are joined.
+    enum SumOrder {
+        Smallest = "smallest": "The smallest power of two first";
+        Largest = "largest": "The largest power of two first";
+    }
 }
 
 fn moduli_of(keys: ModuliKeys) -> Checked<Moduli> {

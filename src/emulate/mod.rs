@@ -29,6 +29,7 @@ mod cheapest;
 mod choose;
 mod compose;
 mod doubles;
+mod fallback;
 mod file;
 mod held;
 mod integer_product;
@@ -56,14 +57,12 @@ pub use measure::ProductErrors;
 pub use operands::NumberMatrix;
 pub use reference::ProductReferences;
 pub use scheme::{
-    Digits, Emulated, Moduli, OperandSplit, PartSum, ProductTurn, Promote, Scaling, Scheme, Slices, SplitPart,
-    SumRegister,
+    Digits, DynamicSlices, Emulated, Fallback, Moduli, OperandSplit, PartSum, ProductTurn, Promote, Scaling, Scheme,
+    Slices, SplitPart, SumRegister, WholeParts,
 };
 pub(crate) use split::SliceLine;
 
 use std::time::{Duration, Instant};
-
-use split::SplitMatrix;
 
 use crate::{
     Error, Result, Stage,
@@ -130,6 +129,8 @@ pub struct Emulation {
     pub seconds: Option<f64>,
     /// The result.
     pub outcome: EmulationResult,
+    /// Number of products of parts.
+    pub products: usize,
     /// The computed rows, if they were asked for.
     pub product: Option<Matrix>,
 }
@@ -176,8 +177,7 @@ pub fn product(
     a: &NumberMatrix,
     b: &NumberMatrix,
 ) -> Result<Matrix> {
-    let (a, b) = scheme.split(a, b);
-    compose::composed(scheme, &unit.instructions, device, &a, &b).map(|(product, _)| product)
+    compose::whole(scheme, &unit.instructions, device, (a, b), a.rows).map(|(product, ..)| product)
 }
 
 /// Computes products by shape and scheme into `done`, with the same operands on all devices.
@@ -221,19 +221,28 @@ fn of_shape(
         }
         let rows = spread(request.rows_of(devices, shape, scheme.is_integer()));
         let terms = terms(scheme, shape, rows.len());
-        let mut each = |a: &SplitMatrix,
-                        b: &SplitMatrix,
+        let mut each = |a: &NumberMatrix,
+                        b: &NumberMatrix,
                         outcome: &dyn Fn(&Matrix) -> EmulationResult,
                         progress: &mut dyn FnMut(Stage)| {
             for (device, (own, unit)) in devices.iter_mut().zip(units).enumerate() {
                 let Some(unit) = unit else { continue };
                 interrupt::check()?;
                 progress(account.stage(&format!("{m} x {n} x {k}: {} on {}", scheme.name, own.identity().name)));
-                let (d, seconds) = compose::composed(scheme, &unit.instructions, own.as_mut(), a, b)?;
+                let (d, seconds, products) = compose::whole(scheme, &unit.instructions, own.as_mut(), (a, b), m)?;
                 account.done += terms;
                 let outcome = outcome(&d);
                 let product = request.keep.then_some(d);
-                done.push(Emulation { scheme: at, device, shape, rows: rows.len(), seconds, outcome, product });
+                done.push(Emulation {
+                    scheme: at,
+                    device,
+                    shape,
+                    rows: rows.len(),
+                    seconds,
+                    outcome,
+                    product,
+                    products,
+                });
             }
             Ok::<(), Error>(())
         };
@@ -241,8 +250,7 @@ fn of_shape(
             let a = NumberMatrix::integers(request.draw, left, request.seed, 0, &rows, k);
             let b = NumberMatrix::integers(request.draw, right, request.seed, 1, &ks, n);
             let exact = integers::products(&a, &b)?;
-            let (x, y) = scheme.split(&a, &b);
-            each(&x, &y, &|d| EmulationResult::Integers(integers::compared(d, &exact)), progress)?;
+            each(&a, &b, &|d| EmulationResult::Integers(integers::compared(d, &exact)), progress)?;
             continue;
         }
         compose::check_terms(scheme, k)?;
@@ -256,7 +264,6 @@ fn of_shape(
                 doubles = Some((a, b, references, plain));
             }
             let Some((a, b, references, [fused, separate])) = &doubles else { continue };
-            let (x, y) = scheme.split(a, b);
             let compared = |d: &Matrix| {
                 let values: Vec<f64> = d.codes.iter().map(f64::from_bits).collect();
                 let own = DoubleErrors::of(&values, references);
@@ -264,7 +271,7 @@ fn of_shape(
                     DoubleOutcome { scheme: own, fused: *fused, separate: *separate, spread: references.spread };
                 EmulationResult::Doubles(Box::new(outcome))
             };
-            each(&x, &y, &compared, progress)?;
+            each(a, b, &compared, progress)?;
             continue;
         }
         if numbers.is_none() {
@@ -275,12 +282,11 @@ fn of_shape(
             numbers = Some((a, b, references, plain));
         }
         let Some((a, b, references, plain)) = &numbers else { continue };
-        let (x, y) = scheme.split(a, b);
         let compared = |d: &Matrix| {
             let (infinite, errors) = measure::errors(d, references);
             EmulationResult::Numbers { infinite, errors, plain: Box::new(*plain) }
         };
-        each(&x, &y, &compared, progress)?;
+        each(a, b, &compared, progress)?;
     }
     Ok(())
 }

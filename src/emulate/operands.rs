@@ -1,5 +1,7 @@
 //! The operands of a product: random numbers, the same for every scheme and device.
 
+use std::ops::Range;
+
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -22,6 +24,19 @@ impl NumberMatrix {
     pub fn of_matrix(matrix: &Matrix) -> NumberMatrix {
         let values = (0..matrix.rows).flat_map(|row| (0..matrix.columns).map(move |column| matrix.value(row, column)));
         NumberMatrix { rows: matrix.rows, columns: matrix.columns, values: values.collect() }
+    }
+
+    /// Some columns.
+    pub(super) fn of_columns(&self, columns: &Range<usize>) -> NumberMatrix {
+        let line = |row: &[f64]| row[columns.clone()].to_vec();
+        let values = self.values.chunks(self.columns.max(1)).flat_map(line).collect();
+        NumberMatrix { rows: self.rows, columns: columns.len(), values }
+    }
+
+    /// Some rows.
+    pub(super) fn of_rows(&self, rows: &Range<usize>) -> NumberMatrix {
+        let values = self.values[rows.start * self.columns..rows.end * self.columns].to_vec();
+        NumberMatrix { rows: rows.len(), columns: self.columns, values }
     }
 
     /// The first number that f32 does not have, by row and column.

@@ -28,6 +28,10 @@ pub struct Scheme {
     pub register: SumRegister,
     /// The format of the unit's accumulators.
     pub accumulator: &'static Format,
+    /// Parts of k that are whole products.
+    pub parts: Option<WholeParts>,
+    /// What multiplies operands that hold infinities or NaN, or need too many slices.
+    pub fallback: Fallback,
 }
 
 /// The split of an element.
@@ -72,6 +76,63 @@ pub struct Slices {
     pub format: &'static Format,
     /// The format of all slices but the first, if they are unsigned digits of an integer in two's complement.
     pub rest: Option<&'static Format>,
+    /// True for digits of a truncated integer around zero, which carry upwards; the first slice keeps what is left.
+    pub balanced: bool,
+    /// Fraction bits of a line's largest element that, if all are ones, raise the line's exponent by one.
+    ///
+    /// The exponent is then read from the exponent field, which subnormal numbers share with the smallest normal ones.
+    pub headroom: Option<u32>,
+    /// How operands decide the number of slices, if they do.
+    pub dynamic: Option<DynamicSlices>,
+}
+
+/// The number of slices by the operands, as cuBLAS does it.
+///
+/// With the binary exponents of elements, the bits are 54 more than the largest e(A row) + e(B column) - e(blocks): the largest
+/// exponents of the row and the column, less the largest over blocks of k of max(largest of A + smallest of B, smallest of A + largest
+/// of B).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DynamicSlices {
+    /// The k of a block.
+    pub block: usize,
+    /// The most bits; operands that need more are multiplied by the fallback.
+    pub most: u32,
+}
+
+/// Parts of k that are whole products with units of their own, added in order in the register.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WholeParts {
+    /// k of a tile, and rows and columns of a tile of D; a part has whole tiles of k.
+    pub tile: usize,
+    /// The k from which there are parts so that tiles of D times parts are `outputs`.
+    pub from: usize,
+    /// See `from`.
+    pub outputs: usize,
+    /// The most tiles of k of a part, rounded up by less than one part.
+    pub most: usize,
+}
+
+impl WholeParts {
+    /// The terms of a part's products, by which sums are grouped: whole tiles, those of the shortest part.
+    pub(super) fn terms(&self, parts: usize, k: usize) -> usize {
+        k.div_ceil(self.tile) / parts * self.tile
+    }
+
+    /// The parts of k of a product, shorter ones first.
+    pub fn ranges(&self, m: usize, n: usize, k: usize) -> Vec<std::ops::Range<usize>> {
+        let tiles = k.div_ceil(self.tile);
+        let of_d = m.div_ceil(self.tile) * n.div_ceil(self.tile);
+        let few = if k >= self.from { self.outputs.div_ceil(of_d.max(1)).min(tiles) } else { 1 };
+        let count = few.max(tiles / self.most).max(1);
+        let (each, longer) = (tiles / count, tiles % count);
+        let mut from = 0;
+        let part = |at: usize| {
+            let own = from..k.min(from + self.tile * (each + usize::from(at >= count - longer)));
+            from = own.end;
+            own
+        };
+        (0..count).map(part).collect()
+    }
 }
 
 /// Remainders of integers by moduli, and how a row of A (column of B) is scaled to integers.
@@ -107,6 +168,17 @@ pub struct PartSum {
     pub promote: Promote,
     /// The exponent of the unit of the sum.
     pub scale: i32,
+    /// The most terms of an accumulator: it takes whole products, and the next one begins where they would have more.
+    pub group: Option<usize>,
+}
+
+impl PartSum {
+    /// The sums of an accumulator each, of products of so many terms.
+    pub(super) fn groups(&self, terms: usize) -> Vec<PartSum> {
+        let Some(group) = self.group else { return vec![self.clone()] };
+        let own = (group / terms.max(1)).max(1);
+        self.products.chunks(own).map(|products| PartSum { products: products.to_vec(), ..self.clone() }).collect()
+    }
 }
 
 /// Number of k of a product before the next product's turn.
@@ -125,6 +197,15 @@ named! {
     pub enum Emulated {
         Single = "f32": "Operands and product are f32";
         Double = "f64": "Operands and product are f64";
+    }
+}
+
+named! {
+    /// What becomes of operands with infinities or NaN, if a scheme has no parts for them.
+    pub enum Fallback {
+        Nan = "nan": "NaN in their row or column of D";
+        Fused = "fma": "The whole product is a chain of fused multiply-adds, ascending k, from zero";
+        StreamK = "fma-stream-k": "The same in parts of k, which are added in order, as stream-K of CUTLASS cuts k on 132 multiprocessors";
     }
 }
 
@@ -206,7 +287,7 @@ impl Slices {
 
     /// True if every slice has the sign of the number.
     fn is_of_magnitudes(&self) -> bool {
-        self.rounding == Rounding::Rz && self.rest.is_none()
+        self.rounding == Rounding::Rz && self.rest.is_none() && !self.balanced
     }
 
     /// Bits of a number that the slices keep, below the power of two that bounds its line.
@@ -225,6 +306,7 @@ impl Slices {
         match self.rest {
             Some(_) if slice > 0 => (0, largest),
             Some(_) => (-(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1),
+            None if self.balanced => (-largest, largest - 1),
             None => (-largest, largest),
         }
     }
@@ -271,7 +353,11 @@ impl Scheme {
                 }
                 _ => None,
             };
-            let all = sum.products.iter().map(product).sum::<Option<u64>>()?;
+            let all = match sum.group {
+                // A group of more than one product has at most so many terms.
+                Some(_) => sum.products.iter().map(product).max()??,
+                None => sum.products.iter().map(product).sum::<Option<u64>>()?,
+            };
             // s32, or the integers of f32; those of f16 are out of the question.
             let most = if self.accumulator.is_integer() { (1 << 31) - 1 } else { 1 << 24 };
             Some(most / all.max(1))
@@ -289,5 +375,28 @@ impl Scheme {
     pub fn formats(&self, sum: &PartSum) -> [&'static Format; 2] {
         let (a, b) = sum.products[0];
         [self.a.format(a), self.b.format(b)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_k_and_groups_are_those_that_cublas_was_seen_to_take() {
+        let scheme = Scheme::find("cublas-fp64:8").unwrap();
+        let parts = scheme.parts.unwrap();
+        let lengths = |m, n, k| parts.ranges(m, n, k).iter().map(|own| own.len()).collect::<Vec<usize>>();
+        assert_eq!(lengths(24, 16, 1000), [1000]);
+        assert_eq!(lengths(24, 16, 1024), [128; 8]);
+        assert_eq!(lengths(128, 256, 1300), [&[128; 10][..], &[20]].concat());
+        assert_eq!(lengths(24, 16, 5000), [&[128; 24][..], &[256; 7], &[136]].concat());
+        assert_eq!(lengths(1024, 1024, 16384), [8192; 2]);
+        // 40 tiles of k for each product: six of the eight products of the smallest power of two, then two.
+        let terms = parts.terms(1, 5120);
+        let groups: Vec<usize> = scheme.sums[7].groups(terms).iter().map(|own| own.products.len()).collect();
+        assert_eq!(groups, [6, 2]);
+        assert_eq!(scheme.sums[2].products, [(0, 2), (1, 1), (2, 0)]);
+        assert_eq!(scheme.sums[1].products, [(1, 0), (0, 1)]);
     }
 }

@@ -52,6 +52,7 @@ impl OperandSplit {
     /// The parts of a matrix, whose lines share units. (Remainders depend on both operands.)
     pub(crate) fn split(&self, numbers: &NumberMatrix, line: SliceLine) -> SplitMatrix {
         let exponents = match (self, line) {
+            (OperandSplit::Slices(Slices { headroom: Some(bits), .. }), line) => fields(numbers, line, *bits),
             (OperandSplit::Slices(_), line) => exponents(numbers, line),
             (_, SliceLine::Row) => vec![0; numbers.rows],
             (_, SliceLine::Column) => vec![0; numbers.columns],
@@ -187,6 +188,16 @@ fn sliced(slices: &Slices, x: f64, exponent: i32, integers: &mut [i64]) {
         }
         return;
     }
+    if slices.balanced {
+        let base = 1i128 << slices.bits;
+        let mut rest = if negative { -(magnitude >> TIE_BITS) } else { magnitude >> TIE_BITS };
+        for (slice, integer) in integers.iter_mut().enumerate().rev() {
+            let digit = (rest + base / 2).rem_euclid(base) - base / 2;
+            *integer = if slice == 0 { rest } else { digit } as i64;
+            rest = (rest - digit) >> slices.bits;
+        }
+        return;
+    }
     let mut rest = magnitude;
     for (slice, integer) in integers.iter_mut().enumerate() {
         let unit = bits(slice) + TIE_BITS;
@@ -232,6 +243,20 @@ pub(super) fn each_line<T: Clone>(
 /// For each line, true if it holds an infinity or NaN.
 fn lost(numbers: &NumberMatrix, line: SliceLine) -> Vec<bool> {
     each_line(numbers, line, false, |lost, value| *lost |= !value.is_finite())
+}
+
+/// Exponents of lines by the exponent field of the largest finite element, one more if its leading fraction bits are ones.
+fn fields(numbers: &NumberMatrix, line: SliceLine, bits: u32) -> Vec<i32> {
+    let largest = each_line(numbers, line, 0f64, |most, value| {
+        if value.is_finite() {
+            *most = most.max(value.abs());
+        }
+    });
+    let exponent = |largest: f64| {
+        let (word, ones) = (largest.to_bits(), (1 << bits) - 1);
+        (word >> 52) as i32 - 1022 + i32::from(word >> (52 - bits) & ones == ones)
+    };
+    largest.into_iter().map(exponent).collect()
 }
 
 /// The smallest exponents of powers of two that are larger than all finite elements of a line.

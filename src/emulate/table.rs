@@ -179,7 +179,7 @@ fn product(request: &EmulateRequest, devices: &[Box<dyn Device>], own: &Emulatio
         m: own.shape.m,
         n: own.shape.n,
         k: own.shape.k,
-        products: scheme.products(),
+        products: own.products,
         instructions: unit.names(),
         execution: unit.executions.iter().map(|kind| kind.name().to_string()).collect(),
         rows: own.rows,

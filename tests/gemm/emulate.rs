@@ -291,6 +291,7 @@ fn shipped_schemes_take_as_many_products_as_their_papers_say() {
         ("bf16x9-scaled", 9),
         ("crt-int8-accurate-f64", 15),
         ("crt-int8-f64", 14),
+        ("cublas-fp64", 28),
         ("egemm", 4),
         ("half", 1),
         ("half-f16", 1),

@@ -4,6 +4,7 @@ mod between;
 mod captures;
 mod command;
 mod compute;
+mod cublas_fp64;
 mod emulate;
 mod emulate_doubles;
 mod kernel;
