@@ -8,6 +8,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use tcnum::{
     arithmetic::Model,
     device::ModelDevice,
+    emulate::{self, NumberMatrix, Scheme, SchemeUnit},
     gemm::{self, Executor, Factors, Matrix, Schedule},
     inputs::{self, Distribution, Init, Op, RandomStream},
     isa,
@@ -69,6 +70,35 @@ fn products(criterion: &mut Criterion) {
     }
 }
 
+/// A product of 1024 x 1024 x 1024 in f64 by 14 moduli, whose integers a model multiplies.
+fn emulated(criterion: &mut Criterion) {
+    const SIDE: usize = 1024;
+    let value = |at: usize| (at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) as i64 as f64 * 2f64.powi(-63);
+    let own = |from: usize| NumberMatrix {
+        rows: SIDE,
+        columns: SIDE,
+        values: (from..from + SIDE * SIDE).map(value).collect(),
+    };
+    let (a, b) = (own(0), own(1 << 30));
+    let mut group = criterion.benchmark_group("emulated f64");
+    group.sample_size(10).measurement_time(Duration::from_secs(10));
+    group.throughput(Throughput::Elements((SIDE * SIDE * SIDE) as u64));
+    for name in ["crt-int8-f64:14", "ozaki-int8-f64:8"] {
+        let scheme = Scheme::find(name).expect("it is shipped");
+        for cores in [1, 2] {
+            group.bench_function(format!("{name}, cores: {cores}"), |bencher| {
+                pool(cores).install(|| {
+                    let mut device = ModelDevice::open("hopper").expect("the model is shipped");
+                    let unit = SchemeUnit::of(&scheme, &mut device, None).expect("the model covers it");
+                    let mut compute = || emulate::product(&scheme, &unit, &mut device, &a, &b).expect("they fit");
+                    bencher.iter(|| black_box(compute()));
+                });
+            });
+        }
+    }
+    group.finish();
+}
+
 fn pool(cores: usize) -> ThreadPool {
     ThreadPoolBuilder::new().num_threads(cores).build().expect("threads")
 }
@@ -91,5 +121,5 @@ fn multiply_adds(a: &[f32], b: &[f32]) -> Vec<f32> {
     d
 }
 
-criterion_group!(benches, products);
+criterion_group!(benches, products, emulated);
 criterion_main!(benches);

@@ -1,33 +1,146 @@
 //! A product, made of products of parts.
 
-use super::{PartSum, ProductTurn, Promote, Scheme, SumRegister, split::SplitMatrix};
+use super::{
+    Emulated, Fallback, NumberMatrix, OperandSplit, PartSum, ProductTurn, Promote, Scheme, Slices, SumRegister,
+    fallback, integer_product,
+    moduli::Reconstruction,
+    split::{SplitMatrix, taken_apart},
+};
 use crate::{
-    Result,
+    Error, Result,
     base::parallel,
     device::Device,
-    format,
+    format::{self, Finite, Format, Overflow, Real, Rounding},
     gemm::{self, Executor, Factors, Matrix, Schedule},
     isa::{Codes, Instruction},
 };
 
-/// The product of a scheme in f32 (integers: s32), with one instruction for each sum.
+/// Refuses terms that a sum of integers in the unit may not hold.
 ///
-/// With it the seconds of the sums, where the device computes all elements at once.
+/// # Errors
+/// A request error: how many terms there are, and how many there may be.
+pub(super) fn check_terms(scheme: &Scheme, k: usize) -> Result<()> {
+    match scheme.most_terms().filter(|most| k as u64 > *most) {
+        Some(most) => Err(Error::request(format!(
+            "k = {k}: the sums of {} in {} are exact up to k = {most}; cut k into products of that many terms",
+            scheme.name, scheme.accumulator
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The product of a scheme, of rows of a product of `m` rows; its seconds, and the number of products.
+pub(super) fn whole(
+    scheme: &Scheme,
+    instructions: &[Instruction],
+    device: &mut dyn Device,
+    (a, b): (&NumberMatrix, &NumberMatrix),
+    m: usize,
+) -> Result<(Matrix, Option<f64>, usize)> {
+    if scheme.fallback != Fallback::Nan && [a, b].iter().any(|own| own.values.iter().any(|x| !x.is_finite())) {
+        return Ok((fallback::product(scheme.fallback, a, b, m)?, None, 0));
+    }
+    if let OperandSplit::Slices(Slices { bits, dynamic: Some(dynamic), .. }) = &scheme.a {
+        let needed = needed_bits(a, b, dynamic.block);
+        if needed > i64::from(dynamic.most) {
+            return Ok((fallback::product(scheme.fallback, a, b, m)?, None, 0));
+        }
+        let count = ((needed + 1).max(1) as usize).div_ceil(*bits as usize);
+        let scheme = scheme.with_count(count)?;
+        let instructions = vec![instructions[0].clone(); scheme.sums.len()];
+        return whole(&scheme, &instructions, device, (a, b), m);
+    }
+    let Some(parts) = &scheme.parts else {
+        let (x, y) = scheme.split(a, b);
+        let (d, seconds) = composed(scheme, instructions, device, (&x, &y), a.columns)?;
+        return Ok((d, seconds, scheme.products()));
+    };
+    let mut total: Option<Vec<f64>> = None;
+    let (mut seconds, mut products) = (Some(0.0), 0);
+    let ranges = parts.ranges(m, b.columns, a.columns);
+    let terms = parts.terms(ranges.len(), a.columns);
+    for range in ranges {
+        products += scheme.products();
+        let (x, y) = scheme.split(&a.of_columns(&range), &b.of_rows(&range));
+        let (d, own) = composed(scheme, instructions, device, (&x, &y), terms)?;
+        seconds = seconds.zip(own).map(|(seconds, own)| seconds + own);
+        let own = d.codes.iter().map(f64::from_bits);
+        total = Some(match total {
+            // The first is added to zero, which has no sign.
+            None => own.map(|own| 0.0 + own).collect(),
+            Some(total) => total.iter().zip(own).map(|(total, own)| total + own).collect(),
+        });
+    }
+    Ok((of_doubles(a.rows, b.columns, &total.unwrap_or_default()), seconds, products))
+}
+
+/// A matrix of numbers of f64.
+pub(super) fn of_doubles(rows: usize, columns: usize, values: &[f64]) -> Matrix {
+    let double = format::find("f64").expect("a format of the table");
+    let bytes = values.iter().flat_map(|x| x.to_le_bytes()).collect();
+    Matrix::new(rows, columns, double, Codes::from_bytes(double, bytes).expect("whole codes"))
+}
+
+/// The bits that operands need: see [`DynamicSlices`](super::DynamicSlices).
+fn needed_bits(a: &NumberMatrix, b: &NumberMatrix, block: usize) -> i64 {
+    // Below all exponents: a zero among numbers, and a block of zeros.
+    const ZERO: i64 = -4195;
+    const ZEROS: i64 = -8191;
+    let exponent = |x: f64| match taken_apart(x) {
+        (_, 0, _) => ZERO,
+        (_, significand, exponent) => i64::from(exponent) + 63 - i64::from(significand.leading_zeros()),
+    };
+    /// The largest and the smallest exponent of some elements.
+    type Ends = (i64, i64);
+    let ends = |values: &mut dyn Iterator<Item = f64>| -> Ends {
+        let (most, least) =
+            values.map(exponent).fold((i64::MIN, i64::MAX), |(most, least), own| (most.max(own), least.min(own)));
+        if most == ZERO { (ZEROS, ZEROS) } else { (most, least) }
+    };
+    let blocks: Vec<usize> = (0..a.columns).step_by(block).collect();
+    let to = |from: usize| a.columns.min(from + block);
+    let of_row = |row: usize| -> Vec<Ends> {
+        let own = |from: &usize| ends(&mut a.values[row * a.columns..][*from..to(*from)].iter().copied());
+        blocks.iter().map(own).collect()
+    };
+    let of_column = |column: usize| -> Vec<Ends> {
+        let own = |from: &usize| ends(&mut (*from..to(*from)).map(|k| b.values[k * b.columns + column]));
+        blocks.iter().map(own).collect()
+    };
+    let (rows, columns): (Vec<_>, Vec<_>) =
+        ((0..a.rows).map(of_row).collect(), (0..b.columns).map(of_column).collect());
+    let largest = |all: &[Ends]| all.iter().map(|own| own.0).max().unwrap_or(ZEROS);
+    let pair = |row: &Vec<Ends>, column: &Vec<Ends>| {
+        let own = |((a, least_a), (b, least_b)): (&Ends, &Ends)| (a + least_b).max(least_a + b);
+        let best = row.iter().zip(column).map(own).max().unwrap_or(2 * ZEROS);
+        largest(row) + largest(column) - best
+    };
+    rows.iter().flat_map(|row| columns.iter().map(|column| pair(row, column))).max().unwrap_or(0) + 54
+}
+
+/// The product of a scheme in the format that it emulates (integers: s32), with one instruction for each sum.
+///
+/// Accumulators are grouped as for products of so many `terms`. With the product the seconds of the sums, where the device computes all elements at once.
 pub(super) fn composed(
     scheme: &Scheme,
     instructions: &[Instruction],
     device: &mut dyn Device,
-    a: &SplitMatrix,
-    b: &SplitMatrix,
+    (a, b): (&SplitMatrix, &SplitMatrix),
+    terms: usize,
 ) -> Result<(Matrix, Option<f64>)> {
+    check_terms(scheme, a.matrices[0].columns)?;
     let mut sums = Vec::with_capacity(scheme.sums.len());
+    let mut scales = Vec::with_capacity(scheme.sums.len());
     let mut seconds = Some(0.0);
     for (sum, instruction) in scheme.sums.iter().zip(instructions) {
-        let (sum, own) = summed(sum, instruction, device, a, b)?;
-        seconds = seconds.zip(own).map(|(seconds, own)| seconds + own);
-        sums.push(sum);
+        for group in sum.groups(terms) {
+            let (sum, own) = summed(&group, instruction, device, a, b)?;
+            seconds = seconds.zip(own).map(|(seconds, own)| seconds + own);
+            sums.push(sum);
+            scales.push(group.scale);
+        }
     }
-    Ok((combined(scheme, &sums, &a.exponents, &b.exponents), seconds))
+    Ok((combined(scheme, (&sums, &scales), a, b), seconds))
 }
 
 /// One sum, its products in turn along k as one product, and its seconds.
@@ -39,6 +152,9 @@ fn summed(
     b: &SplitMatrix,
 ) -> Result<(Matrix, Option<f64>)> {
     let k = a.matrices[0].columns;
+    if sum.promote == Promote::Never && device.model().is_some_and(|model| integer_product::wraps(model, instruction)) {
+        return Ok((by_integers(sum, instruction, a, b), None));
+    }
     let block = match sum.block {
         ProductTurn::Step => instruction.k,
         ProductTurn::Terms(terms) => terms.next_multiple_of(instruction.k),
@@ -62,6 +178,20 @@ fn summed(
     let mut executor = Executor::for_product(device, &schedule, &factors)?;
     let sum = gemm::compute(&schedule, &mut executor, &factors, &|_| ())?;
     Ok((sum, executor.seconds_of_sums()))
+}
+
+/// A sum of products of integers, which wraps.
+fn by_integers(sum: &PartSum, instruction: &Instruction, a: &SplitMatrix, b: &SplitMatrix) -> Matrix {
+    let products =
+        sum.products.iter().map(|(own, other)| integer_product::product(&a.matrices[*own], &b.matrices[*other]));
+    let add = |mut all: Vec<i32>, own: Vec<i32>| {
+        all.iter_mut().zip(own).for_each(|(all, own)| *all = all.wrapping_add(own));
+        all
+    };
+    let sums = products.reduce(add).expect("a sum has products");
+    let bytes = sums.iter().flat_map(|sum| sum.to_le_bytes()).collect();
+    let (rows, columns) = (a.matrices[0].rows, b.matrices[0].columns);
+    Matrix::new(rows, columns, instruction.d, Codes::from_bytes(instruction.d, bytes).expect("whole codes"))
 }
 
 /// The blocks of k in turn: start, number of k, and number of zeros up to a whole step.
@@ -109,37 +239,73 @@ pub(crate) fn below(parts: &SplitMatrix, which: &[usize], turns: &[(usize, usize
 }
 
 /// The sums, each times its power of two, added in the register, then scaled by lines of A and B.
-fn combined(scheme: &Scheme, sums: &[Matrix], of_rows: &[i32], of_columns: &[i32]) -> Matrix {
+fn combined(scheme: &Scheme, (sums, scales): (&[Matrix], &[i32]), a: &SplitMatrix, b: &SplitMatrix) -> Matrix {
     let (rows, columns) = (sums[0].rows, sums[0].columns);
-    let scales: Vec<i32> = scheme.sums.iter().map(|sum| sum.scale).collect();
-    let result = format::find(if scheme.is_integer() { "s32" } else { "f32" }).expect("a format of the table");
     let powers: Vec<f64> = scales.iter().map(|scale| 2f64.powi(*scale)).collect();
-    let of_columns: Vec<f64> = of_columns.iter().map(|exponent| 2f64.powi(*exponent)).collect();
-    let mut bytes = vec![0; rows * columns * 4];
-    parallel::each(bytes.chunks_mut(columns * 4).enumerate(), |(row, line)| {
-        if scheme.register == SumRegister::Integer {
-            for (column, code) in line.as_chunks_mut().0.iter_mut().enumerate() {
-                let at = row * columns + column;
-                let shifted = |(sum, scale): (&Matrix, &i32)| (sum.codes.get(at) as u32).checked_shl(*scale as u32);
-                *code = sums.iter().zip(&scales).filter_map(shifted).fold(0, u32::wrapping_add).to_le_bytes();
+    let reconstruction = match &scheme.a {
+        OperandSplit::Moduli(own) => Some(Reconstruction::new(&own.moduli)),
+        _ => None,
+    };
+    let result = scheme.result();
+    let width = result.bytes();
+    let mut bytes = vec![0; rows * columns * width];
+    parallel::each(bytes.chunks_mut((columns * width).max(1)).enumerate(), |(row, line)| {
+        let mut write = |column: usize, code: u64| {
+            line[column * width..][..width].copy_from_slice(&code.to_le_bytes()[..width]);
+        };
+        let of_row = a.exponents[row];
+        let nan = result.nan().unwrap_or(0);
+        match scheme.register {
+            SumRegister::Integer => {
+                for column in 0..columns {
+                    let at = row * columns + column;
+                    let shifted = |(sum, scale): (&Matrix, &i32)| (sum.codes.get(at) as u32).checked_shl(*scale as u32);
+                    let code = sums.iter().zip(scales).filter_map(shifted).fold(0, u32::wrapping_add);
+                    write(column, code.into());
+                }
             }
-            return;
-        }
-        let (mut totals, mut own) = (vec![0.0; columns], vec![0.0; columns]);
-        for (number, (sum, power)) in sums.iter().zip(&powers).enumerate() {
-            values(sum, row, &mut own);
-            for (total, own) in totals.iter_mut().zip(&own) {
-                let own = scheme.register.rounded(own * power);
-                *total = if number == 0 { own } else { scheme.register.rounded(*total + own) };
+            SumRegister::Residues => {
+                let reconstruction = reconstruction.as_ref().expect("moduli");
+                for column in 0..columns {
+                    let at = row * columns + column;
+                    let sums = sums.iter().map(|sum| sum.codes.get(at) as i32);
+                    let number = reconstruction.number(sums, of_row + b.exponents[column]);
+                    let code = result.encode(&number, Rounding::Rne, Overflow::Standard);
+                    write(column, if a.lost[row] || b.lost[column] { nan } else { code.unwrap_or(nan) });
+                }
             }
-        }
-        // Products of powers of two, and far from the ends of the range of f64.
-        let of_row = 2f64.powi(of_rows[row]);
-        for ((total, of_column), code) in totals.iter().zip(&of_columns).zip(line.as_chunks_mut().0) {
-            *code = ((total * (of_row * of_column)) as f32).to_le_bytes();
+            SumRegister::Single | SumRegister::Double => {
+                let (mut totals, mut own) = (vec![0.0; columns], vec![0.0; columns]);
+                for (number, (sum, power)) in sums.iter().zip(&powers).enumerate() {
+                    values(sum, row, &mut own);
+                    for (total, own) in totals.iter_mut().zip(&own) {
+                        let own = scheme.register.rounded(own * power);
+                        *total = if number == 0 { own } else { scheme.register.rounded(*total + own) };
+                    }
+                }
+                for (column, total) in totals.into_iter().enumerate() {
+                    let code = scaled(total, of_row + b.exponents[column], scheme.emulates, result);
+                    write(column, if a.lost[row] || b.lost[column] { nan } else { code });
+                }
+            }
         }
     });
     Matrix::new(rows, columns, result, Codes::from_bytes(result, bytes).expect("whole codes"))
+}
+
+/// The code of a number times a power of two, rounded once.
+fn scaled(x: f64, exponent: i32, emulates: Emulated, result: &Format) -> u64 {
+    if exponent == 0 {
+        return match emulates {
+            Emulated::Single => u64::from((x as f32).to_bits()),
+            Emulated::Double => x.to_bits(),
+        };
+    }
+    let number = match Real::from(x) {
+        Real::Finite(own) => Real::Finite(Finite { exponent: own.exponent + exponent, ..own }),
+        other => other,
+    };
+    result.encode(&number, Rounding::Rne, Overflow::Standard).unwrap_or(0)
 }
 
 /// The values of a row of a sum.

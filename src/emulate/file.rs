@@ -5,10 +5,18 @@ use std::path::Path;
 use serde::Deserialize;
 use toml::{Spanned, Value};
 
-use super::scheme::{Digits, OperandSplit, PartSum, ProductTurn, Promote, Scheme, Slices, SplitPart, SumRegister};
+use super::scheme::{
+    Digits, DynamicSlices, Emulated, Fallback, Moduli, OperandSplit, PartSum, ProductTurn, Promote, Scaling, Scheme,
+    Slices, SplitPart, SumRegister, WholeParts,
+};
 use crate::{
     Error, Result,
-    base::{distinct::distinct, named::Named, nearest::nearest, text},
+    base::{
+        distinct::distinct,
+        named::{Named, named},
+        nearest::nearest,
+        text,
+    },
     format::{self, Format, Rounding},
 };
 
@@ -18,12 +26,17 @@ const MOST_PARTS: usize = 16;
 const LARGEST_SHIFT: i32 = 100;
 /// The most bits of integers: numbers of f32.
 const MOST_BITS: u32 = 24;
+/// The most bits that all slices of a number have.
+const MOST_SLICED_BITS: u32 = 120;
+/// The most moduli of a file, whose product has fewer than 200 bits.
+const MOST_MODULI: usize = 24;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SchemeKeys {
     title: String,
     source: Option<String>,
+    emulates: Option<String>,
     both: Option<OperandSplitKeys>,
     a: Option<OperandSplitKeys>,
     b: Option<OperandSplitKeys>,
@@ -31,7 +44,26 @@ struct SchemeKeys {
     dropped: Vec<Spanned<String>>,
     register: Option<String>,
     accumulator: Option<String>,
+    parts_of_k: Option<PartsOfKKeys>,
+    fallback: Option<String>,
+    #[serde(default)]
     sum: Vec<SumKeys>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PartsOfKKeys {
+    tile: usize,
+    from: usize,
+    outputs: usize,
+    most: usize,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DynamicKeys {
+    block: usize,
+    most: u32,
 }
 
 #[derive(Deserialize)]
@@ -40,6 +72,7 @@ struct OperandSplitKeys {
     parts: Option<Vec<PartKeys>>,
     slices: Option<SliceKeys>,
     digits: Option<DigitKeys>,
+    moduli: Option<ModuliKeys>,
 }
 
 #[derive(Deserialize)]
@@ -59,6 +92,20 @@ struct SliceKeys {
     bits: u32,
     rounding: String,
     format: String,
+    rest: Option<String>,
+    #[serde(default)]
+    balanced: bool,
+    headroom: Option<u32>,
+    dynamic: Option<DynamicKeys>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ModuliKeys {
+    values: Vec<u32>,
+    count: Option<usize>,
+    format: String,
+    scaling: String,
 }
 
 #[derive(Deserialize)]
@@ -72,7 +119,12 @@ struct DigitKeys {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SumKeys {
+    #[serde(default)]
     products: Vec<Spanned<String>>,
+    #[serde(default)]
+    triangle: bool,
+    order: Option<String>,
+    group: Option<usize>,
     #[serde(default)]
     apart: bool,
     block: Option<Value>,
@@ -96,11 +148,21 @@ impl Scheme {
 
     /// The scheme of this name, or in this file (a path with a slash, or that ends in `.toml`).
     ///
+    /// `NAME:COUNT` has so many slices or moduli.
+    ///
     /// # Errors
-    /// A request error: no such scheme, a file that cannot be read, or that describes no scheme (with its line).
+    /// A request error: no such scheme, a file that cannot be read, or that describes no scheme (with its line), or has no count.
     pub fn find(name: &str) -> Result<Scheme> {
+        match counted(name) {
+            Some((name, first, last)) if first == last => Scheme::found(name, Some(first)),
+            Some(_) => Err(Error::request(format!("'{name}' names several schemes; give one count, as in NAME:8"))),
+            None => Scheme::found(name, None),
+        }
+    }
+
+    fn found(name: &str, count: Option<usize>) -> Result<Scheme> {
         if let Some((name, text)) = SHIPPED.iter().find(|(own, _)| *own == name.to_ascii_lowercase()) {
-            return Scheme::parse(text, name, &format!("schemes/{name}.toml"));
+            return Scheme::of_text(text, name, &format!("schemes/{name}.toml"), count);
         }
         let path = Path::new(name);
         if !name.contains('/') && path.extension().is_none_or(|end| end != "toml") {
@@ -111,17 +173,47 @@ impl Scheme {
         }
         let text = text::read(path, "the scheme")?;
         let stem = path.file_stem().map_or(name.into(), |stem| stem.to_string_lossy().into_owned());
-        Scheme::parse(&text, &stem, name)
+        Scheme::of_text(&text, &stem, name, count)
     }
 
-    /// The schemes of these names, each once; without names, all that are shipped.
+    /// The scheme with another number of slices or moduli, under the name `NAME:COUNT`.
+    ///
+    /// # Errors
+    /// As [`Scheme::find`].
+    pub fn with_count(&self, count: usize) -> Result<Scheme> {
+        let base = self.file.as_str();
+        Scheme::found(base, Some(count))
+    }
+
+    /// The shipped schemes that emulate a format.
+    ///
+    /// # Errors
+    /// As [`Scheme::find`].
+    pub fn emulating(emulates: Emulated) -> Result<Vec<Scheme>> {
+        let all = Scheme::shipped().map(Scheme::find).collect::<Result<Vec<_>>>()?;
+        Ok(all.into_iter().filter(|scheme| scheme.emulates == emulates).collect())
+    }
+
+    /// The schemes of these names, each once; without names, all that are shipped and emulate f32 or integers.
+    ///
+    /// `NAME:7..9` is three schemes; `f32` and `f64` are all that emulate that format.
     ///
     /// # Errors
     /// As [`Scheme::find`]; two schemes of one name.
     pub fn chosen(names: &[String]) -> Result<Vec<Scheme>> {
         let schemes = match names {
-            [] => Scheme::shipped().map(Scheme::find).collect::<Result<Vec<_>>>()?,
-            names => distinct(names.iter().map(|name| Scheme::find(name)).collect::<Result<Vec<_>>>()?),
+            [] => Scheme::emulating(Emulated::Single)?,
+            names => {
+                let each =
+                    |name: &String| match (counted(name), Emulated::ALL.into_iter().find(|own| own.name() == *name)) {
+                        (_, Some(emulates)) => Scheme::emulating(emulates),
+                        (Some((name, first, last)), None) => {
+                            (first..=last).map(|count| Scheme::found(name, Some(count))).collect()
+                        }
+                        (None, None) => Scheme::found(name, None).map(|scheme| vec![scheme]),
+                    };
+                distinct(names.iter().map(each).collect::<Result<Vec<_>>>()?.concat())
+            }
         };
         let twice = |(at, own): &(usize, &Scheme)| schemes[..*at].iter().any(|other| other.name == own.name);
         match schemes.iter().enumerate().find(twice) {
@@ -135,9 +227,13 @@ impl Scheme {
     /// # Errors
     /// As [`Scheme::find`].
     pub fn parse(text: &str, name: &str, origin: &str) -> Result<Scheme> {
+        Scheme::of_text(text, name, origin, None)
+    }
+
+    fn of_text(text: &str, name: &str, origin: &str, count: Option<usize>) -> Result<Scheme> {
         let keys: std::result::Result<SchemeKeys, toml::de::Error> = toml::from_str(text);
         let scheme = match keys {
-            Ok(keys) => of_keys(keys, name),
+            Ok(keys) => of_keys(keys, (name, origin), count),
             Err(error) => Err((error.span().map(|span| span.start), error.message().replace('\n', " "))),
         };
         scheme.map_err(|(at, what)| match at {
@@ -150,8 +246,36 @@ impl Scheme {
     }
 }
 
-fn of_keys(keys: SchemeKeys, name: &str) -> Checked<Scheme> {
+/// A name and the first and last count behind its colon.
+fn counted(name: &str) -> Option<(&str, usize, usize)> {
+    let (name, counts) = name.rsplit_once(':')?;
+    let (first, last) = counts.split_once("..").unwrap_or((counts, counts));
+    let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+    (first <= last && last <= 100).then_some((name, first, last))
+}
+
+/// Gives a split another number of slices or moduli.
+fn recount(keys: &mut OperandSplitKeys, count: usize) -> Checked<()> {
+    match keys {
+        OperandSplitKeys { slices: Some(slices), .. } => (slices.count, slices.dynamic) = (count, None),
+        OperandSplitKeys { moduli: Some(moduli), .. } => moduli.count = Some(count),
+        _ => return Err(somewhere("a count (NAME:COUNT) is of slices or moduli; this scheme has neither")),
+    }
+    Ok(())
+}
+
+fn of_keys(mut keys: SchemeKeys, (name, origin): (&str, &str), count: Option<usize>) -> Checked<Scheme> {
     let mut parts = Vec::new();
+    if let Some(count) = count {
+        for split in [&mut keys.both, &mut keys.a, &mut keys.b].into_iter().flatten() {
+            recount(split, count)?;
+        }
+        if keys.sum.iter().any(|sum| !sum.triangle) {
+            return Err(somewhere(
+                "its products are listed, so it takes no count; triangle = true in [[sum]] makes them",
+            ));
+        }
+    }
     let (a, b) = match (keys.both, keys.a, keys.b) {
         (Some(both), None, None) => {
             let split = split(both, "both", &mut parts)?;
@@ -161,13 +285,25 @@ fn of_keys(keys: SchemeKeys, name: &str) -> Checked<Scheme> {
         _ => return Err(somewhere("expected [both], or [a] and [b]: how elements of A and B are split")),
     };
     if std::mem::discriminant(&a) != std::mem::discriminant(&b) {
-        return Err(somewhere("[a] and [b] are split in the same way: into parts, slices or digits"));
+        return Err(somewhere("[a] and [b] are split in the same way: into parts, slices, digits or moduli"));
+    }
+    let emulates = keys.emulates.as_deref().map(|given| one_of("emulates", given, &Emulated::ALL)).transpose()?;
+    let emulates = emulates.unwrap_or(Emulated::Single);
+    if let (OperandSplit::Moduli(x), OperandSplit::Moduli(y)) = (&a, &b)
+        && x != y
+    {
+        return Err(somewhere("[a] and [b] have the same moduli and scaling; use [both]"));
     }
     let register = match (&a, keys.register.as_deref()) {
         (OperandSplit::Digits(_), None) => SumRegister::Integer,
         (OperandSplit::Digits(_), Some(_)) => {
             return Err(somewhere("register: digits are combined in s32; leave it out"));
         }
+        (OperandSplit::Moduli(_), None) => SumRegister::Residues,
+        (OperandSplit::Moduli(_), Some(_)) => {
+            return Err(somewhere("register: remainders are combined as an exact integer; leave it out"));
+        }
+        (_, None) if emulates == Emulated::Double => SumRegister::Double,
         (_, None) => SumRegister::Single,
         (_, Some(given)) => one_of("register", given, &[SumRegister::Single, SumRegister::Double])?,
     };
@@ -182,22 +318,52 @@ fn of_keys(keys: SchemeKeys, name: &str) -> Checked<Scheme> {
             )));
         }
     };
+    if emulates == Emulated::Double && (register == SumRegister::Single || register == SumRegister::Integer) {
+        return Err(somewhere("emulates = \"f64\": the sums are combined in f64; leave register out, or digits"));
+    }
+    if emulates == Emulated::Single && (keys.parts_of_k.is_some() || keys.fallback.is_some()) {
+        return Err(somewhere("parts_of_k and fallback are of schemes that emulate f64"));
+    }
+    let file = if origin == format!("schemes/{name}.toml") { name } else { origin };
     let mut scheme = Scheme {
-        name: name.into(),
+        name: count.map_or(name.into(), |count| format!("{name}:{count}")),
+        file: file.into(),
         title: keys.title,
         source: keys.source,
+        emulates,
         a,
         b,
         sums: vec![],
         register,
+        parts: keys.parts_of_k.map(whole_parts).transpose()?,
+        fallback: keys
+            .fallback
+            .as_deref()
+            .map_or(Ok(Fallback::Nan), |given| one_of("fallback", given, &Fallback::ALL))?,
         accumulator: format::find(accumulator).map_err(|error| somewhere(error.to_string()))?,
     };
     let mut named = vec![false; scheme.a.count() * scheme.b.count()];
     for product in &keys.dropped {
         scheme.once(product, &mut named)?;
     }
+    if let OperandSplit::Moduli(own) = &scheme.a {
+        if !keys.sum.is_empty() || !keys.dropped.is_empty() {
+            return Err(somewhere(
+                "[[sum]] and dropped: with moduli, remainders by the same one multiply; leave them out",
+            ));
+        }
+        let one = |part: usize| PartSum {
+            products: vec![(part, part)],
+            block: ProductTurn::Step,
+            promote: Promote::Never,
+            scale: 0,
+            group: None,
+        };
+        scheme.sums = (0..own.moduli.len()).map(one).collect();
+        return Ok(scheme);
+    }
     for sum in keys.sum {
-        let sum = scheme.sum(sum, &mut named)?;
+        let sum = if sum.triangle { scheme.triangle(&sum, &mut named)? } else { scheme.sum(sum, &mut named)? };
         scheme.sums.extend(sum);
     }
     if let Some(product) = named.iter().position(|named| !named) {
@@ -244,25 +410,65 @@ impl Scheme {
         }
     }
 
+    /// The products of slices whose numbers add up to at most their count and one, the smallest first.
+    ///
+    /// Products of the same power of two are in one sum, unless they are apart.
+    fn triangle(&self, keys: &SumKeys, named: &mut [bool]) -> Checked<Vec<PartSum>> {
+        let (OperandSplit::Slices(x), OperandSplit::Slices(y)) = (&self.a, &self.b) else {
+            return Err(somewhere("triangle = true: its products are of slices"));
+        };
+        if x.count != y.count || !keys.products.is_empty() || named.iter().any(|named| *named) {
+            return Err(somewhere(
+                "triangle = true: A and B have the same number of slices, and no products are listed or dropped",
+            ));
+        }
+        named.fill(true);
+        let (block, promote) = keys.turns()?;
+        let order =
+            keys.order.as_deref().map_or(Ok(SumOrder::Smallest), |given| one_of("order", given, &SumOrder::ALL))?;
+        let group = keys.group;
+        if group.is_some_and(|group| group == 0 || promote != Promote::Never || keys.apart) {
+            return Err(somewhere("group: a number of k above 0, of sums in s32 that are neither apart nor promoted"));
+        }
+        let mut sums: Vec<PartSum> = Vec::new();
+        let all: Vec<usize> = match order {
+            SumOrder::Smallest => (0..x.count).rev().collect(),
+            SumOrder::Largest => (0..x.count).collect(),
+        };
+        for both in all {
+            for place in 0..=both {
+                // The largest first: every other power of two in the reverse order.
+                let a = if order == SumOrder::Largest && both % 2 == 1 { both - place } else { place };
+                let b = both - a;
+                let scale = self.a.scale(a) + self.b.scale(b);
+                let one = PartSum { products: vec![(a, b)], block, promote, scale, group };
+                match sums.last_mut() {
+                    Some(sum) if !keys.apart && sum.scale == one.scale && self.formats(sum) == self.formats(&one) => {
+                        sum.products.extend(one.products);
+                    }
+                    _ => sums.push(one),
+                }
+            }
+        }
+        Ok(sums)
+    }
+
     /// The sum that is described here; where its products are summed apart, one for each.
     fn sum(&self, keys: SumKeys, named: &mut [bool]) -> Checked<Vec<PartSum>> {
-        let block = match &keys.block {
-            None => ProductTurn::Step,
-            Some(Value::String(word)) if word == "step" => ProductTurn::Step,
-            Some(Value::String(word)) if word == "all" => ProductTurn::All,
-            Some(Value::Integer(terms @ 1..=0x1_0000)) => ProductTurn::Terms(*terms as usize),
-            Some(other) => {
-                return Err(somewhere(format!(
-                    "block = {other}: it is \"step\", \"all\", or a number of k up to 65536"
-                )));
-            }
-        };
-        let promote = keys.promote.as_deref().map(|given| one_of("promote", given, &Promote::ALL)).transpose()?;
-        let promote = promote.unwrap_or(Promote::Never);
+        let (block, promote) = keys.turns()?;
+        if keys.order.is_some() || keys.group.is_some() {
+            return Err(somewhere("order and group are of sums with triangle = true"));
+        }
         let mut sums: Vec<PartSum> = Vec::new();
         for text in &keys.products {
             let (a, b) = self.once(text, named)?;
-            let one = PartSum { products: vec![(a, b)], block, promote, scale: self.a.scale(a) + self.b.scale(b) };
+            let one = PartSum {
+                products: vec![(a, b)],
+                block,
+                promote,
+                scale: self.a.scale(a) + self.b.scale(b),
+                group: None,
+            };
             match sums.last_mut() {
                 Some(sum) if !keys.apart => {
                     let wrong = |what: String| (Some(text.span().start), what);
@@ -293,13 +499,33 @@ impl Scheme {
     }
 }
 
+impl SumKeys {
+    /// The turns of the products, and when the sum is added to a register.
+    fn turns(&self) -> Checked<(ProductTurn, Promote)> {
+        let block = match &self.block {
+            None => ProductTurn::Step,
+            Some(Value::String(word)) if word == "step" => ProductTurn::Step,
+            Some(Value::String(word)) if word == "all" => ProductTurn::All,
+            Some(Value::Integer(terms @ 1..=0x1_0000)) => ProductTurn::Terms(*terms as usize),
+            Some(other) => {
+                return Err(somewhere(format!(
+                    "block = {other}: it is \"step\", \"all\", or a number of k up to 65536"
+                )));
+            }
+        };
+        let promote = self.promote.as_deref().map(|given| one_of("promote", given, &Promote::ALL)).transpose()?;
+        Ok((block, promote.unwrap_or(Promote::Never)))
+    }
+}
+
 /// The split of an operand; `places` gets the bytes of its parts.
 fn split(keys: OperandSplitKeys, table: &str, places: &mut Vec<usize>) -> Checked<OperandSplit> {
     let within = |(at, what): SchemeDefect| (at, format!("[{table}]: {what}"));
-    match (keys.parts, keys.slices, keys.digits) {
-        (Some(parts), None, None) => parts_of(parts, places).map(OperandSplit::Parts),
-        (None, Some(slices), None) => slices_of(slices).map(OperandSplit::Slices),
-        (None, None, Some(DigitKeys { bits, digit, signed })) => {
+    match (keys.parts, keys.slices, keys.digits, keys.moduli) {
+        (Some(parts), None, None, None) => parts_of(parts, places).map(OperandSplit::Parts),
+        (None, Some(slices), None, None) => slices_of(slices).map(OperandSplit::Slices),
+        (None, None, None, Some(moduli)) => moduli_of(moduli).map(OperandSplit::Moduli),
+        (None, None, Some(DigitKeys { bits, digit, signed }), None) => {
             let fits = (digit == 4 || digit == 8) && bits.is_multiple_of(digit) && (digit..=MOST_BITS).contains(&bits);
             match fits {
                 true => Ok(OperandSplit::Digits(Digits { bits, digit, signed })),
@@ -309,7 +535,7 @@ fn split(keys: OperandSplitKeys, table: &str, places: &mut Vec<usize>) -> Checke
                 ))),
             }
         }
-        _ => Err(somewhere("expected one of parts, slices and digits")),
+        _ => Err(somewhere("expected one of parts, slices, digits and moduli")),
     }
     .map_err(within)
 }
@@ -343,27 +569,100 @@ fn parts_of(keys: Vec<PartKeys>, places: &mut Vec<usize>) -> Checked<Vec<SplitPa
 }
 
 fn slices_of(keys: SliceKeys) -> Checked<Slices> {
-    let SliceKeys { count, bits, rounding, format } = keys;
-    let rounding = rounding_of(&rounding, &[Rounding::Rz, Rounding::Rne])?;
-    let found = format::find(&format).map_err(|error| somewhere(error.to_string()))?;
+    let SliceKeys { count, bits, rounding, format, rest, balanced, headroom, dynamic } = keys;
+    let known: &[Rounding] = match (rest.is_some(), balanced) {
+        (true, true) => return Err(somewhere("slices: rest is of digits in two's complement, and these are balanced")),
+        (true, false) => &[Rounding::Rz, Rounding::Rd],
+        (false, true) => &[Rounding::Rz],
+        (false, false) => &[Rounding::Rz, Rounding::Rne],
+    };
+    if balanced && headroom.is_none() || headroom.is_some_and(|own| !(1..=52).contains(&own)) {
+        return Err(somewhere("slices: balanced digits take a headroom, of 1 to 52 fraction bits"));
+    }
+    if dynamic.as_ref().is_some_and(|own| own.block == 0 || own.most >= bits * MOST_PARTS as u32) {
+        return Err(somewhere(format!(
+            "slices: dynamic has a block of k and most bits, below those of {MOST_PARTS} slices"
+        )));
+    }
+    let dynamic = dynamic.map(|DynamicKeys { block, most }| DynamicSlices { block, most });
+    let rounding = rounding_of(&rounding, known)?;
+    let found = |format: &str| format::find(format).map_err(|error| somewhere(error.to_string()));
+    let (format, rest) = (found(&format)?, rest.as_deref().map(found).transpose()?);
     if !(1..=MOST_PARTS).contains(&count) || !(2..=MOST_BITS).contains(&bits) {
         return Err(somewhere(format!("slices: count is 1 to {MOST_PARTS}, and bits 2 to {MOST_BITS}")));
     }
-    let slices = Slices { count, bits, rounding, format: found };
-    match has_integers(found, slices.largest()) {
-        true => Ok(slices),
-        false => Err(somewhere(format!(
-            "slices of {bits} bits by {} are integers up to {}, and {found} does not have all of them and their negatives",
-            rounding.name(),
-            slices.largest()
-        ))),
+    let slices = Slices { count, bits, rounding, format, rest, balanced, headroom, dynamic };
+    if slices.kept_bits() > MOST_SLICED_BITS {
+        return Err(somewhere(format!("slices: {count} of {bits} bits; together they have up to {MOST_SLICED_BITS}")));
+    }
+    for slice in 0..count.min(2) {
+        let ((least, most), own) = (slices.range(slice), slices.rest.filter(|_| slice > 0).unwrap_or(format));
+        if !has_integers(own, least, most) {
+            let what = match rest {
+                None => format!(
+                    "slices of {bits} bits by {} are integers up to {most}, and {own} does not have all of them and their negatives",
+                    rounding.name()
+                ),
+                Some(_) => format!("slice {} has integers from {least} to {most}, and {own} lacks some", slice + 1),
+            };
+            return Err(somewhere(what));
+        }
+    }
+    Ok(slices)
+}
+
+fn whole_parts(keys: PartsOfKKeys) -> Checked<WholeParts> {
+    let PartsOfKKeys { tile, from, outputs, most } = keys;
+    match tile > 0 && most > 0 {
+        true => Ok(WholeParts { tile, from, outputs, most }),
+        false => Err(somewhere("parts_of_k: tile and most are above 0")),
     }
 }
 
-/// True if a format has all integers up to this magnitude.
-fn has_integers(format: &Format, largest: u64) -> bool {
+named! {
+    /// The order in which sums of a triangle of slices are joined.
+    enum SumOrder {
+        Smallest = "smallest": "The smallest power of two first";
+        Largest = "largest": "The largest power of two first";
+    }
+}
+
+fn moduli_of(keys: ModuliKeys) -> Checked<Moduli> {
+    let ModuliKeys { mut values, count, format, scaling } = keys;
+    let wrong = |what: String| Err(somewhere(format!("moduli: {what}")));
+    let most = values.len().min(MOST_MODULI);
+    let count = count.unwrap_or(values.len());
+    if !(1..=most).contains(&count) || values.len() > MOST_MODULI {
+        return wrong(format!(
+            "count = {count}: it is 1 to the number of values, which is {most} here and at most {MOST_MODULI}"
+        ));
+    }
+    let format = format::find(&format).map_err(|error| somewhere(error.to_string()))?;
+    if !format.is_integer() {
+        return wrong(format!("format = \"{format}\": remainders are in a format of integers"));
+    }
+    for (at, own) in values.iter().enumerate() {
+        let least = -i64::from(own / 2);
+        if *own < 2 || *own > 256 || !has_integers(format, least, least + i64::from(*own) - 1) {
+            return wrong(format!("{own}: moduli are 2 to 256, and {format} has their remainders around zero"));
+        }
+        if let Some(other) = values[..at].iter().find(|other| divisor(**other, *own) > 1) {
+            return wrong(format!("{other} and {own} have the common divisor {}", divisor(*other, *own)));
+        }
+    }
+    values.truncate(count);
+    Ok(Moduli { moduli: values, format, scaling: one_of("scaling", &scaling, &Scaling::ALL)? })
+}
+
+/// The largest common divisor.
+fn divisor(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { divisor(b, a % b) }
+}
+
+/// True if a format has all integers of a range.
+fn has_integers(format: &Format, least: i64, most: i64) -> bool {
     let has = |x: f64| format.encode_f64(x, Rounding::Rz, format::Overflow::Saturate).map(|code| format.to_f64(code));
-    (0..=largest).all(|x| has(x as f64) == Some(x as f64) && has(-(x as f64)) == Some(-(x as f64)))
+    (least..=most).all(|x| has(x as f64) == Some(x as f64))
 }
 
 fn rounding_of(given: &str, known: &[Rounding]) -> Checked<Rounding> {

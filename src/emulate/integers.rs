@@ -38,7 +38,7 @@ impl Integers {
 
 /// The exact products of two matrices of integers, row by row.
 pub(super) fn products(a: &NumberMatrix, b: &NumberMatrix) -> Result<Vec<i64>> {
-    let line = |row: &[f32]| {
+    let line = |row: &[f64]| {
         interrupt::check()?;
         let mut sums = vec![0i64; b.columns];
         for (x, line) in row.iter().zip(b.values.chunks_exact(b.columns)) {

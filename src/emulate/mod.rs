@@ -12,24 +12,32 @@
 //! let schemes = vec![Scheme::find("half")?, Scheme::find("egemm")?];
 //! let units = schemes.iter().map(|scheme| Ok(vec![Some(SchemeUnit::of(scheme, devices[0].as_mut(), None)?)])).collect::<tcnum::Result<_>>()?;
 //! let shapes = vec![ProductShape { m: 8, n: 8, k: 256 }];
-//! let request = EmulateRequest { schemes, units, shapes, draw: Some(Draw::Uniform(-1.0, 1.0)), seed: 1, within: None, rows: None };
+//! let request = EmulateRequest { schemes, units, shapes, draw: Some(Draw::Uniform(-1.0, 1.0)), seed: 1, within: None, rows: None, operands: None, keep: false };
 //! let mut results = Vec::new();
 //! emulate::run(&mut devices, &request, &mut results, &mut |_| ())?;
 //! let errors = |at: usize| match &results[at].outcome {
 //!     EmulationResult::Numbers { errors, .. } => errors[0].absolute,
-//!     EmulationResult::Integers(_) => unreachable!(),
+//!     _ => unreachable!(),
 //! };
 //! assert!(errors(0) > 100.0 * errors(1)); // against plain f32
 //! # Ok(())
 //! # }
 //! ```
 
+mod bound;
+mod cheapest;
 mod choose;
 mod compose;
+mod doubles;
+mod fallback;
 mod file;
+mod held;
+mod integer_product;
 mod integers;
+mod limits;
 mod lines;
 mod measure;
+mod moduli;
 mod operands;
 mod reference;
 mod scheme;
@@ -37,18 +45,24 @@ mod split;
 pub mod table;
 
 pub use crate::inputs::Draw;
+pub use bound::error_bound;
+pub use cheapest::{SchemeChoiceRow, cheapest};
 pub use choose::SchemeUnit;
 pub(crate) use compose::{below, beside, turns};
+pub use doubles::{DoubleErrors, DoubleReferences};
+pub use held::OperandLoss;
 pub use integers::{Integers, first_wrap};
+pub use limits::{EmulationLimitRow, limits};
 pub use measure::ProductErrors;
 pub use operands::NumberMatrix;
 pub use reference::ProductReferences;
-pub use scheme::{Digits, OperandSplit, PartSum, ProductTurn, Promote, Scheme, Slices, SplitPart, SumRegister};
+pub use scheme::{
+    Digits, DynamicSlices, Emulated, Fallback, Moduli, OperandSplit, PartSum, ProductTurn, Promote, Scaling, Scheme,
+    Slices, SplitPart, SumRegister, WholeParts,
+};
 pub(crate) use split::SliceLine;
 
 use std::time::{Duration, Instant};
-
-use split::SplitMatrix;
 
 use crate::{
     Error, Result, Stage,
@@ -84,6 +98,8 @@ pub struct EmulateRequest {
     pub units: Vec<Vec<Option<SchemeUnit>>>,
     /// The shapes.
     pub shapes: Vec<ProductShape>,
+    /// Given operands, of the one shape; without them, drawn ones.
+    pub operands: Option<[NumberMatrix; 2]>,
     /// Distribution of the elements; without one, f32 is uniform in [-1, 1), and integers in their range.
     pub draw: Option<Draw>,
     /// The seed.
@@ -94,6 +110,8 @@ pub struct EmulateRequest {
     ///
     /// By default all on devices that sum all elements at once, else about 2^28 terms, and at least 16 rows.
     pub rows: Option<usize>,
+    /// True if results hold their products.
+    pub keep: bool,
 }
 
 /// A product by a scheme on a device.
@@ -111,6 +129,10 @@ pub struct Emulation {
     pub seconds: Option<f64>,
     /// The result.
     pub outcome: EmulationResult,
+    /// Number of products of parts.
+    pub products: usize,
+    /// The computed rows, if they were asked for.
+    pub product: Option<Matrix>,
 }
 
 /// The result of a product.
@@ -125,11 +147,26 @@ pub enum EmulationResult {
         /// The plain product in f32 against the exact one.
         plain: Box<ProductErrors>,
     },
+    /// In f64.
+    Doubles(Box<DoubleOutcome>),
     /// Integers, in s32.
     Integers(Integers),
 }
 
-/// The product of A and B by a scheme on a device, in f32 (of integers: s32).
+/// The result of a product in f64: errors against the exact one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DoubleOutcome {
+    /// Of the scheme.
+    pub scheme: DoubleErrors,
+    /// Of a chain of fused multiply-adds in f64.
+    pub fused: DoubleErrors,
+    /// Of a chain whose products are rounded before they are added.
+    pub separate: DoubleErrors,
+    /// The largest exponents of two that lie between the elements of a row of A, and of a column of B.
+    pub spread: [u32; 2],
+}
+
+/// The product of A and B by a scheme on a device, in the format that it emulates (of integers: s32).
 ///
 /// # Errors
 /// Those of the device.
@@ -140,8 +177,7 @@ pub fn product(
     a: &NumberMatrix,
     b: &NumberMatrix,
 ) -> Result<Matrix> {
-    let (a, b) = (scheme.a.split(a, SliceLine::Row), scheme.b.split(b, SliceLine::Column));
-    compose::composed(scheme, &unit.instructions, device, &a, &b).map(|(product, _)| product)
+    compose::whole(scheme, &unit.instructions, device, (a, b), a.rows).map(|(product, ..)| product)
 }
 
 /// Computes products by shape and scheme into `done`, with the same operands on all devices.
@@ -176,8 +212,7 @@ fn of_shape(
     let spread = |rows: usize| (0..rows).map(|at| at * shape.m / rows).collect::<Vec<usize>>();
     let ks: Vec<usize> = (0..shape.k).collect();
     let ProductShape { m, n, k } = shape;
-    let draw = request.draw.unwrap_or(USUAL);
-    let (mut numbers, start) = (None, *account);
+    let (mut numbers, mut doubles, start) = (None, None, *account);
     for (at, scheme) in request.schemes.iter().enumerate() {
         let units = &request.units[at];
         let late = until.is_some_and(|until| !done.is_empty() && Instant::now() >= until);
@@ -186,18 +221,28 @@ fn of_shape(
         }
         let rows = spread(request.rows_of(devices, shape, scheme.is_integer()));
         let terms = terms(scheme, shape, rows.len());
-        let mut each = |a: &SplitMatrix,
-                        b: &SplitMatrix,
+        let mut each = |a: &NumberMatrix,
+                        b: &NumberMatrix,
                         outcome: &dyn Fn(&Matrix) -> EmulationResult,
                         progress: &mut dyn FnMut(Stage)| {
             for (device, (own, unit)) in devices.iter_mut().zip(units).enumerate() {
                 let Some(unit) = unit else { continue };
                 interrupt::check()?;
                 progress(account.stage(&format!("{m} x {n} x {k}: {} on {}", scheme.name, own.identity().name)));
-                let (d, seconds) = compose::composed(scheme, &unit.instructions, own.as_mut(), a, b)?;
+                let (d, seconds, products) = compose::whole(scheme, &unit.instructions, own.as_mut(), (a, b), m)?;
                 account.done += terms;
                 let outcome = outcome(&d);
-                done.push(Emulation { scheme: at, device, shape, rows: rows.len(), seconds, outcome });
+                let product = request.keep.then_some(d);
+                done.push(Emulation {
+                    scheme: at,
+                    device,
+                    shape,
+                    rows: rows.len(),
+                    seconds,
+                    outcome,
+                    product,
+                    products,
+                });
             }
             Ok::<(), Error>(())
         };
@@ -205,25 +250,43 @@ fn of_shape(
             let a = NumberMatrix::integers(request.draw, left, request.seed, 0, &rows, k);
             let b = NumberMatrix::integers(request.draw, right, request.seed, 1, &ks, n);
             let exact = integers::products(&a, &b)?;
-            let (x, y) = (scheme.a.split(&a, SliceLine::Row), scheme.b.split(&b, SliceLine::Column));
-            each(&x, &y, &|d| EmulationResult::Integers(integers::compared(d, &exact)), progress)?;
+            each(&a, &b, &|d| EmulationResult::Integers(integers::compared(d, &exact)), progress)?;
+            continue;
+        }
+        compose::check_terms(scheme, k)?;
+        let operands = |emulates: Emulated| request.operands_at(emulates, shape, &rows);
+        if scheme.emulates == Emulated::Double {
+            if doubles.is_none() {
+                progress(start.stage(&format!("{m} x {n} x {k}: exact sums in f64")));
+                let (a, b) = operands(Emulated::Double);
+                let references = DoubleReferences::of(&a, &b)?;
+                let plain = [&references.fused, &references.separate].map(|own| DoubleErrors::of(own, &references));
+                doubles = Some((a, b, references, plain));
+            }
+            let Some((a, b, references, [fused, separate])) = &doubles else { continue };
+            let compared = |d: &Matrix| {
+                let values: Vec<f64> = d.codes.iter().map(f64::from_bits).collect();
+                let own = DoubleErrors::of(&values, references);
+                let outcome =
+                    DoubleOutcome { scheme: own, fused: *fused, separate: *separate, spread: references.spread };
+                EmulationResult::Doubles(Box::new(outcome))
+            };
+            each(a, b, &compared, progress)?;
             continue;
         }
         if numbers.is_none() {
             progress(start.stage(&format!("{m} x {n} x {k}: plain and exact sums")));
-            let a = NumberMatrix::drawn(draw, request.seed, 0, &rows, k);
-            let b = NumberMatrix::drawn(draw, request.seed, 1, &ks, n);
+            let (a, b) = operands(Emulated::Single);
             let references = ProductReferences::of(&a, &b)?;
             let plain = measure::plain(&references, n);
             numbers = Some((a, b, references, plain));
         }
         let Some((a, b, references, plain)) = &numbers else { continue };
-        let (x, y) = (scheme.a.split(a, SliceLine::Row), scheme.b.split(b, SliceLine::Column));
         let compared = |d: &Matrix| {
             let (infinite, errors) = measure::errors(d, references);
             EmulationResult::Numbers { infinite, errors, plain: Box::new(*plain) }
         };
-        each(&x, &y, &compared, progress)?;
+        each(a, b, &compared, progress)?;
     }
     Ok(())
 }
@@ -247,6 +310,32 @@ fn terms(scheme: &Scheme, shape: ProductShape, rows: usize) -> u64 {
 }
 
 impl EmulateRequest {
+    /// The given or drawn operands of a shape: some rows of A, and B.
+    fn operands_at(&self, emulates: Emulated, shape: ProductShape, rows: &[usize]) -> (NumberMatrix, NumberMatrix) {
+        let ProductShape { n, k, .. } = shape;
+        match &self.operands {
+            Some([a, b]) => {
+                let values = rows.iter().flat_map(|row| &a.values[row * k..][..k]).copied().collect();
+                (NumberMatrix { rows: rows.len(), columns: k, values }, b.clone())
+            }
+            None => {
+                let (draw, ks) = (self.draw.unwrap_or(USUAL), (0..k).collect::<Vec<usize>>());
+                (
+                    NumberMatrix::drawn(emulates, draw, self.seed, 0, rows, k),
+                    NumberMatrix::drawn(emulates, draw, self.seed, 1, &ks, n),
+                )
+            }
+        }
+    }
+
+    /// The operands of the shape with this number: the rows that are computed.
+    fn operands_of(&self, shape: usize, emulates: Emulated) -> Result<(NumberMatrix, NumberMatrix)> {
+        let shape = self.shapes.get(shape).copied().ok_or_else(|| Error::request("there is no shape"))?;
+        let count = self.rows_of(&[], shape, true);
+        let rows: Vec<usize> = (0..count).map(|at| at * shape.m / count).collect();
+        Ok(self.operands_at(emulates, shape, &rows))
+    }
+
     fn terms(&self, devices: &[Box<dyn Device>]) -> u64 {
         let of_scheme = |(scheme, units): (&Scheme, &Vec<Option<SchemeUnit>>)| {
             let own = self
@@ -266,7 +355,11 @@ impl EmulateRequest {
         let all = of_numbers
             .flat_map(|(_, of)| of.iter().zip(devices))
             .all(|(unit, device)| unit.as_ref().is_none_or(|own| gpu(device.as_ref()) && at_once(own)));
-        let usual = if all && !integers { shape.m } else { (TERMS / (shape.n * shape.k)).max(LEAST_ROWS) };
+        let usual = if all && !integers || self.operands.is_some() {
+            shape.m
+        } else {
+            (TERMS / (shape.n * shape.k)).max(LEAST_ROWS)
+        };
         self.rows.unwrap_or(usual).clamp(1, shape.m)
     }
 }

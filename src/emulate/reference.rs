@@ -11,7 +11,7 @@ const LANES: usize = 16;
 /// Rows of D that take the same columns of B from a cache.
 const BAND: usize = 64;
 
-/// The products of two matrices of f32, row by row.
+/// The products of two matrices of numbers of f32, row by row.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ProductReferences {
     /// Ascending k, each product and each sum rounded to f32.
@@ -39,14 +39,15 @@ impl ProductReferences {
     /// [`Error::Interrupted`](crate::Error::Interrupted).
     pub fn of(a: &NumberMatrix, b: &NumberMatrix) -> Result<ProductReferences> {
         let columns = b.columns;
+        let [x, y] = [a, b].map(|own| own.values.iter().map(|value| *value as f32).collect::<Vec<f32>>());
         let tiles: Vec<(usize, usize)> = (0..columns)
             .step_by(LANES)
             .flat_map(|column| (0..a.rows).step_by(BAND).map(move |row| (row, column)))
             .collect();
         let summed = parallel::try_map(&tiles, |(row, column)| {
             interrupt::check()?;
-            let panel = panel(b, *column);
-            let rows: Vec<&[f32]> = a.values.chunks(a.columns.max(1)).skip(*row).take(BAND).collect();
+            let panel = panel(&y, b.columns, *column);
+            let rows: Vec<&[f32]> = x.chunks(a.columns.max(1)).skip(*row).take(BAND).collect();
             let mut sums = Vec::with_capacity(rows.len());
             for pair in rows.chunks(2) {
                 let mut both = [LaneSums::default(); 2];
@@ -75,14 +76,14 @@ impl ProductReferences {
 }
 
 /// Columns of B from `column` on, row by row; zeros beyond the last.
-fn panel(b: &NumberMatrix, column: usize) -> Vec<[f32; LANES]> {
-    let width = LANES.min(b.columns - column);
+fn panel(values: &[f32], columns: usize, column: usize) -> Vec<[f32; LANES]> {
+    let width = LANES.min(columns - column);
     let line = |row: &[f32]| {
         let mut lanes = [0.0; LANES];
         lanes[..width].copy_from_slice(&row[column..column + width]);
         lanes
     };
-    b.values.chunks(b.columns).map(line).collect()
+    values.chunks(columns).map(line).collect()
 }
 
 vectorised! {
@@ -130,7 +131,7 @@ pub(super) fn nearest([high, low]: [f64; 2]) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::emulate::Draw;
+    use crate::emulate::{Draw, Emulated};
 
     #[cfg(feature = "mpfr")]
     #[test]
@@ -139,10 +140,13 @@ mod tests {
             let draw = Draw::parse(draw).unwrap();
             let rows: Vec<usize> = (0..11).collect();
             let ks: Vec<usize> = (0..301).collect();
-            let (a, b) = (NumberMatrix::drawn(draw, seed, 0, &rows, 301), NumberMatrix::drawn(draw, seed, 1, &ks, 270));
+            let (a, b) = (
+                NumberMatrix::drawn(Emulated::Single, draw, seed, 0, &rows, 301),
+                NumberMatrix::drawn(Emulated::Single, draw, seed, 1, &ks, 270),
+            );
             let references = ProductReferences::of(&a, &b).unwrap();
             for (row, column) in (0..11).flat_map(|row| (0..270).step_by(7).map(move |column| (row, column))) {
-                let terms = || (0..301).map(|k| (a.values[row * 301 + k], b.values[k * 270 + column]));
+                let terms = || (0..301).map(|k| (a.values[row * 301 + k] as f32, b.values[k * 270 + column] as f32));
                 let at = row * 270 + column;
                 assert_eq!(references.single[at], terms().fold(0.0, |sum, (x, y)| sum + x * y));
                 assert_eq!(references.double[at], terms().fold(0.0, |sum, (x, y)| sum + f64::from(x) * f64::from(y)));

@@ -1,6 +1,10 @@
 //! Splitting operands.
 
-use super::{Digits, NumberMatrix, OperandSplit, Slices, SplitPart, lines::LineSplitter};
+use super::{
+    Digits, NumberMatrix, OperandSplit, Scheme, Slices, SplitPart,
+    lines::LineSplitter,
+    moduli::{self, Residues},
+};
 use crate::{
     base::parallel,
     format::{Format, Overflow, Rounding},
@@ -8,11 +12,16 @@ use crate::{
     isa::Codes,
 };
 
+/// Bits below the last slice that decide ties: one of weight, and one that is sticky.
+const TIE_BITS: u32 = 2;
+
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SplitMatrix {
     pub(super) matrices: Vec<Matrix>,
-    /// For each row of A (column of B) the exponent of its units; zeros unless the parts are slices.
+    /// For each row of A (column of B) the exponent of its units; zeros unless the parts are slices or remainders.
     pub(super) exponents: Vec<i32>,
+    /// For each row of A (column of B), true if it holds an infinity or NaN, which slices and remainders cannot hold.
+    pub(super) lost: Vec<bool>,
 }
 
 /// Lines that share a unit of slices.
@@ -24,17 +33,42 @@ pub(crate) enum SliceLine {
     Column,
 }
 
+impl Scheme {
+    /// The parts of both operands.
+    pub(super) fn split(&self, a: &NumberMatrix, b: &NumberMatrix) -> (SplitMatrix, SplitMatrix) {
+        match (&self.a, &self.b) {
+            (OperandSplit::Moduli(own), OperandSplit::Moduli(_)) => {
+                let (rows, columns) = moduli::scaled(own, a, b);
+                let [x, y] = [(a, SliceLine::Row, rows), (b, SliceLine::Column, columns)]
+                    .map(|(numbers, line, exponents)| self.a.with_exponents(numbers, line, exponents));
+                (x, y)
+            }
+            _ => (self.a.split(a, SliceLine::Row), self.b.split(b, SliceLine::Column)),
+        }
+    }
+}
+
 impl OperandSplit {
-    /// The parts of a matrix, whose lines share units.
+    /// The parts of a matrix, whose lines share units. (Remainders depend on both operands.)
     pub(crate) fn split(&self, numbers: &NumberMatrix, line: SliceLine) -> SplitMatrix {
-        let NumberMatrix { rows, columns, values } = numbers;
         let exponents = match (self, line) {
+            (OperandSplit::Slices(Slices { headroom: Some(bits), .. }), line) => fields(numbers, line, *bits),
             (OperandSplit::Slices(_), line) => exponents(numbers, line),
-            (_, SliceLine::Row) => vec![0; *rows],
-            (_, SliceLine::Column) => vec![0; *columns],
+            (_, SliceLine::Row) => vec![0; numbers.rows],
+            (_, SliceLine::Column) => vec![0; numbers.columns],
+        };
+        self.with_exponents(numbers, line, exponents)
+    }
+
+    fn with_exponents(&self, numbers: &NumberMatrix, line: SliceLine, exponents: Vec<i32>) -> SplitMatrix {
+        let NumberMatrix { rows, columns, values } = numbers;
+        let lost = match self {
+            OperandSplit::Slices(_) | OperandSplit::Moduli(_) => lost(numbers, line),
+            OperandSplit::Parts(_) | OperandSplit::Digits(_) => vec![false; exponents.len()],
         };
         let formats: Vec<&'static Format> = (0..self.count()).map(|part| self.format(part)).collect();
         let splitter = LineSplitter::new(self);
+        let coder = ElementSplitter::new(self);
         let mut bytes: Vec<Vec<u8>> = formats.iter().map(|format| vec![0; rows * columns * format.bytes()]).collect();
         let mut lines: Vec<Vec<&mut [u8]>> = (0..*rows).map(|_| Vec::with_capacity(formats.len())).collect();
         for (bytes, format) in bytes.iter_mut().zip(&formats) {
@@ -43,22 +77,49 @@ impl OperandSplit {
         }
         parallel::each(values.chunks((*columns).max(1)).zip(lines).enumerate(), |(at, (values, mut parts))| {
             let exponents = if line == SliceLine::Row { &exponents[at..=at] } else { &exponents };
-            if !splitter.as_ref().is_some_and(|splitter| splitter.split(values, exponents, &mut parts)) {
-                self.each(values, exponents, &formats, &mut parts);
+            if !splitter.as_ref().is_some_and(|splitter| splitter.split(values, &mut parts)) {
+                coder.each(values, exponents, &formats, &mut parts);
             }
         });
         let matrix = |(format, bytes): (&&'static Format, Vec<u8>)| {
             Matrix::new(*rows, *columns, format, Codes::from_bytes(format, bytes).expect("whole codes"))
         };
-        SplitMatrix { matrices: formats.iter().zip(bytes).map(matrix).collect(), exponents }
+        SplitMatrix { matrices: formats.iter().zip(bytes).map(matrix).collect(), exponents, lost }
+    }
+}
+
+/// Splits element by element.
+pub(super) enum ElementSplitter<'s> {
+    Parts(&'s [SplitPart]),
+    /// Slices, and the codes of their integers from the smallest on.
+    Slices(&'s Slices, Vec<(i64, Vec<u64>)>),
+    Digits(&'s Digits),
+    Residues(Residues),
+}
+
+impl ElementSplitter<'_> {
+    pub(super) fn new(split: &OperandSplit) -> ElementSplitter<'_> {
+        match split {
+            OperandSplit::Parts(parts) => ElementSplitter::Parts(parts),
+            OperandSplit::Slices(slices) => {
+                let codes = |slice: usize| {
+                    let ((least, most), format) = (slices.range(slice), split.format(slice));
+                    let code = |x: i64| format.encode_f64(x as f64, Rounding::Rz, Overflow::Saturate);
+                    (least, (least..=most).map(|x| code(x).expect("the format has these integers")).collect())
+                };
+                ElementSplitter::Slices(slices, (0..slices.count).map(codes).collect())
+            }
+            OperandSplit::Digits(digits) => ElementSplitter::Digits(digits),
+            OperandSplit::Moduli(own) => ElementSplitter::Residues(Residues::new(own)),
+        }
     }
 
-    /// The codes of the parts of a line, element by element; units have one exponent, or each its own.
-    fn each(&self, values: &[f32], exponents: &[i32], formats: &[&'static Format], parts: &mut [&mut [u8]]) {
+    /// The codes of the parts of a line; units have one exponent, or each its own.
+    fn each(&self, values: &[f64], exponents: &[i32], formats: &[&'static Format], parts: &mut [&mut [u8]]) {
         let mut codes = vec![0; formats.len()];
         for (column, value) in values.iter().enumerate() {
             let exponent = if exponents.len() == 1 { exponents[0] } else { exponents[column] };
-            self.codes(f64::from(*value), exponent, &mut codes);
+            self.codes(*value, exponent, &mut codes);
             for ((bytes, format), code) in parts.iter_mut().zip(formats).zip(&codes) {
                 let width = format.bytes();
                 bytes[column * width..][..width].copy_from_slice(&code.to_le_bytes()[..width]);
@@ -66,17 +127,25 @@ impl OperandSplit {
         }
     }
 
-    /// The codes of the parts of a number, in a line with this exponent.
+    /// The codes of the parts of a number, in a line with this exponent; zeros for what slices and remainders cannot hold.
     pub(super) fn codes(&self, x: f64, exponent: i32, codes: &mut [u64]) {
         match self {
-            OperandSplit::Parts(parts) => parted(parts, x, codes),
-            OperandSplit::Slices(slices) => sliced(slices, x, exponent, codes),
-            OperandSplit::Digits(digits) => digits_of(digits, x as i64, codes),
+            ElementSplitter::Parts(parts) => parted(parts, x, codes),
+            ElementSplitter::Digits(digits) => digits_of(digits, x as i64, codes),
+            ElementSplitter::Slices(..) | ElementSplitter::Residues(_) if !x.is_finite() => codes.fill(0),
+            ElementSplitter::Slices(slices, known) => {
+                let mut integers = [0; 16];
+                sliced(slices, x, exponent, &mut integers[..codes.len()]);
+                for ((code, integer), (least, known)) in codes.iter_mut().zip(integers).zip(known) {
+                    *code = known[(integer - least) as usize];
+                }
+            }
+            ElementSplitter::Residues(residues) => residues.codes(x, exponent, codes),
         }
     }
 }
 
-/// The parts, each of the remainder after the parts before. The remainder of an f32 is an f64.
+/// The parts, each of the remainder after the parts before.
 fn parted(parts: &[SplitPart], x: f64, codes: &mut [u64]) {
     let mut rest = x;
     for (SplitPart { format, rounding, shift, .. }, code) in parts.iter().zip(codes) {
@@ -87,15 +156,58 @@ fn parted(parts: &[SplitPart], x: f64, codes: &mut [u64]) {
     }
 }
 
-fn sliced(slices: &Slices, x: f64, exponent: i32, codes: &mut [u64]) {
-    let mut rest = x;
-    for (slice, code) in codes.iter_mut().enumerate() {
-        let unit = 2f64.powi(exponent + slices.scale(slice));
-        let counted = rest / unit;
-        let counted = if slices.rounding == Rounding::Rz { counted.trunc() } else { counted.round_ties_even() };
-        let own = slices.format.encode_f64(counted, Rounding::Rz, Overflow::Saturate);
-        *code = own.expect("the format has these integers");
-        rest -= counted * unit;
+/// Sign, significand and exponent of its last bit, of a finite number.
+pub(super) fn taken_apart(x: f64) -> (bool, u64, i32) {
+    let bits = x.to_bits();
+    let (biased, trailing) = ((bits >> 52 & 0x7ff) as i32, bits & ((1 << 52) - 1));
+    let (significand, exponent) = if biased == 0 { (trailing, -1074) } else { (trailing | 1 << 52, biased - 1075) };
+    (bits >> 63 == 1, significand, exponent)
+}
+
+/// The integers of the slices of a number below 2^exponent, from an integer of all their bits.
+fn sliced(slices: &Slices, x: f64, exponent: i32, integers: &mut [i64]) {
+    let (negative, significand, own) = taken_apart(x);
+    let last = exponent - slices.kept_bits() as i32 - TIE_BITS as i32;
+    // The magnitude in units of the last tie bit; what lies below it makes that bit one.
+    let up = own - last;
+    let magnitude = match up {
+        0.. => i128::from(significand) << up,
+        _ if up > -64 => {
+            let kept = significand >> -up;
+            i128::from(kept | u64::from(kept << -up != significand))
+        }
+        _ => i128::from(significand != 0),
+    };
+    let bits = |slice: usize| slices.bits * (slices.count - 1 - slice) as u32;
+    if slices.rest.is_some() {
+        let signed = if negative { -magnitude } else { magnitude };
+        let whole = if slices.rounding == Rounding::Rd { signed >> TIE_BITS } else { signed / (1 << TIE_BITS) };
+        for (slice, integer) in integers.iter_mut().enumerate() {
+            let own = whole >> bits(slice);
+            *integer = if slice == 0 { own } else { own & ((1 << slices.bits) - 1) } as i64;
+        }
+        return;
+    }
+    if slices.balanced {
+        let base = 1i128 << slices.bits;
+        let mut rest = if negative { -(magnitude >> TIE_BITS) } else { magnitude >> TIE_BITS };
+        for (slice, integer) in integers.iter_mut().enumerate().rev() {
+            let digit = (rest + base / 2).rem_euclid(base) - base / 2;
+            *integer = if slice == 0 { rest } else { digit } as i64;
+            rest = (rest - digit) >> slices.bits;
+        }
+        return;
+    }
+    let mut rest = magnitude;
+    for (slice, integer) in integers.iter_mut().enumerate() {
+        let unit = bits(slice) + TIE_BITS;
+        let floor = rest >> unit;
+        let below = rest - (floor << unit);
+        let half = 1i128 << (unit - 1);
+        let up = slices.rounding == Rounding::Rne && (below > half || below == half && floor & 1 == 1);
+        let counted = floor + i128::from(up);
+        rest -= counted << unit;
+        *integer = if negative { -counted } else { counted } as i64;
     }
 }
 
@@ -105,19 +217,58 @@ fn digits_of(digits: &Digits, x: i64, codes: &mut [u64]) {
     }
 }
 
-/// The smallest exponents of powers of two that are larger than all elements of a line.
-fn exponents(numbers: &NumberMatrix, line: SliceLine) -> Vec<i32> {
+/// For each line, what `add` makes of its elements, one after another.
+pub(super) fn each_line<T: Clone>(
+    numbers: &NumberMatrix,
+    line: SliceLine,
+    start: T,
+    add: impl Fn(&mut T, f64),
+) -> Vec<T> {
     let rows = numbers.values.chunks(numbers.columns.max(1));
-    let largest: Vec<f32> = match line {
-        SliceLine::Row => rows.map(|row| row.iter().fold(0f32, |most, value| most.max(value.abs()))).collect(),
-        SliceLine::Column => rows.fold(vec![0f32; numbers.columns], |mut most, row| {
-            most.iter_mut().zip(row).for_each(|(most, value)| *most = most.max(value.abs()));
-            most
+    match line {
+        SliceLine::Row => rows
+            .map(|row| {
+                let mut own = start.clone();
+                row.iter().for_each(|value| add(&mut own, *value));
+                own
+            })
+            .collect(),
+        SliceLine::Column => rows.fold(vec![start; numbers.columns], |mut all, row| {
+            all.iter_mut().zip(row).for_each(|(own, value)| add(own, *value));
+            all
         }),
+    }
+}
+
+/// For each line, true if it holds an infinity or NaN.
+fn lost(numbers: &NumberMatrix, line: SliceLine) -> Vec<bool> {
+    each_line(numbers, line, false, |lost, value| *lost |= !value.is_finite())
+}
+
+/// Exponents of lines by the exponent field of the largest finite element, one more if its leading fraction bits are ones.
+fn fields(numbers: &NumberMatrix, line: SliceLine, bits: u32) -> Vec<i32> {
+    let largest = each_line(numbers, line, 0f64, |most, value| {
+        if value.is_finite() {
+            *most = most.max(value.abs());
+        }
+    });
+    let exponent = |largest: f64| {
+        let (word, ones) = (largest.to_bits(), (1 << bits) - 1);
+        (word >> 52) as i32 - 1022 + i32::from(word >> (52 - bits) & ones == ones)
     };
-    let exponent = |largest: f32| {
-        let bits = f64::from(largest).to_bits();
-        if largest == 0.0 { 0 } else { (bits >> 52) as i32 - 1022 }
+    largest.into_iter().map(exponent).collect()
+}
+
+/// The smallest exponents of powers of two that are larger than all finite elements of a line.
+pub(super) fn exponents(numbers: &NumberMatrix, line: SliceLine) -> Vec<i32> {
+    let largest = each_line(numbers, line, 0f64, |most, value| {
+        if value.is_finite() {
+            *most = most.max(value.abs());
+        }
+    });
+    let exponent = |largest: f64| {
+        let (_, significand, exponent) = taken_apart(largest);
+        if significand == 0 { 0 } else { exponent + 64 - significand.leading_zeros() as i32 }
     };
     largest.into_iter().map(exponent).collect()
 }
@@ -133,7 +284,7 @@ mod tests {
 
     fn parts(split: &OperandSplit, x: f64, exponent: i32) -> Vec<f64> {
         let mut codes = vec![0; split.count()];
-        split.codes(x, exponent, &mut codes);
+        ElementSplitter::new(split).codes(x, exponent, &mut codes);
         let value =
             |(part, code): (usize, u64)| split.format(part).to_f64(code) * 2f64.powi(split.scale(part) + exponent);
         codes.into_iter().enumerate().map(value).collect()
@@ -168,17 +319,17 @@ mod tests {
         for scheme in Scheme::shipped().map(|name| Scheme::find(name).unwrap()) {
             // Lines of moderate numbers, which are split at once, and lines in which something overflows, which are not.
             for (scale, columns) in [(1.0, 100), (2f32.powi(-20), 20), (2f32.powi(15), 50), (2f32.powi(-126), 100)] {
-                let values: Vec<f32> = values.iter().map(|value| value * scale).collect();
+                let values: Vec<f64> = values.iter().map(|value| f64::from(value * scale)).collect();
                 let numbers = NumberMatrix { rows: count / columns, columns, values };
-                if matches!(scheme.a, OperandSplit::Digits(_)) {
+                if matches!(scheme.a, OperandSplit::Digits(_) | OperandSplit::Moduli(_)) {
                     continue;
                 }
                 for line in [SliceLine::Row, SliceLine::Column] {
                     let parts = scheme.a.split(&numbers, line);
-                    let mut codes = vec![0; scheme.a.count()];
+                    let (mut codes, splitter) = (vec![0; scheme.a.count()], ElementSplitter::new(&scheme.a));
                     for (at, value) in numbers.values.iter().enumerate() {
                         let own = if line == SliceLine::Row { at / columns } else { at % columns };
-                        scheme.a.codes(f64::from(*value), parts.exponents[own], &mut codes);
+                        splitter.codes(*value, parts.exponents[own], &mut codes);
                         let found: Vec<u64> = parts.matrices.iter().map(|matrix| matrix.codes.get(at)).collect();
                         assert_eq!(found, codes, "{}: {value:e}", scheme.name);
                     }
@@ -200,8 +351,11 @@ mod tests {
 
     #[test]
     fn units_of_slices_follow_the_largest_element_of_a_row_or_column() {
-        let numbers =
-            NumberMatrix { rows: 2, columns: 3, values: vec![0.0, -4.0, 3.9, 0.0, 0.1, f32::MIN_POSITIVE / 8.0] };
+        let numbers = NumberMatrix {
+            rows: 2,
+            columns: 3,
+            values: vec![0.0, -4.0, 3.9, 0.0, 0.1, f64::from(f32::MIN_POSITIVE / 8.0)],
+        };
         assert_eq!(exponents(&numbers, SliceLine::Row), [3, -3]);
         assert_eq!(exponents(&numbers, SliceLine::Column), [0, 3, 2]);
         assert_eq!(split("ozaki-int8", 3.9, 3).iter().sum::<f64>(), (3.9f64 * 2f64.powi(25)).trunc() / 2f64.powi(25));

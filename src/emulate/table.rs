@@ -1,6 +1,9 @@
 //! Tables and notes of products by schemes.
 
-use super::{EmulateRequest, Emulation, EmulationResult, Integers, ProductErrors, ProductShape, USUAL, first_wrap};
+use super::{
+    DoubleErrors, DoubleOutcome, EmulateRequest, Emulated, Emulation, EmulationResult, Integers, ProductErrors,
+    ProductShape, USUAL, first_wrap,
+};
 use crate::{
     base::{
         distinct::distinct,
@@ -105,6 +108,48 @@ crate::rows! {
         error_counts: Vec<u64> => hidden(),
     }
 
+    /// A product in f64 against the exact one, beside plain f64: a chain of fused multiply-adds, ascending k.
+    pub struct DoubleEmulationRow in "double_emulations" {
+        /// The product.
+        product: EmulatedProductRow => hidden(),
+        /// Compared elements.
+        elements: usize => hidden(),
+        /// Seconds of the sums, where the device computes all elements at once.
+        sum_seconds: Option<f64> => shown("sums").unit("s").if_filled().essential(),
+        /// Infinite or NaN elements whose exact sum is neither, and the reverse; the errors leave them out.
+        special: Option<usize> => shown("special").if_filled().essential(),
+        /// Elements equal to the exact sum, rounded to f64.
+        equal: usize => shown("=exact").essential(),
+        /// The largest |V - S| / sum |ab|, with the exact S.
+        magnitude_error: f64 => shown("max |V-S|/sum|ab|").essential(),
+        /// The mean |V - S| / sum |ab|.
+        mean_magnitude_error: f64 => shown("mean"),
+        /// The largest |V - S| / |S|.
+        max_relative: f64 => shown("max |V-S|/|S|").essential(),
+        /// The mean |V - S| / |S|.
+        mred: f64 => shown("MRED").essential(),
+        /// The largest |V - S|.
+        max_absolute: f64 => shown("max |V-S|"),
+        /// Elements of plain f64 equal to the exact sum, rounded to f64.
+        f64_equal: usize => shown("f64 =exact").essential(),
+        /// The largest |V_f64 - S| / sum |ab| of plain f64.
+        f64_magnitude_error: f64 => shown("f64 max/sum|ab|").essential(),
+        /// The largest |V_f64 - S| / |S|.
+        f64_max_relative: f64 => shown("f64 max/|S|"),
+        /// The mean |V_f64 - S| / |S|.
+        f64_mred: f64 => shown("f64 MRED").essential(),
+        /// Elements equal to the exact sum, if each product is rounded before it is added.
+        separate_equal: usize => hidden(),
+        /// The largest error over sum |ab|, if each product is rounded before it is added.
+        separate_magnitude_error: f64 => hidden(),
+        /// The mean |V_f64 - S| / |S|, if each product is rounded before it is added.
+        separate_mred: f64 => hidden(),
+        /// The most binary exponents between two elements of a row of A.
+        a_spread: u32 => shown("A spread"),
+        /// The most binary exponents between two elements of a column of B.
+        b_spread: u32 => shown("B spread"),
+    }
+
     /// A product of integers in s32, made of products of their digits, against the exact one.
     pub struct IntegerEmulationRow in "integer_emulations" {
         /// The product.
@@ -134,7 +179,7 @@ fn product(request: &EmulateRequest, devices: &[Box<dyn Device>], own: &Emulatio
         m: own.shape.m,
         n: own.shape.n,
         k: own.shape.k,
-        products: scheme.products(),
+        products: own.products,
         instructions: unit.names(),
         execution: unit.executions.iter().map(|kind| kind.name().to_string()).collect(),
         rows: own.rows,
@@ -177,11 +222,47 @@ fn emulations(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emu
     done.iter().filter_map(row).collect()
 }
 
+fn doubles(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulation]) -> Vec<DoubleEmulationRow> {
+    let row = |own: &Emulation| {
+        let DoubleOutcome { scheme, fused, separate, spread: [a_spread, b_spread] } = *outcome(own)?;
+        Some(DoubleEmulationRow {
+            product: product(request, devices, own)?,
+            elements: own.rows * own.shape.n,
+            sum_seconds: own.seconds,
+            special: (scheme.special > 0).then_some(scheme.special),
+            equal: scheme.equal,
+            magnitude_error: scheme.of_magnitude,
+            mean_magnitude_error: scheme.mean_of_magnitude,
+            max_relative: scheme.relative,
+            mred: scheme.mred,
+            max_absolute: scheme.absolute,
+            f64_equal: fused.equal,
+            f64_magnitude_error: fused.of_magnitude,
+            f64_max_relative: fused.relative,
+            f64_mred: fused.mred,
+            separate_equal: separate.equal,
+            separate_magnitude_error: separate.of_magnitude,
+            separate_mred: separate.mred,
+            a_spread,
+            b_spread,
+        })
+    };
+    done.iter().filter_map(row).collect()
+}
+
+/// The result of a product in f64.
+fn outcome(own: &Emulation) -> Option<&DoubleOutcome> {
+    match &own.outcome {
+        EmulationResult::Doubles(outcome) => Some(outcome),
+        EmulationResult::Numbers { .. } | EmulationResult::Integers(_) => None,
+    }
+}
+
 /// The errors of a product in f32.
 fn measured(own: &Emulation) -> Option<(usize, &[ProductErrors], &ProductErrors)> {
     match &own.outcome {
         EmulationResult::Numbers { infinite, errors, plain } => Some((*infinite, errors, plain.as_ref())),
-        EmulationResult::Integers(_) => None,
+        EmulationResult::Integers(_) | EmulationResult::Doubles(_) => None,
     }
 }
 
@@ -235,7 +316,7 @@ fn integers(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emula
 pub fn holds(done: &[Emulation]) -> bool {
     done.iter().all(|own| match &own.outcome {
         EmulationResult::Integers(counts) => counts.hold(),
-        EmulationResult::Numbers { .. } => true,
+        EmulationResult::Numbers { .. } | EmulationResult::Doubles(_) => true,
     })
 }
 
@@ -250,7 +331,9 @@ pub fn tables(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emu
     let errors = Table::of("Errors by yardstick", errors(request, devices, done));
     let title = format!("Products{of} of integers by digits, in s32");
     let integers = Table::of(title, integers(request, devices, done));
-    [numbers, errors, integers].into_iter().filter_map(Table::filled).collect()
+    let doubles =
+        Table::of(format!("Products{of} in f64 by schemes, against the exact one"), doubles(request, devices, done));
+    [numbers, errors, doubles, integers].into_iter().filter_map(Table::filled).collect()
 }
 
 /// The errors of the products, in sentences; `None` without a product.
@@ -274,9 +357,17 @@ pub fn answer(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emu
         sentences
             .push(format!("On {on} the mean relative error to the exact product is {errors}; plain f32 has {plain}."));
     }
+    let error = |own: &Emulation| Some(outcome(own)?.scheme.of_magnitude);
+    let plain: Option<DoubleErrors> = done.iter().filter_map(outcome).map(|own| own.fused).next();
+    if let (Some(errors), Some(plain)) = (span(done, error, named), plain) {
+        let (begin, plain) = (if sentences.is_empty() { "" } else { " " }, three_digits(plain.of_magnitude));
+        sentences.push(format!(
+            "{begin}On {on} the largest error of a product in f64, over sum |ab|, is {errors}; plain f64 has {plain}."
+        ));
+    }
     let integers = done.iter().filter_map(|own| match own.outcome {
         EmulationResult::Integers(counts) => Some(counts),
-        EmulationResult::Numbers { .. } => None,
+        EmulationResult::Numbers { .. } | EmulationResult::Doubles(_) => None,
     });
     let begin = if sentences.is_empty() { format!("On {on} ") } else { " ".to_string() };
     sentences.extend(integers.reduce(Integers::with).map(|counts| {
@@ -294,11 +385,27 @@ pub fn notes(request: &EmulateRequest, done: &[Emulation]) -> Vec<String> {
     if !sampled.is_empty() {
         notes.push(format!("Computed and compared rows, spread over the product: {}.", sampled.join(", ")));
     }
-    if request.schemes.iter().any(|scheme| !scheme.is_integer()) {
+    let emulated = |emulates: Emulated| {
+        done.iter().any(|own| {
+            let scheme = &request.schemes[own.scheme];
+            !scheme.is_integer() && scheme.emulates == emulates
+        })
+    };
+    let drawn = match &request.operands {
+        Some(_) => "given".to_string(),
+        None => request.draw.unwrap_or(USUAL).to_string(),
+    };
+    if emulated(Emulated::Double) {
         notes.push(format!(
-            "A and B are {}, rounded to f32. V is an element of the product. V_f32 and V_f64 are plain sums of the unsplit operands, \
-             ascending k, each product and each sum rounded. Max_error = max |V - S| / (|V| + |S|), MRED = mean |S - V| / |S|.",
-            request.draw.unwrap_or(USUAL)
+            "A and B in f64 are {drawn}. V is an element of the product, S its exact sum. =exact counts elements equal to S, rounded to \
+             f64. Plain f64 is a chain of fused multiply-adds, ascending k, from zero."
+        ));
+    }
+    if emulated(Emulated::Single) {
+        let rounded = if request.operands.is_some() { "" } else { ", rounded to f32" };
+        notes.push(format!(
+            "A and B are {drawn}{rounded}. V is an element of the product. V_f32 and V_f64 are plain sums of the unsplit operands, \
+             ascending k, each product and each sum rounded. Max_error = max |V - S| / (|V| + |S|), MRED = mean |S - V| / |S|."
         ));
     }
     let plain = done.iter().filter_map(|own| {

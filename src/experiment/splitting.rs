@@ -17,7 +17,7 @@ use crate::{
     arithmetic::Program,
     base::{named::named, sentence::span},
     device::Device,
-    emulate::{self, EmulateRequest, EmulationResult, ProductErrors, ProductShape, Scheme, SchemeUnit},
+    emulate::{self, EmulateRequest, Emulated, EmulationResult, ProductErrors, ProductShape, Scheme, SchemeUnit},
     inputs::Draw,
     report::{Table, three_digits},
     summary::Summary,
@@ -186,6 +186,9 @@ impl SplittingFigure {
     pub(super) fn defect(&self) -> Option<String> {
         let [rows, columns] = self.elements;
         let wrong = |what: String| Some(format!("[splitting]: {what}"));
+        if let Some(scheme) = self.schemes.iter().find(|scheme| scheme.emulates == Emulated::Double) {
+            return wrong(format!("{} emulates f64; those are [doubles]", scheme.name));
+        }
         if let Some(scheme) = self.schemes.iter().find(|scheme| scheme.is_integer()) {
             return wrong(format!("{} multiplies integers; those are [integers]", scheme.name));
         }
@@ -289,6 +292,8 @@ pub(super) fn products(
             seed,
             within: None,
             rows: Some(*rows),
+            operands: None,
+            keep: false,
         };
         let mut computed = Vec::new();
         let outcome = emulate::run(devices, &request, &mut computed, &mut |stage| {

@@ -66,7 +66,7 @@ pub(super) fn find(
     let numbers = |own: &Matrix| NumberMatrix {
         rows: own.rows,
         columns: own.columns,
-        values: own.codes.iter().map(|code| f32::from_bits(code as u32)).collect(),
+        values: own.codes.iter().map(|code| f64::from(f32::from_bits(code as u32))).collect(),
     };
     let all = Parted { a: numbers(&factors.a), b: numbers(&factors.b), factors, d };
     let (factors, d) = matching::few(factors, d, None);
@@ -128,7 +128,7 @@ impl Parted<'_> {
 fn searched(scheme: &Scheme) -> bool {
     let parts = |split: &OperandSplit| match split {
         OperandSplit::Parts(parts) => parts.iter().all(|part| part.shift == 0 && part.format == parts[0].format),
-        OperandSplit::Slices(_) | OperandSplit::Digits(_) => false,
+        OperandSplit::Slices(_) | OperandSplit::Digits(_) | OperandSplit::Moduli(_) => false,
     };
     scheme.register == SumRegister::Single
         && scheme.sums.len() == 1

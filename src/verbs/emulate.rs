@@ -5,18 +5,22 @@ use clap::Args;
 use super::{
     OutputDestination, Progress, Verb,
     drawings::{Drawings, Figures},
+    invocation,
     options::{Timeout, device_name, integer},
     select,
 };
 use crate::{
-    Result,
+    Error, Result,
+    array::Container,
     base::{distinct::distinct, pace::UNASKED},
     device::{self, Device, DeviceName, ExecutionKind, cpu::CpuDevice},
-    emulate::{self, Draw, EmulateRequest, ProductShape, Scheme, SchemeUnit, table},
+    emulate::{
+        self, Draw, EmulateRequest, Emulated, NumberMatrix, OperandLoss, ProductShape, Scheme, SchemeUnit, table,
+    },
     experiment::table::devices as table_of_devices,
-    gemm::library::checked_shape,
+    gemm::{self, ArrayFile, Conversion, Factors, Matrix, library::checked_shape},
     isa::{self, Instruction},
-    report::{Report, Verdict},
+    report::{Report, Table, Verdict, three_digits},
 };
 
 /// Default size of products.
@@ -34,7 +38,7 @@ More: docs/emulate.md";
 #[derive(Args, Debug)]
 #[command(after_help = HELP, next_help_heading = "What")]
 pub(super) struct Arguments {
-    /// Schemes: names, or FILE.toml [default: all that the devices can run]
+    /// Schemes: names, NAME:7..9 slices or moduli, f64, FILE.toml [default: f32]
     #[arg(long = "scheme", value_name = "NAME|FILE", num_args = 1..)]
     schemes: Vec<String>,
     /// Size of square matrices; may be repeated [default: 1024; exec: 32]
@@ -43,6 +47,18 @@ pub(super) struct Arguments {
     /// Other shapes; may be repeated
     #[arg(long = "shape", value_name = "MxNxK", value_parser = shape)]
     shapes: Vec<ProductShape>,
+    /// A of the product: FILE.npy or FILE.safetensors:NAME
+    #[arg(long, value_name = "FILE", value_parser = array_file, requires = "b", conflicts_with_all = ["sizes", "shapes", "dist"], help_heading = "Inputs")]
+    a: Option<ArrayFile>,
+    /// B of the product
+    #[arg(long, value_name = "FILE", value_parser = array_file, requires = "a", help_heading = "Inputs")]
+    b: Option<ArrayFile>,
+    /// Find the cheapest scheme of f64 with errors up to this, over sum |ab|
+    #[arg(long, value_name = "ACCURACY", value_parser = accuracy, conflicts_with = "limits")]
+    choose: Option<f64>,
+    /// Find the smallest operands for which each scheme fails
+    #[arg(long)]
+    limits: bool,
     /// Instruction, or shape for digits [default: first of mma, mfma, wmma...]
     #[arg(long = "instr", value_name = "NAME")]
     instruction: Option<String>,
@@ -51,7 +67,7 @@ pub(super) struct Arguments {
     devices: Vec<DeviceName>,
     #[command(flatten)]
     timeout: Timeout,
-    /// Distribution: uniform(A,B), normal(MEAN,DEVIATION), magnitudes(A,B)
+    /// Distribution: uniform(A,B), normal(MEAN,DEVIATION), magnitudes(A,B), phi(P)
     #[arg(long, value_name = "DISTRIBUTION", value_parser = Draw::parse, help_heading = "Inputs")]
     dist: Option<Draw>,
     /// Seed of the random operands
@@ -64,6 +80,56 @@ pub(super) struct Arguments {
     drawings: Drawings,
     #[command(flatten)]
     destination: OutputDestination,
+}
+
+/// An array in a file.
+fn array_file(text: &str) -> std::result::Result<ArrayFile, String> {
+    Ok(ArrayFile::parse(text))
+}
+
+/// Parses an accuracy.
+fn accuracy(text: &str) -> std::result::Result<f64, String> {
+    let accuracy: Option<f64> = text.parse().ok();
+    accuracy
+        .filter(|own| *own > 0.0 && *own < 1.0)
+        .ok_or_else(|| "expected a number between 0 and 1, such as 1e-15".into())
+}
+
+/// Reads the operands that the files hold.
+fn operands(arguments: &Arguments) -> Result<Option<[Matrix; 2]>> {
+    let (Some(a), Some(b)) = (&arguments.a, &arguments.b) else { return Ok(None) };
+    let read = |file: &ArrayFile| Ok::<_, Error>(file.read(None, Conversion::Keep)?.0);
+    let factors = Factors::new(read(a)?, read(b)?);
+    factors.fit()?;
+    Ok(Some([factors.a, factors.b]))
+}
+
+/// The schemes that are asked for, or those that fit the operands or the question.
+fn schemes(arguments: &Arguments, given: Option<&[NumberMatrix; 2]>) -> Result<Vec<Scheme>> {
+    let wide = |own: &[NumberMatrix; 2]| own.iter().any(|own| own.beyond_single().is_some());
+    if arguments.schemes.is_empty() && (arguments.choose.is_some() || given.is_some_and(wide)) {
+        return Scheme::emulating(Emulated::Double);
+    }
+    let mut schemes = Scheme::chosen(&arguments.schemes)?;
+    let Some(given) = given else { return Ok(schemes) };
+    if arguments.schemes.is_empty() {
+        schemes.retain(|scheme| !scheme.is_integer());
+    }
+    for scheme in &schemes {
+        if scheme.is_integer() {
+            return Err(Error::request(format!("{} multiplies drawn integers; leave out --a and --b", scheme.name)));
+        }
+        for (name, own) in ["A", "B"].iter().zip(given).filter(|_| scheme.emulates == Emulated::Single) {
+            if let Some((row, column, x)) = own.beyond_single() {
+                return Err(Error::request(format!(
+                    "{} emulates f32, and {name} has {x:e} in row {row}, column {column}, which f32 does not have; use a scheme of f64 \
+                     (--scheme f64)",
+                    scheme.name
+                )));
+            }
+        }
+    }
+    Ok(schemes)
 }
 
 /// Parses m, n and k.
@@ -80,9 +146,15 @@ impl Verb for Arguments {
         Some(&self.destination)
     }
 
+    fn makes_file(&self) -> bool {
+        // A product; other files hold the report.
+        self.destination.out.as_ref().is_some_and(|path| Container::of(path).is_ok())
+    }
+
     fn figures(&self) -> Result<Option<Figures<'_>>> {
         // A scheme of integers has none.
-        let some = Scheme::chosen(&self.schemes)?.iter().any(|scheme| !scheme.is_integer());
+        let single = |scheme: &Scheme| !scheme.is_integer() && scheme.emulates == Emulated::Single;
+        let some = self.choose.is_none() && Scheme::chosen(&self.schemes)?.iter().any(single);
         Ok(Some(self.drawings.of("errors of products in f32", some)))
     }
 }
@@ -92,9 +164,12 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let progress = Progress::new(&arguments.destination);
     report.seed = Some(arguments.seed);
     let like = arguments.instruction.as_deref().map(isa::resolve).transpose()?;
-    let schemes = Scheme::chosen(&arguments.schemes)?;
+    let given = operands(arguments)?.map(|own| own.map(|matrix| NumberMatrix::of_matrix(&matrix)));
+    let schemes = schemes(arguments, given.as_ref())?;
     let mut devices = opened(arguments, &schemes, like.as_ref())?;
-    let units = SchemeUnit::of_each(&schemes, &mut devices, like.as_ref(), !arguments.schemes.is_empty())?;
+    let required = !arguments.schemes.is_empty() && arguments.choose.is_none();
+    let units = SchemeUnit::of_each(&schemes, &mut devices, like.as_ref(), required)?;
+    one_product(arguments, &schemes, &devices)?;
     for (at, device) in devices.iter().enumerate() {
         let lacking = schemes.iter().zip(&units).filter(|(_, units)| units[at].is_none());
         let names: Vec<&str> = lacking.map(|(scheme, _)| scheme.name.as_str()).collect();
@@ -110,15 +185,34 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     // Nobody has asked a program, which may be slow, for large products.
     let executions = units.iter().flatten().flatten().flat_map(|unit| &unit.executions);
     let unasked = shapes.is_empty() && executions.into_iter().any(|kind| *kind == ExecutionKind::External);
+    let shapes = match &given {
+        Some([a, b]) => vec![ProductShape { m: a.rows, n: b.columns, k: a.columns }],
+        None if shapes.is_empty() => vec![square(if unasked { SMALL } else { USUAL })],
+        None => shapes,
+    };
+    if let Some([a, b]) = &given {
+        for loss in schemes.iter().flat_map(|scheme| OperandLoss::of(scheme, a, b)) {
+            super::warn(&Error::request(loss.to_string()));
+            report.notes.push(loss.to_string());
+        }
+    }
     let request = EmulateRequest {
         units,
-        shapes: if shapes.is_empty() { vec![square(if unasked { SMALL } else { USUAL })] } else { shapes },
+        shapes,
+        operands: given,
+        keep: arguments.makes_file(),
         draw: arguments.dist,
         seed: arguments.seed,
         within: unasked.then_some(UNASKED),
         rows: arguments.rows,
         schemes,
     };
+    if let Some(accuracy) = arguments.choose {
+        return choose(&request, &mut devices, accuracy, &progress, report);
+    }
+    if arguments.limits {
+        return limits(&request, &mut devices, &progress, report);
+    }
     let mut done = Vec::new();
     let outcome = emulate::run(&mut devices, &request, &mut done, &mut |stage| progress.at(stage));
     report.answer = table::answer(&request, &devices, &done);
@@ -139,7 +233,95 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     if devices.len() > 1 && !done.is_empty() {
         report.tables.push(table_of_devices(devices.iter().map(|device| device.identity())));
     }
+    if let (Some(path), Some(product)) = (&arguments.destination.out, done.first().and_then(|own| own.product.as_ref()))
+    {
+        let scheme = &request.schemes[done[0].scheme];
+        let metadata = [
+            ("tcnum.scheme", scheme.name.clone()),
+            ("tcnum.device", devices[0].identity().name.to_string()),
+            ("tcnum.source", invocation()),
+        ];
+        gemm::write(path, product, metadata.into_iter().map(|(key, value)| (key.to_string(), value)).collect())?;
+    }
     outcome.map(drop)
+}
+
+/// Refuses a file for a product, if there is more than one product, or a part of one.
+fn one_product(arguments: &Arguments, schemes: &[Scheme], devices: &[Box<dyn Device>]) -> Result<()> {
+    let Some(path) = arguments.destination.out.as_ref().filter(|_| arguments.makes_file()) else { return Ok(()) };
+    let refused = |what: &str| Err(Error::request(format!("--out {}: {what}", path.display())));
+    match schemes {
+        _ if arguments.choose.is_some() || arguments.limits => {
+            refused("this is a file of a product; name one for a report")
+        }
+        _ if arguments.a.is_none() => refused("it holds the product of given operands; give --a and --b"),
+        _ if arguments.rows.is_some() => refused("it holds all rows; leave out --rows"),
+        [scheme] if devices.len() == 1 => gemm::writable(path, scheme.result()),
+        _ => refused("it holds one product; name one scheme and one device"),
+    }
+}
+
+/// Finds the cheapest scheme that meets an accuracy, on each device.
+fn choose(
+    request: &EmulateRequest,
+    devices: &mut [Box<dyn Device>],
+    accuracy: f64,
+    progress: &Progress,
+    report: &mut Report,
+) -> Result<()> {
+    let mut rows = Vec::new();
+    for device in devices.iter_mut() {
+        rows.extend(emulate::cheapest(device.as_mut(), request, accuracy, &mut |what| progress.step(what))?);
+    }
+    let shape = request.shapes[0];
+    report.device = devices.first().filter(|_| devices.len() == 1).map(|device| device.identity().clone());
+    report.answer = Some(match rows.iter().find(|row| row.chosen) {
+        Some(row) => format!(
+            "On {} {} is the cheapest scheme with errors up to {}: {} products, an observed error of {}.",
+            row.device,
+            row.scheme,
+            three_digits(accuracy),
+            row.products,
+            three_digits(row.observed)
+        ),
+        None => format!("No scheme has errors up to {} on these operands.", three_digits(accuracy)),
+    });
+    report.holds = rows.iter().any(|row| row.chosen);
+    report.verdict = Verdict::Inexact;
+    report.notes.push(format!(
+        "Errors are the largest |V - S| / sum |ab| of {} x {} x {}. Bits needed: below the largest elements of a row and a column, \
+         log2(k max|a| max|b| / sum |ab|) - log2(accuracy) for the element that needs most.",
+        shape.m, shape.n, shape.k
+    ));
+    report.tables.extend(Table::of("Fewest slices or moduli that meet the accuracy", rows).filled());
+    Ok(())
+}
+
+/// Finds the smallest operands for which each scheme fails.
+fn limits(
+    request: &EmulateRequest,
+    devices: &mut [Box<dyn Device>],
+    progress: &Progress,
+    report: &mut Report,
+) -> Result<()> {
+    let mut rows = Vec::new();
+    for (scheme, units) in request.schemes.iter().zip(&request.units) {
+        for (device, unit) in devices.iter_mut().zip(units) {
+            let Some(unit) = unit else { continue };
+            progress.step(&scheme.name);
+            rows.extend(emulate::limits(scheme, unit, device.as_mut())?);
+        }
+    }
+    report.device = devices.first().filter(|_| devices.len() == 1).map(|device| device.identity().clone());
+    let fail = rows.iter().filter(|row| !row.holds).count();
+    report.answer = Some(format!("{fail} of {} kinds of operands fail.", rows.len()));
+    report.notes.push(
+        "For each kind the first operands whose D is not the exact sum, rounded; where it holds, the last that were tried. A row of A \
+         times a column of B; each scheme computes all rows of a kind in one product."
+            .into(),
+    );
+    report.tables.extend(Table::of("Where schemes fail", rows).filled());
+    Ok(())
 }
 
 /// The named devices, each once, or the default one: this processor only if it can run all schemes.

@@ -25,7 +25,12 @@ fn numbers(rows: usize, columns: usize, seed: u64) -> NumberMatrix {
         let size = 2f64.powi((word >> 44) as i32 % 9 - 6);
         ((word % (1 << 30)) as f64 / f64::from(1 << 29) - 1.0) as f32 * size as f32
     };
-    NumberMatrix { rows, columns, values: (0..rows * columns).map(value).collect() }
+    NumberMatrix { rows, columns, values: (0..rows * columns).map(|at| f64::from(value(at))).collect() }
+}
+
+/// A row, of numbers of f32.
+fn row_of(a: &NumberMatrix, row: usize) -> Vec<f32> {
+    a.values[row * a.columns..][..a.columns].iter().map(|x| *x as f32).collect()
 }
 
 /// The product by a scheme on a model.
@@ -193,8 +198,8 @@ fn every_scheme_is_the_algorithm_of_its_paper_step_by_step() {
             let Some(instruction) = instruction else { continue };
             let d = product(model, name, &a, &b);
             for (row, column) in (0..m).flat_map(|row| (0..n).map(move |column| (row, column))) {
-                let line: Vec<f32> = (0..k).map(|at| b.values[at * n + column]).collect();
-                let one = Element::new(model, instruction, &a.values[row * k..(row + 1) * k], &line);
+                let line: Vec<f32> = (0..k).map(|at| b.values[at * n + column] as f32).collect();
+                let one = Element::new(model, instruction, &row_of(&a, row), &line);
                 let own = f32::from_bits(d[row * n + column]);
                 assert_eq!(own, by_paper(name, &one), "{name} on {model}, row {row}, column {column}");
             }
@@ -208,8 +213,8 @@ fn half_in_f16_sums_in_f16_step_by_step() {
     let (a, b) = (numbers(m, k, 5), numbers(k, n, 6));
     let d = product("turing", "half-f16", &a, &b);
     for (row, column) in (0..m).flat_map(|row| (0..n).map(move |column| (row, column))) {
-        let line: Vec<f32> = (0..k).map(|at| b.values[at * n + column]).collect();
-        let one = Element::new("turing", "mma.m16n8k8.f16.f16.f16.f16", &a.values[row * k..(row + 1) * k], &line);
+        let line: Vec<f32> = (0..k).map(|at| b.values[at * n + column] as f32).collect();
+        let one = Element::new("turing", "mma.m16n8k8.f16.f16.f16.f16", &row_of(&a, row), &line);
         let code = one.steps(0, k).fold(0, |c, step| {
             let mut case = Case::zeros(&one.instruction);
             for (place, k) in step.enumerate() {
@@ -258,8 +263,8 @@ fn slices_lose_nothing_but_the_products_that_are_dropped() {
         let unit = SchemeUnit::of(&scheme, &mut device, like.as_ref()).unwrap();
         let d = emulate::product(&scheme, &unit, &mut device, &a, &b).unwrap();
         for (row, column) in (0..m).flat_map(|row| (0..n).map(move |column| (row, column))) {
-            let line: Vec<f32> = (0..k).map(|at| b.values[at * n + column]).collect();
-            let (x, e) = sliced(&a.values[row * k..(row + 1) * k], count, bits, nearest);
+            let line: Vec<f32> = (0..k).map(|at| b.values[at * n + column] as f32).collect();
+            let (x, e) = sliced(&row_of(&a, row), count, bits, nearest);
             let (y, f) = sliced(&line, count, bits, nearest);
             let mut kept = 0i128;
             for (x, y) in x.iter().zip(&y) {
@@ -283,6 +288,10 @@ fn shipped_schemes_take_as_many_products_as_their_papers_say() {
         ("bf16x3", 3),
         ("bf16x6", 6),
         ("bf16x9", 9),
+        ("bf16x9-scaled", 9),
+        ("crt-int8-accurate-f64", 15),
+        ("crt-int8-f64", 14),
+        ("cublas-fp64", 28),
         ("egemm", 4),
         ("half", 1),
         ("half-f16", 1),
@@ -305,11 +314,14 @@ fn shipped_schemes_take_as_many_products_as_their_papers_say() {
         ("markidis", 4),
         ("ootomo", 3),
         ("ozaki-e4m3", 15),
+        ("ozaki-e4m3-f64", 66),
         ("ozaki-int8", 10),
+        ("ozaki-int8-f64", 45),
+        ("ozaki-u8-f64", 28),
         ("tf32x3", 3),
     ];
     assert_eq!(products, expected.map(|(name, count)| (name.to_string(), count)));
-    for name in ["ozaki-int8", "ozaki-e4m3"] {
+    for name in ["ozaki-int8", "ozaki-e4m3", "ozaki-int8-f64", "ozaki-int8-f64:7", "ozaki-u8-f64:5", "ozaki-e4m3-f64"] {
         let scheme = Scheme::find(name).unwrap();
         let s = scheme.a.count();
         assert_eq!(scheme.products(), s * (s + 1) / 2);
@@ -323,7 +335,7 @@ fn range(split: &OperandSplit) -> (i64, i64) {
 }
 
 fn column(values: impl IntoIterator<Item = i64>) -> NumberMatrix {
-    let values: Vec<f32> = values.into_iter().map(|x| x as f32).collect();
+    let values: Vec<f64> = values.into_iter().map(|x| x as f64).collect();
     NumberMatrix { rows: values.len(), columns: 1, values }
 }
 
@@ -387,14 +399,24 @@ fn random_sums_of_integers_are_exact_or_wrap() {
     let units =
         schemes.iter().map(|scheme| vec![Some(SchemeUnit::of(scheme, devices[0].as_mut(), None).unwrap())]).collect();
     let shapes = vec![ProductShape { m: 12, n: 20, k: 150 }];
-    let request = EmulateRequest { schemes, units, shapes, draw: None, seed: 7, within: None, rows: None };
+    let request = EmulateRequest {
+        schemes,
+        units,
+        shapes,
+        draw: None,
+        seed: 7,
+        within: None,
+        rows: None,
+        operands: None,
+        keep: false,
+    };
     let mut done = Vec::new();
     emulate::run(&mut devices, &request, &mut done, &mut |_| ()).unwrap();
     let counts: Vec<_> = done
         .iter()
         .map(|own| match own.outcome {
             EmulationResult::Integers(counts) => counts,
-            EmulationResult::Numbers { .. } => panic!("integers"),
+            EmulationResult::Numbers { .. } | EmulationResult::Doubles(_) => panic!("integers"),
         })
         .collect();
     for counts in &counts {
@@ -411,12 +433,13 @@ fn the_same_numbers_are_drawn_whatever_rows_are_computed() {
         let mut devices: Vec<Box<dyn Device>> = vec![Box::new(ModelDevice::open("hopper").unwrap())];
         let units = vec![vec![Some(SchemeUnit::of(&schemes[0], devices[0].as_mut(), None).unwrap())]];
         let draw = Some(Draw::parse("normal(0,1)").unwrap());
-        let request = EmulateRequest { schemes, units, shapes, draw, seed: 7, within: None, rows };
+        let request =
+            EmulateRequest { schemes, units, shapes, draw, seed: 7, within: None, rows, operands: None, keep: false };
         let mut done = Vec::new();
         emulate::run(&mut devices, &request, &mut done, &mut |_| ()).unwrap();
         match &done[0].outcome {
             EmulationResult::Numbers { errors, .. } => errors[2],
-            EmulationResult::Integers(_) => panic!("numbers"),
+            EmulationResult::Integers(_) | EmulationResult::Doubles(_) => panic!("numbers"),
         }
     };
     let shape = ProductShape { m: 1, n: 30, k: 64 };

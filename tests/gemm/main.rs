@@ -4,7 +4,9 @@ mod between;
 mod captures;
 mod command;
 mod compute;
+mod cublas_fp64;
 mod emulate;
+mod emulate_doubles;
 mod kernel;
 mod library;
 #[path = "../common/machine.rs"]

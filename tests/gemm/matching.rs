@@ -445,12 +445,14 @@ fn a_scheme_of_splitting_is_found_with_its_blocks() {
     let mut device = ModelDevice::open("hopper").unwrap();
     let unit = SchemeUnit::of(&scheme, &mut device, None).unwrap();
     let factors = Factors::new(matrix(16, 256, single, 21), matrix(256, 24, single, 22));
-    let numbers = |own: &Matrix| NumberMatrix {
-        rows: own.rows,
-        columns: own.columns,
-        values: own.codes.iter().map(|code| f32::from_bits(code as u32)).collect(),
-    };
-    let d = emulate::product(&scheme, &unit, &mut device, &numbers(&factors.a), &numbers(&factors.b)).unwrap();
+    let d = emulate::product(
+        &scheme,
+        &unit,
+        &mut device,
+        &NumberMatrix::of_matrix(&factors.a),
+        &NumberMatrix::of_matrix(&factors.b),
+    )
+    .unwrap();
     let report = matched(&factors, &d, &["--model", "hopper"], 0);
     assert!(report["answer"].to_string().contains("Scheme tf32x3"), "{report}");
     assert!(report["answer"].to_string().contains("in turn every 32 of k"), "{}", report["answer"]);

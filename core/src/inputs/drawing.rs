@@ -6,6 +6,9 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution as _, StandardNormal};
 
+/// The largest spread, with which numbers stay in the range of f32.
+const LARGEST_PHI: f64 = 8.0;
+
 /// Distribution with parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Draw {
@@ -15,17 +18,23 @@ pub enum Draw {
     Normal(f64, f64),
     /// Random sign, and a magnitude whose binary logarithm is uniform between two numbers.
     Magnitudes(f64, f64),
+    /// `(u - 1/2) exp(phi n)`, with a uniform `u` in [0, 1) and a standard normal `n`; a larger phi spreads exponents wider.
+    Phi(f64),
 }
 
 impl Draw {
-    /// Reads `uniform(-1,1)`, `normal(0,1)`, `magnitudes(-20,4)` or `log-uniform(1e-6,1)`.
-    /// The last one is magnitudes between two numbers.
+    /// Reads `uniform(-1,1)`, `normal(0,1)`, `magnitudes(-20,4)`, `log-uniform(1e-6,1)` or `phi(0.5)`.
+    /// `log-uniform` is magnitudes between two numbers.
     ///
     /// # Errors
     /// The expected forms.
     pub fn parse(text: &str) -> std::result::Result<Draw, String> {
         let parsed = || {
             let (name, rest) = text.trim().strip_suffix(')')?.split_once('(')?;
+            if name.trim() == "phi" {
+                let phi: f64 = rest.trim().parse().ok()?;
+                return (0.0..=LARGEST_PHI).contains(&phi).then_some(Draw::Phi(phi));
+            }
             let (x, y) = rest.split_once(',')?;
             let (x, y): (f64, f64) = (x.trim().parse().ok()?, y.trim().parse().ok()?);
             let small = |x: f64| x.abs() <= f64::from(f32::MAX);
@@ -40,8 +49,8 @@ impl Draw {
             }
         };
         parsed().ok_or_else(|| {
-            "expected uniform(LOW,HIGH), normal(MEAN,DEVIATION), log-uniform(LEAST,MOST), two magnitudes, or magnitudes(LOW,HIGH), \
-             binary exponents from -149 to 127; such as uniform(-1,1)"
+            "expected uniform(LOW,HIGH), normal(MEAN,DEVIATION), log-uniform(LEAST,MOST), two magnitudes, magnitudes(LOW,HIGH), \
+             binary exponents from -149 to 127, or phi(SPREAD), up to 8; such as uniform(-1,1)"
                 .into()
         })
     }
@@ -49,6 +58,11 @@ impl Draw {
     /// Draws the next number.
     pub fn next(self, random: &mut ChaCha8Rng) -> f64 {
         match self {
+            Draw::Phi(phi) => {
+                let uniform: f64 = random.random();
+                let normal: f64 = StandardNormal.sample(random);
+                (uniform - 0.5) * exponential(phi * normal)
+            }
             Draw::Uniform(low, high) => low + (high - low) * random.random::<f64>(),
             Draw::Normal(mean, deviation) => {
                 let normal: f64 = StandardNormal.sample(random);
@@ -68,11 +82,21 @@ impl Draw {
 impl fmt::Display for Draw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Draw::Phi(phi) => write!(f, "phi({phi})"),
             Draw::Uniform(low, high) => write!(f, "uniform({low},{high})"),
             Draw::Normal(mean, deviation) => write!(f, "normal({mean},{deviation})"),
             Draw::Magnitudes(low, high) => write!(f, "magnitudes({low},{high})"),
         }
     }
+}
+
+/// e^x within 2^-50 of its value, by operations that every machine rounds alike; a library's exp may differ between machines.
+fn exponential(x: f64) -> f64 {
+    let whole = (x * std::f64::consts::LOG2_E).round();
+    let rest = x - whole * std::f64::consts::LN_2;
+    // Taylor's series up to |rest| = 0.35, innermost term first.
+    let series = (1..=18).rev().fold(1.0, |sum, n| 1.0 + sum * rest / f64::from(n));
+    series * 2f64.powi(whole as i32)
 }
 
 /// Binary exponent of a positive number in [`Draw::Magnitudes`], linear between powers of two.
@@ -84,6 +108,25 @@ fn exponent(x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn spread_numbers_are_uniform_ones_times_an_exponential() {
+        use rand::SeedableRng;
+        for x in [-50.0, -1.5, -0.3, 0.0, 1e-9, 0.7, 20.0, 66.0f64] {
+            assert!((exponential(x) / x.exp() - 1.0).abs() < 1e-13, "{x}");
+        }
+        let drawn = |phi: f64| {
+            let mut random = ChaCha8Rng::seed_from_u64(1);
+            (0..1000).map(|_| Draw::Phi(phi).next(&mut random)).collect::<Vec<f64>>()
+        };
+        assert!(drawn(0.0).iter().all(|x| (-0.5..0.5).contains(x)));
+        let largest = |phi: f64| drawn(phi).iter().fold(0f64, |most, x| most.max(x.abs()));
+        assert!(largest(4.0) > 1000.0 * largest(0.5));
+        assert_eq!(Draw::parse("phi(0.5)"), Ok(Draw::Phi(0.5)));
+        for wrong in ["phi(-1)", "phi(9)", "phi()", "phi(1,2)"] {
+            assert!(Draw::parse(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn log_uniform_numbers_lie_between_its_ends() {

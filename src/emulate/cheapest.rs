@@ -1,0 +1,147 @@
+//! The cheapest scheme that meets an accuracy on given operands.
+
+use super::{
+    DoubleErrors, DoubleReferences, EmulateRequest, Emulated, NumberMatrix, OperandSplit, Scheme, SchemeUnit,
+    error_bound, product,
+    split::{SliceLine, exponents},
+};
+use crate::{
+    Error, Result,
+    base::{available::if_available, interrupt},
+    device::Device,
+};
+
+/// The most slices or moduli that are tried.
+const MOST: usize = 20;
+
+crate::rows! {
+    /// A scheme with the fewest slices or moduli that meet an accuracy.
+    pub struct SchemeChoiceRow in "emulation_choices" {
+        /// The scheme, with its number of slices or moduli.
+        scheme: String => shown("scheme").essential(),
+        /// The device.
+        device: String => shown("device").if_varied().essential(),
+        /// True for the cheapest scheme that meets the accuracy.
+        chosen: bool => shown("chosen").essential(),
+        /// True if the scheme meets the accuracy on these operands.
+        meets: bool => shown("meets").essential(),
+        /// Slices or moduli.
+        count: usize => shown("count").essential(),
+        /// Number of products of parts.
+        products: usize => shown("products").essential(),
+        /// The wanted accuracy: the largest |V - S| / sum |ab|.
+        accuracy: f64 => shown("wanted"),
+        /// The largest |V - S| / sum |ab|, with the exact S.
+        observed: f64 => shown("observed").essential(),
+        /// The bound of that error, from the operands alone.
+        bound: Option<f64> => shown("bound").if_filled().essential(),
+        /// The slices or moduli that the bound needs to meet the accuracy.
+        bound_count: Option<usize> => shown("count by bound").if_filled().essential(),
+        /// Bits below the largest element of a row and a column that the accuracy needs, for the widest range of exponents.
+        range_bits: f64 => shown("bits needed").essential(),
+    }
+}
+
+/// The fewest slices or moduli of each scheme that meet `accuracy` in f64, the cheapest scheme first.
+///
+/// # Errors
+/// A request error: an accuracy or schemes for which there is no choice; the errors of the device.
+pub fn cheapest(
+    device: &mut dyn Device,
+    request: &EmulateRequest,
+    accuracy: f64,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Vec<SchemeChoiceRow>> {
+    let (a, b) = request.operands_of(0, Emulated::Double)?;
+    let references = DoubleReferences::of(&a, &b)?;
+    let range_bits = range_bits(&a, &b, &references.magnitude) - accuracy.log2();
+    let mut rows = Vec::new();
+    for scheme in &request.schemes {
+        if scheme.emulates != Emulated::Double {
+            return Err(Error::request(format!(
+                "{} emulates {}; --choose is among schemes of f64",
+                scheme.name,
+                scheme.emulates.name()
+            )));
+        }
+        let counts: Vec<Scheme> = match scheme.a {
+            OperandSplit::Slices(_) | OperandSplit::Moduli(_) => {
+                (1..=MOST).map_while(|count| scheme.with_count(count).ok()).collect()
+            }
+            _ => vec![scheme.clone()],
+        };
+        let counts = if counts.is_empty() { vec![scheme.clone()] } else { counts };
+        let Some(unit) = if_available(SchemeUnit::of(&counts[counts.len() - 1], device, None))? else { continue };
+        let bounds: Vec<Option<f64>> =
+            counts.iter().map(|own| error_bound(own, &a, &b, &references.magnitude)).collect();
+        let by_bound = bounds.iter().position(|bound| bound.is_some_and(|bound| bound <= accuracy));
+        let mut observed: Vec<Option<f64>> = vec![None; counts.len()];
+        let mut error = |at: usize, device: &mut dyn Device| -> Result<f64> {
+            if let Some(known) = observed[at] {
+                return Ok(known);
+            }
+            interrupt::check()?;
+            progress(&format!("{} on {}", counts[at].name, device.identity().name));
+            let instructions = vec![unit.instructions[0].clone(); counts[at].sums.len()];
+            let unit = match counts[at]
+                .sums
+                .iter()
+                .all(|sum| counts[at].formats(sum) == counts[at].formats(&counts[at].sums[0]))
+            {
+                true => SchemeUnit { instructions, executions: unit.executions.clone() },
+                false => SchemeUnit::of(&counts[at], device, None)?,
+            };
+            let d = product(&counts[at], &unit, device, &a, &b)?;
+            let values: Vec<f64> = d.codes.iter().map(f64::from_bits).collect();
+            let errors = DoubleErrors::of(&values, &references);
+            let own = if errors.special > 0 { f64::INFINITY } else { errors.of_magnitude };
+            observed[at] = Some(own);
+            Ok(own)
+        };
+        // The bound is near: from it down while the accuracy is met, or up until it is.
+        let mut at = by_bound.unwrap_or(counts.len() - 1);
+        if error(at, device)? <= accuracy {
+            while at > 0 && error(at - 1, device)? <= accuracy {
+                at -= 1;
+            }
+        } else {
+            while at + 1 < counts.len() && error(at, device)? > accuracy {
+                at += 1;
+            }
+        }
+        let found = error(at, device)?;
+        rows.push(SchemeChoiceRow {
+            scheme: counts[at].name.clone(),
+            device: device.identity().name.to_string(),
+            chosen: false,
+            meets: found <= accuracy,
+            count: counts[at].a.count(),
+            products: counts[at].products(),
+            accuracy,
+            observed: found,
+            bound: bounds[at],
+            bound_count: by_bound.map(|at| counts[at].a.count()),
+            range_bits,
+        });
+    }
+    rows.sort_by(|x, y| (!x.meets, x.products).cmp(&(!y.meets, y.products)));
+    if let Some(first) = rows.first_mut() {
+        first.chosen = first.meets;
+    }
+    Ok(rows)
+}
+
+/// The largest binary logarithm of k max|a| max|b| / sum |ab|, of rows, columns and their elements.
+fn range_bits(a: &NumberMatrix, b: &NumberMatrix, magnitude: &[f64]) -> f64 {
+    let (rows, columns) = (exponents(a, SliceLine::Row), exponents(b, SliceLine::Column));
+    let mut most = 0f64;
+    for (row, exponent) in rows.iter().enumerate() {
+        for (column, other) in columns.iter().enumerate() {
+            let own = magnitude[row * b.columns + column];
+            if own > 0.0 && own.is_finite() {
+                most = most.max(f64::from(exponent + other) + (a.columns as f64).log2() - own.log2());
+            }
+        }
+    }
+    most
+}

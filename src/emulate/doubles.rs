@@ -1,0 +1,320 @@
+//! References of a product in f64, and errors against them.
+
+use super::NumberMatrix;
+use crate::{
+    Result,
+    base::{interrupt, parallel, vectors::vectorised},
+    exact::Dot,
+    format::{self, Format, Overflow, Real, Rounding},
+};
+
+/// Columns of D that are summed side by side.
+const LANES: usize = 8;
+/// Rows of D that take the same columns of B from a cache.
+const BAND: usize = 64;
+/// Binary exponents of products whose rounding errors are numbers of f64.
+const PRODUCTS: std::ops::RangeInclusive<i32> = -900..=960;
+
+/// The products of two matrices of f64, row by row.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct DoubleReferences {
+    /// A chain of fused multiply-adds, ascending k, from +0.
+    pub fused: Vec<f64>,
+    /// The same with each product rounded before it is added.
+    pub separate: Vec<f64>,
+    /// The exact sum, rounded to f64.
+    pub rounded: Vec<f64>,
+    /// What the rounding left, to about 50 bits.
+    pub rest: Vec<f64>,
+    /// The sum of the magnitudes of all products.
+    pub magnitude: Vec<f64>,
+    /// The largest exponents of two that lie between the elements of a row of A, and of a column of B.
+    pub spread: [u32; 2],
+}
+
+#[derive(Clone, Copy, Default)]
+struct LaneSums {
+    fused: [f64; LANES],
+    separate: [f64; LANES],
+    magnitude: [f64; LANES],
+    /// The compensated sum, and the rounded-off rest.
+    high: [f64; LANES],
+    low: [f64; LANES],
+}
+
+impl DoubleReferences {
+    /// The references of A and B.
+    ///
+    /// The compensated sum (Ogita, Rump and Oishi's Dot2) decides the rounding where its error bound allows it; exact accumulators
+    /// decide it elsewhere.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`](crate::Error::Interrupted).
+    pub fn of(a: &NumberMatrix, b: &NumberMatrix) -> Result<DoubleReferences> {
+        let columns = b.columns;
+        let tiles: Vec<(usize, usize)> = (0..columns)
+            .step_by(LANES)
+            .flat_map(|column| (0..a.rows).step_by(BAND).map(move |row| (row, column)))
+            .collect();
+        let moderate = moderate(a, b);
+        let double = format::find("f64")?;
+        let summed = parallel::try_map(&tiles, |(row, column)| {
+            interrupt::check()?;
+            let panel = panel(b, *column);
+            let mut dot = Dot::new(double, double, double, double, a.columns);
+            let mut all = Vec::new();
+            for (at, line) in a.values.chunks(a.columns.max(1)).enumerate().skip(*row).take(BAND) {
+                let mut sums = LaneSums::default();
+                sum(line, &panel, &mut sums);
+                let exact: Vec<[f64; 2]> = (0..LANES.min(columns - column))
+                    .map(|lane| {
+                        let certain = moderate.then(|| sums.certain(lane, a.columns)).flatten();
+                        certain.unwrap_or_else(|| {
+                            let codes = line.iter().zip(&panel).map(|(x, lanes)| (x.to_bits(), lanes[lane].to_bits()));
+                            by_accumulator(&mut dot, double, codes)
+                        })
+                    })
+                    .collect();
+                all.push((at, sums, exact));
+            }
+            Ok(all)
+        })?;
+        let zeros = || vec![0.0; a.rows * columns];
+        let mut references = DoubleReferences {
+            fused: zeros(),
+            separate: zeros(),
+            rounded: zeros(),
+            rest: zeros(),
+            magnitude: zeros(),
+            spread: spreads(a, b),
+        };
+        for ((_, column), rows) in tiles.iter().zip(summed) {
+            for (row, sums, exact) in rows {
+                for (lane, [rounded, rest]) in exact.into_iter().enumerate() {
+                    let place = row * columns + column + lane;
+                    references.fused[place] = sums.fused[lane];
+                    references.separate[place] = sums.separate[lane];
+                    references.magnitude[place] = sums.magnitude[lane];
+                    references.rounded[place] = rounded;
+                    references.rest[place] = rest;
+                }
+            }
+        }
+        Ok(references)
+    }
+}
+
+/// True if no product of elements overflows, and all rounding errors of products are numbers of f64.
+fn moderate(a: &NumberMatrix, b: &NumberMatrix) -> bool {
+    let range = |own: &NumberMatrix| {
+        let finite = own.values.iter().all(|value| value.is_finite());
+        let exponents = own.values.iter().filter(|value| **value != 0.0).map(|value| exponent(*value));
+        let (least, most) = exponents.fold((i32::MAX, i32::MIN), |(least, most), own| (least.min(own), most.max(own)));
+        finite.then_some(if least > most { (0, 0) } else { (least, most) })
+    };
+    match (range(a), range(b)) {
+        (Some((x, y)), Some((z, w))) => PRODUCTS.contains(&(x + z)) && PRODUCTS.contains(&(y + w)),
+        _ => false,
+    }
+}
+
+/// The binary exponent of a number of f64 that is not zero; of subnormal numbers -1023.
+fn exponent(x: f64) -> i32 {
+    (x.to_bits() >> 52 & 0x7ff) as i32 - 1023
+}
+
+/// The largest exponents of two that lie between the elements of a row of A, and of a column of B.
+fn spreads(a: &NumberMatrix, b: &NumberMatrix) -> [u32; 2] {
+    let between = |own: &mut (i32, i32), x: f64| {
+        if x != 0.0 && x.is_finite() {
+            *own = (own.0.min(exponent(x)), own.1.max(exponent(x)));
+        }
+    };
+    let start = (i32::MAX, i32::MIN);
+    let rows = a.values.chunks(a.columns.max(1)).map(|row| {
+        row.iter().fold(start, |mut own, x| {
+            between(&mut own, *x);
+            own
+        })
+    });
+    let mut columns = vec![start; b.columns];
+    for row in b.values.chunks(b.columns.max(1)) {
+        columns.iter_mut().zip(row).for_each(|(own, x)| between(own, *x));
+    }
+    let largest = |all: &mut dyn Iterator<Item = (i32, i32)>| {
+        all.filter(|(least, most)| least <= most).map(|(least, most)| most.abs_diff(least)).max().unwrap_or(0)
+    };
+    [largest(&mut rows.into_iter()), largest(&mut columns.into_iter())]
+}
+
+/// Columns of B from `column` on, row by row; zeros beyond the last.
+fn panel(b: &NumberMatrix, column: usize) -> Vec<[f64; LANES]> {
+    let width = LANES.min(b.columns - column);
+    let line = |row: &[f64]| {
+        let mut lanes = [0.0; LANES];
+        lanes[..width].copy_from_slice(&row[column..column + width]);
+        lanes
+    };
+    b.values.chunks(b.columns).map(line).collect()
+}
+
+vectorised! {
+    /// Adds to sums the products of a row of A and the columns of a panel of B, ascending k.
+    fn sum(x: &[f64], panel: &[[f64; 8]], sums: &mut LaneSums) {
+        // A copy: registers hold it.
+        let mut own = *sums;
+        for (x, line) in x.iter().zip(panel) {
+            own.add(*x, line);
+        }
+        *sums = own;
+    }
+}
+
+impl LaneSums {
+    /// Adds `x` times each element of a line.
+    #[inline(always)]
+    fn add(&mut self, x: f64, line: &[f64; LANES]) {
+        for (lane, y) in line.iter().enumerate() {
+            let product = x * y;
+            let below = x.mul_add(*y, -product);
+            self.fused[lane] = x.mul_add(*y, self.fused[lane]);
+            self.separate[lane] += product;
+            self.magnitude[lane] += product.abs();
+            // The sum and its rounding error (Knuth).
+            let (high, sum) = (self.high[lane], self.high[lane] + product);
+            let other = sum - high;
+            self.low[lane] += ((high - (sum - other)) + (product - other)) + below;
+            self.high[lane] = sum;
+        }
+    }
+
+    /// The exact sum rounded to f64 and the rest, if the error bound of the compensated sum decides the rounding.
+    fn certain(&self, lane: usize, k: usize) -> Option<[f64; 2]> {
+        let (high, low) = (self.high[lane], self.low[lane]);
+        let total = high + low;
+        let rest = low - (total - high);
+        let terms = (k + 2) as f64;
+        let bound = terms * terms * 2f64.powi(-104) * self.magnitude[lane];
+        let below = f64::from_bits(total.abs().to_bits().checked_sub(1)?);
+        let half = (total.abs() - below) / 2.0;
+        (rest.abs() + bound < half).then_some([total, rest])
+    }
+}
+
+/// The exact sum rounded to f64, and the rest.
+fn by_accumulator(dot: &mut Dot, double: &'static Format, codes: impl Iterator<Item = (u64, u64)>) -> [f64; 2] {
+    let exact = dot.sum(codes, 0);
+    let code = exact.round(double, Rounding::Rne, Overflow::Standard).unwrap_or(f64::NAN.to_bits());
+    let rounded = f64::from_bits(code);
+    let rest = match (exact.real(), Real::from(rounded)) {
+        (Real::Finite(exact), Real::Finite(rounded)) => exact.minus(&rounded).to_f64(),
+        _ => 0.0,
+    };
+    [rounded, rest]
+}
+
+/// Errors of a product in f64 against the exact one.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct DoubleErrors {
+    /// Elements that are the exact sum, rounded to f64 (NaN for NaN, and -0 for +0 too).
+    pub equal: usize,
+    /// Infinite or NaN elements whose exact sum is neither, and the reverse; other errors leave them out.
+    pub special: usize,
+    /// The largest |V - S|, of an element V and its exact sum S.
+    pub absolute: f64,
+    /// The largest |V - S| / sum |ab|.
+    pub of_magnitude: f64,
+    /// The mean |V - S| / sum |ab|.
+    pub mean_of_magnitude: f64,
+    /// The largest |V - S| / |S|, over elements with an S that is not zero.
+    pub relative: f64,
+    /// The mean of the same: MRED.
+    pub mred: f64,
+    /// Elements with an S that is not zero.
+    relatives: usize,
+    /// Measured elements.
+    measured: usize,
+}
+
+impl DoubleErrors {
+    /// The errors of elements, row by row.
+    pub fn of(values: &[f64], references: &DoubleReferences) -> DoubleErrors {
+        let mut all = DoubleErrors::default();
+        for (at, v) in values.iter().enumerate() {
+            let (s, rest, magnitude) = (references.rounded[at], references.rest[at], references.magnitude[at]);
+            all.equal += usize::from(*v == s || v.is_nan() && s.is_nan());
+            if !v.is_finite() || !s.is_finite() {
+                all.special += usize::from(*v != s && !(v.is_nan() && s.is_nan()));
+                continue;
+            }
+            let error = ((v - s) - rest).abs();
+            all.measured += 1;
+            all.absolute = all.absolute.max(error);
+            if magnitude > 0.0 && magnitude.is_finite() {
+                let own = error / magnitude;
+                all.of_magnitude = all.of_magnitude.max(own);
+                all.mean_of_magnitude += own;
+            }
+            if s != 0.0 {
+                all.relative = all.relative.max(error / s.abs());
+                all.mred += error / s.abs();
+                all.relatives += 1;
+            }
+        }
+        all.mean_of_magnitude /= all.measured.max(1) as f64;
+        all.mred /= all.relatives.max(1) as f64;
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emulate::{Draw, Emulated};
+
+    #[cfg(feature = "mpfr")]
+    #[test]
+    fn sums_are_those_of_plain_loops_and_of_mpfr() {
+        for (seed, draw) in [(1, "uniform(-1,1)"), (2, "magnitudes(-120,120)"), (3, "normal(0,1)"), (4, "phi(4)")] {
+            let draw = Draw::parse(draw).unwrap();
+            let rows: Vec<usize> = (0..70).collect();
+            let ks: Vec<usize> = (0..301).collect();
+            let a = NumberMatrix::drawn(Emulated::Double, draw, seed, 0, &rows, 301);
+            let b = NumberMatrix::drawn(Emulated::Double, draw, seed, 1, &ks, 27);
+            let references = DoubleReferences::of(&a, &b).unwrap();
+            for (row, column) in (0..70).step_by(9).flat_map(|row| (0..27).map(move |column| (row, column))) {
+                let terms = || (0..301).map(|k| (a.values[row * 301 + k], b.values[k * 27 + column]));
+                let at = row * 27 + column;
+                assert_eq!(references.fused[at], terms().fold(0.0, |sum, (x, y)| x.mul_add(y, sum)));
+                assert_eq!(references.separate[at], terms().fold(0.0, |sum, (x, y)| sum + x * y));
+                let exact = terms().fold(rug::Float::new(2000), |sum, (x, y)| sum + rug::Float::with_val(106, x) * y);
+                assert_eq!(references.rounded[at], exact.to_f64());
+                let rest = (exact - references.rounded[at]).to_f64();
+                assert!((references.rest[at] - rest).abs() <= rest.abs() * 1e-6 + references.magnitude[at] * 1e-26);
+            }
+        }
+    }
+
+    #[test]
+    fn cancellation_specials_and_extremes_are_left_to_exact_accumulators() {
+        let line = |values: &[f64]| NumberMatrix { rows: 1, columns: values.len(), values: values.to_vec() };
+        let column = |values: &[f64]| NumberMatrix { rows: values.len(), columns: 1, values: values.to_vec() };
+        let (tiny, huge) = (f64::from_bits(1), f64::MAX);
+        let infinity = f64::INFINITY;
+        for (x, y, expected) in [
+            (vec![1.0, 2f64.powi(-60), -1.0], vec![1.0, 1.0, 1.0], 2f64.powi(-60)),
+            (vec![1.0, -1.0], vec![1.0, 1.0], 0.0),
+            (vec![tiny, tiny], vec![0.5, 0.5], tiny),
+            (vec![huge, huge, huge], vec![2.0, -2.0, 1.0], huge),
+            (vec![infinity, 1.0], vec![1.0, 1.0], infinity),
+            (vec![1.0 + f64::EPSILON, 2f64.powi(-200)], vec![1.0 + f64::EPSILON, 1.0], 1.0 + 2.0 * f64::EPSILON),
+            (vec![1.0, 2f64.powi(-53), 2f64.powi(-200)], vec![1.0, 1.0, 1.0], 1.0 + f64::EPSILON),
+            (vec![1.0, 2f64.powi(-53), -2f64.powi(-200)], vec![1.0, 1.0, 1.0], 1.0),
+        ] {
+            let references = DoubleReferences::of(&line(&x), &column(&y)).unwrap();
+            assert_eq!(references.rounded, [expected], "{x:?} {y:?}");
+        }
+        let nan = DoubleReferences::of(&line(&[infinity, -infinity]), &column(&[1.0, 1.0])).unwrap();
+        assert!(nan.rounded[0].is_nan());
+    }
+}

@@ -1,0 +1,88 @@
+//! What a scheme cannot hold of its operands, before anything is multiplied.
+
+use std::fmt;
+
+use super::{NumberMatrix, OperandSplit, Scheme, split::SplitMatrix};
+
+/// Elements of an operand that the parts of a scheme do not stand for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OperandLoss {
+    /// The scheme.
+    pub scheme: String,
+    /// `A` or `B`.
+    pub matrix: &'static str,
+    /// The elements.
+    pub kind: &'static str,
+    /// What the product then has.
+    pub result: &'static str,
+    /// Number of elements.
+    pub elements: usize,
+    /// Row, column and value of the first one.
+    pub first: (usize, usize, f64),
+}
+
+impl OperandLoss {
+    /// The losses of both operands by a scheme.
+    pub fn of(scheme: &Scheme, a: &NumberMatrix, b: &NumberMatrix) -> Vec<OperandLoss> {
+        if matches!(scheme.a, OperandSplit::Digits(_)) {
+            return Vec::new();
+        }
+        let (x, y) = scheme.split(a, b);
+        let mut losses = of_matrix(scheme, &scheme.a, "A", a, &x);
+        losses.extend(of_matrix(scheme, &scheme.b, "B", b, &y));
+        losses
+    }
+}
+
+fn of_matrix(
+    scheme: &Scheme,
+    split: &OperandSplit,
+    matrix: &'static str,
+    numbers: &NumberMatrix,
+    parts: &SplitMatrix,
+) -> Vec<OperandLoss> {
+    let by_line = !matches!(split, OperandSplit::Parts(_));
+    let lines = match (by_line, matrix) {
+        (true, "A") => "The scheme has no parts for them: their rows of D are NaN",
+        (true, _) => "The scheme has no parts for them: their columns of D are NaN",
+        (false, _) => "Their parts are infinities and NaN, and so are elements of D",
+    };
+    let kinds = [
+        ("infinities or NaN", lines),
+        ("numbers too large for its parts", "Elements of D that take them are infinities or NaN"),
+        ("numbers too small for its parts", "D is as if they were zero"),
+    ];
+    let mut counts: [(usize, Option<(usize, usize, f64)>); 3] = Default::default();
+    for (at, x) in numbers.values.iter().enumerate() {
+        let finite = |part: usize| {
+            let (format, code) = (split.format(part), parts.matrices[part].codes.get(at));
+            format.to_f64(code).is_finite()
+        };
+        let zero = |part: usize| {
+            let (format, code) = (split.format(part), parts.matrices[part].codes.get(at));
+            format.to_f64(code) == 0.0
+        };
+        let kind = match x {
+            x if !x.is_finite() => 0,
+            _ if (0..split.count()).any(|part| !finite(part)) => 1,
+            x if *x != 0.0 && (0..split.count()).all(zero) => 2,
+            _ => continue,
+        };
+        counts[kind].0 += 1;
+        counts[kind].1.get_or_insert((at / numbers.columns, at % numbers.columns, *x));
+    }
+    let loss = |((kind, result), (elements, first)): ((&'static str, &'static str), (usize, Option<_>))| {
+        Some(OperandLoss { scheme: scheme.name.clone(), matrix, kind, result, elements, first: first? })
+    };
+    kinds.into_iter().zip(counts).filter_map(loss).collect()
+}
+
+impl fmt::Display for OperandLoss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let OperandLoss { scheme, matrix, kind, result, elements, first: (row, column, value) } = self;
+        write!(
+            f,
+            "{scheme}: {matrix} has {elements} {kind}; the first is {value:e} in row {row}, column {column}. {result}."
+        )
+    }
+}

@@ -1,0 +1,303 @@
+//! Products in f64 of small formats: against the exact product, against bounds, and at the ends of what schemes hold.
+
+use proptest::{
+    prelude::*,
+    test_runner::{Config, TestRunner},
+};
+use tcnum::{
+    device::ModelDevice,
+    emulate::{self, DoubleErrors, DoubleReferences, NumberMatrix, OperandLoss, Scheme, SchemeUnit, error_bound},
+};
+
+use crate::program::{tcnum, validate_report};
+
+/// The product by a scheme on Hopper's model.
+fn product(scheme: &Scheme, a: &NumberMatrix, b: &NumberMatrix) -> Vec<f64> {
+    let mut device = ModelDevice::open("hopper").unwrap();
+    let unit = SchemeUnit::of(scheme, &mut device, None).unwrap();
+    let d = emulate::product(scheme, &unit, &mut device, a, b).unwrap();
+    assert_eq!(d.format.name, "f64");
+    d.codes.iter().map(f64::from_bits).collect()
+}
+
+fn matrix(rows: usize, columns: usize, values: Vec<f64>) -> NumberMatrix {
+    NumberMatrix { rows, columns, values }
+}
+
+/// Numbers whose exponents differ by up to `spread`, of up to `bits` bits; a few are zero.
+fn number(bits: u32, spread: i32) -> impl Strategy<Value = f64> {
+    let most = 1i64 << bits;
+    (-most + 1..most, -spread..=0).prop_map(|(whole, exponent)| whole as f64 * 2f64.powi(exponent))
+}
+
+/// Two matrices of numbers, with 1 to 5 rows and columns and up to 40 terms.
+fn operands(bits: u32, spread: i32) -> impl Strategy<Value = (NumberMatrix, NumberMatrix)> {
+    (1..=5usize, 1..=40usize, 1..=5usize).prop_flat_map(move |(m, k, n)| {
+        let numbers = move |count: usize| proptest::collection::vec(number(bits, spread), count);
+        (numbers(m * k), numbers(k * n)).prop_map(move |(a, b)| (matrix(m, k, a), matrix(k, n, b)))
+    })
+}
+
+/// The same inputs in every run.
+fn runner(cases: u32) -> TestRunner {
+    TestRunner::new_with_rng(
+        Config { cases, failure_persistence: None, ..Config::default() },
+        proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
+    )
+}
+
+#[test]
+fn moduli_that_hold_the_integers_give_the_exact_product_rounded() {
+    // 30 bits and 40 exponents: integers of 70 bits. Twenty moduli have 78 for the norm of a row, of up to 40 elements.
+    for name in ["crt-int8-f64:20", "crt-int8-accurate-f64:20"] {
+        let scheme = Scheme::find(name).unwrap();
+        let own = runner(60).run(&operands(30, 40), |(a, b)| {
+            let exact = DoubleReferences::of(&a, &b).unwrap();
+            prop_assert_eq!(product(&scheme, &a, &b), exact.rounded);
+            Ok(())
+        });
+        own.unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+}
+
+#[test]
+fn errors_of_slices_and_moduli_are_within_their_bound() {
+    let names = ["ozaki-int8-f64", "ozaki-u8-f64", "ozaki-e4m3-f64", "crt-int8-f64", "crt-int8-accurate-f64"];
+    for (name, counts) in names.into_iter().flat_map(|name| [(name, 2..5), (name, 6..9), (name, 10..13)]) {
+        let all: Vec<Scheme> = counts.map(|count| Scheme::find(&format!("{name}:{count}")).unwrap()).collect();
+        let own = runner(6).run(&operands(53, 60), |(a, b)| {
+            let references = DoubleReferences::of(&a, &b).unwrap();
+            for scheme in &all {
+                let errors = DoubleErrors::of(&product(scheme, &a, &b), &references);
+                let bound = error_bound(scheme, &a, &b, &references.magnitude).unwrap();
+                prop_assert!(errors.of_magnitude <= bound, "{}: {} > {}", scheme.name, errors.of_magnitude, bound);
+            }
+            Ok(())
+        });
+        own.unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+}
+
+#[test]
+fn bounds_are_near_for_numbers_of_one_size() {
+    // All operands are just below a power of two, so that every unit cuts much off.
+    let (m, k, n) = (8, 32, 8);
+    let own = |at: usize| 1.0 - (1 + at * 7919 % 4096) as f64 * 2f64.powi(-53);
+    let a = matrix(m, k, (0..m * k).map(own).collect());
+    let b = matrix(k, n, (0..k * n).map(|at| own(at + 17)).collect());
+    let references = DoubleReferences::of(&a, &b).unwrap();
+    for name in ["ozaki-int8-f64:4", "crt-int8-f64:8", "ozaki-u8-f64:4"] {
+        let scheme = Scheme::find(name).unwrap();
+        let errors = DoubleErrors::of(&product(&scheme, &a, &b), &references);
+        let bound = error_bound(&scheme, &a, &b, &references.magnitude).unwrap();
+        assert!(errors.of_magnitude <= bound && bound < 10.0 * errors.of_magnitude, "{name}: {errors:?} {bound}");
+    }
+}
+
+#[test]
+fn slices_in_twos_complement_lose_small_sums_beside_large_elements() {
+    // The first slices of the small number are -1 and 255s. Their products cancel in the register, which keeps 53 bits of the largest.
+    let a = matrix(1, 2, vec![1.0, -7.123e-13]);
+    let b = matrix(2, 1, vec![0.0, 0.7234567]);
+    let references = DoubleReferences::of(&a, &b).unwrap();
+    let error = |name: &str| {
+        let scheme = Scheme::find(name).unwrap();
+        DoubleErrors::of(&product(&scheme, &a, &b), &references).of_magnitude
+    };
+    assert!(error("ozaki-int8-f64:14") <= f64::EPSILON);
+    let unsigned = error("ozaki-u8-f64:14");
+    assert!(unsigned > 1e-8, "{unsigned}");
+}
+
+#[test]
+fn operands_without_parts_make_nan_of_their_row_or_column_alone() {
+    for name in ["ozaki-int8-f64", "ozaki-u8-f64", "crt-int8-f64", "crt-int8-accurate-f64", "ozaki-e4m3-f64"] {
+        let scheme = Scheme::find(name).unwrap();
+        let a = matrix(3, 2, vec![1.0, f64::INFINITY, 2.0, 3.0, -0.0, 0.0]);
+        let b = matrix(2, 3, vec![1.0, f64::NAN, 0.5, 4.0, 1.0, -1.0]);
+        let d = product(&scheme, &a, &b);
+        let nan: Vec<bool> = d.iter().map(|x| x.is_nan()).collect();
+        assert_eq!(nan, [true, true, true, false, true, false, false, true, false], "{name}");
+        assert_eq!([d[3], d[5], d[6], d[8]], [14.0, -2.0, 0.0, 0.0], "{name}");
+        let losses = OperandLoss::of(&scheme, &a, &b);
+        let found: Vec<_> = losses.iter().map(|own| (own.matrix, own.elements, own.first.0, own.first.1)).collect();
+        assert_eq!(found, [("A", 1, 0, 1), ("B", 1, 0, 1)], "{name}");
+    }
+}
+
+#[test]
+fn the_ends_of_f64_are_scaled_away_and_rounded_once() {
+    let (tiny, huge) = (f64::from_bits(1), f64::MAX);
+    for name in ["ozaki-int8-f64", "ozaki-u8-f64:9", "crt-int8-f64:18", "crt-int8-accurate-f64:18"] {
+        let scheme = Scheme::find(name).unwrap();
+        for (x, y, expected) in [
+            (tiny, 1.0, tiny),
+            (3.0 * tiny, 0.5, 2.0 * tiny),
+            (tiny, 0.5, 0.0),
+            (-huge, 1.0, -huge),
+            (huge, 2.0, f64::INFINITY),
+            (huge, tiny, huge * tiny),
+            (f64::MIN_POSITIVE, f64::MIN_POSITIVE, 0.0),
+        ] {
+            let d = product(&scheme, &matrix(1, 1, vec![x]), &matrix(1, 1, vec![y]));
+            assert_eq!(d, [expected], "{name}: {x:e} {y:e}");
+        }
+    }
+}
+
+#[test]
+fn a_count_of_slices_or_moduli_follows_the_name() {
+    let names = ["ozaki-int8-f64:7..9".to_string(), "crt-int8-f64:14".into(), "ozaki-int8-f64:8".into()];
+    let found: Vec<(String, usize)> =
+        Scheme::chosen(&names).unwrap().into_iter().map(|own| (own.name.clone(), own.products())).collect();
+    let expected =
+        [("ozaki-int8-f64:7", 28), ("ozaki-int8-f64:8", 36), ("ozaki-int8-f64:9", 45), ("crt-int8-f64:14", 14)];
+    assert_eq!(found, expected.map(|(name, products)| (name.to_string(), products)));
+    for (name, expected) in [
+        ("half:3", "a count (NAME:COUNT) is of slices or moduli"),
+        ("ozaki-int8:3", "its products are listed"),
+        ("crt-int8-f64:21", "count = 21: it is 1 to the number of values, which is 20"),
+        ("ozaki-int8-f64:17", "count is 1 to 16"),
+        ("ozaki-u8-f64:16", "together they have up to 120"),
+        ("ozaki-int8-f64:7..9", "names several schemes"),
+    ] {
+        let error = Scheme::find(name).expect_err(name).to_string();
+        assert!(error.contains(expected), "{name}: {error}");
+    }
+}
+
+#[test]
+fn wrong_moduli_and_slices_are_refused() {
+    let moduli = |values: &str, rest: &str| {
+        format!(
+            "title = \"x\"\nemulates = \"f64\"\n{rest}[both]\nmoduli = {{ values = {values}, format = \"s8\", scaling = \"fast\" }}\n"
+        )
+    };
+    for (text, expected) in [
+        (moduli("[255, 85]", ""), "255 and 85 have the common divisor 85"),
+        (moduli("[257]", ""), "257: moduli are 2 to 256"),
+        (moduli("[]", ""), "count = 0"),
+        (moduli("[256]", "register = \"f64\"\n"), "leave it out"),
+        (moduli("[256]", "dropped = [\"256*256\"]\n"), "[[sum]] and dropped"),
+        (moduli("[256]", "").replace("s8", "f16"), "remainders are in a format of integers"),
+        (moduli("[256]", "").replace("fast", "quick"), "scaling = \"quick\": it is one of \"fast\", \"accurate\""),
+        (moduli("[256]", "").replace("\"f64\"", "\"f16\""), "emulates = \"f16\": it is one of \"f32\", \"f64\""),
+        (
+            "title = \"x\"\n[both]\nslices = { count = 2, bits = 8, rounding = \"RNE\", format = \"s8\", rest = \"u8\" }\n".into(),
+            "rounding = \"RNE\": it is one of RZ, RD",
+        ),
+        (
+            "title = \"x\"\n[both]\nslices = { count = 2, bits = 8, rounding = \"RZ\", format = \"s8\", rest = \"s8\" }\n".into(),
+            "slice 2 has integers from 0 to 255, and s8 lacks some",
+        ),
+    ] {
+        let error = Scheme::parse(&text, "x", "x.toml").expect_err(expected).to_string();
+        assert!(error.contains(expected), "{text}\n{error}\nnot: {expected}");
+    }
+}
+
+/// A file of f64 in NumPy's format.
+fn write(folder: &std::path::Path, name: &str, rows: usize, columns: usize, values: &[f64]) -> String {
+    let head = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({rows}, {columns}), }}");
+    let head = format!("{head:<117}\n");
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((head.len() as u16).to_le_bytes());
+    bytes.extend(head.as_bytes());
+    bytes.extend(values.iter().flat_map(|x| x.to_le_bytes()));
+    let path = folder.join(name);
+    std::fs::write(&path, bytes).unwrap();
+    path.to_string_lossy().into_owned()
+}
+
+#[test]
+fn operands_of_files_are_multiplied_and_the_product_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = |at: usize| (at as f64 * 0.7).sin() * 2f64.powi(at as i32 % 30);
+    let (a, b): (Vec<f64>, Vec<f64>) = ((0..6 * 10).map(own).collect(), (0..10 * 4).map(|at| own(at + 99)).collect());
+    let (x, y) = (write(folder.path(), "a.npy", 6, 10, &a), write(folder.path(), "b.npy", 10, 4, &b));
+    let out = folder.path().join("d.npy").to_string_lossy().into_owned();
+    let common = ["emulate", "--a", &x, "--b", &y, "--device", "model:hopper", "-q"];
+    let run = tcnum(&[&common[..], &["--scheme", "crt-int8-f64:20", "--out", &out, "--output", "json"]].concat());
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let report = validate_report(&run.stdout);
+    let row = &report["tables"]["double_emulations"][0];
+    assert_eq!((&row["elements"], &row["equal"]), (&24.into(), &24.into()), "{row}");
+    let bytes = std::fs::read(&out).unwrap();
+    let d: Vec<f64> =
+        bytes[bytes.len() - 24 * 8..].as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect();
+    let exact = DoubleReferences::of(&matrix(6, 10, a.clone()), &matrix(10, 4, b.clone())).unwrap();
+    assert_eq!(d, exact.rounded);
+    let mut special = a.clone();
+    special[13] = f64::NEG_INFINITY;
+    let z = write(folder.path(), "z.npy", 6, 10, &special);
+    let run = tcnum(&["emulate", "--a", &z, "--b", &y, "--scheme", "crt-int8-f64", "--device", "model:hopper"]);
+    let expected = "crt-int8-f64: A has 1 infinities or NaN; the first is -inf in row 1, column 3.";
+    assert!(run.status == 0 && run.stderr.contains(expected), "{}", run.stderr);
+    assert!(run.stdout.replace("\n      ", " ").contains(expected), "{}", run.stdout);
+    for (arguments, expected) in [
+        (&["--scheme", "half"][..], "which f32 does not have; use a scheme of f64"),
+        (&["--scheme", "l8-r8"], "multiplies drawn integers"),
+        (&["--scheme", "crt-int8-f64:10..12", "--out", &out], "it holds one product"),
+        (&["--scheme", "crt-int8-f64", "--out", &out, "--rows", "2"], "leave out --rows"),
+        (&["--scheme", "crt-int8-f64", "--size", "8"], "cannot be used with"),
+        (&["--choose", "2"], "expected a number between 0 and 1"),
+    ] {
+        let run = tcnum(&[&common[..], arguments].concat());
+        assert!(
+            run.status == 2 && run.stdout.is_empty() && run.stderr.contains(expected),
+            "{arguments:?}: {}",
+            run.stderr
+        );
+    }
+    let run = tcnum(&["emulate", "--a", &x, "--b", &x, "--scheme", "crt-int8-f64", "--device", "model:hopper"]);
+    assert!(run.status == 2 && run.stderr.contains("B needs as many rows as A has columns"), "{}", run.stderr);
+}
+
+#[test]
+fn the_cheapest_scheme_meets_the_accuracy_with_the_fewest_products() {
+    let common = ["emulate", "--size", "24", "--device", "model:ampere", "--output", "json", "-q"];
+    let run = tcnum(&[&common[..], &["--choose", "1e-12", "--scheme", "ozaki-int8-f64", "crt-int8-f64"]].concat());
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let report = validate_report(&run.stdout);
+    let rows = report["tables"]["emulation_choices"].as_array().unwrap();
+    assert_eq!(rows.len(), 2);
+    for row in rows {
+        assert!(row["observed"].as_f64().unwrap() <= 1e-12 && row["meets"] == true, "{row}");
+        let (base, count) = row["scheme"].as_str().unwrap().split_once(':').unwrap();
+        let fewer = format!("{base}:{}", count.parse::<usize>().unwrap() - 1);
+        let run = tcnum(&[&common[..], &["--scheme", &fewer]].concat());
+        let report = validate_report(&run.stdout);
+        assert!(report["tables"]["double_emulations"][0]["magnitude_error"].as_f64().unwrap() > 1e-12, "{fewer}");
+    }
+    assert!(rows[0]["chosen"] == true && rows[0]["products"].as_u64() <= rows[1]["products"].as_u64());
+    let run = tcnum(&[&common[..], &["--choose", "1e-25", "--scheme", "crt-int8-f64"]].concat());
+    assert_eq!(run.status, 1, "nothing is that accurate: {}", run.stdout);
+}
+
+#[test]
+fn limits_show_the_first_operands_that_fail() {
+    let run = tcnum(&[
+        "emulate",
+        "--limits",
+        "--scheme",
+        "half",
+        "crt-int8-f64",
+        "--device",
+        "model:hopper",
+        "--output",
+        "json",
+        "-q",
+    ]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let report = validate_report(&run.stdout);
+    let rows = report["tables"]["emulation_limits"].as_array().unwrap();
+    let found = |scheme: &str, kind: &str| {
+        let row = rows.iter().find(|row| row["scheme"] == scheme && row["kind"] == kind).unwrap();
+        [&row["holds"], &row["a"], &row["d"], &row["right"]].map(|own| own.to_string().replace('"', ""))
+    };
+    assert_eq!(found("half", "large number"), ["false", "2^16", "inf", "2^16"]);
+    assert_eq!(found("half", "small number"), ["false", "2^-25", "0", "2^-25"]);
+    assert_eq!(found("crt-int8-f64", "infinity"), ["false", "inf", "NaN", "inf"]);
+    assert_eq!(found("crt-int8-f64", "small number"), ["true", "2^-1074", "2^-1074", "2^-1074"]);
+    assert_eq!(found("crt-int8-f64", "small number beside 1"), ["false", "1, 2^-55", "0", "2^-55"]);
+}
