@@ -1,8 +1,8 @@
 //! All tables that reports can hold, and the JSON Schema that follows from their declarations.
 
 use crate::{
-    atlas, bound, calc, catalogue, chain, check, checkpoint, comparison, convert, cost, device, diff, distinguish, emulate,
-    experiment, explain, features, gemm, identify, power, probe, quantise, recognise, record,
+    atlas, bound, calc, catalogue, chain, check, checkpoint, comparison, convert, cost, device, diff, distinguish,
+    emulate, experiment, explain, features, gemm, identify, power, probe, quantise, recognise, record,
     report::{self, Declaration, schema},
     tree, verify,
 };

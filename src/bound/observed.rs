@@ -5,14 +5,15 @@ use crate::{
     Result,
     arithmetic::Model,
     base::{interrupt, parallel},
+    exact::Dot,
     inputs::Sequence,
     isa::{Case, Instruction},
 };
 
-/// Tiles that a thread takes at a time.
-const CHUNK: usize = 64;
-/// Chunks between two looks at the clock.
-const CHUNKS: usize = 64;
+/// Dot-product-adds that a thread takes at a time, about.
+const CHUNK: usize = 1 << 12;
+/// Chunks that are merged together.
+const CHUNKS: u64 = 64;
 
 /// The errors of an instruction's results, beside their bounds.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -51,13 +52,19 @@ pub fn observe(
     let evaluator = model.evaluator(i)?;
     let outputs = (i.m * i.n) as u64;
     let tiles = cases.div_ceil(outputs);
+    let chunk_tiles = (CHUNK as u64 / outputs).max(1);
     let mut first = 0;
     while first < tiles {
         interrupt::check()?;
-        let chunks = (tiles - first).div_ceil(CHUNK as u64).min(CHUNKS as u64);
+        let chunks = (tiles - first).div_ceil(chunk_tiles).min(CHUNKS);
         let parts = parallel::map(0..chunks, |chunk| {
-            let from = first + chunk * CHUNK as u64;
-            let count = (tiles - from).min(CHUNK as u64) as usize;
+            // An interrupted run keeps the chunks until then.
+            if interrupt::check().is_err() {
+                return ObservedErrors::default();
+            }
+            let mut dot = Dot::new(i.a, i.b, i.c, i.d, i.k);
+            let from = first + chunk * chunk_tiles;
+            let count = (tiles - from).min(chunk_tiles) as usize;
             let drawn = Sequence::Random { seed }.tiles(i, from, count);
             let d = evaluator.execute_here(&drawn);
             let mut own = ObservedErrors::default();
@@ -70,20 +77,20 @@ pub fn observe(
                         Some([a, b]) => bounds.of_line(&a[row], &b[column], drawn.c.get(place)),
                         None => bounds.enclosed(&case()),
                     };
-                    own.note(enclosed, i, d.get(place), case);
+                    own.note(enclosed, i, d.get(place), &mut dot, case);
                 }
             }
             own
         });
         parts.into_iter().for_each(|own| found.add(own));
-        first += chunks * CHUNK as u64;
+        first += chunks * chunk_tiles;
         progress(found.cases + found.unbounded);
     }
     Ok(())
 }
 
 impl ObservedErrors {
-    fn note(&mut self, enclosed: Option<Enclosed>, i: &Instruction, code: u64, case: impl Fn() -> Case) {
+    fn note(&mut self, enclosed: Option<Enclosed>, i: &Instruction, code: u64, dot: &mut Dot, case: impl Fn() -> Case) {
         let d = i.d.decode(code);
         let Some(enclosed) = enclosed.filter(|own| own.error.worst().is_finite()) else {
             self.unbounded += 1;
@@ -94,7 +101,13 @@ impl ObservedErrors {
         self.exact += u64::from(bound == 0.0);
         let value = d.to_f64();
         // The exact value lies in an interval of a few units of f64.
-        let least = (enclosed.low - value).max(value - enclosed.high).max(0.0);
+        let mut least = (enclosed.low - value).max(value - enclosed.high).max(0.0);
+        if i.d.bits == 64 && i.scale.is_none() {
+            // The interval is as wide as the errors of f64.
+            let case = case();
+            let pairs = (0..case.a.len()).map(|k| (case.a[k], case.b[case.logical(i, k)]));
+            least = dot.sum(pairs, case.c).deviation(i.d, code).map_or(f64::INFINITY, |own| own.absolute);
+        }
         if !d.is_finite() || least > bound {
             self.violations += 1;
             self.first.get_or_insert_with(case);
