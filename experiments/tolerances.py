@@ -33,6 +33,12 @@ SCHEDULES = {
     "bf16": ["--instr", "wgmma.m64n8k16.f32.bf16.bf16"],
     "e4m3": ["--instr", "wgmma.m64n8k32.f32.e4m3.e4m3", "--promote", "128"],
 }
+HOW_TO_READ = """\
+- A cell of a kernel has three results: of the tolerance, of the bound of any instruction in any order, of the bound of one schedule.
+  `passes` means that the test finds nothing. A percentage is the share of elements that are refused; `all` is every element.
+- The schedule is one `wgmma` with sums in f32, promoted every 128 terms for e4m3. Sums of s8 are exact, with one bound.
+- `tolerance < bound` is the share of elements whose tolerance is below the bound of the schedule.
+- `-`: k is too short for this fault.""".split("\n")
 # Rounding of scaled sums in f32: two multiplications.
 SCALING = 2.0**-23
 
@@ -139,7 +145,7 @@ def result(row, tcnum, random):
 
 
 def percent(share):
-    return f"{100 * share:.{1 if 0.0995 <= share < 0.9995 else 2}{'f' if share >= 0.0995 else 'g'}} %"
+    return ">99.9 %" if 0.9995 <= share < 1 else f"{100 * share:.2g} %" if share < 0.0995 else f"{100 * share:.3g} %"
 
 
 def cell(shares):
@@ -149,10 +155,18 @@ def cell(shares):
     return " / ".join("passes" if share == 0 else "all" if share == 1 else percent(share) for share in shares)
 
 
-def document(rows, results):
+def document(rows, results, seed):
     """The result as Markdown: counts, then a row for each tolerance."""
     count = len(rows)
-    lines = ["| kernel | tried | tolerances that pass it | bounds of any order that pass it | bounds of one schedule that pass it |"]
+    lines = [
+        "# Tolerances of public test suites against faulty kernels",
+        "",
+        f"`python3 experiments/tolerances.py --seed {seed}`: {count} tolerances of `experiments/tolerances.csv`.",
+        "",
+        *HOW_TO_READ,
+        "",
+        "| kernel | tried | tolerances that pass it | bounds of any order that pass it | bounds of one schedule that pass it |",
+    ]
     lines.append("| --- | ---: | ---: | ---: | ---: |")
     for fault in FAULTS:
         tried = [found[fault] for found in results if found[fault] is not None]
@@ -190,7 +204,7 @@ def main():
         rows = list(csv.DictReader(file))
     # Each row has numbers of its own, whichever rows come before it.
     results = [result(row, options.tcnum, np.random.default_rng([options.seed, at])) for at, row in enumerate(rows)]
-    text = document(rows, results)
+    text = document(rows, results, options.seed)
     if options.out:
         Path(options.out).write_text(text, encoding="utf-8")
     else:
