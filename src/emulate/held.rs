@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{NumberMatrix, OperandSplit, Scheme, split::SplitMatrix};
+use super::{Fallback, NumberMatrix, OperandSplit, Scheme, split::SplitMatrix};
 
 /// Elements of an operand that the parts of a scheme do not stand for.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,6 +43,7 @@ fn of_matrix(
 ) -> Vec<OperandLoss> {
     let by_line = !matches!(split, OperandSplit::Parts(_));
     let lines = match (by_line, matrix) {
+        _ if scheme.fallback != Fallback::Nan => "The whole product is computed by fused multiply-adds in f64",
         (true, "A") => "The scheme has no parts for them: their rows of D are NaN",
         (true, _) => "The scheme has no parts for them: their columns of D are NaN",
         (false, _) => "Their parts are infinities and NaN, and so are elements of D",
@@ -52,6 +53,8 @@ fn of_matrix(
         ("numbers too large for its parts", "Elements of D that take them are infinities or NaN"),
         ("numbers too small for its parts", "D is as if they were zero"),
     ];
+    // The operands decide the number of slices: the ones at hand say nothing.
+    let dynamic = matches!(split, OperandSplit::Slices(slices) if slices.dynamic.is_some());
     let mut counts: [(usize, Option<(usize, usize, f64)>); 3] = Default::default();
     for (at, x) in numbers.values.iter().enumerate() {
         let finite = |part: usize| {
@@ -65,7 +68,7 @@ fn of_matrix(
         let kind = match x {
             x if !x.is_finite() => 0,
             _ if (0..split.count()).any(|part| !finite(part)) => 1,
-            x if *x != 0.0 && (0..split.count()).all(zero) => 2,
+            x if *x != 0.0 && !dynamic && (0..split.count()).all(zero) => 2,
             _ => continue,
         };
         counts[kind].0 += 1;
