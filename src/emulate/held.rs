@@ -1,4 +1,4 @@
-//! What a scheme cannot hold of its operands, before anything is multiplied.
+//! Elements of operands that a scheme cannot hold, found before anything is multiplied.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub struct OperandLoss {
     pub matrix: &'static str,
     /// The elements.
     pub kind: &'static str,
-    /// What the product then has.
+    /// The effect on the product.
     pub result: &'static str,
     /// Number of elements.
     pub elements: usize,
@@ -33,6 +33,9 @@ impl OperandLoss {
         losses
     }
 }
+
+/// Number of elements; row, column and value of the first.
+type Found = (usize, Option<(usize, usize, f64)>);
 
 fn of_matrix(
     scheme: &Scheme,
@@ -55,7 +58,7 @@ fn of_matrix(
     ];
     // The operands decide the number of slices: the ones at hand say nothing.
     let dynamic = matches!(split, OperandSplit::Slices(slices) if slices.dynamic.is_some());
-    let mut counts: [(usize, Option<(usize, usize, f64)>); 3] = Default::default();
+    let mut counts: [Found; 3] = Default::default();
     for (at, x) in numbers.values.iter().enumerate() {
         let finite = |part: usize| {
             let (format, code) = (split.format(part), parts.matrices[part].codes.get(at));

@@ -61,7 +61,7 @@ fn draws<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Vec<
 }
 
 crate::rows! {
-    /// Errors of a scheme in f64 on a device, for one k and distribution; the median, least and largest of all draws.
+    /// Errors of a scheme in f64, for one k and distribution, over all draws.
     pub struct DoubleErrorRow in "double_errors" {
         /// The scheme.
         scheme: String => shown("scheme").essential(),
@@ -166,9 +166,9 @@ pub(super) fn run(plan: &DoubleFigure, run: &mut ExperimentRun) -> Result<()> {
     });
     let ExperimentRun { devices, report, .. } = run;
     report.notes.push(format!(
-        "Products of {rows} x {columns} elements, drawn {draws} times; S is the exact sum. A largest relative error is that of the \
-         element nearest to zero: it varies widely from draw to draw, and grows with the number of elements. Published figures are \
-         shown beside it and are not judged."
+        "Products of {rows} x {columns} elements, drawn {draws} times; S is the exact sum. The element nearest to zero has the largest \
+         relative error, which varies widely from draw to draw and grows with the number of elements. Published figures are shown and \
+         not judged."
     ));
     let row = |own: &Drawn| {
         let scheme = &plan.schemes[own.scheme];
