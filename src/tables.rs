@@ -71,6 +71,7 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<emulate::table::EmulationRow>(),
         Declaration::of::<emulate::table::IntegerEmulationRow>(),
         Declaration::of::<experiment::CostCellRow>(),
+        Declaration::of::<experiment::DoubleErrorRow>(),
         Declaration::of::<experiment::ExperimentFindingRow>(),
         Declaration::of::<experiment::ExperimentRow>(),
         Declaration::of::<experiment::FigureRow>(),

@@ -11,8 +11,9 @@ const ROOM: f64 = 1.0 + 1e-9;
 /// Half an ulp of a number of f64, relative to it.
 const HALF_ULP: f64 = f64::EPSILON / 2.0;
 
-/// The largest bound of |V - S| / sum |ab| over all elements whose sum |ab| is not zero; `None` for other splits.
+/// The largest bound of |V - S| / sum |ab| over all elements; `None` for other splits.
 ///
+/// Elements whose sum |ab| is zero have none.
 /// `magnitude` has the sums |ab|, row by row. Four errors are added: the parts of A and B that the units cut off, the products that
 /// are not computed, the additions in the register, and the last rounding. Results are taken to be normal numbers.
 pub fn error_bound(scheme: &Scheme, a: &NumberMatrix, b: &NumberMatrix, magnitude: &[f64]) -> Option<f64> {
@@ -56,8 +57,9 @@ pub fn error_bound(scheme: &Scheme, a: &NumberMatrix, b: &NumberMatrix, magnitud
 }
 
 impl Slices {
-    /// The most that the magnitudes of a product's slices add up to, relative to the product; `None` in two's complement.
+    /// The largest sum of the magnitudes of a product's slices, over the product.
     ///
+    /// `None` in two's complement.
     /// Slices to nearest alternate in sign, and add up to less than three times the number.
     fn growth(&self) -> Option<f64> {
         match (self.rest, self.rounding) {

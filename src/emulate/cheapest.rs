@@ -37,7 +37,7 @@ crate::rows! {
         bound: Option<f64> => shown("bound").if_filled().essential(),
         /// The slices or moduli that the bound needs to meet the accuracy.
         bound_count: Option<usize> => shown("count by bound").if_filled().essential(),
-        /// Bits below the largest element of a row and a column that the accuracy needs, for the widest range of exponents.
+        /// Bits below the largest elements of a row and a column that the accuracy needs.
         range_bits: f64 => shown("bits needed").essential(),
     }
 }
@@ -124,7 +124,7 @@ pub fn cheapest(
             range_bits,
         });
     }
-    rows.sort_by(|x, y| (!x.meets, x.products).cmp(&(!y.meets, y.products)));
+    rows.sort_by_key(|row| (!row.meets, row.products));
     if let Some(first) = rows.first_mut() {
         first.chosen = first.meets;
     }

@@ -118,7 +118,7 @@ fn needed_bits(a: &NumberMatrix, b: &NumberMatrix, block: usize) -> i64 {
     rows.iter().flat_map(|row| columns.iter().map(|column| pair(row, column))).max().unwrap_or(0) + 54
 }
 
-/// The product of a scheme in the format that it emulates (integers: s32), with one instruction for each sum.
+/// The product of a scheme in the format that it emulates, with one instruction for each sum.
 ///
 /// Accumulators are grouped as for products of so many `terms`. With the product the seconds of the sums, where the device computes all elements at once.
 pub(super) fn composed(

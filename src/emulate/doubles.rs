@@ -24,7 +24,7 @@ pub struct DoubleReferences {
     pub separate: Vec<f64>,
     /// The exact sum, rounded to f64.
     pub rounded: Vec<f64>,
-    /// What the rounding left, to about 50 bits.
+    /// The exact sum less the rounded one, to about 50 bits.
     pub rest: Vec<f64>,
     /// The sum of the magnitudes of all products.
     pub magnitude: Vec<f64>,
@@ -188,7 +188,7 @@ impl LaneSums {
         }
     }
 
-    /// The exact sum rounded to f64 and the rest, if the error bound of the compensated sum decides the rounding.
+    /// The exact sum rounded to f64 and the rest, if the error bound decides the rounding.
     fn certain(&self, lane: usize, k: usize) -> Option<[f64; 2]> {
         let (high, low) = (self.high[lane], self.low[lane]);
         let total = high + low;

@@ -12,7 +12,7 @@ const STEP: usize = 16;
 /// Multiprocessors of an H100.
 const MULTIPROCESSORS: usize = 132;
 
-/// The product by chains of fused multiply-adds, each from zero; the chains of parts of k are added in order.
+/// The product by chains of fused multiply-adds of parts of k, each from zero, added in order.
 ///
 /// `m` is the number of rows of the whole product. Of some of its rows the tiles are not known: then chains have one part, unless all
 /// tiles are cut alike.
@@ -22,9 +22,10 @@ pub(super) fn product(fallback: Fallback, a: &NumberMatrix, b: &NumberMatrix, m:
         Fallback::StreamK => StreamK::new(a.columns, down * across),
         Fallback::Fused | Fallback::Nan => StreamK { steps: a.columns.div_ceil(STEP), shared: 0, blocks: 0 },
     };
-    if schedule.blocks == 0 || schedule.is_alike(down * across) || m != a.rows {
-        let alike = schedule.blocks == 0 || schedule.is_alike(down * across);
-        let cuts = if alike { schedule.cuts(0, a.columns) } else { vec![0..a.columns] };
+    let alike = schedule.blocks == 0 || schedule.is_alike(down * across);
+    if alike || m != a.rows {
+        let cuts =
+            if alike { schedule.cuts(0, a.columns) } else { StreamK { blocks: 0, ..schedule }.cuts(0, a.columns) };
         return Ok(of_doubles(a.rows, b.columns, &chains(a, b, &cuts)?));
     }
     let mut values = vec![0.0; a.rows * b.columns];
@@ -65,7 +66,9 @@ struct StreamK {
 }
 
 impl StreamK {
-    /// The number of blocks that saves the most iterations, by the estimate of `threadblock_swizzle_streamk.h`.
+    /// The number of blocks that saves the most iterations, as CUTLASS estimates it.
+    ///
+    /// The estimate is that of its `threadblock_swizzle_streamk.h`.
     fn new(k: usize, tiles: usize) -> StreamK {
         let steps = k.div_ceil(STEP);
         let whole = StreamK { steps, shared: 0, blocks: 0 };

@@ -194,7 +194,7 @@ impl Scheme {
         Ok(all.into_iter().filter(|scheme| scheme.emulates == emulates).collect())
     }
 
-    /// The schemes of these names, each once; without names, all that are shipped and emulate f32 or integers.
+    /// The schemes of these names, each once; without names, all that emulate f32 or integers.
     ///
     /// `NAME:7..9` is three schemes; `f32` and `f64` are all that emulate that format.
     ///
@@ -581,7 +581,7 @@ fn slices_of(keys: SliceKeys) -> Checked<Slices> {
     }
     if dynamic.as_ref().is_some_and(|own| own.block == 0 || own.most >= bits * MOST_PARTS as u32) {
         return Err(somewhere(format!(
-            "slices: dynamic has a block of k and most bits, below those of {MOST_PARTS} slices"
+            "slices: dynamic needs a block above 0, and fewer bits than {MOST_PARTS} slices have"
         )));
     }
     let dynamic = dynamic.map(|DynamicKeys { block, most }| DynamicSlices { block, most });

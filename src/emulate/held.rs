@@ -1,8 +1,8 @@
-//! What a scheme cannot hold of its operands, before anything is multiplied.
+//! Elements of operands that a scheme cannot hold, found before anything is multiplied.
 
 use std::fmt;
 
-use super::{NumberMatrix, OperandSplit, Scheme, split::SplitMatrix};
+use super::{Fallback, NumberMatrix, OperandSplit, Scheme, split::SplitMatrix};
 
 /// Elements of an operand that the parts of a scheme do not stand for.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,7 +13,7 @@ pub struct OperandLoss {
     pub matrix: &'static str,
     /// The elements.
     pub kind: &'static str,
-    /// What the product then has.
+    /// The effect on the product.
     pub result: &'static str,
     /// Number of elements.
     pub elements: usize,
@@ -34,6 +34,9 @@ impl OperandLoss {
     }
 }
 
+/// Number of elements; row, column and value of the first.
+type Found = (usize, Option<(usize, usize, f64)>);
+
 fn of_matrix(
     scheme: &Scheme,
     split: &OperandSplit,
@@ -43,6 +46,7 @@ fn of_matrix(
 ) -> Vec<OperandLoss> {
     let by_line = !matches!(split, OperandSplit::Parts(_));
     let lines = match (by_line, matrix) {
+        _ if scheme.fallback != Fallback::Nan => "The whole product is computed by fused multiply-adds in f64",
         (true, "A") => "The scheme has no parts for them: their rows of D are NaN",
         (true, _) => "The scheme has no parts for them: their columns of D are NaN",
         (false, _) => "Their parts are infinities and NaN, and so are elements of D",
@@ -52,7 +56,9 @@ fn of_matrix(
         ("numbers too large for its parts", "Elements of D that take them are infinities or NaN"),
         ("numbers too small for its parts", "D is as if they were zero"),
     ];
-    let mut counts: [(usize, Option<(usize, usize, f64)>); 3] = Default::default();
+    // The operands decide the number of slices: the ones at hand say nothing.
+    let dynamic = matches!(split, OperandSplit::Slices(slices) if slices.dynamic.is_some());
+    let mut counts: [Found; 3] = Default::default();
     for (at, x) in numbers.values.iter().enumerate() {
         let finite = |part: usize| {
             let (format, code) = (split.format(part), parts.matrices[part].codes.get(at));
@@ -65,7 +71,7 @@ fn of_matrix(
         let kind = match x {
             x if !x.is_finite() => 0,
             _ if (0..split.count()).any(|part| !finite(part)) => 1,
-            x if *x != 0.0 && (0..split.count()).all(zero) => 2,
+            x if *x != 0.0 && !dynamic && (0..split.count()).all(zero) => 2,
             _ => continue,
         };
         counts[kind].0 += 1;

@@ -87,8 +87,12 @@ fn kinds(emulates: Emulated) -> Vec<Kind> {
     vec![
         kind("large number", (0..=largest).map(|e| vec![power(e)]).chain([vec![most]]).collect(), &[1.0]),
         kind("small number", small.iter().map(|s| vec![power(-s)]).collect(), &[1.0]),
-        kind("small number beside 1", small.iter().map(|s| vec![1.0, power(-s)]).collect(), &[0.0, 1.0]),
-        kind("last bit beside 1", normal.map(|s| vec![1.0, (1.0 + epsilon) * power(-s)]).collect(), &[0.0, 1.0]),
+        kind("small number in a row with 1", small.iter().map(|s| vec![1.0, power(-s)]).collect(), &[0.0, 1.0]),
+        kind(
+            "last bit of a number in a row with 1",
+            normal.map(|s| vec![1.0, (1.0 + epsilon) * power(-s)]).collect(),
+            &[0.0, 1.0],
+        ),
         kind("cancellation", small.iter().map(|s| vec![1.0, power(-s), -1.0]).collect(), &[1.0, 1.0, 1.0]),
         kind("product beyond the largest number", vec![vec![most]], &[2.0]),
         kind("large products that cancel", vec![vec![most, -most, 1.0]], &[2.0, 2.0, 1.0]),

@@ -156,11 +156,11 @@ pub enum EmulationResult {
 /// The result of a product in f64: errors against the exact one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DoubleOutcome {
-    /// Of the scheme.
+    /// The errors of the scheme.
     pub scheme: DoubleErrors,
-    /// Of a chain of fused multiply-adds in f64.
+    /// The errors of a chain of fused multiply-adds in f64.
     pub fused: DoubleErrors,
-    /// Of a chain whose products are rounded before they are added.
+    /// The errors of a chain whose products are rounded before they are added.
     pub separate: DoubleErrors,
     /// The largest exponents of two that lie between the elements of a row of A, and of a column of B.
     pub spread: [u32; 2],

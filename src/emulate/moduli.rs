@@ -1,4 +1,4 @@
-//! Integers by their remainders: scaling of operands, remainders, and the integer from its remainders (Chinese remainder theorem).
+//! Integers by their remainders: scaling, remainders, and the integer from them.
 //!
 //! The scheme is Ozaki scheme II (Ozaki, Uchino and Imamura, arXiv:2504.08009). Rows of A and columns of B are multiplied by powers of
 //! two and truncated to integers, such that twice the sum of all products' magnitudes is below the product P of the moduli.
@@ -122,7 +122,9 @@ impl Residues {
     }
 }
 
-/// The exponents of the units of rows of A and columns of B: an element is truncated to a multiple of 2^exponent.
+/// The exponents of the units of rows of A and columns of B.
+///
+/// An element is truncated to a multiple of 2^exponent.
 pub(super) fn scaled(own: &Moduli, a: &NumberMatrix, b: &NumberMatrix) -> (Vec<i32>, Vec<i32>) {
     let half = half(&product(&own.moduli));
     match own.scaling {
@@ -170,7 +172,9 @@ fn spare(half: f64, square: f64) -> i32 {
     ((quotient.to_bits() >> 52) as i32 - 1023).div_euclid(2)
 }
 
-/// Upper bounds of the squares of norms of lines, whose elements are divided by 2^exponent; one for lines of zeros.
+/// Upper bounds of the squares of norms of lines; one for lines of zeros.
+///
+/// Elements are divided by 2^exponent.
 fn norms(numbers: &NumberMatrix, line: SliceLine, exponents: &[i32]) -> Vec<f64> {
     let add = |sum: &mut (usize, f64, i32), value: f64| {
         let own = scale(value, -sum.2);

@@ -46,7 +46,9 @@ impl NumberMatrix {
         Some((at / self.columns, at % self.columns, self.values[at]))
     }
 
-    /// Some rows of a random matrix, rounded to what is emulated; the numbers of a row depend on seed, matrix and row.
+    /// Some rows of a random matrix, rounded to the emulated format.
+    ///
+    /// The numbers of a row depend on seed, matrix and row.
     pub(super) fn drawn(
         emulates: Emulated,
         draw: Draw,

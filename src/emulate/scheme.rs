@@ -30,7 +30,7 @@ pub struct Scheme {
     pub accumulator: &'static Format,
     /// Parts of k that are whole products.
     pub parts: Option<WholeParts>,
-    /// What multiplies operands that hold infinities or NaN, or need too many slices.
+    /// The product of operands that hold infinities or NaN, or need too many slices.
     pub fallback: Fallback,
 }
 
@@ -70,13 +70,19 @@ pub struct Slices {
     pub count: usize,
     /// The exponent of the ratio of two units.
     pub bits: u32,
-    /// RZ (integers below 2^bits) or RNE (integers up to half of that); of integers in two's complement RZ or RD.
+    /// RZ (integers below 2^bits) or RNE (integers up to half of that).
+    ///
+    /// Integers in two's complement are rounded by RZ or RD.
     pub rounding: Rounding,
     /// The format of the integers.
     pub format: &'static Format,
-    /// The format of all slices but the first, if they are unsigned digits of an integer in two's complement.
+    /// The format of all slices but the first, if these are unsigned digits.
+    ///
+    /// The slices are then digits of an integer in two's complement.
     pub rest: Option<&'static Format>,
-    /// True for digits of a truncated integer around zero, which carry upwards; the first slice keeps what is left.
+    /// True for digits of a truncated integer around zero, which carry upwards.
+    ///
+    /// The first slice keeps what is left.
     pub balanced: bool,
     /// Fraction bits of a line's largest element that, if all are ones, raise the line's exponent by one.
     ///
@@ -168,7 +174,9 @@ pub struct PartSum {
     pub promote: Promote,
     /// The exponent of the unit of the sum.
     pub scale: i32,
-    /// The most terms of an accumulator: it takes whole products, and the next one begins where they would have more.
+    /// The most terms of an accumulator.
+    ///
+    /// An accumulator takes whole products; the next one begins where they would have more.
     pub group: Option<usize>,
 }
 
@@ -201,7 +209,7 @@ named! {
 }
 
 named! {
-    /// What becomes of operands with infinities or NaN, if a scheme has no parts for them.
+    /// The product of operands with infinities or NaN, for which a scheme has no parts.
     pub enum Fallback {
         Nan = "nan": "NaN in their row or column of D";
         Fused = "fma": "The whole product is a chain of fused multiply-adds, ascending k, from zero";

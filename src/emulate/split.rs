@@ -18,9 +18,13 @@ const TIE_BITS: u32 = 2;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SplitMatrix {
     pub(super) matrices: Vec<Matrix>,
-    /// For each row of A (column of B) the exponent of its units; zeros unless the parts are slices or remainders.
+    /// The exponents of the units of each row of A (column of B).
+    ///
+    /// Zeros, unless the parts are slices or remainders.
     pub(super) exponents: Vec<i32>,
-    /// For each row of A (column of B), true if it holds an infinity or NaN, which slices and remainders cannot hold.
+    /// True for each row of A (column of B) that holds an infinity or NaN.
+    ///
+    /// Slices and remainders cannot hold these.
     pub(super) lost: Vec<bool>,
 }
 
@@ -127,7 +131,9 @@ impl ElementSplitter<'_> {
         }
     }
 
-    /// The codes of the parts of a number, in a line with this exponent; zeros for what slices and remainders cannot hold.
+    /// The codes of the parts of a number, in a line with this exponent.
+    ///
+    /// Zeros for infinities and NaN, which slices and remainders cannot hold.
     pub(super) fn codes(&self, x: f64, exponent: i32, codes: &mut [u64]) {
         match self {
             ElementSplitter::Parts(parts) => parted(parts, x, codes),
@@ -245,7 +251,9 @@ fn lost(numbers: &NumberMatrix, line: SliceLine) -> Vec<bool> {
     each_line(numbers, line, false, |lost, value| *lost |= !value.is_finite())
 }
 
-/// Exponents of lines by the exponent field of the largest finite element, one more if its leading fraction bits are ones.
+/// Exponents of lines by the exponent field of the largest finite element.
+///
+/// One more if so many leading fraction bits are all ones.
 fn fields(numbers: &NumberMatrix, line: SliceLine, bits: u32) -> Vec<i32> {
     let largest = each_line(numbers, line, 0f64, |most, value| {
         if value.is_finite() {

@@ -108,7 +108,7 @@ crate::rows! {
         error_counts: Vec<u64> => hidden(),
     }
 
-    /// A product in f64 against the exact one, beside plain f64: a chain of fused multiply-adds, ascending k.
+    /// A product in f64 and plain f64 (fused multiply-adds, ascending k) against the exact one.
     pub struct DoubleEmulationRow in "double_emulations" {
         /// The product.
         product: EmulatedProductRow => hidden(),

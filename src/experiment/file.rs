@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use serde::Deserialize;
 
-use super::{BitTable, CostTable, IntegerTable, Printed, SplittingFigure, finding::Condition, keys};
+use super::{BitTable, CostTable, DoubleFigure, IntegerTable, Printed, SplittingFigure, finding::Condition, keys};
 use crate::{
     Error, Result,
     arithmetic::shipped,
@@ -57,6 +57,8 @@ pub struct Experiment {
     pub products: Option<ProductFigure>,
     /// Products of more precision than their operands, by schemes of splitting.
     pub splitting: Option<SplittingFigure>,
+    /// Products in f64 by schemes.
+    pub doubles: Option<DoubleFigure>,
     /// Products of integers by their digits.
     pub integers: Option<IntegerTable>,
     /// Agreement bit by bit with sums in half and in single precision.
@@ -298,10 +300,11 @@ impl Experiment {
 
     fn defect(&self) -> Option<String> {
         let parts = [self.profile.is_some(), self.chain.is_some(), self.products.is_some(), self.splitting.is_some()];
-        let others = [self.integers.is_some(), self.bits.is_some(), self.cost.is_some(), self.formats.is_some()];
-        if !parts.iter().chain(&others).any(|given| *given) {
+        let others = [self.integers.is_some(), self.bits.is_some(), self.cost.is_some(), self.doubles.is_some()];
+        let formats = [self.formats.is_some()];
+        if !parts.iter().chain(&others).chain(&formats).any(|given| *given) {
             return Some(
-                "nothing to run; give [profile], [chain], [products], [splitting], [integers], [bits], [cost] or formats"
+                "nothing to run; give [profile], [chain], [products], [splitting], [doubles], [integers], [bits], [cost] or formats"
                     .into(),
             );
         }
@@ -314,6 +317,7 @@ impl Experiment {
             return Some(format!("[instead]: the experiment does not run {name}"));
         }
         let wrong = self.splitting.as_ref().and_then(SplittingFigure::defect);
+        let wrong = wrong.or_else(|| self.doubles.as_ref().and_then(DoubleFigure::defect));
         let wrong = wrong.or_else(|| self.integers.as_ref().and_then(IntegerTable::defect));
         let wrong = wrong.or_else(|| self.cost.as_ref().and_then(CostTable::defect));
         let wrong = wrong.or_else(|| self.bits.as_ref().and_then(BitTable::defect));

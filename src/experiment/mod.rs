@@ -5,7 +5,7 @@
 //! - `profile`: probes of single operations;
 //! - `chain`: chain matrix multiplication;
 //! - `products`: errors of matrix products against k;
-//! - `splitting`: products by schemes;
+//! - `splitting`: products by schemes; `doubles`: those in f64;
 //! - `integers`: products of integers by their digits;
 //! - `bits`: agreement bit by bit;
 //! - `cost`: latencies and rates;
@@ -14,6 +14,7 @@
 mod bits;
 mod chain;
 mod cost;
+mod doubles;
 mod file;
 mod finding;
 mod integers;
@@ -33,6 +34,7 @@ mod verdict;
 
 pub use bits::BitTable;
 pub use cost::{CostCell, CostCellRow, CostTable, PrintedPoint};
+pub use doubles::{DoubleCell, DoubleErrorRow, DoubleFigure};
 pub use file::{
     AccumulatorChoice, ChainFigure, ErrorColumn, Experiment, ExperimentFinding, FormatTable, ProductFigure,
     ProductLine, ProfileCell, ProfileTable,
@@ -162,6 +164,9 @@ fn parts(run: &mut ExperimentRun) -> Result<()> {
     }
     if let Some(plan) = &experiment.splitting {
         splitting::run(plan, run)?;
+    }
+    if let Some(plan) = &experiment.doubles {
+        doubles::run(plan, run)?;
     }
     if let Some(plan) = &experiment.cost {
         cost::run(plan, run)?;

@@ -82,7 +82,11 @@ impl Experiment {
         let probes = self.profile.as_ref().map(|profile| profile.samples);
         let chains = self.chain.as_ref().map(|chain| chain.chains);
         let bits = self.bits.as_ref().map(|bits| bits.samples);
-        probes.or(chains).or(bits).or(self.splitting.as_ref().map(|splitting| splitting.draws))
+        probes
+            .or(chains)
+            .or(bits)
+            .or(self.splitting.as_ref().map(|splitting| splitting.draws))
+            .or(self.doubles.as_ref().map(|doubles| doubles.draws))
     }
 }
 

@@ -299,5 +299,5 @@ fn limits_show_the_first_operands_that_fail() {
     assert_eq!(found("half", "small number"), ["false", "2^-25", "0", "2^-25"]);
     assert_eq!(found("crt-int8-f64", "infinity"), ["false", "inf", "NaN", "inf"]);
     assert_eq!(found("crt-int8-f64", "small number"), ["true", "2^-1074", "2^-1074", "2^-1074"]);
-    assert_eq!(found("crt-int8-f64", "small number beside 1"), ["false", "1, 2^-55", "0", "2^-55"]);
+    assert_eq!(found("crt-int8-f64", "small number in a row with 1"), ["false", "1, 2^-55", "0", "2^-55"]);
 }

@@ -18,7 +18,7 @@ pub enum Draw {
     Normal(f64, f64),
     /// Random sign, and a magnitude whose binary logarithm is uniform between two numbers.
     Magnitudes(f64, f64),
-    /// `(u - 1/2) exp(phi n)`, with a uniform `u` in [0, 1) and a standard normal `n`; a larger phi spreads exponents wider.
+    /// `(u - 1/2) exp(phi n)`, with a uniform `u` in [0, 1) and a standard normal `n`.
     Phi(f64),
 }
 
@@ -90,7 +90,9 @@ impl fmt::Display for Draw {
     }
 }
 
-/// e^x within 2^-50 of its value, by operations that every machine rounds alike; a library's exp may differ between machines.
+/// e^x within 2^-50 of its value, by operations that every machine rounds alike.
+///
+/// A library's exp may differ between machines.
 fn exponential(x: f64) -> f64 {
     let whole = (x * std::f64::consts::LOG2_E).round();
     let rest = x - whole * std::f64::consts::LN_2;
