@@ -5,7 +5,7 @@ use clap::Args;
 use super::{
     Bar, OutputDestination, Progress, Verb,
     gemm::{Additions, Drawn, Operands, ScheduleOptions},
-    options::{integer, model_name},
+    options::{cases, integer, model_name},
 };
 use crate::{
     Error, Result,
@@ -27,7 +27,7 @@ Examples:
       any instruction of Hopper for these formats
   tcnum bound --instr mma.m16n8k16.f32.bf16.bf16.f32 --shape 64,64,4096 --output-format bf16
       running bounds, errors and tolerances for drawn operands
-  tcnum bound --instr mma.m16n8k16.f32.f16.f16.f32 --cases 1000000
+  tcnum bound --instr mma.m16n8k16.f32.f16.f16.f32 --cases 1e6
       errors of directed dot-product-adds and their bounds
 
 More: docs/check.md";
@@ -48,7 +48,7 @@ pub(super) struct Arguments {
     #[arg(long = "k", value_name = "K", num_args = 1.., value_parser = integer(1..=1usize << 24), help_heading = "What", conflicts_with_all = ["shape", "a", "cases"])]
     ks: Vec<usize>,
     /// Dot-product-adds on directed operands, in place of products
-    #[arg(long, value_name = "N", value_parser = integer(1..=1u64 << 50), help_heading = "What", conflicts_with_all = ["shape", "a", "schedule", "formats"])]
+    #[arg(long, value_name = "N", value_parser = cases(1 << 50), help_heading = "What", conflicts_with_all = ["shape", "a", "schedule", "formats"])]
     cases: Option<u64>,
     #[command(flatten)]
     operands: Operands,
