@@ -167,7 +167,9 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let given = operands(arguments)?.map(|own| own.map(|matrix| NumberMatrix::of_matrix(&matrix)));
     let schemes = schemes(arguments, given.as_ref())?;
     let mut devices = opened(arguments, &schemes, like.as_ref())?;
-    let required = !arguments.schemes.is_empty() && arguments.choose.is_none();
+    // Schemes of a group that a device lacks are left out, as without names.
+    let group = |name: &String| Emulated::ALL.iter().any(|own| own.name() == name);
+    let required = arguments.schemes.iter().any(|name| !group(name)) && arguments.choose.is_none();
     let units = SchemeUnit::of_each(&schemes, &mut devices, like.as_ref(), required)?;
     one_product(arguments, &schemes, &devices)?;
     for (at, device) in devices.iter().enumerate() {
@@ -270,8 +272,16 @@ fn choose(
     report: &mut Report,
 ) -> Result<()> {
     let mut rows = Vec::new();
+    if request.shapes.len() > 1 {
+        return Err(Error::request("--choose is for one product; give one --size or --shape"));
+    }
     for device in devices.iter_mut() {
         rows.extend(emulate::cheapest(device.as_mut(), request, accuracy, &mut |what| progress.step(what))?);
+    }
+    if rows.is_empty() {
+        return Err(Error::unavailable(
+            "no device has the instructions of a scheme; schemes of f64 take products of s8 or e4m3",
+        ));
     }
     let shape = request.shapes[0];
     report.device = devices.first().filter(|_| devices.len() == 1).map(|device| device.identity().clone());

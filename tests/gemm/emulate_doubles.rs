@@ -241,6 +241,7 @@ fn operands_of_files_are_multiplied_and_the_product_is_written() {
         (&["--scheme", "crt-int8-f64", "--out", &out, "--rows", "2"], "leave out --rows"),
         (&["--scheme", "crt-int8-f64", "--size", "8"], "cannot be used with"),
         (&["--choose", "2"], "expected a number between 0 and 1"),
+        (&["--scheme", "cublas-fp64:17"], "count is 1 to 16"),
     ] {
         let run = tcnum(&[&common[..], arguments].concat());
         assert!(
@@ -272,6 +273,15 @@ fn the_cheapest_scheme_meets_the_accuracy_with_the_fewest_products() {
     assert!(rows[0]["chosen"] == true && rows[0]["products"].as_u64() <= rows[1]["products"].as_u64());
     let run = tcnum(&[&common[..], &["--choose", "1e-25", "--scheme", "crt-int8-f64"]].concat());
     assert_eq!(run.status, 1, "nothing is that accurate: {}", run.stdout);
+    for (device, more, expected) in [
+        ("model:volta", &["--scheme", "crt-int8-f64"][..], "no device has the instructions of a scheme"),
+        ("model:ampere", &["--scheme", "half"], "half emulates f32; --choose is among schemes of f64"),
+        ("model:ampere", &["--shape", "8x8x8"], "--choose is for one product"),
+    ] {
+        let own = ["emulate", "--size", "24", "--choose", "1e-9", "--device", device, "-q"];
+        let run = tcnum(&[&own[..], more].concat());
+        assert!(run.status == 2 && run.stdout.is_empty() && run.stderr.contains(expected), "{more:?}: {}", run.stderr);
+    }
 }
 
 #[test]
