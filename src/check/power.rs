@@ -4,7 +4,7 @@ use super::{CheckRequest, Tolerance};
 use crate::{
     Result,
     base::{interrupt, named::named},
-    bound::{Claim, ProductBounds},
+    bound::{Claim, ElementBounds, ProductBounds},
     format::{self, Format, Overflow, Rounding},
     gemm::{Factors, Yardsticks},
 };
@@ -27,7 +27,7 @@ named! {
 pub struct FaultFound {
     /// The fault.
     pub fault: Fault,
-    /// The name of the test: `bound`, or that of a tolerance.
+    /// The name of the test: `bound`, `running bound` (of the claimed order), or that of a tolerance.
     pub test: String,
     /// Elements that were tried.
     pub elements: usize,
@@ -46,6 +46,8 @@ impl FaultFound {
 struct Faulty {
     exact: f64,
     bound: f64,
+    /// The bound of the claimed order.
+    running: Option<f64>,
     values: Vec<Option<f64>>,
 }
 
@@ -64,30 +66,41 @@ pub fn power(
     let chosen = factors.chosen(rows, columns, schedule.scales.as_ref());
     let narrowed = Claim { schedules: claim.schedules.iter().map(|own| own.narrowed()).collect(), ..(*claim).clone() };
     let bounds = ProductBounds::new(&narrowed, &chosen)?;
+    let running = match &narrowed.schedules[..] {
+        [schedule] if claim.is_exact => Some(ElementBounds::new(&claim.model, schedule, &chosen)?),
+        _ => None,
+    };
     let exact = Yardsticks::new(&narrowed.schedules[0], &chosen);
     let step = schedule.instruction.k;
     let tried = bounds.each(&|_| (), Vec::new, |own: &mut Vec<Faulty>, row, column, element| {
         if element.value.is_finite() {
             let value = exact.exact(row, column).to_f64();
             let values = Fault::ALL.map(|fault| faulty(fault, &chosen, step, (row, column), value, d.format)).to_vec();
-            own.push(Faulty { exact: value, bound: element.bound, values });
+            let running = running.as_ref().and_then(|own| own.of(row, column)).map(|bound| bound.worst());
+            own.push(Faulty { exact: value, bound: element.bound, running, values });
         }
     })?;
     interrupt::check()?;
     let tried: Vec<Faulty> = tried.into_iter().flatten().collect();
     let mut found = Vec::new();
     for (at, fault) in Fault::ALL.into_iter().enumerate() {
-        let own: Vec<(f64, f64, f64)> =
-            tried.iter().filter_map(|tried| Some((tried.values[at]?, tried.exact, tried.bound))).collect();
+        let own: Vec<(f64, &Faulty)> = tried.iter().filter_map(|tried| Some((tried.values[at]?, tried))).collect();
         if own.is_empty() {
             continue;
         }
         let mut note = |test: &str, refused: usize| {
             found.push(FaultFound { fault, test: test.into(), elements: own.len(), refused });
         };
-        note("bound", own.iter().filter(|(value, exact, bound)| !((value - exact).abs() <= *bound)).count());
+        // A NaN is outside every bound.
+        let outside = |value: f64, exact: f64, bound: f64| (value - exact).abs() > bound || value.is_nan();
+        note("bound", own.iter().filter(|(value, own)| outside(*value, own.exact, own.bound)).count());
+        if running.is_some() {
+            let refused =
+                |(value, own): &&(f64, &Faulty)| own.running.is_some_and(|bound| outside(*value, own.exact, bound));
+            note("running bound", own.iter().filter(refused).count());
+        }
         for tolerance in tolerances {
-            note(&tolerance.name, own.iter().filter(|(value, exact, _)| !tolerance.passes(*value, *exact)).count());
+            note(&tolerance.name, own.iter().filter(|(value, own)| !tolerance.passes(*value, own.exact)).count());
         }
     }
     Ok(found)

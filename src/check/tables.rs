@@ -170,7 +170,7 @@ pub fn tolerances<'a>(all: impl IntoIterator<Item = &'a Tolerance>) -> Table {
             tolerance: own.name.clone(),
             atol: own.atol,
             rtol: own.rtol,
-            torch: format!("torch.testing.assert_close(d, exact, {numbers})"),
+            torch: format!("torch.testing.assert_close(d.double(), exact, {numbers})"),
             numpy: format!("numpy.testing.assert_allclose(d, exact, {numbers})"),
         }
     };

@@ -26,7 +26,7 @@ Examples:
 
 More: docs/check.md";
 
-/// Checks every element of a matrix product against the error bound of what it claims to be.
+/// Checks every element of a matrix product against its rigorous error bound.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 #[command(mut_arg("a", |a| a.required(true)), mut_arg("b", |b| b.required(true)))]

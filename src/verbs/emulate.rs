@@ -38,7 +38,7 @@ More: docs/emulate.md";
 #[derive(Args, Debug)]
 #[command(after_help = HELP, next_help_heading = "What")]
 pub(super) struct Arguments {
-    /// Schemes: names, NAME:7..9 slices or moduli, f64, FILE.toml [default: f32]
+    /// Schemes: names, NAME:COUNT, f64, or FILE.toml [default: all of f32]
     #[arg(long = "scheme", value_name = "NAME|FILE", num_args = 1..)]
     schemes: Vec<String>,
     /// Size of square matrices; may be repeated [default: 1024; exec: 32]
@@ -67,7 +67,7 @@ pub(super) struct Arguments {
     devices: Vec<DeviceName>,
     #[command(flatten)]
     timeout: Timeout,
-    /// Distribution: uniform(A,B), normal(MEAN,DEVIATION), magnitudes(A,B), phi(P)
+    /// Distribution: uniform(A,B), normal(M,D), magnitudes(A,B), phi(P)
     #[arg(long, value_name = "DISTRIBUTION", value_parser = Draw::parse, help_heading = "Inputs")]
     dist: Option<Draw>,
     /// Seed of the random operands
