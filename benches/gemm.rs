@@ -4,11 +4,15 @@
 use std::{hint::black_box, time::Duration};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use ndarray::Array2;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use tcnum::{
     arithmetic::Model,
+    bound::Claim,
+    check::{self, CheckRequest},
     device::ModelDevice,
     emulate::{self, NumberMatrix, Scheme, SchemeUnit},
+    format::{self, Overflow, Rounding},
     gemm::{self, Executor, Factors, Matrix, Schedule},
     inputs::{self, Distribution, Init, Op, RandomStream},
     isa,
@@ -99,6 +103,42 @@ fn emulated(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// The check of a product of f16 in f32, beside the two products in f32 by a library that it needs at least.
+fn checked(criterion: &mut Criterion) {
+    const SIDE: usize = 1024;
+    let half = format::find("f16").expect("a format of the table");
+    let numbers = |seed: u64| -> Vec<f32> {
+        (0..SIDE * SIDE).map(|at| (inputs::random(seed, at as u64) % 2048) as f32 / 1024.0 - 1.0).collect()
+    };
+    let matrix = |numbers: &[f32]| {
+        let code = |x: &f32| half.encode_f64((*x).into(), Rounding::Rne, Overflow::Standard).expect("a number");
+        Matrix::of_values(SIDE, SIDE, half, &numbers.iter().map(code).collect::<Vec<_>>())
+    };
+    let (x, y) = (numbers(1), numbers(2));
+    let [a, b] = [&x, &y].map(|own| Array2::from_shape_vec((SIDE, SIDE), own.clone()).expect("a square"));
+    let single = format::find("f32").expect("a format of the table");
+    let codes: Vec<u64> = a.dot(&b).iter().map(|d| d.to_bits().into()).collect();
+    let d = Matrix::of_values(SIDE, SIDE, single, &codes);
+    let factors = Factors::new(matrix(&x), matrix(&y));
+    let model = Model::load("hopper").expect("the model is shipped");
+    let claim = Claim::of_generation(model, [half, half, single]).expect("the model has instructions");
+    let mut group = criterion.benchmark_group("check of f16 in f32");
+    group.sample_size(10).measurement_time(Duration::from_secs(5));
+    group.throughput(Throughput::Elements((SIDE * SIDE * SIDE) as u64));
+    for cores in [1, 2] {
+        group.bench_function(format!("every element by bound, 2000 in full, cores: {cores}"), |bencher| {
+            pool(cores).install(|| {
+                let request = CheckRequest { claim: &claim, factors: &factors, d: &d, sample: 2000 };
+                bencher.iter(|| black_box(check::check(&request, &|_| ()).expect("the matrices fit")));
+            });
+        });
+    }
+    group.bench_function("two products by matrixmultiply, cores: 1", |bencher| {
+        bencher.iter(|| (black_box(a.dot(&b)), black_box(b.dot(&a))));
+    });
+    group.finish();
+}
+
 fn pool(cores: usize) -> ThreadPool {
     ThreadPoolBuilder::new().num_threads(cores).build().expect("threads")
 }
@@ -121,5 +161,5 @@ fn multiply_adds(a: &[f32], b: &[f32]) -> Vec<f32> {
     d
 }
 
-criterion_group!(benches, products, emulated);
+criterion_group!(benches, products, emulated, checked);
 criterion_main!(benches);
