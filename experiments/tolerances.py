@@ -2,7 +2,8 @@
 
     python3 experiments/tolerances.py --tcnum tcnum --seed 1 --out tolerances.md
 
-Needs NumPy and the command tcnum. `tolerances.csv` has a row for each tolerance: the shape, the distributions of A and B, atol, rtol.
+Needs NumPy and the command tcnum. `tolerances.csv` has a row for each tolerance: the test, its file and commit, the formats of A, B and D,
+the shape, the distributions of A and B, scales, atol and rtol. `source` says what of the test is left out.
 
 For each row the operands are drawn, rounded to their formats, and multiplied in float64. The faulty kernels of FAULTS are computed from
 the same operands and rounded to D's format. A tolerance passes a kernel if |D - R| <= atol + rtol |R| in every element; R is the exact

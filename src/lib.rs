@@ -81,7 +81,8 @@
 //! 5. [`comparison`]: what a comparison finds, the same for all that compare;
 //! 6. one module a question, of formats ([`convert`], [`checkpoint`], [`calc`], [`quantise`]), of what there is (`catalogue`), of devices
 //!    ([`record`], [`probe`], [`verify`], [`power`], [`identify`](mod@identify), [`features`], [`distinguish`](mod@distinguish), [`tree`],
-//!    [`explain`], [`cost`]), of products ([`gemm`], [`chain`], [`emulate`]) and of published figures ([`experiment`]);
+//!    [`explain`], [`cost`]), of products ([`gemm`], [`bound`], [`check`], [`chain`], [`emulate`]) and of
+//!    published figures ([`experiment`]);
 //! 7. [`diff`]: changes between two results or devices; [`tables`]: all tables of reports; [`gate`]: reports as continuous integration
 //!    reads them; `document`: documents and figures of results; `atlas`: a site of all models;
 //! 8. [`verbs`]: the command line, which other programs have as reports ([`verbs::report()`]).

@@ -19,8 +19,9 @@ fn pages(folder: &str) -> BTreeSet<String> {
 }
 
 /// Pages other than recipes whose commands are run.
-const PAGES: [&str; 17] = [
+const PAGES: [&str; 18] = [
     "atlas.md",
+    "check.md",
     "diff.md",
     "distinguish.md",
     "emulate.md",
