@@ -194,7 +194,7 @@ impl ProductBounds {
         let piecewise = 0.51 * epsilon * TERMS.min(self.k) as f64;
         // Sums of pieces in f64, and products and sums that underflow.
         let sum = (magnitudes + k * self.tiny) * (1.0 + 2.0 * piecewise + 2.0 * k * f64::EPSILON);
-        if !(x.finite && y.finite) || !sum.is_finite() {
+        if !(x.finite && y.finite && sum.is_finite()) {
             return ElementReference { value: f64::NAN, off: f64::INFINITY, bound: f64::INFINITY, magnitudes: sum };
         }
         let quantum = x.quantum.saturating_add(y.quantum).clamp(NO_QUANTUM, ZERO_QUANTUM);
