@@ -5,6 +5,7 @@
 //! operands (a running error analysis), and [`OrderFreeBounds`] every order of a sum from the sum of |a b| alone. A bound of zero says
 //! that the result is exact.
 
+mod adversary;
 mod claim;
 mod element;
 mod enclosed;
@@ -19,6 +20,7 @@ pub mod tables;
 mod tests;
 mod walk;
 
+pub use adversary::largest_found;
 pub use claim::Claim;
 pub use element::ElementBounds;
 pub use enclosed::{ErrorBound, ErrorSource};

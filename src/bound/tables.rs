@@ -1,6 +1,6 @@
 //! Tables of bounds.
 
-use super::{Claim, ErrorBound, ErrorSource, Magnitudes, ObservedErrors, OrderFreeBounds};
+use super::{Claim, ErrorBound, ErrorSource, Magnitudes, ObservedErrors, OrderFreeBounds, largest_found};
 use crate::{
     Result,
     gemm::Schedule,
@@ -32,6 +32,10 @@ crate::rows! {
         worst: f64 => shown("bound").essential(),
         /// The same with probability 1 - 10^-6, if rounding errors are independent.
         probable: f64 => shown("probable").essential(),
+        /// Largest error over the sum of |a b| that a search finds, with operands made for it.
+        found: Option<f64> => shown("found").if_filled().essential(),
+        /// The bound over that error.
+        tightness: Option<f64> => shown("bound / found").if_filled().essential(),
         /// Part of the bound: bits cut off in alignments.
         alignment: f64 => shown("alignment").beside(),
         /// Part of the bound: rounding of the instruction's sums.
@@ -82,18 +86,20 @@ pub fn relative(bounds: &OrderFreeBounds) -> ErrorBound {
 ///
 /// # Errors
 /// A schedule that has no bound from magnitudes.
-pub fn bounds(claim: &Claim, ks: &[usize]) -> Result<Vec<BoundRow>> {
+pub fn bounds(claim: &Claim, ks: &[usize], seed: u64) -> Result<Vec<BoundRow>> {
     let mut rows = Vec::new();
     for schedule in &claim.schedules {
         for k in ks {
             let bound = relative(&OrderFreeBounds::new(&claim.model, schedule, *k)?);
-            rows.push(row(schedule, *k, &bound));
+            // A family has bounds alone: each search takes its time.
+            let found = if claim.is_exact { largest_found(claim, schedule, *k, seed)? } else { None };
+            rows.push(row(schedule, *k, &bound, found));
         }
     }
     Ok(rows)
 }
 
-fn row(schedule: &Schedule, k: usize, bound: &ErrorBound) -> BoundRow {
+fn row(schedule: &Schedule, k: usize, bound: &ErrorBound, found: Option<f64>) -> BoundRow {
     let source = |source| bound.source(source);
     BoundRow {
         instruction: schedule.instruction.to_string(),
@@ -104,6 +110,8 @@ fn row(schedule: &Schedule, k: usize, bound: &ErrorBound) -> BoundRow {
         k,
         worst: bound.worst(),
         probable: bound.probable(RISK),
+        found,
+        tightness: found.map(|found| bound.worst() / found),
         alignment: source(ErrorSource::Alignment),
         step: source(ErrorSource::Step),
         promotion: source(ErrorSource::Promotion),

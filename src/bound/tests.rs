@@ -2,9 +2,10 @@
 
 use rug::Float;
 
-use super::InstructionBounds;
+use super::{Claim, InstructionBounds, OrderFreeBounds, largest_found, tables};
 use crate::{
     arithmetic::{Model, shipped},
+    gemm::Schedule,
     inputs::Sequence,
     isa::{self, Case},
 };
@@ -47,6 +48,30 @@ fn error(i: &isa::Instruction, case: &Case, d: u64) -> f64 {
         sum += product;
     }
     (sum - i.d.to_f64(d)).abs().to_f64()
+}
+
+#[test]
+fn a_search_comes_within_ten_times_of_the_bounds_of_usual_schedules_and_never_above() {
+    let cases = [
+        ("hopper", "wgmma.m64n8k16.f32.f16.f16", None),
+        ("hopper", "wgmma.m64n8k32.f32.e4m3.e4m3", None),
+        ("hopper", "wgmma.m64n8k32.f32.e4m3.e4m3", Some(128)),
+        ("hopper", "mma.m16n8k16.f16.f16.f16.f16", None),
+        ("ampere", "mma.m16n8k8.f32.bf16.bf16.f32", None),
+        ("volta", "mma.m8n8k4.f32.f16.f16.f32", None),
+        ("blackwell", "tcgen05.m128n16k32.f32.e4m3.e4m3.f32", None),
+        ("hopper", "mma.m8n8k4.f64.f64.f64.f64", None),
+    ];
+    for (model, instruction, promote) in cases {
+        let mut schedule = Schedule::new(isa::resolve(instruction).unwrap()).unwrap();
+        schedule.promote = promote;
+        let claim = Claim::of_schedule(Model::load(model).unwrap(), schedule.clone());
+        for k in [schedule.instruction.k, 256] {
+            let bound = tables::relative(&OrderFreeBounds::new(&claim.model, &schedule, k).unwrap()).worst();
+            let found = largest_found(&claim, &schedule, k, 7).unwrap().unwrap_or(0.0);
+            assert!(found <= bound && found >= bound / 10.0, "{model} {instruction} k {k}: {found:e} of {bound:e}");
+        }
+    }
 }
 
 #[test]

@@ -100,7 +100,7 @@ fn formats(text: &str) -> Result<[&'static Format; 3]> {
 /// The bounds of every order.
 fn every_order(arguments: &Arguments, claim: &Claim, report: &mut Report) -> Result<()> {
     let ks = if arguments.ks.is_empty() { vec![64, 512, 4096, 32768] } else { arguments.ks.clone() };
-    let rows = tables::bounds(claim, &ks)?;
+    let rows = tables::bounds(claim, &ks, arguments.drawn.seed())?;
     report.answer = tables::answer(claim, &rows);
     report.notes.push(tables::NOTE.into());
     report.tables.push(tables::table(rows));
@@ -154,7 +154,7 @@ fn product(arguments: &Arguments, claim: &Claim, report: &mut Report) -> Result<
         && schedule.scales.is_none()
         && schedule.alpha == 1.0
     {
-        report.tables.push(tables::table(tables::bounds(&narrowed, &[factors.k()])?));
+        report.tables.push(tables::table(tables::bounds(&narrowed, &[factors.k()], arguments.drawn.seed())?));
     }
     Ok(())
 }
