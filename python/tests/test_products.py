@@ -91,3 +91,33 @@ def test_matrices_that_do_not_fit_are_refused(rng):
         tcnum.gemm(halves(rng, 4, 16), halves(rng, 17, 4), instr=F16)
     with pytest.raises(ValueError, match="rows and columns"):
         tcnum.gemm(halves(rng, 2, 4, 16), halves(rng, 16, 4), instr=F16)
+
+
+def test_a_right_product_is_within_its_bound_and_faulty_ones_are_not(rng):
+    a, b = halves(rng, 24, 256), halves(rng, 256, 16)
+    d = a.astype(np.float32) @ b.astype(np.float32)
+    report = tcnum.assert_product(d, a, b)
+    assert report.holds and report["product_check"][0]["within"] == 24 * 16
+    for faulty in (0 * d, d[::-1], a[:, :192].astype(np.float32) @ b[:192].astype(np.float32), d * np.float32("nan")):
+        assert not tcnum.check(faulty, a, b).holds
+        with pytest.raises(AssertionError, match="outside the bound"):
+            tcnum.assert_product(faulty, a, b)
+
+
+def test_a_claimed_schedule_is_compared_bit_for_bit(rng):
+    a, b = halves(rng, 24, 256), halves(rng, 256, 16)
+    d = tcnum.gemm(a, b, device="model:hopper", instr=F16)
+    row = tcnum.check(d, a, b, instr=F16, sample=100)["product_check"][0]
+    assert row["equal_bits"] == row["sample"] and row["running_outside"] == 0
+    half = tcnum.gemm(a, b, device="model:hopper", instr="mma.m16n8k16.f16.f16.f16.f16")
+    assert not tcnum.check(half.values, a, b, instr=F16).holds
+
+
+def test_a_check_refuses_what_is_no_product(rng):
+    a, b = halves(rng, 8, 32), halves(rng, 32, 8)
+    with pytest.raises(tcnum.RequestError, match="D is 4 x 8"):
+        tcnum.check(np.zeros((4, 8), np.float32), a, b)
+    with pytest.raises(TypeError, match="sample"):
+        tcnum.check(np.zeros((8, 8), np.float32), a, b, sample=0)
+    with pytest.raises(tcnum.RequestError, match="no instruction"):
+        tcnum.check(np.zeros((8, 8), np.int32), a, b)
