@@ -11,6 +11,8 @@ use crate::{
     inputs::random,
 };
 
+/// Largest k of a search, which takes hundreds of products.
+const LONGEST: usize = 1 << 16;
 /// Largest distance of exponents between the large and the small products.
 const DISTANCES: i32 = 60;
 /// Largest exponent of a product, where the formats allow it.
@@ -31,13 +33,16 @@ struct Attempt {
 
 /// Largest error over the sum of |a b| that a search finds for a schedule.
 ///
-/// The model computes every attempt. `None` for integers, and where no attempt has an error.
+/// The model computes every attempt. `None` for integers, for block scales, for k above 65,536, and where no attempt has an error.
 ///
 /// # Errors
 /// A schedule that has no bound from magnitudes; [`Error::Interrupted`](crate::Error::Interrupted).
 pub fn largest_found(claim: &Claim, schedule: &Schedule, k: usize, seed: u64) -> Result<Option<f64>> {
     let i = &schedule.instruction;
     let (Some(a), Some(b), None) = (i.a.float(), i.b.float(), i.scale) else { return Ok(None) };
+    if k > LONGEST {
+        return Ok(None);
+    }
     let bound = relative(&OrderFreeBounds::new(&claim.model, schedule, k)?).worst();
     if bound == 0.0 {
         return Ok(None);

@@ -94,6 +94,14 @@ gemm compute --a x.safetensors:a --b x.safetensors:b --instr WIDE --device model
 gemm match d.npy --a x.safetensors:a --b x.safetensors:b --instr WIDE --model hopper --quantise --apart o.safetensors
 gemm between model:hopper model:ampere --instr WIDE --shape 16,8,32 --output json
 gemm library --product f16.f16.f16.32f --shape 8,8,8 --output json
+bound --instr WIDE --k 64 512 --output json --out o.json
+bound --formats f16.f16.f16 --model hopper --k 64
+bound --instr WIDE --shape 16,8,64 --output-format f16 --output csv --out o/
+bound --instr SPARSE --cases 2000 --output json --out o.json
+check d.npy --a x.safetensors:a --b x.safetensors:b --quantise --power --tolerance 1e-2,1e-2 --junit o.xml --output json --out o.json
+check d.npy --a x.safetensors:a --b x.safetensors:b --quantise --schedule schedule.toml --sarif o.sarif
+emulate --a x.safetensors:a --b x.safetensors:b --scheme crt-int8-f64:8 --device model:hopper --out o.npy
+emulate --choose 1e-9 --size 16 --device model:hopper --output json --out o.json
 emulate --size 16 --scheme half.toml --device model:turing --output json --out o.json
 emulate --shape 16x8x32 --scheme ootomo --scheme l4-r4 --device model:ampere --plot o.svg
 cost --fmt f32 --device cpu --output json --out o.json
@@ -141,6 +149,8 @@ tree --instr mma.m16n8k16.f32.bf16.bf16.f32 --device exec:./device --output json
 gemm compute --shape 512,512,4096 --instr WIDE --device model:hopper --out o.npy
 gemm between model:hopper model:ampere --instr WIDE --shape 64,64,4096 --output json --out o.json
 gemm match d.npy --a x.safetensors:a --b x.safetensors:b --quantise --output json --also o.json
+bound --instr WIDE --cases 1e10 --output json --out o.json
+bound --instr WIDE --k 1048576 --output json --out o.json
 emulate --size 1024 --device model:ampere --output json --out o.json
 emulate --size 1024 --device model:ampere --plot o.svg
 cost --all --device cpu --sustain 60 --output json --out o.json
