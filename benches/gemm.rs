@@ -121,7 +121,7 @@ fn checked(criterion: &mut Criterion) {
     let d = Matrix::of_values(SIDE, SIDE, single, &codes);
     let factors = Factors::new(matrix(&x), matrix(&y));
     let model = Model::load("hopper").expect("the model is shipped");
-    let claim = Claim::of_generation(model, [half, half, single]).expect("the model has instructions");
+    let claim = Claim::of_generation(model, [half, half, single], None).expect("the model has instructions");
     let mut group = criterion.benchmark_group("check of f16 in f32");
     group.sample_size(10).measurement_time(Duration::from_secs(5));
     group.throughput(Throughput::Elements((SIDE * SIDE * SIDE) as u64));

@@ -4,7 +4,7 @@ use crate::{
     Error, Result,
     arithmetic::Model,
     format::Format,
-    gemm::{Factors, PartJoin, Schedule},
+    gemm::{Factors, Matrix, PartJoin, Schedule},
     isa,
 };
 
@@ -45,7 +45,9 @@ impl Claim {
         notes: &mut Vec<String>,
     ) -> Result<(Claim, Factors)> {
         let Some(mut schedule) = schedule else {
-            let claim = Claim::of_generation(model, [factors.a.format, factors.b.format, d])?;
+            let block = |scales: &Matrix| (scales.format, factors.k().div_ceil(scales.columns));
+            let scale = factors.scale_a.as_ref().map(block);
+            let claim = Claim::of_generation(model, [factors.a.format, factors.b.format, d], scale)?;
             return Ok((claim, factors));
         };
         schedule.check().map_err(Error::request)?;
@@ -61,12 +63,18 @@ impl Claim {
 
     /// The claim of a generation: any instruction for these formats, in any order of k.
     ///
+    /// `scale` is the format of the scales of blocks and the k of a block, if the operands have any.
+    ///
     /// Instructions that sum in f32, f64 or s32 take part. Parts are joined in the register or after rounding to D's format, whichever
     /// has the larger bound.
     ///
     /// # Errors
     /// A request error: the model has no such instruction.
-    pub fn of_generation(model: Model, [a, b, d]: [&'static Format; 3]) -> Result<Claim> {
+    pub fn of_generation(
+        model: Model,
+        [a, b, d]: [&'static Format; 3],
+        scale: Option<(&'static Format, usize)>,
+    ) -> Result<Claim> {
         let mut schedules: Vec<Schedule> = Vec::new();
         for i in isa::all() {
             let wide = ["f32", "f64", "s32"].contains(&i.d.name);
@@ -74,6 +82,7 @@ impl Claim {
                 || i.a != a
                 || i.b != b
                 || i.xor
+                || i.scale.map(|own| (own.format, own.block)) != scale
                 || model.rule(i).is_none()
                 || schedules.iter().any(|own| own.instruction == *i)
             {

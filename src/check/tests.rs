@@ -160,6 +160,20 @@ fn scales_of_blocks_are_within_the_bounds() {
     assert!(ratios(&blackwell, &own, &factors).iter().all(|(running, _)| *running <= 1.0));
 }
 
+#[test]
+fn a_product_with_block_scales_is_judged_by_the_instructions_that_have_these_scales() {
+    let blackwell = Model::load("blackwell").unwrap();
+    let own = schedule("tcgen05.m128n16k64.f32.e2m1.e2m1.f32.ue4m3.block16");
+    let factors = factors(&own, (4, 4, 256), 3, 1);
+    let d = product(&blackwell, &own, &factors);
+    let single = own.output.format;
+    let (claim, factors) = Claim::of_product(blackwell, None, factors, single, &mut Vec::new()).unwrap();
+    assert!(claim.schedules.iter().all(|other| other.instruction.scale == own.instruction.scale));
+    assert!(checked(&claim, &factors, &d).holds());
+    let zeros = Matrix::of_values(4, 4, single, &[0; 16]);
+    assert!(!checked(&claim, &factors, &zeros).holds());
+}
+
 fn checked(claim: &Claim, factors: &Factors, d: &Matrix) -> ProductCheck {
     check(&CheckRequest { claim, factors, d, sample: 100 }, &|_| ()).unwrap()
 }
@@ -177,7 +191,7 @@ fn a_right_product_holds_and_has_the_bits_of_its_schedule() {
     let found = checked(&Claim::of_schedule(hopper.clone(), own), &factors, &d);
     assert!(found.holds() && found.sample.equal_bits == Some(100), "{found:?}");
     assert!(found.tightest > 0.0 && found.tightest <= 1.0);
-    let family = checked(&Claim::of_generation(hopper, formats("f32")).unwrap(), &factors, &d);
+    let family = checked(&Claim::of_generation(hopper, formats("f32"), None).unwrap(), &factors, &d);
     assert!(family.holds() && family.sample.equal_bits.is_none());
     assert!(family.largest_bound >= found.largest_bound);
 }
@@ -188,7 +202,7 @@ fn each_element_outside_is_found_wherever_it_is() {
     let own = schedule("mma.m16n8k16.f32.f16.f16.f32");
     let factors = factors(&own, (9, 11, 70), 6, 2);
     let right = product(&hopper, &own, &factors);
-    let claim = Claim::of_generation(hopper, formats("f32")).unwrap();
+    let claim = Claim::of_generation(hopper, formats("f32"), None).unwrap();
     for (row, column) in [(0, 0), (8, 10), (3, 7)] {
         let mut d = right.clone();
         d.codes.set(row * 11 + column, f32::to_bits(right.value(row, column) as f32 * 1.01 + 0.01).into());
@@ -211,7 +225,7 @@ fn integers_in_f16_are_exact_in_every_order() {
     let factors = Factors::new(small(1, 12, 256), small(2, 256, 12));
     let own = schedule("mma.m16n8k16.f32.f16.f16.f32");
     let d = product(&hopper, &own, &factors);
-    let found = checked(&Claim::of_generation(hopper, formats("f32")).unwrap(), &factors, &d);
+    let found = checked(&Claim::of_generation(hopper, formats("f32"), None).unwrap(), &factors, &d);
     assert!(found.holds() && found.largest_bound == 0.0, "{found:?}");
     let mut wrong = d.clone();
     wrong.codes.set(5, u64::from((d.value(0, 5) as f32).to_bits()) + 1);
@@ -226,7 +240,7 @@ fn infinities_and_nans_are_judged_by_what_the_operands_make() {
     factors.a.codes.set(32 + 3, 0x7c00);
     factors.a.codes.set(2 * 32, 0x7e00);
     let d = product(&hopper, &own, &factors);
-    let claim = Claim::of_generation(hopper, formats("f32")).unwrap();
+    let claim = Claim::of_generation(hopper, formats("f32"), None).unwrap();
     assert!(checked(&claim, &factors, &d).holds());
     let mut finite = d.clone();
     finite.codes.set(4, 0);

@@ -81,7 +81,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let given = arguments.drawn.used_seed().is_some() || arguments.operands.has_files();
     let claim = match (schedule, &arguments.formats) {
         (Some(schedule), _) => Claim::of_schedule(model, schedule),
-        (None, Some(text)) => Claim::of_generation(model, formats(text)?)?,
+        (None, Some(text)) => Claim::of_generation(model, formats(text)?, None)?,
         (None, None) => return Err(Error::request("no arithmetic: give --instr, --schedule or --formats A.B.D")),
     };
     match given {
