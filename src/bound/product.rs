@@ -28,6 +28,8 @@ use crate::{
 const ROWS: usize = 256;
 const COLUMNS: usize = 512;
 const TERMS: usize = 256;
+/// Blocks between two looks for a signal.
+const BATCH: usize = 32;
 /// Fraction bits of magnitudes by which bounds are kept.
 const BUCKET_BITS: u32 = 6;
 
@@ -127,19 +129,20 @@ impl ProductBounds {
 
     /// Calls `visit` with row, column and reference of every element, in blocks that threads share.
     ///
-    /// # Errors
-    /// [`Error::Interrupted`], and the errors of `visit`.
+    /// Returns what was made of the blocks. An interrupted run has the blocks until then.
     pub fn each<T: Send>(
         &self,
         done: &(dyn Fn(u64) + Sync),
         start: impl Fn() -> T + Sync,
         visit: impl Fn(&mut T, usize, usize, &ElementReference) + Sync,
-    ) -> Result<Vec<T>> {
+    ) -> Vec<T> {
         let across = |row: usize| (0..self.columns.len()).step_by(COLUMNS).map(move |column| (row, column));
         let blocks: Vec<(usize, usize)> = (0..self.rows.len()).step_by(ROWS).flat_map(across).collect();
         let finished = AtomicU64::new(0);
-        parallel::try_map(&blocks, |(row, column)| {
-            interrupt::check()?;
+        let block = |(row, column): &(usize, usize)| {
+            if interrupt::check().is_err() {
+                return None;
+            }
             let height = ROWS.min(self.rows.len() - row);
             let width = COLUMNS.min(self.columns.len() - column);
             let (sums, magnitudes) = match &self.values {
@@ -157,8 +160,16 @@ impl ProductBounds {
             }
             let count = (height * width) as u64;
             done(finished.fetch_add(count, Ordering::Relaxed) + count);
-            Ok(own)
-        })
+            Some(own)
+        };
+        let mut made = Vec::new();
+        for batch in blocks.chunks(BATCH) {
+            if interrupt::check().is_err() {
+                break;
+            }
+            made.extend(parallel::map(batch, block).into_iter().flatten());
+        }
+        made
     }
 
     /// The sums of a block, and of the magnitudes of its terms.

@@ -3,6 +3,7 @@
 use super::{Claim, ErrorBound, ErrorSource, Magnitudes, ObservedErrors, OrderFreeBounds, largest_found};
 use crate::{
     Result,
+    base::interrupt,
     gemm::Schedule,
     isa::Instruction,
     report::{Table, grouped},
@@ -82,21 +83,21 @@ pub fn relative(bounds: &OrderFreeBounds) -> ErrorBound {
     (0..PLACES).map(of).max_by(|x, y| x.worst().total_cmp(&y.worst())).unwrap_or_default()
 }
 
-/// The bounds of a claim's schedules for each k.
+/// Adds the bounds of a claim's schedules for each k to `rows`.
 ///
 /// # Errors
-/// A schedule that has no bound from magnitudes.
-pub fn bounds(claim: &Claim, ks: &[usize], seed: u64) -> Result<Vec<BoundRow>> {
-    let mut rows = Vec::new();
+/// A schedule that has no bound from magnitudes; [`Error::Interrupted`](crate::Error::Interrupted), with the rows until then.
+pub fn bounds(claim: &Claim, ks: &[usize], seed: u64, rows: &mut Vec<BoundRow>) -> Result<()> {
     for schedule in &claim.schedules {
         for k in ks {
+            interrupt::check()?;
             let bound = relative(&OrderFreeBounds::new(&claim.model, schedule, *k)?);
             // A family has bounds alone: each search takes its time.
             let found = if claim.is_exact { largest_found(claim, schedule, *k, seed)? } else { None };
             rows.push(row(schedule, *k, &bound, found));
         }
     }
-    Ok(rows)
+    Ok(())
 }
 
 fn row(schedule: &Schedule, k: usize, bound: &ErrorBound, found: Option<f64>) -> BoundRow {

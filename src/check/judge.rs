@@ -61,6 +61,8 @@ pub struct CheckRequest<'a> {
 pub struct ProductCheck {
     /// Elements of D that were judged.
     pub elements: usize,
+    /// False if an interruption ended the check early; the sample is then missing.
+    pub finished: bool,
     /// Elements within their bounds, those without a bound included.
     pub within: usize,
     /// Elements whose sums may overflow, so that they have no bound.
@@ -115,10 +117,12 @@ pub(super) struct Tally {
 
 /// Checks every element of a product.
 ///
+/// An interrupted check has the elements until then ([`ProductCheck::finished`]).
+///
 /// Products with C, a bias, alpha, or scales of the schedule are judged by running bounds, element by element; they take one schedule.
 ///
 /// # Errors
-/// Matrices that do not fit; operands in other formats than the claim takes; [`Error::Interrupted`].
+/// Matrices that do not fit; operands in other formats than the claim takes; [`Error::Interrupted`] before the first element.
 pub fn check(request: &CheckRequest, done: &(dyn Fn(u64) + Sync)) -> Result<ProductCheck> {
     let CheckRequest { claim, factors, d, .. } = request;
     let schedule = &claim.schedules[0];
@@ -144,7 +148,7 @@ pub fn check(request: &CheckRequest, done: &(dyn Fn(u64) + Sync)) -> Result<Prod
             let values = d.values();
             ProductBounds::new(claim, factors)?.each(done, Tally::default, |tally, row, column, element| {
                 tally.judge(&exact, d, (row, column, values[row * d.columns + column]), element);
-            })?
+            })
         }
         false => {
             let [schedule] = &claim.schedules[..] else {
@@ -153,15 +157,24 @@ pub fn check(request: &CheckRequest, done: &(dyn Fn(u64) + Sync)) -> Result<Prod
                 ));
             };
             let bounds = ElementBounds::new(&claim.model, schedule, factors)?;
-            sample::known(&bounds, &exact, d, done)?
+            sample::known(&bounds, &exact, d, done)
         }
     };
     let mut tallies = tallies.into_iter();
     let mut all = tallies.next().unwrap_or_default();
     tallies.for_each(|own| all.add(own));
-    interrupt::check()?;
-    let sample = sample::sampled(request, &exact, plain)?;
-    Ok(all.finished(d, sample))
+    let judged = all.within + all.outside.len();
+    if judged < d.codes.len() {
+        // Elements that were judged until an interruption are a result; none are not.
+        return match judged {
+            0 => Err(interrupt::check().err().unwrap_or_else(|| Error::device("no element was judged"))),
+            _ => Ok(all.finished(d, None)),
+        };
+    }
+    match sample::sampled(request, &exact, plain) {
+        Err(Error::Interrupted { .. }) => Ok(all.finished(d, None)),
+        sample => Ok(all.finished(d, Some(sample?))),
+    }
 }
 
 impl Tally {
@@ -227,7 +240,7 @@ impl Tally {
         self.largest_bound = self.largest_bound.max(other.largest_bound);
     }
 
-    fn finished(mut self, d: &Matrix, sample: SampleCheck) -> ProductCheck {
+    fn finished(mut self, d: &Matrix, sample: Option<SampleCheck>) -> ProductCheck {
         let excess = |own: &Outside| {
             if own.error.is_finite() { own.error / own.bound.max(f64::MIN_POSITIVE) } else { f64::INFINITY }
         };
@@ -235,6 +248,7 @@ impl Tally {
         let places = || self.outside.iter();
         ProductCheck {
             elements: self.within + self.outside.len(),
+            finished: sample.is_some(),
             within: self.within,
             unbounded: self.unbounded,
             decided_exactly: self.decided,
@@ -246,7 +260,7 @@ impl Tally {
             largest_error: self.largest_error,
             largest_bound: self.largest_bound,
             tolerance: tolerance::derived(d.format, self.rest),
-            sample,
+            sample: sample.unwrap_or_default(),
         }
     }
 }

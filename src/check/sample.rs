@@ -59,6 +59,7 @@ pub fn sampled_places(factors: &Factors, elements: usize) -> (Vec<usize>, Vec<us
 /// Computes a sample of elements in full.
 pub(super) fn sampled(request: &CheckRequest, exact: &ExactElements, plain: bool) -> Result<SampleCheck> {
     let CheckRequest { claim, factors, d, sample } = request;
+    interrupt::check()?;
     let (rows, columns) = sampled_places(factors, *sample);
     let schedule = &claim.schedules[0];
     let places: Vec<(usize, usize)> =
@@ -106,17 +107,19 @@ pub(super) fn known(
     exact: &ExactElements,
     d: &Matrix,
     done: &(dyn Fn(u64) + Sync),
-) -> Result<Vec<Tally>> {
+) -> Vec<Tally> {
     let finished = std::sync::atomic::AtomicU64::new(0);
-    parallel::try_map(0..d.rows, |row| {
+    parallel::map(0..d.rows, |row| {
         let mut tally = Tally::default();
         for column in 0..d.columns {
-            interrupt::check()?;
+            if interrupt::check().is_err() {
+                break;
+            }
             let bound = bounds.of(row, column).map_or(f64::INFINITY, |bound| bound.worst());
             tally.decide(exact, d, row, column, bound);
         }
         let count = d.columns as u64;
         done(finished.fetch_add(count, std::sync::atomic::Ordering::Relaxed) + count);
-        Ok(tally)
+        tally
     })
 }

@@ -250,6 +250,9 @@ pub fn answer(claim: &Claim, found: &ProductCheck) -> String {
         0 => String::new(),
         count => format!(" {} sums may overflow, and have no bound.", grouped(count as i64)),
     };
+    if !found.finished {
+        return format!("So far, {count} elements are within the bound of {words}.");
+    }
     format!(
         "All {count} elements are within the bound of {words}{running}; the largest error is {:.2} of its bound.{bits}{unbounded}",
         found.tightest

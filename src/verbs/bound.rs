@@ -10,6 +10,7 @@ use super::{
 use crate::{
     Error, Result,
     arithmetic::Model,
+    base::interrupt,
     bound::{self, Claim, ObservedErrors, tables},
     check::{self, CheckRequest},
     device::ModelDevice,
@@ -100,11 +101,15 @@ fn formats(text: &str) -> Result<[&'static Format; 3]> {
 /// The bounds of every order.
 fn every_order(arguments: &Arguments, claim: &Claim, report: &mut Report) -> Result<()> {
     let ks = if arguments.ks.is_empty() { vec![64, 512, 4096, 32768] } else { arguments.ks.clone() };
-    let rows = tables::bounds(claim, &ks, arguments.drawn.seed())?;
+    let mut rows = Vec::new();
+    let outcome = tables::bounds(claim, &ks, arguments.drawn.seed(), &mut rows);
+    if rows.is_empty() {
+        return outcome;
+    }
     report.answer = tables::answer(claim, &rows);
     report.notes.push(tables::NOTE.into());
     report.tables.push(tables::table(rows));
-    Ok(())
+    outcome
 }
 
 /// Errors of directed dot-product-adds.
@@ -149,12 +154,18 @@ fn product(arguments: &Arguments, claim: &Claim, report: &mut Report) -> Result<
     report.answer = Some(check::tables::bound_answer(&narrowed, &found));
     report.tables.push(check::tables::check(&narrowed, shape, &found));
     report.tables.extend(found.tolerance.as_ref().map(|own| check::tables::tolerances([own])));
+    if !found.finished {
+        interrupt::check()?;
+    }
     if let [schedule] = &narrowed.schedules[..]
         && found.unbounded == 0
         && schedule.scales.is_none()
         && schedule.alpha == 1.0
     {
-        report.tables.push(tables::table(tables::bounds(&narrowed, &[factors.k()], arguments.drawn.seed())?));
+        let mut rows = Vec::new();
+        let outcome = tables::bounds(&narrowed, &[factors.k()], arguments.drawn.seed(), &mut rows);
+        report.tables.extend((!rows.is_empty()).then(|| tables::table(rows)));
+        outcome?;
     }
     Ok(())
 }

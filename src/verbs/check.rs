@@ -11,6 +11,7 @@ use super::{
 use crate::{
     Result,
     arithmetic::Model,
+    base::interrupt,
     bound::Claim,
     check::{self, CheckRequest, Tolerance, tables},
     gemm::{ArrayFile, Conversion, OutputRounding, Schedule},
@@ -101,6 +102,9 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     };
     let tolerances: Vec<Tolerance> = found.tolerance.iter().chain(&arguments.tolerances).cloned().collect();
     tables::report(&request, &found, &tolerances, report);
+    if !found.finished {
+        interrupt::check()?;
+    }
     if arguments.power {
         progress.step("trying faulty kernels");
         let faults = check::power::power(&request, &found.sample.rows, &found.sample.columns, &tolerances)?;

@@ -47,6 +47,8 @@ const VERBS: &[(&str, Meets)] = &[
     ("identify", Units("identify --instr I --instr mma.m8n8k16.s32.s8.s8.s32 --budget 100 --device model:hopper")),
     ("features", Units("features --instr I --device volta --device hopper --device ampere --device turing")),
     ("distinguish", Units("distinguish model:hopper model:volta --instr I --cases 1000")),
+    ("bound", Units("bound --instr J --k 16 32 64 128")),
+    ("check", Units("check {OUT}/d.npy --a {OUT}/w.npy --b {OUT}/w.npy --transpose-b --quantise --instr J")),
     ("chain", Units("chain --instr J --chains 2 --length 3 --device model:hopper")),
     ("tree", Units("tree --instr I --instr J --device model:hopper")),
     ("gemm", Short),
