@@ -169,10 +169,7 @@ def match(
     """
     if callable(d) and not hasattr(d, "__array__"):
         d = d(a, b)
-    given = _given(a=a, b=b, d=d, c=c, bias=bias, scale_a=scale_a, scale_b=scale_b)
-    for (name, own), of in ((own, {"a": format, "b": format, "d": out}.get(own[0])) for own in given):
-        if own.format is None and of is not None:
-            own.format = any_format(of).name
+    given = _known(format, out, a=a, b=b, d=d, c=c, bias=bias, scale_a=scale_a, scale_b=scale_b)
     named = [models] if isinstance(models, (str, Model)) else models
     chosen = list(MODEL_NAMES) if named is None else [_model(own) for own in named]
     instructions = [] if instr is None else [any_instruction(instr).name]
@@ -218,10 +215,7 @@ def check(
     >>> tcnum.check(d, x, w).holds, tcnum.check(0 * d, x, w).holds
     (True, False)
     """
-    given = _given(a=a, b=b, d=d, c=c, bias=bias, scale_a=scale_a, scale_b=scale_b)
-    for (name, own), of in ((own, {"a": format, "b": format, "d": out}.get(own[0])) for own in given):
-        if own.format is None and of is not None:
-            own.format = any_format(of).name
+    given = _known(format, out, a=a, b=b, d=d, c=c, bias=bias, scale_a=scale_a, scale_b=scale_b)
     if isinstance(sample, bool) or not isinstance(sample, int) or sample < 1:
         raise TypeError("sample is a number of elements, 1 or more")
     text = None
@@ -270,6 +264,16 @@ class _Matrix:
 def _given(**matrices: Any) -> list[tuple[str, _Matrix]]:
     """The matrices of a call."""
     return [(name, _Matrix(own, name)) for name, own in matrices.items() if own is not None or name in ("a", "b", "d")]
+
+
+def _known(format: FormatLike | None, out: FormatLike | None, **matrices: Any) -> list[tuple[str, _Matrix]]:
+    """The matrices of a call, where codes of a and b have one format and those of d another."""
+    given = _given(**matrices)
+    for name, own in given:
+        of = {"a": format, "b": format, "d": out}.get(name)
+        if own.format is None and of is not None:
+            own.format = any_format(of).name
+    return given
 
 
 def _schedule(instr: Any, schedule: Any, keys: dict[str, Any]) -> str:

@@ -23,7 +23,7 @@ const HIGHEST: i32 = 60;
 struct Attempt {
     /// Every product at a multiple of this k is large.
     period: usize,
-    /// The exponent of a small product below that of a large one.
+    /// Distance of exponents: a large product's less a small one's.
     distance: i32,
     /// Significands: all ones, one, random, or the next number above one.
     pattern: u8,

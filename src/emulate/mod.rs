@@ -42,6 +42,7 @@ mod operands;
 mod reference;
 mod scheme;
 mod split;
+mod split_keys;
 pub mod table;
 
 pub use crate::inputs::Draw;

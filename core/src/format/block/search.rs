@@ -276,7 +276,7 @@ impl Search {
     }
 }
 
-/// Scales of more than 8 bits that are tried: those of `Quantizer::candidates`.
+/// Candidate scales of more than 8 bits, as `Quantizer::candidates` lists them.
 #[derive(Debug)]
 struct Candidates {
     nearest: DividedScale,

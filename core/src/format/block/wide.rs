@@ -18,7 +18,7 @@ pub(super) struct WideScale {
 }
 
 impl WideScale {
-    /// `None` where codes do not ascend from zero through the subnormals, as those of IEEE 754 do.
+    /// Rounding to a format whose codes ascend through the subnormals, as in IEEE 754; else `None`.
     pub(super) fn new(format: &'static Format) -> Option<WideScale> {
         let float = format.float()?;
         let (emin, trailing_bits) = (float.emin(), float.trailing_bits);
