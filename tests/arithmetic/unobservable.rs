@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use tcnum::{
     arithmetic::{Evaluator, Model, shipped},
     inputs::{Corners, stream},
-    isa::{self, Instruction, Tiles},
+    isa::{self, Case, Instruction, Tiles},
     power::{Change, Changed, changes, unobservable},
 };
 
@@ -42,6 +42,35 @@ proptest! {
         }
     }
 }
+
+/// A result in a format of its own between the sum and D: its NaN gets the payload of that format, and D shows it.
+#[test]
+fn a_change_of_who_makes_a_nan_is_observable_behind_a_rounding_that_passes_payloads_on() {
+    let rule = |specials: &str| {
+        format!(
+            "name = 'narrow'\ntitle = 'a narrow result'\nversion = 1\n[[rule]]\ninstructions = ['{NARROW}']\n\
+             evidence = [{{ assumed = 'a test' }}]\nstep = 'exact'\nnan = '0xffe5bb0d'\n\
+             result = {{ format = 'f16', rounding = 'RNE' }}\nnan-operands = ['a', 'c']\nspecials = '{specials}'\n"
+        )
+    };
+    let i = isa::find(NARROW).unwrap();
+    let [steps, operands] = ["steps", "operands"].map(|own| Model::parse(&rule(own), "narrow.toml").unwrap());
+    let mut case = Case {
+        a: vec![0x40; i.k],
+        b: vec![0x40; i.k],
+        c: 0,
+        positions: Vec::new(),
+        scale_a: Vec::new(),
+        scale_b: Vec::new(),
+    };
+    case.b[3] = 0x80; // NaN
+    let d = [&steps, &operands].map(|model| model.evaluator(&i).unwrap().dot(&case));
+    assert_eq!(d, [0x7fc0_0000, 0xffe5_bb0d]);
+    let change = Change { key: "specials".into(), from: None, to: Some("operands".into()), ranged: false };
+    assert_eq!(unobservable(&steps, &operands, &i, &change), None);
+}
+
+const NARROW: &str = "mfma.32x32x16.f32.e4m3fnuz.e4m3fnuz.f32";
 
 /// One instruction for each rule and combination of formats; of these one in thirty, unless all is asked for.
 fn instructions(model: &Model) -> Vec<&'static Instruction> {
