@@ -20,7 +20,7 @@ use crate::{
     arithmetic::Unpack,
     base::{interrupt, parallel},
     format::{Class, Format},
-    gemm::{Factors, Matrix},
+    gemm::{Factors, Matrix, Schedule},
     isa::Instruction,
 };
 
@@ -87,6 +87,11 @@ enum Values {
     Double(Vec<f64>, Vec<f64>),
 }
 
+/// True if D is A times B alone: without C, a bias, alpha, or scales outside the instruction.
+pub fn is_bare(schedule: &Schedule, factors: &Factors) -> bool {
+    factors.c.is_none() && factors.bias.is_none() && schedule.scales.is_none() && schedule.alpha == 1.0
+}
+
 impl ProductBounds {
     /// The bounds of A times B.
     ///
@@ -95,7 +100,7 @@ impl ProductBounds {
     /// bounds of known operands are given.
     pub fn new(claim: &Claim, factors: &Factors) -> Result<ProductBounds> {
         let schedule = &claim.schedules[0];
-        if factors.c.is_some() || factors.bias.is_some() || schedule.scales.is_some() || schedule.alpha != 1.0 {
+        if !is_bare(schedule, factors) {
             return Err(Error::request("bounds of every order are for A times B alone"));
         }
         let k = factors.k();

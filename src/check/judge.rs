@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 
 use rug::Float;
 
-use super::{SampleCheck, Tolerance, sample, tolerance};
+use super::{FaultPlace, SampleCheck, Tolerance, place::place, sample, tolerance};
 use crate::{
     Error, Result,
     base::interrupt,
-    bound::{Claim, ElementBounds, ElementReference, ProductBounds},
+    bound::{Claim, ElementBounds, ElementReference, ProductBounds, is_bare},
     format::Real,
     gemm::{Factors, Matrix, Schedule, Yardsticks},
 };
 
 /// Elements outside that are listed, at most.
-const LISTED: usize = 64;
+pub(super) const LISTED: usize = 64;
 
 /// The verdict about an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,6 +85,8 @@ pub struct ProductCheck {
     pub largest_bound: f64,
     /// The tolerance that the bounds justify; `None` where an element has none.
     pub tolerance: Option<Tolerance>,
+    /// The k at which a fault lies that explains the elements outside.
+    pub place: Option<FaultPlace>,
     /// The sample that was computed in full.
     pub sample: SampleCheck,
 }
@@ -141,7 +143,7 @@ pub fn check(request: &CheckRequest, done: &(dyn Fn(u64) + Sync)) -> Result<Prod
             d.format, schedule.output.format
         )));
     }
-    let plain = factors.c.is_none() && factors.bias.is_none() && schedule.scales.is_none() && schedule.alpha == 1.0;
+    let plain = is_bare(schedule, factors);
     let exact = ExactElements { yardsticks: Yardsticks::new(schedule, factors), factors, schedule };
     let tallies = match plain {
         true => {
@@ -171,10 +173,16 @@ pub fn check(request: &CheckRequest, done: &(dyn Fn(u64) + Sync)) -> Result<Prod
             _ => Ok(all.finished(d, None)),
         };
     }
-    match sample::sampled(request, &exact, plain) {
-        Err(Error::Interrupted { .. }) => Ok(all.finished(d, None)),
-        sample => Ok(all.finished(d, Some(sample?))),
+    let sample = match sample::sampled(request, &exact, plain) {
+        Err(Error::Interrupted { .. }) => None,
+        sample => Some(sample?),
+    };
+    let mut found = all.finished(d, sample);
+    if plain {
+        let outside = if found.outside.is_empty() { &found.sample.outside } else { &found.outside };
+        found.place = place(outside, factors, &schedule.instruction);
     }
+    Ok(found)
 }
 
 impl Tally {
@@ -189,7 +197,7 @@ impl Tally {
         let distance = (own - element.value).abs();
         if own.is_finite() && element.value.is_finite() && element.bound.is_finite() {
             self.note(distance, element.bound);
-            self.widen(d, element.value, element.bound + element.off);
+            self.widen(d, element.value.abs() - element.off, element.bound);
             if distance + element.off <= element.bound {
                 self.within += 1;
                 return;
@@ -213,7 +221,10 @@ impl Tally {
             }
             ElementVerdict::Outside => self.outside.push(outside),
         }
-        self.widen(d, outside.exact, bound);
+        // Infinities and NaNs that the operands make have no bound to cover.
+        if outside.exact.is_finite() {
+            self.widen(d, outside.exact.abs(), bound);
+        }
     }
 
     fn note(&mut self, error: f64, bound: f64) {
@@ -224,9 +235,10 @@ impl Tally {
     }
 
     /// Notes a bound; a tolerance covers what the relative tolerance leaves of it.
-    fn widen(&mut self, d: &Matrix, reference: f64, bound: f64) {
+    /// The exact value has at least this magnitude.
+    fn widen(&mut self, d: &Matrix, magnitude: f64, bound: f64) {
         self.largest_bound = self.largest_bound.max(bound);
-        self.rest = self.rest.max(bound - tolerance::relative(d.format) * reference.abs());
+        self.rest = self.rest.max(bound - tolerance::relative(d.format) * magnitude.max(0.0));
     }
 
     fn add(&mut self, other: Tally) {
@@ -260,6 +272,7 @@ impl Tally {
             largest_error: self.largest_error,
             largest_bound: self.largest_bound,
             tolerance: tolerance::derived(d.format, self.rest),
+            place: None,
             sample: sample.unwrap_or_default(),
         }
     }

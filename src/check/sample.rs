@@ -2,7 +2,7 @@
 
 use super::{
     CheckRequest, ElementVerdict, Outside,
-    judge::{ExactElements, Tally},
+    judge::{ExactElements, LISTED, Tally},
 };
 use crate::{
     Result,
@@ -21,8 +21,8 @@ pub struct SampleCheck {
     pub columns: Vec<usize>,
     /// Elements outside the running bound of the claimed schedule; `None` for a family.
     pub running_outside: Option<usize>,
-    /// One of them.
-    pub first_outside: Option<Outside>,
+    /// Some of them.
+    pub outside: Vec<Outside>,
     /// Largest |D - exact| over the running bound.
     pub running_tightest: Option<f64>,
     /// Elements with the bits of the claimed arithmetic; `None` for a family.
@@ -94,7 +94,7 @@ pub(super) fn sampled(request: &CheckRequest, exact: &ExactElements, plain: bool
     })?;
     let outside = || judged.iter().filter(|(verdict, _)| *verdict == ElementVerdict::Outside);
     found.running_outside = Some(outside().count());
-    found.first_outside = outside().map(|(_, own)| *own).next();
+    found.outside = outside().map(|(_, own)| *own).take(LISTED).collect();
     let ratios = judged.iter().filter(|(verdict, own)| *verdict == ElementVerdict::Within && own.bound > 0.0);
     found.running_tightest =
         Some(ratios.map(|(_, own)| own.error / own.bound).filter(|own| own.is_finite()).fold(0.0, f64::max));

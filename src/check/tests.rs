@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 
-use super::{CheckRequest, ProductCheck, Tolerance, check, power::power};
+use super::{CheckRequest, FaultCause, ProductCheck, Tolerance, check, power::power};
 use crate::{
     arithmetic::Model,
-    bound::{Claim, ElementBounds, Magnitudes, OrderFreeBounds},
+    bound::{Claim, ElementBounds, LibraryFamily, Magnitudes, OrderFreeBounds, Origin, bounds_matrix, running_matrix},
     device::ModelDevice,
     format::{self, Format, Overflow, Rounding},
     gemm::{
@@ -167,7 +167,7 @@ fn a_product_with_block_scales_is_judged_by_the_instructions_that_have_these_sca
     let factors = factors(&own, (4, 4, 256), 3, 1);
     let d = product(&blackwell, &own, &factors);
     let single = own.output.format;
-    let (claim, factors) = Claim::of_product(blackwell, None, factors, single, &mut Vec::new()).unwrap();
+    let (claim, factors) = Claim::of_product(blackwell, Origin::Generation, factors, single, &mut Vec::new()).unwrap();
     assert!(claim.schedules.iter().all(|other| other.instruction.scale == own.instruction.scale));
     assert!(checked(&claim, &factors, &d).holds());
     let zeros = Matrix::of_values(4, 4, single, &[0; 16]);
@@ -263,4 +263,151 @@ fn the_power_of_a_tolerance_tells_which_faults_pass() {
     let bound: Vec<&str> =
         found.iter().filter(|own| own.test == "bound" && own.is_found()).map(|own| own.fault.name()).collect();
     assert_eq!(bound, ["zeros", "last-tile", "last-step", "f16-sums", "lost-part", "wrong-row"]);
+}
+
+/// D of the model of Hopper, of operands after a change, against the operands before it.
+fn faulty(
+    shape: (usize, usize, usize),
+    seed: u64,
+    change: impl Fn(&Factors) -> Factors,
+) -> (ProductCheck, Claim, Factors) {
+    let hopper = Model::load("hopper").unwrap();
+    let own = schedule("wgmma.m64n8k16.f32.f16.f16");
+    let factors = factors(&own, shape, seed, 3);
+    let d = product(&hopper, &own, &change(&factors));
+    let claim = Claim::of_generation(hopper, formats("f32"), None).unwrap();
+    (checked(&claim, &factors, &d), claim, factors)
+}
+
+/// A without the numbers of these k.
+fn without(factors: &Factors, k: std::ops::Range<usize>) -> Factors {
+    let mut changed = factors.clone();
+    for row in 0..factors.a.rows {
+        k.clone().for_each(|k| changed.a.codes.set(row * factors.k() + k, 0));
+    }
+    changed
+}
+
+/// The place of a fault: cause, first k, k after the last.
+fn place_of(found: &ProductCheck) -> Option<(FaultCause, usize, usize)> {
+    found.place.as_ref().map(|place| (place.cause, place.k.start, place.k.end))
+}
+
+#[test]
+fn the_k_that_are_missing_are_named() {
+    for (k, missing) in
+        [(300, 263..300), (512, 448..512), (512, 100..116), (512, 0..512), (1000, 992..1000), (2000, 1937..2000)]
+    {
+        let (found, ..) = faulty((20, 24, k), 31, |own| without(own, missing.clone()));
+        assert_eq!(place_of(&found), Some((FaultCause::LeftOut, missing.start, missing.end)), "{:?}", found.place);
+    }
+}
+
+#[test]
+fn the_k_that_are_counted_twice_are_named() {
+    let twice = |own: &Factors| {
+        let k: Vec<usize> = (0..256).chain(64..96).collect();
+        let all = |count: usize| (0..count).collect::<Vec<_>>();
+        Factors::new(own.a.chosen(&all(own.a.rows), &k), own.b.chosen(&k, &all(own.b.columns)))
+    };
+    let (found, ..) = faulty((20, 20, 256), 33, twice);
+    assert_eq!(place_of(&found), Some((FaultCause::CountedTwice, 64, 96)));
+}
+
+#[test]
+fn a_wrong_element_of_a_or_b_is_named() {
+    let (found, ..) = faulty((20, 24, 300), 34, |own| {
+        let mut changed = own.clone();
+        changed.a.codes.set(7 * 300 + 211, 0x5400);
+        changed
+    });
+    assert_eq!(found.rows.iter().copied().collect::<Vec<_>>(), [7]);
+    assert_eq!(place_of(&found), Some((FaultCause::ElementOfA, 211, 212)));
+    let (found, ..) = faulty((20, 24, 300), 35, |own| {
+        let mut changed = own.clone();
+        changed.b.codes.set(211 * 24 + 5, 0xd400);
+        changed
+    });
+    assert_eq!(place_of(&found), Some((FaultCause::ElementOfB, 211, 212)));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn errors_without_a_place_along_k_have_none(seed in any::<u64>(), count in 1usize..400) {
+        let (right, claim, factors) = faulty((20, 20, 256), seed, Clone::clone);
+        prop_assert!(right.holds() && right.place.is_none());
+        let mut d = product(&claim.model, &claim.schedules[0], &factors);
+        for at in 0..count {
+            let place = (random(seed, at as u64) % 400) as usize;
+            let off = (random(seed, 1000 + at as u64) % 2000) as f32 / 10.0 - 100.0;
+            d.codes.set(place, f32::to_bits(d.value(place / 20, place % 20) as f32 + off).into());
+        }
+        let found = checked(&claim, &factors, &d);
+        prop_assert!(found.place.is_none(), "{:?}", found.place);
+    }
+}
+
+/// The claim of any schedule of cuBLASLt for a kind of product.
+fn of_library(product: &str) -> Claim {
+    let family = LibraryFamily::of("cublaslt", Some(product)).unwrap();
+    let formats = family.formats().unwrap();
+    Claim::of_library(Model::load("hopper").unwrap(), &family, formats).unwrap()
+}
+
+#[test]
+fn products_by_every_schedule_of_a_library_are_within_the_bound_of_the_library() {
+    for product_kind in ["f32.f16.f16.32f", "f16.f16.f16.16f", "bf16.e4m3.e4m3.32f", "bf16.e4m3.e4m3.32f.fast"] {
+        let claim = of_library(product_kind);
+        for (at, schedule) in claim.schedules.iter().enumerate() {
+            let factors = factors(schedule, (5, 6, 300), at as u64, 3);
+            for parts in [1, 5] {
+                let split = SplitK { count: parts.min(schedule.split.count), ..schedule.split };
+                let own = Schedule { split, ..schedule.clone() };
+                let found = checked(&claim, &factors, &product(&claim.model, &own, &factors));
+                assert!(found.holds(), "{product_kind}: {own:?}: {:?}", found.outside);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_bound_of_a_librarys_promoted_sums_finds_zeros_that_the_bound_of_the_generation_passes() {
+    let [a, b, d] = ["e4m3", "e4m3", "f32"].map(|name| format::find(name).unwrap());
+    let hopper = Model::load("hopper").unwrap();
+    let promoted = of_library("f32.e4m3.e4m3.32f");
+    let factors = factors(&promoted.schedules[0], (6, 6, 4096), 4, 2);
+    let zeros = Matrix::of_values(6, 6, d, &[0; 36]);
+    assert!(!checked(&promoted, &factors, &zeros).holds());
+    assert!(checked(&Claim::of_generation(hopper, [a, b, d], None).unwrap(), &factors, &zeros).holds());
+}
+
+#[test]
+fn a_library_that_rounds_its_operands_is_judged_by_the_rounded_operands() {
+    let single = format::find("f32").unwrap();
+    let family = LibraryFamily::of("cublaslt", None).unwrap();
+    let given = Factors::new(drawn(9, 70, single, 1, 3), drawn(70, 8, single, 2, 3));
+    let hopper = Model::load("hopper").unwrap();
+    let (claim, factors) = Claim::of_product(hopper, Origin::Library(family), given, single, &mut Vec::new()).unwrap();
+    assert_eq!(factors.a.format.name, "tf32");
+    let d = product(&claim.model, &claim.schedules[0], &factors);
+    assert!(checked(&claim, &factors, &d).holds());
+}
+
+#[test]
+fn a_matrix_of_bounds_has_the_bounds_that_judge_the_elements() {
+    let hopper = Model::load("hopper").unwrap();
+    let own = schedule("mma.m16n8k16.f32.f16.f16.f32");
+    let factors = factors(&own, (5, 7, 90), 41, 3);
+    let claim = Claim::of_schedule(hopper, own.clone());
+    let every = bounds_matrix(&claim, &factors, &|_| ()).unwrap();
+    let running = running_matrix(&claim, &own, &factors, &|_| ()).unwrap();
+    let largest = checked(&claim, &factors, &product(&claim.model, &own, &factors)).largest_bound;
+    assert_eq!(every.values().into_iter().fold(0.0, f64::max), largest);
+    let elements = ElementBounds::new(&claim.model, &own, &factors).unwrap();
+    for (row, column) in (0..5).flat_map(|row| (0..7).map(move |column| (row, column))) {
+        assert_eq!(running.value(row, column), elements.of(row, column).unwrap().worst());
+        assert!(running.value(row, column) <= every.value(row, column));
+    }
 }

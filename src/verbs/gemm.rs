@@ -24,6 +24,7 @@ use crate::{
     arithmetic::shipped,
     array::Container,
     base::atomic,
+    bound::{Claim, LibraryFamily},
     device::OperandLayout,
     format,
     gemm::{
@@ -190,6 +191,31 @@ pub(super) struct ScheduleOptions {
     /// Format of D [default: the instruction's]
     #[arg(long, value_name = "FORMAT")]
     output_format: Option<String>,
+}
+
+/// A library whose schedules are claimed.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "What")]
+pub(super) struct ClaimedLibrary {
+    /// Any order of any shipped schedule of this library: cublaslt
+    #[arg(long, value_name = "LIBRARY", conflicts_with_all = ["instruction", "schedule"])]
+    library: Option<String>,
+    /// The library's kind of product: formats and compute type
+    #[arg(long, value_name = "D.A.B.COMPUTE", requires = "library")]
+    product: Option<String>,
+}
+
+impl ClaimedLibrary {
+    /// The library's schedules, if one is named.
+    pub(super) fn family(&self) -> Result<Option<LibraryFamily>> {
+        self.library.as_deref().map(|library| LibraryFamily::of(library, self.product.as_deref())).transpose()
+    }
+}
+
+/// Metadata of a file of bounds.
+pub(super) fn bounds_metadata(claim: &Claim) -> BTreeMap<String, String> {
+    let keys = [("tcnum.claim", claim.words.clone()), ("tcnum.source", invocation())];
+    keys.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
 }
 
 /// The product that a library computes.
