@@ -12,7 +12,7 @@ use crate::{
 
 /// The bound of each element by a claim: of every order for A times B alone, else the running bound.
 ///
-/// Numbers of f64; infinite where a sum may overflow, or an operand is infinite or NaN.
+/// Numbers of f64, which hold where D is finite; infinite where an operand is infinite or NaN, or nothing is known.
 ///
 /// # Errors
 /// As [`ProductBounds::new`] and [`ElementBounds::new`]; [`Error::Interrupted`](crate::Error::Interrupted).
@@ -50,7 +50,7 @@ pub fn running_matrix(
     let finished = AtomicU64::new(0);
     let codes = parallel::try_map(0..rows * columns, |at| {
         interrupt::check()?;
-        let bound = bounds.of(at / columns, at % columns).map_or(f64::INFINITY, |bound| bound.worst());
+        let bound = bounds.of(at / columns, at % columns).map_or(f64::INFINITY, |bound| bound.finite());
         done(finished.fetch_add(1, Ordering::Relaxed) + 1);
         Ok::<u64, crate::Error>(bound.to_bits())
     })?;

@@ -12,6 +12,9 @@ use crate::{
     gemm::{Factors, Matrix, Product},
 };
 
+/// Infinities and NaNs of D that are compared with the claimed schedule's, at most.
+const COMPARED: usize = 4096;
+
 /// The sample of a check.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SampleCheck {
@@ -89,8 +92,7 @@ pub(super) fn sampled(request: &CheckRequest, exact: &ExactElements, plain: bool
     }
     let judged = parallel::try_map(&places, |(row, column)| {
         interrupt::check()?;
-        let bound = bounds.of(*row, *column).map_or(f64::INFINITY, |bound| bound.worst());
-        Ok::<_, crate::Error>(exact.judge(d, *row, *column, bound))
+        Ok::<_, crate::Error>(exact.judge(d, (*row, *column), running(&bounds, *row, *column)))
     })?;
     let outside = || judged.iter().filter(|(verdict, _)| *verdict == ElementVerdict::Outside);
     found.running_outside = Some(outside().count());
@@ -99,6 +101,28 @@ pub(super) fn sampled(request: &CheckRequest, exact: &ExactElements, plain: bool
     found.running_tightest =
         Some(ratios.map(|(_, own)| own.error / own.bound).filter(|own| own.is_finite()).fold(0.0, f64::max));
     Ok(found)
+}
+
+/// The running bound of a finite D, and true if an operation may overflow.
+fn running(bounds: &ElementBounds, row: usize, column: usize) -> (f64, bool) {
+    bounds.of(row, column).map_or((f64::INFINITY, true), |bound| (bound.finite(), bound.may_overflow()))
+}
+
+/// For the first of some elements, whether D has the bits that the claimed schedule makes.
+pub(super) fn bits(request: &CheckRequest, places: &[Outside]) -> Result<Vec<bool>> {
+    let CheckRequest { claim, factors, d, .. } = request;
+    let schedule = &claim.schedules[0];
+    let mut right = Vec::new();
+    for row in places[..places.len().min(COMPARED)].chunk_by(|x, y| x.row == y.row) {
+        interrupt::check()?;
+        let columns: Vec<usize> = row.iter().map(|own| own.column).collect();
+        let rows = [row[0].row];
+        let chosen = factors.chosen(&rows, &columns, schedule.scales.as_ref());
+        let own = Product::of(&mut ModelDevice::of(claim.model.clone()), &schedule.narrowed(), &chosen)?.d;
+        let given = d.chosen(&rows, &columns);
+        right.extend(own.codes.iter().zip(given.codes.iter()).map(|(x, y)| x == y));
+    }
+    Ok(right)
 }
 
 /// Judges every element by its running bound.
@@ -115,8 +139,7 @@ pub(super) fn known(
             if interrupt::check().is_err() {
                 break;
             }
-            let bound = bounds.of(row, column).map_or(f64::INFINITY, |bound| bound.worst());
-            tally.decide(exact, d, row, column, bound);
+            tally.decide(exact, d, (row, column), running(bounds, row, column));
         }
         let count = d.columns as u64;
         done(finished.fetch_add(count, std::sync::atomic::Ordering::Relaxed) + count);

@@ -27,8 +27,10 @@ crate::rows! {
         within: usize => shown("within").essential(),
         /// Elements outside.
         outside: usize => shown("outside").essential(),
-        /// Elements whose sums may overflow, so that they have no bound.
-        unbounded: usize => shown("unbounded").if_varied(),
+        /// Elements within that overflowed as they may.
+        overflowed: usize => shown("overflowed").if_varied(),
+        /// Elements without a bound: a part of the sum may overflow or saturate.
+        undecided: usize => shown("undecided").if_varied().essential(),
         /// Largest |D - exact|.
         largest_error: f64 => shown("max error").essential(),
         /// Largest bound.
@@ -147,7 +149,8 @@ pub fn check(claim: &Claim, (m, n, k): (usize, usize, usize), found: &ProductChe
             elements: found.elements,
             within: found.within,
             outside: found.outside_count(),
-            unbounded: found.unbounded,
+            overflowed: found.overflowed,
+            undecided: found.undecided,
             largest_error: found.largest_error,
             largest_bound: found.largest_bound,
             tightest: found.tightest,
@@ -251,7 +254,7 @@ fn meaning(fault: Fault) -> &'static str {
 pub fn bound_answer(claim: &Claim, found: &ProductCheck) -> String {
     let tolerance = match &found.tolerance {
         Some(own) => format!(" A test passes every such product with atol={:e}, rtol={:e}.", own.atol, own.rtol),
-        None => " Some sums may overflow, so that no tolerance covers them.".into(),
+        None => " Parts of some sums may saturate, so that no tolerance covers them.".into(),
     };
     format!(
         "|D - exact| is at most {:.1e} by {}; the largest of {} errors is {:.1e}.{tolerance}",
@@ -299,15 +302,22 @@ pub fn answer(claim: &Claim, found: &ProductCheck) -> String {
         ),
         None => String::new(),
     };
-    let unbounded = match found.unbounded {
+    if found.undecided > 0 {
+        return format!(
+            "{} of {count} elements are not decided by the bound of {words}: a part of the sum may overflow or saturate. The other elements \
+             are within.",
+            grouped(found.undecided as i64)
+        );
+    }
+    let overflowed = match found.overflowed {
         0 => String::new(),
-        count => format!(" {} sums may overflow, and have no bound.", grouped(count as i64)),
+        count => format!(" {} overflowed, as they may.", grouped(count as i64)),
     };
     if !found.finished {
         return format!("So far, {count} elements are within the bound of {words}.");
     }
     format!(
-        "All {count} elements are within the bound of {words}{running}; the largest error is {:.2} of its bound.{bits}{unbounded}",
+        "All {count} elements are within the bound of {words}{running}; the largest error is {:.2} of its bound.{bits}{overflowed}",
         found.tightest
     )
 }

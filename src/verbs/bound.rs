@@ -89,6 +89,12 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     }
     let schedule = arguments.schedule.schedule(&arguments.operands)?;
     let given = arguments.drawn.used_seed().is_some() || arguments.operands.has_files();
+    if !given && let Some(option) = arguments.operands.addition(&arguments.additions) {
+        return Err(Error::request(format!("{option} needs operands: give --a and --b, or --shape")));
+    }
+    if schedule.is_none() && arguments.schedule.output()?.is_some() {
+        return Err(Error::request("--output-format is part of one schedule; --formats A.B.D names the format of D"));
+    }
     let formats = arguments.formats.as_deref().map(formats).transpose()?;
     let claim = match (schedule, arguments.library.family()?, formats) {
         (Some(schedule), _, _) => Claim::of_schedule(model, schedule),
@@ -187,7 +193,7 @@ fn product(arguments: &Arguments, claim: &Claim, report: &mut Report) -> Result<
         gemm::write(path, &bounds, bounds_metadata(&claim))?;
     }
     if let [schedule] = &narrowed.schedules[..]
-        && found.unbounded == 0
+        && found.undecided == 0
         && schedule.scales.is_none()
         && schedule.alpha == 1.0
     {

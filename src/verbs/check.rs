@@ -11,7 +11,7 @@ use super::{
     options::{integer, model_name},
 };
 use crate::{
-    Result,
+    Error, Result,
     arithmetic::Model,
     base::interrupt,
     bound::{self, Claim, Origin},
@@ -97,12 +97,11 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     source.fit(Some(&arguments.d))?;
     progress.step("reading the matrices");
     let schedule = arguments.schedule.schedule(&arguments.operands)?;
-    let (d, note) = arguments.d.read(None, Conversion::Keep)?;
+    let named = arguments.schedule.output()?;
+    let (d, note) = arguments.d.read(named, Conversion::Keep)?;
     report.notes.extend(note);
-    let schedule = schedule.map(|own| match arguments.schedule.names_output() {
-        true => own,
-        false => Schedule { output: OutputRounding { format: d.format, ..own.output }, ..own },
-    });
+    let output = named.unwrap_or(d.format);
+    let schedule = schedule.map(|own| Schedule { output: OutputRounding { format: output, ..own.output }, ..own });
     let given = match &schedule {
         Some(schedule) => source.for_schedule(schedule, &mut report.notes)?,
         None => source.for_match(None, &arguments.d, &mut report.notes)?.0,
@@ -113,6 +112,11 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         (None, None) => Origin::Generation,
     };
     let (claim, factors) = Claim::of_product(model, origin, given, d.format, &mut report.notes)?;
+    if arguments.power && !bound::is_bare(&claim.schedules[0], &factors) {
+        return Err(Error::request(
+            "--power tries faulty kernels of A times B alone: leave out C, the bias, alpha and scales",
+        ));
+    }
     let request = CheckRequest { claim: &claim, factors: &factors, d: &d, sample: arguments.sample };
     let found = {
         let bar = Bar::new(&progress, "checking", (d.rows * d.columns) as u64, 0, 1);
