@@ -266,7 +266,7 @@ impl Enclosed {
         if overflows(most, format) {
             own.error.overflow();
         }
-        // What does not overflow has at most the format's largest exponent.
+        // A number that does not overflow has at most the format's largest exponent.
         let unit = (exponent(most).min(float.emax()) - float.precision() as i32 + 1).max(smallest);
         if self.quantum < unit {
             // A remainder below the unit is a multiple of the value's quantum.

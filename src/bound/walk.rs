@@ -243,7 +243,7 @@ impl<'a> Registers<'a> {
         if schedule.split.join == PartJoin::Serial {
             let last = parts.len() - 1;
             for (at, part) in parts.iter().copied().enumerate() {
-                // Of sums of A times B alone, every partial sum has the bound of the whole.
+                // Partial sums of A times B alone have the bound of the whole.
                 let mut sum = scaled(&at_end(part), addend.as_ref()).capped(cap);
                 if let (0, BiasEntry::First, Some(bias)) = (at, schedule.bias, &bias) {
                     sum = self.rounded(sum.plus(bias), ErrorSource::Scale);

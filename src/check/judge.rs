@@ -26,7 +26,7 @@ pub enum ElementVerdict {
     Outside,
     /// An infinity, a NaN or a saturated number, where the exact value is near enough to the end of the format.
     Overflowed,
-    /// An infinity or a NaN, of a sum whose parts may overflow in the claimed order.
+    /// The bits of the claimed schedule decide: an infinity or a NaN of a sum whose parts may overflow, or a sum without a bound.
     Undecided,
     /// Nothing is known of the sum: parts of it may saturate.
     Unbounded,
@@ -141,7 +141,7 @@ pub fn check(request: &CheckRequest, done: &(dyn Fn(u64) + Sync)) -> Result<Prod
     factors.check(schedule)?;
     if (d.rows, d.columns) != (factors.a.rows, factors.b.columns) {
         return Err(Error::request(format!(
-            "D is {}, and A times B is {} x {}: D is another product",
+            "D is {}, and A times B is {} x {}: give the D of these A and B",
             d.shape(),
             factors.a.rows,
             factors.b.columns
@@ -149,7 +149,7 @@ pub fn check(request: &CheckRequest, done: &(dyn Fn(u64) + Sync)) -> Result<Prod
     }
     if d.format != schedule.output.format {
         return Err(Error::request(format!(
-            "D holds {}, and the claim makes {}; --output-format names the format of D",
+            "D holds {}, and the claim makes {}: leave out --output-format, or give the D that it names",
             d.format, schedule.output.format
         )));
     }
@@ -268,7 +268,7 @@ impl Tally {
             match right.get(at) {
                 Some(true) => {
                     self.within += 1;
-                    self.overflowed += 1;
+                    self.overflowed += usize::from(!own.d.is_finite());
                 }
                 Some(false) => self.outside.push(own),
                 None => self.unbounded += 1,
@@ -446,7 +446,8 @@ impl ExactElements<'_> {
                     }
                 }
                 let verdict = match () {
-                    () if bound.is_infinite() => ElementVerdict::Unbounded,
+                    () if bound.is_infinite() && !self.is_exact => ElementVerdict::Unbounded,
+                    () if bound.is_infinite() => ElementVerdict::Undecided,
                     () if self.overflows(d.format, value, bound, own) => ElementVerdict::Overflowed,
                     () if !own.is_finite() && may_overflow && self.is_exact => ElementVerdict::Undecided,
                     () => ElementVerdict::Outside,

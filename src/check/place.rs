@@ -114,7 +114,7 @@ fn element(outside: &[&Outside], factors: &Factors, i: &Instruction) -> Option<F
         () => return None,
     };
     let fit = |k: usize| {
-        // What a change of the element by one adds to D.
+        // Effects on D of a change of the element by one.
         let effects: Vec<f64> = outside
             .iter()
             .map(|own| {

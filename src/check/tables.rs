@@ -40,7 +40,7 @@ crate::rows! {
         /// Elements that only an exact sum could decide.
         decided_exactly: usize => hidden(),
         /// Elements that were computed in full.
-        sample: usize => shown("in full"),
+        sample: usize => shown("sample"),
         /// Elements of these outside the running bound of the schedule, which is tighter.
         running_outside: Option<usize> => shown("outside the running bound").if_filled(),
         /// Largest |D - exact| over the running bound.
@@ -66,7 +66,7 @@ crate::rows! {
         /// The bound.
         bound: f64 => shown("bound").essential(),
         /// The bound that it is outside of: of every order, or of the schedule's own order.
-        of: &'static str => shown("of"),
+        of: &'static str => shown("bound of"),
     }
 
     /// The k at which a fault lies.
@@ -122,7 +122,8 @@ crate::rows! {
 pub fn report(request: &CheckRequest, found: &ProductCheck, tolerances: &[Tolerance], report: &mut Report) {
     let CheckRequest { claim, factors, d, .. } = request;
     report.holds = found.holds();
-    report.verdict = Verdict::OutsideBound;
+    let any_outside = found.outside_count() > 0 || found.sample.running_outside.unwrap_or(0) > 0;
+    report.verdict = if any_outside { Verdict::OutsideBound } else { Verdict::Undecided };
     report.answer = Some(answer(claim, found) + &along_k(found, factors.k()));
     report.notes.push(format!(
         "Errors are measured to the exact product of the given A and B. The bounds rest on the model {}.",
@@ -286,17 +287,18 @@ pub fn answer(claim: &Claim, found: &ProductCheck) -> String {
     }
     let running = match found.sample.running_outside {
         Some(outside @ 1..) => format!(
-            ", but {outside} of {} elements in full are outside the running bound of this order",
+            ", but {} of {} elements of the sample are outside the running bound of this order",
+            grouped(outside as i64),
             grouped(found.sample.elements() as i64)
         ),
         _ => String::new(),
     };
     let bits = match found.sample.equal_bits {
         Some(equal) if equal == found.sample.elements() => {
-            format!(" All {} elements in full have its bits.", grouped(equal as i64))
+            format!(" All {} elements of the sample have its bits.", grouped(equal as i64))
         }
         Some(equal) => format!(
-            " {} of {} elements in full have its bits.",
+            " {} of {} elements of the sample have its bits.",
             grouped(equal as i64),
             grouped(found.sample.elements() as i64)
         ),
