@@ -295,6 +295,8 @@ pub struct DoubleErrors {
     pub relative: f64,
     /// The mean of the same: MRED.
     pub mred: f64,
+    /// The norm of V - S over the norm of S (Frobenius); infinite where they overflow.
+    pub norm: f64,
     /// Elements with an S that is not zero.
     relatives: usize,
     /// Measured elements.
@@ -305,6 +307,7 @@ impl DoubleErrors {
     /// The errors of elements, row by row.
     pub fn of(values: &[f64], references: &DoubleReferences) -> DoubleErrors {
         let mut all = DoubleErrors::default();
+        let (mut of_errors, mut of_sums) = (0f64, 0f64);
         for (at, v) in values.iter().enumerate() {
             let (s, rest, magnitude) = (references.rounded[at], references.rest[at], references.magnitude[at]);
             all.equal += usize::from(*v == s || v.is_nan() && s.is_nan());
@@ -315,6 +318,8 @@ impl DoubleErrors {
             let error = ((v - s) - rest).abs();
             all.measured += 1;
             all.absolute = all.absolute.max(error);
+            of_errors = of_errors.hypot(error);
+            of_sums = of_sums.hypot(s);
             if magnitude > 0.0 && magnitude.is_finite() {
                 let own = error / magnitude;
                 all.of_magnitude = all.of_magnitude.max(own);
@@ -328,6 +333,11 @@ impl DoubleErrors {
         }
         all.mean_of_magnitude /= all.measured.max(1) as f64;
         all.mred /= all.relatives.max(1) as f64;
+        all.norm = match of_sums {
+            0.0 => 0.0,
+            sums if sums.is_finite() && of_errors.is_finite() => of_errors / sums,
+            _ => f64::INFINITY,
+        };
         all
     }
 }

@@ -71,21 +71,20 @@ impl ProductOperands {
     /// A request error: which matrix has what shape, and which one is expected.
     pub fn fit(&self) -> Result<()> {
         let ProductShape { m, n, k } = self.shape();
-        let wrong = |name: &str, own: &NumberMatrix, rows: usize| {
-            Err(Error::request(format!(
-                "{name} is {} x {}; expected {rows} x {n}, since A is {m} x {k}",
-                own.rows / self.batch,
-                own.columns
-            )))
-        };
         if [m, n, k].contains(&0) {
             return Err(Error::request(format!("A is {m} x {k} and B has {n} columns; there is nothing to multiply")));
         }
         if self.b.rows != k * self.batch {
-            return wrong("B", &self.b, k);
+            return Err(Error::request(format!(
+                "A is {m} x {k} and B is {} x {n}: B needs as many rows as A has columns",
+                self.b.rows / self.batch
+            )));
         }
         match &self.c {
-            Some(c) if (c.rows, c.columns) != (m * self.batch, n) => wrong("C", c, m),
+            Some(c) if (c.rows, c.columns) != (m * self.batch, n) => {
+                let rows = c.rows / self.batch;
+                Err(Error::request(format!("C is {rows} x {}; expected {m} x {n}", c.columns)))
+            }
             _ => Ok(()),
         }
     }
