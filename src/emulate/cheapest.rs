@@ -1,8 +1,8 @@
 //! The cheapest scheme that meets an accuracy on given operands.
 
 use super::{
-    DoubleErrors, DoubleReferences, EmulateRequest, Emulated, NumberMatrix, OperandSplit, ProductOperands, Scheme, SchemeUnit,
-    error_bound, product,
+    DoubleErrors, DoubleReferences, EmulateRequest, Emulated, NumberMatrix, OperandSplit, ProductOperands, Scheme,
+    SchemeUnit, error_bound, product,
     split::{SliceLine, exponents},
 };
 use crate::{

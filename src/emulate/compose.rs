@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::{
-    Emulated, Fallback, NumberMatrix, OperandSplit, PartSum, ProductOperands, ProductShape, ProductTurn, Promote, Scheme,
-    Slices, SumRegister, fallback, integer_product,
+    Emulated, Fallback, NumberMatrix, OperandSplit, PartSum, ProductOperands, ProductShape, ProductTurn, Promote,
+    Scheme, Slices, SumRegister, fallback, integer_product,
     moduli::Reconstruction,
     split::{SplitMatrix, taken_apart},
 };

@@ -6,7 +6,9 @@ use serde::Deserialize;
 use toml::{Spanned, Value};
 
 use super::{
-    scheme::{Emulated, Epilogue, Fallback, OperandSplit, PartSum, ProductTurn, Promote, Scheme, SumRegister, WholeParts},
+    scheme::{
+        Emulated, Epilogue, Fallback, OperandSplit, PartSum, ProductTurn, Promote, Scheme, SumRegister, WholeParts,
+    },
     split_keys::{OperandSplitKeys, recount, split},
 };
 use crate::{

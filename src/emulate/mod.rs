@@ -60,8 +60,8 @@ pub use operands::NumberMatrix;
 pub use product_operands::ProductOperands;
 pub use reference::ProductReferences;
 pub use scheme::{
-    Digits, DynamicSlices, Emulated, Epilogue, Fallback, Moduli, OperandSplit, PartSum, ProductTurn, Promote, Scaling, Scheme,
-    Slices, SplitPart, SumRegister, WholeParts,
+    Digits, DynamicSlices, Emulated, Epilogue, Fallback, Moduli, OperandSplit, PartSum, ProductTurn, Promote, Scaling,
+    Scheme, Slices, SplitPart, SumRegister, WholeParts,
 };
 pub(crate) use split::SliceLine;
 

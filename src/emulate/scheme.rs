@@ -419,8 +419,7 @@ mod tests {
     fn parts_of_k_and_groups_are_those_that_cublas_was_seen_to_take() {
         let scheme = Scheme::find("cublas-fp64:8").unwrap();
         let parts = scheme.parts.unwrap();
-        let of_batch =
-            |shape, batch| parts.ranges(shape, batch).iter().map(|own| own.len()).collect::<Vec<usize>>();
+        let of_batch = |shape, batch| parts.ranges(shape, batch).iter().map(|own| own.len()).collect::<Vec<usize>>();
         let lengths = |m, n, k| of_batch((m, n, k), 1);
         assert_eq!(lengths(24, 16, 1000), [1000]);
         assert_eq!(lengths(24, 16, 1024), [128; 8]);

@@ -151,8 +151,7 @@ fn slices_of(keys: SliceKeys) -> Checked<Slices> {
     if balanced && headroom.is_none() || headroom.is_some_and(|own| !(1..=52).contains(&own)) {
         return Err(somewhere("slices: balanced digits take a headroom, of 1 to 52 fraction bits"));
     }
-    let (most, most_bits) =
-        if balanced { (MOST_BALANCED, MOST_BALANCED_BITS) } else { (MOST_PARTS, MOST_SLICED_BITS) };
+    let (most, most_bits) = if balanced { (MOST_BALANCED, MOST_BALANCED_BITS) } else { (MOST_PARTS, MOST_SLICED_BITS) };
     if dynamic.as_ref().is_some_and(|own| own.block == 0 || own.most >= bits * most as u32) {
         return Err(somewhere(format!(
             "slices: dynamic needs a block above 0, and fewer bits than {most} slices have"

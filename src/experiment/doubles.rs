@@ -95,7 +95,7 @@ crate::rows! {
         /// The largest |V - S| / sum |ab| of a draw: the median.
         magnitude_error: f64 => shown("max |V-S|/sum|ab|").essential(),
         /// The norm of V - S over the norm of S (Frobenius) of a draw: the median.
-        norm_error: f64 => shown("norm of V-S/norm of S"),
+        norm_error: f64 => shown("norm error"),
         /// The largest |V_f64 - S| / |S| of a draw of plain f64: the median.
         f64_max_relative: f64 => shown("f64 max/|S|").essential(),
         /// Elements equal to the exact sum, rounded to f64, in all draws.

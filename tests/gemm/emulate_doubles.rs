@@ -8,7 +8,8 @@ use tcnum::{
     array::{Array, Arrays},
     device::ModelDevice,
     emulate::{
-        self, DoubleErrors, DoubleReferences, NumberMatrix, OperandLoss, ProductOperands, Scheme, SchemeUnit, error_bound,
+        self, DoubleErrors, DoubleReferences, NumberMatrix, OperandLoss, ProductOperands, Scheme, SchemeUnit,
+        error_bound,
     },
 };
 
@@ -286,7 +287,7 @@ fn batches_and_additions_of_files_give_each_product_with_one_number_of_slices() 
     let report = validate_report(&run.stdout);
     let rows = report["tables"]["double_emulations"].as_array().unwrap();
     assert_eq!(rows.len(), 1, "the one scheme that takes batches: {rows:?}");
-    assert_eq!((&rows[0]["elements"], &rows[0]["product"]["scheme"]), (&24.into(), &"cublas-fp64".into()));
+    assert_eq!((&rows[0]["elements"], &rows[0]["scheme"]), (&24.into(), &"cublas-fp64".into()));
     assert!(rows[0]["magnitude_error"].as_f64().unwrap() < 2e-16, "{}", rows[0]);
     let d = &Arrays::read(std::path::Path::new(&out)).unwrap().arrays[0];
     assert_eq!(d.shape, [2, 3, 4]);
