@@ -31,7 +31,9 @@ pub(super) fn check_terms(scheme: &Scheme, k: usize) -> Result<()> {
     }
 }
 
-/// The products of a scheme, of rows of products of `m` rows; their seconds, and the number of products of parts.
+/// The products by a scheme, their seconds, and the number of products of parts.
+///
+/// `m` is the number of rows of each whole product, of which the operands may have some.
 pub(super) fn whole(
     scheme: &Scheme,
     instructions: &[Instruction],

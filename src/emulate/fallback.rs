@@ -12,9 +12,9 @@ const STEP: usize = 16;
 /// Multiprocessors of an H100.
 const MULTIPROCESSORS: usize = 132;
 
-/// The products of a batch, scaled by alpha and then added to beta C; `m` is the number of rows of each whole product.
+/// The products of a batch, scaled by alpha and then added to beta C.
 ///
-/// The products of a batch have one chain for each element.
+/// `m` is the number of rows of each whole product. The products of a batch have one chain for each element.
 pub(super) fn products(fallback: Fallback, operands: &ProductOperands, m: usize) -> Result<Vec<f64>> {
     let fallback = if operands.batch > 1 { Fallback::Fused } else { fallback };
     let mut values = Vec::new();

@@ -24,7 +24,9 @@ pub struct OperandLoss {
 }
 
 impl OperandLoss {
-    /// The losses of the operands of a product by a scheme, or of the first product of a batch that has any.
+    /// The losses of the operands of a product by a scheme.
+    ///
+    /// Of a batch they are those of the first product that has any.
     pub fn of_operands(scheme: &Scheme, operands: &ProductOperands) -> Vec<OperandLoss> {
         let of_product = |at: usize| {
             let (a, b) = operands.product(at);

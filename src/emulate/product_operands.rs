@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{NumberMatrix, ProductShape, Scheme};
+use super::{Emulated, NumberMatrix, ProductShape, Scheme};
 use crate::{Error, Result};
 
 /// The operands of D = alpha A B + beta C.
@@ -87,6 +87,30 @@ impl ProductOperands {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Refuses a scheme of integers, and numbers that the emulated format does not have.
+    ///
+    /// # Errors
+    /// A request error: the first such number and its place.
+    pub fn fit_format(&self, scheme: &Scheme) -> Result<()> {
+        if scheme.is_integer() {
+            return Err(Error::request(format!(
+                "{} multiplies drawn integers; it takes no matrices of numbers",
+                scheme.name
+            )));
+        }
+        for (name, own) in [("A", &self.a), ("B", &self.b)] {
+            let beyond = own.beyond_single().filter(|_| scheme.emulates == Emulated::Single);
+            if let Some((row, column, x)) = beyond {
+                return Err(Error::request(format!(
+                    "{} emulates f32, and {name} has {x:e} in row {row}, column {column}, which f32 does not have; use a scheme of f64 \
+                     (--scheme f64)",
+                    scheme.name
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// Refuses operands that a scheme does not take.

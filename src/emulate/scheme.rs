@@ -32,7 +32,7 @@ pub struct Scheme {
     pub parts: Option<WholeParts>,
     /// The product of operands that hold infinities or NaN, or need too many slices.
     pub fallback: Fallback,
-    /// What adds beta C to a product.
+    /// The addition of beta C to a product.
     pub epilogue: Epilogue,
 }
 
@@ -225,7 +225,9 @@ named! {
 }
 
 named! {
-    /// How D = alpha A B + beta C comes of the sums; beta C is rounded first, and where beta is zero, it is +0.
+    /// The operations that make D = alpha A B + beta C of sums.
+    ///
+    /// beta C is rounded first; where beta is zero, it is +0.
     pub enum Epilogue {
         None = "none": "There is no alpha, beta and C";
         Fused = "fma": "fma(alpha, sum, beta C), part by part of k; of the fallback fma(beta, C, alpha sum)";

@@ -173,7 +173,7 @@ pub(super) fn taken_apart(x: f64) -> (bool, u64, i32) {
     (bits >> 63 == 1, significand, exponent)
 }
 
-/// Puts the integers of the balanced slices of a number below 2^exponent, from the last slice to the first.
+/// Puts the integers of the balanced slices of a number below 2^exponent, the last one first.
 fn balanced(slices: &Slices, x: f64, exponent: i32, mut put: impl FnMut(usize, i64)) {
     let (negative, significand, own) = taken_apart(x);
     let (bits, base) = (slices.bits as i32, 1i128 << slices.bits);

@@ -15,7 +15,7 @@ const LARGEST_SHIFT: i32 = 100;
 const MOST_BITS: u32 = 24;
 /// The most bits that all slices of a number have, unless they are balanced.
 const MOST_SLICED_BITS: u32 = 120;
-/// The most bits that all balanced slices have: powers of two down to the square of their last unit are normal numbers of f64.
+/// The most bits of all balanced slices, whose sums stand for normal numbers of f64.
 const MOST_BALANCED_BITS: u32 = 1008;
 /// The most balanced slices.
 const MOST_BALANCED: usize = 126;

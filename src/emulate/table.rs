@@ -377,7 +377,7 @@ pub fn answer(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emu
     (!sentences.is_empty()).then(|| sentences.concat())
 }
 
-/// What is added to the products, and how many there are; `None` for one product A B.
+/// The factors, the addend and the batch in words; `None` for one product A B.
 fn addition(operands: &ProductOperands) -> Option<String> {
     let ProductOperands { alpha, beta, batch, c, .. } = operands;
     let scaled = match c {

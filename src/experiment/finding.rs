@@ -200,7 +200,7 @@ impl Condition {
                 return match (known, other, k) {
                     (false, ..) => Some(format!("{scheme} is not among the schemes of [doubles]")),
                     (_, Some(other), _) => Some(format!("{other} is not among the values of [doubles]")),
-                    (.., Some(k)) if !doubles.k.contains(k) => Some(format!("k = {k} is not among those of [doubles]")),
+                    (.., Some(k)) if !doubles.k.contains(k) => Some(format!("k = {k} is not among the k of [doubles]")),
                     _ => None,
                 };
             }

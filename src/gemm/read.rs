@@ -75,9 +75,9 @@ impl ArrayFile {
         Ok((matrix, note.map(|note| format!("{}: {note}", self.label()))))
     }
 
-    /// The matrices of a batch in the file's format, stacked, and their number; `None` for an array of one matrix.
+    /// The stacked matrices of a batch in the file's format, and their number.
     ///
-    /// The first of three dimensions counts the matrices.
+    /// The first of three dimensions counts the matrices; an array of one matrix has no number.
     ///
     /// # Errors
     /// As [`ArrayFile::read`].

@@ -155,20 +155,8 @@ fn schemes(arguments: &Arguments, given: Option<&ProductOperands>) -> Result<Vec
         schemes.retain(|scheme| !scheme.is_integer());
     }
     for scheme in &schemes {
-        if scheme.is_integer() {
-            return Err(Error::request(format!("{} multiplies drawn integers; leave out --a and --b", scheme.name)));
-        }
+        given.fit_format(scheme)?;
         given.fit_scheme(scheme)?;
-        let of_single = |_: &(&&str, &NumberMatrix)| scheme.emulates == Emulated::Single;
-        for (name, own) in ["A", "B"].iter().zip([&given.a, &given.b]).filter(of_single) {
-            if let Some((row, column, x)) = own.beyond_single() {
-                return Err(Error::request(format!(
-                    "{} emulates f32, and {name} has {x:e} in row {row}, column {column}, which f32 does not have; use a scheme of f64 \
-                     (--scheme f64)",
-                    scheme.name
-                )));
-            }
-        }
     }
     Ok(schemes)
 }
