@@ -48,13 +48,14 @@ fn emulated<'py>(
     a: PythonNumbers<'py>,
     b: PythonNumbers<'py>,
     c: Option<PythonNumbers<'py>>,
-    (alpha, beta): (f64, f64),
+    factors: (f64, f64),
     batch: usize,
     device_name: String,
     functions: Vec<Function>,
     timeout: u64,
 ) -> PyResult<(Bound<'py, PyArray1<f64>>, &'static str)> {
     let raised = Raised::default();
+    let (alpha, beta) = factors;
     let c = c.map(|own| own.matrix()).transpose()?;
     let operands = ProductOperands { a: a.matrix()?, b: b.matrix()?, c, alpha, beta, batch: batch.max(1) };
     let d = call_with(py, &raised.clone(), || {

@@ -269,7 +269,7 @@ fn lost(numbers: &NumberMatrix, line: SliceLine) -> Vec<bool> {
 /// Exponents of lines by the exponent field of the largest finite element.
 ///
 /// One more if so many leading fraction bits are all ones.
-fn fields(numbers: &NumberMatrix, line: SliceLine, bits: u32) -> Vec<i32> {
+pub(super) fn fields(numbers: &NumberMatrix, line: SliceLine, bits: u32) -> Vec<i32> {
     let largest = each_line(numbers, line, 0f64, |most, value| {
         if value.is_finite() {
             *most = most.max(value.abs());

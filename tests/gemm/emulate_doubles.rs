@@ -66,7 +66,8 @@ fn moduli_that_hold_the_integers_give_the_exact_product_rounded() {
 
 #[test]
 fn errors_of_slices_and_moduli_are_within_their_bound() {
-    let names = ["ozaki-int8-f64", "ozaki-u8-f64", "ozaki-e4m3-f64", "crt-int8-f64", "crt-int8-accurate-f64"];
+    let names =
+        ["ozaki-int8-f64", "ozaki-u8-f64", "ozaki-e4m3-f64", "cublas-fp64", "crt-int8-f64", "crt-int8-accurate-f64"];
     for (name, counts) in names.into_iter().flat_map(|name| [(name, 2..5), (name, 6..9), (name, 10..13)]) {
         let all: Vec<Scheme> = counts.map(|count| Scheme::find(&format!("{name}:{count}")).unwrap()).collect();
         let own = runner(6).run(&operands(53, 60), |(a, b)| {
@@ -90,11 +91,28 @@ fn bounds_are_near_for_numbers_of_one_size() {
     let a = matrix(m, k, (0..m * k).map(own).collect());
     let b = matrix(k, n, (0..k * n).map(|at| own(at + 17)).collect());
     let references = DoubleReferences::of(&a, &b).unwrap();
-    for name in ["ozaki-int8-f64:4", "crt-int8-f64:8", "ozaki-u8-f64:4"] {
+    for name in ["ozaki-int8-f64:4", "crt-int8-f64:8", "ozaki-u8-f64:4", "cublas-fp64:4"] {
         let scheme = Scheme::find(name).unwrap();
         let errors = DoubleErrors::of(&product(&scheme, &a, &b), &references);
         let bound = error_bound(&scheme, &a, &b, &references.magnitude).unwrap();
         assert!(errors.of_magnitude <= bound && bound < 10.0 * errors.of_magnitude, "{name}: {errors:?} {bound}");
+    }
+}
+
+#[test]
+fn bounds_hold_for_parts_of_k_with_units_of_their_own() {
+    // Eleven parts, some of them of much smaller numbers.
+    let (m, k, n) = (2, 1300, 3);
+    let own = |at: usize| ((at * 7919 % 4096) as f64 - 2048.5) * 2f64.powi(-((at % k / 200 * 9) as i32));
+    let a = matrix(m, k, (0..m * k).map(own).collect());
+    let b = matrix(k, n, (0..k * n).map(|at| ((at * 31 % 1000) as f64 - 499.7) / 3.0).collect());
+    let references = DoubleReferences::of(&a, &b).unwrap();
+    for count in [1, 2, 3, 5, 7, 9, 12] {
+        let scheme = Scheme::find(&format!("cublas-fp64:{count}")).unwrap();
+        let errors = DoubleErrors::of(&product(&scheme, &a, &b), &references);
+        let bound = error_bound(&scheme, &a, &b, &references.magnitude).unwrap();
+        let ratio = bound / errors.of_magnitude;
+        assert!(ratio >= 1.0 && ratio < 1e3, "{count} slices: {errors:?} {bound}");
     }
 }
 
