@@ -42,8 +42,8 @@ def emulate(
     >>> d = tcnum.emulate(x, x.T, "cublas-fp64:7")
     >>> d.dtype, bool(np.allclose(d, x @ x.T, rtol=1e-13))
     (dtype('float64'), True)
-    >>> tcnum.emulate(x, x.T, "cublas-fp64:1")[0, 0] == d[0, 0]
-    np.False_
+    >>> bool(tcnum.emulate(x, x.T, "cublas-fp64:1")[0, 0] == d[0, 0])
+    False
     """
     if not isinstance(scheme, str):
         raise TypeError(f"the name of a scheme is a string, not {type(scheme).__name__}")
