@@ -112,7 +112,7 @@ fn bounds_hold_for_parts_of_k_with_units_of_their_own() {
         let errors = DoubleErrors::of(&product(&scheme, &a, &b), &references);
         let bound = error_bound(&scheme, &a, &b, &references.magnitude).unwrap();
         let ratio = bound / errors.of_magnitude;
-        assert!(ratio >= 1.0 && ratio < 1e3, "{count} slices: {errors:?} {bound}");
+        assert!((1.0..1e3).contains(&ratio), "{count} slices: {errors:?} {bound}");
     }
 }
 
