@@ -176,4 +176,15 @@ def matches(
 def checks(
     given: Any, model: str, schedule: str | None, library: tuple[str, str | None] | None, quantise: bool, sample: int
 ) -> dict[str, Any]: ...
+def emulated(
+    scheme: str,
+    a: Any,
+    b: Any,
+    c: Any | None,
+    factors: tuple[float, float],
+    batch: int,
+    device_name: str,
+    functions: list[Any],
+    timeout: int,
+) -> tuple[npt.NDArray[np.float64], str]: ...
 def main(words: list[str]) -> int: ...
