@@ -144,6 +144,42 @@ proptest! {
     }
 }
 
+/// Finite codes with exponents of a range, which may lie among the subnormal numbers or at the largest ones.
+fn any_codes(rows: usize, columns: usize, format: &'static Format, seed: u64, (low, width): (u64, u64)) -> Matrix {
+    let last = format.float().map_or(0, |float| float.trailing_bits);
+    let exponents = (format.largest(false) >> last) + 1;
+    let code = |at: usize| {
+        let bits = random(seed, at as u64);
+        let exponent = (low % exponents + (bits >> 32) % (width % 8 + 1)).min(exponents - 1);
+        let magnitude = (exponent << last | bits & ((1 << last) - 1)).min(format.largest(false));
+        magnitude | (bits >> 63) << (format.bits - 1)
+    };
+    Matrix::of_values(rows, columns, format, &(0..rows * columns).map(code).collect::<Vec<_>>())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_product_of_any_numbers_is_right_under_its_own_claim(
+        which in 0..INSTRUCTIONS.len(), choice in any::<u64>(), seed in any::<u64>(), k in 1..150usize,
+        x in (any::<u64>(), any::<u64>()), y in (any::<u64>(), any::<u64>())
+    ) {
+        let (model, instruction) = INSTRUCTIONS[which];
+        let own = any_schedule(instruction, choice);
+        prop_assume!(own.check().is_ok());
+        let i = &own.instruction;
+        let mut factors = Factors::new(any_codes(3, k, i.a, seed, x), any_codes(k, 3, i.b, seed ^ 1, y));
+        if choice >> 60 & 3 == 1 {
+            factors.c = Some(drawn(3, 3, own.output.format, 77, 4));
+        }
+        let claim = Claim::of_schedule(Model::load(model).unwrap(), own);
+        let d = product(&claim.model, &claim.schedules[0], &factors);
+        let found = checked(&claim, &factors, &d);
+        prop_assert!(found.holds(), "{:?} {found:?}", claim.schedules[0]);
+    }
+}
+
 #[test]
 fn scales_of_blocks_are_within_the_bounds() {
     let hopper = Model::load("hopper").unwrap();
