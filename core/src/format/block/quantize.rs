@@ -1,6 +1,9 @@
 //! Quantisation of a tensor to blocks, and back.
 
-use super::{BlockFormat, ScaleRule, choice::larger, dequantize::Dequantizer, extreme::Extreme, fast::VectorQuantizer, rule::Choice};
+use super::{
+    BlockFormat, ScaleRule, choice::larger, dequantize::Dequantizer, extreme::Extreme, fast::VectorQuantizer,
+    rule::Choice,
+};
 use crate::{
     base::parallel,
     format::{Format, Overflow, find},

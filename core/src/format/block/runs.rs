@@ -110,8 +110,7 @@ pub(super) fn try_runs(
         let mut own = norms.iter();
         runs.retain(|run| {
             let norm = own.next().expect("each code has its norm");
-            let [first, at, last] =
-                [run.start, middle(run), run.end - 1].map(|code| magnitude(codes.magnitude(code)));
+            let [first, at, last] = [run.start, middle(run), run.end - 1].map(|code| magnitude(codes.magnitude(code)));
             let share = ((at - first) / first).max((last - at) / last);
             // A scale of zero makes this infinite or not a number, and the run stays.
             !((norm - share * block.norm) / (1.0 + share) > least + block.slack)

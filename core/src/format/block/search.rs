@@ -261,12 +261,18 @@ impl Search {
         };
         let least = norm(block.scratch.least.into());
         let unit = block.unit;
-        try_runs(codes, searched, least, |code| self.factors[code as usize] * unit, |codes, norms| {
-            let before = block.scratch.losses.len();
-            self.try_scales(quantizer, codes, f32::INFINITY, block);
-            norms.extend(block.scratch.losses[before..].iter().map(|loss| norm((*loss).into())));
-            norm(block.scratch.least.into())
-        });
+        try_runs(
+            codes,
+            searched,
+            least,
+            |code| self.factors[code as usize] * unit,
+            |codes, norms| {
+                let before = block.scratch.losses.len();
+                self.try_scales(quantizer, codes, f32::INFINITY, block);
+                norms.extend(block.scratch.losses[before..].iter().map(|loss| norm((*loss).into())));
+                norm(block.scratch.least.into())
+            },
+        );
     }
 
     fn is_negative(&self, code: u32) -> bool {
