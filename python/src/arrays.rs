@@ -284,7 +284,7 @@ fn target(
     let standard = Quantizer::new(format);
     let rule = rule.map(block::find_rule).transpose()?.unwrap_or(standard.rule);
     if let Some(why) = rule.refusal(format) {
-        return Err(Error::request(format!("the scale rule of {format} {why}")));
+        return Err(Error::request(why));
     }
     Ok(ConversionTarget::Blocks(Quantizer { rule, rounding, tensor_scale, ..standard }))
 }

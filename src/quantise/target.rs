@@ -246,7 +246,7 @@ pub fn targets(names: &[String], rules: &[String], per: &[String]) -> Result<Vec
                 let own = vec![find_rule(format.default_rule)?];
                 let rules = if block_rules.is_empty() { &own } else { &block_rules };
                 if let Some(why) = asked.iter().filter_map(|own| own.blocks).find_map(|rule| rule.refusal(format)) {
-                    return Err(Error::request(format!("--scale-rule of {format} {why}")));
+                    return Err(Error::request(format!("--scale-rule: {why}")));
                 }
                 // `all` are all that the format can follow.
                 let fits = |rule: &&&'static ScaleRule| rule.refusal(format).is_none();

@@ -49,7 +49,7 @@ impl Element {
     }
 
     /// Largest magnitudes of positive and of negative numbers.
-    pub(super) fn largest_magnitudes(&self) -> [f64; 2] {
+    pub fn largest_magnitudes(&self) -> [f64; 2] {
         [self.largest(), self.most_negative()].map(|own| own.to_f64().abs())
     }
 

@@ -107,8 +107,13 @@ impl ScaleRule {
     /// [`Quantizer`](super::Quantizer) with this rule follows `nearest`.
     pub fn refusal(&self, format: &BlockFormat) -> Option<String> {
         let applies = self.choice != Choice::Extreme || Extreme::new(format).is_some();
-        let needs = "signed integers that are not symmetric, with exponent 0, a scale with a sign, and no tensor scale";
-        (!applies).then(|| format!("is {self}, which needs {needs}; choose another rule, such as nearest"))
+        (!applies).then(|| {
+            format!(
+                "{self} needs elements of two's complement and a scale with a sign, as q4-0 has, and {format} has {} and {}; \
+                 choose another rule, such as nearest",
+                format.element.format, format.scale
+            )
+        })
     }
 
     /// Rule with this parameter; `None` if the rule has none, or not this one.
