@@ -25,7 +25,7 @@ pub(super) struct Extreme {
 }
 
 impl Extreme {
-    /// `None` for a format whose scales have no sign, or whose elements are not integers of two's complement.
+    /// The rule for a format of integers of two's complement under signed scales; else `None`.
     pub(super) fn new(format: &BlockFormat) -> Option<Extreme> {
         let (scale, element) = (format.scale, &format.element);
         let integers = element.format.encoding == Encoding::Integer { signed: true };
