@@ -20,14 +20,14 @@ pub(super) struct SearchedBlock {
     pub(super) norm: f64,
     /// Smallest magnitude of an element other than zero, and the largest one, of either sign.
     pub(super) elements: [f64; 2],
-    /// Bound on what is wrong with a computed norm of errors.
+    /// Bound on the error of a computed norm.
     pub(super) slack: f64,
 }
 
 /// Search for a block whose largest magnitude no element may reach under any scale.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Reach {
-    /// The block as it is.
+    /// All scales, for the block unchanged.
     Whole,
     /// The largest scales alone: each larger scale has less squared error.
     LargestScales,
