@@ -34,11 +34,21 @@ pub(super) struct RowLosses {
     void: u32,
 }
 
-/// Bounds of a run: the magnitude beyond which values saturate, and below which results are subnormal.
+/// Bounds of a run: the ends beyond which values saturate, and the smallest normal magnitude.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CodeLimits {
     pub(super) largest: f32,
+    pub(super) most_negative: f32,
     pub(super) normal: f32,
+}
+
+impl CodeLimits {
+    /// The bounds under a scale of either sign; `widened` multiplies those of values.
+    pub(super) fn under(self, scale: f32, widened: f32) -> CodeLimits {
+        let ends = [self.largest * scale * widened, self.most_negative * scale * widened];
+        let [largest, most_negative] = if scale < 0.0 { [ends[1], ends[0]] } else { ends };
+        CodeLimits { largest, most_negative, normal: self.normal * scale.abs() }
+    }
 }
 
 vectorised! {
@@ -125,7 +135,7 @@ fn add(
     lanes.cross[lane] += wide * error;
     let size = (result - value).to_bits() & u32::MAX >> 1;
     lanes.largest[lane] = lanes.largest[lane].max(size);
-    lanes.counts[0][lane] += u32::from(given & (value.abs() > limits.largest));
+    lanes.counts[0][lane] += u32::from(given & ((value > limits.largest) | (value < limits.most_negative)));
     lanes.counts[1][lane] += u32::from((result.abs() < limits.normal) & (result != 0.0));
     lanes.counts[2][lane] += u32::from((result == 0.0) & (value != 0.0));
     lanes.counts[3][lane] += u32::from(counted & (x == y));
@@ -318,7 +328,16 @@ mod tests {
     use super::*;
     use crate::base::vectors::{FORCED, Vectors};
 
-    const LIMITS: CodeLimits = CodeLimits { largest: 4.0, normal: 0.5 };
+    const LIMITS: CodeLimits = CodeLimits { largest: 4.0, most_negative: -4.0, normal: 0.5 };
+
+    #[test]
+    fn the_ends_of_a_format_change_places_under_a_negative_scale() {
+        let ends = CodeLimits { largest: 7.0, most_negative: -8.0, normal: 0.0 };
+        for (scale, expected) in [(2.0, (14.0, -16.0)), (-2.0, (16.0, -14.0))] {
+            let limits = ends.under(scale, 1.0);
+            assert_eq!((limits.largest, limits.most_negative), expected, "{scale}");
+        }
+    }
 
     #[test]
     fn each_loss_is_counted_once_with_every_instruction_set() {

@@ -11,7 +11,7 @@ use crate::{
     convert::{FormatDecoder, FormatEncoder},
     format::{
         Format, Overflow, Real, Rounding,
-        block::{BlockFormat, Dequantizer, Quantizer, ScaleRule, VectorQuantizer},
+        block::{BlockFormat, Dequantizer, Element, Quantizer, ScaleRule, VectorQuantizer},
         slices::{self, BlockedSlice, largest_finite, nearest_f32},
     },
 };
@@ -171,7 +171,7 @@ impl<'a> Scaler<'a> {
         let (by_hand, rows) = (matches!(rounding, Rounding::Sr { .. }), format.rows);
         Ok(Scaler {
             rounder: FormatRounder::new(format.element.format, rounding, format.element.symmetric)?,
-            limits: limits(format.element.format),
+            limits: CodeLimits { most_negative: most_negative(&format.element), ..limits(format.element.format) },
             length: format.length,
             kind: ScaleSource::Blocks(Box::new(BlockScaler { vectorised, exact: quantizer, by_hand, rows })),
         })
@@ -300,11 +300,7 @@ impl<'a> Scaler<'a> {
     }
 
     fn with_losses(&self, panel: PanelValues, values: Vec<f32>, scales: Vec<f32>) -> Quantised {
-        let limit = |scale: &f32| CodeLimits {
-            largest: self.limits.largest * scale * ROUNDED,
-            normal: self.limits.normal * scale,
-        };
-        let limits: Vec<CodeLimits> = scales.iter().map(limit).collect();
+        let limits: Vec<CodeLimits> = scales.iter().map(|scale| self.limits.under(*scale, ROUNDED)).collect();
         let mut runs = vec![RunLosses::default(); scales.len()];
         let per_row = panel.columns.div_ceil(self.length).max(1);
         let rows = panel.values.chunks(panel.columns.max(1)).zip(values.chunks(panel.columns.max(1)));
@@ -394,7 +390,16 @@ pub(super) fn block_quantizer(
 /// The largest number of a format, and its smallest normal one, below which results have fewer bits.
 fn limits(format: &Format) -> CodeLimits {
     let normal = format.float().map_or(0.0, |float| f64::from(float.emin()).exp2() as f32);
-    CodeLimits { largest: nearest_f32(format, format.largest(false)), normal }
+    let largest = nearest_f32(format, format.largest(false));
+    CodeLimits { largest, most_negative: -largest, normal }
+}
+
+/// The most negative number of the elements of blocks, before what multiplies all of them.
+fn most_negative(element: &Element) -> f32 {
+    match element.symmetric {
+        true => -nearest_f32(element.format, element.format.largest(false)),
+        false => nearest_f32(element.format, element.format.largest(true)),
+    }
 }
 
 vectorised! {

@@ -236,6 +236,7 @@ pub fn targets(names: &[String], rules: &[String], per: &[String]) -> Result<Vec
     }
     let blocks: Vec<(usize, usize)> = per.iter().filter_map(Sharing::extents).collect();
     let mut targets: Vec<QuantisationTarget> = Vec::new();
+    let mut refused = None;
     for name in names {
         match layout(name)? {
             FileContent::Blocks(format) => {
@@ -243,8 +244,13 @@ pub fn targets(names: &[String], rules: &[String], per: &[String]) -> Result<Vec
                     true => vec![format],
                     false => blocks.iter().map(|(rows, columns)| format.with_blocks(*rows, *columns)).collect(),
                 };
-                let own = vec![find_rule(format.default_rule)?];
-                let rules = if block_rules.is_empty() { &own } else { &block_rules };
+                let fits = |rule: &&'static ScaleRule| rule.refusal(format).is_none();
+                let mut rules: Vec<&'static ScaleRule> = block_rules.iter().copied().filter(fits).collect();
+                if rules.is_empty() {
+                    refused = refused.or(block_rules.iter().find_map(|rule| rule.refusal(format)));
+                    rules.push(find_rule(format.default_rule)?);
+                }
+                let rules = &rules;
                 let each = |format| rules.iter().map(move |rule| QuantisationTarget::Blocks { format, rule });
                 targets.extend(formats.into_iter().flat_map(each));
             }
@@ -254,6 +260,9 @@ pub fn targets(names: &[String], rules: &[String], per: &[String]) -> Result<Vec
     }
     let unused = |rule: &&Asked| targets.iter().all(|target| target.rule_name() != Some(rule.name));
     if let Some(rule) = asked.iter().find(unused) {
+        if let Some(why) = refused {
+            return Err(Error::request(format!("--scale-rule {why}")));
+        }
         return Err(Error::request(format!(
             "--scale-rule {}: no scale of {} follows it; block formats have {}, plain ones {}",
             rule.name,

@@ -245,9 +245,15 @@ fn panels_make_up_the_tensor_in_whole_blocks() {
 
 #[test]
 fn rules_and_sharing_that_no_format_takes_are_refused() {
+    // A rule that another format follows is left out.
+    let both = targets(&names(&["mxfp4", "q4-0"]), &names(&["extreme", "mse"]), &[]).unwrap();
+    assert_eq!(both.iter().map(|target| target.rule_name().unwrap()).collect::<Vec<_>>(), ["mse", "extreme", "mse"]);
+    let all = targets(&names(&["mxfp4", "q4-0"]), &names(&["all"]), &[]).unwrap();
+    assert_eq!(all.iter().filter(|target| target.rule_name() == Some("extreme")).count(), 1);
     for (formats, rules, per, part) in [
         (&["mxfp4"][..], &["pow2"][..], &[][..], "--scale-rule pow2: no scale of mxfp4"),
         (&["e4m3"], &["floor"], &[], "--scale-rule floor: no scale"),
+        (&["mxfp4"], &["extreme"], &[], "--scale-rule extreme needs elements of two's complement"),
         (&["e4m3"], &["flor"], &[], "there is no such rule; the nearest: 'floor'"),
         (&["e4m3"], &[], &["1x"], "--per 1x: scales are for"),
         (&["f32"], &[], &[], "--to f32: it has 32 bits"),

@@ -169,6 +169,7 @@ fn the_table_holds_the_formats_of_the_specification() {
         ("nf4-64", "nf4", "1x64", "f32", 0),
         ("nvfp4", "e2m1", "1x16", "ue4m3", 2),
         ("nvfp4-ue5m3", "e2m1", "1x16", "ue5m3", 2),
+        ("q4-0", "s4", "1x32", "f16", 2),
         ("q8-0", "s8", "1x32", "f16", 6),
     ]
     .map(|(name, element, extents, scale, emax)| (name, element, extents.to_string(), scale, emax));
@@ -254,8 +255,8 @@ fn no_shipped_rule_has_less_squared_error_than_mse_in_any_block() {
             };
             let least = loss(find_rule("mse").unwrap());
             for rule in SCALE_RULES {
-                // Of the scales of more than 8 bits, mse tries some: none that follows a percentile.
-                let some = format.scale.bits > 8 && rule.name == "percentile";
+                // Of the scales of more than 8 bits, mse tries some: none that follows a percentile. Of q4-0 it tries all.
+                let some = format.scale.bits > 8 && format.name != "q4-0" && rule.name == "percentile";
                 let slack = if some { 1.25 } else { 1.0 + 1e-6 };
                 assert!(least <= loss(rule) * slack, "{format} {rule}: {least} {}", loss(rule));
             }
@@ -439,10 +440,12 @@ fn a_nan_or_an_infinity_makes_its_block_nan_and_no_other() {
 fn zeros_have_the_smallest_scale_and_keep_their_signs() {
     for format in formats() {
         let blocks = Quantizer::new(format).quantize(&[0.0, -0.0, 0.0], 3);
-        assert_eq!(blocks.scales, [0], "{format}");
+        // ggml divides a zero by -8.
+        let negative = format.default_rule == "extreme";
+        assert_eq!(blocks.scales, [if negative { 0x8000 } else { 0 }], "{format}");
         let signs: Vec<bool> = blocks.dequantize().iter().map(|x| x.is_sign_negative()).collect();
         let two_zeros = format.element.format.float().is_some_and(|float| float.zeros == Zeros::Both);
-        assert_eq!(signs, [false, two_zeros, false], "{format}");
+        assert_eq!(signs, [negative, negative || two_zeros, negative], "{format}");
         assert!(format.tensor_scale.is_none() || blocks.tensor_scale == Some(u64::from(1.0f32.to_bits())));
     }
 }

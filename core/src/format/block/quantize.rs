@@ -1,6 +1,9 @@
 //! Quantisation of a tensor to blocks, and back.
 
-use super::{BlockFormat, ScaleRule, choice::larger, dequantize::Dequantizer, fast::VectorQuantizer, rule::Choice};
+use super::{
+    BlockFormat, ScaleRule, choice::larger, dequantize::Dequantizer, extreme::Extreme, fast::VectorQuantizer,
+    rule::Choice,
+};
 use crate::{
     base::parallel,
     format::{Format, Overflow, find},
@@ -66,7 +69,9 @@ impl Quantizer {
     /// If the number of values is not a multiple of `row`.
     pub fn quantize(&self, values: &[f32], row: usize) -> Blocks {
         assert!(values.is_empty() || values.len().is_multiple_of(row), "whole rows");
-        let fast = if values.len() < WORTH_IT { None } else { VectorQuantizer::of(self, values) };
+        // Exact values make a search over all scales slow.
+        let worth_it = if self.searches_all() { 1 } else { WORTH_IT };
+        let fast = if values.len() < worth_it { None } else { VectorQuantizer::of(self, values) };
         match fast {
             Some(fast) => fast.quantize(values, row),
             None => self.quantize_with(values.len(), row, |i| Real::from(f64::from(values[i]))),
@@ -111,6 +116,11 @@ impl Quantizer {
         }
     }
 
+    /// True if every scale of either sign is tried.
+    fn searches_all(&self) -> bool {
+        matches!(self.rule.choice, Choice::Least(_)) && self.signed_codes().is_some()
+    }
+
     /// Fills in the element codes of a block and returns its scale code.
     pub(super) fn block(&self, values: &[Real], tensor_scale: &Finite, elements: &mut [u8]) -> u32 {
         let BlockFormat { scale: format, element, .. } = self.format;
@@ -122,12 +132,21 @@ impl Quantizer {
             elements.fill(element.encode(&Finite::zero(false), Rounding::Rne) as u8);
             return format.nan().expect("scales have a NaN") as u32;
         };
+        if let Some(extreme) = self.extreme() {
+            return extreme.block(&values, elements);
+        }
         let code = self.scale_of_block(&values, tensor_scale);
         let scale = self.scale_value(code, tensor_scale);
         for (value, code) in values.iter().zip(elements) {
             *code = self.element_code(value, &scale);
         }
         code
+    }
+
+    /// The rule that computes scale and elements of a block together, if it is this quantizer's.
+    pub(super) fn extreme(&self) -> Option<Extreme> {
+        let whole = self.rule.choice == Choice::Extreme && self.rounding == Rounding::Rne && self.block_scale.is_none();
+        if whole { Extreme::new(self.format) } else { None }
     }
 
     /// Factor of the elements of a block with this scale code.

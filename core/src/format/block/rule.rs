@@ -1,6 +1,6 @@
 //! Rules by which the scale of a block follows from its values.
 
-use super::Element;
+use super::{BlockFormat, Element, extreme::Extreme};
 use crate::number::{Finite, Rounding};
 
 /// Rule for the scale of a block, or of other values that share a scale.
@@ -29,6 +29,10 @@ pub(super) enum Choice {
     TwoTops(u32),
     /// The least loss under every scale.
     Least(Loss),
+    /// The value of largest magnitude becomes the most negative integer.
+    ///
+    /// Elements follow from the scale before its rounding.
+    Extreme,
 }
 
 /// Sum over the elements of a block.
@@ -92,9 +96,26 @@ pub static SCALE_RULES: &[ScaleRule] = &[
         source: "`nearest`, of the magnitude that P percent of the values do not exceed; others saturate" },
     ScaleRule { name: "four-over-six", aliases: &["4over6", "4/6"], choice: Choice::TwoTops(256),
         source: "Cook et al., Four Over Six: More Accurate NVFP4 Quantization with Adaptive Block Scaling (2025)" },
+    ScaleRule { name: "extreme", aliases: &[], choice: Choice::Extreme,
+        source: "ggml, quantize_row_q4_0_ref: the value of largest magnitude over the most negative integer, with its sign" },
 ];
 
 impl ScaleRule {
+    /// Why the scales of a block format cannot follow the rule; `None` if they can.
+    ///
+    /// `extreme` needs elements that are integers of two's complement, and scales with a sign. Under another format, a
+    /// [`Quantizer`](super::Quantizer) with this rule follows `nearest`.
+    pub fn refusal(&self, format: &BlockFormat) -> Option<String> {
+        let applies = self.choice != Choice::Extreme || Extreme::new(format).is_some();
+        (!applies).then(|| {
+            format!(
+                "{self} needs elements of two's complement and a scale with a sign, as q4-0 has, and {format} has {} and {}; \
+                 choose another rule, such as nearest",
+                format.element.format, format.scale
+            )
+        })
+    }
+
     /// Rule with this parameter; `None` if the rule has none, or not this one.
     pub(super) fn with(&self, parameter: &str) -> Option<Choice> {
         match self.choice {

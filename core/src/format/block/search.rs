@@ -6,6 +6,7 @@ use super::{
     BlockFormat, Quantizer,
     choice::{SIXTEENTHS, quotients},
     rule::{Choice, Loss, NEAREST, SECOND},
+    runs::{Reach, SearchedBlock, SignedCodes, norm_of, try_runs},
     scales::{DividedScale, ScaleCodes},
     steps::number,
 };
@@ -31,8 +32,12 @@ const WIDE_EXPONENT: u64 = 0x7ff << 52;
 pub(super) struct Search {
     grid: Grid,
     loss: Loss,
-    /// Value of each scale code of at most 8 bits, times what multiplies all elements.
+    /// Value of each scale code that is not negative, times the factor of all elements.
+    ///
+    /// Listed for scales of at most 8 bits, and where every code is tried.
     factors: Vec<f64>,
+    /// Codes that are all tried, with both signs.
+    signed: Option<SignedCodes>,
     /// Candidates where a scale has more than 8 bits.
     candidates: Option<Candidates>,
     /// Scale codes of `nearest`, and for two candidates of the second.
@@ -47,32 +52,78 @@ struct Grid {
     normal: f32,
     /// `2^23` multiples over the binade, as a difference of exponent bits.
     shift: u32,
-    largest: f32,
+    /// Largest magnitudes of positive and of negative numbers.
+    largest: [f32; 2],
     smallest: f32,
 }
 
 impl Grid {
     fn new(quantizer: &Quantizer) -> Option<Grid> {
         let format = quantizer.format.element.format;
-        let magnitude = |code: u64| format.to_f64(code).abs() as f32;
-        let (normal, trailing, largest) = match format.encoding {
-            Encoding::Float(float) => {
-                ((float.emin() as f32).exp2(), float.trailing_bits, magnitude(format.largest(false)))
-            }
-            Encoding::Integer { .. } => ((format.bits as f32).exp2(), format.bits, magnitude(format.largest(false))),
+        let (normal, trailing) = match format.encoding {
+            Encoding::Float(float) => ((float.emin() as f32).exp2(), float.trailing_bits),
+            Encoding::Integer { .. } => ((format.bits as f32).exp2(), format.bits),
             #[allow(unreachable_patterns)]
             _ => return None,
         };
+        let magnitude = |code: u64| format.to_f64(code).abs() as f32;
+        let (positive, negative) = (magnitude(format.largest(false)), magnitude(format.largest(true)));
         // Every magnitude is one of the multiples: formats without subnormals and lone codes have others.
         let smallest = normal * (-(trailing as f32)).exp2();
         let regular = quantizer.format.element.smallest().to_f64() == f64::from(smallest) * scale_of(quantizer);
-        let both = quantizer.format.element.symmetric || magnitude(format.largest(true)) == largest;
+        let element = &quantizer.format.element;
+        let largest = if element.symmetric { [positive; 2] } else { [positive, negative] };
+        let both = largest[0] == largest[1] || element.is_lopsided();
         (regular && both && format.zero(false).is_some()).then_some(Grid {
             normal,
             shift: (23 - trailing) << 23,
             largest,
             smallest,
         })
+    }
+
+    /// Largest magnitude of both signs, if it is the same.
+    fn common_limit(&self) -> Option<f32> {
+        (self.largest[0] == self.largest[1]).then_some(self.largest[0])
+    }
+
+    /// Largest magnitude of either sign.
+    fn most(&self) -> f32 {
+        self.largest[0].max(self.largest[1])
+    }
+
+    /// Largest magnitudes of elements of positive and of negative values, under a scale of this sign.
+    fn limits(&self, negative: bool) -> [f32; 2] {
+        let [positive, other] = self.largest;
+        if negative { [other, positive] } else { self.largest }
+    }
+}
+
+/// Largest magnitudes of elements in the lanes of a search.
+trait Limits: Copy {
+    /// Largest magnitude of the element of a value with this sign.
+    fn largest(self, negative: bool, lane: usize) -> f32;
+}
+
+/// One limit for all.
+#[derive(Clone, Copy)]
+struct Common(f32);
+
+/// A limit for each lane, of positive and of negative values.
+#[derive(Clone, Copy)]
+struct BySign<'a>(&'a [[f32; LANES]; 2]);
+
+impl Limits for Common {
+    #[inline(always)]
+    fn largest(self, _: bool, _: usize) -> f32 {
+        self.0
+    }
+}
+
+impl Limits for BySign<'_> {
+    #[inline(always)]
+    fn largest(self, negative: bool, lane: usize) -> f32 {
+        self.0[usize::from(negative)][lane]
     }
 }
 
@@ -95,11 +146,13 @@ impl Search {
             _ => return None,
         };
         let factor = |code: u64| scale.to_f64(code) * tensor_scale.to_f64() * scale_of(quantizer);
-        let narrow = if scale.bits <= 8 { scale.largest(false) + 1 } else { 0 };
+        let signed = quantizer.signed_codes().filter(|_| second.is_none());
+        let listed = if scale.bits <= 8 || signed.is_some() { scale.largest(false) + 1 } else { 0 };
         Some(Search {
             grid: Grid::new(quantizer)?,
             loss,
-            factors: (0..narrow).map(factor).collect(),
+            factors: (0..listed).map(factor).collect(),
+            signed,
             candidates: if scale.bits > 8 { Candidates::new(quantizer) } else { None },
             nearest: ScaleCodes::new(quantizer, &NEAREST, tensor_scale),
             second,
@@ -115,12 +168,25 @@ impl Search {
         amax: u32,
         scratch: &mut SearchScratch,
     ) -> u32 {
+        if let Some(codes) = self.signed {
+            let largest = self.factors[codes.count as usize - 1];
+            let elements = self.grid.largest.map(f64::from);
+            match Reach::of(self.loss, f32::from_bits(amax).into(), values.len(), largest, elements) {
+                Reach::LargestScales => return self.first_of_least(quantizer, values, &codes.largest()),
+                Reach::Limited(most) if f32::from_bits(amax) > most as f32 => {
+                    let most = most as f32;
+                    let values: Vec<f32> = values.iter().map(|value| value.clamp(-most, most)).collect();
+                    return self.code(quantizer, tensor_scale, &values, most.to_bits(), scratch);
+                }
+                Reach::Limited(_) | Reach::Whole => {}
+            }
+        }
         // The exponent of a number of f32 in f64, which holds it as a normal one; that of zero is of no effect.
         let exponent = (f64::from(f32::from_bits(amax)).to_bits() >> 52).max(1);
         let block = &mut Block { unit: f64::from_bits((2046 - exponent).max(1) << 52), values, scratch };
-        let SearchScratch { values: magnitudes, codes, losses, least, .. } = &mut *block.scratch;
-        magnitudes.resize(values.len(), 0.0);
-        scale_magnitudes(values, block.unit, magnitudes);
+        let SearchScratch { values: numbers, codes, losses, least, .. } = &mut *block.scratch;
+        numbers.resize(values.len(), 0.0);
+        scale_values(values, block.unit, numbers);
         codes.clear();
         losses.clear();
         *least = f32::INFINITY;
@@ -129,6 +195,7 @@ impl Search {
                 let codes = [self.nearest.code(quantizer, amax), second.code(quantizer, amax)];
                 self.try_scales(quantizer, &codes, f32::INFINITY, block);
             }
+            None if self.signed.is_some() => self.try_signed(quantizer, amax, block),
             None if self.factors.is_empty() => {
                 let codes = match &self.candidates {
                     Some(candidates) => candidates.codes(amax),
@@ -149,6 +216,7 @@ impl Search {
         // The order of two candidates decides ties; else the smallest does.
         if self.second.is_none() {
             left.sort_unstable();
+            left.dedup();
         }
         match left[..] {
             [code] => code,
@@ -161,13 +229,20 @@ impl Search {
         let mut best = (f64::INFINITY, codes[0]);
         for codes in codes.chunks(WIDE_LANES) {
             let mut scales = [f64::INFINITY; WIDE_LANES];
-            for (scale, code) in scales.iter_mut().zip(codes) {
+            for (lane, code) in codes.iter().enumerate() {
                 let own = self.factor(quantizer, *code);
                 // Under a scale of zero, as under a huge one, elements are zeros.
-                *scale = if own == 0.0 { f64::INFINITY } else { own };
+                scales[lane] = if own == 0.0 { f64::INFINITY } else { own };
             }
             let mut losses = [0.0; WIDE_LANES];
-            exact_losses_of_scales(values, self.grid, &scales, self.loss == Loss::Squares, &mut losses);
+            let (grid, squares) = (self.grid, self.loss == Loss::Squares);
+            match grid.common_limit() {
+                Some(largest) => exact_losses_of_scales(values, grid, &scales, Common(largest), squares, &mut losses),
+                None => {
+                    let limits = self.limits(codes.iter().copied());
+                    exact_losses_of_scales(values, grid, &scales, BySign(&limits), squares, &mut losses);
+                }
+            }
             for (code, loss) in codes.iter().zip(losses) {
                 if loss < best.0 {
                     best = (loss, *code);
@@ -197,6 +272,51 @@ impl Search {
         }
     }
 
+    /// Largest magnitudes of elements of positive and of negative values, under the scales with some codes.
+    fn limits(&self, codes: impl Iterator<Item = u32>) -> [[f32; LANES]; 2] {
+        let mut limits = self.grid.limits(false).map(|limit| [limit; LANES]);
+        for (lane, _) in codes.enumerate().filter(|(_, code)| self.is_negative(*code)) {
+            [limits[0][lane], limits[1][lane]] = self.grid.limits(true);
+        }
+        limits
+    }
+
+    /// Adds the losses of all codes of either sign that can be the best.
+    fn try_signed(&self, quantizer: &Quantizer, amax: u32, block: &mut Block) {
+        let Some(codes) = self.signed else { return };
+        let count = block.values.len();
+        let usual = self.nearest.code(quantizer, amax);
+        self.try_scales(quantizer, &[usual, codes.negated(usual)], f32::INFINITY, block);
+        let lost = |own: f32| if self.loss == Loss::Squares { own * own } else { own };
+        let norm = |sum: f64| norm_of(self.loss, sum);
+        let all: f32 = block.scratch.values.iter().map(|value| lost(value.abs())).sum();
+        let searched = SearchedBlock {
+            amax: f64::from(f32::from_bits(amax)) * block.unit,
+            norm: norm(all.into()),
+            elements: [self.grid.smallest.into(), self.grid.most().into()],
+            // Twice what the losses in f32 of two scales that are as good may differ by.
+            slack: 2.0 * (norm(self.indistinct(all, count).into()) - norm(all.into())),
+        };
+        let least = norm(block.scratch.least.into());
+        let unit = block.unit;
+        try_runs(
+            codes,
+            searched,
+            least,
+            |code| self.factors[code as usize] * unit,
+            |codes, norms| {
+                let before = block.scratch.losses.len();
+                self.try_scales(quantizer, codes, f32::INFINITY, block);
+                norms.extend(block.scratch.losses[before..].iter().map(|loss| norm((*loss).into())));
+                norm(block.scratch.least.into())
+            },
+        );
+    }
+
+    fn is_negative(&self, code: u32) -> bool {
+        self.signed.is_some_and(|codes| codes.magnitude(code) != code)
+    }
+
     /// Adds the losses of ascending codes, from `middle` outward.
     ///
     /// The first ones end the sums of most others early.
@@ -221,18 +341,33 @@ impl Search {
         self.add_losses(codes, &scales, limit, block);
     }
 
-    fn add_losses(&self, codes: impl Iterator<Item = u32>, scales: &[f32; LANES], limit: f32, block: &mut Block) {
+    fn add_losses(
+        &self,
+        codes: impl Iterator<Item = u32> + Clone,
+        scales: &[f32; LANES],
+        limit: f32,
+        block: &mut Block,
+    ) {
         let mut own = [0.0; LANES];
         let SearchScratch { values, codes: all, losses, least, .. } = &mut *block.scratch;
-        let found = losses_of_scales(values, self.grid, scales, self.loss == Loss::Squares, limit, &mut own);
+        let (grid, squares) = (self.grid, self.loss == Loss::Squares);
+        let found = match grid.common_limit() {
+            Some(largest) => losses_of_scales(values, grid, scales, Common(largest), squares, limit, &mut own),
+            None => {
+                let limits = self.limits(codes.clone());
+                losses_of_scales(values, grid, scales, BySign(&limits), squares, limit, &mut own)
+            }
+        };
         let before = all.len();
         all.extend(codes);
         losses.extend_from_slice(&own[..all.len() - before]);
         *least = least.min(found);
     }
 
+    /// Magnitude of a scale, times the factor of all elements.
     fn factor(&self, quantizer: &Quantizer, code: u32) -> f64 {
-        match self.factors.get(code as usize) {
+        let magnitude = self.signed.map_or(code, |codes| codes.magnitude(code));
+        match self.factors.get(magnitude as usize) {
             Some(factor) => *factor,
             None => quantizer.format.scale.to_f64(code.into()) * scale_of(quantizer),
         }
@@ -250,7 +385,7 @@ impl Search {
         while low > 0 {
             let limit = self.indistinct(block.scratch.least, count);
             let scale = within(self.factors[low as usize - 1] * block.unit);
-            if lost((largest - scale * self.grid.largest).max(0.0) * (1.0 - ERROR)) > limit {
+            if lost((largest - scale * self.grid.most()).max(0.0) * (1.0 - ERROR)) > limit {
                 break;
             }
             let next = low.saturating_sub(LANES as u32);
@@ -264,7 +399,8 @@ impl Search {
             let edge = scale * self.grid.smallest / 2.0 * (1.0 - ERROR);
             let mut zeros = 0.0;
             for value in &block.scratch.values {
-                zeros += if *value < edge { lost(*value) } else { 0.0 };
+                let magnitude = value.abs();
+                zeros += if magnitude < edge { lost(magnitude) } else { 0.0 };
             }
             if zeros * (1.0 - ERROR * count as f32) > limit {
                 break;
@@ -305,7 +441,7 @@ impl Candidates {
 /// Memory of a search.
 #[derive(Debug, Default)]
 pub(super) struct SearchScratch {
-    /// Magnitudes of the block, the largest in [1, 2).
+    /// Values of the block, the largest magnitude in [1, 2).
     pub(super) values: Vec<f32>,
     /// Scale codes that were tried.
     codes: Vec<u32>,
@@ -315,6 +451,8 @@ pub(super) struct SearchScratch {
     least: f32,
     /// Codes that may be the best.
     left: Vec<u32>,
+    /// Reciprocal of each block's scale, under the rule that computes elements with it.
+    pub(super) reciprocals: Vec<f32>,
 }
 
 struct Block<'a> {
@@ -332,11 +470,12 @@ fn within(scale: f64) -> f32 {
 }
 
 vectorised! {
-    /// Losses of the magnitudes `values`, rounded to the grid under each of some scales.
+    /// Losses of `values`, rounded to the grid under each of some scales.
     ///
     /// Sums end early where all are above `limit`.
-    fn losses_of_scales(
-        values: &[f32], grid: Grid, scales: &[f32; LANES], squares: bool, limit: f32, losses: &mut [f32; LANES],
+    fn losses_of_scales<Own: Limits>(
+        values: &[f32], grid: Grid, scales: &[f32; LANES], limits: Own, squares: bool, limit: f32,
+        losses: &mut [f32; LANES],
     ) -> f32 {
         let mut inverse = [0.0; LANES];
         for lane in 0..LANES {
@@ -346,11 +485,12 @@ vectorised! {
         let mut least = 0.0;
         for values in values.chunks(8) {
             for value in values {
+                let (negative, value) = (value.is_sign_negative(), value.abs());
                 for lane in 0..LANES {
                     let quotient = value * inverse[lane];
                     let binade = quotient.max(grid.normal).to_bits() & EXPONENT;
                     let magic = f32::from_bits(binade + grid.shift);
-                    let rounded = ((quotient + magic) - magic).min(grid.largest);
+                    let rounded = ((quotient + magic) - magic).min(limits.largest(negative, lane));
                     let error = value - rounded * scales[lane];
                     sums[lane] += if squares { error * error } else { error.abs() };
                 }
@@ -369,11 +509,11 @@ vectorised! {
 }
 
 vectorised! {
-    /// Magnitudes of `values` times a power of two.
-    fn scale_magnitudes(values: &[f32], unit: f64, magnitudes: &mut [f32]) {
-        let values = &values[..magnitudes.len()];
-        for (at, magnitude) in magnitudes.iter_mut().enumerate() {
-            *magnitude = (f64::from(values[at].abs()) * unit) as f32;
+    /// `values` times a power of two.
+    fn scale_values(values: &[f32], unit: f64, numbers: &mut [f32]) {
+        let values = &values[..numbers.len()];
+        for (at, number) in numbers.iter_mut().enumerate() {
+            *number = (f64::from(values[at]) * unit) as f32;
         }
     }
 }
@@ -382,19 +522,20 @@ vectorised! {
     /// Losses of `values` under each of some scales, equal to those of the exact computation.
     ///
     /// Quotients in f64 are on the right side of every boundary, and products are exact.
-    fn exact_losses_of_scales(
-        values: &[f32], grid: Grid, scales: &[f64; WIDE_LANES], squares: bool, losses: &mut [f64; WIDE_LANES],
+    fn exact_losses_of_scales<Own: Limits>(
+        values: &[f32], grid: Grid, scales: &[f64; WIDE_LANES], limits: Own, squares: bool,
+        losses: &mut [f64; WIDE_LANES],
     ) {
         let shift = u64::from(grid.shift) << 29;
         let mut sums = [0.0f64; WIDE_LANES];
         for value in values {
-            let value = f64::from(value.abs());
+            let (negative, value) = (value.is_sign_negative(), f64::from(value.abs()));
             for lane in 0..WIDE_LANES {
                 let quotient = value / scales[lane];
                 let binade = quotient.max(f64::from(grid.normal)).to_bits() & WIDE_EXPONENT;
                 // 2^52 multiples over the binade.
                 let magic = f64::from_bits(binade + shift + (29 << 52));
-                let rounded = ((quotient + magic) - magic).min(f64::from(grid.largest));
+                let rounded = ((quotient + magic) - magic).min(f64::from(limits.largest(negative, lane)));
                 let product = if rounded == 0.0 { 0.0 } else { rounded * scales[lane] };
                 let error = product - value;
                 sums[lane] += if squares { error * error } else { error.abs() };
