@@ -1,11 +1,12 @@
-//! Every kernel compiles, by the function that the device uses, for every architecture that has its instruction, and
-//! its machine code is what the instruction table says. No GPU is needed: NVRTC and nvdisasm alone do it; without
-//! them the test says that it is skipped (`tools/nvrtc` installs them). `TCNUM_TARGETS=sm_70,sm_90a` confines it to those.
+//! Every kernel compiles, by the function that the device uses, for every kind of machine code that architectures make of its
+//! instruction, and the machine code is what the instruction table says. No GPU is needed: NVRTC and nvdisasm alone do it; without
+//! them the test says that it is skipped (`tools/nvrtc` installs them). `TCNUM_TARGETS=sm_70,sm_90a` takes these architectures,
+//! `TCNUM_TARGETS=all` every one.
 //!
 //! The arithmetic of every kernel must be that of the measured lowerings (`tests/facts`), opcode by opcode.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     sync::{
         Mutex,
         atomic::{AtomicUsize, Ordering},
@@ -25,8 +26,9 @@ struct Job {
     target: &'static str,
 }
 
-/// Every executed instruction (wgmma also with its largest n) for every target that NVRTC takes.
-fn jobs(targets: &[String]) -> Vec<Job> {
+/// Every executed instruction (wgmma also with its largest n) for the targets that NVRTC takes: those that are asked for, or the
+/// last one of each kind of machine code.
+fn jobs(targets: &[String], measured: &Measured) -> Vec<Job> {
     let largest = |i: &Instruction| isa::find(&i.name.replacen("m64n8k", "m64n256k", 1));
     let mut instructions: Vec<Instruction> = isa::all().iter().filter(|i| i.kernel.is_some()).cloned().collect();
     let wide: Vec<Instruction> = instructions
@@ -36,14 +38,35 @@ fn jobs(targets: &[String]) -> Vec<Job> {
         .collect();
     instructions.extend(wide);
     let only = std::env::var("TCNUM_TARGETS").unwrap_or_default();
-    let asked = |target: &str| only.is_empty() || only.split(',').any(|name| name == target);
+    let asked = |target: &str| only.is_empty() || only == "all" || only.split(',').any(|name| name == target);
     let own = ARCHITECTURES.iter().filter(|a| a.target == a.table && asked(a.target));
-    own.filter(|a| targets.iter().any(|t| t == a.target.trim_end_matches('a')))
+    let all: Vec<Job> = own
+        .filter(|a| targets.iter().any(|t| t == a.target.trim_end_matches('a')))
         .flat_map(|a| {
             let has = instructions.iter().filter(|i| i.support_on(a.table).is_some());
             has.map(|i| Job { instruction: i.clone(), table: a.table, target: a.target })
         })
-        .collect()
+        .collect();
+    if !only.is_empty() {
+        return all;
+    }
+    let last = all.into_iter().map(|job| (job.kind(measured), job)).collect::<BTreeMap<_, _>>();
+    last.into_values().collect()
+}
+
+impl Job {
+    /// The instruction, how an architecture has it, and the opcodes that were measured there.
+    fn kind(&self, measured: &Measured) -> (String, Option<&'static str>, &'static str, Vec<String>) {
+        let support = self.instruction.support_on(self.table);
+        let opcodes =
+            measured.get(&(self.instruction.ptx.clone(), self.table.to_string())).cloned().unwrap_or_default();
+        (
+            self.instruction.name.clone(),
+            support.and_then(|own| own.emulation),
+            matrix_unit(&self.instruction, self.table),
+            opcodes,
+        )
+    }
 }
 
 /// What is wrong with one job, if anything is.
@@ -122,12 +145,13 @@ fn matrix_unit(i: &Instruction, table: &str) -> &'static str {
 }
 
 #[test]
-fn every_kernel_compiles_for_every_architecture_that_has_its_instruction() {
+fn every_kernel_compiles_for_every_kind_of_machine_code_of_its_instruction() {
     let targets = match compile::targets() {
         Ok(targets) => targets,
         Err(_) => return skip(Need::Nvrtc, NO_NVRTC),
     };
-    let (jobs, measured) = (jobs(&targets), measured());
+    let measured = measured();
+    let jobs = jobs(&targets, &measured);
     let next = AtomicUsize::new(0);
     let faults = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
