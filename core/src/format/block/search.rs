@@ -56,6 +56,8 @@ impl Grid {
         let format = quantizer.format.element.format;
         let magnitude = |code: u64| format.to_f64(code).abs() as f32;
         let (normal, trailing, largest) = match format.encoding {
+            // Without trailing bits, the exponent decides ties.
+            Encoding::Float(float) if float.trailing_bits == 0 => return None,
             Encoding::Float(float) => {
                 ((float.emin() as f32).exp2(), float.trailing_bits, magnitude(format.largest(false)))
             }

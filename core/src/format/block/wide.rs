@@ -28,7 +28,8 @@ impl WideScale {
         let ascends = format.to_f64(0) == 0.0
             && format.to_f64(1) == power(emin - trailing_bits as i32)
             && format.to_f64(1 << trailing_bits) == power(emin);
-        (in_range && ascends).then_some(WideScale { emin, trailing_bits, largest })
+        // Without trailing bits, the exponent decides ties.
+        (in_range && ascends && trailing_bits > 0).then_some(WideScale { emin, trailing_bits, largest })
     }
 
     /// Code of a number from zero to `2^900`, which saturates; `None` for a rounding that is not done here.
