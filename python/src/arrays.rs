@@ -283,6 +283,9 @@ fn target(
     }
     let standard = Quantizer::new(format);
     let rule = rule.map(block::find_rule).transpose()?.unwrap_or(standard.rule);
+    if let Some(why) = rule.refusal(format) {
+        return Err(Error::request(why));
+    }
     Ok(ConversionTarget::Blocks(Quantizer { rule, rounding, tensor_scale, ..standard }))
 }
 

@@ -84,7 +84,7 @@ impl TensorComparison {
                     Tensor::Scalar(format, _) => u64::from(is_beyond(&value, format)),
                     Tensor::Blocks(blocks) => {
                         let scale = y.scale_of(blocks, blocks.block_of(index));
-                        let ([positive, negative], size) = (largest.map(|largest| largest * scale), value.to_f64());
+                        let ([positive, negative], size) = (limits(*largest, scale), value.to_f64());
                         u64::from(size > positive || -size > negative)
                     }
                 };
@@ -251,7 +251,7 @@ vectorised! {
         // A copy, and places instead of iterators: what the loop adds to stays in registers.
         let (mut sums, mut start) = (*lanes, 0);
         for run in runs {
-            let limits = [largest[0] * run.scale, largest[1] * run.scale];
+            let limits = limits(largest, run.scale);
             let factor = if unscaled { run.scale } else { 1.0 };
             let (x, y) = (&xs[start..start + run.count], &ys[start..start + run.count]);
             let (x_lanes, y_lanes) = (x.as_chunks::<LANES>().0, y.as_chunks::<LANES>().0);
@@ -278,7 +278,8 @@ vectorised! {
         let (mut sums, mut start) = (*lanes, 0);
         let (mut too_large, mut to_zero) = ([0u32; 2 * LANES], [0u32; 2 * LANES]);
         for run in runs {
-            let limits = [rounded_down(largest[0] * run.scale), rounded_down(largest[1] * run.scale)];
+            let [positive, negative] = limits(largest, run.scale);
+            let limits = [rounded_down(positive), rounded_down(negative)];
             let (x, y) = (&xs[start..start + run.count], &ys[start..start + run.count]);
             let (x_lanes, y_lanes) = (x.as_chunks::<{ 2 * LANES }>().0, y.as_chunks::<{ 2 * LANES }>().0);
             for at in 0..x_lanes.len() {
@@ -314,8 +315,15 @@ fn largest(kind: TensorKind) -> [f64; 2] {
             // Formats without negative numbers have zero at most, or nothing.
             if (value < 0.0) == negative { value.abs() } else { 0.0 }
         }),
-        TensorKind::Blocks(format, _) => [format.element.largest().to_f64(); 2],
+        TensorKind::Blocks(format, _) => format.element.largest_magnitudes(),
     }
+}
+
+/// The largest magnitudes of positive and of negative results under a scale, which may be negative.
+#[inline(always)]
+fn limits(largest: [f64; 2], scale: f64) -> [f64; 2] {
+    let [positive, negative] = [largest[0] * scale.abs(), largest[1] * scale.abs()];
+    if scale < 0.0 { [negative, positive] } else { [positive, negative] }
 }
 
 /// True if two values are equal, NaN to NaN and zeros of either sign too.
@@ -378,7 +386,7 @@ mod tests {
         for vectors in Vectors::all() {
             FORCED.set(Some(vectors));
             for count in [16, 32, 48, 336] {
-                for scale in [1.0, 0.3, 1e-40, 3e38] {
+                for scale in [1.0, 0.3, 1e-40, 3e38, -0.7] {
                     let mut value = || match rng.random_range(0..8) {
                         0 => 0.0,
                         1 => -0.0,

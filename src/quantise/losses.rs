@@ -34,11 +34,21 @@ pub(super) struct RowLosses {
     void: u32,
 }
 
-/// Bounds of a run: the magnitude beyond which values saturate, and below which results are subnormal.
+/// Bounds of a run: the numbers beyond which values saturate, and the magnitude below which results are subnormal.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CodeLimits {
     pub(super) largest: f32,
+    pub(super) most_negative: f32,
     pub(super) normal: f32,
+}
+
+impl CodeLimits {
+    /// The bounds under a scale of either sign; `widened` multiplies those of values.
+    pub(super) fn under(self, scale: f32, widened: f32) -> CodeLimits {
+        let ends = [self.largest * scale * widened, self.most_negative * scale * widened];
+        let [largest, most_negative] = if scale < 0.0 { [ends[1], ends[0]] } else { ends };
+        CodeLimits { largest, most_negative, normal: self.normal * scale.abs() }
+    }
 }
 
 vectorised! {
@@ -125,7 +135,7 @@ fn add(
     lanes.cross[lane] += wide * error;
     let size = (result - value).to_bits() & u32::MAX >> 1;
     lanes.largest[lane] = lanes.largest[lane].max(size);
-    lanes.counts[0][lane] += u32::from(given & (value.abs() > limits.largest));
+    lanes.counts[0][lane] += u32::from(given & ((value > limits.largest) | (value < limits.most_negative)));
     lanes.counts[1][lane] += u32::from((result.abs() < limits.normal) & (result != 0.0));
     lanes.counts[2][lane] += u32::from((result == 0.0) & (value != 0.0));
     lanes.counts[3][lane] += u32::from(counted & (x == y));
@@ -184,6 +194,8 @@ pub(super) struct Losses {
     pub(super) max_error: f64,
     pub(super) errors: BinadeCounts,
     pub(super) scales: BinadeCounts,
+    /// Tensors with a scale of their own beside those of blocks.
+    pub(super) tensor_scales: u64,
     /// The runs that lost most, in descending order.
     pub(super) worst: Vec<WorstRun>,
 }
@@ -245,6 +257,7 @@ impl Losses {
         self.max_error = self.max_error.max(other.max_error);
         self.errors.add(&other.errors);
         self.scales.add(&other.scales);
+        self.tensor_scales += other.tensor_scales;
         other.worst.iter().for_each(|run| self.keep(*run));
     }
 
@@ -318,7 +331,7 @@ mod tests {
     use super::*;
     use crate::base::vectors::{FORCED, Vectors};
 
-    const LIMITS: CodeLimits = CodeLimits { largest: 4.0, normal: 0.5 };
+    const LIMITS: CodeLimits = CodeLimits { largest: 4.0, most_negative: -4.0, normal: 0.5 };
 
     #[test]
     fn each_loss_is_counted_once_with_every_instruction_set() {

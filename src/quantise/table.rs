@@ -98,7 +98,8 @@ fn layers(best: &QuantisationRow, tensors: &[TensorQuantisationRow]) -> Option<S
         (own.to, own.rule, &own.per) == (best.to, best.rule, &best.per)
     };
     let mut all: Vec<&TensorQuantisationRow> = tensors.iter().filter(is_best).collect();
-    if all.len() < 2 {
+    // Where nothing is lost, no layer loses most.
+    if all.len() < 2 || best.sqnr == Some(f64::INFINITY) {
         return None;
     }
     // By the product with activations where there is one.
@@ -147,7 +148,7 @@ pub(super) fn row(target: &QuantisationTarget, found: &TensorLosses) -> Quantisa
         rule: target.rule_name(),
         per: target.sharing_name(),
         values: losses.values,
-        bits: target.bits_a_value(losses.values, scales.iter().sum()),
+        bits: target.bits_a_value(losses.values, scales.iter().sum(), losses.tensor_scales),
         sqnr: losses.sqnr(),
         rms_error: losses.rms_error(),
         max_error: (losses.finite() > 0).then_some(losses.max_error),

@@ -1,8 +1,9 @@
-"""Records what the Python packages ml_dtypes, gfloat, torchao and microxcaling make of codes, values and blocks.
+"""Records what the Python packages ml_dtypes, gfloat, torchao, microxcaling and gguf make of codes, values and blocks.
 
     python make.py scalars              writes ml_dtypes.safetensors and gfloat.safetensors
     python make.py p3109                writes p3109.safetensors
     python make.py tabled               writes tabled.safetensors; needs en_dtypes and softposit too
+    python make.py gguf                 writes gguf.safetensors; needs numpy, safetensors and gguf alone
     python make.py blocks MICROXCALING  writes blocks.safetensors; MICROXCALING is a clone of github.com/microsoft/microxcaling
 
 Needs numpy, safetensors, ml_dtypes, gfloat, and for blocks torch and torchao too. The versions that were used stand in the
@@ -288,6 +289,31 @@ def gfloat_block_tables(inputs):
     return tables
 
 
+def gguf_inputs():
+    """The blocks above, and some for which a scale has a sign: ties of both signs, zeros, scales at the ends of f16."""
+    random = numpy.random.default_rng(6)
+    weights = random.standard_normal((64, 32)) * 0.02
+    ties = random.integers(-16, 17, (64, 32)) / 2.0
+    ties[:, 5], ties[:32, 9], ties[32:, 9] = 8, -8, 8
+    ties[::2] *= -1
+    ends = random.uniform(-1, 1, (32, 32)) * 2.0 ** numpy.repeat([-126, -149, -21, -22, -23, 18, 19, 20], 4)[:, None]
+    zeros = numpy.zeros((2, 32))
+    zeros[0, 3:], zeros[1, :3] = -0.0, -0.0
+    own = numpy.concatenate([weights, ties, ends, zeros]).astype(numpy.float32)
+    return numpy.concatenate([block_inputs(), own])
+
+
+def gguf_tables():
+    import gguf
+
+    inputs = gguf_inputs()
+    kind = gguf.GGMLQuantizationType.Q4_0
+    with numpy.errstate(all="ignore"):
+        blocks = gguf.quants.quantize(inputs, kind)
+        values = gguf.quants.dequantize(blocks, kind).view(numpy.uint32)
+    return {"inputs": inputs.view(numpy.uint32), "Q4_0": blocks, "Q4_0/values": values}
+
+
 def main():
     if sys.argv[1] == "scalars":
         save_file(ml_dtypes_tables(), HERE / "ml_dtypes.safetensors", versions("ml_dtypes", "numpy"))
@@ -297,6 +323,8 @@ def main():
     elif sys.argv[1] == "tabled":
         metadata = versions("en_dtypes", "softposit", "numpy")
         save_file(tabled_tables(), HERE / "tabled.safetensors", metadata)
+    elif sys.argv[1] == "gguf":
+        save_file(gguf_tables(), HERE / "gguf.safetensors", versions("gguf", "numpy"))
     else:
         sys.path.insert(0, sys.argv[2])
         inputs = block_inputs()

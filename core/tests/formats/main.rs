@@ -4,6 +4,7 @@
 mod blocks;
 mod by_rule;
 mod cases;
+mod ggml;
 #[path = "../../../tests/common/machine.rs"]
 mod machine;
 mod mpfr;

@@ -2,11 +2,13 @@
 
 use super::{
     BlockFormat, Quantizer,
+    extreme::Extreme,
     rule::{Choice, Loss, NEAREST, Quotient, SCALE_RULES, SECOND},
+    runs::{Reach, SearchedBlock, SignedCodes, norm_of, try_runs},
 };
 use crate::{
     format::Overflow,
-    number::{Finite, Real},
+    number::{Finite, Real, Rounding},
 };
 
 /// Sixteenths of the scale of `nearest` that are tried where a scale has more than 8 bits.
@@ -33,7 +35,14 @@ impl Quantizer {
                 let codes = [NEAREST, SECOND].map(|quotient| self.scale_code(&quotient, &amax(), tensor_scale));
                 self.least(&codes, values, tensor_scale, Loss::Squares)
             }
-            Choice::Least(loss) => self.least(&self.candidates(&amax(), tensor_scale), values, tensor_scale, loss),
+            Choice::Least(loss) => match self.searched_codes() {
+                Some(codes) => self.least_of_all(codes, values, tensor_scale, loss),
+                None => self.least(&self.candidates(&amax(), tensor_scale), values, tensor_scale, loss),
+            },
+            Choice::Extreme => match Extreme::new(self.format) {
+                Some(extreme) => extreme.scale_code(values),
+                None => self.scale_code(&NEAREST, &amax(), tensor_scale),
+            },
         }
     }
 
@@ -46,11 +55,11 @@ impl Quantizer {
 
     /// Scale codes that a search tries, in ascending order.
     ///
-    /// A scale of at most 8 bits has every code tried. A wider scale has sixteenths of the scale of `nearest` tried, and
-    /// the scales of all rules that follow the largest magnitude.
+    /// A scale of at most 8 bits has every code tried. Of a wider scale without [`Quantizer::searched_codes`], sixteenths of the scale
+    /// of `nearest` are tried, and the scales of all rules that follow the largest magnitude; with both signs where a block may need either.
     pub(super) fn candidates(&self, amax: &Finite, tensor_scale: &Finite) -> Vec<u32> {
         if self.format.scale.bits <= 8 {
-            return (0..=self.format.scale.largest(false) as u32).collect();
+            return self.with_signs((0..=self.format.scale.largest(false) as u32).collect());
         }
         let of = |sixteenths: u32| {
             let amax = amax.times(&Finite::exact(false, sixteenths.into(), -4));
@@ -60,13 +69,83 @@ impl Quantizer {
         let mut codes: Vec<u32> = SIXTEENTHS.map(of).chain(by_rules).collect();
         codes.sort_unstable();
         codes.dedup();
+        self.with_signs(codes)
+    }
+
+    /// Ascending codes, and those of the negative scales where a block may need them.
+    fn with_signs(&self, mut codes: Vec<u32>) -> Vec<u32> {
+        if let Some(sign) = self.format.scale_sign() {
+            let negative: Vec<u32> = codes.iter().map(|code| code | sign).collect();
+            codes.extend(negative);
+        }
         codes
+    }
+
+    /// Codes of the scale, if a search bounds the losses of runs of them: where elements are the nearest ones.
+    ///
+    /// Scales of at most 8 bits without a sign are so few that each is tried.
+    pub(super) fn searched_codes(&self) -> Option<SignedCodes> {
+        let BlockFormat { scale, element, .. } = self.format;
+        let moved = element.format.table().is_some_and(|table| !table.nearest().thresholds.is_empty());
+        if self.rounding != Rounding::Rne || moved {
+            return None;
+        }
+        let sign = self.format.scale_sign().or((9..=16).contains(&scale.bits).then_some(0))?;
+        Some(SignedCodes { count: scale.largest(false) as u32 + 1, sign })
+    }
+
+    /// The first of all scale codes with the least loss of a block.
+    fn least_of_all(&self, codes: SignedCodes, values: &[Finite], tensor_scale: &Finite, loss: Loss) -> u32 {
+        let amax = values.iter().map(Finite::magnitude).reduce(larger).unwrap_or(Finite::zero(false));
+        let magnitude = |code: u32| self.scale_value(code, tensor_scale).to_f64();
+        let elements = self.format.element.largest_magnitudes();
+        match Reach::of(loss, amax.to_f64(), values.len(), magnitude(codes.count - 1), elements) {
+            Reach::LargestScales => return self.least(&codes.largest(), values, tensor_scale, loss),
+            Reach::Limited(most) => {
+                let Real::Finite(most) = Real::from(most) else { unreachable!("a number below the largest magnitude") };
+                let limited = |value: &Finite| match value.compare_magnitudes(&most).is_gt() {
+                    true => Finite { negative: value.negative, ..most },
+                    false => *value,
+                };
+                let values: Vec<Finite> = values.iter().map(limited).collect();
+                return self.least_of_all(codes, &values, tensor_scale, loss);
+            }
+            Reach::Whole => {}
+        }
+        let numbers = || values.iter().map(|value| value.to_f64().abs());
+        let lost = |own: f64| if loss == Loss::Squares { own * own } else { own };
+        let norm = norm_of(loss, numbers().map(lost).sum());
+        let block = SearchedBlock {
+            amax: amax.to_f64(),
+            norm,
+            elements: [self.format.element.smallest().to_f64(), elements[0].max(elements[1])],
+            slack: norm * (1.0 - ROUNDED),
+        };
+        let mut best = (f64::INFINITY, 0);
+        let mut consider = |code: u32| {
+            let own = self.loss(code, values, tensor_scale, loss);
+            if (own, code) < best {
+                best = (own, code);
+            }
+            own
+        };
+        let usual = self.scale_code(&NEAREST, &amax, tensor_scale);
+        let mut least = norm_of(loss, consider(usual).min(consider(codes.negated(usual))));
+        try_runs(codes, block, least, magnitude, |codes, norms| {
+            for code in codes {
+                let own = norm_of(loss, consider(*code));
+                least = least.min(own);
+                norms.push(own);
+            }
+            least
+        });
+        best.1
     }
 
     /// The first of some scale codes with the least loss of a block.
     pub(super) fn least(&self, codes: &[u32], values: &[Finite], tensor_scale: &Finite, loss: Loss) -> u32 {
-        let [largest, smallest] =
-            [self.format.element.largest(), self.format.element.smallest()].map(|own| own.to_f64());
+        let [positive, negative] = self.format.element.largest_magnitudes();
+        let (largest, smallest) = (positive.max(negative), self.format.element.smallest().to_f64());
         let numbers: Vec<f64> = values.iter().map(|value| value.to_f64().abs()).collect();
         let amax = numbers.iter().copied().fold(0.0, f64::max);
         // Loss of the largest value if it saturates, else of those that become zero.
@@ -88,7 +167,7 @@ impl Quantizer {
         let mut best = (f64::INFINITY, codes[0]);
         for code in codes.iter().copied() {
             let most = reference.unwrap_or(f64::INFINITY).min(best.0);
-            if bound(self.scale_value(code, tensor_scale).to_f64()) > most {
+            if bound(self.scale_value(code, tensor_scale).to_f64().abs()) > most {
                 continue;
             }
             let own = self.loss(code, values, tensor_scale, loss);

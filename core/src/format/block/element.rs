@@ -32,11 +32,46 @@ impl Element {
         code
     }
 
-    /// Largest magnitude.
+    /// Largest number; its magnitude is the largest one but for integers of two's complement.
     pub fn largest(&self) -> Finite {
         match self.value(self.format.largest(false)) {
             Real::Finite(finite) => finite,
             _ => unreachable!("the largest number is one"),
+        }
+    }
+
+    /// Most negative number; its magnitude may be larger than [`Element::largest`].
+    pub(super) fn most_negative(&self) -> Finite {
+        match self.value(self.format.largest(true)) {
+            Real::Finite(finite) if !self.symmetric => finite,
+            _ => Finite { negative: true, ..self.largest() },
+        }
+    }
+
+    /// Largest magnitudes of positive and of negative numbers.
+    pub fn largest_magnitudes(&self) -> [f64; 2] {
+        [self.largest(), self.most_negative()].map(|own| own.to_f64().abs())
+    }
+
+    /// True if the most negative number has the largest magnitude, and no positive number has.
+    pub(super) fn is_lopsided(&self) -> bool {
+        let most = self.most_negative();
+        most.negative && self.largest().compare_magnitudes(&most).is_lt()
+    }
+
+    /// True if the numbers that are written have the same magnitudes on both sides of zero.
+    pub(super) fn is_symmetric(&self) -> bool {
+        let format = self.format;
+        match format.encoding {
+            Encoding::Float(float) => float.signed,
+            Encoding::Integer { signed } => signed && self.symmetric,
+            Encoding::Table(_) => {
+                let numbers: Vec<f64> = (0..=format.code_mask())
+                    .map(|code| format.to_f64(code))
+                    .filter(|number| number.is_finite())
+                    .collect();
+                numbers.iter().all(|number| numbers.contains(&-number))
+            }
         }
     }
 

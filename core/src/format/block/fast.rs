@@ -11,6 +11,7 @@ use std::sync::OnceLock;
 use super::{
     BlockFormat, Blocks, Element, Quantizer,
     choice::rank,
+    extreme::Extreme,
     quantize::places,
     rule::{Choice, NEAREST},
     scales::ScaleCodes,
@@ -49,6 +50,8 @@ enum ScaleChoice {
     Percentile(f64, ScaleCodes),
     /// By the errors under several scales.
     Search(Box<Search>),
+    /// By the value of largest magnitude.
+    Extreme(Extreme),
     /// By the exact computation.
     Exactly,
 }
@@ -61,6 +64,8 @@ enum ElementRounding {
     Counted { steps: Vec<OnceLock<Steps>>, sign_bit: u32 },
     /// Quotients, rounded by the encoder.
     Divided { encoder: Encoder<u8> },
+    /// Products with a number that comes with the scale.
+    Multiplied(Extreme),
 }
 
 impl<'a> VectorQuantizer<'a> {
@@ -133,7 +138,7 @@ impl<'a> VectorQuantizer<'a> {
         for ((scale, amax), values) in scales.iter_mut().zip(&amax).zip(values.chunks(length)) {
             *scale = self.scale(values, *amax, &mut scratch);
         }
-        self.round(values, scales, elements);
+        self.round(values, scales, &scratch.reciprocals, elements);
     }
 
     /// Converts a band of blocks of several rows.
@@ -154,18 +159,19 @@ impl<'a> VectorQuantizer<'a> {
             *scale = self.scale(&block, *amax, &mut scratch);
         }
         for (values, elements) in values.chunks(row.max(1)).zip(elements.chunks_mut(row.max(1))) {
-            self.round(values, scales, elements);
+            self.round(values, scales, &scratch.reciprocals, elements);
         }
     }
 
     /// Scale code of a block, whose largest magnitude has these bits.
     #[inline]
     fn scale(&self, values: &[f32], amax: u32, scratch: &mut SearchScratch) -> u32 {
-        if amax >= INFINITY {
-            return self.special.0;
-        }
         if let Some(code) = self.quantizer.block_scale {
             return code;
+        }
+        if amax >= INFINITY {
+            scratch.reciprocals.push(0.0);
+            return self.special.0;
         }
         match &self.scales {
             ScaleChoice::Largest(codes) => codes.code(self.quantizer, amax),
@@ -177,6 +183,11 @@ impl<'a> VectorQuantizer<'a> {
                 let (_, own, _) = magnitudes.select_nth_unstable_by(at, f32::total_cmp);
                 codes.code(self.quantizer, own.to_bits())
             }
+            ScaleChoice::Extreme(extreme) => {
+                let unrounded = extreme.unrounded(values, amax);
+                scratch.reciprocals.push(Extreme::reciprocal(unrounded));
+                extreme.code(unrounded)
+            }
             ScaleChoice::Search(search) => search.code(self.quantizer, &self.factor, values, amax, scratch),
             ScaleChoice::Exactly => {
                 let exact =
@@ -187,7 +198,7 @@ impl<'a> VectorQuantizer<'a> {
     }
 
     /// Rounds the elements of consecutive parts of a row under their scales.
-    fn round(&self, values: &[f32], scales: &[u32], elements: &mut [u8]) {
+    fn round(&self, values: &[f32], scales: &[u32], reciprocals: &[f32], elements: &mut [u8]) {
         let length = self.quantizer.format.length;
         match &self.elements {
             ElementRounding::Shifted { encoder, exponents, smallest } => {
@@ -214,6 +225,10 @@ impl<'a> VectorQuantizer<'a> {
                 let mut quotients = vec![0.0; values.len()];
                 divide(values, length, &divisors, &mut quotients);
                 encoder.encode(&quotients, elements);
+                self.amend(values, scales, elements, |_| false);
+            }
+            ElementRounding::Multiplied(extreme) => {
+                extreme.encode(values, length, reciprocals, elements);
                 self.amend(values, scales, elements, |_| false);
             }
         }
@@ -262,7 +277,11 @@ impl ScaleChoice {
             Choice::Percentile(percent) => {
                 ScaleChoice::Percentile(percent, ScaleCodes::new(quantizer, &NEAREST, tensor_scale))
             }
-            _ => match Search::new(quantizer, tensor_scale) {
+            Choice::Extreme => match Extreme::new(quantizer.format) {
+                Some(extreme) => ScaleChoice::Extreme(extreme),
+                None => ScaleChoice::Largest(ScaleCodes::new(quantizer, &NEAREST, tensor_scale)),
+            },
+            Choice::TwoTops(_) | Choice::Least(_) => match Search::new(quantizer, tensor_scale) {
                 Some(search) => ScaleChoice::Search(Box::new(search)),
                 None => ScaleChoice::Exactly,
             },
@@ -277,6 +296,9 @@ impl ScaleChoice {
 
 impl ElementRounding {
     fn new(quantizer: &Quantizer, scaled_tensor: bool) -> Option<ElementRounding> {
+        if let Some(extreme) = quantizer.extreme() {
+            return Some(ElementRounding::Multiplied(extreme));
+        }
         let BlockFormat { scale, element, .. } = quantizer.format;
         // Boundaries of a table may have more bits than quotients are sure of.
         if matches!(element.format.encoding, Encoding::Table(_)) {

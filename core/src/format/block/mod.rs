@@ -22,16 +22,22 @@
 //! - **Elements saturate** in every rounding direction (MX 1.0, 6.3).
 //! - **MXINT8's code of -2** (`0x80`), which MX 1.0 allows to be left unused to keep the range symmetric, is read but
 //!   never written, as in microxcaling: the largest magnitude is 1 + 63/64 on both sides.
+//! - **The rule `extreme`** computes in f32 as ggml does, from the scale before its rounding. A block of zeros has a scale of
+//!   -0. Elements are not zeros where the scale is rounded to zero. Roundings other than to nearest, ties to even, divide by
+//!   the stored scale as other rules do.
 
 mod choice;
 mod dequantize;
 mod element;
+mod extreme;
 mod fast;
+mod losses;
 mod name;
 mod pack;
 mod quantize;
 mod record;
 mod rule;
+mod runs;
 mod scales;
 mod search;
 mod steps;
@@ -50,7 +56,7 @@ use std::sync::Mutex;
 
 use crate::{
     Error, Result,
-    format::{Format, find as find_format},
+    format::{Float, Format, Zeros, find as find_format},
 };
 
 /// Block format: element format, block length and scales.
@@ -115,6 +121,13 @@ impl BlockFormat {
         Ok(format)
     }
 
+    /// Bit of negative scales, where a block may need a scale of either sign.
+    ///
+    /// Elements below zero have other magnitudes than those above. Wider scales than those of 16 bits are positive.
+    pub(super) fn scale_sign(&self) -> Option<u32> {
+        sign_bit(self.scale).filter(|_| self.scale.bits <= 16 && !self.element.is_symmetric())
+    }
+
     /// Number of blocks in `count` elements in rows of `row`.
     pub fn blocks(&self, count: usize, row: usize) -> usize {
         (count / row.max(1)).div_ceil(self.rows) * row.div_ceil(self.length)
@@ -145,6 +158,12 @@ impl BlockFormat {
             (rows, length) => format!("{rows}x{length}"),
         }
     }
+}
+
+/// Sign bit of a floating-point format whose numbers have both signs, zero too.
+fn sign_bit(format: &Format) -> Option<u32> {
+    let signed = |float: &Float| float.signed && float.zeros == Zeros::Both && float.padding_bits == 0;
+    format.float().is_some_and(signed).then(|| 1 << (format.bits - 1))
 }
 
 impl std::fmt::Display for BlockFormat {

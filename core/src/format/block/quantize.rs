@@ -1,6 +1,9 @@
 //! Quantisation of a tensor to blocks, and back.
 
-use super::{BlockFormat, ScaleRule, choice::larger, dequantize::Dequantizer, fast::VectorQuantizer, rule::Choice};
+use super::{
+    BlockFormat, ScaleRule, choice::larger, dequantize::Dequantizer, extreme::Extreme, fast::VectorQuantizer,
+    rule::Choice,
+};
 use crate::{
     base::parallel,
     format::{Format, Overflow, find},
@@ -26,6 +29,9 @@ pub struct Quantizer {
     /// other than zero.
     pub tensor_scale: Option<f32>,
     /// Scale code of every block; `None`: it follows from the values.
+    ///
+    /// Under a given scale a NaN or an infinity does not change its block: it becomes the element of its own kind, or the
+    /// largest number.
     pub block_scale: Option<u32>,
 }
 
@@ -51,14 +57,6 @@ impl Quantizer {
         Quantizer { format, rule, rounding: Rounding::Rne, tensor_scale: None, block_scale: None }
     }
 
-    /// Scale code of a block with this largest magnitude; `None` if the rule asks for all values.
-    pub fn scale_of_largest(&self, amax: &Finite) -> Option<u32> {
-        match self.rule.choice {
-            Choice::Largest(quotient) => Some(self.scale_code(&quotient, amax, &Finite::exact(false, 1, 0))),
-            _ => None,
-        }
-    }
-
     /// Quantises rows of `row` values, vectorised where that pays.
     /// The result equals [`Quantizer::quantize_with`] in every bit.
     ///
@@ -66,7 +64,9 @@ impl Quantizer {
     /// If the number of values is not a multiple of `row`.
     pub fn quantize(&self, values: &[f32], row: usize) -> Blocks {
         assert!(values.is_empty() || values.len().is_multiple_of(row), "whole rows");
-        let fast = if values.len() < WORTH_IT { None } else { VectorQuantizer::of(self, values) };
+        // Exact values make a search over all scales slow.
+        let worth_it = if self.searches_all() { 1 } else { WORTH_IT };
+        let fast = if values.len() < worth_it { None } else { VectorQuantizer::of(self, values) };
         match fast {
             Some(fast) => fast.quantize(values, row),
             None => self.quantize_with(values.len(), row, |i| Real::from(f64::from(values[i]))),
@@ -111,6 +111,11 @@ impl Quantizer {
         }
     }
 
+    /// True if every scale of either sign is tried.
+    fn searches_all(&self) -> bool {
+        matches!(self.rule.choice, Choice::Least(_)) && self.searched_codes().is_some()
+    }
+
     /// Fills in the element codes of a block and returns its scale code.
     pub(super) fn block(&self, values: &[Real], tensor_scale: &Finite, elements: &mut [u8]) -> u32 {
         let BlockFormat { scale: format, element, .. } = self.format;
@@ -118,10 +123,18 @@ impl Quantizer {
             Real::Finite(value) => Some(*value),
             _ => None,
         };
+        if let Some(code) = self.block_scale {
+            let scale = self.scale_value(code, tensor_scale);
+            values.iter().zip(elements).for_each(|(value, element)| *element = self.element_of(value, &scale));
+            return code;
+        }
         let Some(values) = values.iter().map(finite).collect::<Option<Vec<Finite>>>() else {
             elements.fill(element.encode(&Finite::zero(false), Rounding::Rne) as u8);
             return format.nan().expect("scales have a NaN") as u32;
         };
+        if let Some(extreme) = self.extreme() {
+            return extreme.block(&values, elements);
+        }
         let code = self.scale_of_block(&values, tensor_scale);
         let scale = self.scale_value(code, tensor_scale);
         for (value, code) in values.iter().zip(elements) {
@@ -130,10 +143,30 @@ impl Quantizer {
         code
     }
 
+    /// The rule that computes scale and elements of a block together, if it is this quantizer's.
+    pub(super) fn extreme(&self) -> Option<Extreme> {
+        let whole = self.rule.choice == Choice::Extreme && self.rounding == Rounding::Rne && self.block_scale.is_none();
+        if whole { Extreme::new(self.format) } else { None }
+    }
+
     /// Factor of the elements of a block with this scale code.
     pub(super) fn scale_value(&self, code: u32, tensor_scale: &Finite) -> Finite {
         let Real::Finite(scale) = self.format.scale.value(code.into()) else { unreachable!("scales saturate") };
         scale.times(tensor_scale)
+    }
+
+    /// Element code of a value, special or not, under a given scale.
+    fn element_of(&self, value: &Real, scale: &Finite) -> u8 {
+        let format = self.format.element.format;
+        match value {
+            Real::Finite(value) => self.element_code(value, scale),
+            // Every number of an element is below.
+            Real::Infinity { negative } => {
+                self.format.element.encode(&Finite::exact(*negative, 1, 1 << 14), self.rounding) as u8
+            }
+            Real::Nan if format.is_integer() => 0,
+            Real::Nan => format.nan().unwrap_or_else(|| format.largest(false)) as u8,
+        }
     }
 
     /// Element code of `value` in a block with this scale.

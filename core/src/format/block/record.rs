@@ -123,9 +123,10 @@ impl Record {
         };
         let rule = find_rule(self.rule.get_ref())
             .map_err(|error| RecordDefect("rule", self.rule.span(), format!("is no scale rule: {error}")))?;
+        let rule_place = self.rule.span();
         // Leaked: a program uses its few formats to its end.
         let leaked = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
-        Ok(BlockFormat {
+        let format = BlockFormat {
             name: leaked(name.clone()),
             aliases: self.aliases.into_iter().map(leaked).collect::<Vec<&str>>().leak(),
             element: Element { format: element, exponent: self.exponent, symmetric: self.symmetric },
@@ -135,7 +136,11 @@ impl Record {
             tensor_scale,
             default_rule: rule.name,
             source: leaked(self.source.unwrap_or_else(|| "a description by the user".to_string())),
-        })
+        };
+        match rule.refusal(&format) {
+            Some(why) => Err(RecordDefect("rule", rule_place, format!("does not fit the format: {why}"))),
+            None => Ok(format),
+        }
     }
 }
 
@@ -170,6 +175,7 @@ mod tests {
             ("\"e8m0\"", "\"e2m1\"", "x, line 4: 'scale' is e2m1; scales are"),
             ("\"e8m0\"", "\"s8\"", "x, line 4: 'scale' is s8; scales are"),
             ("\"floor\"", "\"flor\"", "x, line 5: 'rule' is no scale rule"),
+            ("\"floor\"", "\"extreme\"", "x, line 5: 'rule' does not fit the format: extreme needs"),
             ("mine", "Mine", "x, line 1: 'name' needs"),
             ("block", "blocks", "x: TOML parse error"),
         ] {

@@ -1,6 +1,6 @@
 //! Rules by which the scale of a block follows from its values.
 
-use super::Element;
+use super::{BlockFormat, Element, extreme::Extreme};
 use crate::number::{Finite, Rounding};
 
 /// Rule for the scale of a block, or of other values that share a scale.
@@ -29,6 +29,10 @@ pub(super) enum Choice {
     TwoTops(u32),
     /// The least loss under every scale.
     Least(Loss),
+    /// The value of largest magnitude becomes the most negative integer.
+    ///
+    /// Elements follow from the scale before its rounding.
+    Extreme,
 }
 
 /// Sum over the elements of a block.
@@ -46,6 +50,8 @@ pub(super) struct Quotient {
     /// True if `amax` is first rounded to the element's precision, unbounded exponent, ties away from zero.
     pub(super) rounds_amax: bool,
     pub(super) divisor: Divisor,
+    /// True if the quotient is first rounded up to a power of two.
+    pub(super) to_power: bool,
     /// Rounding of the quotient to the format of the scale.
     pub(super) rounding: Rounding,
 }
@@ -62,12 +68,16 @@ pub(super) enum Divisor {
 }
 
 const fn largest(rounds_amax: bool, divisor: Divisor, rounding: Rounding) -> Choice {
-    Choice::Largest(Quotient { rounds_amax, divisor, rounding })
+    Choice::Largest(Quotient { rounds_amax, divisor, to_power: false, rounding })
 }
+
+/// The smallest power of two that is no smaller than the quotient by the largest element.
+const POWER: Choice =
+    Choice::Largest(Quotient { rounds_amax: false, divisor: Divisor::Largest, to_power: true, rounding: Rounding::Ru });
 
 /// The quotient by the largest element, to nearest.
 pub(super) const NEAREST: Quotient =
-    Quotient { rounds_amax: false, divisor: Divisor::Largest, rounding: Rounding::Rne };
+    Quotient { rounds_amax: false, divisor: Divisor::Largest, to_power: false, rounding: Rounding::Rne };
 /// The quotient by the largest element but one, to nearest.
 pub(super) const SECOND: Quotient = Quotient { divisor: Divisor::SecondLargest, ..NEAREST };
 
@@ -82,19 +92,38 @@ pub static SCALE_RULES: &[ScaleRule] = &[
         source: "torchao, ScaleCalculationMode.EVEN" },
     ScaleRule { name: "up", aliases: &["round-up", "rceil"], choice: largest(false, Divisor::Largest, Rounding::Ru),
         source: "NVIDIA, cuBLAS, 1D Block Quantization with UE8M0 scales; torchao, ScaleCalculationMode.RCEIL" },
+    ScaleRule { name: "pow2", aliases: &["power-of-two"], choice: POWER,
+        source: "the smallest power of two under which nothing saturates" },
     ScaleRule { name: "nearest", aliases: &["rne", "absmax"], choice: Choice::Largest(NEAREST),
         source: "NVIDIA, Pretraining Large Language Models with NVFP4 (2025)" },
     ScaleRule { name: "mse", aliases: &["least-squares"], choice: Choice::Least(Loss::Squares),
-        source: "the scale of least squared error, of all that the format has" },
+        source: "the scale of least squared error, of all that the format has; of f32 scales, some 30 are tried" },
     ScaleRule { name: "mae", aliases: &[], choice: Choice::Least(Loss::Magnitudes),
-        source: "the scale of least absolute error, of all that the format has" },
+        source: "the scale of least absolute error, of all that the format has; of f32 scales, some 30 are tried" },
     ScaleRule { name: "percentile", aliases: &[], choice: Choice::Percentile(99.9),
         source: "`nearest`, of the magnitude that P percent of the values do not exceed; others saturate" },
     ScaleRule { name: "four-over-six", aliases: &["4over6", "4/6"], choice: Choice::TwoTops(256),
         source: "Cook et al., Four Over Six: More Accurate NVFP4 Quantization with Adaptive Block Scaling (2025)" },
+    ScaleRule { name: "extreme", aliases: &[], choice: Choice::Extreme,
+        source: "ggml, quantize_row_q4_0_ref: the value of largest magnitude over the most negative integer, with its sign" },
 ];
 
 impl ScaleRule {
+    /// Why the scales of a block format cannot follow the rule; `None` if they can.
+    ///
+    /// `extreme` needs elements that are integers of two's complement, and scales with a sign. Under another format, a
+    /// [`Quantizer`](super::Quantizer) with this rule follows `nearest`.
+    pub fn refusal(&self, format: &BlockFormat) -> Option<String> {
+        let applies = self.choice != Choice::Extreme || Extreme::new(format).is_some();
+        (!applies).then(|| {
+            format!(
+                "{self} needs elements of two's complement and a scale with a sign, as q4-0 has, and {format} has {} and {}; \
+                 choose another rule, such as nearest",
+                format.element.format, format.scale
+            )
+        })
+    }
+
     /// Rule with this parameter; `None` if the rule has none, or not this one.
     pub(super) fn with(&self, parameter: &str) -> Option<Choice> {
         match self.choice {
@@ -107,6 +136,11 @@ impl ScaleRule {
             }
             _ => None,
         }
+    }
+
+    /// True if the scale depends on the order of all values that share it.
+    pub fn orders_values(&self) -> bool {
+        matches!(self.choice, Choice::Percentile(_))
     }
 
     /// Largest scale of a block that the tensor's scale allows for; `None`: the format's largest.
@@ -122,7 +156,8 @@ impl Quotient {
     /// Quotient that is rounded to the format of the scale: exact, or sticky.
     pub(super) fn of(&self, amax: &Finite, element: &Element, tensor_scale: &Finite) -> Finite {
         let amax = if self.rounds_amax { amax.rounded_to_precision(element.precision(), Rounding::Rna) } else { *amax };
-        amax.over(&self.divisor(element).times(tensor_scale))
+        let quotient = amax.over(&self.divisor(element).times(tensor_scale));
+        if self.to_power { quotient.rounded_to_precision(1, Rounding::Ru) } else { quotient }
     }
 
     /// Number of the element format that divides the largest magnitude.

@@ -6,6 +6,7 @@ use super::{
     BlockFormat, Quantizer,
     choice::{SIXTEENTHS, quotients},
     rule::{Choice, Loss, NEAREST, SECOND},
+    runs::{Reach, SearchedBlock, SignedCodes, norm_of, try_runs},
     scales::{DividedScale, ScaleCodes},
     steps::number,
 };
@@ -31,8 +32,11 @@ const WIDE_EXPONENT: u64 = 0x7ff << 52;
 pub(super) struct Search {
     grid: Grid,
     loss: Loss,
-    /// Value of each scale code of at most 8 bits, times what multiplies all elements.
+    /// Value of each positive scale code, times what multiplies all elements: of scales of at most 8 bits, and where
+    /// every code is tried.
     factors: Vec<f64>,
+    /// Codes that are all tried, with both signs.
+    signed: Option<SignedCodes>,
     /// Candidates where a scale has more than 8 bits.
     candidates: Option<Candidates>,
     /// Scale codes of `nearest`, and for two candidates of the second.
@@ -47,34 +51,47 @@ struct Grid {
     normal: f32,
     /// `2^23` multiples over the binade, as a difference of exponent bits.
     shift: u32,
-    largest: f32,
+    /// Largest magnitudes of positive and of negative numbers.
+    largest: [f32; 2],
     smallest: f32,
 }
 
 impl Grid {
     fn new(quantizer: &Quantizer) -> Option<Grid> {
         let format = quantizer.format.element.format;
-        let magnitude = |code: u64| format.to_f64(code).abs() as f32;
-        let (normal, trailing, largest) = match format.encoding {
+        let (normal, trailing) = match format.encoding {
             // Without trailing bits, the exponent decides ties.
             Encoding::Float(float) if float.trailing_bits == 0 => return None,
-            Encoding::Float(float) => {
-                ((float.emin() as f32).exp2(), float.trailing_bits, magnitude(format.largest(false)))
-            }
-            Encoding::Integer { .. } => ((format.bits as f32).exp2(), format.bits, magnitude(format.largest(false))),
+            Encoding::Float(float) => ((float.emin() as f32).exp2(), float.trailing_bits),
+            Encoding::Integer { .. } => ((format.bits as f32).exp2(), format.bits),
             #[allow(unreachable_patterns)]
             _ => return None,
         };
+        let magnitude = |code: u64| format.to_f64(code).abs() as f32;
+        let (positive, negative) = (magnitude(format.largest(false)), magnitude(format.largest(true)));
         // Every magnitude is one of the multiples: formats without subnormals and lone codes have others.
         let smallest = normal * (-(trailing as f32)).exp2();
         let regular = quantizer.format.element.smallest().to_f64() == f64::from(smallest) * scale_of(quantizer);
-        let both = quantizer.format.element.symmetric || magnitude(format.largest(true)) == largest;
+        let element = &quantizer.format.element;
+        let largest = if element.symmetric { [positive; 2] } else { [positive, negative] };
+        let both = largest[0] == largest[1] || element.is_lopsided();
         (regular && both && format.zero(false).is_some()).then_some(Grid {
             normal,
             shift: (23 - trailing) << 23,
             largest,
             smallest,
         })
+    }
+
+    /// Largest magnitude of either sign.
+    fn most(&self) -> f32 {
+        self.largest[0].max(self.largest[1])
+    }
+
+    /// Largest magnitudes of elements of positive and of negative values, under a scale of this sign.
+    fn limits(&self, negative: bool) -> [f32; 2] {
+        let [positive, other] = self.largest;
+        if negative { [other, positive] } else { self.largest }
     }
 }
 
@@ -97,11 +114,13 @@ impl Search {
             _ => return None,
         };
         let factor = |code: u64| scale.to_f64(code) * tensor_scale.to_f64() * scale_of(quantizer);
-        let narrow = if scale.bits <= 8 { scale.largest(false) + 1 } else { 0 };
+        let signed = quantizer.searched_codes().filter(|_| second.is_none());
+        let listed = if scale.bits <= 8 || signed.is_some() { scale.largest(false) + 1 } else { 0 };
         Some(Search {
             grid: Grid::new(quantizer)?,
             loss,
-            factors: (0..narrow).map(factor).collect(),
+            factors: (0..listed).map(factor).collect(),
+            signed,
             candidates: if scale.bits > 8 { Candidates::new(quantizer) } else { None },
             nearest: ScaleCodes::new(quantizer, &NEAREST, tensor_scale),
             second,
@@ -117,12 +136,25 @@ impl Search {
         amax: u32,
         scratch: &mut SearchScratch,
     ) -> u32 {
+        if let Some(codes) = self.signed {
+            let largest = self.factors[codes.count as usize - 1];
+            let elements = self.grid.largest.map(f64::from);
+            match Reach::of(self.loss, f32::from_bits(amax).into(), values.len(), largest, elements) {
+                Reach::LargestScales => return self.first_of_least(quantizer, values, &codes.largest()),
+                Reach::Limited(most) if f32::from_bits(amax) > most as f32 => {
+                    let most = most as f32;
+                    let values: Vec<f32> = values.iter().map(|value| value.clamp(-most, most)).collect();
+                    return self.code(quantizer, tensor_scale, &values, most.to_bits(), scratch);
+                }
+                Reach::Limited(_) | Reach::Whole => {}
+            }
+        }
         // The exponent of a number of f32 in f64, which holds it as a normal one; that of zero is of no effect.
         let exponent = (f64::from(f32::from_bits(amax)).to_bits() >> 52).max(1);
         let block = &mut Block { unit: f64::from_bits((2046 - exponent).max(1) << 52), values, scratch };
-        let SearchScratch { values: magnitudes, codes, losses, least, .. } = &mut *block.scratch;
-        magnitudes.resize(values.len(), 0.0);
-        scale_magnitudes(values, block.unit, magnitudes);
+        let SearchScratch { values: numbers, codes, losses, least, .. } = &mut *block.scratch;
+        numbers.resize(values.len(), 0.0);
+        scale_values(values, block.unit, numbers);
         codes.clear();
         losses.clear();
         *least = f32::INFINITY;
@@ -131,6 +163,7 @@ impl Search {
                 let codes = [self.nearest.code(quantizer, amax), second.code(quantizer, amax)];
                 self.try_scales(quantizer, &codes, f32::INFINITY, block);
             }
+            None if self.signed.is_some() => self.try_searched(quantizer, amax, block),
             None if self.factors.is_empty() => {
                 let codes = match &self.candidates {
                     Some(candidates) => candidates.codes(amax),
@@ -151,6 +184,7 @@ impl Search {
         // The order of two candidates decides ties; else the smallest does.
         if self.second.is_none() {
             left.sort_unstable();
+            left.dedup();
         }
         match left[..] {
             [code] => code,
@@ -163,13 +197,16 @@ impl Search {
         let mut best = (f64::INFINITY, codes[0]);
         for codes in codes.chunks(WIDE_LANES) {
             let mut scales = [f64::INFINITY; WIDE_LANES];
-            for (scale, code) in scales.iter_mut().zip(codes) {
+            let mut limits = [[0.0; WIDE_LANES]; 2];
+            for (lane, code) in codes.iter().enumerate() {
                 let own = self.factor(quantizer, *code);
                 // Under a scale of zero, as under a huge one, elements are zeros.
-                *scale = if own == 0.0 { f64::INFINITY } else { own };
+                scales[lane] = if own == 0.0 { f64::INFINITY } else { own };
+                let [positive, negative] = self.grid.limits(self.is_negative(*code));
+                (limits[0][lane], limits[1][lane]) = (positive.into(), negative.into());
             }
             let mut losses = [0.0; WIDE_LANES];
-            exact_losses_of_scales(values, self.grid, &scales, self.loss == Loss::Squares, &mut losses);
+            exact_losses_of_scales(values, self.grid, &scales, &limits, self.loss == Loss::Squares, &mut losses);
             for (code, loss) in codes.iter().zip(losses) {
                 if loss < best.0 {
                     best = (loss, *code);
@@ -192,11 +229,56 @@ impl Search {
     fn try_scales(&self, quantizer: &Quantizer, codes: &[u32], limit: f32, block: &mut Block) {
         for codes in codes.chunks(LANES) {
             let mut scales = [f32::MAX; LANES];
-            for (scale, code) in scales.iter_mut().zip(codes) {
-                *scale = within(self.factor(quantizer, *code) * block.unit);
+            let mut limits = self.positive_limits();
+            for (lane, code) in codes.iter().enumerate() {
+                scales[lane] = within(self.factor(quantizer, *code) * block.unit);
+                if self.is_negative(*code) {
+                    [limits[0][lane], limits[1][lane]] = self.grid.limits(true);
+                }
             }
-            self.add_losses(codes.iter().copied(), &scales, limit, block);
+            self.add_losses(codes.iter().copied(), &scales, &limits, limit, block);
         }
+    }
+
+    /// Largest magnitudes of elements of positive and of negative values, under positive scales.
+    fn positive_limits(&self) -> [[f32; LANES]; 2] {
+        self.grid.limits(false).map(|limit| [limit; LANES])
+    }
+
+    /// Adds the losses of all codes of either sign that can be the best.
+    fn try_searched(&self, quantizer: &Quantizer, amax: u32, block: &mut Block) {
+        let Some(codes) = self.signed else { return };
+        let count = block.values.len();
+        let usual = self.nearest.code(quantizer, amax);
+        self.try_scales(quantizer, &[usual, codes.negated(usual)], f32::INFINITY, block);
+        let lost = |own: f32| if self.loss == Loss::Squares { own * own } else { own };
+        let norm = |sum: f64| norm_of(self.loss, sum);
+        let all: f32 = block.scratch.values.iter().map(|value| lost(value.abs())).sum();
+        let searched = SearchedBlock {
+            amax: f64::from(f32::from_bits(amax)) * block.unit,
+            norm: norm(all.into()),
+            elements: [self.grid.smallest.into(), self.grid.most().into()],
+            // Twice what the losses in f32 of two scales that are as good may differ by.
+            slack: 2.0 * (norm(self.indistinct(all, count).into()) - norm(all.into())),
+        };
+        let least = norm(block.scratch.least.into());
+        let unit = block.unit;
+        try_runs(
+            codes,
+            searched,
+            least,
+            |code| self.factors[code as usize] * unit,
+            |codes, norms| {
+                let before = block.scratch.losses.len();
+                self.try_scales(quantizer, codes, f32::INFINITY, block);
+                norms.extend(block.scratch.losses[before..].iter().map(|loss| norm((*loss).into())));
+                norm(block.scratch.least.into())
+            },
+        );
+    }
+
+    fn is_negative(&self, code: u32) -> bool {
+        self.signed.is_some_and(|codes| codes.magnitude(code) != code)
     }
 
     /// Adds the losses of ascending codes, from `middle` outward.
@@ -220,21 +302,30 @@ impl Search {
         for (scale, factor) in scales.iter_mut().zip(factors) {
             *scale = within(factor * block.unit);
         }
-        self.add_losses(codes, &scales, limit, block);
+        self.add_losses(codes, &scales, &self.positive_limits(), limit, block);
     }
 
-    fn add_losses(&self, codes: impl Iterator<Item = u32>, scales: &[f32; LANES], limit: f32, block: &mut Block) {
+    fn add_losses(
+        &self,
+        codes: impl Iterator<Item = u32>,
+        scales: &[f32; LANES],
+        limits: &[[f32; LANES]; 2],
+        limit: f32,
+        block: &mut Block,
+    ) {
         let mut own = [0.0; LANES];
         let SearchScratch { values, codes: all, losses, least, .. } = &mut *block.scratch;
-        let found = losses_of_scales(values, self.grid, scales, self.loss == Loss::Squares, limit, &mut own);
+        let found = losses_of_scales(values, self.grid, scales, limits, self.loss == Loss::Squares, limit, &mut own);
         let before = all.len();
         all.extend(codes);
         losses.extend_from_slice(&own[..all.len() - before]);
         *least = least.min(found);
     }
 
+    /// Magnitude of a scale, times what multiplies all elements.
     fn factor(&self, quantizer: &Quantizer, code: u32) -> f64 {
-        match self.factors.get(code as usize) {
+        let magnitude = self.signed.map_or(code, |codes| codes.magnitude(code));
+        match self.factors.get(magnitude as usize) {
             Some(factor) => *factor,
             None => quantizer.format.scale.to_f64(code.into()) * scale_of(quantizer),
         }
@@ -252,7 +343,7 @@ impl Search {
         while low > 0 {
             let limit = self.indistinct(block.scratch.least, count);
             let scale = within(self.factors[low as usize - 1] * block.unit);
-            if lost((largest - scale * self.grid.largest).max(0.0) * (1.0 - ERROR)) > limit {
+            if lost((largest - scale * self.grid.most()).max(0.0) * (1.0 - ERROR)) > limit {
                 break;
             }
             let next = low.saturating_sub(LANES as u32);
@@ -266,7 +357,8 @@ impl Search {
             let edge = scale * self.grid.smallest / 2.0 * (1.0 - ERROR);
             let mut zeros = 0.0;
             for value in &block.scratch.values {
-                zeros += if *value < edge { lost(*value) } else { 0.0 };
+                let magnitude = value.abs();
+                zeros += if magnitude < edge { lost(magnitude) } else { 0.0 };
             }
             if zeros * (1.0 - ERROR * count as f32) > limit {
                 break;
@@ -307,7 +399,7 @@ impl Candidates {
 /// Memory of a search.
 #[derive(Debug, Default)]
 pub(super) struct SearchScratch {
-    /// Magnitudes of the block, the largest in [1, 2).
+    /// Values of the block, the largest magnitude in [1, 2).
     pub(super) values: Vec<f32>,
     /// Scale codes that were tried.
     codes: Vec<u32>,
@@ -317,6 +409,8 @@ pub(super) struct SearchScratch {
     least: f32,
     /// Codes that may be the best.
     left: Vec<u32>,
+    /// What multiplies the values of each block, under the rule that computes elements with their scale.
+    pub(super) reciprocals: Vec<f32>,
 }
 
 struct Block<'a> {
@@ -334,11 +428,13 @@ fn within(scale: f64) -> f32 {
 }
 
 vectorised! {
-    /// Losses of the magnitudes `values`, rounded to the grid under each of some scales.
+    /// Losses of `values`, rounded to the grid under each of some scales.
     ///
+    /// `limits` are the largest elements of positive and of negative values.
     /// Sums end early where all are above `limit`.
     fn losses_of_scales(
-        values: &[f32], grid: Grid, scales: &[f32; LANES], squares: bool, limit: f32, losses: &mut [f32; LANES],
+        values: &[f32], grid: Grid, scales: &[f32; LANES], limits: &[[f32; LANES]; 2], squares: bool, limit: f32,
+        losses: &mut [f32; LANES],
     ) -> f32 {
         let mut inverse = [0.0; LANES];
         for lane in 0..LANES {
@@ -348,11 +444,13 @@ vectorised! {
         let mut least = 0.0;
         for values in values.chunks(8) {
             for value in values {
+                let largest = &limits[usize::from(value.is_sign_negative())];
+                let value = value.abs();
                 for lane in 0..LANES {
                     let quotient = value * inverse[lane];
                     let binade = quotient.max(grid.normal).to_bits() & EXPONENT;
                     let magic = f32::from_bits(binade + grid.shift);
-                    let rounded = ((quotient + magic) - magic).min(grid.largest);
+                    let rounded = ((quotient + magic) - magic).min(largest[lane]);
                     let error = value - rounded * scales[lane];
                     sums[lane] += if squares { error * error } else { error.abs() };
                 }
@@ -371,11 +469,11 @@ vectorised! {
 }
 
 vectorised! {
-    /// Magnitudes of `values` times a power of two.
-    fn scale_magnitudes(values: &[f32], unit: f64, magnitudes: &mut [f32]) {
-        let values = &values[..magnitudes.len()];
-        for (at, magnitude) in magnitudes.iter_mut().enumerate() {
-            *magnitude = (f64::from(values[at].abs()) * unit) as f32;
+    /// `values` times a power of two.
+    fn scale_values(values: &[f32], unit: f64, numbers: &mut [f32]) {
+        let values = &values[..numbers.len()];
+        for (at, number) in numbers.iter_mut().enumerate() {
+            *number = (f64::from(values[at]) * unit) as f32;
         }
     }
 }
@@ -385,18 +483,20 @@ vectorised! {
     ///
     /// Quotients in f64 are on the right side of every boundary, and products are exact.
     fn exact_losses_of_scales(
-        values: &[f32], grid: Grid, scales: &[f64; WIDE_LANES], squares: bool, losses: &mut [f64; WIDE_LANES],
+        values: &[f32], grid: Grid, scales: &[f64; WIDE_LANES], limits: &[[f64; WIDE_LANES]; 2], squares: bool,
+        losses: &mut [f64; WIDE_LANES],
     ) {
         let shift = u64::from(grid.shift) << 29;
         let mut sums = [0.0f64; WIDE_LANES];
         for value in values {
+            let largest = &limits[usize::from(value.is_sign_negative())];
             let value = f64::from(value.abs());
             for lane in 0..WIDE_LANES {
                 let quotient = value / scales[lane];
                 let binade = quotient.max(f64::from(grid.normal)).to_bits() & WIDE_EXPONENT;
                 // 2^52 multiples over the binade.
                 let magic = f64::from_bits(binade + shift + (29 << 52));
-                let rounded = ((quotient + magic) - magic).min(f64::from(grid.largest));
+                let rounded = ((quotient + magic) - magic).min(largest[lane]);
                 let product = if rounded == 0.0 { 0.0 } else { rounded * scales[lane] };
                 let error = product - value;
                 sums[lane] += if squares { error * error } else { error.abs() };

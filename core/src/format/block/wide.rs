@@ -61,6 +61,13 @@ pub(super) fn rounded_to_precision(number: f64, precision: u32) -> f64 {
     f64::from_bits(bits >> dropped << dropped)
 }
 
+/// Smallest power of two that is no smaller than a normal number; zero for zero.
+#[inline]
+pub(super) fn power_above(number: f64) -> f64 {
+    let trailing = (1 << FRACTION) - 1;
+    f64::from_bits((number.to_bits() + trailing) & !trailing)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
