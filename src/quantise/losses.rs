@@ -46,7 +46,12 @@ impl CodeLimits {
     /// The bounds under a scale of either sign; `widened` multiplies those of values.
     pub(super) fn under(self, scale: f32, widened: f32) -> CodeLimits {
         let ends = [self.largest * scale * widened, self.most_negative * scale * widened];
-        let [largest, most_negative] = if scale < 0.0 { [ends[1], ends[0]] } else { ends };
+        let [largest, most_negative] = match scale {
+            // Values become zero: they are lost, and not because they are large.
+            0.0 => [f32::INFINITY, f32::NEG_INFINITY],
+            _ if scale < 0.0 => [ends[1], ends[0]],
+            _ => ends,
+        };
         CodeLimits { largest, most_negative, normal: self.normal * scale.abs() }
     }
 }

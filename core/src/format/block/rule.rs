@@ -67,6 +67,9 @@ pub(super) enum Divisor {
     SecondLargest,
 }
 
+/// Largest scale of a block under the rule of two tops, without another choice.
+const TOP: u32 = 256;
+
 const fn largest(rounds_amax: bool, divisor: Divisor, rounding: Rounding) -> Choice {
     Choice::Largest(Quotient { rounds_amax, divisor, to_power: false, rounding })
 }
@@ -102,7 +105,7 @@ pub static SCALE_RULES: &[ScaleRule] = &[
         source: "the scale of least absolute error, of all that the format has; of f32 scales, some 30 are tried" },
     ScaleRule { name: "percentile", aliases: &[], choice: Choice::Percentile(99.9),
         source: "`nearest`, of the magnitude that P percent of the values do not exceed; others saturate" },
-    ScaleRule { name: "four-over-six", aliases: &["4over6", "4/6"], choice: Choice::TwoTops(256),
+    ScaleRule { name: "four-over-six", aliases: &["4over6", "4/6"], choice: Choice::TwoTops(TOP),
         source: "Cook et al., Four Over Six: More Accurate NVFP4 Quantization with Adaptive Block Scaling (2025)" },
     ScaleRule { name: "extreme", aliases: &[], choice: Choice::Extreme,
         source: "ggml, quantize_row_q4_0_ref: the value of largest magnitude over the most negative integer, with its sign" },
@@ -114,6 +117,14 @@ impl ScaleRule {
     /// `extreme` needs elements that are integers of two's complement, and scales with a sign. Under another format, a
     /// [`Quantizer`](super::Quantizer) with this rule follows `nearest`.
     pub fn refusal(&self, format: &BlockFormat) -> Option<String> {
+        if let (Choice::TwoTops(largest), None) = (self.choice, format.tensor_scale)
+            && largest != TOP
+        {
+            return Some(format!(
+                "{self} sets the largest scale of a block through the scale of the tensor, which {format} lacks; \
+                 omit ':{largest}'"
+            ));
+        }
         let applies = self.choice != Choice::Extreme || Extreme::new(format).is_some();
         (!applies).then(|| {
             format!(
