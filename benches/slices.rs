@@ -84,7 +84,7 @@ fn slices(criterion: &mut Criterion) {
         both_ways::<u16>(criterion, &mut rates, name, &values);
     }
     let alone = ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
-    for name in ["mxfp4", "nvfp4", "mxfp8-e4m3", "mxfp6-e2m3", "mxint8"] {
+    for name in ["mxfp4", "nvfp4", "mxfp8-e4m3", "mxfp6-e2m3", "mxint8", "q8-0", "q4-0"] {
         let quantizer = Quantizer::new(block::find(name).expect("the table has it"));
         let blocks = quantizer.quantize(&values, ROW);
         measure(criterion, &mut rates, &format!("f32 to {name}"), || {

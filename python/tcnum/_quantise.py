@@ -135,8 +135,8 @@ def quantise(
         format: a format or block format, its name, or the TOML file (NAME.toml) that describes one.
         per: values that share a scale: ROWSxCOLUMNS (1x32, 128x128), row or tensor; by default, the format's own blocks, and none for
             a plain format. Plain formats of at most 8 bits get scales of f32. Columns lie along `axis`, rows along all others.
-        rule: derives a scale from the values: floor, ceil, even, up, nearest, mse, mae, percentile:P or four-over-six:M; by default, the
-            format's own rule.
+        rule: derives a scale from the values: floor, ceil, even, up, nearest, mse, mae, percentile:P, four-over-six:M or extreme (q4-0);
+            by default, the format's own rule.
         round: RNE, RNA, RZ, RU, RD, RO (to odd) or SR (stochastic) rounding of the elements.
         seed: seed of the random bits of SR, 32 for each value.
         axis: axis of the blocks.

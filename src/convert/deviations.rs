@@ -361,7 +361,11 @@ mod tests {
     use crate::{
         base::vectors::{FORCED, Vectors},
         convert::{ConversionTarget, convert},
-        format::{Overflow, Rounding, find},
+        format::{
+            Overflow, Rounding,
+            block::{self, Quantizer},
+            find,
+        },
         isa::Codes,
     };
 
@@ -424,6 +428,16 @@ mod tests {
         assert_eq!((d.exact, d.too_large, d.to_zero), (3, 2, 1));
         let d = deviations("f32", &floats(&[448.0, -448.0, 449.0, f32::NEG_INFINITY]), "e4m3");
         assert_eq!((d.exact, d.too_large), (2, 2));
+    }
+
+    #[test]
+    fn under_a_negative_scale_the_most_negative_element_is_the_largest_value() {
+        let f32 = find("f32").unwrap();
+        let values: Vec<f32> = [8.0, -8.0, -7.0].into_iter().chain([0.0; 29]).collect();
+        let source = Tensor::Scalar(f32, Codes::from_values(f32, &floats(&values)));
+        let target = ConversionTarget::Blocks(Quantizer::new(block::find("q4-0").unwrap()));
+        let d = convert(&source, 32, &target).unwrap().1;
+        assert_eq!((d.exact, d.too_large), (31, 1));
     }
 
     #[test]

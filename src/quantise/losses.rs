@@ -339,6 +339,15 @@ mod tests {
     const LIMITS: CodeLimits = CodeLimits { largest: 4.0, most_negative: -4.0, normal: 0.5 };
 
     #[test]
+    fn the_ends_of_a_format_change_places_under_a_negative_scale() {
+        let ends = CodeLimits { largest: 7.0, most_negative: -8.0, normal: 0.0 };
+        for (scale, expected) in [(2.0, (14.0, -16.0)), (-2.0, (16.0, -14.0))] {
+            let limits = ends.under(scale, 1.0);
+            assert_eq!((limits.largest, limits.most_negative), expected, "{scale}");
+        }
+    }
+
+    #[test]
     fn each_loss_is_counted_once_with_every_instruction_set() {
         let mut x = vec![1.0f32; 35];
         let mut y = x.clone();

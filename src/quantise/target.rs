@@ -78,11 +78,11 @@ impl QuantisationTarget {
         };
         let format = BlockFormat::scaled(format, rows, columns)?;
         if let Some(why) = rule.refusal(format) {
-            return Err(Error::request(format!("--scale-rule: {why}")));
+            return Err(Error::request(format!("--scale-rule {why}")));
         }
         match sharing {
-            Sharing::Tensor | Sharing::Channel if rule.orders_values() => Err(Error::request(format!(
-                "--scale-rule {rule}: it asks for the order of all values that share a scale; for --per {sharing} choose another rule"
+            Sharing::Tensor | Sharing::Channel if rule.needs_all_values() => Err(Error::request(format!(
+                "--scale-rule {rule}: it needs all values that share a scale at once; for --per {sharing} choose another rule"
             ))),
             _ => Ok(QuantisationTarget::Scaled { format, rule, sharing }),
         }
@@ -235,25 +235,29 @@ pub fn targets(names: &[String], rules: &[String], per: &[String]) -> Result<Vec
         }
     }
     let mut targets: Vec<QuantisationTarget> = Vec::new();
+    // Rules that do not fit a format, which another format may follow.
+    let mut refused = Vec::new();
     for name in names {
         match layout(name)? {
             FileContent::Blocks(format) => {
                 for format in with_blocks(format, &per) {
-                    for rule in rules_of(find_rule(format.default_rule)?, &asked, all) {
-                        match rule.refusal(format) {
-                            // `all` are all that the format can follow.
-                            Some(_) if all && !asked.contains(&rule) => {}
-                            Some(why) => return Err(Error::request(format!("--scale-rule: {why}"))),
-                            None => targets.push(QuantisationTarget::Blocks { format, rule }),
-                        }
-                    }
+                    let target = |rule: &'static ScaleRule| match rule.refusal(format) {
+                        Some(why) => Err(Error::request(format!("--scale-rule {why}"))),
+                        None => Ok(QuantisationTarget::Blocks { format, rule }),
+                    };
+                    let own = find_rule(format.default_rule)?;
+                    targets.extend(following(own, &asked, all, target, &mut refused)?);
                 }
             }
-            FileContent::Scalar(Some(format)) => targets.extend(plain(format, &asked, all, &per)?),
+            FileContent::Scalar(Some(format)) => targets.extend(plain(format, &asked, all, &per, &mut refused)?),
             FileContent::Scalar(None) => unreachable!("a name names a format"),
         }
     }
-    if let (Some(rule), true) = (asked.first(), targets.iter().all(|target| target.rule_name().is_none())) {
+    let follows = |target: &QuantisationTarget, rule| target.scales().is_some_and(|(_, own)| own == rule);
+    if let Some(rule) = asked.iter().copied().find(|rule| !targets.iter().any(|target| follows(target, rule))) {
+        if let Some(at) = refused.iter().position(|(own, _)| *own == rule) {
+            return Err(refused.swap_remove(at).1);
+        }
         return Err(Error::request(format!(
             "--scale-rule {rule}: {} has no scales; choose a format of at most {WIDEST_SCALED} bits, and no --per none",
             names.join(", ")
@@ -283,11 +287,26 @@ fn with_blocks(format: &'static BlockFormat, per: &[Sharing]) -> Vec<&'static Bl
     }
 }
 
-/// The rules that are asked for, else a format's own.
-fn rules_of(own: &'static ScaleRule, asked: &[&'static ScaleRule], all: bool) -> Vec<&'static ScaleRule> {
+/// Targets by the rules that are asked for and fit a format, else by its own; the others are kept with the reason.
+fn following(
+    own: &'static ScaleRule,
+    asked: &[&'static ScaleRule],
+    all: bool,
+    target: impl Fn(&'static ScaleRule) -> Result<QuantisationTarget>,
+    refused: &mut Vec<(&'static ScaleRule, Error)>,
+) -> Result<Vec<QuantisationTarget>> {
     let rest = SCALE_RULES.iter().filter(|rule| all && !asked.contains(rule));
-    let rules: Vec<&'static ScaleRule> = asked.iter().copied().chain(rest).collect();
-    if rules.is_empty() { vec![own] } else { rules }
+    let mut targets = Vec::new();
+    for rule in asked.iter().copied().chain(rest) {
+        match target(rule) {
+            Ok(target) => targets.push(target),
+            Err(why) => refused.push((rule, why)),
+        }
+    }
+    if targets.is_empty() {
+        targets.push(target(own)?);
+    }
+    Ok(targets)
 }
 
 fn plain(
@@ -295,6 +314,7 @@ fn plain(
     asked: &[&'static ScaleRule],
     all: bool,
     per: &[Sharing],
+    refused: &mut Vec<(&'static ScaleRule, Error)>,
 ) -> Result<Vec<QuantisationTarget>> {
     if format.bits > WIDEST {
         return Err(Error::request(format!(
@@ -312,13 +332,8 @@ fn plain(
             targets.push(QuantisationTarget::Plain(format));
             continue;
         }
-        for rule in rules_of(find_rule(ABSMAX)?, asked, all) {
-            match QuantisationTarget::plain(format, rule, sharing) {
-                // `all` are all that the format can follow.
-                Err(_) if all && !asked.contains(&rule) => {}
-                target => targets.push(target?),
-            }
-        }
+        let target = |rule| QuantisationTarget::plain(format, rule, sharing);
+        targets.extend(following(find_rule(ABSMAX)?, asked, all, target, refused)?);
     }
     Ok(targets)
 }

@@ -316,9 +316,16 @@ fn panels_make_up_the_tensor_in_whole_blocks() {
 
 #[test]
 fn rules_and_sharing_that_no_format_takes_are_refused() {
+    // A rule that another format follows is left out.
+    let both = targets(&names(&["mxfp4", "q4-0"]), &names(&["extreme", "mse"]), &[]).unwrap();
+    assert_eq!(both.iter().map(|target| target.rule_name().unwrap()).collect::<Vec<_>>(), ["mse", "extreme", "mse"]);
+    let all = targets(&names(&["mxfp4", "q4-0"]), &names(&["all"]), &[]).unwrap();
+    assert_eq!(all.iter().filter(|target| target.rule_name() == Some("extreme")).count(), 1);
     for (formats, rules, per, part) in [
         (&["bf16"][..], &["pow2"][..], &[][..], "--scale-rule pow2: bf16 has no scales"),
-        (&["e4m3"], &["percentile"], &[], "--scale-rule percentile: it asks for the order of all values"),
+        (&["e4m3"], &["percentile"], &[], "--scale-rule percentile: it needs all values"),
+        (&["mxfp4"], &["extreme"], &[], "--scale-rule extreme needs elements of two's complement"),
+        (&["e4m3"], &["extreme"], &[], "--scale-rule extreme needs elements of two's complement"),
         (&["mxfp4"], &["four-over-six:448"], &[], "four-over-six:448 sets the largest scale"),
         (&["e4m3"], &["flor"], &[], "unknown scale rule 'flor'; the nearest are 'floor'"),
         (&["bf16"], &[], &["1x32"], "--per 1x32: bf16 has no such scales"),

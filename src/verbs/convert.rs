@@ -154,7 +154,7 @@ fn quantizer(arguments: &Arguments, format: &'static BlockFormat) -> Result<Quan
     let standard = Quantizer::new(format);
     let rule = arguments.scale_rule.as_deref().map(find_rule).transpose()?.unwrap_or(standard.rule);
     if let Some(why) = rule.refusal(format) {
-        return Err(Error::request(format!("--scale-rule: {why}")));
+        return Err(Error::request(format!("--scale-rule {why}")));
     }
     if !matches!(arguments.rounding.overflow, Overflow::Standard | Overflow::Saturate) {
         return Err(Error::request(format!("elements of {format} saturate; --overflow is for other formats")));

@@ -117,6 +117,7 @@ fn a_layout_that_does_not_hold_a_format_is_refused_with_the_reason() {
         ("compressed-tensors-nvfp4", "mxfp4", "it has scales for 1x16, and mxfp4 for 1x32"),
         ("deepseek-fp8", "nvfp4", "it holds other elements than e2m1"),
         ("gguf-q8_0", "q8-0", "it is read, not written"),
+        ("gguf-q4_0", "q4-0", "it is read, not written"),
         ("compressed-tensors-int4", "mxfp4", "it is read, not written"),
         ("compressed-tensors-mxfp8", "fp8-1x128", "it has scales for 1x32"),
     ] {

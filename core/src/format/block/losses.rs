@@ -7,7 +7,7 @@ use super::{
 use crate::number::{Finite, Real};
 
 impl Quantizer {
-    /// Scale codes among which the rule chooses for values up to `amax`; `None` if it asks for the order of the values.
+    /// Scale codes among which the rule chooses for values up to `amax`; `None` if it needs all values at once.
     ///
     /// The first code of the least sum of [`Quantizer::losses`] is the rule's.
     pub fn candidates_of_largest(&self, amax: &Finite) -> Option<Vec<u32>> {

@@ -131,7 +131,7 @@ impl Record {
             source: leaked(self.source.unwrap_or_else(|| "a description by the user".to_string())),
         };
         match rule.refusal(&format) {
-            Some(why) => Err(RecordDefect("rule", rule_place, format!("does not fit the format: {why}"))),
+            Some(why) => Err(RecordDefect("rule", rule_place, why)),
             None => Ok(format),
         }
     }
@@ -188,7 +188,7 @@ mod tests {
             ("\"e8m0\"", "\"e2m1\"", "x, line 4: 'scale' is e2m1; scales are"),
             ("\"e8m0\"", "\"s8\"", "x, line 4: 'scale' is s8; scales are"),
             ("\"floor\"", "\"flor\"", "x, line 5: 'rule' is no scale rule"),
-            ("\"floor\"", "\"extreme\"", "x, line 5: 'rule' does not fit the format: extreme needs"),
+            ("\"floor\"", "\"extreme\"", "x, line 5: 'rule' extreme needs"),
             ("mine", "Mine", "x, line 1: 'name' needs"),
             ("block", "blocks", "x: TOML parse error"),
         ] {

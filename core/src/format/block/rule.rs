@@ -149,9 +149,9 @@ impl ScaleRule {
         }
     }
 
-    /// True if the scale depends on the order of all values that share it.
-    pub fn orders_values(&self) -> bool {
-        matches!(self.choice, Choice::Percentile(_))
+    /// True if a scale needs all values that share it at once: it follows neither from the largest magnitude nor from sums.
+    pub fn needs_all_values(&self) -> bool {
+        matches!(self.choice, Choice::Percentile(_) | Choice::Extreme)
     }
 
     /// Largest scale of a block that the tensor's scale allows for; `None`: the format's largest.

@@ -107,7 +107,7 @@ pub(super) fn try_runs(
     for length in LENGTHS {
         runs = runs.into_iter().flat_map(|run| parts(run, length)).collect();
         middles.clear();
-        middles.extend(runs.iter().map(|run| middle(run)));
+        middles.extend(runs.iter().map(middle));
         norms.clear();
         least = least.min(tried(&middles, &mut norms));
         let mut own = norms.iter();
@@ -115,8 +115,9 @@ pub(super) fn try_runs(
             let norm = own.next().expect("each code has its norm");
             let [first, at, last] = [run.start, middle(run), run.end - 1].map(|code| magnitude(codes.magnitude(code)));
             let share = ((at - first) / first).max((last - at) / last);
-            // A scale of zero makes this infinite or not a number, and the run stays.
-            !((norm - share * block.norm) / (1.0 + share) > least + block.slack)
+            // Nothing bounds the errors beside a scale of zero.
+            let bound = if first > 0.0 { (norm - share * block.norm) / (1.0 + share) } else { 0.0 };
+            bound <= least + block.slack
         });
     }
 }

@@ -83,6 +83,11 @@ impl Grid {
         })
     }
 
+    /// Largest magnitude of both signs, if it is the same.
+    fn common_limit(&self) -> Option<f32> {
+        (self.largest[0] == self.largest[1]).then_some(self.largest[0])
+    }
+
     /// Largest magnitude of either sign.
     fn most(&self) -> f32 {
         self.largest[0].max(self.largest[1])
@@ -92,6 +97,34 @@ impl Grid {
     fn limits(&self, negative: bool) -> [f32; 2] {
         let [positive, other] = self.largest;
         if negative { [other, positive] } else { self.largest }
+    }
+}
+
+/// Largest magnitudes of elements in the lanes of a search.
+trait Limits: Copy {
+    /// Largest magnitude of the element of a value with this sign.
+    fn largest(self, negative: bool, lane: usize) -> f32;
+}
+
+/// One limit for all.
+#[derive(Clone, Copy)]
+struct Common(f32);
+
+/// A limit for each lane, of positive and of negative values.
+#[derive(Clone, Copy)]
+struct BySign<'a>(&'a [[f32; LANES]; 2]);
+
+impl Limits for Common {
+    #[inline(always)]
+    fn largest(self, _: bool, _: usize) -> f32 {
+        self.0
+    }
+}
+
+impl Limits for BySign<'_> {
+    #[inline(always)]
+    fn largest(self, negative: bool, lane: usize) -> f32 {
+        self.0[usize::from(negative)][lane]
     }
 }
 
@@ -197,16 +230,20 @@ impl Search {
         let mut best = (f64::INFINITY, codes[0]);
         for codes in codes.chunks(WIDE_LANES) {
             let mut scales = [f64::INFINITY; WIDE_LANES];
-            let mut limits = [[0.0; WIDE_LANES]; 2];
             for (lane, code) in codes.iter().enumerate() {
                 let own = self.factor(quantizer, *code);
                 // Under a scale of zero, as under a huge one, elements are zeros.
                 scales[lane] = if own == 0.0 { f64::INFINITY } else { own };
-                let [positive, negative] = self.grid.limits(self.is_negative(*code));
-                (limits[0][lane], limits[1][lane]) = (positive.into(), negative.into());
             }
             let mut losses = [0.0; WIDE_LANES];
-            exact_losses_of_scales(values, self.grid, &scales, &limits, self.loss == Loss::Squares, &mut losses);
+            let (grid, squares) = (self.grid, self.loss == Loss::Squares);
+            match grid.common_limit() {
+                Some(largest) => exact_losses_of_scales(values, grid, &scales, Common(largest), squares, &mut losses),
+                None => {
+                    let limits = self.limits(codes.iter().copied());
+                    exact_losses_of_scales(values, grid, &scales, BySign(&limits), squares, &mut losses);
+                }
+            }
             for (code, loss) in codes.iter().zip(losses) {
                 if loss < best.0 {
                     best = (loss, *code);
@@ -229,20 +266,20 @@ impl Search {
     fn try_scales(&self, quantizer: &Quantizer, codes: &[u32], limit: f32, block: &mut Block) {
         for codes in codes.chunks(LANES) {
             let mut scales = [f32::MAX; LANES];
-            let mut limits = self.positive_limits();
-            for (lane, code) in codes.iter().enumerate() {
-                scales[lane] = within(self.factor(quantizer, *code) * block.unit);
-                if self.is_negative(*code) {
-                    [limits[0][lane], limits[1][lane]] = self.grid.limits(true);
-                }
+            for (scale, code) in scales.iter_mut().zip(codes) {
+                *scale = within(self.factor(quantizer, *code) * block.unit);
             }
-            self.add_losses(codes.iter().copied(), &scales, &limits, limit, block);
+            self.add_losses(codes.iter().copied(), &scales, limit, block);
         }
     }
 
-    /// Largest magnitudes of elements of positive and of negative values, under positive scales.
-    fn positive_limits(&self) -> [[f32; LANES]; 2] {
-        self.grid.limits(false).map(|limit| [limit; LANES])
+    /// Largest magnitudes of elements of positive and of negative values, under the scales with some codes.
+    fn limits(&self, codes: impl Iterator<Item = u32>) -> [[f32; LANES]; 2] {
+        let mut limits = self.grid.limits(false).map(|limit| [limit; LANES]);
+        for (lane, _) in codes.enumerate().filter(|(_, code)| self.is_negative(*code)) {
+            [limits[0][lane], limits[1][lane]] = self.grid.limits(true);
+        }
+        limits
     }
 
     /// Adds the losses of all codes of either sign that can be the best.
@@ -302,20 +339,26 @@ impl Search {
         for (scale, factor) in scales.iter_mut().zip(factors) {
             *scale = within(factor * block.unit);
         }
-        self.add_losses(codes, &scales, &self.positive_limits(), limit, block);
+        self.add_losses(codes, &scales, limit, block);
     }
 
     fn add_losses(
         &self,
-        codes: impl Iterator<Item = u32>,
+        codes: impl Iterator<Item = u32> + Clone,
         scales: &[f32; LANES],
-        limits: &[[f32; LANES]; 2],
         limit: f32,
         block: &mut Block,
     ) {
         let mut own = [0.0; LANES];
         let SearchScratch { values, codes: all, losses, least, .. } = &mut *block.scratch;
-        let found = losses_of_scales(values, self.grid, scales, limits, self.loss == Loss::Squares, limit, &mut own);
+        let (grid, squares) = (self.grid, self.loss == Loss::Squares);
+        let found = match grid.common_limit() {
+            Some(largest) => losses_of_scales(values, grid, scales, Common(largest), squares, limit, &mut own),
+            None => {
+                let limits = self.limits(codes.clone());
+                losses_of_scales(values, grid, scales, BySign(&limits), squares, limit, &mut own)
+            }
+        };
         let before = all.len();
         all.extend(codes);
         losses.extend_from_slice(&own[..all.len() - before]);
@@ -430,10 +473,9 @@ fn within(scale: f64) -> f32 {
 vectorised! {
     /// Losses of `values`, rounded to the grid under each of some scales.
     ///
-    /// `limits` are the largest elements of positive and of negative values.
     /// Sums end early where all are above `limit`.
-    fn losses_of_scales(
-        values: &[f32], grid: Grid, scales: &[f32; LANES], limits: &[[f32; LANES]; 2], squares: bool, limit: f32,
+    fn losses_of_scales<Own: Limits>(
+        values: &[f32], grid: Grid, scales: &[f32; LANES], limits: Own, squares: bool, limit: f32,
         losses: &mut [f32; LANES],
     ) -> f32 {
         let mut inverse = [0.0; LANES];
@@ -444,13 +486,12 @@ vectorised! {
         let mut least = 0.0;
         for values in values.chunks(8) {
             for value in values {
-                let largest = &limits[usize::from(value.is_sign_negative())];
-                let value = value.abs();
+                let (negative, value) = (value.is_sign_negative(), value.abs());
                 for lane in 0..LANES {
                     let quotient = value * inverse[lane];
                     let binade = quotient.max(grid.normal).to_bits() & EXPONENT;
                     let magic = f32::from_bits(binade + grid.shift);
-                    let rounded = ((quotient + magic) - magic).min(largest[lane]);
+                    let rounded = ((quotient + magic) - magic).min(limits.largest(negative, lane));
                     let error = value - rounded * scales[lane];
                     sums[lane] += if squares { error * error } else { error.abs() };
                 }
@@ -482,21 +523,20 @@ vectorised! {
     /// Losses of `values` under each of some scales, equal to those of the exact computation.
     ///
     /// Quotients in f64 are on the right side of every boundary, and products are exact.
-    fn exact_losses_of_scales(
-        values: &[f32], grid: Grid, scales: &[f64; WIDE_LANES], limits: &[[f64; WIDE_LANES]; 2], squares: bool,
+    fn exact_losses_of_scales<Own: Limits>(
+        values: &[f32], grid: Grid, scales: &[f64; WIDE_LANES], limits: Own, squares: bool,
         losses: &mut [f64; WIDE_LANES],
     ) {
         let shift = u64::from(grid.shift) << 29;
         let mut sums = [0.0f64; WIDE_LANES];
         for value in values {
-            let largest = &limits[usize::from(value.is_sign_negative())];
-            let value = f64::from(value.abs());
+            let (negative, value) = (value.is_sign_negative(), f64::from(value.abs()));
             for lane in 0..WIDE_LANES {
                 let quotient = value / scales[lane];
                 let binade = quotient.max(f64::from(grid.normal)).to_bits() & WIDE_EXPONENT;
                 // 2^52 multiples over the binade.
                 let magic = f64::from_bits(binade + shift + (29 << 52));
-                let rounded = ((quotient + magic) - magic).min(largest[lane]);
+                let rounded = ((quotient + magic) - magic).min(f64::from(limits.largest(negative, lane)));
                 let product = if rounded == 0.0 { 0.0 } else { rounded * scales[lane] };
                 let error = product - value;
                 sums[lane] += if squares { error * error } else { error.abs() };
