@@ -253,8 +253,11 @@ pub fn targets(names: &[String], rules: &[String], per: &[String]) -> Result<Vec
             FileContent::Scalar(None) => unreachable!("a name names a format"),
         }
     }
-    let follows = |target: &QuantisationTarget, rule| target.scales().is_some_and(|(_, own)| own == rule);
-    if let Some(rule) = asked.iter().copied().find(|rule| !targets.iter().any(|target| follows(target, rule))) {
+    let unused = |rule: &&'static ScaleRule| {
+        let follows = |target: &QuantisationTarget| target.scales().is_some_and(|(_, own)| own == *rule);
+        !targets.iter().any(follows)
+    };
+    if let Some(rule) = asked.iter().copied().find(unused) {
         if let Some(at) = refused.iter().position(|(own, _)| *own == rule) {
             return Err(refused.swap_remove(at).1);
         }

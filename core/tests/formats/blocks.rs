@@ -553,5 +553,7 @@ fn rules_differ_where_their_definitions_do() {
         assert_eq!(got, expected, "{amax}");
     }
     assert_eq!((exponent("nearest", 8.9), exponent("nearest", 9.0)), (0, 1));
-    assert!(find_rule("rounded").unwrap_err().to_string().contains("floor, ceil, even, up, nearest"));
+    assert!(
+        find_rule("rounded").unwrap_err().to_string().contains("floor, ceil, even, up, pow2, nearest (absmax), mse")
+    );
 }

@@ -183,7 +183,7 @@ mod tests {
             ),
             ("16", "-1", "x, line 3: 'block' is -1; it must be"),
             ("16", "\"row\"", "x, line 3: 'block' is \"row\"; it must be"),
-            ("\"floor\"", "\"four-over-six:448\"", "x, line 5: 'rule' does not fit the format: four-over-six:448 sets"),
+            ("\"floor\"", "\"four-over-six:448\"", "x, line 5: 'rule' four-over-six:448 sets"),
             ("16", "[2048, 2048]", "x, line 3: 'block' has 2048 x 2048 elements"),
             ("\"e8m0\"", "\"e2m1\"", "x, line 4: 'scale' is e2m1; scales are"),
             ("\"e8m0\"", "\"s8\"", "x, line 4: 'scale' is s8; scales are"),
