@@ -99,9 +99,7 @@ fn each(rows: &[Vec<f32>], target: &QuantisationTarget, first_extent: usize) -> 
                             quotient
                         }
                     }
-                    "floor" => {
-                        (f64::from(f32::from_bits(amax.to_bits() & 0x7f80_0000)) / largest.log2().floor().exp2()) as f32
-                    }
+                    "floor" => (f64::from(amax) / largest.log2().floor().exp2()) as f32,
                     "pow2" => {
                         let fits = |exponent: &i32| largest * f64::from(*exponent).exp2() >= f64::from(amax);
                         f64::from((-200..200).find(fits).unwrap()).exp2() as f32
