@@ -98,8 +98,7 @@ fn layers(best: &QuantisationRow, tensors: &[TensorQuantisationRow]) -> Option<S
         (own.to, own.rule, &own.per) == (best.to, best.rule, &best.per)
     };
     let mut all: Vec<&TensorQuantisationRow> = tensors.iter().filter(is_best).collect();
-    // Where nothing is lost, no layer loses most.
-    if all.len() < 2 || best.sqnr == Some(f64::INFINITY) {
+    if all.len() < 2 {
         return None;
     }
     // By the product with activations where there is one.
@@ -108,6 +107,10 @@ fn layers(best: &QuantisationRow, tensors: &[TensorQuantisationRow]) -> Option<S
         own.product_error.or(own.sqnr.map(|sqnr| 10f64.powf(-sqnr / 20.0))).unwrap_or(0.0)
     };
     all.sort_by(|x, y| loss(y).total_cmp(&loss(x)));
+    // Where nothing is lost, no layer loses most.
+    if loss(all[0]) == 0.0 {
+        return None;
+    }
     let one = |own: &&TensorQuantisationRow| match (own.quantisation.product_error, own.quantisation.sqnr) {
         (Some(error), _) => format!("'{}' (product error {})", own.tensor, three_digits(error)),
         (None, Some(sqnr)) => format!("'{}' ({} dB)", own.tensor, three_digits(sqnr)),

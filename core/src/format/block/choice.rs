@@ -81,9 +81,10 @@ impl Quantizer {
         codes
     }
 
-    /// Codes of the scale, if a search bounds the losses of runs of them: where elements are the nearest ones.
+    /// Codes of the scale, if a search bounds the losses of runs of them.
     ///
-    /// Scales of at most 8 bits without a sign are so few that each is tried.
+    /// The bound holds where elements are the nearest ones. Scales of at most 8 bits without a sign are so few that each
+    /// is tried.
     pub(super) fn searched_codes(&self) -> Option<SignedCodes> {
         let BlockFormat { scale, element, .. } = self.format;
         let moved = element.format.table().is_some_and(|table| !table.nearest().thresholds.is_empty());

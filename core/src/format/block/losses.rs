@@ -7,9 +7,9 @@ use super::{
 use crate::number::{Finite, Real};
 
 impl Quantizer {
-    /// Scale codes among which the rule chooses for values up to `amax`; `None` if it needs all values at once.
+    /// Scale codes among which the rule chooses for values up to `amax`.
     ///
-    /// The first code of the least sum of [`Quantizer::losses`] is the rule's.
+    /// The first code of the least sum of [`Quantizer::losses`] is the rule's. `None`: the rule needs all values at once.
     pub fn candidates_of_largest(&self, amax: &Finite) -> Option<Vec<u32>> {
         let one = Finite::exact(false, 1, 0);
         match self.rule.choice {
@@ -22,9 +22,9 @@ impl Quantizer {
         }
     }
 
-    /// Losses of values by the rule, under each of some scale codes: those of the finite values, summed in order.
+    /// Losses of values by the rule, under each of some scale codes.
     ///
-    /// A scale has an infinite loss if a result exceeds f32, as its readers have it.
+    /// The losses of the finite values are summed in order. A scale has an infinite loss if a result exceeds f32, as its readers have it.
     pub fn losses(&self, values: &[f32], codes: &[u32]) -> Vec<f64> {
         let of = |code: &u32| {
             let quantizer = Quantizer { block_scale: Some(*code), ..self.by_largest() };

@@ -149,7 +149,9 @@ impl ScaleRule {
         }
     }
 
-    /// True if a scale needs all values that share it at once: it follows neither from the largest magnitude nor from sums.
+    /// True if a scale needs all values that share it at once.
+    ///
+    /// It follows neither from the largest magnitude nor from sums.
     pub fn needs_all_values(&self) -> bool {
         matches!(self.choice, Choice::Percentile(_) | Choice::Extreme)
     }
