@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::rule::Loss;
 
 /// Codes of the runs that are judged by their middle, from the longest runs to single codes.
-const LENGTHS: [u32; 4] = [512, 64, 8, 1];
+const LENGTHS: [u32; 5] = [512, 64, 16, 4, 1];
 
 /// Block whose scale is searched for.
 #[derive(Debug, Clone, Copy)]
@@ -99,10 +99,8 @@ pub(super) fn try_runs(
     let low = first_code(codes.count, |code| magnitude(code) * largest >= block.amax - least - block.slack);
     // Under larger scales all elements are zeros, as under the scale of zero.
     let high = first_code(codes.count, |code| magnitude(code) * smallest > 2.0 * block.amax);
-    let mut runs = vec![low..high];
-    if codes.sign != 0 {
-        runs.push(low | codes.sign..high | codes.sign);
-    }
+    let negative = (codes.sign != 0).then_some(low | codes.sign..high | codes.sign);
+    let mut runs: Vec<Range<u32>> = std::iter::once(low..high).chain(negative).collect();
     let (mut middles, mut norms) = (Vec::new(), Vec::new());
     for length in LENGTHS {
         runs = runs.into_iter().flat_map(|run| parts(run, length)).collect();
