@@ -290,7 +290,9 @@ fn with_blocks(format: &'static BlockFormat, per: &[Sharing]) -> Vec<&'static Bl
     }
 }
 
-/// Targets by the rules that are asked for and fit a format, else by its own; the others are kept with the reason.
+/// Targets by the rules that are asked for and fit a format, else by its own.
+///
+/// `refused` gets the other rules, with the reasons.
 fn following(
     own: &'static ScaleRule,
     asked: &[&'static ScaleRule],

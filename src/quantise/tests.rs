@@ -135,8 +135,9 @@ fn names(names: &[&str]) -> Vec<String> {
 
 #[test]
 fn losses_are_those_of_each_value_along_every_axis() {
-    let shape = [5, 7, 67];
-    let values = values(5 * 7 * 67, true);
+    // Rows of fewer values than lie between two that are no numbers: some rows have none.
+    let shape = [5, 7, 47];
+    let values = values(5 * 7 * 47, true);
     let (_folder, path) = file(&values, &shape);
     let formats = names(&["e4m3", "s8", "e2m1", "bf16", "mxfp4", "mxint8", "nvfp4"]);
     let per = names(&["none", "tensor", "row", "1x16", "3x20"]);
