@@ -7,8 +7,9 @@ the shape, the distributions of A and B, scales, atol and rtol. `source` says wh
 
 For each row the operands are drawn, rounded to their formats, and multiplied in float64. The faulty kernels of FAULTS are computed from
 the same operands and rounded to D's format. A tolerance passes a kernel if |D - R| <= atol + rtol |R| in every element; R is the exact
-product, rounded to D's format. A bound passes a kernel if |D - exact| is at most the bound, relative to the sum of |a b|, times that sum.
-There are two bounds: of any instruction of Hopper in any order of k, and of one schedule, a `wgmma` in SCHEDULES.
+product, rounded to D's format. A bound passes a kernel if |D - exact| is at most the bound of the element. There are two bounds: of any
+instruction of Hopper in any order of k, relative to the sum of |a b|, and of one schedule, a `wgmma` in SCHEDULES. The second one is
+e + u (|exact| + e): e is the bound of the sum in f32, relative to the sum of |a b|, and u the unit roundoff of D's format.
 
 Scales: `absmax` divides each row of A and each column of B so that its largest magnitude is 448. A distribution draws one scale for
 each row of A and each column of B. D is multiplied by the scales before it is rounded.
@@ -37,7 +38,8 @@ SCHEDULES = {
 HOW_TO_READ = """\
 - A cell of a kernel has three results: of the tolerance, of the bound of any instruction in any order, of the bound of one schedule.
   `passes` means that the test finds nothing. A percentage is the share of elements that are refused; `all` is every element.
-- The schedule is one `wgmma` with sums in f32, promoted every 128 terms for e4m3. Sums of s8 are exact, with one bound.
+- The schedule is one `wgmma` with sums in f32, promoted every 128 terms for e4m3. Sums of s8 are exact. `bounds / sum` has the bound of
+  its sums before they are rounded to D's format.
 - `tolerance < bound` is the share of elements whose tolerance is below the bound of the schedule.
 - `-`: k is too short for this fault.""".split("\n")
 # Rounding of scaled sums in f32: two multiplications.
@@ -103,7 +105,7 @@ FAULTS = {
 
 
 def relative_bounds(tcnum, formats, k):
-    """The largest bound of Hopper's instructions, and the bound of one schedule, relative to the sum of |a b|."""
+    """The largest bound of Hopper's instructions, and the bound of the sums of one schedule, relative to the sum of |a b|."""
 
     def asked(*claim):
         arguments = [tcnum, "bound", *claim, "--model", "hopper", "--k", str(k), "--output", "json", "--quiet"]
@@ -113,8 +115,14 @@ def relative_bounds(tcnum, formats, k):
     a, b, d = formats.split(".")
     if a == "s8":
         # Sums of s8 are exact in s32; the kernel rounds them to D itself.
-        return [asked("--formats", f"{a}.{b}.s32") + 2.0 ** -(FLOATS[d][0] + 1)] * 2
-    return [asked("--formats", formats), asked(*SCHEDULES[a], "--output-format", d)]
+        exact = asked("--formats", f"{a}.{b}.s32")
+        return [exact + roundoff(d), exact]
+    return [asked("--formats", formats), asked(*SCHEDULES[a])]
+
+
+def roundoff(name):
+    """The unit roundoff of a format."""
+    return 2.0 ** -(FLOATS[name][0] + 1)
 
 
 def result(row, tcnum, random):
@@ -126,7 +134,10 @@ def result(row, tcnum, random):
     reference = rounded(exact, d)
     magnitudes = (np.abs(a) @ np.abs(b)) * np.abs(scales)
     relative = relative_bounds(tcnum, row["formats"], int(row["k"]))
-    bounds = [(own + SCALING) * magnitudes for own in relative]
+    anyhow, sums_error = [(own + SCALING) * magnitudes for own in relative]
+    fraction, smallest = FLOATS[d]
+    rounding = 0 if d == "f32" else np.maximum(roundoff(d) * (np.abs(exact) + sums_error), 2.0 ** (smallest - fraction - 1))
+    bounds = [anyhow, sums_error + rounding]
     tolerance = float(row["atol"]) + float(row["rtol"]) * np.abs(reference)
     found = {
         "relative": relative,

@@ -39,6 +39,7 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<check::tables::CheckRow>(),
         Declaration::of::<check::tables::FaultRow>(),
         Declaration::of::<check::tables::OutsideRow>(),
+        Declaration::of::<check::tables::PlaceRow>(),
         Declaration::of::<check::tables::ToleranceRow>(),
         Declaration::of::<checkpoint::CheckpointTensorRow>(),
         Declaration::of::<checkpoint::ComparedTensorRow>(),

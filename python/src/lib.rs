@@ -6,6 +6,7 @@ mod arrays;
 mod calls;
 mod commands;
 mod device;
+mod emulation;
 mod formats;
 mod identify;
 mod instruction;
@@ -26,5 +27,6 @@ fn _tcnum(module: &Bound<'_, PyModule>) -> PyResult<()> {
     model::add(module)?;
     commands::add(module)?;
     identify::add(module)?;
-    products::add(module)
+    products::add(module)?;
+    emulation::add(module)
 }

@@ -12,12 +12,12 @@ use tcnum::{
     Error, Result,
     arithmetic::Model,
     array::{Array, Content},
-    bound::Claim,
+    bound::{Claim, LibraryFamily, Origin},
     check::{self, CheckRequest},
     device::{self, DeviceName},
     gemm::{
-        self, Conversion, Factors, Matrix, OutputRounding, Product, Schedule, accuracy_table, kernel::KernelNames,
-        matching::Suspects, tables,
+        self, Conversion, Factors, Matrix, Product, Schedule, accuracy_table, kernel::KernelNames, matching::Suspects,
+        tables,
     },
     recognise::{self, Recognised},
     report::{Report, Table},
@@ -171,39 +171,45 @@ fn matched(suspects: &Suspects, arrays: &[Array], quantise: bool) -> Result<Repo
     Ok(report)
 }
 
-/// Checks every element of `d` against the bound of a schedule (a TOML document), or of any instruction of a model.
+/// Checks every element of `d` against the bound of a schedule (a TOML document), of a library, or of any instruction of a model.
 #[pyfunction]
 fn checks<'py>(
     py: Python<'py>,
     given: Vec<(String, PythonMatrix<'py>)>,
     model: String,
     schedule: Option<String>,
+    library: Option<(String, Option<String>)>,
     quantise: bool,
     sample: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
     let arrays = arrays(py, &given)?;
     let report = call_with(py, &Raised::default(), || {
-        checked(&arrays, Model::load(&model)?, schedule.as_deref(), quantise, sample.max(1))
+        let library =
+            library.as_ref().map(|(name, product)| LibraryFamily::of(name, product.as_deref())).transpose()?;
+        let origin = match (&schedule, library) {
+            (Some(text), _) => Origin::Schedule(Box::new(Schedule::parse(text, "schedule")?)),
+            (None, Some(family)) => Origin::Library(family),
+            (None, None) => Origin::Generation,
+        };
+        checked(&arrays, Model::load(&model)?, origin, quantise, sample.max(1))
     })?;
     python_report(py, &report)
 }
 
-fn checked(arrays: &[Array], model: Model, schedule: Option<&str>, quantise: bool, sample: usize) -> Result<Report> {
+fn checked(arrays: &[Array], model: Model, mut origin: Origin, quantise: bool, sample: usize) -> Result<Report> {
     let mut report = Report::new("check", String::new());
     let conversion = if quantise { Conversion::Quantise } else { Conversion::Exact };
     let mut named = NamedMatrices { arrays, notes: &mut report.notes };
     let d = named.optional("d", None, Conversion::Keep)?.ok_or_else(|| Error::request("d is missing"))?;
-    let schedule = schedule.map(|text| Schedule::parse(text, "schedule")).transpose()?;
-    let schedule = schedule.map(|own| {
-        let output = OutputRounding { format: d.format, ..own.output };
-        Schedule { output, ..own }
-    });
+    if let Origin::Schedule(own) = &mut origin {
+        own.output.format = d.format;
+    }
     let mut read = |name: &str, format, conversion| named.optional(name, format, conversion);
-    let given = match &schedule {
-        Some(schedule) => Factors::of_schedule(schedule, conversion, &mut read)?,
-        None => Factors::of_instruction(None, conversion, &mut read)?,
+    let given = match &origin {
+        Origin::Schedule(schedule) => Factors::of_schedule(schedule, conversion, &mut read)?,
+        _ => Factors::of_instruction(None, conversion, &mut read)?,
     };
-    let (claim, factors) = Claim::of_product(model, schedule, given, d.format, &mut report.notes)?;
+    let (claim, factors) = Claim::of_product(model, origin, given, d.format, &mut report.notes)?;
     let request = CheckRequest { claim: &claim, factors: &factors, d: &d, sample };
     let found = check::check(&request, &|_| ())?;
     let tolerance: Vec<_> = found.tolerance.iter().cloned().collect();

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ._commands import command, devices, distinguish, identify, instructions, tree, verify
     from ._convert import decode, encode
     from ._devices import FunctionDevice, device
+    from ._emulate import emulate
     from ._formats import formats
     from ._instructions import instruction
     from ._models import Arithmetic, Model, model, models
@@ -38,6 +39,7 @@ _HOMES = {
     "_commands": ["command", "devices", "distinguish", "identify", "instructions", "tree", "verify"],
     "_convert": ["decode", "encode"],
     "_devices": ["FunctionDevice", "device"],
+    "_emulate": ["emulate"],
     "_formats": ["formats"],
     "_instructions": ["instruction"],
     "_models": ["Arithmetic", "Model", "model", "models"],

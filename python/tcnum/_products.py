@@ -188,6 +188,8 @@ def check(
     model: str | Model = "hopper",
     instr: InstructionLike | None = None,
     schedule: str | os.PathLike[str] | None = None,
+    library: str | None = None,
+    product: str | None = None,
     format: FormatLike | None = None,
     out: FormatLike | None = None,
     quantise: bool = False,
@@ -202,6 +204,7 @@ def check(
         c, bias, scale_a, scale_b: as for `gemm`.
         model: the arithmetic; without instr and schedule, any of its instructions for these formats, in any order of k.
         instr, schedule, and keys of a schedule: as for `gemm`.
+        library, product: any order of any shipped schedule of a library ("cublaslt"), for D.A.B.COMPUTE ("bf16.bf16.bf16.32f") or for all.
         format, out: formats of a and b, and of d, if they are codes.
         quantise: round a and b to the formats instead of refusing inexact values.
         sample: elements that are computed in full, bit for bit where a schedule is claimed.
@@ -221,7 +224,12 @@ def check(
     text = None
     if instr is not None or schedule is not None or keys:
         text = _schedule(instr, schedule, keys)
-    return Report(checks(given, _model(model), text, bool(quantise), sample))
+    if text is not None and library is not None:
+        raise TypeError("a check has one claim: a library, or an instruction with its schedule")
+    if product is not None and library is None:
+        raise TypeError("product is the kind of product of a library: give library, too")
+    family = None if library is None else (library, product)
+    return Report(checks(given, _model(model), text, family, bool(quantise), sample))
 
 
 def assert_product(d: Any, a: Any, b: Any, **claim: Any) -> Report:

@@ -173,5 +173,18 @@ def product(
 def matches(
     given: Any, models: list[str], instructions: list[str], factors: tuple[float, float], quantise: bool
 ) -> dict[str, Any]: ...
-def checks(given: Any, model: str, schedule: str | None, quantise: bool, sample: int) -> dict[str, Any]: ...
+def checks(
+    given: Any, model: str, schedule: str | None, library: tuple[str, str | None] | None, quantise: bool, sample: int
+) -> dict[str, Any]: ...
+def emulated(
+    scheme: str,
+    a: Any,
+    b: Any,
+    c: Any | None,
+    factors: tuple[float, float],
+    batch: int,
+    device_name: str,
+    functions: list[Any],
+    timeout: int,
+) -> tuple[npt.NDArray[np.float64], str]: ...
 def main(words: list[str]) -> int: ...

@@ -121,3 +121,38 @@ def test_a_check_refuses_what_is_no_product(rng):
         tcnum.check(np.zeros((8, 8), np.float32), a, b, sample=0)
     with pytest.raises(tcnum.RequestError, match="no instruction"):
         tcnum.check(np.zeros((8, 8), np.int32), a, b)
+
+
+def test_products_by_schemes_are_those_of_f64_as_far_as_their_slices_reach(rng):
+    a, b, c = rng.standard_normal((6, 90)), rng.standard_normal((90, 5)), rng.standard_normal((6, 5))
+    exact = a @ b
+    errors = [np.abs(tcnum.emulate(a, b, f"cublas-fp64:{count}") - exact).max() for count in (1, 3, 7)]
+    assert errors[0] > 1e-3 > errors[1] > 1e-9 and errors[2] < 1e-12
+    d = tcnum.emulate(a, b, c=c, alpha=-0.5, beta=3)
+    assert d.dtype == np.float64 and np.abs(d - (-0.5 * exact + 3 * c)).max() < 1e-12
+    pair = tcnum.emulate(np.stack([a, 2 * a]), np.stack([b, b]))
+    assert pair.shape == (2, 6, 5) and np.array_equal(pair[1], 2 * pair[0])
+    half = tcnum.emulate(a.astype(np.float32), b.astype(np.float32), "ootomo")
+    assert half.dtype == np.float32 and np.abs(half - exact).max() < 1e-4
+    # Any instruction of integers gives the same product.
+    assert np.array_equal(tcnum.emulate(a, b, "cublas-fp64:7", device="model:cdna3"), tcnum.emulate(a, b, "cublas-fp64:7"))
+
+
+def test_a_scheme_refuses_what_it_does_not_take(rng):
+    a, b = rng.standard_normal((4, 8)), rng.standard_normal((8, 4))
+    for error, match, call in (
+        (tcnum.RequestError, "which f32 does not have", lambda: tcnum.emulate(a, b, "half")),
+        (tcnum.RequestError, "no alpha, beta and C", lambda: tcnum.emulate(a, b, "crt-int8-f64", alpha=2.0)),
+        (tcnum.RequestError, "no rule for batches", lambda: tcnum.emulate(a[None].repeat(2, 0), b[None].repeat(2, 0), "ozaki-int8-f64")),
+        (tcnum.RequestError, "B needs as many rows", lambda: tcnum.emulate(a, a)),
+        (tcnum.RequestError, "C is 8 x 4; expected 4 x 4", lambda: tcnum.emulate(a, b, c=b)),
+        (tcnum.RequestError, "one matrix and b 2 matrices", lambda: tcnum.emulate(a, b[None].repeat(2, 0))),
+        (tcnum.RequestError, "has the shape", lambda: tcnum.emulate(a[0], b)),
+        (tcnum.RequestError, "holds codes", lambda: tcnum.emulate(a.astype(np.uint8), b)),
+        (tcnum.RequestError, "unknown scheme", lambda: tcnum.emulate(a, b, "no-such-scheme")),
+        (tcnum.RequestError, "drawn integers", lambda: tcnum.emulate(a, b, "l8-r8")),
+        (TypeError, "alpha is a number", lambda: tcnum.emulate(a, b, alpha="2")),
+        (TypeError, "string", lambda: tcnum.emulate(a, b, 7)),
+    ):
+        with pytest.raises(error, match=match):
+            call()

@@ -43,7 +43,7 @@ pub fn largest_found(claim: &Claim, schedule: &Schedule, k: usize, seed: u64) ->
     if k > LONGEST {
         return Ok(None);
     }
-    let bound = relative(&OrderFreeBounds::new(&claim.model, schedule, k)?).worst();
+    let bound = relative(&OrderFreeBounds::new(&claim.model, schedule, k)?).finite();
     if bound == 0.0 {
         return Ok(None);
     }

@@ -3,8 +3,9 @@
 use crate::{
     Error, Result,
     arithmetic::Model,
+    device::{OperandLayout, Problem},
     format::Format,
-    gemm::{Factors, Matrix, PartJoin, Schedule},
+    gemm::{Factors, Matrix, PartJoin, Schedule, library::LibrarySchedules},
     isa,
 };
 
@@ -24,6 +25,41 @@ pub struct Claim {
     pub is_exact: bool,
 }
 
+/// What a product is claimed to be made by.
+#[derive(Debug, Clone)]
+pub enum Origin {
+    /// One schedule.
+    Schedule(Box<Schedule>),
+    /// Any instruction of the model for these formats.
+    Generation,
+    /// Any schedule of a library.
+    Library(LibraryFamily),
+}
+
+/// The schedules of a library: of one kind of product, or of all of some formats.
+#[derive(Debug, Clone)]
+pub struct LibraryFamily {
+    schedules: LibrarySchedules,
+    product: Option<Problem>,
+}
+
+impl LibraryFamily {
+    /// The schedules of a library that the program knows, for products D.A.B.COMPUTE or for all.
+    ///
+    /// # Errors
+    /// A request error: an unknown library, or what is wrong with the kind of product.
+    pub fn of(library: &str, product: Option<&str>) -> Result<LibraryFamily> {
+        let schedules = LibrarySchedules::shipped(library).map_err(|error| error.within("--library"))?;
+        let product = product.map(|kind| Problem::of_kind(kind, (1, 1, 1), OperandLayout::Plain)).transpose();
+        Ok(LibraryFamily { schedules, product: product.map_err(|error| error.within("--product"))? })
+    }
+
+    /// The formats of A, B and D of the kind of product, if there is one.
+    pub fn formats(&self) -> Option<[&'static Format; 3]> {
+        self.product.as_ref().map(|product| [product.a, product.b, product.d])
+    }
+}
+
 impl Claim {
     /// The claim of one schedule in a model's arithmetic.
     pub fn of_schedule(model: Model, schedule: Schedule) -> Claim {
@@ -33,32 +69,82 @@ impl Claim {
 
     /// The claim of a product, and its operands as the unit gets them.
     ///
-    /// Without a schedule it is that of any instruction for the formats.
-    ///
     /// # Errors
-    /// As [`Claim::of_generation`]; a schedule that cannot make a D of this format, or operands that it cannot take.
+    /// As [`Claim::of_generation`] and [`Claim::of_library`]; a schedule that cannot make a D of this format, or operands that it cannot
+    /// take.
     pub fn of_product(
         model: Model,
-        schedule: Option<Schedule>,
+        origin: Origin,
         factors: Factors,
         d: &'static Format,
         notes: &mut Vec<String>,
     ) -> Result<(Claim, Factors)> {
-        let Some(mut schedule) = schedule else {
-            let block = |scales: &Matrix| (scales.format, factors.k().div_ceil(scales.columns));
-            let scale = factors.scale_a.as_ref().map(block);
-            let claim = Claim::of_generation(model, [factors.a.format, factors.b.format, d], scale)?;
-            return Ok((claim, factors));
+        let formats = [factors.a.format, factors.b.format, d];
+        let claim = match origin {
+            Origin::Schedule(schedule) => {
+                schedule.check().map_err(Error::request)?;
+                Claim::of_schedule(model, *schedule)
+            }
+            Origin::Generation => {
+                let block = |scales: &Matrix| (scales.format, factors.k().div_ceil(scales.columns));
+                Claim::of_generation(model, formats, factors.scale_a.as_ref().map(block))?
+            }
+            Origin::Library(family) => Claim::of_library(model, &family, formats)?,
         };
-        schedule.check().map_err(Error::request)?;
-        let factors = factors.rounded(&schedule)?.into_owned();
-        if schedule.operands.take().is_some() {
+        let (claim, rounded) = claim.taking(&factors)?;
+        if let Some(own) = rounded {
             notes.push(
                 "The schedule rounds A and B before they are multiplied. Errors are those to the product of the rounded matrices."
                     .into(),
             );
+            return Ok((claim, own));
         }
-        Ok((Claim::of_schedule(model, schedule), factors))
+        Ok((claim, factors))
+    }
+
+    /// The claim whose schedules take the operands as they are, and the operands rounded as all its schedules do, if they do.
+    ///
+    /// # Errors
+    /// Operands that cannot be rounded; schedules that round in different ways.
+    pub fn taking(mut self, factors: &Factors) -> Result<(Claim, Option<Factors>)> {
+        let first = self.schedules[0].clone();
+        if self.schedules.iter().any(|own| own.operands != first.operands) {
+            return Err(Error::request(format!(
+                "{} rounds A and B in more than one way; claim one schedule",
+                self.words
+            )));
+        }
+        if first.operands.is_none() {
+            return Ok((self, None));
+        }
+        let rounded = factors.rounded(&first)?.into_owned();
+        self.schedules.iter_mut().for_each(|own| own.operands = None);
+        Ok((self, Some(rounded)))
+    }
+
+    /// The claim of a library: any of its schedules for products of these formats, in any order of k.
+    ///
+    /// Products are whole, or in parts that are joined in each way that the library has.
+    ///
+    /// # Errors
+    /// A request error: the library has no schedule for them on this model.
+    pub fn of_library(model: Model, family: &LibraryFamily, formats: [&'static Format; 3]) -> Result<Claim> {
+        let LibraryFamily { schedules: library, product } = family;
+        let kind = product.as_ref().map(Problem::kind);
+        let [a, b, d] = formats;
+        let known = library.family(formats, kind.as_deref(), MOST_PARTS).map_err(Error::request)?;
+        let analysed = |own: &Schedule| super::element::checked(&model, &own.instruction).is_ok();
+        let schedules: Vec<Schedule> = known.into_iter().filter(analysed).collect();
+        let of = kind.map_or(String::new(), |kind| format!(" for {kind}"));
+        if schedules.is_empty() {
+            return Err(Error::request(format!(
+                "{} has no schedule{of} that multiplies {a} by {b} for a D in {d} on {}; give --instr or --schedule",
+                library.title, model.name
+            )));
+        }
+        let words =
+            format!("any order of any schedule of {}{of} on {}, {a} x {b}, D in {d}", library.title, model.name);
+        Ok(Claim { words, model, schedules, is_exact: false })
     }
 
     /// The claim of a generation: any instruction for these formats, in any order of k.

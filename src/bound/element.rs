@@ -61,7 +61,8 @@ impl<'a> ElementBounds<'a> {
         let sums =
             KnownElement { bounds: self, row, column, a: own?, b: other?, scales: self.block_scales(row, column)? };
         let finite = |value: Option<f64>| value.is_none_or(f64::is_finite);
-        if !finite(sums.c()) || !finite(sums.bias()) {
+        // With beta = 0 C is not read.
+        if !finite(sums.c().filter(|_| self.schedule.beta != 0.0)) || !finite(sums.bias()) {
             return None;
         }
         Some(Registers::of(self.schedule).element(&self.walk, &sums))

@@ -2,7 +2,7 @@
 
 use crate::{
     base::named::named,
-    format::{Format, Rounding},
+    format::{Format, Overflow, Rounding},
 };
 
 named! {
@@ -37,13 +37,42 @@ pub struct ErrorBound {
     mean: [f64; 2],
     /// Sum of the squares of half the ranges of all rounding errors.
     squares: f64,
+    /// True if an operation may overflow, to an infinity or a NaN.
+    overflows: bool,
 }
 
 impl ErrorBound {
-    /// The rigorous bound.
+    /// The rigorous bound; infinite if an operation may overflow.
     pub fn worst(&self) -> f64 {
+        if self.overflows { f64::INFINITY } else { self.finite() }
+    }
+
+    /// The rigorous bound where no operation overflows, and so wherever D is finite: no operation makes a finite number of an infinity
+    /// or a NaN.
+    pub fn finite(&self) -> f64 {
         let sum: f64 = self.sources.iter().sum();
         if sum == 0.0 { 0.0 } else { sum * SLACK }
+    }
+
+    /// True if an operation may overflow.
+    pub fn may_overflow(&self) -> bool {
+        self.overflows
+    }
+
+    /// Notes that an operation may overflow.
+    pub(super) fn overflow(&mut self) {
+        self.overflows = true;
+    }
+
+    /// The error, if its rigorous bound is known to be at most this.
+    pub(super) fn at_most(self, most: f64) -> ErrorBound {
+        let own = self.finite();
+        if own <= most || own == 0.0 { self } else { self.scaled(most / own) }
+    }
+
+    /// Every source times a factor; the spread stays.
+    fn scaled(self, factor: f64) -> ErrorBound {
+        ErrorBound { sources: self.sources.map(|own| own * factor), ..self }
     }
 
     /// The part of the rigorous bound that a source makes.
@@ -58,7 +87,7 @@ impl ErrorBound {
     pub fn probable(&self, risk: f64) -> f64 {
         let mean = self.mean[0].abs().max(self.mean[1].abs());
         let spread = (2.0 * (2.0 / risk).ln() * self.squares).sqrt();
-        (mean + spread).min(self.worst())
+        (mean + spread).min(self.finite())
     }
 
     /// The sum of two errors.
@@ -67,6 +96,7 @@ impl ErrorBound {
         sum.sources.iter_mut().zip(other.sources).for_each(|(own, other)| *own += other);
         sum.mean = [sum.mean[0] + other.mean[0], sum.mean[1] + other.mean[1]];
         sum.squares += other.squares;
+        sum.overflows |= other.overflows;
         sum
     }
 
@@ -77,6 +107,7 @@ impl ErrorBound {
             sources: self.sources.map(|own| own * factor.abs()),
             mean: if factor < 0.0 { [mean[1], mean[0]] } else { mean },
             squares: self.squares * factor * factor,
+            overflows: self.overflows,
         }
     }
 
@@ -92,6 +123,7 @@ impl ErrorBound {
             sources: self.sources.map(|own| own * count),
             mean: self.mean.map(|mean| mean * count),
             squares: self.squares * count,
+            overflows: self.overflows,
         }
     }
 
@@ -153,7 +185,7 @@ impl Enclosed {
     pub(super) const ZERO: Enclosed = Enclosed {
         low: 0.0,
         high: 0.0,
-        error: ErrorBound { sources: [0.0; SOURCES], mean: [0.0; 2], squares: 0.0 },
+        error: ErrorBound { sources: [0.0; SOURCES], mean: [0.0; 2], squares: 0.0, overflows: false },
         exponent: None,
         quantum: ZERO_QUANTUM,
     };
@@ -174,7 +206,7 @@ impl Enclosed {
     /// The largest magnitude of the computed value.
     pub(super) fn most(&self) -> f64 {
         let exact = self.low.abs().max(self.high.abs());
-        match self.error.worst() {
+        match self.error.finite() {
             0.0 => exact,
             error => (exact + error) * SLACK,
         }
@@ -214,7 +246,7 @@ impl Enclosed {
         }
     }
 
-    /// The value rounded to a format of the analysis' own registers or of a program.
+    /// The value rounded to a format, where what is too large becomes an infinity or a NaN.
     pub(super) fn rounded(&self, format: &Format, rounding: Rounding, source: ErrorSource) -> Enclosed {
         let Some(float) = format.float() else {
             // An integer that does not fit wraps or saturates.
@@ -231,19 +263,16 @@ impl Enclosed {
             return own;
         }
         let smallest = float.emin() - float.precision() as i32 + 1;
-        if !most.is_finite()
-            || most >= power(float.emax() + 1)
-            || exponent(most) == float.emax() && most > largest(format)
-        {
-            own.error.add(source, f64::INFINITY);
-            return own;
+        if overflows(most, format) {
+            own.error.overflow();
         }
-        let unit = (exponent(most) - float.precision() as i32 + 1).max(smallest);
+        // A number that does not overflow has at most the format's largest exponent.
+        let unit = (exponent(most).min(float.emax()) - float.precision() as i32 + 1).max(smallest);
         if self.quantum < unit {
             // A remainder below the unit is a multiple of the value's quantum.
             let least = if self.quantum >= -1074 { power(self.quantum) } else { 0.0 };
             let width = power(unit);
-            let (low, high) = (self.low - self.error.worst(), self.high + self.error.worst());
+            let (low, high) = (self.low - self.error.finite(), self.high + self.error.finite());
             match rounding {
                 Rounding::Rne | Rounding::Rna => own.error.add_range(source, half(width), half(width)),
                 Rounding::Rz => own.error.add_toward_zero(source, (width - least).min(most), low, high),
@@ -256,6 +285,29 @@ impl Enclosed {
         own.quantum = self.quantum.max(smallest);
         own
     }
+}
+
+/// True if an overflow in rounding to a format shows: as an infinity or a NaN, which no operation makes finite again.
+pub(super) fn overflow_shows(format: &Format, rounding: Rounding, overflow: Overflow) -> bool {
+    let nearest = matches!(rounding, Rounding::Rne | Rounding::Rna);
+    let own = match overflow {
+        Overflow::Standard => format.float().map_or(overflow, |float| float.overflow),
+        own => own,
+    };
+    match own {
+        // IEEE 754: a direction that points inward gives the largest finite number.
+        Overflow::Infinity => overflow != Overflow::Standard || nearest,
+        Overflow::Nan => format.has_nan(),
+        _ => false,
+    }
+}
+
+/// True if a magnitude may round to more than the largest number of a format of floating-point numbers.
+pub(super) fn overflows(most: f64, format: &Format) -> bool {
+    !most.is_finite()
+        || format.float().is_some_and(|float| {
+            most >= power(float.emax() + 1) || exponent(most) == float.emax() && most > largest(format)
+        })
 }
 
 /// The largest finite number of a format.

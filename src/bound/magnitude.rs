@@ -2,9 +2,9 @@
 
 use super::{
     element::checked,
-    enclosed::{Enclosed, ErrorBound, ErrorSource, exponent, power},
+    enclosed::{Enclosed, ErrorBound, ErrorSource, NO_QUANTUM, exponent, power},
     operand::UnknownProducts,
-    step::step,
+    step::{is_contracting, step},
     walk::{ChainStart, ElementSums, Registers},
 };
 use crate::{
@@ -31,7 +31,7 @@ pub struct Magnitudes {
 impl Magnitudes {
     /// Products of normal numbers with this sum of magnitudes, whose bits may lie anywhere.
     pub fn of_sum(sum: f64) -> Magnitudes {
-        Magnitudes { sum, exponent: None, quantum: super::enclosed::NO_QUANTUM, flushed: 0.0 }
+        Magnitudes { sum, exponent: None, quantum: NO_QUANTUM, flushed: 0.0 }
     }
 
     fn products(&self, sum: f64) -> UnknownProducts {
@@ -51,7 +51,16 @@ pub struct OrderFreeBounds {
     /// Number of chains of the unit, and the steps of the longest.
     chains: usize,
     longest: usize,
+    /// True if no operation of the unit makes magnitudes larger.
+    is_contracting: bool,
 }
+
+/// Places in a binade at which the error of a chain is looked at.
+const PLACES: usize = 16;
+/// Binades below the mean magnitude of a chain from which shares of the error are tried.
+const TRIED_SHARES: [i32; 3] = [0, 4, 8];
+/// Exponent of the least of these.
+const LEAST_SHARE: i32 = -1000;
 
 impl OrderFreeBounds {
     /// The bounds of sums of `k` terms by `schedule` in a model's arithmetic.
@@ -76,49 +85,66 @@ impl OrderFreeBounds {
             .map(|chain| chain.steps.iter().filter(|steps| !steps.is_empty()).count())
             .collect();
         let longest = lengths.iter().copied().max().unwrap_or(0);
-        Ok(OrderFreeBounds { chains: lengths.len(), longest, schedule, program, walk })
+        let is_contracting = is_contracting(&program);
+        Ok(OrderFreeBounds { chains: lengths.len(), longest, schedule, program, walk, is_contracting })
     }
 
     /// The bound of a sum.
     pub fn of(&self, magnitudes: &Magnitudes) -> ErrorBound {
-        if magnitudes.sum == 0.0 {
-            return ErrorBound::default();
+        match self.sum(magnitudes) {
+            (sum, true) => self.rounded(sum, magnitudes.sum),
+            (sum, false) => sum.error,
         }
-        if !magnitudes.sum.is_finite() {
-            let mut error = ErrorBound::default();
-            error.raise(ErrorSource::Step, f64::INFINITY);
-            return error;
-        }
-        let whole = self.chain(magnitudes, magnitudes.sum);
-        let (each, shared) = match self.chains {
-            0 | 1 => (whole, ErrorBound::default()),
-            chains => {
-                let (least, rate) = self.rate(magnitudes);
-                let shared = rate.times(magnitudes.sum);
-                match least.error.repeated(chains).plus(&shared).worst() < whole.error.repeated(chains).worst() {
-                    true => (least, shared),
-                    false => (whole, ErrorBound::default()),
-                }
-            }
-        };
-        let cap = (magnitudes.sum + shared.worst()) * super::enclosed::SLACK;
-        let each = Enclosed { low: -cap, high: cap, ..each };
-        let mut error = Registers::of(&self.schedule).element(&self.walk, &UnknownElement { each, shared, cap }).error;
-        error.raise(ErrorSource::Flush, magnitudes.flushed);
-        error
     }
 
-    /// The bound of the smallest sum, and the most that a chain's error grows per unit of its sum.
+    /// The sum before it is rounded to D's format, and true if that follows.
+    pub(super) fn sum(&self, magnitudes: &Magnitudes) -> (Enclosed, bool) {
+        if magnitudes.sum == 0.0 {
+            return (Enclosed::ZERO, true);
+        }
+        if !magnitudes.sum.is_finite() {
+            let mut own = Enclosed::up_to(f64::INFINITY, 0, magnitudes.quantum);
+            own.error.raise(ErrorSource::Step, f64::INFINITY);
+            return (own, true);
+        }
+        let whole = self.chain(magnitudes, magnitudes.sum);
+        let (each, shared) = self.shares(magnitudes, &whole);
+        let cap = (magnitudes.sum + shared.finite()) * super::enclosed::SLACK;
+        let each = Enclosed { low: -cap, high: cap, error: each, ..whole };
+        let element = UnknownElement { each, shared, cap };
+        let (mut sum, rounds) = Registers::of(&self.schedule).sum(&self.walk, &element);
+        sum.error.raise(ErrorSource::Flush, magnitudes.flushed);
+        (sum, rounds)
+    }
+
+    /// The bound of a sum that is rounded to D's format, whose exact value has at most this magnitude.
+    pub(super) fn rounded(&self, sum: Enclosed, exact: f64) -> ErrorBound {
+        Registers::of(&self.schedule).output(sum.capped(exact)).error
+    }
+
+    /// The error of each chain, and the error that all of them share.
     ///
-    /// The sums of all chains add up to the sum of all terms. An error is at most constant plus proportional to the chain's own sum.
-    fn rate(&self, magnitudes: &Magnitudes) -> (Enclosed, ErrorBound) {
-        let least = self.chain(magnitudes, power(magnitudes.quantum.max(-1000)).min(magnitudes.sum));
-        let top = power(exponent(magnitudes.sum));
-        let steps = 16;
-        let edge = |at: usize| top * (1.0 + at as f64 / steps as f64);
-        let rates = (0..steps).map(|at| self.chain(magnitudes, edge(at + 1).next_down()).error.times(1.0 / edge(at)));
-        let most = rates.max_by(|x, y| x.worst().total_cmp(&y.worst())).unwrap_or_default();
-        (least, most)
+    /// The magnitudes of all chains add up to those of all terms. Let f(s) bound the error of a chain of magnitude s, in terms whose bits may
+    /// lie anywhere. f grows with s. f(s) / s shrinks where s doubles: the parts of f that are relative to s stay, and those that subnormal
+    /// numbers, floors and subnormal operands make do not grow. So f is at most f(t) below t, and at most s times the largest f(s) / s of
+    /// t..2t above. Some t are tried.
+    fn shares(&self, magnitudes: &Magnitudes, whole: &Enclosed) -> (ErrorBound, ErrorBound) {
+        let alone = (whole.error, ErrorBound::default());
+        if self.chains < 2 {
+            return alone;
+        }
+        let anywhere = Magnitudes { quantum: NO_QUANTUM, ..*magnitudes };
+        let f = |sum: f64| self.chain(&anywhere, sum).error;
+        let share = exponent(magnitudes.sum / self.chains as f64);
+        let tried = TRIED_SHARES.map(|below| {
+            let least = power((share - below).max(LEAST_SHARE));
+            let edge = |at: usize| least * (1.0 + at as f64 / PLACES as f64);
+            let rates = (0..PLACES).map(|at| f(edge(at + 1).next_down()).times(1.0 / edge(at)));
+            let rate = rates.max_by(|x, y| x.finite().total_cmp(&y.finite())).unwrap_or_default();
+            (f(least), rate.times(magnitudes.sum))
+        });
+        let all = |(each, shared): &(ErrorBound, ErrorBound)| each.repeated(self.chains).plus(shared).finite();
+        [alone].into_iter().chain(tried).min_by(|x, y| all(x).total_cmp(&all(y))).unwrap_or(alone)
     }
 
     /// The longest chain of the unit, of terms whose magnitudes have this sum.
@@ -127,6 +153,15 @@ impl OrderFreeBounds {
         let first = step(&self.program, &products, Enclosed::ZERO);
         if self.longest < 2 {
             return first;
+        }
+        if self.is_contracting {
+            // Neither the sum nor the exact value leaves the sum of all magnitudes.
+            let c = Enclosed { low: -sum, high: sum, error: ErrorBound::default(), ..first };
+            let c = Enclosed { exponent: first.exponent.max(Some(exponent(sum))), ..c };
+            let settled = step(&self.program, &products, c).quantum;
+            let next = step(&self.program, &products, Enclosed { quantum: c.quantum.min(settled), ..c });
+            let error = next.error.repeated(self.longest).at_most(2.0 * sum);
+            return Enclosed { low: -sum, high: sum, error, ..next };
         }
         // The errors so far enlarge the sum: the most that they can be is tried.
         let mut assumed = 0.0;
@@ -138,7 +173,7 @@ impl OrderFreeBounds {
             c.quantum = c.quantum.min(next.quantum);
             next = step(&self.program, &products, c);
             next.error = next.error.without(ErrorSource::Output).repeated(self.longest);
-            let made = next.error.worst();
+            let made = next.error.finite();
             if made <= assumed || !made.is_finite() {
                 return Enclosed { low: -sum, high: sum, ..next };
             }

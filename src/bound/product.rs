@@ -12,7 +12,7 @@ use ndarray::{Array2, ArrayView2, LinalgScalar, linalg::general_mat_mul, s};
 
 use super::{
     Claim, Magnitudes, OrderFreeBounds,
-    enclosed::{NO_QUANTUM, ZERO_QUANTUM, exponent, power},
+    enclosed::{Enclosed, NO_QUANTUM, ZERO_QUANTUM, exponent, power},
     operand::Operand,
 };
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
     arithmetic::Unpack,
     base::{interrupt, parallel},
     format::{Class, Format},
-    gemm::{Factors, Matrix},
+    gemm::{Factors, Matrix, Schedule},
     isa::Instruction,
 };
 
@@ -40,8 +40,10 @@ pub struct ElementReference {
     pub value: f64,
     /// Largest distance of that value from the exact one.
     pub off: f64,
-    /// The rigorous bound of |D - exact|; infinite where a sum may overflow.
+    /// The rigorous bound of |D - exact| where D is finite and no part of it saturated; infinite where nothing is known.
     pub bound: f64,
+    /// True if a sum may overflow.
+    pub may_overflow: bool,
     /// The sum of |a b|, rounded up.
     pub magnitudes: f64,
 }
@@ -75,7 +77,17 @@ pub struct ProductBounds {
     tiny: f64,
     /// Bits below a sum's leading one that can decide a bound.
     reach: i32,
-    known: Mutex<HashMap<BoundKey, f64>>,
+    known: Mutex<HashMap<BoundKey, SumBound>>,
+}
+
+/// The bounds of sums before they are rounded to D's format, and of those that are not rounded.
+#[derive(Debug, Clone, Copy)]
+struct SumBound {
+    /// The largest bound of a D that is the sum as it is.
+    whole: f64,
+    /// The sum with the largest bound of those that are rounded to D's format; its exact value is bounded by the magnitudes.
+    rounded: Option<Enclosed>,
+    may_overflow: bool,
 }
 
 /// Key of a bound: the sum's bits, the largest exponent of a product, the quantum of all.
@@ -87,6 +99,11 @@ enum Values {
     Double(Vec<f64>, Vec<f64>),
 }
 
+/// True if D is A times B alone: without C, a bias, alpha, or scales outside the instruction.
+pub fn is_bare(schedule: &Schedule, factors: &Factors) -> bool {
+    factors.c.is_none() && factors.bias.is_none() && schedule.scales.is_none() && schedule.alpha == 1.0
+}
+
 impl ProductBounds {
     /// The bounds of A times B.
     ///
@@ -95,7 +112,7 @@ impl ProductBounds {
     /// bounds of known operands are given.
     pub fn new(claim: &Claim, factors: &Factors) -> Result<ProductBounds> {
         let schedule = &claim.schedules[0];
-        if factors.c.is_some() || factors.bias.is_some() || schedule.scales.is_some() || schedule.alpha != 1.0 {
+        if !is_bare(schedule, factors) {
             return Err(Error::request("bounds of every order are for A times B alone"));
         }
         let k = factors.k();
@@ -191,7 +208,7 @@ impl ProductBounds {
 
     fn element(
         &self,
-        known: &mut HashMap<BoundKey, f64>,
+        known: &mut HashMap<BoundKey, SumBound>,
         (row, column): (usize, usize),
         (value, magnitudes): (f64, f64),
     ) -> ElementReference {
@@ -206,7 +223,13 @@ impl ProductBounds {
         // Sums of pieces in f64, and products and sums that underflow.
         let sum = (magnitudes + k * self.tiny) * (1.0 + 2.0 * piecewise + 2.0 * k * f64::EPSILON);
         if !(x.finite && y.finite && sum.is_finite()) {
-            return ElementReference { value: f64::NAN, off: f64::INFINITY, bound: f64::INFINITY, magnitudes: sum };
+            return ElementReference {
+                value: f64::NAN,
+                off: f64::INFINITY,
+                bound: f64::INFINITY,
+                may_overflow: true,
+                magnitudes: sum,
+            };
         }
         let quantum = x.quantum.saturating_add(y.quantum).clamp(NO_QUANTUM, ZERO_QUANTUM);
         // Sums of a few multiples of one number are exact.
@@ -218,7 +241,7 @@ impl ProductBounds {
         let flushed = k * (x.flushed * y.largest).max(y.flushed * x.largest) * 2.0;
         let sum_up = if off == 0.0 { magnitudes } else { sum };
         if sum_up == 0.0 {
-            return ElementReference { value: 0.0, off: 0.0, bound: 0.0, magnitudes: 0.0 };
+            return ElementReference { value: 0.0, off: 0.0, bound: 0.0, may_overflow: false, magnitudes: 0.0 };
         }
         let shift = 52 - BUCKET_BITS;
         let bucket = (sum_up.to_bits() + (1u64 << shift) - 1) >> shift << shift;
@@ -226,17 +249,41 @@ impl ProductBounds {
         let bucket = if off == 0.0 { sum_up.to_bits() } else { bucket };
         let quantum = if off > 0.0 && quantum < exponent(sum_up) - self.reach { NO_QUANTUM } else { quantum };
         let most = (x.loose || y.loose).then_some(x.exponent + y.exponent).filter(|most| *most > exponent(sum_up));
-        let bound = *known.entry((bucket, most, quantum)).or_insert_with(|| {
+        let own = *known.entry((bucket, most, quantum)).or_insert_with(|| {
             let lock = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
             let found = lock().get(&(bucket, most, quantum)).copied();
             found.unwrap_or_else(|| {
                 let magnitudes = Magnitudes { sum: f64::from_bits(bucket), exponent: most, quantum, flushed: 0.0 };
-                let bound = self.bounds.iter().map(|own| own.of(&magnitudes).worst()).fold(0.0, f64::max);
+                let bound = self.sum_bound(&magnitudes);
                 lock().insert((bucket, most, quantum), bound);
                 bound
             })
         });
-        ElementReference { value, off, bound: bound + flushed, magnitudes: sum_up }
+        let rounded = own.rounded.map(|sum| self.bounds[0].rounded(sum, value.abs() + off)).unwrap_or_default();
+        ElementReference {
+            value,
+            off,
+            bound: own.whole.max(rounded.finite()) + flushed,
+            may_overflow: own.may_overflow || rounded.may_overflow(),
+            magnitudes: sum_up,
+        }
+    }
+
+    /// The bound of a sum by any of the schedules. One without a bound, since its parts may saturate, counts if all are so.
+    fn sum_bound(&self, magnitudes: &Magnitudes) -> SumBound {
+        let sums: Vec<(Enclosed, bool)> = self.bounds.iter().map(|own| own.sum(magnitudes)).collect();
+        let is_bounded = |own: &Enclosed| own.error.finite().is_finite();
+        let any = sums.iter().any(|(own, _)| is_bounded(own));
+        let counted = || sums.iter().filter(move |(own, _)| !any || is_bounded(own));
+        let larger = |x: &&Enclosed, y: &&Enclosed| x.error.finite().total_cmp(&y.error.finite());
+        let whole = counted().filter(|(_, rounds)| !rounds).map(|(own, _)| own.error.finite()).fold(0.0, f64::max);
+        let quantum = counted().filter(|(_, rounds)| *rounds).map(|(own, _)| own.quantum).min();
+        let rounded = counted().filter(|(_, rounds)| *rounds).map(|(own, _)| own).max_by(larger);
+        SumBound {
+            whole,
+            rounded: rounded.zip(quantum).map(|(own, quantum)| Enclosed { quantum, ..*own }),
+            may_overflow: counted().any(|(own, _)| own.error.may_overflow()),
+        }
     }
 }
 

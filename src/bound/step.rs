@@ -1,12 +1,13 @@
 //! Error analysis of a program: each elementary operation on enclosures in place of values.
 
-use super::enclosed::{Enclosed, ErrorSource, NO_QUANTUM, exponent, half, power};
+use super::enclosed::{Enclosed, ErrorSource, NO_QUANTUM, exponent, half, overflow_shows, overflows, power};
 use crate::{
     arithmetic::{
         Addend, Destination, ElementaryOperation, Factors, IntegerSum, Multiply, Program, Scaling, Source, Subnormals,
         Sum,
     },
     format::{Format, Rounding},
+    softfloat::ResultTarget,
 };
 
 /// The products of a step.
@@ -59,14 +60,13 @@ pub(super) fn step(program: &Program, products: &dyn StepProducts, c: Enclosed) 
         Source::Value(step) => values[*step][0],
         Source::Product(step, at) => values[*step][*at],
     };
-    let target = &program.output.target;
-    last.rounded(target.format, target.rounding, ErrorSource::Step)
+    rounded(&last, &program.output.target)
 }
 
 fn multiplied(multiply: &Multiply, products: &dyn StepProducts) -> Vec<Enclosed> {
     let limited = |mut product: Enclosed| {
         if multiply.limit.is_some_and(|limit| product.most() >= power(limit)) {
-            product.error.add(ErrorSource::Step, f64::INFINITY);
+            product.error.overflow();
         }
         product
     };
@@ -136,7 +136,7 @@ fn summed(sum: &Sum, values: &[Vec<Enclosed>], value: &dyn Fn(&Source) -> Enclos
 fn cut(term: &mut Enclosed, unit: i32, rounding: Rounding) {
     let least = if term.quantum >= -1074 { power(term.quantum) } else { 0.0 };
     let (width, most) = (power(unit), term.most());
-    let error = term.error.worst();
+    let error = term.error.finite();
     let (low, high) = (term.low - error, term.high + error);
     let source = ErrorSource::Alignment;
     match rounding {
@@ -154,8 +154,39 @@ fn cut(term: &mut Enclosed, unit: i32, rounding: Rounding) {
 
 /// A value rounded for the next operation.
 fn delivered(value: Enclosed, to: &Destination) -> Enclosed {
-    let rounded = value.rounded(to.target.format, to.target.rounding, ErrorSource::Step);
-    flushed(rounded, to.subnormals, to.target.format)
+    flushed(rounded(&value, &to.target), to.subnormals, to.target.format)
+}
+
+/// A value rounded to a target of a program.
+fn rounded(value: &Enclosed, target: &ResultTarget) -> Enclosed {
+    let mut own = value.rounded(target.format, target.rounding, ErrorSource::Step);
+    // A sum that saturates is finite, whatever its error.
+    if overflows(value.most(), target.format) && !overflow_shows(target.format, target.rounding, target.overflow) {
+        own.error.add(ErrorSource::Step, f64::INFINITY);
+    }
+    own
+}
+
+/// True if no operation of a program makes a magnitude larger than the sum of those that it gets: every rounding is toward zero.
+pub(super) fn is_contracting(program: &Program) -> bool {
+    let toward_zero = |target: &ResultTarget| target.rounding == Rounding::Rz;
+    let output = &program.output.target;
+    let holds_last = match program.output.value {
+        Source::Value(step) => {
+            program.steps[step].operation.destination().is_some_and(|to| output.format.holds(to.target.format))
+        }
+        _ => false,
+    };
+    program.operations().all(|operation| match operation {
+        ElementaryOperation::Multiply(multiply) => multiply.rounded.as_ref().is_none_or(|to| toward_zero(&to.target)),
+        ElementaryOperation::Sum(sum) => {
+            sum.alignment.is_none_or(|alignment| alignment.rounding == Rounding::Rz && !alignment.sticky)
+        }
+        ElementaryOperation::Round { to, .. }
+        | ElementaryOperation::Add { to, .. }
+        | ElementaryOperation::Fma { to, .. } => toward_zero(&to.target),
+        ElementaryOperation::Integer(_) => false,
+    }) && (toward_zero(output) || holds_last)
 }
 
 /// A value whose subnormal numbers may be replaced by zeros.

@@ -80,7 +80,7 @@ pub fn relative(bounds: &OrderFreeBounds) -> ErrorBound {
         let sum = 1.0 + at as f64 / PLACES as f64;
         bounds.of(&Magnitudes::of_sum(sum)).divided(sum)
     };
-    (0..PLACES).map(of).max_by(|x, y| x.worst().total_cmp(&y.worst())).unwrap_or_default()
+    (0..PLACES).map(of).max_by(|x, y| x.finite().total_cmp(&y.finite())).unwrap_or_default()
 }
 
 /// Adds the bounds of a claim's schedules for each k to `rows`.
@@ -109,10 +109,10 @@ fn row(schedule: &Schedule, k: usize, bound: &ErrorBound, found: Option<f64>) ->
         promote: schedule.promote,
         d: schedule.output.format.name,
         k,
-        worst: bound.worst(),
+        worst: bound.finite(),
         probable: bound.probable(RISK),
         found,
-        tightness: found.map(|found| bound.worst() / found),
+        tightness: found.map(|found| bound.finite() / found),
         alignment: source(ErrorSource::Alignment),
         step: source(ErrorSource::Step),
         promotion: source(ErrorSource::Promotion),
@@ -142,7 +142,7 @@ pub fn observed(i: &Instruction, model: &str, found: &ObservedErrors) -> Observe
 }
 
 /// Note on the columns.
-pub const NOTE: &str = "A bound holds for every order of k, for normal operands without overflow: |D - exact| <= bound * sum of |a b|. \
+pub const NOTE: &str = "A bound holds for every order of k, for normal operands without overflow and underflow: |D - exact| <= bound * sum of |a b|. \
                         Probable bounds hold for an element with probability 1 - 10^-6 if rounding errors are independent.";
 
 /// The answer about bounds of every order.

@@ -1,6 +1,6 @@
 //! Error analysis of a schedule outside the instruction: promotion, joining, scaling, output.
 
-use super::enclosed::{Enclosed, ErrorSource, ZERO_QUANTUM, power};
+use super::enclosed::{Enclosed, ErrorSource, ZERO_QUANTUM, overflow_shows, overflows, power};
 use crate::{
     format::{self, Format, Rounding},
     gemm::{AccumulatorJoin, BiasEntry, CEntry, PartJoin, Run, ScaleUse, Schedule, Walk},
@@ -73,22 +73,45 @@ impl<'a> Registers<'a> {
         self.rounded(own, ErrorSource::Scale)
     }
 
-    fn output(&self, value: Enclosed) -> Enclosed {
+    /// The value rounded to D's format.
+    pub(super) fn output(&self, value: Enclosed) -> Enclosed {
         let output = &self.schedule.output;
         value.rounded(output.format, output.rounding, ErrorSource::Output)
     }
 
+    /// A part of k, rounded to D's format. A part that saturates has any error.
+    fn partial_output(&self, part: Enclosed) -> Enclosed {
+        let output = &self.schedule.output;
+        let mut own = self.output(part);
+        if overflows(part.most(), output.format) && !overflow_shows(output.format, output.rounding, output.overflow) {
+            own.error.add(ErrorSource::Output, f64::INFINITY);
+        }
+        own
+    }
+
     /// A part in D's format, without the error of its rounding, which is added for all parts together.
     fn shared_output(&self, part: Enclosed) -> Enclosed {
-        let rounded = self.output(part);
-        match rounded.error.worst().is_finite() {
-            true => Enclosed { error: part.error, ..rounded },
-            false => rounded,
+        let rounded = self.partial_output(part);
+        if !rounded.error.finite().is_finite() {
+            return rounded;
         }
+        let mut error = part.error;
+        if rounded.error.may_overflow() {
+            error.overflow();
+        }
+        Enclosed { error, ..rounded }
     }
 
     /// An element of D.
     pub(super) fn element(&self, walk: &Walk, sums: &dyn ElementSums) -> Enclosed {
+        match self.sum(walk, sums) {
+            (sum, true) => self.output(sum),
+            (sum, false) => sum,
+        }
+    }
+
+    /// The sum before it is rounded to D's format, and true if that follows.
+    pub(super) fn sum(&self, walk: &Walk, sums: &dyn ElementSums) -> (Enclosed, bool) {
         let schedule = self.schedule;
         let bare = schedule.is_bare(walk.parts.len(), sums.c().is_some(), sums.bias().is_some());
         let cap = sums.cap();
@@ -103,7 +126,7 @@ impl<'a> Registers<'a> {
             for run in part {
                 let own = self.accumulated(run, start, sums);
                 if bare {
-                    return sums.joined(own);
+                    return (sums.joined(own), false);
                 }
                 let between = schedule.scales.filter(|scales| !scales.multiply.is_at_end());
                 let (own, scaled) = match (between, sums.scales(Some(run))) {
@@ -128,7 +151,7 @@ impl<'a> Registers<'a> {
             }
             parts.push(total.unwrap_or(Enclosed::ZERO));
         }
-        self.finished(parts, sums)
+        (self.finished(parts, sums), true)
     }
 
     fn accumulated(&self, run: &Run, start: ChainStart, sums: &dyn ElementSums) -> Enclosed {
@@ -163,14 +186,14 @@ impl<'a> Registers<'a> {
         numbers.pop().unwrap_or(Enclosed::ZERO)
     }
 
-    /// Joins the parts, scales and rounds.
+    /// Joins the parts and scales.
     fn finished(&self, parts: Vec<Enclosed>, sums: &dyn ElementSums) -> Enclosed {
         let schedule = self.schedule;
         let cap = sums.cap();
         let alpha = self.number(schedule.alpha);
         let scaled = |sum: &Enclosed, addend: Option<&Enclosed>| {
             let mut product = sum.times(schedule.alpha, quantum(schedule.alpha));
-            let off = alpha.error.worst() * sum.most();
+            let off = alpha.error.finite() * sum.most();
             if off > 0.0 {
                 product.error.add(ErrorSource::Scale, off);
             }
@@ -194,40 +217,47 @@ impl<'a> Registers<'a> {
         };
         let bias = sums.bias().filter(|_| schedule.bias != BiasEntry::Start).map(|bias| self.number(bias));
         let c = sums.c().filter(|_| schedule.c != CEntry::Start && schedule.beta != 0.0).map(|c| {
-            let product = self.number(c).times(schedule.beta, quantum(schedule.beta));
+            let own = self.number(c);
+            let mut product = own.times(schedule.beta, quantum(schedule.beta));
+            // The register holds beta rounded.
+            let off = self.number(schedule.beta).error.finite() * own.most();
+            if off > 0.0 {
+                product.error.add(ErrorSource::Scale, off);
+            }
             self.rounded(product, ErrorSource::Scale)
         });
         let (mut addend, late) = if schedule.c == CEntry::Rounded { (None, c) } else { (c, None) };
         let ended = |sum: Enclosed| {
             let sum = match &late {
-                Some(c) => self.rounded(self.output(sum).plus(c), ErrorSource::Scale),
+                Some(c) => self.rounded(self.partial_output(sum).plus(c), ErrorSource::Scale),
                 None => sum,
             };
             match (&bias, schedule.bias) {
-                (None, _) | (_, BiasEntry::Start | BiasEntry::First) => self.output(sum),
-                (Some(bias), BiasEntry::End) => self.output(self.rounded(sum.plus(bias), ErrorSource::Scale)),
+                (None, _) | (_, BiasEntry::Start | BiasEntry::First) => sum,
+                (Some(bias), BiasEntry::End) => self.rounded(sum.plus(bias), ErrorSource::Scale),
                 (Some(bias), BiasEntry::Rounded) => {
-                    self.output(self.rounded(self.output(sum).plus(bias), ErrorSource::Scale))
+                    self.rounded(self.partial_output(sum).plus(bias), ErrorSource::Scale)
                 }
             }
         };
         if schedule.split.join == PartJoin::Serial {
             let last = parts.len() - 1;
-            let mut d = Enclosed::ZERO;
-            for (at, part) in parts.into_iter().enumerate() {
-                let mut sum = scaled(&at_end(part), addend.as_ref());
+            for (at, part) in parts.iter().copied().enumerate() {
+                // Partial sums of A times B alone have the bound of the whole.
+                let mut sum = scaled(&at_end(part), addend.as_ref()).capped(cap);
                 if let (0, BiasEntry::First, Some(bias)) = (at, schedule.bias, &bias) {
                     sum = self.rounded(sum.plus(bias), ErrorSource::Scale);
                 }
-                d = if at == last { ended(sums.joined(sum)) } else { self.output(sum) };
-                addend = Some(d);
+                if at == last {
+                    return ended(sums.joined(sum));
+                }
+                addend = Some(self.partial_output(sum));
             }
-            return d;
         }
         let many = parts.len() > 1;
         let rounded = |sum: Enclosed| match schedule.split.join {
             PartJoin::Output if many && sums.shares_cap() => self.shared_output(sum),
-            PartJoin::Output if many => self.output(sum),
+            PartJoin::Output if many => self.partial_output(sum),
             _ => sum,
         };
         let order = match schedule.split.join {

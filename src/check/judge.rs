@@ -4,17 +4,18 @@ use std::collections::BTreeSet;
 
 use rug::Float;
 
-use super::{SampleCheck, Tolerance, sample, tolerance};
+use super::{FaultPlace, SampleCheck, Tolerance, place::place, sample, tolerance};
 use crate::{
     Error, Result,
+    arithmetic::{ElementaryOperation, Wrap},
     base::interrupt,
-    bound::{Claim, ElementBounds, ElementReference, ProductBounds},
-    format::Real,
+    bound::{Claim, ElementBounds, ElementReference, ProductBounds, is_bare},
+    format::{Format, Real},
     gemm::{Factors, Matrix, Schedule, Yardsticks},
 };
 
 /// Elements outside that are listed, at most.
-const LISTED: usize = 64;
+pub(super) const LISTED: usize = 64;
 
 /// The verdict about an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +24,11 @@ pub enum ElementVerdict {
     Within,
     /// Outside.
     Outside,
-    /// Within, since its sum may overflow, so that every D is possible.
+    /// An infinity, a NaN or a saturated number, where the exact value is near enough to the end of the format.
+    Overflowed,
+    /// The bits of the claimed schedule decide: an infinity or a NaN of a sum whose parts may overflow, or a sum without a bound.
+    Undecided,
+    /// Nothing is known of the sum: parts of it may saturate.
     Unbounded,
 }
 
@@ -63,10 +68,12 @@ pub struct ProductCheck {
     pub elements: usize,
     /// False if an interruption ended the check early; the sample is then missing.
     pub finished: bool,
-    /// Elements within their bounds, those without a bound included.
+    /// Elements within their bounds.
     pub within: usize,
-    /// Elements whose sums may overflow, so that they have no bound.
-    pub unbounded: usize,
+    /// Elements of these that overflowed as they may.
+    pub overflowed: usize,
+    /// Elements that are not decided: a part of the sum may overflow or saturate, so that the element has no bound.
+    pub undecided: usize,
     /// Elements that the reference did not decide, and an exact sum did.
     pub decided_exactly: usize,
     /// Some elements outside their bounds, the worst first.
@@ -85,6 +92,8 @@ pub struct ProductCheck {
     pub largest_bound: f64,
     /// The tolerance that the bounds justify; `None` where an element has none.
     pub tolerance: Option<Tolerance>,
+    /// The k at which a fault lies that explains the elements outside.
+    pub place: Option<FaultPlace>,
     /// The sample that was computed in full.
     pub sample: SampleCheck,
 }
@@ -92,12 +101,12 @@ pub struct ProductCheck {
 impl ProductCheck {
     /// Number of elements outside their bounds.
     pub fn outside_count(&self) -> usize {
-        self.elements - self.within
+        self.elements - self.within - self.undecided
     }
 
     /// True if every element is within its bound, and the sample within the running bound.
     pub fn holds(&self) -> bool {
-        self.outside_count() == 0 && self.sample.running_outside.unwrap_or(0) == 0
+        self.within == self.elements && self.sample.running_outside.unwrap_or(0) == 0
     }
 }
 
@@ -105,7 +114,10 @@ impl ProductCheck {
 #[derive(Default)]
 pub(super) struct Tally {
     within: usize,
+    overflowed: usize,
     unbounded: usize,
+    /// Elements that only the claimed schedule itself decides.
+    undecided: Vec<Outside>,
     decided: usize,
     outside: Vec<Outside>,
     tightest: f64,
@@ -129,7 +141,7 @@ pub fn check(request: &CheckRequest, done: &(dyn Fn(u64) + Sync)) -> Result<Prod
     factors.check(schedule)?;
     if (d.rows, d.columns) != (factors.a.rows, factors.b.columns) {
         return Err(Error::request(format!(
-            "D is {}, and A times B is {} x {}: D is another product",
+            "D is {}, and A times B is {} x {}: give the D of these A and B",
             d.shape(),
             factors.a.rows,
             factors.b.columns
@@ -137,12 +149,18 @@ pub fn check(request: &CheckRequest, done: &(dyn Fn(u64) + Sync)) -> Result<Prod
     }
     if d.format != schedule.output.format {
         return Err(Error::request(format!(
-            "D holds {}, and the claim makes {}; --output-format names the format of D",
+            "D holds {}, and the claim makes {}: leave out --output-format, or give the D that it names",
             d.format, schedule.output.format
         )));
     }
-    let plain = factors.c.is_none() && factors.bias.is_none() && schedule.scales.is_none() && schedule.alpha == 1.0;
-    let exact = ExactElements { yardsticks: Yardsticks::new(schedule, factors), factors, schedule };
+    let plain = is_bare(schedule, factors);
+    let exact = ExactElements {
+        yardsticks: Yardsticks::new(schedule, factors),
+        factors,
+        schedule,
+        wraps: claim.schedules.iter().map(|own| wraps(claim, own)).collect(),
+        is_exact: claim.is_exact,
+    };
     let tallies = match plain {
         true => {
             let values = d.values();
@@ -163,7 +181,7 @@ pub fn check(request: &CheckRequest, done: &(dyn Fn(u64) + Sync)) -> Result<Prod
     let mut tallies = tallies.into_iter();
     let mut all = tallies.next().unwrap_or_default();
     tallies.for_each(|own| all.add(own));
-    let judged = all.within + all.outside.len();
+    let judged = all.judged();
     if judged < d.codes.len() {
         // Elements that were judged until an interruption are a result; none are not.
         return match judged {
@@ -171,10 +189,27 @@ pub fn check(request: &CheckRequest, done: &(dyn Fn(u64) + Sync)) -> Result<Prod
             _ => Ok(all.finished(d, None)),
         };
     }
-    match sample::sampled(request, &exact, plain) {
-        Err(Error::Interrupted { .. }) => Ok(all.finished(d, None)),
-        sample => Ok(all.finished(d, Some(sample?))),
+    if !all.undecided.is_empty() {
+        let undecided = std::mem::take(&mut all.undecided);
+        match sample::bits(request, &undecided) {
+            Ok(right) => all.decide_by_bits(undecided, &right),
+            Err(Error::Interrupted { .. }) => {
+                all.undecided = undecided;
+                return Ok(all.finished(d, None));
+            }
+            Err(error) => return Err(error),
+        }
     }
+    let sample = match sample::sampled(request, &exact, plain) {
+        Err(Error::Interrupted { .. }) => None,
+        sample => Some(sample?),
+    };
+    let mut found = all.finished(d, sample);
+    if plain {
+        let outside = if found.outside.is_empty() { &found.sample.outside } else { &found.outside };
+        found.place = place(outside, factors, &schedule.instruction);
+    }
+    Ok(found)
 }
 
 impl Tally {
@@ -189,31 +224,61 @@ impl Tally {
         let distance = (own - element.value).abs();
         if own.is_finite() && element.value.is_finite() && element.bound.is_finite() {
             self.note(distance, element.bound);
-            self.widen(d, element.value, element.bound + element.off);
+            self.widen(exact, d, (row, column), (element.value.abs() - element.off, element.bound));
             if distance + element.off <= element.bound {
                 self.within += 1;
                 return;
             }
         }
         self.decided += 1;
-        self.decide(exact, d, row, column, element.bound);
+        self.decide(exact, d, (row, column), (element.bound, element.may_overflow));
     }
 
     /// Judges an element by its exact sum.
-    pub(super) fn decide(&mut self, exact: &ExactElements, d: &Matrix, row: usize, column: usize, bound: f64) {
-        let (verdict, outside) = exact.judge(d, row, column, bound);
+    pub(super) fn decide(
+        &mut self,
+        exact: &ExactElements,
+        d: &Matrix,
+        place: (usize, usize),
+        (bound, may_overflow): (f64, bool),
+    ) {
+        let (verdict, outside) = exact.judge(d, place, (bound, may_overflow));
         match verdict {
             ElementVerdict::Within => {
                 self.within += 1;
                 self.note(outside.error, bound);
             }
-            ElementVerdict::Unbounded => {
+            ElementVerdict::Overflowed => {
                 self.within += 1;
-                self.unbounded += 1;
+                self.overflowed += 1;
             }
+            ElementVerdict::Undecided => self.undecided.push(outside),
+            ElementVerdict::Unbounded => self.unbounded += 1,
             ElementVerdict::Outside => self.outside.push(outside),
         }
-        self.widen(d, outside.exact, bound);
+        // Infinities and NaNs that the operands make have no bound to cover.
+        if outside.exact.is_finite() {
+            self.widen(exact, d, place, (outside.exact.abs(), bound));
+        }
+    }
+
+    /// Decides elements by whether they have the bits of the claimed schedule; beyond those compared they stay undecided.
+    fn decide_by_bits(&mut self, undecided: Vec<Outside>, right: &[bool]) {
+        for (at, own) in undecided.into_iter().enumerate() {
+            match right.get(at) {
+                Some(true) => {
+                    self.within += 1;
+                    self.overflowed += usize::from(!own.d.is_finite());
+                }
+                Some(false) => self.outside.push(own),
+                None => self.unbounded += 1,
+            }
+        }
+    }
+
+    /// Elements so far.
+    fn judged(&self) -> usize {
+        self.within + self.unbounded + self.undecided.len() + self.outside.len()
     }
 
     fn note(&mut self, error: f64, bound: f64) {
@@ -224,14 +289,19 @@ impl Tally {
     }
 
     /// Notes a bound; a tolerance covers what the relative tolerance leaves of it.
-    fn widen(&mut self, d: &Matrix, reference: f64, bound: f64) {
+    /// The exact value has at least this magnitude.
+    fn widen(&mut self, exact: &ExactElements, d: &Matrix, place: (usize, usize), (magnitude, bound): (f64, f64)) {
         self.largest_bound = self.largest_bound.max(bound);
-        self.rest = self.rest.max(bound - tolerance::relative(d.format) * reference.abs());
+        // The product that a test computes in f64 has errors of its own.
+        let reference = if d.format.bits == 64 { exact.reference_error(place) } else { 0.0 };
+        self.rest = self.rest.max(bound + reference - tolerance::relative(d.format) * magnitude.max(0.0));
     }
 
     fn add(&mut self, other: Tally) {
         self.within += other.within;
+        self.overflowed += other.overflowed;
         self.unbounded += other.unbounded;
+        self.undecided.extend(other.undecided);
         self.decided += other.decided;
         self.outside.extend(other.outside);
         self.tightest = self.tightest.max(other.tightest);
@@ -247,10 +317,11 @@ impl Tally {
         self.outside.sort_by(|x, y| excess(y).total_cmp(&excess(x)).then((x.row, x.column).cmp(&(y.row, y.column))));
         let places = || self.outside.iter();
         ProductCheck {
-            elements: self.within + self.outside.len(),
+            elements: self.judged(),
             finished: sample.is_some(),
             within: self.within,
-            unbounded: self.unbounded,
+            overflowed: self.overflowed,
+            undecided: self.unbounded + self.undecided.len(),
             decided_exactly: self.decided,
             rows: places().map(|own| own.row).collect(),
             columns: places().map(|own| own.column).collect(),
@@ -260,6 +331,7 @@ impl Tally {
             largest_error: self.largest_error,
             largest_bound: self.largest_bound,
             tolerance: tolerance::derived(d.format, self.rest),
+            place: None,
             sample: sample.unwrap_or_default(),
         }
     }
@@ -270,6 +342,16 @@ pub(super) struct ExactElements<'a> {
     yardsticks: Yardsticks<'a>,
     factors: &'a Factors,
     schedule: &'a Schedule,
+    /// True for each schedule of the claim whose sums of integers wrap.
+    wraps: Vec<bool>,
+    /// True if the claim is one schedule.
+    is_exact: bool,
+}
+
+/// True if a schedule's sums of integers wrap, which makes one result of every order.
+fn wraps(claim: &Claim, schedule: &Schedule) -> bool {
+    let wrapping = |operation: &ElementaryOperation| matches!(operation, ElementaryOperation::Integer(sum) if sum.wrap == Wrap::Wrap && sum.bits == 32);
+    claim.model.program(&schedule.instruction).is_ok_and(|program| program.operations().any(wrapping))
 }
 
 impl ExactElements<'_> {
@@ -278,27 +360,52 @@ impl ExactElements<'_> {
         self.special(row, column).is_none().then(|| self.yardsticks.rounded_exact(row, column))?
     }
 
-    /// The infinity or NaN that the operands make.
+    /// The product of the scales of an element's term.
+    fn scale(&self, (row, column): (usize, usize), k: usize) -> f64 {
+        let Factors { scale_a, scale_b, .. } = self.factors;
+        match (scale_a, scale_b, self.schedule.instruction.scale, &self.schedule.scales) {
+            (Some(x), Some(y), Some(scale), _) => x.value(row, k / scale.block) * y.value(k / scale.block, column),
+            (Some(x), Some(y), None, Some(blocks)) => {
+                x.value(row / blocks.a[0], k / blocks.a[1]) * y.value(k / blocks.b[0], column / blocks.b[1])
+            }
+            _ => 1.0,
+        }
+    }
+
+    /// The largest error of an element that is computed in f64, in any order.
+    fn reference_error(&self, (row, column): (usize, usize)) -> f64 {
+        let Factors { a, b, c, bias, .. } = self.factors;
+        let k = self.factors.k();
+        let term = |k: usize| a.value(row, k) * b.value(k, column) * self.scale((row, column), k);
+        let products: f64 = (0..k).map(|k| term(k).abs()).sum();
+        let added = |own: Option<f64>| own.map_or(0.0, f64::abs);
+        let c = added(c.as_ref().map(|c| self.schedule.beta * c.value(row, column)));
+        let bias = added(bias.as_ref().map(|bias| bias.value(0, column)));
+        (k + 4) as f64 * f64::EPSILON * (self.schedule.alpha.abs() * products + c + bias)
+    }
+
+    /// The infinity or NaN that the operands, alpha and beta make.
     fn special(&self, row: usize, column: usize) -> Option<Real> {
-        let Factors { a, b, c, bias, scale_a, scale_b } = self.factors;
-        let scaled =
-            |matrix: &Option<Matrix>, row: usize, column: usize| match (matrix, self.schedule.instruction.scale) {
-                (Some(own), Some(_)) => own.value(row, column),
-                _ => 1.0,
-            };
+        let Factors { a, b, c, bias, .. } = self.factors;
+        let Schedule { alpha, beta, .. } = *self.schedule;
         let mut sum = 0.0f64;
         for k in 0..self.factors.k() {
-            let block = self.schedule.instruction.scale.map_or(0, |scale| k / scale.block);
-            let product =
-                a.value(row, k) * b.value(k, column) * scaled(scale_a, row, block) * scaled(scale_b, block, column);
+            let (x, y, scale) = (a.value(row, k), b.value(k, column), self.scale((row, column), k));
             // Finite operands whose product leaves f64 are finite.
-            let finite = a.value(row, k).is_finite() && b.value(k, column).is_finite() && !product.is_nan();
-            if !finite {
-                sum += product;
+            if !(x.is_finite() && y.is_finite() && scale.is_finite()) {
+                sum += x * y * scale;
             }
         }
-        for own in [c.as_ref().map(|c| c.value(row, column)), bias.as_ref().map(|bias| bias.value(0, column))] {
-            sum += own.filter(|own| !own.is_finite()).unwrap_or(0.0);
+        // A sum without infinities is no infinity times alpha, whatever its value.
+        let mut sum = if sum == 0.0 && alpha.is_finite() { 0.0 } else { sum * alpha };
+        // With beta = 0 C is not read.
+        if let Some(c) = c.as_ref().filter(|_| beta != 0.0) {
+            let own = c.value(row, column);
+            sum += if own.is_finite() && beta.is_finite() { 0.0 } else { own * beta };
+        }
+        if let Some(bias) = bias {
+            let own = bias.value(0, column);
+            sum += if own.is_finite() { 0.0 } else { own };
         }
         match sum {
             sum if sum.is_nan() => Some(Real::Nan),
@@ -308,32 +415,64 @@ impl ExactElements<'_> {
     }
 
     /// The verdict about an element of D.
-    pub(super) fn judge(&self, d: &Matrix, row: usize, column: usize, bound: f64) -> (ElementVerdict, Outside) {
+    pub(super) fn judge(
+        &self,
+        d: &Matrix,
+        (row, column): (usize, usize),
+        (bound, may_overflow): (f64, bool),
+    ) -> (ElementVerdict, Outside) {
         let own = d.value(row, column);
         let of = |exact: f64, error: f64| Outside { row, column, d: own, exact, error, bound };
+        let verdict = |right: bool| if right { ElementVerdict::Within } else { ElementVerdict::Outside };
         match self.special(row, column) {
-            Some(Real::Nan) => {
-                // A format without NaN has some other code for it.
-                let right = own.is_nan() || !d.format.has_nan();
-                (if right { ElementVerdict::Within } else { ElementVerdict::Outside }, of(f64::NAN, f64::NAN))
-            }
+            // A format without NaN has some other code for it.
+            Some(Real::Nan) => (verdict(own.is_nan() || !d.format.has_nan()), of(f64::NAN, f64::NAN)),
             Some(infinity) => {
                 let infinity = infinity.to_f64();
-                let right = own == infinity || !d.format.has_infinity();
-                (if right { ElementVerdict::Within } else { ElementVerdict::Outside }, of(infinity, f64::INFINITY))
+                (verdict(own == infinity || !d.format.has_infinity()), of(infinity, f64::INFINITY))
             }
             None => {
                 let exact = self.yardsticks.exact(row, column);
-                if bound.is_infinite() {
-                    return (ElementVerdict::Unbounded, of(exact.to_f64(), f64::INFINITY));
-                }
-                if !own.is_finite() {
-                    return (ElementVerdict::Outside, of(exact.to_f64(), f64::INFINITY));
-                }
+                let value = exact.to_f64();
                 let error = (Float::with_val(exact.prec(), own) - &exact).abs();
-                let verdict = if error <= bound { ElementVerdict::Within } else { ElementVerdict::Outside };
-                (verdict, of(exact.to_f64(), error.to_f64()))
+                let found = of(value, if own.is_finite() { error.to_f64() } else { f64::INFINITY });
+                if own.is_finite() && bound.is_finite() && error <= bound {
+                    return (ElementVerdict::Within, found);
+                }
+                if d.format.is_integer() && self.wraps.contains(&true) {
+                    let right = self.is_wrapped(&exact, d, own);
+                    if right || !self.wraps.contains(&false) {
+                        return (verdict(right), found);
+                    }
+                }
+                let verdict = match () {
+                    () if bound.is_infinite() && !self.is_exact => ElementVerdict::Unbounded,
+                    () if bound.is_infinite() => ElementVerdict::Undecided,
+                    () if self.overflows(d.format, value, bound, own) => ElementVerdict::Overflowed,
+                    () if !own.is_finite() && may_overflow && self.is_exact => ElementVerdict::Undecided,
+                    () => ElementVerdict::Outside,
+                };
+                (verdict, found)
             }
+        }
+    }
+
+    /// True if D is the exact sum of integers, brought into the range of its format.
+    fn is_wrapped(&self, exact: &Float, d: &Matrix, own: f64) -> bool {
+        let Some(mut rest) = (exact.clone() - own).to_integer() else { return false };
+        rest.keep_bits_mut(d.format.bits);
+        exact.is_integer() && rest == 0
+    }
+
+    /// True if D is what an overflow makes, and the exact value is near enough to the end of the format for one.
+    fn overflows(&self, format: &Format, exact: f64, bound: f64, own: f64) -> bool {
+        let largest = format.to_f64(format.largest(false));
+        let above = exact + bound > largest;
+        let below = exact - bound < -largest;
+        match own {
+            own if own.is_nan() => !format.has_infinity() && (above || below),
+            own if own.is_infinite() => own > 0.0 && above || own < 0.0 && below,
+            own => own == largest && above || own == -largest && below,
         }
     }
 }

@@ -5,6 +5,7 @@
 //! [`power`] says which faulty kernels the bound, and a tolerance, would find.
 
 mod judge;
+mod place;
 pub mod power;
 mod sample;
 pub mod tables;
@@ -13,5 +14,6 @@ mod tests;
 mod tolerance;
 
 pub use judge::{CheckRequest, ElementVerdict, Outside, ProductCheck, check};
+pub use place::{FaultCause, FaultPlace};
 pub use sample::{SampleCheck, sampled_places};
 pub use tolerance::Tolerance;

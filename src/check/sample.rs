@@ -2,7 +2,7 @@
 
 use super::{
     CheckRequest, ElementVerdict, Outside,
-    judge::{ExactElements, Tally},
+    judge::{ExactElements, LISTED, Tally},
 };
 use crate::{
     Result,
@@ -11,6 +11,9 @@ use crate::{
     device::ModelDevice,
     gemm::{Factors, Matrix, Product},
 };
+
+/// Infinities and NaNs of D that are compared with the claimed schedule's, at most.
+const COMPARED: usize = 4096;
 
 /// The sample of a check.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -21,8 +24,8 @@ pub struct SampleCheck {
     pub columns: Vec<usize>,
     /// Elements outside the running bound of the claimed schedule; `None` for a family.
     pub running_outside: Option<usize>,
-    /// One of them.
-    pub first_outside: Option<Outside>,
+    /// Some of them.
+    pub outside: Vec<Outside>,
     /// Largest |D - exact| over the running bound.
     pub running_tightest: Option<f64>,
     /// Elements with the bits of the claimed arithmetic; `None` for a family.
@@ -89,16 +92,37 @@ pub(super) fn sampled(request: &CheckRequest, exact: &ExactElements, plain: bool
     }
     let judged = parallel::try_map(&places, |(row, column)| {
         interrupt::check()?;
-        let bound = bounds.of(*row, *column).map_or(f64::INFINITY, |bound| bound.worst());
-        Ok::<_, crate::Error>(exact.judge(d, *row, *column, bound))
+        Ok::<_, crate::Error>(exact.judge(d, (*row, *column), running(&bounds, *row, *column)))
     })?;
     let outside = || judged.iter().filter(|(verdict, _)| *verdict == ElementVerdict::Outside);
     found.running_outside = Some(outside().count());
-    found.first_outside = outside().map(|(_, own)| *own).next();
+    found.outside = outside().map(|(_, own)| *own).take(LISTED).collect();
     let ratios = judged.iter().filter(|(verdict, own)| *verdict == ElementVerdict::Within && own.bound > 0.0);
     found.running_tightest =
         Some(ratios.map(|(_, own)| own.error / own.bound).filter(|own| own.is_finite()).fold(0.0, f64::max));
     Ok(found)
+}
+
+/// The running bound of a finite D, and true if an operation may overflow.
+fn running(bounds: &ElementBounds, row: usize, column: usize) -> (f64, bool) {
+    bounds.of(row, column).map_or((f64::INFINITY, true), |bound| (bound.finite(), bound.may_overflow()))
+}
+
+/// For the first of some elements, whether D has the bits that the claimed schedule makes.
+pub(super) fn bits(request: &CheckRequest, places: &[Outside]) -> Result<Vec<bool>> {
+    let CheckRequest { claim, factors, d, .. } = request;
+    let schedule = &claim.schedules[0];
+    let mut right = Vec::new();
+    for row in places[..places.len().min(COMPARED)].chunk_by(|x, y| x.row == y.row) {
+        interrupt::check()?;
+        let columns: Vec<usize> = row.iter().map(|own| own.column).collect();
+        let rows = [row[0].row];
+        let chosen = factors.chosen(&rows, &columns, schedule.scales.as_ref());
+        let own = Product::of(&mut ModelDevice::of(claim.model.clone()), &schedule.narrowed(), &chosen)?.d;
+        let given = d.chosen(&rows, &columns);
+        right.extend(own.codes.iter().zip(given.codes.iter()).map(|(x, y)| x == y));
+    }
+    Ok(right)
 }
 
 /// Judges every element by its running bound.
@@ -115,8 +139,7 @@ pub(super) fn known(
             if interrupt::check().is_err() {
                 break;
             }
-            let bound = bounds.of(row, column).map_or(f64::INFINITY, |bound| bound.worst());
-            tally.decide(exact, d, row, column, bound);
+            tally.decide(exact, d, (row, column), running(bounds, row, column));
         }
         let count = d.columns as u64;
         done(finished.fetch_add(count, std::sync::atomic::Ordering::Relaxed) + count);

@@ -1,7 +1,7 @@
 //! Tables of checks.
 
 use super::{
-    CheckRequest, Outside, ProductCheck, Tolerance,
+    CheckRequest, FaultCause, FaultPlace, Outside, ProductCheck, Tolerance,
     power::{Fault, FaultFound},
 };
 use crate::{
@@ -27,8 +27,10 @@ crate::rows! {
         within: usize => shown("within").essential(),
         /// Elements outside.
         outside: usize => shown("outside").essential(),
-        /// Elements whose sums may overflow, so that they have no bound.
-        unbounded: usize => shown("unbounded").if_varied(),
+        /// Elements within that overflowed as they may.
+        overflowed: usize => shown("overflowed").if_varied(),
+        /// Elements without a bound: a part of the sum may overflow or saturate.
+        undecided: usize => shown("undecided").if_varied().essential(),
         /// Largest |D - exact|.
         largest_error: f64 => shown("max error").essential(),
         /// Largest bound.
@@ -38,7 +40,7 @@ crate::rows! {
         /// Elements that only an exact sum could decide.
         decided_exactly: usize => hidden(),
         /// Elements that were computed in full.
-        sample: usize => shown("in full"),
+        sample: usize => shown("sample"),
         /// Elements of these outside the running bound of the schedule, which is tighter.
         running_outside: Option<usize> => shown("outside the running bound").if_filled(),
         /// Largest |D - exact| over the running bound.
@@ -64,7 +66,25 @@ crate::rows! {
         /// The bound.
         bound: f64 => shown("bound").essential(),
         /// The bound that it is outside of: of every order, or of the schedule's own order.
-        of: &'static str => shown("of"),
+        of: &'static str => shown("bound of"),
+    }
+
+    /// The k at which a fault lies.
+    pub struct PlaceRow in "fault_place" {
+        /// The cause that explains the errors.
+        cause: &'static str => shown("cause").essential(),
+        /// The cause in words.
+        meaning: &'static str => shown("meaning"),
+        /// The first k at fault.
+        first_k: usize => shown("first k").essential(),
+        /// The last k at fault.
+        last_k: usize => shown("last k").essential(),
+        /// Errors that were looked at, all of which it explains.
+        errors: usize => shown("errors").essential(),
+        /// Largest distance of D from what the cause gives, over the element's bound.
+        rest: f64 => shown("max rest / bound").essential(),
+        /// Ranges of k that explain the errors too.
+        fitting: usize => shown("ranges that fit").essential(),
     }
 
     /// A tolerance for a test.
@@ -102,14 +122,16 @@ crate::rows! {
 pub fn report(request: &CheckRequest, found: &ProductCheck, tolerances: &[Tolerance], report: &mut Report) {
     let CheckRequest { claim, factors, d, .. } = request;
     report.holds = found.holds();
-    report.verdict = Verdict::OutsideBound;
-    report.answer = Some(answer(claim, found));
+    let any_outside = found.outside_count() > 0 || found.sample.running_outside.unwrap_or(0) > 0;
+    report.verdict = if any_outside { Verdict::OutsideBound } else { Verdict::Undecided };
+    report.answer = Some(answer(claim, found) + &along_k(found, factors.k()));
     report.notes.push(format!(
         "Errors are measured to the exact product of the given A and B. The bounds rest on the model {}.",
         claim.model.name
     ));
     report.tables.push(check(claim, (d.rows, d.columns, factors.k()), found));
     report.tables.extend(outside(found));
+    report.tables.extend(found.place.as_ref().map(place));
     if !tolerances.is_empty() {
         report.tables.push(self::tolerances(tolerances));
     }
@@ -128,7 +150,8 @@ pub fn check(claim: &Claim, (m, n, k): (usize, usize, usize), found: &ProductChe
             elements: found.elements,
             within: found.within,
             outside: found.outside_count(),
-            unbounded: found.unbounded,
+            overflowed: found.overflowed,
+            undecided: found.undecided,
             largest_error: found.largest_error,
             largest_bound: found.largest_bound,
             tightest: found.tightest,
@@ -157,9 +180,43 @@ pub fn outside(found: &ProductCheck) -> Option<Table> {
         .outside
         .iter()
         .map(|own| row(own, "every order"))
-        .chain(found.sample.first_outside.iter().map(|own| row(own, "this order")))
+        .chain(found.sample.outside.iter().take(1).map(|own| row(own, "this order")))
         .collect();
     (!rows.is_empty()).then(|| Table::of("Elements outside their bounds", rows))
+}
+
+/// The k at which a fault lies.
+fn place(own: &FaultPlace) -> Table {
+    let row = PlaceRow {
+        cause: own.cause.name(),
+        meaning: crate::base::named::Named::meaning(own.cause),
+        first_k: own.k.start,
+        last_k: own.k.end - 1,
+        errors: own.errors,
+        rest: own.rest,
+        fitting: own.fitting,
+    };
+    Table::of("Where along k", [row])
+}
+
+/// The place along k in a sentence, with a space before it; empty without one.
+fn along_k(found: &ProductCheck, k: usize) -> String {
+    let Some(FaultPlace { cause, k: at, errors, .. }) = &found.place else { return String::new() };
+    let range = match at.len() {
+        1 => format!("k = {}", at.start),
+        _ => format!("k = {} to {}", at.start, at.end - 1),
+    };
+    let all = format!("all {errors} listed errors");
+    match cause {
+        FaultCause::LeftOut if at.len() == k => format!(" Every product is missing: this explains {all}."),
+        FaultCause::LeftOut if at.end == k => {
+            format!(" The end of k is missing, {range}: this explains {all}.")
+        }
+        FaultCause::LeftOut => format!(" The products of {range} are missing: this explains {all}."),
+        FaultCause::CountedTwice => format!(" The products of {range} are there twice: this explains {all}."),
+        FaultCause::ElementOfA => format!(" Another number in A at {range} of that row explains {all}."),
+        FaultCause::ElementOfB => format!(" Another number in B at {range} of that column explains {all}."),
+    }
 }
 
 /// Tolerances to paste into tests.
@@ -198,7 +255,7 @@ fn meaning(fault: Fault) -> &'static str {
 pub fn bound_answer(claim: &Claim, found: &ProductCheck) -> String {
     let tolerance = match &found.tolerance {
         Some(own) => format!(" A test passes every such product with atol={:e}, rtol={:e}.", own.atol, own.rtol),
-        None => " Some sums may overflow, so that no tolerance covers them.".into(),
+        None => " Parts of some sums may saturate, so that no tolerance covers them.".into(),
     };
     format!(
         "|D - exact| is at most {:.1e} by {}; the largest of {} errors is {:.1e}.{tolerance}",
@@ -230,31 +287,39 @@ pub fn answer(claim: &Claim, found: &ProductCheck) -> String {
     }
     let running = match found.sample.running_outside {
         Some(outside @ 1..) => format!(
-            ", but {outside} of {} elements in full are outside the running bound of this order",
+            ", but {} of {} elements of the sample are outside the running bound of this order",
+            grouped(outside as i64),
             grouped(found.sample.elements() as i64)
         ),
         _ => String::new(),
     };
     let bits = match found.sample.equal_bits {
         Some(equal) if equal == found.sample.elements() => {
-            format!(" All {} elements in full have its bits.", grouped(equal as i64))
+            format!(" All {} elements of the sample have its bits.", grouped(equal as i64))
         }
         Some(equal) => format!(
-            " {} of {} elements in full have its bits.",
+            " {} of {} elements of the sample have its bits.",
             grouped(equal as i64),
             grouped(found.sample.elements() as i64)
         ),
         None => String::new(),
     };
-    let unbounded = match found.unbounded {
+    if found.undecided > 0 {
+        return format!(
+            "{} of {count} elements are not decided by the bound of {words}: a part of the sum may overflow or saturate. The other elements \
+             are within.",
+            grouped(found.undecided as i64)
+        );
+    }
+    let overflowed = match found.overflowed {
         0 => String::new(),
-        count => format!(" {} sums may overflow, and have no bound.", grouped(count as i64)),
+        count => format!(" {} overflowed, as they may.", grouped(count as i64)),
     };
     if !found.finished {
         return format!("So far, {count} elements are within the bound of {words}.");
     }
     format!(
-        "All {count} elements are within the bound of {words}{running}; the largest error is {:.2} of its bound.{bits}{unbounded}",
+        "All {count} elements are within the bound of {words}{running}; the largest error is {:.2} of its bound.{bits}{overflowed}",
         found.tightest
     )
 }

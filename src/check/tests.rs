@@ -2,15 +2,15 @@
 
 use proptest::prelude::*;
 
-use super::{CheckRequest, ProductCheck, Tolerance, check, power::power};
+use super::{CheckRequest, FaultCause, ProductCheck, Tolerance, check, power::power};
 use crate::{
     arithmetic::Model,
-    bound::{Claim, ElementBounds, Magnitudes, OrderFreeBounds},
+    bound::{Claim, ElementBounds, LibraryFamily, Magnitudes, OrderFreeBounds, Origin, bounds_matrix, running_matrix},
     device::ModelDevice,
     format::{self, Format, Overflow, Rounding},
     gemm::{
-        AccumulatorJoin, Accumulators, Factors, Matrix, PartJoin, PartTerms, Product, ScaleBlocks, ScaleUse, Schedule,
-        SplitK, Yardsticks,
+        AccumulatorJoin, Accumulators, Factors, Matrix, OutputRounding, PartJoin, PartTerms, Product, ScaleBlocks,
+        ScaleUse, Schedule, SplitK, Yardsticks,
     },
     inputs::random,
     isa,
@@ -66,7 +66,7 @@ fn ratios(model: &Model, schedule: &Schedule, factors: &Factors) -> Vec<(f64, Op
             let order_free = every.as_ref().filter(|_| plain).map(|every| {
                 // Subnormal operands count with exponents above their leading bits.
                 let bounded = Magnitudes { exponent: Some(40), ..Magnitudes::of_sum(magnitudes * (1.0 + 1e-9)) };
-                over(every.of(&bounded).worst())
+                over(every.of(&bounded).finite())
             });
             let bound = running.of(row, column).unwrap().worst();
             if bound.is_finite() {
@@ -144,6 +144,42 @@ proptest! {
     }
 }
 
+/// Finite codes with exponents of a range, which may lie among the subnormal numbers or at the largest ones.
+fn any_codes(rows: usize, columns: usize, format: &'static Format, seed: u64, (low, width): (u64, u64)) -> Matrix {
+    let last = format.float().map_or(0, |float| float.trailing_bits);
+    let exponents = (format.largest(false) >> last) + 1;
+    let code = |at: usize| {
+        let bits = random(seed, at as u64);
+        let exponent = (low % exponents + (bits >> 32) % (width % 8 + 1)).min(exponents - 1);
+        let magnitude = (exponent << last | bits & ((1 << last) - 1)).min(format.largest(false));
+        magnitude | (bits >> 63) << (format.bits - 1)
+    };
+    Matrix::of_values(rows, columns, format, &(0..rows * columns).map(code).collect::<Vec<_>>())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_product_of_any_numbers_is_right_under_its_own_claim(
+        which in 0..INSTRUCTIONS.len(), choice in any::<u64>(), seed in any::<u64>(), k in 1..150usize,
+        x in (any::<u64>(), any::<u64>()), y in (any::<u64>(), any::<u64>())
+    ) {
+        let (model, instruction) = INSTRUCTIONS[which];
+        let own = any_schedule(instruction, choice);
+        prop_assume!(own.check().is_ok());
+        let i = &own.instruction;
+        let mut factors = Factors::new(any_codes(3, k, i.a, seed, x), any_codes(k, 3, i.b, seed ^ 1, y));
+        if choice >> 60 & 3 == 1 {
+            factors.c = Some(drawn(3, 3, own.output.format, 77, 4));
+        }
+        let claim = Claim::of_schedule(Model::load(model).unwrap(), own);
+        let d = product(&claim.model, &claim.schedules[0], &factors);
+        let found = checked(&claim, &factors, &d);
+        prop_assert!(found.holds(), "{:?} {found:?}", claim.schedules[0]);
+    }
+}
+
 #[test]
 fn scales_of_blocks_are_within_the_bounds() {
     let hopper = Model::load("hopper").unwrap();
@@ -167,7 +203,7 @@ fn a_product_with_block_scales_is_judged_by_the_instructions_that_have_these_sca
     let factors = factors(&own, (4, 4, 256), 3, 1);
     let d = product(&blackwell, &own, &factors);
     let single = own.output.format;
-    let (claim, factors) = Claim::of_product(blackwell, None, factors, single, &mut Vec::new()).unwrap();
+    let (claim, factors) = Claim::of_product(blackwell, Origin::Generation, factors, single, &mut Vec::new()).unwrap();
     assert!(claim.schedules.iter().all(|other| other.instruction.scale == own.instruction.scale));
     assert!(checked(&claim, &factors, &d).holds());
     let zeros = Matrix::of_values(4, 4, single, &[0; 16]);
@@ -263,4 +299,350 @@ fn the_power_of_a_tolerance_tells_which_faults_pass() {
     let bound: Vec<&str> =
         found.iter().filter(|own| own.test == "bound" && own.is_found()).map(|own| own.fault.name()).collect();
     assert_eq!(bound, ["zeros", "last-tile", "last-step", "f16-sums", "lost-part", "wrong-row"]);
+}
+
+/// D of the model of Hopper, of operands after a change, against the operands before it.
+fn faulty(
+    shape: (usize, usize, usize),
+    seed: u64,
+    change: impl Fn(&Factors) -> Factors,
+) -> (ProductCheck, Claim, Factors) {
+    let hopper = Model::load("hopper").unwrap();
+    let own = schedule("wgmma.m64n8k16.f32.f16.f16");
+    let factors = factors(&own, shape, seed, 3);
+    let d = product(&hopper, &own, &change(&factors));
+    let claim = Claim::of_generation(hopper, formats("f32"), None).unwrap();
+    (checked(&claim, &factors, &d), claim, factors)
+}
+
+/// A without the numbers of these k.
+fn without(factors: &Factors, k: std::ops::Range<usize>) -> Factors {
+    let mut changed = factors.clone();
+    for row in 0..factors.a.rows {
+        k.clone().for_each(|k| changed.a.codes.set(row * factors.k() + k, 0));
+    }
+    changed
+}
+
+/// The place of a fault: cause, first k, k after the last.
+fn place_of(found: &ProductCheck) -> Option<(FaultCause, usize, usize)> {
+    found.place.as_ref().map(|place| (place.cause, place.k.start, place.k.end))
+}
+
+#[test]
+fn the_k_that_are_missing_are_named() {
+    for (k, missing) in
+        [(300, 263..300), (512, 448..512), (512, 100..116), (512, 0..512), (1000, 992..1000), (2000, 1937..2000)]
+    {
+        let (found, ..) = faulty((20, 24, k), 31, |own| without(own, missing.clone()));
+        assert_eq!(place_of(&found), Some((FaultCause::LeftOut, missing.start, missing.end)), "{:?}", found.place);
+    }
+}
+
+#[test]
+fn the_k_that_are_counted_twice_are_named() {
+    let twice = |own: &Factors| {
+        let k: Vec<usize> = (0..256).chain(64..96).collect();
+        let all = |count: usize| (0..count).collect::<Vec<_>>();
+        Factors::new(own.a.chosen(&all(own.a.rows), &k), own.b.chosen(&k, &all(own.b.columns)))
+    };
+    let (found, ..) = faulty((20, 20, 256), 33, twice);
+    assert_eq!(place_of(&found), Some((FaultCause::CountedTwice, 64, 96)));
+}
+
+#[test]
+fn a_wrong_element_of_a_or_b_is_named() {
+    let (found, ..) = faulty((20, 24, 300), 34, |own| {
+        let mut changed = own.clone();
+        changed.a.codes.set(7 * 300 + 211, 0x5400);
+        changed
+    });
+    assert_eq!(found.rows.iter().copied().collect::<Vec<_>>(), [7]);
+    assert_eq!(place_of(&found), Some((FaultCause::ElementOfA, 211, 212)));
+    let (found, ..) = faulty((20, 24, 300), 35, |own| {
+        let mut changed = own.clone();
+        changed.b.codes.set(211 * 24 + 5, 0xd400);
+        changed
+    });
+    assert_eq!(place_of(&found), Some((FaultCause::ElementOfB, 211, 212)));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn errors_without_a_place_along_k_have_none(seed in any::<u64>(), count in 1usize..400) {
+        let (right, claim, factors) = faulty((20, 20, 256), seed, Clone::clone);
+        prop_assert!(right.holds() && right.place.is_none());
+        let mut d = product(&claim.model, &claim.schedules[0], &factors);
+        for at in 0..count {
+            let place = (random(seed, at as u64) % 400) as usize;
+            let off = (random(seed, 1000 + at as u64) % 2000) as f32 / 10.0 - 100.0;
+            d.codes.set(place, f32::to_bits(d.value(place / 20, place % 20) as f32 + off).into());
+        }
+        let found = checked(&claim, &factors, &d);
+        prop_assert!(found.place.is_none(), "{:?}", found.place);
+    }
+}
+
+/// The claim of any schedule of cuBLASLt for a kind of product.
+fn of_library(product: &str) -> Claim {
+    let family = LibraryFamily::of("cublaslt", Some(product)).unwrap();
+    let formats = family.formats().unwrap();
+    Claim::of_library(Model::load("hopper").unwrap(), &family, formats).unwrap()
+}
+
+#[test]
+fn products_by_every_schedule_of_a_library_are_within_the_bound_of_the_library() {
+    for product_kind in ["f32.f16.f16.32f", "f16.f16.f16.16f", "bf16.e4m3.e4m3.32f", "bf16.e4m3.e4m3.32f.fast"] {
+        let claim = of_library(product_kind);
+        for (at, schedule) in claim.schedules.iter().enumerate() {
+            let factors = factors(schedule, (5, 6, 300), at as u64, 3);
+            for parts in [1, 5] {
+                let split = SplitK { count: parts.min(schedule.split.count), ..schedule.split };
+                let own = Schedule { split, ..schedule.clone() };
+                let found = checked(&claim, &factors, &product(&claim.model, &own, &factors));
+                assert!(found.holds(), "{product_kind}: {own:?}: {:?}", found.outside);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_bound_of_a_librarys_promoted_sums_finds_zeros_that_the_bound_of_the_generation_passes() {
+    let [a, b, d] = ["e4m3", "e4m3", "f32"].map(|name| format::find(name).unwrap());
+    let hopper = Model::load("hopper").unwrap();
+    let promoted = of_library("f32.e4m3.e4m3.32f");
+    let factors = factors(&promoted.schedules[0], (6, 6, 4096), 4, 2);
+    let zeros = Matrix::of_values(6, 6, d, &[0; 36]);
+    assert!(!checked(&promoted, &factors, &zeros).holds());
+    assert!(checked(&Claim::of_generation(hopper, [a, b, d], None).unwrap(), &factors, &zeros).holds());
+}
+
+#[test]
+fn a_library_that_rounds_its_operands_is_judged_by_the_rounded_operands() {
+    let single = format::find("f32").unwrap();
+    let family = LibraryFamily::of("cublaslt", None).unwrap();
+    let given = Factors::new(drawn(9, 70, single, 1, 3), drawn(70, 8, single, 2, 3));
+    let hopper = Model::load("hopper").unwrap();
+    let (claim, factors) = Claim::of_product(hopper, Origin::Library(family), given, single, &mut Vec::new()).unwrap();
+    assert_eq!(factors.a.format.name, "tf32");
+    let d = product(&claim.model, &claim.schedules[0], &factors);
+    assert!(checked(&claim, &factors, &d).holds());
+}
+
+#[test]
+fn a_matrix_of_bounds_has_the_bounds_that_judge_the_elements() {
+    let hopper = Model::load("hopper").unwrap();
+    let own = schedule("mma.m16n8k16.f32.f16.f16.f32");
+    let factors = factors(&own, (5, 7, 90), 41, 3);
+    let claim = Claim::of_schedule(hopper, own.clone());
+    let every = bounds_matrix(&claim, &factors, &|_| ()).unwrap();
+    let running = running_matrix(&claim, &own, &factors, &|_| ()).unwrap();
+    let largest = checked(&claim, &factors, &product(&claim.model, &own, &factors)).largest_bound;
+    assert_eq!(every.values().into_iter().fold(0.0, f64::max), largest);
+    let elements = ElementBounds::new(&claim.model, &own, &factors).unwrap();
+    for (row, column) in (0..5).flat_map(|row| (0..7).map(move |column| (row, column))) {
+        assert_eq!(running.value(row, column), elements.of(row, column).unwrap().worst());
+        assert!(running.value(row, column) <= every.value(row, column));
+    }
+}
+
+/// Matrices of these values.
+fn matrix(format: &str, rows: usize, columns: usize, value: impl Fn(usize, usize) -> f64) -> Matrix {
+    let format = format::find(format).unwrap();
+    let code = |at: usize| {
+        format.encode_f64(value(at / columns, at % columns), Rounding::Rne, Overflow::Infinity).unwrap_or_default()
+    };
+    Matrix::of_values(rows, columns, format, &(0..rows * columns).map(code).collect::<Vec<_>>())
+}
+
+/// Operands of which an alignment cuts much: a subnormal number times a large one counts with a large exponent.
+fn with_loose_exponents(k: usize) -> Factors {
+    let rare = |k: usize| k.is_multiple_of(16);
+    let a = matrix("f16", 2, k, |_, k| if rare(k) { 2f64.powi(-24) } else { 1.9990234375 * 2f64.powi(-13) });
+    let b = matrix("f16", k, 2, |k, _| if rare(k) { 2f64.powi(15) } else { 0.999 * 2f64.powi(-12) });
+    Factors::new(a, b)
+}
+
+/// Products near the smallest number of f32, in every chain.
+fn near_the_smallest(k: usize) -> Factors {
+    let a = matrix("bf16", 2, k, |_, k| if k.is_multiple_of(16) { 1.9921875 * 2f64.powi(-70) } else { 0.0 });
+    let b = matrix("bf16", k, 2, |k, _| if k.is_multiple_of(16) { 2f64.powi(-80) } else { 0.0 });
+    Factors::new(a, b)
+}
+
+#[test]
+fn a_bound_of_every_order_covers_losses_that_each_chain_has_anew() {
+    let cases = [
+        ("mma.m16n8k16.f32.f16.f16.f32", with_loose_exponents(4096)),
+        ("mma.m16n8k16.f32.bf16.bf16.f32", near_the_smallest(1024)),
+    ];
+    for (instruction, factors) in cases {
+        let (mut promoted, mut split) = (schedule(instruction), schedule(instruction));
+        promoted.promote = Some(16);
+        split.split = SplitK { count: 64, granule: 16, ..split.split };
+        for own in [promoted, split, schedule(instruction)] {
+            let claim = Claim::of_schedule(Model::load("hopper").unwrap(), own.clone());
+            let found = checked(&claim, &factors, &product(&claim.model, &own, &factors));
+            assert!(found.holds(), "{own:?}: {:?}", found.outside);
+        }
+    }
+}
+
+#[test]
+fn sums_toward_zero_are_off_by_twice_their_magnitudes_at_most() {
+    let hopper = Model::load("hopper").unwrap();
+    let own = schedule("wgmma.m64n8k32.f32.e4m3.e4m3");
+    for k in [32, 4096, 1 << 16] {
+        let bound = OrderFreeBounds::new(&hopper, &own, k).unwrap().of(&Magnitudes::of_sum(1.0)).worst();
+        assert!(bound <= 2.0 * 1.001, "{k}: {bound}");
+    }
+}
+
+#[test]
+fn no_element_is_within_for_what_its_parts_may_do() {
+    let hopper = Model::load("hopper").unwrap();
+    let own = schedule("mma.m16n8k16.f32.f16.f16.f32");
+    let factors = factors(&own, (6, 6, 1024), 51, 3);
+    for d in ["e4m3", "f16"] {
+        let claim = Claim::of_generation(hopper.clone(), formats(d), None).unwrap();
+        let format = format::find(d).unwrap();
+        let largest = format.to_f64(format.largest(false));
+        // The sum of all magnitudes leaves e4m3, the exact values do not.
+        let small = Schedule { output: OutputRounding { format, ..own.output }, ..own.clone() };
+        let quarter = Factors::new(matrix("f16", 6, 1024, |row, k| factors.a.value(row, k) / 16.0), factors.b.clone());
+        let right = product(&hopper, &small, &quarter);
+        assert!(checked(&claim, &quarter, &right).holds(), "{d}");
+        for wrong in [f64::NAN, largest, -largest] {
+            let wrong = matrix(d, 6, 6, |_, _| wrong);
+            assert_eq!(checked(&claim, &quarter, &wrong).outside_count(), 36, "{d}");
+        }
+    }
+}
+
+#[test]
+fn an_overflow_is_right_where_the_exact_value_leaves_the_format() {
+    let hopper = Model::load("hopper").unwrap();
+    let mut own = schedule("mma.m16n8k16.f32.f16.f16.f32");
+    own.output.format = format::find("f16").unwrap();
+    let factors =
+        Factors::new(matrix("f16", 2, 64, |_, _| 100.0), matrix("f16", 64, 2, |_, column| [100.0, 1.0][column]));
+    let d = product(&hopper, &own, &factors);
+    assert!(d.value(0, 0).is_infinite() && d.value(0, 1).is_finite());
+    let of = |claim: &Claim, d: &Matrix| {
+        let found = checked(claim, &factors, d);
+        (found.within, found.overflowed, found.outside_count())
+    };
+    for claim in [
+        Claim::of_generation(hopper.clone(), formats("f16"), None).unwrap(),
+        Claim::of_schedule(hopper.clone(), own.clone()),
+    ] {
+        assert_eq!(of(&claim, &d), (4, 2, 0));
+        let mut wrong = d.clone();
+        wrong.codes.set(0, 0xfc00);
+        assert_eq!(of(&claim, &wrong), (3, 1, 1));
+        wrong.codes.set(1, 0x7c00);
+        assert_eq!(of(&claim, &wrong), (2, 1, 2));
+    }
+}
+
+#[test]
+fn an_infinity_of_the_claimed_order_is_right_where_the_exact_value_is_small() {
+    let hopper = Model::load("hopper").unwrap();
+    let own = schedule("mma.m16n8k16.f16.f16.f16.f16");
+    // The first half overflows in f16, and the second would bring the sum back.
+    let factors =
+        Factors::new(matrix("f16", 2, 64, |_, k| if k < 32 { 60.0 } else { -60.0 }), matrix("f16", 64, 2, |_, _| 60.0));
+    let claim = Claim::of_schedule(hopper, own.clone());
+    let d = product(&claim.model, &own, &factors);
+    assert!(!d.value(0, 0).is_finite());
+    assert!(checked(&claim, &factors, &d).holds());
+    let mut wrong = d.clone();
+    wrong.codes.set(0, 0xfc00);
+    assert_eq!(checked(&claim, &factors, &wrong).outside_count(), 1);
+}
+
+#[test]
+fn sums_of_integers_that_wrap_have_one_result() {
+    let hopper = Model::load("hopper").unwrap();
+    let own = schedule("wgmma.m64n8k32.s32.s8.s8");
+    let k = 140_000;
+    let factors = Factors::new(matrix("s8", 1, k, |_, _| -128.0), matrix("s8", k, 1, |_, _| -128.0));
+    let integers = ["s8", "s8", "s32"].map(|name| format::find(name).unwrap());
+    let family = Claim::of_generation(hopper.clone(), integers, None).unwrap();
+    let claim = Claim::of_schedule(hopper, own.clone());
+    let d = product(&claim.model, &own, &factors);
+    let zero = Matrix::of_values(1, 1, d.format, &[0]);
+    assert!(checked(&claim, &factors, &d).holds() && checked(&family, &factors, &d).holds());
+    assert_eq!(checked(&claim, &factors, &zero).outside_count(), 1);
+    // Some instructions of the family saturate in every step, so that orders differ.
+    assert_eq!(checked(&family, &factors, &zero).undecided, 1);
+}
+
+#[test]
+fn infinities_follow_the_signs_of_alpha_and_beta() {
+    let hopper = Model::load("hopper").unwrap();
+    let mut own = schedule("mma.m16n8k16.f32.f16.f16.f32");
+    let special = |row: usize, place: usize, at: usize, value: f64| if (row, place) == (0, at) { value } else { 1.0 };
+    let a = matrix("f16", 2, 16, |row, k| special(row, k, 3, f64::INFINITY));
+    let plain = matrix("f16", 2, 16, |_, _| 1.0);
+    let b = matrix("f16", 16, 2, |_, _| 1.0);
+    let c = matrix("f32", 2, 2, |row, column| special(row, column, 1, f64::NEG_INFINITY));
+    for (alpha, beta) in [(-1.0, 0.0), (0.0, 0.0), (1.0, -1.0), (-2.0, 0.0), (0.0, 2.0), (2.0, -3.0), (0.0, -1.0)] {
+        (own.alpha, own.beta) = (alpha, beta);
+        for a in [&a, &plain] {
+            let factors = Factors { c: Some(c.clone()), ..Factors::new(a.clone(), b.clone()) };
+            let claim = Claim::of_schedule(hopper.clone(), own.clone());
+            let found = checked(&claim, &factors, &product(&hopper, &own, &factors));
+            assert!(found.holds(), "alpha {alpha}, beta {beta}: {:?}", found.outside);
+        }
+    }
+}
+
+#[test]
+fn the_rounding_of_beta_to_the_register_is_part_of_the_bound() {
+    let hopper = Model::load("hopper").unwrap();
+    let mut own = schedule("wgmma.m64n8k16.f32.f16.f16");
+    for beta in [0.1, 1e-4, 0.3, 1.00000005] {
+        own.beta = beta;
+        let c =
+            matrix("f32", 30, 30, |row, column| (random(7, (30 * row + column) as u64) % 100_003) as f64 / 33_000.0);
+        let factors = Factors { c: Some(c), ..factors(&own, (30, 30, 16), 61, 3) };
+        let small = Factors { a: matrix("f16", 30, 16, |row, k| factors.a.value(row, k) / 1024.0), ..factors.clone() };
+        let found = checked(&Claim::of_schedule(hopper.clone(), own.clone()), &small, &product(&hopper, &own, &small));
+        assert!(found.holds(), "{beta}: {:?}", found.outside);
+    }
+}
+
+#[test]
+fn a_tolerance_of_f64_covers_the_errors_of_a_product_in_f64() {
+    let hopper = Model::load("hopper").unwrap();
+    let mut own = schedule("mma.m8n8k4.f64.f64.f64.f64");
+    own.alpha = 1.1;
+    for seed in 0..20 {
+        let factors = factors(&own, (8, 8, 12), seed, 3);
+        let d = product(&hopper, &own, &factors);
+        let found = checked(&Claim::of_schedule(hopper.clone(), own.clone()), &factors, &d);
+        let tolerance = found.tolerance.unwrap();
+        for (row, column) in (0..8).flat_map(|row| (0..8).map(move |column| (row, column))) {
+            let sum: f64 = (0..12).map(|k| factors.a.value(row, k) * factors.b.value(k, column)).sum();
+            assert!(tolerance.passes(d.value(row, column), 1.1 * sum));
+        }
+    }
+}
+
+#[test]
+fn a_rounding_of_d_is_bounded_by_its_exact_value_where_one_schedule_is_claimed() {
+    let hopper = Model::load("hopper").unwrap();
+    let mut own = schedule("mma.m16n8k16.f32.f16.f16.f32");
+    own.output.format = format::find("f16").unwrap();
+    let factors = factors(&own, (12, 12, 1024), 71, 3);
+    let d = product(&hopper, &own, &factors);
+    let bounds = bounds_matrix(&Claim::of_schedule(hopper, own), &factors, &|_| ()).unwrap();
+    for (row, column) in (0..12).flat_map(|row| (0..12).map(move |column| (row, column))) {
+        let magnitudes: f64 = (0..1024).map(|k| (factors.a.value(row, k) * factors.b.value(k, column)).abs()).sum();
+        let unit = 2f64.powi(-10) * d.value(row, column).abs();
+        assert!(bounds.value(row, column) <= unit + 1e-4 * magnitudes);
+    }
 }

@@ -1,8 +1,8 @@
 //! The cheapest scheme that meets an accuracy on given operands.
 
 use super::{
-    DoubleErrors, DoubleReferences, EmulateRequest, Emulated, NumberMatrix, OperandSplit, Scheme, SchemeUnit,
-    error_bound, product,
+    DoubleErrors, DoubleReferences, EmulateRequest, Emulated, NumberMatrix, OperandSplit, ProductOperands, Scheme,
+    SchemeUnit, error_bound, product,
     split::{SliceLine, exponents},
 };
 use crate::{
@@ -52,7 +52,11 @@ pub fn cheapest(
     accuracy: f64,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Vec<SchemeChoiceRow>> {
-    let (a, b) = request.operands_of(0, Emulated::Double)?;
+    let operands = request.operands_of(0, Emulated::Double)?;
+    if operands.batch > 1 || operands.is_scaled() {
+        return Err(Error::request("--choose is for one product A B; leave out --c, --alpha, --beta, and batches"));
+    }
+    let ProductOperands { a, b, .. } = operands;
     let references = DoubleReferences::of(&a, &b)?;
     let range_bits = range_bits(&a, &b, &references.magnitude) - accuracy.log2();
     let mut rows = Vec::new();

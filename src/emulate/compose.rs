@@ -1,8 +1,10 @@
 //! A product, made of products of parts.
 
+use std::ops::Range;
+
 use super::{
-    Emulated, Fallback, NumberMatrix, OperandSplit, PartSum, ProductTurn, Promote, Scheme, Slices, SumRegister,
-    fallback, integer_product,
+    Emulated, Fallback, NumberMatrix, OperandSplit, PartSum, ProductOperands, ProductShape, ProductTurn, Promote,
+    Scheme, Slices, SumRegister, fallback, integer_product,
     moduli::Reconstruction,
     split::{SplitMatrix, taken_apart},
 };
@@ -29,49 +31,67 @@ pub(super) fn check_terms(scheme: &Scheme, k: usize) -> Result<()> {
     }
 }
 
-/// The product of a scheme, of rows of a product of `m` rows; its seconds, and the number of products.
+/// The products by a scheme, their seconds, and the number of products of parts.
+///
+/// `m` is the number of rows of each whole product, of which the operands may have some.
 pub(super) fn whole(
     scheme: &Scheme,
     instructions: &[Instruction],
     device: &mut dyn Device,
-    (a, b): (&NumberMatrix, &NumberMatrix),
+    operands: &ProductOperands,
     m: usize,
 ) -> Result<(Matrix, Option<f64>, usize)> {
-    if scheme.fallback != Fallback::Nan && [a, b].iter().any(|own| own.values.iter().any(|x| !x.is_finite())) {
-        return Ok((fallback::product(scheme.fallback, a, b, m)?, None, 0));
+    operands.fit()?;
+    operands.fit_scheme(scheme)?;
+    let ProductOperands { a, b, alpha, batch, .. } = operands;
+    let ProductShape { m: rows, n, .. } = operands.shape();
+    let result = |values: &[f64]| of_doubles(rows * batch, n, values);
+    if *alpha == 0.0 && scheme.takes_addend() {
+        let values: Vec<f64> = operands.addend().into_iter().map(|addend| alpha.mul_add(0.0, addend)).collect();
+        return Ok((result(&values), None, 0));
+    }
+    let finite = || [a, b].iter().all(|own| own.values.iter().all(|x| x.is_finite()));
+    if scheme.fallback != Fallback::Nan && !finite() {
+        return Ok((result(&fallback::products(scheme.fallback, operands, m)?), None, 0));
     }
     if let OperandSplit::Slices(Slices { bits, dynamic: Some(dynamic), .. }) = &scheme.a {
-        let needed = needed_bits(a, b, dynamic.block);
+        // One count for all products of a batch.
+        let of_product = |at: usize| {
+            let (a, b) = operands.product(at);
+            needed_bits(&a, &b, dynamic.block)
+        };
+        let needed = (0..*batch).map(of_product).max().expect("a batch has products");
         if needed > i64::from(dynamic.most) {
-            return Ok((fallback::product(scheme.fallback, a, b, m)?, None, 0));
+            return Ok((result(&fallback::products(scheme.fallback, operands, m)?), None, 0));
         }
         let count = ((needed + 1).max(1) as usize).div_ceil(*bits as usize);
         let scheme = scheme.with_count(count)?;
         let instructions = vec![instructions[0].clone(); scheme.sums.len()];
-        return whole(&scheme, &instructions, device, (a, b), m);
+        return whole(&scheme, &instructions, device, operands, m);
     }
-    let Some(parts) = &scheme.parts else {
+    if scheme.parts.is_none() && !scheme.takes_addend() {
         let (x, y) = scheme.split(a, b);
         let (d, seconds) = composed(scheme, instructions, device, (&x, &y), a.columns)?;
         return Ok((d, seconds, scheme.products()));
-    };
-    let mut total: Option<Vec<f64>> = None;
-    let (mut seconds, mut products) = (Some(0.0), 0);
-    let ranges = parts.ranges(m, b.columns, a.columns);
-    let terms = parts.terms(ranges.len(), a.columns);
-    for range in ranges {
-        products += scheme.products();
-        let (x, y) = scheme.split(&a.of_columns(&range), &b.of_rows(&range));
-        let (d, own) = composed(scheme, instructions, device, (&x, &y), terms)?;
-        seconds = seconds.zip(own).map(|(seconds, own)| seconds + own);
-        let own = d.codes.iter().map(f64::from_bits);
-        total = Some(match total {
-            // The first is added to zero, which has no sign.
-            None => own.map(|own| 0.0 + own).collect(),
-            Some(total) => total.iter().zip(own).map(|(total, own)| total + own).collect(),
-        });
     }
-    Ok((of_doubles(a.rows, b.columns, &total.unwrap_or_default()), seconds, products))
+    let mut totals = operands.addend();
+    let (mut seconds, mut products) = (Some(0.0), 0);
+    for (at, totals) in totals.chunks_mut(rows * n).enumerate() {
+        let (a, b) = operands.product(at);
+        let whole_k = || std::iter::once(0..a.columns).collect::<Vec<Range<usize>>>();
+        let ranges = scheme.parts.map_or_else(whole_k, |parts| parts.ranges((m, n, a.columns), *batch));
+        let terms = scheme.parts.map_or(a.columns, |parts| parts.terms(ranges.len(), a.columns));
+        for range in ranges {
+            products += scheme.products();
+            let (x, y) = scheme.split(&a.of_columns(&range), &b.of_rows(&range));
+            let (d, own) = composed(scheme, instructions, device, (&x, &y), terms)?;
+            seconds = seconds.zip(own).map(|(seconds, own)| seconds + own);
+            // The first part is added to beta C, or to zero, which has no sign.
+            let own = d.codes.iter().map(f64::from_bits);
+            totals.iter_mut().zip(own).for_each(|(total, own)| *total = alpha.mul_add(own, *total));
+        }
+    }
+    Ok((result(&totals), seconds, products))
 }
 
 /// A matrix of numbers of f64.

@@ -1,11 +1,11 @@
 //! References of a product in f64, and errors against them.
 
-use super::NumberMatrix;
+use super::{NumberMatrix, ProductOperands};
 use crate::{
     Result,
     base::{interrupt, parallel, vectors::vectorised},
     exact::Dot,
-    format::{self, Format, Overflow, Real, Rounding},
+    format::{self, Finite, Format, Overflow, Real, Rounding},
 };
 
 /// Columns of D that are summed side by side.
@@ -101,6 +101,71 @@ impl DoubleReferences {
             }
         }
         Ok(references)
+    }
+}
+
+impl DoubleReferences {
+    /// The references of D = alpha A B + beta C, of all products of a batch.
+    ///
+    /// Plain f64 scales the sum of the chain and adds beta C by a fused multiply-add, or by a product and a sum.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`](crate::Error::Interrupted).
+    pub fn of_operands(operands: &ProductOperands) -> Result<DoubleReferences> {
+        let mut all = DoubleReferences::default();
+        for at in 0..operands.batch {
+            let (a, b) = operands.product(at);
+            let own = DoubleReferences::of(&a, &b)?;
+            all.fused.extend(own.fused);
+            all.separate.extend(own.separate);
+            all.rounded.extend(own.rounded);
+            all.rest.extend(own.rest);
+            all.magnitude.extend(own.magnitude);
+            all.spread = [0, 1].map(|which| all.spread[which].max(own.spread[which]));
+        }
+        if operands.is_scaled() {
+            all.scale(operands)?;
+        }
+        Ok(all)
+    }
+
+    /// Multiplies by alpha and adds beta C.
+    fn scale(&mut self, operands: &ProductOperands) -> Result<()> {
+        let double = format::find("f64")?;
+        let ProductOperands { c, alpha, beta, .. } = operands;
+        for at in 0..self.rounded.len() {
+            // A factor of zero hides what it multiplies.
+            let hidden = |factor: f64, x: f64| if factor == 0.0 { 0.0 } else { x };
+            let c = c.as_ref().map_or(0.0, |c| hidden(*beta, c.values[at]));
+            let sum = hidden(*alpha, self.rounded[at]);
+            self.fused[at] = beta.mul_add(c, alpha * hidden(*alpha, self.fused[at]));
+            self.separate[at] = alpha * hidden(*alpha, self.separate[at]) + beta * c;
+            self.magnitude[at] = (alpha * hidden(*alpha, self.magnitude[at])).abs() + (beta * c).abs();
+            let parts = [alpha, beta, &sum, &self.rest[at], &c].map(|x| Real::from(*x));
+            let [
+                Real::Finite(alpha_real),
+                Real::Finite(beta_real),
+                Real::Finite(sum_real),
+                Real::Finite(rest_real),
+                Real::Finite(c_real),
+            ] = parts
+            else {
+                (self.rounded[at], self.rest[at]) = (alpha * sum + beta * c, 0.0);
+                continue;
+            };
+            let times = |x: &Finite, y: &Finite| x.odd().times(&y.odd());
+            let less = |x: Finite| Finite { negative: !x.negative, ..x };
+            let exact = times(&alpha_real, &sum_real)
+                .minus(&less(times(&alpha_real, &rest_real)))
+                .minus(&less(times(&beta_real, &c_real)));
+            let code = double.encode(&Real::Finite(exact), Rounding::Rne, Overflow::Standard);
+            self.rounded[at] = f64::from_bits(code.unwrap_or(f64::NAN.to_bits()));
+            self.rest[at] = match Real::from(self.rounded[at]) {
+                Real::Finite(rounded) => exact.minus(&rounded).to_f64(),
+                _ => 0.0,
+            };
+        }
+        Ok(())
     }
 }
 
@@ -230,6 +295,8 @@ pub struct DoubleErrors {
     pub relative: f64,
     /// The mean of the same: MRED.
     pub mred: f64,
+    /// The norm of V - S over the norm of S (Frobenius); infinite where they overflow.
+    pub norm: f64,
     /// Elements with an S that is not zero.
     relatives: usize,
     /// Measured elements.
@@ -240,6 +307,7 @@ impl DoubleErrors {
     /// The errors of elements, row by row.
     pub fn of(values: &[f64], references: &DoubleReferences) -> DoubleErrors {
         let mut all = DoubleErrors::default();
+        let (mut of_errors, mut of_sums) = (0f64, 0f64);
         for (at, v) in values.iter().enumerate() {
             let (s, rest, magnitude) = (references.rounded[at], references.rest[at], references.magnitude[at]);
             all.equal += usize::from(*v == s || v.is_nan() && s.is_nan());
@@ -250,6 +318,8 @@ impl DoubleErrors {
             let error = ((v - s) - rest).abs();
             all.measured += 1;
             all.absolute = all.absolute.max(error);
+            of_errors = of_errors.hypot(error);
+            of_sums = of_sums.hypot(s);
             if magnitude > 0.0 && magnitude.is_finite() {
                 let own = error / magnitude;
                 all.of_magnitude = all.of_magnitude.max(own);
@@ -263,6 +333,11 @@ impl DoubleErrors {
         }
         all.mean_of_magnitude /= all.measured.max(1) as f64;
         all.mred /= all.relatives.max(1) as f64;
+        all.norm = match of_sums {
+            0.0 => 0.0,
+            sums if sums.is_finite() && of_errors.is_finite() => of_errors / sums,
+            _ => f64::INFINITY,
+        };
         all
     }
 }

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::{DoubleReferences, Fallback, NumberMatrix, compose::of_doubles};
-use crate::{Result, gemm::Matrix};
+use super::{DoubleReferences, Fallback, NumberMatrix, ProductOperands};
+use crate::Result;
 
 /// Rows and columns of a tile of D.
 const TILE: usize = 128;
@@ -12,11 +12,28 @@ const STEP: usize = 16;
 /// Multiprocessors of an H100.
 const MULTIPROCESSORS: usize = 132;
 
+/// The products of a batch, scaled by alpha and then added to beta C.
+///
+/// `m` is the number of rows of each whole product. The products of a batch have one chain for each element.
+pub(super) fn products(fallback: Fallback, operands: &ProductOperands, m: usize) -> Result<Vec<f64>> {
+    let fallback = if operands.batch > 1 { Fallback::Fused } else { fallback };
+    let mut values = Vec::new();
+    for at in 0..operands.batch {
+        let (a, b) = operands.product(at);
+        values.extend(product(fallback, &a, &b, m)?);
+    }
+    values.iter_mut().for_each(|value| *value *= operands.alpha);
+    if let Some(c) = operands.c.as_ref().filter(|_| operands.beta != 0.0) {
+        values.iter_mut().zip(&c.values).for_each(|(value, c)| *value = operands.beta.mul_add(*c, *value));
+    }
+    Ok(values)
+}
+
 /// The product by chains of fused multiply-adds of parts of k, each from zero, added in order.
 ///
 /// `m` is the number of rows of the whole product. Of some of its rows the tiles are not known: then chains have one part, unless all
 /// tiles are cut alike.
-pub(super) fn product(fallback: Fallback, a: &NumberMatrix, b: &NumberMatrix, m: usize) -> Result<Matrix> {
+fn product(fallback: Fallback, a: &NumberMatrix, b: &NumberMatrix, m: usize) -> Result<Vec<f64>> {
     let (down, across) = (m.div_ceil(TILE), b.columns.div_ceil(TILE));
     let schedule = match fallback {
         Fallback::StreamK => StreamK::new(a.columns, down * across),
@@ -26,7 +43,7 @@ pub(super) fn product(fallback: Fallback, a: &NumberMatrix, b: &NumberMatrix, m:
     if alike || m != a.rows {
         let cuts =
             if alike { schedule.cuts(0, a.columns) } else { StreamK { blocks: 0, ..schedule }.cuts(0, a.columns) };
-        return Ok(of_doubles(a.rows, b.columns, &chains(a, b, &cuts)?));
+        return chains(a, b, &cuts);
     }
     let mut values = vec![0.0; a.rows * b.columns];
     for (row, column) in (0..down).flat_map(|row| (0..across).map(move |column| (row, column))) {
@@ -39,7 +56,7 @@ pub(super) fn product(fallback: Fallback, a: &NumberMatrix, b: &NumberMatrix, m:
             values[row * b.columns..][columns.clone()].copy_from_slice(line);
         }
     }
-    Ok(of_doubles(a.rows, b.columns, &values))
+    Ok(values)
 }
 
 /// The chains of parts of k, added in order.

@@ -6,7 +6,9 @@ use serde::Deserialize;
 use toml::{Spanned, Value};
 
 use super::{
-    scheme::{Emulated, Fallback, OperandSplit, PartSum, ProductTurn, Promote, Scheme, SumRegister, WholeParts},
+    scheme::{
+        Emulated, Epilogue, Fallback, OperandSplit, PartSum, ProductTurn, Promote, Scheme, SumRegister, WholeParts,
+    },
     split_keys::{OperandSplitKeys, recount, split},
 };
 use crate::{
@@ -20,6 +22,8 @@ use crate::{
     format,
 };
 
+/// The largest count behind the colon of a name.
+const MOST_COUNT: usize = 126;
 const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/schemes.rs"));
 
 #[derive(Deserialize)]
@@ -37,6 +41,7 @@ struct SchemeKeys {
     accumulator: Option<String>,
     parts_of_k: Option<PartsOfKKeys>,
     fallback: Option<String>,
+    epilogue: Option<String>,
     #[serde(default)]
     sum: Vec<SumKeys>,
 }
@@ -48,6 +53,7 @@ struct PartsOfKKeys {
     from: usize,
     outputs: usize,
     most: usize,
+    batches_from: Option<usize>,
 }
 
 #[derive(Deserialize)]
@@ -186,7 +192,7 @@ fn counted(name: &str) -> Option<(&str, usize, usize)> {
     let (name, counts) = name.rsplit_once(':')?;
     let (first, last) = counts.split_once("..").unwrap_or((counts, counts));
     let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
-    (first <= last && last <= 100).then_some((name, first, last))
+    (first <= last && last <= MOST_COUNT).then_some((name, first, last))
 }
 
 fn of_keys(mut keys: SchemeKeys, (name, origin): (&str, &str), count: Option<usize>) -> Checked<Scheme> {
@@ -246,8 +252,9 @@ fn of_keys(mut keys: SchemeKeys, (name, origin): (&str, &str), count: Option<usi
     if emulates == Emulated::Double && (register == SumRegister::Single || register == SumRegister::Integer) {
         return Err(somewhere("emulates = \"f64\": the sums are combined in f64; leave register out, or digits"));
     }
-    if emulates == Emulated::Single && (keys.parts_of_k.is_some() || keys.fallback.is_some()) {
-        return Err(somewhere("parts_of_k and fallback are of schemes that emulate f64"));
+    let of_doubles = keys.parts_of_k.is_some() || keys.fallback.is_some() || keys.epilogue.is_some();
+    if emulates == Emulated::Single && of_doubles {
+        return Err(somewhere("parts_of_k, fallback and epilogue are of schemes that emulate f64"));
     }
     let file = if origin == format!("schemes/{name}.toml") { name } else { origin };
     let mut scheme = Scheme {
@@ -265,6 +272,10 @@ fn of_keys(mut keys: SchemeKeys, (name, origin): (&str, &str), count: Option<usi
             .fallback
             .as_deref()
             .map_or(Ok(Fallback::Nan), |given| one_of("fallback", given, &Fallback::ALL))?,
+        epilogue: keys
+            .epilogue
+            .as_deref()
+            .map_or(Ok(Epilogue::None), |given| one_of("epilogue", given, &Epilogue::ALL))?,
         accumulator: format::find(accumulator).map_err(|error| somewhere(error.to_string()))?,
     };
     let mut named = vec![false; scheme.a.count() * scheme.b.count()];
@@ -444,9 +455,9 @@ impl SumKeys {
 }
 
 fn whole_parts(keys: PartsOfKKeys) -> Checked<WholeParts> {
-    let PartsOfKKeys { tile, from, outputs, most } = keys;
+    let PartsOfKKeys { tile, from, outputs, most, batches_from } = keys;
     match tile > 0 && most > 0 {
-        true => Ok(WholeParts { tile, from, outputs, most }),
+        true => Ok(WholeParts { tile, from, outputs, most, batches_from }),
         false => Err(somewhere("parts_of_k: tile and most are above 0")),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Fallback, NumberMatrix, OperandSplit, Scheme, split::SplitMatrix};
+use super::{Fallback, NumberMatrix, OperandSplit, ProductOperands, Scheme, split::SplitMatrix};
 
 /// Elements of an operand that the parts of a scheme do not stand for.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,6 +11,8 @@ pub struct OperandLoss {
     pub scheme: String,
     /// `A` or `B`.
     pub matrix: &'static str,
+    /// The product of a batch, from 0.
+    pub product: Option<usize>,
     /// The elements.
     pub kind: &'static str,
     /// The effect on the product.
@@ -22,6 +24,18 @@ pub struct OperandLoss {
 }
 
 impl OperandLoss {
+    /// The losses of the operands of a product by a scheme.
+    ///
+    /// Of a batch they are those of the first product that has any.
+    pub fn of_operands(scheme: &Scheme, operands: &ProductOperands) -> Vec<OperandLoss> {
+        let of_product = |at: usize| {
+            let (a, b) = operands.product(at);
+            let product = (operands.batch > 1).then_some(at);
+            OperandLoss::of(scheme, &a, &b).into_iter().map(|own| OperandLoss { product, ..own }).collect::<Vec<_>>()
+        };
+        (0..operands.batch).map(of_product).find(|losses| !losses.is_empty()).unwrap_or_default()
+    }
+
     /// The losses of both operands by a scheme.
     pub fn of(scheme: &Scheme, a: &NumberMatrix, b: &NumberMatrix) -> Vec<OperandLoss> {
         if matches!(scheme.a, OperandSplit::Digits(_)) {
@@ -78,17 +92,18 @@ fn of_matrix(
         counts[kind].1.get_or_insert((at / numbers.columns, at % numbers.columns, *x));
     }
     let loss = |((kind, result), (elements, first)): ((&'static str, &'static str), (usize, Option<_>))| {
-        Some(OperandLoss { scheme: scheme.name.clone(), matrix, kind, result, elements, first: first? })
+        Some(OperandLoss { scheme: scheme.name.clone(), matrix, product: None, kind, result, elements, first: first? })
     };
     kinds.into_iter().zip(counts).filter_map(loss).collect()
 }
 
 impl fmt::Display for OperandLoss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let OperandLoss { scheme, matrix, kind, result, elements, first: (row, column, value) } = self;
+        let OperandLoss { scheme, matrix, product, kind, result, elements, first: (row, column, value) } = self;
+        let of = product.map_or(String::new(), |product| format!(" of product {product}"));
         write!(
             f,
-            "{scheme}: {matrix} has {elements} {kind}; the first is {value:e} in row {row}, column {column}. {result}."
+            "{scheme}: {matrix}{of} has {elements} {kind}; the first is {value:e} in row {row}, column {column}. {result}."
         )
     }
 }

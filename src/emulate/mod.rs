@@ -39,6 +39,7 @@ mod lines;
 mod measure;
 mod moduli;
 mod operands;
+mod product_operands;
 mod reference;
 mod scheme;
 mod split;
@@ -56,10 +57,11 @@ pub use integers::{Integers, first_wrap};
 pub use limits::{EmulationLimitRow, limits};
 pub use measure::ProductErrors;
 pub use operands::NumberMatrix;
+pub use product_operands::ProductOperands;
 pub use reference::ProductReferences;
 pub use scheme::{
-    Digits, DynamicSlices, Emulated, Fallback, Moduli, OperandSplit, PartSum, ProductTurn, Promote, Scaling, Scheme,
-    Slices, SplitPart, SumRegister, WholeParts,
+    Digits, DynamicSlices, Emulated, Epilogue, Fallback, Moduli, OperandSplit, PartSum, ProductTurn, Promote, Scaling,
+    Scheme, Slices, SplitPart, SumRegister, WholeParts,
 };
 pub(crate) use split::SliceLine;
 
@@ -100,7 +102,7 @@ pub struct EmulateRequest {
     /// The shapes.
     pub shapes: Vec<ProductShape>,
     /// Given operands, of the one shape; without them, drawn ones.
-    pub operands: Option<[NumberMatrix; 2]>,
+    pub operands: Option<ProductOperands>,
     /// Distribution of the elements; without one, f32 is uniform in [-1, 1), and integers in their range.
     pub draw: Option<Draw>,
     /// The seed.
@@ -124,7 +126,7 @@ pub struct Emulation {
     pub device: usize,
     /// The shape.
     pub shape: ProductShape,
-    /// Computed rows, spread over the product.
+    /// Computed rows of each product, spread over it.
     pub rows: usize,
     /// Seconds of the sums, where the device computes all elements at once.
     pub seconds: Option<f64>,
@@ -178,7 +180,20 @@ pub fn product(
     a: &NumberMatrix,
     b: &NumberMatrix,
 ) -> Result<Matrix> {
-    compose::whole(scheme, &unit.instructions, device, (a, b), a.rows).map(|(product, ..)| product)
+    products(scheme, unit, device, &ProductOperands::new(a.clone(), b.clone()))
+}
+
+/// D = alpha A B + beta C by a scheme on a device; the products of a batch are stacked as A is.
+///
+/// # Errors
+/// A request error: matrices that do not fit, or operands that the scheme does not take; the errors of the device.
+pub fn products(
+    scheme: &Scheme,
+    unit: &SchemeUnit,
+    device: &mut dyn Device,
+    operands: &ProductOperands,
+) -> Result<Matrix> {
+    compose::whole(scheme, &unit.instructions, device, operands, operands.shape().m).map(|(product, ..)| product)
 }
 
 /// Computes products by shape and scheme into `done`, with the same operands on all devices.
@@ -221,16 +236,15 @@ fn of_shape(
             continue;
         }
         let rows = spread(request.rows_of(devices, shape, scheme.is_integer()));
-        let terms = terms(scheme, shape, rows.len());
-        let mut each = |a: &NumberMatrix,
-                        b: &NumberMatrix,
+        let terms = request.batch() * terms(scheme, shape, rows.len());
+        let mut each = |operands: &ProductOperands,
                         outcome: &dyn Fn(&Matrix) -> EmulationResult,
                         progress: &mut dyn FnMut(Stage)| {
             for (device, (own, unit)) in devices.iter_mut().zip(units).enumerate() {
                 let Some(unit) = unit else { continue };
                 interrupt::check()?;
                 progress(account.stage(&format!("{m} x {n} x {k}: {} on {}", scheme.name, own.identity().name)));
-                let (d, seconds, products) = compose::whole(scheme, &unit.instructions, own.as_mut(), (a, b), m)?;
+                let (d, seconds, products) = compose::whole(scheme, &unit.instructions, own.as_mut(), operands, m)?;
                 account.done += terms;
                 let outcome = outcome(&d);
                 let product = request.keep.then_some(d);
@@ -251,7 +265,8 @@ fn of_shape(
             let a = NumberMatrix::integers(request.draw, left, request.seed, 0, &rows, k);
             let b = NumberMatrix::integers(request.draw, right, request.seed, 1, &ks, n);
             let exact = integers::products(&a, &b)?;
-            each(&a, &b, &|d| EmulationResult::Integers(integers::compared(d, &exact)), progress)?;
+            let operands = ProductOperands::new(a, b);
+            each(&operands, &|d| EmulationResult::Integers(integers::compared(d, &exact)), progress)?;
             continue;
         }
         compose::check_terms(scheme, k)?;
@@ -259,12 +274,12 @@ fn of_shape(
         if scheme.emulates == Emulated::Double {
             if doubles.is_none() {
                 progress(start.stage(&format!("{m} x {n} x {k}: exact sums in f64")));
-                let (a, b) = operands(Emulated::Double);
-                let references = DoubleReferences::of(&a, &b)?;
+                let own = operands(Emulated::Double);
+                let references = DoubleReferences::of_operands(&own)?;
                 let plain = [&references.fused, &references.separate].map(|own| DoubleErrors::of(own, &references));
-                doubles = Some((a, b, references, plain));
+                doubles = Some((own, references, plain));
             }
-            let Some((a, b, references, [fused, separate])) = &doubles else { continue };
+            let Some((own, references, [fused, separate])) = &doubles else { continue };
             let compared = |d: &Matrix| {
                 let values: Vec<f64> = d.codes.iter().map(f64::from_bits).collect();
                 let own = DoubleErrors::of(&values, references);
@@ -272,22 +287,22 @@ fn of_shape(
                     DoubleOutcome { scheme: own, fused: *fused, separate: *separate, spread: references.spread };
                 EmulationResult::Doubles(Box::new(outcome))
             };
-            each(a, b, &compared, progress)?;
+            each(own, &compared, progress)?;
             continue;
         }
         if numbers.is_none() {
             progress(start.stage(&format!("{m} x {n} x {k}: plain and exact sums")));
-            let (a, b) = operands(Emulated::Single);
-            let references = ProductReferences::of(&a, &b)?;
+            let own = operands(Emulated::Single);
+            let references = ProductReferences::of(&own.a, &own.b)?;
             let plain = measure::plain(&references, n);
-            numbers = Some((a, b, references, plain));
+            numbers = Some((own, references, plain));
         }
-        let Some((a, b, references, plain)) = &numbers else { continue };
+        let Some((own, references, plain)) = &numbers else { continue };
         let compared = |d: &Matrix| {
             let (infinite, errors) = measure::errors(d, references);
             EmulationResult::Numbers { infinite, errors, plain: Box::new(*plain) }
         };
-        each(a, b, &compared, progress)?;
+        each(own, &compared, progress)?;
     }
     Ok(())
 }
@@ -311,17 +326,20 @@ fn terms(scheme: &Scheme, shape: ProductShape, rows: usize) -> u64 {
 }
 
 impl EmulateRequest {
+    /// Number of products of the given batch; one, if operands are drawn.
+    fn batch(&self) -> u64 {
+        self.operands.as_ref().map_or(1, |own| own.batch as u64)
+    }
+
     /// The given or drawn operands of a shape: some rows of A, and B.
-    fn operands_at(&self, emulates: Emulated, shape: ProductShape, rows: &[usize]) -> (NumberMatrix, NumberMatrix) {
+    fn operands_at(&self, emulates: Emulated, shape: ProductShape, rows: &[usize]) -> ProductOperands {
         let ProductShape { n, k, .. } = shape;
         match &self.operands {
-            Some([a, b]) => {
-                let values = rows.iter().flat_map(|row| &a.values[row * k..][..k]).copied().collect();
-                (NumberMatrix { rows: rows.len(), columns: k, values }, b.clone())
-            }
+            Some(own) if rows.len() == shape.m => own.clone(),
+            Some(own) => own.of_rows(rows),
             None => {
                 let (draw, ks) = (self.draw.unwrap_or(USUAL), (0..k).collect::<Vec<usize>>());
-                (
+                ProductOperands::new(
                     NumberMatrix::drawn(emulates, draw, self.seed, 0, rows, k),
                     NumberMatrix::drawn(emulates, draw, self.seed, 1, &ks, n),
                 )
@@ -330,7 +348,7 @@ impl EmulateRequest {
     }
 
     /// The operands of the shape with this number: the rows that are computed.
-    fn operands_of(&self, shape: usize, emulates: Emulated) -> Result<(NumberMatrix, NumberMatrix)> {
+    fn operands_of(&self, shape: usize, emulates: Emulated) -> Result<ProductOperands> {
         let shape = self.shapes.get(shape).copied().ok_or_else(|| Error::request("there is no shape"))?;
         let count = self.rows_of(&[], shape, true);
         let rows: Vec<usize> = (0..count).map(|at| at * shape.m / count).collect();
@@ -342,7 +360,7 @@ impl EmulateRequest {
             let own = self
                 .shapes
                 .iter()
-                .map(|shape| terms(scheme, *shape, self.rows_of(devices, *shape, scheme.is_integer())));
+                .map(|shape| self.batch() * terms(scheme, *shape, self.rows_of(devices, *shape, scheme.is_integer())));
             own.sum::<u64>() * units.iter().flatten().count() as u64
         };
         self.schemes.iter().zip(&self.units).map(of_scheme).sum()
@@ -361,6 +379,8 @@ impl EmulateRequest {
         } else {
             (TERMS / (shape.n * shape.k)).max(LEAST_ROWS)
         };
-        self.rows.unwrap_or(usual).clamp(1, shape.m)
+        // The products of a batch have all their rows.
+        let all = self.operands.as_ref().is_some_and(|own| own.batch > 1);
+        if all { shape.m } else { self.rows.unwrap_or(usual).clamp(1, shape.m) }
     }
 }

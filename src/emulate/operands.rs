@@ -39,6 +39,12 @@ impl NumberMatrix {
         NumberMatrix { rows: rows.len(), columns: self.columns, values }
     }
 
+    /// The rows with these numbers.
+    pub(super) fn chosen(&self, rows: &[usize]) -> NumberMatrix {
+        let values = rows.iter().flat_map(|row| &self.values[row * self.columns..][..self.columns]).copied().collect();
+        NumberMatrix { rows: rows.len(), columns: self.columns, values }
+    }
+
     /// The first number that f32 does not have, by row and column.
     pub fn beyond_single(&self) -> Option<(usize, usize, f64)> {
         let beyond = |x: &f64| f64::from(*x as f32) != *x && !x.is_nan();

@@ -32,6 +32,8 @@ pub struct Scheme {
     pub parts: Option<WholeParts>,
     /// The product of operands that hold infinities or NaN, or need too many slices.
     pub fallback: Fallback,
+    /// The addition of beta C to a product.
+    pub epilogue: Epilogue,
 }
 
 /// The split of an element.
@@ -116,6 +118,10 @@ pub struct WholeParts {
     pub outputs: usize,
     /// The most tiles of k of a part, rounded up by less than one part.
     pub most: usize,
+    /// The k from which products of a batch have parts as single products do; below, they have one part.
+    ///
+    /// Without it, the scheme has no rule for batches.
+    pub batches_from: Option<usize>,
 }
 
 impl WholeParts {
@@ -124,12 +130,13 @@ impl WholeParts {
         k.div_ceil(self.tile) / parts * self.tile
     }
 
-    /// The parts of k of a product, shorter ones first.
-    pub fn ranges(&self, m: usize, n: usize, k: usize) -> Vec<std::ops::Range<usize>> {
+    /// The parts of k of a product of a batch of so many, shorter parts first.
+    pub fn ranges(&self, (m, n, k): (usize, usize, usize), batch: usize) -> Vec<std::ops::Range<usize>> {
         let tiles = k.div_ceil(self.tile);
         let of_d = m.div_ceil(self.tile) * n.div_ceil(self.tile);
         let few = if k >= self.from { self.outputs.div_ceil(of_d.max(1)).min(tiles) } else { 1 };
-        let count = few.max(tiles / self.most).max(1);
+        let whole = batch > 1 && self.batches_from.is_some_and(|from| k < from);
+        let count = if whole { 1 } else { few.max(tiles / self.most).max(1) };
         let (each, longer) = (tiles / count, tiles % count);
         let mut from = 0;
         let part = |at: usize| {
@@ -214,6 +221,16 @@ named! {
         Nan = "nan": "NaN in their row or column of D";
         Fused = "fma": "The whole product is a chain of fused multiply-adds, ascending k, from zero";
         StreamK = "fma-stream-k": "The same in parts of k, which are added in order, as stream-K of CUTLASS cuts k on 132 multiprocessors";
+    }
+}
+
+named! {
+    /// The operations that make D = alpha A B + beta C of sums.
+    ///
+    /// beta C is rounded first; where beta is zero, it is +0.
+    pub enum Epilogue {
+        None = "none": "There is no alpha, beta and C";
+        Fused = "fma": "fma(alpha, sum, beta C), part by part of k; of the fallback fma(beta, C, alpha sum)";
     }
 }
 
@@ -345,6 +362,16 @@ impl Scheme {
         self.register == SumRegister::Integer
     }
 
+    /// True if D may be alpha A B + beta C.
+    pub fn takes_addend(&self) -> bool {
+        self.epilogue != Epilogue::None
+    }
+
+    /// True if the scheme has a rule for batches of products.
+    pub fn takes_batches(&self) -> bool {
+        self.parts.is_some_and(|parts| parts.batches_from.is_some())
+    }
+
     /// The format of the product.
     pub fn result(&self) -> &'static Format {
         let name = if self.is_integer() { "s32" } else { self.emulates.name() };
@@ -394,12 +421,17 @@ mod tests {
     fn parts_of_k_and_groups_are_those_that_cublas_was_seen_to_take() {
         let scheme = Scheme::find("cublas-fp64:8").unwrap();
         let parts = scheme.parts.unwrap();
-        let lengths = |m, n, k| parts.ranges(m, n, k).iter().map(|own| own.len()).collect::<Vec<usize>>();
+        let of_batch = |shape, batch| parts.ranges(shape, batch).iter().map(|own| own.len()).collect::<Vec<usize>>();
+        let lengths = |m, n, k| of_batch((m, n, k), 1);
         assert_eq!(lengths(24, 16, 1000), [1000]);
         assert_eq!(lengths(24, 16, 1024), [128; 8]);
         assert_eq!(lengths(128, 256, 1300), [&[128; 10][..], &[20]].concat());
         assert_eq!(lengths(24, 16, 5000), [&[128; 24][..], &[256; 7], &[136]].concat());
         assert_eq!(lengths(1024, 1024, 16384), [8192; 2]);
+        // Products of a batch have one part while s32 holds sums of products of 255 * 255.
+        assert_eq!(of_batch((1, 1, 33025), 2), [33025]);
+        assert_eq!(of_batch((600, 600, 33026), 2).len(), 4);
+        assert_eq!(of_batch((1, 1, 50000), 7), lengths(1, 1, 50000));
         // 40 tiles of k for each product: six of the eight products of the smallest power of two, then two.
         let terms = parts.terms(1, 5120);
         let groups: Vec<usize> = scheme.sums[7].groups(terms).iter().map(|own| own.products.len()).collect();

@@ -140,10 +140,13 @@ impl ElementSplitter<'_> {
             ElementSplitter::Digits(digits) => digits_of(digits, x as i64, codes),
             ElementSplitter::Slices(..) | ElementSplitter::Residues(_) if !x.is_finite() => codes.fill(0),
             ElementSplitter::Slices(slices, known) => {
-                let mut integers = [0; 16];
-                sliced(slices, x, exponent, &mut integers[..codes.len()]);
-                for ((code, integer), (least, known)) in codes.iter_mut().zip(integers).zip(known) {
-                    *code = known[(integer - least) as usize];
+                let put = |slice: usize, integer: i64| {
+                    let (least, known) = &known[slice];
+                    codes[slice] = known[(integer - least) as usize];
+                };
+                match slices.balanced {
+                    true => balanced(slices, x, exponent, put),
+                    false => sliced(slices, x, exponent, put),
                 }
             }
             ElementSplitter::Residues(residues) => residues.codes(x, exponent, codes),
@@ -170,8 +173,30 @@ pub(super) fn taken_apart(x: f64) -> (bool, u64, i32) {
     (bits >> 63 == 1, significand, exponent)
 }
 
-/// The integers of the slices of a number below 2^exponent, from an integer of all their bits.
-fn sliced(slices: &Slices, x: f64, exponent: i32, integers: &mut [i64]) {
+/// Puts the integers of the balanced slices of a number below 2^exponent, the last one first.
+fn balanced(slices: &Slices, x: f64, exponent: i32, mut put: impl FnMut(usize, i64)) {
+    let (negative, significand, own) = taken_apart(x);
+    let (bits, base) = (slices.bits as i32, 1i128 << slices.bits);
+    // The truncated number is `rest` times 2^bits to the power of `zeros`, in units of the last slice.
+    let up = own - exponent + slices.kept_bits() as i32;
+    let (magnitude, zeros) = match up {
+        0.. => (i128::from(significand) << (up % bits), (up / bits) as usize),
+        _ => (i128::from(significand.checked_shr(up.unsigned_abs()).unwrap_or(0)), 0),
+    };
+    let mut rest = if negative { -magnitude } else { magnitude };
+    for slice in (0..slices.count).rev() {
+        if slices.count - 1 - slice < zeros {
+            put(slice, 0);
+            continue;
+        }
+        let digit = (rest + base / 2).rem_euclid(base) - base / 2;
+        put(slice, if slice == 0 { rest } else { digit } as i64);
+        rest = (rest - digit) >> slices.bits;
+    }
+}
+
+/// Puts the integers of the slices of a number below 2^exponent, from an integer of all their bits.
+fn sliced(slices: &Slices, x: f64, exponent: i32, mut put: impl FnMut(usize, i64)) {
     let (negative, significand, own) = taken_apart(x);
     let last = exponent - slices.kept_bits() as i32 - TIE_BITS as i32;
     // The magnitude in units of the last tie bit; what lies below it makes that bit one.
@@ -188,24 +213,14 @@ fn sliced(slices: &Slices, x: f64, exponent: i32, integers: &mut [i64]) {
     if slices.rest.is_some() {
         let signed = if negative { -magnitude } else { magnitude };
         let whole = if slices.rounding == Rounding::Rd { signed >> TIE_BITS } else { signed / (1 << TIE_BITS) };
-        for (slice, integer) in integers.iter_mut().enumerate() {
+        for slice in 0..slices.count {
             let own = whole >> bits(slice);
-            *integer = if slice == 0 { own } else { own & ((1 << slices.bits) - 1) } as i64;
-        }
-        return;
-    }
-    if slices.balanced {
-        let base = 1i128 << slices.bits;
-        let mut rest = if negative { -(magnitude >> TIE_BITS) } else { magnitude >> TIE_BITS };
-        for (slice, integer) in integers.iter_mut().enumerate().rev() {
-            let digit = (rest + base / 2).rem_euclid(base) - base / 2;
-            *integer = if slice == 0 { rest } else { digit } as i64;
-            rest = (rest - digit) >> slices.bits;
+            put(slice, if slice == 0 { own } else { own & ((1 << slices.bits) - 1) } as i64);
         }
         return;
     }
     let mut rest = magnitude;
-    for (slice, integer) in integers.iter_mut().enumerate() {
+    for slice in 0..slices.count {
         let unit = bits(slice) + TIE_BITS;
         let floor = rest >> unit;
         let below = rest - (floor << unit);
@@ -213,7 +228,7 @@ fn sliced(slices: &Slices, x: f64, exponent: i32, integers: &mut [i64]) {
         let up = slices.rounding == Rounding::Rne && (below > half || below == half && floor & 1 == 1);
         let counted = floor + i128::from(up);
         rest -= counted << unit;
-        *integer = if negative { -counted } else { counted } as i64;
+        put(slice, if negative { -counted } else { counted } as i64);
     }
 }
 
@@ -254,7 +269,7 @@ fn lost(numbers: &NumberMatrix, line: SliceLine) -> Vec<bool> {
 /// Exponents of lines by the exponent field of the largest finite element.
 ///
 /// One more if so many leading fraction bits are all ones.
-fn fields(numbers: &NumberMatrix, line: SliceLine, bits: u32) -> Vec<i32> {
+pub(super) fn fields(numbers: &NumberMatrix, line: SliceLine, bits: u32) -> Vec<i32> {
     let largest = each_line(numbers, line, 0f64, |most, value| {
         if value.is_finite() {
             *most = most.max(value.abs());

@@ -13,8 +13,12 @@ use crate::format::{self, Format, Rounding};
 const LARGEST_SHIFT: i32 = 100;
 /// The most bits of integers: numbers of f32.
 const MOST_BITS: u32 = 24;
-/// The most bits that all slices of a number have.
+/// The most bits that all slices of a number have, unless they are balanced.
 const MOST_SLICED_BITS: u32 = 120;
+/// The most bits of all balanced slices, whose sums stand for normal numbers of f64.
+const MOST_BALANCED_BITS: u32 = 1008;
+/// The most balanced slices.
+const MOST_BALANCED: usize = 126;
 /// The most moduli of a file, whose product has fewer than 200 bits.
 const MOST_MODULI: usize = 24;
 const MOST_PARTS: usize = 16;
@@ -147,21 +151,22 @@ fn slices_of(keys: SliceKeys) -> Checked<Slices> {
     if balanced && headroom.is_none() || headroom.is_some_and(|own| !(1..=52).contains(&own)) {
         return Err(somewhere("slices: balanced digits take a headroom, of 1 to 52 fraction bits"));
     }
-    if dynamic.as_ref().is_some_and(|own| own.block == 0 || own.most >= bits * MOST_PARTS as u32) {
+    let (most, most_bits) = if balanced { (MOST_BALANCED, MOST_BALANCED_BITS) } else { (MOST_PARTS, MOST_SLICED_BITS) };
+    if dynamic.as_ref().is_some_and(|own| own.block == 0 || own.most >= bits * most as u32) {
         return Err(somewhere(format!(
-            "slices: dynamic needs a block above 0, and fewer bits than {MOST_PARTS} slices have"
+            "slices: dynamic needs a block above 0, and fewer bits than {most} slices have"
         )));
     }
     let dynamic = dynamic.map(|DynamicKeys { block, most }| DynamicSlices { block, most });
     let rounding = rounding_of(&rounding, known)?;
     let found = |format: &str| format::find(format).map_err(|error| somewhere(error.to_string()));
     let (format, rest) = (found(&format)?, rest.as_deref().map(found).transpose()?);
-    if !(1..=MOST_PARTS).contains(&count) || !(2..=MOST_BITS).contains(&bits) {
-        return Err(somewhere(format!("slices: count is 1 to {MOST_PARTS}, and bits 2 to {MOST_BITS}")));
+    if !(1..=most).contains(&count) || !(2..=MOST_BITS).contains(&bits) {
+        return Err(somewhere(format!("slices: count is 1 to {most}, and bits 2 to {MOST_BITS}")));
     }
     let slices = Slices { count, bits, rounding, format, rest, balanced, headroom, dynamic };
-    if slices.kept_bits() > MOST_SLICED_BITS {
-        return Err(somewhere(format!("slices: {count} of {bits} bits; together they have up to {MOST_SLICED_BITS}")));
+    if slices.kept_bits() > most_bits {
+        return Err(somewhere(format!("slices: {count} of {bits} bits; together they have up to {most_bits}")));
     }
     for slice in 0..count.min(2) {
         let ((least, most), own) = (slices.range(slice), slices.rest.filter(|_| slice > 0).unwrap_or(format));

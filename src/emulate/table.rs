@@ -2,7 +2,7 @@
 
 use super::{
     DoubleErrors, DoubleOutcome, EmulateRequest, Emulated, Emulation, EmulationResult, Integers, ProductErrors,
-    ProductShape, USUAL, first_wrap,
+    ProductOperands, ProductShape, USUAL, first_wrap,
 };
 use crate::{
     base::{
@@ -227,7 +227,7 @@ fn doubles(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulat
         let DoubleOutcome { scheme, fused, separate, spread: [a_spread, b_spread] } = *outcome(own)?;
         Some(DoubleEmulationRow {
             product: product(request, devices, own)?,
-            elements: own.rows * own.shape.n,
+            elements: own.rows * own.shape.n * request.operands.as_ref().map_or(1, |own| own.batch),
             sum_seconds: own.seconds,
             special: (scheme.special > 0).then_some(scheme.special),
             equal: scheme.equal,
@@ -377,6 +377,19 @@ pub fn answer(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emu
     (!sentences.is_empty()).then(|| sentences.concat())
 }
 
+/// The factors, the addend and the batch in words; `None` for one product A B.
+fn addition(operands: &ProductOperands) -> Option<String> {
+    let ProductOperands { alpha, beta, batch, c, .. } = operands;
+    let scaled = match c {
+        Some(_) => format!("D = {alpha} A B + {beta} C, in S and in sum |ab| too. "),
+        None => format!("D = {alpha} A B, in S and in sum |ab| too. "),
+    };
+    let several = format!("A batch of {batch} products, which have one number of slices. ");
+    let words = [(operands.is_scaled(), scaled), (*batch > 1, several)];
+    let words: String = words.into_iter().filter(|(own, _)| *own).map(|(_, words)| words).collect();
+    (!words.is_empty()).then(|| words.trim_end().to_string())
+}
+
 /// Notes for the reader.
 pub fn notes(request: &EmulateRequest, done: &[Emulation]) -> Vec<String> {
     let mut notes = Vec::new();
@@ -400,6 +413,7 @@ pub fn notes(request: &EmulateRequest, done: &[Emulation]) -> Vec<String> {
             "A and B in f64 are {drawn}. V is an element of the product, S its exact sum. =exact counts elements equal to S, rounded to \
              f64. Plain f64 is a chain of fused multiply-adds, ascending k, from zero."
         ));
+        notes.extend(request.operands.as_ref().and_then(addition));
     }
     if emulated(Emulated::Single) {
         let rounded = if request.operands.is_some() { "" } else { ", rounded to f32" };

@@ -2,7 +2,12 @@
 
 use serde::{Deserialize, Deserializer, de::Error as _};
 
-use super::{ExperimentRun, splitting::products};
+use super::{
+    ExperimentRun,
+    finding::{Condition, FindingResult},
+    splitting::products,
+    table,
+};
 use crate::{
     Result,
     base::sentence::span,
@@ -23,8 +28,10 @@ pub struct DoubleFigure {
     pub schemes: Vec<Scheme>,
     /// The terms of each sum.
     pub k: Vec<usize>,
-    /// Rows and columns of the products.
+    /// Computed rows and columns of the products.
     pub elements: [usize; 2],
+    /// Rows of the products, of which some are computed; by default only these.
+    pub rows: Option<usize>,
     /// Distributions of the elements of both operands.
     #[serde(deserialize_with = "draws")]
     pub values: Vec<Draw>,
@@ -87,6 +94,8 @@ crate::rows! {
         published_max_relative: Option<f64> => shown("published").if_filled().essential(),
         /// The largest |V - S| / sum |ab| of a draw: the median.
         magnitude_error: f64 => shown("max |V-S|/sum|ab|").essential(),
+        /// The norm of V - S over the norm of S (Frobenius) of a draw: the median.
+        norm_error: f64 => shown("norm error"),
         /// The largest |V_f64 - S| / |S| of a draw of plain f64: the median.
         f64_max_relative: f64 => shown("f64 max/|S|").essential(),
         /// Elements equal to the exact sum, rounded to f64, in all draws.
@@ -103,8 +112,12 @@ impl DoubleFigure {
         if self.schemes.is_empty() || self.k.is_empty() || self.values.is_empty() || !(1..=1000).contains(&self.draws) {
             return wrong("it needs a scheme, a k, values, and 1 to 1000 draws".into());
         }
-        if self.elements.iter().chain(&self.k).any(|own| !(1..=MOST).contains(own)) {
-            return wrong(format!("elements and k are from 1 to {MOST}"));
+        let sizes = self.elements.iter().chain(&self.k).chain(&self.rows);
+        if sizes.into_iter().any(|own| !(1..=MOST).contains(own)) {
+            return wrong(format!("elements, rows and k are from 1 to {MOST}"));
+        }
+        if self.rows.is_some_and(|rows| rows < self.elements[0]) {
+            return wrong("rows is at least the first number of elements".into());
         }
         for cell in &self.cells {
             if cell.counts.len() != cell.published.len() {
@@ -148,7 +161,7 @@ pub(super) fn run(plan: &DoubleFigure, run: &mut ExperimentRun) -> Result<()> {
     let [rows, columns] = plan.elements;
     let units = SchemeUnit::of_each(&plan.schemes, run.devices, None, false)?;
     let shapes: Vec<(ProductShape, usize)> =
-        plan.k.iter().map(|k| (ProductShape { m: rows, n: columns, k: *k }, rows)).collect();
+        plan.k.iter().map(|k| (ProductShape { m: plan.rows.unwrap_or(rows), n: columns, k: *k }, rows)).collect();
     let mut measured: Vec<Drawn> = Vec::new();
     let total = draws * plan.values.len() as u64;
     let outcome = (0..total).try_for_each(|at| {
@@ -164,11 +177,28 @@ pub(super) fn run(plan: &DoubleFigure, run: &mut ExperimentRun) -> Result<()> {
             }
         })
     });
-    let ExperimentRun { devices, report, .. } = run;
+    let ExperimentRun { experiment, devices, report, score, .. } = run;
+    let (mut findings, mut untestable) = (Vec::new(), Vec::new());
+    for finding in experiment.findings.iter().filter(|_| outcome.is_ok()) {
+        for (at, device) in devices.iter().enumerate() {
+            let (name, counts) = (&device.identity().name.to_string(), experiment.counts(device.as_ref()));
+            let lacking = |scheme: &&Scheme| finding.check.is_of(scheme) && lacks(plan, &units, scheme, at);
+            match plan.schemes.iter().find(lacking) {
+                Some(scheme) => {
+                    let products = format!("products of {}", scheme.a.format(0));
+                    untestable.push(table::untestable_finding(name, finding, &products));
+                }
+                None => {
+                    let found = finding.check.of_doubles(plan, at, &measured);
+                    findings.extend(score.finding((name, counts), finding, found));
+                }
+            }
+        }
+    }
     report.notes.push(format!(
         "Products of {rows} x {columns} elements, drawn {draws} times; S is the exact sum. The element nearest to zero has the largest \
-         relative error, which varies widely from draw to draw and grows with the number of elements. Published figures are shown and \
-         not judged."
+         relative error, which varies widely from draw to draw and grows with the number of elements. Published figures in the table \
+         are shown and not judged."
     ));
     let row = |own: &Drawn| {
         let scheme = &plan.schemes[own.scheme];
@@ -192,6 +222,7 @@ pub(super) fn run(plan: &DoubleFigure, run: &mut ExperimentRun) -> Result<()> {
             max_relative_most: relative[relative.len() - 1],
             published_max_relative: plan.published(scheme, own.k, &plan.values[own.values]),
             magnitude_error: middle(&sorted(&|own| own.scheme.of_magnitude)),
+            norm_error: middle(&sorted(&|own| own.scheme.norm)),
             f64_max_relative: middle(&sorted(&|own| own.fused.relative)),
             equal: own.draws.iter().map(|own| own.scheme.equal).sum(),
         }
@@ -201,5 +232,59 @@ pub(super) fn run(plan: &DoubleFigure, run: &mut ExperimentRun) -> Result<()> {
     let errors = span(&all, |row| Some(row.magnitude_error), named);
     report.answer = errors.map(|errors| format!("The largest error over sum |ab| is {errors}."));
     report.tables.extend(Table::of("Errors of schemes in f64", all).filled());
+    report.tables.extend(table::findings(findings));
+    report.tables.extend(table::untestable(untestable));
     outcome
+}
+
+/// True if a device lacks the instructions of a scheme.
+fn lacks(plan: &DoubleFigure, units: &[Vec<Option<SchemeUnit>>], scheme: &Scheme, device: usize) -> bool {
+    let at = plan.schemes.iter().position(|own| own == scheme);
+    at.is_none_or(|at| units[at][device].is_none())
+}
+
+impl Condition {
+    /// True if the condition is about this scheme.
+    fn is_of(&self, own: &Scheme) -> bool {
+        match self {
+            Condition::Near { scheme, .. } | Condition::Graded { scheme, .. } => *scheme == own.name,
+            _ => false,
+        }
+    }
+
+    /// The result of the condition on a device; `None` if it is about something else.
+    fn of_doubles(&self, plan: &DoubleFigure, device: usize, measured: &[Drawn]) -> Option<FindingResult> {
+        let of_scheme = measured.iter().filter(|own| own.device == device && self.is_of(&plan.schemes[own.scheme]));
+        let name = |own: &Drawn| plan.values[own.values].to_string();
+        match self {
+            Condition::Near { values, k, published, within, .. } => {
+                let own = of_scheme.into_iter().find(|own| own.k == *k && name(own) == *values);
+                let mut all: Vec<f64> = own.iter().flat_map(|own| &own.draws).map(|own| own.scheme.norm).collect();
+                all.sort_by(f64::total_cmp);
+                let middle = all.get(all.len() / 2).copied();
+                Some(FindingResult::bound("norm of V-S over norm of S", middle, |own| {
+                    (own / published - 1.0).abs() <= *within
+                }))
+            }
+            Condition::Graded { values, terms, beyond, .. } => {
+                let chosen = of_scheme.filter(|own| values.is_empty() || values.contains(&name(own)));
+                let of_bound = |own: &Drawn| {
+                    let bound = (terms * own.k as f64 + 1.0) * f64::EPSILON / 2.0;
+                    own.draws.iter().map(|own| own.scheme.of_magnitude / bound).fold(0.0, f64::max)
+                };
+                let ratios = chosen.map(of_bound);
+                Some(match beyond {
+                    false => FindingResult::bound("largest error over the bound", ratios.reduce(f64::max), |most| {
+                        most <= 1.0
+                    }),
+                    true => FindingResult::bound(
+                        "largest error over the bound, of the distribution with the smallest",
+                        ratios.reduce(f64::min),
+                        |least| least > 1.0,
+                    ),
+                })
+            }
+            _ => None,
+        }
+    }
 }

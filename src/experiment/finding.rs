@@ -11,7 +11,7 @@ use crate::{
 
 /// Condition of a finding.
 ///
-/// The first three are for profiles, the last two for splitting and bits, the rest for chains.
+/// The first three are for profiles, the last four for splitting, f64 and bits, the rest for chains.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Condition {
@@ -81,6 +81,32 @@ pub enum Condition {
         than: Vec<String>,
         /// Kind of error.
         metric: ErrorMetric,
+    },
+    /// A scheme's error in f64 is near a published one, in the norm: |V - S| / |S|.
+    Near {
+        /// The scheme, with its count.
+        scheme: String,
+        /// The distribution.
+        values: String,
+        /// The terms of a sum.
+        k: usize,
+        /// The published error.
+        published: f64,
+        /// The largest relative difference from it.
+        within: f64,
+    },
+    /// Each element of a scheme's products in f64 is within (terms k + 1) 2^-53 sum |ab| of the exact sum.
+    Graded {
+        /// The scheme.
+        scheme: String,
+        /// The distributions; empty for all.
+        #[serde(default)]
+        values: Vec<String>,
+        /// The factor of k.
+        terms: f64,
+        /// True if an element is beyond the bound instead, for each distribution.
+        #[serde(default)]
+        beyond: bool,
     },
     /// The leading fraction bits agree with another computation, in a share of the samples.
     BitsAgree {
@@ -158,6 +184,25 @@ impl Condition {
                 let known: Vec<&String> = schemes.map(|scheme| &scheme.name).collect();
                 let unknown = than.iter().chain([smaller]).find(|name| !known.contains(name));
                 return unknown.map(|name| format!("{name} is not among the schemes of [splitting]"));
+            }
+            Condition::Near { scheme, .. } | Condition::Graded { scheme, .. } => {
+                let Some(doubles) = &experiment.doubles else {
+                    return Some("it is about products in f64, and there is no [doubles]".into());
+                };
+                let known = doubles.schemes.iter().any(|own| own.name == *scheme);
+                let (values, k): (Vec<&String>, _) = match self {
+                    Condition::Near { values, k, .. } => (vec![values], Some(k)),
+                    Condition::Graded { values, .. } => (values.iter().collect(), None),
+                    _ => unreachable!("one of the two"),
+                };
+                let drawn = |own: &&&String| doubles.values.iter().any(|draw| draw.to_string() == ***own);
+                let other = values.iter().find(|own| !drawn(own));
+                return match (known, other, k) {
+                    (false, ..) => Some(format!("{scheme} is not among the schemes of [doubles]")),
+                    (_, Some(other), _) => Some(format!("{other} is not among the values of [doubles]")),
+                    (.., Some(k)) if !doubles.k.contains(k) => Some(format!("k = {k} is not among the k of [doubles]")),
+                    _ => None,
+                };
             }
             Condition::BitsAgree { .. } => {
                 return experiment.bits.is_none().then(|| "it is about bits, and there is no [bits]".into());

@@ -62,7 +62,7 @@ pub use file::instruction;
 pub use matrix::Matrix;
 pub use plan::{Run, Walk};
 pub use product::{Product, ReadMatrix, computing, usual_device};
-pub use read::{ArrayFile, Conversion, writable, write, write_named};
+pub use read::{ArrayFile, Conversion, writable, write, write_batch, write_named};
 pub use replay::{CudaReplay, ModelReplay, Replay, fastest};
 pub use schedule::{
     AccumulatorJoin, Accumulators, BiasEntry, CEntry, KOrder, OperandRounding, OutputRounding, PartJoin, PartTerms,

@@ -75,6 +75,25 @@ impl ArrayFile {
         Ok((matrix, note.map(|note| format!("{}: {note}", self.label()))))
     }
 
+    /// The stacked matrices of a batch in the file's format, and their number.
+    ///
+    /// The first of three dimensions counts the matrices; an array of one matrix has no number.
+    ///
+    /// # Errors
+    /// As [`ArrayFile::read`].
+    pub fn read_batch(&self) -> Result<(Matrix, Option<usize>)> {
+        let arrays = Arrays::read(&self.path)?;
+        let read = |array: &Array| {
+            let (batch, (rows, columns)) = match *array.shape {
+                [batch, rows, columns] => (Some(batch), (batch * rows, columns)),
+                _ => (None, extent(&array.shape)?),
+            };
+            let (codes, format, _) = codes(array, None, Conversion::Keep)?;
+            Ok((Matrix::new(rows, columns, format, codes), batch))
+        };
+        self.chosen(&arrays.arrays, |array| &array.name).and_then(read).map_err(|error| error.within(self.label()))
+    }
+
     /// Rows and columns of the matrix, from the header alone.
     ///
     /// # Errors
@@ -195,6 +214,17 @@ pub fn writable(path: &Path, format: &Format) -> Result<()> {
 pub fn write(path: &Path, matrix: &Matrix, metadata: BTreeMap<String, String>) -> Result<()> {
     writable(path, matrix.format)?;
     write_named(path, &[(NAME, matrix)], metadata)
+}
+
+/// Writes the stacked matrices of a batch as an array of three dimensions, as [`write`] does.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_batch(path: &Path, matrix: &Matrix, batch: usize, metadata: BTreeMap<String, String>) -> Result<()> {
+    writable(path, matrix.format)?;
+    let shape = vec![batch, matrix.rows / batch.max(1), matrix.columns];
+    let array = Array::of_codes(NAME, shape, matrix.format, matrix.codes.as_bytes().to_vec());
+    Arrays { arrays: vec![array], metadata }.write(path)
 }
 
 /// Writes named matrices and metadata to a safetensors file, whole or not at all.

@@ -34,7 +34,7 @@ pub(super) struct RowLosses {
     void: u32,
 }
 
-/// Bounds of a run: the numbers beyond which values saturate, and the magnitude below which results are subnormal.
+/// Bounds of a run: the ends beyond which values saturate, and the smallest normal magnitude.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CodeLimits {
     pub(super) largest: f32,

@@ -13,6 +13,7 @@ named! {
         Failed = "a check failed": "A check of a program failed";
         Unreproduced = "a published figure or finding was not reproduced": "A published figure or finding came out differently";
         OutsideBound = "an element is outside its bound": "An element of a product is outside the bound of what it claims to be";
+        Undecided = "an element is not decided": "An element of a product has no bound";
         Unmatched = "no schedule gives this D": "No schedule gives a product";
         Unpredicted = "a product is not as predicted": "A library's product differs from the prediction";
         BatchDependent = "the first row depends on the batch size": "The first rows of a product depend on the number of rows";

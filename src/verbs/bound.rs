@@ -1,10 +1,12 @@
 //! `tcnum bound`.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use super::{
     Bar, OutputDestination, Progress, Verb,
-    gemm::{Additions, Drawn, Operands, ScheduleOptions},
+    gemm::{Additions, ClaimedLibrary, Drawn, Operands, ScheduleOptions, bounds_metadata},
     options::{cases, integer, model_name},
 };
 use crate::{
@@ -15,7 +17,7 @@ use crate::{
     check::{self, CheckRequest},
     device::ModelDevice,
     format::{self, Format},
-    gemm::{Product, Schedule},
+    gemm::{self, Product, Schedule},
     isa::{self, Instruction},
     report::{Report, Table, Verdict},
 };
@@ -26,6 +28,8 @@ Examples:
       relative to the sum of |a b|, for every order of k
   tcnum bound --formats f16.f16.f16 --model hopper --k 4096
       any instruction of Hopper for these formats
+  tcnum bound --library cublaslt --product bf16.e4m3.e4m3.32f --k 4096
+      any shipped schedule of cuBLASLt for this product
   tcnum bound --instr mma.m16n8k16.f32.bf16.bf16.f32 --shape 64,64,4096 --output-format bf16
       running bounds, errors and tolerances for drawn operands
   tcnum bound --instr mma.m16n8k16.f32.f16.f16.f32 --cases 1e6
@@ -40,11 +44,13 @@ pub(super) struct Arguments {
     /// Model of the arithmetic
     #[arg(long, value_name = "MODEL", value_parser = model_name, default_value = "hopper", help_heading = "What")]
     model: String,
-    /// Formats A.B.D, for any instruction of the model
+    /// Formats A.B.D, for any instruction of the model, or with --library
     #[arg(long, value_name = "A.B.D", conflicts_with_all = ["instruction", "schedule"], help_heading = "What")]
     formats: Option<String>,
     #[command(flatten)]
     schedule: ScheduleOptions,
+    #[command(flatten)]
+    library: ClaimedLibrary,
     /// Terms of each sum [default: 64 512 4096 32768]
     #[arg(long = "k", value_name = "K", num_args = 1.., value_parser = integer(1..=1usize << 24), help_heading = "What", conflicts_with_all = ["shape", "a", "cases"])]
     ks: Vec<usize>,
@@ -60,6 +66,9 @@ pub(super) struct Arguments {
     /// Elements that are computed in full
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = integer(1..=1usize << 24), help_heading = "Limits")]
     sample: usize,
+    /// Write the bound of every element of A times B, m x n in f64
+    #[arg(long, value_name = "FILE", help_heading = "Output", conflicts_with_all = ["ks", "cases"])]
+    bounds: Option<PathBuf>,
     #[command(flatten)]
     destination: OutputDestination,
 }
@@ -80,10 +89,26 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     }
     let schedule = arguments.schedule.schedule(&arguments.operands)?;
     let given = arguments.drawn.used_seed().is_some() || arguments.operands.has_files();
-    let claim = match (schedule, &arguments.formats) {
-        (Some(schedule), _) => Claim::of_schedule(model, schedule),
-        (None, Some(text)) => Claim::of_generation(model, formats(text)?, None)?,
-        (None, None) => return Err(Error::request("no arithmetic: give --instr, --schedule or --formats A.B.D")),
+    if !given && let Some(option) = arguments.operands.addition(&arguments.additions) {
+        return Err(Error::request(format!("{option} needs operands: give --a and --b, or --shape")));
+    }
+    if schedule.is_none() && arguments.schedule.output()?.is_some() {
+        return Err(Error::request("--output-format is part of one schedule; --formats A.B.D names the format of D"));
+    }
+    let formats = arguments.formats.as_deref().map(formats).transpose()?;
+    let claim = match (schedule, arguments.library.family()?, formats) {
+        (Some(schedule), _, _) => Claim::of_schedule(model, schedule),
+        (None, Some(family), formats) => {
+            let formats = formats.or(family.formats());
+            let formats = formats.ok_or_else(|| {
+                Error::request("--library without formats: give --product D.A.B.COMPUTE or --formats A.B.D")
+            })?;
+            Claim::of_library(model, &family, formats)?
+        }
+        (None, None, Some(formats)) => Claim::of_generation(model, formats, None)?,
+        (None, None, None) => {
+            return Err(Error::request("no arithmetic: give --instr, --schedule, --library or --formats A.B.D"));
+        }
     };
     match given {
         true => product(arguments, &claim, report),
@@ -133,22 +158,23 @@ fn observe(arguments: &Arguments, model: &Model, i: &Instruction, cases: u64, re
 fn product(arguments: &Arguments, claim: &Claim, report: &mut Report) -> Result<()> {
     let progress = Progress::new(&arguments.destination);
     report.seed = arguments.drawn.used_seed();
+    let numbers = format::find("f64")?;
+    arguments.bounds.as_deref().map(|path| gemm::writable(path, numbers)).transpose()?;
     let schedule = &claim.schedules[0];
     let source = arguments.operands.source(Some(&arguments.additions), Some(&arguments.drawn));
     source.fit(None)?;
     let given = source.for_schedule(schedule, &mut report.notes)?;
-    let factors = given.rounded(schedule)?.into_owned();
-    let without_rounding = |own: &Schedule| Schedule { operands: None, ..own.clone() };
-    let claim = Claim { schedules: claim.schedules.iter().map(without_rounding).collect(), ..claim.clone() };
+    let (claim, rounded) = claim.clone().taking(&given)?;
+    let factors = rounded.unwrap_or(given);
     progress.step("computing the product by the model");
     // Each element stands for itself: a sample of rows and columns has the bounds that the whole product has.
     let (rows, columns) = check::sampled_places(&factors, arguments.sample);
     let chosen = factors.chosen(&rows, &columns, schedule.scales.as_ref());
-    let narrowed = Claim { schedules: claim.schedules.iter().map(Schedule::narrowed).collect(), ..claim };
+    let narrowed = Claim { schedules: claim.schedules.iter().map(Schedule::narrowed).collect(), ..claim.clone() };
     let d = Product::of(&mut ModelDevice::open(&arguments.model)?, &narrowed.schedules[0], &chosen)?.d;
     let request = CheckRequest { claim: &narrowed, factors: &chosen, d: &d, sample: arguments.sample };
     let found = check::check(&request, &|_| ())?;
-    report.holds = found.holds();
+    report.holds = found.outside_count() == 0 && found.sample.running_outside.unwrap_or(0) == 0;
     report.verdict = Verdict::OutsideBound;
     let shape = (factors.a.rows, factors.b.columns, factors.k());
     report.answer = Some(check::tables::bound_answer(&narrowed, &found));
@@ -157,8 +183,17 @@ fn product(arguments: &Arguments, claim: &Claim, report: &mut Report) -> Result<
     if !found.finished {
         interrupt::check()?;
     }
+    if let Some(path) = &arguments.bounds {
+        let bar = Bar::new(&progress, "computing bounds", (factors.a.rows * factors.b.columns) as u64, 0, 1);
+        let done = |done| bar.show(done, 0);
+        let bounds = match claim.is_exact {
+            true => bound::running_matrix(&claim, &claim.schedules[0], &factors, &done)?,
+            false => bound::bounds_matrix(&claim, &factors, &done)?,
+        };
+        gemm::write(path, &bounds, bounds_metadata(&claim))?;
+    }
     if let [schedule] = &narrowed.schedules[..]
-        && found.unbounded == 0
+        && found.undecided == 0
         && schedule.scales.is_none()
         && schedule.alpha == 1.0
     {

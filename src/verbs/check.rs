@@ -1,20 +1,23 @@
 //! `tcnum check`.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use super::{
     Bar, OutputDestination, Progress, Verb,
     gates::Gates,
-    gemm::{Additions, Operands, ScheduleOptions, array_file},
+    gemm::{Additions, ClaimedLibrary, Operands, ScheduleOptions, array_file, bounds_metadata},
     options::{integer, model_name},
 };
 use crate::{
-    Result,
+    Error, Result,
     arithmetic::Model,
     base::interrupt,
-    bound::Claim,
+    bound::{self, Claim, Origin},
     check::{self, CheckRequest, Tolerance, tables},
-    gemm::{ArrayFile, Conversion, OutputRounding, Schedule},
+    format,
+    gemm::{self, ArrayFile, Conversion, OutputRounding, Schedule},
     report::Report,
 };
 
@@ -23,6 +26,8 @@ Examples:
   tcnum check d.npy --a a.npy --b b.npy --model hopper
       any instruction of Hopper for these formats, in any order of k
   tcnum check d.npy --a a.npy --b b.npy --model hopper --instr wgmma.m64n8k16.f32.f16.f16 --power
+  tcnum check d.npy --a a.npy --b b.npy --library cublaslt
+      any shipped schedule of cuBLASLt, in any order of k
   tcnum check d.npy --a a.npy --b b.npy --tolerance 1e-2,1e-2 --junit product.xml
 
 More: docs/check.md";
@@ -41,12 +46,17 @@ pub(super) struct Arguments {
     #[command(flatten)]
     schedule: ScheduleOptions,
     #[command(flatten)]
+    library: ClaimedLibrary,
+    #[command(flatten)]
     operands: Operands,
     #[command(flatten)]
     additions: Additions,
     /// Elements that are computed in full
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = integer(1..=1usize << 24), help_heading = "Limits")]
     sample: usize,
+    /// Write the bound that judges each element, m x n in f64
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    bounds: Option<PathBuf>,
     /// Tell which faulty kernels the bound and the tolerances find
     #[arg(long, help_heading = "What")]
     power: bool,
@@ -79,22 +89,34 @@ impl Verb for Arguments {
 /// Checks the product, and reports.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let model = Model::load(&arguments.model)?;
+    let library = arguments.library.family()?;
+    let numbers = format::find("f64")?;
+    arguments.bounds.as_deref().map(|path| gemm::writable(path, numbers)).transpose()?;
     let progress = Progress::new(&arguments.destination);
     let source = arguments.operands.source(Some(&arguments.additions), None);
     source.fit(Some(&arguments.d))?;
     progress.step("reading the matrices");
     let schedule = arguments.schedule.schedule(&arguments.operands)?;
-    let (d, note) = arguments.d.read(None, Conversion::Keep)?;
+    let named = arguments.schedule.output()?;
+    let (d, note) = arguments.d.read(named, Conversion::Keep)?;
     report.notes.extend(note);
-    let schedule = schedule.map(|own| match arguments.schedule.names_output() {
-        true => own,
-        false => Schedule { output: OutputRounding { format: d.format, ..own.output }, ..own },
-    });
+    let output = named.unwrap_or(d.format);
+    let schedule = schedule.map(|own| Schedule { output: OutputRounding { format: output, ..own.output }, ..own });
     let given = match &schedule {
         Some(schedule) => source.for_schedule(schedule, &mut report.notes)?,
         None => source.for_match(None, &arguments.d, &mut report.notes)?.0,
     };
-    let (claim, factors) = Claim::of_product(model, schedule, given, d.format, &mut report.notes)?;
+    let origin = match (schedule, library) {
+        (Some(schedule), _) => Origin::Schedule(Box::new(schedule)),
+        (None, Some(family)) => Origin::Library(family),
+        (None, None) => Origin::Generation,
+    };
+    let (claim, factors) = Claim::of_product(model, origin, given, d.format, &mut report.notes)?;
+    if arguments.power && !bound::is_bare(&claim.schedules[0], &factors) {
+        return Err(Error::request(
+            "--power tries faulty kernels of A times B alone: leave out C, the bias, alpha and scales",
+        ));
+    }
     let request = CheckRequest { claim: &claim, factors: &factors, d: &d, sample: arguments.sample };
     let found = {
         let bar = Bar::new(&progress, "checking", (d.rows * d.columns) as u64, 0, 1);
@@ -104,6 +126,10 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     tables::report(&request, &found, &tolerances, report);
     if !found.finished {
         interrupt::check()?;
+    }
+    if let Some(path) = &arguments.bounds {
+        progress.step("computing the bounds");
+        gemm::write(path, &bound::bounds_matrix(&claim, &factors, &|_| ())?, bounds_metadata(&claim))?;
     }
     if arguments.power {
         progress.step("trying faulty kernels");

@@ -15,10 +15,11 @@ use crate::{
     base::{distinct::distinct, pace::UNASKED},
     device::{self, Device, DeviceName, ExecutionKind, cpu::CpuDevice},
     emulate::{
-        self, Draw, EmulateRequest, Emulated, NumberMatrix, OperandLoss, ProductShape, Scheme, SchemeUnit, table,
+        self, Draw, EmulateRequest, Emulated, NumberMatrix, OperandLoss, ProductOperands, ProductShape, Scheme,
+        SchemeUnit, table,
     },
     experiment::table::devices as table_of_devices,
-    gemm::{self, ArrayFile, Conversion, Factors, Matrix, library::checked_shape},
+    gemm::{self, ArrayFile, library::checked_shape},
     isa::{self, Instruction},
     report::{Report, Table, Verdict, three_digits},
 };
@@ -53,6 +54,15 @@ pub(super) struct Arguments {
     /// B of the product
     #[arg(long, value_name = "FILE", value_parser = array_file, requires = "a", help_heading = "Inputs")]
     b: Option<ArrayFile>,
+    /// C of D = alpha*A*B + beta*C
+    #[arg(long, value_name = "FILE", value_parser = array_file, requires = "a", help_heading = "Inputs")]
+    c: Option<ArrayFile>,
+    /// Factor of the product [default: 1]
+    #[arg(long, value_name = "NUMBER", requires = "a", allow_negative_numbers = true, help_heading = "Inputs")]
+    alpha: Option<f64>,
+    /// Factor of C [default: 1]
+    #[arg(long, value_name = "NUMBER", requires = "c", allow_negative_numbers = true, help_heading = "Inputs")]
+    beta: Option<f64>,
     /// Find the cheapest scheme of f64 with errors up to this, over sum |ab|
     #[arg(long, value_name = "ACCURACY", value_parser = accuracy, conflicts_with = "limits")]
     choose: Option<f64>,
@@ -95,20 +105,49 @@ fn accuracy(text: &str) -> std::result::Result<f64, String> {
         .ok_or_else(|| "expected a number between 0 and 1, such as 1e-15".into())
 }
 
+/// The operands of files, and the products of their batch; `None` for matrices.
+type Given = (ProductOperands, Option<usize>);
+
 /// Reads the operands that the files hold.
-fn operands(arguments: &Arguments) -> Result<Option<[Matrix; 2]>> {
+fn operands(arguments: &Arguments) -> Result<Option<Given>> {
     let (Some(a), Some(b)) = (&arguments.a, &arguments.b) else { return Ok(None) };
-    let read = |file: &ArrayFile| Ok::<_, Error>(file.read(None, Conversion::Keep)?.0);
-    let factors = Factors::new(read(a)?, read(b)?);
-    factors.fit()?;
-    Ok(Some([factors.a, factors.b]))
+    let mut batches = Vec::new();
+    let mut read = |name: &'static str, file: &ArrayFile| {
+        let (matrix, batch) = file.read_batch()?;
+        batches.push((name, batch));
+        Ok::<_, Error>(NumberMatrix::of_matrix(&matrix))
+    };
+    let (a, b) = (read("A", a)?, read("B", b)?);
+    let c = arguments.c.as_ref().map(|file| read("C", file)).transpose()?;
+    let words = |batch: Option<usize>| batch.map_or("one matrix".into(), |batch| format!("{batch} matrices"));
+    let batch = batches[0].1;
+    if let Some((name, other)) = batches.iter().find(|(_, other)| *other != batch) {
+        let (own, other) = (words(batch), words(*other));
+        return Err(Error::request(format!("A holds {own} and {name} {other}; both need as many")));
+    }
+    if batch == Some(0) {
+        return Err(Error::request("A holds 0 matrices; there is nothing to multiply"));
+    }
+    let alpha = arguments.alpha.unwrap_or(1.0);
+    let beta = if c.is_some() { arguments.beta.unwrap_or(1.0) } else { 0.0 };
+    let own = ProductOperands { a, b, c, alpha, beta, batch: batch.unwrap_or(1) };
+    own.fit()?;
+    if own.batch > 1 && arguments.rows.is_some() {
+        return Err(Error::request("--rows: the products of a batch have all rows; leave it out"));
+    }
+    Ok(Some((own, batch)))
 }
 
 /// The schemes that are asked for, or those that fit the operands or the question.
-fn schemes(arguments: &Arguments, given: Option<&[NumberMatrix; 2]>) -> Result<Vec<Scheme>> {
-    let wide = |own: &[NumberMatrix; 2]| own.iter().any(|own| own.beyond_single().is_some());
-    if arguments.schemes.is_empty() && (arguments.choose.is_some() || given.is_some_and(wide)) {
-        return Scheme::emulating(Emulated::Double);
+fn schemes(arguments: &Arguments, given: Option<&ProductOperands>) -> Result<Vec<Scheme>> {
+    let wide = |own: &ProductOperands| [&own.a, &own.b].iter().any(|own| own.beyond_single().is_some());
+    let more = given.filter(|own| own.is_scaled() || own.batch > 1);
+    if arguments.schemes.is_empty() && (arguments.choose.is_some() || given.is_some_and(wide) || more.is_some()) {
+        let mut schemes = Scheme::emulating(Emulated::Double)?;
+        if let Some(own) = more.filter(|_| arguments.choose.is_none()) {
+            schemes.retain(|scheme| own.fit_scheme(scheme).is_ok());
+        }
+        return Ok(schemes);
     }
     let mut schemes = Scheme::chosen(&arguments.schemes)?;
     let Some(given) = given else { return Ok(schemes) };
@@ -116,18 +155,8 @@ fn schemes(arguments: &Arguments, given: Option<&[NumberMatrix; 2]>) -> Result<V
         schemes.retain(|scheme| !scheme.is_integer());
     }
     for scheme in &schemes {
-        if scheme.is_integer() {
-            return Err(Error::request(format!("{} multiplies drawn integers; leave out --a and --b", scheme.name)));
-        }
-        for (name, own) in ["A", "B"].iter().zip(given).filter(|_| scheme.emulates == Emulated::Single) {
-            if let Some((row, column, x)) = own.beyond_single() {
-                return Err(Error::request(format!(
-                    "{} emulates f32, and {name} has {x:e} in row {row}, column {column}, which f32 does not have; use a scheme of f64 \
-                     (--scheme f64)",
-                    scheme.name
-                )));
-            }
-        }
+        given.fit_format(scheme)?;
+        given.fit_scheme(scheme)?;
     }
     Ok(schemes)
 }
@@ -164,7 +193,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let progress = Progress::new(&arguments.destination);
     report.seed = Some(arguments.seed);
     let like = arguments.instruction.as_deref().map(isa::resolve).transpose()?;
-    let given = operands(arguments)?.map(|own| own.map(|matrix| NumberMatrix::of_matrix(&matrix)));
+    let (given, batch) = operands(arguments)?.map_or((None, None), |(own, batch)| (Some(own), batch));
     let schemes = schemes(arguments, given.as_ref())?;
     let mut devices = opened(arguments, &schemes, like.as_ref())?;
     // Schemes of a group that a device lacks are left out, as without names.
@@ -188,12 +217,12 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let executions = units.iter().flatten().flatten().flat_map(|unit| &unit.executions);
     let unasked = shapes.is_empty() && executions.into_iter().any(|kind| *kind == ExecutionKind::External);
     let shapes = match &given {
-        Some([a, b]) => vec![ProductShape { m: a.rows, n: b.columns, k: a.columns }],
+        Some(own) => vec![own.shape()],
         None if shapes.is_empty() => vec![square(if unasked { SMALL } else { USUAL })],
         None => shapes,
     };
-    if let Some([a, b]) = &given {
-        for loss in schemes.iter().flat_map(|scheme| OperandLoss::of(scheme, a, b)) {
+    if let Some(own) = &given {
+        for loss in schemes.iter().flat_map(|scheme| OperandLoss::of_operands(scheme, own)) {
             super::warn(&Error::request(loss.to_string()));
             report.notes.push(loss.to_string());
         }
@@ -243,7 +272,11 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
             ("tcnum.device", devices[0].identity().name.to_string()),
             ("tcnum.source", invocation()),
         ];
-        gemm::write(path, product, metadata.into_iter().map(|(key, value)| (key.to_string(), value)).collect())?;
+        let metadata = metadata.into_iter().map(|(key, value)| (key.to_string(), value)).collect();
+        match batch {
+            Some(batch) => gemm::write_batch(path, product, batch, metadata)?,
+            None => gemm::write(path, product, metadata)?,
+        }
     }
     outcome.map(drop)
 }

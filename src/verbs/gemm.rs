@@ -24,8 +24,9 @@ use crate::{
     arithmetic::shipped,
     array::Container,
     base::atomic,
+    bound::{Claim, LibraryFamily},
     device::OperandLayout,
-    format,
+    format::{self, Format},
     gemm::{
         self, ArrayFile, Conversion, Differences, DrawnOperands, Factors, KOrder, Matrix, OperandSource, PartJoin,
         Schedule,
@@ -192,6 +193,31 @@ pub(super) struct ScheduleOptions {
     output_format: Option<String>,
 }
 
+/// A library whose schedules are claimed.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "What")]
+pub(super) struct ClaimedLibrary {
+    /// Any order of any shipped schedule of this library: cublaslt
+    #[arg(long, value_name = "LIBRARY", conflicts_with_all = ["instruction", "schedule"])]
+    library: Option<String>,
+    /// The library's kind of product: formats and compute type
+    #[arg(long, value_name = "D.A.B.COMPUTE", requires = "library")]
+    product: Option<String>,
+}
+
+impl ClaimedLibrary {
+    /// The library's schedules, if one is named.
+    pub(super) fn family(&self) -> Result<Option<LibraryFamily>> {
+        self.library.as_deref().map(|library| LibraryFamily::of(library, self.product.as_deref())).transpose()
+    }
+}
+
+/// Metadata of a file of bounds.
+pub(super) fn bounds_metadata(claim: &Claim) -> BTreeMap<String, String> {
+    let keys = [("tcnum.claim", claim.words.clone()), ("tcnum.source", invocation())];
+    keys.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
+}
+
 /// The product that a library computes.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "What")]
@@ -226,6 +252,19 @@ impl Operands {
     /// True if A or B is a file.
     pub(super) fn has_files(&self) -> bool {
         self.a.is_some() || self.b.is_some()
+    }
+
+    /// The first given option that adds to A times B, or multiplies it.
+    pub(super) fn addition(&self, additions: &Additions) -> Option<&'static str> {
+        let given = [
+            ("--c", self.c.is_some()),
+            ("--alpha", self.alpha.is_some()),
+            ("--beta", self.beta.is_some()),
+            ("--bias", additions.bias.is_some()),
+            ("--scale-a", additions.scale_a.is_some()),
+            ("--scale-b", additions.scale_b.is_some()),
+        ];
+        given.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
     }
 
     pub(super) fn source(&self, additions: Option<&Additions>, drawn: Option<&Drawn>) -> OperandSource {
@@ -264,9 +303,25 @@ impl ScheduleOptions {
         self.instruction.as_deref()
     }
 
-    /// True if --output-format is given.
-    pub(super) fn names_output(&self) -> bool {
-        self.output_format.is_some()
+    /// The format of D, if it is given.
+    pub(super) fn output(&self) -> Result<Option<&'static Format>> {
+        let found = self.output_format.as_deref().map(format::find).transpose();
+        found.map_err(|error| error.within("--output-format"))
+    }
+
+    /// The first given option that changes a schedule.
+    fn change(&self, operands: &Operands) -> Option<&'static str> {
+        let given = [
+            ("--order", self.order.is_some()),
+            ("--slab", self.slab.is_some()),
+            ("--split-k", self.split_k.is_some()),
+            ("--granule", self.granule.is_some()),
+            ("--join", self.join.is_some()),
+            ("--promote", self.promote.is_some()),
+            ("--alpha", operands.alpha.is_some()),
+            ("--beta", operands.beta.is_some()),
+        ];
+        given.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
     }
 
     /// The schedule that the options describe, with these factors; `None` without instruction and file.
@@ -274,7 +329,14 @@ impl ScheduleOptions {
         let mut schedule = match (&self.schedule, &self.instruction) {
             (Some(path), _) => Schedule::read(path)?,
             (None, Some(name)) => Schedule::new(gemm::instruction(name)?)?,
-            (None, None) => return Ok(None),
+            (None, None) => match self.change(operands) {
+                Some(option) => {
+                    return Err(Error::request(format!(
+                        "{option} is part of one schedule: give --instr or --schedule, too"
+                    )));
+                }
+                None => return Ok(None),
+            },
         };
         schedule.order = self.order.unwrap_or(schedule.order);
         schedule.slab = self.slab.unwrap_or(schedule.slab);
@@ -284,9 +346,7 @@ impl ScheduleOptions {
         schedule.promote = self.promote.or(schedule.promote);
         schedule.alpha = operands.alpha.unwrap_or(schedule.alpha);
         schedule.beta = operands.beta.unwrap_or(schedule.beta);
-        if let Some(name) = &self.output_format {
-            schedule.output.format = format::find(name).map_err(|error| error.within("--output-format"))?;
-        }
+        schedule.output.format = self.output()?.unwrap_or(schedule.output.format);
         schedule.check().map_err(Error::request)?;
         Ok(Some(schedule))
     }

@@ -297,3 +297,35 @@ fn wrong_products_are_refused_with_what_is_wrong() {
         assert!(run.status == 2 && run.stderr.contains(says), "{words:?}: {}", run.stderr);
     }
 }
+
+#[test]
+fn products_in_f64_beyond_their_bound_or_far_from_a_published_error_fail() {
+    let good = text_of("cublas-fp64-grade");
+    let bound = "kind = \"graded\", scheme = \"cublas-fp64\", terms = 4.0";
+    let near = |scheme: &str, values: &str, k: usize, published: &str| {
+        let own = format!(
+            "kind = \"near\", scheme = \"{scheme}\", values = \"{values}\", k = {k}, published = {published}, within = 0.2"
+        );
+        good.replace(bound, &own)
+    };
+    for (text, expected) in [
+        (good.clone(), 0),
+        (good.replace(bound, &bound.replace("4.0", "0.001")), 1),
+        (good.replace("beyond = true", "beyond = false"), 1),
+        (near("cublas-fp64:7", "normal(0,1)", 256, "2.2e-16"), 0),
+        (near("cublas-fp64:7", "normal(0,1)", 256, "2.8e-16"), 1),
+    ] {
+        assert!(expected == 0 || text != good);
+        let (status, said) = status_of(&text, &["--samples", "2"]);
+        assert_eq!(status, expected, "{said}");
+    }
+    for (text, says) in [
+        (near("cublas-fp64:9", "normal(0,1)", 256, "1e-16"), "cublas-fp64:9 is not among the schemes of [doubles]"),
+        (near("cublas-fp64:7", "normal(0,2)", 256, "1e-16"), "normal(0,2) is not among the values of [doubles]"),
+        (near("cublas-fp64:7", "normal(0,1)", 128, "1e-16"), "k = 128 is not among the k of [doubles]"),
+        (good.replace("draws = 3", "draws = 3\nrows = 8"), "rows is at least"),
+    ] {
+        let (status, said) = status_of(&text, &[]);
+        assert!(status == 2 && said.contains(says), "{says}: {status} {said}");
+    }
+}

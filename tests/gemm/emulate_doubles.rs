@@ -5,8 +5,12 @@ use proptest::{
     test_runner::{Config, TestRunner},
 };
 use tcnum::{
+    array::{Array, Arrays},
     device::ModelDevice,
-    emulate::{self, DoubleErrors, DoubleReferences, NumberMatrix, OperandLoss, Scheme, SchemeUnit, error_bound},
+    emulate::{
+        self, DoubleErrors, DoubleReferences, NumberMatrix, OperandLoss, ProductOperands, Scheme, SchemeUnit,
+        error_bound,
+    },
 };
 
 use crate::program::{tcnum, validate_report};
@@ -62,7 +66,8 @@ fn moduli_that_hold_the_integers_give_the_exact_product_rounded() {
 
 #[test]
 fn errors_of_slices_and_moduli_are_within_their_bound() {
-    let names = ["ozaki-int8-f64", "ozaki-u8-f64", "ozaki-e4m3-f64", "crt-int8-f64", "crt-int8-accurate-f64"];
+    let names =
+        ["ozaki-int8-f64", "ozaki-u8-f64", "ozaki-e4m3-f64", "cublas-fp64", "crt-int8-f64", "crt-int8-accurate-f64"];
     for (name, counts) in names.into_iter().flat_map(|name| [(name, 2..5), (name, 6..9), (name, 10..13)]) {
         let all: Vec<Scheme> = counts.map(|count| Scheme::find(&format!("{name}:{count}")).unwrap()).collect();
         let own = runner(6).run(&operands(53, 60), |(a, b)| {
@@ -86,11 +91,28 @@ fn bounds_are_near_for_numbers_of_one_size() {
     let a = matrix(m, k, (0..m * k).map(own).collect());
     let b = matrix(k, n, (0..k * n).map(|at| own(at + 17)).collect());
     let references = DoubleReferences::of(&a, &b).unwrap();
-    for name in ["ozaki-int8-f64:4", "crt-int8-f64:8", "ozaki-u8-f64:4"] {
+    for name in ["ozaki-int8-f64:4", "crt-int8-f64:8", "ozaki-u8-f64:4", "cublas-fp64:4"] {
         let scheme = Scheme::find(name).unwrap();
         let errors = DoubleErrors::of(&product(&scheme, &a, &b), &references);
         let bound = error_bound(&scheme, &a, &b, &references.magnitude).unwrap();
         assert!(errors.of_magnitude <= bound && bound < 10.0 * errors.of_magnitude, "{name}: {errors:?} {bound}");
+    }
+}
+
+#[test]
+fn bounds_hold_for_parts_of_k_with_units_of_their_own() {
+    // Eleven parts, some of them of much smaller numbers.
+    let (m, k, n) = (2, 1300, 3);
+    let own = |at: usize| ((at * 7919 % 4096) as f64 - 2048.5) * 2f64.powi(-((at % k / 200 * 9) as i32));
+    let a = matrix(m, k, (0..m * k).map(own).collect());
+    let b = matrix(k, n, (0..k * n).map(|at| ((at * 31 % 1000) as f64 - 499.7) / 3.0).collect());
+    let references = DoubleReferences::of(&a, &b).unwrap();
+    for count in [1, 2, 3, 5, 7, 9, 12] {
+        let scheme = Scheme::find(&format!("cublas-fp64:{count}")).unwrap();
+        let errors = DoubleErrors::of(&product(&scheme, &a, &b), &references);
+        let bound = error_bound(&scheme, &a, &b, &references.magnitude).unwrap();
+        let ratio = bound / errors.of_magnitude;
+        assert!((1.0..1e3).contains(&ratio), "{count} slices: {errors:?} {bound}");
     }
 }
 
@@ -241,7 +263,11 @@ fn operands_of_files_are_multiplied_and_the_product_is_written() {
         (&["--scheme", "crt-int8-f64", "--out", &out, "--rows", "2"], "leave out --rows"),
         (&["--scheme", "crt-int8-f64", "--size", "8"], "cannot be used with"),
         (&["--choose", "2"], "expected a number between 0 and 1"),
-        (&["--scheme", "cublas-fp64:17"], "count is 1 to 16"),
+        (&["--scheme", "ozaki-int8-f64:17"], "count is 1 to 16"),
+        (&["--scheme", "crt-int8-f64", "--alpha", "2"], "crt-int8-f64 has no alpha, beta and C"),
+        (&["--scheme", "cublas-fp64", "--beta", "2"], "--c"),
+        (&["--scheme", "cublas-fp64", "--c", &x], "C is 6 x 10; expected 6 x 4"),
+        (&["--choose", "1e-9", "--alpha", "2"], "--choose is for one product A B"),
     ] {
         let run = tcnum(&[&common[..], arguments].concat());
         assert!(
@@ -252,6 +278,63 @@ fn operands_of_files_are_multiplied_and_the_product_is_written() {
     }
     let run = tcnum(&["emulate", "--a", &x, "--b", &x, "--scheme", "crt-int8-f64", "--device", "model:hopper"]);
     assert!(run.status == 2 && run.stderr.contains("B needs as many rows as A has columns"), "{}", run.stderr);
+}
+
+/// A file of NumPy with an array of this shape.
+fn write_shape(folder: &std::path::Path, name: &str, shape: &[usize], values: &[f64]) -> String {
+    let path = folder.join(name);
+    let bytes = values.iter().flat_map(|x| x.to_le_bytes()).collect();
+    let array = Array::of_codes("x", shape.to_vec(), tcnum::format::find("f64").unwrap(), bytes);
+    Arrays { arrays: vec![array], metadata: Default::default() }.write(&path).unwrap();
+    path.to_string_lossy().into_owned()
+}
+
+#[test]
+fn batches_and_additions_of_files_give_each_product_with_one_number_of_slices() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = |at: usize| (at as f64 * 0.7).sin() * 2f64.powi(-(at as i32 % 9));
+    let numbers = |from: usize, count: usize| (from..from + count).map(own).collect::<Vec<f64>>();
+    let (a, b, c) = (numbers(0, 2 * 3 * 5), numbers(100, 2 * 5 * 4), numbers(200, 2 * 3 * 4));
+    let file = |name: &str, shape: &[usize], values: &[f64]| write_shape(folder.path(), name, shape, values);
+    let (x, y, z) = (file("a.npy", &[2, 3, 5], &a), file("b.npy", &[2, 5, 4], &b), file("c.npy", &[2, 3, 4], &c));
+    let out = folder.path().join("d.npy").to_string_lossy().into_owned();
+    let common = ["emulate", "--device", "model:hopper", "-q", "--a", &x, "--b", &y];
+    let more = ["--c", &z, "--alpha", "-1.5", "--beta", "0.25", "--out", &out, "--output", "json"];
+    let run = tcnum(&[&common[..], &more].concat());
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let report = validate_report(&run.stdout);
+    let rows = report["tables"]["double_emulations"].as_array().unwrap();
+    assert_eq!(rows.len(), 1, "the one scheme that takes batches: {rows:?}");
+    assert_eq!((&rows[0]["elements"], &rows[0]["scheme"]), (&24.into(), &"cublas-fp64".into()));
+    assert!(rows[0]["magnitude_error"].as_f64().unwrap() < 2e-16, "{}", rows[0]);
+    let d = &Arrays::read(std::path::Path::new(&out)).unwrap().arrays[0];
+    assert_eq!(d.shape, [2, 3, 4]);
+    let operands = ProductOperands {
+        a: matrix(6, 5, a),
+        b: matrix(10, 4, b),
+        c: Some(matrix(6, 4, c)),
+        alpha: -1.5,
+        beta: 0.25,
+        batch: 2,
+    };
+    let references = DoubleReferences::of_operands(&operands).unwrap();
+    let values: Vec<f64> = d.bytes.as_chunks().0.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect();
+    for (at, own) in values.iter().enumerate() {
+        let ProductOperands { a, b, c, .. } = &operands;
+        let (row, column) = (at / 4, at % 4);
+        let sum: f64 = (0..5).map(|k| a.values[row * 5 + k] * b.values[(row / 3 * 5 + k) * 4 + column]).sum();
+        let plain = -1.5 * sum + 0.25 * c.as_ref().unwrap().values[at];
+        assert!((own - plain).abs() <= 1e-14 && (references.rounded[at] - plain).abs() <= 1e-14, "{at}");
+    }
+    let single = file("s.npy", &[5, 4], &numbers(0, 20));
+    for (arguments, expected) in [
+        (&["--a", &x, "--b", &single][..], "A holds 2 matrices and B one matrix"),
+        (&["--a", &x, "--b", &y, "--rows", "2"], "--rows: the products of a batch have all rows"),
+        (&["--a", &x, "--b", &y, "--scheme", "ozaki-int8-f64"], "ozaki-int8-f64 has no rule for batches"),
+    ] {
+        let run = tcnum(&[&common[..4], arguments].concat());
+        assert!(run.status == 2 && run.stderr.contains(expected), "{arguments:?}: {}", run.stderr);
+    }
 }
 
 #[test]

@@ -9,11 +9,13 @@ use crate::{
     arithmetic::Model,
     device::{Attributes, Problem},
     format::{self, Format, Overflow, Rounding},
-    gemm::{OperandRounding, PartJoin, Residue, Schedule, file::value, instruction, shipped::shipped},
+    gemm::{OperandRounding, PartJoin, Residue, Schedule, SplitK, file::value, instruction, shipped::shipped},
 };
 
 /// Numbers of parts that mean no split-k.
 const NO_PARTS: [u32; 2] = [0, u32::MAX];
+/// A name of stages, where any will do.
+const ANY_STAGES: &str = "64x3";
 
 /// The schedules of a library, by the attributes of its algorithms.
 #[derive(Debug, Clone)]
@@ -193,7 +195,62 @@ impl LibrarySchedules {
     }
 }
 
+impl LibrarySchedules {
+    /// Every schedule of a library's products of these formats: whole, and in up to `parts` parts of k, joined in each way that
+    /// its reductions have.
+    ///
+    /// `formats` are those of A, B and D. A rule that rounds f32 to its operands takes both. `product` (D.A.B.COMPUTE) leaves only its
+    /// own rules. The k of a slab is that of no algorithm: what is made of the schedules must not depend on it.
+    ///
+    /// # Errors
+    /// What is wrong with a schedule.
+    pub fn family(
+        &self,
+        formats: [&'static Format; 3],
+        product: Option<&str>,
+        parts: usize,
+    ) -> std::result::Result<Vec<Schedule>, String> {
+        let [_, _, d] = formats;
+        let mut found: Vec<Schedule> = Vec::new();
+        for rule in self.rules.iter().filter(|rule| rule.makes(formats, product)) {
+            let mut whole = rule.schedule(Some(ANY_STAGES))?;
+            whole.output.format = d;
+            whole.output.overflow = overflow(d);
+            let own = rule.join.iter().flatten().map(|(scheme, join)| Ok((scheme, value("join", join)?)));
+            let own = own.collect::<std::result::Result<BTreeMap<&String, PartJoin>, String>>()?;
+            let joins = self.joins.iter().map(|(scheme, join)| own.get(scheme).copied().unwrap_or(*join));
+            let mut all = vec![whole.clone()];
+            all.extend(joins.filter(|_| !d.is_integer()).map(|join| {
+                let split = SplitK { count: parts, join, ..whole.split };
+                Schedule { split, ..whole.clone() }
+            }));
+            for schedule in all {
+                schedule.check()?;
+                if !found.contains(&schedule) {
+                    found.push(schedule);
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
 impl ScheduleRule {
+    /// True if the rule is for products of these formats of A, B and D, and for `product`.
+    fn makes(&self, [a, b, d]: [&Format; 3], product: Option<&str>) -> bool {
+        let takes = |pattern: &str, format: &Format| {
+            Model::matches(pattern, format.name) || self.operands.is_some() && format.name == "f32"
+        };
+        self.products.iter().any(|pattern| {
+            let mut parts = pattern.splitn(4, '.');
+            let mut next = || parts.next().unwrap_or_default();
+            Model::matches(next(), d.name)
+                && takes(next(), a)
+                && takes(next(), b)
+                && product.is_none_or(|product| Model::matches(pattern, product))
+        })
+    }
+
     fn schedule(&self, stages: Option<&str>) -> std::result::Result<Schedule, String> {
         let named = instruction(&self.instruction).and_then(Schedule::new);
         let mut schedule = named.map_err(|error| error.to_string())?;
@@ -231,7 +288,7 @@ impl ScheduleRule {
         for join in self.join.iter().flat_map(BTreeMap::values) {
             value::<PartJoin>("join", join)?;
         }
-        self.schedule(Some("64x3"))?.check()
+        self.schedule(Some(ANY_STAGES))?.check()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The scale of which the value of largest magnitude is the most negative integer, and its elements.
 //!
 //! ggml's own arithmetic, step by step in f32: `d = extreme / -8`, `id = 1 / d`, and the integer is `x * id + 8.5`,
-//! truncated, less 8. The reciprocal is that of `d` before its rounding to the format of the scale, so that the elements are
+//! truncated, less 8. The reciprocal belongs to `d` before its rounding to the format of the scale, so that the elements are
 //! not the nearest ones under the stored scale. Each operation rounds once; a compiler that fuses the product and the sum
 //! gets other integers at some ties.
 
@@ -25,7 +25,7 @@ pub(super) struct Extreme {
 }
 
 impl Extreme {
-    /// `None` for a format whose scales have no sign, or whose elements are not integers of two's complement.
+    /// The rule for a format of integers of two's complement under signed scales; else `None`.
     pub(super) fn new(format: &BlockFormat) -> Option<Extreme> {
         let (scale, element) = (format.scale, &format.element);
         let integers = element.format.encoding == Encoding::Integer { signed: true };

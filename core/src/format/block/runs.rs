@@ -20,14 +20,14 @@ pub(super) struct SearchedBlock {
     pub(super) norm: f64,
     /// Smallest magnitude of an element other than zero, and the largest one, of either sign.
     pub(super) elements: [f64; 2],
-    /// Bound on what is wrong with a computed norm of errors.
+    /// Bound on the error of a computed norm.
     pub(super) slack: f64,
 }
 
-/// What to search for a block whose largest magnitude no element reaches under any scale.
+/// Search for a block whose largest magnitude no element may reach under any scale.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Reach {
-    /// The block as it is.
+    /// All scales, for the block unchanged.
     Whole,
     /// The largest scales alone: each larger scale has less squared error.
     LargestScales,
@@ -36,7 +36,9 @@ pub(super) enum Reach {
 }
 
 impl Reach {
-    /// Reach of `count` values up to `amax`, under scales up to `scale` and elements up to these magnitudes of either sign.
+    /// Reach of `count` values up to `amax`, under scales up to `scale`.
+    ///
+    /// `elements` are the largest magnitudes of positive and of negative elements.
     pub(super) fn of(loss: Loss, amax: f64, count: usize, scale: f64, elements: [f64; 2]) -> Reach {
         let (least, most) = (elements[0].min(elements[1]), elements[0].max(elements[1]));
         match loss {
@@ -129,7 +131,7 @@ fn parts(run: Range<u32>, length: u32) -> impl Iterator<Item = Range<u32>> {
     run.step_by(length as usize).map(move |start| start..end.min(start + length))
 }
 
-/// First of some codes for which `reached` is true, as it is for all codes above; their number if it never is.
+/// First of `count` ascending codes for which `reached` is true; `count` if there is none.
 fn first_code(count: u32, reached: impl Fn(u32) -> bool) -> u32 {
     let (mut low, mut high) = (0, count);
     while low < high {

@@ -32,8 +32,9 @@ const WIDE_EXPONENT: u64 = 0x7ff << 52;
 pub(super) struct Search {
     grid: Grid,
     loss: Loss,
-    /// Value of each positive scale code, times what multiplies all elements: of scales of at most 8 bits, and where
-    /// every code is tried.
+    /// Value of each scale code that is not negative, times the factor of all elements.
+    ///
+    /// Listed for scales of at most 8 bits, and where every code is tried.
     factors: Vec<f64>,
     /// Codes that are all tried, with both signs.
     signed: Option<SignedCodes>,
@@ -365,7 +366,7 @@ impl Search {
         *least = least.min(found);
     }
 
-    /// Magnitude of a scale, times what multiplies all elements.
+    /// Magnitude of a scale, times the factor of all elements.
     fn factor(&self, quantizer: &Quantizer, code: u32) -> f64 {
         let magnitude = self.signed.map_or(code, |codes| codes.magnitude(code));
         match self.factors.get(magnitude as usize) {
@@ -452,7 +453,7 @@ pub(super) struct SearchScratch {
     least: f32,
     /// Codes that may be the best.
     left: Vec<u32>,
-    /// What multiplies the values of each block, under the rule that computes elements with their scale.
+    /// Reciprocal of each block's scale, under the rule that computes elements with it.
     pub(super) reciprocals: Vec<f32>,
 }
 
