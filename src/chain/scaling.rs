@@ -7,7 +7,6 @@ use crate::{
         block::{BlockFormat, Quantizer, formats},
     },
     isa::Instruction,
-    quantise::PlainRule,
 };
 
 named! {
@@ -23,12 +22,23 @@ named! {
 }
 
 impl MatrixScaling {
-    fn rule(self) -> Option<PlainRule> {
-        match self {
-            MatrixScaling::None => None,
-            MatrixScaling::Absmax => Some(PlainRule::Absmax),
-            MatrixScaling::PowerOfTwo => Some(PlainRule::PowerOfTwo),
+    /// The scale of values up to `amax` in a format up to `largest`; 1 for zeros alone.
+    fn scale(self, amax: f64, largest: f64) -> f32 {
+        let ratio = amax / largest;
+        if ratio == 0.0 {
+            return 1.0;
         }
+        let scale = match self {
+            MatrixScaling::None => 1.0,
+            MatrixScaling::Absmax => ratio,
+            MatrixScaling::PowerOfTwo => {
+                // The exponent, without a logarithm, which machines may round in their own ways.
+                let whole = (ratio.to_bits() >> 52) as i32 - 1023;
+                let exponent = whole + i32::from(ratio > 2f64.powi(whole));
+                2f64.powi(exponent.min(f32::MAX_EXP - 1))
+            }
+        };
+        (scale as f32).max(f32::MIN_POSITIVE)
     }
 }
 
@@ -44,7 +54,7 @@ pub(super) struct OperandEntry {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum EntryScales {
     None,
-    Matrix(PlainRule),
+    Matrix(MatrixScaling),
     Blocks(&'static BlockFormat),
 }
 
@@ -88,11 +98,11 @@ impl OperandEntry {
     /// The entry of A, or of B where `down`.
     pub(super) fn new(instruction: &Instruction, down: bool, scaling: MatrixScaling) -> OperandEntry {
         let format = if down { instruction.b } else { instruction.a };
-        let scales = match (block_format(instruction, format), scaling.rule()) {
+        let scales = match (block_format(instruction, format), scaling) {
             (Some(blocks), _) => EntryScales::Blocks(blocks),
-            (None, None) => EntryScales::None,
+            (None, MatrixScaling::None) => EntryScales::None,
             (None, _) if format.is_integer() || format.bits > 16 => EntryScales::None,
-            (None, Some(rule)) => EntryScales::Matrix(rule),
+            (None, scaling) => EntryScales::Matrix(scaling),
         };
         OperandEntry { format, scales, down: down && scales != EntryScales::None }
     }
@@ -154,9 +164,9 @@ fn blocks(format: &'static BlockFormat, matrix: &[f64], columns: usize) -> Enter
 }
 
 /// The scale of a matrix; 1 where everything is zero.
-fn scale(matrix: &[f64], format: &Format, rule: PlainRule) -> f32 {
+fn scale(matrix: &[f64], format: &Format, rule: MatrixScaling) -> f32 {
     let largest = matrix.iter().map(|value| value.abs()).filter(|value| value.is_finite()).fold(0.0, f64::max);
-    rule.scale(largest, format.to_f64(format.largest(false)), f32::MIN_POSITIVE)
+    rule.scale(largest, format.to_f64(format.largest(false)))
 }
 
 fn transposed<T: Copy>(matrix: &[T], columns: usize) -> Vec<T> {
@@ -176,6 +186,19 @@ mod tests {
 
     fn entry(instruction: &str, down: bool, scaling: MatrixScaling) -> OperandEntry {
         OperandEntry::new(&isa::find(instruction).unwrap(), down, scaling)
+    }
+
+    #[test]
+    fn a_power_of_two_is_the_smallest_under_which_nothing_saturates() {
+        for largest in [6.0, 57344.0, 448.0, 127.0] {
+            for amax in [1e-3f32, 1.0, 447.9, 448.0, 448.1, 3e38, f32::MIN_POSITIVE].map(f64::from) {
+                let scale = f64::from(MatrixScaling::PowerOfTwo.scale(amax, largest));
+                let least = scale == f64::from(f32::MIN_POSITIVE) || largest * scale / 2.0 < amax;
+                assert!(largest * scale >= amax && least, "{amax} {largest}");
+                assert_eq!(scale.log2().fract(), 0.0);
+            }
+        }
+        assert_eq!(MatrixScaling::PowerOfTwo.scale(0.0, 6.0), 1.0);
     }
 
     #[test]

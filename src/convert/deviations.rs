@@ -322,6 +322,10 @@ fn largest(kind: TensorKind) -> [f64; 2] {
 /// The largest magnitudes of positive and of negative results under a scale, which may be negative.
 #[inline(always)]
 fn limits(largest: [f64; 2], scale: f64) -> [f64; 2] {
+    // Under a scale of zero values become zero: they are lost, and not because they are large.
+    if scale == 0.0 {
+        return [f64::INFINITY; 2];
+    }
     let [positive, negative] = [largest[0] * scale.abs(), largest[1] * scale.abs()];
     if scale < 0.0 { [negative, positive] } else { [positive, negative] }
 }

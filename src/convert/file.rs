@@ -317,8 +317,13 @@ impl FileConversion {
     pub(crate) fn answer(&self, rows: &[ArrayRow]) -> String {
         let sum = |of: fn(&ArrayRow) -> u64| rows.iter().map(of).sum::<u64>();
         let number = |count: u64| grouped(i64::try_from(count).unwrap_or(i64::MAX));
+        // Without negative numbers, each value below zero is beyond the largest.
+        let beyond = match &self.to {
+            ConversionTarget::Scalar { format, .. } if !format.is_signed() => "too large or negative",
+            _ => "too large",
+        };
         format!(
-            "{} of {} in {} are exact in {}; too large: {}; rounded to zero: {}.",
+            "{} of {} in {} are exact in {}; {beyond}: {}; rounded to zero: {}.",
             number(sum(|row| row.exact)),
             counted(sum(|row| row.values), "value"),
             counted(rows.len() as u64, "array"),

@@ -261,13 +261,45 @@ fn block_scale(source: &SourceTensor, quantizer: &Quantizer) -> Result<Option<u3
         Some(Real::Finite(amax)) => Finite { negative: false, ..amax },
         _ => Finite::zero(false),
     };
-    let code = quantizer.scale_of_largest(&amax).ok_or_else(|| {
+    let codes = quantizer.candidates_of_largest(&amax).ok_or_else(|| {
         Error::request(format!(
-            "--scale-rule {}: it asks for all values of a block; for a whole tensor choose floor, ceil, even, up or nearest",
+            "--scale-rule {}: it needs all values that share a scale at once; for a whole tensor choose another rule",
             quantizer.rule
         ))
     })?;
-    Ok(Some(code))
+    match codes[..] {
+        [code] => Ok(Some(code)),
+        _ => least_of_tensor(source, quantizer, &codes).map(Some),
+    }
+}
+
+/// The first of some scale codes with the least loss of a tensor.
+fn least_of_tensor(source: &SourceTensor, quantizer: &Quantizer, codes: &[u32]) -> Result<u32> {
+    let values = ValueReader::new(source.kind());
+    let of_piece = |piece: &TensorPiece, memory: &mut Vec<u8>| {
+        let tensor = source.read(piece, memory)?;
+        let losses = if values.fit_f32() {
+            let mut read = Vec::new();
+            values.read_f32(&tensor, 0..piece.count, &mut read);
+            quantizer.losses(&read, codes)
+        } else {
+            let finite = (0..piece.count).filter_map(|index| match tensor.value(index) {
+                Real::Finite(value) => Some(value),
+                _ => None,
+            });
+            let finite: Vec<Finite> = finite.collect();
+            codes.iter().map(|code| quantizer.exact_loss(&finite, *code)).collect()
+        };
+        *memory = tensor.into_memory();
+        Ok(losses)
+    };
+    let mut sums = vec![0.0; codes.len()];
+    let (pieces, together) = pieces(source.len(), source.row(), [source.block()]);
+    of_each(pieces, together, of_piece, |_, own: Vec<f64>| {
+        sums.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
+    })?;
+    let best = (0..codes.len()).min_by(|x, y| sums[*x].total_cmp(&sums[*y]));
+    Ok(codes[best.unwrap_or(0)])
 }
 
 /// The error for a tensor with a NaN or an infinity whose values share one scale.

@@ -79,6 +79,8 @@ enum Fate {
     Exact,
     /// NaN in a format without.
     WithoutCode,
+    /// The value is negative, and the format has no negative numbers.
+    Negative,
     /// The value is too large, and became NaN.
     Nan,
     /// The value is too large, and became infinite.
@@ -160,6 +162,9 @@ impl ValueConversion {
         match self.fate(row) {
             Fate::Exact => format!("{input} is exactly {code} in {to}."),
             Fate::WithoutCode => format!("{input} has no code in {to}: it becomes NaN, which {to} lacks."),
+            Fate::Negative => {
+                format!("{input} is negative, and {to} has no negative numbers: it becomes {code}, {decimal}.")
+            }
             Fate::Nan | Fate::Infinity | Fate::Largest => {
                 format!("{input} is too large for {to}: it becomes {code}, {decimal}.")
             }
@@ -176,12 +181,14 @@ impl ValueConversion {
     fn answer_of_several(&self, rows: &[ConversionRow]) -> String {
         let fates: Vec<Fate> = rows.iter().map(|row| self.fate(row)).collect();
         let count = |of: fn(&Fate) -> bool| fates.iter().filter(|fate| of(fate)).count() as i64;
+        let negative = format!("negative, and {} has no negative numbers", self.to);
         let lacks = format!("no code: NaN, which {} lacks", self.to);
         let largest = fates.iter().filter_map(|fate| if let Fate::Rounded(error) = fate { Some(*error) } else { None });
         let rounded = format!("rounded, by up to {} ulp", three_digits(largest.fold(0.0, f64::max)));
         let exact = grouped(count(|fate| *fate == Fate::Exact));
         let mut parts = vec![format!("{exact} of {} are exact in {}", counted(rows.len() as u64, "value"), self.to)];
         for (count, one, several, what) in [
+            (count(|fate| *fate == Fate::Negative), "is", "are", negative.as_str()),
             (count(|fate| *fate == Fate::Nan), "overflows", "overflow", "to NaN"),
             (count(|fate| *fate == Fate::Infinity), "overflows", "overflow", "to infinity"),
             (
@@ -213,8 +220,10 @@ impl ValueConversion {
             Rounding::Rne | Rounding::Rna => error.abs() >= 0.5,
             _ => error.abs() >= 1.0,
         };
+        let negative = row.from_value.map_or_else(|| row.input.starts_with('-'), |from| from < 0.0);
         match row.error_ulps {
             _ if exact => Fate::Exact,
+            error if negative && !self.to.is_signed() && error.is_none_or(|error| error.abs() >= 1.0) => Fate::Negative,
             None if value.is_nan() => Fate::Nan,
             None if value.is_infinite() => Fate::Infinity,
             None if value == largest && row.direction == Some(inwards) => Fate::Largest,
@@ -336,6 +345,19 @@ mod tests {
                 "3 of 5 values are exact in e4m3; 1 overflows to NaN; 1 is rounded, by up to 0.200 ulp.",
             ),
             ("e4m3", Overflow::Standard, "464", "464 is rounded down to 0x7e in e4m3, 448: by 0.500 ulp."),
+            (
+                "e8m0",
+                Overflow::Standard,
+                "-1",
+                "-1 is negative, and e8m0 has no negative numbers: it becomes 0xff, NaN.",
+            ),
+            ("u8", Overflow::Standard, "-5", "-5 is negative, and u8 has no negative numbers: it becomes 0x00, 0."),
+            (
+                "e8m0",
+                Overflow::Standard,
+                "1 -2 -inf 1e300",
+                "1 of 4 values are exact in e8m0; 2 are negative, and e8m0 has no negative numbers; 1 overflows to NaN.",
+            ),
             ("e5m2", Overflow::Standard, "1e9 -1e9", "0 of 2 values are exact in e5m2; 2 overflow to infinity."),
             (
                 "e2m1",

@@ -46,7 +46,12 @@ impl CodeLimits {
     /// The bounds under a scale of either sign; `widened` multiplies those of values.
     pub(super) fn under(self, scale: f32, widened: f32) -> CodeLimits {
         let ends = [self.largest * scale * widened, self.most_negative * scale * widened];
-        let [largest, most_negative] = if scale < 0.0 { [ends[1], ends[0]] } else { ends };
+        let [largest, most_negative] = match scale {
+            // Values become zero: they are lost, and not because they are large.
+            0.0 => [f32::INFINITY, f32::NEG_INFINITY],
+            _ if scale < 0.0 => [ends[1], ends[0]],
+            _ => ends,
+        };
         CodeLimits { largest, most_negative, normal: self.normal * scale.abs() }
     }
 }
@@ -194,6 +199,8 @@ pub(super) struct Losses {
     pub(super) max_error: f64,
     pub(super) errors: BinadeCounts,
     pub(super) scales: BinadeCounts,
+    /// Tensors with a scale of their own beside those of blocks.
+    pub(super) tensor_scales: u64,
     /// The runs that lost most, in descending order.
     pub(super) worst: Vec<WorstRun>,
 }
@@ -255,6 +262,7 @@ impl Losses {
         self.max_error = self.max_error.max(other.max_error);
         self.errors.add(&other.errors);
         self.scales.add(&other.scales);
+        self.tensor_scales += other.tensor_scales;
         other.worst.iter().for_each(|run| self.keep(*run));
     }
 

@@ -107,6 +107,10 @@ fn layers(best: &QuantisationRow, tensors: &[TensorQuantisationRow]) -> Option<S
         own.product_error.or(own.sqnr.map(|sqnr| 10f64.powf(-sqnr / 20.0))).unwrap_or(0.0)
     };
     all.sort_by(|x, y| loss(y).total_cmp(&loss(x)));
+    // Where nothing is lost, no layer loses most.
+    if loss(all[0]) == 0.0 {
+        return None;
+    }
     let one = |own: &&TensorQuantisationRow| match (own.quantisation.product_error, own.quantisation.sqnr) {
         (Some(error), _) => format!("'{}' (product error {})", own.tensor, three_digits(error)),
         (None, Some(sqnr)) => format!("'{}' ({} dB)", own.tensor, three_digits(sqnr)),
@@ -147,7 +151,7 @@ pub(super) fn row(target: &QuantisationTarget, found: &TensorLosses) -> Quantisa
         rule: target.rule_name(),
         per: target.sharing_name(),
         values: losses.values,
-        bits: target.bits_a_value(losses.values, scales.iter().sum()),
+        bits: target.bits_a_value(losses.values, scales.iter().sum(), losses.tensor_scales),
         sqnr: losses.sqnr(),
         rms_error: losses.rms_error(),
         max_error: (losses.finite() > 0).then_some(losses.max_error),

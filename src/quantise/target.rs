@@ -2,10 +2,8 @@
 
 use std::fmt;
 
-use super::PlainRule;
 use crate::{
     Error, Result,
-    base::nearest::nearest,
     convert::{FileContent, layout},
     format::{
         Format,
@@ -15,8 +13,13 @@ use crate::{
 
 /// Bits of the widest plain format that values are quantised to.
 const WIDEST: u32 = 16;
-/// Bits of a scale of plain formats, which is a number of f32.
-const SCALE_BITS: u32 = 32;
+/// Bits of the widest plain format with scales.
+const WIDEST_SCALED: u32 = 8;
+/// Rule of scales whose name is [`ABSMAX`] in reports on plain formats.
+const NEAREST: &str = "nearest";
+const ABSMAX: &str = "absmax";
+/// Values of a run by which losses are compared, where more share a scale.
+pub(super) const RUN: usize = 128;
 
 /// Values of a tensor that share a scale; rows lie along the axis of quantisation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,12 +44,14 @@ pub enum Sharing {
 /// Target of quantisation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum QuantisationTarget {
-    /// A plain format.
-    Plain {
-        /// The format, of at most 16 bits.
-        format: &'static Format,
-        /// The rule for its scales.
-        rule: PlainRule,
+    /// A plain format of at most 16 bits, as it is.
+    Plain(&'static Format),
+    /// A plain format of at most 8 bits with scales of f32.
+    Scaled {
+        /// The format with its blocks; where a tensor or a channel shares a scale, in runs of a row.
+        format: &'static BlockFormat,
+        /// The rule for scales.
+        rule: &'static ScaleRule,
         /// Values that share a scale.
         sharing: Sharing,
     },
@@ -60,48 +65,79 @@ pub enum QuantisationTarget {
 }
 
 impl QuantisationTarget {
+    /// A plain format; scales of its values by a rule, but for [`Sharing::Unscaled`].
+    ///
+    /// # Errors
+    /// Scales for a format of more than 8 bits; a rule that does not fit.
+    fn plain(format: &'static Format, rule: &'static ScaleRule, sharing: Sharing) -> Result<QuantisationTarget> {
+        let (rows, columns) = match sharing {
+            Sharing::Unscaled => return Ok(QuantisationTarget::Plain(format)),
+            Sharing::Blocks { rows, columns } => (rows, columns),
+            Sharing::Row => (1, BlockFormat::WHOLE),
+            Sharing::Tensor | Sharing::Channel => (1, RUN),
+        };
+        let format = BlockFormat::scaled(format, rows, columns)?;
+        if let Some(why) = rule.refusal(format) {
+            return Err(Error::request(format!("--scale-rule {why}")));
+        }
+        match sharing {
+            Sharing::Tensor | Sharing::Channel if rule.needs_all_values() => Err(Error::request(format!(
+                "--scale-rule {rule}: it needs all values that share a scale at once; for --per {sharing} choose another rule"
+            ))),
+            _ => Ok(QuantisationTarget::Scaled { format, rule, sharing }),
+        }
+    }
+
     /// The name of the format.
     pub fn format_name(&self) -> &'static str {
         match self {
-            QuantisationTarget::Plain { format, .. } => format.name,
-            QuantisationTarget::Blocks { format, .. } => format.name,
+            QuantisationTarget::Plain(format) => format.name,
+            QuantisationTarget::Scaled { format, .. } | QuantisationTarget::Blocks { format, .. } => format.name,
         }
     }
 
     /// The name of the rule for scales, where there are scales.
     pub fn rule_name(&self) -> Option<&'static str> {
         match self {
-            QuantisationTarget::Plain { sharing: Sharing::Unscaled, .. } => None,
-            QuantisationTarget::Plain { rule, .. } => Some(rule.name()),
-            QuantisationTarget::Blocks { rule, .. } => Some(rule.name),
+            QuantisationTarget::Plain(_) => None,
+            QuantisationTarget::Scaled { rule, .. } if rule.name == NEAREST => Some(ABSMAX),
+            QuantisationTarget::Scaled { rule, .. } | QuantisationTarget::Blocks { rule, .. } => Some(rule.name),
         }
     }
 
     /// Name of the sharing of scales.
     pub fn sharing_name(&self) -> String {
         match self {
-            QuantisationTarget::Plain { sharing, .. } => sharing.to_string(),
+            QuantisationTarget::Plain(_) => Sharing::Unscaled.to_string(),
+            QuantisationTarget::Scaled { sharing, .. } => sharing.to_string(),
             QuantisationTarget::Blocks { format, .. } => format.extents(),
         }
     }
 
-    /// Bits that a value takes, its share of the scales included, of which each takes whole bytes.
-    pub(super) fn bits_a_value(&self, values: u64, scales: u64) -> f64 {
-        let (bits, scale) = match self {
-            QuantisationTarget::Plain { format, .. } => (format.bits, SCALE_BITS),
-            QuantisationTarget::Blocks { format, .. } => (format.element.format.bits, 8 * format.scale.bytes() as u32),
-        };
-        let scales = if self.rule_name().is_some() { scales } else { 0 };
-        f64::from(bits) + f64::from(scale) * scales as f64 / values.max(1) as f64
+    /// The format with scales and their rule, if there are scales.
+    pub(super) fn scales(&self) -> Option<(&'static BlockFormat, &'static ScaleRule)> {
+        match self {
+            QuantisationTarget::Plain(_) => None,
+            QuantisationTarget::Scaled { format, rule, .. } | QuantisationTarget::Blocks { format, rule } => {
+                Some((format, rule))
+            }
+        }
     }
 
-    /// Rows and columns of the blocks that share a scale, if there are such.
-    pub(super) fn block(&self) -> Option<(usize, usize)> {
-        match self {
-            QuantisationTarget::Plain { sharing: Sharing::Blocks { rows, columns }, .. } => Some((*rows, *columns)),
-            QuantisationTarget::Plain { .. } => None,
-            QuantisationTarget::Blocks { format, .. } => Some((format.rows, format.length)),
-        }
+    /// Bits that a value takes, its share of the scales included, of which each takes whole bytes.
+    pub(super) fn bits_a_value(&self, values: u64, scales: u64, tensors: u64) -> f64 {
+        let QuantisationTarget::Plain(format) = self else {
+            let (format, _) = self.scales().expect("a format with scales");
+            let bits = |format: &Format| 8.0 * format.bytes() as f64;
+            let all = bits(format.scale) * scales as f64 + format.tensor_scale.map_or(0.0, bits) * tensors as f64;
+            return f64::from(format.element.format.bits) + all / values.max(1) as f64;
+        };
+        f64::from(format.bits)
+    }
+
+    /// Rows and columns that a panel has a multiple of, for rows of this many columns.
+    pub(super) fn block(&self, columns: usize) -> Option<(usize, usize)> {
+        self.scales().map(|(format, _)| (format.rows, format.length.min(columns.max(1))))
     }
 }
 
@@ -180,101 +216,61 @@ pub fn shared(to: FileContent, per: &str) -> Result<FileContent> {
 /// Every rule that a format has.
 const ALL: &str = "all";
 
-/// A rule that was asked for.
-#[derive(Clone, Copy, PartialEq)]
-struct Asked {
-    name: &'static str,
-    plain: Option<PlainRule>,
-    blocks: Option<&'static ScaleRule>,
-}
-
-/// The rule of this name: of plain formats, of block formats, or of both; `None` for [`ALL`].
-fn rule_named(name: &str) -> Result<Option<Asked>> {
-    if name == ALL {
-        return Ok(None);
-    }
-    let plain = PlainRule::ALL.into_iter().find(|own| own.name() == name);
-    let blocks = find_rule(name);
-    match (plain, blocks) {
-        (None, Err(error)) if SCALE_RULES.iter().any(|rule| name.starts_with(rule.name)) => {
-            Err(error.within("--scale-rule"))
-        }
-        (None, Err(_)) => {
-            let known = SCALE_RULES.iter().map(|rule| rule.name).chain(PlainRule::ALL.map(PlainRule::name));
-            let near = nearest(name, known, 3).join(", ");
-            Err(Error::request(format!("--scale-rule {name}: there is no such rule; the nearest: {near}; or {ALL}")))
-        }
-        (plain, blocks) => {
-            // `absmax` is a rule of plain formats, and an alias of a rule of blocks only where plain formats have no such rule.
-            let blocks = blocks.ok().filter(|rule| plain.is_none() || rule.name == name);
-            let name = blocks.map_or_else(|| plain.map_or("", PlainRule::name), |rule| rule.name);
-            Ok(Some(Asked { name, plain, blocks }))
-        }
-    }
-}
-
 /// All combinations of formats, rules for scales and sharing, each where the format has it.
 ///
 /// Without rules or sharing: the format's own rule and blocks; for plain formats `absmax` and one scale for each tensor, and none for
-/// formats of 16 bits.
+/// formats of more than 8 bits.
 ///
 /// # Errors
 /// Unknown names; a rule or a sharing that no format takes.
 pub fn targets(names: &[String], rules: &[String], per: &[String]) -> Result<Vec<QuantisationTarget>> {
     let per = per.iter().map(|name| sharing(name)).collect::<Result<Vec<_>>>()?;
-    let given = rules.iter().map(|name| rule_named(name)).collect::<Result<Vec<Option<Asked>>>>()?;
-    let all = given.contains(&None);
-    let asked: Vec<Asked> = given.into_iter().flatten().collect();
-    let plain_rules: Vec<PlainRule> =
-        PlainRule::ALL.into_iter().filter(|rule| all || asked.iter().any(|own| own.plain == Some(*rule))).collect();
-    let mut block_rules: Vec<&'static ScaleRule> = if all { SCALE_RULES.iter().collect() } else { Vec::new() };
-    for rule in asked.iter().filter_map(|own| own.blocks) {
+    let all = rules.iter().any(|name| name == ALL);
+    let mut asked: Vec<&'static ScaleRule> = Vec::new();
+    for name in rules.iter().filter(|name| *name != ALL) {
+        let rule = find_rule(name).map_err(|error| error.within("--scale-rule"))?;
         // Two names can be one rule.
-        if !block_rules.contains(&rule) {
-            block_rules.push(rule);
+        if !asked.contains(&rule) {
+            asked.push(rule);
         }
     }
-    let blocks: Vec<(usize, usize)> = per.iter().filter_map(Sharing::extents).collect();
     let mut targets: Vec<QuantisationTarget> = Vec::new();
-    let mut refused = None;
+    // Rules that do not fit a format, which another format may follow.
+    let mut refused = Vec::new();
     for name in names {
         match layout(name)? {
             FileContent::Blocks(format) => {
-                let formats: Vec<&'static BlockFormat> = match blocks.is_empty() {
-                    true => vec![format],
-                    false => blocks.iter().map(|(rows, columns)| format.with_blocks(*rows, *columns)).collect(),
-                };
-                let fits = |rule: &&'static ScaleRule| rule.refusal(format).is_none();
-                let mut rules: Vec<&'static ScaleRule> = block_rules.iter().copied().filter(fits).collect();
-                if rules.is_empty() {
-                    refused = refused.or(block_rules.iter().find_map(|rule| rule.refusal(format)));
-                    rules.push(find_rule(format.default_rule)?);
+                for format in with_blocks(format, &per) {
+                    let target = |rule: &'static ScaleRule| match rule.refusal(format) {
+                        Some(why) => Err(Error::request(format!("--scale-rule {why}"))),
+                        None => Ok(QuantisationTarget::Blocks { format, rule }),
+                    };
+                    let own = find_rule(format.default_rule)?;
+                    targets.extend(following(own, &asked, all, target, &mut refused)?);
                 }
-                let rules = &rules;
-                let each = |format| rules.iter().map(move |rule| QuantisationTarget::Blocks { format, rule });
-                targets.extend(formats.into_iter().flat_map(each));
             }
-            FileContent::Scalar(Some(format)) => targets.extend(plain(format, &plain_rules, &per)?),
+            FileContent::Scalar(Some(format)) => targets.extend(plain(format, &asked, all, &per, &mut refused)?),
             FileContent::Scalar(None) => unreachable!("a name names a format"),
         }
     }
-    let unused = |rule: &&Asked| targets.iter().all(|target| target.rule_name() != Some(rule.name));
-    if let Some(rule) = asked.iter().find(unused) {
-        if let Some(why) = refused {
-            return Err(Error::request(format!("--scale-rule {why}")));
+    let unused = |rule: &&'static ScaleRule| {
+        let follows = |target: &QuantisationTarget| target.scales().is_some_and(|(_, own)| own == *rule);
+        !targets.iter().any(follows)
+    };
+    if let Some(rule) = asked.iter().copied().find(unused) {
+        if let Some(at) = refused.iter().position(|(own, _)| *own == rule) {
+            return Err(refused.swap_remove(at).1);
         }
         return Err(Error::request(format!(
-            "--scale-rule {}: no scale of {} follows it; block formats have {}, plain ones {}",
-            rule.name,
-            names.join(", "),
-            SCALE_RULES.iter().map(|rule| rule.name).collect::<Vec<_>>().join(", "),
-            PlainRule::ALL.map(PlainRule::name).join(", ")
+            "--scale-rule {rule}: {} has no scales; choose a format of at most {WIDEST_SCALED} bits, and no --per none",
+            names.join(", ")
         )));
     }
     let none_shares = |own: &&Sharing| targets.iter().all(|target| target.sharing_name() != own.to_string());
     if let Some(sharing) = per.iter().find(none_shares) {
         return Err(Error::request(format!(
-            "--per {sharing}: {} has blocks; choose ROWSxCOLUMNS, or omit --per for the format's own",
+            "--per {sharing}: {} has no such scales; block formats take ROWSxCOLUMNS, plain formats of at most \
+             {WIDEST_SCALED} bits all, and wider ones none",
             names.join(", ")
         )));
     }
@@ -285,20 +281,64 @@ pub fn targets(names: &[String], rules: &[String], per: &[String]) -> Result<Vec
     }
 }
 
-fn plain(format: &'static Format, rules: &[PlainRule], per: &[Sharing]) -> Result<Vec<QuantisationTarget>> {
+/// A block format in each of the blocks that are asked for.
+fn with_blocks(format: &'static BlockFormat, per: &[Sharing]) -> Vec<&'static BlockFormat> {
+    let blocks: Vec<(usize, usize)> = per.iter().filter_map(Sharing::extents).collect();
+    match blocks.is_empty() {
+        true => vec![format],
+        false => blocks.iter().map(|(rows, columns)| format.with_blocks(*rows, *columns)).collect(),
+    }
+}
+
+/// Targets by the rules that are asked for and fit a format, else by its own.
+///
+/// `refused` gets the other rules, with the reasons.
+fn following(
+    own: &'static ScaleRule,
+    asked: &[&'static ScaleRule],
+    all: bool,
+    target: impl Fn(&'static ScaleRule) -> Result<QuantisationTarget>,
+    refused: &mut Vec<(&'static ScaleRule, Error)>,
+) -> Result<Vec<QuantisationTarget>> {
+    let rest = SCALE_RULES.iter().filter(|rule| all && !asked.contains(rule));
+    let mut targets = Vec::new();
+    for rule in asked.iter().copied().chain(rest) {
+        match target(rule) {
+            Ok(target) => targets.push(target),
+            Err(why) => refused.push((rule, why)),
+        }
+    }
+    if targets.is_empty() {
+        targets.push(target(own)?);
+    }
+    Ok(targets)
+}
+
+fn plain(
+    format: &'static Format,
+    asked: &[&'static ScaleRule],
+    all: bool,
+    per: &[Sharing],
+    refused: &mut Vec<(&'static ScaleRule, Error)>,
+) -> Result<Vec<QuantisationTarget>> {
     if format.bits > WIDEST {
         return Err(Error::request(format!(
             "--to {format}: it has {} bits; choose a format of at most {WIDEST}",
             format.bits
         )));
     }
-    let own = if format.bits == WIDEST { Sharing::Unscaled } else { Sharing::Tensor };
-    let per = if per.is_empty() { vec![own] } else { per.to_vec() };
-    let given = if rules.is_empty() { vec![PlainRule::Absmax] } else { rules.to_vec() };
-    let of_sharing = |sharing: &Sharing| {
-        let rules = if *sharing == Sharing::Unscaled { vec![PlainRule::Absmax] } else { given.clone() };
-        let sharing = *sharing;
-        rules.into_iter().map(move |rule| QuantisationTarget::Plain { format, rule, sharing })
-    };
-    Ok(per.iter().flat_map(of_sharing).collect())
+    if format.bits > WIDEST_SCALED {
+        return Ok(vec![QuantisationTarget::Plain(format)]);
+    }
+    let per = if per.is_empty() { &[Sharing::Tensor][..] } else { per };
+    let mut targets = Vec::new();
+    for sharing in per.iter().copied() {
+        if sharing == Sharing::Unscaled {
+            targets.push(QuantisationTarget::Plain(format));
+            continue;
+        }
+        let target = |rule| QuantisationTarget::plain(format, rule, sharing);
+        targets.extend(following(find_rule(ABSMAX)?, asked, all, target, refused)?);
+    }
+    Ok(targets)
 }

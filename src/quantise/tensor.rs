@@ -3,8 +3,7 @@
 use super::{
     losses::Losses,
     product::{Activations, LayerActivations, ProductLosses},
-    scale::PlainRule,
-    scaler::{PanelValues, RowGroups, Scaler, block_quantizer},
+    scaler::{GroupScales, PanelValues, RowGroups, Scaler, block_quantizer},
     target::{QuantisationTarget, Sharing},
     view::{Panel, RowShape, TensorRows},
 };
@@ -12,7 +11,7 @@ use crate::{
     Error, Result,
     array::StreamedArray,
     convert::{common_multiple, of_each},
-    format::{Rounding, block::Quantizer, slices::largest_finite},
+    format::{Real, Rounding, block::Quantizer, slices::largest_finite},
     inputs,
 };
 
@@ -147,7 +146,7 @@ impl Quantisation<'_> {
     }
 
     pub(super) fn tensor(&self, view: TensorRows) -> Result<Vec<TensorLosses>> {
-        let block = self.targets.iter().filter_map(QuantisationTarget::block);
+        let block = self.targets.iter().filter_map(|target| target.block(view.columns));
         let block = block.fold((1, 1), |all, own| (common_multiple(all.0, own.0), common_multiple(all.1, own.1)));
         let of = |own: &'_ Activations| own.of(&view.array.name, view.columns).cloned();
         let activations = self.activations.filter(|_| view.array.shape.len() > 1).and_then(of);
@@ -164,38 +163,43 @@ impl Quantisation<'_> {
         let largest = |groups: &Option<RowGroups>| {
             groups.as_ref().and_then(|groups| groups.largest.first()).copied().unwrap_or(0)
         };
-        let quantizer = |(target, groups): (&QuantisationTarget, &Option<RowGroups>)| match target {
-            QuantisationTarget::Blocks { format, rule } => {
-                Ok(Some(block_quantizer(format, rule, largest(groups), self.rounding)))
-            }
-            QuantisationTarget::Plain { .. } => Ok(None),
-        };
-        let quantizers: Vec<Option<Quantizer>> =
-            self.targets.iter().zip(&groups).map(quantizer).collect::<Result<_>>()?;
+        let quantizers: Vec<Option<Quantizer>> = self
+            .targets
+            .iter()
+            .zip(&groups)
+            .map(|(target, groups)| {
+                let scales = target.scales();
+                scales.map(|(format, rule)| block_quantizer(format, rule, largest(groups), self.rounding))
+            })
+            .collect();
         let mut scalers = Vec::new();
         for ((target, quantizer), groups) in self.targets.iter().zip(&quantizers).zip(&groups) {
-            scalers.push(match (target, groups) {
-                (QuantisationTarget::Plain { format, rule, .. }, Some(groups)) => {
-                    let mut scaler = Scaler::of_rows(format, *rule, groups, self.rounding)?;
-                    if *rule == PlainRule::LeastError {
-                        scaler.choose(&least_noise(&work, &scaler, groups)?);
-                    }
-                    scaler
+            scalers.push(match (target, quantizer) {
+                (QuantisationTarget::Plain(format), _) => Scaler::unscaled(format, self.rounding)?,
+                (QuantisationTarget::Scaled { .. }, Some(quantizer)) => {
+                    let scales = groups.as_ref().map(|groups| group_scales(&work, quantizer, groups)).transpose()?;
+                    Scaler::of_blocks(quantizer, 0, scales, self.rounding)?
                 }
-                _ => Scaler::new(target, quantizer.as_ref(), largest(groups), self.rounding)?,
+                (_, Some(quantizer)) => Scaler::of_blocks(quantizer, largest(groups), None, self.rounding)?,
+                (_, None) => unreachable!("a format with scales has a quantizer"),
             });
         }
-        self.panels(&work, &scalers, activations)
+        let mut losses = self.panels(&work, &scalers, activations)?;
+        for (losses, target) in losses.iter_mut().zip(self.targets) {
+            let tensor_scale = target.scales().and_then(|(format, _)| format.tensor_scale);
+            losses.losses.tensor_scales = u64::from(tensor_scale.is_some());
+        }
+        Ok(losses)
     }
 
     /// Rows that share a scale, or a magnitude that scales depend on.
     fn group(&self, target: &QuantisationTarget, array: &StreamedArray, rows: usize) -> Result<Option<usize>> {
         match target {
+            QuantisationTarget::Plain(_) => Ok(None),
             QuantisationTarget::Blocks { format, .. } => Ok(format.tensor_scale.map(|_| rows)),
-            QuantisationTarget::Plain { sharing, .. } => match sharing {
-                Sharing::Unscaled | Sharing::Blocks { .. } => Ok(None),
+            QuantisationTarget::Scaled { sharing, .. } => match sharing {
+                Sharing::Unscaled | Sharing::Row | Sharing::Blocks { .. } => Ok(None),
                 Sharing::Tensor => Ok(Some(rows)),
-                Sharing::Row => Ok(Some(1)),
                 Sharing::Channel => {
                     let dimensions = array.shape.len() as i64;
                     let first = self.axis.filter(|axis| *axis == 0 || *axis == -dimensions);
@@ -230,7 +234,7 @@ impl Quantisation<'_> {
                     losses.add_row(x, y, (row * work.view.columns + at.columns.start) as u64, scaler.length, runs);
                 }
                 result.rows.iter().for_each(|rest| losses.add_rest(rest));
-                scaler.scales_of_panel(&result.scales, per_row).for_each(|scale| losses.add_scale(scale));
+                result.scales.iter().for_each(|scale| losses.add_scale(*scale));
                 let product = activations.map(|activations| activations.losses(panel.values, &result.values));
                 Ok(TensorLosses { losses, product })
             };
@@ -252,15 +256,38 @@ impl Quantisation<'_> {
     }
 }
 
-/// The noise of each candidate in each group.
-fn least_noise(work: &TensorWork, scaler: &Scaler, groups: &RowGroups) -> Result<Vec<Vec<f64>>> {
-    let mut noise: Vec<Vec<f64>> = Vec::new();
-    let of_panel = |panel: PanelValues, at: &Panel| Ok((at.rows.start, scaler.noise_of_candidates(panel)?));
-    work.of_each(of_panel, |(first, of_candidates)| {
-        noise.resize(of_candidates.len(), vec![0.0; groups.largest.len()]);
-        for (noise, of_rows) in noise.iter_mut().zip(of_candidates) {
-            (first..).zip(of_rows).for_each(|(row, own)| noise[row / groups.rows] += own);
-        }
-    })?;
-    Ok(noise)
+/// The scale of each group of rows, by a quantizer's rule.
+fn group_scales(work: &TensorWork, quantizer: &Quantizer, groups: &RowGroups) -> Result<GroupScales> {
+    let candidates = |largest: &u32| {
+        let Real::Finite(amax) = Real::from(f64::from(f32::from_bits(*largest))) else { unreachable!("a finite one") };
+        quantizer.candidates_of_largest(&amax).expect("targets refuse other rules")
+    };
+    let candidates: Vec<Vec<u32>> = groups.largest.iter().map(candidates).collect();
+    let mut losses: Vec<Vec<f64>> = candidates.iter().map(|codes| vec![0.0; codes.len()]).collect();
+    if candidates.iter().any(|codes| codes.len() > 1) {
+        let of_panel = |panel: PanelValues, at: &Panel| {
+            let of_group = |group: usize| {
+                let rows = group * groups.rows..(group + 1) * groups.rows;
+                let rows = rows.start.max(at.rows.start)..rows.end.min(at.rows.end);
+                let place = |row: usize| (row - at.rows.start) * panel.columns;
+                quantizer.losses(&panel.values[place(rows.start)..place(rows.end)], &candidates[group])
+            };
+            let first = at.rows.start / groups.rows;
+            let own: Vec<Vec<f64>> = (first..at.rows.end.div_ceil(groups.rows)).map(of_group).collect();
+            Ok((first, own))
+        };
+        work.of_each(of_panel, |(first, of_groups)| {
+            for (sums, own) in losses[first..].iter_mut().zip(of_groups) {
+                sums.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
+            }
+        })?;
+    }
+    let codes = candidates.iter().zip(&losses).map(|(codes, losses)| codes[first_of_least(losses)]).collect();
+    Ok(GroupScales { rows: groups.rows, codes })
+}
+
+/// Place of the first of the least losses.
+fn first_of_least(losses: &[f64]) -> usize {
+    let best = (0..losses.len()).min_by(|x, y| losses[*x].total_cmp(&losses[*y]));
+    best.unwrap_or(0)
 }

@@ -55,7 +55,7 @@ pub(super) struct Arguments {
     /// Layout of the arrays: modelopt-nvfp4 and others [default: tcnum's]
     #[arg(long, value_name = "LAYOUT", requires = "input", help_heading = "What")]
     layout: Option<String>,
-    /// Rule for scales: floor, up, mse and others [default: the format's]
+    /// Rule for scales: floor, absmax, mse and others [default: the format's]
     #[arg(long, value_name = "RULE", help_heading = "What")]
     scale_rule: Option<String>,
     /// Scale of the tensor (nvfp4) [default: largest magnitude / 2688]

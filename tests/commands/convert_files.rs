@@ -10,7 +10,7 @@ use crate::program::{Run, tcnum, tcnum_with_input, validate_report};
 use serde_json::{Value, json};
 use tcnum::{
     array::{Array, Arrays, Content},
-    format::block::{BlockFormat, Quantizer, formats},
+    format::block::{BlockFormat, Quantizer, find_rule, formats},
     format::{FORMATS, Overflow, Rounding, find},
 };
 use tempfile::TempDir;
@@ -175,21 +175,23 @@ fn files_of_blocks_hold_codes_and_scales_and_are_read_again() {
 #[test]
 fn a_plain_format_has_the_scales_that_per_names_and_is_read_again() {
     let values: Vec<f32> = values(5 * 70).into_iter().map(|x| (x % 1000.0) * 1e-4).collect();
-    for (per, rows, length, shape) in [
-        ("tensor", 5, 70, vec![]),
-        ("row", 1, 70, vec![5, 1]),
-        ("2x32", 2, 32, vec![3, 3]),
-        ("1x32", 1, 32, vec![5, 3]),
+    for (per, rows, length, shape, rule) in [
+        ("tensor", 5, 70, vec![], "absmax"),
+        ("tensor", 5, 70, vec![], "mse"),
+        ("tensor", 5, 70, vec![], "pow2"),
+        ("row", 1, 70, vec![5, 1], "absmax"),
+        ("2x32", 2, 32, vec![3, 3], "four-over-six"),
+        ("1x32", 1, 32, vec![5, 3], "mse"),
     ] {
         let (folder, input) = folder_with("in.safetensors", vec![array("w", &[5, 70], &values)]);
         let (codes, back) = (folder.path().join("codes.safetensors"), folder.path().join("back.npy"));
-        converted(&["--to", "e4m3", "--per", per], &input, &codes);
+        converted(&["--to", "e4m3", "--per", per, "--scale-rule", rule], &input, &codes);
         let written = Arrays::read(&codes).unwrap();
         let scales = written.get("w_scale").unwrap();
         assert_eq!(scales.shape, shape, "{per}");
         let e4m3 = find("e4m3").unwrap();
         let format = BlockFormat::scaled(e4m3, rows, length).unwrap();
-        let blocks = Quantizer::new(format).quantize(&values, 70);
+        let blocks = Quantizer { rule: find_rule(rule).unwrap(), ..Quantizer::new(format) }.quantize(&values, 70);
         let expected: Vec<f32> = blocks.scales.iter().map(|code| f32::from_bits(*code)).collect();
         assert_eq!(floats(&scales.bytes), expected, "{per}");
         assert_eq!(*written.get("w").unwrap().bytes, *blocks.elements, "{per}");
@@ -202,6 +204,9 @@ fn a_plain_format_has_the_scales_that_per_names_and_is_read_again() {
     refused(&[&files[..], &["tensor"]].concat(), &output, &["array 'w'", "holds a NaN or an infinity"]);
     refused(&[&files[..], &["channel"]].concat(), &output, &["--per channel", "ROWSxCOLUMNS, a row"]);
     refused(&[&files[..], &["tensor", "--scale-rule", "mse"]].concat(), &output, &["array 'w'"]);
+    let (_folder, input) = folder_with("in.safetensors", vec![array("w", &[2], &[1.0, 2.0])]);
+    let files = ["--to", "e4m3", "--input", text(&input), "--out", text(&output), "--per", "tensor", "--scale-rule"];
+    refused(&[&files[..], &["percentile"]].concat(), &output, &["array 'w'", "needs all values"]);
 }
 
 #[test]

@@ -142,6 +142,9 @@ fn activations_of_layers_are_found_by_name_and_quantised_too() {
         .iter()
         .map(|row| row["product_error"].as_f64().unwrap())
         .collect();
+    let exact = report(&options[..2], &at("w.safetensors"));
+    let answer = exact["answer"].as_str().unwrap();
+    assert!(answer.contains("has no error") && !answer.contains("Most is lost"), "{answer}");
     assert_eq!(errors[0], 0.0);
     assert!((errors[1] - 0.2 / 11.8).abs() < 1e-6, "{errors:?}");
     assert!(

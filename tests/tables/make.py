@@ -161,6 +161,20 @@ def p3109_tables():
                 converted = [gfloat.encode_float(info, gfloat.round_float(info, x, rounding, saturate)) for x in inputs]
                 key = f"convert/f16/binary{k}p{p}s{domain}/{mode}/{'saturate' if saturate else 'standard'}"
                 tables[key] = runs(converted)
+    # Formats without trailing bits: the middle of each two neighbours from zero on, and that above the largest number.
+    nearest = {"RNE": RoundMode.TiesToEven, "RNA": RoundMode.TiesToAway}
+    for k in range(3, 13):
+        for sign, signedness in signs.items():
+            if k - (sign == "s") > 11:
+                continue
+            for letter, domain in domains.items():
+                info = format_info_p3109(k, 1, signedness, domain)
+                codes = [code for code in range(1 << (k - (sign == "s"))) if math.isfinite(gfloat.decode_float(info, code).fval)]
+                numbers = [gfloat.decode_float(info, code).fval for code in codes]
+                middles = [(low + high) / 2 for low, high in zip(numbers, numbers[1:])] + [numbers[-1] * 1.5]
+                for mode, rounding in nearest.items():
+                    rounded = [gfloat.encode_float(info, gfloat.round_float(info, x, rounding)) for x in middles]
+                    tables[f"middle/binary{k}p1{sign}{letter}/{mode}"] = numpy.array(rounded, dtype=numpy.uint16)
     return tables
 
 

@@ -33,6 +33,11 @@ pub(crate) struct Layout {
     pub largest: u64,
     /// True if there is a zero; else magnitude 0 is the smallest number.
     pub has_zero: bool,
+    /// 1 if the last bit of every significand counts as odd, else 0.
+    ///
+    /// Without trailing bits, the last bit of a code decides ties (P3109). In a format without zero (e8m0) it is the
+    /// significand's, which is always 1: ties go to the larger number.
+    always_odd: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +69,7 @@ impl Layout {
             smallest_normal: (has_zero as u64) << float.trailing_bits,
             largest: float.largest_magnitude(),
             has_zero,
+            always_odd: (float.trailing_bits == 0 && !has_zero) as u64,
         }
     }
 
@@ -139,10 +145,11 @@ impl Layout {
         rounding: Rounding,
     ) -> (u64, bool) {
         let (kept, rest) = (significand >> (W::BITS - self.precision), significand << self.precision);
-        let up = rounding.rounds_up(negative, kept & W::ONE != W::ZERO, rest);
         // The leading bit adds one to the biased exponent.
         let below = ((leading + self.bias - 1) as u64) << self.trailing_bits;
-        (below.wrapping_add(kept.low()).wrapping_add(up.into()), rest != W::ZERO)
+        let truncated = below.wrapping_add(kept.low());
+        let up = rounding.rounds_up(negative, (truncated | self.always_odd) & 1 != 0, rest);
+        (truncated.wrapping_add(up.into()), rest != W::ZERO)
     }
 
     /// [`Layout::round`] of a value outside the range of normal numbers, or at its ends.

@@ -139,8 +139,10 @@ impl Rounder {
         let smallest = i32::from(!hidden_at_zero) - format.bias - width;
         // MPFR's exponents belong to significands in [1/2, 1).
         let quantum = value.get_exp().map_or(smallest, |exponent| (exponent - 1 - width).max(smallest));
-        let (units, inexact) = self.units_of(value, quantum, rounding);
         let rank = (quantum - smallest) as u128;
+        // The code's last bit decides ties, which is the significand's but for formats without trailing bits.
+        let odd_below = !hidden_at_zero && width == 0 && !rank.is_multiple_of(2);
+        let (units, inexact) = self.units_above(value, quantum, rounding, odd_below);
         let code = (rank << width) + units;
         if !hidden_at_zero {
             return (code, inexact);
@@ -164,6 +166,11 @@ impl Rounder {
 
     /// `|value| / 2^quantum` rounded to an integer (far below 2^128), and true if that is inexact.
     pub(crate) fn units_of(&mut self, value: &Float, quantum: i32, rounding: Rounding) -> (u128, bool) {
+        self.units_above(value, quantum, rounding, false)
+    }
+
+    /// [`Rounder::units_of`]; of the units, the odd ones count as even if `odd_below`.
+    fn units_above(&mut self, value: &Float, quantum: i32, rounding: Rounding, odd_below: bool) -> (u128, bool) {
         let (units, fraction) = (&mut self.units, &mut self.fraction);
         let ternary = units.assign_round(value, Round::Nearest);
         assert_eq!(ternary, Ordering::Equal, "a value has more than {} bits", units.prec());
@@ -176,13 +183,14 @@ impl Rounder {
         let whole = self.whole.to_u128().filter(|_| finite);
         let whole = whole.expect("a magnitude below 2^128 units");
         let (inexact, negative) = (!fraction.is_zero(), value.is_sign_negative());
+        let even = whole.is_multiple_of(2) != odd_below;
         let away = match rounding {
-            Rounding::Rne => *fraction > 0.5 || *fraction == 0.5 && !whole.is_multiple_of(2),
+            Rounding::Rne => *fraction > 0.5 || *fraction == 0.5 && !even,
             Rounding::Rna => *fraction >= 0.5,
             Rounding::Rz => false,
             Rounding::Ru => inexact && !negative,
             Rounding::Rd => inexact && negative,
-            Rounding::Ro => inexact && whole.is_multiple_of(2),
+            Rounding::Ro => inexact && even,
             Rounding::Sr { random, bits } => {
                 // floor(fraction * 2^bits) + random >= 2^bits, with random cut to its bits.
                 *fraction <<= bits;

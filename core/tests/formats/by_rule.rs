@@ -56,6 +56,29 @@ fn gfloat_converts_to_p3109_alike() {
 }
 
 #[test]
+fn ties_of_a_precision_of_one_bit_are_those_of_gfloat() {
+    let tables = Tables::read("p3109");
+    let mut formats = 0;
+    for (parts, results) in tables.matching("middle") {
+        let format = find(parts[1]).unwrap();
+        let rounding = Rounding::parse(parts[2]).unwrap();
+        assert_eq!(results.len() as u64, format.largest(false) + 1, "{format}");
+        let numbers = (0..results.len() as u64).map(|code| format.to_f64(code));
+        let above = numbers.clone().skip(1).chain([2.0 * format.to_f64(format.largest(false))]);
+        for (middle, theirs) in numbers.zip(above).map(|(low, high)| (low + high) / 2.0).zip(results) {
+            let ours = format.encode_f64(middle, rounding, Overflow::Standard);
+            assert_eq!(ours, Some(*theirs), "{} {middle:e}", parts.join("/"));
+        }
+        formats += 1;
+    }
+    // Widths of 3 to 12 bits, but for a sign those without 12 bits of exponent; two domains, two roundings.
+    assert_eq!(formats, (10 + 9) * 2 * 2);
+    let code = |value, rounding| find("binary8p1se").unwrap().encode_f64(value, rounding, Overflow::Standard);
+    assert_eq!([1.5, 3.0, -1.5].map(|value| code(value, Rounding::Rne)), [0x40, 0x42, 0xc0].map(Some));
+    assert_eq!([1.25, 2.5, -2.5].map(|value| code(value, Rounding::Ro)), [0x41, 0x41, 0xc1].map(Some));
+}
+
+#[test]
 fn landmarks_of_p3109_are_the_reports() {
     for (name, nan, infinity, largest, one, smallest) in [
         ("binary8p3se", 0x80, Some(0x7f), 49152.0, 0x40, 2f64.powi(-17)),

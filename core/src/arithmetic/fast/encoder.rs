@@ -120,7 +120,8 @@ impl NumberEncoder {
     pub(super) fn new(to: &Destination) -> Option<NumberEncoder> {
         let Destination { target, subnormals, tininess, zero } = to;
         let subnormals = *subnormals;
-        let f = supported(target.format).filter(|f| f.signed)?;
+        // Without trailing bits, the exponent decides ties.
+        let f = supported(target.format).filter(|f| f.signed && f.trailing_bits > 0)?;
         if subnormals == Subnormals::SignedZero && f.zeros != Zeros::Both {
             return None;
         }

@@ -35,7 +35,7 @@ impl Quantizer {
                 let codes = [NEAREST, SECOND].map(|quotient| self.scale_code(&quotient, &amax(), tensor_scale));
                 self.least(&codes, values, tensor_scale, Loss::Squares)
             }
-            Choice::Least(loss) => match self.signed_codes() {
+            Choice::Least(loss) => match self.searched_codes() {
                 Some(codes) => self.least_of_all(codes, values, tensor_scale, loss),
                 None => self.least(&self.candidates(&amax(), tensor_scale), values, tensor_scale, loss),
             },
@@ -55,8 +55,8 @@ impl Quantizer {
 
     /// Scale codes that a search tries, in ascending order.
     ///
-    /// A scale of at most 8 bits has every code tried. A wider scale has sixteenths of the scale of `nearest` tried, and
-    /// the scales of all rules that follow the largest magnitude; with both signs where a block may need either.
+    /// A scale of at most 8 bits has every code tried. Of a wider scale without [`Quantizer::searched_codes`], sixteenths of the scale
+    /// of `nearest` are tried, and the scales of all rules that follow the largest magnitude; with both signs where a block may need either.
     pub(super) fn candidates(&self, amax: &Finite, tensor_scale: &Finite) -> Vec<u32> {
         if self.format.scale.bits <= 8 {
             return self.with_signs((0..=self.format.scale.largest(false) as u32).collect());
@@ -81,10 +81,18 @@ impl Quantizer {
         codes
     }
 
-    /// Codes of the scale, if every one of either sign is tried: where elements are the nearest ones.
-    pub(super) fn signed_codes(&self) -> Option<SignedCodes> {
-        let sign = self.format.scale_sign().filter(|_| self.rounding == Rounding::Rne)?;
-        Some(SignedCodes { count: self.format.scale.largest(false) as u32 + 1, sign })
+    /// Codes of the scale, if a search bounds the losses of runs of them.
+    ///
+    /// The bound holds where elements are the nearest ones. Scales of at most 8 bits without a sign are so few that each
+    /// is tried.
+    pub(super) fn searched_codes(&self) -> Option<SignedCodes> {
+        let BlockFormat { scale, element, .. } = self.format;
+        let moved = element.format.table().is_some_and(|table| !table.nearest().thresholds.is_empty());
+        if self.rounding != Rounding::Rne || moved {
+            return None;
+        }
+        let sign = self.format.scale_sign().or((9..=16).contains(&scale.bits).then_some(0))?;
+        Some(SignedCodes { count: scale.largest(false) as u32 + 1, sign })
     }
 
     /// The first of all scale codes with the least loss of a block.

@@ -59,6 +59,22 @@ impl Element {
         most.negative && self.largest().compare_magnitudes(&most).is_lt()
     }
 
+    /// True if the numbers that are written have the same magnitudes on both sides of zero.
+    pub(super) fn is_symmetric(&self) -> bool {
+        let format = self.format;
+        match format.encoding {
+            Encoding::Float(float) => float.signed,
+            Encoding::Integer { signed } => signed && self.symmetric,
+            Encoding::Table(_) => {
+                let numbers: Vec<f64> = (0..=format.code_mask())
+                    .map(|code| format.to_f64(code))
+                    .filter(|number| number.is_finite())
+                    .collect();
+                numbers.iter().all(|number| numbers.contains(&-number))
+            }
+        }
+    }
+
     /// Largest magnitude but one.
     pub(super) fn second_largest(&self) -> Finite {
         let largest = self.largest();

@@ -25,8 +25,8 @@ use crate::{
 };
 
 const INFINITY: u32 = 0x7f80_0000;
-/// Largest quotient: every element format saturates before.
-const HUGE: f64 = 1e30;
+/// Largest quotient: every element format saturates before, if not with its largest number.
+const HUGE: f64 = f32::MAX as f64;
 
 /// Vectorised quantizer for one tensor.
 #[derive(Debug)]
@@ -166,12 +166,12 @@ impl<'a> VectorQuantizer<'a> {
     /// Scale code of a block, whose largest magnitude has these bits.
     #[inline]
     fn scale(&self, values: &[f32], amax: u32, scratch: &mut SearchScratch) -> u32 {
+        if let Some(code) = self.quantizer.block_scale {
+            return code;
+        }
         if amax >= INFINITY {
             scratch.reciprocals.push(0.0);
             return self.special.0;
-        }
-        if let Some(code) = self.quantizer.block_scale {
-            return code;
         }
         match &self.scales {
             ScaleChoice::Largest(codes) => codes.code(self.quantizer, amax),
@@ -427,6 +427,18 @@ mod tests {
             let length = quantizer.format.length;
             for row in [length * 6, length + 7, 1, 5 * length - 1] {
                 check(&quantizer, &tensor(&mut random, row * 2 * (length * 16).div_ceil(row), length), row);
+            }
+        }
+    }
+
+    #[test]
+    fn elements_that_reach_as_far_as_f32_too() {
+        let mut random = ChaCha8Rng::seed_from_u64(7);
+        for element in ["binary8p1uf", "binary8p1ue", "binary8p1sf", "binary8p2uf", "e5m2"] {
+            let format = BlockFormat::scaled(crate::format::find(element).unwrap(), 1, 32).unwrap();
+            for rounding in Rounding::DETERMINISTIC {
+                let quantizer = Quantizer { rounding, ..Quantizer::new(format) };
+                check(&quantizer, &tensor(&mut random, 96 * 20, 32), 96);
             }
         }
     }

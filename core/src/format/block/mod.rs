@@ -31,6 +31,7 @@ mod dequantize;
 mod element;
 mod extreme;
 mod fast;
+mod losses;
 mod name;
 mod pack;
 mod quantize;
@@ -122,10 +123,9 @@ impl BlockFormat {
 
     /// Bit of negative scales, where a block may need a scale of either sign.
     ///
-    /// The elements reach further below zero than above. Wider scales than those of 16 bits are positive.
+    /// Elements below zero have other magnitudes than those above. Wider scales than those of 16 bits are positive.
     pub(super) fn scale_sign(&self) -> Option<u32> {
-        let few = self.scale.bits <= 16 && self.element.is_lopsided();
-        sign_bit(self.scale).filter(|_| few)
+        sign_bit(self.scale).filter(|_| self.scale.bits <= 16 && !self.element.is_symmetric())
     }
 
     /// Number of blocks in `count` elements in rows of `row`.

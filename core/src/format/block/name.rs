@@ -75,5 +75,9 @@ pub fn find_rule(name: &str) -> Result<&'static ScaleRule> {
 }
 
 fn known_rules() -> String {
-    SCALE_RULES.iter().map(|rule| rule.name).collect::<Vec<_>>().join(", ")
+    let with_alias = |rule: &ScaleRule| match rule.name {
+        "nearest" => "nearest (absmax)".to_string(),
+        name => name.to_string(),
+    };
+    SCALE_RULES.iter().map(with_alias).collect::<Vec<_>>().join(", ")
 }

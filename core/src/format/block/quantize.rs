@@ -29,6 +29,9 @@ pub struct Quantizer {
     /// other than zero.
     pub tensor_scale: Option<f32>,
     /// Scale code of every block; `None`: it follows from the values.
+    ///
+    /// Under a given scale a NaN or an infinity does not change its block: it becomes the element of its own kind, or the
+    /// largest number.
     pub block_scale: Option<u32>,
 }
 
@@ -52,14 +55,6 @@ impl Quantizer {
     pub fn new(format: &'static BlockFormat) -> Self {
         let rule = super::find_rule(format.default_rule).expect("records name rules");
         Quantizer { format, rule, rounding: Rounding::Rne, tensor_scale: None, block_scale: None }
-    }
-
-    /// Scale code of a block with this largest magnitude; `None` if the rule asks for all values.
-    pub fn scale_of_largest(&self, amax: &Finite) -> Option<u32> {
-        match self.rule.choice {
-            Choice::Largest(quotient) => Some(self.scale_code(&quotient, amax, &Finite::exact(false, 1, 0))),
-            _ => None,
-        }
     }
 
     /// Quantises rows of `row` values, vectorised where that pays.
@@ -118,7 +113,7 @@ impl Quantizer {
 
     /// True if every scale of either sign is tried.
     fn searches_all(&self) -> bool {
-        matches!(self.rule.choice, Choice::Least(_)) && self.signed_codes().is_some()
+        matches!(self.rule.choice, Choice::Least(_)) && self.searched_codes().is_some()
     }
 
     /// Fills in the element codes of a block and returns its scale code.
@@ -128,6 +123,11 @@ impl Quantizer {
             Real::Finite(value) => Some(*value),
             _ => None,
         };
+        if let Some(code) = self.block_scale {
+            let scale = self.scale_value(code, tensor_scale);
+            values.iter().zip(elements).for_each(|(value, element)| *element = self.element_of(value, &scale));
+            return code;
+        }
         let Some(values) = values.iter().map(finite).collect::<Option<Vec<Finite>>>() else {
             elements.fill(element.encode(&Finite::zero(false), Rounding::Rne) as u8);
             return format.nan().expect("scales have a NaN") as u32;
@@ -153,6 +153,20 @@ impl Quantizer {
     pub(super) fn scale_value(&self, code: u32, tensor_scale: &Finite) -> Finite {
         let Real::Finite(scale) = self.format.scale.value(code.into()) else { unreachable!("scales saturate") };
         scale.times(tensor_scale)
+    }
+
+    /// Element code of a value, special or not, under a given scale.
+    fn element_of(&self, value: &Real, scale: &Finite) -> u8 {
+        let format = self.format.element.format;
+        match value {
+            Real::Finite(value) => self.element_code(value, scale),
+            // Every number of an element is below.
+            Real::Infinity { negative } => {
+                self.format.element.encode(&Finite::exact(*negative, 1, 1 << 14), self.rounding) as u8
+            }
+            Real::Nan if format.is_integer() => 0,
+            Real::Nan => format.nan().unwrap_or_else(|| format.largest(false)) as u8,
+        }
     }
 
     /// Element code of `value` in a block with this scale.

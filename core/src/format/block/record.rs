@@ -37,19 +37,11 @@ struct Record {
     exponent: i32,
     #[serde(default)]
     symmetric: bool,
-    block: Spanned<Extent>,
+    block: Spanned<toml::Value>,
     scale: Spanned<String>,
     tensor_scale: Option<Spanned<String>>,
     rule: Spanned<String>,
     source: Option<String>,
-}
-
-/// Elements of a block: along a row, or rows and columns.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Extent {
-    Row(usize),
-    Rows([usize; 2]),
 }
 
 /// Impossible value: the key, its place, and the problem.
@@ -100,10 +92,11 @@ impl Record {
             let what = format!("is {}; it must be -64 to 64", self.exponent);
             return Err(RecordDefect("exponent", 0..0, what));
         }
-        let (rows, length) = match *self.block.get_ref() {
-            Extent::Row(length) => (1, length),
-            Extent::Rows([rows, length]) => (rows, length),
-        };
+        let (rows, length) = extents(self.block.get_ref()).ok_or_else(|| {
+            let what =
+                format!("is {}; it must be a number of elements of a row, or [rows, columns]", self.block.get_ref());
+            RecordDefect("block", self.block.span(), what)
+        })?;
         if rows == 0 || length == 0 || rows.saturating_mul(length) > MOST {
             let what = format!("has {rows} x {length} elements; it must have 1 to {MOST}");
             return Err(RecordDefect("block", self.block.span(), what));
@@ -144,6 +137,18 @@ impl Record {
     }
 }
 
+/// Rows and columns of a block: a number of elements of a row, or a list of both.
+fn extents(value: &toml::Value) -> Option<(usize, usize)> {
+    let extent = |value: &toml::Value| usize::try_from(value.as_integer()?).ok();
+    match value {
+        toml::Value::Array(extents) => match &extents[..] {
+            [rows, columns] => Some((extent(rows)?, extent(columns)?)),
+            _ => None,
+        },
+        length => Some((1, extent(length)?)),
+    }
+}
+
 /// True for a floating-point format with a NaN whose positive numbers can be scales.
 fn is_scale(format: &Format) -> bool {
     let positive = matches!(format.value(format.largest(false)), Real::Finite(own) if !own.is_zero());
@@ -171,6 +176,14 @@ mod tests {
             ("\"e2m1\"", "\"f16\"", "x, line 2: 'element' is f16, of 16 bits; elements have at most 8"),
             ("\"e2m1\"", "\"e9\"", "x, line 2: 'element' is no format"),
             ("16", "0", "x, line 3: 'block' has 1 x 0 elements"),
+            (
+                "16",
+                "[4, 4, 4]",
+                "x, line 3: 'block' is [4, 4, 4]; it must be a number of elements of a row, or [rows, columns]",
+            ),
+            ("16", "-1", "x, line 3: 'block' is -1; it must be"),
+            ("16", "\"row\"", "x, line 3: 'block' is \"row\"; it must be"),
+            ("\"floor\"", "\"four-over-six:448\"", "x, line 5: 'rule' four-over-six:448 sets"),
             ("16", "[2048, 2048]", "x, line 3: 'block' has 2048 x 2048 elements"),
             ("\"e8m0\"", "\"e2m1\"", "x, line 4: 'scale' is e2m1; scales are"),
             ("\"e8m0\"", "\"s8\"", "x, line 4: 'scale' is s8; scales are"),

@@ -50,6 +50,8 @@ pub(super) struct Quotient {
     /// True if `amax` is first rounded to the element's precision, unbounded exponent, ties away from zero.
     pub(super) rounds_amax: bool,
     pub(super) divisor: Divisor,
+    /// True if the quotient is first rounded up to a power of two.
+    pub(super) to_power: bool,
     /// Rounding of the quotient to the format of the scale.
     pub(super) rounding: Rounding,
 }
@@ -65,13 +67,20 @@ pub(super) enum Divisor {
     SecondLargest,
 }
 
+/// Largest scale of a block under the rule of two tops, without another choice.
+const TOP: u32 = 256;
+
 const fn largest(rounds_amax: bool, divisor: Divisor, rounding: Rounding) -> Choice {
-    Choice::Largest(Quotient { rounds_amax, divisor, rounding })
+    Choice::Largest(Quotient { rounds_amax, divisor, to_power: false, rounding })
 }
+
+/// The smallest power of two that is no smaller than the quotient by the largest element.
+const POWER: Choice =
+    Choice::Largest(Quotient { rounds_amax: false, divisor: Divisor::Largest, to_power: true, rounding: Rounding::Ru });
 
 /// The quotient by the largest element, to nearest.
 pub(super) const NEAREST: Quotient =
-    Quotient { rounds_amax: false, divisor: Divisor::Largest, rounding: Rounding::Rne };
+    Quotient { rounds_amax: false, divisor: Divisor::Largest, to_power: false, rounding: Rounding::Rne };
 /// The quotient by the largest element but one, to nearest.
 pub(super) const SECOND: Quotient = Quotient { divisor: Divisor::SecondLargest, ..NEAREST };
 
@@ -86,15 +95,17 @@ pub static SCALE_RULES: &[ScaleRule] = &[
         source: "torchao, ScaleCalculationMode.EVEN" },
     ScaleRule { name: "up", aliases: &["round-up", "rceil"], choice: largest(false, Divisor::Largest, Rounding::Ru),
         source: "NVIDIA, cuBLAS, 1D Block Quantization with UE8M0 scales; torchao, ScaleCalculationMode.RCEIL" },
+    ScaleRule { name: "pow2", aliases: &["power-of-two"], choice: POWER,
+        source: "the smallest power of two under which nothing saturates" },
     ScaleRule { name: "nearest", aliases: &["rne", "absmax"], choice: Choice::Largest(NEAREST),
         source: "NVIDIA, Pretraining Large Language Models with NVFP4 (2025)" },
     ScaleRule { name: "mse", aliases: &["least-squares"], choice: Choice::Least(Loss::Squares),
-        source: "the scale of least squared error, of all that the format has" },
+        source: "the scale of least squared error, of all that the format has; of f32 scales, some 30 are tried" },
     ScaleRule { name: "mae", aliases: &[], choice: Choice::Least(Loss::Magnitudes),
-        source: "the scale of least absolute error, of all that the format has" },
+        source: "the scale of least absolute error, of all that the format has; of f32 scales, some 30 are tried" },
     ScaleRule { name: "percentile", aliases: &[], choice: Choice::Percentile(99.9),
         source: "`nearest`, of the magnitude that P percent of the values do not exceed; others saturate" },
-    ScaleRule { name: "four-over-six", aliases: &["4over6", "4/6"], choice: Choice::TwoTops(256),
+    ScaleRule { name: "four-over-six", aliases: &["4over6", "4/6"], choice: Choice::TwoTops(TOP),
         source: "Cook et al., Four Over Six: More Accurate NVFP4 Quantization with Adaptive Block Scaling (2025)" },
     ScaleRule { name: "extreme", aliases: &[], choice: Choice::Extreme,
         source: "ggml, quantize_row_q4_0_ref: the value of largest magnitude over the most negative integer, with its sign" },
@@ -106,6 +117,14 @@ impl ScaleRule {
     /// `extreme` needs elements that are integers of two's complement, and scales with a sign. Under another format, a
     /// [`Quantizer`](super::Quantizer) with this rule follows `nearest`.
     pub fn refusal(&self, format: &BlockFormat) -> Option<String> {
+        if let (Choice::TwoTops(largest), None) = (self.choice, format.tensor_scale)
+            && largest != TOP
+        {
+            return Some(format!(
+                "{self} sets the largest scale of a block through the scale of the tensor, which {format} lacks; \
+                 omit ':{largest}'"
+            ));
+        }
         let applies = self.choice != Choice::Extreme || Extreme::new(format).is_some();
         (!applies).then(|| {
             format!(
@@ -130,6 +149,13 @@ impl ScaleRule {
         }
     }
 
+    /// True if a scale needs all values that share it at once.
+    ///
+    /// It follows neither from the largest magnitude nor from sums.
+    pub fn needs_all_values(&self) -> bool {
+        matches!(self.choice, Choice::Percentile(_) | Choice::Extreme)
+    }
+
     /// Largest scale of a block that the tensor's scale allows for; `None`: the format's largest.
     pub(super) fn largest_scale(&self) -> Option<Finite> {
         match self.choice {
@@ -143,7 +169,8 @@ impl Quotient {
     /// Quotient that is rounded to the format of the scale: exact, or sticky.
     pub(super) fn of(&self, amax: &Finite, element: &Element, tensor_scale: &Finite) -> Finite {
         let amax = if self.rounds_amax { amax.rounded_to_precision(element.precision(), Rounding::Rna) } else { *amax };
-        amax.over(&self.divisor(element).times(tensor_scale))
+        let quotient = amax.over(&self.divisor(element).times(tensor_scale));
+        if self.to_power { quotient.rounded_to_precision(1, Rounding::Ru) } else { quotient }
     }
 
     /// Number of the element format that divides the largest magnitude.

@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::rule::Loss;
 
 /// Codes of the runs that are judged by their middle, from the longest runs to single codes.
-const LENGTHS: [u32; 4] = [512, 64, 8, 1];
+const LENGTHS: [u32; 5] = [512, 64, 16, 4, 1];
 
 /// Block whose scale is searched for.
 #[derive(Debug, Clone, Copy)]
@@ -56,7 +56,7 @@ impl Reach {
 pub(super) struct SignedCodes {
     /// Number of codes that are not negative.
     pub(super) count: u32,
-    /// Bit of negative codes.
+    /// Bit of negative codes; 0 if none is negative.
     pub(super) sign: u32,
 }
 
@@ -101,7 +101,8 @@ pub(super) fn try_runs(
     let low = first_code(codes.count, |code| magnitude(code) * largest >= block.amax - least - block.slack);
     // Under larger scales all elements are zeros, as under the scale of zero.
     let high = first_code(codes.count, |code| magnitude(code) * smallest > 2.0 * block.amax);
-    let mut runs: Vec<Range<u32>> = [low..high, (low | codes.sign)..(high | codes.sign)].into();
+    let negative = (codes.sign != 0).then_some(low | codes.sign..high | codes.sign);
+    let mut runs: Vec<Range<u32>> = std::iter::once(low..high).chain(negative).collect();
     let (mut middles, mut norms) = (Vec::new(), Vec::new());
     for length in LENGTHS {
         runs = runs.into_iter().flat_map(|run| parts(run, length)).collect();

@@ -4,7 +4,7 @@ use super::{
     Quantizer,
     rule::Quotient,
     steps::{ScaleSteps, number},
-    wide::{WideScale, rounded_to_precision},
+    wide::{WideScale, power_above, rounded_to_precision},
 };
 use crate::number::{Finite, Rounding};
 
@@ -25,6 +25,8 @@ pub(super) struct DividedScale {
     wide: WideScale,
     divisor: f64,
     rounding: Rounding,
+    /// True if the quotient is first rounded up to a power of two.
+    to_power: bool,
     /// Significant bits to which the largest magnitude is rounded first.
     precision: u32,
 }
@@ -39,14 +41,22 @@ impl DividedScale {
         let wide = WideScale::new(format.scale)?;
         // The quotient of 29 bits by 24 is no nearer to a boundary of 25 bits than 2^-51: f64 keeps the side.
         let sure = format.tensor_scale.is_none() && f64::from(divisor as f32) == divisor && format.scale.bits <= 32;
-        (sure && wide.code(1.0, rounding).is_some()).then_some(DividedScale { wide, divisor, rounding, precision })
+        (sure && wide.code(1.0, rounding).is_some()).then_some(DividedScale {
+            wide,
+            divisor,
+            rounding,
+            to_power: quotient.to_power,
+            precision,
+        })
     }
 
     /// Scale code of a block whose largest magnitude has at most 29 significant bits.
     #[inline]
     pub(super) fn code(&self, amax: f64) -> u32 {
         let amax = rounded_to_precision(amax, self.precision);
-        self.wide.code(amax / self.divisor, self.rounding).expect("a rounding that `new` accepts")
+        let quotient = amax / self.divisor;
+        let quotient = if self.to_power { power_above(quotient) } else { quotient };
+        self.wide.code(quotient, self.rounding).expect("a rounding that `new` accepts")
     }
 }
 

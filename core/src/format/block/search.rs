@@ -61,6 +61,8 @@ impl Grid {
     fn new(quantizer: &Quantizer) -> Option<Grid> {
         let format = quantizer.format.element.format;
         let (normal, trailing) = match format.encoding {
+            // Without trailing bits, the exponent decides ties.
+            Encoding::Float(float) if float.trailing_bits == 0 => return None,
             Encoding::Float(float) => ((float.emin() as f32).exp2(), float.trailing_bits),
             Encoding::Integer { .. } => ((format.bits as f32).exp2(), format.bits),
             #[allow(unreachable_patterns)]
@@ -146,7 +148,7 @@ impl Search {
             _ => return None,
         };
         let factor = |code: u64| scale.to_f64(code) * tensor_scale.to_f64() * scale_of(quantizer);
-        let signed = quantizer.signed_codes().filter(|_| second.is_none());
+        let signed = quantizer.searched_codes().filter(|_| second.is_none());
         let listed = if scale.bits <= 8 || signed.is_some() { scale.largest(false) + 1 } else { 0 };
         Some(Search {
             grid: Grid::new(quantizer)?,
@@ -195,7 +197,7 @@ impl Search {
                 let codes = [self.nearest.code(quantizer, amax), second.code(quantizer, amax)];
                 self.try_scales(quantizer, &codes, f32::INFINITY, block);
             }
-            None if self.signed.is_some() => self.try_signed(quantizer, amax, block),
+            None if self.signed.is_some() => self.try_searched(quantizer, amax, block),
             None if self.factors.is_empty() => {
                 let codes = match &self.candidates {
                     Some(candidates) => candidates.codes(amax),
@@ -282,7 +284,7 @@ impl Search {
     }
 
     /// Adds the losses of all codes of either sign that can be the best.
-    fn try_signed(&self, quantizer: &Quantizer, amax: u32, block: &mut Block) {
+    fn try_searched(&self, quantizer: &Quantizer, amax: u32, block: &mut Block) {
         let Some(codes) = self.signed else { return };
         let count = block.values.len();
         let usual = self.nearest.code(quantizer, amax);

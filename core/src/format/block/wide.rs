@@ -28,7 +28,8 @@ impl WideScale {
         let ascends = format.to_f64(0) == 0.0
             && format.to_f64(1) == power(emin - trailing_bits as i32)
             && format.to_f64(1 << trailing_bits) == power(emin);
-        (in_range && ascends).then_some(WideScale { emin, trailing_bits, largest })
+        // Without trailing bits, the exponent decides ties.
+        (in_range && ascends && trailing_bits > 0).then_some(WideScale { emin, trailing_bits, largest })
     }
 
     /// Code of a number from zero to `2^900`, which saturates; `None` for a rounding that is not done here.
@@ -58,6 +59,13 @@ pub(super) fn rounded_to_precision(number: f64, precision: u32) -> f64 {
     let dropped = FRACTION + 1 - precision;
     let bits = number.to_bits() + (1 << (dropped - 1));
     f64::from_bits(bits >> dropped << dropped)
+}
+
+/// Smallest power of two that is no smaller than a normal number; zero for zero.
+#[inline]
+pub(super) fn power_above(number: f64) -> f64 {
+    let trailing = (1 << FRACTION) - 1;
+    f64::from_bits((number.to_bits() + trailing) & !trailing)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Constants of the conversion of `f32` to a floating-point format.
 
-use crate::format::{Finite, Float, Format, Overflow, Real, Rounding};
+use crate::format::{Finite, Float, Format, Overflow, Real, Rounding, Zeros};
 
 /// Exponent beyond the range of every `f32`; larger ones make no difference.
 const FAR: i32 = 1 << 20;
@@ -26,6 +26,8 @@ pub(super) struct FloatConstants {
     /// Difference between `1 << trailing_bits` and the fields of the smallest normal number.
     /// Smaller results become that number in a format without zero and subnormals.
     pub(super) floor: u32,
+    /// Mask of the exponent's bits that decide ties: 1 without trailing bits, in a format with a zero.
+    pub(super) parity: u32,
     /// Fields (exponent and trailing significand) of the largest finite number.
     pub(super) largest: u32,
     pub(super) sign_bit: u32,
@@ -50,7 +52,7 @@ pub(super) enum Overlap {
     Aligned,
     /// `f32` has the smaller one: numbers between the two become subnormal.
     Narrower,
-    /// `f32` has the greater one, or the format is unsigned or has no zero.
+    /// `f32` has the greater one, or the format is unsigned or has no zero or no trailing bits.
     Other,
 }
 
@@ -71,6 +73,7 @@ impl FloatConstants {
             lowest: emin + 127,
             highest: 1 << float.exponent_bits,
             floor: u32::from(float.emin() != 1 - float.bias) << float.trailing_bits,
+            parity: u32::from(float.trailing_bits == 0 && float.zeros != Zeros::None),
             largest: float.largest_magnitude() as u32,
             sign_bit: if float.signed { 1 << (format.bits - 1) } else { 0 },
             zeros: by_sign(|negative| Real::Finite(Finite::zero(negative))),
@@ -90,7 +93,7 @@ impl FloatConstants {
 
     pub(super) fn layout(&self) -> Overlap {
         match self.lowest {
-            _ if self.negative.is_some() || self.floor != 0 => Overlap::Other,
+            _ if self.negative.is_some() || self.floor != 0 || self.parity != 0 => Overlap::Other,
             1 => Overlap::Aligned,
             2.. => Overlap::Narrower,
             _ => Overlap::Other,

@@ -35,9 +35,9 @@ struct FieldMap {
     dropped: u32,
     /// Mask of exponent and trailing significand.
     magnitudes: u32,
-    /// Largest magnitude of a subnormal number; 0 if those are no special case.
+    /// Largest magnitude of a subnormal number, or of zero.
     subnormals: u32,
-    /// Smallest subnormal number.
+    /// Smallest subnormal number; 0 if those are no special case.
     unit: f32,
     /// Increment of the bits of a normal number.
     rebias: u32,
@@ -77,7 +77,7 @@ impl<E: SliceElement> Decoder<E> {
         assert_eq!(codes.len(), values.len(), "as many values as codes");
         let codes = E::codes(codes);
         match &self.kind {
-            Method::FieldMap(fields) if fields.subnormals == 0 => aligned(fields, codes, values),
+            Method::FieldMap(fields) if fields.unit == 0.0 => aligned(fields, codes, values),
             Method::FieldMap(fields) => narrower(fields, codes, values),
             Method::Table(table) => looked_up(table, codes, values),
         }

@@ -269,7 +269,7 @@ fn negative(bits: u32) -> u32 {
 
 #[inline(always)]
 fn rounded(lane: &Unrounded, bits: u32, increment: &impl Fn(u32, u32, u32) -> u32) -> u32 {
-    let odd = lane.significand >> lane.shift & 1;
+    let odd = ((lane.significand >> lane.shift) + lane.parity) & 1;
     let half = 1 << (lane.shift - 1);
     // At most 2^24 - 1 and 2^31 - 1.
     (lane.significand + increment(odd, half, negative(bits))) >> lane.shift

@@ -51,5 +51,5 @@ pub(super) fn lane(bits: u32, exponent: i32) -> Unrounded {
     let significand = bits & (HIDDEN - 1) | hidden;
     // One bit more than there is, so that at least one is dropped.
     let full_shift = 1 + (127 + TRAILING_BITS as i32 + exponent - biased.max(1)).max(0) as u32;
-    Unrounded { significand: significand << 1, shift: full_shift.min(31), full_shift, base: 0 }
+    Unrounded { significand: significand << 1, shift: full_shift.min(31), full_shift, base: 0, parity: 0 }
 }

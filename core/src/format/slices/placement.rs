@@ -14,6 +14,8 @@ pub(super) struct Unrounded {
     pub(super) full_shift: u32,
     /// Biased exponent of a normal number less one, in its place.
     pub(super) base: u32,
+    /// Bits of `base` that decide ties, with the last bit of the significand.
+    pub(super) parity: u32,
 }
 
 /// Layout as code: places `f32` magnitudes in lanes, and rounded ones in codes.
@@ -34,7 +36,7 @@ pub(super) struct Other;
 impl Placement for Aligned {
     #[inline(always)]
     fn lane(plan: &FloatConstants, magnitude: u32) -> Unrounded {
-        Unrounded { significand: magnitude, shift: plan.dropped, full_shift: plan.dropped, base: 0 }
+        Unrounded { significand: magnitude, shift: plan.dropped, full_shift: plan.dropped, base: 0, parity: 0 }
     }
 
     #[inline(always)]
@@ -56,6 +58,7 @@ impl Placement for Narrower {
             shift: full_shift.min(31),
             full_shift,
             base: (above.max(0) as u32) << plan.trailing_bits,
+            parity: 0,
         }
     }
 
@@ -77,12 +80,8 @@ impl Placement for Other {
         let exponent = if magnitude == 0 { i32::MIN / 2 } else { exponent };
         let above = exponent - plan.lowest;
         let full_shift = plan.dropped + (-above).max(0) as u32;
-        Unrounded {
-            significand,
-            shift: full_shift.min(31),
-            full_shift,
-            base: (above.max(0) as u32).min(plan.highest) << plan.trailing_bits,
-        }
+        let base = (above.max(0) as u32).min(plan.highest) << plan.trailing_bits;
+        Unrounded { significand, shift: full_shift.min(31), full_shift, base, parity: base & plan.parity }
     }
 
     #[inline(always)]

@@ -39,6 +39,12 @@ fn users() -> Vec<Format> {
         float("unsigned", 7, unsigned),
         float("unsigned, wide", 16, Float { exponent_bits: 5, trailing_bits: 11, bias: 15, ..unsigned }),
         float("unsigned and finite", 7, Float { specials: Specials::None, ..unsigned }),
+        float("no trailing bits", 5, Float { trailing_bits: 0, specials: Specials::None, ..base }),
+        float(
+            "no trailing bits, aligned",
+            9,
+            Float { exponent_bits: 8, trailing_bits: 0, bias: 127, specials: Specials::None, ..base },
+        ),
         float("no zero", 8, without_zero),
         float("no zero, unsigned and finite", 7, Float { signed: false, specials: Specials::None, ..without_zero }),
         float("no zero, aligned", 12, Float { exponent_bits: 8, bias: 127, ..without_zero }),
@@ -54,7 +60,8 @@ fn users() -> Vec<Format> {
 
 fn formats() -> impl Iterator<Item = &'static Format> {
     let users: &'static [Format] = Vec::leak(users());
-    let by_rule = ["binary8p3se", "binary8p3ue", "binary16p11se", "binary11p1ue", "binary6p5se", "s3", "u5"];
+    let by_rule =
+        ["binary8p3se", "binary8p3ue", "binary16p11se", "binary11p1ue", "binary8p1se", "binary6p5se", "s3", "u5"];
     let by_rule = by_rule.map(|name| format::find(name).unwrap());
     FORMATS.iter().filter(|format| format.bits <= 16).chain(users).chain(by_rule)
 }
