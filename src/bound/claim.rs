@@ -25,7 +25,7 @@ pub struct Claim {
     pub is_exact: bool,
 }
 
-/// What a product is claimed to be made by.
+/// The claimed origin of a product.
 #[derive(Debug, Clone)]
 pub enum Origin {
     /// One schedule.
@@ -102,7 +102,7 @@ impl Claim {
         Ok((claim, factors))
     }
 
-    /// The claim whose schedules take the operands as they are, and the operands rounded as all its schedules do, if they do.
+    /// The claim with schedules that take operands as they are, and the operands as its schedules round them.
     ///
     /// # Errors
     /// Operands that cannot be rounded; schedules that round in different ways.

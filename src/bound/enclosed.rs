@@ -47,8 +47,9 @@ impl ErrorBound {
         if self.overflows { f64::INFINITY } else { self.finite() }
     }
 
-    /// The rigorous bound where no operation overflows, and so wherever D is finite: no operation makes a finite number of an infinity
-    /// or a NaN.
+    /// The rigorous bound where no operation overflows.
+    ///
+    /// It holds wherever D is finite: no operation makes a finite number of an infinity or a NaN.
     pub fn finite(&self) -> f64 {
         let sum: f64 = self.sources.iter().sum();
         if sum == 0.0 { 0.0 } else { sum * SLACK }
@@ -287,7 +288,9 @@ impl Enclosed {
     }
 }
 
-/// True if an overflow in rounding to a format shows: as an infinity or a NaN, which no operation makes finite again.
+/// True if an overflow in rounding to a format makes an infinity or a NaN.
+///
+/// No operation makes that finite again.
 pub(super) fn overflow_shows(format: &Format, rounding: Rounding, overflow: Overflow) -> bool {
     let nearest = matches!(rounding, Rounding::Rne | Rounding::Rna);
     let own = match overflow {

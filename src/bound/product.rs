@@ -40,7 +40,9 @@ pub struct ElementReference {
     pub value: f64,
     /// Largest distance of that value from the exact one.
     pub off: f64,
-    /// The rigorous bound of |D - exact| where D is finite and no part of it saturated; infinite where nothing is known.
+    /// The rigorous bound of |D - exact| of a finite D; infinite where nothing is known.
+    ///
+    /// Parts of D that saturate are not covered.
     pub bound: f64,
     /// True if a sum may overflow.
     pub may_overflow: bool,
@@ -85,7 +87,7 @@ pub struct ProductBounds {
 struct SumBound {
     /// The largest bound of a D that is the sum as it is.
     whole: f64,
-    /// The sum with the largest bound of those that are rounded to D's format; its exact value is bounded by the magnitudes.
+    /// The sum with the largest bound of those that are rounded to D's format.
     rounded: Option<Enclosed>,
     may_overflow: bool,
 }
@@ -269,7 +271,9 @@ impl ProductBounds {
         }
     }
 
-    /// The bound of a sum by any of the schedules. One without a bound, since its parts may saturate, counts if all are so.
+    /// The bound of a sum by any of the schedules.
+    ///
+    /// A schedule without a bound, since its parts may saturate, counts if all are so.
     fn sum_bound(&self, magnitudes: &Magnitudes) -> SumBound {
         let sums: Vec<(Enclosed, bool)> = self.bounds.iter().map(|own| own.sum(magnitudes)).collect();
         let is_bounded = |own: &Enclosed| own.error.finite().is_finite();

@@ -167,7 +167,9 @@ fn rounded(value: &Enclosed, target: &ResultTarget) -> Enclosed {
     own
 }
 
-/// True if no operation of a program makes a magnitude larger than the sum of those that it gets: every rounding is toward zero.
+/// True if no operation makes a magnitude larger than the sum of those that it gets.
+///
+/// Every rounding is toward zero.
 pub(super) fn is_contracting(program: &Program) -> bool {
     let toward_zero = |target: &ResultTarget| target.rounding == Rounding::Rz;
     let output = &program.output.target;

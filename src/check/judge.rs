@@ -24,9 +24,11 @@ pub enum ElementVerdict {
     Within,
     /// Outside.
     Outside,
-    /// An infinity, a NaN or a saturated number, where the exact value is near enough to the end of the format.
+    /// An overflow where the exact value is near enough to the end of the format.
     Overflowed,
-    /// The bits of the claimed schedule decide: an infinity or a NaN of a sum whose parts may overflow, or a sum without a bound.
+    /// To be decided by the bits of the claimed schedule.
+    ///
+    /// An infinity or a NaN of a sum whose parts may overflow, or a sum without a bound.
     Undecided,
     /// Nothing is known of the sum: parts of it may saturate.
     Unbounded,
@@ -72,7 +74,7 @@ pub struct ProductCheck {
     pub within: usize,
     /// Elements of these that overflowed as they may.
     pub overflowed: usize,
-    /// Elements that are not decided: a part of the sum may overflow or saturate, so that the element has no bound.
+    /// Elements without a bound, which are not decided.
     pub undecided: usize,
     /// Elements that the reference did not decide, and an exact sum did.
     pub decided_exactly: usize,
@@ -262,7 +264,7 @@ impl Tally {
         }
     }
 
-    /// Decides elements by whether they have the bits of the claimed schedule; beyond those compared they stay undecided.
+    /// Decides elements by the bits of the claimed schedule; those that were not compared stay undecided.
     fn decide_by_bits(&mut self, undecided: Vec<Outside>, right: &[bool]) {
         for (at, own) in undecided.into_iter().enumerate() {
             match right.get(at) {
@@ -464,7 +466,7 @@ impl ExactElements<'_> {
         exact.is_integer() && rest == 0
     }
 
-    /// True if D is what an overflow makes, and the exact value is near enough to the end of the format for one.
+    /// True if D overflowed, and the exact value is near enough to the end of the format.
     fn overflows(&self, format: &Format, exact: f64, bound: f64, own: f64) -> bool {
         let largest = format.to_f64(format.largest(false));
         let above = exact + bound > largest;

@@ -147,7 +147,7 @@ fn element(outside: &[&Outside], factors: &Factors, i: &Instruction) -> Option<F
 fn within(rests: impl Iterator<Item = f64>) -> Option<f64> {
     let mut largest = 0.0f64;
     for rest in rests {
-        if !(rest <= 1.0) {
+        if rest > 1.0 || rest.is_nan() {
             return None;
         }
         largest = largest.max(rest);

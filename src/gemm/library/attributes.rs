@@ -196,8 +196,9 @@ impl LibrarySchedules {
 }
 
 impl LibrarySchedules {
-    /// Every schedule of a library's products of these formats: whole, and in up to `parts` parts of k, joined in each way that
-    /// its reductions have.
+    /// Every schedule of the library for products of these formats.
+    ///
+    /// Each is there whole, and in up to `parts` parts of k, joined in each way that the library's reductions have.
     ///
     /// `formats` are those of A, B and D. A rule that rounds f32 to its operands takes both. `product` (D.A.B.COMPUTE) leaves only its
     /// own rules. The k of a slab is that of no algorithm: what is made of the schedules must not depend on it.
