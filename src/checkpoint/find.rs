@@ -58,7 +58,7 @@ fn nearest(misfits: &[(Misfit, &str)]) -> String {
 }
 
 /// Defect of an array that a truncated file lacks a part of.
-const TRUNCATED: &str = "the file ends in its data";
+pub(super) const TRUNCATED: &str = "the file ends in its data";
 
 /// The tensors of a file.
 #[derive(Debug, Default)]

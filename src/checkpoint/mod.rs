@@ -10,6 +10,7 @@
 mod answer;
 mod compare;
 mod config;
+mod decoded;
 mod elements;
 mod find;
 mod layout;
@@ -26,6 +27,7 @@ mod written;
 
 pub use answer::{compared, inspected};
 pub use compare::compare;
+pub use decoded::DecodedFile;
 pub use layout::Layout;
 pub use open::Checkpoint;
 pub use packing::Packing;

@@ -6,6 +6,7 @@ use super::{
     config::Config,
     find,
     layout::Layout,
+    table::one_line,
     tensor::{CheckpointTensor, Reading, TensorPiece, TensorReader},
 };
 use crate::{Error, Result, array::ArrayFile, format::Format};
@@ -31,7 +32,19 @@ impl Checkpoint {
     /// # Errors
     /// As [`ArrayFile::open`]; a description of the model that cannot be read; codes without a format.
     pub fn open(path: &Path, layout: Option<&Layout>, format: Option<&'static Format>) -> Result<Checkpoint> {
-        let mut file = ArrayFile::open(path)?;
+        Checkpoint::of(ArrayFile::open(path)?, path, layout, format)
+    }
+
+    /// Finds the layouts of the tensors of an open file; otherwise as [`Checkpoint::open`].
+    ///
+    /// # Errors
+    /// As [`Checkpoint::open`].
+    pub fn of(
+        mut file: ArrayFile,
+        path: &Path,
+        layout: Option<&Layout>,
+        format: Option<&'static Format>,
+    ) -> Result<Checkpoint> {
         file.name_codes(format).map_err(|error| error.within(path.display()))?;
         let config = Config::beside(path)?;
         let found = find::tensors(&file, layout, config.as_ref()).map_err(|error| error.within(path.display()))?;
@@ -70,7 +83,7 @@ impl Checkpoint {
             1 => "; so it is with one other tensor".into(),
             more => format!("; so it is with {more} other tensors"),
         };
-        Err(Error::request(format!("{}: '{name}': {what}{others}", self.path.display())))
+        Err(Error::request(format!("{}: '{}': {what}{others}", self.path.display(), one_line(name))))
     }
 
     /// Decodes a piece of a tensor to `f32`, row by row; with a reading, by its conventions.

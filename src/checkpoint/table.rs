@@ -5,7 +5,7 @@ use super::{
     survey::{Evidence, Survey},
     tensor::{CheckpointTensor, GlobalScale, TensorContent},
 };
-use crate::{array::ArrayFile, report::three_digits};
+use crate::{array::ArrayFile, base::visible::is_hidden, report::three_digits};
 
 crate::rows! {
     /// A tensor of a checkpoint.
@@ -79,6 +79,13 @@ crate::rows! {
         /// True if all scales of blocks are the same.
         same_scales: Option<bool> => hidden(),
     }
+}
+
+/// A name in a sentence: hidden characters and line ends are escaped.
+pub(super) fn one_line(name: &str) -> String {
+    let mut shown = String::with_capacity(name.len());
+    name.chars().for_each(|c| if is_hidden(c) { shown.extend(c.escape_default()) } else { shown.push(c) });
+    shown
 }
 
 /// The order of scales in words.

@@ -113,6 +113,20 @@ impl FileConversion {
     /// A file that cannot be read or written, is malformed, or lacks an array; codes that are not of the source's format; a
     /// value without a code in the target; [`Error::Interrupted`] by a signal, after which nothing is written.
     pub fn run(&self, input: &Path, output: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<ConvertedFile> {
+        self.run_on(&ArrayFile::open(input)?, input, output, progress)
+    }
+
+    /// Converts an open file, which messages name by `input`; otherwise as [`FileConversion::run`].
+    ///
+    /// # Errors
+    /// As [`FileConversion::run`].
+    pub fn run_on(
+        &self,
+        file: &ArrayFile,
+        input: &Path,
+        output: &Path,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<ConvertedFile> {
         if self.to.block().is_some() && Container::of(output)? == Container::Npy {
             return Err(Error::request(format!(
                 "{}: {} needs several arrays, and an .npy file holds one; write a .safetensors file",
@@ -120,8 +134,7 @@ impl FileConversion {
                 self.to.name()
             )));
         }
-        let file = ArrayFile::open(input)?;
-        let arrays = NamedArrays::of(&file);
+        let arrays = NamedArrays::of(file);
         let within = |error: Error| error.within(input.display());
         let from = self.layout(&arrays).map_err(within)?;
         let chosen = self.chosen(from, &arrays).map_err(within)?;
@@ -293,7 +306,7 @@ impl FileConversion {
     }
 
     fn row(&self, tensor: &SourceTensor, d: &Deviations) -> ArrayRow {
-        let blocks = self.to.block().map(|block| block.blocks(d.values as usize, tensor.row()) as u64);
+        let blocks = self.to.block().map(|block| tensor.blocks(block) as u64);
         ArrayRow {
             array: tensor.name.to_string(),
             shape: tensor.shape.clone(),
@@ -345,7 +358,14 @@ fn kept<'a>(arrays: &NamedArrays<'a>, from: FileContent, chosen: &[String]) -> R
     let kept: Vec<&StreamedArray> =
         arrays.arrays.values().copied().filter(|array| is_kept(array.name.as_str())).collect();
     kept.iter().try_for_each(|array| whole(array))?;
-    Ok(kept)
+    match kept.iter().find(|array| array.bits == 0) {
+        Some(array) => Err(Error::request(format!(
+            "array '{}' has the type {}, which is not decoded and which the result cannot hold; name the arrays to convert by --tensor",
+            array.name,
+            array.kind.type_name()
+        ))),
+        None => Ok(kept),
+    }
 }
 
 fn planned(array: &StreamedArray) -> NewArray {

@@ -85,7 +85,6 @@ impl<'a> NamedArrays<'a> {
         };
         let packed = format.element.format.bits == 4;
         let shape = self.tensor_shape(array, packed)?;
-        let (row, count) = (shape.last().copied().unwrap_or(1), shape.iter().product::<usize>());
         match packed {
             true if array.kind != Content::Unsigned(1) => {
                 return Err(wrong(format!("codes of {format} are stored two to a byte, as U8")));
@@ -107,11 +106,12 @@ impl<'a> NamedArrays<'a> {
                 format.scale
             )));
         }
-        let expected = format.blocks(count, row);
-        if scales.len() != expected {
+        let expected = scale_shape(&shape, format);
+        let several = format.rows > 1 && shape.len() > 2;
+        if scales.len() != expected.iter().product::<usize>() || several && scales.shape != expected {
             return Err(wrong(format!(
-                "{} scales for shape {shape:?}; blocks of {} need {expected}",
-                scales.len(),
+                "scales of the shape {:?} for shape {shape:?}; blocks of {} need {expected:?}",
+                scales.shape,
                 format.extents()
             )));
         }
@@ -167,6 +167,23 @@ impl<'a> NamedArrays<'a> {
     }
 }
 
+/// Rows of a matrix of the last two axes; 1 for a vector.
+fn height(shape: &[usize]) -> usize {
+    shape.len().checked_sub(2).map_or(1, |at| shape[at]).max(1)
+}
+
+/// Shape of the scales of a tensor of this shape: blocks in place of values, within each matrix of the last two axes.
+pub(super) fn scale_shape(shape: &[usize], format: &BlockFormat) -> Vec<usize> {
+    let columns = |row: usize| row.div_ceil(format.length);
+    match shape {
+        _ if format.rows == BlockFormat::WHOLE && !shape.contains(&0) => vec![],
+        [leading @ .., row] if format.rows == 1 => [leading, &[columns(*row)]].concat(),
+        [] => vec![],
+        [leading @ .., rows, row] => [leading, &[rows.div_ceil(format.rows), columns(*row)]].concat(),
+        [row] => vec![1, columns(*row)],
+    }
+}
+
 /// Refuses an array whose data the file does not have.
 pub(super) fn whole(array: &StreamedArray) -> Result<()> {
     match array.whole {
@@ -191,6 +208,27 @@ impl SourceTensor<'_> {
     /// Elements of a row, along which blocks lie.
     pub(super) fn row(&self) -> usize {
         self.shape.last().copied().unwrap_or(1)
+    }
+
+    /// Elements of a row, and rows of a matrix: of the last two axes, within which blocks of several rows lie.
+    pub(super) fn matrix(&self) -> (usize, usize) {
+        (self.row(), height(&self.shape))
+    }
+
+    /// Number of blocks of a format in it.
+    pub(super) fn blocks(&self, format: &BlockFormat) -> usize {
+        if self.len() == 0 { 0 } else { scale_shape(&self.shape, format).iter().product() }
+    }
+
+    /// The place among the scales of the block that has the element at this row and column.
+    pub(super) fn block_at(&self, format: &BlockFormat, row: usize, column: usize) -> usize {
+        let height = height(&self.shape);
+        let above = match format.rows {
+            1 => row,
+            BlockFormat::WHOLE => 0,
+            rows => row / height * height.div_ceil(rows) + row % height / rows,
+        };
+        above * self.row().div_ceil(format.length) + column / format.length
     }
 
     /// Rows that belong together, and the multiple of elements at which a row may be cut.
@@ -249,7 +287,7 @@ impl SourceTensor<'_> {
             codes(self.array, format.element.format, piece.start, piece.count)?.into_bytes()
         };
         // Unsigned codes are often stored as the non-negative half of a signed format.
-        let first = row / format.rows * self.row().div_ceil(format.length) + column / format.length;
+        let first = self.block_at(format, row, column);
         let scales = codes(scales, format.scale, first, format.blocks(piece.count, piece.row))?;
         let scales = scales.iter().map(|code| code as u32).collect();
         Ok(Tensor::Blocks(Blocks { format, row: piece.row, tensor_scale, scales, elements }))

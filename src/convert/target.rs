@@ -7,7 +7,7 @@ use super::{
     converter::{BlockConverter, Missing, ScalarConverter},
     deviations::TensorComparison,
     pieces::{TensorPiece, of_each, pieces},
-    source::SourceTensor,
+    source::{SourceTensor, scale_shape},
     values::{TensorKind, ValueReader},
 };
 use crate::{
@@ -64,7 +64,7 @@ impl<'a> TargetTensor<'a> {
                 let kind = if element.bits == 8 { Content::Format(element) } else { Content::Unsigned(1) };
                 add(codes, with_last(width), kind, 1);
                 let kind = if names.bytes { Content::Unsigned(1) } else { Content::Format(stored_scale(format.scale)) };
-                add(scale, scale_shape(source, format), kind, format.scale.bytes());
+                add(scale, scale_shape(&source.shape, format), kind, format.scale.bytes());
                 if let Some(own) = format.tensor_scale {
                     // compressed-tensors, whose scale divides, has one number in an array; the others have it alone.
                     let shape = if names.divides { vec![1] } else { vec![] };
@@ -138,7 +138,7 @@ impl<'a> TargetTensor<'a> {
             let tensor = source.read(piece, memory)?;
             let random = random.map(|random| random.of(piece));
             let blocks = converter.quantize(&tensor, piece.row, random.as_deref());
-            self.write(source.row(), piece, &blocks, writer)?;
+            self.write(source, piece, &blocks, writer)?;
             Ok((differences(&comparison, piece, tensor, &Tensor::Blocks(blocks), memory), ()))
         };
         // Under a scale that is known, any piece will do.
@@ -152,8 +152,9 @@ impl<'a> TargetTensor<'a> {
         Ok(deviations)
     }
 
-    /// Writes the blocks of a piece of a tensor with rows of `row` elements.
-    fn write(&self, row: usize, piece: &TensorPiece, blocks: &Blocks, writer: &ArrayWriter) -> Result<()> {
+    /// Writes the blocks of a piece of `source`.
+    fn write(&self, source: &SourceTensor, piece: &TensorPiece, blocks: &Blocks, writer: &ArrayWriter) -> Result<()> {
+        let row = source.row();
         let (above, column) = (piece.start / row, piece.start % row);
         if packed(blocks.format) {
             let place = above * row.div_ceil(2) + column / 2;
@@ -161,27 +162,13 @@ impl<'a> TargetTensor<'a> {
         } else {
             writer.write(self.first, piece.start as u64, &blocks.elements)?;
         }
-        let BlockFormat { rows, length, scale, .. } = *blocks.format;
+        let scale = blocks.format.scale;
         let bytes: Vec<u8> = match scale.bytes() {
             1 => blocks.scales.iter().map(|code| *code as u8).collect(),
             width => blocks.scales.iter().flat_map(|code| code.to_le_bytes().into_iter().take(width)).collect(),
         };
-        let place = above / rows * row.div_ceil(length) + column / length;
+        let place = source.block_at(blocks.format, above, column);
         writer.write(self.first + 1, (place * scale.bytes()) as u64, &bytes)
-    }
-}
-
-/// Shape of the scales of a tensor: blocks in place of values.
-fn scale_shape(source: &SourceTensor, format: &BlockFormat) -> Vec<usize> {
-    let columns = source.row().div_ceil(format.length);
-    match &source.shape[..] {
-        _ if format.rows == BlockFormat::WHOLE && source.len() > 0 => vec![],
-        [leading @ .., _] if format.rows == 1 => [leading, &[columns]].concat(),
-        [] => vec![],
-        [leading @ .., rows, _] if rows.is_multiple_of(format.rows) => {
-            [leading, &[rows / format.rows, columns]].concat()
-        }
-        [leading @ .., _] => vec![leading.iter().product::<usize>().div_ceil(format.rows), columns],
     }
 }
 
@@ -230,7 +217,7 @@ fn sum<R: Send>(
     done: &mut dyn FnMut(u64),
 ) -> Result<Deviations> {
     let mut all = Deviations::default();
-    let (pieces, together) = pieces(source.len(), source.row(), [block, source.block()]);
+    let (pieces, together) = pieces(source.len(), source.matrix(), [block, source.block()]);
     of_each(pieces, together, work, |piece, (own, rest)| {
         all = own.iter().fold(all, |all, part| all.plus(part));
         take(piece, rest);
@@ -312,7 +299,7 @@ impl Largest {
             Ok(largest)
         };
         let mut all = Largest::default();
-        let (pieces, together) = pieces(source.len(), source.row(), [source.block()]);
+        let (pieces, together) = pieces(source.len(), source.matrix(), [source.block()]);
         of_each(pieces, together, of_piece, |_, own| {
             all.others |= own.others;
             all.finite = match (all.finite, own.finite) {
