@@ -6,16 +6,16 @@ use super::{
     ArrayNames, ConversionTarget, Deviations, Tensor,
     converter::{BlockConverter, Missing, ScalarConverter},
     deviations::TensorComparison,
-    pieces::{TensorPiece, of_each, pieces},
+    pieces::{TensorPiece, common_multiple, of_each, pieces},
     source::{SourceTensor, scale_shape},
     values::{TensorKind, ValueReader},
 };
 use crate::{
     Error, Result,
-    array::{ArrayWriter, Content, NewArray},
+    array::{ArrayWriter, Content, NewArray, pack},
     format::{
         Format, Real, Rounding,
-        block::{BlockFormat, Blocks, Quantizer, pack_pairs},
+        block::{BlockFormat, Blocks, Quantizer},
         find,
         slices::largest_finite,
     },
@@ -59,7 +59,8 @@ impl<'a> TargetTensor<'a> {
                     let leading = source.shape.split_last().map_or(&[][..], |(_, leading)| leading);
                     leading.iter().copied().chain([last]).collect::<Vec<usize>>()
                 };
-                let width = if packed(format) { row.div_ceil(2) } else { row };
+                names.takes(source.name, &source.shape, format)?;
+                let width = (row * names.code_bits(format)).div_ceil(8);
                 let element = format.element.format;
                 let kind = if element.bits == 8 { Content::Format(element) } else { Content::Unsigned(1) };
                 add(codes, with_last(width), kind, 1);
@@ -143,6 +144,9 @@ impl<'a> TargetTensor<'a> {
         };
         // Under a scale that is known, any piece will do.
         let block = if quantizer.block_scale.is_some() { (1, 1) } else { (format.rows, format.length) };
+        // Eight codes fill whole bytes.
+        let bytes = if self.names.code_bits(format) < 8 { 8 } else { 1 };
+        let block = if block.1 < BlockFormat::WHOLE { (block.0, common_multiple(block.1, bytes)) } else { block };
         let deviations = sum(source, block, one, |_, ()| {}, done)?;
         if let (Some(code), Some(own)) = (scale, format.tensor_scale) {
             let reciprocal = 1.0 / f32::from_bits(code as u32);
@@ -156,11 +160,12 @@ impl<'a> TargetTensor<'a> {
     fn write(&self, source: &SourceTensor, piece: &TensorPiece, blocks: &Blocks, writer: &ArrayWriter) -> Result<()> {
         let row = source.row();
         let (above, column) = (piece.start / row, piece.start % row);
-        if packed(blocks.format) {
-            let place = above * row.div_ceil(2) + column / 2;
-            writer.write(self.first, place as u64, &pack_pairs(&blocks.elements, piece.row))?;
-        } else {
-            writer.write(self.first, piece.start as u64, &blocks.elements)?;
+        match self.names.code_bits(blocks.format) {
+            8 => writer.write(self.first, piece.start as u64, &blocks.elements)?,
+            bits => {
+                let place = above * (row * bits).div_ceil(8) + column * bits / 8;
+                writer.write(self.first, place as u64, &pack(&blocks.elements, piece.row, bits))?;
+            }
         }
         let scale = blocks.format.scale;
         let bytes: Vec<u8> = match scale.bytes() {
@@ -175,11 +180,6 @@ impl<'a> TargetTensor<'a> {
 /// Format under whose type scales are stored: the type of a file for e4m3 serves scales without a sign.
 pub(crate) fn stored_scale(scale: &'static Format) -> &'static Format {
     if scale.name == "ue4m3" { find("e4m3").expect("there is e4m3") } else { scale }
-}
-
-/// True if element codes are stored two to a byte.
-fn packed(format: &BlockFormat) -> bool {
-    format.element.format.bits == 4
 }
 
 #[derive(Debug, Clone, Copy)]
