@@ -216,6 +216,15 @@ impl ArrayFile {
         Ok(())
     }
 
+    /// Takes unsigned integers for codes of `format`, where their width is its own and `is_code` accepts the array's name.
+    pub(crate) fn take_for_codes(&mut self, format: &'static Format, is_code: impl Fn(&str) -> bool) {
+        for array in self.arrays.iter_mut().filter(|array| is_code(&array.name)) {
+            if array.kind == Content::Unsigned(format.bytes()) {
+                array.kind = Content::Format(format);
+            }
+        }
+    }
+
     /// The path of the file that has `array`.
     pub fn path(&self, array: &StreamedArray) -> &Path {
         &self.files[array.file].path

@@ -34,7 +34,7 @@ impl ComputedValues for DecodedValues {
     fn read(&self, first: usize, values: &mut [f32]) -> Result<()> {
         let tensor = &self.checkpoint.tensors[self.tensor];
         let reader = TensorReader::of_parts(&self.checkpoint.file, tensor, self.parts.clone());
-        let columns = tensor.shape.last().copied().unwrap_or(1).max(1);
+        let columns = tensor.read_shape.last().copied().unwrap_or(1).max(1);
         let mut at = 0;
         while at < values.len() {
             let (row, column) = ((first + at) / columns, (first + at) % columns);

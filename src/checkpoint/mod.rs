@@ -15,6 +15,7 @@ mod elements;
 mod find;
 mod layout;
 mod open;
+mod own;
 mod packing;
 mod sharing;
 mod survey;

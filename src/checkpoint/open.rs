@@ -6,6 +6,7 @@ use super::{
     config::Config,
     find,
     layout::Layout,
+    own::OwnContent,
     table::one_line,
     tensor::{CheckpointTensor, Reading, TensorPiece, TensorReader},
 };
@@ -47,13 +48,34 @@ impl Checkpoint {
     ) -> Result<Checkpoint> {
         file.name_codes(format).map_err(|error| error.within(path.display()))?;
         let config = Config::beside(path)?;
-        let found = find::tensors(&file, layout, config.as_ref()).map_err(|error| error.within(path.display()))?;
+        let mut notes = Vec::new();
+        let own = match OwnContent::of(&file.metadata).filter(|_| layout.is_none()) {
+            Some(OwnContent::Blocks(own)) => Some(*own),
+            Some(OwnContent::Codes(own, unchanged)) => {
+                file.take_for_codes(own, |name| !unchanged.contains(name));
+                None
+            }
+            Some(OwnContent::Unknown(what)) => {
+                notes.push(format!("{}: {what}: codes are shown as integers.", path.display()));
+                None
+            }
+            None => None,
+        };
+        let mut layouts = layout.map_or_else(Layout::all, |one| vec![one.clone()]);
+        layouts.extend(own);
+        let given = layout.is_some();
+        let found =
+            find::tensors(&file, &layouts, given, config.as_ref()).map_err(|error| error.within(path.display()))?;
+        if let Some(layout) = layout.filter(|_| found.tensors.iter().all(|tensor| tensor.layouts.is_empty())) {
+            notes.push(format!("{}: no tensor fits --layout {}.", path.display(), layout.name));
+        }
+        notes.extend(found.notes);
         Ok(Checkpoint {
             path: path.to_path_buf(),
             file,
             tensors: found.tensors,
             misfits: found.misfits,
-            notes: found.notes,
+            notes,
         })
     }
 

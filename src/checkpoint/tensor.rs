@@ -55,6 +55,8 @@ pub struct CheckpointTensor {
     pub name: String,
     /// Extents of its values.
     pub shape: Vec<usize>,
+    /// Extents by which rows and blocks are counted: those of a matrix, if a convolution was stored as one.
+    pub(super) read_shape: Vec<usize>,
     /// Names of the layouts by which it is read, all in the same way; empty for a plain array.
     pub layouts: Vec<String>,
     /// The source of the layout.
@@ -171,7 +173,7 @@ impl CheckpointTensor {
 
     /// Pieces of bounded size that make up the tensor.
     pub fn pieces(&self) -> impl Iterator<Item = TensorPiece> + use<> {
-        let of = Matrices::of(&self.shape);
+        let of = Matrices::of(&self.read_shape);
         let (all, columns) = (of.count * of.rows, of.columns);
         let (rows, wide) =
             if columns <= PIECE { ((PIECE / columns.max(1)).max(1), columns.max(1)) } else { (1, PIECE) };
@@ -251,7 +253,7 @@ impl<'a> TensorReader<'a> {
 
     /// The reader of a tensor with readers of its arrays, those of [`ReaderParts::new`].
     pub(super) fn of_parts(file: &'a ArrayFile, tensor: &'a CheckpointTensor, parts: Arc<ReaderParts>) -> Self {
-        TensorReader { file, tensor, of: Matrices::of(&tensor.shape), parts }
+        TensorReader { file, tensor, of: Matrices::of(&tensor.read_shape), parts }
     }
 
     fn wrong(&self, what: String) -> Error {

@@ -5,7 +5,9 @@
 //! byte), `NAME_scale`, its scale codes (U8; the last dimension counts blocks), and where the format has one
 //! `NAME_tensor_scale` (F32, a single number). The metadata say `tcnum.format`, `tcnum.block` (elements of a block),
 //! `tcnum.axis` (-1: blocks lie along the last dimension), `tcnum.scale_rule`, `tcnum.rounding`, and for each tensor
-//! `tcnum.shape.NAME`, without which an even last dimension is assumed. A row whose length is not a multiple of the block ends in
+//! `tcnum.shape.NAME`, without which an even last dimension is assumed. A tensor that became a matrix, such as a convolution, has
+//! its own shape in `tcnum.original_shape.NAME`. Other block formats than this program's have `tcnum.scale`, `tcnum.element`,
+//! `tcnum.exponent` and `tcnum.tensor_scale`: the formats, and the power of two that multiplies the elements. A row whose length is not a multiple of the block ends in
 //! a short block; it is quantised as if zeros followed, which are not stored.
 //!
 //! In a file with floating-point tensors, integers (token ids) are kept unless they are chosen by name; `tcnum.unchanged` names
@@ -190,14 +192,16 @@ impl FileConversion {
         Ok(ConvertedFile { rows, left_alone, note })
     }
 
+    /// True for the metadata of a file of this program in a format that it knows: its codes are converted as they are.
+    pub fn reads(&self, metadata: &BTreeMap<String, String>) -> bool {
+        let scalar = metadata.contains_key("tcnum.format") && !metadata.contains_key("tcnum.scale");
+        scalar || written_format(metadata).is_some()
+    }
+
     /// The content of the arrays; a file of this program states it.
     fn layout(&self, arrays: &NamedArrays) -> Result<FileContent> {
         let named = arrays.metadata().get("tcnum.format");
-        let scaled = || match (named, arrays.metadata().get("tcnum.scale").map(String::as_str)) {
-            (Some(name), Some("f32")) => BlockFormat::scaled(format::find(name).ok()?, 1, BlockFormat::WHOLE).ok(),
-            _ => None,
-        };
-        let written = named.and_then(|name| block::find(name)).or_else(scaled);
+        let written = written_format(arrays.metadata());
         let layout = match (self.from, written) {
             (FileContent::Scalar(None), Some(format)) => FileContent::Blocks(format),
             (FileContent::Blocks(given), Some(format)) if given.name != format.name => {
@@ -207,6 +211,13 @@ impl FileConversion {
             }
             (given, _) => given,
         };
+        if let (FileContent::Scalar(None), Some(name), true) =
+            (layout, named, arrays.metadata().contains_key("tcnum.scale"))
+        {
+            return Err(Error::request(format!(
+                "its metadata say that it holds blocks of the format '{name}', which is not known here; give its file by --from FILE.toml"
+            )));
+        }
         let FileContent::Blocks(format) = layout else { return Ok(layout) };
         if let Some(axis) = arrays.metadata().get("tcnum.axis").filter(|axis| *axis != "-1") {
             return Err(Error::request(format!(
@@ -295,6 +306,9 @@ impl FileConversion {
                 entries.push(("block", if along_a_row { format.length.to_string() } else { format.extents() }));
                 if block::find(format.name).is_none() {
                     entries.push(("scale", format.scale.name.into()));
+                    entries.push(("element", format.element.format.name.into()));
+                    entries.push(("exponent", format.element.exponent.to_string()));
+                    entries.extend(format.tensor_scale.map(|own| ("tensor_scale", own.name.into())));
                 }
                 entries.push(("axis", "-1".into()));
             }
@@ -340,6 +354,15 @@ impl FileConversion {
             number(sum(|row| row.to_zero)),
         )
     }
+}
+
+/// The block format that metadata of this program name, but for its blocks; `None` for others.
+fn written_format(metadata: &BTreeMap<String, String>) -> Option<&'static BlockFormat> {
+    let name = metadata.get("tcnum.format")?;
+    block::find(name).or_else(|| match metadata.get("tcnum.scale").map(String::as_str) {
+        Some("f32") => BlockFormat::scaled(format::find(name).ok()?, 1, BlockFormat::WHOLE).ok(),
+        _ => None,
+    })
 }
 
 /// The arrays that an earlier conversion left as they were.

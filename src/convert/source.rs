@@ -21,6 +21,8 @@ pub(super) struct SourceTensor<'a> {
     file: &'a ArrayFile,
     pub(super) name: &'a str,
     pub(super) shape: Vec<usize>,
+    /// Shape before the tensor became a matrix, if it did.
+    pub(super) original: Option<Vec<usize>>,
     array: &'a StreamedArray,
     codes: SourceCodes<'a>,
 }
@@ -65,7 +67,7 @@ impl<'a> NamedArrays<'a> {
                 let named = || written.map(|name| format::find(name)).transpose();
                 let given = format.map_or_else(named, |given| Ok(Some(given)))?;
                 let codes = SourceCodes::Scalar(array.kind.format(&array.name, given)?);
-                SourceTensor { file: self.file, name: &array.name, shape: array.shape.clone(), array, codes }
+                SourceTensor { file: self.file, name: &array.name, shape: array.shape.clone(), original: None, array, codes }
             }
             FileContent::Blocks(format) => self.blocks(array, format)?,
         };
@@ -130,8 +132,9 @@ impl<'a> NamedArrays<'a> {
                 Some(codes.get(0))
             }
         };
+        let original = original_shape(self.metadata(), name, &shape);
         let codes = SourceCodes::Blocks { format, packed, scales, tensor_scale };
-        Ok(SourceTensor { file: self.file, name, shape, array, codes })
+        Ok(SourceTensor { file: self.file, name, shape, original, array, codes })
     }
 
     /// The shape of a tensor of blocks: the metadata's, if it agrees with the array, or the array's.
@@ -167,6 +170,18 @@ impl<'a> NamedArrays<'a> {
     }
 }
 
+/// Beginning of the entry of the metadata with the shape of a tensor that became a matrix; its name follows.
+pub(super) const ORIGINAL_SHAPE: &str = "tcnum.original_shape.";
+
+/// The shape of tensor `name` before it became a matrix of this shape; `None` if it did not, or if the metadata disagree.
+pub(crate) fn original_shape(metadata: &BTreeMap<String, String>, name: &str, matrix: &[usize]) -> Option<Vec<usize>> {
+    let text = metadata.get(&format!("{ORIGINAL_SHAPE}{name}"))?;
+    let shape: Vec<usize> = text.split(',').map(|extent| extent.parse().ok()).collect::<Option<_>>()?;
+    let product = |extents: &[usize]| extents.iter().try_fold(1, |all: usize, extent| all.checked_mul(*extent));
+    let [first, columns] = matrix else { return None };
+    (shape.first() == Some(first) && product(&shape[1..]) == Some(*columns)).then_some(shape)
+}
+
 /// Rows of a matrix of the last two axes; 1 for a vector.
 fn height(shape: &[usize]) -> usize {
     shape.len().checked_sub(2).map_or(1, |at| shape[at]).max(1)
@@ -196,7 +211,8 @@ impl SourceTensor<'_> {
     /// The tensor as a matrix, with a row for each index of its first axis.
     pub(super) fn flattened(mut self) -> Self {
         if let [first, rest @ ..] = &self.shape[..] {
-            self.shape = vec![*first, rest.iter().product()];
+            let matrix = vec![*first, rest.iter().product()];
+            self.original = Some(std::mem::replace(&mut self.shape, matrix));
         }
         self
     }

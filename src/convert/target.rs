@@ -7,7 +7,7 @@ use super::{
     converter::{BlockConverter, Missing, ScalarConverter},
     deviations::TensorComparison,
     pieces::{TensorPiece, common_multiple, of_each, pieces},
-    source::{SourceTensor, scale_shape},
+    source::{ORIGINAL_SHAPE, SourceTensor, scale_shape},
     values::{TensorKind, ValueReader},
 };
 use crate::{
@@ -50,7 +50,8 @@ impl<'a> TargetTensor<'a> {
         };
         match to {
             ConversionTarget::Scalar { format, .. } => {
-                add(source.name.into(), source.shape.clone(), Content::Format(format), format.bytes());
+                let shape = source.original.clone().unwrap_or(source.shape.clone());
+                add(source.name.into(), shape, Content::Format(format), format.bytes());
             }
             ConversionTarget::Blocks(Quantizer { format, .. }) => {
                 let row = source.row();
@@ -74,6 +75,10 @@ impl<'a> TargetTensor<'a> {
                 if names.layout.is_none() {
                     let extents: Vec<String> = source.shape.iter().map(usize::to_string).collect();
                     metadata.insert(format!("tcnum.shape.{}", source.name), extents.join(","));
+                }
+                if let Some(original) = &source.original {
+                    let extents: Vec<String> = original.iter().map(usize::to_string).collect();
+                    metadata.insert(format!("{ORIGINAL_SHAPE}{}", source.name), extents.join(","));
                 }
             }
         }

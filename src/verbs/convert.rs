@@ -283,7 +283,7 @@ fn files(arguments: &Arguments, input: &Path, [from, to]: [Option<FileContent>; 
 /// Files of this program and files whose content `--from` names are read as they are.
 fn conversion_source(conversion: &FileConversion, input: &Path) -> Result<(ArrayFile, Vec<String>)> {
     let file = ArrayFile::open(input)?;
-    if conversion.from != FileContent::Scalar(None) || file.metadata.contains_key("tcnum.format") {
+    if conversion.from != FileContent::Scalar(None) || conversion.reads(&file.metadata) {
         return Ok((file, Vec::new()));
     }
     if file.arrays.iter().any(|array| array.untyped) {
