@@ -301,6 +301,26 @@ impl<'a> TensorReader<'a> {
         Ok(values)
     }
 
+    /// For each integer of 64 bits of a piece, the rest that its nearest double leaves; `None` for other elements.
+    pub(super) fn rests(&self, piece: &TensorPiece) -> Result<Option<Vec<f64>>> {
+        let ReaderParts::Plain { array, elements: ElementReader::Integers { bytes: 8, bits: 64, signed } } = &*self.parts
+        else {
+            return Ok(None);
+        };
+        let array = &self.file.arrays[*array];
+        let mut bytes = vec![0; piece.len() * 8];
+        self.file.read(array, piece.rows.start * self.of.columns + piece.columns.start, &mut bytes)?;
+        let rest = |word: &[u8; 8]| {
+            let raw = u64::from_le_bytes(*word);
+            let (near, exact) = match signed {
+                true => (raw as i64 as f64, i128::from(raw as i64)),
+                false => (raw as f64, i128::from(raw)),
+            };
+            (exact - near as i128) as f64
+        };
+        Ok(Some(bytes.as_chunks().0.iter().map(rest).collect()))
+    }
+
     /// The global scale of a row; 1 without one.
     fn global(&self, own: &Quantised, row: usize) -> f64 {
         match own.global.as_slice() {
@@ -397,6 +417,18 @@ impl<'a> TensorReader<'a> {
             ScalePlace::Array(array) if swizzled => self.tiles(own, array, scales, piece),
             ScalePlace::Array(array) => self.grid(own, (array, own.scales), scales, piece, "scale"),
         }
+    }
+
+    /// Scales of the blocks whose first value lies in a piece.
+    pub(super) fn scales_that_begin(&self, piece: &TensorPiece, own: &Quantised) -> Result<Vec<f64>> {
+        let scales = self.scales(piece, own.reading.swizzled)?;
+        let high = own.sharing.extents(self.of).0.max(1);
+        // The first block of a piece may have begun in the piece before.
+        let skipped = usize::from(!piece.columns.start.is_multiple_of(scales.width));
+        let begins = |row: &usize| (row % self.of.rows.max(1)).is_multiple_of(high);
+        let each = piece.rows.clone().zip(scales.values.chunks(scales.each.max(1)));
+        let each = each.filter(|(row, _)| begins(row));
+        Ok(each.flat_map(|(_, scales)| scales.iter().skip(skipped).copied().collect::<Vec<f64>>()).collect())
     }
 
     fn zeros(&self, piece: &TensorPiece) -> Result<Option<PieceScales>> {
