@@ -112,9 +112,11 @@ impl<'a> NamedArrays<'a> {
         let several = format.rows > 1 && shape.len() > 2;
         if scales.len() != expected.iter().product::<usize>() || several && scales.shape != expected {
             return Err(wrong(format!(
-                "scales of the shape {:?} for shape {shape:?}; blocks of {} need {expected:?}",
+                "{} scales of the shape {:?} for shape {shape:?}; blocks of {} need {} of the shape {expected:?}",
+                scales.len(),
                 scales.shape,
-                format.extents()
+                format.extents(),
+                expected.iter().product::<usize>()
             )));
         }
         let tensor_scale = match format.tensor_scale {
