@@ -111,7 +111,13 @@ pub fn compare(first: Side, second: Side, done: &mut dyn FnMut(u64)) -> Result<C
             (one, other) => {
                 let zeros = || vec![0.0; piece.len()];
                 let exact = one.is_some() && other.is_some();
-                differences_of_long(&values.0, &values.1, &one.unwrap_or_else(zeros), &other.unwrap_or_else(zeros), exact)
+                differences_of_long(
+                    &values.0,
+                    &values.1,
+                    &one.unwrap_or_else(zeros),
+                    &other.unwrap_or_else(zeros),
+                    exact,
+                )
             }
         })
     };
@@ -207,7 +213,8 @@ impl Differences {
         let each = counts.iter().flat_map(|(what, [first, second])| {
             [(what, "first", first), (what, "second", second)].into_iter().filter(|(_, _, count)| **count > 0)
         });
-        let words: Vec<String> = each.map(|(what, which, count)| format!("{count} {what} in the {which} only")).collect();
+        let words: Vec<String> =
+            each.map(|(what, which, count)| format!("{count} {what} in the {which} only")).collect();
         (!words.is_empty()).then(|| words.join(", "))
     }
 

@@ -84,8 +84,7 @@ impl Config {
     /// Returns true if a block of these extents is named.
     pub(super) fn names_block(&self, sharing: Sharing) -> bool {
         let Sharing::Block(rows, columns) = sharing else { return false };
-        self.blocks().contains(&sharing)
-            || rows == 1 && self.says("group_size", &columns.to_string())
+        self.blocks().contains(&sharing) || rows == 1 && self.says("group_size", &columns.to_string())
     }
 
     /// The name of the method, for messages.

@@ -107,7 +107,9 @@ impl Checkpoint {
                         return refused(&tensor.name, &format!("{}: {why}", tensor.layouts.join(" or ")));
                     }
                 }
-                TensorContent::Opaque { stored, .. } if self.file.arrays.iter().any(|own| own.bits == 0 && own.name == tensor.name) => {
+                TensorContent::Opaque { stored, .. }
+                    if self.file.arrays.iter().any(|own| own.bits == 0 && own.name == tensor.name) =>
+                {
                     *types.entry(stored.clone()).or_default() += 1;
                 }
                 _ => {}

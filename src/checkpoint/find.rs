@@ -95,12 +95,7 @@ impl<'a> Arrays<'a> {
 /// A file that cannot be read; arrays that it lacks a part of.
 ///
 /// With `given`, the layouts are those that the user named, and they are all.
-pub(super) fn tensors(
-    file: &ArrayFile,
-    layouts: &[Layout],
-    given: bool,
-    config: Option<&Config>,
-) -> Result<Found> {
+pub(super) fn tensors(file: &ArrayFile, layouts: &[Layout], given: bool, config: Option<&Config>) -> Result<Found> {
     let by_name = file.arrays.iter().enumerate().map(|(at, array)| (array.name.as_str(), at)).collect();
     let arrays = Arrays { file, by_name };
     let mut found = Found::default();

@@ -70,13 +70,7 @@ impl Checkpoint {
             notes.push(format!("{}: no tensor fits --layout {}.", path.display(), layout.name));
         }
         notes.extend(found.notes);
-        Ok(Checkpoint {
-            path: path.to_path_buf(),
-            file,
-            tensors: found.tensors,
-            misfits: found.misfits,
-            notes,
-        })
+        Ok(Checkpoint { path: path.to_path_buf(), file, tensors: found.tensors, misfits: found.misfits, notes })
     }
 
     /// The path that was opened.

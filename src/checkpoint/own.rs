@@ -93,7 +93,11 @@ impl OwnContent {
         };
         let plain = shipped.is_none() && find(name).is_ok();
         Some(OwnContent::Blocks(Box::new(Layout {
-            name: if plain { "tcnum-scaled".into() } else { format!("tcnum-{}", shipped.map_or(name.as_str(), |own| own.name)) },
+            name: if plain {
+                "tcnum-scaled".into()
+            } else {
+                format!("tcnum-{}", shipped.map_or(name.as_str(), |own| own.name))
+            },
             title: format!("tcnum convert, {name}"),
             source: "docs/quantise.md".into(),
             config: BTreeMap::new(),

@@ -148,9 +148,11 @@ fn nibbles(tensor: &CheckpointTensor, packing: Packing, evidence: Evidence) -> C
     };
     // The largest codes of blocks do not tell orders that put the same codes into each block.
     let all = [Some(Packing::LowFirst), Some(Packing::HighFirst), width.map(Packing::Halves)];
-    let others: Vec<String> =
-        all.into_iter().flatten().filter(|other| *other != packing).map(Packing::words).collect();
-    named.doubted(format!("only names decide the order of nibbles: {} would put the same codes into each block", others.join(" or ")))
+    let others: Vec<String> = all.into_iter().flatten().filter(|other| *other != packing).map(Packing::words).collect();
+    named.doubted(format!(
+        "only names decide the order of nibbles: {} would put the same codes into each block",
+        others.join(" or ")
+    ))
 }
 
 /// The direction of the global scale of a tensor.

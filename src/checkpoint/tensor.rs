@@ -9,12 +9,7 @@ use super::{
     swizzle,
     table::one_line,
 };
-use crate::{
-    Error, Result,
-    array::ArrayFile,
-    base::named::named,
-    format::Format,
-};
+use crate::{Error, Result, array::ArrayFile, base::named::named, format::Format};
 
 /// Values of a piece, at most.
 const PIECE: usize = 1 << 16;
@@ -303,7 +298,8 @@ impl<'a> TensorReader<'a> {
 
     /// For each integer of 64 bits of a piece, the rest that its nearest double leaves; `None` for other elements.
     pub(super) fn rests(&self, piece: &TensorPiece) -> Result<Option<Vec<f64>>> {
-        let ReaderParts::Plain { array, elements: ElementReader::Integers { bytes: 8, bits: 64, signed } } = &*self.parts
+        let ReaderParts::Plain { array, elements: ElementReader::Integers { bytes: 8, bits: 64, signed } } =
+            &*self.parts
         else {
             return Ok(None);
         };
@@ -433,7 +429,10 @@ impl<'a> TensorReader<'a> {
 
     fn zeros(&self, piece: &TensorPiece) -> Result<Option<PieceScales>> {
         match (&*self.parts, self.tensor.quantised()) {
-            (ReaderParts::Quantised { zeros: Some(elements), .. }, Some(own @ Quantised { zero: Some((array, _)), .. })) => self.grid(own, (*array, own.scales), elements, piece, "zero point").map(Some),
+            (
+                ReaderParts::Quantised { zeros: Some(elements), .. },
+                Some(own @ Quantised { zero: Some((array, _)), .. }),
+            ) => self.grid(own, (*array, own.scales), elements, piece, "zero point").map(Some),
             _ => Ok(None),
         }
     }

@@ -62,7 +62,8 @@ pub(super) fn pieces<const N: usize>(
             (part, (PARTS * part).next_multiple_of(rows.saturating_mul(row.max(1))), usize::MAX)
         }
     };
-    let matrix = if rows > 1 && rows < BlockFormat::WHOLE { (height * row).clamp(1, count.max(1)) } else { count.max(1) };
+    let matrix =
+        if rows > 1 && rows < BlockFormat::WHOLE { (height * row).clamp(1, count.max(1)) } else { count.max(1) };
     let together = (TOGETHER / band.min(columns).min(matrix).max(1)).max(2);
     let bands = (0..count).step_by(matrix).flat_map(move |from| {
         let end = count.min(from + matrix);
@@ -131,7 +132,10 @@ mod tests {
             for piece in all {
                 let (matrix, inside) = (piece.start / row / height, piece.start / row % height);
                 assert_eq!((piece.start, piece.row), (next, row));
-                assert!(inside.is_multiple_of(128) && piece.count <= ((matrix + 1) * height * row) - piece.start, "{piece:?}");
+                assert!(
+                    inside.is_multiple_of(128) && piece.count <= ((matrix + 1) * height * row) - piece.start,
+                    "{piece:?}"
+                );
                 next += piece.count;
             }
             assert_eq!(next, matrices * height * row);

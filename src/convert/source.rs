@@ -67,7 +67,14 @@ impl<'a> NamedArrays<'a> {
                 let named = || written.map(|name| format::find(name)).transpose();
                 let given = format.map_or_else(named, |given| Ok(Some(given)))?;
                 let codes = SourceCodes::Scalar(array.kind.format(&array.name, given)?);
-                SourceTensor { file: self.file, name: &array.name, shape: array.shape.clone(), original: None, array, codes }
+                SourceTensor {
+                    file: self.file,
+                    name: &array.name,
+                    shape: array.shape.clone(),
+                    original: None,
+                    array,
+                    codes,
+                }
             }
             FileContent::Blocks(format) => self.blocks(array, format)?,
         };

@@ -68,15 +68,22 @@ fn rows_along(values: &[f32], shape: [usize; 3], axis: usize) -> Vec<Vec<f32>> {
 }
 
 /// The quantised values one by one: scales by definition, quotient and product in f32.
-fn each(rows: &[Vec<f32>], target: &QuantisationTarget, first_extent: usize) -> Vec<Vec<f32>> {
+///
+/// Blocks of several rows end with every `height` rows.
+fn each(rows: &[Vec<f32>], target: &QuantisationTarget, first_extent: usize, height: usize) -> Vec<Vec<f32>> {
     match target {
         QuantisationTarget::Blocks { format, rule } => {
             let columns = rows[0].len();
             let all = rows.concat();
             let quantizer = Quantizer { rule, ..Quantizer::new(format) };
-            let blocks = quantizer.quantize_with(all.len(), columns, |at| Real::from(f64::from(all[at])));
-            let nearest = |at: usize| blocks.value(at).to_f64() as f32;
-            (0..all.len()).map(nearest).collect::<Vec<f32>>().chunks(columns).map(<[f32]>::to_vec).collect()
+            let (code, _) = quantizer.tensor_scale(all.len(), &|at| Real::from(f64::from(all[at])));
+            let quantizer = Quantizer { tensor_scale: code.map(|code| f32::from_bits(code as u32)), ..quantizer };
+            let mut found = Vec::new();
+            for matrix in all.chunks(height * columns) {
+                let blocks = quantizer.quantize_with(matrix.len(), columns, |at| Real::from(f64::from(matrix[at])));
+                found.extend((0..matrix.len()).map(|at| blocks.value(at).to_f64() as f32));
+            }
+            found.chunks(columns).map(<[f32]>::to_vec).collect()
         }
         QuantisationTarget::Plain { format, rule, sharing } => {
             let same = |x: (usize, usize), y: (usize, usize)| match sharing {
@@ -84,7 +91,7 @@ fn each(rows: &[Vec<f32>], target: &QuantisationTarget, first_extent: usize) -> 
                 Sharing::Tensor => true,
                 Sharing::Channel => x.0 / (rows.len() / first_extent) == y.0 / (rows.len() / first_extent),
                 Sharing::Row => x.0 == y.0,
-                Sharing::Blocks { rows, columns } => (x.0 / rows, x.1 / columns) == (y.0 / rows, y.1 / columns),
+                Sharing::Blocks { .. } => unreachable!("the first place of a block is computed"),
             };
             let largest = format.to_f64(format.largest(false));
             let mut scales = BTreeMap::new();
@@ -93,7 +100,10 @@ fn each(rows: &[Vec<f32>], target: &QuantisationTarget, first_extent: usize) -> 
             let mut firsts = BTreeMap::new();
             for place in places() {
                 let first = match sharing {
-                    Sharing::Blocks { rows, columns } => (place.0 / rows * rows, place.1 / columns * columns),
+                    Sharing::Blocks { rows, columns } => {
+                        let (matrix, inside) = (place.0 / height, place.0 % height);
+                        (matrix * height + inside / rows * rows, place.1 / columns * columns)
+                    }
                     Sharing::Row => (place.0, 0),
                     _ => first_of(place),
                 };
@@ -144,7 +154,8 @@ fn losses_are_those_of_each_value_along_every_axis() {
         let found = quantised(&path, &all, axis as i64, Rounding::Rne);
         assert_eq!(found, quantised(&path, &all, axis as i64 - 3, Rounding::Rne));
         for (target, row) in all.iter().zip(&found) {
-            let expected = each(&rows, target, shape[0]);
+            let height = if axis == 2 { shape[1] } else { shape[2] };
+            let expected = each(&rows, target, shape[0], height);
             let pairs = || rows.iter().flatten().zip(expected.iter().flatten());
             let finite: Vec<(f64, f64)> = pairs()
                 .filter(|(x, y)| x.is_finite() && y.is_finite())

@@ -15,11 +15,11 @@ use super::{
 };
 use crate::{
     Error, Result,
+    array::ArrayFile,
     base::{
         input::{StandardInput, each_word, room_for_a_row},
         interrupt,
     },
-    array::ArrayFile,
     checkpoint::{Checkpoint, Layout},
     convert::{
         ArrayNames, ArrayRow, ConversionTarget, ConvertedFile, FileContent, FileConversion, TensorChoice,
@@ -255,9 +255,10 @@ fn files(arguments: &Arguments, input: &Path, [from, to]: [Option<FileContent>; 
     let progress = Progress::new(&arguments.destination);
     let mut bar = None;
     let (file, notes) = conversion_source(&conversion, input)?;
-    let ConvertedFile { rows, left_alone: alone, note } = conversion.run_on(&file, input, output, &mut |done, total| {
-        bar.get_or_insert_with(|| Bar::new(&progress, "values", total, 0, 1)).show(done, 0);
-    })?;
+    let ConvertedFile { rows, left_alone: alone, note } =
+        conversion.run_on(&file, input, output, &mut |done, total| {
+            bar.get_or_insert_with(|| Bar::new(&progress, "values", total, 0, 1)).show(done, 0);
+        })?;
     report.answer = Some(conversion.answer(&rows));
     report.notes.extend(notes);
     report.notes.extend(left_alone(alone));

@@ -155,8 +155,14 @@ fn codes_and_scales_of_a_quantised_checkpoint_are_never_taken_for_weights() {
         array("l.weight", &[64, 256], format("s8"), vec![5; 64 * 256]),
         array("l.weight_scale", &[64, 1], format("f32"), singles(&[0.01; 64])),
     ];
-    write(&files.path("plain.safetensors"), vec![array("l.weight", &[64, 256], format("f32"), singles(&weights(64 * 256)))]);
-    run("convert", &["--to", "nvfp4", "--input", &files.at("plain.safetensors"), "--out", &files.at("own.safetensors")]);
+    write(
+        &files.path("plain.safetensors"),
+        vec![array("l.weight", &[64, 256], format("f32"), singles(&weights(64 * 256)))],
+    );
+    run(
+        "convert",
+        &["--to", "nvfp4", "--input", &files.at("plain.safetensors"), "--out", &files.at("own.safetensors")],
+    );
     write(&files.path("modelopt.safetensors"), modelopt());
     write(&files.path("deepseek.safetensors"), deepseek);
     write(&files.path("int8.safetensors"), int8);
@@ -180,7 +186,10 @@ fn codes_and_scales_of_a_quantised_checkpoint_are_never_taken_for_weights() {
         &["quantise", &files.at("less.safetensors"), "--to", "e4m3"][..],
         &["convert", "--to", "e4m3", "--input", &files.at("less.safetensors"), "--out", &files.at("none.safetensors")],
     ] {
-        refused(verb, &["'l.weight' is quantised and is not decoded", "'l.weight_scale_2' with its global scale is missing"]);
+        refused(
+            verb,
+            &["'l.weight' is quantised and is not decoded", "'l.weight_scale_2' with its global scale is missing"],
+        );
     }
     assert!(!files.path("none.safetensors").exists());
 }
@@ -231,7 +240,9 @@ fn blocks_of_several_rows_end_with_their_matrix() {
         let measured = |file: &str| {
             let found = run("quantise", &[file, "--to", "fp8-128x128,e5m2", "--per", "128x128"]);
             let rows = found["tables"]["quantisation"].as_array().unwrap().clone();
-            rows.iter().map(|row| (row["bits"].clone(), row["max_error"].clone(), row["unchanged"].clone())).collect::<Vec<_>>()
+            rows.iter()
+                .map(|row| (row["bits"].clone(), row["max_error"].clone(), row["unchanged"].clone()))
+                .collect::<Vec<_>>()
         };
         assert_eq!(measured(&from), measured(&files.at("separate.safetensors")), "{shape:?}");
     }
@@ -246,7 +257,10 @@ fn what_convert_writes_is_read_by_its_metadata() {
     let mine = files.at("mine.toml");
     let shapes: [&[usize]; 4] = [&[7, 96], &[5, 9], &[3, 6, 40], &[4, 3, 3, 5]];
     for shape in shapes {
-        write(Path::new(&from), vec![array("l.weight", shape, format("f32"), singles(&weights(shape.iter().product())))]);
+        write(
+            Path::new(&from),
+            vec![array("l.weight", shape, format("f32"), singles(&weights(shape.iter().product())))],
+        );
         for (to_format, layout, element) in [
             (&["s4", "--per", "row"][..], json!("tcnum-scaled"), "s4"),
             (&["nf4", "--per", "1x64"], json!("tcnum-scaled"), "nf4"),
@@ -265,7 +279,11 @@ fn what_convert_writes_is_read_by_its_metadata() {
             assert_eq!(row["shape"], json!(shape), "{to_format:?}");
             let own: &[&str] = if to_format[0] == mine { &["--from", &mine] } else { &[] };
             run("convert", &[&["--to", "f32", "--input", &to, "--out", &back], own].concat());
-            assert_eq!(run("inspect", &[&to, &back])["answer"], "1 tensor has the same values in both.", "{to_format:?}");
+            assert_eq!(
+                run("inspect", &[&to, &back])["answer"],
+                "1 tensor has the same values in both.",
+                "{to_format:?}"
+            );
             // The original has the same shape, a convolution too.
             let Run { stdout, .. } = tcnum(&["inspect", &from, &to]);
             assert!(stdout.starts_with("'l.weight' differs: values differ"), "{to_format:?} {shape:?}: {stdout}");

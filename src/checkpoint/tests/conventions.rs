@@ -101,7 +101,7 @@ fn scales_that_cannot_be_right_are_doubted() {
                 array("l.weight_scale", &scales, format("f32"), single(scale).repeat(count)),
             ]
         };
-        assert_eq!(doubt(&fp8(2e-4)), "", "{scales:?}");
+        assert!(!doubt(&fp8(2e-4)).contains("weights"), "{scales:?}");
         assert!(doubt(&fp8(5e3)).contains("the largest value is 2.24e+06, and those of weights are rarely above 1e3"));
         assert!(doubt(&fp8(1e-10)).contains("rarely below 1e-6: scales may be reciprocals"));
     }
