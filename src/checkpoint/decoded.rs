@@ -61,7 +61,7 @@ impl ComputedValues for DecodedValues {
     }
 }
 
-/// True for a type of GGUF that no layout reads.
+/// True for a type that no layout reads.
 fn is_undecoded(tensor: &CheckpointTensor) -> bool {
     tensor.layouts.is_empty() && matches!(tensor.content, TensorContent::Opaque { .. })
 }
@@ -92,6 +92,9 @@ impl Checkpoint {
                 return refused(name, what);
             }
         }
+        let is_wanted = |own: &CheckpointTensor| wanted(&own.name) || own.arrays.iter().any(|name| wanted(name));
+        // Blocks of GGUF have no width of elements.
+        let is_block = |name: &str| self.file.arrays.iter().any(|own| own.bits == 0 && own.name == name);
         let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
         let (mut parts, mut computed, mut types) = (Vec::new(), BTreeMap::new(), BTreeMap::<String, usize>::new());
         for (number, tensor) in self.tensors.iter().enumerate() {
@@ -102,14 +105,10 @@ impl Checkpoint {
                     computed.insert(own.codes, (number, readers));
                     *kinds.entry(tensor.layouts.join(" or ")).or_default() += 1;
                 }
-                TensorContent::Opaque { why, .. } if !is_undecoded(tensor) => {
-                    if wanted(&tensor.name) || tensor.arrays.iter().any(|name| wanted(name)) {
-                        return refused(&tensor.name, &format!("{}: {why}", tensor.layouts.join(" or ")));
-                    }
+                TensorContent::Opaque { why, .. } if !is_undecoded(tensor) && is_wanted(tensor) => {
+                    return refused(&tensor.name, &format!("{}: {why}", tensor.layouts.join(" or ")));
                 }
-                TensorContent::Opaque { stored, .. }
-                    if self.file.arrays.iter().any(|own| own.bits == 0 && own.name == tensor.name) =>
-                {
+                TensorContent::Opaque { stored, .. } if is_block(&tensor.name) => {
                     *types.entry(stored.clone()).or_default() += 1;
                 }
                 _ => {}
