@@ -216,7 +216,7 @@ impl ArrayFile {
         Ok(())
     }
 
-    /// Takes unsigned integers for codes of `format`, where their width is its own and `is_code` accepts the array's name.
+    /// Takes unsigned integers for codes of `format`, in arrays whose names `is_code` accepts.
     pub(crate) fn take_for_codes(&mut self, format: &'static Format, is_code: impl Fn(&str) -> bool) {
         for array in self.arrays.iter_mut().filter(|array| is_code(&array.name)) {
             if array.kind == Content::Unsigned(format.bytes()) {

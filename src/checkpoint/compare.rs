@@ -253,7 +253,9 @@ fn differences(first: &[f64], second: &[f64]) -> Differences {
     all
 }
 
-/// Differences of numbers that are the sums of two each, the nearest double and the rest; `exact` if both are integers.
+/// Differences of numbers that are sums of the nearest double and a rest.
+///
+/// With `exact` both are integers, and no difference is a rounding.
 fn differences_of_long(
     first: &[f64],
     second: &[f64],

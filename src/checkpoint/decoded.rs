@@ -80,6 +80,12 @@ impl Checkpoint {
     /// # Errors
     /// A wanted tensor that is quantised and cannot be decoded: an array that fits no layout, or parts that are not read.
     pub fn decoded(self, wanted: &dyn Fn(&str) -> bool) -> Result<DecodedFile> {
+        if let Some(what) = &self.unknown {
+            return Err(Error::request(format!(
+                "{}: {what}; convert the file to f32 first, by tcnum convert --from FILE.toml",
+                self.path().display()
+            )));
+        }
         let refused = |name: &str, what: &str| {
             Err(Error::request(format!(
                 "{}: '{}' is quantised and is not decoded: {what}",

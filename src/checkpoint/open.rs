@@ -21,6 +21,8 @@ pub struct Checkpoint {
     pub tensors: Vec<CheckpointTensor>,
     /// Tensors whose arrays fit no layout, and why.
     pub(super) misfits: Vec<(String, String)>,
+    /// The reason why the codes of a file of this program have no meaning here.
+    pub(super) unknown: Option<String>,
     /// Notes on the description of the model, if no layout has what it names.
     pub(super) notes: Vec<String>,
 }
@@ -48,18 +50,19 @@ impl Checkpoint {
     ) -> Result<Checkpoint> {
         file.name_codes(format).map_err(|error| error.within(path.display()))?;
         let config = Config::beside(path)?;
-        let mut notes = Vec::new();
+        let (mut notes, mut unknown) = (Vec::new(), None);
         let own = match OwnContent::of(&file.metadata).filter(|_| layout.is_none()) {
             Some(OwnContent::Blocks(own)) => Some(*own),
             Some(OwnContent::Codes(own, unchanged)) => {
                 file.take_for_codes(own, |name| !unchanged.contains(name));
                 None
             }
-            Some(OwnContent::Unknown(what)) => {
+            Some(OwnContent::Unknown(what)) if format.is_none() => {
                 notes.push(format!("{}: {what}: codes are shown as integers.", path.display()));
+                unknown = Some(what);
                 None
             }
-            None => None,
+            _ => None,
         };
         let mut layouts = layout.map_or_else(Layout::all, |one| vec![one.clone()]);
         layouts.extend(own);
@@ -70,7 +73,14 @@ impl Checkpoint {
             notes.push(format!("{}: no tensor fits --layout {}.", path.display(), layout.name));
         }
         notes.extend(found.notes);
-        Ok(Checkpoint { path: path.to_path_buf(), file, tensors: found.tensors, misfits: found.misfits, notes })
+        Ok(Checkpoint {
+            path: path.to_path_buf(),
+            file,
+            tensors: found.tensors,
+            misfits: found.misfits,
+            unknown,
+            notes,
+        })
     }
 
     /// The path that was opened.

@@ -35,7 +35,7 @@ pub(super) enum Evidence {
     Named,
     /// The shape leaves one reading.
     Shape,
-    /// The values leave one reading, or for the order of nibbles exclude those that put other codes into a block.
+    /// The values leave one reading; of orders of nibbles, those that put the same codes into each block.
     Values,
     /// The values leave the other reading.
     Against,

@@ -212,7 +212,7 @@ fn unlikely(own: &Quantised, survey: &Survey) -> Vec<String> {
     let is_said = own.reading.global.is_some() && survey.global == Some(Evidence::Against);
     if let Some(largest) = survey.largest.filter(|largest| *largest > 0.0 && !WEIGHTS.contains(largest) && !is_said) {
         doubts.push(format!(
-            "the largest value is {}, and those of weights are rarely {}: scales may be reciprocals",
+            "the largest value is {}, and weights are rarely {}: scales may be reciprocals",
             three_digits(largest),
             if largest > *WEIGHTS.end() { "above 1e3" } else { "below 1e-6" }
         ));
@@ -237,6 +237,8 @@ impl CheckpointTensorRow {
         if let Some((own, survey)) = both {
             doubts.extend(unlikely(own, survey));
         }
+        // What contradicts the layout comes first.
+        doubts.sort_by_key(|doubt| !doubt.starts_with("values contradict"));
         let joined = |words: &[String]| (!words.is_empty()).then(|| words.join("; "));
         let words: Vec<String> = conventions.iter().map(|own| format!("{} ({})", own.words, own.known_by)).collect();
         let reading = own.map(|own| own.reading);

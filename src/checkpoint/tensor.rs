@@ -296,7 +296,7 @@ impl<'a> TensorReader<'a> {
         Ok(values)
     }
 
-    /// For each integer of 64 bits of a piece, the rest that its nearest double leaves; `None` for other elements.
+    /// Differences of integers of 64 bits from their nearest doubles; `None` for other elements.
     pub(super) fn rests(&self, piece: &TensorPiece) -> Result<Option<Vec<f64>>> {
         let ReaderParts::Plain { array, elements: ElementReader::Integers { bytes: 8, bits: 64, signed } } =
             &*self.parts

@@ -192,7 +192,9 @@ impl FileConversion {
         Ok(ConvertedFile { rows, left_alone, note })
     }
 
-    /// True for the metadata of a file of this program in a format that it knows: its codes are converted as they are.
+    /// True for metadata of this program with a format that it knows.
+    ///
+    /// The codes of such a file are converted as they are.
     pub fn reads(&self, metadata: &BTreeMap<String, String>) -> bool {
         let scalar = metadata.contains_key("tcnum.format") && !metadata.contains_key("tcnum.scale");
         scalar || written_format(metadata).is_some()

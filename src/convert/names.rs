@@ -20,7 +20,9 @@ pub struct ArrayNames {
     pub tensor_scale: String,
     /// True if the values are divided by the tensor's scale: its reciprocal is stored, rounded to f32.
     pub divides: bool,
-    /// True if codes of fewer than 8 bits follow one another bit by bit, the first in the lowest bits; those of 4 bits always do.
+    /// True if codes of fewer than 8 bits share bytes, the first in the lowest bits.
+    ///
+    /// Codes of 4 bits always do.
     pub packed: bool,
     /// True if rows are whole blocks: the program that reads the layout takes no others.
     pub whole: bool,

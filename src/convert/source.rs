@@ -179,10 +179,10 @@ impl<'a> NamedArrays<'a> {
     }
 }
 
-/// Beginning of the entry of the metadata with the shape of a tensor that became a matrix; its name follows.
+/// Key of the shape of a tensor that became a matrix, without the tensor's name at its end.
 pub(super) const ORIGINAL_SHAPE: &str = "tcnum.original_shape.";
 
-/// The shape of tensor `name` before it became a matrix of this shape; `None` if it did not, or if the metadata disagree.
+/// The shape of tensor `name` before it became this matrix; `None` if it did not.
 pub(crate) fn original_shape(metadata: &BTreeMap<String, String>, name: &str, matrix: &[usize]) -> Option<Vec<usize>> {
     let text = metadata.get(&format!("{ORIGINAL_SHAPE}{name}"))?;
     let shape: Vec<usize> = text.split(',').map(|extent| extent.parse().ok()).collect::<Option<_>>()?;
@@ -196,7 +196,9 @@ fn height(shape: &[usize]) -> usize {
     shape.len().checked_sub(2).map_or(1, |at| shape[at]).max(1)
 }
 
-/// Shape of the scales of a tensor of this shape: blocks in place of values, within each matrix of the last two axes.
+/// Shape of the scales of a tensor of this shape.
+///
+/// It counts blocks in place of values, within each matrix of the last two axes.
 pub(super) fn scale_shape(shape: &[usize], format: &BlockFormat) -> Vec<usize> {
     let columns = |row: usize| row.div_ceil(format.length);
     match shape {
@@ -235,7 +237,7 @@ impl SourceTensor<'_> {
         self.shape.last().copied().unwrap_or(1)
     }
 
-    /// Elements of a row, and rows of a matrix: of the last two axes, within which blocks of several rows lie.
+    /// Elements of a row, and rows of a matrix of the last two axes, with which blocks of several rows end.
     pub(super) fn matrix(&self) -> (usize, usize) {
         (self.row(), height(&self.shape))
     }

@@ -91,7 +91,9 @@ impl<'a> TensorRows<'a> {
         Ok(TensorRows { file, elements: elements(array)?, array, rows, columns, height, inner })
     }
 
-    /// Panels of the tensor, in whole blocks of rows and columns but at the ends of rows, and of matrices for blocks of several rows.
+    /// Panels of the tensor, in whole blocks but at the ends of rows and matrices.
+    ///
+    /// Blocks of several rows end with their matrix.
     pub(super) fn panels(&self, block: (usize, usize)) -> Vec<Panel> {
         let mut panels = Vec::new();
         if self.rows == 0 || self.columns == 0 {

@@ -279,7 +279,7 @@ fn files(arguments: &Arguments, input: &Path, [from, to]: [Option<FileContent>; 
     Ok(())
 }
 
-/// The arrays to convert: those of the file, or its quantised tensors decoded where their layouts say how; with notes.
+/// The arrays to convert, with quantised tensors decoded, and notes on them.
 ///
 /// Files of this program and files whose content `--from` names are read as they are.
 fn conversion_source(conversion: &FileConversion, input: &Path) -> Result<(ArrayFile, Vec<String>)> {

@@ -292,6 +292,24 @@ fn what_convert_writes_is_read_by_its_metadata() {
 }
 
 #[test]
+fn codes_of_a_format_that_is_not_known_are_never_taken_for_weights() {
+    let files = Files::new();
+    let arrays = vec![
+        array("l.weight", &[4, 16], Content::Unsigned(1), vec![1; 64]),
+        array("l.weight_scale", &[4, 1], format("f32"), singles(&[0.5; 4])),
+    ];
+    let entries = [("tcnum.format", "mine"), ("tcnum.scale", "f32"), ("tcnum.element", "own"), ("tcnum.block", "row")];
+    let metadata = entries.map(|(key, value)| (key.to_string(), value.to_string())).into();
+    Arrays { arrays, metadata }.write(&files.path("w.safetensors")).unwrap();
+    let (file, out) = (files.at("w.safetensors"), files.at("o.safetensors"));
+    let what = "its metadata name the format 'mine', whose element format is not known here";
+    refused(&["quantise", &file, "--to", "e4m3"], &[what, "convert the file to f32 first"]);
+    refused(&["convert", "--to", "e4m3", "--input", &file, "--out", &out], &[what]);
+    let found = run("inspect", &[&file]);
+    assert!(found["notes"][0].as_str().unwrap().contains(what), "{found}");
+}
+
+#[test]
 fn a_layout_that_nobody_knows_is_said_before_its_format() {
     let files = Files::new();
     write(&files.path("w.safetensors"), vec![array("l.weight", &[2, 2], format("f32"), singles(&[1.0; 4]))]);
