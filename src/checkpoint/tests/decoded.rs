@@ -96,11 +96,22 @@ fn a_quantised_tensor_that_is_not_decoded_is_refused_if_it_is_wanted() {
     write(&path, &arrays);
     let error = open(&path).decoded(&|_| true).unwrap_err();
     assert_eq!(error.exit_status(), 2);
-    assert!(
-        error.to_string().contains("'l.weight' is quantised and is not decoded: compressed-tensors-int4: "),
-        "{error}"
-    );
+    assert!(error.to_string().contains("'l.weight' is not decoded: compressed-tensors-int4: "), "{error}");
     assert!(open(&path).decoded(&|name| name == "m.weight").is_ok());
+    // Codes and scales that end too soon.
+    write(&path, &nvfp4(2, 32).modelopt());
+    let whole = fs::read(&path).unwrap();
+    for less in [1, 8, 20] {
+        fs::write(&path, &whole[..whole.len() - less]).unwrap();
+        let error = open(&path).decoded(&|_| true).unwrap_err().to_string();
+        assert!(error.contains("the file ends in its data"), "{less}: {error}");
+    }
+    let cut = folder.path().join("m.gguf");
+    gguf(&cut, 5);
+    let whole = fs::read(&cut).unwrap();
+    fs::write(&cut, &whole[..whole.len() - 1]).unwrap();
+    let error = open(&cut).decoded(&|_| true).unwrap_err().to_string();
+    assert!(error.contains("'l.weight' is not decoded: the file ends in its data"), "{error}");
     write(&path, &nvfp4(2, 32).compressed(1.0)[..2]);
     let error = open(&path).decoded(&|_| true).unwrap_err().to_string();
     assert!(error.contains("the array 'l.weight_global_scale' with its global scale is missing"), "{error}");
