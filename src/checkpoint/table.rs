@@ -237,7 +237,7 @@ impl CheckpointTensorRow {
         if let Some((own, survey)) = both {
             doubts.extend(unlikely(own, survey));
         }
-        // What contradicts the layout comes first.
+        // Contradictions come first.
         doubts.sort_by_key(|doubt| !doubt.starts_with("values contradict"));
         let joined = |words: &[String]| (!words.is_empty()).then(|| words.join("; "));
         let words: Vec<String> = conventions.iter().map(|own| format!("{} ({})", own.words, own.known_by)).collect();
