@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    array::{ArrayFile, ComputedArray, ComputedValues, StreamedArray},
+    array::{ArrayFile, ComputedArray, ComputedValues, Content, StreamedArray},
 };
 
 /// A checkpoint with its quantised tensors decoded.
@@ -75,6 +75,14 @@ fn listed(parts: &[String]) -> String {
 }
 
 impl Checkpoint {
+    /// True for a matrix of narrow numbers without scales, which may lie in another file.
+    fn is_unscaled(&self, tensor: &CheckpointTensor) -> bool {
+        let TensorContent::Plain(array) = tensor.content else { return false };
+        let kind = self.file.arrays[array].kind;
+        let narrow = matches!(kind, Content::Format(format) if format.bits <= 8) && kind.is_floating();
+        narrow && tensor.shape.len() > 1 && !self.file.metadata.contains_key("tcnum.format")
+    }
+
     /// The checkpoint with its quantised tensors decoded; `wanted` says by name what the command is about.
     ///
     /// # Errors
@@ -126,6 +134,15 @@ impl Checkpoint {
         if !types.is_empty() {
             let all: Vec<String> = types.iter().map(|(kind, count)| format!("{count} in {kind}")).collect();
             notes.push(format!("Tensors that are not decoded are left out: {}.", listed(&all)));
+        }
+        match self.tensors.iter().filter(|tensor| self.is_unscaled(tensor) && wanted(&tensor.name)).count() {
+            0 => {}
+            1 => notes.push("1 tensor of 8 bits or fewer has no scales in the file, and is read as it is.".into()),
+            count => {
+                notes.push(format!(
+                    "{count} tensors of 8 bits or fewer have no scales in the file, and are read as they are."
+                ));
+            }
         }
         if computed.is_empty() {
             return Ok(DecodedFile { file: self.file, notes });

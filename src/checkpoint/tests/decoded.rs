@@ -76,6 +76,10 @@ fn other_arrays_of_a_decoded_file_stay_as_they_are() {
     assert_eq!(names, ["l.input_scale", "l.weight", "norm.weight"]);
     let norm = decoded.file.arrays.iter().find(|array| array.name == "norm.weight").unwrap();
     assert_eq!(decoded.file.array(norm).unwrap().bytes[..], [0x80, 0x3f, 0, 0x40]);
+    // Codes whose scales lie in another file are said.
+    write(&path, &[array("l.weight", &[2, 2], format("e4m3"), vec![0x38; 4])]);
+    let notes = open(&path).decoded(&|_| true).unwrap().notes;
+    assert_eq!(notes, ["1 tensor of 8 bits or fewer has no scales in the file, and is read as it is."]);
     // A file without quantised tensors is the file.
     write(&path, &arrays[4..]);
     let plain = open(&path).decoded(&|_| true).unwrap();
