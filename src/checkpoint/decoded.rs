@@ -137,10 +137,11 @@ impl Checkpoint {
         }
         match self.tensors.iter().filter(|tensor| self.is_unscaled(tensor) && wanted(&tensor.name)).count() {
             0 => {}
-            1 => notes.push("1 tensor of 8 bits or fewer has no scales in the file, and is read as it is.".into()),
+            1 => notes
+                .push("1 tensor of 8 bits or fewer has no scales in the file: its numbers are read unscaled.".into()),
             count => {
                 notes.push(format!(
-                    "{count} tensors of 8 bits or fewer have no scales in the file, and are read as they are."
+                    "{count} tensors of 8 bits or fewer have no scales in the file: their numbers are read unscaled."
                 ));
             }
         }

@@ -79,7 +79,7 @@ fn other_arrays_of_a_decoded_file_stay_as_they_are() {
     // Codes whose scales lie in another file are said.
     write(&path, &[array("l.weight", &[2, 2], format("e4m3"), vec![0x38; 4])]);
     let notes = open(&path).decoded(&|_| true).unwrap().notes;
-    assert_eq!(notes, ["1 tensor of 8 bits or fewer has no scales in the file, and is read as it is."]);
+    assert_eq!(notes, ["1 tensor of 8 bits or fewer has no scales in the file: its numbers are read unscaled."]);
     // A file without quantised tensors is the file.
     write(&path, &arrays[4..]);
     let plain = open(&path).decoded(&|_| true).unwrap();
