@@ -134,7 +134,8 @@ def quantise(
         x: values of any shape, as for `encode`.
         format: a format or block format, its name, or the TOML file (NAME.toml) that describes one.
         per: values that share a scale: ROWSxCOLUMNS (1x32, 128x128), row or tensor; by default, the format's own blocks, and none for
-            a plain format. Plain formats of at most 8 bits get scales of f32. Columns lie along `axis`, rows along all others.
+            a plain format. Plain formats of at most 8 bits get scales of f32. Columns lie along `axis`, rows along all others. A block has
+            rows of one matrix of the last two axes.
         rule: derives a scale from the values: floor, ceil, even, up, nearest, mse, mae, percentile:P, four-over-six:M or extreme (q4-0);
             by default, the format's own rule.
         round: RNE, RNA, RZ, RU, RD, RO (to odd) or SR (stochastic) rounding of the elements.
@@ -181,6 +182,11 @@ def quantise(
         raise RequestError(f"x has no axis {axis}, only {array.ndim} dimensions")
     last = _last(array, axis)
     row = last.shape[-1] if last.ndim else 1
+    if isinstance(own, BlockFormat) and own.rows not in (1, None) and np.prod(last.shape[:-2], dtype=int) > 1:
+        if last.shape[-2] % own.rows:
+            raise RequestError(
+                f"x has matrices of {last.shape[-2]} rows, and blocks have {own.rows}: a block would have rows of two; quantise each alone"
+            )
     scale = None if tensor_scale is None else float(tensor_scale)
     codes, scales, scale, sqnr = quantise_codes(raw(last), source, row, own, rule, round, int(seed), scale)
     element = own if isinstance(own, Format) else own.element

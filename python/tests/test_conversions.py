@@ -235,6 +235,16 @@ def test_codes_and_scales_are_those_of_the_command(to, options, rng, tmp_path):
     assert q.scales.codes.size == q.scales.values.size
 
 
+def test_a_block_never_has_rows_of_two_matrices(rng):
+    x = rng.standard_normal((3, 8, 16)).astype(np.float32) * np.float32([1, 0.1, 0.01])[:, None, None]
+    stacked = tcnum.quantise(x, "e4m3", per="4x16")
+    each = [tcnum.quantise(own, "e4m3", per="4x16") for own in x]
+    assert stacked.scales.codes.shape == (3, 2, 1)
+    assert np.array_equal(stacked.values, [own.values for own in each])
+    with pytest.raises(tcnum.RequestError, match="matrices of 8 rows, and blocks have 5"):
+        tcnum.quantise(x, "e4m3", per="5x16")
+
+
 @pytest.mark.parametrize("per, of_scales", [("row", (6, 1)), ("tensor", ()), ("3x8", (2, 2)), ("4x16", (2, 1))])
 def test_scales_are_the_largest_magnitudes_over_the_largest_number(per, of_scales, rng):
     x = rng.standard_normal((6, 16)).astype(np.float32)

@@ -266,7 +266,7 @@ fn tensor(header: &mut Header<impl Read>, alignment: u64) -> Result<StreamedArra
     let (kind, width) = match known {
         Some(TensorType { format: Some(format), bytes, .. }) => (named(format), *bytes as usize),
         Some(own) => (Content::Other(own.name), 0),
-        None => (Content::Other("of a newer GGUF"), 0),
+        None => (Content::Other("unknown (newer GGUF)"), 0),
     };
     Ok(StreamedArray::whole_elements(name, shape, (kind, width), (first, bytes)))
 }

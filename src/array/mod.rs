@@ -10,8 +10,10 @@ mod writer;
 
 use std::{borrow::Cow, collections::BTreeMap, path::Path};
 
+pub(crate) use packed::pack;
 pub(crate) use safetensors::{LONGEST_HEADER, header};
 pub use stream::{ArrayFile, StreamedArray};
+pub(crate) use stream::{ComputedArray, ComputedValues};
 pub use writer::{ArrayWriter, NewArray};
 
 use crate::{

@@ -22,6 +22,23 @@ pub(super) fn unpack(packed: &[u8], first: usize, bits: usize, codes: &mut [u8])
     }
 }
 
+/// The bytes of rows of `row` codes of `bits` bits; each row begins with a byte.
+pub(crate) fn pack(codes: &[u8], row: usize, bits: usize) -> Vec<u8> {
+    let width = (row * bits).div_ceil(8);
+    let mut packed = vec![0; codes.len() / row.max(1) * width];
+    for (codes, packed) in codes.chunks(row.max(1)).zip(packed.chunks_mut(width.max(1))) {
+        for (at, code) in (0..).step_by(bits).zip(codes) {
+            let [low, high] = (u16::from(*code) << (at % 8)).to_le_bytes();
+            packed[at / 8] |= low;
+            // A code of 8 bits or fewer reaches into the next byte at most.
+            if high != 0 {
+                packed[at / 8 + 1] |= high;
+            }
+        }
+    }
+    packed
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -36,6 +53,8 @@ mod tests {
                     packed[(n * bits + bit) / 8] |= 1 << ((n * bits + bit) % 8);
                 }
             }
+            assert_eq!(pack(&codes, 64, bits), packed);
+            assert_eq!(pack(&codes, 5, bits)[..5 * bits / 8], packed[..5 * bits / 8]);
             for first in 0..64 {
                 for count in 0..64 - first {
                     let (start, length) = place(first, count, bits);

@@ -5,6 +5,7 @@ use std::{
     fs::File,
     io::{BufReader, Error as IoError, ErrorKind},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use super::{
@@ -15,13 +16,13 @@ use super::{
 use crate::{
     Error, Result,
     base::{places, text},
-    format::Format,
+    format::{Format, find},
 };
 
 /// An open file of arrays, or several files that make up one checkpoint.
 #[derive(Debug)]
 pub struct ArrayFile {
-    files: Vec<OpenFile>,
+    files: Vec<Arc<OpenFile>>,
     /// Arrays, in the order of the files and of their data.
     pub arrays: Vec<StreamedArray>,
     /// Metadata; empty for an `.npy` file.
@@ -40,6 +41,29 @@ enum Elements {
     File(File),
     /// In memory in C order, if the file has Fortran order.
     Ordered(Vec<u8>),
+    /// Numbers of f32 that are computed when they are read.
+    Computed(Box<dyn ComputedValues>),
+}
+
+/// Values of an array that are computed when they are read.
+pub(crate) trait ComputedValues: std::fmt::Debug + Send + Sync {
+    /// Writes the values from place `first` on.
+    ///
+    /// # Errors
+    /// Values that cannot be computed.
+    fn read(&self, first: usize, values: &mut [f32]) -> Result<()>;
+}
+
+/// An array whose values are computed.
+pub(crate) struct ComputedArray {
+    /// Name.
+    pub(crate) name: String,
+    /// Extents.
+    pub(crate) shape: Vec<usize>,
+    /// File that messages name.
+    pub(crate) path: PathBuf,
+    /// Its values.
+    pub(crate) values: Box<dyn ComputedValues>,
 }
 
 /// An array of an open file.
@@ -139,8 +163,33 @@ impl ArrayFile {
             self.metadata.entry(key).or_insert(value);
         }
         let elements = contents.ordered.map_or(Elements::File(file), Elements::Ordered);
-        self.files.push(OpenFile { path: path.to_path_buf(), elements });
+        self.files.push(Arc::new(OpenFile { path: path.to_path_buf(), elements }));
         Ok(())
+    }
+
+    /// The same open files, with computed arrays of f32 in the places of some, and without metadata.
+    ///
+    /// Other arrays stay if `keep` accepts their names.
+    pub(crate) fn with_computed(
+        &self,
+        keep: impl Fn(&str) -> bool,
+        mut computed: BTreeMap<usize, ComputedArray>,
+    ) -> ArrayFile {
+        let f32 = find("f32").expect("a format of the table");
+        let mut all = ArrayFile { files: self.files.clone(), arrays: Vec::new(), metadata: BTreeMap::new() };
+        for (place, array) in self.arrays.iter().enumerate() {
+            match computed.remove(&place) {
+                Some(ComputedArray { name, shape, path, values }) => {
+                    let bytes = 4 * shape.iter().product::<usize>() as u64;
+                    let array = StreamedArray::whole_elements(name, shape, (Content::Format(f32), 4), (0, bytes));
+                    all.arrays.push(StreamedArray { file: all.files.len(), ..array });
+                    all.files.push(Arc::new(OpenFile { path, elements: Elements::Computed(values) }));
+                }
+                None if keep(&array.name) => all.arrays.push(array.clone()),
+                None => {}
+            }
+        }
+        all
     }
 
     /// Takes the codes that the file gives no meaning for codes of `format`.
@@ -165,6 +214,15 @@ impl ArrayFile {
             }
         }
         Ok(())
+    }
+
+    /// Takes unsigned integers for codes of `format`, in arrays whose names `is_code` accepts.
+    pub(crate) fn take_for_codes(&mut self, format: &'static Format, is_code: impl Fn(&str) -> bool) {
+        for array in self.arrays.iter_mut().filter(|array| is_code(&array.name)) {
+            if array.kind == Content::Unsigned(format.bytes()) {
+                array.kind = Content::Format(format);
+            }
+        }
     }
 
     /// The path of the file that has `array`.
@@ -228,6 +286,12 @@ impl ArrayFile {
                 }
                 None => Err(IoError::from(ErrorKind::UnexpectedEof)),
             },
+            Elements::Computed(values) => {
+                let mut read = vec![0.0; bytes.len() / 4];
+                values.read(at as usize / 4, &mut read).map_err(|error| error.within(self.path(array).display()))?;
+                bytes.as_chunks_mut().0.iter_mut().zip(&read).for_each(|(word, value)| *word = value.to_le_bytes());
+                Ok(())
+            }
         };
         read.map_err(|error| Error::request(format!("{}: cannot be read: {error}", self.path(array).display())))
     }

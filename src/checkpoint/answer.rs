@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    compare::compare,
+    compare::{SAME_BYTES, SAME_VALUES, compare},
+    find::TRUNCATED,
     open::Checkpoint,
     survey::Survey,
-    table::{CheckpointTensorRow, ComparedTensorRow, format_name},
+    table::{CheckpointTensorRow, ComparedTensorRow, format_name, one_line},
     tensor::CheckpointTensor,
 };
 use crate::{
@@ -33,7 +34,11 @@ pub fn inspected(
         Ok(())
     };
     let outcome = chosen.iter().try_for_each(&mut one).map_err(|error| error.within(checkpoint.path().display()));
-    let answer = (!rows.is_empty()).then(|| answer(&rows, checkpoint));
+    let nothing = checkpoint.tensors.is_empty() && outcome.is_ok();
+    let answer = match nothing {
+        true => Some(format!("There are no tensors{}.", fit(checkpoint))),
+        false => (!rows.is_empty()).then(|| answer(&rows, checkpoint)),
+    };
     let title = counted(rows.len() as u64, "tensor");
     let tables = if rows.is_empty() { Vec::new() } else { vec![Table::of(title, rows)] };
     (answer, tables, outcome.and_then(|()| checkpoint.complete()))
@@ -63,18 +68,31 @@ fn answer(rows: &[CheckpointTensorRow], checkpoint: &Checkpoint) -> String {
     };
     let against = rows.iter().find_map(|row| {
         let doubt = row.doubt.as_deref()?.split("; ").find(|doubt| doubt.starts_with("values contradict"))?;
-        Some(format!("In '{}' {doubt}; ", row.tensor))
+        Some(format!("In '{}' {doubt}; ", one_line(&row.tensor)))
     });
-    let fit = match checkpoint.misfits.len() {
-        0 => String::new(),
-        1 => "; 1 array fits no layout".into(),
-        count => format!("; {count} arrays fit no layout"),
-    };
+    let fit = fit(checkpoint);
     let all = format!("{}: {}", counted(rows.len() as u64, "tensor"), listed.join(", "));
     match against {
         Some(against) => format!("{against}{all}{fit}."),
         None => format!("{all}{conventions}{fit}."),
     }
+}
+
+/// Arrays that are truncated or fit no layout, as the end of a sentence.
+fn fit(checkpoint: &Checkpoint) -> String {
+    let (truncated, misfits): (Vec<_>, Vec<_>) = checkpoint.misfits.iter().partition(|(_, what)| what == TRUNCATED);
+    let mut parts = String::new();
+    match truncated.len() {
+        0 => {}
+        1 => parts.push_str("; 1 array is truncated"),
+        count => parts.push_str(&format!("; {count} arrays are truncated")),
+    }
+    match misfits.len() {
+        0 => {}
+        1 => parts.push_str("; 1 array fits no layout"),
+        count => parts.push_str(&format!("; {count} arrays fit no layout")),
+    }
+    parts
 }
 
 /// Compares two checkpoints: the answer, the table, and true if all is the same.
@@ -115,7 +133,7 @@ pub fn compared(
     let both = rows.iter().filter(|row| row.first.is_some() && row.second.is_some()).count();
     if outcome.is_ok() && both == 0 {
         let names = |own: &Checkpoint| {
-            own.tensors.first().map_or("no tensor".to_string(), |tensor| format!("'{}'", tensor.name))
+            own.tensors.first().map_or("no tensor".to_string(), |tensor| format!("'{}'", one_line(&tensor.name)))
         };
         outcome = Err(Error::request(format!(
             "{} and {} have no tensor of the same name: the first has {}, the second {}",
@@ -126,7 +144,7 @@ pub fn compared(
         )));
         return (None, Vec::new(), true, outcome);
     }
-    let is_same = |row: &&ComparedTensorRow| row.finding == "same values";
+    let is_same = |row: &&ComparedTensorRow| [SAME_VALUES, SAME_BYTES].contains(&row.finding.as_str());
     let same = rows.iter().filter(is_same).count();
     let holds = same == rows.len();
     let answer = match (same, rows.iter().find(|row| !is_same(row))) {
@@ -138,8 +156,12 @@ pub fn compared(
         (_, Some(first)) => {
             let others = rows.len() - same;
             match rows.len() {
-                1 => format!("'{}' differs: {}.", first.tensor, first.finding),
-                all => format!("{others} of {all} tensors differ, first '{}': {}.", first.tensor, first.finding),
+                1 if first.differ.is_none() => format!("'{}': {}.", one_line(&first.tensor), first.finding),
+                1 => format!("'{}' differs: {}.", one_line(&first.tensor), first.finding),
+                all => {
+                    let name = one_line(&first.tensor);
+                    format!("{others} of {all} tensors differ, first '{name}': {}.", first.finding)
+                }
             }
         }
     };

@@ -5,7 +5,7 @@ use super::{
     packing::Packing,
     sharing::Sharing,
     table::{ComparedTensorRow, format_name, order_words},
-    tensor::{CheckpointTensor, GlobalScale, Quantised, TensorPiece, TensorReader},
+    tensor::{CheckpointTensor, GlobalScale, Quantised, TensorContent, TensorPiece, TensorReader},
 };
 use crate::{Result, convert::of_each, report::three_digits};
 
@@ -13,6 +13,12 @@ use crate::{Result, convert::of_each, report::three_digits};
 const TOGETHER: usize = 64;
 /// Relative difference within which two numbers are the same but for roundings to `f32`.
 const ROUNDING: f64 = 1e-6;
+
+/// Findings of tensors that are the same.
+pub(super) const SAME_VALUES: &str = "same values";
+pub(super) const SAME_BYTES: &str = "same bytes";
+/// Bytes of arrays that are compared at once.
+const BYTES: usize = 1 << 22;
 
 /// A tensor with the checkpoint that has it.
 type Side<'a> = (&'a Checkpoint, &'a CheckpointTensor);
@@ -23,9 +29,14 @@ struct Differences {
     differ: u64,
     /// Number of differences beyond roundings to `f32`.
     apart: u64,
-    largest: f64,
+    /// Largest difference of finite values; `None` if finite values do not differ.
+    largest: Option<f64>,
     squares: f64,
     own_squares: f64,
+    /// Values that are NaN in one alone, in the first and in the second.
+    nan: [u64; 2],
+    /// Values that are infinite in one alone, in the first and in the second.
+    infinite: [u64; 2],
 }
 
 /// Parts of two tensors that are the same, for every pair of readings.
@@ -63,33 +74,69 @@ pub fn compare(first: Side, second: Side, done: &mut dyn FnMut(u64)) -> Result<C
         same_scales: None,
     };
     if let Some((_, tensor)) = [first, second].into_iter().find(|(_, tensor)| !tensor.is_decoded()) {
-        row.finding = format!("not compared: {} is not decoded", tensor.layouts.first().unwrap_or(&tensor.name));
+        let what = match &tensor.content {
+            TensorContent::Opaque { stored, .. } if tensor.layouts.is_empty() => stored,
+            _ => tensor.layouts.first().unwrap_or(&tensor.name),
+        };
+        row.finding = match same_bytes(first, second)? {
+            true => SAME_BYTES.into(),
+            false => format!("not compared: {what} is not decoded, and the bytes differ"),
+        };
         return Ok(row);
     }
     if first.1.shape != second.1.shape {
         row.finding = format!("the shapes differ: {:?} and {:?}", first.1.shape, second.1.shape);
         return Ok(row);
     }
+    // A convolution is read as the matrix that the other file keeps.
+    let (mut one, mut other) = (first.1.clone(), second.1.clone());
+    if one.read_shape != other.read_shape {
+        match (one.quantised().is_some(), other.quantised().is_some()) {
+            (_, false) => other.read_shape.clone_from(&one.read_shape),
+            (false, true) => one.read_shape.clone_from(&other.read_shape),
+            (true, true) => {
+                row.finding = "not compared: only one is stored as a matrix".into();
+                return Ok(row);
+            }
+        }
+    }
+    let (first, second): (Side, Side) = ((first.0, &one), (second.0, &other));
     let readers = (first.0.reader(first.1)?, second.0.reader(second.1)?);
     let mut all = Differences::default();
     let work = |piece: &TensorPiece, _: &mut ()| {
-        Ok(differences(&readers.0.values(piece, None)?, &readers.1.values(piece, None)?))
+        let values = (readers.0.values(piece, None)?, readers.1.values(piece, None)?);
+        let rests = (readers.0.rests(piece)?, readers.1.rests(piece)?);
+        Ok(match rests {
+            (None, None) => differences(&values.0, &values.1),
+            (one, other) => {
+                let zeros = || vec![0.0; piece.len()];
+                let exact = one.is_some() && other.is_some();
+                differences_of_long(
+                    &values.0,
+                    &values.1,
+                    &one.unwrap_or_else(zeros),
+                    &other.unwrap_or_else(zeros),
+                    exact,
+                )
+            }
+        })
     };
     of_each(first.1.pieces(), TOGETHER, work, |piece, own| {
         all = all.plus(&own);
         done(piece.len() as u64);
     })?;
     (row.values, row.differ) = (Some(first.1.len() as u64), Some(all.differ));
-    row.max_difference = Some(all.largest);
+    row.max_difference = if all.differ == 0 { Some(0.0) } else { all.largest };
     row.relative_rms = all.relative();
     if all.differ == 0 {
-        row.finding = "same values".into();
+        row.finding = SAME_VALUES.into();
         return Ok(row);
     }
     row.finding = match all.apart {
         0 => "the same but for rounding: relative differences are below 1e-6".into(),
         _ => "values differ".into(),
     };
+    let special = all.special();
     if let (Some(x), Some(y)) = (first.1.quantised(), second.1.quantised())
         && x.format == y.format
         && (x.offset, x.exponent) == (y.offset, y.exponent)
@@ -108,7 +155,40 @@ pub fn compare(first: Side, second: Side, done: &mut dyn FnMut(u64)) -> Result<C
     } else if let (1.., Some(words)) = (all.apart, closer((first, second), &readers, &all)?) {
         row.finding = words;
     }
+    if let Some(special) = special {
+        row.finding = format!("{}; {special}", row.finding);
+    }
     Ok(row)
+}
+
+/// True if all arrays of two tensors have the same types, shapes and bytes.
+fn same_bytes((one, first): Side, (other, second): Side) -> Result<bool> {
+    if first.shape != second.shape || first.arrays.len() != second.arrays.len() {
+        return Ok(false);
+    }
+    for (x, y) in first.arrays.iter().zip(&second.arrays) {
+        let find = |checkpoint: &'_ Checkpoint, name: &str| {
+            checkpoint.file.arrays.iter().position(|own| own.name == name && own.whole)
+        };
+        let (Some(x), Some(y)) = (find(one, x), find(other, y)) else { return Ok(false) };
+        let (x, y) = (&one.file.arrays[x], &other.file.arrays[y]);
+        if x.kind != y.kind || x.shape != y.shape || x.data.1 != y.data.1 {
+            return Ok(false);
+        }
+        let mut bytes = (Vec::new(), Vec::new());
+        for place in (0..x.data.1).step_by(BYTES) {
+            crate::base::interrupt::check()?;
+            let count = (x.data.1 - place).min(BYTES as u64) as usize;
+            bytes.0.resize(count, 0);
+            bytes.1.resize(count, 0);
+            one.file.read_bytes(x, place, &mut bytes.0)?;
+            other.file.read_bytes(y, place, &mut bytes.1)?;
+            if bytes.0 != bytes.1 {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
 }
 
 /// The packings and the orders of scales of both.
@@ -119,9 +199,39 @@ impl Differences {
         Differences {
             differ: self.differ + other.differ,
             apart: self.apart + other.apart,
-            largest: if self.largest >= other.largest || other.largest.is_nan() { self.largest } else { other.largest },
+            largest: self.largest.into_iter().chain(other.largest).reduce(f64::max),
             squares: self.squares + other.squares,
             own_squares: self.own_squares + other.own_squares,
+            nan: [0, 1].map(|at| self.nan[at] + other.nan[at]),
+            infinite: [0, 1].map(|at| self.infinite[at] + other.infinite[at]),
+        }
+    }
+
+    /// NaNs and infinities of one alone, in words; `None` if there are none.
+    fn special(&self) -> Option<String> {
+        let counts = [("NaN", self.nan), ("infinite", self.infinite)];
+        let each = counts.iter().flat_map(|(what, [first, second])| {
+            [(what, "first", first), (what, "second", second)].into_iter().filter(|(_, _, count)| **count > 0)
+        });
+        let words: Vec<String> =
+            each.map(|(what, which, count)| format!("{count} {what} in the {which} only")).collect();
+        (!words.is_empty()).then(|| words.join(", "))
+    }
+
+    /// Adds a pair of values that differ by `difference`.
+    fn add(&mut self, x: f64, y: f64, difference: f64) {
+        self.differ += 1;
+        self.apart += u64::from(difference.abs() > ROUNDING * x.abs() || !difference.is_finite());
+        self.nan[0] += u64::from(x.is_nan());
+        self.nan[1] += u64::from(y.is_nan());
+        if x.is_infinite() != y.is_infinite() {
+            self.infinite[0] += u64::from(x.is_infinite());
+            self.infinite[1] += u64::from(y.is_infinite());
+        }
+        if x.is_finite() && y.is_finite() {
+            self.largest = Some(self.largest.unwrap_or(0.0).max(difference.abs()));
+            self.squares += difference * difference;
+            self.own_squares += x * x;
         }
     }
 
@@ -138,20 +248,38 @@ fn differences(first: &[f64], second: &[f64]) -> Differences {
             all.own_squares += if x.is_finite() { x * x } else { 0.0 };
             continue;
         }
-        all.differ += 1;
-        all.apart += u64::from((x - y).abs() > ROUNDING * x.abs() || !(x - y).is_finite());
-        if x.is_finite() && y.is_finite() {
-            all.largest = all.largest.max((x - y).abs());
-            all.squares += (x - y) * (x - y);
+        all.add(*x, *y, x - y);
+    }
+    all
+}
+
+/// Differences of numbers that are sums of the nearest double and a rest.
+///
+/// With `exact` both are integers, and no difference is a rounding.
+fn differences_of_long(
+    first: &[f64],
+    second: &[f64],
+    first_rests: &[f64],
+    second_rests: &[f64],
+    exact: bool,
+) -> Differences {
+    let mut all = Differences::default();
+    for ((x, y), (x_rest, y_rest)) in first.iter().zip(second).zip(first_rests.iter().zip(second_rests)) {
+        if x == y && x_rest == y_rest {
             all.own_squares += x * x;
+            continue;
         }
+        all.add(*x, *y, (x - y) + (x_rest - y_rest));
+    }
+    if exact {
+        all.apart = all.differ;
     }
     all
 }
 
 /// Rows and columns of a block.
 fn blocks(own: &Quantised, tensor: &CheckpointTensor) -> (usize, usize) {
-    own.sharing.extents(super::sharing::Matrices::of(&tensor.shape))
+    own.sharing.extents(super::sharing::Matrices::of(&tensor.read_shape))
 }
 
 /// The orders of nibbles that are tried.

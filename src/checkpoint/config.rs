@@ -10,6 +10,9 @@ use crate::{Error, Result, base::text};
 /// The files, and the key that has the description; the first file that has it counts.
 const PLACES: [(&str, &str); 2] = [("config.json", "quantization_config"), ("hf_quant_config.json", "quantization")];
 
+/// Keys that name blocks of rows and columns.
+const BLOCK_KEYS: [&str; 2] = ["weight_block_size", "block_structure"];
+
 /// A description of a quantised model.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Config {
@@ -47,26 +50,41 @@ impl Config {
 
     /// Returns true if `key` has this value at any depth.
     pub(super) fn says(&self, key: &str, value: &str) -> bool {
-        let same = |own: &Value| match own {
+        let mut same = |own: &Value| match own {
             Value::String(text) => text.eq_ignore_ascii_case(value),
             Value::Number(number) => number.to_string() == value,
             _ => false,
         };
-        any(&self.description, key, &same)
+        any(&self.description, key, &mut same)
+    }
+
+    /// The blocks of several rows that are named, at any depth.
+    pub(super) fn blocks(&self) -> Vec<Sharing> {
+        let mut found = Vec::new();
+        let extent = |own: &Value| own.as_u64().and_then(|own| usize::try_from(own).ok()).filter(|own| *own > 0);
+        for key in BLOCK_KEYS {
+            any(&self.description, key, &mut |own| {
+                match own {
+                    Value::Array(pair) => {
+                        if let [rows, columns] = pair.as_slice() {
+                            found.extend(extent(rows).zip(extent(columns)).map(|(r, c)| Sharing::Block(r, c)));
+                        }
+                    }
+                    Value::String(text) => {
+                        found.extend(Sharing::parse(text).filter(|own| matches!(own, Sharing::Block(..))));
+                    }
+                    _ => {}
+                }
+                false
+            });
+        }
+        found
     }
 
     /// Returns true if a block of these extents is named.
     pub(super) fn names_block(&self, sharing: Sharing) -> bool {
         let Sharing::Block(rows, columns) = sharing else { return false };
-        let pair = |own: &Value| {
-            own.as_array()
-                .is_some_and(|own| own.iter().map(Value::as_u64).eq([Some(rows as u64), Some(columns as u64)]))
-        };
-        let text = format!("{rows}x{columns}");
-        ["weight_block_size", "block_structure"]
-            .iter()
-            .any(|key| any(&self.description, key, &pair) || self.says(key, &text))
-            || rows == 1 && self.says("group_size", &columns.to_string())
+        self.blocks().contains(&sharing) || rows == 1 && self.says("group_size", &columns.to_string())
     }
 
     /// The name of the method, for messages.
@@ -76,7 +94,7 @@ impl Config {
 }
 
 /// Returns true if `key` has a value that `is` accepts, at any depth; the reader of JSON bounds it.
-fn any(value: &Value, key: &str, is: &dyn Fn(&Value) -> bool) -> bool {
+fn any(value: &Value, key: &str, is: &mut dyn FnMut(&Value) -> bool) -> bool {
     match value {
         Value::Object(entries) => entries.iter().any(|(name, own)| name == key && is(own) || any(own, key, is)),
         Value::Array(values) => values.iter().any(|own| any(own, key, is)),

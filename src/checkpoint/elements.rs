@@ -8,6 +8,7 @@ use crate::{
 };
 
 /// Reader of elements of one type as `f64`, exactly but for integers beyond 2^53.
+#[derive(Debug)]
 pub(super) enum ElementReader {
     /// Values of the codes of one byte.
     Table(Vec<f64>),

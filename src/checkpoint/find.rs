@@ -9,11 +9,13 @@ use super::{
     packing::Packing,
     sharing::{Matrices, Sharing},
     swizzle,
+    table::one_line,
     tensor::{CheckpointTensor, Quantised, Reading, ScalePlace, TensorContent},
 };
 use crate::{
     Error, Result,
     array::{ArrayFile, Content, LARGEST_EXTENT, StreamedArray},
+    convert::original_shape,
     format::{Format, find as format_of},
 };
 
@@ -58,7 +60,7 @@ fn nearest(misfits: &[(Misfit, &str)]) -> String {
 }
 
 /// Defect of an array that a truncated file lacks a part of.
-const TRUNCATED: &str = "the file ends in its data";
+pub(super) const TRUNCATED: &str = "the file ends in its data";
 
 /// The tensors of a file.
 #[derive(Debug, Default)]
@@ -91,10 +93,11 @@ impl<'a> Arrays<'a> {
 ///
 /// # Errors
 /// A file that cannot be read; arrays that it lacks a part of.
-pub(super) fn tensors(file: &ArrayFile, only: Option<&Layout>, config: Option<&Config>) -> Result<Found> {
+///
+/// With `given`, the layouts are those that the user named, and they are all.
+pub(super) fn tensors(file: &ArrayFile, layouts: &[Layout], given: bool, config: Option<&Config>) -> Result<Found> {
     let by_name = file.arrays.iter().enumerate().map(|(at, array)| (array.name.as_str(), at)).collect();
     let arrays = Arrays { file, by_name };
-    let layouts = only.map_or_else(Layout::all, |one| vec![one.clone()]);
     let mut found = Found::default();
     let mut used: BTreeSet<String> = BTreeSet::new();
     let mut quantised: BTreeMap<usize, CheckpointTensor> = BTreeMap::new();
@@ -107,20 +110,34 @@ pub(super) fn tensors(file: &ArrayFile, only: Option<&Layout>, config: Option<&C
                 Err(misfit) => misfits.push((misfit, layout.name.as_str())),
             }
         }
-        match chosen(fits, only.is_some(), config) {
+        match chosen(fits, given, config) {
             Some(tensor) => {
                 used.extend(tensor.arrays.iter().filter(|name| **name != array.name).cloned());
                 quantised.insert(at, tensor);
             }
             None if !array.whole => found.misfits.push((array.name.clone(), TRUNCATED.into())),
-            None if !misfits.is_empty() => found.misfits.push((array.name.clone(), nearest(&misfits))),
+            None if !misfits.is_empty() => found.misfits.push((array.name.clone(), one_line(&nearest(&misfits)))),
             None => {}
         }
     }
-    if let (Some(config), true) = (config, only.is_none()) {
-        let fitting = |layout: &&Layout| !layout.config.is_empty() && named(layout, config);
-        if let (None, Some(method)) = (layouts.iter().find(fitting), config.method()) {
-            found.notes.push(format!("{} names '{method}', which no layout has.", config.file()));
+    if let (Some(config), false) = (config, given) {
+        let described: Vec<&str> = layouts
+            .iter()
+            .filter(|layout| !layout.config.is_empty() && named(layout, config))
+            .map(|layout| layout.name.as_str())
+            .collect();
+        match (described.as_slice(), config.method()) {
+            ([], Some(method)) => found.notes.push(format!("{} names '{method}', which no layout has.", config.file())),
+            ([], None) => {}
+            (described, _) => {
+                for tensor in quantised.values_mut().filter(|tensor| tensor.named_by == "names") {
+                    tensor.doubts.push(format!(
+                        "{} names {}, which these arrays do not fit",
+                        config.file(),
+                        described.join(" or ")
+                    ));
+                }
+            }
         }
     }
     for (at, array) in file.arrays.iter().enumerate() {
@@ -176,6 +193,7 @@ fn plain(at: usize, array: &StreamedArray) -> CheckpointTensor {
     CheckpointTensor {
         name: array.name.clone(),
         shape: array.shape.clone(),
+        read_shape: array.shape.clone(),
         layouts: Vec::new(),
         named_by: "type",
         arrays: vec![array.name.clone()],
@@ -299,9 +317,11 @@ impl<'a> ArraysFit<'a, '_> {
         names.extend(zero.iter().map(|(_, own)| own.name.clone()));
         names.extend(unsupported.clone());
         let bytes = names.iter().filter_map(|name| self.arrays.get(name)).map(|(_, own)| own.data.1).sum();
+        let name = with_stem(&self.parts.tensor, stem);
         let mut tensor = CheckpointTensor {
-            name: with_stem(&self.parts.tensor, stem),
-            shape,
+            shape: original_shape(&self.arrays.file.metadata, &name, &shape).unwrap_or_else(|| shape.clone()),
+            name,
+            read_shape: shape,
             layouts: vec![self.layout.name.clone()],
             named_by: "names",
             arrays: names,
@@ -314,8 +334,8 @@ impl<'a> ArraysFit<'a, '_> {
             tensor.content = TensorContent::Opaque { stored, why };
             return Ok(Ok(Some(tensor)));
         }
-        let of = Matrices::of(&tensor.shape);
-        let (sharing, swizzled, either_order) = match self.sharing(&tensor.shape, scales, &mut tensor.doubts) {
+        let of = Matrices::of(&tensor.read_shape);
+        let (sharing, swizzled, either_order) = match self.sharing(&tensor.read_shape, scales, &mut tensor.doubts) {
             Ok(found) => found,
             Err(what) => return Ok(Err(Misfit::Shape(what))),
         };
@@ -400,6 +420,9 @@ impl<'a> ArraysFit<'a, '_> {
             Some(Ok(written)) => written,
         };
         let packed = |row: usize| row.checked_mul(bits.unwrap_or(8)).map(|all| all.div_ceil(stored));
+        if written.is_empty() && array.len() == 1 {
+            return Ok(Ok(written));
+        }
         let own = written.split_last().and_then(|(last, leading)| Some((leading.to_vec(), packed(*last)?)));
         let expected = array.shape.split_last().map(|(last, leading)| (leading.to_vec(), *last));
         match own == expected && written.iter().all(|extent| *extent <= LARGEST_EXTENT) {
@@ -418,7 +441,10 @@ impl<'a> ArraysFit<'a, '_> {
         if let Some(text) =
             self.parts.shape_metadata.as_ref().and_then(|key| self.arrays.file.metadata.get(&with_stem(key, stem)))
         {
-            let extents: Option<Vec<usize>> = text.split(',').map(|extent| extent.parse().ok()).collect();
+            let extents: Option<Vec<usize>> = match text.as_str() {
+                "" => Some(Vec::new()),
+                text => text.split(',').map(|extent| extent.parse().ok()).collect(),
+            };
             return Ok(Some(extents.ok_or_else(|| format!("its shape in the metadata, '{text}', is none"))));
         }
         let Some((_, array)) = self.parts.shape.as_ref().and_then(|name| self.arrays.get(&with_stem(name, stem)))
@@ -452,6 +478,9 @@ impl<'a> ArraysFit<'a, '_> {
     ) -> std::result::Result<(Sharing, bool, bool), String> {
         let of = Matrices::of(shape);
         let Some(sharing) = self.parts.block else {
+            if let Some(own) = self.described_block(of, shape, scales) {
+                return Ok((own, false, false));
+            }
             let likely = Sharing::inferred(of, shape, &scales.shape);
             let named = self.config.and_then(|config| likely.iter().find(|own| config.names_block(**own)));
             return match (named, likely.as_slice()) {
@@ -470,10 +499,9 @@ impl<'a> ArraysFit<'a, '_> {
         };
         // A description may name other blocks than the layout's usual ones.
         let sharing = match (sharing, self.config) {
-            (Sharing::Block(rows, _), Some(config)) if rows > 1 => Sharing::inferred(of, shape, &scales.shape)
-                .into_iter()
-                .find(|own| config.names_block(*own))
-                .unwrap_or(sharing),
+            (Sharing::Block(rows, _), Some(_)) if rows > 1 => {
+                self.described_block(of, shape, scales).unwrap_or(sharing)
+            }
             _ => sharing,
         };
         let (rows, columns) = sharing.grid(of);
@@ -502,6 +530,16 @@ impl<'a> ArraysFit<'a, '_> {
                 ))
             }
         }
+    }
+
+    /// The blocks that the description of the model names, if the scales have the shape for them.
+    fn described_block(&self, of: Matrices, shape: &[usize], scales: &StreamedArray) -> Option<Sharing> {
+        let (leading, grid) = scales.shape.split_at_checked(shape.len().checked_sub(2)?)?;
+        let fits = |own: &Sharing| {
+            let (rows, columns) = own.grid(of);
+            leading == &shape[..shape.len() - 2] && grid == [rows, columns]
+        };
+        self.config?.blocks().into_iter().find(fits)
     }
 
     /// The values of the global scale.

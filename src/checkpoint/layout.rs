@@ -75,6 +75,10 @@ pub(super) struct ArrayParts {
     pub(super) scale_format: Option<&'static Format>,
     /// Values that share a scale; `None` for what the shape says.
     pub(super) block: Option<Sharing>,
+    /// True if the program that reads the layout takes only rows of whole blocks.
+    pub(super) whole: bool,
+    /// Most dimensions of a tensor in blocks that the program takes.
+    pub(super) dimensions: Option<usize>,
     pub(super) global: Option<(ArrayPart, GlobalScale)>,
     pub(super) zero: Option<ArrayPart>,
     /// Arrays with which the tensor is not decoded.
@@ -163,6 +167,9 @@ struct ScaleKeys {
     stored: Option<Vec<String>>,
     format: Option<Spanned<String>>,
     block: Option<Spanned<String>>,
+    #[serde(default)]
+    whole: bool,
+    dimensions: Option<usize>,
     at: Option<Spanned<usize>>,
 }
 
@@ -353,6 +360,8 @@ fn arrays(keys: LayoutKeys) -> Checked<ArrayParts> {
         scale_format: scale.format.as_ref().map(known).transpose()?,
         scale: part("scale", scale.name, scale.stored)?,
         block,
+        whole: scale.whole,
+        dimensions: scale.dimensions,
         global,
         zero: zero.transpose()?,
         unsupported: keys.unsupported.into_iter().map(starred).collect::<Checked<_>>()?,

@@ -10,10 +10,12 @@
 mod answer;
 mod compare;
 mod config;
+mod decoded;
 mod elements;
 mod find;
 mod layout;
 mod open;
+mod own;
 mod packing;
 mod sharing;
 mod survey;
@@ -26,6 +28,7 @@ mod written;
 
 pub use answer::{compared, inspected};
 pub use compare::compare;
+pub use decoded::DecodedFile;
 pub use layout::Layout;
 pub use open::Checkpoint;
 pub use packing::Packing;

@@ -6,6 +6,8 @@ use super::{
     config::Config,
     find,
     layout::Layout,
+    own::OwnContent,
+    table::one_line,
     tensor::{CheckpointTensor, Reading, TensorPiece, TensorReader},
 };
 use crate::{Error, Result, array::ArrayFile, format::Format};
@@ -19,6 +21,8 @@ pub struct Checkpoint {
     pub tensors: Vec<CheckpointTensor>,
     /// Tensors whose arrays fit no layout, and why.
     pub(super) misfits: Vec<(String, String)>,
+    /// The reason why the codes of a file of this program have no meaning here.
+    pub(super) unknown: Option<String>,
     /// Notes on the description of the model, if no layout has what it names.
     pub(super) notes: Vec<String>,
 }
@@ -31,16 +35,51 @@ impl Checkpoint {
     /// # Errors
     /// As [`ArrayFile::open`]; a description of the model that cannot be read; codes without a format.
     pub fn open(path: &Path, layout: Option<&Layout>, format: Option<&'static Format>) -> Result<Checkpoint> {
-        let mut file = ArrayFile::open(path)?;
+        Checkpoint::of(ArrayFile::open(path)?, path, layout, format)
+    }
+
+    /// Finds the layouts of the tensors of an open file; otherwise as [`Checkpoint::open`].
+    ///
+    /// # Errors
+    /// As [`Checkpoint::open`].
+    pub fn of(
+        mut file: ArrayFile,
+        path: &Path,
+        layout: Option<&Layout>,
+        format: Option<&'static Format>,
+    ) -> Result<Checkpoint> {
         file.name_codes(format).map_err(|error| error.within(path.display()))?;
         let config = Config::beside(path)?;
-        let found = find::tensors(&file, layout, config.as_ref()).map_err(|error| error.within(path.display()))?;
+        let (mut notes, mut unknown) = (Vec::new(), None);
+        let own = match OwnContent::of(&file.metadata).filter(|_| layout.is_none()) {
+            Some(OwnContent::Blocks(own)) => Some(*own),
+            Some(OwnContent::Codes(own, unchanged)) => {
+                file.take_for_codes(own, |name| !unchanged.contains(name));
+                None
+            }
+            Some(OwnContent::Unknown(what)) if format.is_none() => {
+                notes.push(format!("{}: {what}: codes are shown as integers.", path.display()));
+                unknown = Some(what);
+                None
+            }
+            _ => None,
+        };
+        let mut layouts = layout.map_or_else(Layout::all, |one| vec![one.clone()]);
+        layouts.extend(own);
+        let given = layout.is_some();
+        let found =
+            find::tensors(&file, &layouts, given, config.as_ref()).map_err(|error| error.within(path.display()))?;
+        if let Some(layout) = layout.filter(|_| found.tensors.iter().all(|tensor| tensor.layouts.is_empty())) {
+            notes.push(format!("{}: no tensor fits --layout {}.", path.display(), layout.name));
+        }
+        notes.extend(found.notes);
         Ok(Checkpoint {
             path: path.to_path_buf(),
             file,
             tensors: found.tensors,
             misfits: found.misfits,
-            notes: found.notes,
+            unknown,
+            notes,
         })
     }
 
@@ -70,7 +109,7 @@ impl Checkpoint {
             1 => "; so it is with one other tensor".into(),
             more => format!("; so it is with {more} other tensors"),
         };
-        Err(Error::request(format!("{}: '{name}': {what}{others}", self.path.display())))
+        Err(Error::request(format!("{}: '{}': {what}{others}", self.path.display(), one_line(name))))
     }
 
     /// Decodes a piece of a tensor to `f32`, row by row; with a reading, by its conventions.

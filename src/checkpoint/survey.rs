@@ -1,7 +1,8 @@
 //! Evidence of the values of a tensor for its conventions.
 //!
 //! - A block whose scale came from its largest magnitude holds a code near the largest of the format. If nearly all blocks do by one order
-//!   of nibbles, and fewer by the other, the first is right. Only orders that put other codes into a block can differ in this.
+//!   of nibbles, and fewer by the other, the other is wrong. Orders that put the same codes into each block are not told from one another:
+//!   low or high nibble first, and nibbles half a block apart.
 //! - By the wrong direction of a global scale the largest value is far from what weights are.
 //! - A block of zeros has the scale 0, and a block with another code does not. If scales contradict this in one order and not in the
 //!   other, the other is right.
@@ -34,7 +35,7 @@ pub(super) enum Evidence {
     Named,
     /// The shape leaves one reading.
     Shape,
-    /// The values leave one reading.
+    /// The values leave one reading; of orders of nibbles, those that put the same codes into each block.
     Values,
     /// The values leave the other reading.
     Against,
@@ -53,6 +54,8 @@ pub struct Survey {
     pub nan: u64,
     /// Number of infinities.
     pub infinite: u64,
+    /// Numbers of blocks whose scale is NaN, and whose scale is negative.
+    pub(super) scales: (u64, u64),
     /// Evidence for the order of nibbles, the direction of the global scale, and the order of scales.
     pub(super) nibbles: Option<Evidence>,
     pub(super) global: Option<Evidence>,
@@ -67,6 +70,8 @@ struct Counts {
     largest: Option<f64>,
     nan: u64,
     infinite: u64,
+    nan_scales: u64,
+    negative_scales: u64,
     blocks: u64,
     full: u64,
     full_otherwise: u64,
@@ -85,6 +90,8 @@ impl Counts {
             largest: larger(self.largest, other.largest),
             nan: self.nan + other.nan,
             infinite: self.infinite + other.infinite,
+            nan_scales: self.nan_scales + other.nan_scales,
+            negative_scales: self.negative_scales + other.negative_scales,
             blocks: self.blocks + other.blocks,
             full: self.full + other.full,
             full_otherwise: self.full_otherwise + other.full_otherwise,
@@ -115,6 +122,7 @@ impl Survey {
             largest: all.largest,
             nan: all.nan,
             infinite: all.infinite,
+            scales: (all.nan_scales, all.negative_scales),
             nibbles: own
                 .filter(|own| own.format.bits == 4 && own.reading.packing != Packing::Single)
                 .map(|_| nibbles(&all)),
@@ -149,6 +157,10 @@ fn counts(
         }
     }
     let Some(own) = tensor.quantised() else { return Ok(found) };
+    for scale in reader.scales_that_begin(piece, own)? {
+        found.nan_scales += u64::from(scale.is_nan());
+        found.negative_scales += u64::from(scale < 0.0);
+    }
     let Sharing::Block(1, width) = own.sharing else { return Ok(found) };
     if other.is_none() && !own.either_order {
         return Ok(found);

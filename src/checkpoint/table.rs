@@ -2,10 +2,11 @@
 
 use super::{
     packing::Packing,
+    sharing::Sharing,
     survey::{Evidence, Survey},
-    tensor::{CheckpointTensor, GlobalScale, TensorContent},
+    tensor::{CheckpointTensor, GlobalScale, Quantised, TensorContent},
 };
-use crate::{array::ArrayFile, report::three_digits};
+use crate::{array::ArrayFile, base::visible::is_hidden, report::three_digits};
 
 crate::rows! {
     /// A tensor of a checkpoint.
@@ -64,7 +65,7 @@ crate::rows! {
         first: Option<String> => shown("first").essential(),
         /// Its layout and format in the second checkpoint.
         second: Option<String> => shown("second").essential(),
-        /// The result of the comparison.
+        /// The result of the comparison: the same values or bytes, or what differs.
         finding: String => shown("finding").essential(),
         /// Number of values.
         values: Option<u64> => shown("values"),
@@ -79,6 +80,18 @@ crate::rows! {
         /// True if all scales of blocks are the same.
         same_scales: Option<bool> => hidden(),
     }
+}
+
+/// Magnitudes among which the largest of a tensor of weights usually lies.
+const WEIGHTS: std::ops::RangeInclusive<f64> = 1e-6..=1e3;
+/// Values of two blocks of 16, whose nibbles some programs keep 16 apart.
+const APART: usize = 32;
+
+/// A name in a sentence: hidden characters and line ends are escaped.
+pub(super) fn one_line(name: &str) -> String {
+    let mut shown = String::with_capacity(name.len());
+    name.chars().for_each(|c| if is_hidden(c) { shown.extend(c.escape_default()) } else { shown.push(c) });
+    shown
 }
 
 /// The order of scales in words.
@@ -109,18 +122,37 @@ impl Convention {
 
 /// The order of the nibbles of a tensor.
 fn nibbles(tensor: &CheckpointTensor, packing: Packing, evidence: Evidence) -> Convention {
-    let (apart, together) = ("16 apart", "neighbours");
-    let is_apart = matches!(packing, Packing::Halves(_));
-    let (own, other) = if is_apart { (apart, together) } else { (together, apart) };
+    let is_apart = packing == Packing::Halves(APART);
     let named = Convention::new(packing.words(), tensor.named_by);
-    match evidence {
-        // The largest codes of blocks do not tell which nibble of a byte comes first.
-        Evidence::Values => Convention { known_by: format!("{}, by values {own}", tensor.named_by), ..named },
+    let named = match evidence {
+        Evidence::Values => {
+            let other = if is_apart { "neighbours" } else { "16 apart" };
+            Convention { known_by: format!("{}; values exclude nibbles {other}", tensor.named_by), ..named }
+        }
         Evidence::Against => {
-            named.doubted(format!("values contradict the order of nibbles: nibbles of a byte are {other}"))
+            let other = match is_apart {
+                true => "the nibbles of a byte lie in one block of 16".to_string(),
+                false => format!("{} fit", Packing::Halves(APART).words()),
+            };
+            return named.doubted(format!("values contradict the order of nibbles: {other}"));
         }
         _ => named,
+    };
+    // A description, a type of GGUF or the user names the order.
+    if tensor.named_by != "names" {
+        return named;
     }
+    let width = match tensor.quantised().map(|own| own.sharing) {
+        Some(Sharing::Block(1, width)) if width.is_multiple_of(2) && width <= APART => Some(width),
+        _ => None,
+    };
+    // The largest codes of blocks do not tell orders that put the same codes into each block.
+    let all = [Some(Packing::LowFirst), Some(Packing::HighFirst), width.map(Packing::Halves)];
+    let others: Vec<String> = all.into_iter().flatten().filter(|other| *other != packing).map(Packing::words).collect();
+    named.doubted(format!(
+        "only names decide the order of nibbles: {} would put the same codes into each block",
+        others.join(" or ")
+    ))
 }
 
 /// The direction of the global scale of a tensor.
@@ -129,6 +161,10 @@ fn global(tensor: &CheckpointTensor, global: GlobalScale, evidence: Evidence, su
     let number = |value: Option<f64>| value.map_or("-".into(), three_digits);
     let (own, other) = (number(survey.largest), number(survey.reversed));
     let named = Convention::new(words.clone(), tensor.named_by);
+    let all = tensor.quantised().map_or(&[][..], |own| &own.global);
+    if let Some(wrong) = all.iter().find(|scale| !(scale.is_finite() && **scale > 0.0)) {
+        return named.doubted(format!("the global scale is {wrong}, and scales are positive numbers"));
+    }
     match evidence {
         Evidence::Values => Convention::new(words, "values"),
         Evidence::Against => named.doubted(format!(
@@ -161,6 +197,29 @@ fn order(tensor: &CheckpointTensor, swizzled: bool, evidence: Evidence) -> Conve
     }
 }
 
+/// Doubts about the scales of a tensor: NaN, negative, or with values that weights do not have.
+fn unlikely(own: &Quantised, survey: &Survey) -> Vec<String> {
+    let mut doubts = Vec::new();
+    let (nan, negative) = survey.scales;
+    for (count, what) in [(nan, "NaN"), (negative, "negative")] {
+        match count {
+            0 => {}
+            1 => doubts.push(format!("1 scale is {what}")),
+            count => doubts.push(format!("{count} scales are {what}")),
+        }
+    }
+    // The direction of a global scale has a doubt of its own.
+    let is_said = own.reading.global.is_some() && survey.global == Some(Evidence::Against);
+    if let Some(largest) = survey.largest.filter(|largest| *largest > 0.0 && !WEIGHTS.contains(largest) && !is_said) {
+        doubts.push(format!(
+            "the largest value is {}, and weights are rarely {}: scales may be reciprocals",
+            three_digits(largest),
+            if largest > *WEIGHTS.end() { "above 1e3" } else { "below 1e-6" }
+        ));
+    }
+    doubts
+}
+
 impl CheckpointTensorRow {
     /// The row of a tensor; without a survey, of one that is not decoded.
     pub fn new(tensor: &CheckpointTensor, survey: Option<&Survey>, format: String) -> CheckpointTensorRow {
@@ -175,6 +234,11 @@ impl CheckpointTensorRow {
             doubts.push(why.clone());
         }
         doubts.extend(conventions.iter().filter_map(|own| own.doubt.clone()));
+        if let Some((own, survey)) = both {
+            doubts.extend(unlikely(own, survey));
+        }
+        // Contradictions come first.
+        doubts.sort_by_key(|doubt| !doubt.starts_with("values contradict"));
         let joined = |words: &[String]| (!words.is_empty()).then(|| words.join("; "));
         let words: Vec<String> = conventions.iter().map(|own| format!("{} ({})", own.words, own.known_by)).collect();
         let reading = own.map(|own| own.reading);

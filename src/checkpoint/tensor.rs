@@ -1,19 +1,15 @@
 //! Tensors of a checkpoint, and reading them piece by piece.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 use super::{
     elements::ElementReader,
     packing::Packing,
     sharing::{Matrices, Sharing},
     swizzle,
+    table::one_line,
 };
-use crate::{
-    Error, Result,
-    array::{ArrayFile, StreamedArray},
-    base::named::named,
-    format::Format,
-};
+use crate::{Error, Result, array::ArrayFile, base::named::named, format::Format};
 
 /// Values of a piece, at most.
 const PIECE: usize = 1 << 16;
@@ -54,6 +50,8 @@ pub struct CheckpointTensor {
     pub name: String,
     /// Extents of its values.
     pub shape: Vec<usize>,
+    /// Extents by which rows and blocks are counted: those of a matrix, if a convolution was stored as one.
+    pub(super) read_shape: Vec<usize>,
     /// Names of the layouts by which it is read, all in the same way; empty for a plain array.
     pub layouts: Vec<String>,
     /// The source of the layout.
@@ -150,6 +148,17 @@ impl CheckpointTensor {
         !matches!(self.content, TensorContent::Opaque { .. })
     }
 
+    /// Multiple of columns at which a piece of a row may begin and end, besides the end of the row.
+    pub(super) fn alignment(&self) -> usize {
+        let Some(own) = self.quantised() else { return 1 };
+        match (own.place, own.reading.packing) {
+            (ScalePlace::Inside { length, .. }, _) => length,
+            (_, Packing::Halves(run)) => run,
+            // Eight codes fill whole bytes.
+            _ => 8,
+        }
+    }
+
     pub(super) fn quantised(&self) -> Option<&Quantised> {
         match &self.content {
             TensorContent::Quantised(own) => Some(own),
@@ -159,7 +168,7 @@ impl CheckpointTensor {
 
     /// Pieces of bounded size that make up the tensor.
     pub fn pieces(&self) -> impl Iterator<Item = TensorPiece> + use<> {
-        let of = Matrices::of(&self.shape);
+        let of = Matrices::of(&self.read_shape);
         let (all, columns) = (of.count * of.rows, of.columns);
         let (rows, wide) =
             if columns <= PIECE { ((PIECE / columns.max(1)).max(1), columns.max(1)) } else { (1, PIECE) };
@@ -190,12 +199,42 @@ pub(super) struct TensorReader<'a> {
     file: &'a ArrayFile,
     tensor: &'a CheckpointTensor,
     of: Matrices,
-    parts: ReaderParts<'a>,
+    parts: Arc<ReaderParts>,
 }
 
-enum ReaderParts<'a> {
-    Plain { array: &'a StreamedArray, elements: ElementReader },
-    Quantised { own: &'a Quantised, codes: Vec<f64>, scales: ElementReader, zeros: Option<ElementReader> },
+/// Readers of the arrays of a tensor.
+#[derive(Debug)]
+pub(super) enum ReaderParts {
+    Plain { array: usize, elements: ElementReader },
+    Quantised { codes: Vec<f64>, scales: ElementReader, zeros: Option<ElementReader> },
+}
+
+impl ReaderParts {
+    /// The readers for a tensor of `file`.
+    ///
+    /// # Errors
+    /// A tensor that is not decoded.
+    pub(super) fn new(file: &ArrayFile, tensor: &CheckpointTensor) -> Result<ReaderParts> {
+        Ok(match &tensor.content {
+            TensorContent::Plain(array) => {
+                let own = &file.arrays[*array];
+                file.complete(own)?;
+                ReaderParts::Plain { array: *array, elements: ElementReader::of(own.kind)? }
+            }
+            TensorContent::Quantised(own) => {
+                let factor = 2f64.powi(own.exponent);
+                let value = |code: u64| (own.format.to_f64(code) + own.offset) * factor;
+                ReaderParts::Quantised {
+                    codes: (0..=own.format.code_mask()).map(value).collect(),
+                    scales: ElementReader::of_format(own.scale_format)?,
+                    zeros: own.zero.map(|(_, format)| ElementReader::of_format(format)).transpose()?,
+                }
+            }
+            TensorContent::Opaque { why, .. } => {
+                return Err(Error::request(format!("tensor '{}': {why}", one_line(&tensor.name))));
+            }
+        })
+    }
 }
 
 impl<'a> TensorReader<'a> {
@@ -204,39 +243,25 @@ impl<'a> TensorReader<'a> {
     /// # Errors
     /// A tensor that is not decoded.
     pub(super) fn new(file: &'a ArrayFile, tensor: &'a CheckpointTensor) -> Result<TensorReader<'a>> {
-        let parts = match &tensor.content {
-            TensorContent::Plain(array) => {
-                let array = &file.arrays[*array];
-                file.complete(array)?;
-                ReaderParts::Plain { array, elements: ElementReader::of(array.kind)? }
-            }
-            TensorContent::Quantised(own) => {
-                let factor = 2f64.powi(own.exponent);
-                let value = |code: u64| (own.format.to_f64(code) + own.offset) * factor;
-                ReaderParts::Quantised {
-                    own,
-                    codes: (0..=own.format.code_mask()).map(value).collect(),
-                    scales: ElementReader::of_format(own.scale_format)?,
-                    zeros: own.zero.map(|(_, format)| ElementReader::of_format(format)).transpose()?,
-                }
-            }
-            TensorContent::Opaque { why, .. } => {
-                return Err(Error::request(format!("tensor '{}': {why}", tensor.name)));
-            }
-        };
-        Ok(TensorReader { file, tensor, of: Matrices::of(&tensor.shape), parts })
+        Ok(TensorReader::of_parts(file, tensor, Arc::new(ReaderParts::new(file, tensor)?)))
+    }
+
+    /// The reader of a tensor with readers of its arrays, those of [`ReaderParts::new`].
+    pub(super) fn of_parts(file: &'a ArrayFile, tensor: &'a CheckpointTensor, parts: Arc<ReaderParts>) -> Self {
+        TensorReader { file, tensor, of: Matrices::of(&tensor.read_shape), parts }
     }
 
     fn wrong(&self, what: String) -> Error {
-        Error::request(format!("tensor '{}': {what}", self.tensor.name))
+        Error::request(format!("tensor '{}': {what}", one_line(&self.tensor.name)))
     }
 
     /// Values of a piece, row by row.
     ///
     /// Values of a plain array are exact, and values of a quantised one rounded once, to `f32`.
     pub(super) fn values(&self, piece: &TensorPiece, reading: Option<Reading>) -> Result<Vec<f64>> {
-        let own = match &self.parts {
-            ReaderParts::Plain { array, elements } => {
+        let own = match (&*self.parts, self.tensor.quantised()) {
+            (ReaderParts::Plain { array, elements }, _) => {
+                let array = &self.file.arrays[*array];
                 let first = piece.rows.start * self.of.columns + piece.columns.start;
                 let mut bytes = vec![0; piece.len() * elements.width()];
                 self.file.read(array, first, &mut bytes)?;
@@ -244,7 +269,8 @@ impl<'a> TensorReader<'a> {
                 elements.read(&bytes, &mut values).map_err(|at| self.wide(first + at, "code"))?;
                 return Ok(values);
             }
-            ReaderParts::Quantised { own, .. } => own,
+            (ReaderParts::Quantised { .. }, Some(own)) => own,
+            (ReaderParts::Quantised { .. }, None) => return Ok(Vec::new()),
         };
         let reading = reading.unwrap_or(own.reading);
         let mut values = self.codes(piece, reading.packing)?;
@@ -268,6 +294,27 @@ impl<'a> TensorReader<'a> {
             }
         }
         Ok(values)
+    }
+
+    /// Differences of integers of 64 bits from their nearest doubles; `None` for other elements.
+    pub(super) fn rests(&self, piece: &TensorPiece) -> Result<Option<Vec<f64>>> {
+        let ReaderParts::Plain { array, elements: ElementReader::Integers { bytes: 8, bits: 64, signed } } =
+            &*self.parts
+        else {
+            return Ok(None);
+        };
+        let array = &self.file.arrays[*array];
+        let mut bytes = vec![0; piece.len() * 8];
+        self.file.read(array, piece.rows.start * self.of.columns + piece.columns.start, &mut bytes)?;
+        let rest = |word: &[u8; 8]| {
+            let raw = u64::from_le_bytes(*word);
+            let (near, exact) = match signed {
+                true => (raw as i64 as f64, i128::from(raw as i64)),
+                false => (raw as f64, i128::from(raw)),
+            };
+            (exact - near as i128) as f64
+        };
+        Ok(Some(bytes.as_chunks().0.iter().map(rest).collect()))
     }
 
     /// The global scale of a row; 1 without one.
@@ -305,7 +352,9 @@ impl<'a> TensorReader<'a> {
 
     /// Values of the codes of a piece, before scales.
     pub(super) fn codes(&self, piece: &TensorPiece, packing: Packing) -> Result<Vec<f64>> {
-        let ReaderParts::Quantised { own, codes: table, .. } = &self.parts else { return Ok(Vec::new()) };
+        let (ReaderParts::Quantised { codes: table, .. }, Some(own)) = (&*self.parts, self.tensor.quantised()) else {
+            return Ok(Vec::new());
+        };
         let bits = own.format.bits as usize;
         let array = &self.file.arrays[own.codes];
         let mut codes = Vec::with_capacity(piece.len());
@@ -349,7 +398,7 @@ impl<'a> TensorReader<'a> {
 
     /// Scales of a piece.
     pub(super) fn scales(&self, piece: &TensorPiece, swizzled: bool) -> Result<PieceScales> {
-        let ReaderParts::Quantised { own, scales, .. } = &self.parts else {
+        let (ReaderParts::Quantised { scales, .. }, Some(own)) = (&*self.parts, self.tensor.quantised()) else {
             return Ok(PieceScales { values: Vec::new(), each: 0, width: 1 });
         };
         match own.place {
@@ -366,13 +415,24 @@ impl<'a> TensorReader<'a> {
         }
     }
 
+    /// Scales of the blocks whose first value lies in a piece.
+    pub(super) fn scales_that_begin(&self, piece: &TensorPiece, own: &Quantised) -> Result<Vec<f64>> {
+        let scales = self.scales(piece, own.reading.swizzled)?;
+        let high = own.sharing.extents(self.of).0.max(1);
+        // The first block of a piece may have begun in the piece before.
+        let skipped = usize::from(!piece.columns.start.is_multiple_of(scales.width));
+        let begins = |row: &usize| (row % self.of.rows.max(1)).is_multiple_of(high);
+        let each = piece.rows.clone().zip(scales.values.chunks(scales.each.max(1)));
+        let each = each.filter(|(row, _)| begins(row));
+        Ok(each.flat_map(|(_, scales)| scales.iter().skip(skipped).copied().collect::<Vec<f64>>()).collect())
+    }
+
     fn zeros(&self, piece: &TensorPiece) -> Result<Option<PieceScales>> {
-        match &self.parts {
-            ReaderParts::Quantised {
-                own: own @ Quantised { zero: Some((array, _)), .. },
-                zeros: Some(elements),
-                ..
-            } => self.grid(own, (*array, own.scales), elements, piece, "zero point").map(Some),
+        match (&*self.parts, self.tensor.quantised()) {
+            (
+                ReaderParts::Quantised { zeros: Some(elements), .. },
+                Some(own @ Quantised { zero: Some((array, _)), .. }),
+            ) => self.grid(own, (*array, own.scales), elements, piece, "zero point").map(Some),
             _ => Ok(None),
         }
     }

@@ -30,6 +30,12 @@ pub struct ChosenTensors<'a> {
 }
 
 impl TensorChoice {
+    /// True unless patterns are there and leave the name out.
+    pub fn wants(&self, name: &str) -> bool {
+        let matches = |patterns: &[String]| patterns.iter().any(|own| pattern::matches(own, name));
+        (self.include.is_empty() || matches(&self.include)) && !matches(&self.exclude)
+    }
+
     /// The chosen tensors of a file.
     ///
     /// Without patterns these are the floating-point tensors. With `weights` they are those of two dimensions and more
@@ -60,6 +66,16 @@ impl TensorChoice {
         let mut chosen: Vec<&StreamedArray> =
             file.arrays.iter().filter(wanted).filter(|array| !matches(&self.exclude, &array.name)).collect();
         let mut left_alone = Vec::new();
+        let undecoded = file.arrays.iter().find(|array| array.bits == 0);
+        if let (true, true, Some(array)) = (self.include.is_empty(), weights, undecoded)
+            && !chosen.iter().any(|array| is_weight(array))
+        {
+            return Err(Error::request(format!(
+                "array '{}' has the type {}, which is not decoded, and there are no other weights; name arrays by --include",
+                array.name,
+                array.kind.type_name()
+            )));
+        }
         if self.include.is_empty() && weights && chosen.iter().any(|array| is_weight(array)) {
             (chosen, left_alone) = chosen.into_iter().partition(|array| is_weight(array));
         }

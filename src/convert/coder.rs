@@ -18,6 +18,7 @@ pub(crate) enum FormatEncoder {
 }
 
 /// Decoder of such codes.
+#[derive(Debug)]
 pub(crate) enum FormatDecoder {
     Narrow(Decoder<u8>),
     Wide(Decoder<u16>),

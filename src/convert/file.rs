@@ -5,7 +5,9 @@
 //! byte), `NAME_scale`, its scale codes (U8; the last dimension counts blocks), and where the format has one
 //! `NAME_tensor_scale` (F32, a single number). The metadata say `tcnum.format`, `tcnum.block` (elements of a block),
 //! `tcnum.axis` (-1: blocks lie along the last dimension), `tcnum.scale_rule`, `tcnum.rounding`, and for each tensor
-//! `tcnum.shape.NAME`, without which an even last dimension is assumed. A row whose length is not a multiple of the block ends in
+//! `tcnum.shape.NAME`, without which an even last dimension is assumed. A tensor that became a matrix, such as a convolution, has
+//! its own shape in `tcnum.original_shape.NAME`. Other block formats than this program's have `tcnum.scale`, `tcnum.element`,
+//! `tcnum.exponent` and `tcnum.tensor_scale`: the formats, and the power of two that multiplies the elements. A row whose length is not a multiple of the block ends in
 //! a short block; it is quantised as if zeros followed, which are not stored.
 //!
 //! In a file with floating-point tensors, integers (token ids) are kept unless they are chosen by name; `tcnum.unchanged` names
@@ -113,6 +115,20 @@ impl FileConversion {
     /// A file that cannot be read or written, is malformed, or lacks an array; codes that are not of the source's format; a
     /// value without a code in the target; [`Error::Interrupted`] by a signal, after which nothing is written.
     pub fn run(&self, input: &Path, output: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<ConvertedFile> {
+        self.run_on(&ArrayFile::open(input)?, input, output, progress)
+    }
+
+    /// Converts an open file, which messages name by `input`; otherwise as [`FileConversion::run`].
+    ///
+    /// # Errors
+    /// As [`FileConversion::run`].
+    pub fn run_on(
+        &self,
+        file: &ArrayFile,
+        input: &Path,
+        output: &Path,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<ConvertedFile> {
         if self.to.block().is_some() && Container::of(output)? == Container::Npy {
             return Err(Error::request(format!(
                 "{}: {} needs several arrays, and an .npy file holds one; write a .safetensors file",
@@ -120,8 +136,7 @@ impl FileConversion {
                 self.to.name()
             )));
         }
-        let file = ArrayFile::open(input)?;
-        let arrays = NamedArrays::of(&file);
+        let arrays = NamedArrays::of(file);
         let within = |error: Error| error.within(input.display());
         let from = self.layout(&arrays).map_err(within)?;
         let chosen = self.chosen(from, &arrays).map_err(within)?;
@@ -177,14 +192,18 @@ impl FileConversion {
         Ok(ConvertedFile { rows, left_alone, note })
     }
 
+    /// True for metadata of this program with a format that it knows.
+    ///
+    /// The codes of such a file are converted as they are.
+    pub fn reads(&self, metadata: &BTreeMap<String, String>) -> bool {
+        let scalar = metadata.contains_key("tcnum.format") && !metadata.contains_key("tcnum.scale");
+        scalar || written_format(metadata).is_some()
+    }
+
     /// The content of the arrays; a file of this program states it.
     fn layout(&self, arrays: &NamedArrays) -> Result<FileContent> {
         let named = arrays.metadata().get("tcnum.format");
-        let scaled = || match (named, arrays.metadata().get("tcnum.scale").map(String::as_str)) {
-            (Some(name), Some("f32")) => BlockFormat::scaled(format::find(name).ok()?, 1, BlockFormat::WHOLE).ok(),
-            _ => None,
-        };
-        let written = named.and_then(|name| block::find(name)).or_else(scaled);
+        let written = written_format(arrays.metadata());
         let layout = match (self.from, written) {
             (FileContent::Scalar(None), Some(format)) => FileContent::Blocks(format),
             (FileContent::Blocks(given), Some(format)) if given.name != format.name => {
@@ -194,6 +213,13 @@ impl FileConversion {
             }
             (given, _) => given,
         };
+        if let (FileContent::Scalar(None), Some(name), true) =
+            (layout, named, arrays.metadata().contains_key("tcnum.scale"))
+        {
+            return Err(Error::request(format!(
+                "its metadata say that it holds blocks of the format '{name}', which is not known here; give its file by --from FILE.toml"
+            )));
+        }
         let FileContent::Blocks(format) = layout else { return Ok(layout) };
         if let Some(axis) = arrays.metadata().get("tcnum.axis").filter(|axis| *axis != "-1") {
             return Err(Error::request(format!(
@@ -282,6 +308,9 @@ impl FileConversion {
                 entries.push(("block", if along_a_row { format.length.to_string() } else { format.extents() }));
                 if block::find(format.name).is_none() {
                     entries.push(("scale", format.scale.name.into()));
+                    entries.push(("element", format.element.format.name.into()));
+                    entries.push(("exponent", format.element.exponent.to_string()));
+                    entries.extend(format.tensor_scale.map(|own| ("tensor_scale", own.name.into())));
                 }
                 entries.push(("axis", "-1".into()));
             }
@@ -293,7 +322,7 @@ impl FileConversion {
     }
 
     fn row(&self, tensor: &SourceTensor, d: &Deviations) -> ArrayRow {
-        let blocks = self.to.block().map(|block| block.blocks(d.values as usize, tensor.row()) as u64);
+        let blocks = self.to.block().map(|block| tensor.blocks(block) as u64);
         ArrayRow {
             array: tensor.name.to_string(),
             shape: tensor.shape.clone(),
@@ -334,6 +363,15 @@ impl FileConversion {
     }
 }
 
+/// The block format that metadata of this program name, but for its blocks; `None` for others.
+fn written_format(metadata: &BTreeMap<String, String>) -> Option<&'static BlockFormat> {
+    let name = metadata.get("tcnum.format")?;
+    block::find(name).or_else(|| match metadata.get("tcnum.scale").map(String::as_str) {
+        Some("f32") => BlockFormat::scaled(format::find(name).ok()?, 1, BlockFormat::WHOLE).ok(),
+        _ => None,
+    })
+}
+
 /// The arrays that an earlier conversion left as they were.
 fn unchanged<'a>(arrays: &NamedArrays<'a>) -> BTreeSet<&'a str> {
     arrays.metadata().get("tcnum.unchanged").map_or(BTreeSet::new(), |names| names.lines().collect())
@@ -350,7 +388,14 @@ fn kept<'a>(arrays: &NamedArrays<'a>, from: FileContent, chosen: &[String]) -> R
     let kept: Vec<&StreamedArray> =
         arrays.arrays.values().copied().filter(|array| is_kept(array.name.as_str())).collect();
     kept.iter().try_for_each(|array| whole(array))?;
-    Ok(kept)
+    match kept.iter().find(|array| array.bits == 0) {
+        Some(array) => Err(Error::request(format!(
+            "array '{}' has the type {}, which is not decoded and which the result cannot hold; name the arrays to convert by --tensor",
+            array.name,
+            array.kind.type_name()
+        ))),
+        None => Ok(kept),
+    }
 }
 
 fn planned(array: &StreamedArray) -> NewArray {

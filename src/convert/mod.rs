@@ -23,6 +23,7 @@ pub use deviations::Deviations;
 pub use file::{ArrayRow, ConvertedFile, FileContent, FileConversion, layout};
 pub use names::ArrayNames;
 pub(crate) use pieces::{common_multiple, of_each};
+pub(crate) use source::original_shape;
 pub(crate) use target::stored_scale;
 pub use tensor::{ConversionTarget, Tensor, convert, convert_with_seed, encode};
 pub use value::{ConversionRow, Converted, ValueConversion, ValueRead, read};

@@ -1,6 +1,6 @@
 //! Names and types of the arrays that a tensor in blocks becomes, for the programs that read them.
 
-use crate::{Error, Result};
+use crate::{Error, Result, format::block::BlockFormat};
 
 /// Names and types of the arrays of a tensor; `*` stands for the same text in all names.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,6 +20,14 @@ pub struct ArrayNames {
     pub tensor_scale: String,
     /// True if the values are divided by the tensor's scale: its reciprocal is stored, rounded to f32.
     pub divides: bool,
+    /// True if codes of fewer than 8 bits share bytes, the first in the lowest bits.
+    ///
+    /// Codes of 4 bits always do.
+    pub packed: bool,
+    /// True if rows are whole blocks: the program that reads the layout takes no others.
+    pub whole: bool,
+    /// Most dimensions of a tensor in blocks that the program takes.
+    pub dimensions: Option<usize>,
     /// Keys of `quantization_config` in `config.json` that name the layout.
     pub config: Vec<(String, String)>,
 }
@@ -34,12 +42,50 @@ impl Default for ArrayNames {
             bytes: false,
             tensor_scale: "*_tensor_scale".into(),
             divides: false,
+            packed: false,
+            whole: false,
+            dimensions: None,
             config: Vec::new(),
         }
     }
 }
 
 impl ArrayNames {
+    /// Bits of a code in its array.
+    pub(super) fn code_bits(&self, format: &BlockFormat) -> usize {
+        match format.element.format.bits {
+            4 => 4,
+            bits if self.packed => bits as usize,
+            _ => 8,
+        }
+    }
+
+    /// Refuses a tensor of this shape that the program of the layout cannot read.
+    ///
+    /// # Errors
+    /// Rows that are no whole blocks or bytes, or too many dimensions; what to do instead.
+    pub(super) fn takes(&self, tensor: &str, shape: &[usize], format: &BlockFormat) -> Result<()> {
+        let Some(layout) = &self.layout else { return Ok(()) };
+        let row = shape.last().copied().unwrap_or(1);
+        let refused = |what: String| {
+            Err(Error::request(format!(
+                "--layout {layout}: '{tensor}' has the shape {shape:?}, and {what}; leave it out by --exclude, or omit --layout"
+            )))
+        };
+        let whole = BlockFormat::WHOLE;
+        if self.whole && format.rows == 1 && format.length < whole && !row.is_multiple_of(format.length) {
+            return refused(format!("programs read rows of whole blocks of {}", format.length));
+        }
+        let in_blocks = format.rows < whole && format.length < whole;
+        if let Some(most) = self.dimensions.filter(|most| in_blocks && shape.len() > *most) {
+            return refused(format!("programs read tensors of {most} dimensions"));
+        }
+        match (row * self.code_bits(format)).is_multiple_of(8) {
+            true => Ok(()),
+            false => refused("its rows are no whole bytes, while the layout keeps no shape".into()),
+        }
+    }
+
     /// The names of codes, scales and the tensor's scale of a tensor.
     ///
     /// # Errors

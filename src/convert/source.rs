@@ -21,6 +21,8 @@ pub(super) struct SourceTensor<'a> {
     file: &'a ArrayFile,
     pub(super) name: &'a str,
     pub(super) shape: Vec<usize>,
+    /// Shape before the tensor became a matrix, if it did.
+    pub(super) original: Option<Vec<usize>>,
     array: &'a StreamedArray,
     codes: SourceCodes<'a>,
 }
@@ -65,7 +67,14 @@ impl<'a> NamedArrays<'a> {
                 let named = || written.map(|name| format::find(name)).transpose();
                 let given = format.map_or_else(named, |given| Ok(Some(given)))?;
                 let codes = SourceCodes::Scalar(array.kind.format(&array.name, given)?);
-                SourceTensor { file: self.file, name: &array.name, shape: array.shape.clone(), array, codes }
+                SourceTensor {
+                    file: self.file,
+                    name: &array.name,
+                    shape: array.shape.clone(),
+                    original: None,
+                    array,
+                    codes,
+                }
             }
             FileContent::Blocks(format) => self.blocks(array, format)?,
         };
@@ -85,7 +94,6 @@ impl<'a> NamedArrays<'a> {
         };
         let packed = format.element.format.bits == 4;
         let shape = self.tensor_shape(array, packed)?;
-        let (row, count) = (shape.last().copied().unwrap_or(1), shape.iter().product::<usize>());
         match packed {
             true if array.kind != Content::Unsigned(1) => {
                 return Err(wrong(format!("codes of {format} are stored two to a byte, as U8")));
@@ -107,12 +115,15 @@ impl<'a> NamedArrays<'a> {
                 format.scale
             )));
         }
-        let expected = format.blocks(count, row);
-        if scales.len() != expected {
+        let expected = scale_shape(&shape, format);
+        let several = format.rows > 1 && shape.len() > 2;
+        if scales.len() != expected.iter().product::<usize>() || several && scales.shape != expected {
             return Err(wrong(format!(
-                "{} scales for shape {shape:?}; blocks of {} need {expected}",
+                "{} scales of the shape {:?} for shape {shape:?}; blocks of {} need {} of the shape {expected:?}",
                 scales.len(),
-                format.extents()
+                scales.shape,
+                format.extents(),
+                expected.iter().product::<usize>()
             )));
         }
         let tensor_scale = match format.tensor_scale {
@@ -130,8 +141,9 @@ impl<'a> NamedArrays<'a> {
                 Some(codes.get(0))
             }
         };
+        let original = original_shape(self.metadata(), name, &shape);
         let codes = SourceCodes::Blocks { format, packed, scales, tensor_scale };
-        Ok(SourceTensor { file: self.file, name, shape, array, codes })
+        Ok(SourceTensor { file: self.file, name, shape, original, array, codes })
     }
 
     /// The shape of a tensor of blocks: the metadata's, if it agrees with the array, or the array's.
@@ -167,6 +179,37 @@ impl<'a> NamedArrays<'a> {
     }
 }
 
+/// Key of the shape of a tensor that became a matrix, without the tensor's name at its end.
+pub(super) const ORIGINAL_SHAPE: &str = "tcnum.original_shape.";
+
+/// The shape of tensor `name` before it became this matrix; `None` if it did not.
+pub(crate) fn original_shape(metadata: &BTreeMap<String, String>, name: &str, matrix: &[usize]) -> Option<Vec<usize>> {
+    let text = metadata.get(&format!("{ORIGINAL_SHAPE}{name}"))?;
+    let shape: Vec<usize> = text.split(',').map(|extent| extent.parse().ok()).collect::<Option<_>>()?;
+    let product = |extents: &[usize]| extents.iter().try_fold(1, |all: usize, extent| all.checked_mul(*extent));
+    let [first, columns] = matrix else { return None };
+    (shape.first() == Some(first) && product(&shape[1..]) == Some(*columns)).then_some(shape)
+}
+
+/// Rows of a matrix of the last two axes; 1 for a vector.
+fn height(shape: &[usize]) -> usize {
+    shape.len().checked_sub(2).map_or(1, |at| shape[at]).max(1)
+}
+
+/// Shape of the scales of a tensor of this shape.
+///
+/// It counts blocks in place of values, within each matrix of the last two axes.
+pub(super) fn scale_shape(shape: &[usize], format: &BlockFormat) -> Vec<usize> {
+    let columns = |row: usize| row.div_ceil(format.length);
+    match shape {
+        _ if format.rows == BlockFormat::WHOLE && !shape.contains(&0) => vec![],
+        [leading @ .., row] if format.rows == 1 => [leading, &[columns(*row)]].concat(),
+        [] => vec![],
+        [leading @ .., rows, row] => [leading, &[rows.div_ceil(format.rows), columns(*row)]].concat(),
+        [row] => vec![1, columns(*row)],
+    }
+}
+
 /// Refuses an array whose data the file does not have.
 pub(super) fn whole(array: &StreamedArray) -> Result<()> {
     match array.whole {
@@ -179,7 +222,8 @@ impl SourceTensor<'_> {
     /// The tensor as a matrix, with a row for each index of its first axis.
     pub(super) fn flattened(mut self) -> Self {
         if let [first, rest @ ..] = &self.shape[..] {
-            self.shape = vec![*first, rest.iter().product()];
+            let matrix = vec![*first, rest.iter().product()];
+            self.original = Some(std::mem::replace(&mut self.shape, matrix));
         }
         self
     }
@@ -191,6 +235,27 @@ impl SourceTensor<'_> {
     /// Elements of a row, along which blocks lie.
     pub(super) fn row(&self) -> usize {
         self.shape.last().copied().unwrap_or(1)
+    }
+
+    /// Elements of a row, and rows of a matrix of the last two axes, with which blocks of several rows end.
+    pub(super) fn matrix(&self) -> (usize, usize) {
+        (self.row(), height(&self.shape))
+    }
+
+    /// Number of blocks of a format in it.
+    pub(super) fn blocks(&self, format: &BlockFormat) -> usize {
+        if self.len() == 0 { 0 } else { scale_shape(&self.shape, format).iter().product() }
+    }
+
+    /// The place among the scales of the block that has the element at this row and column.
+    pub(super) fn block_at(&self, format: &BlockFormat, row: usize, column: usize) -> usize {
+        let height = height(&self.shape);
+        let above = match format.rows {
+            1 => row,
+            BlockFormat::WHOLE => 0,
+            rows => row / height * height.div_ceil(rows) + row % height / rows,
+        };
+        above * self.row().div_ceil(format.length) + column / format.length
     }
 
     /// Rows that belong together, and the multiple of elements at which a row may be cut.
@@ -249,7 +314,7 @@ impl SourceTensor<'_> {
             codes(self.array, format.element.format, piece.start, piece.count)?.into_bytes()
         };
         // Unsigned codes are often stored as the non-negative half of a signed format.
-        let first = row / format.rows * self.row().div_ceil(format.length) + column / format.length;
+        let first = self.block_at(format, row, column);
         let scales = codes(scales, format.scale, first, format.blocks(piece.count, piece.row))?;
         let scales = scales.iter().map(|code| code as u32).collect();
         Ok(Tensor::Blocks(Blocks { format, row: piece.row, tensor_scale, scales, elements }))

@@ -6,16 +6,16 @@ use super::{
     ArrayNames, ConversionTarget, Deviations, Tensor,
     converter::{BlockConverter, Missing, ScalarConverter},
     deviations::TensorComparison,
-    pieces::{TensorPiece, of_each, pieces},
-    source::SourceTensor,
+    pieces::{TensorPiece, common_multiple, of_each, pieces},
+    source::{ORIGINAL_SHAPE, SourceTensor, scale_shape},
     values::{TensorKind, ValueReader},
 };
 use crate::{
     Error, Result,
-    array::{ArrayWriter, Content, NewArray},
+    array::{ArrayWriter, Content, NewArray, pack},
     format::{
         Format, Real, Rounding,
-        block::{BlockFormat, Blocks, Quantizer, pack_pairs},
+        block::{BlockFormat, Blocks, Quantizer},
         find,
         slices::largest_finite,
     },
@@ -50,7 +50,8 @@ impl<'a> TargetTensor<'a> {
         };
         match to {
             ConversionTarget::Scalar { format, .. } => {
-                add(source.name.into(), source.shape.clone(), Content::Format(format), format.bytes());
+                let shape = source.original.clone().unwrap_or(source.shape.clone());
+                add(source.name.into(), shape, Content::Format(format), format.bytes());
             }
             ConversionTarget::Blocks(Quantizer { format, .. }) => {
                 let row = source.row();
@@ -59,12 +60,13 @@ impl<'a> TargetTensor<'a> {
                     let leading = source.shape.split_last().map_or(&[][..], |(_, leading)| leading);
                     leading.iter().copied().chain([last]).collect::<Vec<usize>>()
                 };
-                let width = if packed(format) { row.div_ceil(2) } else { row };
+                names.takes(source.name, &source.shape, format)?;
+                let width = (row * names.code_bits(format)).div_ceil(8);
                 let element = format.element.format;
                 let kind = if element.bits == 8 { Content::Format(element) } else { Content::Unsigned(1) };
                 add(codes, with_last(width), kind, 1);
                 let kind = if names.bytes { Content::Unsigned(1) } else { Content::Format(stored_scale(format.scale)) };
-                add(scale, scale_shape(source, format), kind, format.scale.bytes());
+                add(scale, scale_shape(&source.shape, format), kind, format.scale.bytes());
                 if let Some(own) = format.tensor_scale {
                     // compressed-tensors, whose scale divides, has one number in an array; the others have it alone.
                     let shape = if names.divides { vec![1] } else { vec![] };
@@ -73,6 +75,10 @@ impl<'a> TargetTensor<'a> {
                 if names.layout.is_none() {
                     let extents: Vec<String> = source.shape.iter().map(usize::to_string).collect();
                     metadata.insert(format!("tcnum.shape.{}", source.name), extents.join(","));
+                }
+                if let Some(original) = &source.original {
+                    let extents: Vec<String> = original.iter().map(usize::to_string).collect();
+                    metadata.insert(format!("{ORIGINAL_SHAPE}{}", source.name), extents.join(","));
                 }
             }
         }
@@ -138,11 +144,14 @@ impl<'a> TargetTensor<'a> {
             let tensor = source.read(piece, memory)?;
             let random = random.map(|random| random.of(piece));
             let blocks = converter.quantize(&tensor, piece.row, random.as_deref());
-            self.write(source.row(), piece, &blocks, writer)?;
+            self.write(source, piece, &blocks, writer)?;
             Ok((differences(&comparison, piece, tensor, &Tensor::Blocks(blocks), memory), ()))
         };
         // Under a scale that is known, any piece will do.
         let block = if quantizer.block_scale.is_some() { (1, 1) } else { (format.rows, format.length) };
+        // Eight codes fill whole bytes.
+        let bytes = if self.names.code_bits(format) < 8 { 8 } else { 1 };
+        let block = if block.1 < BlockFormat::WHOLE { (block.0, common_multiple(block.1, bytes)) } else { block };
         let deviations = sum(source, block, one, |_, ()| {}, done)?;
         if let (Some(code), Some(own)) = (scale, format.tensor_scale) {
             let reciprocal = 1.0 / f32::from_bits(code as u32);
@@ -152,47 +161,30 @@ impl<'a> TargetTensor<'a> {
         Ok(deviations)
     }
 
-    /// Writes the blocks of a piece of a tensor with rows of `row` elements.
-    fn write(&self, row: usize, piece: &TensorPiece, blocks: &Blocks, writer: &ArrayWriter) -> Result<()> {
+    /// Writes the blocks of a piece of `source`.
+    fn write(&self, source: &SourceTensor, piece: &TensorPiece, blocks: &Blocks, writer: &ArrayWriter) -> Result<()> {
+        let row = source.row();
         let (above, column) = (piece.start / row, piece.start % row);
-        if packed(blocks.format) {
-            let place = above * row.div_ceil(2) + column / 2;
-            writer.write(self.first, place as u64, &pack_pairs(&blocks.elements, piece.row))?;
-        } else {
-            writer.write(self.first, piece.start as u64, &blocks.elements)?;
+        match self.names.code_bits(blocks.format) {
+            8 => writer.write(self.first, piece.start as u64, &blocks.elements)?,
+            bits => {
+                let place = above * (row * bits).div_ceil(8) + column * bits / 8;
+                writer.write(self.first, place as u64, &pack(&blocks.elements, piece.row, bits))?;
+            }
         }
-        let BlockFormat { rows, length, scale, .. } = *blocks.format;
+        let scale = blocks.format.scale;
         let bytes: Vec<u8> = match scale.bytes() {
             1 => blocks.scales.iter().map(|code| *code as u8).collect(),
             width => blocks.scales.iter().flat_map(|code| code.to_le_bytes().into_iter().take(width)).collect(),
         };
-        let place = above / rows * row.div_ceil(length) + column / length;
+        let place = source.block_at(blocks.format, above, column);
         writer.write(self.first + 1, (place * scale.bytes()) as u64, &bytes)
-    }
-}
-
-/// Shape of the scales of a tensor: blocks in place of values.
-fn scale_shape(source: &SourceTensor, format: &BlockFormat) -> Vec<usize> {
-    let columns = source.row().div_ceil(format.length);
-    match &source.shape[..] {
-        _ if format.rows == BlockFormat::WHOLE && source.len() > 0 => vec![],
-        [leading @ .., _] if format.rows == 1 => [leading, &[columns]].concat(),
-        [] => vec![],
-        [leading @ .., rows, _] if rows.is_multiple_of(format.rows) => {
-            [leading, &[rows / format.rows, columns]].concat()
-        }
-        [leading @ .., _] => vec![leading.iter().product::<usize>().div_ceil(format.rows), columns],
     }
 }
 
 /// Format under whose type scales are stored: the type of a file for e4m3 serves scales without a sign.
 pub(crate) fn stored_scale(scale: &'static Format) -> &'static Format {
     if scale.name == "ue4m3" { find("e4m3").expect("there is e4m3") } else { scale }
-}
-
-/// True if element codes are stored two to a byte.
-fn packed(format: &BlockFormat) -> bool {
-    format.element.format.bits == 4
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -230,7 +222,7 @@ fn sum<R: Send>(
     done: &mut dyn FnMut(u64),
 ) -> Result<Deviations> {
     let mut all = Deviations::default();
-    let (pieces, together) = pieces(source.len(), source.row(), [block, source.block()]);
+    let (pieces, together) = pieces(source.len(), source.matrix(), [block, source.block()]);
     of_each(pieces, together, work, |piece, (own, rest)| {
         all = own.iter().fold(all, |all, part| all.plus(part));
         take(piece, rest);
@@ -294,7 +286,7 @@ fn least_of_tensor(source: &SourceTensor, quantizer: &Quantizer, codes: &[u32]) 
         Ok(losses)
     };
     let mut sums = vec![0.0; codes.len()];
-    let (pieces, together) = pieces(source.len(), source.row(), [source.block()]);
+    let (pieces, together) = pieces(source.len(), source.matrix(), [source.block()]);
     of_each(pieces, together, of_piece, |_, own: Vec<f64>| {
         sums.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
     })?;
@@ -344,7 +336,7 @@ impl Largest {
             Ok(largest)
         };
         let mut all = Largest::default();
-        let (pieces, together) = pieces(source.len(), source.row(), [source.block()]);
+        let (pieces, together) = pieces(source.len(), source.matrix(), [source.block()]);
         of_each(pieces, together, of_piece, |_, own| {
             all.others |= own.others;
             all.finite = match (all.finite, own.finite) {

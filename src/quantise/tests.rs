@@ -70,7 +70,9 @@ fn rows_along(values: &[f32], shape: [usize; 3], axis: usize) -> Vec<Vec<f32>> {
 }
 
 /// The quantised values one by one: scales by definition, quotient and product rounded once.
-fn each(rows: &[Vec<f32>], target: &QuantisationTarget, first_extent: usize) -> Vec<Vec<f32>> {
+///
+/// Blocks of several rows end with every `height` rows.
+fn each(rows: &[Vec<f32>], target: &QuantisationTarget, first_extent: usize, height: usize) -> Vec<Vec<f32>> {
     let columns = rows[0].len();
     let by_rows = |values: Vec<f32>| values.chunks(columns).map(<[f32]>::to_vec).collect();
     match target {
@@ -123,8 +125,14 @@ fn each(rows: &[Vec<f32>], target: &QuantisationTarget, first_extent: usize) -> 
         QuantisationTarget::Scaled { format, rule, .. } | QuantisationTarget::Blocks { format, rule } => {
             let all = rows.concat();
             let quantizer = Quantizer { rule, ..Quantizer::new(format) };
-            let blocks = quantizer.quantize_with(all.len(), columns, |at| Real::from(f64::from(all[at])));
-            by_rows((0..all.len()).map(|at| blocks.value(at).to_f64() as f32).collect())
+            let (code, _) = quantizer.tensor_scale(all.len(), &|at| Real::from(f64::from(all[at])));
+            let quantizer = Quantizer { tensor_scale: code.map(|code| f32::from_bits(code as u32)), ..quantizer };
+            let mut found = Vec::new();
+            for matrix in all.chunks(height * columns) {
+                let blocks = quantizer.quantize_with(matrix.len(), columns, |at| Real::from(f64::from(matrix[at])));
+                found.extend((0..matrix.len()).map(|at| blocks.value(at).to_f64() as f32));
+            }
+            by_rows(found)
         }
     }
 }
@@ -152,7 +160,8 @@ fn losses_are_those_of_each_value_along_every_axis() {
         let found = quantised(&path, &all, axis as i64, Rounding::Rne);
         assert_eq!(found, quantised(&path, &all, axis as i64 - 3, Rounding::Rne));
         for (target, row) in all.iter().zip(&found) {
-            let expected = each(&rows, target, shape[0]);
+            let height = if axis == 2 { shape[1] } else { shape[2] };
+            let expected = each(&rows, target, shape[0], height);
             let pairs = || rows.iter().flatten().zip(expected.iter().flatten());
             let finite: Vec<(f64, f64)> = pairs()
                 .filter(|(x, y)| x.is_finite() && y.is_finite())

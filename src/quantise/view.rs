@@ -30,6 +30,8 @@ pub(super) struct TensorRows<'a> {
     pub(super) rows: usize,
     /// Values of a row.
     pub(super) columns: usize,
+    /// Rows of a matrix, within which blocks of several rows lie.
+    height: usize,
     /// Rows whose places follow one another in the file; 1 where the values of a row do.
     inner: usize,
 }
@@ -38,6 +40,7 @@ pub(super) struct TensorRows<'a> {
 pub(super) struct RowShape {
     pub(super) rows: usize,
     pub(super) columns: usize,
+    height: usize,
     inner: usize,
 }
 
@@ -47,7 +50,7 @@ impl RowShape {
         elements(array)?;
         if axis.is_none() && is_convolution(&array.shape) {
             let rows = if array.is_empty() { 0 } else { array.shape[0] };
-            return Ok(RowShape { rows, columns: array.len() / rows.max(1), inner: 1 });
+            return Ok(RowShape { rows, columns: array.len() / rows.max(1), height: rows, inner: 1 });
         }
         let axis = axis.unwrap_or(-1);
         let dimensions = array.shape.len().max(1);
@@ -61,7 +64,10 @@ impl RowShape {
         };
         let columns = array.shape.get(at).copied().unwrap_or(1);
         let inner = array.shape.get(at + 1..).map_or(1, |shape| shape.iter().product());
-        Ok(RowShape { rows: if array.is_empty() { 0 } else { array.len() / columns }, columns, inner })
+        // Rows of a matrix follow one another along the last axis that is not theirs.
+        let last = if at + 1 == dimensions { at.checked_sub(1) } else { Some(dimensions - 1) };
+        let height = last.and_then(|axis| array.shape.get(axis)).copied().unwrap_or(1);
+        Ok(RowShape { rows: if array.is_empty() { 0 } else { array.len() / columns }, columns, height, inner })
     }
 }
 
@@ -81,11 +87,13 @@ impl<'a> TensorRows<'a> {
     ///
     /// Without an axis rows lie along the last one, and those of a convolution along all but the first.
     pub(super) fn new(file: &'a ArrayFile, array: &'a StreamedArray, axis: Option<i64>) -> Result<TensorRows<'a>> {
-        let RowShape { rows, columns, inner } = RowShape::new(array, axis)?;
-        Ok(TensorRows { file, elements: elements(array)?, array, rows, columns, inner })
+        let RowShape { rows, columns, height, inner } = RowShape::new(array, axis)?;
+        Ok(TensorRows { file, elements: elements(array)?, array, rows, columns, height, inner })
     }
 
-    /// Panels of the tensor, in whole blocks of rows and columns but at the ends of rows and of the tensor.
+    /// Panels of the tensor, in whole blocks but at the ends of rows and matrices.
+    ///
+    /// Blocks of several rows end with their matrix.
     pub(super) fn panels(&self, block: (usize, usize)) -> Vec<Panel> {
         let mut panels = Vec::new();
         if self.rows == 0 || self.columns == 0 {
@@ -96,10 +104,14 @@ impl<'a> TensorRows<'a> {
             false => (PANEL / block.0).max(PART).next_multiple_of(block.1),
         };
         let rows = (PANEL / columns.min(self.columns)).max(1).next_multiple_of(block.0);
-        for row in (0..self.rows).step_by(rows) {
-            for column in (0..self.columns).step_by(columns) {
-                let rows = row..self.rows.min(row + rows);
-                panels.push(Panel { rows, columns: column..self.columns.min(column + columns) });
+        let height = if block.0 > 1 { self.height.clamp(1, self.rows) } else { self.rows };
+        for matrix in (0..self.rows).step_by(height) {
+            let end = self.rows.min(matrix + height);
+            for row in (matrix..end).step_by(rows) {
+                for column in (0..self.columns).step_by(columns) {
+                    let rows = row..end.min(row + rows);
+                    panels.push(Panel { rows, columns: column..self.columns.min(column + columns) });
+                }
             }
         }
         panels

@@ -15,11 +15,12 @@ use super::{
 };
 use crate::{
     Error, Result,
+    array::ArrayFile,
     base::{
         input::{StandardInput, each_word, room_for_a_row},
         interrupt,
     },
-    checkpoint::Layout,
+    checkpoint::{Checkpoint, Layout},
     convert::{
         ArrayNames, ArrayRow, ConversionTarget, ConvertedFile, FileContent, FileConversion, TensorChoice,
         ValueConversion, ValueRead, in_blocks, layout, left_alone, read,
@@ -236,6 +237,7 @@ fn files(arguments: &Arguments, input: &Path, [from, to]: [Option<FileContent>; 
         (None, _) => ArrayNames::default(),
         (Some(name), Some(format)) => Layout::find(name)?.written(format)?,
         (Some(name), None) => {
+            Layout::find(name)?;
             return Err(Error::request(format!(
                 "--layout {name}: it has scales, and {} has none; choose a block format, or --per",
                 to.name()
@@ -255,10 +257,13 @@ fn files(arguments: &Arguments, input: &Path, [from, to]: [Option<FileContent>; 
     report.seed = matches!(arguments.elements()?, Rounding::Sr { .. }).then_some(conversion.seed);
     let progress = Progress::new(&arguments.destination);
     let mut bar = None;
-    let ConvertedFile { rows, left_alone: alone, note } = conversion.run(input, output, &mut |done, total| {
-        bar.get_or_insert_with(|| Bar::new(&progress, "values", total, 0, 1)).show(done, 0);
-    })?;
+    let (file, notes) = conversion_source(&conversion, input)?;
+    let ConvertedFile { rows, left_alone: alone, note } =
+        conversion.run_on(&file, input, output, &mut |done, total| {
+            bar.get_or_insert_with(|| Bar::new(&progress, "values", total, 0, 1)).show(done, 0);
+        })?;
     report.answer = Some(conversion.answer(&rows));
+    report.notes.extend(notes);
     report.notes.extend(left_alone(alone));
     report.notes.extend(note);
     if let (Some(layout), false) = (&conversion.layout.layout, conversion.layout.config.is_empty()) {
@@ -275,6 +280,25 @@ fn files(arguments: &Arguments, input: &Path, [from, to]: [Option<FileContent>; 
     }
     report.tables.push(conversion.table(rows));
     Ok(())
+}
+
+/// The arrays to convert, with quantised tensors decoded, and notes on them.
+///
+/// Files of this program and files whose content `--from` names are read as they are.
+fn conversion_source(conversion: &FileConversion, input: &Path) -> Result<(ArrayFile, Vec<String>)> {
+    let file = ArrayFile::open(input)?;
+    if conversion.from != FileContent::Scalar(None) || conversion.reads(&file.metadata) {
+        return Ok((file, Vec::new()));
+    }
+    if file.arrays.iter().any(|array| array.untyped) {
+        return Ok((file, Vec::new()));
+    }
+    let names = &conversion.names;
+    let wanted = |name: &str| {
+        if names.is_empty() { conversion.choice.wants(name) } else { names.iter().any(|own| own == name) }
+    };
+    let decoded = Checkpoint::of(file, input, None, None)?.decoded(&wanted)?;
+    Ok((decoded.file, decoded.notes))
 }
 
 fn scalar(arguments: &Arguments, format: &'static Format) -> Result<ConversionTarget> {

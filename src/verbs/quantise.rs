@@ -14,6 +14,7 @@ use super::{
 use crate::{
     Error, Result,
     array::{ArrayFile, StreamedArray},
+    checkpoint::Checkpoint,
     convert::{TensorChoice, flattened, left_alone},
     format::{self, Rounding},
     quantise::{Activations, FileLosses, Quantisation, targets},
@@ -88,13 +89,15 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let targets = targets(&arguments.to, &arguments.rules, &arguments.per)?;
     let rounding = rounding::of_elements(&arguments.round)?;
     let from = arguments.from.as_deref().map(format::resolve).transpose()?;
-    let open = |path: &PathBuf| -> Result<ArrayFile> {
-        let mut file = ArrayFile::open(path)?;
-        file.name_codes(from).map_err(|error| error.within(path.display()))?;
-        Ok(file)
-    };
-    let files = arguments.files.iter().map(open).collect::<Result<Vec<_>>>()?;
     let choice = TensorChoice { include: arguments.include.clone(), exclude: arguments.exclude.clone() };
+    let mut files = Vec::new();
+    for path in &arguments.files {
+        let decoded = Checkpoint::open(path, None, from)?.decoded(&|name| choice.wants(name))?;
+        files.push(decoded.file);
+        for note in decoded.notes {
+            report.notes.push(if arguments.files.len() > 1 { format!("{}: {note}", path.display()) } else { note });
+        }
+    }
     let activations = arguments.activations.as_ref().map(|path| {
         let to = arguments.activations_to.as_deref();
         let read = ArrayFile::open(path).and_then(|file| Activations::read(&file, to));

@@ -135,7 +135,9 @@ fn a_file_of_codes_says_of_which_format_they_are() {
 #[test]
 fn files_of_blocks_hold_codes_and_scales_and_are_read_again() {
     for format in formats() {
-        for (shape, row) in [(vec![2, 2, 64], 64), (vec![3, 45], 45), (vec![33], 33), (vec![], 1), (vec![4, 0], 0)] {
+        // Blocks of several rows end with their matrix, and are flat here for matrices alone.
+        let first = if format.rows > 1 { vec![4, 64] } else { vec![2, 2, 64] };
+        for (shape, row) in [(first, 64), (vec![3, 45], 45), (vec![33], 33), (vec![], 1), (vec![4, 0], 0)] {
             let values = values(shape.iter().product());
             let (folder, input) = folder_with("in.safetensors", vec![array("w", &shape, &values)]);
             let (packed, back) = (folder.path().join("packed.safetensors"), folder.path().join("back.npy"));

@@ -191,6 +191,17 @@ fn bad_input_is_said_and_what_is_whole_reported() {
     refused(&[good, "--layout", "none.toml"], &["none.toml", "cannot be read"]);
     refused(&["none.safetensors"], &["none.safetensors", "cannot be read"]);
     refused(&[folder.path().join("x.txt").to_str().unwrap()], &["x.txt"]);
+    // What no tensor fits, and names with line ends.
+    let found = report(&[good, "--layout", "gpt-oss"], 0);
+    assert!(found["notes"][0].as_str().unwrap().ends_with("good.safetensors: no tensor fits --layout gpt-oss."));
+    let none = folder.path().join("none.safetensors");
+    write(&none, &[]);
+    assert_eq!(report(&[none.to_str().unwrap()], 0)["answer"], "There are no tensors.");
+    let (x, y) = (folder.path().join("x.safetensors"), folder.path().join("y.safetensors"));
+    write(&x, &[array("a\nb", &[1], format("f32"), vec![0; 4])]);
+    write(&y, &[array("a\nb", &[1], format("f32"), vec![1; 4])]);
+    let differing = report(&[x.to_str().unwrap(), y.to_str().unwrap()], 1);
+    assert_eq!(differing["answer"], "'a\\nb' differs: values differ.");
     let empty = tempfile::tempdir().unwrap();
     refused(&[empty.path().to_str().unwrap()], &["has no .safetensors file"]);
 }

@@ -58,6 +58,27 @@ fn the_description_of_the_model_decides_between_layouts() {
     config(r#"{"quantization_config": {"quant_method": "fp8", "weight_block_size": [96, 96]}}"#);
     let tensor = open(&path).tensors[0].clone();
     assert_eq!((tensor.named_by, tensor.quantised().unwrap().sharing), ("config", Sharing::Block(96, 96)));
+    // Blocks of any extents are those that are named, also where others would fit the shape.
+    for (key, extents, blocks, scales) in [
+        ("weight_block_size", [250, 250], (100, 100), [3, 3]),
+        ("block_structure", [200, 256], (112, 112), [2, 3]),
+        ("block_structure", [128, 256], (48, 100), [3, 3]),
+        ("block_structure", [128, 256], (96, 200), [2, 2]),
+    ] {
+        let [rows, columns] = extents;
+        let arrays = [
+            array("l.weight", &extents, format("e4m3"), vec![0x38; rows * columns]),
+            array("l.weight_scale", &scales, format("f32"), single(2.0).repeat(scales.iter().product())),
+        ];
+        write(&path, &arrays);
+        let (high, wide) = blocks;
+        let text = std::format!(
+            r#"{{"quantization_config": {{"quant_method": "compressed-tensors", "format": "float-quantized", "groups": {{"{key}": [{high}, {wide}]}}}}}}"#
+        );
+        config(&text);
+        let tensor = open(&path).tensors[0].clone();
+        assert_eq!(tensor.quantised().unwrap().sharing, Sharing::Block(high, wide), "{blocks:?}");
+    }
     // A layout that fits in two ways is the one that is named.
     let fp8 = [
         array("l.weight", &[64, 32], format("e4m3"), vec![0x38; 64 * 32]),

@@ -2,6 +2,7 @@
 
 mod conventions;
 mod damage;
+mod decoded;
 mod layouts;
 mod written;
 

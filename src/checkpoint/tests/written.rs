@@ -49,6 +49,7 @@ fn what_convert_writes_in_the_layout_of_another_program_is_decoded_to_the_values
     for (layout, format) in [
         ("compressed-tensors-nvfp4", block("nvfp4").unwrap()),
         ("compressed-tensors-mxfp4", block("mxfp4").unwrap()),
+        ("compressed-tensors-mxfp6", block("mxfp6").unwrap()),
         ("compressed-tensors-mxfp8", block("mxfp8").unwrap()),
         ("compressed-tensors-float", scaled(1, whole)),
         ("modelopt-nvfp4", block("nvfp4").unwrap()),
@@ -77,7 +78,7 @@ fn what_convert_writes_in_the_layout_of_another_program_is_decoded_to_the_values
             count += 1;
         }
     }
-    assert_eq!(count, 7 * 256 * 256);
+    assert_eq!(count, 8 * 256 * 256);
 }
 
 #[test]
@@ -105,6 +106,76 @@ fn scales_are_written_in_the_type_that_the_program_of_the_layout_reads() {
         let file = ArrayFile::open(&to).unwrap();
         let array = file.arrays.iter().find(|array| array.name == scales).unwrap();
         assert_eq!(array.kind.type_name(), expected, "{layout}");
+    }
+}
+
+#[test]
+fn codes_of_six_bits_lie_four_in_three_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("from.safetensors"), folder.path().join("to.safetensors"));
+    // Codes 1, 2, 3 and 4 of e2m3 under a scale of 1; the last value of a block decides the scale.
+    let mut weights = vec![0.0f32; 32];
+    (weights[0], weights[1], weights[2], weights[3], weights[31]) = (0.125, 0.25, 0.375, 0.5, 7.5);
+    write(&from, &[array("l.weight", &[1, 32], self::format("f32"), weights.into_iter().flat_map(single).collect())]);
+    let format = block("mxfp6").unwrap();
+    let conversion = FileConversion {
+        from: FileContent::Scalar(None),
+        to: ConversionTarget::Blocks(Quantizer::new(format)),
+        names: Vec::new(),
+        choice: TensorChoice::default(),
+        layout: Layout::find("compressed-tensors-mxfp6").unwrap().written(format).unwrap(),
+        seed: 0,
+    };
+    conversion.run(&from, &to, &mut |_, _| {}).unwrap();
+    let all = Arrays::read(&to).unwrap();
+    let packed = all.get("l.weight_packed").unwrap();
+    assert_eq!((&packed.shape, packed.kind), (&vec![1, 24], BYTES));
+    let word = 1u32 | 2 << 6 | 3 << 12 | 4 << 18;
+    assert_eq!(packed.bytes[..3], word.to_le_bytes()[..3]);
+    assert_eq!(all.get("l.weight_scale").unwrap().bytes[..], [127]);
+}
+
+#[test]
+fn tensors_that_the_program_of_a_layout_cannot_read_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("from.safetensors"), folder.path().join("to.safetensors"));
+    let written = |layout: &str, format: &'static BlockFormat, shape: &[usize]| {
+        let bytes = weights(shape.iter().product()).into_iter().flat_map(single).collect();
+        write(&from, &[array("l.weight", shape, self::format("f32"), bytes)]);
+        let conversion = FileConversion {
+            from: FileContent::Scalar(None),
+            to: ConversionTarget::Blocks(Quantizer::new(format)),
+            names: Vec::new(),
+            choice: TensorChoice::default(),
+            layout: Layout::find(layout).unwrap().written(format).unwrap(),
+            seed: 0,
+        };
+        conversion.run(&from, &to, &mut |_, _| {}).map(|_| ()).map_err(|error| error.to_string())
+    };
+    let scaled = |rows, length| BlockFormat::scaled(find("e4m3").unwrap(), rows, length).unwrap();
+    let blocks = |name: &str| block(name).unwrap();
+    for (layout, format, shape, part) in [
+        ("compressed-tensors-nvfp4", blocks("nvfp4"), &[7, 40][..], "rows of whole blocks of 16"),
+        ("compressed-tensors-nvfp4", blocks("nvfp4"), &[5, 9], "rows of whole blocks of 16"),
+        ("compressed-tensors-nvfp4", blocks("nvfp4"), &[2, 4, 32], "tensors of 2 dimensions"),
+        ("compressed-tensors-mxfp4", blocks("mxfp4"), &[4, 48], "rows of whole blocks of 32"),
+        ("compressed-tensors-mxfp6", blocks("mxfp6"), &[4, 48], "rows of whole blocks of 32"),
+        ("compressed-tensors-mxfp8", blocks("mxfp8"), &[4, 48], "rows of whole blocks of 32"),
+        ("compressed-tensors-float", scaled(1, 128), &[4, 300], "rows of whole blocks of 128"),
+        ("compressed-tensors-float", scaled(128, 128), &[3, 256, 384], "tensors of 2 dimensions"),
+        ("modelopt-nvfp4", blocks("nvfp4"), &[7, 40], "rows of whole blocks of 16"),
+    ] {
+        let error = written(layout, format, shape).unwrap_err();
+        assert!(error.contains(part) && error.contains("'l.weight'"), "{layout} {shape:?}: {error}");
+    }
+    for (layout, format, shape) in [
+        ("compressed-tensors-nvfp4", blocks("nvfp4"), &[7, 48][..]),
+        ("compressed-tensors-mxfp8", blocks("mxfp8"), &[2, 4, 64]),
+        ("compressed-tensors-float", scaled(128, 128), &[200, 300]),
+        ("compressed-tensors-float", scaled(1, BlockFormat::WHOLE), &[2, 4, 300]),
+        ("deepseek-fp8", blocks("fp8-128x128"), &[3, 130, 200]),
+    ] {
+        written(layout, format, shape).unwrap();
     }
 }
 

@@ -1,0 +1,114 @@
+//! The layout of files that `tcnum convert` writes, as their metadata describe it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    layout::{ArrayPart, ArrayParts, Codes, Layout, Storage},
+    packing::Packing,
+    sharing::Sharing,
+    tensor::GlobalScale,
+};
+use crate::{
+    array::Content,
+    convert::stored_scale,
+    format::{Format, block, find},
+};
+
+/// The entry of the metadata with the name of the format.
+const FORMAT: &str = "tcnum.format";
+
+/// The content of a file of this program.
+pub(super) enum OwnContent {
+    /// Codes of a format without scales, and the arrays that are none.
+    Codes(&'static Format, BTreeSet<String>),
+    /// Blocks.
+    Blocks(Box<Layout>),
+    /// A format that this program does not know.
+    Unknown(String),
+}
+
+/// Types that codes of a format can have in a file.
+fn stored(format: &'static Format) -> Vec<String> {
+    let own = Content::Format(stored_scale(format)).type_name();
+    [own, Content::Unsigned(format.bytes()).type_name()].into()
+}
+
+impl OwnContent {
+    /// The content that the metadata of a file describe; `None` for files of other programs.
+    pub(super) fn of(metadata: &BTreeMap<String, String>) -> Option<OwnContent> {
+        let name = metadata.get(FORMAT)?;
+        let text = |key: &str| metadata.get(key).map(String::as_str);
+        let unknown = |what: &str| {
+            Some(OwnContent::Unknown(format!("its metadata name the format '{name}', whose {what} is not known here")))
+        };
+        let shipped = block::find(name);
+        let (element, exponent, scale, tensor_scale) = match (shipped, text("tcnum.scale")) {
+            (Some(own), _) => {
+                (own.element.format, own.element.exponent, own.scale, own.tensor_scale.map(|own| own.name))
+            }
+            (None, Some(scale)) => {
+                let Ok(element) = find(text("tcnum.element").unwrap_or(name)) else { return unknown("element format") };
+                let Ok(scale) = find(scale) else { return unknown("scale format") };
+                let exponent = text("tcnum.exponent").and_then(|text| text.parse().ok()).unwrap_or(0);
+                (element, exponent, scale, text("tcnum.tensor_scale"))
+            }
+            (None, None) => {
+                let Ok(format) = find(name) else { return unknown("values") };
+                let unchanged = text("tcnum.unchanged").unwrap_or_default().lines().map(String::from).collect();
+                return Some(OwnContent::Codes(format, unchanged));
+            }
+        };
+        if element.bits > 8 {
+            return unknown("layout");
+        }
+        let block = match text("tcnum.block") {
+            // One scale for all is what the shape says.
+            Some("tensor") => None,
+            Some(own) => match Sharing::parse(own).or_else(|| Sharing::parse(&format!("1x{own}"))) {
+                Some(own) => Some(own),
+                None => return unknown("block"),
+            },
+            None => shipped.map(|own| Sharing::Block(own.rows, own.length)),
+        };
+        let part = |name: &str, format: &'static Format| ArrayPart { name: name.into(), stored: stored(format) };
+        let global = match tensor_scale.map(find) {
+            None => None,
+            Some(Ok(own)) => Some((part("*_tensor_scale", own), GlobalScale::Multiplies)),
+            Some(Err(_)) => return unknown("tensor scale"),
+        };
+        let parts = ArrayParts {
+            tensor: "*".into(),
+            codes: part("*", element),
+            flatten: false,
+            shape: None,
+            shape_metadata: Some("tcnum.shape.*".into()),
+            scale: part("*_scale", scale),
+            scale_format: Some(scale),
+            block,
+            whole: false,
+            dimensions: None,
+            global,
+            zero: None,
+            unsupported: Vec::new(),
+        };
+        let plain = shipped.is_none() && find(name).is_ok();
+        Some(OwnContent::Blocks(Box::new(Layout {
+            name: if plain {
+                "tcnum-scaled".into()
+            } else {
+                format!("tcnum-{}", shipped.map_or(name.as_str(), |own| own.name))
+            },
+            title: format!("tcnum convert, {name}"),
+            source: "docs/quantise.md".into(),
+            config: BTreeMap::new(),
+            metadata: [(FORMAT.to_string(), name.clone())].into(),
+            codes: Codes {
+                format: Some(element),
+                packing: if element.bits == 4 { Packing::LowFirst } else { Packing::Single },
+                offset: 0.0,
+                exponent,
+            },
+            storage: Storage::Arrays(Box::new(parts)),
+        })))
+    }
+}
