@@ -51,7 +51,7 @@ crate::rows! {
         /// The largest |V - V_f32|.
         max_absolute: f64 => shown("max |V-V_f32|").essential(),
         /// The largest |V - V_f32| of the scheme half over this one.
-        half_ratio: Option<f64> => shown("half / it").if_filled().essential().beside(),
+        half_ratio: Option<f64> => shown("gain over half").if_filled().essential().beside(),
         /// The largest |V - V_f32| / (|V| + |V_f32|).
         max_error: f64 => shown("Max_error").essential(),
         /// Max_error of the scheme half over this one.
@@ -117,33 +117,37 @@ crate::rows! {
         /// Seconds of the sums, where the device computes all elements at once.
         sum_seconds: Option<f64> => shown("sums").unit("s").if_filled().essential(),
         /// Infinite or NaN elements whose exact sum is neither, and the reverse; the errors leave them out.
-        special: Option<usize> => shown("special").if_filled().essential(),
+        special: Option<usize> => shown("wrong inf/NaN").if_filled().essential(),
+        /// Infinite or NaN elements, right or wrong; the errors leave them out.
+        infinite: Option<usize> => shown("inf/NaN").if_filled().essential(),
         /// Elements equal to the exact sum, rounded to f64.
         equal: usize => shown("=exact").essential(),
-        /// The largest |V - S| / sum |ab|, with the exact S.
-        magnitude_error: f64 => shown("max |V-S|/sum|ab|").essential(),
+        /// The largest |V - S| / sum |ab|, with the exact S; none of the errors is there if no element is finite.
+        magnitude_error: Option<f64> => shown("max |V-S|/sum|ab|").essential(),
         /// The mean |V - S| / sum |ab|.
-        mean_magnitude_error: f64 => shown("mean"),
+        mean_magnitude_error: Option<f64> => shown("mean"),
         /// The largest |V - S| / |S|.
-        max_relative: f64 => shown("max |V-S|/|S|").essential(),
+        max_relative: Option<f64> => shown("max |V-S|/|S|").essential(),
         /// The mean |V - S| / |S|.
-        mred: f64 => shown("MRED").essential(),
+        mred: Option<f64> => shown("MRED").essential(),
         /// The largest |V - S|.
-        max_absolute: f64 => shown("max |V-S|"),
+        max_absolute: Option<f64> => shown("max |V-S|"),
+        /// Infinite or NaN elements of plain f64, right or wrong.
+        f64_infinite: Option<usize> => shown("f64 inf/NaN").if_filled().essential(),
         /// Elements of plain f64 equal to the exact sum, rounded to f64.
         f64_equal: usize => shown("f64 =exact").essential(),
         /// The largest |V_f64 - S| / sum |ab| of plain f64.
-        f64_magnitude_error: f64 => shown("f64 max/sum|ab|").essential(),
+        f64_magnitude_error: Option<f64> => shown("f64 max/sum|ab|").essential(),
         /// The largest |V_f64 - S| / |S|.
-        f64_max_relative: f64 => shown("f64 max/|S|"),
+        f64_max_relative: Option<f64> => shown("f64 max/|S|"),
         /// The mean |V_f64 - S| / |S|.
-        f64_mred: f64 => shown("f64 MRED").essential(),
+        f64_mred: Option<f64> => shown("f64 MRED").essential(),
         /// Elements equal to the exact sum, if each product is rounded before it is added.
         separate_equal: usize => hidden(),
         /// The largest error over sum |ab|, if each product is rounded before it is added.
-        separate_magnitude_error: f64 => hidden(),
+        separate_magnitude_error: Option<f64> => hidden(),
         /// The mean |V_f64 - S| / |S|, if each product is rounded before it is added.
-        separate_mred: f64 => hidden(),
+        separate_mred: Option<f64> => hidden(),
         /// The most binary exponents between two elements of a row of A.
         a_spread: u32 => shown("A spread"),
         /// The most binary exponents between two elements of a column of B.
@@ -230,24 +234,31 @@ fn doubles(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulat
             elements: own.rows * own.shape.n * request.operands.as_ref().map_or(1, |own| own.batch),
             sum_seconds: own.seconds,
             special: (scheme.special > 0).then_some(scheme.special),
+            infinite: (scheme.infinite > 0).then_some(scheme.infinite),
             equal: scheme.equal,
-            magnitude_error: scheme.of_magnitude,
-            mean_magnitude_error: scheme.mean_of_magnitude,
-            max_relative: scheme.relative,
-            mred: scheme.mred,
-            max_absolute: scheme.absolute,
+            magnitude_error: if_measured(&scheme, scheme.of_magnitude),
+            mean_magnitude_error: if_measured(&scheme, scheme.mean_of_magnitude),
+            max_relative: if_measured(&scheme, scheme.relative),
+            mred: if_measured(&scheme, scheme.mred),
+            max_absolute: if_measured(&scheme, scheme.absolute),
+            f64_infinite: (fused.infinite > 0).then_some(fused.infinite),
             f64_equal: fused.equal,
-            f64_magnitude_error: fused.of_magnitude,
-            f64_max_relative: fused.relative,
-            f64_mred: fused.mred,
+            f64_magnitude_error: if_measured(&fused, fused.of_magnitude),
+            f64_max_relative: if_measured(&fused, fused.relative),
+            f64_mred: if_measured(&fused, fused.mred),
             separate_equal: separate.equal,
-            separate_magnitude_error: separate.of_magnitude,
-            separate_mred: separate.mred,
+            separate_magnitude_error: if_measured(&separate, separate.of_magnitude),
+            separate_mred: if_measured(&separate, separate.mred),
             a_spread,
             b_spread,
         })
     };
     done.iter().filter_map(row).collect()
+}
+
+/// An error, unless no element was measured.
+fn if_measured(errors: &DoubleErrors, error: f64) -> Option<f64> {
+    (errors.measured > 0).then_some(error)
 }
 
 /// The result of a product in f64.
@@ -339,7 +350,10 @@ pub fn tables(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emu
 /// The errors of the products, in sentences; `None` without a product.
 pub fn answer(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulation]) -> Option<String> {
     let on = sentence::devices(&devices.iter().map(|device| &device.identity().name).collect::<Vec<_>>());
-    let error = |own: &Emulation| measured(own).and_then(|(_, errors, _)| Some(errors.last()?.mred));
+    let error = |own: &Emulation| {
+        let (infinite, errors, _) = measured(own)?;
+        (infinite < own.rows * own.shape.n).then_some(errors.last()?.mred)
+    };
     let named = |own: &Emulation, error: f64| {
         let device = match devices {
             [_] => String::new(),
@@ -352,19 +366,27 @@ pub fn answer(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emu
     let numbers = done.iter().filter_map(measured);
     let least = numbers.min_by(|x, y| f64::total_cmp(&x.1[x.1.len() - 1].mred, &y.1[y.1.len() - 1].mred));
     let mut sentences = Vec::new();
-    if let (Some(errors), Some((.., plain))) = (span(done, error, named), least) {
+    if let (Some(errors), Some((.., plain))) = (errors_in_words(done, error, named), least) {
         let plain = three_digits(plain.mred);
         sentences
             .push(format!("On {on} the mean relative error to the exact product is {errors}; plain f32 has {plain}."));
     }
-    let error = |own: &Emulation| Some(outcome(own)?.scheme.of_magnitude);
+    let error = |own: &Emulation| if_measured(&outcome(own)?.scheme, outcome(own)?.scheme.of_magnitude);
     let plain: Option<DoubleErrors> = done.iter().filter_map(outcome).map(|own| own.fused).next();
-    if let (Some(errors), Some(plain)) = (span(done, error, named), plain) {
-        let (begin, plain) = (if sentences.is_empty() { "" } else { " " }, three_digits(plain.of_magnitude));
+    if let (Some(errors), Some(plain)) = (errors_in_words(done, error, named), plain) {
+        let begin = if sentences.is_empty() { "" } else { " " };
+        let plain = match if_measured(&plain, plain.of_magnitude) {
+            Some(error) => format!("plain f64 has {}", three_digits(error)),
+            None => "plain f64 has no finite element to compare".into(),
+        };
         sentences.push(format!(
-            "{begin}On {on} the largest error of a product in f64, over sum |ab|, is {errors}; plain f64 has {plain}."
+            "{begin}On {on} the largest error of a product in f64, over sum |ab|, is {errors}; {plain}."
         ));
     }
+    sentences.extend(infinities(request, done).map(|sentence| match sentences.is_empty() {
+        true => sentence,
+        false => format!(" {sentence}"),
+    }));
     let integers = done.iter().filter_map(|own| match own.outcome {
         EmulationResult::Integers(counts) => Some(counts),
         EmulationResult::Numbers { .. } | EmulationResult::Doubles(_) => None,
@@ -375,6 +397,43 @@ pub fn answer(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emu
         format!("{begin}{exact} of {held} integers that s32 holds are exact.")
     }));
     (!sentences.is_empty()).then(|| sentences.concat())
+}
+
+/// The range of errors in words; one error, if all products have the same.
+fn errors_in_words(
+    done: &[Emulation],
+    error: impl Fn(&Emulation) -> Option<f64>,
+    named: impl Fn(&Emulation, f64) -> String,
+) -> Option<String> {
+    let values: Vec<f64> = done.iter().filter_map(&error).collect();
+    match values[..] {
+        [first, _, ..] if values.iter().all(|own| *own == first) => {
+            Some(format!("{} for each of {} products", three_digits(first), values.len()))
+        }
+        _ => span(done, error, named),
+    }
+}
+
+/// The products with the most infinities and NaN, which no error measures, in a sentence; `None` if all elements are finite.
+fn infinities(request: &EmulateRequest, done: &[Emulation]) -> Option<String> {
+    let count = |own: &Emulation| match &own.outcome {
+        EmulationResult::Doubles(own) => own.scheme.infinite,
+        EmulationResult::Numbers { infinite, .. } => *infinite,
+        EmulationResult::Integers(_) => 0,
+    };
+    let batch = request.operands.as_ref().map_or(1, |own| own.batch);
+    let most = done.iter().rev().max_by_key(|own| count(own))?;
+    let plain = done.iter().filter_map(outcome).map(|own| own.fused.infinite).max().unwrap_or(0);
+    if count(most) == 0 && plain == 0 {
+        return None;
+    }
+    let others = match plain {
+        0 => String::new(),
+        count => format!("; plain f64 has {}", grouped(count as i64)),
+    };
+    let (infinite, all) = (grouped(count(most) as i64), grouped((most.rows * most.shape.n * batch) as i64));
+    let name = &request.schemes[most.scheme].name;
+    Some(format!("{infinite} of {all} elements are infinite or NaN ({name}){others}. Errors leave these elements out."))
 }
 
 /// The factors, the addend and the batch in words; `None` for one product A B.
@@ -424,7 +483,7 @@ pub fn notes(request: &EmulateRequest, done: &[Emulation]) -> Vec<String> {
     }
     let plain = done.iter().filter_map(|own| {
         let (ProductShape { m, n, k }, (.., plain)) = (own.shape, measured(own)?);
-        Some(format!("{m} x {n} x {k}: at most {:.2e}, MRED {:.2e}", plain.absolute, plain.mred))
+        Some(format!("{m} x {n} x {k}: at most {}, MRED {}", three_digits(plain.absolute), three_digits(plain.mred)))
     });
     let plain = distinct(plain);
     if !plain.is_empty() {
