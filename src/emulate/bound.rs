@@ -20,12 +20,7 @@ const HALF_SMALLEST: i32 = -1075;
 /// A and B that the units cut off, the products that are not computed, the additions in the register, and the last rounding, of each
 /// part of k, also into subnormal numbers. The bound is infinite where an element may overflow that should not, or the reverse. The
 /// parts of k are those of a product of these rows and columns.
-pub fn error_bound(
-    scheme: &Scheme,
-    a: &NumberMatrix,
-    b: &NumberMatrix,
-    references: &DoubleReferences,
-) -> Option<f64> {
+pub fn error_bound(scheme: &Scheme, a: &NumberMatrix, b: &NumberMatrix, references: &DoubleReferences) -> Option<f64> {
     let k = a.columns as f64;
     let parts = scheme.parts.map_or(1, |own| own.ranges((a.rows, b.columns, a.columns), 1).len());
     let terms = scheme.parts.map_or(a.columns, |own| own.terms(parts, a.columns));
@@ -49,7 +44,8 @@ pub fn error_bound(
     };
     let lines = |numbers: &NumberMatrix, line: SliceLine, units: &[i32]| {
         let all = exponents(numbers, line);
-        let starts = all.iter().zip(units).map(|(exponent, unit)| Line { sum: 0.0, exponent: *exponent, unit: unit - exponent });
+        let starts =
+            all.iter().zip(units).map(|(exponent, unit)| Line { sum: 0.0, exponent: *exponent, unit: unit - exponent });
         moduli::with_starts(numbers, line, starts.collect(), |own, x| own.sum += times_power(x.abs(), -own.exponent))
     };
     let [rows, columns] = [lines(a, SliceLine::Row, &units[0]), lines(b, SliceLine::Column, &units[1])];

@@ -81,8 +81,7 @@ pub fn cheapest(
         };
         let counts = if counts.is_empty() { vec![scheme.clone()] } else { counts };
         let Some(unit) = if_available(SchemeUnit::of(&counts[counts.len() - 1], device, None))? else { continue };
-        let bounds: Vec<Option<f64>> =
-            counts.iter().map(|own| error_bound(own, &a, &b, &references)).collect();
+        let bounds: Vec<Option<f64>> = counts.iter().map(|own| error_bound(own, &a, &b, &references)).collect();
         let by_bound = bounds.iter().position(|bound| bound.is_some_and(|bound| bound <= accuracy));
         let mut observed: Vec<Option<f64>> = vec![None; counts.len()];
         let mut error = |at: usize, device: &mut dyn Device| -> Result<f64> {

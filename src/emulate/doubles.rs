@@ -169,8 +169,7 @@ impl DoubleReferences {
             let less = |x: Finite| Finite { negative: !x.negative, ..x };
             let positive = |x: Finite| Finite { negative: false, ..x };
             let addend = times(&beta_real, &c_real);
-            let exact =
-                times(&alpha_real, &high).minus(&less(times(&alpha_real, &low))).minus(&less(addend));
+            let exact = times(&alpha_real, &high).minus(&less(times(&alpha_real, &low))).minus(&less(addend));
             let magnitude = positive(times(&alpha_real, &magnitude)).minus(&less(positive(addend)));
             self.put(at, ExactElement::of(double, &exact, &magnitude));
         }
@@ -307,7 +306,12 @@ impl LaneSums {
         let below = f64::from_bits(total.abs().to_bits().checked_sub(1)?);
         let half = (total.abs() - below) / 2.0;
         let magnitude = self.magnitude[lane];
-        (rest.abs() + bound < half).then_some(ExactElement { rounded: total, exact: [total, rest], magnitude, shift: 0 })
+        (rest.abs() + bound < half).then_some(ExactElement {
+            rounded: total,
+            exact: [total, rest],
+            magnitude,
+            shift: 0,
+        })
     }
 }
 
@@ -320,7 +324,8 @@ fn by_accumulator(
     pairs: impl Iterator<Item = [f64; 2]> + Clone,
     magnitude: Option<f64>,
 ) -> ExactElement {
-    let mut sum = |of: fn(f64) -> f64| dot.sum(pairs.clone().map(|[x, y]| (of(x).to_bits(), of(y).to_bits())), 0).real();
+    let mut sum =
+        |of: fn(f64) -> f64| dot.sum(pairs.clone().map(|[x, y]| (of(x).to_bits(), of(y).to_bits())), 0).real();
     let exact = sum(|x| x);
     let rounded = rounded(double, &exact);
     match (magnitude, exact, Real::from(rounded)) {
@@ -436,7 +441,7 @@ mod tests {
         for (x, y) in [
             (vec![1e300, 1e300], vec![1e10, -1e10 * (1.0 - e)]),
             (vec![f64::MAX, f64::MAX], vec![1.0, -1.0 + e]),
-            (vec![1.1 * 2f64.powi(-1030)], vec![1.3]),
+            (vec![1.1 * f64::MIN_POSITIVE / 256.0], vec![1.3]),
             (vec![tiny, tiny * 3.0], vec![0.5, 0.25]),
             (vec![tiny], vec![tiny]),
             (vec![1e300, -1e-300], vec![1e-320, 1e-20]),

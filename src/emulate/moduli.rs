@@ -190,7 +190,12 @@ fn norms(numbers: &NumberMatrix, line: SliceLine, exponents: &[i32]) -> Vec<f64>
 }
 
 /// For each line, what `add` makes of its start and its finite elements.
-pub(super) fn with_starts<T>(numbers: &NumberMatrix, line: SliceLine, starts: Vec<T>, add: impl Fn(&mut T, f64)) -> Vec<T> {
+pub(super) fn with_starts<T>(
+    numbers: &NumberMatrix,
+    line: SliceLine,
+    starts: Vec<T>,
+    add: impl Fn(&mut T, f64),
+) -> Vec<T> {
     let mut all = starts;
     for (row, values) in numbers.values.chunks(numbers.columns.max(1)).enumerate() {
         for (column, value) in values.iter().enumerate().filter(|(_, value)| value.is_finite()) {

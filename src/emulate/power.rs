@@ -62,7 +62,7 @@ mod tests {
             own.add(3.0, shift);
             other.add(4.0, shift - 1);
         }
-        assert_eq!(own.over(&other), 0.375);
+        assert!((own.over(&other) - 0.375).abs() < 1e-15);
         assert_eq!([Norm::default().over(&other), own.over(&Norm::default())], [0.0, f64::INFINITY]);
     }
 }
