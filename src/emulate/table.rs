@@ -122,32 +122,32 @@ crate::rows! {
         infinite: Option<usize> => shown("inf/NaN").if_filled().essential(),
         /// Elements equal to the exact sum, rounded to f64.
         equal: usize => shown("=exact").essential(),
-        /// The largest |V - S| / sum |ab|, with the exact S; none of the errors is there if no element is finite.
-        magnitude_error: Option<f64> => shown("max |V-S|/sum|ab|").essential(),
+        /// The largest |V - S| / sum |ab|, with the exact S; all errors are NaN if no element is finite.
+        magnitude_error: f64 => shown("max |V-S|/sum|ab|").essential(),
         /// The mean |V - S| / sum |ab|.
-        mean_magnitude_error: Option<f64> => shown("mean"),
+        mean_magnitude_error: f64 => shown("mean"),
         /// The largest |V - S| / |S|.
-        max_relative: Option<f64> => shown("max |V-S|/|S|").essential(),
+        max_relative: f64 => shown("max |V-S|/|S|").essential(),
         /// The mean |V - S| / |S|.
-        mred: Option<f64> => shown("MRED").essential(),
+        mred: f64 => shown("MRED").essential(),
         /// The largest |V - S|.
-        max_absolute: Option<f64> => shown("max |V-S|"),
+        max_absolute: f64 => shown("max |V-S|"),
         /// Infinite or NaN elements of plain f64, right or wrong.
         f64_infinite: Option<usize> => shown("f64 inf/NaN").if_filled().essential(),
         /// Elements of plain f64 equal to the exact sum, rounded to f64.
         f64_equal: usize => shown("f64 =exact").essential(),
         /// The largest |V_f64 - S| / sum |ab| of plain f64.
-        f64_magnitude_error: Option<f64> => shown("f64 max/sum|ab|").essential(),
+        f64_magnitude_error: f64 => shown("f64 max/sum|ab|").essential(),
         /// The largest |V_f64 - S| / |S|.
-        f64_max_relative: Option<f64> => shown("f64 max/|S|"),
+        f64_max_relative: f64 => shown("f64 max/|S|"),
         /// The mean |V_f64 - S| / |S|.
-        f64_mred: Option<f64> => shown("f64 MRED").essential(),
+        f64_mred: f64 => shown("f64 MRED").essential(),
         /// Elements equal to the exact sum, if each product is rounded before it is added.
         separate_equal: usize => hidden(),
         /// The largest error over sum |ab|, if each product is rounded before it is added.
-        separate_magnitude_error: Option<f64> => hidden(),
+        separate_magnitude_error: f64 => hidden(),
         /// The mean |V_f64 - S| / |S|, if each product is rounded before it is added.
-        separate_mred: Option<f64> => hidden(),
+        separate_mred: f64 => hidden(),
         /// The most binary exponents between two elements of a row of A.
         a_spread: u32 => shown("A spread"),
         /// The most binary exponents between two elements of a column of B.
@@ -236,19 +236,19 @@ fn doubles(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulat
             special: (scheme.special > 0).then_some(scheme.special),
             infinite: (scheme.infinite > 0).then_some(scheme.infinite),
             equal: scheme.equal,
-            magnitude_error: if_measured(&scheme, scheme.of_magnitude),
-            mean_magnitude_error: if_measured(&scheme, scheme.mean_of_magnitude),
-            max_relative: if_measured(&scheme, scheme.relative),
-            mred: if_measured(&scheme, scheme.mred),
-            max_absolute: if_measured(&scheme, scheme.absolute),
+            magnitude_error: or_nan(&scheme, scheme.of_magnitude),
+            mean_magnitude_error: or_nan(&scheme, scheme.mean_of_magnitude),
+            max_relative: or_nan(&scheme, scheme.relative),
+            mred: or_nan(&scheme, scheme.mred),
+            max_absolute: or_nan(&scheme, scheme.absolute),
             f64_infinite: (fused.infinite > 0).then_some(fused.infinite),
             f64_equal: fused.equal,
-            f64_magnitude_error: if_measured(&fused, fused.of_magnitude),
-            f64_max_relative: if_measured(&fused, fused.relative),
-            f64_mred: if_measured(&fused, fused.mred),
+            f64_magnitude_error: or_nan(&fused, fused.of_magnitude),
+            f64_max_relative: or_nan(&fused, fused.relative),
+            f64_mred: or_nan(&fused, fused.mred),
             separate_equal: separate.equal,
-            separate_magnitude_error: if_measured(&separate, separate.of_magnitude),
-            separate_mred: if_measured(&separate, separate.mred),
+            separate_magnitude_error: or_nan(&separate, separate.of_magnitude),
+            separate_mred: or_nan(&separate, separate.mred),
             a_spread,
             b_spread,
         })
@@ -259,6 +259,11 @@ fn doubles(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulat
 /// An error, unless no element was measured.
 fn if_measured(errors: &DoubleErrors, error: f64) -> Option<f64> {
     (errors.measured > 0).then_some(error)
+}
+
+/// An error; NaN, if no element was measured.
+fn or_nan(errors: &DoubleErrors, error: f64) -> f64 {
+    if_measured(errors, error).unwrap_or(f64::NAN)
 }
 
 /// The result of a product in f64.
@@ -427,13 +432,15 @@ fn infinities(request: &EmulateRequest, done: &[Emulation]) -> Option<String> {
     if count(most) == 0 && plain == 0 {
         return None;
     }
-    let others = match plain {
-        0 => String::new(),
-        count => format!("; plain f64 has {}", grouped(count as i64)),
-    };
-    let (infinite, all) = (grouped(count(most) as i64), grouped((most.rows * most.shape.n * batch) as i64));
+    let all = grouped((most.rows * most.shape.n * batch) as i64);
     let name = &request.schemes[most.scheme].name;
-    Some(format!("{infinite} of {all} elements are infinite or NaN ({name}){others}. Errors leave these elements out."))
+    let [own, plain] = [count(most), plain].map(|count| grouped(count as i64));
+    let counts = match (count(most), plain.as_str()) {
+        (0, _) => format!("{plain} of {all} elements of plain f64 are infinite or NaN"),
+        (_, "0") => format!("{own} of {all} elements are infinite or NaN ({name})"),
+        _ => format!("{own} of {all} elements are infinite or NaN ({name}), and {plain} of plain f64"),
+    };
+    Some(format!("{counts}. Errors leave these elements out."))
 }
 
 /// The factors, the addend and the batch in words; `None` for one product A B.
