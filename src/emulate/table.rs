@@ -355,10 +355,7 @@ pub fn tables(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emu
 /// The errors of the products, in sentences; `None` without a product.
 pub fn answer(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulation]) -> Option<String> {
     let on = sentence::devices(&devices.iter().map(|device| &device.identity().name).collect::<Vec<_>>());
-    let error = |own: &Emulation| {
-        let (infinite, errors, _) = measured(own)?;
-        (infinite < own.rows * own.shape.n).then_some(errors.last()?.mred)
-    };
+    let error = |own: &Emulation| Some(measured(own)?.1.last()?.mred).filter(|error| !error.is_nan());
     let named = |own: &Emulation, error: f64| {
         let device = match devices {
             [_] => String::new(),
@@ -370,20 +367,20 @@ pub fn answer(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emu
     };
     let numbers = done.iter().filter_map(measured);
     let least = numbers.min_by(|x, y| f64::total_cmp(&x.1[x.1.len() - 1].mred, &y.1[y.1.len() - 1].mred));
+    let in_words = |format: &str, error: Option<f64>| match error {
+        Some(error) => format!("plain {format} has {}", three_digits(error)),
+        None => format!("plain {format} has no finite element to compare"),
+    };
     let mut sentences = Vec::new();
     if let (Some(errors), Some((.., plain))) = (errors_in_words(done, error, named), least) {
-        let plain = three_digits(plain.mred);
-        sentences
-            .push(format!("On {on} the mean relative error to the exact product is {errors}; plain f32 has {plain}."));
+        let plain = in_words("f32", Some(plain.mred).filter(|error| !error.is_nan()));
+        sentences.push(format!("On {on} the mean relative error to the exact product is {errors}; {plain}."));
     }
     let error = |own: &Emulation| if_measured(&outcome(own)?.scheme, outcome(own)?.scheme.of_magnitude);
     let plain: Option<DoubleErrors> = done.iter().filter_map(outcome).map(|own| own.fused).next();
     if let (Some(errors), Some(plain)) = (errors_in_words(done, error, named), plain) {
         let begin = if sentences.is_empty() { "" } else { " " };
-        let plain = match if_measured(&plain, plain.of_magnitude) {
-            Some(error) => format!("plain f64 has {}", three_digits(error)),
-            None => "plain f64 has no finite element to compare".into(),
-        };
+        let plain = in_words("f64", if_measured(&plain, plain.of_magnitude));
         sentences.push(format!(
             "{begin}On {on} the largest error of a product in f64, over sum |ab|, is {errors}; {plain}."
         ));
@@ -490,7 +487,9 @@ pub fn notes(request: &EmulateRequest, done: &[Emulation]) -> Vec<String> {
     }
     let plain = done.iter().filter_map(|own| {
         let (ProductShape { m, n, k }, (.., plain)) = (own.shape, measured(own)?);
-        Some(format!("{m} x {n} x {k}: at most {}, MRED {}", three_digits(plain.absolute), three_digits(plain.mred)))
+        (!plain.mred.is_nan()).then(|| {
+            format!("{m} x {n} x {k}: at most {}, MRED {}", three_digits(plain.absolute), three_digits(plain.mred))
+        })
     });
     let plain = distinct(plain);
     if !plain.is_empty() {
