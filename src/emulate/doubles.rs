@@ -340,7 +340,7 @@ fn by_accumulator(
     }
 }
 
-/// Errors of a product in f64 against the exact one.
+/// Errors of a product in f64 against the exact one; NaN if no element is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct DoubleErrors {
     /// Elements that are the exact sum, rounded to f64 (NaN for NaN, and -0 for +0 too).
@@ -349,8 +349,6 @@ pub struct DoubleErrors {
     pub special: usize,
     /// Infinite or NaN elements, right or wrong; other errors leave them out.
     pub infinite: usize,
-    /// Elements that the errors measure: they and their exact sums, rounded, are finite.
-    pub measured: usize,
     /// The largest |V - S|, of an element V and its exact sum S.
     pub absolute: f64,
     /// The largest |V - S| / sum |ab|.
@@ -365,6 +363,8 @@ pub struct DoubleErrors {
     pub norm: f64,
     /// Elements with an S that is not zero.
     relatives: usize,
+    /// Elements that the errors measure: they and their exact sums, rounded, are finite.
+    measured: usize,
 }
 
 impl DoubleErrors {
@@ -401,6 +401,18 @@ impl DoubleErrors {
         all.mean_of_magnitude /= all.measured.max(1) as f64;
         all.mred /= all.relatives.max(1) as f64;
         all.norm = of_errors.over(&of_sums);
+        if all.measured == 0 {
+            for error in [
+                &mut all.absolute,
+                &mut all.of_magnitude,
+                &mut all.mean_of_magnitude,
+                &mut all.relative,
+                &mut all.mred,
+                &mut all.norm,
+            ] {
+                *error = f64::NAN;
+            }
+        }
         all
     }
 }

@@ -125,7 +125,7 @@ crate::rows! {
         /// The largest |V - S| / sum |ab|, with the exact S; all errors are NaN if no element is finite.
         magnitude_error: f64 => shown("max |V-S|/sum|ab|").essential(),
         /// The mean |V - S| / sum |ab|.
-        mean_magnitude_error: f64 => shown("mean"),
+        mean_magnitude_error: f64 => shown("mean |V-S|/sum|ab|"),
         /// The largest |V - S| / |S|.
         max_relative: f64 => shown("max |V-S|/|S|").essential(),
         /// The mean |V - S| / |S|.
@@ -236,34 +236,24 @@ fn doubles(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulat
             special: (scheme.special > 0).then_some(scheme.special),
             infinite: (scheme.infinite > 0).then_some(scheme.infinite),
             equal: scheme.equal,
-            magnitude_error: or_nan(&scheme, scheme.of_magnitude),
-            mean_magnitude_error: or_nan(&scheme, scheme.mean_of_magnitude),
-            max_relative: or_nan(&scheme, scheme.relative),
-            mred: or_nan(&scheme, scheme.mred),
-            max_absolute: or_nan(&scheme, scheme.absolute),
+            magnitude_error: scheme.of_magnitude,
+            mean_magnitude_error: scheme.mean_of_magnitude,
+            max_relative: scheme.relative,
+            mred: scheme.mred,
+            max_absolute: scheme.absolute,
             f64_infinite: (fused.infinite > 0).then_some(fused.infinite),
             f64_equal: fused.equal,
-            f64_magnitude_error: or_nan(&fused, fused.of_magnitude),
-            f64_max_relative: or_nan(&fused, fused.relative),
-            f64_mred: or_nan(&fused, fused.mred),
+            f64_magnitude_error: fused.of_magnitude,
+            f64_max_relative: fused.relative,
+            f64_mred: fused.mred,
             separate_equal: separate.equal,
-            separate_magnitude_error: or_nan(&separate, separate.of_magnitude),
-            separate_mred: or_nan(&separate, separate.mred),
+            separate_magnitude_error: separate.of_magnitude,
+            separate_mred: separate.mred,
             a_spread,
             b_spread,
         })
     };
     done.iter().filter_map(row).collect()
-}
-
-/// An error, unless no element was measured.
-fn if_measured(errors: &DoubleErrors, error: f64) -> Option<f64> {
-    (errors.measured > 0).then_some(error)
-}
-
-/// An error; NaN, if no element was measured.
-fn or_nan(errors: &DoubleErrors, error: f64) -> f64 {
-    if_measured(errors, error).unwrap_or(f64::NAN)
 }
 
 /// The result of a product in f64.
@@ -367,20 +357,20 @@ pub fn answer(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emu
     };
     let numbers = done.iter().filter_map(measured);
     let least = numbers.min_by(|x, y| f64::total_cmp(&x.1[x.1.len() - 1].mred, &y.1[y.1.len() - 1].mred));
-    let in_words = |format: &str, error: Option<f64>| match error {
-        Some(error) => format!("plain {format} has {}", three_digits(error)),
-        None => format!("plain {format} has no finite element to compare"),
+    let in_words = |format: &str, error: f64| match error.is_nan() {
+        true => format!("plain {format} has no finite element to compare"),
+        false => format!("plain {format} has {}", three_digits(error)),
     };
     let mut sentences = Vec::new();
     if let (Some(errors), Some((.., plain))) = (errors_in_words(done, error, named), least) {
-        let plain = in_words("f32", Some(plain.mred).filter(|error| !error.is_nan()));
+        let plain = in_words("f32", plain.mred);
         sentences.push(format!("On {on} the mean relative error to the exact product is {errors}; {plain}."));
     }
-    let error = |own: &Emulation| if_measured(&outcome(own)?.scheme, outcome(own)?.scheme.of_magnitude);
+    let error = |own: &Emulation| Some(outcome(own)?.scheme.of_magnitude).filter(|error| !error.is_nan());
     let plain: Option<DoubleErrors> = done.iter().filter_map(outcome).map(|own| own.fused).next();
     if let (Some(errors), Some(plain)) = (errors_in_words(done, error, named), plain) {
         let begin = if sentences.is_empty() { "" } else { " " };
-        let plain = in_words("f64", if_measured(&plain, plain.of_magnitude));
+        let plain = in_words("f64", plain.of_magnitude);
         sentences.push(format!(
             "{begin}On {on} the largest error of a product in f64, over sum |ab|, is {errors}; {plain}."
         ));
