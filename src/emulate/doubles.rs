@@ -194,7 +194,9 @@ struct ExactElement {
 }
 
 impl ExactElement {
-    /// The element with this exact sum and sum of magnitudes, which is shifted into [1/2, 1) unless it is zero.
+    /// The element with this exact sum and sum of magnitudes.
+    ///
+    /// The sum of magnitudes is shifted into [1/2, 1), unless it is zero.
     fn of(double: &Format, exact: &Finite, magnitude: &Finite) -> ExactElement {
         let shift = magnitude.leading_exponent().map_or(0, |leading| -1 - leading);
         let high = exact.scaled(shift).to_f64();
@@ -345,9 +347,11 @@ fn by_accumulator(
 pub struct DoubleErrors {
     /// Elements that are the exact sum, rounded to f64 (NaN for NaN, and -0 for +0 too).
     pub equal: usize,
-    /// Infinite or NaN elements whose exact sum, rounded, is neither, and the reverse; other errors leave them out.
+    /// Infinite or NaN elements whose exact sum, rounded, is neither, and the reverse.
+    ///
+    /// Other errors leave them out.
     pub special: usize,
-    /// Infinite or NaN elements, right or wrong; other errors leave them out.
+    /// Infinite or NaN elements, right or wrong.
     pub infinite: usize,
     /// The largest |V - S|, of an element V and its exact sum S.
     pub absolute: f64,

@@ -406,7 +406,7 @@ fn errors_in_words(
     }
 }
 
-/// The products with the most infinities and NaN, which no error measures, in a sentence; `None` if all elements are finite.
+/// The most infinities and NaN of a product, in a sentence; `None` if all elements are finite.
 fn infinities(request: &EmulateRequest, done: &[Emulation]) -> Option<String> {
     let count = |own: &Emulation| match &own.outcome {
         EmulationResult::Doubles(own) => own.scheme.infinite,
