@@ -1,8 +1,9 @@
 //! A bound of the error of slices and remainders, from the operands alone.
 
 use super::{
-    NumberMatrix, OperandSplit, Scheme, Slices, moduli,
-    split::{SliceLine, each_line, exponents, fields},
+    DoubleReferences, NumberMatrix, OperandSplit, Scheme, Slices, moduli,
+    power::times_power,
+    split::{SliceLine, exponents, fields},
 };
 use crate::format::Rounding;
 
@@ -10,16 +11,16 @@ use crate::format::Rounding;
 const ROOM: f64 = 1.0 + 1e-9;
 /// Half an ulp of a number of f64, relative to it.
 const HALF_ULP: f64 = f64::EPSILON / 2.0;
+/// The exponent of half the smallest subnormal number of f64.
+const HALF_SMALLEST: i32 = -1075;
 
 /// The largest bound of |V - S| / sum |ab| over all elements; `None` for other splits.
 ///
-/// Elements whose sum |ab| is zero have none.
-/// `magnitude` has the sums |ab|, row by row. Four errors are added: the parts of A and B that the units cut off, the products that
-/// are not computed, the additions in the register, and the last rounding, of each part of k. Results are taken to be normal numbers.
-/// The parts of k are those of a product of these rows and columns.
-pub fn error_bound(scheme: &Scheme, a: &NumberMatrix, b: &NumberMatrix, magnitude: &[f64]) -> Option<f64> {
-    let sums = |numbers: &NumberMatrix, line: SliceLine| each_line(numbers, line, 0.0, |sum, x| *sum += x.abs());
-    let [of_rows, of_columns] = [sums(a, SliceLine::Row), sums(b, SliceLine::Column)];
+/// `references` are those of A and B. Elements whose sum |ab| is zero or not finite have no error. Four errors are added: the parts of
+/// A and B that the units cut off, the products that are not computed, the additions in the register, and the last rounding, of each
+/// part of k, also into subnormal numbers. The bound is infinite where an element may overflow that should not, or the reverse. The
+/// parts of k are those of a product of these rows and columns.
+pub fn error_bound(scheme: &Scheme, a: &NumberMatrix, b: &NumberMatrix, references: &DoubleReferences) -> Option<f64> {
     let k = a.columns as f64;
     let parts = scheme.parts.map_or(1, |own| own.ranges((a.rows, b.columns, a.columns), 1).len());
     let terms = scheme.parts.map_or(a.columns, |own| own.terms(parts, a.columns));
@@ -41,26 +42,59 @@ pub fn error_bound(scheme: &Scheme, a: &NumberMatrix, b: &NumberMatrix, magnitud
         }
         _ => return None,
     };
+    let lines = |numbers: &NumberMatrix, line: SliceLine, units: &[i32]| {
+        let all = exponents(numbers, line);
+        let starts =
+            all.iter().zip(units).map(|(exponent, unit)| Line { sum: 0.0, exponent: *exponent, unit: unit - exponent });
+        moduli::with_starts(numbers, line, starts.collect(), |own, x| own.sum += times_power(x.abs(), -own.exponent))
+    };
+    let [rows, columns] = [lines(a, SliceLine::Row, &units[0]), lines(b, SliceLine::Column, &units[1])];
     let mut largest = 0f64;
-    for (row, (unit, of_row)) in units[0].iter().zip(&of_rows).enumerate() {
-        for (column, (other, of_column)) in units[1].iter().zip(&of_columns).enumerate() {
-            let magnitude = magnitude[row * b.columns + column];
-            if !(magnitude > 0.0 && magnitude.is_finite()) {
-                continue;
-            }
-            // A unit is cut off of every element, and of both factors of a product.
-            let mut error = power(*unit) * of_column + power(*other) * of_row + k * power(unit + other);
-            if let Some((slices, missing, partial)) = &slices {
-                let scale = k * power(unit + other + 2 * slices.kept_bits() as i32);
-                error += missing * scale;
-                let most = slices.growth().map_or(f64::INFINITY, |growth| growth * (magnitude + error));
-                error += partial.iter().map(|own| HALF_ULP * (own * scale).min(most)).sum::<f64>();
-            }
-            // Each part is rounded, and each but the first is added to the ones before.
-            largest = largest.max((error + parts as f64 * HALF_ULP * (magnitude + error)) / magnitude);
+    for (at, (row, column)) in rows.iter().flat_map(|row| columns.iter().map(move |column| (row, column))).enumerate() {
+        // All numbers are over 2^exponent, so that none is near the ends of f64.
+        let exponent = row.exponent + column.exponent;
+        let over = |x: f64| times_power(x, -references.shift[at] - exponent);
+        let [magnitude, exact] = [references.magnitude[at], references.exact[at][0].abs()];
+        if !(magnitude > 0.0 && magnitude.is_finite()) {
+            continue;
         }
+        let [magnitude, exact] = [over(magnitude), over(exact)];
+        // A unit is cut off of every element, and of both factors of a product.
+        let mut error = power(row.unit) * column.sum + power(column.unit) * row.sum + k * power(row.unit + column.unit);
+        if let Some((slices, missing, partial)) = &slices {
+            let scale = k * power(row.unit + column.unit + 2 * slices.kept_bits() as i32);
+            error += missing * scale;
+            let most = slices.growth().map_or(f64::INFINITY, |growth| growth * (magnitude + error));
+            error += partial.iter().map(|own| HALF_ULP * (own * scale).min(most)).sum::<f64>();
+        }
+        let most = magnitude + error;
+        let largest_number = times_power(f64::MAX, -exponent);
+        let stays = references.rounded[at].is_finite() && exact + error * ROOM < largest_number;
+        let overflows = exact - error * ROOM > largest_number * (1.0 + f64::EPSILON);
+        match (stays, overflows) {
+            (true, _) if parts == 1 || most * ROOM < largest_number => {}
+            // It is infinite, as it should be.
+            (_, true) if parts == 1 => continue,
+            _ => return Some(f64::INFINITY),
+        }
+        // A part is rounded by half an ulp, or half the smallest subnormal number, and by no more than all of it.
+        let smallest = power(HALF_SMALLEST - exponent);
+        let rounding = ((HALF_ULP * most).max(smallest) + (parts - 1) as f64 * smallest).min(most);
+        // Each part but the first is added to the ones before.
+        let additions = (parts - 1) as f64 * HALF_ULP * most;
+        largest = largest.max((error + rounding + additions) / magnitude);
     }
     Some(largest * ROOM)
+}
+
+/// A row of A or a column of B.
+struct Line {
+    /// The sum of the magnitudes of its elements, over 2^`exponent`.
+    sum: f64,
+    /// The exponent of a power of two above its elements.
+    exponent: i32,
+    /// The exponent of the unit of its slices or remainders, less `exponent`.
+    unit: i32,
 }
 
 impl Slices {
@@ -81,9 +115,9 @@ impl Slices {
     }
 }
 
-/// A power of two; of small exponents zero.
+/// A power of two; zero or infinity beyond the range of f64.
 fn power(exponent: i32) -> f64 {
-    2f64.powi(exponent.min(1023))
+    times_power(1.0, exponent)
 }
 
 /// The largest magnitude of a product of two slices, in lines of numbers below 1.

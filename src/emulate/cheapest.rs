@@ -58,15 +58,20 @@ pub fn cheapest(
     }
     let ProductOperands { a, b, .. } = operands;
     let references = DoubleReferences::of(&a, &b)?;
-    let range_bits = range_bits(&a, &b, &references.magnitude) - accuracy.log2();
+    if references.rounded.iter().all(|own| !own.is_finite()) {
+        return Err(Error::request(
+            "no element of A B is a finite number of f64, so there is no error to choose by; scale A or B, or remove infinities and NaN",
+        ));
+    }
+    let range_bits = range_bits(&a, &b, &references) - accuracy.log2();
     let mut rows = Vec::new();
     for scheme in &request.schemes {
         if scheme.emulates != Emulated::Double {
-            return Err(Error::request(format!(
-                "{} emulates {}; --choose is among schemes of f64",
-                scheme.name,
-                scheme.emulates.name()
-            )));
+            let does = match scheme.is_integer() {
+                true => "multiplies integers".to_string(),
+                false => format!("emulates {}", scheme.emulates.name()),
+            };
+            return Err(Error::request(format!("{} {does}; --choose is among schemes of f64", scheme.name)));
         }
         let counts: Vec<Scheme> = match scheme.a {
             OperandSplit::Slices(_) | OperandSplit::Moduli(_) => {
@@ -76,8 +81,7 @@ pub fn cheapest(
         };
         let counts = if counts.is_empty() { vec![scheme.clone()] } else { counts };
         let Some(unit) = if_available(SchemeUnit::of(&counts[counts.len() - 1], device, None))? else { continue };
-        let bounds: Vec<Option<f64>> =
-            counts.iter().map(|own| error_bound(own, &a, &b, &references.magnitude)).collect();
+        let bounds: Vec<Option<f64>> = counts.iter().map(|own| error_bound(own, &a, &b, &references)).collect();
         let by_bound = bounds.iter().position(|bound| bound.is_some_and(|bound| bound <= accuracy));
         let mut observed: Vec<Option<f64>> = vec![None; counts.len()];
         let mut error = |at: usize, device: &mut dyn Device| -> Result<f64> {
@@ -136,14 +140,16 @@ pub fn cheapest(
 }
 
 /// The largest binary logarithm of k max|a| max|b| / sum |ab|, of rows, columns and their elements.
-fn range_bits(a: &NumberMatrix, b: &NumberMatrix, magnitude: &[f64]) -> f64 {
+fn range_bits(a: &NumberMatrix, b: &NumberMatrix, references: &DoubleReferences) -> f64 {
     let (rows, columns) = (exponents(a, SliceLine::Row), exponents(b, SliceLine::Column));
     let mut most = 0f64;
     for (row, exponent) in rows.iter().enumerate() {
         for (column, other) in columns.iter().enumerate() {
-            let own = magnitude[row * b.columns + column];
+            let at = row * b.columns + column;
+            let own = references.magnitude[at];
             if own > 0.0 && own.is_finite() {
-                most = most.max(f64::from(exponent + other) + (a.columns as f64).log2() - own.log2());
+                let exponent = f64::from(exponent + other + references.shift[at]);
+                most = most.max(exponent + (a.columns as f64).log2() - own.log2());
             }
         }
     }

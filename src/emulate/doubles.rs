@@ -1,6 +1,9 @@
 //! References of a product in f64, and errors against them.
 
-use super::{NumberMatrix, ProductOperands};
+use super::{
+    NumberMatrix, ProductOperands,
+    power::{Norm, times_power},
+};
 use crate::{
     Result,
     base::{interrupt, parallel, vectors::vectorised},
@@ -24,10 +27,14 @@ pub struct DoubleReferences {
     pub separate: Vec<f64>,
     /// The exact sum, rounded to f64.
     pub rounded: Vec<f64>,
-    /// The exact sum less the rounded one, to about 50 bits.
-    pub rest: Vec<f64>,
-    /// The sum of the magnitudes of all products.
+    /// The exact sum times 2^`shift`, to about 100 bits as two numbers.
+    ///
+    /// The second number is at most half an ulp of the first. Infinity or NaN if the operands hold one.
+    pub exact: Vec<[f64; 2]>,
+    /// The sum of the magnitudes of all products, times 2^`shift`.
     pub magnitude: Vec<f64>,
+    /// The exponents of two that bring sums near the ends of f64 into its range; elsewhere zeros.
+    pub shift: Vec<i32>,
     /// The largest exponents of two that lie between the elements of a row of A, and of a column of B.
     pub spread: [u32; 2],
 }
@@ -66,12 +73,13 @@ impl DoubleReferences {
             for (at, line) in a.values.chunks(a.columns.max(1)).enumerate().skip(*row).take(BAND) {
                 let mut sums = LaneSums::default();
                 sum(line, &panel, &mut sums);
-                let exact: Vec<[f64; 2]> = (0..LANES.min(columns - column))
+                let exact: Vec<ExactElement> = (0..LANES.min(columns - column))
                     .map(|lane| {
                         let certain = moderate.then(|| sums.certain(lane, a.columns)).flatten();
                         certain.unwrap_or_else(|| {
-                            let codes = line.iter().zip(&panel).map(|(x, lanes)| (x.to_bits(), lanes[lane].to_bits()));
-                            by_accumulator(&mut dot, double, codes)
+                            let pairs = line.iter().zip(&panel).map(|(x, lanes)| [*x, lanes[lane]]);
+                            let magnitude = moderate.then_some(sums.magnitude[lane]);
+                            by_accumulator(&mut dot, double, pairs, magnitude)
                         })
                     })
                     .collect();
@@ -84,19 +92,18 @@ impl DoubleReferences {
             fused: zeros(),
             separate: zeros(),
             rounded: zeros(),
-            rest: zeros(),
+            exact: vec![[0.0; 2]; a.rows * columns],
             magnitude: zeros(),
+            shift: vec![0; a.rows * columns],
             spread: spreads(a, b),
         };
         for ((_, column), rows) in tiles.iter().zip(summed) {
             for (row, sums, exact) in rows {
-                for (lane, [rounded, rest]) in exact.into_iter().enumerate() {
+                for (lane, exact) in exact.into_iter().enumerate() {
                     let place = row * columns + column + lane;
                     references.fused[place] = sums.fused[lane];
                     references.separate[place] = sums.separate[lane];
-                    references.magnitude[place] = sums.magnitude[lane];
-                    references.rounded[place] = rounded;
-                    references.rest[place] = rest;
+                    references.put(place, exact);
                 }
             }
         }
@@ -119,8 +126,9 @@ impl DoubleReferences {
             all.fused.extend(own.fused);
             all.separate.extend(own.separate);
             all.rounded.extend(own.rounded);
-            all.rest.extend(own.rest);
+            all.exact.extend(own.exact);
             all.magnitude.extend(own.magnitude);
+            all.shift.extend(own.shift);
             all.spread = [0, 1].map(|which| all.spread[which].max(own.spread[which]));
         }
         if operands.is_scaled() {
@@ -133,40 +141,77 @@ impl DoubleReferences {
     fn scale(&mut self, operands: &ProductOperands) -> Result<()> {
         let double = format::find("f64")?;
         let ProductOperands { c, alpha, beta, .. } = operands;
+        // A factor of zero hides what it multiplies.
+        let hidden = |factor: f64, x: f64| if factor == 0.0 { 0.0 } else { x };
         for at in 0..self.rounded.len() {
-            // A factor of zero hides what it multiplies.
-            let hidden = |factor: f64, x: f64| if factor == 0.0 { 0.0 } else { x };
             let c = c.as_ref().map_or(0.0, |c| hidden(*beta, c.values[at]));
-            let sum = hidden(*alpha, self.rounded[at]);
             self.fused[at] = beta.mul_add(c, alpha * hidden(*alpha, self.fused[at]));
             self.separate[at] = alpha * hidden(*alpha, self.separate[at]) + beta * c;
-            self.magnitude[at] = (alpha * hidden(*alpha, self.magnitude[at])).abs() + (beta * c).abs();
-            let parts = [alpha, beta, &sum, &self.rest[at], &c].map(|x| Real::from(*x));
+            let [high, low] = self.exact[at].map(|x| hidden(*alpha, x));
+            let magnitude = hidden(*alpha, self.magnitude[at]);
+            let parts = [*alpha, *beta, high, low, magnitude, c].map(Real::from);
             let [
                 Real::Finite(alpha_real),
                 Real::Finite(beta_real),
-                Real::Finite(sum_real),
-                Real::Finite(rest_real),
+                Real::Finite(high),
+                Real::Finite(low),
+                Real::Finite(magnitude),
                 Real::Finite(c_real),
             ] = parts
             else {
-                (self.rounded[at], self.rest[at]) = (alpha * sum + beta * c, 0.0);
+                let rounded = alpha * hidden(*alpha, self.rounded[at]) + beta * c;
+                let magnitude = (alpha * magnitude).abs() + (beta * c).abs();
+                self.put(at, ExactElement { rounded, exact: [rounded, 0.0], magnitude, shift: 0 });
                 continue;
             };
+            let [high, low, magnitude] = [high, low, magnitude].map(|own| own.scaled(-self.shift[at]));
             let times = |x: &Finite, y: &Finite| x.odd().times(&y.odd());
             let less = |x: Finite| Finite { negative: !x.negative, ..x };
-            let exact = times(&alpha_real, &sum_real)
-                .minus(&less(times(&alpha_real, &rest_real)))
-                .minus(&less(times(&beta_real, &c_real)));
-            let code = double.encode(&Real::Finite(exact), Rounding::Rne, Overflow::Standard);
-            self.rounded[at] = f64::from_bits(code.unwrap_or(f64::NAN.to_bits()));
-            self.rest[at] = match Real::from(self.rounded[at]) {
-                Real::Finite(rounded) => exact.minus(&rounded).to_f64(),
-                _ => 0.0,
-            };
+            let positive = |x: Finite| Finite { negative: false, ..x };
+            let addend = times(&beta_real, &c_real);
+            let exact = times(&alpha_real, &high).minus(&less(times(&alpha_real, &low))).minus(&less(addend));
+            let magnitude = positive(times(&alpha_real, &magnitude)).minus(&less(positive(addend)));
+            self.put(at, ExactElement::of(double, &exact, &magnitude));
         }
         Ok(())
     }
+
+    /// Sets the exact sum of an element.
+    fn put(&mut self, at: usize, own: ExactElement) {
+        self.rounded[at] = own.rounded;
+        self.exact[at] = own.exact;
+        self.magnitude[at] = own.magnitude;
+        self.shift[at] = own.shift;
+    }
+}
+
+/// An element of the exact product: see [`DoubleReferences`].
+struct ExactElement {
+    rounded: f64,
+    exact: [f64; 2],
+    magnitude: f64,
+    shift: i32,
+}
+
+impl ExactElement {
+    /// The element with this exact sum and sum of magnitudes.
+    ///
+    /// The sum of magnitudes is shifted into [1/2, 1), unless it is zero.
+    fn of(double: &Format, exact: &Finite, magnitude: &Finite) -> ExactElement {
+        let shift = magnitude.leading_exponent().map_or(0, |leading| -1 - leading);
+        let high = exact.scaled(shift).to_f64();
+        let low = match Real::from(high) {
+            Real::Finite(high) => exact.scaled(shift).minus(&high).to_f64(),
+            _ => 0.0,
+        };
+        let rounded = rounded(double, &Real::Finite(*exact));
+        ExactElement { rounded, exact: [high, low], magnitude: magnitude.scaled(shift).to_f64(), shift }
+    }
+}
+
+/// A number rounded to f64.
+fn rounded(double: &Format, number: &Real) -> f64 {
+    f64::from_bits(double.encode(number, Rounding::Rne, Overflow::Standard).unwrap_or(f64::NAN.to_bits()))
 }
 
 /// True if no product of elements overflows, and all rounding errors of products are numbers of f64.
@@ -254,7 +299,7 @@ impl LaneSums {
     }
 
     /// The exact sum rounded to f64 and the rest, if the error bound decides the rounding.
-    fn certain(&self, lane: usize, k: usize) -> Option<[f64; 2]> {
+    fn certain(&self, lane: usize, k: usize) -> Option<ExactElement> {
         let (high, low) = (self.high[lane], self.low[lane]);
         let total = high + low;
         let rest = low - (total - high);
@@ -262,29 +307,52 @@ impl LaneSums {
         let bound = terms * terms * 2f64.powi(-104) * self.magnitude[lane];
         let below = f64::from_bits(total.abs().to_bits().checked_sub(1)?);
         let half = (total.abs() - below) / 2.0;
-        (rest.abs() + bound < half).then_some([total, rest])
+        let magnitude = self.magnitude[lane];
+        (rest.abs() + bound < half).then_some(ExactElement {
+            rounded: total,
+            exact: [total, rest],
+            magnitude,
+            shift: 0,
+        })
     }
 }
 
-/// The exact sum rounded to f64, and the rest.
-fn by_accumulator(dot: &mut Dot, double: &'static Format, codes: impl Iterator<Item = (u64, u64)>) -> [f64; 2] {
-    let exact = dot.sum(codes, 0);
-    let code = exact.round(double, Rounding::Rne, Overflow::Standard).unwrap_or(f64::NAN.to_bits());
-    let rounded = f64::from_bits(code);
-    let rest = match (exact.real(), Real::from(rounded)) {
-        (Real::Finite(exact), Real::Finite(rounded)) => exact.minus(&rounded).to_f64(),
-        _ => 0.0,
-    };
-    [rounded, rest]
+/// The exact element of a sum of products.
+///
+/// Without the sum of magnitudes, which f64 may not hold, that sum is exact too.
+fn by_accumulator(
+    dot: &mut Dot,
+    double: &'static Format,
+    pairs: impl Iterator<Item = [f64; 2]> + Clone,
+    magnitude: Option<f64>,
+) -> ExactElement {
+    let mut sum =
+        |of: fn(f64) -> f64| dot.sum(pairs.clone().map(|[x, y]| (of(x).to_bits(), of(y).to_bits())), 0).real();
+    let exact = sum(|x| x);
+    let rounded = rounded(double, &exact);
+    match (magnitude, exact, Real::from(rounded)) {
+        (Some(magnitude), Real::Finite(exact), Real::Finite(own)) => {
+            ExactElement { rounded, exact: [rounded, exact.minus(&own).to_f64()], magnitude, shift: 0 }
+        }
+        (None, Real::Finite(exact), _) => match sum(f64::abs) {
+            Real::Finite(magnitude) => ExactElement::of(double, &exact, &magnitude),
+            _ => unreachable!("finite operands have a finite sum of magnitudes"),
+        },
+        _ => ExactElement { rounded, exact: [rounded, 0.0], magnitude: rounded.abs(), shift: 0 },
+    }
 }
 
-/// Errors of a product in f64 against the exact one.
+/// Errors of a product in f64 against the exact one; NaN if no element is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct DoubleErrors {
     /// Elements that are the exact sum, rounded to f64 (NaN for NaN, and -0 for +0 too).
     pub equal: usize,
-    /// Infinite or NaN elements whose exact sum is neither, and the reverse; other errors leave them out.
+    /// Infinite or NaN elements whose exact sum, rounded, is neither, and the reverse.
+    ///
+    /// Other errors leave them out.
     pub special: usize,
+    /// Infinite or NaN elements, right or wrong.
+    pub infinite: usize,
     /// The largest |V - S|, of an element V and its exact sum S.
     pub absolute: f64,
     /// The largest |V - S| / sum |ab|.
@@ -295,11 +363,11 @@ pub struct DoubleErrors {
     pub relative: f64,
     /// The mean of the same: MRED.
     pub mred: f64,
-    /// The norm of V - S over the norm of S (Frobenius); infinite where they overflow.
+    /// The norm of V - S over the norm of S (Frobenius).
     pub norm: f64,
     /// Elements with an S that is not zero.
     relatives: usize,
-    /// Measured elements.
+    /// Elements that the errors measure: they and their exact sums, rounded, are finite.
     measured: usize,
 }
 
@@ -307,37 +375,50 @@ impl DoubleErrors {
     /// The errors of elements, row by row.
     pub fn of(values: &[f64], references: &DoubleReferences) -> DoubleErrors {
         let mut all = DoubleErrors::default();
-        let (mut of_errors, mut of_sums) = (0f64, 0f64);
+        let (mut of_errors, mut of_sums) = (Norm::default(), Norm::default());
         for (at, v) in values.iter().enumerate() {
-            let (s, rest, magnitude) = (references.rounded[at], references.rest[at], references.magnitude[at]);
+            let (s, magnitude, shift) = (references.rounded[at], references.magnitude[at], references.shift[at]);
+            let [high, low] = references.exact[at];
             all.equal += usize::from(*v == s || v.is_nan() && s.is_nan());
+            all.infinite += usize::from(!v.is_finite());
             if !v.is_finite() || !s.is_finite() {
                 all.special += usize::from(*v != s && !(v.is_nan() && s.is_nan()));
                 continue;
             }
-            let error = ((v - s) - rest).abs();
+            let error = ((times_power(*v, shift) - high) - low).abs();
             all.measured += 1;
-            all.absolute = all.absolute.max(error);
-            of_errors = of_errors.hypot(error);
-            of_sums = of_sums.hypot(s);
-            if magnitude > 0.0 && magnitude.is_finite() {
+            // A wrong element may be large beside the sums.
+            let (size, down) = if error.is_finite() { (error, shift) } else { ((v - s).abs(), 0) };
+            all.absolute = all.absolute.max(times_power(size, -down));
+            of_errors.add(size, down);
+            of_sums.add(high, shift);
+            if error > 0.0 {
+                // A sum of zeros has no error but by a wrong element, which is infinite.
                 let own = error / magnitude;
                 all.of_magnitude = all.of_magnitude.max(own);
                 all.mean_of_magnitude += own;
             }
-            if s != 0.0 {
-                all.relative = all.relative.max(error / s.abs());
-                all.mred += error / s.abs();
+            if high != 0.0 {
+                all.relative = all.relative.max(error / high.abs());
+                all.mred += error / high.abs();
                 all.relatives += 1;
             }
         }
         all.mean_of_magnitude /= all.measured.max(1) as f64;
         all.mred /= all.relatives.max(1) as f64;
-        all.norm = match of_sums {
-            0.0 => 0.0,
-            sums if sums.is_finite() && of_errors.is_finite() => of_errors / sums,
-            _ => f64::INFINITY,
-        };
+        all.norm = of_errors.over(&of_sums);
+        if all.measured == 0 {
+            for error in [
+                &mut all.absolute,
+                &mut all.of_magnitude,
+                &mut all.mean_of_magnitude,
+                &mut all.relative,
+                &mut all.mred,
+                &mut all.norm,
+            ] {
+                *error = f64::NAN;
+            }
+        }
         all
     }
 }
@@ -365,7 +446,40 @@ mod tests {
                 let exact = terms().fold(rug::Float::new(2000), |sum, (x, y)| sum + rug::Float::with_val(106, x) * y);
                 assert_eq!(references.rounded[at], exact.to_f64());
                 let rest = (exact - references.rounded[at]).to_f64();
-                assert!((references.rest[at] - rest).abs() <= rest.abs() * 1e-6 + references.magnitude[at] * 1e-26);
+                assert!((references.exact[at][1] - rest).abs() <= rest.abs() * 1e-6 + references.magnitude[at] * 1e-26);
+            }
+        }
+    }
+
+    #[cfg(feature = "mpfr")]
+    #[test]
+    fn errors_at_the_ends_of_f64_are_those_of_mpfr() {
+        let wide = |x: f64| rug::Float::with_val(6000, x);
+        let (tiny, e) = (f64::from_bits(1), 2f64.powi(-50));
+        for (x, y) in [
+            (vec![1e300, 1e300], vec![1e10, -1e10 * (1.0 - e)]),
+            (vec![f64::MAX, f64::MAX], vec![1.0, -1.0 + e]),
+            (vec![1.1 * f64::MIN_POSITIVE / 256.0], vec![1.3]),
+            (vec![tiny, tiny * 3.0], vec![0.5, 0.25]),
+            (vec![tiny], vec![tiny]),
+            (vec![1e300, -1e-300], vec![1e-320, 1e-20]),
+        ] {
+            let line = NumberMatrix { rows: 1, columns: x.len(), values: x.clone() };
+            let references =
+                DoubleReferences::of(&line, &NumberMatrix { rows: y.len(), columns: 1, values: y.clone() }).unwrap();
+            let products = || x.iter().zip(&y).map(|(x, y)| wide(*x) * wide(*y));
+            let exact = products().fold(wide(0.0), |sum, own| sum + own);
+            let magnitude = products().fold(wide(0.0), |sum, own| sum + own.abs());
+            assert_eq!(references.rounded, [exact.to_f64()], "{x:?}");
+            for v in [exact.to_f64(), exact.to_f64() * (1.0 - e), exact.to_f64() + tiny] {
+                let errors = DoubleErrors::of(&[v], &references);
+                let error = (wide(v) - &exact).abs();
+                let near =
+                    |own: f64, other: rug::Float| own == other.to_f64() || (own - other.to_f64()).abs() <= 1e-12 * own;
+                assert!(near(errors.absolute, error.clone()), "{x:?} {v:e}: {errors:?}");
+                assert!(near(errors.of_magnitude, error.clone() / &magnitude), "{x:?} {v:e}: {errors:?}");
+                assert!(near(errors.relative, error.clone() / exact.clone().abs()), "{x:?} {v:e}: {errors:?}");
+                assert!(near(errors.norm, error / exact.clone().abs()), "{x:?} {v:e}: {errors:?}");
             }
         }
     }

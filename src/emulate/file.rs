@@ -94,7 +94,7 @@ impl Scheme {
     /// # Errors
     /// A request error: no such scheme, a file that cannot be read, or that describes no scheme (with its line), or has no count.
     pub fn find(name: &str) -> Result<Scheme> {
-        match counted(name) {
+        match counted(name)? {
             Some((name, first, last)) if first == last => Scheme::found(name, Some(first)),
             Some(_) => Err(Error::request(format!("'{name}' names several schemes; give one count, as in NAME:8"))),
             None => Scheme::found(name, None),
@@ -146,7 +146,7 @@ impl Scheme {
             [] => Scheme::emulating(Emulated::Single)?,
             names => {
                 let each =
-                    |name: &String| match (counted(name), Emulated::ALL.into_iter().find(|own| own.name() == *name)) {
+                    |name: &String| match (counted(name)?, Emulated::ALL.into_iter().find(|own| own.name() == *name)) {
                         (_, Some(emulates)) => Scheme::emulating(emulates),
                         (Some((name, first, last)), None) => {
                             (first..=last).map(|count| Scheme::found(name, Some(count))).collect()
@@ -187,12 +187,30 @@ impl Scheme {
     }
 }
 
-/// A name and the first and last count behind its colon.
-fn counted(name: &str) -> Option<(&str, usize, usize)> {
-    let (name, counts) = name.rsplit_once(':')?;
+/// A name and the first and last count behind its colon; `None` without counts.
+///
+/// # Errors
+/// A request error: what is wrong with the counts of a scheme that there is.
+fn counted(name: &str) -> Result<Option<(&str, usize, usize)>> {
+    let Some((base, counts)) = name.rsplit_once(':') else { return Ok(None) };
+    let wrong = |what: String| Err(Error::request(format!("'{name}': {what}")));
+    if Emulated::ALL.iter().any(|own| own.name() == base) {
+        return wrong(format!(
+            "{base} stands for all schemes that emulate it, and takes no count; name a scheme, as in ozaki-int8-f64:8"
+        ));
+    }
     let (first, last) = counts.split_once("..").unwrap_or((counts, counts));
-    let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
-    (first <= last && last <= MOST_COUNT).then_some((name, first, last))
+    match (first.parse::<usize>(), last.parse::<usize>()) {
+        (Ok(first), Ok(last)) if last < first => {
+            wrong(format!("the range is empty, since {first} is above {last}; write {base}:{last}..{first}"))
+        }
+        (Ok(_), Ok(last)) if last > MOST_COUNT => wrong(format!("a count is at most {MOST_COUNT}")),
+        (Ok(first), Ok(last)) => Ok(Some((base, first, last))),
+        _ if base.ends_with(".toml") || SHIPPED.iter().any(|(own, _)| *own == base.to_ascii_lowercase()) => {
+            wrong(format!("'{counts}' is no count of slices or moduli; write {base}:8 or {base}:7..9"))
+        }
+        _ => Ok(None),
+    }
 }
 
 fn of_keys(mut keys: SchemeKeys, (name, origin): (&str, &str), count: Option<usize>) -> Checked<Scheme> {

@@ -1,7 +1,7 @@
 //! Where a scheme fails: for each kind of operand the smallest one, and what comes out.
 
 use super::{Emulated, NumberMatrix, Scheme, SchemeUnit, doubles::DoubleReferences, product};
-use crate::{Result, device::Device};
+use crate::{Error, Result, device::Device};
 
 crate::rows! {
     /// The smallest operands of a kind for which a scheme does not give the exact sum, rounded.
@@ -13,7 +13,7 @@ crate::rows! {
         /// The kind of operands.
         kind: &'static str => shown("operands").essential(),
         /// True if no operands of the kind fail.
-        holds: bool => shown("holds").essential(),
+        holds: bool => shown("passes").essential(),
         /// The row of A.
         a: String => shown("A").essential(),
         /// The column of B.
@@ -37,11 +37,14 @@ struct Kind {
 /// A row that holds shows the last operands that were tried.
 ///
 /// # Errors
-/// Those of the device.
+/// A request error: a scheme of integers, which has no limits of this kind; the errors of the device.
 pub fn limits(scheme: &Scheme, unit: &SchemeUnit, device: &mut dyn Device) -> Result<Vec<EmulationLimitRow>> {
     let mut rows = Vec::new();
     if scheme.is_integer() {
-        return Ok(rows);
+        return Err(Error::request(format!(
+            "{} multiplies integers, which have no limits of this kind; name schemes of f32 or f64",
+            scheme.name
+        )));
     }
     for Kind { name, a, b } in kinds(scheme.emulates) {
         let own = |rows: usize, columns: usize, values: Vec<f64>| NumberMatrix { rows, columns, values };

@@ -13,6 +13,8 @@ const BINADES: usize = 64;
 const FIRST_BINADE: i32 = -48;
 
 /// Errors of a product in f32 against one yardstick.
+///
+/// Elements that are infinite or NaN, in the product or the yardstick, are left out. If no element is left, errors are NaN.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ProductErrors {
     /// The yardstick.
@@ -113,15 +115,16 @@ fn against(values: &[f32], columns: usize, references: &ProductReferences, yards
     };
     let rows = parallel::map(values.chunks_exact(columns).enumerate(), row);
     let all = rows.into_iter().reduce(RowErrors::with).unwrap_or_default();
-    let mean = |sum: f64, count: usize| if count == 0 { 0.0 } else { sum / count as f64 };
+    let measured = |error: f64| if all.measured == 0 { f64::NAN } else { error };
+    let mean = |sum: f64, count: usize| measured(if count == 0 { 0.0 } else { sum / count as f64 });
     ProductErrors {
         yardstick,
         equal: all.equal,
-        absolute: all.absolute,
+        absolute: measured(all.absolute),
         mean: mean(all.sum, all.measured),
         rms: mean(all.squares, all.measured).sqrt(),
         histogram: all.histogram,
-        max_error: all.max_error,
+        max_error: measured(all.max_error),
         mred: mean(all.relative, all.relatives),
         ulps: all.ulps,
         mean_ulps: mean(all.ulp_sum, all.measured),

@@ -39,6 +39,7 @@ mod lines;
 mod measure;
 mod moduli;
 mod operands;
+mod power;
 mod product_operands;
 mod reference;
 mod scheme;

@@ -6,6 +6,7 @@
 use super::{
     Moduli, NumberMatrix, Scaling,
     integer_product::bytes_product,
+    power::times_power,
     split::{SliceLine, exponents, taken_apart},
 };
 use crate::format::{Finite, Real};
@@ -177,7 +178,7 @@ fn spare(half: f64, square: f64) -> i32 {
 /// Elements are divided by 2^exponent.
 fn norms(numbers: &NumberMatrix, line: SliceLine, exponents: &[i32]) -> Vec<f64> {
     let add = |sum: &mut (usize, f64, i32), value: f64| {
-        let own = scale(value, -sum.2);
+        let own = times_power(value, -sum.2);
         sum.0 += 1;
         sum.1 += own * own;
     };
@@ -189,7 +190,12 @@ fn norms(numbers: &NumberMatrix, line: SliceLine, exponents: &[i32]) -> Vec<f64>
 }
 
 /// For each line, what `add` makes of its start and its finite elements.
-fn with_starts<T>(numbers: &NumberMatrix, line: SliceLine, starts: Vec<T>, add: impl Fn(&mut T, f64)) -> Vec<T> {
+pub(super) fn with_starts<T>(
+    numbers: &NumberMatrix,
+    line: SliceLine,
+    starts: Vec<T>,
+    add: impl Fn(&mut T, f64),
+) -> Vec<T> {
     let mut all = starts;
     for (row, values) in numbers.values.chunks(numbers.columns.max(1)).enumerate() {
         for (column, value) in values.iter().enumerate().filter(|(_, value)| value.is_finite()) {
@@ -204,7 +210,7 @@ fn rounded_up(numbers: &NumberMatrix, line: SliceLine, exponents: &[i32]) -> Vec
     let own = |(at, value): (usize, &f64)| {
         let place = if line == SliceLine::Row { at / numbers.columns } else { at % numbers.columns };
         match value.is_finite() {
-            true => scale(value.abs(), ESTIMATE_BITS - exponents[place]).ceil() as i8,
+            true => times_power(value.abs(), ESTIMATE_BITS - exponents[place]).ceil() as i8,
             false => 0,
         }
     };
@@ -214,13 +220,6 @@ fn rounded_up(numbers: &NumberMatrix, line: SliceLine, exponents: &[i32]) -> Vec
         if up == 0 && *value != 0.0 { 1 } else { up }
     };
     numbers.values.iter().enumerate().map(rounded).collect()
-}
-
-/// A number times a power of two, where the result is at most about one: small ones may round.
-fn scale(x: f64, exponent: i32) -> f64 {
-    let first = exponent.clamp(-1000, 1000);
-    let second = (exponent - first).clamp(-1000, 1000);
-    x * 2f64.powi(first) * 2f64.powi(second)
 }
 
 /// The integer around zero from its remainders.

@@ -51,7 +51,7 @@ crate::rows! {
         /// The largest |V - V_f32|.
         max_absolute: f64 => shown("max |V-V_f32|").essential(),
         /// The largest |V - V_f32| of the scheme half over this one.
-        half_ratio: Option<f64> => shown("half / it").if_filled().essential().beside(),
+        half_ratio: Option<f64> => shown("gain over half").if_filled().essential().beside(),
         /// The largest |V - V_f32| / (|V| + |V_f32|).
         max_error: f64 => shown("Max_error").essential(),
         /// Max_error of the scheme half over this one.
@@ -117,19 +117,23 @@ crate::rows! {
         /// Seconds of the sums, where the device computes all elements at once.
         sum_seconds: Option<f64> => shown("sums").unit("s").if_filled().essential(),
         /// Infinite or NaN elements whose exact sum is neither, and the reverse; the errors leave them out.
-        special: Option<usize> => shown("special").if_filled().essential(),
+        special: Option<usize> => shown("wrong inf/NaN").if_filled().essential(),
+        /// Infinite or NaN elements, right or wrong; the errors leave them out.
+        infinite: Option<usize> => shown("inf/NaN").if_filled().essential(),
         /// Elements equal to the exact sum, rounded to f64.
         equal: usize => shown("=exact").essential(),
-        /// The largest |V - S| / sum |ab|, with the exact S.
+        /// The largest |V - S| / sum |ab|, with the exact S; all errors are NaN if no element is finite.
         magnitude_error: f64 => shown("max |V-S|/sum|ab|").essential(),
         /// The mean |V - S| / sum |ab|.
-        mean_magnitude_error: f64 => shown("mean"),
+        mean_magnitude_error: f64 => shown("mean |V-S|/sum|ab|"),
         /// The largest |V - S| / |S|.
         max_relative: f64 => shown("max |V-S|/|S|").essential(),
         /// The mean |V - S| / |S|.
         mred: f64 => shown("MRED").essential(),
         /// The largest |V - S|.
         max_absolute: f64 => shown("max |V-S|"),
+        /// Infinite or NaN elements of plain f64, right or wrong.
+        f64_infinite: Option<usize> => shown("f64 inf/NaN").if_filled().essential(),
         /// Elements of plain f64 equal to the exact sum, rounded to f64.
         f64_equal: usize => shown("f64 =exact").essential(),
         /// The largest |V_f64 - S| / sum |ab| of plain f64.
@@ -230,12 +234,14 @@ fn doubles(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulat
             elements: own.rows * own.shape.n * request.operands.as_ref().map_or(1, |own| own.batch),
             sum_seconds: own.seconds,
             special: (scheme.special > 0).then_some(scheme.special),
+            infinite: (scheme.infinite > 0).then_some(scheme.infinite),
             equal: scheme.equal,
             magnitude_error: scheme.of_magnitude,
             mean_magnitude_error: scheme.mean_of_magnitude,
             max_relative: scheme.relative,
             mred: scheme.mred,
             max_absolute: scheme.absolute,
+            f64_infinite: (fused.infinite > 0).then_some(fused.infinite),
             f64_equal: fused.equal,
             f64_magnitude_error: fused.of_magnitude,
             f64_max_relative: fused.relative,
@@ -339,7 +345,7 @@ pub fn tables(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emu
 /// The errors of the products, in sentences; `None` without a product.
 pub fn answer(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulation]) -> Option<String> {
     let on = sentence::devices(&devices.iter().map(|device| &device.identity().name).collect::<Vec<_>>());
-    let error = |own: &Emulation| measured(own).and_then(|(_, errors, _)| Some(errors.last()?.mred));
+    let error = |own: &Emulation| Some(measured(own)?.1.last()?.mred).filter(|error| !error.is_nan());
     let named = |own: &Emulation, error: f64| {
         let device = match devices {
             [_] => String::new(),
@@ -351,20 +357,28 @@ pub fn answer(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emu
     };
     let numbers = done.iter().filter_map(measured);
     let least = numbers.min_by(|x, y| f64::total_cmp(&x.1[x.1.len() - 1].mred, &y.1[y.1.len() - 1].mred));
+    let in_words = |format: &str, error: f64| match error.is_nan() {
+        true => format!("plain {format} has no finite element to compare"),
+        false => format!("plain {format} has {}", three_digits(error)),
+    };
     let mut sentences = Vec::new();
-    if let (Some(errors), Some((.., plain))) = (span(done, error, named), least) {
-        let plain = three_digits(plain.mred);
-        sentences
-            .push(format!("On {on} the mean relative error to the exact product is {errors}; plain f32 has {plain}."));
+    if let (Some(errors), Some((.., plain))) = (errors_in_words(done, error, named), least) {
+        let plain = in_words("f32", plain.mred);
+        sentences.push(format!("On {on} the mean relative error to the exact product is {errors}; {plain}."));
     }
-    let error = |own: &Emulation| Some(outcome(own)?.scheme.of_magnitude);
+    let error = |own: &Emulation| Some(outcome(own)?.scheme.of_magnitude).filter(|error| !error.is_nan());
     let plain: Option<DoubleErrors> = done.iter().filter_map(outcome).map(|own| own.fused).next();
-    if let (Some(errors), Some(plain)) = (span(done, error, named), plain) {
-        let (begin, plain) = (if sentences.is_empty() { "" } else { " " }, three_digits(plain.of_magnitude));
+    if let (Some(errors), Some(plain)) = (errors_in_words(done, error, named), plain) {
+        let begin = if sentences.is_empty() { "" } else { " " };
+        let plain = in_words("f64", plain.of_magnitude);
         sentences.push(format!(
-            "{begin}On {on} the largest error of a product in f64, over sum |ab|, is {errors}; plain f64 has {plain}."
+            "{begin}On {on} the largest error of a product in f64, over sum |ab|, is {errors}; {plain}."
         ));
     }
+    sentences.extend(infinities(request, done).map(|sentence| match sentences.is_empty() {
+        true => sentence,
+        false => format!(" {sentence}"),
+    }));
     let integers = done.iter().filter_map(|own| match own.outcome {
         EmulationResult::Integers(counts) => Some(counts),
         EmulationResult::Numbers { .. } | EmulationResult::Doubles(_) => None,
@@ -375,6 +389,45 @@ pub fn answer(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emu
         format!("{begin}{exact} of {held} integers that s32 holds are exact.")
     }));
     (!sentences.is_empty()).then(|| sentences.concat())
+}
+
+/// The range of errors in words; one error, if all products have the same.
+fn errors_in_words(
+    done: &[Emulation],
+    error: impl Fn(&Emulation) -> Option<f64>,
+    named: impl Fn(&Emulation, f64) -> String,
+) -> Option<String> {
+    let values: Vec<f64> = done.iter().filter_map(&error).collect();
+    match values[..] {
+        [first, _, ..] if values.iter().all(|own| *own == first) => {
+            Some(format!("{} for each of {} products", three_digits(first), values.len()))
+        }
+        _ => span(done, error, named),
+    }
+}
+
+/// The most infinities and NaN of a product, in a sentence; `None` if all elements are finite.
+fn infinities(request: &EmulateRequest, done: &[Emulation]) -> Option<String> {
+    let count = |own: &Emulation| match &own.outcome {
+        EmulationResult::Doubles(own) => own.scheme.infinite,
+        EmulationResult::Numbers { infinite, .. } => *infinite,
+        EmulationResult::Integers(_) => 0,
+    };
+    let batch = request.operands.as_ref().map_or(1, |own| own.batch);
+    let most = done.iter().rev().max_by_key(|own| count(own))?;
+    let plain = done.iter().filter_map(outcome).map(|own| own.fused.infinite).max().unwrap_or(0);
+    if count(most) == 0 && plain == 0 {
+        return None;
+    }
+    let all = grouped((most.rows * most.shape.n * batch) as i64);
+    let name = &request.schemes[most.scheme].name;
+    let [own, plain] = [count(most), plain].map(|count| grouped(count as i64));
+    let counts = match (count(most), plain.as_str()) {
+        (0, _) => format!("{plain} of {all} elements of plain f64 are infinite or NaN"),
+        (_, "0") => format!("{own} of {all} elements are infinite or NaN ({name})"),
+        _ => format!("{own} of {all} elements are infinite or NaN ({name}), and {plain} of plain f64"),
+    };
+    Some(format!("{counts}. Errors leave these elements out."))
 }
 
 /// The factors, the addend and the batch in words; `None` for one product A B.
@@ -424,7 +477,9 @@ pub fn notes(request: &EmulateRequest, done: &[Emulation]) -> Vec<String> {
     }
     let plain = done.iter().filter_map(|own| {
         let (ProductShape { m, n, k }, (.., plain)) = (own.shape, measured(own)?);
-        Some(format!("{m} x {n} x {k}: at most {:.2e}, MRED {:.2e}", plain.absolute, plain.mred))
+        (!plain.mred.is_nan()).then(|| {
+            format!("{m} x {n} x {k}: at most {}, MRED {}", three_digits(plain.absolute), three_digits(plain.mred))
+        })
     });
     let plain = distinct(plain);
     if !plain.is_empty() {

@@ -39,7 +39,7 @@ More: docs/emulate.md";
 #[derive(Args, Debug)]
 #[command(after_help = HELP, next_help_heading = "What")]
 pub(super) struct Arguments {
-    /// Schemes: names, NAME:COUNT, f64, or FILE.toml [default: all of f32]
+    /// Schemes: NAME, NAME:COUNT, NAME:LOW..HIGH, f32, f64, FILE.toml [default: f32]
     #[arg(long = "scheme", value_name = "NAME|FILE", num_args = 1..)]
     schemes: Vec<String>,
     /// Size of square matrices; may be repeated [default: 1024; exec: 32]
@@ -67,7 +67,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "ACCURACY", value_parser = accuracy, conflicts_with = "limits")]
     choose: Option<f64>,
     /// Find the smallest operands for which each scheme fails
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["sizes", "shapes", "dist", "rows", "a"])]
     limits: bool,
     /// Instruction, or shape for digits [default: first of mma, mfma, wmma...]
     #[arg(long = "instr", value_name = "NAME")]
@@ -77,7 +77,7 @@ pub(super) struct Arguments {
     devices: Vec<DeviceName>,
     #[command(flatten)]
     timeout: Timeout,
-    /// Distribution: uniform(A,B), normal(M,D), magnitudes(A,B), phi(P)
+    /// Distribution: uniform(A,B), normal(M,D), log-uniform(A,B), magnitudes(A,B), phi(P)
     #[arg(long, value_name = "DISTRIBUTION", value_parser = Draw::parse, help_heading = "Inputs")]
     dist: Option<Draw>,
     /// Seed of the random operands
@@ -150,6 +150,10 @@ fn schemes(arguments: &Arguments, given: Option<&ProductOperands>) -> Result<Vec
         return Ok(schemes);
     }
     let mut schemes = Scheme::chosen(&arguments.schemes)?;
+    if arguments.limits {
+        // Integers have no limits of this kind: a name of one is refused later, and a group leaves them out.
+        schemes.retain(|scheme| !scheme.is_integer() || arguments.schemes.contains(&scheme.name));
+    }
     let Some(given) = given else { return Ok(schemes) };
     if arguments.schemes.is_empty() {
         schemes.retain(|scheme| !scheme.is_integer());
@@ -359,8 +363,8 @@ fn limits(
     let fail = rows.iter().filter(|row| !row.holds).count();
     report.answer = Some(format!("{fail} of {} kinds of operands fail.", rows.len()));
     report.notes.push(
-        "For each kind the first operands whose D is not the exact sum, rounded; where it holds, the last that were tried. A row of A \
-         times a column of B; each scheme computes all rows of a kind in one product."
+        "Each line shows the smallest operands of its kind for which D is not the exact sum, rounded. If a scheme passes, the line \
+         shows the last operands that were tried. A is a row and B a column; one product computes all rows of a kind."
             .into(),
     );
     report.tables.extend(Table::of("Where schemes fail", rows).filled());

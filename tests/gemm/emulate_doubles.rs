@@ -74,7 +74,7 @@ fn errors_of_slices_and_moduli_are_within_their_bound() {
             let references = DoubleReferences::of(&a, &b).unwrap();
             for scheme in &all {
                 let errors = DoubleErrors::of(&product(scheme, &a, &b), &references);
-                let bound = error_bound(scheme, &a, &b, &references.magnitude).unwrap();
+                let bound = error_bound(scheme, &a, &b, &references).unwrap();
                 prop_assert!(errors.of_magnitude <= bound, "{}: {} > {}", scheme.name, errors.of_magnitude, bound);
             }
             Ok(())
@@ -94,7 +94,7 @@ fn bounds_are_near_for_numbers_of_one_size() {
     for name in ["ozaki-int8-f64:4", "crt-int8-f64:8", "ozaki-u8-f64:4", "cublas-fp64:4"] {
         let scheme = Scheme::find(name).unwrap();
         let errors = DoubleErrors::of(&product(&scheme, &a, &b), &references);
-        let bound = error_bound(&scheme, &a, &b, &references.magnitude).unwrap();
+        let bound = error_bound(&scheme, &a, &b, &references).unwrap();
         assert!(errors.of_magnitude <= bound && bound < 10.0 * errors.of_magnitude, "{name}: {errors:?} {bound}");
     }
 }
@@ -110,10 +110,84 @@ fn bounds_hold_for_parts_of_k_with_units_of_their_own() {
     for count in [1, 2, 3, 5, 7, 9, 12] {
         let scheme = Scheme::find(&format!("cublas-fp64:{count}")).unwrap();
         let errors = DoubleErrors::of(&product(&scheme, &a, &b), &references);
-        let bound = error_bound(&scheme, &a, &b, &references.magnitude).unwrap();
+        let bound = error_bound(&scheme, &a, &b, &references).unwrap();
         let ratio = bound / errors.of_magnitude;
         assert!((1.0..1e3).contains(&ratio), "{count} slices: {errors:?} {bound}");
     }
+}
+
+#[test]
+fn bounds_hold_where_operands_or_sums_are_subnormal() {
+    let names = [
+        "ozaki-int8-f64:2",
+        "ozaki-int8-f64:9",
+        "ozaki-u8-f64:7",
+        "ozaki-e4m3-f64:9",
+        "ozaki-e4m3-f64:11",
+        "cublas-fp64:2",
+        "cublas-fp64:7",
+        "cublas-fp64:16",
+        "crt-int8-f64:8",
+        "crt-int8-f64:14",
+        "crt-int8-accurate-f64:14",
+    ];
+    let schemes: Vec<Scheme> = names.iter().map(|name| Scheme::find(name).unwrap()).collect();
+    let within = |a: &NumberMatrix, b: &NumberMatrix| {
+        let references = DoubleReferences::of(a, b).unwrap();
+        for scheme in &schemes {
+            let errors = DoubleErrors::of(&product(scheme, a, b), &references);
+            let bound = error_bound(scheme, a, b, &references).unwrap();
+            prop_assert!(errors.of_magnitude <= bound, "{}: {} > {}", scheme.name, errors.of_magnitude, bound);
+        }
+        Ok(())
+    };
+    let power = |exponent: i32| 2f64.powi(exponent / 2) * 2f64.powi(exponent - exponent / 2);
+    within(&matrix(1, 1, vec![1.1 * power(-1030)]), &matrix(1, 1, vec![1.3])).unwrap();
+    for (down, up) in [(-1030, 0), (-1060, 900), (-1074, 1000), (-540, -520), (-900, -900), (960, 60), (-300, 300)] {
+        let scaled = |own: &NumberMatrix, exponent: i32| {
+            matrix(own.rows, own.columns, own.values.iter().map(|x| x * power(-53) * power(exponent)).collect())
+        };
+        let own = runner(12).run(&operands(53, 20), |(a, b)| within(&scaled(&a, down), &scaled(&b, up)));
+        own.unwrap_or_else(|error| panic!("2^{down}, 2^{up}: {error}"));
+    }
+}
+
+#[test]
+fn sums_that_round_to_subnormal_numbers_have_a_bound_of_half_the_smallest_one() {
+    let (a, b) = (matrix(1, 1, vec![2f64.powi(-1000)]), matrix(1, 1, vec![1.5 * 2f64.powi(-74)]));
+    let references = DoubleReferences::of(&a, &b).unwrap();
+    let scheme = Scheme::find("crt-int8-f64:20").unwrap();
+    assert_eq!(DoubleErrors::of(&product(&scheme, &a, &b), &references).of_magnitude, 1.0 / 3.0);
+    let bound = error_bound(&scheme, &a, &b, &references).unwrap();
+    assert!((1.0 / 3.0..0.334).contains(&bound), "{bound}");
+}
+
+#[test]
+fn sums_that_may_overflow_have_no_finite_bound() {
+    let scheme = Scheme::find("ozaki-int8-f64:4").unwrap();
+    let bound = |x: f64, y: f64| {
+        let (a, b) = (matrix(1, 1, vec![x]), matrix(1, 1, vec![y]));
+        error_bound(&scheme, &a, &b, &DoubleReferences::of(&a, &b).unwrap()).unwrap()
+    };
+    assert_eq!([bound(f64::MAX, 1.0), bound(f64::MAX, 2.0)], [f64::INFINITY, 0.0]);
+    assert!(bound(f64::MAX, 0.5) < 1e-7);
+}
+
+#[test]
+fn rows_of_subnormal_numbers_lose_bits_in_the_scaling_of_cublas_and_their_bound_says_so() {
+    let power = |exponent: i32| 2f64.powi(exponent / 2) * 2f64.powi(exponent - exponent / 2);
+    let a = matrix(1, 3, [1.37, -0.71, 0.23].map(|x| x * power(-1060)).to_vec());
+    let b = matrix(3, 1, [0.31, 1.93, -1.17].map(|x| x * power(900)).to_vec());
+    let references = DoubleReferences::of(&a, &b).unwrap();
+    let of = |name: &str| {
+        let scheme = Scheme::find(name).unwrap();
+        let bound = error_bound(&scheme, &a, &b, &references).unwrap();
+        (DoubleErrors::of(&product(&scheme, &a, &b), &references).of_magnitude, bound)
+    };
+    let (error, bound) = of("cublas-fp64:7");
+    assert!(error > 1e-9 && error <= bound && bound < 1e-3, "{error} {bound}");
+    let (error, bound) = of("ozaki-int8-f64:9");
+    assert!(error <= f64::EPSILON && bound < 1e-14, "{error} {bound}");
 }
 
 #[test]
@@ -176,6 +250,11 @@ fn a_count_of_slices_or_moduli_follows_the_name() {
         [("ozaki-int8-f64:7", 28), ("ozaki-int8-f64:8", 36), ("ozaki-int8-f64:9", 45), ("crt-int8-f64:14", 14)];
     assert_eq!(found, expected.map(|(name, products)| (name.to_string(), products)));
     for (name, expected) in [
+        ("ozaki-int8-f64:9..7", "the range is empty, since 9 is above 7; write ozaki-int8-f64:7..9"),
+        ("ozaki-int8-f64:x", "'x' is no count of slices or moduli; write ozaki-int8-f64:8 or ozaki-int8-f64:7..9"),
+        ("ozaki-int8-f64:127", "a count is at most 126"),
+        ("f64:3", "f64 stands for all schemes that emulate it, and takes no count"),
+        ("ozaki-int9-f64:3", "unknown scheme 'ozaki-int9-f64'"),
         ("half:3", "a count (NAME:COUNT) is of slices or moduli"),
         ("ozaki-int8:3", "its products are listed"),
         ("crt-int8-f64:21", "count = 21: it is 1 to the number of values, which is 20"),
@@ -278,6 +357,7 @@ fn operands_of_files_are_multiplied_and_the_product_is_written() {
     }
     let run = tcnum(&["emulate", "--a", &x, "--b", &x, "--scheme", "crt-int8-f64", "--device", "model:hopper"]);
     assert!(run.status == 2 && run.stderr.contains("B needs as many rows as A has columns"), "{}", run.stderr);
+    assert!(!run.stderr.contains("transpose"), "emulate has no such option: {}", run.stderr);
 }
 
 /// A file of NumPy with an array of this shape.
@@ -359,6 +439,7 @@ fn the_cheapest_scheme_meets_the_accuracy_with_the_fewest_products() {
     for (device, more, expected) in [
         ("model:volta", &["--scheme", "crt-int8-f64"][..], "no device has the instructions of a scheme"),
         ("model:ampere", &["--scheme", "half"], "half emulates f32; --choose is among schemes of f64"),
+        ("model:ampere", &["--scheme", "l16-r16"], "l16-r16 multiplies integers; --choose is among schemes of f64"),
         ("model:ampere", &["--shape", "8x8x8"], "--choose is for one product"),
     ] {
         let own = ["emulate", "--size", "24", "--choose", "1e-9", "--device", device, "-q"];
@@ -393,4 +474,52 @@ fn limits_show_the_first_operands_that_fail() {
     assert_eq!(found("crt-int8-f64", "infinity"), ["false", "inf", "NaN", "inf"]);
     assert_eq!(found("crt-int8-f64", "small number"), ["true", "2^-1074", "2^-1074", "2^-1074"]);
     assert_eq!(found("crt-int8-f64", "small number in a row with 1"), ["false", "1, 2^-55", "0", "2^-55"]);
+    for (more, expected) in [
+        (&["--scheme", "half", "l16-r16"][..], "l16-r16 multiplies integers, which have no limits of this kind"),
+        (&["--scheme", "half", "--size", "8"], "cannot be used with"),
+        (&["--scheme", "half", "--dist", "normal(0,1)"], "cannot be used with"),
+    ] {
+        let run = tcnum(&[&["emulate", "--limits", "--device", "model:hopper", "-q"], more].concat());
+        assert!(run.status == 2 && run.stdout.is_empty() && run.stderr.contains(expected), "{more:?}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn elements_that_are_not_finite_are_counted_and_have_no_error_of_zero() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |name: &str, a: [f64; 2], b: [f64; 2], scheme: &str| {
+        let x = write(folder.path(), &format!("{name}a.npy"), 1, 2, &a);
+        let y = write(folder.path(), &format!("{name}b.npy"), 2, 1, &b);
+        let common = ["emulate", "--a", &x, "--b", &y, "--device", "model:hopper", "-q", "--scheme", scheme];
+        let words = tcnum(&common);
+        let json = tcnum(&[&common[..], &["--output", "json"]].concat());
+        assert_eq!((words.status, json.status), (0, 0), "{}", words.stderr);
+        let report = validate_report(&json.stdout);
+        let head: Vec<String> = words.stdout.lines().map(|line| line.trim().to_string()).collect();
+        (head.join(" "), report)
+    };
+    let row = |report: &serde_json::Value, column: &str| report["tables"]["double_emulations"][0][column].clone();
+    // Both products are beyond f64, and cancel.
+    let e = 2f64.powi(-50);
+    let (words, report) = run("cancel", [1e300, 1e300], [1e10, -1e10 * (1.0 - e)], "ozaki-u8-f64");
+    let error = row(&report, "magnitude_error").as_f64().unwrap();
+    assert!(error > 1e-17 && error < 1e-15, "{error}");
+    assert_eq!((row(&report, "f64_infinite"), row(&report, "f64_magnitude_error")), (1.into(), "NaN".into()));
+    assert!(words.contains("plain f64 has no finite element to compare"), "{words}");
+    // A row with an infinity.
+    for scheme in ["crt-int8-f64", "half"] {
+        let (words, report) = run("infinity", [f64::INFINITY, 1.0], [1.0, 2.0], scheme);
+        assert!(!words.contains("is 0") && words.contains("1 of 1 elements are infinite or NaN"), "{words}");
+        if scheme == "half" {
+            assert_eq!(report["tables"]["emulations"][0]["exact_mred"], "NaN");
+        } else {
+            assert_eq!((row(&report, "magnitude_error"), row(&report, "infinite")), ("NaN".into(), 1.into()));
+            assert_eq!(row(&report, "special"), 1, "NaN instead of an infinity");
+        }
+    }
+    // Two schemes of one error.
+    let x = write(folder.path(), "one.npy", 1, 1, &[1.0]);
+    let own =
+        tcnum(&["emulate", "--a", &x, "--b", &x, "--device", "model:hopper", "-q", "--scheme", "bf16x3", "bf16x6"]);
+    assert!(own.stdout.contains("is 0 for each of 2 products"), "{}", own.stdout);
 }
