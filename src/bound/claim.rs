@@ -102,7 +102,7 @@ impl Claim {
         Ok((claim, factors))
     }
 
-    /// The claim with schedules that take operands as they are, and the operands as its schedules round them.
+    /// The claim of schedules that take operands as they are, and the operands as they round them.
     ///
     /// # Errors
     /// Operands that cannot be rounded; schedules that round in different ways.

@@ -26,8 +26,6 @@ const HELP: &str = "\
 Examples:
   tcnum bound --instr wgmma.m64n8k16.f32.f16.f16 --k 64 4096
       relative to the sum of |a b|, for every order of k
-  tcnum bound --formats f16.f16.f16 --model hopper --k 4096
-      any instruction of Hopper for these formats
   tcnum bound --library cublaslt --product bf16.e4m3.e4m3.32f --k 4096
       any shipped schedule of cuBLASLt for this product
   tcnum bound --instr mma.m16n8k16.f32.bf16.bf16.f32 --shape 64,64,4096 --output-format bf16

@@ -30,16 +30,17 @@ const USUAL: usize = 1024;
 const SMALL: usize = 32;
 const HELP: &str = "Examples:
   tcnum emulate --size 128 --device model:turing --scheme half egemm ootomo
-  tcnum emulate --scheme half ootomo --size 64 128 --device model:turing model:ampere --brief
+  tcnum emulate --scheme crt-int8-f64:13..15 cublas-fp64 --size 128 --device model:hopper
+      in f64, by products of integers
   tcnum emulate --scheme l16-r16 --shape 64x64x300 --device model:turing
       integers, by products of their digits
 More: docs/emulate.md";
 
-/// Measures errors of f32 products computed by splitting schemes on narrow units.
+/// Measures errors of f32 and f64 products that schemes compute on narrow units.
 #[derive(Args, Debug)]
 #[command(after_help = HELP, next_help_heading = "What")]
 pub(super) struct Arguments {
-    /// Schemes: NAME, NAME:COUNT, NAME:LOW..HIGH, f32, f64, FILE.toml [default: f32]
+    /// NAME, NAME:COUNT, NAME:LOW..HIGH, f32, f64, FILE.toml [default: f32]
     #[arg(long = "scheme", value_name = "NAME|FILE", num_args = 1..)]
     schemes: Vec<String>,
     /// Size of square matrices; may be repeated [default: 1024; exec: 32]
@@ -77,7 +78,7 @@ pub(super) struct Arguments {
     devices: Vec<DeviceName>,
     #[command(flatten)]
     timeout: Timeout,
-    /// Distribution: uniform(A,B), normal(M,D), log-uniform(A,B), magnitudes(A,B), phi(P)
+    /// uniform(A,B), normal(M,D), log-uniform(A,B), magnitudes(A,B), phi(P)
     #[arg(long, value_name = "DISTRIBUTION", value_parser = Draw::parse, help_heading = "Inputs")]
     dist: Option<Draw>,
     /// Seed of the random operands

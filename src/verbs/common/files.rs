@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Arguments that name a file or a folder to write.
-const OUTPUTS: [&str; 14] = [
+const OUTPUTS: [&str; 15] = [
     "out",
     "also",
     "plot",
@@ -29,6 +29,7 @@ const OUTPUTS: [&str; 14] = [
     "model_out",
     "schedule_out",
     "apart",
+    "bounds",
     "junit",
     "sarif",
     "plots",
