@@ -63,8 +63,12 @@ class Quantised:
                 last = _last(self.codes, self.axis)
                 scales = _last(self.scales.codes, self.axis) if self.scales.codes.ndim == self.codes.ndim else self.scales.codes
                 row = last.shape[-1] if last.ndim else 1
-                values = dequantise_blocks(raw(last), raw(scales), row, self.format, self.tensor_scale)
-                self._values = _back(values.reshape(last.shape), self.axis)
+                matrices = _matrices(last, self.format)
+                parts = [
+                    dequantise_blocks(raw(codes), raw(own), row, self.format, self.tensor_scale)
+                    for codes, own in zip(matrices, scales.reshape(len(matrices), -1))
+                ]
+                self._values = _back(np.concatenate(parts).reshape(last.shape), self.axis)
         return self._values
 
     @property
@@ -79,10 +83,11 @@ class Quantised:
 
     @property
     def bits(self) -> float:
-        """Bits that a value takes, its share of the block scales included."""
+        """Bits that a value takes, its share of the scales included."""
         if isinstance(self.format, Format) or self.scales is None:
             return float(self.format.bits)
-        return self.format.element.bits + 8 * self.scales.codes.nbytes / max(self.codes.size, 1)
+        shared = 8 * self.scales.codes.nbytes + (0 if self.tensor_scale is None else 32)
+        return self.format.element.bits + shared / max(self.codes.size, 1)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return self.values if dtype is None else self.values.astype(dtype)
@@ -182,13 +187,16 @@ def quantise(
         raise RequestError(f"x has no axis {axis}, only {array.ndim} dimensions")
     last = _last(array, axis)
     row = last.shape[-1] if last.ndim else 1
-    if isinstance(own, BlockFormat) and own.rows not in (1, None) and np.prod(last.shape[:-2], dtype=int) > 1:
-        if last.shape[-2] % own.rows:
-            raise RequestError(
-                f"x has matrices of {last.shape[-2]} rows, and blocks have {own.rows}: a block would have rows of two; quantise each alone"
-            )
     scale = None if tensor_scale is None else float(tensor_scale)
-    codes, scales, scale, sqnr = quantise_codes(raw(last), source, row, own, rule, round, int(seed), scale)
+    made = quantise_codes(raw(last), source, row, own, rule, round, int(seed), scale)
+    matrices = _matrices(last, own)
+    if len(matrices) > 1:
+        # The scale of all values stays.
+        seeds = [(int(seed) + at) % (1 << 64) for at in range(len(matrices))]
+        parts = [quantise_codes(raw(x), source, row, own, rule, round, seed, made[2]) for x, seed in zip(matrices, seeds)]
+        codes, scales = (np.concatenate([part[at] for part in parts]) for at in (0, 1))
+        made = codes, scales, made[2], _sqnr_of_parts(matrices, [part[3] for part in parts])
+    codes, scales, scale, sqnr = made
     element = own if isinstance(own, Format) else own.element
     codes = _back(codes.view(unsigned(element)).reshape(last.shape), axis)
     if isinstance(own, Format):
@@ -210,6 +218,14 @@ def _back(array: np.ndarray, axis: int) -> np.ndarray:
     return np.moveaxis(array, -1, axis) if array.ndim else array
 
 
+def _matrices(last: np.ndarray, own: Format | BlockFormat) -> np.ndarray:
+    """The matrices of the last two axes, where blocks of several rows end within each; else one array."""
+    several = isinstance(own, BlockFormat) and own.rows not in (1, None) and last.ndim > 2 and last.size
+    if several and last.shape[-2] % own.rows:
+        return last.reshape(-1, *last.shape[-2:])
+    return last[None]
+
+
 def _scale_shape(own: BlockFormat, shape: tuple[int, ...]) -> tuple[int, ...]:
     """Shape of the scales of an array whose blocks lie along the last axis, as in the files of `tcnum convert`."""
     *leading, row = shape or (1,)
@@ -218,6 +234,16 @@ def _scale_shape(own: BlockFormat, shape: tuple[int, ...]) -> tuple[int, ...]:
         return (*leading, columns)
     if own.rows is None:
         return () if np.prod(shape, dtype=int) else (0,)
-    if leading and leading[-1] % own.rows == 0:
-        return (*leading[:-1], leading[-1] // own.rows, columns)
-    return (-(-int(np.prod(leading, dtype=int)) // own.rows), columns)
+    if leading:
+        return (*leading[:-1], -(-leading[-1] // own.rows), columns)
+    return (1, columns)
+
+
+def _sqnr_of_parts(parts: np.ndarray, ratios: list[float | None]) -> float | None:
+    """Ratio of signal to noise in dB of all parts, from that of each; None without a signal."""
+    values = np.where(np.isfinite(parts), parts, 0).astype(np.float64)
+    signals = (values * values).reshape(len(parts), -1).sum(axis=1)
+    noise = sum(signal / 10 ** (own / 10) for signal, own in zip(signals, ratios) if own is not None and own < np.inf)
+    if signals.sum() == 0:
+        return None
+    return float(np.inf if noise == 0 else 10 * np.log10(signals.sum() / noise))

@@ -241,8 +241,12 @@ def test_a_block_never_has_rows_of_two_matrices(rng):
     each = [tcnum.quantise(own, "e4m3", per="4x16") for own in x]
     assert stacked.scales.codes.shape == (3, 2, 1)
     assert np.array_equal(stacked.values, [own.values for own in each])
-    with pytest.raises(tcnum.RequestError, match="matrices of 8 rows, and blocks have 5"):
-        tcnum.quantise(x, "e4m3", per="5x16")
+    for to, per in [("e4m3", "5x16"), ("e5m2", "3x8")]:
+        stacked, each = tcnum.quantise(x, to, per=per), [tcnum.quantise(own, to, per=per) for own in x]
+        assert stacked.scales.codes.shape == (3, *each[0].scales.codes.shape)
+        assert np.array_equal(stacked.values, [own.values for own in each])
+        noise = sum(((own.values - part).astype(np.float64) ** 2).sum() for own, part in zip(each, x))
+        assert stacked.sqnr == pytest.approx(10 * np.log10((x.astype(np.float64) ** 2).sum() / noise), abs=1e-3)
 
 
 @pytest.mark.parametrize("per, of_scales", [("row", (6, 1)), ("tensor", ()), ("3x8", (2, 2)), ("4x16", (2, 1))])
