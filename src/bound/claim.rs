@@ -132,6 +132,19 @@ impl Claim {
         let LibraryFamily { schedules: library, product } = family;
         let kind = product.as_ref().map(Problem::kind);
         let [a, b, d] = formats;
+        if let Some(product) = product {
+            // Operands in f32 may be rounded to those of the product.
+            let takes = |given: &Format, wanted: &Format| given == wanted || given.name == "f32";
+            if product.d != d || !takes(a, product.a) || !takes(b, product.b) {
+                return Err(Error::request(format!(
+                    "--product {}: it multiplies {} by {} for a D in {}, and the matrices are {a}, {b} and {d}",
+                    product.kind(),
+                    product.a,
+                    product.b,
+                    product.d
+                )));
+            }
+        }
         let known = library.family(formats, kind.as_deref(), MOST_PARTS).map_err(Error::request)?;
         let analysed = |own: &Schedule| super::element::checked(&model, &own.instruction).is_ok();
         let schedules: Vec<Schedule> = known.into_iter().filter(analysed).collect();

@@ -646,3 +646,12 @@ fn a_rounding_of_d_is_bounded_by_its_exact_value_where_one_schedule_is_claimed()
         assert!(bounds.value(row, column) <= unit + 1e-4 * magnitudes);
     }
 }
+
+#[test]
+fn a_kind_of_product_is_refused_for_matrices_of_other_formats() {
+    let family = LibraryFamily::of("cublaslt", Some("bf16.f16.f16.32f")).unwrap();
+    let hopper = Model::load("hopper").unwrap();
+    let error = Claim::of_library(hopper, &family, formats("f32")).unwrap_err().to_string();
+    assert!(error.contains("for a D in bf16") && error.contains("f16, f16 and f32"), "{error}");
+    assert!(LibraryFamily::of("cublas", None).unwrap_err().to_string().contains("cublaslt"));
+}

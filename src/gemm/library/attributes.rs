@@ -80,7 +80,7 @@ impl LibrarySchedules {
     pub fn shipped(library: &str) -> Result<LibrarySchedules> {
         match (shipped(library), shipped(&format!("{library}.csv"))) {
             (Some(rules), Some(names)) => LibrarySchedules::parse(rules, names, library),
-            _ => Err(Error::request(format!("no schedules are known for the library '{library}'"))),
+            _ => Err(Error::request(format!("no schedules are known for the library '{library}'; cublaslt has some"))),
         }
     }
 
