@@ -13,7 +13,7 @@ use tcnum::{
 };
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(amount(500, 3000)))]
+    #![proptest_config(ProptestConfig::with_cases(amount(500, 1500)))]
 
     #[test]
     fn every_arithmetic_evaluates_and_is_explained_with_the_same_result(
