@@ -216,10 +216,10 @@ pub fn write(path: &Path, matrix: &Matrix, metadata: BTreeMap<String, String>) -
     write_named(path, &[(NAME, matrix)], metadata)
 }
 
-/// Writes the stacked matrices of a batch as an array of three dimensions, as [`write`] does.
+/// Writes the stacked matrices of a batch as an array of three dimensions, as [`write()`] does.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_batch(path: &Path, matrix: &Matrix, batch: usize, metadata: BTreeMap<String, String>) -> Result<()> {
     writable(path, matrix.format)?;
     let shape = vec![batch, matrix.rows / batch.max(1), matrix.columns];
