@@ -6,7 +6,7 @@ use crate::{
     device::{OperandLayout, Problem},
     format::Format,
     gemm::{Factors, Matrix, PartJoin, Schedule, library::LibrarySchedules},
-    isa,
+    isa::{self, Instruction},
 };
 
 /// Parts of k in the schedules of a family: libraries split k into no more.
@@ -124,7 +124,8 @@ impl Claim {
 
     /// The claim of a library: any of its schedules for products of these formats, in any order of k.
     ///
-    /// Products are whole, or in parts that are joined in each way that the library has.
+    /// Products are whole, or in parts that are joined in each way that the library has. Schedules that sum in f16 take part only if their
+    /// kind of product is named.
     ///
     /// # Errors
     /// A request error: the library has no schedule for them on this model.
@@ -146,7 +147,10 @@ impl Claim {
             }
         }
         let known = library.family(formats, kind.as_deref(), MOST_PARTS).map_err(Error::request)?;
-        let analysed = |own: &Schedule| super::element::checked(&model, &own.instruction).is_ok();
+        let analysed = |own: &Schedule| {
+            (product.is_some() || is_wide(&own.instruction))
+                && super::element::checked(&model, &own.instruction).is_ok()
+        };
         let schedules: Vec<Schedule> = known.into_iter().filter(analysed).collect();
         let of = kind.map_or(String::new(), |kind| format!(" for {kind}"));
         if schedules.is_empty() {
@@ -176,8 +180,7 @@ impl Claim {
     ) -> Result<Claim> {
         let mut schedules: Vec<Schedule> = Vec::new();
         for i in isa::all() {
-            let wide = ["f32", "f64", "s32"].contains(&i.d.name);
-            if !wide
+            if !is_wide(i)
                 || i.a != a
                 || i.b != b
                 || i.xor
@@ -209,4 +212,9 @@ impl Claim {
             false => Ok(Claim { words, model, schedules, is_exact: false }),
         }
     }
+}
+
+/// True if an instruction sums in f32, f64 or s32.
+fn is_wide(i: &Instruction) -> bool {
+    ["f32", "f64", "s32"].contains(&i.d.name)
 }

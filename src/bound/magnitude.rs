@@ -5,7 +5,7 @@ use super::{
     enclosed::{Enclosed, ErrorBound, ErrorSource, NO_QUANTUM, exponent, power},
     operand::UnknownProducts,
     step::{is_contracting, step},
-    walk::{ChainStart, ElementSums, Registers},
+    walk::{ChainStart, ElementSums, Registers, output},
 };
 use crate::{
     Error, Result,
@@ -119,7 +119,7 @@ impl OrderFreeBounds {
 
     /// The bound of a sum that is rounded to D's format, whose exact value has at most this magnitude.
     pub(super) fn rounded(&self, sum: Enclosed, exact: f64) -> ErrorBound {
-        Registers::of(&self.schedule).output(sum.capped(exact)).error
+        output(&self.schedule, &sum.capped(exact)).error
     }
 
     /// The error of each chain, and the error that all of them share.

@@ -73,10 +73,8 @@ impl<'a> Registers<'a> {
         self.rounded(own, ErrorSource::Scale)
     }
 
-    /// The value rounded to D's format.
-    pub(super) fn output(&self, value: Enclosed) -> Enclosed {
-        let output = &self.schedule.output;
-        value.rounded(output.format, output.rounding, ErrorSource::Output)
+    fn output(&self, value: Enclosed) -> Enclosed {
+        output(self.schedule, &value)
     }
 
     /// A part of k, rounded to D's format. A part that saturates has any error.
@@ -278,6 +276,11 @@ impl<'a> Registers<'a> {
         }
         ended(scaled(&at_end(sums.joined(sum)), addend.as_ref()))
     }
+}
+
+/// The value rounded to D's format.
+pub(super) fn output(schedule: &Schedule, value: &Enclosed) -> Enclosed {
+    value.rounded(schedule.output.format, schedule.output.rounding, ErrorSource::Output)
 }
 
 /// The exponent of the last bit of a number.

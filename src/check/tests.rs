@@ -655,3 +655,13 @@ fn a_kind_of_product_is_refused_for_matrices_of_other_formats() {
     assert!(error.contains("for a D in bf16") && error.contains("f16, f16 and f32"), "{error}");
     assert!(LibraryFamily::of("cublas", None).unwrap_err().to_string().contains("cublaslt"));
 }
+
+#[test]
+fn sums_in_f16_belong_to_a_library_only_where_their_product_is_named() {
+    let of = |product: Option<&str>| {
+        let family = LibraryFamily::of("cublaslt", product).unwrap();
+        Claim::of_library(Model::load("hopper").unwrap(), &family, formats("f16")).unwrap().schedules
+    };
+    assert!(of(None).iter().all(|own| own.instruction.d.name == "f32"));
+    assert!(of(Some("f16.f16.f16.16f")).iter().all(|own| own.instruction.d.name == "f16"));
+}
