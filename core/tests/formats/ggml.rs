@@ -88,7 +88,7 @@ fn block(values: &[f32]) -> Vec<f32> {
 #[test]
 fn corners_are_those_of_ggml() {
     let tiny = f32::from_bits(1);
-    // Scales that are subnormal in f16, or rounded to zero; a scale of which f32 has the reciprocal, and the last of them.
+    // Scales that f16 holds as subnormal numbers or rounds to zero; the smallest scale whose reciprocal f32 holds.
     let low = [-17, -21, -24, -25, -26, -40, -100, -123, -124].map(|exponent| 2f32.powi(exponent));
     for values in [
         vec![0.0],

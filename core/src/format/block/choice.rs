@@ -72,7 +72,7 @@ impl Quantizer {
         self.with_signs(codes)
     }
 
-    /// Ascending codes, and those of the negative scales where a block may need them.
+    /// Codes in ascending order; codes of negative scales are added where a block may need them.
     fn with_signs(&self, mut codes: Vec<u32>) -> Vec<u32> {
         if let Some(sign) = self.format.scale_sign() {
             let negative: Vec<u32> = codes.iter().map(|code| code | sign).collect();

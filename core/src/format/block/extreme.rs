@@ -1,4 +1,4 @@
-//! The scale of which the value of largest magnitude is the most negative integer, and its elements.
+//! The rule `extreme`: the scale maps the value of largest magnitude to the most negative integer.
 //!
 //! ggml's own arithmetic, step by step in f32: `d = extreme / -8`, `id = 1 / d`, and the integer is `x * id + 8.5`,
 //! truncated, less 8. The reciprocal belongs to `d` before its rounding to the format of the scale, so that the elements are

@@ -123,7 +123,7 @@ impl BlockFormat {
 
     /// Bit of negative scales, where a block may need a scale of either sign.
     ///
-    /// Elements below zero have other magnitudes than those above. Wider scales than those of 16 bits are positive.
+    /// Negative and positive elements differ in magnitude. Scales of more than 16 bits are positive.
     pub(super) fn scale_sign(&self) -> Option<u32> {
         sign_bit(self.scale).filter(|_| self.scale.bits <= 16 && !self.element.is_symmetric())
     }
