@@ -5,23 +5,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::program::{Run, tcnum, validate_report};
+use crate::{
+    inspect::{array, format},
+    program::{Run, tcnum, validate_report},
+};
 use serde_json::{Value, json};
 use tcnum::{
     array::{Array, ArrayFile, Arrays, Content},
-    format::{
-        block::{self, Quantizer, pack_pairs},
-        find,
-    },
+    format::block::{self, Quantizer, pack_pairs},
 };
-
-fn array(name: &str, shape: &[usize], kind: Content, bytes: Vec<u8>) -> Array<'static> {
-    Array { name: name.into(), shape: shape.to_vec(), kind, bytes: bytes.into() }
-}
-
-fn format(name: &str) -> Content {
-    Content::Format(find(name).unwrap())
-}
 
 fn singles(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()

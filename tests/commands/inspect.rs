@@ -15,11 +15,13 @@ use tcnum::{
     },
 };
 
-fn array(name: &str, shape: &[usize], kind: Content, bytes: Vec<u8>) -> Array<'static> {
+/// An array of a file.
+pub(crate) fn array(name: &str, shape: &[usize], kind: Content, bytes: Vec<u8>) -> Array<'static> {
     Array { name: name.into(), shape: shape.to_vec(), kind, bytes: bytes.into() }
 }
 
-fn format(name: &str) -> Content {
+/// Elements of a format.
+pub(crate) fn format(name: &str) -> Content {
     Content::Format(find(name).unwrap())
 }
 

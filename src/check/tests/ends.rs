@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Operands of which an alignment cuts much: a subnormal number times a large one counts with a large exponent.
+/// Subnormal numbers times large ones, which count with large exponents, so that alignments cut much.
 fn with_loose_exponents(k: usize) -> Factors {
     let rare = |k: usize| k.is_multiple_of(16);
     let a = matrix("f16", 2, k, |_, k| if rare(k) { 2f64.powi(-24) } else { 1.9990234375 * 2f64.powi(-13) });

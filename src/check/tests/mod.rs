@@ -148,7 +148,7 @@ proptest! {
     }
 }
 
-/// Finite codes with exponents of a range, which may lie among the subnormal numbers or at the largest ones.
+/// Finite codes with exponents of a range, which may be the smallest or the largest.
 fn any_codes(rows: usize, columns: usize, format: &'static Format, seed: u64, (low, width): (u64, u64)) -> Matrix {
     let last = format.float().map_or(0, |float| float.trailing_bits);
     let exponents = (format.largest(false) >> last) + 1;

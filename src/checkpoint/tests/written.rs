@@ -2,6 +2,18 @@
 
 use super::*;
 
+/// The conversion of files of numbers to a block format in a layout.
+fn to_layout(format: &'static BlockFormat, layout: &str) -> FileConversion {
+    FileConversion {
+        from: FileContent::Scalar(None),
+        to: ConversionTarget::Blocks(Quantizer::new(format)),
+        names: Vec::new(),
+        choice: TensorChoice::default(),
+        layout: Layout::find(layout).unwrap().written(format).unwrap(),
+        seed: 0,
+    }
+}
+
 #[test]
 fn what_convert_writes_is_decoded_to_the_values_of_the_blocks() {
     let folder = tempfile::tempdir().unwrap();
@@ -94,14 +106,7 @@ fn scales_are_written_in_the_type_that_the_program_of_the_layout_reads() {
         ("deepseek-fp8", "fp8-128x128", "l.weight_scale_inv", "F32"),
     ] {
         let format = block(format).unwrap();
-        let conversion = FileConversion {
-            from: FileContent::Scalar(None),
-            to: ConversionTarget::Blocks(Quantizer::new(format)),
-            names: Vec::new(),
-            choice: TensorChoice::default(),
-            layout: Layout::find(layout).unwrap().written(format).unwrap(),
-            seed: 0,
-        };
+        let conversion = to_layout(format, layout);
         conversion.run(&from, &to, &mut |_, _| {}).unwrap();
         let file = ArrayFile::open(&to).unwrap();
         let array = file.arrays.iter().find(|array| array.name == scales).unwrap();
@@ -142,14 +147,7 @@ fn tensors_that_the_program_of_a_layout_cannot_read_are_refused() {
     let written = |layout: &str, format: &'static BlockFormat, shape: &[usize]| {
         let bytes = weights(shape.iter().product()).into_iter().flat_map(single).collect();
         write(&from, &[array("l.weight", shape, self::format("f32"), bytes)]);
-        let conversion = FileConversion {
-            from: FileContent::Scalar(None),
-            to: ConversionTarget::Blocks(Quantizer::new(format)),
-            names: Vec::new(),
-            choice: TensorChoice::default(),
-            layout: Layout::find(layout).unwrap().written(format).unwrap(),
-            seed: 0,
-        };
+        let conversion = to_layout(format, layout);
         conversion.run(&from, &to, &mut |_, _| {}).map(|_| ()).map_err(|error| error.to_string())
     };
     let scaled = |rows, length| BlockFormat::scaled(find("e4m3").unwrap(), rows, length).unwrap();
