@@ -19,7 +19,10 @@ fn run() -> Result<(), String> {
     println!("cargo::rustc-env=TCNUM_COMMIT={}", commit::name());
     collect::write("experiments.rs", &table(&collect::files("experiments", &["toml"])?))?;
     collect::write("kernels.rs", &table(&collect::files("kernels", &["cu", "cuh"])?))?;
-    collect::write("layouts.rs", &table(&collect::files("layouts", &["toml"])?))?;
+    let mut layouts = collect::files("layouts", &["toml"])?;
+    // A table of what is no layout.
+    layouts.retain(|file| file.name != "undecoded");
+    collect::write("layouts.rs", &table(&layouts))?;
     collect::write("schedules.rs", &table(&collect::files("schedules", &["toml", "csv"])?))?;
     collect::write("schemes.rs", &table(&collect::files("schemes", &["toml"])?))
 }

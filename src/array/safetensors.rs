@@ -71,6 +71,8 @@ pub(super) fn streamed(
             untyped: false,
             data: (from + first, end - first),
             whole: from.saturating_add(end) <= length,
+            part: false,
+            made_of: 1,
             file: 0,
             name,
         }

@@ -62,6 +62,8 @@ pub(crate) struct ComputedArray {
     pub(crate) shape: Vec<usize>,
     /// File that messages name.
     pub(crate) path: PathBuf,
+    /// Number of arrays of the file that it is made of.
+    pub(crate) made_of: usize,
     /// Its values.
     pub(crate) values: Box<dyn ComputedValues>,
 }
@@ -85,6 +87,10 @@ pub struct StreamedArray {
     pub data: (u64, u64),
     /// True if the file has all of them.
     pub whole: bool,
+    /// True for a part of a quantised tensor that is no tensor by itself: codes without a layout, and scales next to codes.
+    pub part: bool,
+    /// Number of arrays of the file that it is made of.
+    pub made_of: usize,
     /// Number of the file, among those that were opened together.
     pub(crate) file: usize,
 }
@@ -97,7 +103,19 @@ impl StreamedArray {
         (kind, bytes): (Content, usize),
         data: (u64, u64),
     ) -> StreamedArray {
-        StreamedArray { name, shape, kind, width: bytes, bits: 8 * bytes, untyped: false, data, whole: true, file: 0 }
+        StreamedArray {
+            name,
+            shape,
+            kind,
+            width: bytes,
+            bits: 8 * bytes,
+            untyped: false,
+            data,
+            whole: true,
+            part: false,
+            made_of: 1,
+            file: 0,
+        }
     }
 
     /// Number of elements.
@@ -179,10 +197,10 @@ impl ArrayFile {
         let mut all = ArrayFile { files: self.files.clone(), arrays: Vec::new(), metadata: BTreeMap::new() };
         for (place, array) in self.arrays.iter().enumerate() {
             match computed.remove(&place) {
-                Some(ComputedArray { name, shape, path, values }) => {
+                Some(ComputedArray { name, shape, path, made_of, values }) => {
                     let bytes = 4 * shape.iter().product::<usize>() as u64;
                     let array = StreamedArray::whole_elements(name, shape, (Content::Format(f32), 4), (0, bytes));
-                    all.arrays.push(StreamedArray { file: all.files.len(), ..array });
+                    all.arrays.push(StreamedArray { file: all.files.len(), made_of, ..array });
                     all.files.push(Arc::new(OpenFile { path, elements: Elements::Computed(values) }));
                 }
                 None if keep(&array.name) => all.arrays.push(array.clone()),

@@ -66,6 +66,9 @@ fn is_undecoded(tensor: &CheckpointTensor) -> bool {
     tensor.layouts.is_empty() && matches!(tensor.content, TensorContent::Opaque { .. })
 }
 
+/// What to do with tensors that are not decoded.
+const REFUSED: &str = "--exclude leaves such tensors out, and their scales are no weights";
+
 /// Parts of a sentence, with `and` before the last.
 fn listed(parts: &[String]) -> String {
     match parts {
@@ -79,61 +82,65 @@ impl Checkpoint {
     fn is_unscaled(&self, tensor: &CheckpointTensor) -> bool {
         let TensorContent::Plain(array) = tensor.content else { return false };
         let kind = self.file.arrays[array].kind;
-        let narrow = matches!(kind, Content::Format(format) if format.bits <= 8) && kind.is_floating();
+        let narrow = matches!(kind, Content::Format(format) if format.bits <= 8 && format.name != "e8m0");
+        let narrow = narrow && kind.is_floating() && !self.parts.contains(&tensor.name);
         narrow && tensor.shape.len() > 1 && !self.file.metadata.contains_key("tcnum.format")
+    }
+
+    /// Refuses tensors that are quantised, wanted, and not decoded.
+    fn refuse(&self, wanted: &dyn Fn(&str) -> bool) -> Result<()> {
+        // A truncated array of numbers is read up to its end by the commands; codes without their end are not seen there.
+        let is_codes = |own: &StreamedArray| !own.kind.is_floating() && own.width < 8;
+        let is_lost = |(name, what): &&(String, String)| {
+            let cut = || self.file.arrays.iter().any(|own| own.name == *name && is_codes(own));
+            wanted(name) && (what != TRUNCATED || cut())
+        };
+        let misfits = self.misfits.iter().filter(is_lost).map(|(name, what)| (name, what.clone()));
+        let is_wanted = |own: &CheckpointTensor| wanted(&own.name) || own.arrays.iter().any(|name| wanted(name));
+        let opaque = self.tensors.iter().filter_map(|tensor| match &tensor.content {
+            TensorContent::Opaque { why, .. } if !is_undecoded(tensor) && is_wanted(tensor) => {
+                Some((&tensor.name, format!("{}: {why}", tensor.layouts.join(" or "))))
+            }
+            _ => None,
+        });
+        let all: Vec<(&String, String)> = misfits.chain(opaque).collect();
+        let Some((name, what)) = all.first() else { return Ok(()) };
+        let others = match all.len() - 1 {
+            0 => String::new(),
+            1 => "; another tensor is not decoded either".into(),
+            more => format!("; {more} other tensors are not decoded either"),
+        };
+        let (path, name) = (self.path().display(), one_line(name));
+        Err(Error::request(format!("{path}: '{name}' is not decoded: {what}{others}; {REFUSED}")))
     }
 
     /// The checkpoint with its quantised tensors decoded; `wanted` says by name what the command is about.
     ///
     /// # Errors
     /// A wanted tensor that is quantised and cannot be decoded: an array that fits no layout, or parts that are not read.
-    pub fn decoded(self, wanted: &dyn Fn(&str) -> bool) -> Result<DecodedFile> {
+    pub fn decoded(mut self, wanted: &dyn Fn(&str) -> bool) -> Result<DecodedFile> {
         if let Some(what) = &self.unknown {
             return Err(Error::request(format!(
                 "{}: {what}; convert the file to f32 first, by tcnum convert --from FILE.toml",
                 self.path().display()
             )));
         }
-        let refused = |name: &str, what: &str| {
-            Err(Error::request(format!("{}: '{}' is not decoded: {what}", self.path().display(), one_line(name))))
-        };
-        for (name, what) in self.misfits.iter().filter(|(name, _)| wanted(name)) {
-            // A truncated array of numbers is read up to its end by the commands; codes without their end are not seen there.
-            let is_codes = |own: &&StreamedArray| own.name == *name && !own.kind.is_floating() && own.width < 8;
-            if what != TRUNCATED || self.file.arrays.iter().any(|own| is_codes(&own)) {
-                return refused(name, what);
-            }
-        }
-        let is_wanted = |own: &CheckpointTensor| wanted(&own.name) || own.arrays.iter().any(|name| wanted(name));
-        // Blocks of GGUF have no width of elements.
-        let is_block = |name: &str| self.file.arrays.iter().any(|own| own.bits == 0 && own.name == name);
+        self.refuse(wanted)?;
         let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
-        let (mut parts, mut computed, mut types) = (Vec::new(), BTreeMap::new(), BTreeMap::<String, usize>::new());
+        let (mut parts, mut computed) = (Vec::new(), BTreeMap::new());
         for (number, tensor) in self.tensors.iter().enumerate() {
-            match &tensor.content {
-                TensorContent::Quantised(own) => {
-                    parts.extend(tensor.arrays.iter().cloned());
-                    let readers = Arc::new(ReaderParts::new(&self.file, tensor)?);
-                    computed.insert(own.codes, (number, readers));
-                    *kinds.entry(tensor.layouts.join(" or ")).or_default() += 1;
-                }
-                TensorContent::Opaque { why, .. } if !is_undecoded(tensor) && is_wanted(tensor) => {
-                    return refused(&tensor.name, &format!("{}: {why}", tensor.layouts.join(" or ")));
-                }
-                TensorContent::Opaque { stored, .. } if is_block(&tensor.name) => {
-                    *types.entry(stored.clone()).or_default() += 1;
-                }
-                _ => {}
+            if let TensorContent::Quantised(own) = &tensor.content {
+                parts.extend(tensor.arrays.iter().cloned());
+                let readers = Arc::new(ReaderParts::new(&self.file, tensor)?);
+                computed.insert(own.codes, (number, readers));
+                *kinds.entry(tensor.layouts.join(" or ")).or_default() += 1;
             }
         }
+        self.file.arrays.iter_mut().for_each(|array| array.part = self.parts.contains(&array.name));
         let mut notes = Vec::new();
         if !kinds.is_empty() {
             let all: Vec<String> = kinds.iter().map(|(kind, count)| format!("{count} in {kind}")).collect();
             notes.push(format!("Quantised tensors are decoded first: {}.", listed(&all)));
-        }
-        if !types.is_empty() {
-            let all: Vec<String> = types.iter().map(|(kind, count)| format!("{count} in {kind}")).collect();
-            notes.push(format!("Tensors that are not decoded are left out: {}.", listed(&all)));
         }
         match self.tensors.iter().filter(|tensor| self.is_unscaled(tensor) && wanted(&tensor.name)).count() {
             0 => {}
@@ -154,7 +161,8 @@ impl Checkpoint {
             let tensor = &checkpoint.tensors[number];
             let path: PathBuf = checkpoint.file.path(&checkpoint.file.arrays[codes]).to_path_buf();
             let values = Box::new(DecodedValues { checkpoint: checkpoint.clone(), tensor: number, parts });
-            (codes, ComputedArray { name: tensor.name.clone(), shape: tensor.shape.clone(), path, values })
+            let (name, shape, made_of) = (tensor.name.clone(), tensor.shape.clone(), tensor.arrays.len());
+            (codes, ComputedArray { name, shape, path, made_of, values })
         });
         let keep = |name: &str| parts.binary_search_by(|own| own.as_str().cmp(name)).is_err();
         let file = checkpoint.file.with_computed(keep, arrays.collect());

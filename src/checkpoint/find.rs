@@ -6,11 +6,13 @@ use super::{
     config::Config,
     elements::ElementReader,
     layout::{ArrayParts, Codes, Layout, Storage, with_stem},
+    own::is_converted,
     packing::Packing,
     sharing::{Matrices, Sharing},
     swizzle,
     table::one_line,
     tensor::{CheckpointTensor, Quantised, Reading, ScalePlace, TensorContent},
+    undecoded,
 };
 use crate::{
     Error, Result,
@@ -68,6 +70,8 @@ pub(super) struct Found {
     pub(super) tensors: Vec<CheckpointTensor>,
     /// Arrays that are parts of a quantised tensor but fit no layout, and why.
     pub(super) misfits: Vec<(String, String)>,
+    /// Arrays that are no tensors by themselves: codes, and scales next to them.
+    pub(super) parts: BTreeSet<String>,
     pub(super) notes: Vec<String>,
 }
 
@@ -78,14 +82,20 @@ struct Fit<'l> {
 }
 
 /// The arrays of a file by name.
-struct Arrays<'a> {
+pub(super) struct Arrays<'a> {
     file: &'a ArrayFile,
     by_name: BTreeMap<&'a str, usize>,
 }
 
 impl<'a> Arrays<'a> {
-    fn get(&self, name: &str) -> Option<(usize, &'a StreamedArray)> {
+    pub(super) fn get(&self, name: &str) -> Option<(usize, &'a StreamedArray)> {
         self.by_name.get(name).map(|at| (*at, &self.file.arrays[*at]))
+    }
+
+    /// The arrays whose names begin with a text.
+    pub(super) fn beginning<'n>(&'n self, start: &'n str) -> impl Iterator<Item = &'a StreamedArray> + use<'a, 'n> {
+        let names = self.by_name.range(start..).take_while(move |(name, _)| name.starts_with(start));
+        names.map(|(_, at)| &self.file.arrays[*at])
     }
 }
 
@@ -120,25 +130,28 @@ pub(super) fn tensors(file: &ArrayFile, layouts: &[Layout], given: bool, config:
             None => {}
         }
     }
-    if let (Some(config), false) = (config, given) {
-        let described: Vec<&str> = layouts
-            .iter()
-            .filter(|layout| !layout.config.is_empty() && named(layout, config))
-            .map(|layout| layout.name.as_str())
-            .collect();
-        match (described.as_slice(), config.method()) {
-            ([], Some(method)) => found.notes.push(format!("{} names '{method}', which no layout has.", config.file())),
-            ([], None) => {}
-            (described, _) => {
-                for tensor in quantised.values_mut().filter(|tensor| tensor.named_by == "names") {
-                    tensor.doubts.push(format!(
-                        "{} names {}, which these arrays do not fit",
-                        config.file(),
-                        described.join(" or ")
-                    ));
-                }
+    if !given {
+        let converted = |name: &str| is_converted(&file.metadata, name);
+        let misfits: BTreeSet<&str> = found.misfits.iter().map(|(name, _)| name.as_str()).collect();
+        for (at, array) in file.arrays.iter().enumerate() {
+            let name = array.name.as_str();
+            let is_read = quantised.contains_key(&at) || used.contains(name) || misfits.contains(name);
+            if !(is_read || converted(name))
+                && let Some(tensor) = undecoded::tensor(&arrays, array, &used, config)
+            {
+                used.extend(tensor.arrays.iter().filter(|own| *own != name).cloned());
+                found.parts.extend(tensor.arrays.iter().cloned());
+                quantised.insert(at, tensor);
             }
         }
+        found.notes.extend(config.and_then(|config| described(&mut quantised, layouts, config)));
+    }
+    let misfits = found.misfits.iter().filter_map(|(name, _)| arrays.get(name));
+    let codes = misfits.map(|(_, array)| array).chain(quantised.keys().map(|at| &file.arrays[*at]));
+    let is_codes = |own: &&StreamedArray| quantised.contains_key(&arrays.by_name[own.name.as_str()]);
+    for array in codes {
+        let scales = undecoded::companions(&arrays, array).into_iter().filter(|own| !is_codes(own));
+        found.parts.extend(scales.map(|own| own.name.clone()));
     }
     for (at, array) in file.arrays.iter().enumerate() {
         match quantised.remove(&at) {
@@ -150,6 +163,29 @@ pub(super) fn tensors(file: &ArrayFile, layouts: &[Layout], given: bool, config:
     }
     found.tensors.sort_by(|x, y| x.name.cmp(&y.name));
     Ok(found)
+}
+
+/// Doubts tensors that do not fit the layouts that the description names; a note, if no layout has its method.
+fn described(quantised: &mut BTreeMap<usize, CheckpointTensor>, layouts: &[Layout], config: &Config) -> Option<String> {
+    let is_named = |layout: &&Layout| !layout.config.is_empty() && named(layout, config);
+    let described: Vec<&str> = layouts.iter().filter(is_named).map(|layout| layout.name.as_str()).collect();
+    let method = config.method();
+    if !described.is_empty() {
+        for tensor in quantised.values_mut().filter(|tensor| tensor.named_by == "names" && tensor.is_decoded()) {
+            let words = described.join(" or ");
+            tensor.doubts.push(format!("{} names {words}, which these arrays do not fit", config.file()));
+        }
+        return None;
+    }
+    let method = method?;
+    // A layout of the method needs more keys than the description has, or the tensors have its name.
+    let has_method = |name: &String| {
+        let own = layouts.iter().find(|layout| layout.name == *name);
+        own.map_or(name == method, |own| own.config.values().any(|value| value.eq_ignore_ascii_case(method)))
+    };
+    let is_read = quantised.values().any(|tensor| tensor.named_by == "config" || tensor.layouts.iter().any(has_method));
+    let what = if undecoded::is_known(method) { "which is not decoded" } else { "which no layout has" };
+    (!is_read).then(|| format!("{} names '{method}', {what}.", config.file()))
 }
 
 /// True if the description names the layout.

@@ -24,6 +24,7 @@ mod table;
 mod tensor;
 #[cfg(test)]
 mod tests;
+mod undecoded;
 mod written;
 
 pub use answer::{compared, inspected};

@@ -1,6 +1,9 @@
 //! An open checkpoint.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use super::{
     config::Config,
@@ -23,6 +26,8 @@ pub struct Checkpoint {
     pub(super) misfits: Vec<(String, String)>,
     /// The reason why the codes of a file of this program have no meaning here.
     pub(super) unknown: Option<String>,
+    /// Arrays that are no tensors by themselves: codes that are not decoded, and scales next to codes.
+    pub(super) parts: BTreeSet<String>,
     /// Notes on the description of the model, if no layout has what it names.
     pub(super) notes: Vec<String>,
 }
@@ -78,6 +83,7 @@ impl Checkpoint {
             file,
             tensors: found.tensors,
             misfits: found.misfits,
+            parts: found.parts,
             unknown,
             notes,
         })

@@ -27,6 +27,12 @@ pub(super) enum OwnContent {
     Unknown(String),
 }
 
+/// True for an array that `tcnum convert` wrote, by the metadata of a file: not one that it left unchanged.
+pub(super) fn is_converted(metadata: &BTreeMap<String, String>, name: &str) -> bool {
+    let unchanged = || metadata.get("tcnum.unchanged").is_some_and(|names| names.lines().any(|own| own == name));
+    metadata.contains_key(FORMAT) && !unchanged()
+}
+
 /// Types that codes of a format can have in a file.
 fn stored(format: &'static Format) -> Vec<String> {
     let own = Content::Format(stored_scale(format)).type_name();

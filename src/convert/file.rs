@@ -22,7 +22,7 @@ use std::{
 };
 
 use super::{
-    ArrayNames, ConversionTarget, Deviations, TensorChoice,
+    ArrayCounts, ArrayNames, ChosenTensors, ConversionTarget, Deviations, TensorChoice,
     choice::{flattened, is_convolution},
     source::{NamedArrays, SourceTensor, whole},
     target::TargetTensor,
@@ -83,8 +83,8 @@ pub enum FileContent {
 pub struct ConvertedFile {
     /// A row for each converted array.
     pub rows: Vec<ArrayRow>,
-    /// Floating-point arrays that nobody named and that stayed as they were.
-    pub left_alone: usize,
+    /// What became of all arrays, unless they are named one by one or are blocks.
+    pub counts: ArrayCounts,
     /// A sentence on convolutions, if there are any.
     pub note: Option<String>,
 }
@@ -139,7 +139,7 @@ impl FileConversion {
         let arrays = NamedArrays::of(file);
         let within = |error: Error| error.within(input.display());
         let from = self.layout(&arrays).map_err(within)?;
-        let chosen = self.chosen(from, &arrays).map_err(within)?;
+        let (chosen, counts) = self.chosen(from, &arrays).map_err(within)?;
         let kept = if self.names.is_empty() { kept(&arrays, from, &chosen).map_err(within)? } else { Vec::new() };
         let tensors =
             chosen.iter().map(|name| arrays.tensor(from, name)).collect::<Result<Vec<_>>>().map_err(within)?;
@@ -187,9 +187,7 @@ impl FileConversion {
             rows.push(self.row(tensor, &deviations.map_err(place)?));
         }
         writer.finish()?;
-        let named = !self.choice.include.is_empty() || !self.choice.exclude.is_empty();
-        let left_alone = kept.iter().filter(|array| !named && array.kind.is_floating()).count();
-        Ok(ConvertedFile { rows, left_alone, note })
+        Ok(ConvertedFile { rows, counts, note })
     }
 
     /// True for metadata of this program with a format that it knows.
@@ -243,7 +241,7 @@ impl FileConversion {
         Ok(FileContent::Blocks(format.with_blocks(rows, length)))
     }
 
-    fn chosen(&self, from: FileContent, arrays: &NamedArrays) -> Result<Vec<String>> {
+    fn chosen(&self, from: FileContent, arrays: &NamedArrays) -> Result<(Vec<String>, ArrayCounts)> {
         let is_part = |name: &str| {
             ["_scale", "_tensor_scale"]
                 .iter()
@@ -266,25 +264,32 @@ impl FileConversion {
         if tensors.is_empty() {
             return Err(Error::request("the file has no arrays"));
         }
+        if let Some(part) = self.names.iter().find(|name| arrays.get(name).is_some_and(|array| array.part)) {
+            return Err(Error::request(format!(
+                "array '{part}' is part of a quantised tensor, and no tensor by itself"
+            )));
+        }
         if !self.names.is_empty() {
-            return Ok(self.names.clone());
+            return Ok((self.names.clone(), ArrayCounts::default()));
         }
         let own = matches!(from, FileContent::Scalar(None)) && !arrays.metadata().contains_key("tcnum.format");
         let asked = !self.choice.include.is_empty() || !self.choice.exclude.is_empty();
         let floating = |name: &&str| arrays.get(name).is_some_and(|array| array.kind.is_floating());
         let by_kind = own && tensors.iter().any(floating);
         if !asked && !by_kind {
-            return Ok(tensors.into_iter().map(String::from).collect());
+            return Ok((tensors.into_iter().map(String::from).collect(), ArrayCounts::default()));
         }
         let narrow = match &self.to {
             ConversionTarget::Scalar { format, .. } => format.bits <= 8,
             ConversionTarget::Blocks(_) => true,
         };
-        let chosen = self.choice.of(arrays.file(), own && narrow)?.chosen;
+        let ChosenTensors { chosen, counts } = self.choice.of(arrays.file(), own && narrow)?;
         let mut names: Vec<String> = chosen.into_iter().map(|array| array.name.clone()).collect();
         names.retain(|name| tensors.contains(&name.as_str()));
         names.sort();
-        Ok(names)
+        // The parts of a tensor in blocks are no arrays that are left.
+        let counts = if matches!(from, FileContent::Blocks(_)) { ArrayCounts::default() } else { counts };
+        Ok((names, counts))
     }
 
     fn metadata(&self) -> BTreeMap<String, String> {

@@ -17,7 +17,7 @@ mod values;
 pub(crate) use block::in_blocks;
 pub use block::{ElementRow, ScaleRow};
 pub(crate) use choice::is_convolution;
-pub use choice::{ChosenTensors, TensorChoice, flattened, left_alone};
+pub use choice::{ArrayCounts, ChosenTensors, TensorChoice, flattened};
 pub(crate) use coder::{FormatDecoder, FormatEncoder};
 pub use deviations::Deviations;
 pub use file::{ArrayRow, ConvertedFile, FileContent, FileConversion, layout};

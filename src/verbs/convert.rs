@@ -23,7 +23,7 @@ use crate::{
     checkpoint::{Checkpoint, Layout},
     convert::{
         ArrayNames, ArrayRow, ConversionTarget, ConvertedFile, FileContent, FileConversion, TensorChoice,
-        ValueConversion, ValueRead, in_blocks, layout, left_alone, read,
+        ValueConversion, ValueRead, in_blocks, layout, read,
     },
     format::block::{BlockFormat, Quantizer, find_rule},
     format::{Format, Overflow, Rounding, find},
@@ -258,13 +258,12 @@ fn files(arguments: &Arguments, input: &Path, [from, to]: [Option<FileContent>; 
     let progress = Progress::new(&arguments.destination);
     let mut bar = None;
     let (file, notes) = conversion_source(&conversion, input)?;
-    let ConvertedFile { rows, left_alone: alone, note } =
-        conversion.run_on(&file, input, output, &mut |done, total| {
-            bar.get_or_insert_with(|| Bar::new(&progress, "values", total, 0, 1)).show(done, 0);
-        })?;
-    report.answer = Some(conversion.answer(&rows));
+    let ConvertedFile { rows, counts, note } = conversion.run_on(&file, input, output, &mut |done, total| {
+        bar.get_or_insert_with(|| Bar::new(&progress, "values", total, 0, 1)).show(done, 0);
+    })?;
+    let counts = counts.sentence("converted").map_or(String::new(), |sentence| format!(" {sentence}"));
+    report.answer = Some(format!("{}{counts}", conversion.answer(&rows)));
     report.notes.extend(notes);
-    report.notes.extend(left_alone(alone));
     report.notes.extend(note);
     if let (Some(layout), false) = (&conversion.layout.layout, conversion.layout.config.is_empty()) {
         let keys = conversion.layout.config.iter().map(|(key, value)| format!("{key} = {value}"));

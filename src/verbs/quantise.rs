@@ -15,7 +15,7 @@ use crate::{
     Error, Result,
     array::{ArrayFile, StreamedArray},
     checkpoint::Checkpoint,
-    convert::{TensorChoice, flattened, left_alone},
+    convert::{ArrayCounts, TensorChoice, flattened},
     format::{self, Rounding},
     quantise::{Activations, FileLosses, Quantisation, targets},
     report::Report,
@@ -104,11 +104,11 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         read.map_err(|error| error.within(format!("--activations {}", path.display())))
     });
     let activations = activations.transpose()?;
-    let (mut chosen, mut alone): (Vec<(usize, &StreamedArray)>, usize) = (Vec::new(), 0);
+    let (mut chosen, mut counts): (Vec<(usize, &StreamedArray)>, _) = (Vec::new(), ArrayCounts::default());
     for (number, (file, path)) in files.iter().zip(&arguments.files).enumerate() {
         let own = choice.of(file, true).map_err(|error| error.within(path.display()))?;
         chosen.extend(own.chosen.into_iter().map(|array| (number, array)));
-        alone += own.left_alone.len();
+        counts.add(own.counts);
     }
     let how = Quantisation {
         targets: &targets,
@@ -141,10 +141,11 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let outcome = chosen.into_iter().try_for_each(&mut one);
     drop(progress);
     report.seed = matches!(rounding, Rounding::Sr { .. }).then_some(arguments.seed);
-    report.notes.extend(left_alone(alone));
     report.notes.extend(convolutions);
     if found.counted.0 > 0 {
-        (report.answer, report.tables) = found.results(&how);
+        let (answer, tables) = found.results(&how);
+        let sentences: Vec<String> = answer.into_iter().chain(counts.sentence("quantised")).collect();
+        (report.answer, report.tables) = ((!sentences.is_empty()).then(|| sentences.join(" ")), tables);
     }
     outcome
 }
