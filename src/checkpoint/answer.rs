@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     Error, Result,
+    convert::UnsoundValues,
     report::{Table, counted},
 };
 
@@ -24,12 +25,15 @@ pub fn inspected(
     chosen: &[&CheckpointTensor],
     progress: Progress,
 ) -> (Option<String>, Vec<Table>, Result<()>) {
-    let mut rows = Vec::new();
+    let (mut rows, mut unsound) = (Vec::new(), UnsoundValues::default());
     let mut one = |tensor: &&CheckpointTensor| -> Result<()> {
         let survey = match tensor.is_decoded() {
             true => Some(Survey::of(checkpoint, tensor, &mut |values| progress(&tensor.name, values))?),
             false => None,
         };
+        if let Some(survey) = survey.as_ref().filter(|_| checkpoint.is_weight(tensor)) {
+            unsound.add(&one_line(&tensor.name), [survey.nan, survey.infinite], survey.largest);
+        }
         rows.push(CheckpointTensorRow::new(tensor, survey.as_ref(), format_name(&checkpoint.file, tensor)));
         Ok(())
     };
@@ -37,7 +41,7 @@ pub fn inspected(
     let nothing = checkpoint.tensors.is_empty() && outcome.is_ok();
     let answer = match nothing {
         true => Some(format!("There are no tensors{}.", fit(checkpoint))),
-        false => (!rows.is_empty()).then(|| answer(&rows, checkpoint)),
+        false => (!rows.is_empty()).then(|| answer(&rows, &unsound, checkpoint)),
     };
     let title = counted(rows.len() as u64, "tensor");
     let tables = if rows.is_empty() { Vec::new() } else { vec![Table::of(title, rows)] };
@@ -45,7 +49,7 @@ pub fn inspected(
 }
 
 /// The sentence that says what a checkpoint holds.
-fn answer(rows: &[CheckpointTensorRow], checkpoint: &Checkpoint) -> String {
+fn answer(rows: &[CheckpointTensorRow], unsound: &UnsoundValues, checkpoint: &Checkpoint) -> String {
     let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
     for row in rows {
         let kind = match (&row.layout, &row.scale_format) {
@@ -70,11 +74,14 @@ fn answer(rows: &[CheckpointTensorRow], checkpoint: &Checkpoint) -> String {
         let doubt = row.doubt.as_deref()?.split("; ").find(|doubt| doubt.starts_with("values contradict"))?;
         Some(format!("In '{}' {doubt}; ", one_line(&row.tensor)))
     });
+    let first = unsound.sentence().map_or(String::new(), |sentence| format!("{sentence} "));
     let fit = fit(checkpoint);
-    let all = format!("{}: {}", counted(rows.len() as u64, "tensor"), listed.join(", "));
+    let made_of: usize = rows.iter().map(|row| row.arrays.len()).sum();
+    let of = if made_of == rows.len() { String::new() } else { format!(" of {made_of} arrays") };
+    let all = format!("{}{of}: {}", counted(rows.len() as u64, "tensor"), listed.join(", "));
     match against {
-        Some(against) => format!("{against}{all}{fit}."),
-        None => format!("{all}{conventions}{fit}."),
+        Some(against) => format!("{first}{against}{all}{fit}."),
+        None => format!("{first}{all}{conventions}{fit}."),
     }
 }
 

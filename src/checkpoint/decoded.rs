@@ -66,9 +66,6 @@ fn is_undecoded(tensor: &CheckpointTensor) -> bool {
     tensor.layouts.is_empty() && matches!(tensor.content, TensorContent::Opaque { .. })
 }
 
-/// What to do with tensors that are not decoded.
-const REFUSED: &str = "--exclude leaves such tensors out, and their scales are no weights";
-
 /// Parts of a sentence, with `and` before the last.
 fn listed(parts: &[String]) -> String {
     match parts {
@@ -111,7 +108,7 @@ impl Checkpoint {
             more => format!("; {more} other tensors are not decoded either"),
         };
         let (path, name) = (self.path().display(), one_line(name));
-        Err(Error::request(format!("{path}: '{name}' is not decoded: {what}{others}; {REFUSED}")))
+        Err(Error::request(format!("{path}: '{name}' is not decoded: {what}{others}; leave such tensors out by --exclude")))
     }
 
     /// The checkpoint with its quantised tensors decoded; `wanted` says by name what the command is about.

@@ -35,6 +35,8 @@ pub struct Layout {
     /// Entries of the file's metadata that it needs.
     pub(super) metadata: BTreeMap<String, String>,
     pub(super) codes: Codes,
+    /// True if scales have a sign by design.
+    pub(super) signed_scales: bool,
     pub(super) storage: Storage,
 }
 
@@ -170,6 +172,8 @@ struct ScaleKeys {
     #[serde(default)]
     whole: bool,
     dimensions: Option<usize>,
+    #[serde(default)]
+    signed: bool,
     at: Option<Spanned<usize>>,
 }
 
@@ -286,11 +290,12 @@ fn of_keys(keys: LayoutKeys, name: &str) -> Checked<Layout> {
     };
     let (title, source, config, metadata) =
         (keys.title.clone(), keys.source.clone(), keys.config.clone(), keys.metadata.clone());
+    let signed_scales = keys.scale.signed;
     let storage = match keys.blocks.is_some() {
         true => blocks(keys, bits as usize)?,
         false => Storage::Arrays(Box::new(arrays(keys)?)),
     };
-    Ok(Layout { name: name.into(), title, source, config, metadata, codes, storage })
+    Ok(Layout { name: name.into(), title, source, config, metadata, codes, signed_scales, storage })
 }
 
 fn blocks(keys: LayoutKeys, bits: usize) -> Checked<Storage> {

@@ -11,7 +11,7 @@ use super::{
     layout::Layout,
     own::OwnContent,
     table::one_line,
-    tensor::{CheckpointTensor, Reading, TensorPiece, TensorReader},
+    tensor::{CheckpointTensor, Reading, TensorContent, TensorPiece, TensorReader},
 };
 use crate::{Error, Result, array::ArrayFile, format::Format};
 
@@ -102,6 +102,16 @@ impl Checkpoint {
     /// The tensor of this name.
     pub fn get(&self, name: &str) -> Option<&CheckpointTensor> {
         self.tensors.iter().find(|tensor| tensor.name == name)
+    }
+
+    /// True for floating-point values that are no scales.
+    pub(super) fn is_weight(&self, tensor: &CheckpointTensor) -> bool {
+        let is_array = |array: usize| self.file.arrays[array].kind.is_floating() && !self.parts.contains(&tensor.name);
+        match tensor.content {
+            TensorContent::Plain(array) => is_array(array),
+            TensorContent::Quantised(_) => true,
+            TensorContent::Opaque { .. } => false,
+        }
     }
 
     /// Refuses a checkpoint with tensors whose arrays fit no layout.

@@ -114,6 +114,8 @@ impl OwnContent {
                 offset: 0.0,
                 exponent,
             },
+            // This program writes negative scales only where they are better.
+            signed_scales: true,
             storage: Storage::Arrays(Box::new(parts)),
         })))
     }

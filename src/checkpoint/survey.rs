@@ -54,6 +54,8 @@ pub struct Survey {
     pub nan: u64,
     /// Number of infinities.
     pub infinite: u64,
+    /// Number of zeros below zero.
+    pub(super) negative_zeros: u64,
     /// Numbers of blocks whose scale is NaN, and whose scale is negative.
     pub(super) scales: (u64, u64),
     /// Evidence for the order of nibbles, the direction of the global scale, and the order of scales.
@@ -70,6 +72,7 @@ struct Counts {
     largest: Option<f64>,
     nan: u64,
     infinite: u64,
+    negative_zeros: u64,
     nan_scales: u64,
     negative_scales: u64,
     blocks: u64,
@@ -90,6 +93,7 @@ impl Counts {
             largest: larger(self.largest, other.largest),
             nan: self.nan + other.nan,
             infinite: self.infinite + other.infinite,
+            negative_zeros: self.negative_zeros + other.negative_zeros,
             nan_scales: self.nan_scales + other.nan_scales,
             negative_scales: self.negative_scales + other.negative_scales,
             blocks: self.blocks + other.blocks,
@@ -122,6 +126,7 @@ impl Survey {
             largest: all.largest,
             nan: all.nan,
             infinite: all.infinite,
+            negative_zeros: all.negative_zeros,
             scales: (all.nan_scales, all.negative_scales),
             nibbles: own
                 .filter(|own| own.format.bits == 4 && own.reading.packing != Packing::Single)
@@ -153,7 +158,10 @@ fn counts(
         match value {
             value if value.is_nan() => found.nan += 1,
             value if value.is_infinite() => found.infinite += 1,
-            value => found.largest = Some(found.largest.unwrap_or(0.0).max(value.abs())),
+            value => {
+                found.largest = Some(found.largest.unwrap_or(0.0).max(value.abs()));
+                found.negative_zeros += u64::from(value == 0.0 && value.is_sign_negative());
+            }
         }
     }
     let Some(own) = tensor.quantised() else { return Ok(found) };

@@ -197,10 +197,27 @@ fn order(tensor: &CheckpointTensor, swizzled: bool, evidence: Evidence) -> Conve
     }
 }
 
+/// A doubt about codes that would be finite in the format of the same name without infinities and with one NaN.
+///
+/// Its NaN is the code of -0, which the other format never has; codes of -0 are usual in the format with the NaNs.
+fn unsigned_zero(format: &str, survey: &Survey) -> Option<String> {
+    let (other, codes) = match format {
+        "e4m3" => ("e4m3fnuz", "0x7f and 0xff occur"),
+        "e5m2" => ("e5m2fnuz", "0x7c to 0x7f and 0xfc to 0xff occur"),
+        _ => return None,
+    };
+    let count = survey.nan + survey.infinite;
+    (count > 0 && survey.negative_zeros == 0 && survey.scales.0 == 0).then(|| {
+        let often = if count == 1 { "once".to_string() } else { format!("{count} times") };
+        format!("codes may be {other}, whose values are half of these: {codes} {often}, and 0x80 never")
+    })
+}
+
 /// Doubts about the scales of a tensor: NaN, negative, or with values that weights do not have.
 fn unlikely(own: &Quantised, survey: &Survey) -> Vec<String> {
     let mut doubts = Vec::new();
     let (nan, negative) = survey.scales;
+    let negative = if own.signed { 0 } else { negative };
     for (count, what) in [(nan, "NaN"), (negative, "negative")] {
         match count {
             0 => {}
@@ -237,6 +254,7 @@ impl CheckpointTensorRow {
         if let Some((own, survey)) = both {
             doubts.extend(unlikely(own, survey));
         }
+        doubts.extend(survey.and_then(|survey| unsigned_zero(&format, survey)));
         // Contradictions come first.
         doubts.sort_by_key(|doubt| !doubt.starts_with("values contradict"));
         let joined = |words: &[String]| (!words.is_empty()).then(|| words.join("; "));
@@ -252,7 +270,9 @@ impl CheckpointTensorRow {
             scale_format: own.map(|own| own.scale_format.name.to_string()),
             per: own.map(|own| own.sharing.to_string()),
             global_scale: own.and_then(|own| own.global.iter().copied().reduce(f64::max)),
-            bits_per_value: (!tensor.is_empty()).then(|| 8.0 * tensor.bytes as f64 / tensor.len() as f64),
+            // The shape of codes that are not decoded may not be that of the values.
+            bits_per_value: (!tensor.is_empty() && (tensor.is_decoded() || tensor.layouts.is_empty()))
+                .then(|| 8.0 * tensor.bytes as f64 / tensor.len() as f64),
             largest: survey.and_then(|survey| survey.largest),
             convention: joined(&words),
             doubt: joined(&doubts),

@@ -88,6 +88,8 @@ pub(super) struct Quantised {
     pub(super) exponent: i32,
     pub(super) place: ScalePlace,
     pub(super) scale_format: &'static Format,
+    /// True if scales have a sign by design.
+    pub(super) signed: bool,
     pub(super) sharing: Sharing,
     /// Number of scales in their array.
     pub(super) scales: usize,

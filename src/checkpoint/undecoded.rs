@@ -108,17 +108,18 @@ fn neighbours<'a>(arrays: &Arrays<'a>, array: &StreamedArray) -> Vec<&'a Streame
     arrays.beginning(module).filter(|other| other.name != array.name).filter(is_inside).collect()
 }
 
+/// True for the name of codes with something after it.
+fn is_after(name: &str, codes: &str) -> bool {
+    name.strip_prefix(codes).is_some_and(|rest| rest.starts_with(['.', '_', ':', '/']))
+}
+
 /// Scales, zero points and tables that stand next to codes, by their names.
 ///
-/// They have the name of the codes with something after it, or else lie in the same module under a word of scales.
+/// They have the name of the codes with something after it, or lie in the same module, under a word of scales.
 pub(super) fn companions<'a>(arrays: &Arrays<'a>, codes: &StreamedArray) -> Vec<&'a StreamedArray> {
-    let is_word = |other: &&StreamedArray| is_scale_name(&other.name);
-    let is_after = |other: &&StreamedArray| other.name[codes.name.len()..].starts_with(['.', '_', ':', '/']);
-    let after: Vec<&StreamedArray> = arrays.beginning(&codes.name).filter(is_after).filter(is_word).collect();
-    match after.is_empty() {
-        true => neighbours(arrays, codes).into_iter().filter(is_word).collect(),
-        false => after,
-    }
+    let after = arrays.beginning(&codes.name).filter(|other| is_after(&other.name, &codes.name));
+    let module = neighbours(arrays, codes).into_iter().filter(|other| !is_after(&other.name, &codes.name));
+    after.chain(module).filter(|other| is_scale_name(&other.name)).collect()
 }
 
 /// True for a matrix of numbers, of which each can belong to a block of the codes.
@@ -152,13 +153,16 @@ pub(super) fn tensor(
         let parts = convention.needs.iter().chain(&convention.parts).map(|name| with_stem(name, stem));
         let names = parts.filter_map(|name| arrays.get(&name)).map(|(_, own)| own.name.clone());
         let names: Vec<String> = names.filter(|name| !used.contains(name)).collect();
-        let why = "its arrays are known by their names, and not decoded".to_string();
+        let why = format!("its codes, '{}' ({}), are recognised and not read", array.name, array.kind.type_name());
         return Some(opaque(arrays, with_stem(&convention.tensor, stem), array, names, (&convention.name, by, why)));
     }
     if !is_narrow(array.kind) || array.shape.len() < 2 || is_scale_name(&array.name) {
         return None;
     }
     let mut near = companions(arrays, array);
+    if near.iter().any(|own| is_after(&own.name, &array.name)) {
+        near.retain(|own| is_after(&own.name, &array.name));
+    }
     if near.is_empty() {
         near = neighbours(arrays, array).into_iter().filter(|other| has_shape_of_scales(other, array)).collect();
     }

@@ -27,6 +27,8 @@ pub struct Deviations {
     pub nan: u64,
     /// Results that are finite, whose errors follow.
     pub finite: u64,
+    /// Values that are NaN, and values that are infinite.
+    pub special: [u64; 2],
     /// The largest absolute error.
     pub max_error: f64,
     /// The sum of the absolute errors.
@@ -120,7 +122,7 @@ fn few(range: &Range<usize>) -> impl Iterator<Item = Range<usize>> {
 
 impl Deviations {
     fn of_lanes(count: usize, lanes: &DeviationLanes) -> Deviations {
-        let [exact, too_large, to_zero, nan, finite] = lanes.counts.map(|lanes| lanes.iter().sum());
+        let [exact, too_large, to_zero, nan, finite, special @ ..] = lanes.counts.map(|lanes| lanes.iter().sum());
         Deviations {
             values: count as u64,
             exact,
@@ -128,6 +130,7 @@ impl Deviations {
             to_zero,
             nan,
             finite,
+            special,
             max_error: lanes.most.into_iter().fold(0.0, f64::max),
             sum_error: lanes.errors.iter().sum(),
             squared_error: lanes.squared_errors.iter().sum(),
@@ -143,6 +146,7 @@ impl Deviations {
             to_zero: self.to_zero + other.to_zero,
             nan: self.nan + other.nan,
             finite: self.finite + other.finite,
+            special: [0, 1].map(|at| self.special[at] + other.special[at]),
             max_error: self.max_error.max(other.max_error),
             sum_error: self.sum_error + other.sum_error,
             squared_error: self.squared_error + other.squared_error,
@@ -171,8 +175,8 @@ const LANES: usize = 8;
 
 #[derive(Clone, Copy, Default)]
 struct DeviationLanes {
-    /// Values that are unchanged, too large, rounded to zero, NaN, and finite.
-    counts: [[u64; LANES]; 5],
+    /// Values that are unchanged, too large, and rounded to zero; results that are NaN, and finite; values that are NaN, and infinite.
+    counts: [[u64; LANES]; 7],
     most: [f64; LANES],
     errors: [f64; LANES],
     squared_errors: [f64; LANES],
@@ -191,6 +195,8 @@ impl DeviationLanes {
         self.counts[2][lane] += u64::from((y == 0.0) & (x != 0.0));
         self.counts[3][lane] += u64::from(y.is_nan());
         self.counts[4][lane] += u64::from(finite);
+        self.counts[5][lane] += u64::from(x.is_nan());
+        self.counts[6][lane] += u64::from(x.is_infinite());
         self.most[lane] = if error > self.most[lane] { error } else { self.most[lane] };
         self.errors[lane] += error;
         self.squared_errors[lane] += error * error;

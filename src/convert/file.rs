@@ -22,7 +22,7 @@ use std::{
 };
 
 use super::{
-    ArrayCounts, ArrayNames, ChosenTensors, ConversionTarget, Deviations, TensorChoice,
+    ArrayCounts, ArrayNames, ChosenTensors, ConversionTarget, Deviations, TensorChoice, UnsoundValues,
     choice::{flattened, is_convolution},
     source::{NamedArrays, SourceTensor, whole},
     target::TargetTensor,
@@ -87,6 +87,8 @@ pub struct ConvertedFile {
     pub counts: ArrayCounts,
     /// A sentence on convolutions, if there are any.
     pub note: Option<String>,
+    /// NaNs, infinities and implausible magnitudes of the values.
+    pub unsound: UnsoundValues,
 }
 
 /// Arrays of a file to convert, and their target.
@@ -174,7 +176,7 @@ impl FileConversion {
             copy(&arrays, array, &writer, number)?;
         }
         let total = tensors.iter().map(|tensor| tensor.len() as u64).sum();
-        let (mut done, mut rows) = (0, Vec::new());
+        let (mut done, mut rows, mut unsound) = (0, Vec::new(), UnsoundValues::default());
         for (tensor, target) in tensors.iter().zip(&targets) {
             let deviations = target.convert(tensor, self.seed, &writer, &mut |values| {
                 done += values;
@@ -184,10 +186,13 @@ impl FileConversion {
                 Error::Interrupted { .. } => error,
                 error => error.within(format!("{}: array '{}'", input.display(), tensor.name)),
             };
-            rows.push(self.row(tensor, &deviations.map_err(place)?));
+            let deviations = deviations.map_err(place)?;
+            // The root of the sum of squares bounds the largest magnitude.
+            unsound.add(tensor.name, deviations.special, Some(deviations.squared_value.sqrt()));
+            rows.push(self.row(tensor, &deviations));
         }
         writer.finish()?;
-        Ok(ConvertedFile { rows, counts, note })
+        Ok(ConvertedFile { rows, counts, note, unsound })
     }
 
     /// True for metadata of this program with a format that it knows.

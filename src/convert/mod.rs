@@ -11,6 +11,7 @@ mod pieces;
 mod source;
 mod target;
 mod tensor;
+mod unsound;
 mod value;
 mod values;
 
@@ -26,4 +27,5 @@ pub(crate) use pieces::{common_multiple, of_each};
 pub(crate) use source::original_shape;
 pub(crate) use target::stored_scale;
 pub use tensor::{ConversionTarget, Tensor, convert, convert_with_seed, encode};
+pub use unsound::UnsoundValues;
 pub use value::{ConversionRow, Converted, ValueConversion, ValueRead, read};

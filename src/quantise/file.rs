@@ -1,8 +1,10 @@
 //! The tensors of files, quantised one after the other.
 
+use std::collections::BTreeSet;
+
 use super::{
     Quantisation,
-    losses::{WORST, WorstRun},
+    losses::{Losses, WORST, WorstRun},
     table::{self, QuantisationRow, TensorQuantisationRow, WorstRunRow},
     tensor::TensorLosses,
     view::TensorRows,
@@ -10,13 +12,20 @@ use super::{
 use crate::{
     Result,
     array::{ArrayFile, StreamedArray},
-    report::Table,
+    convert::UnsoundValues,
+    report::{Table, counted},
 };
 
 /// Losses of the tensors so far.
 #[derive(Debug, Default)]
 pub struct FileLosses {
+    /// For each target, those of the tensors whose values all are plausible weights.
     all: Vec<TensorLosses>,
+    /// Tensors, and values of them, that `all` is about.
+    sound: (u64, u64),
+    unsound: UnsoundValues,
+    /// Names of the tensors that `all` leaves out.
+    left_out: BTreeSet<String>,
     /// The tensors and columns of the worst runs of each target.
     worst: Vec<Vec<(WorstRun, String, usize)>>,
     tensors: Vec<TensorQuantisationRow>,
@@ -35,6 +44,15 @@ impl FileLosses {
         let found = how.tensor(view)?;
         self.all.resize_with(how.targets.len(), TensorLosses::default);
         self.worst.resize_with(how.targets.len(), Vec::new);
+        let is_sound = found.first().is_none_or(|own| {
+            let Losses { nan, infinite, largest, .. } = own.losses;
+            !self.unsound.add(&array.name, [nan, infinite], Some(largest.into()))
+        });
+        if is_sound {
+            self.sound = (self.sound.0 + 1, self.sound.1 + array.len() as u64);
+        } else {
+            self.left_out.insert(array.name.clone());
+        }
         for (at, (target, own)) in how.targets.iter().zip(&found).enumerate() {
             self.tensors.push(TensorQuantisationRow {
                 tensor: array.name.clone(),
@@ -45,6 +63,9 @@ impl FileLosses {
             self.worst[at].extend(runs);
             self.worst[at].sort_by(|x, y| y.0.ratio.total_cmp(&x.0.ratio));
             self.worst[at].truncate(WORST);
+            if !is_sound {
+                continue;
+            }
             let all = &mut self.all[at];
             all.losses.add(&own.losses);
             if let Some(product) = own.product {
@@ -59,11 +80,26 @@ impl FileLosses {
     /// The target of least error in a sentence, and the tables: all tensors, each tensor, the worst runs.
     pub fn results(self, how: &Quantisation) -> (Option<String>, Vec<Table>) {
         let (tensors, values) = self.counted;
-        let of_all: Vec<QuantisationRow> =
-            how.targets.iter().zip(&self.all).map(|(target, own)| table::row(target, own)).collect();
-        let answer = table::answer(how.targets, &of_all, &self.tensors);
-        let plural = if tensors == 1 { "tensor" } else { "tensors" };
-        let mut tables = vec![Table::of(format!("{tensors} {plural}, {values} values"), of_all)];
+        let of_all = || how.targets.iter().zip(&self.all).map(|(target, own)| table::row(target, own));
+        let of_all: Vec<QuantisationRow> = if self.sound.0 > 0 { of_all().collect() } else { Vec::new() };
+        let is_sound = |own: &&TensorQuantisationRow| !self.left_out.contains(&own.tensor);
+        let sound: Vec<&TensorQuantisationRow> = self.tensors.iter().filter(is_sound).collect();
+        let mut sentences: Vec<String> = self.unsound.sentence().into_iter().collect();
+        sentences.extend(table::answer(how.targets, &of_all, &sound));
+        sentences.extend(match (self.unsound.tensors() as u64, self.sound.0) {
+            (0, _) => None,
+            (_, 0) => Some("No mean is given.".to_string()),
+            (count, _) => Some(format!("The mean leaves out {}.", counted(count, "tensor"))),
+        });
+        let answer = (!sentences.is_empty()).then(|| sentences.join(" "));
+        let mut tables = Vec::new();
+        if tensors == 1 {
+            let own: Vec<QuantisationRow> = self.tensors.iter().map(|own| own.quantisation.clone()).collect();
+            tables.push(Table::of(format!("1 tensor, {values} values"), own));
+        } else if self.sound.0 > 0 {
+            let what = counted(self.sound.0, "tensor");
+            tables.push(Table::of(format!("{what}, {} values", self.sound.1), of_all));
+        }
         if tensors > 1 {
             tables.push(Table::of("Quantisation of each tensor", self.tensors));
         }

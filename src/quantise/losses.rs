@@ -180,6 +180,8 @@ pub(super) struct Losses {
     pub(super) values: u64,
     pub(super) nan: u64,
     pub(super) infinite: u64,
+    /// Largest finite magnitude of the values.
+    pub(super) largest: f32,
     /// Finite values beyond the largest number times the scale.
     pub(super) saturated: u64,
     /// Results among the subnormal numbers.
@@ -251,6 +253,7 @@ impl Losses {
         self.values += other.values;
         self.nan += other.nan;
         self.infinite += other.infinite;
+        self.largest = self.largest.max(other.largest);
         self.saturated += other.saturated;
         self.subnormal += other.subnormal;
         self.to_zero += other.to_zero;

@@ -92,12 +92,12 @@ crate::rows! {
 const NAMED: usize = 3;
 
 /// The layers that lose most under a target, in a sentence; `None` for one layer.
-fn layers(best: &QuantisationRow, tensors: &[TensorQuantisationRow]) -> Option<String> {
-    let is_best = |own: &&TensorQuantisationRow| {
+fn layers(best: &QuantisationRow, tensors: &[&TensorQuantisationRow]) -> Option<String> {
+    let is_best = |own: &&&TensorQuantisationRow| {
         let own = &own.quantisation;
         (own.to, own.rule, &own.per) == (best.to, best.rule, &best.per)
     };
-    let mut all: Vec<&TensorQuantisationRow> = tensors.iter().filter(is_best).collect();
+    let mut all: Vec<&TensorQuantisationRow> = tensors.iter().filter(is_best).copied().collect();
     if all.len() < 2 {
         return None;
     }
@@ -124,7 +124,7 @@ fn layers(best: &QuantisationRow, tensors: &[TensorQuantisationRow]) -> Option<S
 pub(super) fn answer(
     targets: &[QuantisationTarget],
     rows: &[QuantisationRow],
-    tensors: &[TensorQuantisationRow],
+    tensors: &[&TensorQuantisationRow],
 ) -> Option<String> {
     let of = |(_, row): (&QuantisationTarget, &QuantisationRow)| Some((row.sqnr?, -row.bits));
     let choices = targets.iter().zip(rows).filter_map(|both| Some((of(both)?, both)));

@@ -225,9 +225,10 @@ impl Quantisation<'_> {
         let of_panel = |panel: PanelValues, at: &Panel| {
             let nan = panel.values.iter().filter(|value| value.is_nan()).count() as u64;
             let infinite = panel.values.iter().filter(|value| value.is_infinite()).count() as u64;
+            let largest = f32::from_bits(largest_finite(panel.values));
             let one = |scaler: &Scaler| -> Result<TensorLosses> {
                 let result = scaler.quantise(panel)?;
-                let mut losses = Losses { nan, infinite, ..Losses::default() };
+                let mut losses = Losses { nan, infinite, largest, ..Losses::default() };
                 let rows = panel.values.chunks(panel.columns).zip(result.values.chunks(panel.columns));
                 let per_row = panel.columns.div_ceil(scaler.length).max(1);
                 for ((row, (x, y)), runs) in (panel.first_row..).zip(rows).zip(result.runs.chunks(per_row)) {

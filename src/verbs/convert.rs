@@ -258,11 +258,13 @@ fn files(arguments: &Arguments, input: &Path, [from, to]: [Option<FileContent>; 
     let progress = Progress::new(&arguments.destination);
     let mut bar = None;
     let (file, notes) = conversion_source(&conversion, input)?;
-    let ConvertedFile { rows, counts, note } = conversion.run_on(&file, input, output, &mut |done, total| {
-        bar.get_or_insert_with(|| Bar::new(&progress, "values", total, 0, 1)).show(done, 0);
-    })?;
-    let counts = counts.sentence("converted").map_or(String::new(), |sentence| format!(" {sentence}"));
-    report.answer = Some(format!("{}{counts}", conversion.answer(&rows)));
+    let ConvertedFile { rows, counts, note, unsound } =
+        conversion.run_on(&file, input, output, &mut |done, total| {
+            bar.get_or_insert_with(|| Bar::new(&progress, "values", total, 0, 1)).show(done, 0);
+        })?;
+    let sentences =
+        unsound.sentence().into_iter().chain([conversion.answer(&rows)]).chain(counts.sentence("converted"));
+    report.answer = Some(sentences.collect::<Vec<_>>().join(" "));
     report.notes.extend(notes);
     report.notes.extend(note);
     if let (Some(layout), false) = (&conversion.layout.layout, conversion.layout.config.is_empty()) {
