@@ -108,7 +108,9 @@ impl Checkpoint {
             more => format!("; {more} other tensors are not decoded either"),
         };
         let (path, name) = (self.path().display(), one_line(name));
-        Err(Error::request(format!("{path}: '{name}' is not decoded: {what}{others}; leave such tensors out by --exclude")))
+        Err(Error::request(format!(
+            "{path}: '{name}' is not decoded: {what}{others}; leave such tensors out by --exclude"
+        )))
     }
 
     /// The checkpoint with its quantised tensors decoded; `wanted` says by name what the command is about.

@@ -13,6 +13,8 @@ use crate::{
 
 /// Sixteenths of the scale of `nearest` that are tried where a scale has more than 8 bits.
 pub(super) const SIXTEENTHS: std::ops::RangeInclusive<u32> = 4..=32;
+/// Exponent of two of magnitudes that are near the end of `f32`.
+const NEAR_END: i32 = 117;
 /// Below 1: a bound that is computed in f64 stays a bound.
 const ROUNDED: f64 = 1.0 - 1e-9;
 
@@ -22,28 +24,75 @@ impl Quantizer {
         if let Some(code) = self.block_scale {
             return code;
         }
-        let amax = || values.iter().map(Finite::magnitude).reduce(larger).unwrap_or(Finite::zero(false));
+        let amax = values.iter().map(Finite::magnitude).reduce(larger).unwrap_or(Finite::zero(false));
+        let at_end = self.may_overflow(&amax, tensor_scale);
+        let by = |quotient: &Quotient, own: &Finite| match at_end {
+            true => self.finite_scale(self.scale_code(quotient, own, tensor_scale), &amax, tensor_scale),
+            false => self.scale_code(quotient, own, tensor_scale),
+        };
         match self.rule.choice {
-            Choice::Largest(quotient) => self.scale_code(&quotient, &amax(), tensor_scale),
+            Choice::Largest(quotient) => by(&quotient, &amax),
             Choice::Percentile(percent) => {
                 let mut magnitudes: Vec<Finite> = values.iter().map(Finite::magnitude).collect();
                 magnitudes.sort_by(Finite::compare_magnitudes);
                 let own = magnitudes.get(rank(percent, magnitudes.len())).copied().unwrap_or(Finite::zero(false));
-                self.scale_code(&NEAREST, &own, tensor_scale)
+                by(&NEAREST, &own)
             }
             Choice::TwoTops(_) => {
-                let codes = [NEAREST, SECOND].map(|quotient| self.scale_code(&quotient, &amax(), tensor_scale));
+                let codes = [NEAREST, SECOND].map(|quotient| by(&quotient, &amax));
                 self.least(&codes, values, tensor_scale, Loss::Squares)
             }
             Choice::Least(loss) => match self.searched_codes() {
+                // A search takes it that losses change little between scales; those beyond f32 do not.
+                Some(codes) if at_end => self.least(&codes.all(), values, tensor_scale, loss),
                 Some(codes) => self.least_of_all(codes, values, tensor_scale, loss),
-                None => self.least(&self.candidates(&amax(), tensor_scale), values, tensor_scale, loss),
+                None => self.least(&self.candidates(&amax, tensor_scale), values, tensor_scale, loss),
             },
             Choice::Extreme => match Extreme::new(self.format) {
                 Some(extreme) => extreme.scale_code(values),
-                None => self.scale_code(&NEAREST, &amax(), tensor_scale),
+                None => by(&NEAREST, &amax),
             },
         }
+    }
+
+    /// True if a block with this largest magnitude may have a result beyond `f32`.
+    ///
+    /// No rule brings the largest element to more than four times the largest magnitude. Where a search does, the error of one result
+    /// beyond `f32` is larger than those of all values of the largest blocks.
+    pub(super) fn may_overflow(&self, amax: &Finite, tensor_scale: &Finite) -> bool {
+        if amax.compare_magnitudes(&Finite::exact(false, 1, NEAR_END)).is_lt() {
+            return false;
+        }
+        let scale = self.scale_value(self.format.scale.largest(false) as u32, tensor_scale);
+        let [positive, negative] = self.format.element.largest_magnitudes();
+        positive.max(negative) * scale.to_f64() > f64::from(f32::MAX)
+    }
+
+    /// The first scale code at or below one under which values up to `amax` have results within `f32`.
+    pub(super) fn finite_scale(&self, code: u32, amax: &Finite, tensor_scale: &Finite) -> u32 {
+        let halved = |code: u32| {
+            let half = Real::Finite(self.scale_value(code, &Finite::exact(false, 1, 0)).scaled(-1));
+            self.format.scale.encode(&half, Rounding::Rz, Overflow::Saturate).expect("a number has a code") as u32
+        };
+        let is_power = matches!(self.rule.choice, Choice::Largest(Quotient { to_power: true, .. }));
+        let (mut lower, mut step) = (code, 1);
+        while lower > 0 && self.overflows(lower, amax, tensor_scale) {
+            lower = if is_power { halved(lower) } else { code.saturating_sub(step) };
+            step = step.saturating_mul(2);
+        }
+        lower
+    }
+
+    /// True if a value of this magnitude has a result beyond `f32` under a scale.
+    fn overflows(&self, code: u32, amax: &Finite, tensor_scale: &Finite) -> bool {
+        let scale = self.scale_value(code, tensor_scale);
+        let rounding = if matches!(self.rounding, Rounding::Sr { .. }) { Rounding::Ru } else { self.rounding };
+        let quantizer = Quantizer { rounding, ..*self };
+        let result = |negative: bool| {
+            let value = Finite { negative, ..*amax };
+            self.format.element.value(quantizer.element_code(&value, &scale).into()).to_f64() * scale.to_f64()
+        };
+        !scale.is_zero() && [false, true].iter().any(|negative| (result(*negative) as f32).is_infinite())
     }
 
     /// Scale code of a block with this largest magnitude.
@@ -188,10 +237,9 @@ impl Quantizer {
                 Real::Finite(result) => result.times(&scale).to_f64(),
                 special => special.to_f64(),
             };
-            match loss {
-                Loss::Squares => (result - value.to_f64()).powi(2),
-                Loss::Magnitudes => (result - value.to_f64()).abs(),
-            }
+            // Readers have results as f32.
+            let error = if (result as f32).is_finite() { (result - value.to_f64()).abs() } else { f64::INFINITY };
+            if loss == Loss::Squares { error * error } else { error }
         };
         values.iter().map(error).sum()
     }

@@ -25,6 +25,8 @@ use crate::{
 };
 
 const INFINITY: u32 = 0x7f80_0000;
+/// Magnitudes from 2^117 on, whose results may be beyond `f32`.
+const NEAR_END: u32 = (127 + 117) << 23;
 /// Largest quotient: every element format saturates before, if not with its largest number.
 const HUGE: f64 = f32::MAX as f64;
 
@@ -173,6 +175,12 @@ impl<'a> VectorQuantizer<'a> {
             scratch.reciprocals.push(0.0);
             return self.special.0;
         }
+        let may_overflow = || self.quantizer.may_overflow(&number(amax), &self.factor);
+        if amax >= NEAR_END && !matches!(self.scales, ScaleChoice::Extreme(_)) && may_overflow() {
+            // The largest magnitude stands for values that are not gathered.
+            let largest = [f32::from_bits(amax)];
+            return self.exact_scale(if self.scales.reads_values() { values } else { &largest });
+        }
         match &self.scales {
             ScaleChoice::Largest(codes) => codes.code(self.quantizer, amax),
             ScaleChoice::Percentile(percent, codes) => {
@@ -189,12 +197,14 @@ impl<'a> VectorQuantizer<'a> {
                 extreme.code(unrounded)
             }
             ScaleChoice::Search(search) => search.code(self.quantizer, &self.factor, values, amax, scratch),
-            ScaleChoice::Exactly => {
-                let exact =
-                    |value: &f32| Finite { negative: value.is_sign_negative(), ..number(value.abs().to_bits()) };
-                self.quantizer.scale_of_block(&values.iter().map(exact).collect::<Vec<_>>(), &self.factor)
-            }
+            ScaleChoice::Exactly => self.exact_scale(values),
         }
+    }
+
+    /// Scale code of a block by the exact computation.
+    fn exact_scale(&self, values: &[f32]) -> u32 {
+        let exact = |value: &f32| Finite { negative: value.is_sign_negative(), ..number(value.abs().to_bits()) };
+        self.quantizer.scale_of_block(&values.iter().map(exact).collect::<Vec<_>>(), &self.factor)
     }
 
     /// Rounds the elements of consecutive parts of a row under their scales.

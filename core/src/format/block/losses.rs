@@ -13,9 +13,10 @@ impl Quantizer {
     pub fn candidates_of_largest(&self, amax: &Finite) -> Option<Vec<u32>> {
         let one = Finite::exact(false, 1, 0);
         match self.rule.choice {
-            Choice::Largest(quotient) => Some(vec![self.scale_code(&quotient, amax, &one)]),
+            Choice::Largest(_) => Some(vec![self.scale_of_block(&[*amax], &one)]),
             Choice::TwoTops(_) => {
-                Some([NEAREST, SECOND].map(|quotient| self.scale_code(&quotient, amax, &one)).to_vec())
+                let code = |quotient| self.finite_scale(self.scale_code(&quotient, amax, &one), amax, &one);
+                Some([NEAREST, SECOND].map(code).to_vec())
             }
             Choice::Least(_) => Some(self.candidates(amax, &one)),
             Choice::Percentile(_) | Choice::Extreme => None,

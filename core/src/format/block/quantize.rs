@@ -270,6 +270,7 @@ fn magnitude(value: Real) -> Option<Finite> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::block::{SCALE_RULES, formats};
 
     #[test]
     fn a_row_of_any_length_shares_one_scale() {
@@ -284,5 +285,39 @@ mod tests {
         assert!(back == values);
         let few = Quantizer::new(format).quantize(&[1.0, 224.0, -448.0], 3);
         assert_eq!((few.scales.len(), few.dequantize()), (1, vec![1.0, 224.0, -448.0]));
+    }
+
+    /// Magnitudes at the end of f32: the last ones, and parts of the last four binades.
+    fn last_numbers() -> Vec<f32> {
+        let last = f32::MAX.to_bits();
+        let parts = (0..512).map(|part| last - (part << 16) - (part % 7));
+        (0..64).map(|below| last - below).chain(parts).map(f32::from_bits).collect()
+    }
+
+    #[test]
+    fn finite_values_have_finite_results_up_to_the_end_of_f32() {
+        let last = last_numbers();
+        let mut values: Vec<f32> = last.iter().flat_map(|value| [*value, -*value]).collect();
+        // Blocks that hold smaller values, too.
+        values.extend(last.iter().enumerate().map(|(at, value)| value / [1.0, 3.0, -70.0, 1e9][at % 4]));
+        for format in formats() {
+            for rule in SCALE_RULES.iter().filter(|rule| rule.refusal(format).is_none()) {
+                for (rounding, row) in [(Rounding::Rne, 1), (Rounding::Rne, 64), (Rounding::Ru, 64), (Rounding::Rna, 1)]
+                {
+                    let values = &values[..values.len() / row * row];
+                    let quantizer = Quantizer { rule, rounding, ..Quantizer::new(format) };
+                    let blocks = quantizer.quantize_with(values.len(), row, |i| Real::from(f64::from(values[i])));
+                    let found = blocks.dequantize();
+                    let lost = found.iter().position(|value| !value.is_finite());
+                    assert!(
+                        lost.is_none(),
+                        "{format} {rule} {rounding:?}: {:?}",
+                        lost.map(|at| (values[at], found[at]))
+                    );
+                    let fast = VectorQuantizer::of(&quantizer, values).map(|fast| fast.quantize(values, row));
+                    assert!(fast.is_none_or(|fast| fast == blocks), "{format} {rule} {rounding:?}");
+                }
+            }
+        }
     }
 }

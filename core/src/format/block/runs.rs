@@ -61,6 +61,12 @@ pub(super) struct SignedCodes {
 }
 
 impl SignedCodes {
+    /// All codes.
+    pub(super) fn all(self) -> Vec<u32> {
+        let negative = (self.sign != 0).then_some(self.sign..self.sign + self.count);
+        (0..self.count).chain(negative.into_iter().flatten()).collect()
+    }
+
     /// The largest scales of both signs.
     pub(super) fn largest(self) -> [u32; 2] {
         [self.count - 1, self.negated(self.count - 1)]
