@@ -93,7 +93,10 @@ fn every_tensor_has_a_row_with_its_layout_and_conventions() {
     assert_eq!(quantised["arrays"].as_array().unwrap().len(), 3);
     assert_eq!((&plain["format"], &plain["largest"], &plain["layout"]), (&json!("bf16"), &json!(2.0), &json!(null)));
     let answer = found["answer"].as_str().unwrap();
-    assert!(answer.starts_with("2 tensors: ") && answer.contains("global scale divides (values)"), "{answer}");
+    assert!(
+        answer.starts_with("2 tensors of 4 arrays: ") && answer.contains("global scale divides (values)"),
+        "{answer}"
+    );
     let wrong = report(&[reversed.to_str().unwrap(), "--include", "l.*"], 0);
     let answer = wrong["answer"].as_str().unwrap();
     assert!(answer.starts_with("In 'l.weight' values contradict the global scale: if it multiplies"), "{answer}");

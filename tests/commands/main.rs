@@ -40,6 +40,7 @@ mod report_page;
 mod report_schema;
 mod reports;
 mod scalar_command;
+mod scales;
 mod standard_input;
 mod testfloat_sample;
 mod tree;

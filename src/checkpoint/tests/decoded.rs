@@ -120,3 +120,20 @@ fn a_quantised_tensor_that_is_not_decoded_is_refused_if_it_is_wanted() {
     let error = open(&path).decoded(&|_| true).unwrap_err().to_string();
     assert!(error.contains("the array 'l.weight_global_scale' with its global scale is missing"), "{error}");
 }
+
+#[test]
+fn scales_that_have_a_sign_by_design_are_no_doubt() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.gguf");
+    gguf(&path, 5);
+    let mut bytes = fs::read(&path).unwrap();
+    let end = bytes.len();
+    // The sign of the last block's scale.
+    bytes[end - 17] |= 0x80;
+    fs::write(&path, bytes).unwrap();
+    let checkpoint = open(&path);
+    let tensor = checkpoint.get("l.weight").unwrap();
+    let survey = Survey::of(&checkpoint, tensor, &mut |_| {}).unwrap();
+    assert_eq!(survey.scales, (0, 1));
+    assert_eq!(CheckpointTensorRow::new(tensor, Some(&survey), "u4".into()).doubt, None);
+}

@@ -1,0 +1,239 @@
+//! No scale is a weight: checkpoints whose quantised tensors are not decoded, and values that are no weights, on the program itself.
+
+use std::path::Path;
+
+use crate::{
+    inspect::{array, format},
+    program::{Run, tcnum, validate_report},
+};
+use serde_json::Value;
+use tcnum::array::{Array, Arrays, Content};
+
+const BYTES: Content = Content::Unsigned(1);
+
+/// A checkpoint of the folder of test files.
+fn case(name: &str) -> String {
+    format!("{}/tests/fixtures/checkpoints/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+fn report(arguments: &[&str]) -> Value {
+    let Run { status, stdout, stderr } = tcnum(&[arguments, &["--output", "json"]].concat());
+    assert_eq!((status, stderr.as_str()), (0, ""), "{arguments:?}");
+    validate_report(&stdout)
+}
+
+fn answer(arguments: &[&str]) -> String {
+    report(arguments)["answer"].as_str().unwrap_or_default().to_string()
+}
+
+/// Holds that both verbs refuse a checkpoint by the name of its convention, and write nothing.
+fn assert_refused(file: &str, more: &[&str], parts: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out.safetensors");
+    let out = out.to_str().unwrap();
+    for verb in [
+        &["quantise", file, "--to", "e4m3"][..],
+        &["convert", "--to", "nvfp4", "--input", file, "--out", out],
+        &["convert", "--to", "bf16", "--input", file, "--out", out],
+    ] {
+        let arguments = [verb, more].concat();
+        let Run { status, stdout, stderr } = tcnum(&arguments);
+        assert_eq!((status, stdout.as_str()), (2, ""), "{arguments:?}: {stderr}");
+        assert!(parts.iter().all(|part| stderr.contains(part)), "{arguments:?}: {stderr}");
+        assert!(!Path::new(out).exists(), "{arguments:?}");
+    }
+}
+
+/// Numbers from 0.5 on, or codes that run on, of some elements.
+fn elements(name: &str, shape: &[usize], kind: &str) -> Array<'static> {
+    let count = shape.iter().product::<usize>();
+    let codes = || (0..count).map(|n| (n * 37 % 120) as u8);
+    match kind {
+        "U8" => array(name, shape, BYTES, codes().collect()),
+        "U32" => array(name, shape, Content::Unsigned(4), codes().flat_map(|code| [code; 4]).collect()),
+        "s32" => array(name, shape, format(kind), codes().flat_map(|code| [code; 4]).collect()),
+        "s64" => array(name, shape, format(kind), codes().flat_map(|code| [code, 0, 0, 0, 0, 0, 0, 0]).collect()),
+        "f16" => array(name, shape, format(kind), codes().flat_map(|code| [code, 0x38]).collect()),
+        "bf16" => array(name, shape, format(kind), codes().flat_map(|code| [code, 0x3f]).collect()),
+        "f32" => array(name, shape, format(kind), codes().flat_map(|code| [code, 0, 0, 0x3f]).collect()),
+        _ => array(name, shape, format(kind), codes().collect()),
+    }
+}
+
+type Named<'a> = (&'a str, &'a [usize], &'a str);
+
+fn write(path: &Path, arrays: &[Named]) {
+    let arrays = arrays.iter().map(|(name, shape, kind)| elements(name, shape, kind)).collect();
+    Arrays { arrays, ..Arrays::default() }.write(path).unwrap();
+}
+
+/// Conventions with the arrays of one tensor each.
+const CONVENTIONS: &[(&str, &[Named])] = &[
+    ("AWQ", &[("l.qweight", &[64, 8], "s32"), ("l.qzeros", &[2, 8], "s32"), ("l.scales", &[2, 64], "f16")]),
+    ("GPTQ", &[("l.qweight", &[8, 64], "s32"), ("l.scales", &[2, 64], "f16"), ("l.g_idx", &[64], "s32")]),
+    ("Marlin", &[("l.B", &[4, 128], "s32"), ("l.s", &[1, 64], "f16")]),
+    (
+        "bitsandbytes 4-bit",
+        &[
+            ("l.weight", &[512, 1], "U8"),
+            ("l.weight.absmax", &[16], "f32"),
+            ("l.weight.quant_map", &[16], "f32"),
+            ("l.weight.quant_state.bitsandbytes__nf4", &[90], "U8"),
+        ],
+    ),
+    // Codes can be stored in words of bfloat16.
+    ("bitsandbytes 4-bit", &[("l.weight", &[256, 1], "bf16"), ("l.weight.absmax", &[16], "f32")]),
+    ("bitsandbytes 8-bit", &[("l.weight", &[16, 32], "s8"), ("l.SCB", &[16], "f32")]),
+    ("DeepSeek-V4 FP4", &[("l.weight", &[16, 32], "s8"), ("l.scale", &[16, 2], "e8m0")]),
+    ("DeepSeek-V4 FP8", &[("l.weight", &[16, 32], "e4m3"), ("l.scale", &[1, 1], "e8m0")]),
+    ("ComfyUI scaled FP8", &[("l.weight", &[16, 32], "e4m3"), ("l.scale_weight", &[], "f32")]),
+    ("MLX", &[("l.weight", &[16, 8], "U32"), ("l.scales", &[16, 1], "f16"), ("l.biases", &[16, 1], "f16")]),
+    ("HQQ", &[("l.W_q", &[32, 64], "U8"), ("l.scale", &[1, 64], "f16"), ("l.zero", &[1, 64], "f16")]),
+    ("quanto", &[("l.weight._data", &[16, 32], "s8"), ("l.weight._scale", &[16, 1], "bf16")]),
+    ("torchao", &[("l._weight_qdata", &[16, 32], "s8"), ("l._weight_scale", &[16, 1], "f32")]),
+    ("EXL2", &[("l.q_weight", &[8, 64], "s32"), ("l.q_scale", &[2, 8], "s32"), ("l.q_scale_max", &[2], "f16")]),
+    ("EXL3", &[("l.trellis", &[2, 2, 16], "s8"), ("l.suh", &[32], "f16"), ("l.svh", &[32], "f16")]),
+    ("TensorRT-LLM", &[("l.weight", &[16, 32], "s8"), ("l.per_channel_scale", &[16], "f32")]),
+    // Under names that no table has.
+    ("an unknown layout", &[("l.weight", &[16, 32], "s8"), ("l.weights_step_scale", &[16], "f32")]),
+    ("an unknown layout", &[("l.weight", &[16, 32], "e4m3"), ("l.my_scale", &[16, 1], "f32")]),
+    ("an unknown layout", &[("l.codes_of_it", &[16, 32], "U8"), ("l.d", &[16, 2], "f16")]),
+    ("an unknown layout", &[("l_q", &[16, 32], "s8"), ("l_q_scale", &[16, 1], "f32")]),
+    ("an unknown layout", &[("l.weight", &[16, 8], "s32"), ("l.weight_zero_point", &[16, 1], "s32")]),
+];
+
+#[test]
+fn what_looks_quantised_and_is_not_decoded_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("w.safetensors");
+    let file = path.to_str().unwrap();
+    for (name, arrays) in CONVENTIONS {
+        write(&path, arrays);
+        assert_refused(file, &[], &["is not decoded", &format!("{name}: ")]);
+        // A pattern does not make a scale a weight.
+        assert_refused(file, &["--include", "*"], &["is not decoded", &format!("{name}: ")]);
+        let found = report(&["inspect", file]);
+        let rows = found["tables"]["checkpoint_tensors"].as_array().unwrap();
+        assert_eq!((rows.len(), rows[0]["layout"].as_str()), (1, Some(*name)), "{found}");
+        assert_eq!(rows[0]["arrays"].as_array().unwrap().len(), arrays.len(), "{found}");
+        // Next to a weight too; it is taken once the tensor is left out.
+        let mut more = arrays.to_vec();
+        more.push(("other.weight", &[8, 32], "f32"));
+        write(&path, &more);
+        assert_refused(file, &[], &["is not decoded", &format!("{name}: ")]);
+        let answer = answer(&["quantise", file, "--to", "e4m3", "--exclude", "l*"]);
+        let count = more.len();
+        let expected = format!(
+            "over 256 values. {count} arrays: 1 quantised (1 tensor), {} left out by --include and --exclude.",
+            count - 1
+        );
+        assert!(answer.ends_with(&expected), "{answer}");
+    }
+}
+
+#[test]
+fn scales_alone_are_no_weights() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("w.safetensors");
+    write(&path, &[("l.scales", &[2, 64], "f16"), ("m.scale", &[2, 2], "e8m0")]);
+    let file = path.to_str().unwrap();
+    let Run { status, stderr, .. } = tcnum(&["quantise", file, "--to", "e4m3"]);
+    assert_eq!(status, 2);
+    assert!(stderr.contains("there are no weights: 'l.scales' is part of a quantised tensor, or a scale"), "{stderr}");
+    // An array that belongs to no codes can be named.
+    assert!(answer(&["quantise", file, "--to", "e4m3", "--include", "l.scales"]).contains("over 128 values"));
+}
+
+#[test]
+fn every_array_is_counted_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("w.safetensors");
+    write(
+        &path,
+        &[
+            ("a.weight", &[16, 32], "e4m3"),
+            ("a.weight_scale", &[16, 1], "f32"),
+            ("a.input_scale", &[], "f32"),
+            ("b.weight", &[8, 32], "bf16"),
+            ("b.bias", &[8], "bf16"),
+            ("norm.weight", &[32], "bf16"),
+            ("ids", &[1, 8], "s64"),
+            ("mask", &[4, 4], "s8"),
+        ],
+    );
+    let (file, out) = (path.to_str().unwrap(), folder.path().join("out.safetensors"));
+    let left = "2 left alone (norms, biases, embeddings, scales, vectors; --include '*' takes them), \
+                1 left alone as parts of quantised tensors (scales, zero points, codes), 2 left alone as integers.";
+    let found = answer(&["quantise", file, "--to", "e4m3"]);
+    assert!(found.ends_with(&format!("8 arrays: 3 quantised (2 tensors), {left}")), "{found}");
+    let out = out.to_str().unwrap();
+    let found = answer(&["convert", "--to", "e4m3", "--per", "row", "--input", file, "--out", out]);
+    assert!(found.ends_with(&format!("8 arrays: 3 converted (2 tensors), {left}")), "{found}");
+    assert!(answer(&["inspect", file]).starts_with("7 tensors of 8 arrays: "));
+}
+
+#[test]
+fn published_cases_are_refused_or_said() {
+    assert_refused(&case("awq"), &[], &["'model.layers.0.mlp.up_proj.weight' is not decoded: AWQ: "]);
+    let v4 = ["'layers.0.attn.wo_b.weight' is not decoded: DeepSeek-V4 FP8: ", "another tensor is not decoded either"];
+    assert_refused(&case("v4"), &[], &v4);
+    let found = answer(&["inspect", &case("v4")]);
+    assert!(found.contains("1 in DeepSeek-V4 FP4 (not decoded), 1 in DeepSeek-V4 FP8 (not decoded)"), "{found}");
+    let comfy = report(&["inspect", &case("comfy.safetensors")]);
+    let largest = comfy["tables"]["checkpoint_tensors"][1]["largest"].as_f64().unwrap();
+    assert!((0.06..0.07).contains(&largest), "{largest}");
+    let fnuz = report(&["inspect", &case("fnuz.safetensors")]);
+    let doubt = "codes may be e4m3fnuz, whose values are half of these: 0x7f and 0xff occur 3 times, and 0x80 never";
+    assert_eq!(fnuz["tables"]["checkpoint_tensors"][0]["doubt"], doubt);
+}
+
+#[test]
+fn values_that_no_weight_has_come_first_and_are_in_no_mean() {
+    let nan = case("nan.safetensors");
+    let first = "'a.weight', 'b.weight' hold 3 NaNs, 1 infinity and magnitudes up to 1.70e+38. ";
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out.safetensors");
+    for verb in [
+        &["inspect", &nan][..],
+        &["quantise", &nan, "--to", "e4m3"],
+        &["convert", "--to", "bf16", "--input", &nan, "--out", out.to_str().unwrap()],
+    ] {
+        let found = answer(verb);
+        assert!(found.starts_with(first), "{verb:?}: {found}");
+    }
+    let found = report(&["quantise", &nan, "--to", "e4m3"]);
+    assert_eq!(found["answer"], format!("{first}No mean is given."));
+    assert!(found["tables"].get("quantisation").is_none_or(|rows| rows.as_array().is_some_and(Vec::is_empty)));
+}
+
+#[test]
+fn a_description_that_names_a_decoded_method_is_no_contradiction() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("w.safetensors");
+    write(
+        &path,
+        &[("l.weight_packed", &[16, 4], "s32"), ("l.weight_scale", &[16, 1], "f16"), ("l.weight_shape", &[2], "s64")],
+    );
+    let bytes = [16u64, 32].map(u64::to_le_bytes).concat();
+    let mut all = Arrays::read(&path).unwrap();
+    all.arrays.iter_mut().find(|own| own.name == "l.weight_shape").unwrap().bytes = bytes.into();
+    all.write(&path).unwrap();
+    let config = r#"{"quantization_config": {"quant_method": "compressed-tensors", "format": "pack-quantized"}}"#;
+    std::fs::write(folder.path().join("config.json"), config).unwrap();
+    let found = report(&["inspect", path.to_str().unwrap()]);
+    assert_eq!(found["tables"]["checkpoint_tensors"][0]["layout"], "compressed-tensors-int4", "{found}");
+    assert!(found["notes"].as_array().is_none_or(Vec::is_empty), "{found}");
+}
+
+#[test]
+fn values_at_the_end_of_f32_stay_finite_in_blocks() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("w.safetensors");
+    let bytes = 3.4e38f32.to_le_bytes().repeat(32);
+    Arrays { arrays: vec![array("w", &[1, 32], format("f32"), bytes)], ..Arrays::default() }.write(&path).unwrap();
+    let found = report(&["quantise", path.to_str().unwrap(), "--to", "mxfp8-e4m3", "--scale-rule", "mse,mae,up"]);
+    for row in found["tables"]["quantisation"].as_array().unwrap() {
+        assert_eq!((&row["void"], &row["infinite"]), (&Value::Null, &Value::Null), "{row}");
+        assert!(row["sqnr"].as_f64().unwrap() > 15.0, "{row}");
+    }
+}
