@@ -87,7 +87,7 @@ pub struct StreamedArray {
     pub data: (u64, u64),
     /// True if the file has all of them.
     pub whole: bool,
-    /// True for a part of a quantised tensor that is no tensor by itself: codes without a layout, and scales next to codes.
+    /// True for a part of a quantised tensor: codes without a layout, and scales next to codes.
     pub part: bool,
     /// Number of arrays of the file that it is made of.
     pub made_of: usize,

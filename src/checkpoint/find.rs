@@ -165,7 +165,7 @@ pub(super) fn tensors(file: &ArrayFile, layouts: &[Layout], given: bool, config:
     Ok(found)
 }
 
-/// Doubts tensors that do not fit the layouts that the description names; a note, if no layout has its method.
+/// Adds doubts of tensors that do not fit the description; returns a note if no layout has its method.
 fn described(quantised: &mut BTreeMap<usize, CheckpointTensor>, layouts: &[Layout], config: &Config) -> Option<String> {
     let is_named = |layout: &&Layout| !layout.config.is_empty() && named(layout, config);
     let described: Vec<&str> = layouts.iter().filter(is_named).map(|layout| layout.name.as_str()).collect();

@@ -27,7 +27,7 @@ pub(super) enum OwnContent {
     Unknown(String),
 }
 
-/// True for an array that `tcnum convert` wrote, by the metadata of a file: not one that it left unchanged.
+/// True for an array that `tcnum convert` wrote and did not leave unchanged, by the metadata.
 pub(super) fn is_converted(metadata: &BTreeMap<String, String>, name: &str) -> bool {
     let unchanged = || metadata.get("tcnum.unchanged").is_some_and(|names| names.lines().any(|own| own == name));
     metadata.contains_key(FORMAT) && !unchanged()

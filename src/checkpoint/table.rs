@@ -197,9 +197,9 @@ fn order(tensor: &CheckpointTensor, swizzled: bool, evidence: Evidence) -> Conve
     }
 }
 
-/// A doubt about codes that would be finite in the format of the same name without infinities and with one NaN.
+/// Doubt about codes that are numbers in e4m3fnuz or e5m2fnuz, and NaN or infinite in their format.
 ///
-/// Its NaN is the code of -0, which the other format never has; codes of -0 are usual in the format with the NaNs.
+/// Those formats have no code of -0, which is usual in the others.
 fn unsigned_zero(format: &str, survey: &Survey) -> Option<String> {
     let (other, codes) = match format {
         "e4m3" => ("e4m3fnuz", "0x7f and 0xff occur"),

@@ -1,4 +1,4 @@
-//! Quantised tensors that no layout decodes: known by their names, or by scales that lie next to their codes.
+//! Quantised tensors that no layout decodes, known by names or by scales next to their codes.
 
 use std::{collections::BTreeSet, sync::OnceLock};
 
@@ -85,7 +85,7 @@ fn is_scale_name(name: &str) -> bool {
     table().scales.iter().any(|word| last.contains(word.as_str()))
 }
 
-/// True for types in which programs keep codes: integers of at most 32 bits, and numbers of at most 8 bits that are no scales.
+/// True for types of codes: integers of at most 32 bits, numbers of at most 8 bits but scales.
 fn is_narrow(kind: Content) -> bool {
     match kind {
         Content::Format(Format { name: "e8m0", .. }) => false,
@@ -134,7 +134,9 @@ fn has_shape_of_scales(scales: &StreamedArray, codes: &StreamedArray) -> bool {
         && scales.shape.iter().zip(&codes.shape).all(divides)
 }
 
-/// The tensor whose codes an array holds, if no layout decodes it; `used` names the arrays of other tensors.
+/// The tensor whose codes an array holds, if no layout decodes it.
+///
+/// `used` names the arrays of other tensors.
 pub(super) fn tensor(
     arrays: &Arrays,
     array: &StreamedArray,

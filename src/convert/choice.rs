@@ -29,11 +29,11 @@ pub struct TensorChoice {
 pub struct ChosenTensors<'a> {
     /// In the order of the file.
     pub chosen: Vec<&'a StreamedArray>,
-    /// What became of all arrays.
+    /// Numbers of all arrays of the file.
     pub counts: ArrayCounts,
 }
 
-/// What became of the arrays of files: each is counted once.
+/// Numbers of the arrays of files, each counted once: chosen, or left for a reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ArrayCounts {
     tensors: usize,

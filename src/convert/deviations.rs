@@ -175,7 +175,7 @@ const LANES: usize = 8;
 
 #[derive(Clone, Copy, Default)]
 struct DeviationLanes {
-    /// Values that are unchanged, too large, and rounded to zero; results that are NaN, and finite; values that are NaN, and infinite.
+    /// Values unchanged, too large, and rounded to zero; results NaN, and finite; values NaN, and infinite.
     counts: [[u64; LANES]; 7],
     most: [f64; LANES],
     errors: [f64; LANES],

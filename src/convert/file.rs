@@ -83,7 +83,7 @@ pub enum FileContent {
 pub struct ConvertedFile {
     /// A row for each converted array.
     pub rows: Vec<ArrayRow>,
-    /// What became of all arrays, unless they are named one by one or are blocks.
+    /// Numbers of all arrays; zero if they are named one by one or are blocks.
     pub counts: ArrayCounts,
     /// A sentence on convolutions, if there are any.
     pub note: Option<String>,

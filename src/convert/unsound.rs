@@ -17,7 +17,9 @@ pub struct UnsoundValues {
 }
 
 impl UnsoundValues {
-    /// Adds a tensor with its numbers of NaNs and infinities and its largest finite magnitude; true if it has such values.
+    /// Adds a tensor; returns true if it has such values.
+    ///
+    /// It has these numbers of NaNs and infinities, and this largest finite magnitude.
     pub fn add(&mut self, name: &str, [nan, infinite]: [u64; 2], largest: Option<f64>) -> bool {
         let beyond = largest.filter(|largest| *largest > REASON);
         if nan == 0 && infinite == 0 && beyond.is_none() {
