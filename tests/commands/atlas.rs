@@ -12,7 +12,10 @@ use std::{
 use serde_json::Value;
 use tcnum::{Interruption, interruptible, verbs};
 
-use crate::program::{Run, tcnum, validate_report};
+use crate::{
+    machine::{Need, has_tool},
+    program::{Run, tcnum, validate_report},
+};
 
 /// Models and instructions with several arithmetics, a scale, sparsity, integers and terms that are exclusive ors.
 const SUBSET: [&str; 20] = [
@@ -160,6 +163,49 @@ fn the_input_of_a_difference_is_that_of_its_command() {
     let shown: Vec<&str> = reasons.iter().filter_map(|reason| reason["operands"].as_str()).collect();
     assert!(!shown.is_empty());
     shown.iter().for_each(|operands| assert!(page.contains(operands), "{operands}"));
+}
+
+/// Words of a search, and the pages that it finds first, of these models and instructions.
+const SEARCHES: [(&str, &[&str]); 9] = [
+    ("H100 fp8", &[WGMMA, FP8]),
+    ("hopper e4m3", &[WGMMA, FP8]),
+    ("wgmma fp8", &[WGMMA]),
+    ("nvfp4", &[NVFP4]),
+    ("tcgen05 mxfp4", &[MXFP4]),
+    ("mxfp4", &[MXFP4]),
+    ("v_mfma_f32_16x16x16_f16", &[MFMA]),
+    ("MI300X v_mfma_f32_16x16x16f16", &[MFMA]),
+    ("V100 fp8", &[]),
+];
+const WGMMA: &str = "wgmma.m64n8k32.f32.e4m3.e4m3";
+const FP8: &str = "mma.m16n8k32.f32.e4m3.e4m3.f32";
+const NVFP4: &str = "mma.m16n8k64.f32.e2m1.e2m1.f32.ue4m3.block16";
+const MXFP4: &str = "tcgen05.m128n16k64.f32.e2m1.e2m1.f32.ue8m0.block32";
+const MFMA: &str = "mfma.16x16x16.f32.f16.f16.f32";
+
+#[test]
+fn a_search_finds_instructions_by_gpu_format_and_mnemonic_together() {
+    if !has_tool("node", Need::Node) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let models = ["volta", "hopper", "blackwell", "blackwell-rtx", "cdna3"].map(|name| ["--model", name]);
+    let instructions = [FP8, WGMMA, NVFP4, MXFP4, MFMA].map(|name| ["--instr", name]);
+    let run = atlas(&[models.concat(), instructions.concat()].concat(), folder.path());
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let script = "globalThis.window = globalThis; process.argv.slice(1, 3).forEach((file) => require(file)); \
+                  const found = process.argv.slice(3).map((query) => tcnumSearch(tcnumIndex, query)); \
+                  console.log(JSON.stringify(found.map((rows) => rows.map((row) => row[0]))));";
+    let files = [folder.path().join("search.js"), Path::new(env!("CARGO_MANIFEST_DIR")).join("src/atlas/atlas.js")];
+    let queries = SEARCHES.iter().map(|(query, _)| query);
+    let run = Command::new("node").args(["-e", script]).args(files).args(queries).output().unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let found: Vec<Vec<String>> = serde_json::from_slice(&run.stdout).unwrap();
+    for ((query, first), found) in SEARCHES.iter().zip(found) {
+        let shown: BTreeSet<&str> = found.iter().take(first.len()).map(String::as_str).collect();
+        assert_eq!(shown, first.iter().copied().collect(), "{query}: {found:?}");
+        assert!(!first.is_empty() || found.is_empty(), "{query}: {found:?}");
+    }
 }
 
 #[test]
