@@ -21,7 +21,9 @@ pub(super) fn keys_of<'a>(sources: impl Iterator<Item = &'a str>) -> Vec<&'stati
     let key = |source: &str| {
         let letters: String = source.to_lowercase().chars().filter(|c| c.is_alphanumeric() || *c == ' ').collect();
         let author = letters.split(' ').next()?.to_string();
-        let of_author = |key: &&str| key.strip_prefix(&author[..]).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        let of_author = |key: &&str| {
+            key.strip_prefix(&author[..]).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        };
         let year = letters.split(' ').next_back()?;
         let all: Vec<&str> = keys(SOURCES).into_iter().filter(of_author).collect();
         all.iter().find(|key| key.contains(year)).or(all.first().filter(|_| all.len() == 1)).copied()
@@ -108,7 +110,10 @@ mod tests {
         let papers = || sources.iter().copied().filter(|source| source.ends_with(|c: char| c.is_ascii_digit()));
         let missing: Vec<&str> = papers().filter(|source| keys_of([*source].into_iter()).is_empty()).collect();
         assert!(missing.is_empty(), "{missing:?}");
-        assert_eq!(keys_of(["Fasi et al. 2021", "MMAScope", "Li et al. 2024"].into_iter()), ["fasi2021numerical", "li2024fttn"]);
+        assert_eq!(
+            keys_of(["Fasi et al. 2021", "MMAScope", "Li et al. 2024"].into_iter()),
+            ["fasi2021numerical", "li2024fttn"]
+        );
         assert_eq!(keys_of(["Khattak & Mikaitis 2025"].into_iter()), ["khattak2026accurate"]);
         assert!(papers().count() > 300);
     }
@@ -128,7 +133,7 @@ mod tests {
             let plain = entry.replace(['{', '}'], "").to_lowercase();
             let title = experiment.source.split('"').nth(1).unwrap_or(&experiment.source);
             let title = title.split(" (").next().unwrap().to_lowercase();
-                        assert!(plain.contains(&title), "{name}: {title} is not in {entry}");
+            assert!(plain.contains(&title), "{name}: {title} is not in {entry}");
             cited += 1;
         }
         assert!(cited > 15, "{cited}");

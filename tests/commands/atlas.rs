@@ -208,6 +208,47 @@ fn a_search_finds_instructions_by_gpu_format_and_mnemonic_together() {
     }
 }
 
+/// Operands of the calculator, with the regimes that decide D.
+const DECIDED: [(&str, &[&str]); 7] = [
+    ("{ a: [0x3c00n], b: [0x3c01n], c: 0x30000000n }", &["always"]),
+    ("{ a: [0x0001n], b: [0x3c00n], c: 0x3f800000n }", &["always", "subnormal A, B"]),
+    ("{ a: [0x3c00n], b: [0x3c00n], c: 0x00000001n }", &["always", "subnormal C"]),
+    ("{ a: [0x3c00n], b: [0x3c00n], c: 0xbf800000n }", &["always", "zero"]),
+    ("{ a: [0x7c00n], b: [0x3c00n], c: 0n }", &["always", "infinity or NaN"]),
+    ("{ a: [0x7bffn], b: [0x7bffn], c: 0xff800000n }", &["always", "infinity or NaN"]),
+    ("{ c: 0x00000001n }", &["always", "subnormal C", "subnormal D"]),
+];
+
+#[test]
+fn the_calculator_gives_the_evidence_of_what_decided_the_result() {
+    if !has_tool("node", Need::Node) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let instruction = "mma.m16n8k16.f32.f16.f16.f32";
+    let run = atlas(&["--model", "ampere", "--model", "hopper", "--instr", instruction], folder.path());
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let operands = DECIDED.map(|(operands, _)| operands).join(", ");
+    let script = format!(
+        "process.argv.slice(1).forEach((file) => require(file)); \
+         console.log(JSON.stringify(tcnum.generations.map(({{ evidence, program }}) => [{operands}].map((own) => {{ \
+           const {{ regimes }} = tcnum.evaluate(tcnum.programs[program], own); \
+           return [regimes, tcnum.evidence(evidence, tcnum.kinds, regimes)]; }}))));"
+    );
+    let files = ["evaluator.js", &format!("instruction/{instruction}.js")].map(|name| folder.path().join(name));
+    let run = Command::new("node").args(["-e", &script]).args(files).output().unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let found: Vec<Vec<(Vec<String>, String)>> = serde_json::from_slice(&run.stdout).unwrap();
+    let [ampere, hopper] = &found[..] else { panic!("{found:?}") };
+    for ((operands, regimes), (own, _)) in DECIDED.iter().zip(ampere) {
+        assert_eq!(own, regimes, "{operands}");
+    }
+    // The model of Ampere rests on recordings for finite sums, and on less for infinities and NaN.
+    let usual = &ampere[0].1;
+    assert!(!usual.contains("assumed") && ampere[4].1 != *usual, "{ampere:?}");
+    assert!(hopper.iter().all(|(_, evidence)| evidence == "measured"), "{hopper:?}");
+}
+
 #[test]
 fn any_number_of_threads_gives_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
