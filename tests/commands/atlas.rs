@@ -208,6 +208,20 @@ fn a_search_finds_instructions_by_gpu_format_and_mnemonic_together() {
     }
 }
 
+#[test]
+fn a_page_that_names_two_floors_says_why_they_differ() {
+    let folder = tempfile::tempdir().unwrap();
+    // Products of f16 are at least 2^-48: no operand shows the floor of the rule. Products of bf16 show it.
+    for (instruction, hidden) in [("mma.m16n8k16.f32.f16.f16.f32", true), ("mma.m16n8k16.f32.bf16.bf16.f32", false)] {
+        let out = folder.path().join(instruction);
+        assert_eq!(atlas(&["--model", "hopper", "--instr", instruction], &out).status, 0);
+        let page = fs::read_to_string(out.join(format!("instruction/{instruction}.html"))).unwrap();
+        assert!(page.contains("exponent at least -133"));
+        assert_eq!(page.contains("or less ") || page.contains("or less<"), hidden, "{instruction}");
+        assert_eq!(page.contains("says what operands can show"), hidden, "{instruction}");
+    }
+}
+
 /// Operands of the calculator, with the regimes that decide D.
 const DECIDED: [(&str, &[&str]); 7] = [
     ("{ a: [0x3c00n], b: [0x3c01n], c: 0x30000000n }", &["always"]),
