@@ -40,7 +40,9 @@ pub(super) fn script(site: &Site) -> String {
     format!("\"use strict\";\nwindow.tcnumIndex = [\n{}\n];\n", rows.join(",\n"))
 }
 
-/// Words for the operands of an instruction: other names of their formats, `fp8` for formats of 8 bits, and block formats with its scales.
+/// Words for the operands of an instruction.
+///
+/// They are other names of their formats, `fp8` for a format of 8 bits, and block formats with the scales.
 fn operands(i: &Instruction) -> Vec<String> {
     let formats = || [i.a, i.b].into_iter();
     let width = |format: &Format| (!format.is_integer() && format.bits <= 8).then(|| format!("fp{}", format.bits));

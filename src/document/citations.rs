@@ -14,7 +14,7 @@ pub(super) fn bibliography() -> String {
     format!("{SOURCES}\n{}", own())
 }
 
-/// Keys of the entries for sources such as `Fasi et al. 2021`, each once; a source without an entry has none.
+/// Keys of the entries for sources such as `Fasi et al. 2021`, each once.
 ///
 /// A key begins with the first author and the year of publication; a source may have the year of its preprint.
 pub(super) fn keys_of<'a>(sources: impl Iterator<Item = &'a str>) -> Vec<&'static str> {

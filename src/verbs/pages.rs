@@ -1,4 +1,4 @@
-//! Commands and options that pages name: every command line parses, every option exists, every name in a command is known.
+//! Commands and options that pages name: every line parses, every option and name is known.
 
 use std::{
     collections::BTreeSet,
@@ -79,12 +79,14 @@ fn words(line: &str) -> Option<Vec<String>> {
     Some(std::iter::once("tcnum".to_owned()).chain(words).collect())
 }
 
-/// Whether a word of a page stands for something that the reader chooses.
+/// True if a word of a page stands for something that the reader chooses.
 fn is_placeholder(word: &str) -> bool {
     word.chars().any(|c| c.is_ascii_uppercase()) && word.chars().all(|c| c.is_ascii_uppercase() || ",:@-_".contains(c))
 }
 
-/// The problem of a command line, if it has one. `mentioned`: a page says its beginning, not all that it needs.
+/// The problem of a command line, if it has one.
+///
+/// `mentioned`: a page says its beginning, not all that it needs.
 fn problem(mut words: Vec<String>, mentioned: bool) -> Option<String> {
     if words.iter().any(|word| ["COMMAND", "NAME"].contains(&word.as_str()) && *word == words[1]) {
         return None;
