@@ -168,7 +168,7 @@ pub(super) fn run(plan: &IntegerTable, run: &mut ExperimentRun) -> Result<()> {
     outcome
 }
 
-/// Emulation of the first of these instructions that no target of the generation has in its matrix unit.
+/// Emulation of the first of these instructions that no target of the generation has natively.
 fn emulated(names: &[String], generation: &Generation) -> Option<String> {
     let architectures = match generation {
         Generation::Target(target) => vec![target.name.to_string()],
