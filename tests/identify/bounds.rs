@@ -1,6 +1,6 @@
 //! What bounds `tcnum identify`: devices that give one thing for everything, time, few executions, files that cannot be written.
 
-use std::{fs, path::Path, time::Duration};
+use std::{fs, time::Duration};
 
 use serde_json::Value;
 use tcnum::{
