@@ -181,3 +181,23 @@ fn the_modules_of_the_python_package_use_each_other_without_a_circle() {
     }
     assert!(uses.is_empty(), "circles among {uses:?}");
 }
+
+#[test]
+fn the_page_of_layers_names_every_room_and_no_other() {
+    let page = fs::read_to_string(repository("docs/how-it-fits.md")).unwrap();
+    let table = page.split("## Layers of the source").nth(1).unwrap();
+    let rows = table
+        .lines()
+        .filter(|line| line.starts_with("| ") && !line.starts_with("| layer") && !line.starts_with("| ---"));
+    let cells = rows.filter_map(|row| row.split('|').nth(2));
+    let named: Vec<&str> =
+        cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).filter(|name| !name.ends_with('/')).collect();
+    // Rooms that a newcomer does not look for: numbers of versions, tools.
+    let small = ["version", "kernels", "base", "summary", "tables"];
+    for room in PROGRAM.iter().filter(|room| !small.contains(room)) {
+        assert!(named.contains(room), "docs/how-it-fits.md lacks {room}");
+    }
+    let core = ["number", "format", "softfloat", "exact", "isa", "arithmetic", "inputs"];
+    let unknown: Vec<_> = named.iter().filter(|name| !PROGRAM.contains(name) && !core.contains(name)).collect();
+    assert!(unknown.is_empty(), "{unknown:?} are no rooms");
+}

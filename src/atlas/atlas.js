@@ -1,6 +1,46 @@
 "use strict";
 // The search: names of instructions in any spelling, formats, generations and GPUs.
 (() => {
+  /** Text without the marks that vendors set in different places: `v_mfma_f32_16x16x16_f16`, `v_mfma_f32_16x16x16f16`. */
+  const squashed = (text) => text.replace(/[_.]/g, "");
+
+  /** Rows of the index, prepared for the search. */
+  const prepared = (rows) => rows.map((row) => {
+    const text = `${row[0]} ${row[1]} ${row[3]}`.toLowerCase();
+    return { row, name: row[0].toLowerCase(), text, plain: squashed(text) };
+  });
+
+  /** The generations that a word names, such as a GPU. */
+  const named = (index, word) => index
+    .filter(({ row, text }) => row[1] === "generation" && ` ${text} `.includes(` ${word} `))
+    .map(({ row }) => row[3].split(" ")[0].toLowerCase());
+
+  /** How well a page answers a query: lower is better, null is not at all. */
+  const rank = (own, query, words) => {
+    const others = ` ${own.text} `;
+    const whole = (word) => others.includes(` ${word} `);
+    const has = ([word, names]) => own.text.includes(word) || own.plain.includes(squashed(word)) || names.some(whole);
+    if (!words.every(has)) return null;
+    if (own.name === query) return 0;
+    if (whole(query)) return 1;
+    if (own.name.startsWith(query)) return 2;
+    if (own.name.includes(query)) return 3;
+    return words.every(([word, names]) => [word, ...names].some(whole)) ? 4 : 5;
+  };
+
+  /** The rows that answer a query, the best first; a page has every word of it. */
+  const search = (index, query) => {
+    const several = query.split(/\s+/);
+    // A GPU and a format together name the instructions of its generation.
+    const words = several.map((word) => [word, several.length > 1 ? named(index, word) : []]);
+    const ranked = index.map((own, at) => [rank(own, query, words), at, own]).filter(([place]) => place !== null);
+    ranked.sort((x, y) => x[0] - y[0] || x[1] - y[1]);
+    return ranked.map(([, , own]) => own.row);
+  };
+  globalThis.tcnumSearch = (rows, query) => search(prepared(rows), query.trim().toLowerCase());
+
+  // Without a page there is only the search.
+  if (typeof document === "undefined") return;
   const root = document.body.dataset.root;
   const field = document.querySelector("#search");
   const found = document.querySelector("#found");
@@ -16,43 +56,19 @@
   const whenLoaded = (work) => {
     asked ??= new Promise((resolve) => {
       const script = make("script", "", { src: `${root}search.js` });
-      script.onload = () => resolve(window.tcnumIndex.map((row) => ({
-        row,
-        name: row[0].toLowerCase(),
-        text: `${row[0]} ${row[1]} ${row[3]}`.toLowerCase(),
-      })));
+      script.onload = () => resolve(prepared(window.tcnumIndex));
       document.head.append(script);
     });
     asked.then(work);
-  };
-
-  /** The generations that a word names, such as a GPU. */
-  const named = (index, word) => index
-    .filter(({ row, text }) => row[1] === "generation" && ` ${text} `.includes(` ${word} `))
-    .map(({ row }) => row[3].split(" ")[0].toLowerCase());
-
-  /** How well a page answers a query: lower is better, null is not at all. */
-  const rank = (own, query, words) => {
-    const others = ` ${own.text} `;
-    const has = ([word, names]) => own.text.includes(word) || names.some((name) => others.includes(` ${name} `));
-    if (!words.every(has)) return null;
-    if (own.name === query) return 0;
-    if (others.includes(` ${query} `)) return 1;
-    if (own.name.startsWith(query)) return 2;
-    return own.name.includes(query) ? 3 : 4;
   };
 
   const show = (index) => {
     const query = field.value.trim().toLowerCase();
     found.hidden = query === "";
     if (found.hidden) return;
-    const several = query.split(/\s+/);
-    // A GPU and a format together name the instructions of its generation.
-    const words = several.map((word) => [word, several.length > 1 ? named(index, word) : []]);
-    const ranked = index.map((own, at) => [rank(own, query, words), at, own]).filter(([place]) => place !== null);
-    ranked.sort((x, y) => x[0] - y[0] || x[1] - y[1]);
+    const ranked = search(index, query);
     const all = make("ul", "");
-    for (const [, , { row }] of ranked.slice(0, MOST)) {
+    for (const row of ranked.slice(0, MOST)) {
       const link = make("a", row[0], { href: `${root}${row[2]}.html` });
       const item = make("li", "");
       item.append(link, make("span", row[1], { class: "note" }));
@@ -66,8 +82,8 @@
   field.addEventListener("focus", () => whenLoaded(show));
   field.addEventListener("input", () => whenLoaded(show));
   const links = () => [...found.querySelectorAll("a")];
-  const search = field.closest("[role=search]");
-  search.addEventListener("keydown", (event) => {
+  const form = field.closest("[role=search]");
+  form.addEventListener("keydown", (event) => {
     const all = links();
     const at = all.indexOf(document.activeElement);
     if (event.key === "Escape") {
@@ -85,7 +101,7 @@
     event.preventDefault();
   });
   document.addEventListener("click", (event) => {
-    if (!search.contains(event.target)) found.hidden = true;
+    if (!form.contains(event.target)) found.hidden = true;
   });
   document.addEventListener("keydown", (event) => {
     const typing = ["INPUT", "SELECT", "TEXTAREA"].includes(document.activeElement.tagName);

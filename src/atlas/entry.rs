@@ -117,10 +117,15 @@ impl Entry {
         Some((grounds.kind, grounds.to_string()))
     }
 
-    /// The weakest evidence of the features of a generation that were found.
-    pub(super) fn weakest(&self, model: &Model, arithmetic: &Arithmetic) -> Option<EvidenceKind> {
+    /// The weakest evidence of the features of a generation that were found and that `asked` names.
+    pub(super) fn weakest(
+        &self,
+        model: &Model,
+        arithmetic: &Arithmetic,
+        asked: impl Fn(&str) -> bool,
+    ) -> Option<EvidenceKind> {
         let features = arithmetic.features.as_ref().ok()?;
-        let found = features.cells.iter().filter(|cell| cell.found.is_some());
+        let found = features.cells.iter().filter(|cell| cell.found.is_some() && asked(cell.feature.name));
         found.filter_map(|cell| Some(self.evidence(model, cell.feature.keys)?.0)).max()
     }
 }

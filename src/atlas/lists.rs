@@ -94,7 +94,7 @@ fn groups_of(generation: &Generation, groups: &[Alike]) -> Markup {
                     @for (entry, own) in &group.entries {
                         li {
                             (entry_link(entry))
-                            @if let Some(kind) = entry.weakest(&generation.model, own) { " " (evidence_mark(kind)) }
+                            @if let Some(kind) = entry.weakest(&generation.model, own, |_| true) { " " (evidence_mark(kind)) }
                             @if !generation.is_native(&entry.instruction) { span.note { "emulated" } }
                         }
                     }

@@ -6,7 +6,7 @@ use super::{Site, generation::Generation};
 use crate::{
     COMMIT, VERSION,
     arithmetic::EvidenceKind,
-    document::{marked, meta, shown},
+    document::{marked, meta, shown, year},
 };
 
 /// Content security policy: a browser loads only the style and the scripts of the site.
@@ -127,9 +127,10 @@ impl Page {
         format!(
             "@misc{{tcnum-atlas-{key},\n  author = {{{{The tcnum authors}}}},\n  title = {{{{{title}}}}},\n  \
              howpublished = {{The tcnum atlas of the arithmetic of matrix units, {path}}},\n  \
-             note = {{tcnum {VERSION}, commit {commit}}},\n}}",
+             note = {{tcnum {VERSION}, commit {commit}}},\n  year = {{{year}}},\n}}",
             path = self.path.chars().map(special).collect::<String>(),
             commit = short_commit(),
+            year = year(),
         )
     }
 }

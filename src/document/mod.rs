@@ -24,6 +24,7 @@ mod rows;
 mod words;
 
 pub(crate) use appendix::appendix;
+pub(crate) use citations::year;
 pub(crate) use compose::{compose, sheet};
 pub(crate) use figures::{Figure, figures};
 pub(crate) use file::Form;

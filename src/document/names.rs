@@ -1,10 +1,10 @@
 //! Many names of instructions as few patterns.
 
-use crate::isa;
+use crate::{base::distinct::distinct, isa};
 
 /// A list as text; names of instructions become patterns such as `mma.m16n8k{8,16}.f32.{f16,bf16}.f32`.
 pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    let names: Vec<&str> = names.collect();
+    let names: Vec<&str> = distinct(names);
     match names.iter().all(|name| isa::known(name).is_some()) {
         true => patterns(&names).join(", "),
         false => names.join(", "),
@@ -70,6 +70,13 @@ mod tests {
         let mut names: Vec<String> = names.into_iter().map(String::from).collect();
         names.sort_unstable();
         assert_eq!(all, names);
+    }
+
+    #[test]
+    fn a_name_that_is_listed_twice_is_named_once() {
+        let names = ["mma.m8n8k4.f32.f16.f16.f32.row.row", "mma.m8n8k4.f32.f16.f16.f16.row.row"];
+        let repeated = names.iter().cycle().take(6).copied();
+        assert_eq!(listed(repeated), "mma.m8n8k4.f32.f16.f16.{f32,f16}.row.row");
     }
 
     #[test]

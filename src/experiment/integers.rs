@@ -10,7 +10,10 @@ use super::{
 };
 use crate::{
     Result,
+    arithmetic::Model,
+    device::Generation,
     emulate::{EmulationResult, Integers, ProductShape, Scheme, SchemeUnit, first_wrap},
+    isa,
     report::Table,
 };
 
@@ -128,6 +131,8 @@ pub(super) fn run(plan: &IntegerTable, run: &mut ExperimentRun) -> Result<()> {
                     Some(_) => "reproduced: exact".into(),
                     None => CellVerdict::words(None, true, false, false),
                 };
+                let emulated = unit.and_then(|unit| emulated(&unit.names(), &device.identity().generation));
+                let words = if emulated.is_some() { words + ", emulated" } else { words };
                 let lacking = unit.is_none().then(|| "lacks an instruction of the scheme".to_string());
                 score.figures.push(FigureOutcome {
                     figure: format!("{}, {}: {}", cell.published, cell.column, scheme.name),
@@ -136,7 +141,7 @@ pub(super) fn run(plan: &IntegerTable, run: &mut ExperimentRun) -> Result<()> {
                     samples: sum.map(|own| (own.held + own.beyond) as u64),
                     judgement: verdict.map(Judgement::of),
                     verdict: words.clone(),
-                    why: why(verdict, &cell.accepted, &None).or(lacking),
+                    why: why(verdict, &cell.accepted, &None).or(lacking).or(emulated.clone()),
                     decides: cell.accepted.is_none(),
                     ..FigureOutcome::default()
                 });
@@ -153,7 +158,7 @@ pub(super) fn run(plan: &IntegerTable, run: &mut ExperimentRun) -> Result<()> {
                     wrapped: sum.map(|own| own.wrapped),
                     first_wrap: first_wrap(scheme).map(|(terms, _)| terms),
                     verdict: words,
-                    why: why(verdict, &cell.accepted, &None),
+                    why: why(verdict, &cell.accepted, &None).or(emulated),
                 });
             }
             at += 1;
@@ -161,4 +166,18 @@ pub(super) fn run(plan: &IntegerTable, run: &mut ExperimentRun) -> Result<()> {
     }
     report.tables.push(Table::of("Published precisions of integers, by products of digits in s32", out));
     outcome
+}
+
+/// Emulation of the first of these instructions that no target of the generation has natively.
+fn emulated(names: &[String], generation: &Generation) -> Option<String> {
+    let architectures = match generation {
+        Generation::Target(target) => vec![target.name.to_string()],
+        Generation::Model(name) | Generation::Named(name) => Model::load(name).ok()?.architectures,
+        Generation::Unknown => return None,
+    };
+    names.iter().filter_map(|name| isa::known(name)).find_map(|i| {
+        let own = || i.support.iter().filter(|support| architectures.iter().any(|name| name == support.architecture));
+        let emulation = own().next()?.emulation.filter(|_| own().all(|support| support.emulation.is_some()))?;
+        Some(format!("the assembler makes {i} of other instructions ({emulation})"))
+    })
 }

@@ -45,7 +45,7 @@ pub use sample::SampleSize;
 pub use shipped::{ShippedExperimentRow, list, shipped};
 pub use splitting::{Averaged, ErrorMetric, SplittingCell, SplittingCellRow, SplittingErrorRow, SplittingFigure};
 pub use suite::{ExperimentFindingRow, ExperimentRow, FigureRow, Suite, UntestableFigureRow};
-pub use verdict::{CellVerdict, Printed, STANDARD_ERRORS, ZERO_PROBABILITY};
+pub use verdict::{CellVerdict, NOT_TESTABLE, Printed, STANDARD_ERRORS, ZERO_PROBABILITY};
 
 use crate::{Error, Result, Stage, catalogue, device::Device, isa::Instruction, report::Report};
 use known::KnownResults;

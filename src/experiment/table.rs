@@ -1,8 +1,9 @@
 //! Tables and notes of an experiment.
 
 use super::{
-    Experiment, ExperimentFinding, Options, ProfileCell as Published, STANDARD_ERRORS, SampleSize, ZERO_PROBABILITY,
-    finding::FindingResult, power::CellPower, profile::ProbedCell, profile::measured, verdict::Judgement,
+    Experiment, ExperimentFinding, NOT_TESTABLE, Options, ProfileCell as Published, STANDARD_ERRORS, SampleSize,
+    ZERO_PROBABILITY, finding::FindingResult, power::CellPower, profile::ProbedCell, profile::measured,
+    verdict::Judgement,
 };
 use crate::{
     chain::ChainCurve,
@@ -10,9 +11,6 @@ use crate::{
     probe::ProbeResult,
     report::{self, Table},
 };
-
-/// Verdict on a cell or finding whose instruction a device lacks.
-const NOT_TESTABLE: &str = "not testable here";
 
 crate::rows! {
     /// A published cell, measured on a device.

@@ -9,6 +9,9 @@ pub const ZERO_PROBABILITY: f64 = 0.05;
 /// Standard errors of the difference that still count as agreement.
 pub const STANDARD_ERRORS: f64 = 2.0;
 
+/// Verdict on a figure whose instruction the device lacks.
+pub const NOT_TESTABLE: &str = "not testable here";
+
 /// A non-negative number as it was printed: `1.29E-03`, `0.00`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Printed {
@@ -149,7 +152,7 @@ impl CellVerdict {
             Some(CellVerdict::Differs) if accepted => "not reproduced: accepted".into(),
             Some(CellVerdict::Differs) if explained => "not reproduced: explained, not accepted".into(),
             Some(CellVerdict::Differs) => "not reproduced: not known why".into(),
-            None => "not testable here".into(),
+            None => NOT_TESTABLE.into(),
         }
     }
 }

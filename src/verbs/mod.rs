@@ -27,6 +27,8 @@ mod instructions;
 mod manual;
 mod merge;
 mod models;
+#[cfg(test)]
+mod pages;
 mod power;
 mod probe;
 mod quantise;

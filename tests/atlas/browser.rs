@@ -5,7 +5,7 @@ use std::{fs, path::Path, process::Command};
 use maud::html;
 use serde_json::{Value, json};
 use tcnum::{
-    arithmetic::Model,
+    arithmetic::{EvidenceKind, Model},
     atlas::calculator::{self, EVALUATOR, Generation, INTERFACE, STYLE, Scripts},
     format::Rounding,
     inputs::Corners,
@@ -110,7 +110,7 @@ fn the_form_shows_d_for_what_is_typed_and_for_links() {
         let generation = |name: &&str| {
             let program = Model::load(name).unwrap().program(&i).ok()?;
             let program = calculator::program_json(&program);
-            Some(Generation { name: name.to_string(), evidence: "measured".into(), program })
+            Some(Generation { name: name.to_string(), evidence: vec![("always", EvidenceKind::Measured)], program })
         };
         let models: Vec<&str> = models.iter().copied().filter(|name| generation(name).is_some()).collect();
         let generations: Vec<Generation> = models.iter().filter_map(generation).collect();

@@ -12,7 +12,10 @@ use std::{
 use serde_json::Value;
 use tcnum::{Interruption, interruptible, verbs};
 
-use crate::program::{Run, tcnum, validate_report};
+use crate::{
+    machine::{Need, has_tool},
+    program::{Run, tcnum, validate_report},
+};
 
 /// Models and instructions with several arithmetics, a scale, sparsity, integers and terms that are exclusive ors.
 const SUBSET: [&str; 20] = [
@@ -160,6 +163,104 @@ fn the_input_of_a_difference_is_that_of_its_command() {
     let shown: Vec<&str> = reasons.iter().filter_map(|reason| reason["operands"].as_str()).collect();
     assert!(!shown.is_empty());
     shown.iter().for_each(|operands| assert!(page.contains(operands), "{operands}"));
+}
+
+/// Words of a search, and the pages that it finds first, of these models and instructions.
+const SEARCHES: [(&str, &[&str]); 9] = [
+    ("H100 fp8", &[WGMMA, FP8]),
+    ("hopper e4m3", &[WGMMA, FP8]),
+    ("wgmma fp8", &[WGMMA]),
+    ("nvfp4", &[NVFP4]),
+    ("tcgen05 mxfp4", &[MXFP4]),
+    ("mxfp4", &[MXFP4]),
+    ("v_mfma_f32_16x16x16_f16", &[MFMA]),
+    ("MI300X v_mfma_f32_16x16x16f16", &[MFMA]),
+    ("V100 fp8", &[]),
+];
+const WGMMA: &str = "wgmma.m64n8k32.f32.e4m3.e4m3";
+const FP8: &str = "mma.m16n8k32.f32.e4m3.e4m3.f32";
+const NVFP4: &str = "mma.m16n8k64.f32.e2m1.e2m1.f32.ue4m3.block16";
+const MXFP4: &str = "tcgen05.m128n16k64.f32.e2m1.e2m1.f32.ue8m0.block32";
+const MFMA: &str = "mfma.16x16x16.f32.f16.f16.f32";
+
+#[test]
+fn a_search_finds_instructions_by_gpu_format_and_mnemonic_together() {
+    if !has_tool("node", Need::Node) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let models = ["volta", "hopper", "blackwell", "blackwell-rtx", "cdna3"].map(|name| ["--model", name]);
+    let instructions = [FP8, WGMMA, NVFP4, MXFP4, MFMA].map(|name| ["--instr", name]);
+    let run = atlas(&[models.concat(), instructions.concat()].concat(), folder.path());
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let script = "globalThis.window = globalThis; process.argv.slice(1, 3).forEach((file) => require(file)); \
+                  const found = process.argv.slice(3).map((query) => tcnumSearch(tcnumIndex, query)); \
+                  console.log(JSON.stringify(found.map((rows) => rows.map((row) => row[0]))));";
+    let files = [folder.path().join("search.js"), Path::new(env!("CARGO_MANIFEST_DIR")).join("src/atlas/atlas.js")];
+    let queries = SEARCHES.iter().map(|(query, _)| query);
+    let run = Command::new("node").args(["-e", script]).args(files).args(queries).output().unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let found: Vec<Vec<String>> = serde_json::from_slice(&run.stdout).unwrap();
+    for ((query, first), found) in SEARCHES.iter().zip(found) {
+        let shown: BTreeSet<&str> = found.iter().take(first.len()).map(String::as_str).collect();
+        assert_eq!(shown, first.iter().copied().collect(), "{query}: {found:?}");
+        assert!(!first.is_empty() || found.is_empty(), "{query}: {found:?}");
+    }
+}
+
+#[test]
+fn a_page_that_names_two_floors_says_why_they_differ() {
+    let folder = tempfile::tempdir().unwrap();
+    // Products of f16 are at least 2^-48: no operand shows the floor of the rule. Products of bf16 show it.
+    for (instruction, hidden) in [("mma.m16n8k16.f32.f16.f16.f32", true), ("mma.m16n8k16.f32.bf16.bf16.f32", false)] {
+        let out = folder.path().join(instruction);
+        assert_eq!(atlas(&["--model", "hopper", "--instr", instruction], &out).status, 0);
+        let page = fs::read_to_string(out.join(format!("instruction/{instruction}.html"))).unwrap();
+        assert!(page.contains("exponent at least -133"));
+        assert_eq!(page.contains("or less ") || page.contains("or less<"), hidden, "{instruction}");
+        assert_eq!(page.contains("says what operands can show"), hidden, "{instruction}");
+    }
+}
+
+/// Operands of the calculator, with the regimes that decide D.
+const DECIDED: [(&str, &[&str]); 7] = [
+    ("{ a: [0x3c00n], b: [0x3c01n], c: 0x30000000n }", &["always"]),
+    ("{ a: [0x0001n], b: [0x3c00n], c: 0x3f800000n }", &["always", "subnormal A, B"]),
+    ("{ a: [0x3c00n], b: [0x3c00n], c: 0x00000001n }", &["always", "subnormal C"]),
+    ("{ a: [0x3c00n], b: [0x3c00n], c: 0xbf800000n }", &["always", "zero"]),
+    ("{ a: [0x7c00n], b: [0x3c00n], c: 0n }", &["always", "infinity or NaN"]),
+    ("{ a: [0x7bffn], b: [0x7bffn], c: 0xff800000n }", &["always", "infinity or NaN"]),
+    ("{ c: 0x00000001n }", &["always", "subnormal C", "subnormal D"]),
+];
+
+#[test]
+fn the_calculator_gives_the_evidence_of_what_decided_the_result() {
+    if !has_tool("node", Need::Node) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let instruction = "mma.m16n8k16.f32.f16.f16.f32";
+    let run = atlas(&["--model", "ampere", "--model", "hopper", "--instr", instruction], folder.path());
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let operands = DECIDED.map(|(operands, _)| operands).join(", ");
+    let script = format!(
+        "process.argv.slice(1).forEach((file) => require(file)); \
+         console.log(JSON.stringify(tcnum.generations.map(({{ evidence, program }}) => [{operands}].map((own) => {{ \
+           const {{ regimes }} = tcnum.evaluate(tcnum.programs[program], own); \
+           return [regimes, tcnum.evidence(evidence, tcnum.kinds, regimes)]; }}))));"
+    );
+    let files = ["evaluator.js", &format!("instruction/{instruction}.js")].map(|name| folder.path().join(name));
+    let run = Command::new("node").args(["-e", &script]).args(files).output().unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let found: Vec<Vec<(Vec<String>, String)>> = serde_json::from_slice(&run.stdout).unwrap();
+    let [ampere, hopper] = &found[..] else { panic!("{found:?}") };
+    for ((operands, regimes), (own, _)) in DECIDED.iter().zip(ampere) {
+        assert_eq!(own, regimes, "{operands}");
+    }
+    // The model of Ampere rests on recordings for finite sums, and on less for infinities and NaN.
+    let usual = &ampere[0].1;
+    assert!(!usual.contains("assumed") && ampere[4].1 != *usual, "{ampere:?}");
+    assert!(hopper.iter().all(|(_, evidence)| evidence == "measured"), "{hopper:?}");
 }
 
 #[test]

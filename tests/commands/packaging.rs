@@ -7,6 +7,8 @@ use std::{
     process::Command,
 };
 
+use tcnum::arithmetic::{Model, shipped};
+
 use crate::{
     machine::{Need, has_tool},
     program::tcnum,
@@ -166,5 +168,39 @@ fn the_job_of_a_cluster_has_flags_that_there_are() {
         let flags: Vec<&str> = given.split_whitespace().filter(|word| word.starts_with("--")).collect();
         let unknown: Vec<_> = flags.iter().filter(|flag| !known.contains(**flag)).collect();
         assert!(!flags.is_empty() && unknown.is_empty(), "tcnum {command}: {unknown:?}");
+    }
+}
+
+/// A number in words, as pages write small ones.
+fn in_words(number: usize) -> &'static str {
+    let words =
+        ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
+    words.get(number).copied().unwrap_or_else(|| panic!("{number} has no word here"))
+}
+
+#[test]
+fn pages_count_models_generations_and_experiments_as_the_program_does() {
+    let gpu = |name: &&str| {
+        let title = Model::load(name).unwrap().title;
+        title.starts_with("NVIDIA") || title.starts_with("AMD")
+    };
+    let models: Vec<&str> = shipped().collect();
+    let of = |maker: &str| models.iter().filter(|name| name.starts_with(maker)).count();
+    let gpus = models.iter().filter(|name| gpu(name)).count();
+    let plain = |name: &str| text(name).split_whitespace().collect::<Vec<_>>().join(" ");
+    let (all, experiments) = (models.len(), tcnum::experiment::shipped().count());
+    let [gpus, arm, x86, others] = [gpus, of("arm"), of("x86"), all - gpus].map(in_words);
+    for (page, said) in [
+        (
+            "README.md",
+            format!(
+                "`tcnum models` lists {all} models: {gpus} GPU generations of NVIDIA and AMD, {arm} of Arm, {x86} of x86."
+            ),
+        ),
+        ("CITATION.cff", format!("models of {gpus} generations of GPUs and {others} of processors")),
+        ("experiments/README.md", format!("{experiments} experiments: ")),
+        ("experiments/README.md", format!(" published figures are reproduced on {all} devices;")),
+    ] {
+        assert!(plain(page).contains(&said), "{page} lacks: {said}");
     }
 }

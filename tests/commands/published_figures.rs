@@ -109,6 +109,23 @@ fn integers_of_every_published_precision_are_exact() {
 }
 
 #[test]
+fn a_precision_that_an_assembler_emulates_is_called_emulated() {
+    let small = [("elements = [16, 64]", "elements = [3, 8]"), ("k = [64, 4096]", "k = [40]")];
+    let (_, report) =
+        experiment("magicube-table-4.toml", &small, &["--device", "model:hopper", "--device", "model:turing"]);
+    for cell in rows(&report, "integer_cells") {
+        let narrow = cell["instructions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|name| [".s4.", ".u4."].iter().any(|format| name.as_str().unwrap().contains(format)));
+        let native = cell["device"] == "model:turing" || !narrow;
+        assert_eq!(cell["verdict"], if native { "reproduced: exact" } else { "reproduced: exact, emulated" }, "{cell}");
+        assert_eq!(cell["why"].is_null(), native, "{cell}");
+    }
+}
+
+#[test]
 fn sums_of_two_products_are_near_single_precision_on_every_generation() {
     let devices =
         ["--device", "model:turing", "--device", "model:hopper", "--device", "model:cdna2", "--samples", "3000"];

@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use tcnum::{Error, Interruption, interruptible, report::Report, trace::Trace, verbs};
 
-use crate::machine::has_python;
+use crate::{machine::has_python, program::tcnum};
 
 const J: &str = "mma.m16n8k16.f32.bf16.bf16.f32";
 
@@ -58,4 +58,32 @@ fn an_interrupted_recording_has_the_tiles_until_then_and_replaces_nothing_by_not
     );
     let each = count * trace.m * trace.n;
     assert_eq!((trace.inputs, trace.d), (complete.inputs.slice(0, count), complete.d.slice(0, each)));
+}
+
+/// Arguments of commands that replay a recording, and of those that ask new inputs, as README.md and docs/recordings.md say.
+const REPLAYING: [&str; 3] =
+    ["verify --model hopper", "identify", "probe --op dot --instr mma.m16n8k8.f32.tf32.tf32.f32 --samples 100"];
+const ASKING: [&str; 6] = [
+    "identify --quick --instr mma.m16n8k8.f32.tf32.tf32.f32",
+    "features --instr mma.m16n8k8.f32.tf32.tf32.f32",
+    "tree --instr mma.m16n8k8.f32.tf32.tf32.f32",
+    "chain --instr mma.m16n8k8.f32.tf32.tf32.f32",
+    "emulate --size 64",
+    "gemm compute --shape 8,8,8 --instr mma.m16n8k8.f32.tf32.tf32.f32",
+];
+
+#[test]
+fn commands_replay_a_recording_or_refuse_it_as_pages_say() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.safetensors").display().to_string();
+    let run = |line: &str, more: &[&str]| tcnum(&[&line.split(' ').collect::<Vec<_>>(), more].concat());
+    let record = "record --op dot --instr mma.m16n8k8.f32.tf32.tf32.f32 --samples 100 --device model:hopper -q --out";
+    assert_eq!(run(record, &[&path]).status, 0);
+    let device = format!("trace:{path}");
+    for (lines, status) in [(&REPLAYING[..], 0), (&ASKING, 2)] {
+        for line in lines {
+            let run = run(line, &["--device", &device]);
+            assert_eq!(run.status, status, "{line}: {}", run.stderr);
+        }
+    }
 }

@@ -4,11 +4,11 @@ use tcnum_core::{
     arithmetic::Model,
     format::{
         Format, Overflow, Rounding,
-        block::{self, Quantizer},
+        block::{self, BlockFormat, Quantizer},
         find,
     },
     isa::{self, Case},
-    softfloat::{Converter, Environment, Flags, Operation, Unit},
+    softfloat::{Converter, Environment, Flags, Operation, Outcome, Unit},
 };
 
 use Overflow::{Infinity, Saturate, Standard};
@@ -24,13 +24,20 @@ enum Asked {
     Numbers(&'static str, Rounding, Overflow, &'static [f64]),
     /// Codes of the first format converted to the second.
     Codes(&'static str, &'static str, Rounding, Overflow, &'static [u64]),
+    /// One code of the first format converted to the second: code of the result, and flags.
+    Conversion(&'static str, &'static str, u64),
     /// Block of a block format by a scale rule: code of the scale, and values of the elements.
     /// The numbers are first rounded to the third name, a format.
     Blocks(&'static str, &'static str, &'static str, &'static [f32]),
+    /// Four numbers in one block of a format without its own scales, by the scale with the least squared error: the scale, and values of
+    /// the elements.
+    BestScale(&'static str, [f32; 4]),
+    /// Formats of operands whose product X Y, of 2 by 2 numbers and summed in f32, has these decimals.
+    OperandFormats([f32; 4], [f32; 4], [f32; 4]),
     /// Code of D for this code of C in an instruction of a model, with A and B zero.
     Zeros(&'static str, &'static str, u64),
 }
-use Asked::{Blocks, Codes, Numbers, OverflowingSums, Zeros};
+use Asked::{BestScale, Blocks, Codes, Conversion, Numbers, OperandFormats, OverflowingSums, Zeros};
 
 /// Threads, their questions and the right answers.
 #[rustfmt::skip]
@@ -69,6 +76,22 @@ const CASES: &[(&str, Asked, &str)] = &[
     ("pytorch#186618", Asked::Operation("f32", Operation::Div, [0x4246_0000, 0x4248_0000, 0], Standard), "0x3f7d70a4 inexact"),
     ("riscv-isa-sim#2284", Codes("bf16", "e4m3", Rz, Standard, &[0x5bf8]), "0x7e"),
     ("riscv-isa-sim#2284", Codes("bf16", "e4m3", Rz, Infinity, &[0x5bf8]), "0x7f"),
+    ("TransformerEngine#2972, flashinfer#3264", BestScale("e2m1", [10.0, 20.0, 30.0, 40.0]), "10: 10 20 30 40"),
+    ("jax#9973", OperandFormats(
+        [0.3744, 0.1656, 0.4707, 0.1663], [0.3946, 0.1186, 0.1569, 0.3145], [0.174_051_28, 0.096_698_76, 0.211_809_16, 0.108_054_16],
+    ), "bf16"),
+    ("cutlass#3602, #3617", Codes("ue5m3", "f32", Rne, Standard, &[0xf8, 0xfe, 0xff]), "0x47800000 0x47e00000 0x7fc00000"),
+    ("cutlass#3602, #3617", Numbers("ue5m3", Rne, Standard, &[200_000.0]), "0xff"),
+    ("cva6#3276, cvfpu#94", Conversion("f64", "f32", 0x380f_ffff_e000_0000), "0x00800000 underflow inexact"),
+    // The largest significand below 2^-125, divided by -2.
+    ("cva6#3276, cvfpu#94", Asked::Operation("f32", Operation::Div, [0x00ff_ffff, 0xc000_0000, 0], Standard), "0x80800000 underflow inexact"),
+    ("rocm-systems PR#8800", Numbers("e4m3", Rounding::Sr { random: 0, bits: 32 }, Standard, &[449.0]), "0x7e"),
+    ("rocm-systems PR#8800", Numbers("e4m3", Rounding::Sr { random: u64::MAX, bits: 32 }, Standard, &[449.0]), "0x7f"),
+    // 1.3125 * 7.96875 = 10.4375; -3.640625 * 0.298828125 = -1.0859375.
+    ("tt-metal#12923, #16448", Asked::Operation("bf16", Operation::Mul, [0x3fa8, 0x40ff, 0], Standard), "0x4127 inexact"),
+    ("tt-metal#12923, #16448", Asked::Operation("bf16", Operation::Mul, [0xc069, 0x3e99, 0], Standard), "0xbf8b inexact"),
+    // 4, 1.25 and 128.
+    ("FlyDSL#585, triton#11897", Numbers("e4m3", Rne, Standard, &[3.9, 1.3, 126.24]), "0x48 0x3a 0x70"),
 ];
 
 impl Asked {
@@ -78,9 +101,7 @@ impl Asked {
                 let format = find(format)?;
                 let outcome =
                     Unit::new(format, Environment { overflow, ..Environment::default() })?.apply(operation, operands);
-                let mut words = vec![format.hex(outcome.code.expect("the format has NaN"))];
-                words.extend(outcome.flags.names().map(str::to_string));
-                words.join(" ")
+                flagged(format, outcome)
             }
             OverflowingSums(format) => {
                 let format = find(format)?;
@@ -99,6 +120,10 @@ impl Asked {
                 let converter = Converter::new(from, to, Environment { rounding, overflow, ..Environment::default() });
                 listed(to, codes.iter().map(|code| converter.convert(*code).code.expect("the format has NaN")))
             }
+            Conversion(from, to, code) => {
+                let to = find(to)?;
+                flagged(to, Converter::new(find(from)?, to, Environment::default()).convert(code))
+            }
             Blocks(block, rule, format, numbers) => {
                 let format = find(format)?;
                 let rule = block::find_rule(rule)?;
@@ -112,6 +137,24 @@ impl Asked {
                     values.join(" ")
                 )
             }
+            BestScale(element, numbers) => {
+                let format = BlockFormat::scaled(find(element)?, 1, numbers.len())?;
+                let quantizer = Quantizer { rule: block::find_rule("mse")?, ..Quantizer::new(format) };
+                let blocks = quantizer.quantize(&numbers, numbers.len());
+                let values: Vec<String> = blocks.dequantize().iter().map(f32::to_string).collect();
+                format!("{}: {}", format.scale.to_f64(blocks.scales[0].into()), values.join(" "))
+            }
+            OperandFormats(x, y, product) => {
+                let mut names = Vec::new();
+                for name in ["f32", "tf32", "f16", "bf16"] {
+                    let format = find(name)?;
+                    let rounded = |numbers: [f32; 4]| numbers.map(|number| rounded(format, number));
+                    let ([a, b, c, d], [e, f, g, h]) = (rounded(x), rounded(y));
+                    let sums = [a * e + b * g, a * f + b * h, c * e + d * g, c * f + d * h];
+                    names.extend((sums == product).then_some(name));
+                }
+                names.join(" ")
+            }
             Zeros(model, instruction, c) => {
                 let instruction = isa::find(instruction)?;
                 let d = Model::load(model)?.evaluator(&instruction)?.dot(&Case { c, ..Case::zeros(&instruction) });
@@ -119,6 +162,18 @@ impl Asked {
             }
         })
     }
+}
+
+/// Code of an outcome, and its flags.
+fn flagged(format: &Format, outcome: Outcome) -> String {
+    let code = format.hex(outcome.code.expect("the format has NaN"));
+    [code].into_iter().chain(outcome.flags.names().map(str::to_string)).collect::<Vec<_>>().join(" ")
+}
+
+/// Number of a format nearest to `number`.
+fn rounded(format: &Format, number: f32) -> f32 {
+    let code = format.encode_f64(number.into(), Rne, Standard).expect("every number has a code");
+    format.to_f64(code) as f32
 }
 
 fn listed(format: &Format, codes: impl Iterator<Item = u64>) -> String {

@@ -269,7 +269,8 @@
     const names = [form.elements.one.value, form.elements.two.value].filter((name) => name);
     const runs = names.map((name) => {
       const { evidence, program } = generations.get(name);
-      return { name, evidence, ...tcnum.evaluate(program, own) };
+      const run = tcnum.evaluate(program, own);
+      return { name, ...run, evidence: tcnum.evidence(evidence, tcnum.kinds, run.regimes) };
     });
     const exact = tcnum.exact(generations.get(names[0]).program, own);
     showResults(runs, exact);

@@ -483,11 +483,58 @@
   /** Code of D. */
   const dot = (program, operands) => run(program, operands, null);
 
-  /** Code of D, and the steps; products that are +0 are left out. */
+  /** Code of D, the steps without products that are +0, and the regimes that decided D. */
   function evaluate(program, operands) {
     const lines = [];
     const d = run(program, operands, (line) => lines.push(line));
-    return { d, steps: lines.filter((line) => !isNothing(line)).map(told) };
+    return { d, steps: lines.filter((line) => !isNothing(line)).map(told), regimes: regimes(program, operands, d, lines) };
+  }
+
+  /** The regimes whose features decided D: `always`, and those of rare operands, steps and results. */
+  function regimes(program, operands, code, lines) {
+    const own = prepare(program);
+    const { a, b, c, scale_a, scale_b } = complete(own, operands);
+    const classes = (format, codes) => codes.map((own) => decode(format, own).class);
+    const operandClasses = [...classes(own.a, a), ...classes(own.b, b)];
+    const [ofC] = classes(own.c, [c]);
+    const d = decode(own.d, code);
+    const all = [...operandClasses, ofC, ...(own.scale ? classes(own.scale.format, [...scale_a, ...scale_b]) : [])];
+    const beyond = all.some((name) => name === "nan" || name === "infinite");
+    const large = ({ value }) => value.kind === "finite" && (leadingExponent(value) ?? -Infinity) > layout(own.d).emax;
+    const found = {
+      always: true,
+      floor: atFloor(own.steps, lines),
+      "subnormal A, B": operandClasses.includes("subnormal"),
+      "subnormal C": ofC === "subnormal",
+      "subnormal D": d.class === "subnormal" || (isZero(d) && !isZero(exact(program, operands).value)),
+      overflow: !beyond && (d.kind !== "finite" || lines.some(large)),
+      "infinity or NaN": beyond || d.kind === "nan",
+      zero: isZero(d),
+    };
+    return Object.keys(found).filter((name) => found[name]);
+  }
+
+  /** True if no term of an aligned sum lies above a floor of the alignment, so that the floor may decide. */
+  function atFloor(steps, lines) {
+    const floors = steps.map((step) => step.alignment?.floor).filter((floor) => floor !== undefined);
+    let largest = null;
+    for (const { name, exponent } of lines) {
+      if (name === "aligned sum") {
+        if (largest !== null && floors.some((floor) => largest <= floor)) return true;
+        largest = null;
+      } else if (exponent !== undefined && exponent !== null) {
+        largest = Math.max(largest ?? exponent, exponent);
+      }
+    }
+    return false;
+  }
+
+  /** The weakest evidence for these regimes; `kinds` has the evidence for each, `order` the kinds from the strongest. */
+  function evidence(kinds, order, regimes) {
+    const known = regimes.filter((name) => kinds[name] !== undefined);
+    const weakest = order[Math.max(...known.map((name) => order.indexOf(kinds[name])))];
+    if (weakest === undefined || kinds.always === weakest) return weakest ?? "";
+    return `${weakest} (${known.filter((name) => kinds[name] === weakest).join(", ")})`;
   }
 
   function isNothing({ name, value, code }) {
@@ -552,5 +599,5 @@
     return pairs;
   }
 
-  Object.assign(tcnum, { dot, evaluate, exact, sideBySide, decode, encode: read, text });
+  Object.assign(tcnum, { dot, evaluate, evidence, exact, sideBySide, decode, encode: read, text });
 })();

@@ -10,12 +10,12 @@
 //! [`STYLE`] has the rules of its classes; it takes fonts and colours from the page.
 //!
 //! ```
-//! use tcnum::{arithmetic::Model, atlas::calculator::{self, Generation, Scripts}, isa::{self, Case}};
+//! use tcnum::{arithmetic::{EvidenceKind, Model}, atlas::calculator::{self, Generation, Scripts}, isa::{self, Case}};
 //! # fn main() -> tcnum::Result<()> {
 //! let instruction = isa::find("mma.m16n8k16.f32.f16.f16.f32")?;
 //! let generation = |name: &str| -> tcnum::Result<Generation> {
 //!     let program = calculator::program_json(&Model::load(name)?.program(&instruction)?);
-//!     Ok(Generation { name: name.into(), evidence: "measured".into(), program })
+//!     Ok(Generation { name: name.into(), evidence: vec![("always", EvidenceKind::Measured)], program })
 //! };
 //! let generations = [generation("ampere")?, generation("hopper")?];
 //! let example = Case::zeros(&instruction);
@@ -29,7 +29,7 @@
 mod page;
 mod program;
 
-pub use page::{Generation, Scripts, markup, programs_script};
+pub use page::{Generation, REGIMES, Scripts, markup, programs_script};
 pub use program::program_json;
 
 /// Script of the evaluator, which sets the global `tcnum`; it needs no page.

@@ -4,6 +4,7 @@ use maud::{Markup, html};
 use serde_json::{Value, json};
 
 use crate::{
+    arithmetic::EvidenceKind,
     format::{Overflow, Rounding},
     isa::{Case, Instruction},
 };
@@ -13,11 +14,37 @@ use crate::{
 pub struct Generation {
     /// Name for readers, which links to a calculation hold too.
     pub name: String,
-    /// Words for the evidence of its arithmetic.
-    pub evidence: String,
+    /// Evidence for the features of each of [`REGIMES`] that the arithmetic has, by the regime's name.
+    pub evidence: Vec<(&'static str, EvidenceKind)>,
     /// Program, from [`program_json`](super::program_json).
     pub program: String,
 }
+
+/// Operands, steps and results whose features decide D, with these features. `always` decides every D.
+pub const REGIMES: [(&str, &[&str]); 8] = [
+    (
+        "always",
+        &[
+            "products",
+            "order",
+            "c",
+            "alignment",
+            "alignment of c",
+            "carry bits",
+            "normalisation",
+            "sums",
+            "accumulator",
+            "result",
+        ],
+    ),
+    ("floor", &["floor"]),
+    ("subnormal A, B", &["subnormal A, B"]),
+    ("subnormal C", &["subnormal C"]),
+    ("subnormal D", &["subnormal D"]),
+    ("overflow", &["product range", "overflow"]),
+    ("infinity or NaN", &["infinities", "NaN"]),
+    ("zero", &["zero"]),
+];
 
 /// Addresses of the three script files, relative to the page.
 #[derive(Debug, Clone, Copy)]
@@ -39,11 +66,15 @@ pub fn programs_script(generations: &[Generation]) -> String {
             programs.len() - 1
         })
     };
+    let evidence = |own: &Generation| -> serde_json::Map<String, Value> {
+        own.evidence.iter().map(|(regime, kind)| (regime.to_string(), kind.name().into())).collect()
+    };
     let rows: Vec<Value> = generations
         .iter()
-        .map(|own| json!({ "name": own.name, "evidence": own.evidence, "program": number(&own.program) }))
+        .map(|own| json!({ "name": own.name, "evidence": evidence(own), "program": number(&own.program) }))
         .collect();
-    format!("tcnum.generations = {};\ntcnum.programs = [\n{}\n];\n", Value::from(rows), programs.join(",\n"))
+    let (rows, kinds) = (Value::from(rows), json!(EvidenceKind::ALL.map(EvidenceKind::name)));
+    format!("tcnum.kinds = {kinds};\ntcnum.generations = {rows};\ntcnum.programs = [\n{}\n];\n", programs.join(",\n"))
 }
 
 /// Part of a page that holds the form, filled with `example`, and loads the scripts.
@@ -83,7 +114,7 @@ pub fn markup(instruction: &Instruction, generations: &[Generation], example: &C
                         th scope="col" { "D" }
                         th scope="col" { "value" }
                         th scope="col" { "compared with correct rounding" }
-                        th scope="col" { "evidence" }
+                        th scope="col" { "evidence of what decided it" }
                     } }
                     tbody { }
                 }

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::super::{
     Site,
-    calculator::{Generation, Scripts, markup, program_json, programs_script},
+    calculator::{Generation, REGIMES, Scripts, markup, program_json, programs_script},
     entry::Entry,
 };
 use crate::{document::shown, isa::Case};
@@ -19,7 +19,9 @@ fn generations(site: &Site, entry: &Entry) -> Vec<Generation> {
     let each = |number: usize| {
         let generation = &site.generations[number];
         let own = entry.of(number)?;
-        let evidence = entry.weakest(&generation.model, own).map_or(String::new(), |kind| kind.name().into());
+        let weakest = |names: &[&str]| entry.weakest(&generation.model, own, |name| names.contains(&name));
+        let evidence = |(regime, features): &(&'static str, &[&str])| Some((*regime, weakest(features)?));
+        let evidence = REGIMES.iter().filter_map(evidence).collect();
         let program = generation.model.program(&entry.instruction).ok()?;
         Some(Generation { name: shown(generation.name()), evidence, program: program_json(&program) })
     };

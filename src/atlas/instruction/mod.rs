@@ -111,7 +111,7 @@ fn rests_on(site: &Site, entry: &Entry) -> String {
     for own in &entry.arithmetics {
         for number in &own.generations {
             let generation = &site.generations[*number];
-            let Some(kind) = entry.weakest(&generation.model, own) else { continue };
+            let Some(kind) = entry.weakest(&generation.model, own, |_| true) else { continue };
             let name = generation.title().to_string();
             match kinds.iter_mut().find(|(other, _)| *other == kind) {
                 Some((_, names)) => names.push(name),

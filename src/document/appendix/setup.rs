@@ -6,7 +6,7 @@ use super::{differences, experiments::Repeated, sheets};
 use crate::{
     COMMIT, VERSION,
     document::{
-        Block, Chapter, Sheet, citations, names,
+        Block, Chapter, Sheet, Source, citations, names,
         results::{Results, chip},
         rows::{Rows, together},
     },
@@ -57,6 +57,13 @@ pub(super) fn chapter(results: &Results, all: &[Repeated], others: &Results) -> 
     let mut blocks = vec![Block::List(said), Block::Table(devices(results))];
     if !counts.shown.rows.is_empty() {
         blocks.push(Block::Table(counts));
+    }
+    let features = others.table("published_features");
+    let rows = features.iter().flat_map(|table| Rows(table).iter().map(|line| line.text("source")).collect::<Vec<_>>());
+    let keys = citations::keys_of(rows);
+    if !keys.is_empty() {
+        let text = "Papers that state features of matrix instructions:".into();
+        blocks.push(Block::Source(Source { text, key: Some(keys.join(",")) }));
     }
     Chapter { id: "setup", heading: "Setup", blocks }
 }

@@ -17,9 +17,12 @@ use super::{
     results::CHIP,
     rows::{Line, Rows, together},
 };
-use crate::report::{
-    Report, Table,
-    figure::{Chart, Drawing, Panel},
+use crate::{
+    experiment::NOT_TESTABLE,
+    report::{
+        Report, Table,
+        figure::{Chart, Drawing, Panel},
+    },
 };
 use curves::{Arranged, Binades, Curve, arranged};
 use names::{Instructions, chip, kind};
@@ -95,7 +98,10 @@ pub(crate) fn figures(report: &Report) -> Vec<Figure> {
 
 /// The figures of a table; notes and captions name the evidence of models.
 fn drawn(results: &Results, table: &Table, draw: &Draw) -> Vec<Figure> {
-    let chips: BTreeSet<_> = Rows(table).iter().flat_map(|line| [line.text(CHIP), line.text("device")]).collect();
+    // A device that cannot test a row has nothing to draw there.
+    let rows = Rows(table);
+    let tested = rows.iter().filter(|line| line.text("verdict") != NOT_TESTABLE);
+    let chips: BTreeSet<_> = tested.map(|line| device(&line)).collect();
     let mut figures = draw(table);
     if let Some(words) = results.according_to(|own| chips.contains(own)) {
         let words = chips.iter().fold(words, |words, own| words.replace(own, &chip(own)));
