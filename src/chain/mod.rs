@@ -33,7 +33,7 @@ pub(crate) use scaling::{block_format, has_known_scales};
 
 use crate::{
     Result, Stage,
-    base::{interrupt, pace::Pace},
+    base::{interrupt, work::Pace},
     device::Device,
     inputs::Init,
     isa::Instruction,

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::{interrupt, parallel},
+    base::{interrupt, work},
     device::Chains,
     isa::{Codes, Instruction, Tiles},
 };
@@ -47,7 +47,7 @@ pub fn compute(
     };
     let outputs: Vec<Vec<u8>> = match &mut executor.by {
         ExecutedBy::Chains(chains) => return work.chained(chains.as_mut(), done),
-        ExecutedBy::Threads(execute) => parallel::try_map(&blocks, |block| {
+        ExecutedBy::Threads(execute) => work::map(&blocks, |block| {
             let output = work.block(block, &mut |_, _, sum| sum(&mut |tiles| Ok(execute(tiles))))?;
             count(block);
             Ok(output)
@@ -247,7 +247,7 @@ impl Work<'_> {
                     let block = Block::new(row..row + 1, 0..columns);
                     self.finish(register, &block, parts.iter().map(own).collect())
                 };
-                let lines: Vec<Vec<u8>> = parallel::try_map(0..rows, line)?;
+                let lines: Vec<Vec<u8>> = work::map(0..rows, line)?;
                 Codes::from_bytes(output, lines.concat()).expect("whole codes")
             }
         };

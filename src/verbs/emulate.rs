@@ -12,7 +12,7 @@ use super::{
 use crate::{
     Error, Result,
     array::Container,
-    base::{distinct::distinct, pace::UNASKED},
+    base::{distinct::distinct, work::UNASKED},
     device::{self, Device, DeviceName, ExecutionKind, cpu::CpuDevice},
     emulate::{
         self, Draw, EmulateRequest, Emulated, NumberMatrix, OperandLoss, ProductOperands, ProductShape, Scheme,

@@ -12,7 +12,7 @@ use super::{Run, State, cut::Cut, engine, identify, state::Piece};
 use crate::{
     Error, Result,
     arithmetic::Model,
-    base::{interrupt, pace::Pace},
+    base::{interrupt, work::Pace},
     device::{CampaignWork, Device, DeviceName, Engine, Spot, Verified},
 };
 

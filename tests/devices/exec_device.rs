@@ -684,7 +684,7 @@ fn a_program_that_does_not_speak_the_protocol_is_a_failure() {
     assert!(failure("--garbage").contains("answered no tile: its first line is not"));
     let instruction = isa::find(INSTRUCTION).unwrap();
     for (command, status, expected) in [
-        ("true", 3, "it ended before its first line (exit status: 0)"),
+        ("true", 3, "before its first line it ended (exit status: 0)"),
         (
             "sh -c 'echo \"no licence\" >&2; exit 3'",
             3,

@@ -17,7 +17,7 @@ use std::{
 use super::{Device, DeviceName, Execution, ExecutionKind, Generation, Identity};
 use crate::{
     Error, Result,
-    base::pace::Pace,
+    base::work::Pace,
     isa::{Codes, Instruction, Tiles},
 };
 pub use check::{ExecCheckRow, answer as check_answer, check, offered};
@@ -34,7 +34,7 @@ const BATCH_BYTES: usize = 8 << 20;
 const FIRST_TILES: usize = 16;
 
 /// Longest time that a program may take to end after its session.
-const FAREWELL: Duration = Duration::from_secs(2);
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// A program that computes tiles. It is started once for each instruction.
 pub struct ExecDevice {

@@ -104,7 +104,7 @@ impl Session {
             session = begin()?;
             outcome = session.greet(FIRST)?;
         }
-        let greeting = outcome.map_err(|how| Refusal::Failed(format!("it ended before its first line ({how})")))?;
+        let greeting = outcome.map_err(|what| Refusal::Failed(format!("before its first line it {what}")))?;
         if !greeting.ok {
             return Err(Refusal::Declined(greeting.error.unwrap_or_else(|| "it gives no reason".into())));
         }
@@ -150,7 +150,7 @@ impl Session {
         let (answer, end) = gathered(deadline, |deadline| self.process.receive(deadline), enough);
         match end {
             None => {}
-            Some(Silence::End) => return Err(fail(&answer, format!("ended ({})", self.process.ending(self.timeout)))),
+            Some(Silence::End) => return Err(fail(&answer, self.process.ending())),
             Some(Silence::Late) => return Err(fail(&answer, self.silent(!answer.is_empty()))),
             Some(Silence::Signal(signal)) => return Err(Failure::Interrupted(signal)),
         }
@@ -172,10 +172,10 @@ impl Session {
         ended.ok_or_else(|| self.too_much())
     }
 
-    /// Offers the instruction and reads the first line: the answer, or how the program ended without one.
+    /// Offers the instruction and reads the first line: the answer, or what the program did instead.
     fn greet(&mut self, protocol: u32) -> Result<Result<Greeting, String>, Refusal> {
         self.process.send(offer(&self.instruction, protocol));
-        let Some(line) = self.line()? else { return Ok(Err(self.process.ending(self.timeout))) };
+        let Some(line) = self.line()? else { return Ok(Err(self.process.ending())) };
         let greeting = serde_json::from_slice(&line).map_err(|error| {
             let start: String = String::from_utf8_lossy(&line).chars().take(80).collect();
             Refusal::Failed(format!(
