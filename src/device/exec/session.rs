@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::process::{Arrival, Process};
 use crate::{
-    base::error::Interruption,
+    base::{error::Interruption, interrupt},
     isa::{Codes, Instruction, Tiles},
 };
 
@@ -20,6 +20,8 @@ const FIRST: u32 = 1;
 const SECOND: u32 = 2;
 /// Longest first line that is read, in bytes.
 const LONGEST_GREETING: usize = 1 << 16;
+/// Longest wait for an answer after an interruption was handled.
+const AFTER_INTERRUPTION: Duration = Duration::from_secs(1);
 /// Time to wait for bytes after a complete answer.
 const SURPLUS: Duration = Duration::from_millis(1);
 
@@ -145,7 +147,7 @@ impl Session {
         let mut message = count.to_le_bytes().to_vec();
         batch.arrays().for_each(|(_, codes)| message.extend_from_slice(codes.as_bytes()));
         self.process.send(message);
-        let deadline = Instant::now() + self.timeout;
+        let deadline = Instant::now() + self.patience();
         let enough = |answer: &[u8]| answer.len() >= expected;
         let (answer, end) = gathered(deadline, |deadline| self.process.receive(deadline), enough);
         match end {
@@ -188,7 +190,7 @@ impl Session {
 
     /// Reads the program's first line, without its line feed; `None` if the program ended first.
     fn line(&mut self) -> Result<Option<Vec<u8>>, Refusal> {
-        let deadline = Instant::now() + self.timeout;
+        let deadline = Instant::now() + self.patience();
         let enough = |line: &[u8]| line.contains(&b'\n') || line.len() > LONGEST_GREETING;
         let (mut line, end) = gathered(deadline, |deadline| self.process.receive(deadline), enough);
         match end {
@@ -212,12 +214,17 @@ impl Session {
         }
     }
 
+    /// Longest wait for an answer.
+    fn patience(&self) -> Duration {
+        if interrupt::is_over() { self.timeout.min(AFTER_INTERRUPTION) } else { self.timeout }
+    }
+
     fn silent(&mut self, begun: bool) -> String {
         self.process.stop();
         format!(
             "gave no {}answer for {} s (--timeout) and was stopped{}",
             if begun { "whole " } else { "" },
-            self.timeout.as_secs_f64(),
+            self.patience().as_secs_f64(),
             self.process.complaint()
         )
     }

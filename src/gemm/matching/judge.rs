@@ -122,6 +122,7 @@ impl Judge<'_> {
             let elements = Elements::new(factors);
             let sums = shared.chains.sums(&one, &evaluator, &elements)?;
             for suspect in &mut *suspects {
+                interrupt::check()?;
                 let (schedule, parts) = &shared.schedules[&suspect.schedule];
                 let codes = diagonal(schedule, &elements.factors, parts, &|node| sums.of(*node))?;
                 for (own, (row, column)) in codes.iter().zip(places) {
