@@ -8,7 +8,6 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::work::{self, Pace},
     comparison::{Subject, operands},
     device::{Batches, Device, ask},
     isa::{Case, Codes, Instruction, Tiles},
@@ -140,14 +139,10 @@ impl<'a> Bench<'a> {
     /// Adds the answers of an earlier bench.
     ///
     /// # Errors
-    /// They have two answers to equal operands; an interruption.
+    /// They have two answers to equal operands.
     pub(crate) fn recall(&mut self, tiles: &Tiles, codes: &Codes) -> Result<()> {
-        let each = codes.len() / tiles.count.max(1);
-        work::ranges(tiles.count as u64, Pace::new(1, u64::MAX), |range| {
-            let (from, to) = (range.start as usize, range.end as usize);
-            let kept = self.answers.add(&tiles.slice(from, to), &codes.slice(from * each, to * each));
-            self.judge(kept)
-        })
+        let kept = self.answers.add(tiles, codes);
+        self.judge(kept)
     }
 
     /// Asks tiles whose elements have operands that were answered before, and does not keep them.
