@@ -15,6 +15,8 @@ from hostile_runs import files  # noqa: E402
 from hostile_runs.commands import HALF  # noqa: E402
 
 BYTES = 100_000_000
+# A number in so many digits that a file of them has fewer lines than a report may have rows.
+TENTH = b"0.1000000000000000055511151231257827021181583404541015625"
 COMMANDS = pathlib.Path(__file__).with_name("large.txt").read_text().split("\n")
 # The verbs that have no large input: they end at once.
 AT_ONCE = next(line[9:].split(", ") for line in COMMANDS if line.startswith("at once: "))
@@ -71,9 +73,9 @@ FILES = {
     "square.safetensors": lambda: files.safetensors(matrices(4096, 4096, 4096)),
     "wrong.safetensors": lambda: files.safetensors(matrices(400, 400, 400)),
     "long.safetensors": lambda: files.safetensors(matrices(129, 65, 20_000)),
-    "operands": lambda: repeated(b"0.1 -1.5e-3\n0x1.8p-3 1e4\n", BYTES),
+    "operands": lambda: repeated(TENTH + b" -1.5e-3\n" + TENTH + b" 0x1.8p-3\n", BYTES),
     "expected": lambda: repeated(b"3c00 4000 4200 00\n", BYTES // 18 * 18),
-    "numbers": lambda: repeated(b"0.1\n-1.5e-3\n0x1.8p-3\n1e4\n", BYTES),
+    "numbers": lambda: repeated(TENTH + b"\n-" + TENTH + b"\n", BYTES),
     "result.json": result,
     "tiles.safetensors": None,
     "chain.toml": lambda: (files.REPOSITORY / files.KEPT["chain.toml"][0]).read_bytes(),

@@ -30,7 +30,7 @@ const BATCH_TILES: usize = 4096;
 /// Bytes of a batch's input, at most (about).
 const BATCH_BYTES: usize = 8 << 20;
 /// Tiles of the first batch.
-/// Later batches take about a second, so that a slow program stays within its timeout.
+/// Later batches are sized by time, so that a slow program stays within its timeout.
 const FIRST_TILES: usize = 16;
 
 /// Longest time that a program may take to end after its session.
