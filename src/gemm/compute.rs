@@ -265,7 +265,6 @@ impl Work<'_> {
             let start = self.start(at);
             let mut sums = None;
             for run in part {
-                interrupt::check()?;
                 let codes = self.accumulated(register, run, block, start, summed)?;
                 if bare {
                     return Ok(self.in_order(block, SumCodes { codes: &codes, first: 0 }));
@@ -366,6 +365,7 @@ impl Work<'_> {
             _ => (),
         }
         for step in &run.steps {
+            interrupt::check()?;
             let rows = |tile: usize| block.rows.start + tile / across * i.m..block.rows.end;
             let columns = |tile: usize| block.columns.start + tile % across * i.n..block.columns.end;
             let of_rows = |matrix: &Matrix, from: usize, to: usize, width: usize| {
