@@ -97,7 +97,8 @@ pub(crate) fn is_stopped() -> bool {
     HANDLED.get().or_else(pending).is_some_and(|by| by.signal().is_some())
 }
 
-/// Returns true after an interruption was handled: what is left to do may take no more time than a piece of work.
+/// Returns true after an interruption was handled.
+/// The rest of the command may take no more time than a piece of work.
 pub(crate) fn is_over() -> bool {
     HANDLED.get().is_some()
 }

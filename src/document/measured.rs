@@ -87,8 +87,8 @@ fn failure(work: &Work, said: &Path) -> Error {
     Error::request(format!("tcnum {}{devices}: {why}", work.command))
 }
 
-/// Waits for a command to end, and passes a signal on to it; after the time limit and [`PATIENCE`] it gets SIGTERM.
-/// A command that runs on gets another one each time [`PATIENCE`] has passed: the second ends it at once.
+/// Waits for a command to end, and passes a signal on to it.
+/// After the time limit and [`PATIENCE`] it gets SIGTERM. A command that runs on gets another one each time [`PATIENCE`] has passed: the second ends it at once.
 fn wait(mut child: Child) -> std::io::Result<Option<Interruption>> {
     let mut stopped = None;
     let mut next: Option<Instant> = None;

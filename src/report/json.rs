@@ -61,7 +61,8 @@ pub(super) fn escaped(text: String) -> String {
     shown
 }
 
-/// Adds a table, each row in one line. There may be millions, so that nothing is made of a row but its text.
+/// Adds a table, each row in one line.
+/// There may be millions of rows, so that nothing is made of a row but its text.
 fn table(table: &Table, text: &mut String) {
     let keys: Vec<String> = table.columns.iter().map(|column| json!(column.key).to_string()).collect();
     *text += &format!("{}: [", json!(table.key));

@@ -111,7 +111,7 @@ impl Process {
         ended
     }
 
-    /// What a program did that closed its output: "ended (exit status: 1)". It is stopped if it still runs.
+    /// Describes how a program closed its output: "ended (exit status: 1)"; stops it if it still runs.
     pub(super) fn ending(&mut self) -> String {
         let ended = self.exit_within(ENDING);
         self.stop();
@@ -164,7 +164,8 @@ impl Process {
     }
 }
 
-/// What `wait` gives before `deadline` and before an interruption; it waits for the time it is given, at most.
+/// Repeats `wait` until it gives something, the deadline passes or an interruption arrives.
+/// `wait` waits no longer than the time that it gets.
 fn before<T>(deadline: Instant, mut wait: impl FnMut(Duration) -> Option<T>) -> Option<T> {
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
