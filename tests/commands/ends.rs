@@ -76,7 +76,7 @@ enum End {
     Limit,
 }
 
-/// The folder with the inputs, and the names of those that are made.
+/// The folder with the inputs, and the lock of those who make one.
 static MADE: LazyLock<(tempfile::TempDir, Mutex<()>)> =
     LazyLock::new(|| (tempfile::tempdir().unwrap(), Mutex::new(())));
 
@@ -106,20 +106,27 @@ const MAKEABLE: [&str; 12] = [
     "device",
 ];
 
-/// The state of a process and its processor time; a zombie has both.
-fn state(child: &Child) -> (char, Duration) {
-    let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
-    let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
-    let ticks: u32 = fields[11].parse::<u32>().unwrap() + fields[12].parse::<u32>().unwrap();
-    (fields[0].chars().next().unwrap(), ticks * TICK)
+/// The processor time of a process, and with that of the programs that have ended it has started.
+#[derive(Clone, Copy)]
+struct Times {
+    own: Duration,
+    all: Duration,
 }
 
-/// Waits until a process has ended or taken a processor time; what it took.
-fn until(child: &Child, most: Duration) -> (bool, Duration) {
+/// The state of a process and its times; a zombie has both.
+fn state(child: &Child) -> (char, Times) {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
+    let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
+    let ticks = |fields: &[&str]| TICK * fields.iter().map(|field| field.parse::<u32>().unwrap()).sum::<u32>();
+    (fields[0].chars().next().unwrap(), Times { own: ticks(&fields[11..13]), all: ticks(&fields[11..15]) })
+}
+
+/// Waits until a process has ended or its times are enough; whether it has ended, and its own time.
+fn until(child: &Child, enough: impl Fn(Times) -> bool) -> (bool, Duration) {
     loop {
         match state(child) {
-            ('Z', took) => return (true, took),
-            (_, took) if took >= most => return (false, took),
+            ('Z', took) => return (true, took.own),
+            (_, took) if enough(took) => return (false, took.own),
             _ => sleep(TICK),
         }
     }
@@ -153,17 +160,17 @@ fn stopped(line: &str, end: End, moment: Duration) -> Stopped {
     command.stdin(input.map_or(Stdio::null(), |name| File::open(folder.path().join(name)).unwrap().into()));
     let mut child = command.stdout(file("stdout")).stderr(file("stderr")).spawn().unwrap();
     let (ended, before) = match end {
-        End::Signal(_) => until(&child, moment),
+        End::Signal(_) => until(&child, |took| took.all >= moment),
         End::Limit => {
             sleep(Duration::from_secs(1));
-            until(&child, Duration::ZERO)
+            until(&child, |_| true)
         }
     };
     if let (false, End::Signal(signal)) = (ended, end) {
         kill_process(Pid::from_child(&child), signal).unwrap();
     }
     // More than is allowed is as good as for ever.
-    let (_, after) = until(&child, before + 2 * MOST * THREADS);
+    let (_, after) = until(&child, |took| took.own > before + 2 * MOST * THREADS);
     let _ = child.kill();
     let status = child.wait().unwrap().code();
     let text = |name: &str| String::from_utf8_lossy(&fs::read(folder.path().join(name)).unwrap()).into_owned();

@@ -718,7 +718,7 @@ fn a_program_that_closes_its_output_and_runs_on_is_a_failure_at_once() {
             "answered no tile: before its first line it closed its standard output, ran on and was stopped",
         ),
         (
-            "read offer; echo {\\\"ok\\\":true}; exec >&-; sleep 86400",
+            r#"read offer; echo '{\"ok\":true}'; exec >&-; sleep 86400"#,
             "answered 0 of 3 tiles of mma.m8n8k16.s32.s8.s8.s32, then closed its standard output, ran on and was stopped",
         ),
     ] {
@@ -733,7 +733,7 @@ fn a_program_that_closes_its_output_and_runs_on_is_a_failure_at_once() {
 #[test]
 fn an_interruption_ends_the_wait_for_a_program() {
     let instruction = isa::find(INSTRUCTION).unwrap();
-    for script in ["sleep 86400", "read offer; echo {\\\"ok\\\":true}; sleep 86400"] {
+    for script in ["sleep 86400", r#"read offer; echo '{\"ok\":true}'; sleep 86400"#] {
         let mut device = ExecDevice::new(&format!("sh -c \"{script}\""), Duration::from_secs(86_400)).unwrap();
         let asked = Cell::new(0);
         let stop = move || {
