@@ -104,7 +104,7 @@ impl<'a> TargetTensor<'a> {
                 let comparison = TensorComparison::new(source.kind(), TensorKind::Scalar(format));
                 let mut missing = Missing::default();
                 let one = |piece: &TensorPiece, memory: &mut Vec<u8>| {
-                    let tensor = source.read(&piece, memory)?;
+                    let tensor = source.read(piece, memory)?;
                     let mut bytes = vec![0; piece.count * format.bytes()];
                     let random = random.map(|random| random.of(piece));
                     let missing = converter.encode(&tensor, 0..piece.count, random.as_deref(), &mut bytes)?;
@@ -142,7 +142,7 @@ impl<'a> TargetTensor<'a> {
         let converter = BlockConverter::new(source.kind(), source.len(), quantizer, random.map(|random| random.bits));
         let comparison = TensorComparison::new(source.kind(), TensorKind::Blocks(format, scale));
         let one = |piece: &TensorPiece, memory: &mut Vec<u8>| {
-            let tensor = source.read(&piece, memory)?;
+            let tensor = source.read(piece, memory)?;
             let random = random.map(|random| random.of(piece));
             let blocks = converter.quantize(&tensor, piece.row, random.as_deref());
             self.write(source, piece, &blocks, writer)?;
