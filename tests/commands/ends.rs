@@ -39,8 +39,11 @@ const TICK: Duration = Duration::from_millis(10);
 
 const NAMES: [(&str, &str); 2] = [("HALF", "mma.m8n8k4.f16.f16.f16.f16"), ("WIDE", "mma.m16n8k16.f32.f16.f16.f32")];
 
-/// The commands by verb, and the verbs that end at once.
-static LARGE: LazyLock<(BTreeMap<String, Vec<&'static str>>, BTreeSet<String>)> = LazyLock::new(|| {
+/// Command lines by verb.
+type CommandLines = BTreeMap<String, Vec<&'static str>>;
+
+/// The commands, and the verbs that end at once.
+static LARGE: LazyLock<(CommandLines, BTreeSet<String>)> = LazyLock::new(|| {
     let listed = verbs::listed();
     let (mut commands, mut at_once) = (BTreeMap::<String, Vec<&str>>::new(), BTreeSet::new());
     for line in include_str!("../../tools/hostile_runs/large.txt").lines().filter(|line| !line.starts_with('#')) {
