@@ -8,9 +8,12 @@ use std::{
 
 use crate::{
     Error, Result, Stage,
-    base::{interrupt, pace::UNASKED},
+    base::{
+        interrupt,
+        work::{self, Pace, UNASKED},
+    },
     device::{Batches, Device, Execution, ExecutionKind},
-    inputs::{self, Distribution, Init, Op, RandomStream},
+    inputs::{self, Distribution, Drawing, Init, Mixture, Op, RandomStream},
     isa::{Codes, Instruction, Tiles},
     report::{Table, grouped},
     trace::{CONTENTS, INCOMPLETE, OPCODES, Trace, TraceKind},
@@ -123,14 +126,22 @@ pub fn record(
     rows: &mut Vec<RecordingRow>,
 ) -> Result<()> {
     let execution = device.prepare(instruction)?;
-    let tiles = tiles(instruction, recording)?;
+    let (asked, mut drawing) = drawing(instruction, recording)?;
     let mut metadata = metadata(device, &execution, recording)?;
     let is_unasked = matches!(recording.tiles, RecordedTiles::Mixture { count: None });
     let until = (is_unasked && execution.kind == ExecutionKind::External).then(|| Instant::now() + unasked);
-    let mut d = Codes::zeros(instruction.d, 0);
-    let shape = (instruction.m, instruction.n);
-    let outcome = Batches::default().extend(device, instruction, shape, &tiles, until, &mut d);
-    let (outputs, asked) = (d.len(), tiles.count);
+    let (mut tiles, mut d) = (Tiles::zeros(instruction, 0), Codes::zeros(instruction.d, 0));
+    let (shape, mut batches) = ((instruction.m, instruction.n), Batches::default());
+    let outcome = work::ranges(asked as u64, Pace::new(1, u64::MAX), |range| {
+        let end = range.end as usize;
+        while tiles.count < end && !until.is_some_and(|until| tiles.count > 0 && Instant::now() >= until) {
+            let some = drawing.next(end - tiles.count);
+            tiles.extend(&some);
+            batches.extend(device, instruction, shape, &some, until, &mut d)?;
+        }
+        Ok(())
+    });
+    let outputs = d.len();
     let count = outputs / (instruction.m * instruction.n);
     if count == 0 {
         return outcome;
@@ -201,21 +212,42 @@ pub fn table(rows: Vec<RecordingRow>) -> Table {
     Table::of("Recordings", rows)
 }
 
-fn tiles(instruction: &Instruction, recording: &Recording) -> Result<Tiles> {
+/// The tiles of a recording, drawn piece by piece.
+enum RecordedDrawing<'i> {
+    Mixture(Mixture<'i>),
+    /// A drawing with a number of samples left.
+    Probe(Drawing<'i>, usize),
+}
+
+impl RecordedDrawing<'_> {
+    /// The next tiles, `most` at most.
+    fn next(&mut self, most: usize) -> Tiles {
+        match self {
+            RecordedDrawing::Mixture(mixture) => mixture.next(most),
+            RecordedDrawing::Probe(drawing, left) => {
+                let samples = (*left).min(most * drawing.samples_per_tile());
+                *left -= samples;
+                drawing.next(samples).tiles
+            }
+        }
+    }
+}
+
+/// The number of tiles of a recording, and their drawing.
+fn drawing<'i>(i: &'i Instruction, recording: &Recording) -> Result<(usize, RecordedDrawing<'i>)> {
     let seed = recording.seed;
     let count = match recording.tiles {
         RecordedTiles::Probe { op, distribution, samples } => {
-            let source = RandomStream { seed, stream: 0 };
-            return Ok(inputs::draw(instruction, op, distribution, Init::Low, source, samples).tiles);
+            let drawing = Drawing::new(i, op, distribution, Init::Low, RandomStream { seed, stream: 0 });
+            return Ok((samples.div_ceil(op.samples_per_tile(i)), RecordedDrawing::Probe(drawing, samples)));
         }
-        RecordedTiles::Mixture { count } => count.unwrap_or_else(|| inputs::record_tiles(instruction)),
+        RecordedTiles::Mixture { count } => count.unwrap_or_else(|| inputs::record_tiles(i)),
     };
-    let most = MOST_BYTES / instruction.tile_bytes();
+    let most = MOST_BYTES / i.tile_bytes();
     if count > most {
         return Err(Error::request(format!(
-            "{count} tiles of {instruction} exceed the {most} that fit into a recording of 2 GiB; record several \
-             files, each with another --seed"
+            "{count} tiles of {i} exceed the {most} that fit into a recording of 2 GiB; record several files, each with another --seed"
         )));
     }
-    Ok(inputs::record_batch(instruction, seed, count))
+    Ok((count, RecordedDrawing::Mixture(Mixture::new(i, seed, count))))
 }

@@ -27,8 +27,8 @@ thread_local! {
     static ASKED: RefCell<Option<StopQuestion>> = const { RefCell::new(None) };
     /// The host's pending answer.
     static SAID: Cell<Option<Interruption>> = const { Cell::new(None) };
-    /// True after a signal was handled.
-    static STOPPED: Cell<bool> = const { Cell::new(false) };
+    /// The interruption that was handled.
+    static HANDLED: Cell<Option<Interruption>> = const { Cell::new(None) };
 }
 
 /// Does `work` on this thread, and interrupts it soon after `asked` returns an interruption.
@@ -94,17 +94,23 @@ pub(crate) fn remaining() -> Option<Duration> {
 
 /// Returns true if a signal has asked the program to stop, handled or not.
 pub(crate) fn is_stopped() -> bool {
-    STOPPED.get() || pending().is_some_and(|by| by.signal().is_some())
+    HANDLED.get().or_else(pending).is_some_and(|by| by.signal().is_some())
 }
 
-/// Begins another command, which no signal has stopped.
+/// Returns true after an interruption was handled.
+/// The rest of the command may take no more time than a piece of work.
+pub(crate) fn is_over() -> bool {
+    HANDLED.get().is_some()
+}
+
+/// Begins another command, which nothing has interrupted.
 pub(crate) fn begin() {
-    STOPPED.set(false);
+    HANDLED.set(None);
 }
 
 /// Marks the interruption as handled: the rest of the program ends normally.
 pub(crate) fn answered() {
-    STOPPED.set(is_stopped());
+    HANDLED.set(pending().or(HANDLED.get()));
     PENDING.store(0, Ordering::Relaxed);
     LIMIT.store(0, Ordering::Relaxed);
     SAID.set(None);

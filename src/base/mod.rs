@@ -7,12 +7,12 @@ mod early_sync;
 #[cfg(feature = "cli")]
 pub(crate) mod input;
 pub(crate) mod interrupt;
-pub(crate) mod pace;
 pub(crate) mod places;
 pub(crate) mod sentence;
 #[cfg(feature = "cli")]
 pub(crate) mod signals;
 mod special;
 pub(crate) mod stage;
+pub(crate) mod work;
 
 pub(crate) use tcnum_core::base::{digest, error, named, nearest, parallel, text, threads, vectors, visible};

@@ -4,7 +4,7 @@ use super::tables::relative;
 use super::{Claim, OrderFreeBounds};
 use crate::{
     Result,
-    base::{interrupt, parallel},
+    base::work,
     device::ModelDevice,
     format::{Float, Format, Overflow, Rounding},
     gemm::{Factors, Matrix, Product, Schedule},
@@ -62,8 +62,7 @@ pub fn largest_found(claim: &Claim, schedule: &Schedule, k: usize, seed: u64) ->
             })
         })
         .collect();
-    let found = parallel::try_map(&attempts, |attempt| {
-        interrupt::check()?;
+    let found = work::map(&attempts, |attempt| {
         let top = (a.emax() + b.emax()).min(limit).min(HIGHEST);
         let Some(factors) = attempt.factors([i.a, i.b], [a, b], top, k, seed) else { return Ok(0.0) };
         let d = Product::of(&mut ModelDevice::of(claim.model.clone()), schedule, &factors)?.d;

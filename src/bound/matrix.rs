@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::{Claim, ElementBounds, ProductBounds, product::is_bare};
 use crate::{
     Result,
-    base::{interrupt, parallel},
+    base::{interrupt, work},
     format,
     gemm::{Factors, Matrix, Schedule},
 };
@@ -48,8 +48,7 @@ pub fn running_matrix(
     let (rows, columns) = (factors.a.rows, factors.b.columns);
     let bounds = ElementBounds::new(&claim.model, schedule, factors)?;
     let finished = AtomicU64::new(0);
-    let codes = parallel::try_map(0..rows * columns, |at| {
-        interrupt::check()?;
+    let codes = work::map(0..rows * columns, |at| {
         let bound = bounds.of(at / columns, at % columns).map_or(f64::INFINITY, |bound| bound.finite());
         done(finished.fetch_add(1, Ordering::Relaxed) + 1);
         Ok::<u64, crate::Error>(bound.to_bits())

@@ -170,15 +170,17 @@ impl ProductBounds {
             };
             let mut own = start();
             let mut known = HashMap::new();
-            for y in 0..height {
+            let mut judged = 0;
+            // An interrupted block has the rows until then.
+            for y in (0..height).take_while(|_| interrupt::check().is_ok()) {
+                judged += width as u64;
                 for x in 0..width {
                     let at = y * width + x;
                     let element = self.element(&mut known, (row + y, column + x), (sums[at], magnitudes[at]));
                     visit(&mut own, row + y, column + x, &element);
                 }
             }
-            let count = (height * width) as u64;
-            done(finished.fetch_add(count, Ordering::Relaxed) + count);
+            done(finished.fetch_add(judged, Ordering::Relaxed) + judged);
             Some(own)
         };
         let mut made = Vec::new();

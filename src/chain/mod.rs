@@ -33,7 +33,7 @@ pub(crate) use scaling::{block_format, has_known_scales};
 
 use crate::{
     Result, Stage,
-    base::{interrupt, pace::Pace},
+    base::{interrupt, work::Pace},
     device::Device,
     inputs::Init,
     isa::Instruction,
@@ -153,7 +153,7 @@ impl ChainCurve {
 
 /// Computes the curves of `plan` on `device`, in the order of the plan, and adds them to `curves`.
 ///
-/// All chains of a link are one execution of the device, in batches of about a second. `progress` counts links. A result depends on
+/// All chains of a link are one execution of the device, in batches sized by time. `progress` counts links. A result depends on
 /// the plan and on the device's arithmetic alone. An interrupted run adds the links that it has.
 ///
 /// # Errors

@@ -207,7 +207,7 @@ pub fn check(request: &CheckRequest, done: &(dyn Fn(u64) + Sync)) -> Result<Prod
         sample => Some(sample?),
     };
     let mut found = all.finished(d, sample);
-    if plain {
+    if plain && found.finished {
         let outside = if found.outside.is_empty() { &found.sample.outside } else { &found.outside };
         found.place = place(outside, factors, &schedule.instruction);
     }

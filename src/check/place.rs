@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::Outside;
 use crate::{
-    base::{named::named, parallel},
+    base::{interrupt, named::named, parallel},
     gemm::Factors,
     isa::Instruction,
 };
@@ -56,7 +56,9 @@ pub(super) fn place(outside: &[Outside], factors: &Factors, instruction: &Instru
     if finite.len() < LEAST_ERRORS || finite.len() < outside.len() {
         return None;
     }
-    range(&finite, factors, instruction).or_else(|| element(&finite, factors, instruction))
+    let place = range(&finite, factors, instruction).or_else(|| element(&finite, factors, instruction));
+    // Causes that were not tried may explain the errors as well.
+    place.filter(|_| interrupt::pending().is_none())
 }
 
 /// The product of one k, with the scales of its block.
@@ -88,6 +90,9 @@ fn range(outside: &[&Outside], factors: &Factors, i: &Instruction) -> Option<Fau
         .collect();
     let tried = |from: usize| {
         let mut fits = Fits::default();
+        if interrupt::pending().is_some() {
+            return fits;
+        }
         for (cause, sign) in [(FaultCause::LeftOut, 1.0), (FaultCause::CountedTwice, -1.0)] {
             for to in from + 1..ends.len() {
                 let rests = errors.iter().map(|own| {
@@ -139,7 +144,7 @@ fn element(outside: &[&Outside], factors: &Factors, i: &Instruction) -> Option<F
         Some(FaultPlace { cause, k: k..k + 1, errors: outside.len(), rest, fitting: 1 })
     };
     let mut fits = Fits::default();
-    (0..factors.k()).filter_map(fit).for_each(|place| fits.add(place));
+    (0..factors.k()).take_while(|_| interrupt::pending().is_none()).filter_map(fit).for_each(|place| fits.add(place));
     fits.best()
 }
 

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     Result,
-    base::{interrupt, parallel},
+    base::{interrupt, parallel, work},
     bound::ElementBounds,
     device::ModelDevice,
     gemm::{Factors, Matrix, Product},
@@ -67,8 +67,7 @@ pub(super) fn sampled(request: &CheckRequest, exact: &ExactElements, plain: bool
     let schedule = &claim.schedules[0];
     let places: Vec<(usize, usize)> =
         rows.iter().flat_map(|row| columns.iter().map(move |column| (*row, *column))).collect();
-    let right: Vec<bool> = parallel::try_map(&places, |(row, column)| {
-        interrupt::check()?;
+    let right: Vec<bool> = work::map(&places, |(row, column)| {
         Ok::<bool, crate::Error>(exact.code(*row, *column) == Some(d.get(*row, *column)))
     })?;
     let mut found = SampleCheck {
@@ -90,8 +89,7 @@ pub(super) fn sampled(request: &CheckRequest, exact: &ExactElements, plain: bool
         // Running bounds have judged every element.
         return Ok(found);
     }
-    let judged = parallel::try_map(&places, |(row, column)| {
-        interrupt::check()?;
+    let judged = work::map(&places, |(row, column)| {
         Ok::<_, crate::Error>(exact.judge(d, (*row, *column), running(&bounds, *row, *column)))
     })?;
     let outside = || judged.iter().filter(|(verdict, _)| *verdict == ElementVerdict::Outside);

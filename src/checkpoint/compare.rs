@@ -7,7 +7,11 @@ use super::{
     table::{ComparedTensorRow, format_name, order_words},
     tensor::{CheckpointTensor, GlobalScale, Quantised, TensorContent, TensorPiece, TensorReader},
 };
-use crate::{Result, convert::of_each, report::three_digits};
+use crate::{
+    Result,
+    base::{interrupt, work},
+    report::three_digits,
+};
 
 /// Pieces that are worked on before their results are taken: memory is bounded by it.
 const TOGETHER: usize = 64;
@@ -103,7 +107,7 @@ pub fn compare(first: Side, second: Side, done: &mut dyn FnMut(u64)) -> Result<C
     let (first, second): (Side, Side) = ((first.0, &one), (second.0, &other));
     let readers = (first.0.reader(first.1)?, second.0.reader(second.1)?);
     let mut all = Differences::default();
-    let work = |piece: &TensorPiece, _: &mut ()| {
+    let of_piece = |piece: &TensorPiece| {
         let values = (readers.0.values(piece, None)?, readers.1.values(piece, None)?);
         let rests = (readers.0.rests(piece)?, readers.1.rests(piece)?);
         Ok(match rests {
@@ -121,9 +125,10 @@ pub fn compare(first: Side, second: Side, done: &mut dyn FnMut(u64)) -> Result<C
             }
         })
     };
-    of_each(first.1.pieces(), TOGETHER, work, |piece, own| {
+    let one = |piece, (): &mut ()| of_piece(&piece).map(|own| (own, piece.len() as u64));
+    work::each(first.1.pieces(), TOGETHER, one, |(own, count)| {
         all = all.plus(&own);
-        done(piece.len() as u64);
+        done(count);
     })?;
     (row.values, row.differ) = (Some(first.1.len() as u64), Some(all.differ));
     row.max_difference = if all.differ == 0 { Some(0.0) } else { all.largest };
@@ -177,7 +182,7 @@ fn same_bytes((one, first): Side, (other, second): Side) -> Result<bool> {
         }
         let mut bytes = (Vec::new(), Vec::new());
         for place in (0..x.data.1).step_by(BYTES) {
-            crate::base::interrupt::check()?;
+            interrupt::check()?;
             let count = (x.data.1 - place).min(BYTES as u64) as usize;
             bytes.0.resize(count, 0);
             bytes.1.resize(count, 0);
@@ -324,7 +329,7 @@ fn same_parts(
     let mut scales: Vec<((bool, bool), bool)> = one_side.map(|key| (key, true)).collect();
     // Most readings fail on the first piece, and are not asked again.
     for piece in tensor.pieces() {
-        crate::base::interrupt::check()?;
+        interrupt::check()?;
         for ((a, b), same) in codes.iter_mut().filter(|(_, same)| *same) {
             *same = equal(&first.codes(&piece, *a)?, &second.codes(&piece, *b)?);
         }

@@ -13,7 +13,7 @@ use super::{
     sharing::Sharing,
     tensor::{CheckpointTensor, GlobalScale, Quantised, TensorPiece, TensorReader},
 };
-use crate::{Result, convert::of_each};
+use crate::{Result, base::work};
 
 /// Pieces that are worked on before their results are taken: memory is bounded by it.
 const TOGETHER: usize = 64;
@@ -114,10 +114,12 @@ impl Survey {
         let reader = checkpoint.reader(tensor)?;
         let other = tensor.quantised().and_then(other_packing);
         let mut all = Counts::default();
-        let work = |piece: &TensorPiece, _: &mut ()| counts(&reader, tensor, piece, other);
-        of_each(tensor.pieces(), TOGETHER, work, |piece, own| {
+        let one = |piece: TensorPiece, (): &mut ()| {
+            counts(&reader, tensor, &piece, other).map(|own| (own, piece.len() as u64))
+        };
+        work::each(tensor.pieces(), TOGETHER, one, |(own, count)| {
             all = all.plus(&own);
-            done(piece.len() as u64);
+            done(count);
         })?;
         let own = tensor.quantised();
         let reversed = own.and_then(|own| reversed(own, all.largest?));

@@ -23,7 +23,7 @@ pub(crate) use coder::{FormatDecoder, FormatEncoder};
 pub use deviations::Deviations;
 pub use file::{ArrayRow, ConvertedFile, FileContent, FileConversion, layout};
 pub use names::ArrayNames;
-pub(crate) use pieces::{common_multiple, of_each};
+pub(crate) use pieces::common_multiple;
 pub(crate) use source::original_shape;
 pub(crate) use target::stored_scale;
 pub use tensor::{ConversionTarget, Tensor, convert, convert_with_seed, encode};

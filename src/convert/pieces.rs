@@ -3,11 +3,7 @@
 use std::ops::Range;
 
 use super::tensor::PART;
-use crate::{
-    Result,
-    base::{interrupt, parallel},
-    format::block::BlockFormat,
-};
+use crate::format::block::BlockFormat;
 
 /// Values that are worked on before what they gave is taken: memory is bounded by it.
 const TOGETHER: usize = 128 * PARTS * PART;
@@ -76,26 +72,6 @@ pub(super) fn pieces<const N: usize>(
         })
     });
     (all, together)
-}
-
-/// Applies `work` to items, `together` of them on all threads, and `take` to the results in order.
-pub(crate) fn of_each<T: Send + Sync, M: Default, R: Send>(
-    mut items: impl Iterator<Item = T>,
-    together: usize,
-    work: impl Fn(&T, &mut M) -> Result<R> + Sync,
-    mut take: impl FnMut(&T, R),
-) -> Result<()> {
-    loop {
-        interrupt::check()?;
-        let some: Vec<T> = items.by_ref().take(together).collect();
-        if some.is_empty() {
-            return Ok(());
-        }
-        let results = parallel::map_with(&some, M::default, |memory, item| work(item, memory));
-        for (item, result) in some.iter().zip(results) {
-            take(item, result?);
-        }
-    }
 }
 
 #[cfg(test)]

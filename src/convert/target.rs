@@ -6,13 +6,14 @@ use super::{
     ArrayNames, ConversionTarget, Deviations, Tensor,
     converter::{BlockConverter, Missing, ScalarConverter},
     deviations::TensorComparison,
-    pieces::{TensorPiece, common_multiple, of_each, pieces},
+    pieces::{TensorPiece, common_multiple, pieces},
     source::{ORIGINAL_SHAPE, SourceTensor, scale_shape},
     values::{TensorKind, ValueReader},
 };
 use crate::{
     Error, Result,
     array::{ArrayWriter, Content, NewArray, pack},
+    base::work,
     format::{
         Format, Real, Rounding,
         block::{BlockFormat, Blocks, Quantizer},
@@ -223,9 +224,10 @@ fn sum<R: Send>(
 ) -> Result<Deviations> {
     let mut all = Deviations::default();
     let (pieces, together) = pieces(source.len(), source.matrix(), [block, source.block()]);
-    of_each(pieces, together, work, |piece, (own, rest)| {
+    let one = |piece, memory: &mut Vec<u8>| work(&piece, memory).map(|own| (piece, own));
+    work::each(pieces, together, one, |(piece, (own, rest))| {
         all = own.iter().fold(all, |all, part| all.plus(part));
-        take(piece, rest);
+        take(&piece, rest);
         done(piece.count as u64);
     })?;
     Ok(all)
@@ -268,8 +270,8 @@ fn block_scale(source: &SourceTensor, quantizer: &Quantizer) -> Result<Option<u3
 /// The first of some scale codes with the least loss of a tensor.
 fn least_of_tensor(source: &SourceTensor, quantizer: &Quantizer, codes: &[u32]) -> Result<u32> {
     let values = ValueReader::new(source.kind());
-    let of_piece = |piece: &TensorPiece, memory: &mut Vec<u8>| {
-        let tensor = source.read(piece, memory)?;
+    let of_piece = |piece: TensorPiece, memory: &mut Vec<u8>| {
+        let tensor = source.read(&piece, memory)?;
         let losses = if values.fit_f32() {
             let mut read = Vec::new();
             values.read_f32(&tensor, 0..piece.count, &mut read);
@@ -287,7 +289,7 @@ fn least_of_tensor(source: &SourceTensor, quantizer: &Quantizer, codes: &[u32]) 
     };
     let mut sums = vec![0.0; codes.len()];
     let (pieces, together) = pieces(source.len(), source.matrix(), [source.block()]);
-    of_each(pieces, together, of_piece, |_, own: Vec<f64>| {
+    work::each(pieces, together, of_piece, |own: Vec<f64>| {
         sums.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
     })?;
     let best = (0..codes.len()).min_by(|x, y| sums[*x].total_cmp(&sums[*y]));
@@ -310,8 +312,8 @@ struct Largest {
 impl Largest {
     fn of(source: &SourceTensor) -> Result<Largest> {
         let values = ValueReader::new(source.kind());
-        let of_piece = |piece: &TensorPiece, memory: &mut Vec<u8>| {
-            let tensor = source.read(piece, memory)?;
+        let of_piece = |piece: TensorPiece, memory: &mut Vec<u8>| {
+            let tensor = source.read(&piece, memory)?;
             let largest = if values.fit_f32() {
                 let mut read = Vec::new();
                 values.read_f32(&tensor, 0..piece.count, &mut read);
@@ -337,7 +339,7 @@ impl Largest {
         };
         let mut all = Largest::default();
         let (pieces, together) = pieces(source.len(), source.matrix(), [source.block()]);
-        of_each(pieces, together, of_piece, |_, own| {
+        work::each(pieces, together, of_piece, |own| {
             all.others |= own.others;
             all.finite = match (all.finite, own.finite) {
                 (Some(x), Some(y)) => Some(larger(x, y)),

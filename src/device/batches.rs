@@ -1,12 +1,12 @@
-//! Batches of tiles that take a device about a second each.
-//! The work can be interrupted between two of them.
+//! Batches of tiles, sized by the time that a device takes.
+//! The work can be interrupted before each of them.
 
 use std::time::{Duration, Instant};
 
 use super::Device;
 use crate::{
     Error, Result,
-    base::{interrupt, pace::Pace},
+    base::{interrupt, work::Pace},
     isa::{Codes, Instruction, Tiles},
 };
 
@@ -40,7 +40,7 @@ impl Batches {
     /// Returns D codes `[count][m][n]`.
     ///
     /// # Errors
-    /// The device fails or answers short; an interruption between two batches.
+    /// The device fails or answers short; an interruption before a batch.
     pub fn execute(
         &mut self,
         device: &mut dyn Device,
@@ -48,7 +48,6 @@ impl Batches {
         shape: (usize, usize),
         tiles: &Tiles,
     ) -> Result<Codes> {
-        interrupt::check()?;
         let mut all = Codes::zeros(i.d, 0);
         self.extend(device, i, shape, tiles, None, &mut all).map(|()| all)
     }
@@ -57,7 +56,7 @@ impl Batches {
     /// After an error, `all` still has the codes answered before it.
     ///
     /// # Errors
-    /// The device fails or answers short; an interruption between two batches.
+    /// The device fails or answers short; an interruption before a batch.
     pub fn extend(
         &mut self,
         device: &mut dyn Device,
@@ -72,11 +71,9 @@ impl Batches {
         let bytes = Instruction { m: shape.0, n: shape.1, ..i.clone() }.tile_bytes();
         let mut from = 0;
         while from < tiles.count {
-            if from > 0 {
-                interrupt::check()?;
-                if until.is_some_and(|until| Instant::now() >= until) {
-                    break;
-                }
+            interrupt::check()?;
+            if from > 0 && until.is_some_and(|until| Instant::now() >= until) {
+                break;
             }
             let to = tiles.count.min(from + self.size(bytes));
             match to - from == tiles.count {

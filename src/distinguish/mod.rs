@@ -46,7 +46,7 @@ use std::{
 use crate::{
     Error, Result,
     arithmetic::Model,
-    base::{named::Named, pace::UNASKED, sentence::capitalised},
+    base::{named::Named, sentence::capitalised, work::UNASKED},
     comparison::{Complexity, Subject},
     device::Device,
     explain,

@@ -17,8 +17,8 @@ use crate::{
 
 /// Time between two looks at the running command and at signals.
 const NOTICE: Duration = Duration::from_millis(20);
-/// Time for a command to end by itself after the time limit.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Time for a command to end by itself after the time limit, and again after a signal.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The results of commands.
 #[derive(Default)]
@@ -87,21 +87,21 @@ fn failure(work: &Work, said: &Path) -> Error {
     Error::request(format!("tcnum {}{devices}: {why}", work.command))
 }
 
-/// Waits for a command to end, and passes a signal on to it once.
-/// After the time limit and [`PATIENCE`] it gets SIGTERM.
+/// Waits for a command to end, and passes a signal on to it.
+/// After the time limit and [`PATIENCE`] it gets SIGTERM. A command that runs on gets another one each time [`PATIENCE`] has passed: the second ends it at once.
 fn wait(mut child: Child) -> std::io::Result<Option<Interruption>> {
-    let (mut stopped, mut told) = (None, false);
-    let mut reached: Option<Instant> = None;
+    let mut stopped = None;
+    let mut next: Option<Instant> = None;
     loop {
         if child.try_wait()?.is_some() {
             return Ok(stopped);
         }
         if let Some(by) = interrupt::pending() {
             stopped = stopped.or(Some(by));
-            let late = reached.get_or_insert_with(Instant::now).elapsed() > PATIENCE;
-            if !told && (by != Interruption::TimeLimit || late) {
+            let wait = if by == Interruption::TimeLimit { PATIENCE } else { Duration::ZERO };
+            if Instant::now() >= *next.get_or_insert_with(|| Instant::now() + wait) {
                 stop(&child, by);
-                told = true;
+                next = Some(Instant::now() + PATIENCE);
             }
         }
         thread::sleep(NOTICE);

@@ -70,7 +70,7 @@ pub(super) fn whole(
         return whole(&scheme, &instructions, device, operands, m);
     }
     if scheme.parts.is_none() && !scheme.takes_addend() {
-        let (x, y) = scheme.split(a, b);
+        let (x, y) = scheme.split(a, b)?;
         let (d, seconds) = composed(scheme, instructions, device, (&x, &y), a.columns)?;
         return Ok((d, seconds, scheme.products()));
     }
@@ -83,7 +83,7 @@ pub(super) fn whole(
         let terms = scheme.parts.map_or(a.columns, |parts| parts.terms(ranges.len(), a.columns));
         for range in ranges {
             products += scheme.products();
-            let (x, y) = scheme.split(&a.of_columns(&range), &b.of_rows(&range));
+            let (x, y) = scheme.split(&a.of_columns(&range), &b.of_rows(&range))?;
             let (d, own) = composed(scheme, instructions, device, (&x, &y), terms)?;
             seconds = seconds.zip(own).map(|(seconds, own)| seconds + own);
             // The first part is added to beta C, or to zero, which has no sign.

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     Result,
-    base::{interrupt, parallel, vectors::vectorised},
+    base::{vectors::vectorised, work},
     exact::Dot,
     format::{self, Finite, Format, Overflow, Real, Rounding},
 };
@@ -65,8 +65,7 @@ impl DoubleReferences {
             .collect();
         let moderate = moderate(a, b);
         let double = format::find("f64")?;
-        let summed = parallel::try_map(&tiles, |(row, column)| {
-            interrupt::check()?;
+        let summed = work::map(&tiles, |(row, column)| {
             let panel = panel(b, *column);
             let mut dot = Dot::new(double, double, double, double, a.columns);
             let mut all = Vec::new();

@@ -3,6 +3,10 @@
 use std::fmt;
 
 use super::{Fallback, NumberMatrix, OperandSplit, ProductOperands, Scheme, split::SplitMatrix};
+use crate::{Result, base::interrupt};
+
+/// Elements between two looks at signals.
+const LOOK: usize = 1 << 16;
 
 /// Elements of an operand that the parts of a scheme do not stand for.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,24 +31,33 @@ impl OperandLoss {
     /// The losses of the operands of a product by a scheme.
     ///
     /// Of a batch they are those of the first product that has any.
-    pub fn of_operands(scheme: &Scheme, operands: &ProductOperands) -> Vec<OperandLoss> {
-        let of_product = |at: usize| {
+    ///
+    /// # Errors
+    /// An interruption.
+    pub fn of_operands(scheme: &Scheme, operands: &ProductOperands) -> Result<Vec<OperandLoss>> {
+        for at in 0..operands.batch {
             let (a, b) = operands.product(at);
             let product = (operands.batch > 1).then_some(at);
-            OperandLoss::of(scheme, &a, &b).into_iter().map(|own| OperandLoss { product, ..own }).collect::<Vec<_>>()
-        };
-        (0..operands.batch).map(of_product).find(|losses| !losses.is_empty()).unwrap_or_default()
+            let losses = OperandLoss::of(scheme, &a, &b)?;
+            if !losses.is_empty() {
+                return Ok(losses.into_iter().map(|own| OperandLoss { product, ..own }).collect());
+            }
+        }
+        Ok(Vec::new())
     }
 
     /// The losses of both operands by a scheme.
-    pub fn of(scheme: &Scheme, a: &NumberMatrix, b: &NumberMatrix) -> Vec<OperandLoss> {
+    ///
+    /// # Errors
+    /// An interruption.
+    pub fn of(scheme: &Scheme, a: &NumberMatrix, b: &NumberMatrix) -> Result<Vec<OperandLoss>> {
         if matches!(scheme.a, OperandSplit::Digits(_)) {
-            return Vec::new();
+            return Ok(Vec::new());
         }
-        let (x, y) = scheme.split(a, b);
-        let mut losses = of_matrix(scheme, &scheme.a, "A", a, &x);
-        losses.extend(of_matrix(scheme, &scheme.b, "B", b, &y));
-        losses
+        let (x, y) = scheme.split(a, b)?;
+        let mut losses = of_matrix(scheme, &scheme.a, "A", a, &x)?;
+        losses.extend(of_matrix(scheme, &scheme.b, "B", b, &y)?);
+        Ok(losses)
     }
 }
 
@@ -57,7 +70,7 @@ fn of_matrix(
     matrix: &'static str,
     numbers: &NumberMatrix,
     parts: &SplitMatrix,
-) -> Vec<OperandLoss> {
+) -> Result<Vec<OperandLoss>> {
     let by_line = !matches!(split, OperandSplit::Parts(_));
     let lines = match (by_line, matrix) {
         _ if scheme.fallback != Fallback::Nan => "The whole product is computed by fused multiply-adds in f64",
@@ -74,6 +87,9 @@ fn of_matrix(
     let dynamic = matches!(split, OperandSplit::Slices(slices) if slices.dynamic.is_some());
     let mut counts: [Found; 3] = Default::default();
     for (at, x) in numbers.values.iter().enumerate() {
+        if at % LOOK == 0 {
+            interrupt::check()?;
+        }
         let finite = |part: usize| {
             let (format, code) = (split.format(part), parts.matrices[part].codes.get(at));
             format.to_f64(code).is_finite()
@@ -94,7 +110,7 @@ fn of_matrix(
     let loss = |((kind, result), (elements, first)): ((&'static str, &'static str), (usize, Option<_>))| {
         Some(OperandLoss { scheme: scheme.name.clone(), matrix, product: None, kind, result, elements, first: first? })
     };
-    kinds.into_iter().zip(counts).filter_map(loss).collect()
+    Ok(kinds.into_iter().zip(counts).filter_map(loss).collect())
 }
 
 impl fmt::Display for OperandLoss {

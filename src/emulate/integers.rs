@@ -1,11 +1,7 @@
 //! Products of integers, made of products of their digits.
 
 use super::{NumberMatrix, OperandSplit, Scheme};
-use crate::{
-    Result,
-    base::{interrupt, parallel},
-    gemm::Matrix,
-};
+use crate::{Result, base::work, gemm::Matrix};
 
 /// Outcome of a product of integers in s32, in elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -39,7 +35,6 @@ impl Integers {
 /// The exact products of two matrices of integers, row by row.
 pub(super) fn products(a: &NumberMatrix, b: &NumberMatrix) -> Result<Vec<i64>> {
     let line = |row: &[f64]| {
-        interrupt::check()?;
         let mut sums = vec![0i64; b.columns];
         for (x, line) in row.iter().zip(b.values.chunks_exact(b.columns)) {
             let x = *x as i64;
@@ -47,7 +42,7 @@ pub(super) fn products(a: &NumberMatrix, b: &NumberMatrix) -> Result<Vec<i64>> {
         }
         Ok(sums)
     };
-    Ok(parallel::try_map(a.values.chunks_exact(a.columns), line)?.concat())
+    Ok(work::map(a.values.chunks_exact(a.columns), line)?.concat())
 }
 
 /// Compares a product in s32 with the exact one.

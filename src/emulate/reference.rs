@@ -3,7 +3,7 @@
 use super::NumberMatrix;
 use crate::{
     Result,
-    base::{interrupt, parallel, vectors::vectorised},
+    base::{vectors::vectorised, work},
 };
 
 /// Columns of D that are summed side by side: what registers hold, of two rows.
@@ -44,8 +44,7 @@ impl ProductReferences {
             .step_by(LANES)
             .flat_map(|column| (0..a.rows).step_by(BAND).map(move |row| (row, column)))
             .collect();
-        let summed = parallel::try_map(&tiles, |(row, column)| {
-            interrupt::check()?;
+        let summed = work::map(&tiles, |(row, column)| {
             let panel = panel(&y, b.columns, *column);
             let rows: Vec<&[f32]> = x.chunks(a.columns.max(1)).skip(*row).take(BAND).collect();
             let mut sums = Vec::with_capacity(rows.len());

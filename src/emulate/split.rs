@@ -6,7 +6,8 @@ use super::{
     moduli::{self, Residues},
 };
 use crate::{
-    base::parallel,
+    Result,
+    base::work,
     format::{Format, Overflow, Rounding},
     gemm::Matrix,
     isa::Codes,
@@ -39,22 +40,27 @@ pub(crate) enum SliceLine {
 
 impl Scheme {
     /// The parts of both operands.
-    pub(super) fn split(&self, a: &NumberMatrix, b: &NumberMatrix) -> (SplitMatrix, SplitMatrix) {
+    ///
+    /// # Errors
+    /// An interruption.
+    pub(super) fn split(&self, a: &NumberMatrix, b: &NumberMatrix) -> Result<(SplitMatrix, SplitMatrix)> {
         match (&self.a, &self.b) {
             (OperandSplit::Moduli(own), OperandSplit::Moduli(_)) => {
                 let (rows, columns) = moduli::scaled(own, a, b);
-                let [x, y] = [(a, SliceLine::Row, rows), (b, SliceLine::Column, columns)]
-                    .map(|(numbers, line, exponents)| self.a.with_exponents(numbers, line, exponents));
-                (x, y)
+                let x = self.a.with_exponents(a, SliceLine::Row, rows)?;
+                Ok((x, self.a.with_exponents(b, SliceLine::Column, columns)?))
             }
-            _ => (self.a.split(a, SliceLine::Row), self.b.split(b, SliceLine::Column)),
+            _ => Ok((self.a.split(a, SliceLine::Row)?, self.b.split(b, SliceLine::Column)?)),
         }
     }
 }
 
 impl OperandSplit {
     /// The parts of a matrix, whose lines share units. (Remainders depend on both operands.)
-    pub(crate) fn split(&self, numbers: &NumberMatrix, line: SliceLine) -> SplitMatrix {
+    ///
+    /// # Errors
+    /// An interruption.
+    pub(crate) fn split(&self, numbers: &NumberMatrix, line: SliceLine) -> Result<SplitMatrix> {
         let exponents = match (self, line) {
             (OperandSplit::Slices(Slices { headroom: Some(bits), .. }), line) => fields(numbers, line, *bits),
             (OperandSplit::Slices(_), line) => exponents(numbers, line),
@@ -64,7 +70,7 @@ impl OperandSplit {
         self.with_exponents(numbers, line, exponents)
     }
 
-    fn with_exponents(&self, numbers: &NumberMatrix, line: SliceLine, exponents: Vec<i32>) -> SplitMatrix {
+    fn with_exponents(&self, numbers: &NumberMatrix, line: SliceLine, exponents: Vec<i32>) -> Result<SplitMatrix> {
         let NumberMatrix { rows, columns, values } = numbers;
         let lost = match self {
             OperandSplit::Slices(_) | OperandSplit::Moduli(_) => lost(numbers, line),
@@ -79,16 +85,17 @@ impl OperandSplit {
             let own = bytes.chunks_mut((columns * format.bytes()).max(1));
             lines.iter_mut().zip(own).for_each(|(line, own)| line.push(own));
         }
-        parallel::each(values.chunks((*columns).max(1)).zip(lines).enumerate(), |(at, (values, mut parts))| {
+        work::map(values.chunks((*columns).max(1)).zip(lines).enumerate(), |(at, (values, mut parts))| {
             let exponents = if line == SliceLine::Row { &exponents[at..=at] } else { &exponents };
             if !splitter.as_ref().is_some_and(|splitter| splitter.split(values, &mut parts)) {
                 coder.each(values, exponents, &formats, &mut parts);
             }
-        });
+            Ok(())
+        })?;
         let matrix = |(format, bytes): (&&'static Format, Vec<u8>)| {
             Matrix::new(*rows, *columns, format, Codes::from_bytes(format, bytes).expect("whole codes"))
         };
-        SplitMatrix { matrices: formats.iter().zip(bytes).map(matrix).collect(), exponents, lost }
+        Ok(SplitMatrix { matrices: formats.iter().zip(bytes).map(matrix).collect(), exponents, lost })
     }
 }
 
@@ -348,7 +355,7 @@ mod tests {
                     continue;
                 }
                 for line in [SliceLine::Row, SliceLine::Column] {
-                    let parts = scheme.a.split(&numbers, line);
+                    let parts = scheme.a.split(&numbers, line).unwrap();
                     let (mut codes, splitter) = (vec![0; scheme.a.count()], ElementSplitter::new(&scheme.a));
                     for (at, value) in numbers.values.iter().enumerate() {
                         let own = if line == SliceLine::Row { at / columns } else { at % columns };

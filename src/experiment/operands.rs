@@ -3,7 +3,7 @@
 use super::ProductFigure;
 use crate::{
     Result,
-    base::{interrupt, parallel},
+    base::{interrupt, parallel, work},
     chain::{block_format, has_known_scales},
     device::Device,
     format::{Format, block::Quantizer, find},
@@ -95,8 +95,7 @@ pub(super) fn exact(i: &Instruction, factors: &Factors) -> Result<Vec<[f64; 2]>>
     };
     let (left, right) = (parallel::map(0..rows, of_row), parallel::map(0..columns, of_column));
     let wide = [i.a, i.b].iter().any(|format| format.fraction_bits() > 25);
-    parallel::try_map(0..rows * columns, |at| {
-        interrupt::check()?;
+    work::map(0..rows * columns, |at| {
         let (mut high, mut low) = (0.0, 0.0);
         for (x, y) in left[at / columns].iter().zip(&right[at % columns]) {
             let product = x * y;

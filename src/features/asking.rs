@@ -3,7 +3,7 @@
 //! Most questions depend on earlier answers. Measuring the model of the device's generation predicts the questions, and the device gets
 //! all of them at once. If the device answers like the model, no further question is needed.
 
-use std::{collections::HashSet, time::Instant};
+use std::collections::HashSet;
 
 use super::{
     Features,
@@ -13,7 +13,10 @@ use super::{
 use crate::{
     Error, Result,
     arithmetic::{Model, Program},
-    base::{interrupt, pace::Pace, parallel},
+    base::{
+        interrupt, parallel,
+        work::{self, Pace},
+    },
     bench::Bench,
     device::{Batches, Device, ModelDevice},
     identify::Uniform,
@@ -62,20 +65,13 @@ pub(super) fn measure_known(
     }
     let simulated = device.model().cloned();
     let mut batches = Batches::default();
-    let mut pace = Pace::new(1, TOGETHER);
-    let mut rest = instructions;
-    while !rest.is_empty() {
-        interrupt::check()?;
-        let start = Instant::now();
-        let (some, after) = rest.split_at(rest.len().min(pace.size() as usize));
+    work::ranges(instructions.len() as u64, Pace::new(1, TOGETHER), |range| {
+        let some = &instructions[range.start as usize..range.end as usize];
         match &simulated {
-            Some(model) => simulated_ones(model, some, known, found)?,
-            None => together(device, &mut batches, some, found)?,
+            Some(model) => simulated_ones(model, some, known, found),
+            None => together(device, &mut batches, some, found),
         }
-        pace.took(some.len() as u64, start.elapsed());
-        rest = after;
-    }
-    Ok(())
+    })
 }
 
 /// The features of an instruction, and the error that ended the measurement early.

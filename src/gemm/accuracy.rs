@@ -5,7 +5,7 @@ use rug::Float;
 use super::{Factors, Matrix, Schedule, Yardstick, schedule::CEntry};
 use crate::{
     Result,
-    base::{interrupt, parallel},
+    base::work,
     exact,
     format::{Finite, Format, Real},
     inputs,
@@ -65,8 +65,7 @@ pub fn accuracy(schedule: &Schedule, factors: &Factors, d: &Matrix) -> Result<Ve
         false => &[Yardstick::Single, Yardstick::Double, Yardstick::Exact],
     };
     let sums = Yardsticks::new(schedule, factors);
-    let measured: Vec<Vec<ElementError>> = parallel::try_map(&elements, |at| {
-        interrupt::check()?;
+    let measured: Vec<Vec<ElementError>> = work::map(&elements, |at| {
         let (row, column) = (at / d.columns, at % d.columns);
         let own = d.value(row, column);
         Ok(yardsticks.iter().map(|yardstick| sums.measure(*yardstick, row, column, own, d.format)).collect())

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::{interrupt, parallel},
+    base::{interrupt, work},
     device::Chains,
     isa::{Codes, Instruction, Tiles},
 };
@@ -47,7 +47,7 @@ pub fn compute(
     };
     let outputs: Vec<Vec<u8>> = match &mut executor.by {
         ExecutedBy::Chains(chains) => return work.chained(chains.as_mut(), done),
-        ExecutedBy::Threads(execute) => parallel::try_map(&blocks, |block| {
+        ExecutedBy::Threads(execute) => work::map(&blocks, |block| {
             let output = work.block(block, &mut |_, _, sum| sum(&mut |tiles| Ok(execute(tiles))))?;
             count(block);
             Ok(output)
@@ -247,7 +247,7 @@ impl Work<'_> {
                     let block = Block::new(row..row + 1, 0..columns);
                     self.finish(register, &block, parts.iter().map(own).collect())
                 };
-                let lines: Vec<Vec<u8>> = parallel::try_map(0..rows, line)?;
+                let lines: Vec<Vec<u8>> = work::map(0..rows, line)?;
                 Codes::from_bytes(output, lines.concat()).expect("whole codes")
             }
         };
@@ -265,7 +265,6 @@ impl Work<'_> {
             let start = self.start(at);
             let mut sums = None;
             for run in part {
-                interrupt::check()?;
                 let codes = self.accumulated(register, run, block, start, summed)?;
                 if bare {
                     return Ok(self.in_order(block, SumCodes { codes: &codes, first: 0 }));
@@ -366,6 +365,7 @@ impl Work<'_> {
             _ => (),
         }
         for step in &run.steps {
+            interrupt::check()?;
             let rows = |tile: usize| block.rows.start + tile / across * i.m..block.rows.end;
             let columns = |tile: usize| block.columns.start + tile % across * i.n..block.columns.end;
             let of_rows = |matrix: &Matrix, from: usize, to: usize, width: usize| {

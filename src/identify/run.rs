@@ -16,7 +16,10 @@ use super::{
 use crate::{
     Error, Result,
     arithmetic::Evaluator,
-    base::{interrupt, parallel},
+    base::{
+        interrupt, parallel,
+        work::{self, Pace},
+    },
     bench::{Answers, Bench, Draw, part},
     comparison::Nans,
     device::{Batches, Device, Generation},
@@ -165,7 +168,11 @@ pub fn identify_recording(trace: &Trace, catalogue: bool) -> Result<Identificati
     }
     let mut batches = Batches::default();
     let mut bench = Bench::recorded(&mut batches, &trace.instruction, &part);
-    bench.recall(&trace.inputs, &trace.d)?;
+    let each = trace.m * trace.n;
+    work::ranges(trace.inputs.count as u64, Pace::new(1, u64::MAX), |range| {
+        let (from, to) = (range.start as usize, range.end as usize);
+        bench.recall(&trace.inputs.slice(from, to), &trace.d.slice(from * each, to * each))
+    })?;
     let generation = Generation::of_recording(&trace.metadata).shipped_model().map(String::from);
     let starts = if catalogue { starts::known(&part, generation.as_deref()) } else { Vec::new() };
     let stream = Stream { part, seed: 0, next: 0 };

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     Error, Result,
     arithmetic::{Evidence, EvidenceSource},
-    base::{interrupt, pace::UNASKED},
+    base::{interrupt, work::UNASKED},
     comparison::{Difference, Nans, with_one_nan},
     device::{CampaignWork, Device, DeviceName, Identity},
     inputs::Sequence,

@@ -3,7 +3,7 @@
 use super::{Finding, Identification, Refuting, Study, shortfall::Shortfall, words};
 use crate::{
     Error, Result,
-    base::pace::UNASKED,
+    base::work::UNASKED,
     comparison::{Answer, Listing, MismatchOrigin, Subject, operands},
     distinguish::DifferenceKind,
     power::{self, RefutingData, Tested, summaries},

@@ -1,12 +1,15 @@
 //! Runs of changed rules over data, until each is refuted.
 
-use std::{path::Path, time::Instant};
+use std::{ops::Range, path::Path};
 
 use super::{Change, Changed, changes, proof::proof, rule::RulePair};
 use crate::{
     Result, Stage,
     arithmetic::{Evaluator, Model},
-    base::{interrupt, pace::Pace, parallel},
+    base::{
+        parallel,
+        work::{self, Pace},
+    },
     inputs::Sequence,
     isa::{Codes, Instruction, Tiles},
     trace::Trace,
@@ -194,8 +197,7 @@ fn test(model: &Model, sources: &[RefutingData], tested: &mut Tested, compared: 
     let rule = &tested.rule;
     let original =
         Candidate { change: None, evaluators: truths.iter().cloned().map(Some).collect(), place: None, proof: None };
-    let changed =
-        parallel::try_map(all, |change| interrupt::check().map(|()| candidate(model, rule, change, &own, &truths)))?;
+    let changed = work::map(all, |change| Ok(candidate(model, rule, change, &own, &truths)))?;
     let mut candidates: Vec<Candidate> = std::iter::once(original).chain(changed.into_iter().flatten()).collect();
     let mut before = 0;
     let mut refute_all = || {
@@ -262,12 +264,8 @@ fn refute(
     compared: &mut dyn FnMut(u64) -> u64,
 ) -> Result<()> {
     let each = source.each();
-    let mut pace = Pace::new(FIRST_BATCH / each, LARGEST_BATCH / each);
-    let (mut from, mut before) = (0, compared(0));
-    while from < source.tiles() {
-        interrupt::check()?;
-        let start = Instant::now();
-        let to = source.tiles().min(from + pace.size());
+    let (pace, mut before) = (Pace::new(FIRST_BATCH / each, LARGEST_BATCH / each), compared(0));
+    work::ranges(source.tiles(), pace, |Range { start: from, end: to }| {
         let (tiles, recorded) = source.batch(from, to);
         let expected = recorded.unwrap_or_else(|| truth.execute(&tiles));
         // Neighbours are run even if a proof says that they cannot be refuted.
@@ -289,8 +287,6 @@ fn refute(
             });
         });
         before = compared((to - from) * each);
-        pace.took(to - from, start.elapsed());
-        from = to;
-    }
-    Ok(())
+        Ok(())
+    })
 }

@@ -12,7 +12,7 @@ use super::{SAMPLES, bit_table::Compared};
 use crate::{
     Error, Result,
     arithmetic::{Evaluator, Model},
-    base::{interrupt, named::named, pace::UNASKED},
+    base::{interrupt, named::named, work::UNASKED},
     device::{Batches, Device, Execution, ExecutionKind},
     exact::Dot,
     format::{self, Class, Format, Overflow, Real, Rounding},

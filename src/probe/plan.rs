@@ -6,7 +6,7 @@ use super::{ProbeRequest, ProbeResult, run_until, table::Probe};
 use crate::{
     Result, Stage,
     arithmetic::Model,
-    base::{interrupt, pace::UNASKED},
+    base::{interrupt, work::UNASKED},
     comparison::{Difference, Listing, MismatchOrigin, Subject},
     device::{Device, ExecutionKind},
     inputs::{Distribution, Init, Op},

@@ -5,7 +5,11 @@ use std::time::Instant;
 use crate::{
     Error, Result,
     arithmetic::scalar_rule::{FastRule, ScalarRule},
-    base::{digest::fnv1a, interrupt, pace::Pace, parallel},
+    base::{
+        digest::fnv1a,
+        parallel,
+        work::{self, Pace},
+    },
     comparison::{Answer, Difference, ResultPlace},
     device::{ChunkTally, Chunks, Device, DifferenceGroup, Execution, ExecutionKind, Swept},
     inputs::space::{CHUNK, Space},
@@ -89,20 +93,16 @@ pub fn run(device: &mut dyn Device, request: &SweepRequest, results: &mut Vec<Sw
     ended
 }
 
-/// Sweeps chunks for about a second at a time: the result, the swept chunks, and an ending error.
+/// Sweeps chunks: the result, the swept chunks, and an ending error.
 fn paced(all: Chunks, sweep: &mut dyn FnMut(Chunks) -> Result<Swept>) -> (Swept, Chunks, Result<()>) {
     let (mut swept, mut done) = (Swept::nothing(), 0);
-    let mut pace = Pace::new(1, all.count);
-    while done < all.count {
-        let part = Chunks { first: all.first + done * all.step, count: pace.size().min(all.count - done), ..all };
-        let begun = if done > 0 { interrupt::check() } else { Ok(()) };
-        match begun.and_then(|()| pace.measure(part.count, || sweep(part))) {
-            Ok(found) => swept.add(found),
-            Err(error) => return (swept, Chunks { count: done, ..all }, Err(error)),
-        }
-        done += part.count;
-    }
-    (swept, all, Ok(()))
+    let outcome = work::ranges(all.count, Pace::new(1, all.count), |range| {
+        let part = Chunks { first: all.first + range.start * all.step, count: range.end - range.start, ..all };
+        swept.add(sweep(part)?);
+        done = range.end;
+        Ok(())
+    });
+    (swept, Chunks { count: done, ..all }, outcome)
 }
 
 fn chunks(request: &SweepRequest, size: u64, most: u64) -> Chunks {

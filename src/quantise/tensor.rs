@@ -10,7 +10,8 @@ use super::{
 use crate::{
     Error, Result,
     array::StreamedArray,
-    convert::{common_multiple, of_each},
+    base::work,
+    convert::common_multiple,
     format::{Real, Rounding, block::Quantizer, slices::largest_finite},
     inputs,
 };
@@ -61,16 +62,16 @@ impl TensorWork<'_> {
     fn of_each<R: Send>(
         &self,
         work: impl Fn(PanelValues, &Panel) -> Result<R> + Sync,
-        mut take: impl FnMut(R),
+        take: impl FnMut(R),
     ) -> Result<()> {
-        let of_panel = |panel: &&Panel, scratch: &mut PanelScratch| {
+        let of_panel = |panel: &Panel, scratch: &mut PanelScratch| {
             let PanelScratch { bytes, values, random } = scratch;
             self.view.read(panel, bytes, values)?;
             let random = self.random(panel, random);
             let columns = panel.columns.len();
             work(PanelValues { values, columns, first_row: panel.rows.start, random }, panel)
         };
-        of_each(self.panels.iter(), TOGETHER, of_panel, |_, result| take(result))
+        work::each(&self.panels, TOGETHER, of_panel, take)
     }
 
     /// The random bits of the elements of a panel, by seed and place; `None` without stochastic rounding.

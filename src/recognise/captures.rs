@@ -8,7 +8,7 @@ use std::{
 use super::{Recognised, Request, search};
 use crate::{
     Error, Result,
-    base::{interrupt, named::named, parallel},
+    base::{interrupt, named::named, work},
     gemm::{Capture, Captures, kernel::KernelNames, matching::Suspects},
 };
 
@@ -107,7 +107,7 @@ pub fn captured(
     };
     let next = Mutex::new(captures.names().enumerate());
     let take = || next.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let outcome = parallel::try_map(0..TOGETHER, |_| {
+    let outcome = work::map(0..TOGETHER, |_| {
         while let Some(own) = take() {
             recognise(own)?;
         }

@@ -80,14 +80,14 @@ pub(super) fn find(
         for block in BLOCKS {
             interrupt::check()?;
             step(&format!("scheme {name} in blocks of {block}"));
-            if matching::error(suspects, &few.of(&scheme, block), few.d)? > WORSE * whole {
+            if matching::error(suspects, &few.of(&scheme, block)?, few.d)? > WORSE * whole {
                 break;
             }
             if few.find(suspects, &scheme, block)?.is_none() {
                 continue;
             }
             if let Some(matches) = all.find(suspects, &scheme, block)? {
-                return Ok(Some(SchemeMatch { k: all.of(&scheme, block).k(), scheme, block, matches }));
+                return Ok(Some(SchemeMatch { k: all.of(&scheme, block)?.k(), scheme, block, matches }));
             }
         }
     }
@@ -104,18 +104,18 @@ struct Parted<'a> {
 
 impl Parted<'_> {
     /// The parts of a scheme, side by side in blocks of k.
-    fn of(&self, scheme: &Scheme, block: usize) -> Factors {
-        let (a, b) = (scheme.a.split(&self.a, SliceLine::Row), scheme.b.split(&self.b, SliceLine::Column));
+    fn of(&self, scheme: &Scheme, block: usize) -> Result<Factors> {
+        let (a, b) = (scheme.a.split(&self.a, SliceLine::Row)?, scheme.b.split(&self.b, SliceLine::Column)?);
         let (rows, columns): (Vec<usize>, Vec<usize>) = scheme.sums[0].products.iter().copied().unzip();
         let turns = turns(self.factors.k(), block, block);
-        Factors { a: beside(&a, &rows, &turns), b: below(&b, &columns, &turns), ..self.factors.clone() }
+        Ok(Factors { a: beside(&a, &rows, &turns), b: below(&b, &columns, &turns), ..self.factors.clone() })
     }
 
     /// The schedules of the parts that give D, if there are any.
     fn find(&self, suspects: &Suspects, scheme: &Scheme, block: usize) -> Result<Option<Matches>> {
         let own = Suspects { turn: Some(block * scheme.sums[0].products.len()), ..suspects.clone() };
         let mut matches = Matches::default();
-        match matching::find(&own, &self.of(scheme, block), self.d, &mut matches, &|_| ()) {
+        match matching::find(&own, &self.of(scheme, block)?, self.d, &mut matches, &|_| ()) {
             Err(error) if error.exit_status() != 2 => Err(error),
             // No instruction of the models multiplies the parts.
             Err(_) => Ok(None),

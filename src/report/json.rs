@@ -2,9 +2,11 @@
 //!
 //! Members have a fixed order, and every row of a table is one line, so that line-based tools can compare results.
 
+use std::fmt::Write;
+
 use serde_json::{Map, Value, json};
 
-use super::{Cell, Column, Report, Table, Verdict, schema};
+use super::{Cell, Report, Table, Verdict, schema};
 use crate::{
     COMMIT, VERSION,
     base::{error::Interruption, visible::is_hidden},
@@ -37,8 +39,12 @@ pub(super) fn render(report: &Report) -> String {
     for (key, value) in members {
         text += &format!("  {}: {value},\n", json!(key));
     }
-    let tables: Vec<String> = report.tables.iter().map(table).collect();
-    text += &format!("  \"tables\": {}\n}}\n", enclose('{', &tables, "  ", '}'));
+    text += "  \"tables\": {";
+    for (at, own) in report.tables.iter().enumerate() {
+        text += if at == 0 { "\n    " } else { ",\n    " };
+        table(own, &mut text);
+    }
+    text += if report.tables.is_empty() { "}\n}\n" } else { "\n  }\n}\n" };
     escaped(text)
 }
 
@@ -55,22 +61,23 @@ pub(super) fn escaped(text: String) -> String {
     shown
 }
 
-fn table(table: &Table) -> String {
-    let rows: Vec<String> = table.rows.iter().map(|row| self::row(&table.columns, row).to_string()).collect();
-    format!("{}: {}", json!(table.key), enclose('[', &rows, "    ", ']'))
-}
-
-fn row(columns: &[Column], cells: &[Cell]) -> Value {
-    Value::Object(columns.iter().zip(cells).map(|(column, cell)| (column.key.to_string(), value(cell))).collect())
-}
-
-/// `members` between two brackets, one line each; `indent` indents the closing bracket.
-fn enclose(open: char, members: &[String], indent: &str, close: char) -> String {
-    if members.is_empty() {
-        return format!("{open}{close}");
+/// Adds a table, each row in one line.
+/// There may be millions of rows, so that nothing is made of a row but its text.
+fn table(table: &Table, text: &mut String) {
+    let keys: Vec<String> = table.columns.iter().map(|column| json!(column.key).to_string()).collect();
+    *text += &format!("{}: [", json!(table.key));
+    for (at, cells) in table.rows.iter().enumerate() {
+        *text += if at == 0 { "\n      {" } else { ",\n      {" };
+        for (place, (key, cell)) in keys.iter().zip(cells).enumerate() {
+            *text += if place == 0 { "" } else { "," };
+            *text += key;
+            text.push(':');
+            // Writing to a text cannot fail.
+            let _ = write!(text, "{}", value(cell));
+        }
+        text.push('}');
     }
-    let lines: Vec<String> = members.iter().map(|member| format!("{indent}  {member}")).collect();
-    format!("{open}\n{}\n{indent}{close}", lines.join(",\n"))
+    *text += if table.rows.is_empty() { "]" } else { "\n    ]" };
 }
 
 fn object(pairs: &[(String, String)]) -> Value {

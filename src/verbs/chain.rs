@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Error, Result, Stage,
-    base::{distinct::distinct, pace::UNASKED},
+    base::{distinct::distinct, work::UNASKED},
     chain::{self, ChainCurve, ChainRequest, MatrixScaling, table},
     device::{self, Device, DeviceName, Execution, ExecutionKind},
     experiment::table::devices,

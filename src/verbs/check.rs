@@ -124,9 +124,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     };
     let tolerances: Vec<Tolerance> = found.tolerance.iter().chain(&arguments.tolerances).cloned().collect();
     tables::report(&request, &found, &tolerances, report);
-    if !found.finished {
-        interrupt::check()?;
-    }
+    interrupt::check()?;
     if let Some(path) = &arguments.bounds {
         progress.step("computing the bounds");
         gemm::write(path, &bound::bounds_matrix(&claim, &factors, &|_| ())?, bounds_metadata(&claim))?;

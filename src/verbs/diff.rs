@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     Error, Result,
+    base::interrupt,
     diff::{self, tables},
     distinguish::SearchLimits,
     report::{self, Report, Verdict},
@@ -102,8 +103,9 @@ fn results(arguments: &Arguments, files: [&str; 2], report: &mut Report) -> Resu
         return Err(Error::request(format!("{flag} is for devices; {} and {} are results", files[0], files[1])));
     }
     let declared = declared();
-    let [first, second] =
-        [report::result(Path::new(files[0]), &declared)?, report::result(Path::new(files[1]), &declared)?];
+    let read = |file: &str| interrupt::check().and_then(|()| report::result(Path::new(file), &declared));
+    let [first, second] = [read(files[0])?, read(files[1])?];
+    interrupt::check()?;
     for (file, kept) in files.iter().zip([&first, &second]).filter(|(_, kept)| !kept.unknown.is_empty()) {
         let unknown = kept.unknown.join(", ");
         report.notes.push(format!("Left out of {file}, as this program does not know it: {unknown}."));

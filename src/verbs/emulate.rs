@@ -12,7 +12,7 @@ use super::{
 use crate::{
     Error, Result,
     array::Container,
-    base::{distinct::distinct, pace::UNASKED},
+    base::{distinct::distinct, work::UNASKED},
     device::{self, Device, DeviceName, ExecutionKind, cpu::CpuDevice},
     emulate::{
         self, Draw, EmulateRequest, Emulated, NumberMatrix, OperandLoss, ProductOperands, ProductShape, Scheme,
@@ -227,9 +227,11 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         None => shapes,
     };
     if let Some(own) = &given {
-        for loss in schemes.iter().flat_map(|scheme| OperandLoss::of_operands(scheme, own)) {
-            super::warn(&Error::request(loss.to_string()));
-            report.notes.push(loss.to_string());
+        for scheme in &schemes {
+            for loss in OperandLoss::of_operands(scheme, own)? {
+                super::warn(&Error::request(loss.to_string()));
+                report.notes.push(loss.to_string());
+            }
         }
     }
     let request = EmulateRequest {

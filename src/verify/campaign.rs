@@ -13,7 +13,7 @@ use super::{
 use crate::{
     Error, Interruption, Result,
     arithmetic::Model,
-    base::{interrupt, pace::UNASKED},
+    base::{interrupt, work::UNASKED},
     comparison::shrink::{BUDGET, Budget},
     device::{self, CampaignWork, Device, DeviceName, ExecutionKind, cuda, selection},
     inputs::Sequence,

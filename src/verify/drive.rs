@@ -12,11 +12,11 @@ use super::{Run, State, cut::Cut, engine, identify, state::Piece};
 use crate::{
     Error, Result,
     arithmetic::Model,
-    base::{interrupt, pace::Pace},
+    base::{interrupt, work::Pace},
     device::{CampaignWork, Device, DeviceName, Engine, Spot, Verified},
 };
 
-/// Tiles of the first and of the largest range for an engine; a range takes about a second.
+/// Tiles of the first and of the largest range for an engine, which is sized by time.
 const PACE: (u64, u64) = (1, 1 << 48);
 
 /// Runs the rest of a run on one engine, and calls `watch` after each step.

@@ -15,6 +15,7 @@ mod decoded_files;
 mod diff;
 mod distinguish;
 mod documents;
+mod ends;
 mod evidence;
 mod experiment_suite;
 mod experiments;

@@ -24,7 +24,7 @@ pub(crate) struct Run {
 }
 
 /// The program: `TCNUM_BINARY` for tests copied to another machine, else the program built with them.
-fn binary() -> OsString {
+pub(crate) fn binary() -> OsString {
     std::env::var_os("TCNUM_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_tcnum").into())
 }
 

@@ -1,7 +1,7 @@
 //! The device `exec:`: the same bytes as `model:hopper` from an independent program, and one clear failure, with
 //! nothing left running, from every program that misbehaves.
 
-use std::{fs, path::Path, process::Command, time::Duration};
+use std::{cell::Cell, fs, path::Path, process::Command, time::Duration};
 
 use crate::{
     machine::{amount, has_python},
@@ -10,10 +10,11 @@ use crate::{
 use serde_json::Value;
 
 use tcnum::{
-    Error,
+    Error, Interruption,
     device::{self, Device, ExecDevice, Execution, ExecutionKind},
     format::{Format, Overflow, Rounding},
     inputs::record_batch,
+    interruptible,
     isa::{self, Case, Codes, Instruction, Tiles},
 };
 
@@ -684,7 +685,7 @@ fn a_program_that_does_not_speak_the_protocol_is_a_failure() {
     assert!(failure("--garbage").contains("answered no tile: its first line is not"));
     let instruction = isa::find(INSTRUCTION).unwrap();
     for (command, status, expected) in [
-        ("true", 3, "it ended before its first line (exit status: 0)"),
+        ("true", 3, "before its first line it ended (exit status: 0)"),
         (
             "sh -c 'echo \"no licence\" >&2; exit 3'",
             3,
@@ -702,6 +703,45 @@ fn a_program_that_does_not_speak_the_protocol_is_a_failure() {
     for command in ["", "  ", "'a", "''"] {
         let error = ExecDevice::new(command, TIMEOUT).err().unwrap();
         assert_eq!(error.exit_status(), 2, "{command:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_program_that_closes_its_output_and_runs_on_is_a_failure_at_once() {
+    // Waiting for the timeout, or for the end of the program, would take a day.
+    let timeout = Duration::from_secs(86_400);
+    let instruction = isa::find(INSTRUCTION).unwrap();
+    for (script, expected) in [
+        (
+            "exec >&-; sleep 86400",
+            "answered no tile: before its first line it closed its standard output, ran on and was stopped",
+        ),
+        (
+            r#"read offer; echo '{\"ok\":true}'; exec >&-; sleep 86400"#,
+            "answered 0 of 3 tiles of mma.m8n8k16.s32.s8.s8.s32, then closed its standard output, ran on and was stopped",
+        ),
+    ] {
+        let mut device = ExecDevice::new(&format!("sh -c \"{script}\""), timeout).unwrap();
+        let error = device.execute(&instruction, &Tiles::zeros(&instruction, 3)).unwrap_err();
+        assert_eq!(error.exit_status(), 3, "{error}");
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interruption_ends_the_wait_for_a_program() {
+    let instruction = isa::find(INSTRUCTION).unwrap();
+    for script in ["sleep 86400", r#"read offer; echo '{\"ok\":true}'; sleep 86400"#] {
+        let mut device = ExecDevice::new(&format!("sh -c \"{script}\""), Duration::from_secs(86_400)).unwrap();
+        let asked = Cell::new(0);
+        let stop = move || {
+            asked.set(asked.get() + 1);
+            (asked.get() > 9).then_some(Interruption::TimeLimit)
+        };
+        let outcome = interruptible(stop, || device.execute(&instruction, &Tiles::zeros(&instruction, 3)));
+        assert_eq!(outcome.err(), Some(Error::Interrupted { by: Interruption::TimeLimit }), "{script}");
     }
 }
 

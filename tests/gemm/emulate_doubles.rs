@@ -215,7 +215,7 @@ fn operands_without_parts_make_nan_of_their_row_or_column_alone() {
         let nan: Vec<bool> = d.iter().map(|x| x.is_nan()).collect();
         assert_eq!(nan, [true, true, true, false, true, false, false, true, false], "{name}");
         assert_eq!([d[3], d[5], d[6], d[8]], [14.0, -2.0, 0.0, 0.0], "{name}");
-        let losses = OperandLoss::of(&scheme, &a, &b);
+        let losses = OperandLoss::of(&scheme, &a, &b).unwrap();
         let found: Vec<_> = losses.iter().map(|own| (own.matrix, own.elements, own.first.0, own.first.1)).collect();
         assert_eq!(found, [("A", 1, 0, 1), ("B", 1, 0, 1)], "{name}");
     }

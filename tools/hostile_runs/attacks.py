@@ -3,8 +3,9 @@
 import os
 import re
 import signal
+import threading
 
-from . import commands, devices, rules
+from . import commands, devices, large, rules
 from .damage import damaged
 from .runs import Run
 
@@ -32,7 +33,7 @@ ATTACKS = {}
 
 
 def attack(weight):
-    """An attack, with its weight among the attacks that a verb allows."""
+    """An attack, with its weight among the attacks that a verb allows; one of weight 0 is made only if it is named."""
     def enter(make):
         ATTACKS[make.__name__.replace("_", " ")] = (weight, make)
         return make
@@ -54,6 +55,10 @@ class World:
         for verb in {*self.quick, *self.long} - {*self.verbs}:
             raise SystemExit(f"error: the program has no verb `{verb}`; remove its commands from tools/hostile_runs/commands.py")
         self.flags = {verb: commands.flags(program, verb) for verb in self.verbs}
+        self.program, self.lock = program, threading.Lock()
+        self.large = commands.commands(large.COMMANDS, self.verbs)
+        if missing := {*self.verbs} - {*self.large, *large.AT_ONCE}:
+            raise SystemExit(f"error: {', '.join(sorted(missing))}: no large input; add one to tools/hostile_runs/large.txt")
 
     def inputs(self, words):
         """Returns the valid files that the words name."""
@@ -260,6 +265,22 @@ def signals(r, world, verb):
                      statuses=statuses, replaceable=frozenset({"o.json"}))
 
 
+@attack(0)
+def large_inputs(r, world, verb):
+    """Sends SIGINT or SIGTERM at a random time while inputs of 100 MB are worked on. The files are made when they are first needed."""
+    if verb not in world.large:
+        return None
+    command = r.choice(world.large[verb])
+    words = [*command.words, command.stdin or ""]
+    folder = os.path.join(os.path.dirname(world.program), "large")
+    with world.lock:
+        os.makedirs(folder, exist_ok=True)
+        used = [name for name in large.FILES if any(name in re.split(r"[:/]", word) for word in words)]
+        made = {name: ("link", large.make(world.program, folder, name)) for name in used}
+    return Run(list(command.words), files=made, streams=f"< {command.stdin}" if command.stdin else "", statuses=frozenset({0, 1}),
+               signal=(r.choice([signal.SIGINT, signal.SIGTERM]), 10 ** r.uniform(-1, 0.8), False))
+
+
 @attack(1)
 def killed(r, world, verb):
     """Sends SIGKILL at a random time. Every output must then be the complete old file or the complete new file."""
@@ -275,7 +296,7 @@ def made(r, world, verbs, attacks):
     """Makes one run; returns the verb, the attack and the run, or None if the attack applies to no command of the verb."""
     verb = r.choice(verbs)
     for _ in range(100):
-        name = r.choices(attacks, [ATTACKS[name][0] for name in attacks])[0]
+        name = r.choices(attacks, [ATTACKS[name][0] for name in attacks] if len(attacks) > 1 else None)[0]
         if run := ATTACKS[name][1](r, world, verb):
             return verb, name, run
     return None

@@ -61,6 +61,8 @@ class End:
     before: dict
     after: dict
     folder: str
+    # Seconds from the signal to the end.
+    waited: float
 
 
 def shown(run):
@@ -112,7 +114,7 @@ def processes(mark):
 
 
 def perform(run, program, scratch, keep=None):
-    """Runs the program; returns its status (128 + number for a signal) and the list of violations."""
+    """Runs the program; returns its status (128 + number for a signal), the seconds that it ran after a signal, and the list of violations."""
     folder = tempfile.mkdtemp(prefix="run-", dir=scratch)
     populate(folder, run.files)
     os.mkdir(os.path.join(folder, "tmp"))
@@ -127,7 +129,7 @@ def perform(run, program, scratch, keep=None):
             subprocess.run(["cp", "-a", folder, keep], check=False)
             for part, data in (("stdout", end.stdout), ("stderr", end.stderr), ("stdin", run.stdin)) if end else ():
                 pathlib.Path(f"{keep}.{part}").write_bytes(data)
-        return end.status if end else "not started", wrong
+        return end.status if end else "not started", end.waited if end else 0, wrong
     finally:
         subprocess.run(["chmod", "-R", "u+rwX", folder], check=False)
         shutil.rmtree(folder, ignore_errors=True)
@@ -156,19 +158,21 @@ def ended(run, program, folder, user):
         for end in [output] * (not run.read) + [source] * bool(waits):
             os.close(end)
     number, after, group = run.signal or (signal.SIGTERM, run.patience, False)
-    wrong, sent, ready, stdout, stderr = [], None, False, b"", b""
+    wrong, sent, ready, stdout, stderr, waited = [], None, False, b"", b"", 0
     started = time.monotonic()
     try:
         stdout, stderr = child.communicate(None if waits else run.stdin, timeout=after)
     except subprocess.TimeoutExpired:
         sent, ready = number, seconds_computed(child.pid) > SET_UP
         (os.killpg if group else os.kill)(child.pid, number)
+        asked = time.monotonic()
         try:
             stdout, stderr = child.communicate(timeout=AFTER_SIGNAL)
         except subprocess.TimeoutExpired:
             os.killpg(child.pid, signal.SIGKILL)
             stdout, stderr = child.communicate()
             wrong.append(f"it did not end within {AFTER_SIGNAL} s of {number.name}")
+        waited = time.monotonic() - asked
     if held is not None:
         os.close(held)
     if ready and child.returncode == -number and number != signal.SIGKILL:
@@ -177,7 +181,7 @@ def ended(run, program, folder, user):
     wrong += leftovers(mark.encode())
     if wrong:
         wrong.append(f"after {time.monotonic() - started:.1f} s")
-    return End(status, stdout or b"", stderr or b"", sent, before, rules.state(folder), folder), wrong
+    return End(status, stdout or b"", stderr or b"", sent, before, rules.state(folder), folder, waited), wrong
 
 
 def dead_end():

@@ -14,7 +14,7 @@ use std::{
 
 use rayon::prelude::*;
 
-use super::{error::Result, threads};
+use super::threads;
 
 /// Calls `work` with ranges that make up `0..count`, smaller ones as threads run out of work.
 fn ranges(count: usize, work: &(dyn Fn(Range<usize>) + Sync)) {
@@ -58,28 +58,6 @@ pub fn map_with<T: Send, R: Send, S>(
 /// Results of `work` on each item.
 pub fn map<T: Send, R: Send>(items: impl IntoIterator<Item = T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     map_with(items, || (), |(), item| work(item))
-}
-
-/// Results of `work` on each item, or one of its errors, after which no further item is begun.
-///
-/// # Errors
-/// An error of `work`.
-pub fn try_map<T: Send, R: Send>(
-    items: impl IntoIterator<Item = T>,
-    work: impl Fn(T) -> Result<R> + Sync,
-) -> Result<Vec<R>> {
-    let failed = AtomicBool::new(false);
-    let results = map(items, |item| {
-        (!failed.load(Ordering::Relaxed)).then(|| work(item).inspect_err(|_| failed.store(true, Ordering::Relaxed)))
-    });
-    let (mut done, mut error) = (Vec::with_capacity(results.len()), None);
-    for result in results.into_iter().flatten() {
-        match result {
-            Ok(result) => done.push(result),
-            Err(first) => error = error.or(Some(first)),
-        }
-    }
-    error.map_or(Ok(done), Err)
 }
 
 /// Calls `work` with each item and a scratch value that `start` makes for each run of items.
@@ -129,14 +107,12 @@ mod tests {
     use std::sync::atomic::AtomicUsize;
 
     use super::*;
-    use crate::Error;
 
     #[test]
     fn results_are_in_the_order_of_the_items() {
         for count in [0, 1, 2, 1000] {
             let squares: Vec<usize> = (0..count).map(|n| n * n).collect();
             assert_eq!(map(0..count, |n| n * n), squares);
-            assert_eq!(try_map(0..count, |n| Ok(n * n)), Ok(squares));
             let sums: Vec<Vec<usize>> = fold(count, Vec::new, |seen, n| seen.push(n)).collect();
             assert_eq!(sums.concat(), (0..count).collect::<Vec<_>>());
         }
@@ -162,17 +138,6 @@ mod tests {
         });
         assert_eq!(places.iter().filter(|place| **place == 1).count(), made.into_inner());
         assert!(places.windows(2).all(|pair| pair[1] == 1 || pair[1] == pair[0] + 1));
-    }
-
-    #[test]
-    fn an_error_is_returned_and_ends_the_work() {
-        let begun = AtomicUsize::new(0);
-        let fails = |_| -> Result<()> {
-            begun.fetch_add(1, Ordering::Relaxed);
-            Err(Error::request("no"))
-        };
-        assert_eq!(try_map(0..100_000, fails), Err(Error::request("no")));
-        assert!(begun.into_inner() < 100_000);
     }
 
     #[test]

@@ -109,62 +109,98 @@ pub fn draw(
     source: RandomStream,
     samples: usize,
 ) -> Batch {
-    let i = instruction;
-    let mut rng = source.rng();
-    let per_tile = op.samples_per_tile(i);
-    let count = samples.div_ceil(per_tile);
-    let position = |s: usize| match op {
-        Op::Dot => Position { tile: s / per_tile, row: s % per_tile / i.n, column: s % per_tile % i.n },
-        _ => Position { tile: s / per_tile, row: s % per_tile, column: s % per_tile },
-    };
-    let mut batch = Batch {
-        tiles: Tiles::zeros(i, count),
-        wide: (init == Init::Fp32).then(|| Wide {
-            a: vec![0.0; count * i.m * i.stored_k()],
-            b: vec![0.0; count * i.k * i.n],
-            c: vec![0.0; count * i.m * i.n],
-        }),
-        samples: (0..samples).map(position).collect(),
-    };
-    unit_scales(&mut batch.tiles, i);
-    match distribution {
-        Distribution::Corners => {
-            let named = op == Op::Dot && source.stream == 0;
-            let corners = if named { Corners::of(i).tiles } else { Tiles::zeros(i, 0) };
-            batch.tiles = corners.slice(0, corners.count.min(count));
-            let random = count - batch.tiles.count;
-            let mut tiles = stream::tiles(i, source.seed, source.stream << STREAM_TILES, random);
-            isolate(&mut tiles, i, op);
-            batch.tiles.extend(&tiles);
-            (0..count).for_each(|tile| batch.widen(i, tile));
-        }
-        Distribution::Special => {
-            for tile in 0..count {
-                for r in 0..i.m.max(i.n) {
-                    batch.place(i, tile, r, &special_case(&mut rng, i, op));
-                }
-                batch.widen(i, tile);
-            }
-        }
-        _ if op == Op::Dot => {
-            for tile in 0..count {
-                fill_dense(&mut batch, i, distribution, tile, &mut rng);
-            }
-        }
-        _ => {
-            for s in 0..samples {
-                let at = position(s);
-                for term in 0..op.terms(i) {
-                    batch.set_a(i, at.tile, at.row, term, draw_value(&mut rng, distribution, i.a));
-                    batch.set_b(i, at.tile, first_k(i, term), at.column, draw_value(&mut rng, distribution, i.b));
-                }
-                if op.has_c() {
-                    batch.set_c(i, at.tile, at.row, at.column, draw_value(&mut rng, distribution, i.c));
-                }
-            }
-        }
+    Drawing::new(instruction, op, distribution, init, source).next(samples)
+}
+
+/// Operands that are drawn piece by piece.
+pub struct Drawing<'i> {
+    instruction: &'i Instruction,
+    op: Op,
+    distribution: Distribution,
+    init: Init,
+    source: RandomStream,
+    rng: ChaCha8Rng,
+    /// Tiles drawn so far.
+    tiles: usize,
+}
+
+impl<'i> Drawing<'i> {
+    /// Begins what [`draw`] draws at once.
+    pub fn new(
+        instruction: &'i Instruction,
+        op: Op,
+        distribution: Distribution,
+        init: Init,
+        source: RandomStream,
+    ) -> Drawing<'i> {
+        Drawing { instruction, op, distribution, init, source, rng: source.rng(), tiles: 0 }
     }
-    batch
+
+    /// Number of samples in a tile.
+    pub fn samples_per_tile(&self) -> usize {
+        self.op.samples_per_tile(self.instruction)
+    }
+
+    /// Draws further samples: whole tiles, except in the last piece.
+    pub fn next(&mut self, samples: usize) -> Batch {
+        let (i, op, source, first) = (self.instruction, self.op, self.source, self.tiles);
+        let per_tile = op.samples_per_tile(i);
+        let count = samples.div_ceil(per_tile);
+        self.tiles += count;
+        let rng = &mut self.rng;
+        let position = |s: usize| match op {
+            Op::Dot => Position { tile: s / per_tile, row: s % per_tile / i.n, column: s % per_tile % i.n },
+            _ => Position { tile: s / per_tile, row: s % per_tile, column: s % per_tile },
+        };
+        let mut batch = Batch {
+            tiles: Tiles::zeros(i, count),
+            wide: (self.init == Init::Fp32).then(|| Wide {
+                a: vec![0.0; count * i.m * i.stored_k()],
+                b: vec![0.0; count * i.k * i.n],
+                c: vec![0.0; count * i.m * i.n],
+            }),
+            samples: (0..samples).map(position).collect(),
+        };
+        unit_scales(&mut batch.tiles, i);
+        match self.distribution {
+            Distribution::Corners => {
+                let named = op == Op::Dot && source.stream == 0;
+                let corners = if named { Corners::of(i).tiles } else { Tiles::zeros(i, 0) };
+                batch.tiles = corners.slice(first.min(corners.count), corners.count.min(first + count));
+                let (random, before) = (count - batch.tiles.count, first.saturating_sub(corners.count) as u64);
+                let mut tiles = stream::tiles(i, source.seed, (source.stream << STREAM_TILES) + before, random);
+                isolate(&mut tiles, i, op);
+                batch.tiles.extend(&tiles);
+                (0..count).for_each(|tile| batch.widen(i, tile));
+            }
+            Distribution::Special => {
+                for tile in 0..count {
+                    for r in 0..i.m.max(i.n) {
+                        batch.place(i, tile, r, &special_case(rng, i, op));
+                    }
+                    batch.widen(i, tile);
+                }
+            }
+            _ if op == Op::Dot => {
+                for tile in 0..count {
+                    fill_dense(&mut batch, i, self.distribution, tile, rng);
+                }
+            }
+            _ => {
+                for s in 0..samples {
+                    let at = position(s);
+                    for term in 0..op.terms(i) {
+                        batch.set_a(i, at.tile, at.row, term, draw_value(rng, self.distribution, i.a));
+                        batch.set_b(i, at.tile, first_k(i, term), at.column, draw_value(rng, self.distribution, i.b));
+                    }
+                    if op.has_c() {
+                        batch.set_c(i, at.tile, at.row, at.column, draw_value(rng, self.distribution, i.c));
+                    }
+                }
+            }
+        }
+        batch
+    }
 }
 
 impl Batch {

@@ -13,11 +13,11 @@ pub mod space;
 pub mod stream;
 mod values;
 
-pub use batch::{Batch, Op, RandomStream, Wide, draw};
+pub use batch::{Batch, Drawing, Op, RandomStream, Wide, draw};
 pub use corners::{Corner, Corners};
 pub use drawing::Draw;
 pub use mix::output as random;
-pub use mixture::{record_batch, record_tiles};
+pub use mixture::{Mixture, record_batch, record_tiles};
 pub use position::Position;
 pub use sequence::Sequence;
 pub use stream::Regime;

@@ -176,3 +176,32 @@ fn forms_without_kernels_have_corners_and_tiles_of_every_distribution() {
         assert!(i.chunk().is_none_or(|chunk| chunk.allows(positions.unwrap().iter())), "{i}");
     }
 }
+
+#[test]
+fn a_drawing_in_pieces_is_the_drawing_at_once() {
+    let names = ["mma.m8n8k4.f16.f16.f16.f16", "mma.sp.m16n8k16.f16.f16.f16.f16", "mma.m16n8k32.s32.s8.s8.s32"];
+    for i in names.map(|name| isa::find(name).unwrap()) {
+        for op in Op::ALL {
+            for distribution in Distribution::ALL {
+                let (source, each) = (RandomStream { seed: 5, stream: 0 }, op.samples_per_tile(&i));
+                let samples = 60 * each - 1;
+                let mut drawing = Drawing::new(&i, op, distribution, Init::Low, source);
+                let mut tiles = Tiles::zeros(&i, 0);
+                for count in [each, 7 * each, 40 * each, 12 * each - 1] {
+                    tiles.extend(&drawing.next(count).tiles);
+                }
+                assert_eq!(
+                    tiles,
+                    draw(&i, op, distribution, Init::Low, source, samples).tiles,
+                    "{i} {op:?} {distribution:?}"
+                );
+            }
+        }
+        let (count, mut tiles) = (record_tiles(&i) + 20, Tiles::zeros(&i, 0));
+        let mut mixture = Mixture::new(&i, 5, count);
+        while tiles.count < count {
+            tiles.extend(&mixture.next(3));
+        }
+        assert_eq!((tiles, mixture.next(3).count), (record_batch(&i, 5, count), 0), "{i}");
+    }
+}

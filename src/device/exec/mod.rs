@@ -17,7 +17,7 @@ use std::{
 use super::{Device, DeviceName, Execution, ExecutionKind, Generation, Identity};
 use crate::{
     Error, Result,
-    base::pace::Pace,
+    base::work::Pace,
     isa::{Codes, Instruction, Tiles},
 };
 pub use check::{ExecCheckRow, answer as check_answer, check, offered};
@@ -30,11 +30,11 @@ const BATCH_TILES: usize = 4096;
 /// Bytes of a batch's input, at most (about).
 const BATCH_BYTES: usize = 8 << 20;
 /// Tiles of the first batch.
-/// Later batches take about a second, so that a slow program stays within its timeout.
+/// Later batches are sized by time, so that a slow program stays within its timeout.
 const FIRST_TILES: usize = 16;
 
 /// Longest time that a program may take to end after its session.
-const FAREWELL: Duration = Duration::from_secs(2);
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// A program that computes tiles. It is started once for each instruction.
 pub struct ExecDevice {

@@ -19,11 +19,15 @@ const PIECE: usize = 1 << 16;
 const PIECES: usize = 16;
 /// Bytes kept of the end of standard error.
 const ERRORS_KEPT: usize = 4096;
+/// Longest wait for the end of a program that closed its standard output.
+const ENDING: Duration = Duration::from_secs(1);
 /// Longest wait for the end of standard error after the program's end; its children may keep it open.
-const ERRORS_PATIENCE: Duration = Duration::from_secs(10);
+const ERRORS_PATIENCE: Duration = Duration::from_secs(1);
 
-/// Longest wait before a signal is noticed.
+/// Longest wait before an interruption is noticed.
 const NOTICE: Duration = Duration::from_millis(50);
+/// Time between two looks at a program that is ending.
+const LOOK: Duration = Duration::from_millis(2);
 
 /// A running program. Drop kills and reaps it with all its children.
 pub(super) struct Process {
@@ -86,16 +90,12 @@ impl Process {
 
     /// The next bytes of standard output before `deadline`.
     pub(super) fn receive(&self, deadline: Instant) -> Arrival {
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            match (self.output.recv_timeout(left.min(NOTICE)), interrupt::pending()) {
-                (Ok(bytes), _) => return Arrival::Bytes(bytes),
-                (Err(RecvTimeoutError::Disconnected), _) => return Arrival::End,
-                (Err(RecvTimeoutError::Timeout), Some(signal)) => return Arrival::Signal(signal),
-                (Err(RecvTimeoutError::Timeout), None) if left <= NOTICE => return Arrival::Nothing,
-                (Err(RecvTimeoutError::Timeout), None) => {}
-            }
-        }
+        let arrived = before(deadline, |time| match self.output.recv_timeout(time) {
+            Ok(bytes) => Some(Arrival::Bytes(bytes)),
+            Err(RecvTimeoutError::Disconnected) => Some(Arrival::End),
+            Err(RecvTimeoutError::Timeout) => None,
+        });
+        arrived.unwrap_or_else(|| interrupt::pending().map_or(Arrival::Nothing, Arrival::Signal))
     }
 
     /// Closes standard input after the queue is written, and waits for the program to end.
@@ -111,20 +111,24 @@ impl Process {
         ended
     }
 
-    /// Describes how a program that closed its output ended; kills it if it still runs after `patience`.
-    pub(super) fn ending(&mut self, patience: Duration) -> String {
-        let how = match self.exit_within(patience) {
-            Some(status) => status.to_string(),
-            None => "it closed its standard output and kept running".into(),
-        };
+    /// Describes how a program closed its output: "ended (exit status: 1)"; stops it if it still runs.
+    pub(super) fn ending(&mut self) -> String {
+        let ended = self.exit_within(ENDING);
         self.stop();
-        format!("{how}{}", self.complaint())
+        let complaint = self.complaint();
+        match ended {
+            Some(status) => format!("ended ({status}{complaint})"),
+            None => format!("closed its standard output, ran on and was stopped{complaint}"),
+        }
     }
 
     /// The last line of standard error, as the end of a message; empty if there is none.
     pub(super) fn complaint(&self) -> String {
         // The text is shown even if its end did not come in time.
-        let _ = self.errors_end.recv_timeout(ERRORS_PATIENCE);
+        before(Instant::now() + ERRORS_PATIENCE, |time| match self.errors_end.recv_timeout(time) {
+            Err(RecvTimeoutError::Timeout) => None,
+            _ => Some(()),
+        });
         let kept = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
         let text = String::from_utf8_lossy(&kept);
         match text.lines().map(str::trim).rfind(|line| !line.is_empty()) {
@@ -150,13 +154,24 @@ impl Process {
     }
 
     fn exit_within(&mut self, patience: Duration) -> Option<ExitStatus> {
-        let deadline = Instant::now() + patience;
-        loop {
-            match self.child.try_wait() {
-                Ok(Some(status)) => return Some(status),
-                Ok(None) if Instant::now() < deadline => thread::sleep(Duration::from_millis(2)),
-                _ => return None,
+        before(Instant::now() + patience, |time| {
+            let ended = self.child.try_wait().ok().flatten();
+            if ended.is_none() {
+                thread::sleep(time.min(LOOK));
             }
+            ended
+        })
+    }
+}
+
+/// Repeats `wait` until it gives something, the deadline passes or an interruption arrives.
+/// `wait` waits no longer than the time that it gets.
+fn before<T>(deadline: Instant, mut wait: impl FnMut(Duration) -> Option<T>) -> Option<T> {
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let came = wait(left.min(NOTICE));
+        if came.is_some() || left.is_zero() || interrupt::pending().is_some() {
+            return came;
         }
     }
 }

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::process::{Arrival, Process};
 use crate::{
-    base::error::Interruption,
+    base::{error::Interruption, interrupt},
     isa::{Codes, Instruction, Tiles},
 };
 
@@ -20,6 +20,8 @@ const FIRST: u32 = 1;
 const SECOND: u32 = 2;
 /// Longest first line that is read, in bytes.
 const LONGEST_GREETING: usize = 1 << 16;
+/// Longest wait for an answer after an interruption was handled.
+const AFTER_INTERRUPTION: Duration = Duration::from_secs(1);
 /// Time to wait for bytes after a complete answer.
 const SURPLUS: Duration = Duration::from_millis(1);
 
@@ -104,7 +106,7 @@ impl Session {
             session = begin()?;
             outcome = session.greet(FIRST)?;
         }
-        let greeting = outcome.map_err(|how| Refusal::Failed(format!("it ended before its first line ({how})")))?;
+        let greeting = outcome.map_err(|what| Refusal::Failed(format!("before its first line it {what}")))?;
         if !greeting.ok {
             return Err(Refusal::Declined(greeting.error.unwrap_or_else(|| "it gives no reason".into())));
         }
@@ -145,12 +147,12 @@ impl Session {
         let mut message = count.to_le_bytes().to_vec();
         batch.arrays().for_each(|(_, codes)| message.extend_from_slice(codes.as_bytes()));
         self.process.send(message);
-        let deadline = Instant::now() + self.timeout;
+        let deadline = Instant::now() + self.patience();
         let enough = |answer: &[u8]| answer.len() >= expected;
         let (answer, end) = gathered(deadline, |deadline| self.process.receive(deadline), enough);
         match end {
             None => {}
-            Some(Silence::End) => return Err(fail(&answer, format!("ended ({})", self.process.ending(self.timeout)))),
+            Some(Silence::End) => return Err(fail(&answer, self.process.ending())),
             Some(Silence::Late) => return Err(fail(&answer, self.silent(!answer.is_empty()))),
             Some(Silence::Signal(signal)) => return Err(Failure::Interrupted(signal)),
         }
@@ -172,10 +174,10 @@ impl Session {
         ended.ok_or_else(|| self.too_much())
     }
 
-    /// Offers the instruction and reads the first line: the answer, or how the program ended without one.
+    /// Offers the instruction and reads the first line: the answer, or what the program did instead.
     fn greet(&mut self, protocol: u32) -> Result<Result<Greeting, String>, Refusal> {
         self.process.send(offer(&self.instruction, protocol));
-        let Some(line) = self.line()? else { return Ok(Err(self.process.ending(self.timeout))) };
+        let Some(line) = self.line()? else { return Ok(Err(self.process.ending())) };
         let greeting = serde_json::from_slice(&line).map_err(|error| {
             let start: String = String::from_utf8_lossy(&line).chars().take(80).collect();
             Refusal::Failed(format!(
@@ -188,7 +190,7 @@ impl Session {
 
     /// Reads the program's first line, without its line feed; `None` if the program ended first.
     fn line(&mut self) -> Result<Option<Vec<u8>>, Refusal> {
-        let deadline = Instant::now() + self.timeout;
+        let deadline = Instant::now() + self.patience();
         let enough = |line: &[u8]| line.contains(&b'\n') || line.len() > LONGEST_GREETING;
         let (mut line, end) = gathered(deadline, |deadline| self.process.receive(deadline), enough);
         match end {
@@ -212,12 +214,17 @@ impl Session {
         }
     }
 
+    /// Longest wait for an answer.
+    fn patience(&self) -> Duration {
+        if interrupt::is_over() { self.timeout.min(AFTER_INTERRUPTION) } else { self.timeout }
+    }
+
     fn silent(&mut self, begun: bool) -> String {
         self.process.stop();
         format!(
             "gave no {}answer for {} s (--timeout) and was stopped{}",
             if begun { "whole " } else { "" },
-            self.timeout.as_secs_f64(),
+            self.patience().as_secs_f64(),
             self.process.complaint()
         )
     }

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::pace::UNASKED,
+    base::work::UNASKED,
     device::{Attributes, ChosenAlgorithm, Device, ExecutionKind, Library, ModelDevice, Problem},
     distinguish::{self, Distinction, DistinctionVerdict, SearchLimits},
     format::Format,

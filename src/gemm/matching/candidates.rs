@@ -14,7 +14,7 @@ use super::{
 use crate::{
     Error, Result,
     arithmetic::{Model, Program},
-    base::{interrupt, parallel},
+    base::{interrupt, work},
     format::Format,
     gemm::{
         AccumulatorJoin, Accumulators, BiasEntry, Factors, KOrder, Matrix, OperandRounding, PartJoin, PartTerms,
@@ -113,7 +113,7 @@ pub(super) fn suspected(
             }
         }
     }
-    parallel::try_map(kinds, |(plain, members)| {
+    work::map(kinds, |(plain, members)| {
         let (schedules, chains, turn) = (Vec::new(), Chains::default(), suspects.turn);
         let mut group = Group { members, schedules, chains, turn };
         let orders = if suspects.turn.is_some() { &[KOrder::Ascending][..] } else { &KOrder::ALL };

@@ -3,7 +3,7 @@
 use super::Suspects;
 use crate::{
     Result,
-    base::{interrupt, parallel},
+    base::work,
     format::{Format, Overflow, Rounding},
     gemm::{
         Factors, Matrix,
@@ -164,7 +164,6 @@ pub(super) fn near_sums(suspects: &Suspects, factors: &Factors) -> Result<Vec<Ne
     let of_columns: Vec<Vec<f64>> = (0..b.columns).map(|column| (0..k).map(|at| of_b(at, column)).collect()).collect();
     let steps = (k as f64 / STEP).max(1.0).sqrt();
     let row = |(row, left): (usize, &Vec<f64>)| {
-        interrupt::check()?;
         let element = |(column, right): (usize, &Vec<f64>)| {
             let (mut sum, mut square) = (0.0, 0.0);
             for (x, y) in left.iter().zip(right) {
@@ -178,5 +177,5 @@ pub(super) fn near_sums(suspects: &Suspects, factors: &Factors) -> Result<Vec<Ne
         };
         Ok(of_columns.iter().enumerate().map(element).collect::<Vec<NearSum>>())
     };
-    Ok(parallel::try_map(of_rows.iter().enumerate(), row)?.into_iter().flatten().collect())
+    Ok(work::map(of_rows.iter().enumerate(), row)?.into_iter().flatten().collect())
 }

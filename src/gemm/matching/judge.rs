@@ -3,7 +3,6 @@
 use std::{
     borrow::Cow,
     collections::{BTreeMap, BTreeSet},
-    sync::{Mutex, PoisonError},
 };
 
 use super::{
@@ -14,7 +13,7 @@ use super::{
 use crate::{
     Result,
     arithmetic::Model,
-    base::{interrupt, parallel},
+    base::{interrupt, work},
     exact,
     gemm::{Factors, Matrix, Schedule, compute::diagonal, schedule::ScaleBlocks},
     isa::Instruction,
@@ -79,18 +78,12 @@ impl Judge<'_> {
             groups.entry(suspect.group).or_default().insert(suspect.schedule);
         }
         let shared: BTreeMap<usize, Shared> =
-            parallel::try_map(groups, |(group, schedules)| Ok((group, self.shared(group, schedules)?)))?
-                .into_iter()
-                .collect();
-        // In the order of groups and members, whichever is judged first.
-        let done = Mutex::new(BTreeMap::new());
-        let outcome = parallel::try_map(members, |(place @ (group, member), mut own)| {
+            work::map(groups, |(group, schedules)| Ok((group, self.shared(group, schedules)?)))?.into_iter().collect();
+        let one = |((group, member), mut own): ((usize, usize), Vec<Suspect>), (): &mut ()| {
             self.judge_member(&self.groups[group].members[member], &shared[&group], places, &mut own)?;
-            done.lock().unwrap_or_else(PoisonError::into_inner).insert(place, own);
-            Ok(())
-        });
-        judged.extend(done.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().flatten());
-        outcome.map(drop)
+            Ok(own)
+        };
+        work::each(members, usize::MAX, one, |own| judged.extend(own))
     }
 
     /// The sums of the runs of some schedules of a group; those of the group, if it is all of them.
@@ -129,6 +122,7 @@ impl Judge<'_> {
             let elements = Elements::new(factors);
             let sums = shared.chains.sums(&one, &evaluator, &elements)?;
             for suspect in &mut *suspects {
+                interrupt::check()?;
                 let (schedule, parts) = &shared.schedules[&suspect.schedule];
                 let codes = diagonal(schedule, &elements.factors, parts, &|node| sums.of(*node))?;
                 for (own, (row, column)) in codes.iter().zip(places) {
