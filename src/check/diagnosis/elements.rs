@@ -1,6 +1,6 @@
 //! The elements of D that a cause has to explain, and the one place that decides whether it does.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::OnceLock};
 
 use rug::Float;
 
@@ -124,6 +124,7 @@ pub(super) struct Elements<'a> {
     /// All places, those of errors first.
     order: Vec<usize>,
     is_running: bool,
+    every_order: OnceLock<ProductBounds>,
 }
 
 impl<'a> Elements<'a> {
@@ -154,6 +155,7 @@ impl<'a> Elements<'a> {
             errors: Vec::new(),
             order: Vec::new(),
             is_running,
+            every_order: OnceLock::new(),
         };
         let sums = elements.sums(elements.schedule(), &elements.factors)?;
         let claimed = parallel::try_map(0..elements.values.len(), |at| {
@@ -196,7 +198,12 @@ impl<'a> Elements<'a> {
         let bounds = match self.is_running {
             true => Bounds::Running(Box::new(ElementBounds::new(&self.claim.model, schedule, factors)?)),
             false => {
-                let blocks = ProductBounds::new(&self.claim, factors)?.each(
+                // The bounds of the claimed product serve its variants too.
+                let bounds = match self.every_order.get() {
+                    Some(claimed) => claimed.of_other(&self.claim, factors)?,
+                    None => ProductBounds::new(&self.claim, factors)?,
+                };
+                let blocks = bounds.each(
                     &|_| (),
                     Vec::new,
                     |block: &mut Vec<(usize, f64)>, row, column, element| {
@@ -204,6 +211,7 @@ impl<'a> Elements<'a> {
                     },
                 );
                 interrupt::check()?;
+                self.every_order.get_or_init(|| bounds);
                 let mut bounds = vec![f64::INFINITY; factors.a.rows * columns];
                 blocks.into_iter().flatten().for_each(|(at, bound)| bounds[at] = bound);
                 Bounds::EveryOrder(bounds)

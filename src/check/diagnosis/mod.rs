@@ -242,7 +242,7 @@ crate::rows! {
 }
 
 /// The diagnosis in a table.
-pub fn table(diagnosis: &Diagnosis) -> crate::report::Table {
+pub(super) fn table(diagnosis: &Diagnosis) -> crate::report::Table {
     let row = DiagnosisRow {
         cause: diagnosis.cause.map_or("none", Cause::name),
         meaning: diagnosis.words.clone(),
