@@ -106,7 +106,8 @@ fn moves(lines: &[usize], sources: &[usize], count: usize, cause: Cause) -> Stri
         return format!("{line} i of D is {line} i + {first} {of} (modulo {count})");
     }
     let displaced = lines.iter().zip(sources).filter(|(line, source)| line != source);
-    let words: Vec<String> = displaced.clone().take(4).map(|(to, from)| format!("{line} {to} is {line} {from}")).collect();
+    let words: Vec<String> =
+        displaced.clone().take(4).map(|(to, from)| format!("{line} {to} is {line} {from}")).collect();
     let more = displaced.count() - words.len();
     format!("{}{} {of}", words.join(", "), if more > 0 { format!(" and {more} more,") } else { String::new() })
 }

@@ -45,7 +45,8 @@ pub(super) fn features(elements: &Elements, check: &ProductCheck) -> String {
     let pair = |at: &usize| Pair { d: elements.values[*at], exact: elements.claimed[*at].value.to_f64() };
     let errors: Vec<Pair> = elements.errors.iter().map(pair).collect();
     if errors.len() > 1 {
-        words.extend(OF_ALL_ERRORS.iter().find(|(_, holds)| errors.iter().all(holds)).map(|(words, _)| (*words).into()));
+        words
+            .extend(OF_ALL_ERRORS.iter().find(|(_, holds)| errors.iter().all(holds)).map(|(words, _)| (*words).into()));
         words.extend(threshold(elements, &errors));
     }
     match words.is_empty() {

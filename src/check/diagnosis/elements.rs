@@ -203,13 +203,9 @@ impl<'a> Elements<'a> {
                     Some(claimed) => claimed.of_other(&self.claim, factors)?,
                     None => ProductBounds::new(&self.claim, factors)?,
                 };
-                let blocks = bounds.each(
-                    &|_| (),
-                    Vec::new,
-                    |block: &mut Vec<(usize, f64)>, row, column, element| {
-                        block.push((row * columns + column, element.bound));
-                    },
-                );
+                let blocks = bounds.each(&|_| (), Vec::new, |block: &mut Vec<(usize, f64)>, row, column, element| {
+                    block.push((row * columns + column, element.bound));
+                });
                 interrupt::check()?;
                 self.every_order.get_or_init(|| bounds);
                 let mut bounds = vec![f64::INFINITY; factors.a.rows * columns];

@@ -29,11 +29,13 @@ pub(super) fn operands(elements: &Elements) -> Result<Option<Explanation>> {
             let fit = elements.changed(|schedule, factors| {
                 let i = &mut schedule.instruction;
                 let operands = [(&mut factors.a, &mut i.a), (&mut factors.b, &mut i.b)];
-                operands.into_iter().zip(is_changed).filter(|(_, is_changed)| *is_changed).all(|((matrix, taken_as), _)| {
-                    let is_other = other.bits == matrix.format.bits && other.name != matrix.format.name;
-                    (matrix.format, *taken_as) = (other, other);
-                    is_other
-                })
+                operands.into_iter().zip(is_changed).filter(|(_, is_changed)| *is_changed).all(
+                    |((matrix, taken_as), _)| {
+                        let is_other = other.bits == matrix.format.bits && other.name != matrix.format.name;
+                        (matrix.format, *taken_as) = (other, other);
+                        is_other
+                    },
+                )
             })?;
             let words = format!("the codes of {sides} are read as {other}");
             if let Some(explanation) = elements.named(Cause::ReadAs, CHOSEN_BITS, words, fit) {
@@ -64,7 +66,10 @@ fn rounded(factors: &mut Factors, is_changed: [bool; 2], other: &Format, roundin
 
 /// True if a floating-point format has fewer bits of precision than another.
 fn is_narrower(narrow: &Format, wide: &Format) -> bool {
-    narrow.float().zip(wide.float()).is_some_and(|(narrow, wide)| narrow.signed && narrow.precision() < wide.precision())
+    narrow
+        .float()
+        .zip(wide.float())
+        .is_some_and(|(narrow, wide)| narrow.signed && narrow.precision() < wide.precision())
 }
 
 /// A D that holds numbers of a narrower format, near the exact ones.
@@ -94,7 +99,7 @@ pub(super) fn output(elements: &Elements) -> Result<Option<Explanation>> {
     Ok(None)
 }
 
-/// A D with the bits of an instruction that sums in another format, or of sums that are not promoted.
+/// A D with the bits of an instruction that sums in another format.
 pub(super) fn sums(elements: &Elements) -> Result<Option<Explanation>> {
     let claimed = elements.schedule();
     let i = &claimed.instruction;
@@ -103,16 +108,10 @@ pub(super) fn sums(elements: &Elements) -> Result<Option<Explanation>> {
         let same = other.a == i.a && other.b == i.b && other.scale == i.scale && !other.xor;
         same && other.d != i.d && other.d.is_integer() == i.d.is_integer() && model.rule(other).is_some()
     });
-    let mut schedules: Vec<(Cause, Schedule)> = Vec::new();
     for other in others {
         let Ok(schedule) = Schedule::new(other.clone()) else { continue };
         let Schedule { alpha, beta, scales, output, .. } = claimed.clone();
-        schedules.push((Cause::OtherSums, Schedule { alpha, beta, scales, output, ..schedule }));
-    }
-    if claimed.promote.is_some() {
-        schedules.push((Cause::NotPromoted, Schedule { promote: None, promote_halves: None, ..claimed.clone() }));
-    }
-    for (cause, schedule) in schedules {
+        let schedule = Schedule { alpha, beta, scales, output, ..schedule };
         if schedule.check().is_err() {
             continue;
         }
@@ -122,11 +121,8 @@ pub(super) fn sums(elements: &Elements) -> Result<Option<Explanation>> {
             Err(_) => continue,
         };
         let fit = elements.fit(|at| Expected { value: Float::with_val(64, product[at]), bound: 0.0 })?;
-        let words = match cause {
-            Cause::OtherSums => format!("sums are in {}: D has the bits of {}", schedule.instruction.d, schedule.instruction),
-            _ => cause.words(),
-        };
-        if let Some(explanation) = elements.named(cause, CHOSEN_BITS, words, fit) {
+        let words = format!("sums are in {}: D has the bits of {other}", other.d);
+        if let Some(explanation) = elements.named(Cause::OtherSums, CHOSEN_BITS, words, fit) {
             return Ok(Some(explanation));
         }
     }

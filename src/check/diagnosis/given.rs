@@ -28,7 +28,8 @@ const FACTORS: &[(Cause, Change)] = &[
     }),
 ];
 
-const PRODUCT: &[(Cause, f64)] = &[(Cause::ProductSign, -1.0), (Cause::ProductDoubled, 2.0), (Cause::ProductHalved, 0.5)];
+const PRODUCT: &[(Cause, f64)] =
+    &[(Cause::ProductSign, -1.0), (Cause::ProductDoubled, 2.0), (Cause::ProductHalved, 0.5)];
 
 const ADDED: &[(Cause, Change)] = &[
     (Cause::CMissing, |_, factors| factors.c.take().is_some()),
@@ -100,7 +101,8 @@ pub(super) fn added(elements: &Elements) -> Result<Option<Explanation>> {
     if let Some(explanation) = first(elements, ADDED)? {
         return Ok(Some(explanation));
     }
-    let Some(bias) = elements.request.factors.bias.as_ref().filter(|_| elements.request.d.rows == elements.request.d.columns)
+    let Some(bias) =
+        elements.request.factors.bias.as_ref().filter(|_| elements.request.d.rows == elements.request.d.columns)
     else {
         return Ok(None);
     };

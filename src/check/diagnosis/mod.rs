@@ -58,7 +58,6 @@ named! {
         OperandsRounded = "operands-rounded": "operands are rounded to a narrower format";
         OutputRounded = "output-rounded": "D was rounded to a narrower format first";
         OtherSums = "other-sums": "D has the bits of sums in another format";
-        NotPromoted = "not-promoted": "D has the bits of sums that are not promoted";
         LeftOut = "left-out": "the products of these k are missing";
         CountedTwice = "counted-twice": "the products of these k are there twice";
         ElementOfA = "element-of-a": "another number stands in A at this k of the row";

@@ -48,7 +48,8 @@ pub(super) fn limited(elements: &Elements) -> Result<Option<Explanation>> {
             [false, _] => (Cause::Clamp, format!("elements above {} are replaced by it", number(to))),
             [true, true] => (Cause::Clamp, format!("elements are limited to {} to {}", number(from), number(to))),
         };
-        let chosen = if cause == Cause::Relu { 0.0 } else { MOST_EVIDENCE * limits.iter().filter(|x| **x).count() as f64 };
+        let chosen =
+            if cause == Cause::Relu { 0.0 } else { MOST_EVIDENCE * limits.iter().filter(|x| **x).count() as f64 };
         if let Some(explanation) = elements.named(cause, chosen, words, fit) {
             return Ok(Some(explanation));
         }
