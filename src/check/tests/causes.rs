@@ -87,7 +87,7 @@ fn without(factors: &Factors, k: std::ops::Range<usize>) -> Factors {
 
 #[test]
 fn a_fault_of_every_element_is_named() {
-    let right = plain((24, 24, 200), 31);
+    let right = of_generation((16, 16, 64), 31);
     let faults: [(Cause, Matrix); 12] = [
         (Cause::Zero, right.with(|_| 0.0)),
         (Cause::Sign, right.with(|x| -x)),
@@ -280,7 +280,7 @@ fn a_wrong_element_of_a_or_b_is_named_where_the_errors_are() {
 
 #[test]
 fn a_cause_of_some_rows_alone_is_named_with_them() {
-    let right = of_generation((20, 24, 300), 36);
+    let right = plain((20, 24, 300), 36);
     let d = with_values(&right.d, |row, column| {
         let right = right.d.value(row, column);
         if row >= 16 { right.max(0.0) } else { right }
