@@ -302,7 +302,7 @@ fn errors_without_a_cause_are_told_by_what_they_share() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(8))]
 
     #[test]
     fn errors_of_chance_have_no_cause(seed in any::<u64>(), count in 1usize..400) {
