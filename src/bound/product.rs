@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{
-        Mutex, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -79,7 +79,8 @@ pub struct ProductBounds {
     tiny: f64,
     /// Bits below a sum's leading one that can decide a bound.
     reach: i32,
-    known: Mutex<HashMap<BoundKey, SumBound>>,
+    /// Bounds of sums by the claim, whatever the operands.
+    known: Arc<Mutex<HashMap<BoundKey, SumBound>>>,
 }
 
 /// The bounds of sums before they are rounded to D's format, and of those that are not rounded.
@@ -143,7 +144,15 @@ impl ProductBounds {
         let tiny = if single { power(-149) } else { power(-1074) };
         // Fraction bits beyond which no alignment and no rounding of the register looks.
         let reach = if schedule.register().bits > 32 { 64 } else { 40 };
-        Ok(ProductBounds { bounds, rows, columns, k, values, tiny, reach, known: Mutex::default() })
+        Ok(ProductBounds { bounds, rows, columns, k, values, tiny, reach, known: Arc::default() })
+    }
+
+    /// The bounds of other operands with as many terms, by the same claim.
+    ///
+    /// # Errors
+    /// As [`ProductBounds::new`].
+    pub fn of_other(&self, claim: &Claim, factors: &Factors) -> Result<ProductBounds> {
+        Ok(ProductBounds { known: Arc::clone(&self.known), ..ProductBounds::new(claim, factors)? })
     }
 
     /// Calls `visit` with row, column and reference of every element, in blocks that threads share.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rug::Float;
 
-use super::{FaultPlace, SampleCheck, Tolerance, place::place, sample, tolerance};
+use super::{Diagnosis, SampleCheck, Tolerance, diagnosis::diagnose, sample, tolerance};
 use crate::{
     Error, Result,
     arithmetic::{ElementaryOperation, Wrap},
@@ -94,8 +94,8 @@ pub struct ProductCheck {
     pub largest_bound: f64,
     /// The tolerance that the bounds justify; `None` where an element has none.
     pub tolerance: Option<Tolerance>,
-    /// The k at which a fault lies that explains the elements outside.
-    pub place: Option<FaultPlace>,
+    /// The cause of the errors; `None` without an error.
+    pub diagnosis: Option<Diagnosis>,
     /// The sample that was computed in full.
     pub sample: SampleCheck,
 }
@@ -207,9 +207,13 @@ pub fn check(request: &CheckRequest, done: &(dyn Fn(u64) + Sync)) -> Result<Prod
         sample => Some(sample?),
     };
     let mut found = all.finished(d, sample);
-    if plain && found.finished {
-        let outside = if found.outside.is_empty() { &found.sample.outside } else { &found.outside };
-        found.place = place(outside, factors, &schedule.instruction);
+    // An interrupted check has the verdicts until then, and no diagnosis.
+    if found.finished {
+        match diagnose(request, &found) {
+            Ok(diagnosis) => found.diagnosis = diagnosis,
+            Err(Error::Interrupted { .. }) => found.finished = false,
+            Err(error) => return Err(error),
+        }
     }
     Ok(found)
 }
@@ -333,7 +337,7 @@ impl Tally {
             largest_error: self.largest_error,
             largest_bound: self.largest_bound,
             tolerance: tolerance::derived(d.format, self.rest),
-            place: None,
+            diagnosis: None,
             sample: sample.unwrap_or_default(),
         }
     }

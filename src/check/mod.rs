@@ -4,8 +4,8 @@
 //! ([`crate::bound`]). A sample of rows and columns is computed in full: exact sums, running bounds, the claimed arithmetic bit for bit.
 //! [`power`] says which faulty kernels the bound, and a tolerance, would find.
 
+mod diagnosis;
 mod judge;
-mod place;
 pub mod power;
 mod sample;
 pub mod tables;
@@ -13,7 +13,7 @@ pub mod tables;
 mod tests;
 mod tolerance;
 
+pub use diagnosis::{Cause, Diagnosis, DiagnosisRow};
 pub use judge::{CheckRequest, ElementVerdict, Outside, ProductCheck, check};
-pub use place::{FaultCause, FaultPlace};
 pub use sample::{SampleCheck, sampled_places};
 pub use tolerance::Tolerance;

@@ -42,7 +42,7 @@ impl SampleCheck {
 }
 
 /// Places of `count` spread over `length`, the first and the last among them.
-fn spread(length: usize, count: usize) -> Vec<usize> {
+pub(super) fn spread(length: usize, count: usize) -> Vec<usize> {
     let count = count.clamp(1, length);
     let mut places: Vec<usize> =
         (0..count).map(|at| if count == 1 { 0 } else { at * (length - 1) / (count - 1) }).collect();

@@ -1,7 +1,7 @@
 //! Tables of checks.
 
 use super::{
-    CheckRequest, FaultCause, FaultPlace, Outside, ProductCheck, Tolerance,
+    CheckRequest, Outside, ProductCheck, Tolerance, diagnosis,
     power::{Fault, FaultFound},
 };
 use crate::{
@@ -69,24 +69,6 @@ crate::rows! {
         of: &'static str => shown("bound of"),
     }
 
-    /// The k at which a fault lies.
-    pub struct PlaceRow in "fault_place" {
-        /// The cause that explains the errors.
-        cause: &'static str => shown("cause").essential(),
-        /// The cause in words.
-        meaning: &'static str => shown("meaning"),
-        /// The first k at fault.
-        first_k: usize => shown("first k").essential(),
-        /// The last k at fault.
-        last_k: usize => shown("last k").essential(),
-        /// Errors that were looked at, all of which it explains.
-        errors: usize => shown("errors").essential(),
-        /// Largest distance of D from what the cause gives, over the element's bound.
-        rest: f64 => shown("max rest / bound").essential(),
-        /// Ranges of k that explain the errors too.
-        fitting: usize => shown("ranges that fit").essential(),
-    }
-
     /// A tolerance for a test.
     pub struct ToleranceRow in "tolerances" {
         /// Where it comes from.
@@ -124,14 +106,15 @@ pub fn report(request: &CheckRequest, found: &ProductCheck, tolerances: &[Tolera
     report.holds = found.holds();
     let any_outside = found.outside_count() > 0 || found.sample.running_outside.unwrap_or(0) > 0;
     report.verdict = if any_outside { Verdict::OutsideBound } else { Verdict::Undecided };
-    report.answer = Some(answer(claim, found) + &along_k(found, factors.k()));
+    let cause = found.diagnosis.as_ref().map(|diagnosis| format!(" {}", diagnosis.sentences()));
+    report.answer = Some(answer(claim, found) + &cause.unwrap_or_default());
     report.notes.push(format!(
         "Errors are measured to the exact product of the given A and B. The bounds rest on the model {}.",
         claim.model.name
     ));
     report.tables.push(check(claim, (d.rows, d.columns, factors.k()), found));
     report.tables.extend(outside(found));
-    report.tables.extend(found.place.as_ref().map(place));
+    report.tables.extend(found.diagnosis.as_ref().map(diagnosis::table));
     if !tolerances.is_empty() {
         report.tables.push(self::tolerances(tolerances));
     }
@@ -183,40 +166,6 @@ pub fn outside(found: &ProductCheck) -> Option<Table> {
         .chain(found.sample.outside.iter().take(1).map(|own| row(own, "this order")))
         .collect();
     (!rows.is_empty()).then(|| Table::of("Elements outside their bounds", rows))
-}
-
-/// The k at which a fault lies.
-fn place(own: &FaultPlace) -> Table {
-    let row = PlaceRow {
-        cause: own.cause.name(),
-        meaning: crate::base::named::Named::meaning(own.cause),
-        first_k: own.k.start,
-        last_k: own.k.end - 1,
-        errors: own.errors,
-        rest: own.rest,
-        fitting: own.fitting,
-    };
-    Table::of("Where along k", [row])
-}
-
-/// The place along k in a sentence, with a space before it; empty without one.
-fn along_k(found: &ProductCheck, k: usize) -> String {
-    let Some(FaultPlace { cause, k: at, errors, .. }) = &found.place else { return String::new() };
-    let range = match at.len() {
-        1 => format!("k = {}", at.start),
-        _ => format!("k = {} to {}", at.start, at.end - 1),
-    };
-    let all = format!("all {errors} listed errors");
-    match cause {
-        FaultCause::LeftOut if at.len() == k => format!(" Every product is missing: this explains {all}."),
-        FaultCause::LeftOut if at.end == k => {
-            format!(" The end of k is missing, {range}: this explains {all}.")
-        }
-        FaultCause::LeftOut => format!(" The products of {range} are missing: this explains {all}."),
-        FaultCause::CountedTwice => format!(" The products of {range} are there twice: this explains {all}."),
-        FaultCause::ElementOfA => format!(" Another number in A at {range} of that row explains {all}."),
-        FaultCause::ElementOfB => format!(" Another number in B at {range} of that column explains {all}."),
-    }
 }
 
 /// Tolerances to paste into tests.

@@ -1,12 +1,12 @@
 //! Checks of products that are right, and of products with faults.
 
+mod causes;
 mod ends;
 mod library;
-mod place;
 
 use proptest::prelude::*;
 
-use super::{CheckRequest, FaultCause, ProductCheck, Tolerance, check, power::power};
+use super::{Cause, CheckRequest, ProductCheck, Tolerance, check, power::power};
 use crate::{
     arithmetic::Model,
     bound::{Claim, ElementBounds, LibraryFamily, Magnitudes, OrderFreeBounds, Origin, bounds_matrix, running_matrix},

@@ -1,0 +1,317 @@
+//! Causes along k: ranges of k, single elements of A and B, scales of blocks.
+
+use std::ops::Range;
+
+use super::{
+    Cause, Explanation,
+    elements::{Elements, Expected, MOST_EVIDENCE},
+    given::code,
+};
+use crate::{
+    Error, Result,
+    base::{interrupt, work},
+    gemm::{Factors, Schedule},
+};
+
+/// Ends of ranges along k that are tried, at most; of a longer k they lie apart.
+const MOST_ENDS: usize = 1 << 13;
+/// Errors by which ranges are found, at most.
+const MOST_ERRORS: usize = 64;
+/// Blocks along k whose factors are solved for, at most.
+const MOST_BLOCKS: usize = 128;
+
+/// The terms of sums in f64, near the exact ones.
+pub(super) struct Terms {
+    /// Alpha times A with its scales, row by row.
+    a: Vec<f64>,
+    /// B with its scales, column by column.
+    b: Vec<f64>,
+    factors: Factors,
+    beta: f64,
+}
+
+/// The k of a block of scales of A, and of B.
+fn blocks(schedule: &Schedule) -> Option<[usize; 2]> {
+    match (&schedule.scales, schedule.instruction.scale) {
+        (Some(blocks), _) => Some([blocks.a[1], blocks.b[0]]),
+        (None, Some(scale)) => Some([scale.block; 2]),
+        (None, None) => None,
+    }
+}
+
+impl Terms {
+    /// The terms of a product whose scales have a row (column) for each of its rows (columns).
+    pub(super) fn of(schedule: &Schedule, factors: Factors) -> Terms {
+        let [block_a, block_b] = blocks(schedule).unwrap_or([1, 1]);
+        let (k, columns) = (factors.k(), factors.b.columns);
+        let scale = |scales: Option<f64>| scales.unwrap_or(1.0);
+        let a = factors.a.values().into_iter().enumerate().map(|(at, value)| {
+            let scales = factors.scale_a.as_ref().map(|scales| scales.value(at / k, at % k / block_a));
+            value * scale(scales) * schedule.alpha
+        });
+        let b = factors.b.transposed().values().into_iter().enumerate().map(|(at, value)| {
+            let scales = factors.scale_b.as_ref().map(|scales| scales.value(at % k / block_b, at / k));
+            value * scale(scales)
+        });
+        let (a, b): (Vec<f64>, Vec<f64>) = (a.collect(), b.collect());
+        debug_assert_eq!(b.len(), columns * k);
+        Terms { a, b, factors, beta: schedule.beta }
+    }
+
+    /// The terms of some k, without C and the bias.
+    pub(super) fn sum(&self, row: usize, column: usize, k: Range<usize>) -> f64 {
+        let length = self.factors.k();
+        let line = |values: &'_ [f64], line: usize| line * length + k.start..(line * length + k.end).min(values.len());
+        let (a, b) = (&self.a[line(&self.a, row)], &self.b[line(&self.b, column)]);
+        a.iter().zip(b).map(|(x, y)| x * y).sum()
+    }
+
+    /// C and the bias, as they are added.
+    pub(super) fn added(&self, row: usize, column: usize) -> f64 {
+        let c = self.factors.c.as_ref().filter(|_| self.beta != 0.0).map_or(0.0, |c| self.beta * c.value(row, column));
+        c + self.factors.bias.as_ref().map_or(0.0, |bias| bias.value(0, column))
+    }
+}
+
+/// An error that is to be explained.
+struct Unexplained {
+    /// D - exact.
+    error: f64,
+    bound: f64,
+    /// Sums of the products before each end.
+    before: Vec<f64>,
+}
+
+/// A range of k that explains the errors.
+#[derive(Clone)]
+struct Candidate {
+    cause: Cause,
+    k: Range<usize>,
+    rest: f64,
+}
+
+/// The range of k that is missing, or there twice; `None` as well for several that share no k.
+pub(super) fn range(elements: &Elements) -> Result<Option<Explanation>> {
+    let k = elements.factors.k();
+    let step = k.div_ceil(MOST_ENDS).next_power_of_two();
+    let mut ends: Vec<usize> = (0..k).step_by(step).collect();
+    ends.push(k);
+    let terms = Terms::of(elements.schedule(), elements.factors.clone());
+    let unexplained = |at: &usize| {
+        let Expected { value, bound } = &elements.claimed[*at];
+        let [row, column] = elements.place(*at);
+        let mut before = vec![0.0];
+        for pair in ends.windows(2) {
+            before.push(before[before.len() - 1] + terms.sum(row, column, pair[0]..pair[1]));
+        }
+        Unexplained { error: (elements.values[*at] - value.clone()).to_f64(), bound: *bound, before }
+    };
+    let errors: Vec<Unexplained> = elements.errors.iter().take(MOST_ERRORS).map(unexplained).collect();
+    if errors.iter().any(|error| !error.error.is_finite() || !error.bound.is_finite()) {
+        return Ok(None);
+    }
+    let tried = |from: usize| {
+        interrupt::check()?;
+        let mut fitting = Vec::new();
+        for (cause, sign) in [(Cause::LeftOut, 1.0), (Cause::CountedTwice, -1.0)] {
+            for to in from + 1..ends.len() {
+                let rest = |error: &Unexplained| {
+                    (error.error + sign * (error.before[to] - error.before[from])).abs() / error.bound
+                };
+                let rests = errors.iter().map(rest);
+                if let Some(rest) = within(rests) {
+                    fitting.push(Candidate { cause, k: ends[from]..ends[to], rest });
+                }
+            }
+        }
+        Ok::<_, Error>(fitting)
+    };
+    let fitting: Vec<Candidate> = work::map(0..ends.len() - 1, tried)?.into_iter().flatten().collect();
+    let Some(best) = best(fitting) else { return Ok(None) };
+    let words = match (best.cause, best.k.len()) {
+        (Cause::LeftOut, length) if length == k => "every product is missing".into(),
+        (Cause::LeftOut, _) if best.k.end == k => format!("the end of k is missing, {}", k_words(&best.k)),
+        (Cause::LeftOut, _) => format!("the products of {} are missing", k_words(&best.k)),
+        _ => format!("the products of {} are there twice", k_words(&best.k)),
+    };
+    let fit = match best.cause {
+        Cause::LeftOut => elements.changed(|_, factors| {
+            cleared(factors, |k| best.k.contains(&k));
+            true
+        })?,
+        _ => twice(elements, &best.k)?,
+    };
+    let chosen = 2.0 * (k as f64).log2();
+    Ok(elements.named(best.cause, chosen, words, fit).map(|explanation| Explanation { k: Some(best.k), ..explanation }))
+}
+
+/// The range that leaves least, if all that fit share some k.
+fn best(fitting: Vec<Candidate>) -> Option<Candidate> {
+    let start = fitting.iter().map(|fit| fit.k.start).max()?;
+    let end = fitting.iter().map(|fit| fit.k.end).min()?;
+    let order = |x: &Candidate, y: &Candidate| x.rest.total_cmp(&y.rest).then(x.k.len().cmp(&y.k.len()));
+    fitting.into_iter().min_by(order).filter(|_| start < end)
+}
+
+/// The largest of distances over their bounds, if all are within.
+fn within(mut rests: impl Iterator<Item = f64>) -> Option<f64> {
+    rests.try_fold(0.0f64, |largest, rest| (rest <= 1.0).then_some(largest.max(rest)))
+}
+
+/// The fit of sums in which the products of some k are there twice.
+fn twice(elements: &Elements, k: &Range<usize>) -> Result<Option<super::elements::Fit>> {
+    let mut factors = Factors { c: None, bias: None, ..elements.factors.clone() };
+    cleared(&mut factors, |at| !k.contains(&at));
+    let more = elements.sums(elements.schedule(), &factors)?;
+    elements.fit(|at| {
+        let (once, more) = (&elements.claimed[at], more.at(at));
+        Expected { value: more.value + &once.value, bound: once.bound + more.bound }
+    })
+}
+
+/// Makes elements of A zero.
+fn cleared(factors: &mut Factors, is_cleared: impl Fn(usize) -> bool) {
+    let Some(zero) = factors.a.format.zero(false) else { return };
+    let k = factors.k();
+    (0..factors.a.codes.len()).filter(|at| is_cleared(at % k)).for_each(|at| factors.a.codes.set(at, zero));
+}
+
+/// A range of k in words.
+fn k_words(k: &Range<usize>) -> String {
+    if k.len() == 1 { format!("k = {}", k.start) } else { format!("k = {} to {}", k.start, k.end - 1) }
+}
+
+/// The element of A (of B) that is wrong, where all errors are in one row (one column).
+pub(super) fn element(elements: &Elements) -> Result<Option<Explanation>> {
+    let [first, ..] = elements.errors[..] else { return Ok(None) };
+    let [row, column] = elements.place(first);
+    let cause = match () {
+        () if elements.errors.iter().all(|at| elements.place(*at)[0] == row) => Cause::ElementOfA,
+        () if elements.errors.iter().all(|at| elements.place(*at)[1] == column) => Cause::ElementOfB,
+        () => return Ok(None),
+    };
+    let terms = Terms::of(elements.schedule(), elements.factors.clone());
+    let length = elements.factors.k();
+    let mut fitting = Vec::new();
+    for k in 0..length {
+        interrupt::check()?;
+        // The changes of the element that bring each error within its bound.
+        let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
+        for at in &elements.errors {
+            let [row, column] = elements.place(*at);
+            let Expected { value, bound } = &elements.claimed[*at];
+            let given = match cause {
+                Cause::ElementOfA => elements.factors.a.value(row, k),
+                _ => elements.factors.b.value(k, column),
+            };
+            let product = terms.sum(row, column, k..k + 1);
+            let effect = if given == 0.0 { unit_effect(&terms, cause, [row, column], k) } else { product / given };
+            let error = (elements.values[*at] - value.clone()).to_f64();
+            let ends = [(error - bound) / effect, (error + bound) / effect];
+            low = low.max(ends[0].min(ends[1]));
+            high = high.min(ends[0].max(ends[1]));
+        }
+        if low <= high && low.is_finite() && high.is_finite() {
+            fitting.push((k, low + (high - low) / 2.0));
+        }
+    }
+    let [(k, change)] = fitting[..] else { return Ok(None) };
+    let fit = elements.changed(|_, factors| {
+        let (matrix, row, column) = match cause {
+            Cause::ElementOfA => (&mut factors.a, row, k),
+            _ => (&mut factors.b, k, column),
+        };
+        let other = code(matrix.format, matrix.value(row, column) + change);
+        other.map(|code| matrix.codes.set(row * matrix.columns + column, code)).is_some()
+    })?;
+    let words = match cause {
+        Cause::ElementOfA => format!("another number stands in A at k = {k} of row {}", elements.rows[row]),
+        _ => format!("another number stands in B at k = {k} of column {}", elements.columns[column]),
+    };
+    let chosen = (length as f64).log2() + MOST_EVIDENCE;
+    Ok(elements.named(cause, chosen, words, fit).map(|explanation| Explanation { k: Some(k..k + 1), ..explanation }))
+}
+
+/// The effect on D of a one in place of a zero in A or B.
+fn unit_effect(terms: &Terms, cause: Cause, [row, column]: [usize; 2], k: usize) -> f64 {
+    let length = terms.factors.k();
+    // Scales of a zero are not in the terms: a product with scales has no candidate here.
+    if terms.factors.scale_a.is_some() {
+        return 0.0;
+    }
+    match cause {
+        Cause::ElementOfA => terms.b[column * length + k],
+        _ => terms.a[row * length + k],
+    }
+}
+
+/// A factor of the scale of each block of A or B, solved from the elements of its row or column.
+pub(super) fn block_factors(elements: &Elements, cause: Cause) -> Result<Option<Explanation>> {
+    let Some(blocks) = blocks(elements.schedule()) else { return Ok(None) };
+    let is_a = cause == Cause::BlockFactorsOfA;
+    let block = blocks[usize::from(!is_a)];
+    let k = elements.factors.k();
+    let count = k.div_ceil(block);
+    let (rows, columns) = (elements.rows.len(), elements.columns.len());
+    let (lines, others) = if is_a { (rows, columns) } else { (columns, rows) };
+    if count > MOST_BLOCKS || others < 2 * count + 1 {
+        return Ok(None);
+    }
+    let terms = Terms::of(elements.schedule(), elements.factors.clone());
+    let solved = work::map(0..lines, |line| {
+        interrupt::check()?;
+        let equations = (0..others).map(|other| {
+            let (row, column) = if is_a { (line, other) } else { (other, line) };
+            let parts = (0..count).map(|at| terms.sum(row, column, at * block..k.min((at + 1) * block)));
+            (parts.collect::<Vec<f64>>(), elements.values[row * columns + column] - terms.added(row, column))
+        });
+        Ok::<_, Error>(least_squares(count, equations))
+    })?;
+    let mut factors = (f64::INFINITY, f64::NEG_INFINITY);
+    let fit = elements.changed(|_, changed| {
+        let scales = if is_a { &mut changed.scale_a } else { &mut changed.scale_b };
+        let Some(scales) = scales else { return false };
+        solved.iter().enumerate().all(|(line, solution)| {
+            let Some(solution) = solution else { return false };
+            solution.iter().enumerate().all(|(at, factor)| {
+                let (row, column) = if is_a { (line, at) } else { (at, line) };
+                let old = scales.value(row, column);
+                let Some(code) = code(scales.format, old * factor) else { return false };
+                scales.codes.set(row * scales.columns + column, code);
+                let factor = scales.value(row, column) / old;
+                factors = (factors.0.min(factor), factors.1.max(factor));
+                true
+            })
+        })
+    })?;
+    let side = if is_a { "A" } else { "B" };
+    let words = format!(
+        "one factor multiplies the scale of each block of {side} ({:.6} to {:.6} times the given scale)",
+        factors.0, factors.1
+    );
+    Ok(elements.named(cause, (lines * count) as f64 * MOST_EVIDENCE, words, fit))
+}
+
+/// The numbers that solve some equations best; `None` where they are not determined.
+fn least_squares(count: usize, equations: impl Iterator<Item = (Vec<f64>, f64)>) -> Option<Vec<f64>> {
+    // Rows of the normal equations, the right side last.
+    let mut normal = vec![vec![0.0; count + 1]; count];
+    for (parts, sum) in equations {
+        for (row, x) in normal.iter_mut().zip(&parts) {
+            row.iter_mut().zip(parts.iter().chain([&sum])).for_each(|(cell, y)| *cell += x * y);
+        }
+    }
+    for pivot in 0..count {
+        let largest = (pivot..count).max_by(|x, y| normal[*x][pivot].abs().total_cmp(&normal[*y][pivot].abs()))?;
+        normal.swap(pivot, largest);
+        let row = normal[pivot].clone();
+        if row[pivot] == 0.0 || !row[pivot].is_finite() {
+            return None;
+        }
+        for (at, other) in normal.iter_mut().enumerate() {
+            let factor = if at == pivot { 0.0 } else { other[pivot] / row[pivot] };
+            other.iter_mut().zip(&row).for_each(|(cell, x)| *cell -= factor * x);
+        }
+    }
+    Some(normal.iter().enumerate().map(|(at, row)| row[count] / row[at]).collect())
+}
