@@ -141,14 +141,21 @@ pub(super) fn diagnose(request: &CheckRequest, check: &ProductCheck) -> Result<O
     if let Some(diagnosis) = search(&all, None)? {
         return Ok(Some(diagnosis));
     }
-    if rows.len() < all_rows.len() || columns.len() < all_columns.len() {
-        let part = Elements::new(request, listed, [&rows, &columns], is_running)?;
-        let words = |name: &str, some: &BTreeSet<usize>, all: &BTreeSet<usize>| match some.len() {
-            count if count == all.len() => None,
-            1 => Some(format!("{name} {}", places(some))),
-            _ => Some(format!("{name}s {}", places(some))),
-        };
-        let region = [words("row", &rows, &all_rows), words("column", &columns, &all_columns)];
+    let words = |name: &str, some: &BTreeSet<usize>, all: &BTreeSet<usize>| match some.len() {
+        count if count == all.len() => None,
+        1 => Some(format!("{name} {}", places(some))),
+        _ => Some(format!("{name}s {}", places(some))),
+    };
+    // A fault of some rows may leave a column right by chance: whole rows and whole columns come first.
+    let is_part = [rows.len() < all_rows.len(), columns.len() < all_columns.len()];
+    let regions = [
+        ([&rows, &all_columns], is_part[0]),
+        ([&all_rows, &columns], is_part[1]),
+        ([&rows, &columns], is_part[0] && is_part[1]),
+    ];
+    for ([rows, columns], _) in regions.into_iter().filter(|(_, is_tried)| *is_tried) {
+        let part = Elements::new(request, listed, [rows, columns], is_running)?;
+        let region = [words("row", rows, &all_rows), words("column", columns, &all_columns)];
         if let Some(diagnosis) = search(&part, Some(region.into_iter().flatten().collect::<Vec<_>>().join(", ")))? {
             let is_all = part.values.len() == rows.len() * columns.len();
             return Ok(Some(Diagnosis { is_all, ..diagnosis }));
