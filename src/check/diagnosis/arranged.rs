@@ -112,7 +112,7 @@ fn moves(lines: &[usize], sources: &[usize], count: usize, cause: Cause) -> Stri
     format!("{}{} {of}", words.join(", "), if more > 0 { format!(" and {more} more,") } else { String::new() })
 }
 
-/// For each row (column) of the elements, the row (column) of the product, or of A (B) alone, that is nearest to it.
+/// The nearest row (column) of the product, or of A (B) alone, for each row (column) of the elements.
 ///
 /// `None` where the product is too large.
 fn sources(elements: &Elements, are_rows: bool, is_of_operand: bool) -> Result<Option<Vec<usize>>> {

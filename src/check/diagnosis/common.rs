@@ -1,4 +1,4 @@
-//! What errors without a cause have in common.
+//! Features that errors without a cause have in common.
 
 use super::elements::Elements;
 use crate::{check::ProductCheck, gemm::places};
@@ -23,7 +23,7 @@ const OF_ALL_ERRORS: &[Property] = &[
     ("D is too small", |pair| pair.d < pair.exact),
 ];
 
-/// What all errors have in common, in a sentence.
+/// A sentence about what all errors have in common.
 pub(super) fn features(elements: &Elements, check: &ProductCheck) -> String {
     let mut words = Vec::new();
     for (name, lines, count) in

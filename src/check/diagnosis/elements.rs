@@ -68,14 +68,16 @@ impl Expected {
     }
 }
 
-/// The distance of neighbours in a format: the largest error of one rounding of a number of this magnitude.
+/// The distance of neighbours in a format at a magnitude.
+///
+/// It is the largest error of one rounding.
 pub(super) fn unit(format: &Format, magnitude: f64) -> f64 {
     let Some(float) = format.float() else { return 1.0 };
     let exponent = if magnitude > 0.0 { magnitude.log2().floor().min(1023.0) as i32 } else { float.emin() };
     2f64.powi(exponent.max(float.emin()) - float.trailing_bits as i32).max(f64::from_bits(1))
 }
 
-/// The largest distance from a cause over the bound, and the bits by which the errors narrow the cause down.
+/// Distance from a cause over the bound (the largest), and the bits by which errors narrow it down.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Fit {
     pub(super) rest: f64,
@@ -128,7 +130,7 @@ pub(super) struct Elements<'a> {
 }
 
 impl<'a> Elements<'a> {
-    /// The elements of these rows and columns, or of some of them: those of the listed errors, and others spread between them.
+    /// Elements of these rows and columns, or of some: listed errors, and others spread between them.
     pub(super) fn new(
         request: &'a CheckRequest<'a>,
         listed: &[Outside],
@@ -281,14 +283,16 @@ impl<'a> Elements<'a> {
         }
     }
 
-    /// A cause that explains every element, if the errors narrow it down by more bits than its numbers were chosen by.
+    /// A cause that explains every element.
+    ///
+    /// The errors narrow it down by more bits than its numbers were chosen by.
     pub(super) fn named(&self, cause: Cause, chosen_bits: f64, words: String, fit: Option<Fit>) -> Option<Explanation> {
         let fit = fit.filter(|fit| fit.evidence >= chosen_bits + LEAST_EVIDENCE)?;
         Some(Explanation { cause, words, k: None, rest: fit.rest })
     }
 }
 
-/// So many of some rows or columns: about half of them listed ones, the others spread between the first and the last.
+/// Chosen rows or columns: about half are listed ones, the others are spread over all.
 fn some(all: &BTreeSet<usize>, count: usize, listed: impl Iterator<Item = usize>) -> Vec<usize> {
     if all.len() <= count {
         return all.iter().copied().collect();

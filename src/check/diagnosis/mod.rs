@@ -123,7 +123,7 @@ const SEARCHES: &[Search] = &[
     along_k::element,
 ];
 
-/// Finds the simplest cause that explains every element, of all of D or of the rows and columns that have errors.
+/// Finds the simplest cause that explains every element, of D or of rows and columns with errors.
 ///
 /// `None` without an error.
 pub(super) fn diagnose(request: &CheckRequest, check: &ProductCheck) -> Result<Option<Diagnosis>> {

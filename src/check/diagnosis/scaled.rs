@@ -26,7 +26,7 @@ pub(super) fn factor(elements: &Elements) -> Result<Option<Explanation>> {
     let fit = elements.fit(|at| elements.claimed[at].scaled(factor, format))?;
     let (cause, words) = match factor {
         -1.0 => (Cause::Sign, Cause::Sign.words()),
-        _ => (Cause::Factor, format!("each element of D is {} times that of the product", number(factor))),
+        _ => (Cause::Factor, format!("D is {} times the product", number(factor))),
     };
     // Powers of two near 1 are few.
     let is_simple = factor.abs().log2().fract() == 0.0;
@@ -157,7 +157,7 @@ fn factor_within(elements: &Elements, places: &[usize], widest: f64) -> Option<f
     }
 }
 
-/// The number between some elements and D: 0 where 0 fits, else one in the middle of those that the bounds allow.
+/// The number between elements and D: 0 where 0 fits, else the middle of what bounds allow.
 fn number_added(elements: &Elements, places: &[usize]) -> Option<f64> {
     let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
     for at in places {
