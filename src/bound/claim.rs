@@ -91,6 +91,7 @@ impl Claim {
             }
             Origin::Library(family) => Claim::of_library(model, &family, formats)?,
         };
+        notes.extend(claim.left_out());
         let (claim, rounded) = claim.taking(&factors)?;
         if let Some(own) = rounded {
             notes.push(
@@ -168,8 +169,8 @@ impl Claim {
     ///
     /// `scale` is the format of the scales of blocks and the k of a block, if the operands have any.
     ///
-    /// Instructions that sum in f32, f64 or s32 take part. Parts are joined in the register or after rounding to D's format, whichever
-    /// has the larger bound.
+    /// Instructions that sum in f32, f64 or s32 take part. Parts are joined in the register or, for a floating-point D of at least 16 bits,
+    /// after rounding to D's format, whichever has the larger bound.
     ///
     /// # Errors
     /// A request error: the model has no such instruction.
@@ -196,21 +197,48 @@ impl Claim {
                 continue;
             }
             schedules.push(schedule.clone());
-            if !d.is_integer() {
+            // No library joins parts in formats of 8 bits, which saturate.
+            if !d.is_integer() && d.bits >= 16 {
                 schedule.split.count = MOST_PARTS;
                 schedule.split.granule = i.k;
                 schedule.split.join = PartJoin::Output;
                 schedules.push(schedule);
             }
         }
-        let words = format!("any order of any {} x {} instruction of {}, D in {}", a.name, b.name, model.name, d.name);
-        match schedules.is_empty() {
-            true => Err(Error::request(format!(
-                "{} has no instruction that multiplies {} by {} and sums in f32, f64 or s32 for a D in {}; give --instr or --schedule",
-                model.name, a.name, b.name, d.name
-            ))),
-            false => Ok(Claim { words, model, schedules, is_exact: false }),
+        if schedules.is_empty() {
+            let product = format!("multiplies {a} by {b} and sums in f32, f64 or s32 for a D in {d}");
+            return Err(Error::request(match scale {
+                None => format!("{} has no instruction that {product}; give --instr or --schedule", model.name),
+                Some((format, block)) => format!(
+                    "{} has no instruction that takes scales in {format} of blocks of {block}, {product}; a schedule multiplies sums by such \
+                     scales: give --schedule FILE with [scales] (docs/gemm.md)",
+                    model.name
+                ),
+            }));
         }
+        let mut sums: Vec<&str> = schedules.iter().map(|own| own.instruction.d.name).collect();
+        sums.sort_unstable();
+        sums.dedup();
+        let sums = sums.join(" or ");
+        let words = format!("any order of any {a} x {b} instruction of {} that sums in {sums}, D in {d}", model.name);
+        Ok(Claim { words, model, schedules, is_exact: false })
+    }
+
+    /// A note on the instructions for the claim's operands that a family leaves out: those that sum in a narrow format.
+    fn left_out(&self) -> Option<String> {
+        let claimed = &self.schedules[0].instruction;
+        let is_left_out = |i: &&Instruction| {
+            !is_wide(i)
+                && (i.a, i.b) == (claimed.a, claimed.b)
+                && i.scale == claimed.scale
+                && self.model.rule(i).is_some()
+        };
+        let is_wide_only = !self.is_exact && self.schedules.iter().all(|own| is_wide(&own.instruction));
+        let narrow = isa::all().iter().filter(|_| is_wide_only).find(is_left_out)?;
+        Some(format!(
+            "The claim leaves out instructions that sum in {}, such as {narrow}: name one with --instr.",
+            narrow.d
+        ))
     }
 }
 

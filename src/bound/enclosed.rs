@@ -67,13 +67,13 @@ impl ErrorBound {
 
     /// The error, if its rigorous bound is known to be at most this.
     pub(super) fn at_most(self, most: f64) -> ErrorBound {
-        let own = self.finite();
-        if own <= most || own == 0.0 { self } else { self.scaled(most / own) }
-    }
-
-    /// Every source times a factor; the spread stays.
-    fn scaled(self, factor: f64) -> ErrorBound {
-        ErrorBound { sources: self.sources.map(|own| own * factor), ..self }
+        let sum = self.finite();
+        if sum <= most {
+            return self;
+        }
+        // An infinite source is all of the bound.
+        let share = |source: f64| if sum.is_finite() { product_up(source, most / sum) } else { most.min(source) };
+        ErrorBound { sources: self.sources.map(share), ..self }
     }
 
     /// The part of the rigorous bound that a source makes.
@@ -105,7 +105,7 @@ impl ErrorBound {
     pub(super) fn times(&self, factor: f64) -> ErrorBound {
         let mean = self.mean.map(|mean| mean * factor);
         ErrorBound {
-            sources: self.sources.map(|own| own * factor.abs()),
+            sources: self.sources.map(|source| product_up(source, factor.abs())),
             mean: if factor < 0.0 { [mean[1], mean[0]] } else { mean },
             squares: self.squares * factor * factor,
             overflows: self.overflows,
@@ -233,16 +233,12 @@ impl Enclosed {
     pub(super) fn times(&self, factor: f64, quantum: i32) -> Enclosed {
         let [x, y] = [self.low, self.high].map(|end| end * factor);
         let (low, high) = if x <= y { (x, y) } else { (y, x) };
-        let exact = |end: f64, product: f64| end.mul_add(factor, -product) == 0.0 && product.abs() > 1e-290;
-        let rounded = |product: f64, outward: f64| match product == 0.0 || exact(self.low, x) && exact(self.high, y) {
-            true => product,
-            false => outward,
-        };
+        let exact = is_exact_product(self.low, factor, x) && is_exact_product(self.high, factor, y);
         Enclosed {
-            low: rounded(low, low.next_down()),
-            high: rounded(high, high.next_up()),
+            low: if exact { low } else { low.next_down() },
+            high: if exact { high } else { high.next_up() },
             error: self.error.times(factor),
-            exponent: self.exponent.map(|_| exponent(self.most() * factor.abs())),
+            exponent: self.exponent.map(|_| exponent(product_up(self.most(), factor.abs()))),
             quantum: self.quantum.saturating_add(quantum),
         }
     }
@@ -342,6 +338,22 @@ fn below(x: f64, y: f64) -> f64 {
 /// Half of a power of two; the smallest number of f64 for itself.
 pub(super) fn half(width: f64) -> f64 {
     (width / 2.0).max(power(-1074))
+}
+
+/// True if `product` is `x * y` without a rounding error.
+pub(super) fn is_exact_product(x: f64, y: f64, product: f64) -> bool {
+    // The rest of a product near the end of f64 would underflow.
+    x == 0.0 || y == 0.0 || x.mul_add(y, -product) == 0.0 && product.abs() > 1e-290
+}
+
+/// `x * y` of magnitudes, not below the exact product but for what [`SLACK`] covers; 0 if a factor is 0.
+pub(super) fn product_up(x: f64, y: f64) -> f64 {
+    let product = x * y;
+    match x == 0.0 || y == 0.0 {
+        true => 0.0,
+        false if product < f64::MIN_POSITIVE => product.next_up(),
+        false => product,
+    }
 }
 
 /// `x + y`, not below the exact sum.

@@ -108,7 +108,10 @@ impl OrderFreeBounds {
             return (own, true);
         }
         let whole = self.chain(magnitudes, magnitudes.sum);
-        let (each, shared) = self.shares(magnitudes, &whole);
+        let (mut each, shared) = self.shares(magnitudes, &whole);
+        if whole.error.may_overflow() {
+            each.overflow();
+        }
         let cap = (magnitudes.sum + shared.finite()) * super::enclosed::SLACK;
         let each = Enclosed { low: -cap, high: cap, error: each, ..whole };
         let element = UnknownElement { each, shared, cap };

@@ -1,7 +1,7 @@
 //! Operands as the analysis takes them: values, exponents that count in alignments, quanta.
 
 use super::{
-    enclosed::{Enclosed, ErrorSource, NO_QUANTUM, ZERO_QUANTUM, exponent, power},
+    enclosed::{Enclosed, ErrorSource, NO_QUANTUM, ZERO_QUANTUM, exponent, is_exact_product, power},
     step::StepProducts,
     walk::quantum,
 };
@@ -132,17 +132,17 @@ impl KnownProducts<'_> {
             a.piece_quantum(factors.a).saturating_add(b.piece_quantum(factors.b)).clamp(NO_QUANTUM, ZERO_QUANTUM);
         let exponent = a.exponent.zip(b.exponent).map(|(a, b)| a + b);
         let product = x * y;
-        // A product beyond the range of f64's normal numbers is enclosed.
-        let exact =
-            x.mul_add(y, -product) == 0.0 && (product.abs() > 1e-290 || product == 0.0 && (x == 0.0 || y == 0.0));
         let mut own = Enclosed::number(product, exponent, quantum);
-        if !exact {
+        // A product beyond the range of f64's normal numbers is enclosed.
+        if !is_exact_product(x, y, product) {
             (own.low, own.high) = (product.next_down(), product.next_up());
         }
-        // The unit flushes a factor: the product is lost.
-        if factors.a == u64::MAX && factors.b == u64::MAX && (a.is_flushed() || b.is_flushed()) {
+        // The unit flushes a factor: the product is lost, and with it each of its pieces.
+        if a.is_flushed() || b.is_flushed() {
             let lost = a.value * b.value;
-            (own.low, own.high) = (lost.next_down(), lost.next_up());
+            let is_whole = factors.a == u64::MAX && factors.b == u64::MAX;
+            let (low, high) = if is_whole { (lost, lost) } else { (lost.min(0.0), lost.max(0.0)) };
+            (own.low, own.high) = (low.next_down(), high.next_up());
             own.error.add(ErrorSource::Flush, lost.abs().next_up());
         }
         Some(own)

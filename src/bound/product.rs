@@ -12,7 +12,7 @@ use ndarray::{Array2, ArrayView2, LinalgScalar, linalg::general_mat_mul, s};
 
 use super::{
     Claim, Magnitudes, OrderFreeBounds,
-    enclosed::{Enclosed, NO_QUANTUM, ZERO_QUANTUM, exponent, power},
+    enclosed::{Enclosed, NO_QUANTUM, ZERO_QUANTUM, exponent, power, product_up},
     operand::Operand,
 };
 use crate::{
@@ -41,11 +41,11 @@ pub struct ElementReference {
     /// Largest distance of that value from the exact one.
     pub off: f64,
     /// The rigorous bound of |D - exact| of a finite D; infinite where nothing is known.
-    ///
-    /// Parts of D that saturate are not covered.
     pub bound: f64,
     /// True if a sum may overflow.
     pub may_overflow: bool,
+    /// True if the parts of some schedules may saturate: the bound covers the other schedules.
+    pub may_saturate: bool,
     /// The sum of |a b|, rounded up.
     pub magnitudes: f64,
 }
@@ -75,8 +75,8 @@ pub struct ProductBounds {
     k: usize,
     /// A by rows and B by k, with the scales of blocks, as f32 or f64.
     values: Values,
-    /// Smallest number above zero of the sums of the reference.
-    tiny: f64,
+    /// Exponent of the smallest number above zero of the sums of the reference.
+    least: i32,
     /// Bits below a sum's leading one that can decide a bound.
     reach: i32,
     /// Bounds of sums by the claim, whatever the operands.
@@ -91,6 +91,7 @@ struct SumBound {
     /// The sum with the largest bound of those that are rounded to D's format.
     rounded: Option<Enclosed>,
     may_overflow: bool,
+    may_saturate: bool,
 }
 
 /// Key of a bound: the sum's bits, the largest exponent of a product, the quantum of all.
@@ -141,10 +142,10 @@ impl ProductBounds {
             true => Values::Single(a.iter().map(|x| *x as f32).collect(), b.iter().map(|x| *x as f32).collect()),
             false => Values::Double(a, b),
         };
-        let tiny = if single { power(-149) } else { power(-1074) };
+        let least = if single { -149 } else { -1074 };
         // Fraction bits beyond which no alignment and no rounding of the register looks.
         let reach = if schedule.register().bits > 32 { 64 } else { 40 };
-        Ok(ProductBounds { bounds, rows, columns, k, values, tiny, reach, known: Arc::default() })
+        Ok(ProductBounds { bounds, rows, columns, k, values, least, reach, known: Arc::default() })
     }
 
     /// The bounds of other operands with as many terms, by the same claim.
@@ -234,27 +235,34 @@ impl ProductBounds {
         // Relative error of a piece: half a unit for each term, whatever the order (Higham, 2002, section 3.1).
         let piecewise = 0.51 * epsilon * TERMS.min(self.k) as f64;
         // Sums of pieces in f64, and products and sums that underflow.
-        let sum = (magnitudes + k * self.tiny) * (1.0 + 2.0 * piecewise + 2.0 * k * f64::EPSILON);
+        let tiny = power(self.least);
+        let sum = (magnitudes + k * tiny) * (1.0 + 2.0 * piecewise + 2.0 * k * f64::EPSILON);
         if !(x.finite && y.finite && sum.is_finite()) {
             return ElementReference {
                 value: f64::NAN,
                 off: f64::INFINITY,
                 bound: f64::INFINITY,
                 may_overflow: true,
+                may_saturate: true,
                 magnitudes: sum,
             };
         }
         let quantum = x.quantum.saturating_add(y.quantum).clamp(NO_QUANTUM, ZERO_QUANTUM);
         // Sums of a few multiples of one number are exact.
         let exact = |sum: f64, bits: i32| sum <= power(quantum.saturating_add(bits).min(1023));
-        let off = match exact(x.largest * y.largest * TERMS.min(self.k) as f64, bits) && exact(sum, 53) {
+        // No product underflows.
+        let off = match quantum >= self.least
+            && exact(x.largest * y.largest * TERMS.min(self.k) as f64, bits)
+            && exact(sum, 53)
+        {
             true => 0.0,
-            false => sum * (piecewise + 2.0 * k * f64::EPSILON) + k * self.tiny,
+            false => sum * (piecewise + 2.0 * k * f64::EPSILON) + k * tiny,
         };
-        let flushed = k * (x.flushed * y.largest).max(y.flushed * x.largest) * 2.0;
+        let flushed = k * product_up(x.flushed, y.largest).max(product_up(y.flushed, x.largest)) * 2.0;
         let sum_up = if off == 0.0 { magnitudes } else { sum };
         if sum_up == 0.0 {
-            return ElementReference { value: 0.0, off: 0.0, bound: 0.0, may_overflow: false, magnitudes: 0.0 };
+            let (may_overflow, may_saturate) = (false, false);
+            return ElementReference { value: 0.0, off: 0.0, bound: 0.0, may_overflow, may_saturate, magnitudes: 0.0 };
         }
         let shift = 52 - BUCKET_BITS;
         let bucket = (sum_up.to_bits() + (1u64 << shift) - 1) >> shift << shift;
@@ -278,13 +286,14 @@ impl ProductBounds {
             off,
             bound: own.whole.max(rounded.finite()) + flushed,
             may_overflow: own.may_overflow || rounded.may_overflow(),
+            may_saturate: own.may_saturate,
             magnitudes: sum_up,
         }
     }
 
     /// The bound of a sum by any of the schedules.
     ///
-    /// A schedule without a bound, since its parts may saturate, counts if all are so.
+    /// A schedule whose parts may saturate has no bound; it counts if all are so.
     fn sum_bound(&self, magnitudes: &Magnitudes) -> SumBound {
         let sums: Vec<(Enclosed, bool)> = self.bounds.iter().map(|own| own.sum(magnitudes)).collect();
         let is_bounded = |own: &Enclosed| own.error.finite().is_finite();
@@ -298,6 +307,7 @@ impl ProductBounds {
             whole,
             rounded: rounded.zip(quantum).map(|(own, quantum)| Enclosed { quantum, ..*own }),
             may_overflow: counted().any(|(own, _)| own.error.may_overflow()),
+            may_saturate: !sums.iter().all(|(own, _)| is_bounded(own)),
         }
     }
 }

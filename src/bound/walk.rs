@@ -1,6 +1,6 @@
 //! Error analysis of a schedule outside the instruction: promotion, joining, scaling, output.
 
-use super::enclosed::{Enclosed, ErrorSource, ZERO_QUANTUM, overflow_shows, overflows, power};
+use super::enclosed::{Enclosed, ErrorSource, ZERO_QUANTUM, overflow_shows, overflows, power, product_up};
 use crate::{
     format::{self, Format, Rounding},
     gemm::{AccumulatorJoin, BiasEntry, CEntry, PartJoin, Run, ScaleUse, Schedule, Walk},
@@ -59,11 +59,25 @@ impl<'a> Registers<'a> {
         self.rounded(x.plus(y).capped(cap), source)
     }
 
-    /// The product with a number of the register's format.
+    /// The product with a number of f64 that the register rounds first.
+    fn product(&self, x: &Enclosed, factor: f64) -> Enclosed {
+        let factor_error = self.number(factor).error;
+        let mut product = x.times(factor, quantum(factor));
+        let error = product_up(factor_error.finite(), x.most());
+        if error > 0.0 {
+            product.error.add(ErrorSource::Scale, error);
+        }
+        if factor_error.may_overflow() {
+            product.error.overflow();
+        }
+        product
+    }
+
+    /// The rounded product with such a number.
     fn multiply(&self, x: &Enclosed, factor: f64) -> Enclosed {
         match factor {
             1.0 => *x,
-            factor => self.rounded(x.times(factor, quantum(factor)), ErrorSource::Scale),
+            factor => self.rounded(self.product(x, factor), ErrorSource::Scale),
         }
     }
 
@@ -129,11 +143,7 @@ impl<'a> Registers<'a> {
                 let between = schedule.scales.filter(|scales| !scales.multiply.is_at_end());
                 let (own, scaled) = match (between, sums.scales(Some(run))) {
                     (Some(scales), Some([a, b])) => {
-                        // The product of the two scales is rounded itself.
-                        let factor = a * b;
-                        let mut own = own.times(factor, quantum(factor));
-                        let off = own.most() * power(-24);
-                        own.error.add(ErrorSource::Scale, off);
+                        let own = self.product(&own, a * b);
                         match scales.multiply {
                             ScaleUse::Rounded => (self.rounded(own, ErrorSource::Scale), true),
                             _ => (own, true),
@@ -188,42 +198,24 @@ impl<'a> Registers<'a> {
     fn finished(&self, parts: Vec<Enclosed>, sums: &dyn ElementSums) -> Enclosed {
         let schedule = self.schedule;
         let cap = sums.cap();
-        let alpha = self.number(schedule.alpha);
-        let scaled = |sum: &Enclosed, addend: Option<&Enclosed>| {
-            let mut product = sum.times(schedule.alpha, quantum(schedule.alpha));
-            let off = alpha.error.finite() * sum.most();
-            if off > 0.0 {
-                product.error.add(ErrorSource::Scale, off);
-            }
-            match addend {
-                Some(addend) => self.rounded(product.plus(addend), ErrorSource::Scale),
-                None if schedule.alpha == 1.0 => product,
-                None => self.rounded(product, ErrorSource::Scale),
-            }
+        let scaled = |sum: &Enclosed, addend: Option<&Enclosed>| match addend {
+            Some(addend) => self.rounded(self.product(sum, schedule.alpha).plus(addend), ErrorSource::Scale),
+            None => self.multiply(sum, schedule.alpha),
         };
         let at_end = |sum: Enclosed| match (schedule.scales, sums.scales(None)) {
             (Some(scales), Some([a, b])) if scales.multiply == ScaleUse::Each => {
                 self.multiply(&self.multiply(&sum, a), b)
             }
             (Some(scales), Some([a, b])) if scales.multiply.is_at_end() => {
-                let mut own = sum.times(a * b, quantum(a * b));
-                let off = own.most() * power(-24);
-                own.error.add(ErrorSource::Scale, off);
-                self.rounded(own, ErrorSource::Scale)
+                self.rounded(self.product(&sum, a * b), ErrorSource::Scale)
             }
             _ => sum,
         };
         let bias = sums.bias().filter(|_| schedule.bias != BiasEntry::Start).map(|bias| self.number(bias));
-        let c = sums.c().filter(|_| schedule.c != CEntry::Start && schedule.beta != 0.0).map(|c| {
-            let own = self.number(c);
-            let mut product = own.times(schedule.beta, quantum(schedule.beta));
-            // The register holds beta rounded.
-            let off = self.number(schedule.beta).error.finite() * own.most();
-            if off > 0.0 {
-                product.error.add(ErrorSource::Scale, off);
-            }
-            self.rounded(product, ErrorSource::Scale)
-        });
+        let c = sums
+            .c()
+            .filter(|_| schedule.c != CEntry::Start && schedule.beta != 0.0)
+            .map(|c| self.rounded(self.product(&self.number(c), schedule.beta), ErrorSource::Scale));
         let (mut addend, late) = if schedule.c == CEntry::Rounded { (None, c) } else { (c, None) };
         let ended = |sum: Enclosed| {
             let sum = match &late {

@@ -4,52 +4,20 @@ use std::collections::BTreeSet;
 
 use rug::Float;
 
-use super::{Diagnosis, SampleCheck, Tolerance, diagnosis::diagnose, sample, tolerance};
+use super::{
+    Diagnosis, SampleCheck, Tolerance,
+    diagnosis::diagnose,
+    sample,
+    tally::{ElementVerdict, Limits, Outside, Tally},
+};
 use crate::{
     Error, Result,
     arithmetic::{ElementaryOperation, Wrap},
     base::interrupt,
-    bound::{Claim, ElementBounds, ElementReference, ProductBounds, is_bare},
-    format::{Format, Real},
+    bound::{Claim, ElementBounds, ProductBounds, is_bare},
+    format::{Class, Format, Real},
     gemm::{Factors, Matrix, Schedule, Yardsticks},
 };
-
-/// Elements outside that are listed, at most.
-pub(super) const LISTED: usize = 64;
-
-/// The verdict about an element.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ElementVerdict {
-    /// Within its bound.
-    Within,
-    /// Outside.
-    Outside,
-    /// An overflow where the exact value is near enough to the end of the format.
-    Overflowed,
-    /// To be decided by the bits of the claimed schedule.
-    ///
-    /// An infinity or a NaN of a sum whose parts may overflow, or a sum without a bound.
-    Undecided,
-    /// Nothing is known of the sum: parts of it may saturate.
-    Unbounded,
-}
-
-/// An element outside its bound.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Outside {
-    /// Row of D.
-    pub row: usize,
-    /// Column of D.
-    pub column: usize,
-    /// The element of D.
-    pub d: f64,
-    /// The exact value, as f64.
-    pub exact: f64,
-    /// |D - exact|; infinite or NaN where D or the exact value is.
-    pub error: f64,
-    /// The bound.
-    pub bound: f64,
-}
 
 /// A product and its claim.
 pub struct CheckRequest<'a> {
@@ -86,9 +54,11 @@ pub struct ProductCheck {
     pub columns: BTreeSet<usize>,
     /// Tiles with one.
     pub tiles: BTreeSet<(usize, usize)>,
-    /// Largest |D - exact| / bound of the elements within, up to the error of the reference.
+    /// Largest |D - exact| / bound of all elements with a verdict, up to the error of the reference.
+    ///
+    /// Infinite where a bound is 0 and the error is not. Elements that overflowed as they may have no error.
     pub tightest: f64,
-    /// Largest |D - exact|, up to the error of the reference.
+    /// Largest |D - exact| of the same elements, up to the error of the reference.
     pub largest_error: f64,
     /// Largest bound.
     pub largest_bound: f64,
@@ -110,23 +80,6 @@ impl ProductCheck {
     pub fn holds(&self) -> bool {
         self.within == self.elements && self.sample.running_outside.unwrap_or(0) == 0
     }
-}
-
-/// Counts of a block of elements.
-#[derive(Default)]
-pub(super) struct Tally {
-    within: usize,
-    overflowed: usize,
-    unbounded: usize,
-    /// Elements that only the claimed schedule itself decides.
-    undecided: Vec<Outside>,
-    decided: usize,
-    outside: Vec<Outside>,
-    tightest: f64,
-    largest_error: f64,
-    largest_bound: f64,
-    /// Largest bound, less the relative tolerance times the reference.
-    rest: f64,
 }
 
 /// Checks every element of a product.
@@ -162,6 +115,7 @@ pub fn check(request: &CheckRequest, done: &(dyn Fn(u64) + Sync)) -> Result<Prod
         schedule,
         wraps: claim.schedules.iter().map(|own| wraps(claim, own)).collect(),
         is_exact: claim.is_exact,
+        end: claim.schedules.iter().map(end).fold(f64::INFINITY, f64::min),
     };
     let tallies = match plain {
         true => {
@@ -191,18 +145,10 @@ pub fn check(request: &CheckRequest, done: &(dyn Fn(u64) + Sync)) -> Result<Prod
             _ => Ok(all.finished(d, None)),
         };
     }
-    if !all.undecided.is_empty() {
-        let undecided = std::mem::take(&mut all.undecided);
-        match sample::bits(request, &undecided) {
-            Ok(right) => all.decide_by_bits(undecided, &right),
-            Err(Error::Interrupted { .. }) => {
-                all.undecided = undecided;
-                return Ok(all.finished(d, None));
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    let sample = match sample::sampled(request, &exact, plain) {
+    let sample = match sample::has_bits(request, &all.unsettled).and_then(|has_bits| {
+        all.settle(&has_bits);
+        sample::sampled(request, &exact, plain)
+    }) {
         Err(Error::Interrupted { .. }) => None,
         sample => Some(sample?),
     };
@@ -218,131 +164,6 @@ pub fn check(request: &CheckRequest, done: &(dyn Fn(u64) + Sync)) -> Result<Prod
     Ok(found)
 }
 
-impl Tally {
-    /// Judges an element by its reference, or by its exact sum where the reference cannot decide.
-    fn judge(
-        &mut self,
-        exact: &ExactElements,
-        d: &Matrix,
-        (row, column, own): (usize, usize, f64),
-        element: &ElementReference,
-    ) {
-        let distance = (own - element.value).abs();
-        if own.is_finite() && element.value.is_finite() && element.bound.is_finite() {
-            self.note(distance, element.bound);
-            self.widen(exact, d, (row, column), (element.value.abs() - element.off, element.bound));
-            if distance + element.off <= element.bound {
-                self.within += 1;
-                return;
-            }
-        }
-        self.decided += 1;
-        self.decide(exact, d, (row, column), (element.bound, element.may_overflow));
-    }
-
-    /// Judges an element by its exact sum.
-    pub(super) fn decide(
-        &mut self,
-        exact: &ExactElements,
-        d: &Matrix,
-        place: (usize, usize),
-        (bound, may_overflow): (f64, bool),
-    ) {
-        let (verdict, outside) = exact.judge(d, place, (bound, may_overflow));
-        match verdict {
-            ElementVerdict::Within => {
-                self.within += 1;
-                self.note(outside.error, bound);
-            }
-            ElementVerdict::Overflowed => {
-                self.within += 1;
-                self.overflowed += 1;
-            }
-            ElementVerdict::Undecided => self.undecided.push(outside),
-            ElementVerdict::Unbounded => self.unbounded += 1,
-            ElementVerdict::Outside => self.outside.push(outside),
-        }
-        // Infinities and NaNs that the operands make have no bound to cover.
-        if outside.exact.is_finite() {
-            self.widen(exact, d, place, (outside.exact.abs(), bound));
-        }
-    }
-
-    /// Decides elements by the bits of the claimed schedule; those that were not compared stay undecided.
-    fn decide_by_bits(&mut self, undecided: Vec<Outside>, right: &[bool]) {
-        for (at, own) in undecided.into_iter().enumerate() {
-            match right.get(at) {
-                Some(true) => {
-                    self.within += 1;
-                    self.overflowed += usize::from(!own.d.is_finite());
-                }
-                Some(false) => self.outside.push(own),
-                None => self.unbounded += 1,
-            }
-        }
-    }
-
-    /// Elements so far.
-    fn judged(&self) -> usize {
-        self.within + self.unbounded + self.undecided.len() + self.outside.len()
-    }
-
-    fn note(&mut self, error: f64, bound: f64) {
-        if error.is_finite() {
-            self.largest_error = self.largest_error.max(error);
-            self.tightest = self.tightest.max(if bound > 0.0 { error / bound } else { 0.0 });
-        }
-    }
-
-    /// Notes a bound; a tolerance covers what the relative tolerance leaves of it.
-    /// The exact value has at least this magnitude.
-    fn widen(&mut self, exact: &ExactElements, d: &Matrix, place: (usize, usize), (magnitude, bound): (f64, f64)) {
-        self.largest_bound = self.largest_bound.max(bound);
-        // The product that a test computes in f64 has errors of its own.
-        let reference = if d.format.bits == 64 { exact.reference_error(place) } else { 0.0 };
-        self.rest = self.rest.max(bound + reference - tolerance::relative(d.format) * magnitude.max(0.0));
-    }
-
-    fn add(&mut self, other: Tally) {
-        self.within += other.within;
-        self.overflowed += other.overflowed;
-        self.unbounded += other.unbounded;
-        self.undecided.extend(other.undecided);
-        self.decided += other.decided;
-        self.outside.extend(other.outside);
-        self.tightest = self.tightest.max(other.tightest);
-        self.largest_error = self.largest_error.max(other.largest_error);
-        self.rest = self.rest.max(other.rest);
-        self.largest_bound = self.largest_bound.max(other.largest_bound);
-    }
-
-    fn finished(mut self, d: &Matrix, sample: Option<SampleCheck>) -> ProductCheck {
-        let excess = |own: &Outside| {
-            if own.error.is_finite() { own.error / own.bound.max(f64::MIN_POSITIVE) } else { f64::INFINITY }
-        };
-        self.outside.sort_by(|x, y| excess(y).total_cmp(&excess(x)).then((x.row, x.column).cmp(&(y.row, y.column))));
-        let places = || self.outside.iter();
-        ProductCheck {
-            elements: self.judged(),
-            finished: sample.is_some(),
-            within: self.within,
-            overflowed: self.overflowed,
-            undecided: self.unbounded + self.undecided.len(),
-            decided_exactly: self.decided,
-            rows: places().map(|own| own.row).collect(),
-            columns: places().map(|own| own.column).collect(),
-            tiles: places().map(|own| (own.row / 64, own.column / 64)).collect(),
-            outside: places().take(LISTED).copied().collect(),
-            tightest: self.tightest,
-            largest_error: self.largest_error,
-            largest_bound: self.largest_bound,
-            tolerance: tolerance::derived(d.format, self.rest),
-            diagnosis: None,
-            sample: sample.unwrap_or_default(),
-        }
-    }
-}
-
 /// Exact elements of the product.
 pub(super) struct ExactElements<'a> {
     yardsticks: Yardsticks<'a>,
@@ -351,7 +172,15 @@ pub(super) struct ExactElements<'a> {
     /// True for each schedule of the claim whose sums of integers wrap.
     wraps: Vec<bool>,
     /// True if the claim is one schedule.
-    is_exact: bool,
+    pub(super) is_exact: bool,
+    /// Magnitude from which on the sum of the terms of one sign may overflow.
+    end: f64,
+}
+
+/// Half of the largest number of the formats of a schedule's sums and of D.
+fn end(schedule: &Schedule) -> f64 {
+    let largest = |format: &Format| format.to_f64(format.largest(false));
+    largest(schedule.instruction.d).min(largest(schedule.output.format)) / 2.0
 }
 
 /// True if a schedule's sums of integers wrap, which makes one result of every order.
@@ -379,15 +208,30 @@ impl ExactElements<'_> {
     }
 
     /// The largest error of an element that is computed in f64, in any order.
-    fn reference_error(&self, (row, column): (usize, usize)) -> f64 {
+    pub(super) fn reference_error(&self, place: (usize, usize)) -> f64 {
+        let [positive, negative] = self.signed_sums(place);
+        (self.factors.k() + 4) as f64 * f64::EPSILON * (positive + negative)
+    }
+
+    /// The sums of the magnitudes of the positive and of the negative finite terms of an element.
+    fn signed_sums(&self, (row, column): (usize, usize)) -> [f64; 2] {
         let Factors { a, b, c, bias, .. } = self.factors;
-        let k = self.factors.k();
-        let term = |k: usize| a.value(row, k) * b.value(k, column) * self.scale((row, column), k);
-        let products: f64 = (0..k).map(|k| term(k).abs()).sum();
-        let added = |own: Option<f64>| own.map_or(0.0, f64::abs);
-        let c = added(c.as_ref().map(|c| self.schedule.beta * c.value(row, column)));
-        let bias = added(bias.as_ref().map(|bias| bias.value(0, column)));
-        (k + 4) as f64 * f64::EPSILON * (self.schedule.alpha.abs() * products + c + bias)
+        let Schedule { alpha, beta, .. } = *self.schedule;
+        // Finite factors whose product leaves f64 make a finite term.
+        let term = |factors: &[f64]| {
+            let product: f64 = factors.iter().product();
+            factors.iter().all(|factor| factor.is_finite()).then_some(product.clamp(f64::MIN, f64::MAX))
+        };
+        let product = |k: usize| term(&[alpha, a.value(row, k), b.value(k, column), self.scale((row, column), k)]);
+        let c = c.as_ref().and_then(|c| term(&[beta, c.value(row, column)]));
+        let bias = bias.as_ref().and_then(|bias| term(&[bias.value(0, column)]));
+        let terms = (0..self.factors.k()).filter_map(product).chain(c).chain(bias);
+        terms.fold(
+            [0.0; 2],
+            |[positive, negative], term| {
+                if term > 0.0 { [positive + term, negative] } else { [positive, negative + term.abs()] }
+            },
+        )
     }
 
     /// The infinity or NaN that the operands, alpha and beta make.
@@ -421,46 +265,82 @@ impl ExactElements<'_> {
     }
 
     /// The verdict about an element of D.
-    pub(super) fn judge(
-        &self,
-        d: &Matrix,
-        (row, column): (usize, usize),
-        (bound, may_overflow): (f64, bool),
-    ) -> (ElementVerdict, Outside) {
-        let own = d.value(row, column);
-        let of = |exact: f64, error: f64| Outside { row, column, d: own, exact, error, bound };
+    pub(super) fn judge(&self, d: &Matrix, (row, column): (usize, usize), limits: Limits) -> (ElementVerdict, Outside) {
+        let value = d.value(row, column);
+        let bound = limits.bound;
+        let element = |exact: f64, error: f64| Outside { row, column, d: value, exact, error, bound };
         let verdict = |right: bool| if right { ElementVerdict::Within } else { ElementVerdict::Outside };
         match self.special(row, column) {
-            // A format without NaN has some other code for it.
-            Some(Real::Nan) => (verdict(own.is_nan() || !d.format.has_nan()), of(f64::NAN, f64::NAN)),
+            Some(Real::Nan) => {
+                // A format without NaN has some other code for it.
+                let verdict = if d.format.has_nan() { verdict(value.is_nan()) } else { ElementVerdict::Undecided };
+                (verdict, element(f64::NAN, f64::NAN))
+            }
             Some(infinity) => {
                 let infinity = infinity.to_f64();
-                (verdict(own == infinity || !d.format.has_infinity()), of(infinity, f64::INFINITY))
+                let largest = d.format.to_f64(d.format.largest(infinity < 0.0));
+                let verdict = match () {
+                    () if value == infinity => ElementVerdict::Within,
+                    () if !d.format.has_infinity() => verdict(value.is_nan() || value == largest),
+                    // Finite terms may overflow to the other infinity, and a unit may take a subnormal factor for zero.
+                    () if value.is_nan()
+                        && (self.parts_may_become((row, column), -infinity)
+                            || self.has_infinity_times_subnormal(row, column)) =>
+                    {
+                        ElementVerdict::Undecided
+                    }
+                    () => ElementVerdict::Outside,
+                };
+                (verdict, element(infinity, if verdict == ElementVerdict::Within { 0.0 } else { f64::INFINITY }))
             }
             None => {
                 let exact = self.yardsticks.exact(row, column);
-                let value = exact.to_f64();
-                let error = (Float::with_val(exact.prec(), own) - &exact).abs();
-                let found = of(value, if own.is_finite() { error.to_f64() } else { f64::INFINITY });
-                if own.is_finite() && bound.is_finite() && error <= bound {
-                    return (ElementVerdict::Within, found);
+                let error = (Float::with_val(exact.prec(), value) - &exact).abs();
+                let judged = element(
+                    exact.to_f64(),
+                    if value.is_finite() { error.to_f64_round(rug::float::Round::Up) } else { f64::INFINITY },
+                );
+                if value.is_finite() && bound.is_finite() && error <= bound {
+                    return (ElementVerdict::Within, judged);
                 }
                 if d.format.is_integer() && self.wraps.contains(&true) {
-                    let right = self.is_wrapped(&exact, d, own);
+                    let right = self.is_wrapped(&exact, d, value);
                     if right || !self.wraps.contains(&false) {
-                        return (verdict(right), found);
+                        return (verdict(right), judged);
                     }
                 }
                 let verdict = match () {
-                    () if bound.is_infinite() && !self.is_exact => ElementVerdict::Unbounded,
                     () if bound.is_infinite() => ElementVerdict::Undecided,
-                    () if self.overflows(d.format, value, bound, own) => ElementVerdict::Overflowed,
-                    () if !own.is_finite() && may_overflow && self.is_exact => ElementVerdict::Undecided,
+                    () if self.overflows(d.format, judged.exact, bound, value) => ElementVerdict::Overflowed,
+                    () if limits.may_saturate => ElementVerdict::Undecided,
+                    () if limits.may_overflow && self.parts_may_become((row, column), value) => {
+                        ElementVerdict::Undecided
+                    }
                     () => ElementVerdict::Outside,
                 };
-                (verdict, found)
+                (verdict, judged)
             }
         }
+    }
+
+    /// True if parts of an element's sum may overflow, so that D becomes this infinity or NaN.
+    fn parts_may_become(&self, place: (usize, usize), value: f64) -> bool {
+        let [above, below] = self.signed_sums(place).map(|sum| sum >= self.end);
+        match value {
+            f64::INFINITY => above,
+            f64::NEG_INFINITY => below,
+            value => value.is_nan() && above && below,
+        }
+    }
+
+    /// True if an infinite operand of an element is multiplied by a subnormal one.
+    fn has_infinity_times_subnormal(&self, row: usize, column: usize) -> bool {
+        let Factors { a, b, .. } = self.factors;
+        let class = |matrix: &Matrix, row, column| matrix.format.decode(matrix.get(row, column)).class;
+        (0..self.factors.k()).any(|k| {
+            let classes = [class(a, row, k), class(b, k, column)];
+            classes.contains(&Class::Infinite) && classes.contains(&Class::Subnormal)
+        })
     }
 
     /// True if D is the exact sum of integers, brought into the range of its format.

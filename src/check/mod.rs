@@ -9,11 +9,13 @@ mod judge;
 pub mod power;
 mod sample;
 pub mod tables;
+mod tally;
 #[cfg(test)]
 mod tests;
 mod tolerance;
 
 pub use diagnosis::{Cause, Diagnosis, DiagnosisRow};
-pub use judge::{CheckRequest, ElementVerdict, Outside, ProductCheck, check};
+pub use judge::{CheckRequest, ProductCheck, check};
 pub use sample::{SampleCheck, sampled_places};
+pub use tally::{ElementVerdict, Outside};
 pub use tolerance::Tolerance;

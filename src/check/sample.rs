@@ -2,7 +2,8 @@
 
 use super::{
     CheckRequest, ElementVerdict, Outside,
-    judge::{ExactElements, LISTED, Tally},
+    judge::ExactElements,
+    tally::{LISTED, Limits, Tally},
 };
 use crate::{
     Result,
@@ -12,8 +13,8 @@ use crate::{
     gemm::{Factors, Matrix, Product},
 };
 
-/// Infinities and NaNs of D that are compared with the claimed schedule's, at most.
-const COMPARED: usize = 4096;
+/// Products that are computed to compare bits of elements which are not the schedule's, about.
+const COMPARED_TERMS: usize = 1 << 27;
 
 /// The sample of a check.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -79,48 +80,72 @@ pub(super) fn sampled(request: &CheckRequest, exact: &ExactElements, plain: bool
     if !claim.is_exact {
         return Ok(found);
     }
-    let chosen = factors.chosen(&found.rows, &found.columns, schedule.scales.as_ref());
-    let narrowed = schedule.narrowed();
-    let own = Product::of(&mut ModelDevice::of(claim.model.clone()), &narrowed, &chosen)?.d;
-    let given = d.chosen(&found.rows, &found.columns);
-    found.equal_bits = Some(own.codes.iter().zip(given.codes.iter()).filter(|(x, y)| x == y).count());
-    let bounds = ElementBounds::new(&claim.model, schedule, factors)?;
+    let has_bits = same_bits(request, &found.rows, &found.columns)?;
+    found.equal_bits = Some(has_bits.iter().filter(|equal| **equal).count());
     if !plain {
         // Running bounds have judged every element.
         return Ok(found);
     }
-    let judged = work::map(&places, |(row, column)| {
-        Ok::<_, crate::Error>(exact.judge(d, (*row, *column), running(&bounds, *row, *column)))
+    let bounds = ElementBounds::new(&claim.model, schedule, factors)?;
+    let tallies = work::map(places.iter().zip(has_bits).collect::<Vec<_>>(), |((row, column), has_bits)| {
+        let mut tally = Tally::default();
+        tally.decide(exact, d, (*row, *column), running(&bounds, *row, *column));
+        // Bits decide before bounds.
+        tally.settle(&[has_bits]);
+        Ok::<Tally, crate::Error>(tally)
     })?;
-    let outside = || judged.iter().filter(|(verdict, _)| *verdict == ElementVerdict::Outside);
-    found.running_outside = Some(outside().count());
-    found.outside = outside().map(|(_, own)| *own).take(LISTED).collect();
-    let ratios = judged.iter().filter(|(verdict, own)| *verdict == ElementVerdict::Within && own.bound > 0.0);
-    found.running_tightest =
-        Some(ratios.map(|(_, own)| own.error / own.bound).filter(|own| own.is_finite()).fold(0.0, f64::max));
+    let mut all = Tally::default();
+    tallies.into_iter().for_each(|tally| all.add(tally));
+    found.running_outside = Some(all.outside.len());
+    found.running_tightest = Some(all.largest_ratio);
+    all.outside.truncate(LISTED);
+    found.outside = all.outside;
     Ok(found)
 }
 
-/// The running bound of a finite D, and true if an operation may overflow.
-fn running(bounds: &ElementBounds, row: usize, column: usize) -> (f64, bool) {
-    bounds.of(row, column).map_or((f64::INFINITY, true), |bound| (bound.finite(), bound.may_overflow()))
+/// The limits of the running bound.
+fn running(bounds: &ElementBounds, row: usize, column: usize) -> Limits {
+    let bound = bounds.of(row, column);
+    Limits {
+        bound: bound.map_or(f64::INFINITY, |bound| bound.finite()),
+        may_overflow: bound.is_none_or(|bound| bound.may_overflow()),
+        may_saturate: false,
+    }
 }
 
-/// For the first of some elements, whether D has the bits that the claimed schedule makes.
-pub(super) fn bits(request: &CheckRequest, places: &[Outside]) -> Result<Vec<bool>> {
+/// For the elements in some rows and columns, row by row: true if D has the bits that the claimed schedule makes, or both are NaN.
+fn same_bits(request: &CheckRequest, rows: &[usize], columns: &[usize]) -> Result<Vec<bool>> {
     let CheckRequest { claim, factors, d, .. } = request;
     let schedule = &claim.schedules[0];
-    let mut right = Vec::new();
-    for row in places[..places.len().min(COMPARED)].chunk_by(|x, y| x.row == y.row) {
-        interrupt::check()?;
-        let columns: Vec<usize> = row.iter().map(|own| own.column).collect();
-        let rows = [row[0].row];
-        let chosen = factors.chosen(&rows, &columns, schedule.scales.as_ref());
-        let own = Product::of(&mut ModelDevice::of(claim.model.clone()), &schedule.narrowed(), &chosen)?.d;
-        let given = d.chosen(&rows, &columns);
-        right.extend(own.codes.iter().zip(given.codes.iter()).map(|(x, y)| x == y));
+    let chosen = factors.chosen(rows, columns, schedule.scales.as_ref());
+    let claimed = Product::of(&mut ModelDevice::of(claim.model.clone()), &schedule.narrowed(), &chosen)?.d;
+    let is_nan = |code: u64| d.format.to_f64(code).is_nan();
+    let given = d.chosen(rows, columns);
+    let pairs = claimed.codes.iter().zip(given.codes.iter());
+    Ok(pairs.map(|(x, y)| x == y || is_nan(x) && is_nan(y)).collect())
+}
+
+/// For the first of some elements: true if D has the bits of the claimed schedule. None for a family.
+///
+/// Elements with these bits never end the comparison.
+pub(super) fn has_bits(request: &CheckRequest, elements: &[(ElementVerdict, Outside)]) -> Result<Vec<bool>> {
+    let k = request.factors.k();
+    let mut terms = COMPARED_TERMS;
+    let mut has_bits = Vec::new();
+    if !request.claim.is_exact {
+        return Ok(has_bits);
     }
-    Ok(right)
+    for row in elements.chunk_by(|(_, x), (_, y)| x.row == y.row) {
+        interrupt::check()?;
+        let columns: Vec<usize> = row.iter().map(|(_, element)| element.column).collect();
+        let of_row = same_bits(request, &[row[0].1.row], &columns)?;
+        terms = terms.saturating_sub(k * of_row.iter().filter(|equal| !**equal).count());
+        has_bits.extend(of_row);
+        if terms == 0 {
+            break;
+        }
+    }
+    Ok(has_bits)
 }
 
 /// Judges every element by its running bound.

@@ -31,11 +31,11 @@ crate::rows! {
         overflowed: usize => shown("overflowed").if_varied(),
         /// Elements without a bound: a part of the sum may overflow or saturate.
         undecided: usize => shown("undecided").if_varied().essential(),
-        /// Largest |D - exact|.
+        /// Largest |D - exact| of all elements with a verdict, outside or within.
         largest_error: f64 => shown("max error").essential(),
         /// Largest bound.
         largest_bound: f64 => shown("max bound").essential(),
-        /// Largest |D - exact| over the element's bound.
+        /// Largest |D - exact| over the element's bound, of the same elements; infinite where a bound is 0 and the error is not.
         tightest: f64 => shown("max error / bound").essential(),
         /// Elements that only an exact sum could decide.
         decided_exactly: usize => hidden(),
@@ -204,7 +204,7 @@ fn meaning(fault: Fault) -> &'static str {
 pub fn bound_answer(claim: &Claim, found: &ProductCheck) -> String {
     let tolerance = match &found.tolerance {
         Some(own) => format!(" A test passes every such product with atol={:e}, rtol={:e}.", own.atol, own.rtol),
-        None => " Parts of some sums may saturate, so that no tolerance covers them.".into(),
+        None => " Some sums overflow, or parts of them may: no tolerance covers them.".into(),
     };
     format!(
         "|D - exact| is at most {:.1e} by {}; the largest of {} errors is {:.1e}.{tolerance}",

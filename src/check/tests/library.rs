@@ -3,7 +3,7 @@
 use super::*;
 
 /// The claim of any schedule of cuBLASLt for a kind of product.
-fn of_library(product: &str) -> Claim {
+pub(super) fn of_library(product: &str) -> Claim {
     let family = LibraryFamily::of("cublaslt", Some(product)).unwrap();
     let formats = family.formats().unwrap();
     Claim::of_library(Model::load("hopper").unwrap(), &family, formats).unwrap()

@@ -1,6 +1,7 @@
 //! Checks of products that are right, and of products with faults.
 
 mod causes;
+mod corners;
 mod ends;
 mod library;
 
