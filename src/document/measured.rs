@@ -87,7 +87,8 @@ fn failure(work: &Work, said: &Path, device_failed: bool) -> Error {
     if device_failed { Error::device(message) } else { Error::request(message) }
 }
 
-/// Waits for a command to end, and passes a signal on to it; returns how it ended, and the interruption if it got one.
+/// Waits for a command to end, and passes a signal on to it.
+/// Returns its status, and the interruption if one came.
 /// After the time limit and [`PATIENCE`] it gets SIGTERM. A command that runs on gets another one each time [`PATIENCE`] has passed: the second ends it at once.
 fn wait(mut child: Child) -> std::io::Result<(ExitStatus, Option<Interruption>)> {
     let mut stopped = None;

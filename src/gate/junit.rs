@@ -5,7 +5,8 @@ use std::fmt::Write;
 use super::{Check, CheckOutcome, checks};
 use crate::{Error, report::Report};
 
-/// Renders the checks of a report as JUnit XML, one test case each; a check that was not finished is an error.
+/// Renders the checks of a report as JUnit XML, one test case each.
+/// A check that was not finished is an error.
 pub fn junit(report: &Report, failure: Option<&Error>) -> String {
     let checks = checks(report, failure);
     let count = |wanted: fn(&CheckOutcome) -> bool| checks.iter().filter(|check| wanted(&check.outcome)).count();

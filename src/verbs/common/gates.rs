@@ -19,7 +19,8 @@ pub(crate) struct Gates {
 }
 
 impl Gates {
-    /// Writes the checks of a report; `source` is the file that they are about, `failure` what ended the command early.
+    /// Writes the checks of a report; `source` is the file that they are about.
+    /// `failure` is the error that ended the command early.
     ///
     /// # Errors
     /// A file that cannot be written.
