@@ -2,10 +2,17 @@
 
 use std::fmt::Display;
 
-/// Words that begin with a capital letter.
+/// Words as a sentence begins with them: with a capital letter, unless the first word is a name.
+///
+/// A name holds more than letters: `exec:./unit`, `cuda:0`, `chain(c,`.
 pub(crate) fn capitalised(text: &str) -> String {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    let is_word = first.trim_end_matches([',', ';', ':', '.']).chars().all(|c| c.is_alphabetic() || c == '-');
     let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+    match letters.next() {
+        Some(letter) if is_word => letter.to_uppercase().chain(letters).collect(),
+        _ => text.into(),
+    }
 }
 
 /// Several words in a phrase: `a, b and c`.
@@ -37,5 +44,26 @@ pub(crate) fn devices(names: &[impl Display]) -> String {
     match names {
         [one] => one.to_string(),
         several => format!("{} devices", several.len()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_begins_with_a_capital_letter_or_with_a_name() {
+        for (text, begun) in [
+            ("the recording gives 1", "The recording gives 1"),
+            ("round-robin: 2", "Round-robin: 2"),
+            ("floor: -133", "Floor: -133"),
+            ("exec:./unit1 gives 1", "exec:./unit1 gives 1"),
+            ("model:hopper and model ampere give 1", "model:hopper and model ampere give 1"),
+            ("cuda:0 gives 1", "cuda:0 gives 1"),
+            ("mma.m16n8k16 differs", "mma.m16n8k16 differs"),
+            ("", ""),
+        ] {
+            assert_eq!(capitalised(text), begun);
+        }
     }
 }

@@ -21,7 +21,10 @@ pub use batches::Batches;
 pub use chains::{Chains, WholeProducts};
 pub use engine::{CampaignWork, Campaigns, Count, Engine, Spot, Verified};
 pub(crate) use exec::split as program_words;
-pub use exec::{ExecCheckRow, ExecDevice, check as exec_check, check_answer as exec_check_answer, offered};
+pub use exec::{
+    ExecCheckRow, ExecDevice, check as exec_check, check_answer as exec_check_answer,
+    declined_all as exec_check_declined_all, offered,
+};
 pub use generation::{DEFAULT_MODEL, Generation};
 pub use gpu::Gpu;
 pub use lent::{DeviceMaker, lending};

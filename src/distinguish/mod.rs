@@ -190,14 +190,11 @@ impl DifferenceReason {
                     let with = format!("and the keys that depend on it ({})", others.join(", "));
                     return format!("{what}: {x} in {}, {y} in {}, {with}{kind}.", names[0], names[1]);
                 }
-                let own = |(key, values): &(String, [Option<Value>; 2])| match values {
-                    [Some(Value::Table(_)), _] | [_, Some(Value::Table(_))] => words::words(key),
-                    _ => {
-                        let [x, y] = words::values(key, values);
-                        format!("{} ({x} in {}, {y} in {})", words::words(key), names[0], names[1])
-                    }
+                let each = |(key, values): &(String, [Option<Value>; 2])| {
+                    let [x, y] = words::values(key, values);
+                    format!("{} ({x} in {}, {y} in {})", words::words(key), names[0], names[1])
                 };
-                let all: Vec<String> = several.iter().map(own).collect();
+                let all: Vec<String> = several.iter().map(each).collect();
                 format!("{}{kind}.", capitalised(&all.join("; ")))
             }
         }

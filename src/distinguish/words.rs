@@ -11,18 +11,43 @@ use crate::{
 /// Both values of a key in words.
 pub(super) fn values(key: &str, values: &[Option<Value>; 2]) -> [String; 2] {
     let absent = setting(key).and_then(Setting::absent).unwrap_or("none");
-    values.each_ref().map(|value| match value {
-        None => absent.into(),
-        Some(Value::Array(list)) => list.iter().map(|one| shown(Some(one))).collect::<Vec<_>>().join(", "),
-        some => shown(some.as_ref()),
-    })
+    values.each_ref().map(|value| value.as_ref().map_or_else(|| absent.into(), in_words))
+}
+
+/// A value in words.
+///
+/// A node is `fma of 0::2`, a tree `3 nodes: 2 fma and 1 add`, another table `bits 25, rounding RZ`.
+fn in_words(value: &Value) -> String {
+    match value {
+        Value::Array(list) => listed(&list.iter().map(in_words).collect::<Vec<_>>()),
+        Value::Table(table) => {
+            let kinds: Vec<&str> = table.values().filter_map(|node| node.get("kind")?.as_str()).collect();
+            let of_kind = |kind: &str| format!("{} {kind}", kinds.iter().filter(|other| **other == kind).count());
+            match (table.get("kind"), &kinds[..]) {
+                (Some(kind), _) => {
+                    let summed = ["terms", "products"].iter().filter_map(|key| table.get(*key).map(in_words));
+                    format!("{} of {}", in_words(kind), listed(&summed.collect::<Vec<_>>()))
+                }
+                (None, []) => {
+                    let settings = table.iter().map(|(key, value)| format!("{key} {}", in_words(value)));
+                    settings.collect::<Vec<_>>().join(", ")
+                }
+                (None, [_]) => format!("1 node: {}", kinds[0]),
+                (None, _) => {
+                    let each = distinct(kinds.iter().map(|kind| of_kind(kind)));
+                    format!("{} nodes: {}", kinds.len(), listed(&each))
+                }
+            }
+        }
+        other => shown(Some(other)),
+    }
 }
 
 /// A key in words, with its node.
 pub(super) fn words(key: &str) -> String {
     let node = key.strip_prefix("node.").and_then(|rest| rest.split_once('.'));
     match (setting(key), node) {
-        (None, _) => format!("'{key}'"),
+        (None, _) => key.strip_prefix("node.").map_or_else(|| format!("'{key}'"), |node| format!("node {node}")),
         (Some(setting), None) => setting.words().into(),
         (Some(setting), Some((node, _))) => format!("{} (node {node})", setting.words()),
     }
@@ -126,6 +151,23 @@ mod tests {
         }
         assert_eq!(words("node.even.result.rounding"), "rounding of a step's sum (node even)");
         assert_eq!(words("node.even.kind"), "kind of sum of the step (node even)");
-        assert_eq!(words("node.even"), "'node.even'");
+        assert_eq!(words("node.even"), "node even");
+    }
+
+    #[test]
+    fn no_value_is_shown_as_the_text_of_a_table() {
+        let rule: toml::Table = toml::from_str(
+            "alignment = { bits = 25, floor = -133, rounding = 'RZ' }
+             node.even = { kind = 'fma', products = '0::2', result = { format = 'f32' } }
+             node.odd = { kind = 'fma', products = '1::2' }
+             node.d = { kind = 'add', terms = ['c', 'even', 'odd'] }",
+        )
+        .unwrap();
+        let said = |key: &str, value: &Value| values(key, &[Some(value.clone()), None])[0].clone();
+        assert_eq!(said("alignment", &rule["alignment"]), "bits 25, floor -133, rounding RZ");
+        assert_eq!(said("node", &rule["node"]), "3 nodes: 1 add and 2 fma");
+        assert_eq!(said("node.even", &rule["node"]["even"]), "fma of 0::2");
+        assert_eq!(said("node.d", &rule["node"]["d"]), "add of c, even and odd");
+        assert_eq!(said("node.d.terms", &rule["node"]["d"]["terms"]), "c, even and odd");
     }
 }

@@ -3,7 +3,7 @@
 use std::{
     fs::File,
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 pub(crate) struct Measured {
     /// Results, the partial result of an interrupted command among them.
     pub(crate) kept: Vec<Kept>,
-    /// Errors of commands without a result.
+    /// Errors of commands that failed.
     pub(crate) wrong: Vec<Error>,
     /// The interruption, with the number of finished commands.
     pub(crate) interrupted: Option<(Interruption, usize)>,
@@ -60,16 +60,15 @@ pub(crate) fn measured(commands: &[Work], declared: &[Declaration], watch: &dyn 
         // With a process group, an interrupt from the keyboard reaches the command once, through this program.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut run, 0);
-        let stopped = wait(run.spawn().map_err(unusable)?).map_err(unusable)?;
-        match (report::result(&out, declared), stopped) {
-            (Ok(result), stopped) => {
-                let own = result.report.interrupted;
-                all.kept.push(result);
-                all.interrupted = stopped.or(own).map(|by| (by, number));
-            }
-            (Err(_), Some(by)) => all.interrupted = Some((by, number)),
-            (Err(_), None) => all.wrong.push(failure(work, &said)),
+        let (ended, stopped) = wait(run.spawn().map_err(unusable)?).map_err(unusable)?;
+        let result = report::result(&out, declared).ok();
+        let device_failed = ended.code().is_none_or(|status| status == i32::from(Error::device("").exit_status()));
+        if stopped.is_none() && (result.is_none() || device_failed) {
+            all.wrong.push(failure(work, &said, device_failed));
         }
+        all.interrupted =
+            stopped.or(result.as_ref().and_then(|result| result.report.interrupted)).map(|by| (by, number));
+        all.kept.extend(result);
         if all.interrupted.is_some() {
             break;
         }
@@ -77,24 +76,26 @@ pub(crate) fn measured(commands: &[Work], declared: &[Declaration], watch: &dyn 
     Ok(all)
 }
 
-/// The error of a command without a result: its message, else its last line.
-fn failure(work: &Work, said: &Path) -> Error {
+/// The error of a command that failed: its message, else its last line.
+fn failure(work: &Work, said: &Path, device_failed: bool) -> Error {
     let said = std::fs::read(said).unwrap_or_default();
     let said = String::from_utf8_lossy(&said);
     let lines = || said.lines().rev().map(str::trim).filter(|line| !line.is_empty());
     let why = lines().find_map(|line| line.strip_prefix("error: ")).or_else(|| lines().next()).unwrap_or("no message");
     let devices: String = work.devices.iter().map(|device| format!(" --device {device}")).collect();
-    Error::request(format!("tcnum {}{devices}: {why}", work.command))
+    let message = format!("tcnum {}{devices}: {why}", work.command);
+    if device_failed { Error::device(message) } else { Error::request(message) }
 }
 
 /// Waits for a command to end, and passes a signal on to it.
+/// Returns its status, and the interruption if one came.
 /// After the time limit and [`PATIENCE`] it gets SIGTERM. A command that runs on gets another one each time [`PATIENCE`] has passed: the second ends it at once.
-fn wait(mut child: Child) -> std::io::Result<Option<Interruption>> {
+fn wait(mut child: Child) -> std::io::Result<(ExitStatus, Option<Interruption>)> {
     let mut stopped = None;
     let mut next: Option<Instant> = None;
     loop {
-        if child.try_wait()?.is_some() {
-            return Ok(stopped);
+        if let Some(ended) = child.try_wait()? {
+            return Ok((ended, stopped));
         }
         if let Some(by) = interrupt::pending() {
             stopped = stopped.or(Some(by));

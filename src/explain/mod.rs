@@ -8,7 +8,8 @@ pub use operands::OperandTexts;
 
 use crate::{
     arithmetic::{Explanation, ExplanationLine},
-    base::sentence::capitalised,
+    base::sentence::{capitalised, listed},
+    device::DeviceName,
     format::{Class, Decoded, Finite, Format, Real},
     report::Table,
 };
@@ -72,8 +73,11 @@ pub fn results<'a>(title: String, d: &Format, by: impl IntoIterator<Item = (&'a 
 /// The answer in one sentence: the results, and the reason in the steps.
 pub fn answer(d: &Format, by: &[(&str, u64)], steps: &[StepRow]) -> String {
     let shown = |code: u64| format!("{} ({})", d.hex(code), d.decode(code).decimal());
-    let named = |who: &str| if who == "recorded" { "the recording".to_string() } else { who.into() };
-    let names = |by: &[(&str, u64)]| by.iter().map(|(who, _)| named(who)).collect::<Vec<_>>().join(" and ");
+    let named = |who: &str| match who {
+        "recorded" => "the recording".to_string(),
+        who => DeviceName::from(who).spoken(),
+    };
+    let names = |by: &[(&str, u64)]| listed(&by.iter().map(|(who, _)| named(who)).collect::<Vec<_>>());
     let [(_, first), ..] = by else { return String::new() };
     if by.iter().all(|(_, code)| code == first) {
         let give = if by.len() == 1 { "gives" } else { "give" };

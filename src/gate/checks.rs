@@ -1,6 +1,9 @@
 //! The checks of a report: rows that hold or fail.
 
-use crate::report::{Report, RowView, Rows};
+use crate::{
+    Error,
+    report::{Report, RowView, Rows},
+};
 
 /// A claim of a report with its outcome.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,8 +30,13 @@ pub enum CheckOutcome {
         /// All cells of the report on it, a line each.
         detail: String,
     },
-    /// It was not done or not finished, for this reason.
-    Undone(String),
+    /// It was not done or not finished.
+    Undone {
+        /// Reason in one sentence.
+        message: String,
+        /// Work that was done, a line each.
+        detail: String,
+    },
 }
 
 /// The rows of a table as checks.
@@ -156,18 +164,20 @@ fn unreproduced(row: &RowView) -> Option<String> {
     differs.then(|| "the published figure is not reproduced".into())
 }
 
-/// Lists the checks of a report.
-/// The claim itself is a check if no row is one, or if it fails and no row shows it.
-pub fn checks(report: &Report) -> Vec<Check> {
+/// Lists the checks of a report whose command ended early by `failure`, or did not.
+/// The command itself is a check if no row is one, if its claim fails and no row shows it, or if it ended early.
+pub fn checks(report: &Report, failure: Option<&Error>) -> Vec<Check> {
     let has = |key: &str| report.tables.iter().any(|table| table.key == key);
     let kinds = KINDS.iter().filter(|kind| !(kind.in_cases_of.is_some_and(has)));
     let mut checks: Vec<Check> = kinds.flat_map(|kind| of_kind(kind, report)).collect();
     let said = checks.iter().any(|check| check.outcome != CheckOutcome::Held);
-    if checks.is_empty() || !report.holds && !said || report.interrupted.is_some() {
-        let outcome = match report.interrupted {
-            Some(by) => CheckOutcome::Undone(format!("interrupted by {}", by.name())),
+    let end = failure.cloned().or(report.interrupted.map(|by| Error::Interrupted { by }));
+    if checks.is_empty() || !report.holds && !said || end.is_some() {
+        let detail = || report.answer.iter().chain(&report.notes).cloned().collect::<Vec<_>>().join("\n");
+        let outcome = match end {
+            Some(error) => CheckOutcome::Undone { message: error.to_string(), detail: detail() },
             None if report.holds => CheckOutcome::Held,
-            None => CheckOutcome::Failed { message: report.verdict.name().into(), detail: report.notes.join("\n") },
+            None => CheckOutcome::Failed { message: report.verdict.name().into(), detail: detail() },
         };
         checks.push(Check {
             group: report.command.to_string(),
@@ -190,7 +200,9 @@ fn of_kind<'a>(kind: &'a CheckedTable, report: &'a Report) -> impl Iterator<Item
         let parts: Vec<String> = kind.name.iter().filter_map(part).collect();
         let outcome = match (kind.failure)(&row) {
             Some(message) => CheckOutcome::Failed { message, detail: detail(kind, &row, report) },
-            None if row.flag("finished") == Some(false) => CheckOutcome::Undone("the run is not finished".into()),
+            None if row.flag("finished") == Some(false) => {
+                CheckOutcome::Undone { message: "the run is not finished".into(), detail: detail(kind, &row, report) }
+            }
             None => CheckOutcome::Held,
         };
         Check { group: kind.table.into(), name: parts.join(" "), outcome, seconds: row.number("seconds") }
@@ -217,7 +229,7 @@ fn detail(kind: &CheckedTable, row: &RowView, report: &Report) -> String {
 #[cfg(all(test, feature = "cli"))]
 mod tests {
     use super::*;
-    use crate::{Interruption, tables};
+    use crate::{Interruption, report::Verdict, tables};
 
     #[test]
     fn every_kind_of_check_is_a_table_with_its_columns() {
@@ -236,14 +248,20 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_that_no_row_denies_is_a_check_of_its_own() {
+    fn a_claim_that_no_row_denies_and_an_early_end_are_checks() {
         let mut report = Report::new("verify", "tcnum verify");
-        assert_eq!(checks(&report)[0].outcome, CheckOutcome::Held);
+        let outcome = |report: &Report, failure: Option<&Error>| checks(report, failure).remove(0).outcome;
+        assert_eq!(outcome(&report, None), CheckOutcome::Held);
+        let text = |message: &str, detail: &str| (message.to_string(), detail.to_string());
+        let (message, detail) = text("the device is gone", "");
+        assert_eq!(outcome(&report, Some(&Error::device(&message))), CheckOutcome::Undone { message, detail });
         report.holds = false;
-        report.notes = vec!["Nothing was compared.".into()];
-        let CheckOutcome::Failed { detail, .. } = &checks(&report)[0].outcome else { panic!("{:?}", checks(&report)) };
-        assert_eq!(detail, "Nothing was compared.");
-        report.interrupted = Some(Interruption::Int);
-        assert_eq!(checks(&report)[0].outcome, CheckOutcome::Undone("interrupted by SIGINT".into()));
+        report.answer = Some("No output was compared.".into());
+        report.notes = vec!["The part is empty.".into()];
+        let (message, detail) = text(Verdict::Mismatch.name(), "No output was compared.\nThe part is empty.");
+        assert_eq!(outcome(&report, None), CheckOutcome::Failed { message, detail: detail.clone() });
+        report.interrupted = Some(Interruption::TimeLimit);
+        let message = "interrupted by --time-limit".into();
+        assert_eq!(outcome(&report, None), CheckOutcome::Undone { message, detail });
     }
 }

@@ -3,17 +3,18 @@
 use std::fmt::Write;
 
 use super::{Check, CheckOutcome, checks};
-use crate::report::Report;
+use crate::{Error, report::Report};
 
 /// Renders the checks of a report as JUnit XML, one test case each.
-pub fn junit(report: &Report) -> String {
-    let checks = checks(report);
+/// A check that was not finished is an error.
+pub fn junit(report: &Report, failure: Option<&Error>) -> String {
+    let checks = checks(report, failure);
     let count = |wanted: fn(&CheckOutcome) -> bool| checks.iter().filter(|check| wanted(&check.outcome)).count();
     let counts = format!(
-        "tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\" time=\"{:.3}\"",
+        "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"0\" time=\"{:.3}\"",
         checks.len(),
         count(|outcome| matches!(outcome, CheckOutcome::Failed { .. })),
-        count(|outcome| matches!(outcome, CheckOutcome::Undone(_))),
+        count(|outcome| matches!(outcome, CheckOutcome::Undone { .. })),
         checks.iter().filter_map(|check| check.seconds).fold(0.0, |sum, seconds| sum + seconds),
     );
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
@@ -38,19 +39,18 @@ fn case(text: &mut String, command: &str, check: &Check) {
     let class = escaped(&format!("tcnum.{command}.{}", check.group));
     let time = check.seconds.map_or(String::new(), |seconds| format!(" time=\"{seconds:.3}\""));
     let _ = write!(text, "    <testcase classname=\"{class}\" name=\"{}\"{time}", escaped(&check.name));
-    let _ = match &check.outcome {
-        CheckOutcome::Held => writeln!(text, "/>"),
-        CheckOutcome::Undone(why) => {
-            writeln!(text, ">\n      <skipped message=\"{}\"/>\n    </testcase>", escaped(why))
-        }
-        CheckOutcome::Failed { message, detail } => writeln!(
-            text,
-            ">\n      <failure message=\"{}\" type=\"{}\">{}</failure>\n    </testcase>",
-            escaped(message),
-            check.group,
-            escaped(detail).replace("&#10;", "\n"),
-        ),
+    let (element, message, detail) = match &check.outcome {
+        CheckOutcome::Held => return text.push_str("/>\n"),
+        CheckOutcome::Undone { message, detail } => ("error", message, detail),
+        CheckOutcome::Failed { message, detail } => ("failure", message, detail),
     };
+    let _ = writeln!(
+        text,
+        ">\n      <{element} message=\"{}\" type=\"{}\">{}</{element}>\n    </testcase>",
+        escaped(message),
+        check.group,
+        escaped(detail).replace("&#10;", "\n"),
+    );
 }
 
 /// Escapes text for an attribute. Control characters that XML lacks become U+FFFD.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Check, CheckOutcome, checks};
-use crate::{COMMIT, VERSION, report::Report};
+use crate::{COMMIT, Error, VERSION, report::Report};
 
 /// Rules by table, each with its claim.
 const RULES: [(&str, &str); 6] = [
@@ -16,9 +16,13 @@ const RULES: [(&str, &str); 6] = [
 ];
 
 /// Renders the checks of a report as SARIF 2.1.0: a result for each that failed or was not done.
-/// `source` is the file at which a code host shows them.
-pub fn sarif(report: &Report, source: Option<&str>) -> String {
-    let checks = checks(report);
+/// `source` is the file at which a code host shows them, `failure` the error that ended the command early.
+pub fn sarif(report: &Report, failure: Option<&Error>, source: Option<&str>) -> String {
+    let checks = checks(report, failure);
+    let end = checks.iter().find_map(|check| match &check.outcome {
+        CheckOutcome::Undone { message, .. } if check.group == report.command => Some(message),
+        _ => None,
+    });
     // The claim of a whole report has the rule of its command.
     let whole = [(&*report.command, "The claim of the command holds.")];
     let rules: Vec<(&str, &str)> = RULES.into_iter().chain(whole).collect();
@@ -40,7 +44,11 @@ pub fn sarif(report: &Report, source: Option<&str>) -> String {
             } },
             "invocations": [{
                 "commandLine": report.invocation,
-                "executionSuccessful": report.interrupted.is_none(),
+                "executionSuccessful": end.is_none(),
+                "toolExecutionNotifications": end.iter().map(|message| json!({
+                    "level": "error",
+                    "message": { "text": message },
+                })).collect::<Vec<_>>(),
             }],
             "properties": {
                 "device": report.device.as_ref().map(|device| &device.description),
@@ -59,7 +67,7 @@ fn result(check: &Check, rules: &[(&str, &str)], source: Option<&str>) -> Option
     let (level, kind, text) = match &check.outcome {
         CheckOutcome::Held => return None,
         CheckOutcome::Failed { message, detail } => ("error", "fail", format!("{}: {message}\n{detail}", check.name)),
-        CheckOutcome::Undone(why) => ("none", "open", format!("{}: {why}", check.name)),
+        CheckOutcome::Undone { message, detail } => ("none", "open", format!("{}: {message}\n{detail}", check.name)),
     };
     let mut location = json!({ "logicalLocations": [{ "name": check.name, "fullyQualifiedName": format!("{}/{}", check.group, check.name) }] });
     if let Some(source) = source {

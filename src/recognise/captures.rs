@@ -139,6 +139,7 @@ fn row(name: &str, capture: &Capture, found: &Recognised, refused: Option<String
         Some(own) => format!("{} in blocks of {}: {words}", own.scheme.name, own.block),
         None => words,
     };
+    let contradictions: Vec<String> = found.contradictions.iter().map(|own| own.sentence.clone()).collect();
     CaptureRow {
         name: name.into(),
         call: capture.call.clone(),
@@ -157,7 +158,7 @@ fn row(name: &str, capture: &Capture, found: &Recognised, refused: Option<String
         schedules,
         open,
         differing: matches.nearest.as_ref().filter(|_| !found.is_found()).map(|(_, own)| own.differing),
-        note: refused.or_else(|| found.contradiction.as_ref().map(|own| own.sentence.clone())),
+        note: refused.or_else(|| (!contradictions.is_empty()).then(|| contradictions.join("; "))),
     }
 }
 

@@ -28,11 +28,12 @@ pub use tables::{DecisionRow, MatchRow, report};
 
 use crate::{
     Error, Result,
+    arithmetic::Model,
     gemm::{
         Factors, Matrix,
         apart::{Apart, apart},
         kernel::{Contradiction, KernelNames},
-        matching::{self, MatchCandidate, Matches, Mixed, Suspects},
+        matching::{self, MatchCandidate, Matches, Mixed, SuspectedArithmetic, Suspects},
     },
 };
 
@@ -60,8 +61,8 @@ pub struct Recognised {
     pub nothing: Option<String>,
     /// The names of kernels that narrowed the search.
     pub kernels: KernelNames,
-    /// Statement of a name of a kernel, where only schedules against the names give D.
-    pub contradiction: Option<Contradiction>,
+    /// Statements of the names of kernels that the schedule which fits them best contradicts.
+    pub contradictions: Vec<Contradiction>,
 }
 
 impl Request {
@@ -103,6 +104,22 @@ impl Recognised {
     }
 }
 
+/// The fewest contradictions of the names with a schedule and an instruction of its arithmetic.
+fn contradictions(kernels: &KernelNames, schedules: &[MatchCandidate], k: usize) -> Result<Vec<Contradiction>> {
+    let mut fewest: Option<Vec<Contradiction>> = None;
+    for MatchCandidate { arithmetic, schedule } in schedules.iter().filter(|_| kernels.is_known()) {
+        for SuspectedArithmetic { model, instruction, .. } in std::iter::once(&**arithmetic).chain(&arithmetic.alike) {
+            let model = Model::load(model)?;
+            let all: Vec<Contradiction> =
+                kernels.of_model(&model).chain(kernels.of_match(instruction, schedule, k)).collect();
+            if fewest.as_ref().is_none_or(|known| all.len() < known.len()) {
+                fewest = Some(all);
+            }
+        }
+    }
+    Ok(fewest.unwrap_or_default())
+}
+
 /// Finds how `d` was made: by a schedule, a scheme of splitting, or two schedules.
 ///
 /// A D of one value decides nothing, and is searched only for a product that separates schedules. Names of kernels narrow the search. If nothing that they allow gives D, the search goes on without them.
@@ -140,11 +157,8 @@ pub fn search(
         let outcome = matching::find(&free, factors, d, &mut matches, step);
         found.matches = matches;
         outcome?;
-        found.contradiction = found.first().and_then(|first| {
-            let MatchCandidate { arithmetic, schedule } = first;
-            found.kernels.contradicts(&arithmetic.instruction, schedule, factors.k())
-        });
     }
+    found.contradictions = contradictions(&found.kernels, &found.matches.found, factors.k())?;
     if found.matches.found.is_empty() {
         found.scheme = scheme::find(suspects, factors, d, step)?;
     }

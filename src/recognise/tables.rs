@@ -5,6 +5,7 @@ use crate::{
     gemm::{
         Factors, Matrix,
         apart::Apart,
+        kernel::Contradiction,
         matching::{self, Decision, Judged, MatchCandidate, Matches, Mixed},
         tables::comparison,
     },
@@ -81,12 +82,13 @@ fn mixed(mixed: &Mixed, k: usize, elements: usize) -> Vec<MatchRow> {
 
 /// The row of a schedule, with the numbers of equal and differing elements.
 fn matched(place: usize, candidate: &MatchCandidate, k: usize, [equal, differing]: [usize; 2]) -> MatchRow {
+    let alike = &candidate.arithmetic.alike;
     MatchRow {
         place: place + 1,
         exact: differing == 0,
         model: candidate.arithmetic.model.clone(),
         instruction: candidate.schedule.instruction.name.clone(),
-        alike: candidate.arithmetic.alike.clone(),
+        alike: alike.iter().map(|own| format!("{} ({})", own.instruction, own.model)).collect(),
         schedule: candidate.schedule.sentence(k),
         schedule_file: candidate.schedule.to_toml(),
         equal,
@@ -97,16 +99,14 @@ fn matched(place: usize, candidate: &MatchCandidate, k: usize, [equal, differing
 
 /// Puts what was found into a report: answer, verdict, notes and tables. `file` names D.
 pub fn report(found: &Recognised, factors: &Factors, d: &Matrix, file: String, report: &mut Report) {
-    let Recognised { matches: schedules, scheme, mixed: together, apart, kernels, contradiction, nothing } = found;
+    let Recognised { matches: schedules, scheme, mixed: together, apart, kernels, contradictions, nothing } = found;
     let (k, elements) = (factors.k(), d.codes.len());
     report.holds = !found.matches.found.is_empty() || scheme.is_some();
     report.verdict = Verdict::Unmatched;
     if kernels.is_known() {
         report.notes.push(format!("Kernels: {}.", kernels.sentence().trim_end_matches('.')));
     }
-    if let Some(own) = contradiction {
-        report.notes.push(format!("The kernel's name does not fit D: {}.", own.sentence.trim_end_matches('.')));
-    }
+    report.notes.extend(contradictions.iter().map(Contradiction::note));
     report.answer = match (together, scheme) {
         (Some(mixed), _) => Some(matching::together(mixed, k, elements)),
         (_, Some(scheme)) => {

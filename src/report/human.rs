@@ -8,7 +8,10 @@ use super::{
     marks::{self, Marks, captioned},
     pivot,
 };
-use crate::{COMMIT, VERSION, base::visible::without_middle};
+use crate::{
+    COMMIT, VERSION,
+    base::{sentence::capitalised, visible::without_middle},
+};
 
 /// A table for people: the shown columns, with cells as text.
 #[derive(Debug, Clone, PartialEq)]
@@ -292,12 +295,6 @@ pub(super) fn wrapped(text: &str, fits: impl Fn(&str) -> bool) -> Vec<String> {
         }
     }
     lines
-}
-
-/// The words with a capital letter first.
-fn capitalised(words: &str) -> String {
-    let mut letters = words.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 #[cfg(test)]

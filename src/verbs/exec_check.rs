@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     Result,
-    device::{exec_check, exec_check_answer, offered},
+    device::{exec_check, exec_check_answer, exec_check_declined_all, offered},
     report::{Report, Table, Verdict},
 };
 
@@ -62,8 +62,9 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let outcome = exec_check(command, timeout.duration(), &offered, named, *seed, &mut rows);
     report.seed = Some(*seed);
     report.answer = exec_check_answer(&rows, outcome.is_ok());
-    report.holds = rows.iter().all(|row| row.passed);
-    report.verdict = Verdict::Failed;
+    let nothing = exec_check_declined_all(&rows);
+    report.holds = !nothing && rows.iter().all(|row| row.passed);
+    report.verdict = if nothing { Verdict::Nothing } else { Verdict::Failed };
     report.tables.push(Table::of("Checks of the exec protocol", rows));
     outcome
 }

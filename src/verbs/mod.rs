@@ -190,7 +190,7 @@ pub fn status(words: Vec<OsString>) -> u8 {
 
 /// Runs a command line, the program's name first, and returns its report instead of printing it.
 ///
-/// `--out` and `--also` write their files. The error ended the work early; the report then covers the work before it.
+/// `--out`, `--also`, `--junit` and `--sarif` write their files. The error ended the work early; the report then covers the work before it.
 ///
 /// # Errors
 /// Words that are no command line; the errors of the command.
@@ -207,10 +207,11 @@ pub fn report(words: Vec<OsString>) -> Result<(Report, Option<Error>)> {
     };
     begin(cli.time_limit);
     let (report, failure) = complete(&cli.request, matches.subcommand_name().unwrap_or_default())?;
-    match destination.out {
-        Some(_) => destination.write(&report)?,
-        None => destination.write_also(&report)?,
-    }
+    let written = match destination.out {
+        Some(_) => destination.write(&report),
+        None => destination.write_also(&report),
+    };
+    write_checks(cli.request.verb(), &report, failure.as_ref()).and(written)?;
     Ok((report, failure))
 }
 
@@ -311,16 +312,22 @@ fn destination(verb: &dyn Verb) -> Option<OutputDestination> {
     Some(OutputDestination { out: own.out.clone().filter(|_| !verb.makes_file()), ..own.clone() })
 }
 
+/// Writes the files of checks that a verb was asked for.
+fn write_checks(verb: &dyn Verb, report: &Report, failure: Option<&Error>) -> Result<()> {
+    verb.gates().map_or(Ok(()), |(gates, source)| gates.write(report, failure, source.as_deref()))
+}
+
 /// Does what a command line asks for and delivers its result; the exit status.
 fn run(request: &Request, name: &str) -> Result<u8> {
     let verb = request.verb();
     let (report, failure) = complete(request, name)?;
     let whole = failure.is_none() && report.interrupted.is_none();
     // A destination that fails keeps no other destination from its part of the result.
+    let checked = write_checks(verb, &report, failure.as_ref());
     let problems = [
         failure.map_or(Ok(()), Err),
         destination(verb).map_or(Ok(()), |destination| destination.write(&report)),
-        verb.gates().map_or(Ok(()), |(gates, source)| gates.write(&report, source.as_deref())),
+        checked,
         verb.figures().and_then(|figures| figures.map_or(Ok(()), |figures| figures.write(&report, whole))),
     ];
     let problems: Vec<Error> = problems.into_iter().filter_map(Result::err).collect();
@@ -343,6 +350,10 @@ fn complete(request: &Request, name: &str) -> Result<(Report, Option<Error>)> {
     let failure = match outcome {
         Err(error) if empty => {
             interrupt::answered();
+            // A run without results is an error among the checks; a wrong request is no run.
+            if matches!(error, Error::Device { .. } | Error::Interrupted { .. }) {
+                write_checks(request.verb(), &report, Some(&error)).unwrap_or_else(|unwritten| warn(&unwritten));
+            }
             return Err(error);
         }
         outcome => report.until_interrupted(outcome).err(),

@@ -57,7 +57,7 @@ impl Verb for Arguments {
 /// Makes the document.
 ///
 /// # Errors
-/// No result can be read; the document cannot be written, or has another ending; an interruption before there is a result.
+/// No result can be read; a device failed; the document cannot be written, or has another ending; an interruption before there is a result.
 pub(super) fn run(arguments: &Arguments, own: &mut Report) -> Result<()> {
     let form = match arguments.paper {
         true => Form::paper(&arguments.out)?,
@@ -88,8 +88,13 @@ pub(super) fn run(arguments: &Arguments, own: &mut Report) -> Result<()> {
     progress.step("composing");
     drop(progress);
     wrong.iter().for_each(super::warn);
+    let failed = wrong.iter().filter(|error| matches!(error, Error::Device { .. })).count();
+    let failed = (failed > 0).then(|| format!("the device failed in {failed} of {} commands", commands.len()));
     if kept.is_empty() {
-        return Err(Error::request("none of the results can be read, so no document was written"));
+        return Err(match failed {
+            Some(failed) => Error::device(format!("{failed}, and there is no result, so no document was written")),
+            None => Error::request("none of the results can be read, so no document was written"),
+        });
     }
     let results = Results::new(kept);
     let mut document = if arguments.paper { document::appendix(&results) } else { document::compose(&results) };
@@ -114,5 +119,10 @@ pub(super) fn run(arguments: &Arguments, own: &mut Report) -> Result<()> {
     }
     own.holds = !lacks;
     own.interrupted = interrupted.map(|(by, _)| by);
-    Ok(())
+    match failed {
+        Some(failed) if interrupted.is_none() => {
+            Err(Error::device(format!("{failed}; the document lacks their results")))
+        }
+        _ => Ok(()),
+    }
 }

@@ -1,6 +1,9 @@
 //! `tcnum distinguish`: exit statuses, what it prints, what it refuses.
 
-use crate::program::{tcnum, validate_report};
+use crate::{
+    machine::has_python,
+    program::{tcnum, validate_report},
+};
 
 const BF16: &str = "mma.m16n8k16.f32.bf16.bf16.f32";
 
@@ -80,5 +83,43 @@ fn what_cannot_be_told_apart_is_refused_with_one_message() {
         let run = tcnum(&[&["distinguish"], arguments].concat());
         assert!(run.status == 2 && run.stderr.contains(message), "{arguments:?}: {} {}", run.status, run.stderr);
         assert!(run.stdout.is_empty());
+    }
+}
+
+/// A model with a tree for the instruction with the smallest k.
+const TREE: &str = r#"name = "tree"
+title = "A tree"
+version = 1
+
+[[rule]]
+instructions = ["mma.m16n8k8.f32.f16.f16.f32"]
+evidence = [{ assumed = "a test" }]
+nan = "0x7fffffff"
+node.low = { kind = "fma", products = "0:4", start = "+0", result = { format = "f32", rounding = "RNE" } }
+node.odd = { kind = "fma", products = "4:8", start = "+0", result = { format = "f32", rounding = "RNE" } }
+node.d = { kind = "add", terms = ["c", "low", "odd"], result = { format = "f32", rounding = "RNE" } }
+"#;
+
+#[test]
+fn no_reason_has_the_text_of_a_model_file() {
+    if !has_python() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let tree = folder.path().join("tree.toml").to_string_lossy().into_owned();
+    let other = folder.path().join("other.toml").to_string_lossy().into_owned();
+    std::fs::write(&tree, TREE).unwrap();
+    std::fs::write(&other, TREE.replace("low", "first").replace("0:4", "0::2").replace("4:8", "1::2")).unwrap();
+    let unit = "exec:python3 tests/exec/hopper.py";
+    for (sides, said) in [
+        ([unit, &tree], "none in exec:python3 tests/exec/hopper.py, 3 nodes: 1 add and 2 fma in "),
+        ([&other, &tree], "node low (none in "),
+    ] {
+        let words = ["distinguish", sides[0], sides[1], "--instr", "mma.m16n8k8.f32.f16.f16.f32", "--output", "json"];
+        let report = validate_report(&tcnum(&words).stdout);
+        let answer = report["answer"].as_str().unwrap();
+        assert!(answer.contains(said), "{answer}");
+        let shown = rows(&report, "reasons").iter().flat_map(|row| ["why", "x_value", "y_value"].map(|key| &row[key]));
+        assert!(shown.filter_map(|text| text.as_str()).all(|text| !text.contains(['{', '"'])), "{report}");
     }
 }

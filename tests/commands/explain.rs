@@ -153,3 +153,20 @@ fn a_device_that_lacks_the_instruction_or_fails_is_said() {
     let fails = tcnum(&["explain", "--instr", HALF, "--device", "exec:false"]);
     assert!(fails.status == 3 && fails.stdout.is_empty() && !fails.stderr.is_empty(), "{}", fails.stderr);
 }
+
+#[test]
+fn the_name_of_a_device_begins_a_sentence_as_it_is() {
+    for (device, begins) in [
+        ("model:ampere", "model:ampere gives 0x"),
+        ("exec:python3 tests/exec/hopper.py", "exec:python3 tests/exec/hopper.py and model hopper give 0x"),
+    ] {
+        if device.starts_with("exec:") && !has_python() {
+            continue;
+        }
+        let run = tcnum(&[
+            "explain", "--instr", HALF, "--a", "1,-1", "--b", "1,1", "--c", "0x1p-25", "--device", device, "--model",
+            "hopper",
+        ]);
+        assert!(run.stdout.starts_with(begins), "{} {}", run.stdout, run.stderr);
+    }
+}

@@ -69,6 +69,21 @@ fn one_run_writes_a_result_in_several_views() {
         let written = lines(&std::fs::read_to_string(file).unwrap());
         assert_eq!(written, lines(&tcnum(&[&alone[..], &[view]].concat()).stdout), "{file}");
     }
+    // The ending of --out decides as that of --also does, unless --output is given.
+    for file in &files {
+        let (out, also) = (file.replace("/a.", "/b."), std::fs::read_to_string(file).unwrap());
+        let written = |words: &[&str]| {
+            let run = tcnum(&[&alone[..4], words, &["--out", &out]].concat());
+            assert!(run.status == 0 && run.stdout.is_empty(), "{}", run.stderr);
+            let text = std::fs::read_to_string(&out).unwrap();
+            text.lines().filter(|line| !line.contains("tcnum formats")).map(String::from).collect::<Vec<_>>()
+        };
+        let also: Vec<&str> = also.lines().filter(|line| !line.contains("tcnum formats")).collect();
+        assert_eq!(written(&[]), also, "{out}");
+        let csv = tcnum(&[&alone[..], &["csv"]].concat()).stdout;
+        let csv: Vec<&str> = csv.lines().filter(|line| !line.contains("tcnum formats")).collect();
+        assert_eq!(written(&["--output", "csv"]), csv, "{out}");
+    }
     let run = tcnum(&["formats", "--also", &path("a.doc")]);
     assert!(run.status == 2 && run.stderr.contains(".json, .csv, .md, .tex or .txt"), "{}", run.stderr);
 }

@@ -319,3 +319,35 @@ fn an_interrupted_report_of_a_device_is_a_page_of_what_was_done_and_says_so() {
     assert_eq!(fs::read_to_string(folder.path().join("page.html")).unwrap(), "whole");
     assert!(fs::read_to_string(folder.path().join("page.partial.html")).unwrap().contains("Interrupted by SIGTERM"));
 }
+
+/// A device that executes one instruction for the first command, and fails in all others.
+#[cfg(target_os = "linux")]
+const FAILING: &str = r#"#!/bin/sh
+read -r greeting
+[ -e first ] || echo $PPID > first
+[ "$(cat first)" = $PPID ] || exit 7
+case "$greeting" in *'"name":"mma.m8n8k4.f16.f16.f16.f16"'*) ;; *) echo '{"protocol":2,"ok":false,"error":"no"}'; exit;; esac
+{ printf '%s\n' "$greeting"; exec cat; } | exec python3 HOPPER
+"#;
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_report_of_a_device_that_fails_ends_with_status_3_and_keeps_what_was_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let hopper = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/exec/hopper.py");
+    fs::write(folder.path().join("device.sh"), FAILING.replace("HOPPER", hopper.to_str().unwrap())).unwrap();
+    let run = |device: &str, out: &str| {
+        let words = ["report", "--device", device, "--preset", "quick", "--out", out, "-q"];
+        let output = Command::new(env!("CARGO_BIN_EXE_tcnum")).args(words).current_dir(folder.path()).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (status, said) = run("exec:sh device.sh", "some.html");
+    assert!(status == Some(3) && said.contains("the document lacks their results"), "{status:?} {said}");
+    let page = fs::read_to_string(folder.path().join("some.html")).unwrap();
+    well_formed(&page);
+    assert!(page.contains("mma.m8n8k4.f16.f16.f16.f16"), "{page}");
+    let (status, said) = run("exec:sh -c 'exit 7'", "none.html");
+    assert!(status == Some(3) && said.contains("error: the device failed in 5 of 5 commands"), "{status:?} {said}");
+    assert!(said.contains("before its first line it ended (exit status: 7)"), "{said}");
+    assert!(!folder.path().join("none.html").exists());
+}

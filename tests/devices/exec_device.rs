@@ -465,6 +465,15 @@ while known and len(head := i.read(4)) == 4 and (t := struct.unpack('<I', head)[
     );
     assert_eq!(only(knows, "o.write(bytes(t * 256) if t < 20 else b'\\1' * (t * 256))", &[]), ["repeats itself"]);
 
+    // A program with another instruction is sound; nothing was executed.
+    let declines = ["python3", "tests/exec/hopper.py", "--refuse"];
+    let run = tcnum(&[&["exec-check", "--output", "json"], &declines[..]].concat());
+    let report = validate_report(&run.stdout);
+    let answer = report["answer"].as_str().unwrap();
+    assert!(answer.starts_with("The program declines properly each of the 10 instructions"), "{answer}");
+    assert_eq!((run.status, &report["verdict"]), (1, &"nothing was executed or compared".into()));
+    assert!(report["tables"]["exec_checks"].as_array().unwrap().iter().all(|row| row["passed"] == true), "{report}");
+
     let run = tcnum(&["exec-check", "/nowhere/program"]);
     assert_eq!(run.status, 2);
     assert!(run.stderr.contains("cannot be started"), "{}", run.stderr);

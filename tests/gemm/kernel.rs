@@ -271,7 +271,7 @@ fn names_of_kernels_say_what_their_words_mean() {
 fn a_kernel_of_an_early_target_also_runs_on_later_ones() {
     let models = |name: &str| -> Vec<&str> {
         let own = read(&[name]);
-        let fits = |model: &&str| own.contradicts_model(&Model::load(model).unwrap()).is_none();
+        let fits = |model: &&str| own.of_model(&Model::load(model).unwrap()).next().is_none();
         ["volta", "turing", "ampere", "hopper", "blackwell", "cdna3"].into_iter().filter(fits).collect()
     };
     assert_eq!(models("nvjet_sm90_tst_64x8_64x16_2x4_h_bz_NNT"), ["hopper"]);
@@ -401,10 +401,54 @@ fn each_kind_of_fact_contradicts_a_schedule_that_does_otherwise() {
     ];
     for (name, instruction, keys, sentence) in cases {
         let schedule = schedule(&format!("instruction = \"{instruction}\"\n{keys}"));
-        let found = read(&[name]).contradicts(&schedule.instruction, &schedule, 1000);
+        let found = read(&[name]).of_match(&schedule.instruction, &schedule, 1000).next();
         let Contradiction { sentence: own, kernel, source, .. } = found.unwrap_or_else(|| panic!("{name}: {keys}"));
         assert_eq!((own.as_str(), kernel.as_str()), (*sentence, *name));
         assert!(TABLE.contains(&source), "{source}");
+    }
+}
+
+#[test]
+fn every_fact_that_a_schedule_contradicts_is_said() {
+    const SEGMENT_OFF: &str = "sm90_xmma_gemm_f16f16_f16f32_f32_nn_n_tilesize128x128x64_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas";
+    const AMPERE: &str = "ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_stages_64x3_nn";
+    const SPLIT: &str = "nvjet_sm90_hsh_64x8_64x16_4x1_v_bz_splitK_NNT";
+    const F16: &str = "output = { format = \"f16\" }";
+    let (split, parts) = ("k is split", "k is not split");
+    // A name, the instruction and the keys of the schedule found, and what the name says otherwise.
+    let cases: &[(&str, &str, String, &[&str])] = &[
+        (SEGMENT_OFF, "wgmma.m64n8k16.f32.f16.f16", F16.into(), &[]),
+        (SEGMENT_OFF, "wgmma.m64n8k16.f32.f16.f16", format!("split = {{ count = 4 }}\n{F16}"), &[parts]),
+        (
+            SEGMENT_OFF,
+            "mma.m16n8k16.f32.bf16.bf16.f32",
+            "split = { count = 2 }".into(),
+            &["the operands are f16", "the instruction is wgmma", "D is in f16", parts],
+        ),
+        (AMPERE, "mma.m16n8k16.f32.f16.f16.f32", F16.into(), &[]),
+        (
+            AMPERE,
+            "mma.m16n8k16.f32.bf16.bf16.f32",
+            "output = { format = \"bf16\" }".into(),
+            &["the operands are f16", "D is in f16"],
+        ),
+        (AMPERE, "mma.m16n8k8.f32.f16.f16.f32", F16.into(), &["the instruction is 16 x 8 x 16"]),
+        (AMPERE, "mma.m16n8k16.f16.f16.f16.f16", String::new(), &["sums are in f32"]),
+        (AMPERE, "wgmma.m64n8k16.f32.f16.f16", F16.into(), &["the instruction is mma"]),
+        (SPLIT, "wgmma.m64n8k16.f32.f16.f16", format!("split = {{ count = 4 }}\n{F16}"), &[]),
+        (SPLIT, "wgmma.m64n8k16.f32.f16.f16", F16.into(), &[split]),
+        (SPLIT, "wgmma.m64n8k16.f32.f16.f16", format!("promote = 64\n{F16}"), &[split, "sums are not promoted"]),
+    ];
+    for (name, instruction, keys, expected) in cases {
+        let schedule = schedule(&format!("instruction = \"{instruction}\"\n{keys}"));
+        let names = read(&[name]);
+        let mut said: Vec<String> = names
+            .of_match(&schedule.instruction, &schedule, 1000)
+            .map(|own| own.sentence.split_once(" says that ").unwrap().1.split("; ").next().unwrap().to_string())
+            .collect();
+        let mut expected = expected.to_vec();
+        (said.sort(), expected.sort());
+        assert_eq!(said, expected, "{name} and {instruction}, {keys}");
     }
 }
 
@@ -441,7 +485,7 @@ fn a_name_does_not_contradict_the_schedule_that_gives_its_products() {
     ];
     for (names, instruction, keys) in cases {
         let schedule = schedule(&format!("instruction = \"{instruction}\"\n{keys}"));
-        assert_eq!(read(names).contradicts(&schedule.instruction, &schedule, 1000), None, "{names:?}");
+        assert_eq!(read(names).of_match(&schedule.instruction, &schedule, 1000).next(), None, "{names:?}");
     }
 }
 
@@ -450,13 +494,13 @@ fn an_instruction_with_the_arithmetic_of_the_schedule_s_may_be_the_named_one() {
     let schedule = schedule("instruction = \"mma.m16n8k16.f32.f16.f16.f32\"");
     let names = read(&["nvjet_sm90_hss_64x8_64x16_2x4_h_bz_NNT"]);
     let alike = isa::find("wgmma.m64n8k16.f32.f16.f16").unwrap();
-    assert!(names.contradicts(&schedule.instruction, &schedule, 256).is_some());
-    assert_eq!(names.contradicts(&alike, &schedule, 256), None);
+    assert!(names.of_match(&schedule.instruction, &schedule, 256).next().is_some());
+    assert_eq!(names.of_match(&alike, &schedule, 256).next(), None);
 }
 
 #[test]
 fn a_request_lacks_the_c_or_the_bias_that_a_name_has() {
-    let sentence = |name: &str, c, bias| read(&[name]).contradicts_request(c, bias).map(|found| found.sentence);
+    let sentence = |name: &str, c, bias| read(&[name]).of_request(c, bias).map(|found| found.sentence).next();
     let (zero, added) = ("nvjet_sm90_tst_8x8_64x4_1x1_h_bz_NNT", "nvjet_sm90_tst_8x8_64x4_1x1_h_badd_NNT");
     assert_eq!(sentence(zero, true, false).unwrap(), "`bz` says that no C is added; C is given");
     assert_eq!(sentence(added, false, false).unwrap(), "`badd` says that beta*C is added; no C is given");
@@ -471,7 +515,7 @@ fn a_request_lacks_the_c_or_the_bias_that_a_name_has() {
 fn what_nothing_confirms_is_called_assumed() {
     let schedule = schedule("instruction = \"mma.m16n8k8.f32.tf32.tf32.f32\"");
     let assumed = |name: &str| {
-        let found = read(&[name, "gemm"]).contradicts(&schedule.instruction, &schedule, 512);
+        let found = read(&[name, "gemm"]).of_match(&schedule.instruction, &schedule, 512).next();
         found.map(|found| (found.word, found.assumed))
     };
     assert_eq!(assumed("loop_reduce_fusion"), Some(("loop_reduce_fusion".into(), true)));
@@ -578,7 +622,7 @@ proptest! {
             prop_assert!(word.absent || kernel.name.contains(&word.word));
         }
         let schedule = schedule("instruction = \"mma.m16n8k16.f32.f16.f16.f32\"");
-        prop_assert!(names.contradicts(&schedule.instruction, &schedule, 64).is_none_or(|found| found.kernel == name));
+        prop_assert!(names.of_match(&schedule.instruction, &schedule, 64).all(|found| found.kernel == name));
         prop_assert!(!names.sentence().is_empty());
     }
 }

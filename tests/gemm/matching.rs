@@ -392,6 +392,29 @@ fn the_name_of_a_kernel_narrows_the_search_and_is_checked() {
 }
 
 #[test]
+fn each_fact_of_a_name_that_d_contradicts_is_a_note() {
+    let notes = |schedule: &Schedule, name: &str| {
+        let factors = operands(schedule, 500);
+        let report = matched(&factors, &computed("hopper", schedule, &factors), &["--kernel", name], 0);
+        let notes: Vec<String> =
+            report["notes"].as_array().unwrap().iter().filter_map(|note| note.as_str().map(String::from)).collect();
+        notes.into_iter().filter(|note| note.starts_with("The kernel's name does not fit D: ")).collect::<Vec<_>>()
+    };
+    let xmma = "sm90_xmma_gemm_f16f16_f16f32_f32_nn_n_tilesize128x128x64_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas";
+    // Parts that are rounded before they are joined are no promotion.
+    let split = changed("wgmma.m64n8k16.f32.f16.f16", |s| {
+        (s.split.count, s.split.join) = (4, PartJoin::Output);
+        s.output.format = format::find("f16").unwrap();
+    });
+    let said = notes(&split, xmma);
+    assert!(said.len() == 1 && said[0].contains("`execute_segment_k_off_kernel` says that k is not split"), "{said:?}");
+    let ampere = "ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_stages_64x3_nn";
+    let said = notes(&changed("mma.m16n8k16.f32.bf16.bf16.f32", |_| ()), ampere);
+    assert!(said.iter().any(|note| note.contains("`fp16` says that the operands are f16")), "{said:?}");
+    assert!(said.iter().all(|note| note.ends_with("The meaning of the word is assumed.")), "{said:?}");
+}
+
+#[test]
 fn operands_of_f32_that_were_rounded_are_found() {
     let single = format::find("f32").unwrap();
     for (name, rounding) in

@@ -9,7 +9,10 @@ use tcnum::{
     verbs,
 };
 
-use crate::{machine::has_python, program::validate_report};
+use crate::{
+    machine::has_python,
+    program::{Run, tcnum, validate_report},
+};
 
 const HALF: &str = "mma.m16n8k8.f32.f16.f16.f32";
 /// Tiles of the run: a small part of what a run may stop at.
@@ -72,4 +75,58 @@ fn an_interrupted_run_on_a_program_goes_on_within_a_unit_and_ends_with_the_repor
     }
     let (last, error) = report(&resumed, &tally, u64::MAX);
     assert_eq!((error, last), (None, undisturbed));
+}
+
+/// Runs `verify` with files of checks, and returns the run, its JUnit file and its SARIF file.
+fn checked(words: &[&str]) -> (Run, String, Value) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let (junit, sarif) = (path("a.xml"), path("a.sarif"));
+    let run = tcnum(
+        &[&["verify", "--instr", HALF, "--model", "hopper", "--junit", &junit, "--sarif", &sarif], words].concat(),
+    );
+    let sarif = serde_json::from_str(&fs::read_to_string(sarif).unwrap()).unwrap();
+    (run, fs::read_to_string(junit).unwrap(), sarif)
+}
+
+/// The message with which SARIF says that a run did not end.
+fn notification(sarif: &Value) -> &str {
+    let invocation = &sarif["runs"][0]["invocations"][0];
+    assert_eq!(invocation["executionSuccessful"], false);
+    invocation["toolExecutionNotifications"][0]["message"]["text"].as_str().unwrap()
+}
+
+#[test]
+fn a_device_that_fails_is_an_error_among_the_checks_at_its_opening_and_in_the_middle_of_a_run() {
+    if !has_python() {
+        return;
+    }
+    for (fault, said, compared) in [
+        ("--garbage", "answered no tile: its first line is not", None),
+        ("--die-after 40", "answered 40 of ", Some("outputs of mma.m16n8k8.f32.f16.f16.f32 were compared so far")),
+    ] {
+        let device = format!("exec:python3 tests/exec/hopper.py {fault}");
+        let (run, junit, sarif) = checked(&["--device", &device, "--cases", "1000000"]);
+        assert_eq!(run.status, 3, "{}", run.stderr);
+        let error = junit.lines().find(|line| line.contains("<error message=") && line.contains(said));
+        assert!(error.is_some() && junit.contains("failures=\"0\""), "{junit}");
+        assert_eq!(junit.contains("<error message=\"the run is not finished\""), compared.is_some(), "{junit}");
+        assert!(junit.contains(compared.unwrap_or_default()), "{junit}");
+        assert!(notification(&sarif).contains(said), "{sarif}");
+    }
+}
+
+#[test]
+fn a_run_that_the_time_limit_ends_has_status_1_and_an_error_among_the_checks() {
+    if !has_python() {
+        return;
+    }
+    let device = "exec:python3 tests/exec/hopper.py";
+    let (run, junit, sarif) = checked(&["--device", device, "--cases", "1e12", "--time-limit", "1"]);
+    assert_eq!(run.status, 1, "{}", run.stderr);
+    assert!(
+        junit.contains("<error message=\"interrupted by --time-limit\"") && junit.contains("failures=\"0\""),
+        "{junit}"
+    );
+    assert_eq!(notification(&sarif), "interrupted by --time-limit");
 }

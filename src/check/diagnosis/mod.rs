@@ -12,7 +12,13 @@ use std::{collections::BTreeSet, ops::Range};
 
 use self::elements::Elements;
 use super::{CheckRequest, Outside, ProductCheck};
-use crate::{Result, base::named::named, bound::is_bare, gemm::places, report::grouped};
+use crate::{
+    Result,
+    base::{named::named, sentence::capitalised},
+    bound::is_bare,
+    gemm::places,
+    report::grouped,
+};
 
 named! {
     /// A cause of errors, the simplest first.
@@ -207,7 +213,7 @@ impl Diagnosis {
         if self.cause.is_none() {
             return format!("No cause that was tried explains every error. {words}");
         }
-        let words = words[..1].to_uppercase() + &words[1..];
+        let words = capitalised(words);
         let cause = match &self.region {
             None => words,
             Some(region) => format!("{words}, in {region}"),

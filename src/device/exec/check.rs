@@ -49,6 +49,8 @@ const BATCHES: [usize; 5] = [1, 3, 2, 17, 1];
 const INEXACT: usize = 256;
 /// Tiles drawn to reach [`INEXACT`], at most.
 const MOST_DRAWN: u64 = 16;
+/// The check of the first line.
+const GREETING: &str = "greeting";
 /// The name of an instruction that no program has.
 const UNKNOWN: &str = "tcnum.unknown.m3n5k2";
 
@@ -77,7 +79,7 @@ pub fn offered(names: &[String]) -> Result<Vec<Instruction>> {
 /// Checks the program in `command` on each of `instructions`, and adds a row per check to `rows`.
 /// Tiles are drawn from `seed`. The checks cover the greeting, batches of several sizes, zeros, repeatability in
 /// another order, batch and session, both ways to end, and an unknown instruction. The program may decline instructions
-/// unless `all` is set, but not all of them.
+/// unless `all` is set.
 ///
 /// # Errors
 /// A request error: no program, or one that cannot be started; [`Error::Interrupted`].
@@ -108,12 +110,12 @@ pub fn check(
             accepted = accepted.or(Some(instruction));
         }
     }
-    match accepted {
-        Some(instruction) => check.unknown(instruction)?,
-        None if all => {}
-        None => check.row("any", "accepts", Err("accepts none of the instructions; offer others by --instr".into())),
-    }
-    Ok(())
+    accepted.map_or(Ok(()), |instruction| check.unknown(instruction))
+}
+
+/// True if the program properly declined every instruction, so that no tile was executed.
+pub fn declined_all(rows: &[ExecCheckRow]) -> bool {
+    !rows.is_empty() && rows.iter().all(|row| row.passed && row.check == GREETING)
 }
 
 /// Sums up the checks in one sentence; `None` before the first check.
@@ -122,6 +124,10 @@ pub fn answer(rows: &[ExecCheckRow], whole: bool) -> Option<String> {
     let (count, so_far) = (rows.len(), if whole { "" } else { " so far" });
     Some(match &failed[..] {
         [] if rows.is_empty() => return None,
+        [] if declined_all(rows) => format!(
+            "The program declines properly each of the {count} instructions that were offered{so_far}, so no tile was executed. \
+             Offer its instruction by name or file: --instr NAME, --instr FILE.toml."
+        ),
         [] => format!("The program passes all {count} checks{so_far}."),
         [first, ..] => format!(
             "The program fails {} of {count} checks{so_far}, first '{}' with {}; docs/exec.md describes the protocol.",
@@ -167,18 +173,18 @@ impl ProgramCheck<'_> {
             Ok(session) => session,
             Err(Refusal::Declined(why)) => {
                 let found = format!("declines: {why}");
-                self.row(&i.name, "greeting", if must { Err(found) } else { Ok(found) });
+                self.row(&i.name, GREETING, if must { Err(found) } else { Ok(found) });
                 return Ok(false);
             }
             Err(refusal) => {
-                self.row(&i.name, "greeting", Err(refusal.to_string()));
+                self.row(&i.name, GREETING, Err(refusal.to_string()));
                 return Ok(false);
             }
         };
         self.protocol = Some(session.protocol);
         let named = session.name.as_ref().map_or_else(|| "without a name".into(), |name| format!("as '{name}'"));
         let model = session.model.as_ref().map_or_else(String::new, |model| format!(", compared with '{model}'"));
-        self.row(&i.name, "greeting", Ok(format!("accepts by protocol {}, {named}{model}", session.protocol)));
+        self.row(&i.name, GREETING, Ok(format!("accepts by protocol {}, {named}{model}", session.protocol)));
         let (tiles, inexact) = drawn(i, self.seed);
         let rest = tiles.count - BATCHES.iter().sum::<usize>();
         let batches: Vec<usize> = BATCHES.into_iter().chain((rest > 0).then_some(rest)).collect();

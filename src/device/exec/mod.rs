@@ -20,7 +20,7 @@ use crate::{
     base::work::Pace,
     isa::{Codes, Instruction, Tiles},
 };
-pub use check::{ExecCheckRow, answer as check_answer, check, offered};
+pub use check::{ExecCheckRow, answer as check_answer, check, declined_all, offered};
 use process::Process;
 use session::{Failure, Refusal, Session};
 pub(crate) use words::split;

@@ -27,27 +27,32 @@ pub struct Contradiction {
 }
 
 impl KernelNames {
-    /// The first contradiction between the names and a schedule for sums of `k` terms.
+    /// Contradictions between the names and a schedule for sums of `k` terms.
     ///
     /// `instruction` may be another one than the schedule's, if both have the same arithmetic: D cannot tell them apart, and the name
     /// can. A schedule fits if one of these instructions does.
-    pub fn contradicts(&self, instruction: &Instruction, schedule: &Schedule, k: usize) -> Option<Contradiction> {
-        self.contradicts_instruction(instruction).or_else(|| self.first(|says| self.of_schedule(says, schedule, k)))
+    pub fn of_match(
+        &self,
+        instruction: &Instruction,
+        schedule: &Schedule,
+        k: usize,
+    ) -> impl Iterator<Item = Contradiction> {
+        self.of_instruction(instruction).chain(self.all(move |says| self.of_schedule(says, schedule, k)))
     }
 
-    /// The first contradiction between the names and an instruction.
-    pub fn contradicts_instruction(&self, instruction: &Instruction) -> Option<Contradiction> {
-        self.first(|says| of_instruction(says, instruction))
+    /// Contradictions between the names and an instruction.
+    pub fn of_instruction(&self, instruction: &Instruction) -> impl Iterator<Item = Contradiction> {
+        self.all(|says| of_instruction(says, instruction))
     }
 
-    /// The first contradiction between the names and a model that covers none of their targets.
-    pub fn contradicts_model(&self, model: &Model) -> Option<Contradiction> {
-        self.first(|says| of_model(says, model))
+    /// Contradictions between the names and a model that covers none of their targets.
+    pub fn of_model(&self, model: &Model) -> impl Iterator<Item = Contradiction> {
+        self.all(|says| of_model(says, model))
     }
 
-    /// The first contradiction between the names and a request, which has C and a bias or has not.
-    pub fn contradicts_request(&self, c: bool, bias: bool) -> Option<Contradiction> {
-        self.first(|says| match says {
+    /// Contradictions between the names and a request, which has C and a bias or has not.
+    pub fn of_request(&self, c: bool, bias: bool) -> impl Iterator<Item = Contradiction> {
+        self.all(move |says| match says {
             Says::C(Some(_)) if !c => Some(("beta*C is added".into(), "no C is given".into())),
             Says::C(None) if c => Some(("no C is added".into(), "C is given".into())),
             Says::Bias(_) if !bias => Some(("a bias is added".into(), "no bias is given".into())),
@@ -55,9 +60,9 @@ impl KernelNames {
         })
     }
 
-    /// The first fact that `judge` finds contradicted, with the word's statement and the case.
-    fn first(&self, judge: impl Fn(&Says) -> Option<(String, String)>) -> Option<Contradiction> {
-        self.facts().find_map(|(kernel, word, says)| {
+    /// The facts that `judge` finds contradicted, each with the word's statement and the case.
+    fn all(&self, judge: impl Fn(&Says) -> Option<(String, String)>) -> impl Iterator<Item = Contradiction> {
+        self.facts().filter_map(move |(kernel, word, says)| {
             let (said, is) = judge(says)?;
             Some(Contradiction::new(kernel, word, &said, &is))
         })
@@ -143,6 +148,12 @@ impl KernelNames {
 }
 
 impl Contradiction {
+    /// The contradiction as a note.
+    pub fn note(&self) -> String {
+        let assumed = if self.assumed { ". The meaning of the word is assumed" } else { "" };
+        format!("The kernel's name does not fit D: {}{assumed}.", self.sentence.trim_end_matches('.'))
+    }
+
     fn new(kernel: &KernelName, word: &KernelWord, said: &str, is: &str) -> Contradiction {
         Contradiction {
             kernel: kernel.name.clone(),

@@ -193,9 +193,9 @@ fn scaled(factors: &Factors, i: &Instruction) -> bool {
     }
 }
 
-/// True for a contradiction with the names of kernels that rules a candidate out; no assumed one.
-fn denied(own: Option<Contradiction>) -> bool {
-    own.is_some_and(|own| !own.assumed)
+/// True if a contradiction with the names of kernels rules a candidate out; no assumed one does.
+fn denied(mut all: impl Iterator<Item = Contradiction>) -> bool {
+    all.any(|own| !own.assumed)
 }
 
 /// The arithmetics of the models for the formats, each once.
@@ -218,11 +218,11 @@ pub(super) fn arithmetics(
     let mut named = Vec::new();
     for name in &suspects.models {
         let model = Arc::new(Model::load(name)?);
-        if denied(suspects.kernels.contradicts_model(&model)) {
+        if denied(suspects.kernels.of_model(&model)) {
             continue;
         }
         let used = |i: &Instruction| suspects.turn.is_none() || usual::multiplies_parts(name, i);
-        let usable = |i: &&Instruction| usable(i) && used(i) && !denied(suspects.kernels.contradicts_instruction(i));
+        let usable = |i: &&Instruction| usable(i) && used(i) && !denied(suspects.kernels.of_instruction(i));
         let own = all.iter().filter(|i| usable(i)).filter(|i| model.rule(i).is_some());
         named.extend(own.map(|i| (name, Arc::clone(&model), i)));
     }
@@ -240,12 +240,10 @@ pub(super) fn arithmetics(
         };
         let mut program = model.program(i)?;
         program.instruction = plain;
+        let own = SuspectedArithmetic { model: name.clone(), instruction: i.clone(), alike: Vec::new() };
         match known.iter_mut().find(|(other, _)| *other == program) {
-            Some((_, arithmetic)) => arithmetic.alike.push(format!("{i} ({name})")),
-            None => known.push((
-                program,
-                SuspectedArithmetic { model: name.clone(), instruction: i.clone(), alike: Vec::new() },
-            )),
+            Some((_, arithmetic)) => arithmetic.alike.push(own),
+            None => known.push((program, own)),
         }
     }
     if known.is_empty() {
@@ -304,7 +302,7 @@ impl Group {
                         }
                         let parts = self.chains.add(&schedule, &walk, factors);
                         for schedule in joined(&schedule, parts.len() > 1, narrow) {
-                            if denied(suspects.kernels.contradicts(i, &schedule, factors.k())) {
+                            if denied(suspects.kernels.of_match(i, &schedule, factors.k())) {
                                 continue;
                             }
                             let kind = (c, bias, scales.map(|own| own.multiply));

@@ -63,8 +63,8 @@ pub struct SuspectedArithmetic {
     pub model: String,
     /// The instruction.
     pub instruction: Instruction,
-    /// Instructions with the same arithmetic, each with its model.
-    pub alike: Vec<String>,
+    /// Other instructions with the same arithmetic.
+    pub alike: Vec<SuspectedArithmetic>,
 }
 
 /// A schedule that was tried.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::options::output_file;
-use crate::{Result, base::atomic, gate, report::Report};
+use crate::{Error, Result, base::atomic, gate, report::Report};
 
 /// Files of the checks for continuous integration.
 #[derive(Args, Debug, Clone, Default)]
@@ -20,17 +20,17 @@ pub(crate) struct Gates {
 
 impl Gates {
     /// Writes the checks of a report; `source` is the file that they are about.
+    /// `failure` is the error that ended the command early.
     ///
     /// # Errors
     /// A file that cannot be written.
-    pub(crate) fn write(&self, report: &Report, source: Option<&str>) -> Result<()> {
+    pub(crate) fn write(&self, report: &Report, failure: Option<&Error>, source: Option<&str>) -> Result<()> {
         if let Some(path) = &self.junit {
-            atomic::write(path, gate::junit(report).as_bytes()).map_err(|error| error.within("--junit"))?;
+            atomic::write(path, gate::junit(report, failure).as_bytes()).map_err(|error| error.within("--junit"))?;
         }
         match &self.sarif {
-            Some(path) => {
-                atomic::write(path, gate::sarif(report, source).as_bytes()).map_err(|error| error.within("--sarif"))
-            }
+            Some(path) => atomic::write(path, gate::sarif(report, failure, source).as_bytes())
+                .map_err(|error| error.within("--sarif")),
             None => Ok(()),
         }
     }

@@ -29,10 +29,10 @@ pub(crate) const MAX_TIMEOUT: u64 = 7 * 24 * 60 * 60;
 #[derive(Args, Debug, Clone, Default)]
 #[command(next_help_heading = "Output")]
 pub struct OutputDestination {
-    /// View of the result.
-    #[arg(long, value_parser = named::<View>(), default_value = "table", value_name = "VIEW")]
-    pub output: View,
-    /// Write the result to this file; with --output csv also to a folder.
+    /// View of the result [default: as the ending of --out says, else table]
+    #[arg(long, value_parser = named::<View>(), value_name = "VIEW")]
+    pub output: Option<View>,
+    /// Write the result to this file: .json .csv .md .tex .txt; a folder for csv
     #[arg(long, value_name = "FILE", value_parser = output_path)]
     pub out: Option<PathBuf>,
     /// Write the result here too: .json .csv .md .tex .txt (repeatable).
@@ -94,13 +94,13 @@ impl OutputDestination {
     /// # Errors
     /// A request error: a folder for a view other than CSV, a note given twice, columns for JSON or CSV, an unknown column.
     pub fn check(&self) -> Result<()> {
-        if let Some(folder) = self.folder().filter(|_| self.output != View::Csv) {
+        if let Some(folder) = self.folder().filter(|_| self.view() != View::Csv) {
             return Err(Error::request(format!(
                 "--out {}: this is a folder; only --output csv writes to a folder, one file for each table",
                 folder.display()
             )));
         }
-        if matches!(self.output, View::Json | View::Csv) && (self.brief || !self.columns.is_empty()) {
+        if matches!(self.view(), View::Json | View::Csv) && (self.brief || !self.columns.is_empty()) {
             return Err(Error::request(
                 "--columns and --brief work with table, markdown and latex; json and csv always have every column",
             ));
@@ -139,6 +139,12 @@ impl OutputDestination {
         }
     }
 
+    /// The view of `--output`, else the one that the ending of `--out` stands for, else a table.
+    fn view(&self) -> View {
+        let ending = || self.out.as_deref().and_then(ending_view);
+        self.output.or_else(ending).unwrap_or(View::Table)
+    }
+
     /// Folder of the result, if `--out` names a folder.
     pub fn folder(&self) -> Option<&Path> {
         self.out.as_deref().filter(|path| is_folder(path))
@@ -158,7 +164,7 @@ impl OutputDestination {
                 .map_err(|e| Error::request(format!("the folder {} cannot be made: {e}", folder.display())))
                 .and_then(|()| report::write_csv_files(report, folder)),
             (Some(path), None) => {
-                let text = report::render(report, self.output, &self.layout());
+                let text = report::render(report, self.view(), &self.layout());
                 atomic::write(path, text.as_bytes())
             }
         };
@@ -175,7 +181,7 @@ impl OutputDestination {
     }
 
     fn print(&self, report: &Report) -> Result<()> {
-        let text = report::render(report, self.output, &self.layout());
+        let text = report::render(report, self.view(), &self.layout());
         let mut stdout = std::io::stdout();
         stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).or_else(|error| stdout_failed(&error))
     }

@@ -87,11 +87,8 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         arguments.matched.as_ref().ok_or_else(|| Error::request("D is missing; name its file, or use --match-all"))?;
     let (factors, d) = source.for_match(request.suspects.instructions.first(), file, &mut report.notes)?;
     let kernels = &request.suspects.kernels;
-    if let Some(own) =
-        kernels.contradicts_request(factors.c.is_some(), factors.bias.is_some()).filter(|own| !own.assumed)
-    {
-        report.notes.push(format!("{}.", own.sentence.trim_end_matches('.')));
-    }
+    let against = kernels.of_request(factors.c.is_some(), factors.bias.is_some()).filter(|own| !own.assumed);
+    report.notes.extend(against.map(|own| format!("{}.", own.sentence.trim_end_matches('.'))));
     if !arguments.kernels.is_empty() && !kernels.is_known() {
         report.notes.push(format!("{}.", kernels.sentence().trim_end_matches('.')));
     }
