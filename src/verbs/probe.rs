@@ -139,7 +139,6 @@ fn matrix(arguments: &Arguments, report: &mut Report) -> Result<()> {
     report.answer = table::answer(&probes, &device_name, &name);
     report.notes.extend(table::note(&device_name, &name));
     report.notes.extend(notes);
-    report.notes.extend(listing.notes());
     report.holds = probes.iter().all(|(_, result)| result.profile.element_mismatches == 0);
     report.device = Some(device.identity().clone());
     if probes.is_empty() && outcome.is_ok() {

@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
+use super::state::MOST_KEPT;
 use crate::{
     Error, Result,
     arithmetic::Evaluator,
     base::parallel,
     comparison::Nans,
-    device::{CampaignWork, Count, Device, Engine, LocalExecution, Spot, Verified},
+    device::{CampaignWork, Count, Device, Engine, LocalExecution, Mismatch, Spot, Verified},
     inputs::Sequence,
     isa::{Codes, Instruction},
 };
@@ -16,8 +17,6 @@ use crate::{
 const BATCH: usize = 1 << 12;
 /// Outputs of a batch for any other device.
 const REMOTE_BATCH: usize = 1 << 16;
-/// Most differing outputs of a range that are listed, at least a tile.
-const ROOM: usize = 1 << 12;
 
 /// Makes the engine for `work`: the device's own if it has one and codes are compared in every bit.
 ///
@@ -44,7 +43,6 @@ struct Judge {
     sequence: Sequence,
     model: Evaluator,
     nans: Nans,
-    room: usize,
 }
 
 impl Judge {
@@ -54,7 +52,6 @@ impl Judge {
             sequence: work.sequence,
             model: work.model.evaluator(work.instruction)?,
             nans,
-            room: ROOM.max(work.instruction.m * work.instruction.n),
         })
     }
 
@@ -83,8 +80,10 @@ impl Judge {
                 };
                 for place in (0..m * n).filter(differs) {
                     count.differing += 1;
-                    if found.spots.len() < self.room {
-                        found.spots.push(Spot { tile, row: (place / n) as u32, column: (place % n) as u32 });
+                    if found.mismatches.len() < MOST_KEPT {
+                        let spot = Spot { tile, row: (place / n) as u32, column: (place % n) as u32 };
+                        let (device, model) = codes(place);
+                        found.mismatches.push(Mismatch { spot, device, model });
                     }
                 }
             }
@@ -110,7 +109,7 @@ impl Engine for Local {
         };
         let batches = tiles.end.saturating_sub(tiles.start).div_ceil(each) as usize;
         let mut found = judge.nothing();
-        parallel::fold(batches, || judge.nothing(), batch).for_each(|part| found.add(&part, judge.room));
+        parallel::fold(batches, || judge.nothing(), batch).for_each(|part| found.add(&part, MOST_KEPT));
         Ok(found)
     }
 }
