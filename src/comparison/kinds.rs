@@ -5,6 +5,9 @@ use std::{cmp::Reverse, collections::BTreeMap};
 use super::{Complexity, Difference, Signature, Subject};
 use crate::{Result, report::grouped};
 
+/// Mismatches of a run that are grouped, the first ones.
+pub const MOST_GROUPED: u64 = 1 << 20;
+
 /// The differences of one instruction by kind, which is a signature in a regime.
 /// Each kind has its count and its simplest case.
 #[derive(Debug, Clone, Default)]
@@ -59,8 +62,8 @@ impl Kinds {
     /// Lists the first `most` causes in `causes`: kinds whose cases `reduce` takes to one signature, with their counts summed.
     /// Finite results come first, then infinities, then NaNs; within these, the most frequent cause.
     ///
-    /// At most twice `most` kinds are reduced, the simplest of each signature first. A kind that is not reduced counts for the cause of
-    /// its signature.
+    /// At most twice `most` kinds are reduced, the simplest of each signature first. A further kind counts for the cause of its signature,
+    /// and is left out if that is unknown.
     ///
     /// # Errors
     /// The first error of `reduce`, after which no further kind is reduced.
@@ -81,14 +84,15 @@ impl Kinds {
         queue.sort_by_key(|(again, signature, kind)| (*again, signature.way.rank(), Reverse(kind.count)));
         let (mut united, mut known, mut outcome) = (Kinds::default(), BTreeMap::new(), Ok(()));
         for (number, (_, signature, mut difference)) in queue.into_iter().enumerate() {
-            let is_reduced = number < 2 * most && outcome.is_ok();
+            let is_reduced = number < most.saturating_mul(2) && outcome.is_ok();
             if is_reduced {
                 outcome = reduce(&mut difference);
             }
             let cause = match (known.get(&signature), &difference.reduced) {
-                (Some(cause), None) if !is_reduced => *cause,
-                (_, None) => signature,
                 (_, Some(reduced)) => Signature::of(subject, reduced),
+                (Some(cause), None) if !is_reduced => *cause,
+                (None, None) if number >= most.saturating_mul(2) => continue,
+                (_, None) => signature,
             };
             known.entry(signature).or_insert(cause);
             united.insert((cause, 0), Kind::of(subject, difference));
@@ -120,7 +124,7 @@ pub fn counts_note(name: &str, differing: u64, causes: &[Difference], most: u64)
             grouped(differing as i64)
         )),
         _ => {
-            let more = if causes.len() as u64 == most { "; --max-mismatches N lists N causes" } else { "" };
+            let more = if listed < MOST_GROUPED { "; --max-mismatches N lists N causes" } else { "" };
             let [listed, differing] = [listed, differing].map(|count| grouped(count as i64));
             Some(format!("{name}: the listed causes stand for {listed} of {differing} mismatches{more}."))
         }

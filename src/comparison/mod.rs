@@ -13,7 +13,7 @@ mod table;
 
 pub use complexity::Complexity;
 pub use difference::{Answer, Difference, ResultPlace, Subject};
-pub use kinds::{Kinds, counts_note};
+pub use kinds::{Kinds, MOST_GROUPED, counts_note};
 pub(crate) use nans::with_one_nan;
 pub use nans::{Nans, OneNan};
 pub use operands::operands;

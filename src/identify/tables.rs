@@ -205,7 +205,7 @@ fn differences(findings: &[Finding]) -> Result<Option<Table>> {
         let asked = missed.iter().map(|cause| Difference { regime: regimes.len(), ..cause.clone() });
         let listed = held_out.iter().flat_map(|part| part.counterexamples.iter().flatten().cloned());
         let mut causes = Vec::new();
-        Kinds::of(&subject, asked.chain(listed)).causes(&subject, usize::MAX / 2, &mut |_| Ok(()), &mut causes)?;
+        Kinds::of(&subject, asked.chain(listed)).causes(&subject, usize::MAX, &mut |_| Ok(()), &mut causes)?;
         for cause in &causes {
             let regime = regimes.get(cause.regime).map_or(ASKED, |regime| regime);
             listing.add(&subject, &MismatchOrigin { regime: Some(regime), ..MismatchOrigin::default() }, cause);

@@ -40,7 +40,7 @@ pub fn drive(
     let (before, start) = (state.seconds, Instant::now());
     while !state.finished {
         let range = state.next..last.min(state.next.saturating_add(pace.size()));
-        let (end, wanted) = (range.end, state.wanted());
+        let (end, wanted) = (range.end, state.wanted(run));
         pace.measure(range.end - range.start, || {
             compare(engine, range, wanted).map(|found| state.add(run, &instruction, end, &found))
         })?;
@@ -68,7 +68,7 @@ pub fn drive_all<'a>(
 ) -> Result<()> {
     let instruction = run.instruction()?;
     let (queue, last) = (Mutex::new(state.next), run.range(&instruction).end);
-    let wanted = AtomicUsize::new(state.wanted());
+    let wanted = AtomicUsize::new(state.wanted(run));
     let (before, start) = (state.seconds, Instant::now());
     std::thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
@@ -87,7 +87,7 @@ pub fn drive_all<'a>(
         }
         drop(sender);
         let outcome = collect(run, &instruction, state, &receiver, &mut |state| {
-            wanted.store(state.wanted(), Ordering::Relaxed);
+            wanted.store(state.wanted(run), Ordering::Relaxed);
             state.seconds = before + start.elapsed().as_secs_f64();
             watch(state)
         });

@@ -2,12 +2,11 @@
 
 use std::ops::Range;
 
-use super::state::MOST_KEPT;
 use crate::{
     Error, Result,
     arithmetic::Evaluator,
     base::parallel,
-    comparison::Nans,
+    comparison::{MOST_GROUPED, Nans},
     device::{CampaignWork, Count, Device, Engine, LocalExecution, Mismatch, Spot, Verified},
     inputs::Sequence,
     isa::{Codes, Instruction},
@@ -80,7 +79,7 @@ impl Judge {
                 };
                 for place in (0..m * n).filter(differs) {
                     count.differing += 1;
-                    if found.mismatches.len() < MOST_KEPT {
+                    if found.mismatches.len() < MOST_GROUPED as usize {
                         let spot = Spot { tile, row: (place / n) as u32, column: (place % n) as u32 };
                         let (device, model) = codes(place);
                         found.mismatches.push(Mismatch { spot, device, model });
@@ -109,7 +108,7 @@ impl Engine for Local {
         };
         let batches = tiles.end.saturating_sub(tiles.start).div_ceil(each) as usize;
         let mut found = judge.nothing();
-        parallel::fold(batches, || judge.nothing(), batch).for_each(|part| found.add(&part, MOST_KEPT));
+        parallel::fold(batches, || judge.nothing(), batch).for_each(|part| found.add(&part, MOST_GROUPED as usize));
         Ok(found)
     }
 }

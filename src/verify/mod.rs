@@ -30,4 +30,4 @@ pub use drive::{drive, drive_all};
 pub use engines::engine;
 pub use part::{Part, Ran};
 pub use run::{MOST_CASES, MOST_LISTED, MOST_MISMATCHES, MOST_SHARDS, Run, identify, rule_digest};
-pub use state::{MOST_KEPT, State};
+pub use state::State;

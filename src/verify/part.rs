@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{MOST_KEPT, Run, State};
+use super::{Run, State};
 use crate::{
     Error, Result,
-    comparison::{Answer, Difference, Kinds, Subject},
+    comparison::{Answer, Difference, Kinds, MOST_GROUPED, Subject},
     device::{Count, Execution, Identity},
     format::Format,
     isa::{Case, Instruction},
@@ -124,7 +124,8 @@ impl Part {
         if u128::from(compared) != outputs {
             return Err(Error::request(uncounted(&self.run.instruction, compared, outputs)));
         }
-        match sum(&self.state.kinds) == u128::from(self.state.differing()).min(MOST_KEPT as u128) {
+        let grouped = if self.run.max_mismatches > 0 { self.state.differing().min(MOST_GROUPED) } else { 0 };
+        match sum(&self.state.kinds) == u128::from(grouped) {
             true => Ok(()),
             false => Err(Error::request(format!(
                 "the part of {} contradicts itself: the counts of its kinds do not add up to its differences",

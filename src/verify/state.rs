@@ -6,13 +6,10 @@ use super::Run;
 use crate::{
     Result,
     base::parallel,
-    comparison::{Answer, Difference, Kinds, ResultPlace, Subject},
+    comparison::{Answer, Difference, Kinds, MOST_GROUPED, ResultPlace, Subject},
     device::{Count, Mismatch, Verified},
     isa::Instruction,
 };
-
-/// Mismatches of a run that are grouped, the first ones.
-pub const MOST_KEPT: usize = 1 << 20;
 
 /// The progress of a run: every tile before `next` is counted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,7 +19,7 @@ pub struct State {
     pub next: u64,
     /// Counts for each regime.
     pub regimes: Vec<Count>,
-    /// Kinds of the first [`MOST_KEPT`] mismatches, each with its count and its simplest case, as found.
+    /// Kinds of the first [`MOST_GROUPED`] mismatches, each with its count and its simplest case, as found.
     pub kinds: Vec<Difference>,
     /// Seconds of work, before and after resumptions.
     pub seconds: f64,
@@ -56,9 +53,10 @@ impl State {
         self.regimes.iter().map(|count| count.differing).sum()
     }
 
-    /// Mismatches still to be grouped, at most.
-    pub(super) fn wanted(&self) -> usize {
-        MOST_KEPT.saturating_sub(self.kinds.iter().map(|kind| kind.count as usize).sum())
+    /// Mismatches still to be grouped, at most; none where none is listed.
+    pub(super) fn wanted(&self, run: &Run) -> usize {
+        let grouped = self.kinds.iter().map(|kind| kind.count).sum();
+        if run.max_mismatches > 0 { MOST_GROUPED.saturating_sub(grouped) as usize } else { 0 }
     }
 
     /// Adds the result of the tiles from the next one to `end`, with its wanted mismatches in order.
@@ -67,7 +65,7 @@ impl State {
         for (own, other) in self.regimes.iter_mut().zip(&found.regimes) {
             own.add(*other);
         }
-        let mismatches = &found.mismatches[..found.mismatches.len().min(self.wanted())];
+        let mismatches = &found.mismatches[..found.mismatches.len().min(self.wanted(run))];
         if !mismatches.is_empty() {
             let mut kinds = Kinds::of(&Subject::Matrix(i), self.kinds.drain(..));
             group(run, i, mismatches).for_each(|later| kinds.unite(later));
