@@ -1,6 +1,7 @@
 //! `tcnum verify` on drawn operands: counts, checkpoints, parts, threads, wrong requests.
 
 use std::{
+    collections::BTreeSet,
     path::Path,
     process::{Command, Stdio},
     time::Duration,
@@ -388,9 +389,19 @@ fn the_parts_of_a_run_merge_into_its_report() {
         assert_eq!(run.status, status, "{}", run.stderr);
         let merged = validate_report(&run.stdout);
         check_regimes(&merged);
-        for table in ["verification", "regimes", "mismatches"] {
+        for table in ["verification", "regimes"] {
             assert_eq!(totals(&merged)["tables"][table], totals(&whole)["tables"][table], "{table}");
         }
+        // Each cause is listed once, and the causes stand for all mismatches.
+        let causes = |report: &Value| -> (BTreeSet<String>, u64, usize) {
+            let rows = report["tables"]["mismatches"].as_array().cloned().unwrap_or_default();
+            let signatures = rows.iter().map(|row| row["signature"].to_string()).collect();
+            (signatures, rows.iter().map(|row| row["count"].as_u64().unwrap()).sum(), rows.len())
+        };
+        assert_eq!(causes(&merged), causes(&whole));
+        let differing = merged["tables"]["verification"][0]["differing"].as_u64().unwrap();
+        assert_eq!(causes(&merged).1, differing);
+        assert_eq!(causes(&merged).0.len(), causes(&merged).2);
         assert_eq!(merged["holds"], whole["holds"]);
         // What is merged is a report like any other.
         let again = folder.path().join("merged.json").to_string_lossy().into_owned();

@@ -15,10 +15,12 @@ const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/pytho
 /// An independent program with the arithmetic of Hopper.
 const REPAIRED: &str = concat!("exec:python3 ", env!("CARGO_MANIFEST_DIR"), "/tests/exec/hopper.py");
 
-/// A unit whose floor is off by one, as a model file, and counterexamples of it, up to four to a file.
+/// A unit with a wrong floor, saturation and code of NaN, as a model file, and counterexamples of it, up to four to a file.
 fn faulty(folder: &Path, files: &[&str]) -> (String, Vec<String>) {
     let unit = folder.join("unit.toml").to_string_lossy().into_owned();
-    fs::write(&unit, include_str!("../../models/hopper.toml").replace("floor = -133", "floor = -132")).unwrap();
+    let text = include_str!("../../models/hopper.toml").replace("floor = -133", "floor = -132");
+    let text = text.replace("overflow = \"infinity\"", "overflow = \"saturate\"").replace("\"0x7fffffff\"", "\"0x7fc12345\"");
+    fs::write(&unit, text).unwrap();
     let mut paths = Vec::new();
     for (seed, name) in files.iter().enumerate() {
         let path = folder.join(name).to_string_lossy().into_owned();
@@ -50,6 +52,7 @@ fn a_repaired_unit_passes_the_counterexamples_of_the_faulty_one_and_that_one_doe
     let folder = tempfile::tempdir().unwrap();
     let (unit, files) = faulty(folder.path(), &["a.safetensors"]);
     let count = Trace::read(Path::new(&files[0])).unwrap().count();
+    assert!(count > 2, "{count}");
     let junit = folder.path().join("checks.xml");
     let with = |device| [&files[0], "--device", device, "--model", "hopper", "--junit", junit.to_str().unwrap()];
 
@@ -72,7 +75,7 @@ fn a_repaired_unit_passes_the_counterexamples_of_the_faulty_one_and_that_one_doe
     );
     for row in still["tables"]["replayed"].as_array().unwrap() {
         assert_eq!(row["device_d"], row["recorded_d"]);
-        assert!(row["device_d"] != row["model_d"] && row["operands"].as_str().unwrap().contains("a[0] 0x"), "{row}");
+        assert!(row["device_d"] != row["model_d"] && row["operands"].as_str().unwrap().contains("0x"), "{row}");
     }
     // What differs is reduced on the device itself.
     assert!(column(&still, "mismatches", "reduced").iter().all(|reduced| **reduced == json!(true)));
