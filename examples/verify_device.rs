@@ -42,7 +42,11 @@ fn main() -> Result<()> {
     let state = verify::compare(&mut device, &model, &instruction, Sequence::Random { seed: 1 }, Some(10_000))?;
     println!("{} of {} outputs differ from {}", state.differing(), state.compared(), model.name);
     for kind in &state.kinds {
-        println!("{} of a kind, the simplest: {}", kind.count, operands(&Subject::Matrix(&instruction), &kind.found.case));
+        println!(
+            "{} of a kind, the simplest: {}",
+            kind.count,
+            operands(&Subject::Matrix(&instruction), &kind.found.case)
+        );
     }
     Ok(())
 }

@@ -74,7 +74,8 @@ impl Kinds {
         reduce: &mut dyn FnMut(&mut Difference) -> Result<()>,
         causes: &mut Vec<Difference>,
     ) -> Result<()> {
-        let mut kinds: Vec<(Signature, Kind)> = self.0.into_iter().map(|((signature, _), kind)| (signature, kind)).collect();
+        let mut kinds: Vec<(Signature, Kind)> =
+            self.0.into_iter().map(|((signature, _), kind)| (signature, kind)).collect();
         kinds.sort_by(|(x, one), (y, other)| (x, &one.simplicity).cmp(&(y, &other.simplicity)));
         let mut previous = None;
         let mut queue: Vec<(bool, Signature, Difference)> = kinds

@@ -106,9 +106,11 @@ pub fn confirm(
         }
     });
     purse.pay(state.next);
-    // A run whose time is over ends before its cases.
+    if outcome.is_err() {
+        run.cases = cases;
+        state.finished = state.next >= run.tiles(instruction);
+    }
     let outcome = if is_over { Ok(()) } else { outcome };
-    run.cases = if is_over { cases } else { run.cases };
     (part.run, part.state) = (run, state);
     let mut confirmation = Confirmation { part, missed: causes(found, &model, &all_missed)?, stopped: outcome.err() };
     confirmation.stopped = match confirmation.stopped.take() {

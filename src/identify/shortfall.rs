@@ -152,8 +152,7 @@ mod tests {
     fn said(pairs: &[(u64, u64)]) -> Option<String> {
         let d = find("f32").unwrap();
         let all = Codes::from_values(d, &pairs.iter().map(|(device, _)| *device).collect::<Vec<_>>());
-        let missed: Vec<(u64, u64, u64)> =
-            pairs.iter().filter(|(x, y)| x != y).map(|(x, y)| (*x, *y, 1)).collect();
+        let missed: Vec<(u64, u64, u64)> = pairs.iter().filter(|(x, y)| x != y).map(|(x, y)| (*x, *y, 1)).collect();
         Shortfall { asked: counts(d, &missed, Some(&all)), ..Shortfall::default() }.sentence()
     }
 

@@ -7,8 +7,8 @@ use std::{
 };
 
 use super::{
-    MOST_LISTED, MOST_MISMATCHES, Part, Run, State, checkpoint::Checkpoint, counterexample_trace, counterexamples, drive,
-    drive_all, engine, rule_digest,
+    MOST_LISTED, MOST_MISMATCHES, Part, Run, State, checkpoint::Checkpoint, counterexample_trace, counterexamples,
+    drive, drive_all, engine, rule_digest,
 };
 use crate::{
     Error, Interruption, Result,

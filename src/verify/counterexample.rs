@@ -31,16 +31,19 @@ pub fn counterexamples(
     let instruction = &part.run.instruction()?;
     let evaluator = &model.evaluator(instruction)?;
     let (sequence, budget) = (part.run.sequence(), budget.into());
-    part.causes(&mut |kind| {
-        let Some(spot) = kind.place.spot() else { return Ok(()) };
-        let mut pair = Compared { device: &mut *device, model: evaluator, instruction, nans: part.run.nans() };
-        kind.reduced = shrink(&mut pair, &spot, &kind.found, budget)?;
-        if kind.reduced.is_none() && !budget.is_over() {
-            let outputs = device.execute(instruction, &sequence.tiles(instruction, spot.tile, 1))?;
-            kind.found.device = outputs.get(spot.row as usize * instruction.n + spot.column as usize);
-        }
-        Ok(())
-    }, all)
+    part.causes(
+        &mut |kind| {
+            let Some(spot) = kind.place.spot() else { return Ok(()) };
+            let mut pair = Compared { device: &mut *device, model: evaluator, instruction, nans: part.run.nans() };
+            kind.reduced = shrink(&mut pair, &spot, &kind.found, budget)?;
+            if kind.reduced.is_none() && !budget.is_over() {
+                let outputs = device.execute(instruction, &sequence.tiles(instruction, spot.tile, 1))?;
+                kind.found.device = outputs.get(spot.row as usize * instruction.n + spot.column as usize);
+            }
+            Ok(())
+        },
+        all,
+    )
 }
 
 /// Makes a trace of counterexamples, a tile each, with the device's answers.

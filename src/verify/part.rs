@@ -150,8 +150,7 @@ impl Part {
                 && counted(counts) <= self.outputs(i, until)
         };
         let (differing, listed) = (|| u128::from(self.state.differing()), self.counterexamples.as_deref());
-        let possible =
-            |all: &[Difference]| sum(all) <= differing() && all.iter().all(|one| self.is_possible(i, one));
+        let possible = |all: &[Difference]| sum(all) <= differing() && all.iter().all(|one| self.is_possible(i, one));
         // Counts come first, so that later claims add possible counts.
         let claims: [Claim; 8] = [
             (&|| (range.start..=range.end).contains(next), &|| {

@@ -44,8 +44,7 @@ pub fn shrink(pair: &mut Compared, spot: &Spot, found: &Answer, budget: impl Int
     // Cases that share a tile are faster, but a case alone in its tile may not confirm the result.
     for lanes in [i.m.min(i.n), 1] {
         let nans = pair.nans;
-        let differs =
-            |answer: &Answer| !nans.agree(i.d, answer.device, answer.model) && rank(answer) <= rank(found);
+        let differs = |answer: &Answer| !nans.agree(i.d, answer.device, answer.model) && rank(answer) <= rank(found);
         let mut first = |cases: &[Case]| Ok(pair.answers(cases, spot, lanes)?.iter().position(differs));
         if let Some(simplest) = reduction::shrink(i, &found.case, budget, &mut first)? {
             let confirmed = pair.answers(&[simplest], spot, 1)?.remove(0);

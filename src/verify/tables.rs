@@ -97,8 +97,9 @@ pub fn differences(
             let origin =
                 MismatchOrigin { regime: Some(&part.run.regimes[counterexample.regime]), ..MismatchOrigin::default() };
             let number = listing.add(&Subject::Matrix(&instruction), &origin, counterexample);
-            let explained =
-                |(_, model): &(&str, &Model)| Ok(model.evaluator(&instruction)?.explain(&counterexample.simplest().case));
+            let explained = |(_, model): &(&str, &Model)| {
+                Ok(model.evaluator(&instruction)?.explain(&counterexample.simplest().case))
+            };
             let said = arithmetics.iter().map(explained).collect::<Result<Vec<_>>>()?;
             steps.extend(explain::rows(Some(number), &said));
         }
@@ -189,7 +190,8 @@ pub fn remarks(part: &Part) -> Result<Vec<String>> {
     let note = counts_note(&i.name, state.differing(), part.listed(), run.max_mismatches);
     let mut remarks: Vec<String> = note.into_iter().collect();
     let repeated = |found: &Answer| !run.nans().agree(i.d, found.device, found.model);
-    let unrepeated: u64 = counterexamples.iter().flatten().filter(|one| !repeated(&one.found)).map(|one| one.count).sum();
+    let unrepeated: u64 =
+        counterexamples.iter().flatten().filter(|one| !repeated(&one.found)).map(|one| one.count).sum();
     if unrepeated > 0 {
         remarks.push(format!(
             "{i}: {unrepeated} mismatches did not repeat in a tile alone: the device's results depend on more than the operands of a \

@@ -111,14 +111,19 @@ pub fn causes(
         Ok(Some(model)) => Some(model.evaluator(&trace.instruction)?),
         _ => None,
     };
-    let outcome = found.kinds.causes(&subject, keep, &mut |kind| {
-        let Some(evaluator) = &evaluator else { return Ok(()) };
-        let mut pair = Compared { device: judge, model: evaluator, instruction: &trace.instruction, nans };
-        // The model stands in for the device that recorded.
-        let swapped = |Answer { case, device, model }| Answer { case, device: model, model: device };
-        kind.reduced = reduce(trace, &mut pair, kind)?.map(swapped);
-        Ok(())
-    }, causes);
+    let outcome = found.kinds.causes(
+        &subject,
+        keep,
+        &mut |kind| {
+            let Some(evaluator) = &evaluator else { return Ok(()) };
+            let mut pair = Compared { device: judge, model: evaluator, instruction: &trace.instruction, nans };
+            // The model stands in for the device that recorded.
+            let swapped = |Answer { case, device, model }| Answer { case, device: model, model: device };
+            kind.reduced = reduce(trace, &mut pair, kind)?.map(swapped);
+            Ok(())
+        },
+        causes,
+    );
     found.stopped.map_or(Ok(()), Err).and(outcome)?;
     Ok(model?.map(|model| model.name))
 }

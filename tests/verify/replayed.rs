@@ -19,7 +19,8 @@ const REPAIRED: &str = concat!("exec:python3 ", env!("CARGO_MANIFEST_DIR"), "/te
 fn faulty(folder: &Path, files: &[&str]) -> (String, Vec<String>) {
     let unit = folder.join("unit.toml").to_string_lossy().into_owned();
     let text = include_str!("../../models/hopper.toml").replace("floor = -133", "floor = -132");
-    let text = text.replace("overflow = \"infinity\"", "overflow = \"saturate\"").replace("\"0x7fffffff\"", "\"0x7fc12345\"");
+    let text =
+        text.replace("overflow = \"infinity\"", "overflow = \"saturate\"").replace("\"0x7fffffff\"", "\"0x7fc12345\"");
     fs::write(&unit, text).unwrap();
     let mut paths = Vec::new();
     for (seed, name) in files.iter().enumerate() {
@@ -57,7 +58,10 @@ fn a_repaired_unit_passes_the_counterexamples_of_the_faulty_one_and_that_one_doe
     let with = |device| [&files[0], "--device", device, "--model", "hopper", "--junit", junit.to_str().unwrap()];
 
     let repaired = replay(&with(REPAIRED), 0);
-    assert_eq!(repaired["answer"], json!(format!("{REPAIRED} gives the results of model:hopper in all {count} cases.")));
+    assert_eq!(
+        repaired["answer"],
+        json!(format!("{REPAIRED} gives the results of model:hopper in all {count} cases."))
+    );
     assert_eq!(column(&repaired, "replayed", "verdict"), vec!["now agrees"; count]);
     assert_eq!(column(&repaired, "verification", "device"), [REPAIRED]);
     let cases = fs::read_to_string(&junit).unwrap();
