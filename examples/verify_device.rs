@@ -3,6 +3,7 @@
 use tcnum::{
     Result,
     arithmetic::Model,
+    comparison::{Subject, operands},
     device::{Device, Execution, ExecutionKind, Identity},
     inputs::Sequence,
     isa::{self, Codes, Instruction, Tiles},
@@ -40,8 +41,12 @@ fn main() -> Result<()> {
     let model = Model::load("hopper")?;
     let state = verify::compare(&mut device, &model, &instruction, Sequence::Random { seed: 1 }, Some(10_000))?;
     println!("{} of {} outputs differ from {}", state.differing(), state.compared(), model.name);
-    for spot in &state.spots {
-        println!("tile {}, row {}, column {}", spot.tile, spot.row, spot.column);
+    for kind in &state.kinds {
+        println!(
+            "{} of a kind, the simplest: {}",
+            kind.count,
+            operands(&Subject::Matrix(&instruction), &kind.found.case)
+        );
     }
     Ok(())
 }

@@ -1,5 +1,5 @@
 // The entry `verify` makes operands, executes the instruction, evaluates its arithmetic, and compares every code of D.
-// Only counts and the places of differences leave the GPU.
+// Only counts, and the places and codes of differences, leave the GPU.
 //
 // Follows a family, the arithmetic with its function `model`, and the operands (`random.cuh` or `exhaustive.cuh`):
 // `make_tile(seed, number)`, `regime_of(tile)`, `make_a`, `make_b`, `make_c`, `make_position`, and for block-scaled
@@ -7,12 +7,17 @@
 
 const int REGIMES = 16;
 
-// The result of a launch. `places` holds tile * (M * N) + element of the first differences found; `listed` counts them.
+// A difference: tile * (M * N) + element, and the codes of the instruction and of the arithmetic.
+struct Mismatch {
+    Word place, device, model;
+};
+
+// The result of a launch. `mismatches` holds the first differences found; `listed` counts them.
 struct Found {
     Word compared[REGIMES];
     Word differing[REGIMES];
     Word listed;
-    Word places[PLACES];
+    Mismatch mismatches[PLACES];
 };
 
 // Shared memory of one run: codes for the instruction, factors for the model.
@@ -117,10 +122,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
 #pragma unroll 1
             for (int e = lane; e < M * N; e += THREADS_PER_RUN) {
                 const Operands x = operands_of(w, t, e / N, e % N);
-                if ((D::Code)model(x, w.c[t][e]) == w.d[t][e]) continue;
+                const D::Code expected = (D::Code)model(x, w.c[t][e]);
+                if (expected == w.d[t][e]) continue;
                 ++differences;
-                const Word place = atomicAdd(&found->listed, 1ull);
-                if (place < PLACES) found->places[place] = (first + own + t) * (M * N) + e;
+                const Word at = atomicAdd(&found->listed, 1ull);
+                if (at < PLACES) found->mismatches[at] = Mismatch{(first + own + t) * (M * N) + e, w.d[t][e], expected};
             }
             if (differences != 0) atomicAdd(&differing[regimes[t]], (Word)differences);
             if (lane == 0) atomicAdd(&compared[regimes[t]], (Word)(M * N));

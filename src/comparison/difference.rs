@@ -22,7 +22,7 @@ pub struct Answer {
 }
 
 /// The place of a result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum ResultPlace {
     /// An output of a matrix instruction.
     Output(Spot),
@@ -30,11 +30,14 @@ pub enum ResultPlace {
     Lane(u64, usize),
 }
 
-/// A differing result, or the first of several that differ alike.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+/// A differing result, or the simplest of several that differ alike.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Difference {
     /// Place of the result.
     pub place: ResultPlace,
+    /// Regime of the operands, as an index into the regimes of a campaign; 0 elsewhere.
+    pub regime: usize,
     /// Case as found.
     pub found: Answer,
     /// Minimal case, if it was reduced.
@@ -55,12 +58,22 @@ pub enum Subject<'a> {
 impl Difference {
     /// Makes a difference as found, which represents itself.
     pub fn found(place: ResultPlace, found: Answer) -> Difference {
-        Difference { place, found, reduced: None, count: 1 }
+        Difference { place, regime: 0, found, reduced: None, count: 1 }
     }
 
     /// The reduced case, or else the case as found.
     pub fn simplest(&self) -> &Answer {
         self.reduced.as_ref().unwrap_or(&self.found)
+    }
+}
+
+impl ResultPlace {
+    /// The output; `None` for a result of a scalar instruction.
+    pub fn spot(&self) -> Option<Spot> {
+        match self {
+            ResultPlace::Output(spot) => Some(*spot),
+            ResultPlace::Lane(..) => None,
+        }
     }
 }
 

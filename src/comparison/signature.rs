@@ -72,6 +72,15 @@ impl Discrepancy {
         }
     }
 
+    /// Place in lists: 0 where both results are finite, 1 where one is infinite, 2 where one is NaN.
+    pub fn rank(self) -> u8 {
+        match self {
+            Discrepancy::NanCode | Discrepancy::DeviceNan | Discrepancy::ModelNan => 2,
+            Discrepancy::SignOfInfinity | Discrepancy::DeviceInfinite | Discrepancy::ModelInfinite => 1,
+            _ => 0,
+        }
+    }
+
     /// The words in reports.
     pub fn name(self) -> &'static str {
         match self {

@@ -38,7 +38,7 @@ crate::rows! {
         position: Option<usize> => hidden(),
         /// Requested cases.
         cases: Option<u64> => shown("cases asked").if_filled(),
-        /// Differences that the run lists, at most.
+        /// Causes of differences that the run lists, at most.
         max_mismatches: Option<u64> => hidden(),
         /// Number of this part of the run, from 1.
         shard: Option<u64> => hidden(),
@@ -68,7 +68,7 @@ crate::rows! {
         rate: Option<f64> => shown("per second").if_filled(),
     }
 
-    /// A result on which the device differs from the model, in the simplest known case.
+    /// A cause of differences between device and model, in the simplest known case.
     /// Codes are hexadecimal; `found_` columns hold the case before its reduction.
     #[derive(Deserialize)]
     pub struct MismatchRow in "mismatches" {
@@ -104,7 +104,7 @@ crate::rows! {
         reduced: bool => shown("reduced").if_varied(),
         /// Number of results that it represents.
         #[serde(default)]
-        count: u64 => shown("count").if_varied(),
+        count: u64 => shown("count").essential(),
         /// Nonzero terms, c included.
         terms: usize => shown("terms"),
         /// Nonzero operands.
@@ -128,9 +128,6 @@ crate::rows! {
         /// Kind of difference and of operands.
         #[serde(default)]
         signature: String => shown("signature").essential(),
-        /// Number of the signature in the instruction; differences with one number may have one cause.
-        #[serde(default)]
-        cause: usize => shown("cause").essential(),
         /// Row of A, from k = 0; for sparse forms, the stored elements.
         a: Vec<String> => hidden(),
         /// Column of B.
@@ -164,15 +161,6 @@ crate::rows! {
         found_device_d: String => hidden(),
         /// Model's result as found.
         found_model_d: String => hidden(),
-        /// First tile after the unit of a campaign that found it.
-        #[serde(default)]
-        until_tile: Option<u64> => hidden(),
-        /// Outputs compared up to that tile of a campaign, by regime.
-        #[serde(default)]
-        until_compared: Vec<u64> => hidden(),
-        /// Outputs that differed up to that tile of a campaign, by regime.
-        #[serde(default)]
-        until_differing: Vec<u64> => hidden(),
     }
 }
 
@@ -189,54 +177,22 @@ pub struct MismatchOrigin<'a> {
     pub distribution: Option<&'a str>,
 }
 
-/// The table `mismatches` under construction; it numbers differences and signatures.
+/// The table `mismatches` under construction; it numbers the causes.
 #[derive(Debug, Default)]
 pub struct Listing {
     rows: Vec<MismatchRow>,
-    signatures: Vec<(String, Vec<Signature>)>,
 }
 
 impl Listing {
-    /// Adds a difference, and returns its row.
-    pub fn add(&mut self, subject: &Subject, origin: &MismatchOrigin, difference: &Difference) -> &mut MismatchRow {
-        let signature = Signature::of(subject, difference.simplest());
-        let cause = self.cause(subject.name(), signature);
-        let row = row(self.rows.len() + 1, subject, origin, difference);
-        self.rows.push(MismatchRow { signature: signature.to_string(), cause, ..row });
-        self.rows.last_mut().expect("it was just added")
-    }
-
-    /// The number of a signature among an instruction's signatures, from 1.
-    fn cause(&mut self, instruction: &str, signature: Signature) -> usize {
-        let at = self.signatures.iter().position(|(name, _)| name == instruction).unwrap_or_else(|| {
-            self.signatures.push((instruction.into(), Vec::new()));
-            self.signatures.len() - 1
-        });
-        let known = &mut self.signatures[at].1;
-        known.iter().position(|other| *other == signature).unwrap_or_else(|| {
-            known.push(signature);
-            known.len() - 1
-        }) + 1
+    /// Adds a difference, and returns its number.
+    pub fn add(&mut self, subject: &Subject, origin: &MismatchOrigin, difference: &Difference) -> usize {
+        self.rows.push(row(self.rows.len() + 1, subject, origin, difference));
+        self.rows.len()
     }
 
     /// Returns true if there is no difference.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
-    }
-
-    /// Notes on the signatures of instructions with several differences.
-    pub fn notes(&self) -> Vec<String> {
-        let note = |(name, signatures): &(String, Vec<Signature>)| {
-            let of = |row: &&MismatchRow| row.instruction == *name;
-            let (listed, causes) = (self.rows.iter().filter(of).count(), signatures.len());
-            let have = if causes == 1 {
-                "one signature, and so may have one cause".into()
-            } else {
-                format!("{causes} signatures")
-            };
-            (listed > 1).then(|| format!("{name}: the {listed} listed mismatches have {have}."))
-        };
-        self.signatures.iter().filter_map(note).collect()
     }
 
     /// Makes the table, if there is a difference.
@@ -246,7 +202,7 @@ impl Listing {
 }
 
 fn row(number: usize, subject: &Subject, origin: &MismatchOrigin, difference: &Difference) -> MismatchRow {
-    let Difference { place, found, reduced, count } = difference;
+    let Difference { place, found, reduced, count, .. } = difference;
     let Answer { case, device, model } = difference.simplest();
     let d = subject.formats()[3];
     let (spot, lane) = match *place {
@@ -284,8 +240,7 @@ fn row(number: usize, subject: &Subject, origin: &MismatchOrigin, difference: &D
         exact_d: exact.map(|code| d.hex(code)),
         exact_value: exact.map(decimal),
         ulps: exact::distance(d, *device, *model),
-        signature: String::new(),
-        cause: 0,
+        signature: Signature::of(subject, difference.simplest()).to_string(),
         a,
         b,
         c,
@@ -300,9 +255,6 @@ fn row(number: usize, subject: &Subject, origin: &MismatchOrigin, difference: &D
         found_scale_b: as_found.scale_b,
         found_device_d: d.hex(found.device),
         found_model_d: d.hex(found.model),
-        until_tile: None,
-        until_compared: Vec::new(),
-        until_differing: Vec::new(),
     }
 }
 

@@ -46,10 +46,21 @@ pub trait Engine {
 pub struct Verified {
     /// One count for each of [`Sequence::regimes`], in order.
     pub regimes: Vec<Count>,
-    /// Places of differing outputs, in any order.
+    /// Differing outputs, in any order.
     /// All are listed if the engine has room for them, else any subset. Every engine has room for the outputs of one
     /// tile.
-    pub spots: Vec<Spot>,
+    pub mismatches: Vec<Mismatch>,
+}
+
+/// An output that differs, ordered by its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mismatch {
+    /// Place of the output.
+    pub spot: Spot,
+    /// Device's code.
+    pub device: u64,
+    /// Model's code.
+    pub model: u64,
 }
 
 /// Counts of one regime.
@@ -75,16 +86,16 @@ pub struct Spot {
 impl Verified {
     /// An empty result for `regimes` regimes.
     pub fn nothing(regimes: usize) -> Verified {
-        Verified { regimes: vec![Count::default(); regimes], spots: Vec::new() }
+        Verified { regimes: vec![Count::default(); regimes], mismatches: Vec::new() }
     }
 
-    /// Adds another result, and lists at most `room` places.
+    /// Adds another result, and lists at most `room` mismatches.
     pub fn add(&mut self, other: &Verified, room: usize) {
         for (own, other) in self.regimes.iter_mut().zip(&other.regimes) {
             own.add(*other);
         }
-        let free = room.saturating_sub(self.spots.len());
-        self.spots.extend(other.spots.iter().take(free));
+        let free = room.saturating_sub(self.mismatches.len());
+        self.mismatches.extend(other.mismatches.iter().take(free));
     }
 
     /// Outputs compared.
@@ -99,7 +110,7 @@ impl Verified {
 
     /// Returns true if every differing output is listed.
     pub fn is_whole(&self) -> bool {
-        self.spots.len() as u64 == self.differing()
+        self.mismatches.len() as u64 == self.differing()
     }
 }
 

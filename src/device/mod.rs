@@ -19,7 +19,7 @@ mod trace;
 pub use ask::ask;
 pub use batches::Batches;
 pub use chains::{Chains, WholeProducts};
-pub use engine::{CampaignWork, Campaigns, Count, Engine, Spot, Verified};
+pub use engine::{CampaignWork, Campaigns, Count, Engine, Mismatch, Spot, Verified};
 pub(crate) use exec::split as program_words;
 pub use exec::{
     ExecCheckRow, ExecDevice, check as exec_check, check_answer as exec_check_answer,

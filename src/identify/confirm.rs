@@ -7,19 +7,22 @@ use crate::{
     Error, Result,
     arithmetic::Model,
     bench::{Bench, Conflict, Element, Place},
-    comparison::{Answer, Complexity, Difference, Nans, ResultPlace, Subject, operands, shrink as reduction},
+    comparison::{Answer, Difference, Kinds, Nans, ResultPlace, Subject, operands, shrink as reduction},
     device::{Batches, CampaignWork, Device, Spot},
     inputs::Sequence,
     verify::{
-        Counterexample, Part, Run, State, counterexamples, drive, engine,
+        Part, Run, State, counterexamples, drive, engine,
         shrink::{Compared, shrink},
     },
 };
 
-/// Differing outputs at which a run ends.
+/// Differing outputs with which a run is not made longer.
 const ENOUGH: u64 = 10;
-/// Outputs that the rule misses which are asked again, and of which the simplest are shown.
+/// Dot-product-adds of a run at first.
+const FIRST: u64 = 1 << 16;
+/// Outputs that the rule misses which are asked again.
 const ASKED_AGAIN: usize = 64;
+/// Causes of misses that are shown.
 const SHOWN: usize = 3;
 /// Tiles that are asked again where something differs.
 const REPEATED: usize = 16;
@@ -44,14 +47,14 @@ pub struct HeldOut {
 pub struct Confirmation {
     /// The run, with what differs.
     pub part: Part,
-    /// The simplest of the asked outputs that the rule misses.
+    /// The causes for which the rule misses asked outputs.
     pub missed: Vec<Difference>,
     /// What ended it before its end: a signal; the device failed, or is not a function of its operands.
     pub stopped: Option<Error>,
 }
 
-/// Compares dot-product-adds of the device with the rule that was found, and reduces what differs: what the rule missed of the asked
-/// outputs, too.
+/// Compares dot-product-adds of the device with the rule that was found, twice as many again and again until some differ, and reduces
+/// what differs: what the rule missed of the asked outputs, too.
 ///
 /// # Errors
 /// The device fails, or is not a function of its operands, before the run; nothing was found, or no tile may be executed.
@@ -77,17 +80,15 @@ pub fn confirm(
     }
     let execution = device.prepare(instruction)?;
     let sequence = Sequence::Random { seed };
-    // Where something differs, tiles are executed a second time to find the place.
-    let most = (purse.rest() - purse.rest() / KEPT).div_ceil(2);
+    let most = purse.rest() - purse.rest() / KEPT;
     let cases = cases.min(most.saturating_mul((instruction.m * instruction.n) as u64));
     if purse.rest() < 2 {
         return Err(Error::request(format!("{instruction}: the budget has no tiles for a held-out run")));
     }
-    let run = Run::new(instruction, device, &model, sequence, Some(cases), ENOUGH)?;
-    purse.pay(2 * run.tiles(instruction));
+    let run = Run::new(instruction, device, &model, sequence, Some(cases.min(FIRST)), ENOUGH)?;
     let mut part = Part::new(run, device.identity(), "identified")?;
     part.begin(&execution);
-    let Part { run, mut state, .. } = part.clone();
+    let Part { mut run, mut state, .. } = part.clone();
     let work = CampaignWork { instruction, sequence, model: &model };
     let (start, mut is_over) = (Instant::now(), false);
     let mut watch = |state: &State| {
@@ -95,11 +96,23 @@ pub fn confirm(
         is_over = time.is_some_and(|time| start.elapsed() >= time);
         if is_over { Err(Error::device("the time of the held-out run is over")) } else { Ok(()) }
     };
-    let outcome =
-        engine(device, &work, run.nans()).and_then(|mut engine| drive(&run, &mut state, engine.as_mut(), &mut watch));
+    let outcome = engine(device, &work, run.nans()).and_then(|mut engine| {
+        loop {
+            drive(&run, &mut state, engine.as_mut(), &mut watch)?;
+            if run.cases >= cases || state.differing() >= ENOUGH {
+                return Ok(());
+            }
+            (run.cases, state.finished) = (cases.min(2 * run.cases), false);
+        }
+    });
+    purse.pay(state.next);
+    if outcome.is_err() {
+        run.cases = cases;
+        state.finished = state.next >= run.tiles(instruction);
+    }
     let outcome = if is_over { Ok(()) } else { outcome };
-    part.state = state;
-    let mut confirmation = Confirmation { part, missed: simplest(found, &model, &all_missed)?, stopped: outcome.err() };
+    (part.run, part.state) = (run, state);
+    let mut confirmation = Confirmation { part, missed: causes(found, &model, &all_missed)?, stopped: outcome.err() };
     confirmation.stopped = match confirmation.stopped.take() {
         None => explain(device, found, &model, &mut confirmation, purse).err(),
         Some(Error::Device { message }) => {
@@ -137,7 +150,7 @@ fn explain(
 ) -> Result<()> {
     let i = &found.instruction;
     let Confirmation { part, missed, .. } = confirmation;
-    let wanted = (part.state.spots.len() + missed.len()) as u64;
+    let wanted = part.state.kinds.len().min(2 * ENOUGH as usize) as u64 + missed.len() as u64;
     if wanted == 0 {
         return Ok(());
     }
@@ -154,9 +167,9 @@ fn explain(
         part.counterexamples = Some(listed);
         let evaluator = &model.evaluator(i)?;
         for difference in missed {
-            if let ResultPlace::Output(spot) = difference.place {
+            if let Some(spot) = difference.place.spot() {
                 let mut pair = Compared { device: &mut *device, model: evaluator, instruction: i, nans: Nans::ByCode };
-                difference.reduced = shrink(&mut pair, &spot, &difference.found.case, cases)?;
+                difference.reduced = shrink(&mut pair, &spot, &difference.found, cases)?;
             }
         }
     }
@@ -188,10 +201,10 @@ fn constant(
     device: &mut dyn Device,
     found: &Identification,
     part: &Part,
-    Counterexample { spot, found: answer, shrunk, .. }: &Counterexample,
+    Difference { place, found: answer, reduced, .. }: &Difference,
     purse: Purse,
 ) -> Result<()> {
-    let i = &found.instruction;
+    let (i, Some(spot)) = (&found.instruction, place.spot()) else { return Ok(()) };
     let (row, column) = (spot.row as usize, spot.column as usize);
     let element = Element::of(i, &part.run.sequence().tiles(i, spot.tile, 1), (0, row, column));
     if answer.device == answer.model {
@@ -204,7 +217,7 @@ fn constant(
             spot.tile,
         )));
     }
-    if shrunk.is_some() {
+    if reduced.is_some() {
         return Ok(());
     }
     let elements = [element, Element::alone(i, &answer.case, row, column)];
@@ -225,8 +238,8 @@ fn all_missed(found: &Identification, model: &Model) -> Result<Vec<Place>> {
     Ok(missed.map(|at| (at / (part.m * part.n), at / part.n % part.m, at % part.n)).collect())
 }
 
-/// The simplest of the outputs that the rule misses.
-fn simplest(found: &Identification, model: &Model, missed: &[Place]) -> Result<Vec<Difference>> {
+/// The causes for which the rule misses outputs, as they were asked.
+fn causes(found: &Identification, model: &Model, missed: &[Place]) -> Result<Vec<Difference>> {
     let part = found.asked.part();
     let evaluator = model.evaluator(&part)?;
     let difference = |&(tile, row, column): &Place| {
@@ -236,10 +249,9 @@ fn simplest(found: &Identification, model: &Model, missed: &[Place]) -> Result<V
         let spot = Spot { tile: tile as u64, row: row as u32, column: column as u32 };
         Difference::found(ResultPlace::Output(spot), answer)
     };
-    let mut all: Vec<Difference> = missed.iter().map(difference).collect();
-    all.sort_by_cached_key(|difference| Complexity::of(&part, &difference.found.case));
-    all.truncate(SHOWN);
-    Ok(all)
+    let (subject, mut causes) = (Subject::Matrix(&part), Vec::new());
+    Kinds::of(&subject, missed.iter().map(difference)).causes(&subject, SHOWN, &mut |_| Ok(()), &mut causes)?;
+    Ok(causes)
 }
 
 impl Identification {
@@ -248,12 +260,12 @@ impl Identification {
         Model::parse(&self.text(), "identified.toml").ok()
     }
 
-    /// The simplest of the asked outputs that the rule misses, as they were asked.
+    /// The causes for which the rule misses asked outputs, as they were asked.
     ///
     /// # Errors
     /// The rule does not hold for the instruction.
     pub fn missed(&self) -> Result<Vec<Difference>> {
         let Some(model) = self.model() else { return Ok(Vec::new()) };
-        simplest(self, &model, &all_missed(self, &model)?)
+        causes(self, &model, &all_missed(self, &model)?)
     }
 }

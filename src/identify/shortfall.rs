@@ -3,7 +3,7 @@
 use super::{Finding, common::common};
 use crate::{
     base::sentence::listed,
-    comparison::Answer,
+    comparison::{Answer, Difference},
     distinguish::DifferenceKind,
     format::{Class, Format},
     isa::Codes,
@@ -18,7 +18,7 @@ const EXAMINED: usize = 2_000;
 pub(super) struct Shortfall {
     /// Asked outputs that are missed, by kind.
     asked: Vec<KindCount>,
-    /// Listed held-out outputs that differ, by kind.
+    /// Held-out outputs that differ, by kind.
     held_out: Vec<KindCount>,
     /// What the missed outputs have in common, in sentences.
     pub(super) common: Vec<String>,
@@ -28,9 +28,9 @@ pub(super) struct Shortfall {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct KindCount {
     kind: DifferenceKind,
-    missed: usize,
+    missed: u64,
     /// Number of outputs that could differ so: zeros, infinities, NaNs.
-    of: usize,
+    of: u64,
 }
 
 impl Shortfall {
@@ -41,8 +41,7 @@ impl Shortfall {
             return Shortfall::default();
         }
         let part = found.asked.part();
-        let listed = finding.held_out.iter().flat_map(|run| run.counterexamples.iter().flatten());
-        let held_out: Vec<Answer> = listed.map(|own| own.found.clone()).collect();
+        let held_out: Vec<&Difference> = finding.held_out.iter().flat_map(|run| &run.state.kinds).collect();
         let evaluator = found.model().and_then(|model| model.evaluator(&part).ok());
         let Some(given) = evaluator.map(|own| own.execute(&found.asked.inputs)) else {
             return Shortfall::default();
@@ -54,10 +53,11 @@ impl Shortfall {
         };
         let (agreeing, missed): (Vec<usize>, Vec<usize>) = (0..d.len()).partition(|at| given.get(*at) == d.get(*at));
         let mut examined: Vec<Answer> = sample(&missed).map(answer).collect();
-        examined.extend(held_out.iter().cloned());
+        examined.extend(held_out.iter().map(|kind| kind.found.clone()));
         let agreeing: Vec<Answer> = sample(&agreeing).map(answer).collect();
-        let pairs: Vec<(u64, u64)> = missed.iter().map(|at| (d.get(*at), given.get(*at))).collect();
-        let held: Vec<(u64, u64)> = held_out.iter().map(|own| (own.device, own.model)).collect();
+        let pairs: Vec<(u64, u64, u64)> = missed.iter().map(|at| (d.get(*at), given.get(*at), 1)).collect();
+        let held: Vec<(u64, u64, u64)> =
+            held_out.iter().map(|kind| (kind.found.device, kind.found.model, kind.count)).collect();
         let noun = if missed.len() > EXAMINED { "examined missed output" } else { "missed output" };
         Shortfall {
             asked: counts(part.d, &pairs, Some(d)),
@@ -68,7 +68,7 @@ impl Shortfall {
 
     /// Asked outputs that are missed in one of some kinds.
     pub(super) fn missed(&self, kinds: &[DifferenceKind]) -> u64 {
-        self.asked.iter().filter(|own| kinds.contains(&own.kind)).map(|own| own.missed as u64).sum()
+        self.asked.iter().filter(|own| kinds.contains(&own.kind)).map(|own| own.missed).sum()
     }
 
     /// The missed asked outputs by kind: `12 finite results, 3 codes of NaN`.
@@ -76,7 +76,7 @@ impl Shortfall {
         words(&self.asked)
     }
 
-    /// The listed held-out outputs that differ, by kind.
+    /// The held-out outputs that differ, by kind.
     pub(super) fn held_out_words(&self) -> Option<String> {
         words(&self.held_out)
     }
@@ -119,10 +119,11 @@ fn sample(all: &[usize]) -> impl Iterator<Item = usize> + '_ {
     all.iter().copied().step_by(all.len().div_ceil(EXAMINED).max(1))
 }
 
-/// The kinds in which pairs of codes differ; `all` has every output.
-fn counts(d: &Format, pairs: &[(u64, u64)], all: Option<&Codes>) -> Vec<KindCount> {
+/// The kinds in which pairs of codes, each with its count, differ; `all` has every output.
+fn counts(d: &Format, pairs: &[(u64, u64, u64)], all: Option<&Codes>) -> Vec<KindCount> {
     let count = |kind: DifferenceKind| {
-        let missed = pairs.iter().filter(|(x, y)| DifferenceKind::between(d, *x, *y) == kind).count();
+        let own = pairs.iter().filter(|(x, y, _)| DifferenceKind::between(d, *x, *y) == kind);
+        let missed = own.map(|(.., count)| count).sum();
         let could = |code: u64| match (kind, d.decode(code).class) {
             (DifferenceKind::Zero | DifferenceKind::SignOfZero, class) => class == Class::Zero,
             (DifferenceKind::NonFinite, class) => matches!(class, Class::Infinite | Class::Nan),
@@ -131,7 +132,7 @@ fn counts(d: &Format, pairs: &[(u64, u64)], all: Option<&Codes>) -> Vec<KindCoun
                 !matches!(class, Class::Infinite | Class::Nan)
             }
         };
-        let of = all.map_or(0, |all| all.iter().filter(|code| could(*code)).count());
+        let of = all.map_or(0, |all| all.iter().filter(|code| could(*code)).count() as u64);
         KindCount { kind, missed, of: of.max(missed) }
     };
     DifferenceKind::ALL.iter().map(|kind| count(*kind)).filter(|own| own.missed > 0).collect()
@@ -151,7 +152,7 @@ mod tests {
     fn said(pairs: &[(u64, u64)]) -> Option<String> {
         let d = find("f32").unwrap();
         let all = Codes::from_values(d, &pairs.iter().map(|(device, _)| *device).collect::<Vec<_>>());
-        let missed: Vec<(u64, u64)> = pairs.iter().copied().filter(|(x, y)| x != y).collect();
+        let missed: Vec<(u64, u64, u64)> = pairs.iter().filter(|(x, y)| x != y).map(|(x, y)| (*x, *y, 1)).collect();
         Shortfall { asked: counts(d, &missed, Some(&all)), ..Shortfall::default() }.sentence()
     }
 

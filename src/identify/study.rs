@@ -112,7 +112,7 @@ pub struct Finding {
     pub tested: Option<Tested>,
     /// The inputs that decided the lines.
     pub evidence: Vec<Refuting>,
-    /// The simplest of the asked outputs that the rule misses.
+    /// The causes for which the rule misses asked outputs.
     pub missed: Vec<Difference>,
     /// The held-out run.
     pub held_out: Option<Part>,
@@ -371,8 +371,8 @@ impl<'a> Session<'a> {
         let mut added = 0;
         for _ in 0..SEARCHES_AGAIN {
             self.hold_against(finding);
-            let differing = finding.held_out.iter().flat_map(|part| part.counterexamples.iter().flatten());
-            let cases: Vec<Case> = differing.map(|counterexample| counterexample.found.case.clone()).collect();
+            let kinds = finding.held_out.iter().flat_map(|part| &part.state.kinds);
+            let cases: Vec<Case> = kinds.map(|kind| kind.found.case.clone()).collect();
             let bounded = self.request.limits.tiles.is_some();
             let goes_on = finding.stopped.is_none() && finding.found.misses == 0 && !bounded;
             if !goes_on || cases.is_empty() || added >= MOST_ADDED {

@@ -4,14 +4,11 @@ use super::{Finding, Identification, Refuting, Study, shortfall::Shortfall, word
 use crate::{
     Error, Result,
     base::work::UNASKED,
-    comparison::{Answer, Listing, MismatchOrigin, Subject, operands},
+    comparison::{Difference, Kinds, Listing, MismatchOrigin, Subject, operands},
     distinguish::DifferenceKind,
     power::{self, RefutingData, Tested, summaries},
     report::{Report, Table, Verdict, grouped},
-    verify::{
-        Part,
-        tables::{list, regimes},
-    },
+    verify::{Part, tables::regimes},
 };
 
 crate::rows! {
@@ -45,7 +42,7 @@ crate::rows! {
         compared: Option<u64> => shown("held out").essential(),
         /// Held-out cases that differ.
         differing: Option<u64> => shown("differ").essential(),
-        /// Listed held-out cases that differ, by kind of difference.
+        /// Held-out cases that differ, by kind of difference.
         differing_kinds: Option<String> => shown("differ by kind").if_filled(),
         /// What the missed outputs have in common.
         common: Option<String> => hidden(),
@@ -123,9 +120,7 @@ pub fn report(study: &Study, device: &str, report: &mut Report) -> Result<()> {
     report.holds = !all.is_empty() && all.iter().all(Finding::agrees);
     report.verdict = Verdict::Unidentified;
     report.model = study.model_file();
-    let (differences, signatures) = differences(all)?;
-    report.tables.extend(differences);
-    report.notes.extend(signatures);
+    report.tables.extend(differences(all)?);
     report.notes.extend(all.iter().flat_map(remarks));
     Ok(())
 }
@@ -198,35 +193,25 @@ fn remarks(finding: &Finding) -> Vec<String> {
     notes
 }
 
-/// The table `mismatches`: what the rules miss of the asked outputs, and of the held-out ones; with what is to be said of the signatures.
+/// The table `mismatches`: the causes for which the rules miss asked outputs and held-out ones.
 ///
 /// # Errors
-/// No instruction has the name of a held-out run.
-fn differences(findings: &[Finding]) -> Result<(Option<Table>, Vec<String>)> {
+/// None: nothing is reduced.
+fn differences(findings: &[Finding]) -> Result<Option<Table>> {
     let mut listing = Listing::default();
     for Finding { found, missed, held_out, .. } in findings {
         let subject = Subject::Matrix(&found.instruction);
-        // What is reduced to the same is listed once.
-        let mut shown: Vec<&Answer> = Vec::new();
-        let mut is_new = |answer| {
-            let new = !shown.contains(&answer);
-            shown.push(answer);
-            new
-        };
-        for difference in missed.iter().filter(|difference| is_new(difference.simplest())) {
-            listing.add(&subject, &MismatchOrigin { regime: Some(ASKED), ..MismatchOrigin::default() }, difference);
-        }
-        let held_out = held_out.as_ref().and_then(|part| Some((part, part.counterexamples.as_ref()?)));
-        for (part, counterexample) in
-            held_out.into_iter().flat_map(|(part, all)| all.iter().map(move |one| (part, one)))
-        {
-            if is_new(counterexample.simplest()) {
-                list(&mut listing, part, &subject, counterexample);
-            }
+        let regimes = held_out.as_ref().map_or(&[][..], |part| &part.run.regimes);
+        let asked = missed.iter().map(|cause| Difference { regime: regimes.len(), ..cause.clone() });
+        let listed = held_out.iter().flat_map(|part| part.counterexamples.iter().flatten().cloned());
+        let mut causes = Vec::new();
+        Kinds::of(&subject, asked.chain(listed)).causes(&subject, usize::MAX, &mut |_| Ok(()), &mut causes)?;
+        for cause in &causes {
+            let regime = regimes.get(cause.regime).map_or(ASKED, |regime| regime);
+            listing.add(&subject, &MismatchOrigin { regime: Some(regime), ..MismatchOrigin::default() }, cause);
         }
     }
-    let notes = listing.notes();
-    Ok((listing.table(), notes))
+    Ok(listing.table())
 }
 
 /// What the answers decide of the rule that was found.

@@ -19,7 +19,7 @@ use crate::{
     Result,
     arithmetic::Evaluator,
     base::{digest::fnv1a, interrupt, parallel},
-    comparison::{Answer, Difference, ResultPlace},
+    comparison::{Answer, Difference, Kinds, ResultPlace, Subject},
     device::{Batches, Device, Execution, Spot},
     inputs::{self, Batch, Distribution, Init, Op, Position, RandomStream},
     isa::{Codes, Instruction},
@@ -49,7 +49,7 @@ pub struct ProbeRequest<'a> {
     pub seed: u64,
     /// Number of samples.
     pub samples: u64,
-    /// Mismatches that are kept in full.
+    /// Causes of mismatches that are listed.
     pub max_mismatches: usize,
 }
 
@@ -64,8 +64,8 @@ pub struct ProbeResult {
     pub outputs_digest: u64,
     /// Counts and measurements.
     pub profile: Profile,
-    /// The first elements of D that differ from the model, with tile numbers of the whole probe.
-    pub differences: Vec<Difference>,
+    /// Kinds of elements of D that differ from the model, with tile numbers of the whole probe.
+    pub kinds: Kinds,
 }
 
 /// Runs a probe on `device` for each of `inits`, until the time `until`; the tiles are executed once.
@@ -90,7 +90,7 @@ pub fn run_until(
     let mut profiles = vec![Profile::default(); inits.len()];
     // Shared by all initialisations.
     let mut outcome =
-        ProbeResult { execution, digest: 0, outputs_digest: 0, profile: Profile::default(), differences: Vec::new() };
+        ProbeResult { execution, digest: 0, outputs_digest: 0, profile: Profile::default(), kinds: Kinds::default() };
     let mut batches = Batches::default();
     let mut ended = Ok(());
     for (stream, start) in (0..request.samples).step_by(chunk as usize).enumerate() {
@@ -161,12 +161,13 @@ fn compare_with_model(
     }
     for index in (0..d.len()).filter(|index| d.get(*index) != expected.get(*index)) {
         outcome.profile.element_mismatches += 1;
-        if outcome.differences.len() < request.max_mismatches {
-            let (tile, row, column) = (index / (i.m * i.n), index / i.n % i.m, index % i.n);
-            let case = batch.tiles.case(i, tile, row, column);
-            let spot = Spot { tile: first + tile as u64, row: row as u32, column: column as u32 };
-            let found = Answer { case, device: d.get(index), model: expected.get(index) };
-            outcome.differences.push(Difference::found(ResultPlace::Output(spot), found));
+        if request.max_mismatches == 0 {
+            continue;
         }
+        let (tile, row, column) = (index / (i.m * i.n), index / i.n % i.m, index % i.n);
+        let case = batch.tiles.case(i, tile, row, column);
+        let spot = Spot { tile: first + tile as u64, row: row as u32, column: column as u32 };
+        let found = Answer { case, device: d.get(index), model: expected.get(index) };
+        outcome.kinds.add(&Subject::Matrix(i), Difference::found(ResultPlace::Output(spot), found));
     }
 }

@@ -31,7 +31,7 @@ pub struct ProbePlan<'a> {
     pub seed: u64,
     /// Samples of each probe; `None`: [`SAMPLES`], or as many as a program answers in a minute.
     pub samples: Option<u64>,
-    /// Mismatches of each probe that are kept in full.
+    /// Causes of mismatches of each probe that are listed.
     pub max_mismatches: usize,
     /// True if instructions that the device lacks are left out.
     pub available: bool,
@@ -42,7 +42,7 @@ pub struct ProbePlan<'a> {
 pub struct Probed<'a> {
     /// The probes with their results.
     pub probes: Vec<Probe<'a>>,
-    /// The elements that differ from the model.
+    /// The causes of elements that differ from the model.
     pub listing: Listing,
     /// Instructions that were left out, and samples that were not taken.
     pub notes: Vec<String>,
@@ -97,7 +97,7 @@ impl<'a> Probed<'a> {
                 let mut results = Vec::new();
                 let outcome = run_until(device, Some(&evaluator), request, &plan.inits, until, &mut results);
                 if let Some(first) = results.first() {
-                    self.list(request, first);
+                    self.list(request, first)?;
                     if outcome.is_ok() && first.profile.samples < samples {
                         self.notes.push(format!(
                             "{instruction}, {op}: {} of {SAMPLES} samples were taken in a minute; --samples N takes N.",
@@ -112,14 +112,17 @@ impl<'a> Probed<'a> {
         Ok(())
     }
 
-    fn list(&mut self, request: &ProbeRequest, result: &ProbeResult) {
+    fn list(&mut self, request: &ProbeRequest, result: &ProbeResult) -> Result<()> {
         let (instruction, op, distribution) = (request.instruction, request.op.name(), request.distribution.name());
         let origin = MismatchOrigin { op: Some(op), distribution: Some(distribution), ..MismatchOrigin::default() };
-        for difference in &result.differences {
-            if self.listed.insert((instruction.name.clone(), op, distribution, difference.clone())) {
-                self.listing.add(&Subject::Matrix(instruction), &origin, difference);
+        let (subject, mut causes) = (Subject::Matrix(instruction), Vec::new());
+        result.kinds.clone().causes(&subject, request.max_mismatches, &mut |_| Ok(()), &mut causes)?;
+        for cause in causes {
+            if self.listed.insert((instruction.name.clone(), op, distribution, cause.clone())) {
+                self.listing.add(&subject, &origin, &cause);
             }
         }
+        Ok(())
     }
 }
 

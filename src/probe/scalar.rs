@@ -31,7 +31,7 @@ pub struct ScalarPlan<'a> {
     pub first: Option<u64>,
     /// Inputs, rounded up to whole chunks; `None`: all on hardware, a few chunks in simulation.
     pub cases: Option<u64>,
-    /// Differences of each instruction that are kept in full.
+    /// Causes of differences of each instruction that are listed.
     pub max_mismatches: usize,
 }
 
@@ -158,7 +158,6 @@ impl SweptForms {
         report.notes.extend(sweep_table::notes(&absent, simulated));
         report.notes.extend(sweep_table::peculiar(&forms));
         report.notes.extend(refusals);
-        report.notes.extend(listing.notes());
         report.tables.push(sweep_table::table(rows));
         report.tables.extend(listing.table());
     }

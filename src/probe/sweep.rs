@@ -10,7 +10,7 @@ use crate::{
         parallel,
         work::{self, Pace},
     },
-    comparison::{Answer, Difference, ResultPlace},
+    comparison::{Answer, Difference, Kinds, ResultPlace, Subject},
     device::{ChunkTally, Chunks, Device, DifferenceGroup, Execution, ExecutionKind, Swept},
     inputs::space::{CHUNK, Space},
     isa::{
@@ -33,7 +33,7 @@ pub struct SweepRequest {
     pub first: Option<u64>,
     /// Number of inputs, rounded up to whole chunks; `None`: all on hardware, a few chunks in simulation.
     pub cases: Option<u64>,
-    /// Differences that are kept in full.
+    /// Causes of differences that are listed.
     pub max_mismatches: usize,
 }
 
@@ -50,7 +50,7 @@ pub struct SweepResult {
     pub swept: Swept,
     /// Digest of the digests of all chunks.
     pub digest: u64,
-    /// The first of each kind of difference (by classes of operands and results), with their number.
+    /// The causes of differences, each with its first result.
     pub differences: Vec<Difference>,
 }
 
@@ -128,17 +128,20 @@ fn outcome(
     }
     let form = request.form;
     let space = Space::new(form, request.seed);
-    let shown = swept.differences.iter().take(request.max_mismatches);
-    let differences = shown.map(|alike| {
+    let (subject, mut kinds, mut differences) = (Subject::Scalar(form), Kinds::default(), Vec::new());
+    for alike in &swept.differences {
         let [a, b, c] = space.operands(alike.index, alike.lane);
         let count = form.operation.operands();
         let b = if count > 1 { vec![b] } else { Vec::new() };
         let case = Case::dense(vec![a], b, if count > 2 { c } else { 0 });
         let model = rule_and_engine(form, &space, alike.index, alike.lane).0;
-        let found = Answer { case, device: result(alike)?, model };
-        Ok(Difference { count: alike.count, ..Difference::found(ResultPlace::Lane(alike.index, alike.lane), found) })
-    });
-    let differences = differences.collect::<Result<Vec<_>>>()?;
+        let found = Difference::found(
+            ResultPlace::Lane(alike.index, alike.lane),
+            Answer { case, device: result(alike)?, model },
+        );
+        kinds.add(&subject, Difference { count: alike.count, ..found });
+    }
+    kinds.causes(&subject, request.max_mismatches, &mut |_| Ok(()), &mut differences)?;
     let digest = fnv1a(swept.digests.iter().flat_map(|digest| digest.to_le_bytes()).collect::<Vec<u8>>().iter());
     Ok(Some(SweepResult { execution, chunks, inputs: chunks.inputs(space.size()), swept, digest, differences }))
 }

@@ -56,7 +56,7 @@ pub(super) struct Arguments {
     /// Samples of each probe [default: 10000; of a program, a minute's]
     #[arg(long, value_name = "N", value_parser = integer(1..=probe::MAX_SAMPLES), help_heading = "Inputs")]
     samples: Option<u64>,
-    /// Mismatches shown of each probe
+    /// Causes of mismatches to list for each probe
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = integer(0..=usize::MAX), help_heading = "Output")]
     max_mismatches: usize,
     /// Show a row for each instruction and operation
@@ -139,7 +139,6 @@ fn matrix(arguments: &Arguments, report: &mut Report) -> Result<()> {
     report.answer = table::answer(&probes, &device_name, &name);
     report.notes.extend(table::note(&device_name, &name));
     report.notes.extend(notes);
-    report.notes.extend(listing.notes());
     report.holds = probes.iter().all(|(_, result)| result.profile.element_mismatches == 0);
     report.device = Some(device.identity().clone());
     if probes.is_empty() && outcome.is_ok() {

@@ -90,7 +90,7 @@ pub(super) struct Arguments {
     drawings: Drawings,
     #[command(flatten)]
     destination: OutputDestination,
-    /// Stop an instruction after this many mismatches, and list them (0: never)
+    /// Causes of mismatches to list for each instruction or recording (0: none)
     #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = integer(0..=1_000_000u64), help_heading = "Limits")]
     max_mismatches: u64,
 }

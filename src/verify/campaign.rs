@@ -43,7 +43,7 @@ pub struct CampaignRequest {
     pub sequence: Sequence,
     /// Dot-product-adds of each instruction; `None`: as many as fit, up to a million.
     pub cases: Option<u64>,
-    /// Mismatches that end an instruction's run (0: none does), and the most that are listed.
+    /// Causes of mismatches that are listed for each instruction, at most; 0: none is listed or written.
     pub max_mismatches: u64,
     /// The part of the run, from 1, and the number of parts.
     pub shard: Option<(u64, u64)>,
@@ -205,11 +205,10 @@ impl Campaign {
         let outcome = self.compare_all(device, watch);
         if matches!(outcome, Err(Error::Interrupted { .. })) {
             interrupt::answered();
-            self.list_found(device);
         }
         if outcome.is_err() {
             self.parts.retain(|part| part.state.finished || part.state.compared() > 0);
-            self.parts.iter_mut().for_each(Part::as_listed);
+            self.parts.iter_mut().for_each(Part::list_found);
         }
         self.stopped = outcome.clone().err();
         outcome
@@ -314,7 +313,7 @@ impl Campaign {
         if part.counterexamples.is_some() {
             return Ok(());
         }
-        if !part.state.spots.is_empty() {
+        if part.state.differing() > 0 && part.run.max_mismatches > 0 {
             watch(CampaignProgress::Stage(&format!("reducing counterexamples of {}", part.run.instruction)));
         }
         let external = part.ran.execution == ExecutionKind::External.name();
@@ -324,17 +323,6 @@ impl Campaign {
         part.counterexamples = Some(all);
         outcome?;
         self.keeper.keep(&self.parts, true)
-    }
-
-    /// After an interruption, lists as they were found the counterexamples that the device answers at once.
-    fn list_found(&mut self, device: &mut dyn Device) {
-        let budget = Budget { cases: 0, until: Some(Instant::now() + AFTER_INTERRUPTION) };
-        for part in &mut self.parts {
-            let mut all = part.counterexamples.take().unwrap_or_default();
-            // A device that is interrupted as well lists no more.
-            let _ = counterexamples(part, device, &self.model, budget, &mut all);
-            part.counterexamples = Some(all);
-        }
     }
 
     /// Writes the counterexamples of each instruction as a trace, and notes where.

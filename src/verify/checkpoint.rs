@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Version of the file.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// A file with the state of a campaign.
 /// It is replaced whole and is on disk when a write returns: whenever the program is killed, the file holds a state that the

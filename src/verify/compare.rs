@@ -9,7 +9,7 @@ use crate::{
     isa::Instruction,
 };
 
-/// Compares a device with a model over `cases` dot-product-adds, and lists the first ten mismatches.
+/// Compares a device with a model over `cases` dot-product-adds, and groups the mismatches by kind.
 /// `None` cases stand for all pairs of codes of an exhaustive sequence.
 ///
 /// # Errors

@@ -3,17 +3,22 @@
 use std::{
     collections::BTreeMap,
     ops::Range,
-    sync::{Mutex, mpsc},
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
     thread::Builder,
     time::Instant,
 };
 
-use super::{Run, State, cut::Cut, engine, identify, state::Piece};
+use super::{Run, State, engine, identify};
 use crate::{
     Error, Result,
     arithmetic::Model,
     base::{interrupt, work::Pace},
-    device::{CampaignWork, Device, DeviceName, Engine, Spot, Verified},
+    device::{CampaignWork, Device, DeviceName, Engine, Mismatch, Verified},
+    isa::Instruction,
 };
 
 /// Tiles of the first and of the largest range for an engine, which is sized by time.
@@ -29,14 +34,16 @@ pub fn drive(
     engine: &mut dyn Engine,
     watch: &mut dyn FnMut(&State) -> Result<()>,
 ) -> Result<()> {
-    let cut = Cut::new(run)?;
+    let instruction = run.instruction()?;
+    let last = run.range(&instruction).end;
     let mut pace = Pace::new(PACE.0, PACE.1);
     let (before, start) = (state.seconds, Instant::now());
     while !state.finished {
-        let range = cut.range(state.next, pace.size());
-        let wanted = state.wanted(run);
-        let pieces = pace.measure(range.end - range.start, || pieces(&cut, engine, range, wanted))?;
-        state.commit(run, &pieces, &cut);
+        let range = state.next..last.min(state.next.saturating_add(pace.size()));
+        let (end, wanted) = (range.end, state.wanted(run));
+        pace.measure(range.end - range.start, || {
+            compare(engine, range, wanted).map(|found| state.add(run, &instruction, end, &found))
+        })?;
         state.seconds = before + start.elapsed().as_secs_f64();
         watch(state)?;
         if !state.finished {
@@ -47,7 +54,7 @@ pub fn drive(
 }
 
 /// Runs the rest of a run on several devices at once, each opened by `open` in its own thread.
-/// Each device takes the next units when it is done; the states are those of one engine.
+/// Each device takes the next tiles when it is done; the states are those of one engine.
 ///
 /// # Errors
 /// As [`drive`]; a device of another kind than that of the run.
@@ -59,17 +66,17 @@ pub fn drive_all<'a>(
     open: &(dyn Fn(&'a DeviceName) -> Result<Box<dyn Device>> + Sync),
     watch: &mut dyn FnMut(&State) -> Result<()>,
 ) -> Result<()> {
-    let cut = Cut::new(run)?;
-    let queue = Mutex::new(state.next);
-    let wanted = state.wanted(run);
+    let instruction = run.instruction()?;
+    let (queue, last) = (Mutex::new(state.next), run.range(&instruction).end);
+    let wanted = AtomicUsize::new(state.wanted(run));
     let (before, start) = (state.seconds, Instant::now());
     std::thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
         for name in devices {
-            let (sender, queue, cut) = (sender.clone(), &queue, &cut);
+            let (sender, instruction, queue, wanted) = (sender.clone(), &instruction, &queue, &wanted);
             let failures = sender.clone();
             let work = move || {
-                let outcome = work(run, model, cut, queue, wanted, || open(name), &sender);
+                let outcome = work(run, model, instruction, (queue, last), wanted, || open(name), &sender);
                 // The receiver is gone once another device has failed.
                 let _ = outcome.map_err(|error| sender.send(Err(error)));
             };
@@ -79,58 +86,58 @@ pub fn drive_all<'a>(
             }
         }
         drop(sender);
-        let outcome = collect(run, state, &cut, &receiver, &mut |state| {
+        let outcome = collect(run, &instruction, state, &receiver, &mut |state| {
+            wanted.store(state.wanted(run), Ordering::Relaxed);
             state.seconds = before + start.elapsed().as_secs_f64();
             watch(state)
         });
         // Whatever the outcome, no further range is distributed.
-        *queue.lock().expect("no thread panics with the queue") = cut.end;
+        *queue.lock().expect("no thread panics with the queue") = last;
         outcome
     })
 }
 
-/// The start of a range, and its pieces.
-type ChunkPieces = Result<(u64, Vec<Piece>)>;
+/// A range and its result.
+type Compared = Result<(Range<u64>, Verified)>;
 
-/// The work of one thread of [`drive_all`]: units from the queue until it is empty.
+/// The work of one thread of [`drive_all`]: tiles from the queue, until the one numbered `last`.
 fn work(
     run: &Run,
     model: &Model,
-    cut: &Cut,
-    queue: &Mutex<u64>,
-    wanted: usize,
+    instruction: &Instruction,
+    (queue, last): (&Mutex<u64>, u64),
+    wanted: &AtomicUsize,
     open: impl FnOnce() -> Result<Box<dyn Device>>,
-    sender: &mpsc::Sender<ChunkPieces>,
+    sender: &mpsc::Sender<Compared>,
 ) -> Result<()> {
     let mut device = open()?;
-    let instruction = run.instruction()?;
     // A program names its device in its greeting.
-    device.has(&instruction)?;
+    device.has(instruction)?;
     let name = device.identity().name.to_string();
-    let found = identify(device.as_ref(), &instruction);
+    let found = identify(device.as_ref(), instruction);
     if found != run.device {
         return Err(Error::request(format!(
             "{name} is {found}, but the run is on {}; name devices of one kind",
             run.device
         )));
     }
-    let work = CampaignWork { instruction: &instruction, sequence: run.sequence(), model };
+    let work = CampaignWork { instruction, sequence: run.sequence(), model };
     let mut engine = engine(device.as_mut(), &work, run.nans())?;
     let mut pace = Pace::new(PACE.0, PACE.1);
     loop {
         let range = {
             let mut next = queue.lock().expect("no thread panics with the queue");
-            let range = cut.range(*next, pace.size());
-            *next = range.end;
-            range
+            let start = *next;
+            *next = last.min(start.saturating_add(pace.size()));
+            start..*next
         };
         if range.is_empty() {
             return Ok(());
         }
-        let start = range.start;
         let tiles = range.end - range.start;
-        let found = pace.measure(tiles, || pieces(cut, engine.as_mut(), range, wanted)).map_err(|e| e.within(&name))?;
-        if sender.send(Ok((start, found))).is_err() {
+        let wanted = wanted.load(Ordering::Relaxed);
+        let found = pace.measure(tiles, || compare(engine.as_mut(), range.clone(), wanted));
+        if sender.send(Ok((range, found.map_err(|error| error.within(&name))?))).is_err() {
             return Ok(());
         }
     }
@@ -139,17 +146,17 @@ fn work(
 /// Adds the results of several engines in order, until the run is finished.
 fn collect(
     run: &Run,
+    instruction: &Instruction,
     state: &mut State,
-    cut: &Cut,
-    receiver: &mpsc::Receiver<ChunkPieces>,
+    receiver: &mpsc::Receiver<Compared>,
     watch: &mut dyn FnMut(&mut State) -> Result<()>,
 ) -> Result<()> {
-    let mut early: BTreeMap<u64, Vec<Piece>> = BTreeMap::new();
+    let mut early: BTreeMap<u64, (u64, Verified)> = BTreeMap::new();
     while !state.finished {
-        let (start, pieces) = receiver.recv().expect("every chunk is answered or fails")?;
-        early.insert(start, pieces);
-        while let Some(pieces) = early.remove(&state.next) {
-            state.commit(run, &pieces, cut);
+        let (range, found) = receiver.recv().expect("every range is answered or fails")?;
+        early.insert(range.start, (range.end, found));
+        while let Some((end, found)) = early.remove(&state.next) {
+            state.add(run, instruction, end, &found);
         }
         watch(state)?;
         if !state.finished {
@@ -159,48 +166,18 @@ fn collect(
     Ok(())
 }
 
-/// Runs a range, and cuts it after every unit with one of the first `wanted` differing outputs.
-/// Units after the last wanted output are left out.
+/// Compares a range; the result has the first `wanted` mismatches, in order.
 ///
 /// # Errors
 /// The engine fails, or finds something else in the same tiles.
-fn pieces(cut: &Cut, engine: &mut dyn Engine, range: Range<u64>, wanted: usize) -> Result<Vec<Piece>> {
+fn compare(engine: &mut dyn Engine, range: Range<u64>, wanted: usize) -> Result<Verified> {
     let found = engine.run(range.clone())?;
-    if found.differing() == 0 || wanted == 0 {
-        return Ok(vec![Piece { end: range.end, found }]);
+    let (differing, regimes) = (found.differing(), found.regimes.clone());
+    let mismatches = if wanted > 0 { first(engine, range.clone(), found, wanted)? } else { Vec::new() };
+    match (mismatches.len() as u64) < differing.min(wanted as u64) {
+        true => Err(unrepeated(&range, differing, mismatches.len() as u64)),
+        false => Ok(Verified { regimes, mismatches }),
     }
-    let differing = found.differing();
-    let again = |found: u64| Err(unrepeated(&range, differing, found));
-    let regimes = found.regimes.clone();
-    let spots = first(engine, range.clone(), found, wanted)?;
-    if (spots.len() as u64) < differing.min(wanted as u64) {
-        return again(spots.len() as u64);
-    }
-    if cut.is_within_unit(&range) {
-        return Ok(vec![Piece { end: range.end, found: Verified { regimes, spots } }]);
-    }
-    let mut pieces = Vec::new();
-    let (mut start, mut rest) = (range.start, &spots[..]);
-    while let Some(spot) = rest.first() {
-        let end = cut.unit_end(spot.tile);
-        let (here, after) = rest.split_at(rest.partition_point(|spot| spot.tile < end));
-        let found = Verified { spots: here.to_vec(), ..engine.run(start..end)? };
-        if found.differing() < here.len() as u64 {
-            return again(found.differing());
-        }
-        pieces.push(Piece { end, found });
-        (start, rest) = (end, after);
-    }
-    if spots.len() < wanted && start < range.end {
-        pieces.push(Piece { end: range.end, found: engine.run(start..range.end)? });
-    }
-    let repeated = pieces.iter().map(|piece| piece.found.differing()).sum();
-    // Units after the last wanted output were not run again.
-    let whole = pieces.last().is_some_and(|piece| piece.end == range.end);
-    if whole && repeated != differing || repeated > differing {
-        return again(repeated);
-    }
-    Ok(pieces)
 }
 
 /// The error of a device that gives other results for the same operands.
@@ -213,20 +190,20 @@ fn unrepeated(range: &Range<u64>, once: u64, then: u64) -> Error {
     ))
 }
 
-/// The first `wanted` differing outputs of a range whose result is `found`.
-fn first(engine: &mut dyn Engine, range: Range<u64>, mut found: Verified, wanted: usize) -> Result<Vec<Spot>> {
+/// The first `wanted` mismatches of a range whose result is `found`.
+fn first(engine: &mut dyn Engine, range: Range<u64>, mut found: Verified, wanted: usize) -> Result<Vec<Mismatch>> {
     if !found.is_whole() && range.end - range.start > 1 {
         let middle = range.start + (range.end - range.start) / 2;
         let left = engine.run(range.start..middle)?;
-        let mut spots = first(engine, range.start..middle, left, wanted)?;
-        if spots.len() < wanted {
+        let mut mismatches = first(engine, range.start..middle, left, wanted)?;
+        if mismatches.len() < wanted {
             let right = engine.run(middle..range.end)?;
-            let missing = wanted - spots.len();
-            spots.extend(first(engine, middle..range.end, right, missing)?);
+            let missing = wanted - mismatches.len();
+            mismatches.extend(first(engine, middle..range.end, right, missing)?);
         }
-        return Ok(spots);
+        return Ok(mismatches);
     }
-    found.spots.sort_unstable();
-    found.spots.truncate(wanted);
-    Ok(found.spots)
+    found.mismatches.sort_unstable();
+    found.mismatches.truncate(wanted);
+    Ok(found.mismatches)
 }

@@ -6,8 +6,8 @@ use crate::{
     Error, Result,
     arithmetic::Evaluator,
     base::parallel,
-    comparison::Nans,
-    device::{CampaignWork, Count, Device, Engine, LocalExecution, Spot, Verified},
+    comparison::{MOST_GROUPED, Nans},
+    device::{CampaignWork, Count, Device, Engine, LocalExecution, Mismatch, Spot, Verified},
     inputs::Sequence,
     isa::{Codes, Instruction},
 };
@@ -16,8 +16,6 @@ use crate::{
 const BATCH: usize = 1 << 12;
 /// Outputs of a batch for any other device.
 const REMOTE_BATCH: usize = 1 << 16;
-/// Most differing outputs of a range that are listed, at least a tile.
-const ROOM: usize = 1 << 12;
 
 /// Makes the engine for `work`: the device's own if it has one and codes are compared in every bit.
 ///
@@ -44,7 +42,6 @@ struct Judge {
     sequence: Sequence,
     model: Evaluator,
     nans: Nans,
-    room: usize,
 }
 
 impl Judge {
@@ -54,7 +51,6 @@ impl Judge {
             sequence: work.sequence,
             model: work.model.evaluator(work.instruction)?,
             nans,
-            room: ROOM.max(work.instruction.m * work.instruction.n),
         })
     }
 
@@ -83,8 +79,10 @@ impl Judge {
                 };
                 for place in (0..m * n).filter(differs) {
                     count.differing += 1;
-                    if found.spots.len() < self.room {
-                        found.spots.push(Spot { tile, row: (place / n) as u32, column: (place % n) as u32 });
+                    if found.mismatches.len() < MOST_GROUPED as usize {
+                        let spot = Spot { tile, row: (place / n) as u32, column: (place % n) as u32 };
+                        let (device, model) = codes(place);
+                        found.mismatches.push(Mismatch { spot, device, model });
                     }
                 }
             }
@@ -110,7 +108,7 @@ impl Engine for Local {
         };
         let batches = tiles.end.saturating_sub(tiles.start).div_ceil(each) as usize;
         let mut found = judge.nothing();
-        parallel::fold(batches, || judge.nothing(), batch).for_each(|part| found.add(&part, judge.room));
+        parallel::fold(batches, || judge.nothing(), batch).for_each(|part| found.add(&part, MOST_GROUPED as usize));
         Ok(found)
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, de::IgnoredAny};
 
-use super::{Counterexample, MOST_LISTED, Mark, Part, Run, State, checkpoint, reports, rule_digest};
+use super::{MOST_LISTED, Part, Run, State, checkpoint, reports, rule_digest};
 use crate::{Error, Result, arithmetic::Model, base::text, device::Count};
 
 /// A part and its file, for messages.
@@ -64,7 +64,7 @@ pub fn model(named: Option<&str>, parts: &[Part]) -> Result<Option<Model>> {
 }
 
 /// Merges parts into their runs, in order of appearance, with the totals of single runs.
-/// A run ends where enough outputs differ, and seconds are added.
+/// Mismatches are united by signature, and seconds are added.
 ///
 /// With `partial`, parts may be missing or unfinished; the second member notes which.
 ///
@@ -85,7 +85,7 @@ pub fn merge(sources: &[PartFile], partial: bool) -> Result<(Vec<Part>, Vec<Stri
     }
     let mut notes = Vec::new();
     let merged = groups.into_iter().map(|group| merge_one(group, partial, &mut notes)).collect::<Result<Vec<_>>>()?;
-    let listed: usize = merged.iter().map(|part| part.state.spots.len()).sum();
+    let listed: usize = merged.iter().map(|part| part.listed().len()).sum();
     match listed as u64 > MOST_LISTED {
         true => Err(Error::request(format!(
             "the runs list {listed} counterexamples, and a report lists up to {MOST_LISTED}; merge fewer instructions at a time"
@@ -132,23 +132,22 @@ fn merge_one(mut group: Vec<&PartFile>, partial: bool, notes: &mut Vec<String>) 
     merged.ran.device = distinct(group.iter().map(|source| &source.part.ran.device[..]));
     merged.state = State {
         regimes: vec![Count::default(); merged.run.regimes.len()],
-        spots: Vec::new(),
-        marks: Vec::new(),
+        kinds: Vec::new(),
         seconds: 0.0,
         finished: defects.is_empty(),
         ..first.part.state
     };
-    let mut counterexamples = Vec::new();
-    for source in group {
-        merged.state.seconds += source.part.state.seconds;
-        if !merged.state.stopped(&merged.run) {
-            append(&mut merged.state, &merged.run, &source.part.state);
-            counterexamples.extend(source.part.counterexamples.iter().flatten().cloned());
+    for PartFile { part, .. } in group {
+        merged.state.seconds += part.state.seconds;
+        merged.state.next = part.state.next;
+        for (sum, count) in merged.state.regimes.iter_mut().zip(&part.state.regimes) {
+            sum.add(*count);
         }
+        merged.state.kinds.extend(part.listed().iter().cloned());
     }
-    counterexamples.truncate(merged.state.spots.len());
-    merged.counterexamples =
-        Some(counterexamples).filter(|all: &Vec<Counterexample>| all.len() == merged.state.spots.len());
+    merged.counterexamples = None;
+    merged.list_found();
+    merged.state.kinds.clear();
     notes.extend(defects.into_iter().map(|defect| format!("This is not the whole run: {defect}.")));
     Ok(merged)
 }
@@ -166,31 +165,6 @@ fn missing(given: impl Iterator<Item = u64>, shards: u64) -> Vec<String> {
         next = shard + 1;
     }
     missing
-}
-
-/// Appends a later part to a state, up to where one run would have stopped.
-fn append(state: &mut State, run: &Run, part: &State) {
-    let plus = |counts: &[Count], more: &[Count]| -> Vec<Count> {
-        let sum = |(mut one, other): (Count, &Count)| {
-            one.add(*other);
-            one
-        };
-        counts.iter().copied().zip(more).map(sum).collect()
-    };
-    let before = state.regimes.clone();
-    let wanted = state.wanted(run).min(part.spots.len());
-    state.spots.extend(&part.spots[..wanted]);
-    let last = part.spots[..wanted].last();
-    let marks = part.marks.iter().map(|mark| Mark { tile: mark.tile, regimes: plus(&before, &mark.regimes) });
-    // Marks up to the end of the unit of the last listed place.
-    let beyond = last.map_or(0, |spot| part.marks.partition_point(|mark| mark.tile <= spot.tile) + 1);
-    state.marks.extend(marks.take(beyond));
-    (state.next, state.regimes) = match state.marks.last() {
-        Some(mark) if state.stopped(run) && last.is_some_and(|spot| spot.tile < mark.tile) => {
-            (mark.tile, mark.regimes.clone())
-        }
-        _ => (part.next, plus(&before, &part.regimes)),
-    };
 }
 
 /// Joins the distinct names, in order of appearance.

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Counterexample, Run, State, cut::Cut};
+use super::{Run, State};
 use crate::{
     Error, Result,
-    comparison::Answer,
-    device::{Count, Execution, Identity, Spot},
+    comparison::{Answer, Difference, Kinds, MOST_GROUPED, Subject},
+    device::{Count, Execution, Identity},
     format::Format,
     isa::{Case, Instruction},
 };
@@ -24,8 +24,8 @@ pub struct Part {
     pub ran: Ran,
     /// The progress.
     pub state: State,
-    /// Counterexamples, once the part is finished and they are reduced.
-    pub counterexamples: Option<Vec<Counterexample>>,
+    /// Counterexamples, one for each cause, once the part is finished and they are reduced.
+    pub counterexamples: Option<Vec<Difference>>,
 }
 
 /// The execution of a part, for the reader; no part of the run's identity.
@@ -65,17 +65,37 @@ impl Part {
     pub fn end_here(&mut self) -> Result<()> {
         let i = self.run.instruction()?;
         self.run.cases = self.state.next * (i.m * i.n) as u64;
-        self.state.end(&Cut::of(&self.run, &i));
+        self.state.finished = true;
         Ok(())
     }
 
-    /// Drops the places without counterexamples, as in a run that was stopped before all were listed.
-    pub fn as_listed(&mut self) {
-        let listed = self.counterexamples.as_ref().map_or(0, Vec::len);
-        if listed < self.state.spots.len() {
-            self.state.spots.truncate(listed);
-            self.state.finished = false;
+    /// Lists the causes of the mismatches in `causes`; `reduce` reduces a kind (see [`Kinds::causes`]).
+    ///
+    /// # Errors
+    /// The first error of `reduce`; no instruction has the run's name.
+    pub fn causes(
+        &self,
+        reduce: &mut dyn FnMut(&mut Difference) -> Result<()>,
+        causes: &mut Vec<Difference>,
+    ) -> Result<()> {
+        let i = self.run.instruction()?;
+        let subject = Subject::Matrix(&i);
+        let kinds = Kinds::of(&subject, self.state.kinds.iter().cloned());
+        kinds.causes(&subject, self.run.max_mismatches as usize, reduce, causes)
+    }
+
+    /// Lists the causes as found, of a run that ended before they were reduced.
+    pub fn list_found(&mut self) {
+        if self.counterexamples.is_none() {
+            let mut causes = Vec::new();
+            let listed = self.causes(&mut |_| Ok(()), &mut causes);
+            self.counterexamples = listed.ok().map(|()| causes);
         }
+    }
+
+    /// The counterexamples, or before they are reduced the kinds of mismatches as found.
+    pub fn listed(&self) -> &[Difference] {
+        self.counterexamples.as_ref().unwrap_or(&self.state.kinds)
     }
 
     /// Checks a part that was read from a file.
@@ -94,16 +114,23 @@ impl Part {
         }
     }
 
-    /// As [`Part::check`]; every tile before the next one must be counted.
+    /// As [`Part::check`]; every tile before the next one must be counted, and its mismatches grouped.
     ///
     /// # Errors
     /// A request error that says what is wrong.
     pub fn check_whole(&self) -> Result<()> {
         self.check()?;
         let (compared, outputs) = (self.state.compared(), self.outputs(&self.run.instruction()?, self.state.next));
-        match u128::from(compared) == outputs {
+        if u128::from(compared) != outputs {
+            return Err(Error::request(uncounted(&self.run.instruction, compared, outputs)));
+        }
+        let grouped = if self.run.max_mismatches > 0 { self.state.differing().min(MOST_GROUPED) } else { 0 };
+        match sum(&self.state.kinds) == u128::from(grouped) {
             true => Ok(()),
-            false => Err(Error::request(uncounted(&self.run.instruction, compared, outputs))),
+            false => Err(Error::request(format!(
+                "the part of {} contradicts itself: the counts of its kinds do not add up to its differences",
+                self.run.instruction
+            ))),
         }
     }
 
@@ -114,28 +141,18 @@ impl Part {
 
     /// The first contradiction, if there is one.
     fn contradiction(&self, i: &Instruction) -> Option<String> {
-        let (range, cut) = (self.run.range(i), Cut::of(&self.run, i));
-        let State { next, regimes, spots, marks, seconds, finished } = &self.state;
+        let range = self.run.range(i);
+        let State { next, regimes, kinds, seconds, finished } = &self.state;
         let counted = |counts: &[Count]| counts.iter().map(|count| u128::from(count.compared)).sum::<u128>();
         let counts = |counts: &[Count], until: u64| {
             counts.len() == self.run.regimes.len()
                 && counts.iter().all(|count| count.differing <= count.compared)
                 && counted(counts) <= self.outputs(i, until)
         };
-        let grows = |less: &[Count], more: &[Count]| {
-            less.iter().zip(more).all(|(less, more)| less.compared <= more.compared && less.differing <= more.differing)
-        };
-        // The report of an interrupted run may lack some.
-        let (listed, wanted) = (spots.len() as u64, || self.run.max_mismatches.min(self.state.differing()));
-        let within = |spot: &Spot| {
-            range.contains(&spot.tile)
-                && spot.tile < *next
-                && (spot.row as usize) < i.m
-                && (spot.column as usize) < i.n
-                && (marks.iter().any(|mark| mark.tile > spot.tile) || *next < cut.unit_end(spot.tile))
-        };
+        let (differing, listed) = (|| u128::from(self.state.differing()), self.counterexamples.as_deref());
+        let possible = |all: &[Difference]| sum(all) <= differing() && all.iter().all(|one| self.is_possible(i, one));
         // Counts come first, so that later claims add possible counts.
-        let claims: [Claim; 10] = [
+        let claims: [Claim; 8] = [
             (&|| (range.start..=range.end).contains(next), &|| {
                 format!("the next tile is {next}, and the part has the tiles {} to {}", range.start, range.end)
             }),
@@ -144,36 +161,27 @@ impl Part {
             (&|| !finished || counted(regimes) == self.outputs(i, *next), &|| {
                 uncounted("it is finished", self.state.compared(), self.outputs(i, *next))
             }),
-            (&|| listed == wanted() || !finished && listed < wanted(), &|| {
-                format!("{} outputs differ, and {listed} are listed", self.state.differing())
-            }),
-            (&|| !finished || *next == range.end || self.state.stopped(&self.run), &|| {
+            (&|| !finished || *next == range.end, &|| {
                 format!("it is finished, with the tiles from {next} to {} left", range.end)
             }),
-            (&|| spots.is_sorted() && spots.iter().all(within), &|| "the places of its differences".into()),
+            (&|| possible(kinds), &|| "the kinds of its differences".into()),
             (
                 &|| {
-                    marks.iter().all(|mark| mark.tile <= *next && counts(&mark.regimes, mark.tile))
-                        && marks.iter().all(|mark| grows(&mark.regimes, regimes))
-                        && marks
-                            .windows(2)
-                            .all(|pair| pair[0].tile <= pair[1].tile && grows(&pair[0].regimes, &pair[1].regimes))
+                    let most = self.run.max_mismatches.min(self.state.differing());
+                    listed.is_none_or(|all| (most.min(1)..=most).contains(&(all.len() as u64)))
                 },
-                &|| "the counts up to its differences".into(),
+                &|| format!("{} outputs differ, and {} are listed", self.state.differing(), self.listed().len()),
             ),
-            (&|| self.counterexamples.as_ref().is_none_or(|all| all.len() == spots.len()), &|| {
-                "its counterexamples are not as many as its differences".into()
-            }),
-            (
-                &|| self.counterexamples.iter().flatten().zip(spots).all(|(one, spot)| self.is_possible(i, one, spot)),
-                &|| "its counterexamples".into(),
-            ),
+            (&|| listed.is_none_or(possible), &|| "its counterexamples".into()),
         ];
         claims.iter().find(|(holds, _)| !holds()).map(|(_, what)| what())
     }
 
-    /// True if a counterexample fits its place.
-    fn is_possible(&self, i: &Instruction, counterexample: &Counterexample, spot: &Spot) -> bool {
+    /// True if a difference fits the part.
+    fn is_possible(&self, i: &Instruction, difference: &Difference) -> bool {
+        let Difference { place, regime, found, reduced, count } = difference;
+        let Some(spot) = place.spot() else { return false };
+        let (range, next) = (self.run.range(i), self.state.next);
         let codes = |format: &Format, codes: &[u64]| codes.iter().all(|code| *code <= format.code_mask());
         let zeros = Case::zeros(i);
         let lengths =
@@ -191,11 +199,19 @@ impl Part {
                 && codes(scale, &case.scale_b)
                 && codes(i.d, &[answer.device, answer.model])
         };
-        counterexample.spot == *spot
-            && counterexample.regime < self.run.regimes.len()
-            && whole(&counterexample.found)
-            && counterexample.shrunk.as_ref().is_none_or(whole)
+        (range.start..next).contains(&spot.tile)
+            && (spot.row as usize) < i.m
+            && (spot.column as usize) < i.n
+            && *count > 0
+            && *regime < self.run.regimes.len()
+            && whole(found)
+            && reduced.as_ref().is_none_or(whole)
     }
+}
+
+/// Mismatches that differences stand for.
+fn sum(differences: &[Difference]) -> u128 {
+    differences.iter().map(|difference| u128::from(difference.count)).sum()
 }
 
 fn uncounted(what: &str, compared: u64, outputs: u128) -> String {

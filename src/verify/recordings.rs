@@ -4,12 +4,12 @@ use std::{collections::BTreeSet, path::Path, time::Duration};
 
 use super::{
     replay::{self, Replay, ReplayRequest},
-    trace::{self, reduce, verify},
+    trace::{self, causes, verify},
 };
 use crate::{
     Error, Result, Stage,
     base::interrupt,
-    comparison::{Difference, Listing, MismatchOrigin, Nans, Subject, VerificationRow},
+    comparison::{Difference, Listing, MismatchOrigin, Nans, Subject, VerificationRow, counts_note},
     device::{self, Device, DeviceName, Generation, selection},
     report::{Report, Table},
     trace::Trace,
@@ -22,7 +22,7 @@ pub struct RecordingsRequest {
     pub files: Vec<String>,
     /// A model, or any device that computes; `None`: the model of the generation that recorded or executes.
     pub model: Option<String>,
-    /// Signatures of differences that are listed for each file.
+    /// Causes of differences that are listed for each file.
     pub keep: usize,
     /// Equality of NaN codes.
     pub nans: Nans,
@@ -86,7 +86,7 @@ pub struct VerifiedRecordings {
     rows: Vec<VerificationRow>,
     listing: Listing,
     notes: Vec<String>,
-    /// Models that stand in for recordings when differences are reduced.
+    /// Models that stand in for recordings when causes are reduced.
     stand_ins: BTreeSet<String>,
     replays: Vec<Replay>,
 }
@@ -102,10 +102,17 @@ impl VerifiedRecordings {
         &self.replays
     }
 
-    fn list(&mut self, file: &str, trace: &Trace, differences: &[Difference]) {
+    fn list(
+        &mut self,
+        file: &str,
+        trace: &Trace,
+        (differing, causes): (u64, &[Difference]),
+        request: &RecordingsRequest,
+    ) {
+        self.notes.extend(counts_note(file, differing, causes, request.keep as u64));
         let origin = MismatchOrigin { file: Some(file), ..MismatchOrigin::default() };
-        for difference in differences {
-            self.listing.add(&Subject::Matrix(&trace.instruction), &origin, difference);
+        for cause in causes {
+            self.listing.add(&Subject::Matrix(&trace.instruction), &origin, cause);
         }
     }
 
@@ -123,17 +130,15 @@ impl VerifiedRecordings {
             let at = self.judge_of(trace, file, request)?;
             let (model, judge) = &mut self.judges[at];
             watch(request.at(number, &format!("verifying {file} against {model}")));
-            let mut result = verify(trace, judge.as_mut(), request.keep, request.nans)?;
-            if !result.differences.is_empty() {
+            let result = verify(trace, judge.as_mut(), request.nans)?;
+            if result.differing > 0 && request.keep > 0 {
                 watch(Stage::of(&format!("reducing what differs in {file}")));
             }
-            // The comparison is reported even if the reduction fails.
-            let reduced = match result.stopped.clone() {
-                None => reduce(trace, judge.as_mut(), &mut result, request.nans),
-                Some(error) => Err(error),
-            };
             self.rows.push(trace::row(file, trace, &model.short(), &result, request.nans));
-            self.list(file, trace, &result.differences);
+            // The comparison is reported even if the reduction fails.
+            let (differing, mut listed) = (result.differing, Vec::new());
+            let reduced = causes(trace, judge.as_mut(), result, (request.keep, request.nans), &mut listed);
+            self.list(file, trace, (differing, &listed), request);
             self.stand_ins.extend(reduced?);
         }
         Ok(())
@@ -185,12 +190,11 @@ impl VerifiedRecordings {
             let mut replay = Replay::default();
             let outcome = replay.run(trace, device, judge.as_mut(), &one);
             // Nothing more is asked of a device that has failed.
-            let (differences, reduced) = match outcome {
-                Ok(()) => replay.differences(trace, Some(device), judge.as_ref(), request.nans),
-                Err(_) => replay.differences(trace, None, judge.as_ref(), request.nans),
-            };
+            let asked: Option<&mut dyn Device> = if outcome.is_ok() { Some(&mut *device) } else { None };
+            let mut listed = Vec::new();
+            let reduced = replay.causes(trace, asked, judge.as_ref(), &one, &mut listed);
             self.rows.push(replay.row(trace, (device.identity(), &execution), &model.short(), &one));
-            self.list(file, trace, &differences);
+            self.list(file, trace, (replay.differing, &listed), request);
             self.replays.push(replay);
             outcome.and(reduced)?;
         }
@@ -210,7 +214,6 @@ impl VerifiedRecordings {
         };
         report.notes.append(&mut self.notes);
         report.notes.extend(request.nans.note());
-        report.notes.extend(self.listing.notes());
         report.notes.extend((device.is_none() && !self.listing.is_empty()).then(|| limits(&self.stand_ins)));
         report.holds = self.rows.iter().all(|row| row.differing == 0);
         if device.is_none() {

@@ -1,12 +1,12 @@
 //! Replays: recorded operands executed again by a device, each tile a case that a model judges.
 
 use super::{
-    shrink::{Compared, shrink},
-    trace::{Groups, Verification, difference, reduce_with, row},
+    shrink::Compared,
+    trace::{Verification, difference, reduce, row},
 };
 use crate::{
     Result,
-    comparison::{Difference, Nans, Subject, VerificationRow, operands, shrink::BUDGET},
+    comparison::{Difference, Kinds, Nans, Subject, VerificationRow, operands},
     device::{Batches, Device, DeviceName, Execution, Identity},
     trace::Trace,
 };
@@ -53,7 +53,7 @@ pub struct Replay {
     pub differing_tiles: usize,
     /// Outputs that differ.
     pub differing: u64,
-    groups: Groups,
+    kinds: Kinds,
 }
 
 /// Settings of a replay.
@@ -61,7 +61,7 @@ pub struct Replay {
 pub struct ReplayRequest<'a> {
     /// File of the recording, for reports.
     pub file: &'a str,
-    /// Most signatures of differences.
+    /// Most causes of differences.
     pub keep: usize,
     /// Equality of NaN codes.
     pub nans: Nans,
@@ -106,7 +106,8 @@ impl Replay {
         let now: Vec<usize> = (0..each).filter(differs).collect();
         let before: Vec<usize> = (0..each).filter(differed).collect();
         for place in &now {
-            self.groups.add(trace, difference(trace, tile * each + place, answers(*place)), request.keep);
+            let difference = difference(trace, tile * each + place, answers(*place));
+            self.kinds.add(&Subject::Matrix(&trace.instruction), difference);
         }
         self.differing += now.len() as u64;
         self.differing_tiles += usize::from(!now.is_empty());
@@ -138,22 +139,32 @@ impl Replay {
         });
     }
 
-    /// The differences, reduced if a device is given and the judge is a model, and the outcome.
-    pub fn differences(
+    /// Lists the causes of the differences in `causes`, reduced if a device is given and the judge is a model.
+    ///
+    /// # Errors
+    /// The device fails; an interruption. Causes that were not reduced are listed as found.
+    pub fn causes(
         &mut self,
         trace: &Trace,
         device: Option<&mut dyn Device>,
         judge: &dyn Device,
-        nans: Nans,
-    ) -> (Vec<Difference>, Result<()>) {
-        let mut found = std::mem::take(&mut self.groups).differences();
-        let (Some(device), Some(model)) = (device, judge.model()) else { return (found, Ok(())) };
+        request: &ReplayRequest,
+        causes: &mut Vec<Difference>,
+    ) -> Result<()> {
         let instruction = &trace.instruction;
-        let outcome = model.evaluator(instruction).and_then(|evaluator| {
-            let mut pair = Compared { device, model: &evaluator, instruction, nans };
-            reduce_with(trace, &mut found, &mut |spot, case| shrink(&mut pair, spot, case, BUDGET))
-        });
-        (found, outcome)
+        let evaluator = judge.model().map(|model| model.evaluator(instruction)).transpose()?;
+        let mut pair = match (device, &evaluator) {
+            (Some(device), Some(model)) => Some(Compared { device, model, instruction, nans: request.nans }),
+            _ => None,
+        };
+        let mut reduce_kind = |kind: &mut Difference| {
+            if let Some(pair) = &mut pair {
+                kind.reduced = reduce(trace, pair, kind)?;
+            }
+            Ok(())
+        };
+        let kinds = std::mem::take(&mut self.kinds);
+        kinds.causes(&Subject::Matrix(instruction), request.keep, &mut reduce_kind, causes)
     }
 
     /// Makes the row of the table of comparisons.
@@ -168,7 +179,7 @@ impl Replay {
         let result = Verification {
             compared,
             differing: self.differing,
-            differences: Vec::new(),
+            kinds: Kinds::default(),
             execution: execution.clone(),
             stopped: None,
         };

@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 
-use super::{Counterexample, Mark, Part, Ran, Run, State, tables::RegimeRow};
+use super::{Part, Ran, Run, State, tables::RegimeRow};
 use crate::{
     Error, Result,
-    comparison::{Answer, MismatchRow, VerificationRow},
+    comparison::{Answer, Difference, MismatchRow, ResultPlace, VerificationRow},
     device::{Count, Spot},
     isa::Case,
 };
@@ -59,16 +59,13 @@ fn part(row: VerificationRow, regimes: &[RegimeRow], mismatches: &[MismatchRow])
     };
     let counted = (row.compared, row.differing);
     let own = mismatches.iter().filter(|mismatch| mismatch.instruction == run.instruction);
-    let mut marks: Vec<Mark> = own.clone().filter_map(mark).collect();
-    marks.dedup();
     let counterexamples = own.map(|mismatch| counterexample(mismatch, &run)).collect::<Result<Vec<_>>>()?;
     let count = |regime: &&RegimeRow| Count { compared: regime.compared, differing: regime.differing };
     let part = Part {
         state: State {
             next: said("next_tile", row.next_tile)?,
             regimes: regimes.iter().map(count).collect(),
-            spots: counterexamples.iter().map(|counterexample| counterexample.spot).collect(),
-            marks,
+            kinds: Vec::new(),
             seconds: said("seconds", row.seconds)?,
             finished: row.finished,
         },
@@ -93,16 +90,7 @@ fn said<T>(column: &str, value: Option<T>) -> Result<T> {
     })
 }
 
-/// The counts at the end of the unit of a mismatch; `None` if the run ended before.
-fn mark(mismatch: &MismatchRow) -> Option<Mark> {
-    let counts = mismatch.until_compared.iter().zip(&mismatch.until_differing);
-    Some(Mark {
-        tile: mismatch.until_tile?,
-        regimes: counts.map(|(&compared, &differing)| Count { compared, differing }).collect(),
-    })
-}
-
-fn counterexample(mismatch: &MismatchRow, run: &Run) -> Result<Counterexample> {
+fn counterexample(mismatch: &MismatchRow, run: &Run) -> Result<Difference> {
     let m = mismatch;
     let missing = |column: &str| Error::request(format!("table 'mismatches': '{column}' is missing"));
     let name = m.regime.as_deref().ok_or_else(|| missing("regime"))?;
@@ -114,22 +102,24 @@ fn counterexample(mismatch: &MismatchRow, run: &Run) -> Result<Counterexample> {
         Ok(Case { a: all(a)?, b: all(b)?, c, positions, scale_a: all(scale_a)?, scale_b: all(scale_b)? })
     };
     let found = case([&m.found_a, &m.found_b, &m.found_scale_a, &m.found_scale_b], &m.found_c, &m.found_positions)?;
-    let shrunk = match m.reduced {
+    let reduced = match m.reduced {
         true => Some(case([&m.a, &m.b, &m.scale_a, &m.scale_b], &m.c, &m.positions)?),
         false => None,
     };
     let answer = |case: Case, device: &str, model: &str| {
         Ok(Answer { case, device: hexadecimal(device)?, model: hexadecimal(model)? })
     };
-    Ok(Counterexample {
-        spot: Spot {
-            tile: m.tile.ok_or_else(|| missing("tile"))?,
-            row: m.row.ok_or_else(|| missing("row"))?,
-            column: m.column.ok_or_else(|| missing("column"))?,
-        },
+    let spot = Spot {
+        tile: m.tile.ok_or_else(|| missing("tile"))?,
+        row: m.row.ok_or_else(|| missing("row"))?,
+        column: m.column.ok_or_else(|| missing("column"))?,
+    };
+    Ok(Difference {
+        place: ResultPlace::Output(spot),
+        count: m.count,
         regime: regime.ok_or_else(|| Error::request(format!("there is no regime '{name}'")))?,
         found: answer(found, &m.found_device_d, &m.found_model_d)?,
-        shrunk: shrunk.map(|case| answer(case, &m.device_d, &m.model_d)).transpose()?,
+        reduced: reduced.map(|case| answer(case, &m.device_d, &m.model_d)).transpose()?,
     })
 }
 
@@ -147,7 +137,6 @@ mod tests {
     use crate::{
         arithmetic::{Model, shipped},
         base::text::LONGEST_RESULT,
-        comparison::Answer,
         inputs::Sequence,
         isa::{self, Instruction},
         report::{Report, View, ViewLayout, render},
@@ -189,15 +178,16 @@ mod tests {
         let mut counts = vec![Count::default(); run.regimes.len()];
         counts[0] = Count { compared: (i.m * i.n) as u64, differing: 1 };
         let spot = Spot { tile: 0, row: 0, column: 0 };
-        let marks = vec![Mark { tile: 1, regimes: counts.clone() }];
-        let state = State { next: 1, regimes: counts, spots: vec![spot], marks, seconds: 0.5, finished: true };
+        let state = State { next: 1, regimes: counts, kinds: Vec::new(), seconds: 0.5, finished: true };
         let ran = Ran {
             device: "device".into(),
             model: model.name.clone(),
             execution: "simulated".into(),
             opcodes: Vec::new(),
         };
-        let counterexamples = Some(vec![Counterexample { spot, regime: 0, shrunk: Some(found.clone()), found }]);
+        let reduced = Some(found.clone());
+        let found = Difference::found(ResultPlace::Output(spot), found);
+        let counterexamples = Some(vec![Difference { reduced, ..found }]);
         Part { run, ran, state, counterexamples }
     }
 
@@ -206,7 +196,7 @@ mod tests {
         let parts = std::slice::from_ref(part);
         let mut report = Report::new("verify", "tcnum verify");
         report.tables = vec![tables::verification(parts), tables::regimes(parts)];
-        report.tables.extend(tables::differences(parts, Some(("m", model)), Some(("d", model))).unwrap().0);
+        report.tables.extend(tables::differences(parts, Some(("m", model)), Some(("d", model))).unwrap());
         render(&report, View::Json, &ViewLayout::default())
     }
 

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::cut::unit_tiles;
 use crate::{
     Error, Result,
     arithmetic::{Model, Program},
@@ -15,11 +14,13 @@ use crate::{
     isa::{self, Instruction},
 };
 
+/// Dot-product-adds of a unit, about: parts of a run are whole units.
+const UNIT: u64 = 1 << 16;
 /// Most dot-product-adds of a run: their counts fit 63 bits.
 pub const MOST_CASES: u64 = 1 << 60;
 /// Most parts of a run.
 pub const MOST_SHARDS: u64 = 1_000_000;
-/// Most counterexamples of a run.
+/// Most causes that a run lists.
 pub const MOST_MISMATCHES: u64 = 1000;
 /// Most counterexamples of all runs of a command, so that its report and checkpoint can be read again.
 pub const MOST_LISTED: u64 = 10_000;
@@ -44,7 +45,7 @@ pub struct Run {
     pub cases: u64,
     /// Regimes, in order.
     pub regimes: Vec<String>,
-    /// Differing outputs after whose unit the run stops; 0: never.
+    /// Causes of mismatches that are listed, at most.
     pub max_mismatches: u64,
     /// Number of the part, from 1.
     pub shard: u64,
@@ -129,7 +130,7 @@ impl Run {
 
     /// The tiles of this part: whole units, except at the end of the run. Parts differ by a unit at most.
     pub fn range(&self, i: &Instruction) -> Range<u64> {
-        let (tiles, unit) = (self.tiles(i), unit_tiles(i));
+        let (tiles, unit) = (self.tiles(i), (UNIT / (i.m * i.n) as u64).max(1));
         let units = tiles.div_ceil(unit);
         let cut = |part: u64| {
             let unit_number = (u128::from(units) * u128::from(part) / u128::from(self.shards)) as u64;

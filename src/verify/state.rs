@@ -2,10 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Run, cut::Cut};
+use super::Run;
 use crate::{
     Result,
-    device::{Count, Spot, Verified},
+    base::parallel,
+    comparison::{Answer, Difference, Kinds, MOST_GROUPED, ResultPlace, Subject},
+    device::{Count, Mismatch, Verified},
+    isa::Instruction,
 };
 
 /// The progress of a run: every tile before `next` is counted.
@@ -16,33 +19,12 @@ pub struct State {
     pub next: u64,
     /// Counts for each regime.
     pub regimes: Vec<Count>,
-    /// First outputs that differ, in order, `max_mismatches` at most.
-    pub spots: Vec<Spot>,
-    /// Counts at the end of each whole unit with one of `spots`.
-    pub marks: Vec<Mark>,
+    /// Kinds of the first [`MOST_GROUPED`] mismatches, each with its count and its simplest case, as found.
+    pub kinds: Vec<Difference>,
     /// Seconds of work, before and after resumptions.
     pub seconds: f64,
     /// True if the run has ended.
     pub finished: bool,
-}
-
-/// Counts up to a tile.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Mark {
-    /// First tile not counted.
-    pub tile: u64,
-    /// Counts for each regime.
-    pub regimes: Vec<Count>,
-}
-
-/// A piece of a run, from the end of the piece before.
-#[derive(Debug)]
-pub(super) struct Piece {
-    /// First tile after it.
-    pub(super) end: u64,
-    /// Counts, and the wanted differing outputs in order.
-    pub(super) found: Verified,
 }
 
 impl State {
@@ -55,8 +37,7 @@ impl State {
         Ok(State {
             next: range.start,
             regimes: vec![Count::default(); run.regimes.len()],
-            spots: Vec::new(),
-            marks: Vec::new(),
+            kinds: Vec::new(),
             seconds: 0.0,
             finished: range.is_empty(),
         })
@@ -72,47 +53,39 @@ impl State {
         self.regimes.iter().map(|count| count.differing).sum()
     }
 
-    /// Places still to be listed.
+    /// Mismatches still to be grouped, at most; none where none is listed.
     pub(super) fn wanted(&self, run: &Run) -> usize {
-        run.max_mismatches as usize - self.spots.len()
+        let grouped = self.kinds.iter().map(|kind| kind.count).sum();
+        if run.max_mismatches > 0 { MOST_GROUPED.saturating_sub(grouped) as usize } else { 0 }
     }
 
-    /// True if enough outputs differ to end the run.
-    pub fn stopped(&self, run: &Run) -> bool {
-        run.max_mismatches > 0 && self.wanted(run) == 0
-    }
-
-    /// Adds pieces that follow this state, until the run is finished.
-    /// A piece with listed outputs lies in one unit.
-    pub(super) fn commit(&mut self, run: &Run, pieces: &[Piece], cut: &Cut) {
-        for piece in pieces {
-            if self.finished {
-                return;
-            }
-            self.next = piece.end;
-            for (own, other) in self.regimes.iter_mut().zip(&piece.found.regimes) {
-                own.add(*other);
-            }
-            let wanted = self.wanted(run);
-            self.spots.extend(piece.found.spots.iter().take(wanted));
-            if cut.is_unit_end(self.next) {
-                self.mark(cut);
-                self.finished = self.next >= cut.end || self.stopped(run);
-            }
+    /// Adds the result of the tiles from the next one to `end`, with its wanted mismatches in order.
+    pub(super) fn add(&mut self, run: &Run, i: &Instruction, end: u64, found: &Verified) {
+        self.next = end;
+        for (own, other) in self.regimes.iter_mut().zip(&found.regimes) {
+            own.add(*other);
         }
-    }
-
-    /// Ends the run after the last compared tile.
-    pub(super) fn end(&mut self, cut: &Cut) {
-        self.mark(cut);
-        self.finished = true;
-    }
-
-    /// Keeps the counts at the end of a unit with a listed place.
-    fn mark(&mut self, cut: &Cut) {
-        let known = self.marks.last().is_some_and(|mark| mark.tile == self.next);
-        if !known && self.spots.last().is_some_and(|spot| cut.unit_end(spot.tile) == self.next) {
-            self.marks.push(Mark { tile: self.next, regimes: self.regimes.clone() });
+        let mismatches = &found.mismatches[..found.mismatches.len().min(self.wanted(run))];
+        if !mismatches.is_empty() {
+            let mut kinds = Kinds::of(&Subject::Matrix(i), self.kinds.drain(..));
+            group(run, i, mismatches).for_each(|later| kinds.unite(later));
+            self.kinds = kinds.into_differences();
         }
+        self.finished = self.next >= run.range(i).end;
     }
+}
+
+/// Groups mismatches on all threads, and gives the groups in order.
+fn group(run: &Run, i: &Instruction, mismatches: &[Mismatch]) -> impl Iterator<Item = Kinds> {
+    let sequence = run.sequence();
+    let tiles: Vec<&[Mismatch]> = mismatches.chunk_by(|x, y| x.spot.tile == y.spot.tile).collect();
+    parallel::fold(tiles.len(), Kinds::default, move |kinds, number| {
+        let tile = tiles[number][0].spot.tile;
+        let (operands, regime) = (sequence.tiles(i, tile, 1), sequence.regime(i, tile));
+        for &Mismatch { spot, device, model } in tiles[number] {
+            let case = operands.case(i, 0, spot.row as usize, spot.column as usize);
+            let found = Difference::found(ResultPlace::Output(spot), Answer { case, device, model });
+            kinds.add(&Subject::Matrix(i), Difference { regime, ..found });
+        }
+    })
 }

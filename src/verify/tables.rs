@@ -2,11 +2,11 @@
 
 use serde::Deserialize;
 
-use super::{Campaign, Counterexample, Part};
+use super::{Campaign, Part};
 use crate::{
     Result,
     arithmetic::Model,
-    comparison::{Answer, Listing, MismatchOrigin, Nans, Subject, VerificationRow},
+    comparison::{Answer, Listing, MismatchOrigin, Nans, Subject, VerificationRow, counts_note},
     device::Device,
     explain,
     report::{Report, Table, grouped},
@@ -76,21 +76,8 @@ pub fn regimes<'a>(parts: impl IntoIterator<Item = &'a Part>) -> Table {
     Table::of("By regime of operands", rows)
 }
 
-/// Adds a counterexample of a part, and returns its number.
-pub(crate) fn list(listing: &mut Listing, part: &Part, subject: &Subject, counterexample: &Counterexample) -> usize {
-    let origin = MismatchOrigin { regime: Some(&part.run.regimes[counterexample.regime]), ..MismatchOrigin::default() };
-    let row = listing.add(subject, &origin, &counterexample.difference());
-    if let Some(mark) = part.state.marks.iter().find(|mark| mark.tile > counterexample.spot.tile) {
-        row.until_tile = Some(mark.tile);
-        row.until_compared = mark.regimes.iter().map(|count| count.compared).collect();
-        row.until_differing = mark.regimes.iter().map(|count| count.differing).collect();
-    }
-    row.number
-}
-
-/// Makes the tables `mismatches` and `steps` of counterexamples, and notes on their signatures.
-/// Steps are those of the model, and of the device if it is a model too, each with its requested name. A case to which several are
-/// reduced is shown once.
+/// Makes the tables `mismatches` and `steps` of counterexamples.
+/// Steps are those of the model, and of the device if it is a model too, each with its requested name.
 ///
 /// # Errors
 /// A model does not cover the instruction.
@@ -98,7 +85,7 @@ pub fn differences(
     parts: &[Part],
     model: Option<(&str, &Model)>,
     device: Option<(&str, &Model)>,
-) -> Result<(Vec<Table>, Vec<String>)> {
+) -> Result<Vec<Table>> {
     let mut listing = Listing::default();
     let arithmetics: Vec<(&str, &Model)> = device.into_iter().chain(model).collect();
     let called = device.map(|(name, _)| format!("device {name}"));
@@ -106,22 +93,18 @@ pub fn differences(
     let mut steps = Vec::new();
     for part in parts {
         let instruction = part.run.instruction()?;
-        let mut shown: Vec<&Answer> = Vec::new();
         for counterexample in part.counterexamples.iter().flatten() {
-            let number = list(&mut listing, part, &Subject::Matrix(&instruction), counterexample);
-            let simplest = counterexample.simplest();
-            if !shown.contains(&simplest) {
-                shown.push(simplest);
-                let explained =
-                    |(_, model): &(&str, &Model)| Ok(model.evaluator(&instruction)?.explain(&simplest.case));
-                let said = arithmetics.iter().map(explained).collect::<Result<Vec<_>>>()?;
-                steps.extend(explain::rows(Some(number), &said));
-            }
+            let origin =
+                MismatchOrigin { regime: Some(&part.run.regimes[counterexample.regime]), ..MismatchOrigin::default() };
+            let number = listing.add(&Subject::Matrix(&instruction), &origin, counterexample);
+            let explained = |(_, model): &(&str, &Model)| {
+                Ok(model.evaluator(&instruction)?.explain(&counterexample.simplest().case))
+            };
+            let said = arithmetics.iter().map(explained).collect::<Result<Vec<_>>>()?;
+            steps.extend(explain::rows(Some(number), &said));
         }
     }
-    let notes = listing.notes();
-    let tables = [listing.table(), explain::table(&names, steps).filled()];
-    Ok((tables.into_iter().flatten().collect(), notes))
+    Ok([listing.table(), explain::table(&names, steps).filled()].into_iter().flatten().collect())
 }
 
 /// The answer in one sentence; `None` if no output was compared.
@@ -165,10 +148,8 @@ pub fn report(
     model: Option<(&str, &Model)>,
     device: Option<(&str, &Model)>,
 ) -> Result<()> {
-    let (differences, signatures) = differences(parts, model, device)?;
     report.tables = vec![verification(parts), regimes(parts)];
-    report.tables.extend(differences);
-    report.notes.extend(signatures);
+    report.tables.extend(differences(parts, model, device)?);
     for part in parts {
         report.notes.extend(remarks(part)?);
     }
@@ -206,21 +187,20 @@ pub fn campaign(filled: &mut Report, campaign: &Campaign, device: &dyn Device) -
 pub fn remarks(part: &Part) -> Result<Vec<String>> {
     let Part { run, state, counterexamples, .. } = part;
     let i = run.instruction()?;
-    let mut remarks = Vec::new();
-    if state.finished && state.next < run.range(&i).end {
-        remarks.push(format!("{i}: the run stopped at {} mismatches (--max-mismatches).", run.max_mismatches));
-    }
+    let note = counts_note(&i.name, state.differing(), part.listed(), run.max_mismatches);
+    let mut remarks: Vec<String> = note.into_iter().collect();
     let repeated = |found: &Answer| !run.nans().agree(i.d, found.device, found.model);
-    let unrepeated = counterexamples.iter().flatten().filter(|example| !repeated(&example.found)).count();
+    let unrepeated: u64 =
+        counterexamples.iter().flatten().filter(|one| !repeated(&one.found)).map(|one| one.count).sum();
     if unrepeated > 0 {
         remarks.push(format!(
             "{i}: {unrepeated} mismatches did not repeat in a tile alone: the device's results depend on more than the operands of a \
              tile."
         ));
     }
-    if counterexamples.iter().flatten().any(|example| example.shrunk.is_none() && repeated(&example.found)) {
+    if counterexamples.iter().flatten().any(|one| one.reduced.is_none() && repeated(&one.found)) {
         remarks.push(format!(
-            "{i}: some counterexamples are not reduced: the time ran out, or their outputs differ only with the other operands of their \
+            "{i}: some counterexamples are not reduced: the run ended before, or their outputs differ only with the other operands of their \
              tile."
         ));
     }

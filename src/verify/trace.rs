@@ -1,54 +1,45 @@
 //! Verification of one recording: every recorded output against another device, in every bit.
 //!
-//! A recording cannot be asked new questions. Its differences are therefore grouped by [`Signature`], each with its simplest recorded
-//! case. If a model gives every recorded output, it stands in for the recording, and the case is reduced between two models (see
-//! [`reduce`]).
-
-use std::collections::BTreeMap;
+//! A recording cannot be asked new questions: its causes are shown with their simplest recorded cases. If a model gives every recorded
+//! output, it stands in for the recording, and the cases are reduced between two models (see [`causes`]).
 
 use super::shrink::{Compared, shrink};
 use crate::{
     Error, Result,
     arithmetic::{Model, shipped},
-    comparison::{
-        Answer, Complexity, Difference, Nans, ResultPlace, Signature, Subject, VerificationRow, shrink::BUDGET,
-    },
+    comparison::{Answer, Difference, Kinds, Nans, ResultPlace, Subject, VerificationRow, shrink::BUDGET},
     device::{Batches, Device, DeviceName, Execution, Spot},
-    isa::Case,
     report::grouped,
     trace::Trace,
 };
 
-/// Cases of a signature among which the simplest is found.
-const MOST_LOOKED_AT: u64 = 10_000;
-
 /// The comparison of one trace with a device.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Verification {
     /// Outputs compared: all recorded ones, unless the comparison was stopped.
     pub compared: u64,
     /// Outputs whose codes differ.
     pub differing: u64,
-    /// The simplest of the first 10,000 cases of each signature, with its count.
-    /// `device` is the recorded code, `model` the judge's.
-    pub differences: Vec<Difference>,
+    /// Kinds of differences; `device` is the recorded code, `model` the judge's.
+    pub kinds: Kinds,
     /// Execution of the instruction by the judge.
     pub execution: Execution,
     /// The signal or failure that stopped the comparison.
     pub stopped: Option<Error>,
 }
 
-/// Compares every recorded output with that of `judge`, and keeps `keep` signatures of differences.
+/// Compares every recorded output with that of `judge`, and groups the differences by kind.
 /// Codes are compared, not values: signs of zeros count, and NaN codes as `nans` says.
 ///
 /// # Errors
 /// The device does not execute the instruction, fails, or answers short, before an output is compared; an interruption before that.
-pub fn verify(trace: &Trace, judge: &mut dyn Device, keep: usize, nans: Nans) -> Result<Verification> {
+pub fn verify(trace: &Trace, judge: &mut dyn Device, nans: Nans) -> Result<Verification> {
     let execution = judge.prepare(&trace.instruction)?;
-    let (mut tiles, mut differing, mut groups) = (0, 0, Groups::default());
+    let subject = Subject::Matrix(&trace.instruction);
+    let (mut tiles, mut differing, mut kinds) = (0, 0, Kinds::default());
     let outcome = compare(trace, judge, nans, &mut tiles, &mut |difference| {
         differing += 1;
-        groups.add(trace, difference, keep);
+        kinds.add(&subject, difference);
         true
     });
     let compared = (tiles * trace.m * trace.n) as u64;
@@ -56,7 +47,7 @@ pub fn verify(trace: &Trace, judge: &mut dyn Device, keep: usize, nans: Nans) ->
         Err(error) if tiles == 0 => return Err(error),
         outcome => outcome.err(),
     };
-    Ok(Verification { compared, differing, differences: groups.differences(), execution, stopped })
+    Ok(Verification { compared, differing, kinds, execution, stopped })
 }
 
 /// Calls `found` for every output that differs, in order, until it returns false.
@@ -99,89 +90,53 @@ pub(super) fn difference(trace: &Trace, at: usize, (device, model): (u64, u64)) 
     Difference::found(ResultPlace::Output(spot), Answer { case, device, model })
 }
 
-/// Differences by their signatures.
-#[derive(Default)]
-pub(super) struct Groups {
-    /// Place of each signature in `groups`.
-    known: BTreeMap<Signature, usize>,
-    groups: Vec<(Complexity, Difference)>,
-}
-
-impl Groups {
-    /// Adds a difference, unless it has a new signature beyond `keep`.
-    pub(super) fn add(&mut self, trace: &Trace, difference: Difference, keep: usize) {
-        let instruction = &trace.instruction;
-        let signature = Signature::of(&Subject::Matrix(instruction), &difference.found);
-        let Some(&at) = self.known.get(&signature) else {
-            if self.groups.len() < keep {
-                self.known.insert(signature, self.groups.len());
-                self.groups.push((Complexity::of(instruction, &difference.found.case), difference));
-            }
-            return;
-        };
-        let (cost, simplest) = &mut self.groups[at];
-        let count = simplest.count + 1;
-        if count <= MOST_LOOKED_AT {
-            let other = Complexity::of(instruction, &difference.found.case);
-            if other < *cost {
-                (*cost, *simplest) = (other, difference);
-            }
-        }
-        simplest.count = count;
-    }
-
-    pub(super) fn differences(self) -> Vec<Difference> {
-        self.groups.into_iter().map(|(_, difference)| difference).collect()
-    }
-}
-
-/// Reduces the differences of a recording with a model that gives every recorded output.
-/// Returns its name; without such a model nothing is reduced. Differences with the same reduced case become one.
+/// Lists the first `keep` causes of differences in `causes`, reduced with a model that gives every recorded output.
+/// Returns its name; without such a model nothing is reduced.
 ///
 /// The model and `judge` differ on a reduced case; the recorded device's answer to it is unknown.
 ///
 /// # Errors
-/// The device fails; an interruption. Differences that were reduced before stay so.
-pub fn reduce(trace: &Trace, judge: &mut dyn Device, found: &mut Verification, nans: Nans) -> Result<Option<String>> {
-    if found.differences.is_empty() {
-        return Ok(None);
-    }
-    let Some(model) = stand_in(trace, nans)? else { return Ok(None) };
-    let evaluator = model.evaluator(&trace.instruction)?;
-    let mut pair = Compared { device: judge, model: &evaluator, instruction: &trace.instruction, nans };
-    // The model stands in for the device that recorded.
-    let swapped = |Answer { case, device, model }| Answer { case, device: model, model: device };
-    reduce_with(trace, &mut found.differences, &mut |spot, case| {
-        Ok(shrink(&mut pair, spot, case, BUDGET)?.map(swapped))
-    })?;
-    Ok(Some(model.name))
+/// The device fails; an interruption. Causes that were not reduced are listed as found.
+pub fn causes(
+    trace: &Trace,
+    judge: &mut dyn Device,
+    found: Verification,
+    (keep, nans): (usize, Nans),
+    causes: &mut Vec<Difference>,
+) -> Result<Option<String>> {
+    let subject = Subject::Matrix(&trace.instruction);
+    let reduces = found.differing > 0 && keep > 0 && found.stopped.is_none();
+    let model = if reduces { stand_in(trace, nans) } else { Ok(None) };
+    let evaluator = match &model {
+        Ok(Some(model)) => Some(model.evaluator(&trace.instruction)?),
+        _ => None,
+    };
+    let outcome = found.kinds.causes(
+        &subject,
+        keep,
+        &mut |kind| {
+            let Some(evaluator) = &evaluator else { return Ok(()) };
+            let mut pair = Compared { device: judge, model: evaluator, instruction: &trace.instruction, nans };
+            // The model stands in for the device that recorded.
+            let swapped = |Answer { case, device, model }| Answer { case, device: model, model: device };
+            kind.reduced = reduce(trace, &mut pair, kind)?.map(swapped);
+            Ok(())
+        },
+        causes,
+    );
+    found.stopped.map_or(Ok(()), Err).and(outcome)?;
+    Ok(model?.map(|model| model.name))
 }
 
-/// Reduces each difference by `shrink`; differences with the same reduced case become one.
-/// After an error the rest stays.
-pub(super) fn reduce_with(
-    trace: &Trace,
-    differences: &mut Vec<Difference>,
-    shrink: &mut dyn FnMut(&Spot, &Case) -> Result<Option<Answer>>,
-) -> Result<()> {
-    let outcome = differences.iter_mut().try_for_each(|difference| {
-        if let ResultPlace::Output(spot) = difference.place {
-            let tile = trace.padded(spot.tile as usize, spot.tile as usize + 1);
-            let case = tile.case(&trace.instruction, 0, spot.row as usize, spot.column as usize);
-            difference.reduced = shrink(&spot, &case)?;
-        }
-        Ok(())
-    });
-    let mut reduced: Vec<Difference> = Vec::new();
-    for difference in std::mem::take(differences) {
-        let same = |other: &&mut Difference| other.reduced.is_some() && other.reduced == difference.reduced;
-        match reduced.iter_mut().find(same) {
-            Some(other) => other.count += difference.count,
-            None => reduced.push(difference),
-        }
-    }
-    *differences = reduced;
-    outcome
+/// Reduces the case of a difference in a recording.
+///
+/// # Errors
+/// The device fails; an interruption.
+pub(super) fn reduce(trace: &Trace, pair: &mut Compared, difference: &Difference) -> Result<Option<Answer>> {
+    let Some(spot) = difference.place.spot() else { return Ok(None) };
+    let tile = trace.padded(spot.tile as usize, spot.tile as usize + 1);
+    let case = tile.case(&trace.instruction, 0, spot.row as usize, spot.column as usize);
+    shrink(pair, &spot, &Answer { case, ..difference.found }, BUDGET)
 }
 
 /// The model that gives every recorded output.

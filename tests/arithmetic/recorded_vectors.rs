@@ -44,8 +44,8 @@ fn every_recorded_output_of_the_h100_is_that_of_the_hopper_model() {
     let mut model = open("model:hopper");
     for (path, line) in vectors().into_iter().filter(|(_, line)| line[1] == "H100") {
         let trace = Trace::read(&path).unwrap();
-        let result = verify(&trace, model.as_mut(), 1, Nans::ByCode).unwrap();
-        assert_eq!((result.compared, result.differing), (5000, 0), "{line:?}: {:x?}", result.differences);
+        let result = verify(&trace, model.as_mut(), Nans::ByCode).unwrap();
+        assert_eq!((result.compared, result.differing), (5000, 0), "{line:?}: {:x?}", result.kinds);
     }
 }
 
@@ -55,11 +55,12 @@ fn recorded_outputs_of_other_generations_are_not_those_of_the_hopper_model() {
     let mut model = open("model:hopper");
     for (path, line) in vectors().into_iter().filter(|(_, line)| line[1] != "H100" && line[6] == "f32") {
         let trace = Trace::read(&path).unwrap();
-        let result = verify(&trace, model.as_mut(), 3, Nans::ByCode).unwrap();
+        let result = verify(&trace, model.as_mut(), Nans::ByCode).unwrap();
         assert!(result.differing > 0, "{line:?}");
-        assert!((1..=3).contains(&result.differences.len()), "{line:?}");
+        let differences = result.kinds.into_differences();
+        assert!(!differences.is_empty(), "{line:?}");
         let whole = |m: &Difference| m.found.device != m.found.model && m.found.case.a.len() == trace.k;
-        assert!(result.differences.iter().all(whole), "{line:?}");
+        assert!(differences.iter().all(whole), "{line:?}");
     }
 }
 

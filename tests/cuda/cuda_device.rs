@@ -14,7 +14,7 @@ use rand_chacha::ChaCha8Rng;
 use tcnum::{
     arithmetic::Model,
     device::{
-        CampaignWork, Device, ExecutionKind, Spot,
+        CampaignWork, Device, ExecutionKind, Mismatch, Spot,
         cuda::{self, CudaDevice, architecture},
     },
     format::{self, Format, Overflow, Rounding},
@@ -188,14 +188,15 @@ fn random_arithmetics_differ_from_the_gpu_where_the_evaluator_says_so() {
         let mut found = engine.run(0..tiles).unwrap();
         let operands = stream::tiles(instruction, number as u64, 0, tiles as usize);
         let (gpu, ours) = (device.execute(instruction, &operands).unwrap(), drawn.evaluator().execute(&operands));
-        let place = |at: usize| {
+        let mismatch = |at: usize| {
             let (tile, element) = (at / (instruction.m * instruction.n), at % (instruction.m * instruction.n));
-            Spot { tile: tile as u64, row: (element / instruction.n) as u32, column: (element % instruction.n) as u32 }
+            let (row, column) = ((element / instruction.n) as u32, (element % instruction.n) as u32);
+            Mismatch { spot: Spot { tile: tile as u64, row, column }, device: gpu.get(at), model: ours.get(at) }
         };
-        let expected: Vec<Spot> = (0..gpu.len()).filter(|at| gpu.get(*at) != ours.get(*at)).map(place).collect();
-        found.spots.sort_unstable();
+        let expected: Vec<Mismatch> = (0..gpu.len()).filter(|at| gpu.get(*at) != ours.get(*at)).map(mismatch).collect();
+        found.mismatches.sort_unstable();
         assert_eq!(found.differing(), expected.len() as u64, "{drawn:?}");
-        assert!(!found.is_whole() || found.spots == expected, "{drawn:?}");
+        assert!(!found.is_whole() || found.mismatches == expected, "{drawn:?}");
         compared += gpu.len();
         differing += expected.len();
     }

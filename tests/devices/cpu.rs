@@ -158,7 +158,7 @@ fn this_machine_computes_what_the_model_says() {
     let cases = amount(1_000_000, 10_000_000);
     for i in here() {
         let state = compare(device.as_mut(), &model, i, Sequence::Random { seed: 1 }, Some(cases)).unwrap();
-        assert!(state.compared() >= cases && state.differing() == 0, "{i}: {:?}", state.spots);
+        assert!(state.compared() >= cases && state.differing() == 0, "{i}: {:?}", state.kinds);
     }
 }
 

@@ -203,7 +203,7 @@ fn approximated(what: &str, device: &mut BlackBox, i: &Instruction, cases: u64) 
     let differing = part.state.differing();
     assert!(found.misses as u64 + differing > 0, "{what}: {} agree", part.state.compared());
     let listed = part.counterexamples.unwrap_or_default();
-    let all: Vec<Difference> = missed.into_iter().chain(listed.iter().map(|listed| listed.difference())).collect();
+    let all: Vec<Difference> = missed.into_iter().chain(listed.iter().cloned()).collect();
     assert!(!all.is_empty(), "{what}: no counterexample");
     for difference in &all {
         let reduced = difference.reduced.as_ref().unwrap_or_else(|| panic!("{what}: not reduced"));

@@ -1,6 +1,7 @@
 //! `tcnum verify` on drawn operands: counts, checkpoints, parts, threads, wrong requests.
 
 use std::{
+    collections::BTreeSet,
     path::Path,
     process::{Command, Stdio},
     time::Duration,
@@ -75,7 +76,7 @@ fn every_regime_is_counted_and_cases_are_rounded_up_to_tiles() {
 #[test]
 fn any_number_of_threads_and_devices_gives_the_same_report() {
     let folder = tempfile::tempdir().unwrap();
-    let wrong = wrong_model(folder.path());
+    let wrong = faulty(folder.path());
     let arguments = ["verify", "--instr", HALF, "--cases", "200000", "--seed", "5", "--output", "json"];
     let run = |model: &str, threads: &str, devices: usize| {
         let devices = ["--device", "model:hopper"].repeat(devices);
@@ -103,6 +104,64 @@ fn wrong_model(folder: &Path) -> String {
     let file = folder.join("wrong.toml");
     std::fs::write(&file, wrong).unwrap();
     file.to_string_lossy().into_owned()
+}
+
+/// The model of Hopper with several faults: rare finite results, numbers for infinities, and another code of NaN.
+fn faulty(folder: &Path) -> String {
+    let text = std::fs::read_to_string(wrong_model(folder)).unwrap();
+    let more = text.replace("floor = -133", "floor = -132").replace("\"0x7fffffff\"", "\"0x7fc12345\"");
+    let file = folder.join("faulty.toml");
+    std::fs::write(&file, more).unwrap();
+    file.to_string_lossy().into_owned()
+}
+
+#[test]
+fn every_cause_is_listed_once_with_its_count_and_finite_results_come_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let unit = faulty(folder.path());
+    let name = "mma.m16n8k16.f32.bf16.bf16.f32";
+    let arguments = ["verify", "--instr", name, "--device", &unit, "--model", "hopper", "--cases", "200000"];
+    let found = report(&arguments, 1);
+    let run = &found["tables"]["verification"][0];
+    let rows = found["tables"]["mismatches"].as_array().unwrap();
+    let of = |what: &str| -> Vec<&str> { rows.iter().map(|row| row[what].as_str().unwrap()).collect() };
+    let signatures = of("signature");
+    assert!((1..rows.len()).all(|at| !signatures[..at].contains(&signatures[at])), "{signatures:?}");
+    let counts: Vec<u64> = rows.iter().map(|row| row["count"].as_u64().unwrap()).collect();
+    assert_eq!(json!(counts.iter().sum::<u64>()), run["differing"]);
+    // Finite results are fewer than one in a hundred of the mismatches.
+    let rank = |signature: &str| match signature {
+        own if own.starts_with("code of NaN") || own.starts_with("NaN") => 2,
+        own if own.starts_with("infinite") || own.starts_with("sign of infinity") => 1,
+        _ => 0,
+    };
+    let ranks: Vec<i32> = signatures.iter().map(|signature| rank(signature)).collect();
+    assert!(ranks.is_sorted() && [0, 1, 2].iter().all(|rank| ranks.contains(rank)), "{signatures:?}");
+    let finite: u64 = counts.iter().zip(&ranks).filter(|(_, rank)| **rank == 0).map(|(count, _)| count).sum();
+    assert!(finite * 100 < run["differing"].as_u64().unwrap(), "{counts:?}");
+    assert!(rows.iter().all(|row| row["reduced"] == true));
+
+    // One is listed: the most frequent finite cause, and the rest is said to be there.
+    let one = report(&[&arguments[..], &["--max-mismatches", "1"]].concat(), 1);
+    assert_eq!(one["tables"]["mismatches"].as_array().unwrap().len(), 1);
+    assert_eq!(rank(one["tables"]["mismatches"][0]["signature"].as_str().unwrap()), 0);
+    assert!(one["notes"].to_string().contains("the listed causes stand for "), "{}", one["notes"]);
+}
+
+#[test]
+fn no_listed_mismatch_is_said_and_nothing_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let unit = faulty(folder.path());
+    let kept = folder.path().join("kept.safetensors");
+    let device = ["--device", &unit, "--model", "hopper", "--cases", "20000"];
+    let more = ["--max-mismatches", "0", "--counterexamples", kept.to_str().unwrap()];
+    let none = report(&[&["verify", "--instr", HALF][..], &device, &more].concat(), 1);
+    assert!(none["notes"].to_string().contains("none is listed, and none is written"), "{}", none["notes"]);
+    assert!(none["tables"]["mismatches"].is_null() && !kept.exists());
+    // Of a recording, too.
+    report(&[&["verify", "--instr", HALF][..], &device, &more[2..]].concat(), 1);
+    let none = report(&["verify", kept.to_str().unwrap(), "--model", "hopper", "--max-mismatches", "0"], 1);
+    assert!(none["notes"].to_string().contains("none is listed"), "{}", none["notes"]);
 }
 
 #[test]
@@ -228,13 +287,18 @@ fn a_checkpoint_that_is_damaged_in_one_number_is_refused() {
         ("/parts/0/state/regimes/0/compared", json!(u64::MAX)),
         ("/parts/0/state/regimes/0/differing", json!(u64::MAX)),
         ("/parts/0/state/regimes/2/compared", json!(1u64 << 40)),
-        ("/parts/0/state/marks/0/regimes/2/compared", json!(1u64 << 40)),
-        ("/parts/0/state/spots/0/row", json!(99999)),
-        ("/parts/0/state/spots/0/column", json!(8)),
-        ("/parts/0/state/spots/0/tile", json!(1u64 << 40)),
+        ("/parts/0/state/kinds/0/count", json!(u64::MAX)),
+        ("/parts/0/state/kinds/0/count", json!(0)),
+        ("/parts/0/state/kinds/0/regime", json!(10)),
+        ("/parts/0/state/kinds/0/found/model", json!(u64::MAX)),
+        ("/parts/0/state/kinds/0/place/Output/row", json!(99999)),
+        ("/parts/0/state/kinds/0/place/Output/column", json!(8)),
+        ("/parts/0/state/kinds/0/place/Output/tile", json!(1u64 << 40)),
+        ("/parts/0/counterexamples/0/count", json!(u64::MAX)),
+        ("/parts/0/counterexamples", json!([])),
         ("/parts/0/state/next", json!(u64::MAX)),
         ("/parts/0/run/max_mismatches", json!(u64::MAX)),
-        ("/parts/0/run/max_mismatches", json!(11)),
+        ("/parts/0/run/max_mismatches", json!(1)),
         ("/parts/0/run/shards", json!(1_000_001)),
         ("/parts/0/run/shard", json!(0)),
         ("/parts/0/run/cases", json!(u64::MAX)),
@@ -298,7 +362,7 @@ fn a_command_lists_no_more_counterexamples_than_a_report_that_can_be_read_again_
 #[test]
 fn the_parts_of_a_run_merge_into_its_report() {
     let folder = tempfile::tempdir().unwrap();
-    let wrong = wrong_model(folder.path());
+    let wrong = faulty(folder.path());
     for (model, status) in [("hopper", 0), (wrong.as_str(), 1)] {
         let arguments = ["verify", "--instr", HALF, "--device", "model:hopper", "--model", model, "--cases", "300000"];
         let whole = report(&arguments, status);
@@ -325,9 +389,19 @@ fn the_parts_of_a_run_merge_into_its_report() {
         assert_eq!(run.status, status, "{}", run.stderr);
         let merged = validate_report(&run.stdout);
         check_regimes(&merged);
-        for table in ["verification", "regimes", "mismatches"] {
+        for table in ["verification", "regimes"] {
             assert_eq!(totals(&merged)["tables"][table], totals(&whole)["tables"][table], "{table}");
         }
+        // Each cause is listed once, and the causes stand for all mismatches.
+        let causes = |report: &Value| -> (BTreeSet<String>, u64, usize) {
+            let rows = report["tables"]["mismatches"].as_array().cloned().unwrap_or_default();
+            let signatures = rows.iter().map(|row| row["signature"].to_string()).collect();
+            (signatures, rows.iter().map(|row| row["count"].as_u64().unwrap()).sum(), rows.len())
+        };
+        assert_eq!(causes(&merged), causes(&whole));
+        let differing = merged["tables"]["verification"][0]["differing"].as_u64().unwrap();
+        assert_eq!(causes(&merged).1, differing);
+        assert_eq!(causes(&merged).0.len(), causes(&merged).2);
         assert_eq!(merged["holds"], whole["holds"]);
         // What is merged is a report like any other.
         let again = folder.path().join("merged.json").to_string_lossy().into_owned();

@@ -55,14 +55,14 @@ fn differences_are_status_1_and_the_simplest_of_each_signature_is_listed_with_it
     let rows = report.pointer("/tables/mismatches").unwrap().as_array().unwrap();
     let stood_for: u64 = rows.iter().map(|row| row["count"].as_u64().unwrap()).sum();
     assert!((1..=2).contains(&rows.len()) && (rows.len() as u64..=3).contains(&stood_for), "{rows:?}");
-    for (at, row) in rows.iter().enumerate() {
+    for row in rows {
         let index = |key: &str| row[key].as_u64().unwrap() as usize;
         assert!(wrong.contains(&(index("tile") * 128 + index("row") * 8 + index("column"))), "{row}");
         assert_eq!((row["a"].as_array().unwrap().len(), row["b"].as_array().unwrap().len()), (16, 16));
         let code = |key: &str| u64::from_str_radix(row[key].as_str().unwrap().strip_prefix("0x").unwrap(), 16).unwrap();
         assert_eq!(code("device_d") ^ 1, code("model_d"));
         // Of a recording that no model gives nothing can be asked again.
-        assert_eq!((&row["reduced"], &row["cause"]), (&json!(false), &json!(at + 1)));
+        assert_eq!(row["reduced"], json!(false));
     }
     assert!(report["notes"].to_string().contains("counterexamples are not reduced"), "{}", report["notes"]);
 }

@@ -12,9 +12,10 @@ use proptest::prelude::*;
 use tcnum::{
     Result,
     arithmetic::{Evaluator, Model},
+    comparison::Difference,
     device::{
         CampaignWork, Campaigns, Count, Device, DeviceName, Engine, Execution, ExecutionKind, Identity, LocalExecution,
-        LocalThreads, Spot, Verified,
+        LocalThreads, Mismatch, Spot, Verified,
     },
     inputs::Sequence,
     isa::{self, Codes, Instruction, Tiles},
@@ -83,15 +84,21 @@ impl Engine for Places {
         }
         for spot in self.spots.iter().filter(|spot| tiles.contains(&spot.tile)) {
             found.regimes[(spot.tile % self.regimes) as usize].differing += 1;
-            found.spots.push(*spot);
+            found.mismatches.push(mismatch(*spot));
         }
-        found.spots.reverse();
+        found.mismatches.reverse();
         // An engine lists at least all of one tile.
         if tiles.end - tiles.start > 1 {
-            found.spots.truncate(self.room);
+            found.mismatches.truncate(self.room);
         }
         Ok(found)
     }
+}
+
+/// A mismatch whose kind depends on the row.
+fn mismatch(spot: Spot) -> Mismatch {
+    let model = 0x3f80_0000;
+    Mismatch { spot, device: model ^ [1, 2, 1 << 31][spot.row as usize % 3], model }
 }
 
 fn hopper() -> Model {
@@ -159,26 +166,21 @@ fn whole(device: &Imaginary, model: &Model, cases: u64, max_mismatches: u64) -> 
     Run::new(&i, device, model, Sequence::Random { seed: 1 }, Some(cases), max_mismatches).unwrap()
 }
 
-/// What a run finds by definition: units in order, until one ends with enough places.
-fn expected(run: &Run, spots: &[Spot]) -> (u64, Vec<Count>, Vec<Spot>) {
+/// What a run finds by definition: every place of its tiles.
+fn expected(run: &Run, spots: &[Spot]) -> (u64, Vec<Count>) {
     let range = run.range(&isa::find(NAME).unwrap());
     let mut engine = Places { spots: Arc::new(spots.to_vec()), room: usize::MAX, regimes: run.regimes.len() as u64 };
-    let mut total = Verified::nothing(run.regimes.len());
-    let mut next = range.start;
-    let enough = if run.max_mismatches == 0 { u64::MAX } else { run.max_mismatches };
-    while next < range.end && total.differing() < enough {
-        let end = (next + UNIT).min(range.end);
-        total.add(&engine.run(next..end).unwrap(), usize::MAX);
-        next = end;
-    }
-    total.spots.sort_unstable();
-    total.spots.truncate(run.max_mismatches as usize);
-    (next, total.regimes, total.spots)
+    (range.end, engine.run(range).unwrap().regimes)
 }
 
-fn totals(state: &State) -> (u64, Vec<Count>, Vec<Spot>) {
+fn totals(state: &State) -> (u64, Vec<Count>) {
     assert!(state.finished);
-    (state.next, state.regimes.clone(), state.spots.clone())
+    (state.next, state.regimes.clone())
+}
+
+/// Mismatches that kinds or causes stand for.
+fn sum(differences: &[Difference]) -> u64 {
+    differences.iter().map(|difference| difference.count).sum()
 }
 
 /// Runs a part, stopping with an error after every so many steps, some times, and going on from what was last seen.
@@ -232,7 +234,8 @@ proptest! {
         let open = |_| Ok(Box::new(Imaginary::new(&spots, room)) as Box<dyn Device>);
         drive_all(&run, &model, &mut several, &names, &open, &mut |_| Ok(())).unwrap();
         prop_assert_eq!(&totals(&several), &expected);
-        prop_assert_eq!(&several.marks, &one.marks);
+        prop_assert_eq!(&several.kinds, &one.kinds);
+        prop_assert_eq!(sum(&one.kinds), if max_mismatches > 0 { one.differing() } else { 0 });
 
         let execution = device.prepare(&isa::find(NAME).unwrap()).unwrap();
         let part = |shard| {
@@ -246,8 +249,11 @@ proptest! {
         let (merged, notes) = merge(&parts, false).unwrap();
         prop_assert!(notes.is_empty() && merged.len() == 1);
         prop_assert_eq!(&totals(&merged[0].state), &expected);
-        prop_assert_eq!(&merged[0].state.marks, &one.marks);
         prop_assert_eq!(&merged[0].run, &run);
+        let mut undivided = Part::new(run, &device.identity, "hopper").unwrap();
+        undivided.state = one;
+        undivided.list_found();
+        prop_assert_eq!(&merged[0].counterexamples, &undivided.counterexamples);
     }
 }
 
@@ -273,7 +279,7 @@ fn a_run_that_is_ended_early_is_a_whole_run_of_the_cases_that_were_compared() {
         let asked = Run { cases: part.run.cases, ..run };
         let other = drive_interrupted(&asked, &mut device, &model, usize::MAX);
         assert_eq!(totals(&part.state), totals(&other));
-        assert_eq!((&part.run, &part.state.marks), (&asked, &other.marks));
+        assert_eq!((&part.run, &part.state.kinds), (&asked, &other.kinds));
     }
 }
 
@@ -314,32 +320,31 @@ impl Engine for Once {
         let mut found = self.0.run(tiles.clone())?;
         if let Some(spot) = self.1.take_if(|spot| tiles.contains(&spot.tile)) {
             found.regimes[(spot.tile % self.0.regimes) as usize].differing += 1;
-            found.spots.push(spot);
+            found.mismatches.push(mismatch(spot));
         }
         Ok(found)
     }
 }
 
 #[test]
-fn what_a_device_does_once_and_not_again_is_a_failure_and_never_lost() {
+fn what_a_device_does_once_and_not_again_is_counted_or_a_failure() {
     let model = hopper();
     let at = |tile: u64| Spot { tile, row: 3, column: 4 };
-    // Alone, before or after others, with room for as many as are listed and for fewer.
+    // Alone, before or after others, with room for all in a range and for fewer.
     for others in [vec![], vec![at(5)], vec![at(900)], vec![at(5), at(6), at(900)]] {
-        for (max_mismatches, room) in [(1, 10), (2, 0), (10, 10), (10, 2)] {
+        for room in [10, 2, 0] {
             let device = Imaginary::new(&Arc::new(others.clone()), room);
-            let run = whole(&device, &model, 1 << 20, max_mismatches);
+            let run = whole(&device, &model, 1 << 20, 10);
             let places = Places { spots: device.spots.clone(), room, regimes: run.regimes.len() as u64 };
             let mut state = State::new(&run).unwrap();
             let outcome = drive(&run, &mut state, &mut Once(places, Some(at(700))), &mut |_| Ok(()));
-            // Where enough others are found before it, the run stops before the device can be caught.
-            let stopped = state.finished && others.len() as u64 >= max_mismatches;
+            let all = others.len() as u64 + 1;
             match outcome {
                 Err(error) => {
                     assert_eq!(error.exit_status(), 3);
                     assert!(error.to_string().contains("does not repeat its results"), "{error}");
                 }
-                Ok(()) => assert!(stopped && state.differing() > 0, "{others:?} {max_mismatches} {room}"),
+                Ok(()) => assert_eq!((state.differing(), sum(&state.kinds)), (all, all), "{others:?} {room}"),
             }
         }
     }

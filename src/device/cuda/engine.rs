@@ -12,7 +12,7 @@ use super::{
 use crate::{
     Error, Result,
     arithmetic::Program,
-    device::{Count, Engine, Spot, Verified},
+    device::{Count, Engine, Mismatch, Spot, Verified},
     format::{Format, Overflow, Rounding},
     inputs::Sequence,
     isa::{Instruction, Kernel},
@@ -32,6 +32,8 @@ const PLACES: usize = 1 << 14;
 
 /// Words before the list.
 const COUNTS: usize = 2 * REGIMES + 1;
+/// Words of the result.
+const WORDS: usize = COUNTS + 3 * PLACES;
 
 /// Shared memory of a kernel by default, less room for counts and alignment.
 const SHARED_BYTES: usize = (48 << 10) - (2 << 10);
@@ -131,9 +133,9 @@ impl CudaEngine {
             Sequence::Random { seed } => seed,
             Sequence::Multiply { .. } => 0,
         };
-        let mut found = self.stream.alloc_zeros::<u64>(COUNTS + PLACES)?;
+        let mut found = self.stream.alloc_zeros::<u64>(WORDS)?;
         let blocks = tiles.div_ceil(self.kernel.tiles_per_block.into()).clamp(1, self.blocks.into()) as u32;
-        // SAFETY: the kernel takes three words and a pointer to COUNTS + PLACES words, the length of `found`.
+        // SAFETY: the kernel takes three words and a pointer to WORDS words, the length of `found`.
         unsafe {
             self.stream
                 .launch_builder(&self.function)
@@ -152,13 +154,14 @@ impl CudaEngine {
         let (m, n) = (self.instruction.m as u64, self.instruction.n as u64);
         let count = |regime: usize| Count { compared: words[regime], differing: words[REGIMES + regime] };
         let listed = (words[COUNTS - 1] as usize).min(PLACES);
-        let spot = |place: &u64| {
+        let mismatch = |&[place, device, model]: &[u64; 3]| {
             let element = place % (m * n);
-            Spot { tile: place / (m * n), row: (element / n) as u32, column: (element % n) as u32 }
+            let spot = Spot { tile: place / (m * n), row: (element / n) as u32, column: (element % n) as u32 };
+            Mismatch { spot, device, model }
         };
         Verified {
             regimes: (0..self.sequence.regimes().len()).map(count).collect(),
-            spots: words[COUNTS..COUNTS + listed].iter().map(spot).collect(),
+            mismatches: words[COUNTS..].as_chunks().0[..listed].iter().map(mismatch).collect(),
         }
     }
 }

@@ -46,7 +46,7 @@ pub(super) struct Arguments {
     /// First input of consecutive chunks [default: chunks spread evenly]
     #[arg(long, value_name = "INPUT", value_parser = integer(0..=(1u64 << 32) - 1), help_heading = "Inputs")]
     first: Option<u64>,
-    /// Mismatches shown of each instruction
+    /// Causes of mismatches to list for each instruction
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = integer(0..=usize::MAX), help_heading = "Output")]
     max_mismatches: usize,
     /// Write the digests of up to 16 chunks of each instruction here
