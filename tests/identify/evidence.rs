@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use tcnum::{
     arithmetic::Model,
-    identify::{self, Plan, Refuting, WORK, identify, tables::tested},
+    identify::{self, Limits, Plan, Refuting, Request, Session, Study, WORK, identify, tables::tested},
+    power::{Decision, summaries},
 };
 
 use crate::{
@@ -59,4 +60,29 @@ fn the_model_of_the_generation_of_a_device_is_named_before_others_with_the_same_
         let names: Vec<&str> = arithmetic.as_str().unwrap().split(", ").collect();
         assert!(names[0] == model && names.len() > 1, "{model}: {names:?}");
     }
+}
+
+/// A unit that takes infinities from the operands and saturates is one of steps that saturate finite sums: two keys differ.
+#[test]
+fn a_key_that_only_changes_with_another_one_is_open_in_a_pair() {
+    let text = "name = 'unit'\ntitle = 'a unit'\nversion = 1\n[[rule]]\ninstructions = ['mma.m16n8k8.f32.bf16.bf16.f32']\n\
+                evidence = [{ assumed = 'a test' }]\nstep = 'fused'\nalignment = { bits = 24, rounding = 'RZ' }\n\
+                specials = 'operands'\nnan = '0x7fffffff'\n\
+                result = { format = 'f32', rounding = 'RNE', overflow = 'saturate' }\n";
+    let mut device = BlackBox::new(&Model::parse(text, "unit.toml").unwrap());
+    let request = Request { limits: Limits::of(&device, None, Some(1000)), ..Request::new(&device) };
+    let mut study = Study::default();
+    let i = listed("mma.m16n8k8.f32.bf16.bf16.f32");
+    Session::new(&mut device, &request, &mut |_| ()).identify(std::slice::from_ref(i), &mut study).unwrap();
+    let tested = study.findings[0].tested.as_ref().expect("a rule agrees");
+    let summaries = summaries(tested);
+    let overflow = summaries.iter().find(|summary| summary.key == "result.overflow").unwrap();
+    assert_eq!(overflow.decision, Decision::OpenInPair, "{overflow:?}");
+    let values = ["saturate", "saturate-finite"];
+    assert!(
+        values.contains(&overflow.value.as_str())
+            && overflow.pairs[0].values == [values[usize::from(overflow.value == values[0])]]
+    );
+    assert_eq!(overflow.pairs[0].with.0, "specials");
+    assert!(summaries.iter().all(|summary| summary.key != "specials" || summary.decision != Decision::Decided));
 }
