@@ -106,7 +106,7 @@ pub fn ask_reduced(
 ///
 /// # Errors
 /// The device fails, or is not a function of its operands.
-pub(super) fn ask_pairs(
+pub fn ask_pairs(
     device: &mut dyn Device,
     found: &mut Identification,
     tested: &mut Tested,
@@ -155,34 +155,4 @@ fn ask(device: &mut dyn Device, found: &mut Identification, tiles: &Tiles, most:
     found.asked.inputs.extend(&tiles.slice(0, answers.len() / (part.m * part.n)));
     found.asked.d.extend(&answers);
     Ok(answers)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use super::*;
-    use crate::{
-        arithmetic::Model,
-        device::open,
-        identify::{identify_recording, tables},
-        isa,
-        trace::Trace,
-    };
-
-    #[test]
-    fn pairs_that_few_answers_leave_open_are_asked_of_the_device() {
-        let i = isa::find("mma.m16n8k8.f16.f16.f16.f16").unwrap();
-        let inputs = Sequence::Random { seed: 3 }.tiles(&i, 0, 2);
-        let d = Model::load("hopper").unwrap().evaluator(&i).unwrap().execute(&inputs);
-        let (m, n, k) = (i.m, i.n, i.k);
-        let trace = Trace { m, n, k, inputs, d, metadata: BTreeMap::new(), instruction: i };
-        let mut found = identify_recording(&trace, true).unwrap();
-        let mut tested = tables::tested(&found).unwrap().unwrap();
-        let before = (tested.pairs.len(), found.asked.count());
-        let mut device = open(Some(&"model:hopper".into()), Duration::from_secs(60)).unwrap();
-        ask_pairs(device.as_mut(), &mut found, &mut tested, 0, u64::MAX).unwrap();
-        assert!(tested.pairs.len() < before.0 && found.asked.count() > before.1, "{before:?}, {:?}", tested.pairs);
-        assert_eq!(found.misses, 0);
-    }
 }

@@ -7,10 +7,9 @@ use std::{
 };
 
 use super::{
-    Confirmation, HeldOut, Identification, Likeness, Plan, Refuting, WORK, ask_reduced, confirm,
+    Confirmation, HeldOut, Identification, Likeness, Plan, Refuting, WORK, ask_pairs, ask_reduced, confirm,
     confirm::KEPT,
     evidence,
-    evidence::ask_pairs,
     file::{evidence_of, model_file},
     go_on, identify, identify_recording, likeness, reduced, tables,
 };

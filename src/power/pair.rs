@@ -22,7 +22,7 @@ pub struct ChangePair(pub [Change; 2]);
 
 impl ChangePair {
     /// The change of `key`, and the other one; `None` if the pair changes other keys.
-    pub fn of(&self, key: &str) -> Option<[&Change; 2]> {
+    pub fn split(&self, key: &str) -> Option<[&Change; 2]> {
         match &self.0 {
             [one, other] if one.key == key => Some([one, other]),
             [other, one] if one.key == key => Some([one, other]),
@@ -56,8 +56,14 @@ fn are_near(one: &str, other: &str) -> bool {
     is_one_step && !holds(one, other) && !holds(other, one)
 }
 
-/// A case that refutes a one-step change, with its output.
-type Witness = (Case, u64);
+/// A change that operands can show.
+struct Member<'a> {
+    change: &'a Change,
+    /// The first output that contradicts it alone.
+    place: Option<Refutation>,
+    /// True if single changes decide its key.
+    is_decided: bool,
+}
 
 /// The pairs that the cases which refute single changes leave, as candidates.
 ///
@@ -65,41 +71,41 @@ type Witness = (Case, u64);
 /// rule, or a standing single change, in other words is none.
 pub(super) fn pairs(tested: &Tested, singles: &[Candidate], sources: &[&RefutingData]) -> Vec<Candidate> {
     let summaries = summaries(tested);
-    let is_decided = |change: &Change| {
-        let decision = summaries.iter().find(|summary| summary.key == change.key).map(|summary| summary.decision);
+    let decides = |key: &str| {
+        let decision = summaries.iter().find(|summary| summary.key == key).map(|summary| summary.decision);
         matches!(decision, Some(Decision::Decided | Decision::AsFarAsObservable))
     };
-    let members: Vec<(&Change, Option<Refutation>, bool)> = singles
+    let mut members = Vec::new();
+    for Candidate { changes, place, proof, .. } in singles {
+        if let ([change], None) = (&changes[..], proof)
+            && !change.ranged
+        {
+            members.push(Member { change, place: *place, is_decided: decides(&change.key) });
+        }
+    }
+    let witnesses: HashMap<Refutation, (Case, u64)> = members
         .iter()
-        .filter(|single| single.proof.is_none())
-        .filter_map(|single| match &single.changes[..] {
-            [change] if !change.ranged => Some((change, single.place, is_decided(change))),
-            _ => None,
-        })
-        .collect();
-    let places: HashMap<Refutation, Witness> = members
-        .iter()
-        .filter_map(|(_, place, _)| *place)
+        .filter_map(|member| member.place)
         .map(|place| (place, sources[place.source].witness(&place, &singles[0])))
         .collect();
-    let two = |(at, one): (usize, &(&Change, Option<Refutation>, bool))| {
-        members[at + 1..]
-            .iter()
-            .filter(|other| (one.2 || other.2) && are_near(&one.0.key, &other.0.key))
-            .map(|other| (ChangePair([one.0.clone(), other.0.clone()]), [one.1, other.1]))
+    let with_later = |(at, one): (usize, &Member)| {
+        let others = members[at + 1..].iter();
+        others
+            .filter(|other| (one.is_decided || other.is_decided) && are_near(&one.change.key, &other.change.key))
+            .map(|other| (ChangePair([one.change.clone(), other.change.clone()]), [one.place, other.place]))
             .collect::<Vec<_>>()
     };
-    let all: Vec<_> = members.iter().enumerate().flat_map(two).collect();
+    let all: Vec<_> = members.iter().enumerate().flat_map(with_later).collect();
     let standing: Vec<&Candidate> = singles.iter().filter(|single| single.place.is_none()).collect();
     let candidate = |(pair, first): (ChangePair, [Option<Refutation>; 2])| {
         let rule = pair.rule(&tested.rule.table)?;
         let programs: Vec<Option<Program>> =
             sources.iter().map(|source| Program::of(&rule, source.instruction()).ok()).collect();
         let gives = |place: &Refutation| {
-            let (case, output) = &places[place];
+            let (case, output) = &witnesses[place];
             programs[place.source].as_ref().is_none_or(|program| program.dot(case) == *output)
         };
-        if !first.iter().flatten().all(gives) || !places.keys().all(gives) || programs.iter().all(Option::is_none) {
+        if !first.iter().flatten().all(gives) || !witnesses.keys().all(gives) || programs.iter().all(Option::is_none) {
             return None;
         }
         let evaluators = sources.iter().map(|source| Evaluator::of(&rule, source.instruction()).ok()).collect();

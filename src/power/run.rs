@@ -225,7 +225,7 @@ fn test(model: &Model, sources: &[RefutingData], tested: &mut Tested, compared: 
     };
     let (cases, mut outcome) = refute_all(&mut candidates, compared);
     (tested.cases, tested.refuted) = (cases, candidates[0].place);
-    tested.changes = candidates.iter().filter_map(|own| Some((own.changes.first()?.clone(), verdict(own)))).collect();
+    tested.changes = candidates.iter().filter_map(|one| Some((one.changes.first()?.clone(), verdict(one)))).collect();
     if tested.refuted.is_none() {
         let mut joint = pairs(tested, &candidates, &own);
         if outcome.is_ok() && !joint.is_empty() {

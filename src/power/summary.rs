@@ -23,13 +23,6 @@ pub struct KeySummary {
     pub decision: Decision,
 }
 
-impl KeySummary {
-    /// The values that agree, alone and in pairs.
-    fn in_pairs(&self, or: &str) -> String {
-        self.agreeing.iter().cloned().chain(self.pairs.iter().map(JointValues::to_string)).collect::<Vec<_>>().join(or)
-    }
-}
-
 /// Values of a key that agree with another value of another key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JointValues {
@@ -91,8 +84,7 @@ pub fn answer(model: &Model, all: &[Tested]) -> Option<String> {
     let joint = all.iter().flat_map(summaries).filter(|summary| summary.decision == Decision::OpenInPair).count();
     let joint = match joint {
         0 => String::new(),
-        1 => " Pairs of changes leave 1 more key open.".into(),
-        keys => format!(" Pairs of changes leave {keys} more keys open."),
+        keys => format!(" Pairs of changes leave open what single ones decide: {keys} of the keys."),
     };
     let single = || all.iter().flat_map(|tested| &tested.changes).filter(|(change, _)| !change.ranged);
     let count = |wanted: fn(&ChangeVerdict) -> bool| single().filter(|(_, verdict)| wanted(verdict)).count();
@@ -136,7 +128,7 @@ fn summary(key: &str, changes: Vec<&(Change, ChangeVerdict)>, pairs: Vec<JointVa
 
 fn joint(pairs: &[ChangePair], key: &str) -> Vec<JointValues> {
     let mut all: Vec<JointValues> = Vec::new();
-    for [change, other] in pairs.iter().filter_map(|pair| pair.of(key)) {
+    for [change, other] in pairs.iter().filter_map(|pair| pair.split(key)) {
         let with = (other.key.clone(), other.to());
         match all.iter_mut().find(|known| known.with == with) {
             Some(known) => known.values.push(change.to()),
@@ -199,7 +191,10 @@ pub fn decided(summaries: &[KeySummary]) -> (Vec<String>, BTreeMap<String, Strin
                 keys.push(summary.key.clone());
                 continue;
             }
-            Decision::OpenInPair => summary.in_pairs(" or "),
+            Decision::OpenInPair => {
+                let pairs = summary.pairs.iter().map(ToString::to_string);
+                summary.agreeing.iter().cloned().chain(pairs).collect::<Vec<_>>().join(" or ")
+            }
             Decision::Undecided => "any".into(),
             // An absent key claims nothing.
             Decision::CannotBeObserved if summary.value == "absent" => {

@@ -1,11 +1,15 @@
 //! What decided the keys of a rule, and what it is called.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use tcnum::{
     arithmetic::Model,
-    identify::{self, Limits, Plan, Refuting, Request, Session, Study, WORK, identify, tables::tested},
+    identify::{
+        self, Limits, Plan, Refuting, Request, Session, Study, WORK, identify, identify_recording, tables::tested,
+    },
+    inputs::stream,
     power::{Decision, summaries},
+    trace::Trace,
 };
 
 use crate::{
@@ -85,4 +89,19 @@ fn a_key_that_only_changes_with_another_one_is_open_in_a_pair() {
     );
     assert_eq!(overflow.pairs[0].with.0, "specials");
     assert!(summaries.iter().all(|summary| summary.key != "specials" || summary.decision != Decision::Decided));
+}
+
+#[test]
+fn pairs_that_few_answers_leave_open_are_asked_of_the_device() {
+    let (model, i) = (Model::load("hopper").unwrap(), listed("mma.m16n8k8.f16.f16.f16.f16"));
+    let inputs = stream::tiles(i, 3, 0, 2);
+    let d = model.evaluator(i).unwrap().execute(&inputs);
+    let (m, n, k) = (i.m, i.n, i.k);
+    let trace = Trace { m, n, k, inputs, d, metadata: BTreeMap::new(), instruction: i.clone() };
+    let mut found = identify_recording(&trace, true).unwrap();
+    let mut tested = tested(&found).unwrap().unwrap();
+    let before = (tested.pairs.len(), found.asked.count());
+    identify::ask_pairs(&mut BlackBox::new(&model), &mut found, &mut tested, 0, u64::MAX).unwrap();
+    assert!(tested.pairs.len() < before.0 && found.asked.count() > before.1, "{before:?}, {:?}", tested.pairs);
+    assert_eq!(found.misses, 0);
 }
