@@ -6,16 +6,19 @@ use super::Identification;
 use crate::{
     Result,
     arithmetic::Evaluator,
-    base::parallel,
+    base::{interrupt, parallel},
     bench::Bench,
     comparison::shrink as reduction,
     device::{Batches, Device},
-    isa::{Case, Tiles},
+    inputs::Sequence,
+    isa::{Case, Codes, Tiles},
     power::{Change, ChangeVerdict, Tested},
 };
 
 /// The cases that may be looked at for one reduction.
 const BUDGET: usize = 8_000;
+/// Tiles of the stream that are looked through for one that contradicts a pair of changes.
+const LOOKED_THROUGH: usize = 1 << 9;
 
 /// An input that refutes another value of a key.
 #[derive(Debug, Clone)]
@@ -85,19 +88,9 @@ pub fn ask_reduced(
     for (at, refuting) in reduced.iter().enumerate().take(tiles.count) {
         tiles.place(&part, at, 0, 0, &refuting.case);
     }
-    if tiles.count == 0 {
-        return Ok(());
-    }
-    device.prepare(&found.instruction)?;
-    let mut batches = Batches::default();
-    let mut bench = Bench::of(device, &mut batches, &found.instruction).within(most, Duration::MAX);
-    bench.recall(&found.asked.inputs, &found.asked.d)?;
-    let answers = bench.ask(&tiles)?;
+    let answers = ask(device, found, &tiles, most)?;
     let each = part.m * part.n;
     let answered = answers.len() / each;
-    found.executions += bench.executions();
-    found.asked.inputs.extend(&tiles.slice(0, answered));
-    found.asked.d.extend(&answers);
     for (at, refuting) in reduced.into_iter().enumerate().take(answered) {
         let own = evidence.iter_mut().find(|own| own.change.key == refuting.change.key);
         match own.filter(|_| answers.get(at * each) == refuting.answer) {
@@ -106,4 +99,60 @@ pub fn ask_reduced(
         }
     }
     Ok(())
+}
+
+/// Asks the device for tiles of the stream on which open pairs of changes differ from the rule, at most so many.
+/// The pairs that an answer contradicts are no longer open; an answer that the rule does not give counts as missed.
+///
+/// # Errors
+/// The device fails, or is not a function of its operands.
+pub fn ask_pairs(
+    device: &mut dyn Device,
+    found: &mut Identification,
+    tested: &mut Tested,
+    seed: u64,
+    most: u64,
+) -> Result<()> {
+    let part = found.asked.part();
+    let Some(own) = found.model().and_then(|model| model.evaluator(&part).ok()) else { return Ok(()) };
+    let table = &tested.rule.table;
+    let others: Vec<_> = tested.pairs.iter().map(|pair| pair.evaluator(table, &part)).collect();
+    let stream = Sequence::Random { seed }.tiles(&part, found.asked.count() as u64, LOOKED_THROUGH);
+    let mut tiles = Tiles::zeros(&part, 0);
+    for other in others.iter().flatten() {
+        let differs = |tiles: &Tiles| other.execute(tiles).as_bytes() != own.execute(tiles).as_bytes();
+        let all = (0..stream.count).map(|at| stream.slice(at, at + 1));
+        if !differs(&tiles) {
+            all.take_while(|_| interrupt::pending().is_none())
+                .find(differs)
+                .into_iter()
+                .for_each(|tile| tiles.extend(&tile));
+        }
+    }
+    let answers = ask(device, found, &tiles, most)?;
+    let tiles = tiles.slice(0, answers.len() / (part.m * part.n));
+    let mut agree = others
+        .iter()
+        .map(|other| other.as_ref().is_none_or(|other| other.execute(&tiles).as_bytes() == answers.as_bytes()));
+    tested.pairs.retain(|_| agree.next() != Some(false));
+    let given = own.execute(&tiles);
+    found.misses += (0..answers.len()).filter(|at| given.get(*at) != answers.get(*at)).count();
+    Ok(())
+}
+
+/// The answers of the device to the first of these tiles, which are added to what is known.
+fn ask(device: &mut dyn Device, found: &mut Identification, tiles: &Tiles, most: u64) -> Result<Codes> {
+    let part = found.asked.part();
+    if tiles.count == 0 || most == 0 {
+        return Ok(Codes::zeros(part.d, 0));
+    }
+    device.prepare(&found.instruction)?;
+    let mut batches = Batches::default();
+    let mut bench = Bench::of(device, &mut batches, &found.instruction).within(most, Duration::MAX);
+    bench.recall(&found.asked.inputs, &found.asked.d)?;
+    let answers = bench.ask(tiles)?;
+    found.executions += bench.executions();
+    found.asked.inputs.extend(&tiles.slice(0, answers.len() / (part.m * part.n)));
+    found.asked.d.extend(&answers);
+    Ok(answers)
 }

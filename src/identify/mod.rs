@@ -44,7 +44,7 @@ mod work;
 
 pub use causes::causes;
 pub use confirm::{Confirmation, HeldOut, confirm};
-pub use evidence::{Refuting, ask_reduced, evidence, reduced};
+pub use evidence::{Refuting, ask_pairs, ask_reduced, evidence, reduced};
 pub use near::{Likeness, likeness};
 pub use quick::{Fingerprint, QUICK, fingerprint, quick, quick_all};
 pub use run::{Identification, Plan, WORK, go_on, identify, identify_recording};

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    Confirmation, HeldOut, Identification, Likeness, Plan, Refuting, WORK, ask_reduced, confirm,
+    Confirmation, HeldOut, Identification, Likeness, Plan, Refuting, WORK, ask_pairs, ask_reduced, confirm,
     confirm::KEPT,
     evidence,
     file::{evidence_of, model_file},
@@ -171,13 +171,15 @@ impl Finding {
         Ok(if asks { reduced(&self.found, tested, &self.evidence) } else { Vec::new() })
     }
 
-    /// Asks the device for the reduced inputs, at most so many tiles.
-    fn ask_again(&mut self, device: &mut dyn Device, reduced: Vec<Refuting>, most: u64) {
-        if self.stopped.is_some() || reduced.is_empty() {
-            return;
-        }
-        self.stopped = ask_reduced(device, &mut self.found, &mut self.evidence, reduced, most).err();
-        if self.found.misses > 0 {
+    /// Asks the device for the reduced inputs, then for tiles of the stream that contradict open pairs of changes; at most so many tiles.
+    fn ask_again(&mut self, device: &mut dyn Device, reduced: Vec<Refuting>, most: u64, seed: u64) {
+        let Some(tested) = self.tested.as_mut().filter(|_| self.stopped.is_none()) else { return };
+        let found = &mut self.found;
+        let before = found.executions;
+        let outcome = ask_reduced(device, found, &mut self.evidence, reduced, most);
+        let left = most.saturating_sub(found.executions - before);
+        self.stopped = outcome.and_then(|()| ask_pairs(device, found, tested, seed, left)).err();
+        if found.misses > 0 {
             self.tested = None;
             self.missed = self.found.missed().unwrap_or_default();
         }
@@ -359,7 +361,7 @@ impl<'a> Session<'a> {
         // What is left of a number of tiles after a held-out run that found nothing.
         let left = |tiles: u64| tiles.saturating_sub(finding.found.executions) / KEPT;
         let most = self.request.limits.tiles.map_or(u64::MAX, left);
-        finding.ask_again(self.device, reduced, most);
+        finding.ask_again(self.device, reduced, most, self.request.seed);
         finding
     }
 

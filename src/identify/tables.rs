@@ -6,7 +6,7 @@ use crate::{
     base::work::UNASKED,
     comparison::{Difference, Kinds, Listing, MismatchOrigin, Subject, operands},
     distinguish::DifferenceKind,
-    power::{self, RefutingData, Tested, summaries},
+    power::{self, Decision, RefutingData, Tested, summaries},
     report::{Report, Table, Verdict, grouped},
     verify::{Part, tables::regimes},
 };
@@ -80,6 +80,8 @@ crate::rows! {
         agreeing: String => shown("agreeing values").essential(),
         /// Whether the answers decide the key.
         decision: &'static str => shown("decision").essential(),
+        /// Values that agree with all answers together with another value of another key.
+        pairs: Vec<String> => shown("agree in a pair").essential().if_filled(),
         /// The value that was refuted last.
         refuted: Option<String> => shown("refuted last"),
         /// The operands that refuted it.
@@ -250,6 +252,7 @@ fn line_rows(found: &Identification, tested: &Tested, evidence: &[Refuting]) -> 
             value: summary.value,
             agreeing: summary.agreeing.join(", "),
             decision: summary.decision.name(),
+            pairs: summary.pairs.iter().map(ToString::to_string).collect(),
             refuted: last.map(|refuting| refuting.change.to()),
             operands: last.map(|refuting| operands(&Subject::Matrix(&part), &refuting.case)),
             answer: last.map(|refuting| part.d.hex(refuting.answer)),
@@ -258,7 +261,7 @@ fn line_rows(found: &Identification, tested: &Tested, evidence: &[Refuting]) -> 
     };
     // What a rule does not have, and nothing speaks against, is not worth a line.
     let said = |summary: &power::KeySummary| {
-        let open = matches!(summary.decision, power::Decision::Undecided | power::Decision::Partly);
+        let open = [Decision::Undecided, Decision::Partly, Decision::OpenInPair].contains(&summary.decision);
         found.is_measured(&summary.key) && (summary.value != "absent" || open)
     };
     summaries(tested).into_iter().filter(said).map(row).collect()

@@ -152,8 +152,15 @@ impl Numbers {
     }
 
     fn target(&self, target: &mut ResultTarget) {
-        let infinity = target.overflow == Overflow::Infinity && is_nearest(target) && target.format.has_infinity();
-        if infinity || !self.overflows(target.format) {
+        let same = match target.overflow {
+            Overflow::Infinity => is_nearest(target),
+            Overflow::SaturateFinite => {
+                let bounded = Numbers { infinite: false, ..*self };
+                target.rounding == Rounding::Rz || !bounded.overflows(target.format)
+            }
+            _ => false,
+        };
+        if same && target.format.has_infinity() || !self.overflows(target.format) {
             target.overflow = Overflow::Standard;
         }
     }

@@ -29,7 +29,8 @@ pub fn equivalent(one: &Evaluator, other: &Evaluator) -> bool {
 pub(crate) fn proof(pair: &RulePair, key: &str) -> Option<String> {
     equal(pair.evaluators.map(Evaluator::program)).or_else(|| match key {
         "alignment.floor" => floor(pair),
-        "result.overflow" => overflow(pair),
+        "result.overflow" => overflow(pair, |rule| rule.result),
+        "addition.overflow" => overflow(pair, |rule| rule.addition),
         "specials" => specials(pair),
         "group" => rising(pair),
         _ => None,
@@ -113,20 +114,21 @@ fn floor(pair: &RulePair) -> Option<String> {
     })
 }
 
-/// `infinity` and `standard` differ only for finite sums that overflow under directed rounding.
+/// `infinity`, `standard` and `saturate-finite` differ only for finite sums that overflow.
 /// Finite sums overflow only if the products reach half the last place of the largest c. (`nan` and `saturate` concern infinite
 /// operands too.)
-fn overflow(pair: &RulePair) -> Option<String> {
-    let (rule, i) = (pair.rules[0], pair.instruction);
-    let result = rule.result?;
-    let overflows = [Some(result), pair.rules[1].result].map(|to| to.map(|to| to.overflow));
-    if !overflows.iter().all(|overflow| matches!(overflow, Some(Overflow::Standard | Overflow::Infinity))) {
+fn overflow(pair: &RulePair, target: fn(&Rule) -> Option<Rounded>) -> Option<String> {
+    let keeps_infinities = |rule: &&Rule| {
+        target(rule).is_some_and(|to| {
+            matches!(to.overflow, Overflow::Standard | Overflow::Infinity | Overflow::SaturateFinite)
+                && to.format.has_infinity()
+                && matches!(to.rounding, Rounding::Rz | Rounding::Rne | Rounding::Rna)
+        })
+    };
+    if !pair.rules.iter().all(keeps_infinities) {
         return None;
     }
-    if result.rounding != Rounding::Rz {
-        return None;
-    }
-    let bound = never_overflows(rule, i)?;
+    let bound = never_overflows(pair.rules[0], pair.instruction)?;
     Some(format!("all products together are below 2^{bound}, too small for a sum with a finite c to overflow"))
 }
 
@@ -146,7 +148,7 @@ fn specials(pair: &RulePair) -> Option<String> {
 }
 
 /// Binary logarithm of a bound of all products, if no sum with a finite c can overflow.
-/// Sums are truncated or rounded to nearest.
+/// Callers allow truncation and rounding to nearest alone.
 fn never_overflows(rule: &Rule, i: &Instruction) -> Option<i32> {
     let plain = matches!(rule.step, Step::Fused | Step::Exact | Step::Fma)
         && i.scale.is_none()
@@ -162,11 +164,13 @@ fn never_overflows(rule: &Rule, i: &Instruction) -> Option<i32> {
     // |a| < 2^(emax + 1), so all products together are below 2^bound.
     let count = (usize::BITS - i.stored_k().leading_zeros()) as i32;
     let bound = a.emax() + 1 + b.emax() + 1 + count;
-    let small = |to: Rounded| {
-        let to = to.format.float()?;
+    let small = |Rounded { format, rounding, .. }: Rounded| {
+        let to = format.float()?;
+        // To nearest, a wider c can round up to more than the largest number.
+        let holds_c = rounding == Rounding::Rz || to.precision() >= c.precision();
         // Half the last place of the largest results, which c does not exceed.
         let last = to.emax() - (to.precision().max(c.precision()) as i32 - 1) - 1;
-        Some(c.emax() <= to.emax() && bound <= last)
+        Some(c.emax() <= to.emax() && bound <= last && holds_c)
     };
-    [rule.result, rule.between].into_iter().flatten().all(|to| small(to) == Some(true)).then_some(bound)
+    [rule.result, rule.between, rule.addition].into_iter().flatten().all(|to| small(to) == Some(true)).then_some(bound)
 }

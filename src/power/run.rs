@@ -2,7 +2,7 @@
 
 use std::{ops::Range, path::Path};
 
-use super::{Change, Changed, changes, proof::proof, rule::RulePair};
+use super::{Change, ChangePair, Changed, changes, pair::pairs, proof::proof, rule::RulePair};
 use crate::{
     Result, Stage,
     arithmetic::{Evaluator, Model},
@@ -11,7 +11,7 @@ use crate::{
         work::{self, Pace},
     },
     inputs::Sequence,
-    isa::{Codes, Instruction, Tiles},
+    isa::{Case, Codes, Instruction, Tiles},
     trace::Trace,
 };
 
@@ -78,6 +78,16 @@ impl RefutingData {
         self.tiles() * self.each()
     }
 
+    /// Operands and output of a case; the unchanged rule is `original`.
+    pub(super) fn witness(&self, place: &Refutation, original: &Candidate) -> (Case, u64) {
+        let (tiles, recorded) = self.batch(place.tile, place.tile + 1);
+        let (row, column) = (place.row as usize, place.column as usize);
+        let case = tiles.case(&self.part, 0, row, column);
+        let output = recorded.map(|codes| codes.get(row * self.part.n + column));
+        let given = || original.evaluators[place.source].as_ref().map_or(0, |evaluator| evaluator.dot(&case));
+        (case.clone(), output.unwrap_or_else(given))
+    }
+
     fn each(&self) -> u64 {
         (self.part.m * self.part.n) as u64
     }
@@ -95,7 +105,7 @@ impl RefutingData {
 }
 
 /// Place of an output that refutes a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Refutation {
     /// Source, by its place in the list.
     pub source: usize,
@@ -135,6 +145,8 @@ pub struct Tested {
     pub refuted: Option<Refutation>,
     /// Changes with their verdicts.
     pub changes: Vec<(Change, ChangeVerdict)>,
+    /// Pairs of changes of near keys that no output contradicts, while one of the keys is decided alone.
+    pub pairs: Vec<ChangePair>,
 }
 
 /// Tests the rules of `model` for which `sources` has data, and adds each to `tested`.
@@ -154,7 +166,8 @@ pub fn power(
             Some(tested) => tested.sources.push(at),
             None => {
                 let patterns = model.rules[rule.index].instructions.clone();
-                all.push(Tested { rule, patterns, sources: vec![at], cases: 0, refuted: None, changes: Vec::new() });
+                let (changes, pairs) = (Vec::new(), Vec::new());
+                all.push(Tested { rule, patterns, sources: vec![at], cases: 0, refuted: None, changes, pairs });
             }
         }
     }
@@ -173,13 +186,13 @@ pub fn power(
     Ok(())
 }
 
-/// A change under test.
-struct Candidate {
-    change: Option<Change>,
+/// The unchanged rule, a change or two changes under test.
+pub(super) struct Candidate {
+    pub(super) changes: Vec<Change>,
     /// Evaluator for each source of the rule; `None` if the changed rule does not apply to its instruction.
-    evaluators: Vec<Option<Evaluator>>,
-    place: Option<Refutation>,
-    proof: Option<String>,
+    pub(super) evaluators: Vec<Option<Evaluator>>,
+    pub(super) place: Option<Refutation>,
+    pub(super) proof: Option<String>,
 }
 
 fn test(model: &Model, sources: &[RefutingData], tested: &mut Tested, compared: &mut dyn FnMut(u64)) -> Result<()> {
@@ -195,37 +208,44 @@ fn test(model: &Model, sources: &[RefutingData], tested: &mut Tested, compared: 
         }
     }
     let rule = &tested.rule;
-    let original =
-        Candidate { change: None, evaluators: truths.iter().cloned().map(Some).collect(), place: None, proof: None };
+    let evaluators = truths.iter().cloned().map(Some).collect();
+    let original = Candidate { changes: Vec::new(), evaluators, place: None, proof: None };
     let changed = work::map(all, |change| Ok(candidate(model, rule, change, &own, &truths)))?;
     let mut candidates: Vec<Candidate> = std::iter::once(original).chain(changed.into_iter().flatten()).collect();
-    let mut before = 0;
-    let mut refute_all = || {
-        own.iter().zip(&truths).enumerate().try_for_each(|(number, (source, truth))| {
-            refute(source, number, truth, &mut candidates, &mut |cases| {
+    let refute_all = |candidates: &mut [Candidate], compared: &mut dyn FnMut(u64)| {
+        let mut before = 0;
+        let outcome = own.iter().zip(&truths).enumerate().try_for_each(|(number, (source, truth))| {
+            refute(source, number, truth, candidates, &mut |cases| {
                 before += cases;
                 compared(cases);
                 before
             })
-        })
+        });
+        (before, outcome)
     };
-    let outcome = refute_all();
-    for place in candidates.iter_mut().filter_map(|candidate| candidate.place.as_mut()) {
-        place.source = tested.sources[place.source];
+    let (cases, mut outcome) = refute_all(&mut candidates, compared);
+    (tested.cases, tested.refuted) = (cases, candidates[0].place);
+    tested.changes = candidates.iter().filter_map(|one| Some((one.changes.first()?.clone(), verdict(one)))).collect();
+    if tested.refuted.is_none() {
+        let mut joint = pairs(tested, &candidates, &own);
+        if outcome.is_ok() && !joint.is_empty() {
+            outcome = refute_all(&mut joint, &mut |_| ()).1;
+        }
+        joint.retain(|pair| pair.place.is_none());
+        tested.pairs = joint.into_iter().filter_map(|pair| Some(ChangePair(pair.changes.try_into().ok()?))).collect();
     }
-    tested.cases = before;
-    tested.refuted = candidates[0].place;
-    tested.changes = candidates
-        .into_iter()
-        .filter_map(|candidate| Some((candidate.change?, verdict(candidate.place, candidate.proof))))
-        .collect();
+    let refutations = tested.changes.iter_mut().filter_map(|(_, verdict)| match verdict {
+        ChangeVerdict::Refuted(place) => Some(place),
+        _ => None,
+    });
+    refutations.chain(&mut tested.refuted).for_each(|place| place.source = tested.sources[place.source]);
     outcome
 }
 
-fn verdict(place: Option<Refutation>, proof: Option<String>) -> ChangeVerdict {
-    match (place, proof) {
+fn verdict(candidate: &Candidate) -> ChangeVerdict {
+    match (candidate.place, &candidate.proof) {
         (Some(place), _) => ChangeVerdict::Refuted(place),
-        (None, Some(reason)) => ChangeVerdict::CannotBeObserved(reason),
+        (None, Some(reason)) => ChangeVerdict::CannotBeObserved(reason.clone()),
         (None, None) => ChangeVerdict::Survives,
     }
 }
@@ -248,7 +268,12 @@ fn candidate(
     });
     // A change is unobservable only if it is for every instruction.
     let proof = reasons.collect::<Option<Vec<String>>>().and_then(|reasons| reasons.into_iter().next());
-    evaluators.iter().any(Option::is_some).then_some(Candidate { change: Some(change), evaluators, place: None, proof })
+    evaluators.iter().any(Option::is_some).then_some(Candidate {
+        changes: vec![change],
+        evaluators,
+        place: None,
+        proof,
+    })
 }
 
 /// Compares the outputs of a source with every candidate that is not refuted.
@@ -270,7 +295,7 @@ fn refute(
         let expected = recorded.unwrap_or_else(|| truth.execute(&tiles));
         // Neighbours are run even if a proof says that they cannot be refuted.
         let standing = |candidate: &&mut Candidate| {
-            let proved = candidate.proof.is_some() && candidate.change.as_ref().is_some_and(|change| change.ranged);
+            let proved = candidate.proof.is_some() && candidate.changes.iter().any(|change| change.ranged);
             candidate.place.is_none() && !proved
         };
         parallel::each(candidates.iter_mut().filter(standing), |candidate| {

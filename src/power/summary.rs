@@ -1,8 +1,11 @@
 //! Summary of the decisions on each key of a rule.
 
-use std::collections::{BTreeMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashSet},
+    fmt,
+};
 
-use super::{Change, ChangeVerdict, Tested};
+use super::{Change, ChangePair, ChangeVerdict, Tested};
 use crate::arithmetic::Model;
 
 /// The decision on one key.
@@ -14,8 +17,25 @@ pub struct KeySummary {
     pub value: String,
     /// Values that no output contradicts, with the rule's own; whole numbers as a range.
     pub agreeing: Vec<String>,
+    /// Other values that no output contradicts together with another value of another key.
+    pub pairs: Vec<JointValues>,
     /// Decision.
     pub decision: Decision,
+}
+
+/// Values of a key that agree with another value of another key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JointValues {
+    /// Values of the key.
+    pub values: Vec<String>,
+    /// The other key and its value.
+    pub with: (String, String),
+}
+
+impl fmt::Display for JointValues {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{} with {} = {}", self.values.join(", "), self.with.0, self.with.1)
+    }
 }
 
 /// How far data decide a key.
@@ -25,6 +45,8 @@ pub enum Decision {
     Decided,
     /// Every observable change is refuted, and there are others.
     AsFarAsObservable,
+    /// Every observable change is refuted, but not together with a change of another key.
+    OpenInPair,
     /// Some changes are refuted.
     Partly,
     /// No change is refuted.
@@ -39,6 +61,7 @@ impl Decision {
         match self {
             Decision::Decided => "decided",
             Decision::AsFarAsObservable => "as far as observable",
+            Decision::OpenInPair => "open in a pair",
             Decision::Partly => "partly",
             Decision::Undecided => "undecided",
             Decision::CannotBeObserved => "cannot be observed",
@@ -58,10 +81,15 @@ pub fn answer(model: &Model, all: &[Tested]) -> Option<String> {
         let some = if all.len() == 1 { String::new() } else { format!("{refuted} of ") };
         return Some(format!("The data contradict {some}{rules}, version {}, as it stands.", model.version));
     }
+    let joint = all.iter().flat_map(summaries).filter(|summary| summary.decision == Decision::OpenInPair).count();
+    let joint = match joint {
+        0 => String::new(),
+        keys => format!(" Pairs of changes leave open what single ones decide: {keys} of the keys."),
+    };
     let single = || all.iter().flat_map(|tested| &tested.changes).filter(|(change, _)| !change.ranged);
     let count = |wanted: fn(&ChangeVerdict) -> bool| single().filter(|(_, verdict)| wanted(verdict)).count();
     Some(format!(
-        "The data refute {} of {} one-step changes of {rules}, version {}; {} survive, and {} cannot be observed.",
+        "The data refute {} of {} one-step changes of {rules}, version {}; {} survive, and {} cannot be observed.{joint}",
         count(|verdict| matches!(verdict, ChangeVerdict::Refuted(_))),
         single().count(),
         model.version,
@@ -76,21 +104,38 @@ pub fn summaries(tested: &Tested) -> Vec<KeySummary> {
     let mut keys: Vec<&str> = changes.iter().map(|(change, _)| change.key.as_str()).collect();
     let mut seen = HashSet::new();
     keys.retain(|key| seen.insert(*key));
-    keys.into_iter().map(|key| summary(key, changes.iter().filter(|(change, _)| change.key == key).collect())).collect()
+    let summary = |key: &str| {
+        let changes = changes.iter().filter(|(change, _)| change.key == key).collect();
+        summary(key, changes, joint(&tested.pairs, key))
+    };
+    keys.into_iter().map(summary).collect()
 }
 
-fn summary(key: &str, changes: Vec<&(Change, ChangeVerdict)>) -> KeySummary {
+fn summary(key: &str, changes: Vec<&(Change, ChangeVerdict)>, pairs: Vec<JointValues>) -> KeySummary {
     let count = |wanted: fn(&ChangeVerdict) -> bool| changes.iter().filter(|(_, verdict)| wanted(verdict)).count();
     let refuted = count(|verdict| matches!(verdict, ChangeVerdict::Refuted(_)));
     let surviving = count(|verdict| *verdict == ChangeVerdict::Survives);
     let decision = match (refuted, surviving) {
         (0, 0) => Decision::CannotBeObserved,
+        (_, 0) if !pairs.is_empty() => Decision::OpenInPair,
         (all, 0) if all == changes.len() => Decision::Decided,
         (_, 0) => Decision::AsFarAsObservable,
         (0, _) => Decision::Undecided,
         _ => Decision::Partly,
     };
-    KeySummary { key: key.into(), value: changes[0].0.from(), agreeing: agreeing(&changes), decision }
+    KeySummary { key: key.into(), value: changes[0].0.from(), agreeing: agreeing(&changes), pairs, decision }
+}
+
+fn joint(pairs: &[ChangePair], key: &str) -> Vec<JointValues> {
+    let mut all: Vec<JointValues> = Vec::new();
+    for [change, other] in pairs.iter().filter_map(|pair| pair.split(key)) {
+        let with = (other.key.clone(), other.to());
+        match all.iter_mut().find(|known| known.with == with) {
+            Some(known) => known.values.push(change.to()),
+            None => all.push(JointValues { values: vec![change.to()], with }),
+        }
+    }
+    all
 }
 
 /// The values that agree: numbers as a range around the rule's own, other values one by one.
@@ -127,8 +172,13 @@ fn range(own: i64, tried: &[i64], standing: &[i64]) -> String {
 }
 
 /// Decided keys, and open keys with the values that agree, for the evidence of a rule.
+/// Decided keys hold while the open ones have the rule's values.
 pub fn decided(summaries: &[KeySummary]) -> (Vec<String>, BTreeMap<String, String>) {
     let (mut keys, mut leaves) = (Vec::new(), BTreeMap::new());
+    let is_open = |key: &str| {
+        let open = [Decision::Partly, Decision::Undecided];
+        summaries.iter().any(|summary| summary.key == key && open.contains(&summary.decision))
+    };
     for summary in summaries {
         let values = match summary.decision {
             Decision::Decided | Decision::AsFarAsObservable => {
@@ -136,6 +186,15 @@ pub fn decided(summaries: &[KeySummary]) -> (Vec<String>, BTreeMap<String, Strin
                 continue;
             }
             Decision::Partly => summary.agreeing.join(" or "),
+            // Where only open keys leave it open, their entries say so.
+            Decision::OpenInPair if summary.pairs.iter().all(|pair| is_open(&pair.with.0)) => {
+                keys.push(summary.key.clone());
+                continue;
+            }
+            Decision::OpenInPair => {
+                let pairs = summary.pairs.iter().map(ToString::to_string);
+                summary.agreeing.iter().cloned().chain(pairs).collect::<Vec<_>>().join(" or ")
+            }
             Decision::Undecided => "any".into(),
             // An absent key claims nothing.
             Decision::CannotBeObserved if summary.value == "absent" => {
@@ -163,6 +222,7 @@ pub fn sentences(summaries: &[KeySummary]) -> String {
     let parts = [
         ("decide", keys(Decision::Decided, name)),
         ("narrow, as far as observable,", keys(Decision::AsFarAsObservable, values)),
+        ("leave open in pairs", keys(Decision::OpenInPair, name)),
         ("narrow", keys(Decision::Partly, values)),
         ("leave open", keys(Decision::Undecided, name)),
         ("cannot show", keys(Decision::CannotBeObserved, name)),

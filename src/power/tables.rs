@@ -45,6 +45,8 @@ crate::rows! {
         agreeing: String => shown("agree with every output").essential(),
         /// Decision on the key.
         decision: &'static str => shown("decision").essential(),
+        /// Values that agree with every output together with another value of another key.
+        pairs: Vec<String> => shown("agree in a pair").essential().if_filled(),
     }
 
     /// A rule, with counts of its refuted one-step changes.
@@ -134,6 +136,7 @@ fn decisions(tested: &[&Tested]) -> Table {
             value: summary.value,
             agreeing: summary.agreeing.join(", "),
             decision: summary.decision.name(),
+            pairs: summary.pairs.iter().map(ToString::to_string).collect(),
         })
     });
     Table::of("Decisions on the keys", rows)

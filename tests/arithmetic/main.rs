@@ -10,6 +10,7 @@ mod distinguish;
 mod evidence;
 mod fast_evaluator;
 mod generations;
+mod joint;
 #[path = "../common/machine.rs"]
 mod machine;
 mod model_files;

@@ -1,10 +1,15 @@
 //! What decided the keys of a rule, and what it is called.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use tcnum::{
     arithmetic::Model,
-    identify::{self, Plan, Refuting, WORK, identify, tables::tested},
+    identify::{
+        self, Limits, Plan, Refuting, Request, Session, Study, WORK, identify, identify_recording, tables::tested,
+    },
+    inputs::stream,
+    power::{Decision, summaries},
+    trace::Trace,
 };
 
 use crate::{
@@ -59,4 +64,44 @@ fn the_model_of_the_generation_of_a_device_is_named_before_others_with_the_same_
         let names: Vec<&str> = arithmetic.as_str().unwrap().split(", ").collect();
         assert!(names[0] == model && names.len() > 1, "{model}: {names:?}");
     }
+}
+
+/// A unit that takes infinities from the operands and saturates is one of steps that saturate finite sums: two keys differ.
+#[test]
+fn a_key_that_only_changes_with_another_one_is_open_in_a_pair() {
+    let text = "name = 'unit'\ntitle = 'a unit'\nversion = 1\n[[rule]]\ninstructions = ['mma.m16n8k8.f32.bf16.bf16.f32']\n\
+                evidence = [{ assumed = 'a test' }]\nstep = 'fused'\nalignment = { bits = 24, rounding = 'RZ' }\n\
+                specials = 'operands'\nnan = '0x7fffffff'\n\
+                result = { format = 'f32', rounding = 'RNE', overflow = 'saturate' }\n";
+    let mut device = BlackBox::new(&Model::parse(text, "unit.toml").unwrap());
+    let request = Request { limits: Limits::of(&device, None, Some(1000)), ..Request::new(&device) };
+    let mut study = Study::default();
+    let i = listed("mma.m16n8k8.f32.bf16.bf16.f32");
+    Session::new(&mut device, &request, &mut |_| ()).identify(std::slice::from_ref(i), &mut study).unwrap();
+    let tested = study.findings[0].tested.as_ref().expect("a rule agrees");
+    let summaries = summaries(tested);
+    let overflow = summaries.iter().find(|summary| summary.key == "result.overflow").unwrap();
+    assert_eq!(overflow.decision, Decision::OpenInPair, "{overflow:?}");
+    let values = ["saturate", "saturate-finite"];
+    assert!(
+        values.contains(&overflow.value.as_str())
+            && overflow.pairs[0].values == [values[usize::from(overflow.value == values[0])]]
+    );
+    assert_eq!(overflow.pairs[0].with.0, "specials");
+    assert!(summaries.iter().all(|summary| summary.key != "specials" || summary.decision != Decision::Decided));
+}
+
+#[test]
+fn pairs_that_few_answers_leave_open_are_asked_of_the_device() {
+    let (model, i) = (Model::load("hopper").unwrap(), listed("mma.m16n8k8.f16.f16.f16.f16"));
+    let inputs = stream::tiles(i, 3, 0, 2);
+    let d = model.evaluator(i).unwrap().execute(&inputs);
+    let (m, n, k) = (i.m, i.n, i.k);
+    let trace = Trace { m, n, k, inputs, d, metadata: BTreeMap::new(), instruction: i.clone() };
+    let mut found = identify_recording(&trace, true).unwrap();
+    let mut tested = tested(&found).unwrap().unwrap();
+    let before = (tested.pairs.len(), found.asked.count());
+    identify::ask_pairs(&mut BlackBox::new(&model), &mut found, &mut tested, 0, u64::MAX).unwrap();
+    assert!(tested.pairs.len() < before.0 && found.asked.count() > before.1, "{before:?}, {:?}", tested.pairs);
+    assert_eq!(found.misses, 0);
 }

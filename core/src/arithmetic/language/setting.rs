@@ -157,7 +157,7 @@ pub(super) fn roundings(site: &Site) -> Values {
 }
 
 pub(super) fn overflows(site: &Site) -> Values {
-    words(site, &["standard", "infinity", "nan", "saturate"])
+    words(site, &["standard", "infinity", "nan", "saturate", "saturate-finite"])
 }
 
 /// Formats that sums are rounded to.
