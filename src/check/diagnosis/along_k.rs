@@ -77,7 +77,7 @@ impl Terms {
 struct Unexplained {
     /// D - exact.
     error: f64,
-    bound: f64,
+    slack: f64,
     /// Sums of the products before each end.
     before: Vec<f64>,
 }
@@ -98,16 +98,16 @@ pub(super) fn range(elements: &Elements) -> Result<Option<Explanation>> {
     ends.push(k);
     let terms = Terms::of(elements.schedule(), elements.factors.clone());
     let unexplained = |at: &usize| {
-        let Expected { value, bound } = &elements.claimed[*at];
         let [row, column] = elements.place(*at);
         let mut before = vec![0.0];
         for pair in ends.windows(2) {
             before.push(before[before.len() - 1] + terms.sum(row, column, pair[0]..pair[1]));
         }
-        Unexplained { error: (elements.values[*at] - value.clone()).to_f64(), bound: *bound, before }
+        let [error, slack] = elements.error(*at);
+        Unexplained { error, slack, before }
     };
     let errors: Vec<Unexplained> = elements.errors.iter().take(MOST_ERRORS).map(unexplained).collect();
-    if errors.iter().any(|error| !error.error.is_finite() || !error.bound.is_finite()) {
+    if errors.iter().any(|error| !error.error.is_finite() || !error.slack.is_finite()) {
         return Ok(None);
     }
     let tried = |from: usize| {
@@ -116,7 +116,8 @@ pub(super) fn range(elements: &Elements) -> Result<Option<Explanation>> {
         for (cause, sign) in [(Cause::LeftOut, 1.0), (Cause::CountedTwice, -1.0)] {
             for to in from + 1..ends.len() {
                 let rest = |error: &Unexplained| {
-                    (error.error + sign * (error.before[to] - error.before[from])).abs() / error.bound
+                    let distance = (error.error + sign * (error.before[to] - error.before[from])).abs();
+                    if distance == 0.0 { 0.0 } else { distance / error.slack }
                 };
                 let rests = errors.iter().map(rest);
                 if let Some(rest) = within(rests) {
@@ -199,15 +200,14 @@ pub(super) fn element(elements: &Elements) -> Result<Option<Explanation>> {
         let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
         for at in &elements.errors {
             let [row, column] = elements.place(*at);
-            let Expected { value, bound } = &elements.claimed[*at];
             let given = match cause {
                 Cause::ElementOfA => elements.factors.a.value(row, k),
                 _ => elements.factors.b.value(k, column),
             };
             let product = terms.sum(row, column, k..k + 1);
             let effect = if given == 0.0 { unit_effect(&terms, cause, [row, column], k) } else { product / given };
-            let error = (elements.values[*at] - value.clone()).to_f64();
-            let ends = [(error - bound) / effect, (error + bound) / effect];
+            let [error, slack] = elements.error(*at);
+            let ends = [(error - slack) / effect, (error + slack) / effect];
             low = low.max(ends[0].min(ends[1]));
             high = high.min(ends[0].max(ends[1]));
         }

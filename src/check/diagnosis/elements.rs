@@ -189,6 +189,15 @@ impl<'a> Elements<'a> {
         [at / self.columns.len(), at % self.columns.len()]
     }
 
+    /// The error of a place, and how far it may be from the error that a cause makes.
+    ///
+    /// A cause that makes D larger makes its bound as much larger.
+    pub(super) fn error(&self, at: usize) -> [f64; 2] {
+        let (d, Expected { value, bound }) = (self.values[at], &self.claimed[at]);
+        let growth = (2.0 * d / value.to_f64()).abs();
+        [(d - value.clone()).to_f64(), if growth > 1.0 && *bound > 0.0 { bound * growth } else { *bound }]
+    }
+
     /// The operands of the rows and columns that are tried.
     pub(super) fn chosen(&self, factors: &Factors) -> Factors {
         factors.chosen(&self.rows, &self.columns, self.request.claim.schedules[0].scales.as_ref())
@@ -226,8 +235,20 @@ impl<'a> Elements<'a> {
         if !change(&mut schedule, &mut factors) || schedule.check().is_err() {
             return Ok(None);
         }
-        match self.sums(&schedule, &factors) {
-            Ok(sums) => self.fit(|at| sums.at(at)),
+        self.fit_of(&schedule, &factors, Sums::at)
+    }
+
+    /// The fit of elements that are made of another product.
+    ///
+    /// `None` where the model does not have the product.
+    pub(super) fn fit_of<'s>(
+        &'s self,
+        schedule: &'s Schedule,
+        factors: &'s Factors,
+        expected: impl Fn(&Sums<'s>, usize) -> Expected + Sync,
+    ) -> Result<Option<Fit>> {
+        match self.sums(schedule, factors) {
+            Ok(sums) => self.fit(|at| expected(&sums, at)),
             Err(error @ Error::Interrupted { .. }) => Err(error),
             Err(_) => Ok(None),
         }

@@ -3,10 +3,10 @@
 use super::*;
 
 /// A right product, and its claim.
-struct Right {
-    claim: Claim,
-    factors: Factors,
-    d: Matrix,
+pub(super) struct Right {
+    pub(super) claim: Claim,
+    pub(super) factors: Factors,
+    pub(super) d: Matrix,
 }
 
 /// A product of f16 by one instruction of Hopper.
@@ -23,7 +23,7 @@ fn of_generation(shape: (usize, usize, usize), seed: u64) -> Right {
 }
 
 /// A product by a schedule, claimed of it.
-fn of_schedule(model: &str, schedule: Schedule, factors: Factors) -> Right {
+pub(super) fn of_schedule(model: &str, schedule: Schedule, factors: Factors) -> Right {
     let model = Model::load(model).unwrap();
     let d = product(&model, &schedule, &factors);
     Right { claim: Claim::of_schedule(model, schedule), factors, d }
@@ -46,7 +46,7 @@ fn with_scales(seed: u64, has_additions: bool) -> Right {
 }
 
 /// The same matrix with other values, where they have codes.
-fn with_values(matrix: &Matrix, value: impl Fn(usize, usize) -> f64) -> Matrix {
+pub(super) fn with_values(matrix: &Matrix, value: impl Fn(usize, usize) -> f64) -> Matrix {
     let places = (0..matrix.rows).flat_map(|row| (0..matrix.columns).map(move |column| (row, column)));
     let code = |(row, column)| matrix.format.encode_f64(value(row, column), Rounding::Rne, Overflow::Saturate).unwrap();
     Matrix::of_values(matrix.rows, matrix.columns, matrix.format, &places.map(code).collect::<Vec<_>>())
@@ -54,7 +54,7 @@ fn with_values(matrix: &Matrix, value: impl Fn(usize, usize) -> f64) -> Matrix {
 
 impl Right {
     /// The check of a D in place of the right one.
-    fn checked(&self, d: &Matrix) -> ProductCheck {
+    pub(super) fn checked(&self, d: &Matrix) -> ProductCheck {
         checked(&self.claim, &self.factors, d)
     }
 
@@ -63,7 +63,7 @@ impl Right {
     }
 
     /// D with each element changed.
-    fn with(&self, value: impl Fn(f64) -> f64) -> Matrix {
+    pub(super) fn with(&self, value: impl Fn(f64) -> f64) -> Matrix {
         with_values(&self.d, |row, column| value(self.d.value(row, column)))
     }
 

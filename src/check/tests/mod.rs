@@ -2,6 +2,7 @@
 
 mod causes;
 mod ends;
+mod injected;
 mod library;
 
 use proptest::prelude::*;
