@@ -4,7 +4,7 @@ use rug::Float;
 
 use super::{
     Cause, Explanation,
-    elements::{Elements, Expected, Fit, unit},
+    elements::{Elements, Expected, Fit},
     first,
     given::each,
 };
@@ -78,10 +78,7 @@ pub(super) fn output(elements: &Elements) -> Result<Option<Explanation>> {
         if !elements.values.iter().all(|x| is_held(*x)) {
             continue;
         }
-        let fit = elements.fit(|at| {
-            let Expected { value, bound } = &elements.claimed[at];
-            Expected { value: value.clone(), bound: bound + unit(other, value.to_f64().abs() + bound) }
-        })?;
+        let fit = elements.fit(|at| elements.claimed[at].clone().rounded(other))?;
         // Each error of a D in the wide format has bits that the narrow one lacks, but for one in so many.
         let missing = wide.float().zip(other.float()).map_or(0, |(wide, narrow)| wide.precision() - narrow.precision());
         let evidence = f64::from(missing) * elements.errors.len() as f64;

@@ -167,7 +167,8 @@ fn number_added(elements: &Elements, places: &[usize]) -> Option<f64> {
         let d = elements.values[*at];
         if d.is_finite() && value.is_finite() && bound.is_finite() {
             let number = (d - value.clone()).to_f64();
-            let slack = bound + unit(elements.d.format, d.abs());
+            let is_exact = elements.d.format.is_integer() && value.is_integer();
+            let slack = bound + if is_exact { 0.0 } else { unit(elements.d.format, d.abs()) };
             (low, high) = (low.max(number - slack), high.min(number + slack));
         }
     }
