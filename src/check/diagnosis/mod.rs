@@ -145,28 +145,25 @@ pub(super) fn diagnose(request: &CheckRequest, check: &ProductCheck) -> Result<O
     };
     // A fault of some rows may leave a column right by chance: whole rows and whole columns come first.
     let regions = [[&all_rows, &all_columns], [&rows, &all_columns], [&all_rows, &columns], [&rows, &columns]];
-    let mut parts: Vec<(Option<String>, usize, Elements)> = Vec::new();
-    for searches in &SEARCHES {
-        let mut tried = 0;
-        for (at, [rows, columns]) in regions.into_iter().enumerate() {
-            let region = [words("row", rows, &all_rows), words("column", columns, &all_columns)];
-            let region: Vec<String> = region.into_iter().flatten().collect();
-            if region.len() != [0, 1, 1, 2][at] {
-                continue;
-            }
-            if tried == parts.len() {
-                let elements = Elements::new(request, listed, [rows, columns], is_running)?;
-                let name = (at > 0).then(|| region.join(", "));
-                parts.push((name, rows.len() * columns.len(), elements));
-            }
-            let (region, count, elements) = &parts[tried];
-            if let Some(Explanation { cause, words, k, rest }) = first(*searches, |search| search(elements))? {
-                let (cause, rest, region) = (Some(cause), Some(rest), region.clone());
-                let (elements, errors, is_all) =
-                    (elements.values.len(), elements.errors.len(), elements.values.len() == *count);
-                return Ok(Some(Diagnosis { cause, words, k, region, elements, errors, is_all, rest }));
-            }
-            tried += 1;
+    let named = regions.into_iter().map(|lines| {
+        let region = [words("row", lines[0], &all_rows), words("column", lines[1], &all_columns)];
+        (region.into_iter().flatten().collect::<Vec<String>>().join(", "), lines)
+    });
+    let mut parts: Vec<(String, usize, Elements)> = Vec::new();
+    for (region, lines) in named {
+        if parts.iter().all(|(other, ..)| *other != region) {
+            let elements = Elements::new(request, listed, lines, is_running)?;
+            parts.push((region, lines[0].len() * lines[1].len(), elements));
+        }
+    }
+    for (searches, (region, count, elements)) in
+        SEARCHES.iter().flat_map(|searches| parts.iter().map(move |part| (searches, part)))
+    {
+        if let Some(Explanation { cause, words, k, rest }) = first(*searches, |search| search(elements))? {
+            let region = (!region.is_empty()).then(|| region.clone());
+            let (cause, rest, tried) = (Some(cause), Some(rest), elements.values.len());
+            let (errors, is_all) = (elements.errors.len(), tried == *count);
+            return Ok(Some(Diagnosis { cause, words, k, region, elements: tried, errors, is_all, rest }));
         }
     }
     let all = &parts[0].2;
