@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::{
     Cause, Explanation,
-    elements::{Elements, Expected, MOST_EVIDENCE},
-    given::code,
+    elements::{Elements, Expected, MOST_EVIDENCE, Sums},
+    given::{code, each},
 };
 use crate::{
     Error, Result,
@@ -77,7 +77,7 @@ impl Terms {
 struct Unexplained {
     /// D - exact.
     error: f64,
-    bound: f64,
+    slack: f64,
     /// Sums of the products before each end.
     before: Vec<f64>,
 }
@@ -98,16 +98,16 @@ pub(super) fn range(elements: &Elements) -> Result<Option<Explanation>> {
     ends.push(k);
     let terms = Terms::of(elements.schedule(), elements.factors.clone());
     let unexplained = |at: &usize| {
-        let Expected { value, bound } = &elements.claimed[*at];
         let [row, column] = elements.place(*at);
         let mut before = vec![0.0];
         for pair in ends.windows(2) {
             before.push(before[before.len() - 1] + terms.sum(row, column, pair[0]..pair[1]));
         }
-        Unexplained { error: (elements.values[*at] - value.clone()).to_f64(), bound: *bound, before }
+        let [error, slack] = elements.error(*at);
+        Unexplained { error, slack, before }
     };
     let errors: Vec<Unexplained> = elements.errors.iter().take(MOST_ERRORS).map(unexplained).collect();
-    if errors.iter().any(|error| !error.error.is_finite() || !error.bound.is_finite()) {
+    if errors.iter().any(|error| !error.error.is_finite() || !error.slack.is_finite()) {
         return Ok(None);
     }
     let tried = |from: usize| {
@@ -116,7 +116,8 @@ pub(super) fn range(elements: &Elements) -> Result<Option<Explanation>> {
         for (cause, sign) in [(Cause::LeftOut, 1.0), (Cause::CountedTwice, -1.0)] {
             for to in from + 1..ends.len() {
                 let rest = |error: &Unexplained| {
-                    (error.error + sign * (error.before[to] - error.before[from])).abs() / error.bound
+                    let distance = (error.error + sign * (error.before[to] - error.before[from])).abs();
+                    if distance == 0.0 { 0.0 } else { distance / error.slack }
                 };
                 let rests = errors.iter().map(rest);
                 if let Some(rest) = within(rests) {
@@ -165,7 +166,8 @@ fn twice(elements: &Elements, k: &Range<usize>) -> Result<Option<super::elements
     let more = elements.sums(elements.schedule(), &factors)?;
     elements.fit(|at| {
         let (once, more) = (&elements.claimed[at], more.at(at));
-        Expected { value: more.value + &once.value, bound: once.bound + more.bound }
+        let (value, bound) = (more.value + &once.value, once.bound + more.bound);
+        Expected { value, bound }.rounded(elements.d.format)
     })
 }
 
@@ -190,59 +192,60 @@ pub(super) fn element(elements: &Elements) -> Result<Option<Explanation>> {
         () if elements.errors.iter().all(|at| elements.place(*at)[1] == column) => Cause::ElementOfB,
         () => return Ok(None),
     };
-    let terms = Terms::of(elements.schedule(), elements.factors.clone());
-    let length = elements.factors.k();
-    let mut fitting = Vec::new();
-    for k in 0..length {
+    let is_a = cause == Cause::ElementOfA;
+    // With ones in place of the elements, terms are the effects of a change.
+    let mut ones = elements.factors.clone();
+    each(Some(if is_a { &mut ones.a } else { &mut ones.b }), |_| Some(1.0));
+    let ones = Terms::of(elements.schedule(), ones);
+    let finite: Vec<usize> = elements.errors.iter().copied().filter(|at| elements.values[*at].is_finite()).collect();
+    let effects = |k: usize| {
+        let places = finite.iter().map(|at| elements.place(*at));
+        places.map(|[row, column]| ones.sum(row, column, k..k + 1)).collect::<Vec<f64>>()
+    };
+    let errors: Vec<f64> = finite.iter().map(|at| elements.error(*at)[0]).collect();
+    let product = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
+    let mut changes = Vec::new();
+    for k in 0..elements.factors.k() {
         interrupt::check()?;
-        // The changes of the element that bring each error within its bound.
-        let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
-        for at in &elements.errors {
-            let [row, column] = elements.place(*at);
-            let Expected { value, bound } = &elements.claimed[*at];
-            let given = match cause {
-                Cause::ElementOfA => elements.factors.a.value(row, k),
-                _ => elements.factors.b.value(k, column),
-            };
-            let product = terms.sum(row, column, k..k + 1);
-            let effect = if given == 0.0 { unit_effect(&terms, cause, [row, column], k) } else { product / given };
-            let error = (elements.values[*at] - value.clone()).to_f64();
-            let ends = [(error - bound) / effect, (error + bound) / effect];
-            low = low.max(ends[0].min(ends[1]));
-            high = high.min(ends[0].max(ends[1]));
-        }
-        if low <= high && low.is_finite() && high.is_finite() {
-            fitting.push((k, low + (high - low) / 2.0));
+        let effects = effects(k);
+        let change = product(&errors, &effects) / product(&effects, &effects);
+        let rest: f64 = errors.iter().zip(&effects).map(|(error, effect)| (error - change * effect).powi(2)).sum();
+        if change.is_finite() && rest.is_finite() {
+            changes.push((rest, k, change));
         }
     }
-    let [(k, change)] = fitting[..] else { return Ok(None) };
-    let fit = elements.changed(|_, factors| {
-        let (matrix, row, column) = match cause {
-            Cause::ElementOfA => (&mut factors.a, row, k),
-            _ => (&mut factors.b, k, column),
-        };
-        let other = code(matrix.format, matrix.value(row, column) + change);
-        other.map(|code| matrix.codes.set(row * matrix.columns + column, code)).is_some()
-    })?;
+    changes.sort_by(|x, y| x.0.total_cmp(&y.0));
+    let (k, change) = match changes[..] {
+        [(_, k, change)] => (k, change),
+        [(rest, k, change), (other, ..), ..] if 4.0 * rest < other => (k, change),
+        _ => return Ok(None),
+    };
+    let changed = |change: f64| {
+        let mut factors = elements.factors.clone();
+        let (matrix, row, column) = if is_a { (&mut factors.a, row, k) } else { (&mut factors.b, k, column) };
+        let code = code(matrix.format, matrix.value(row, column) + change)?;
+        let change = matrix.format.to_f64(code) - matrix.value(row, column);
+        matrix.codes.set(row * matrix.columns + column, code);
+        Some((factors, change))
+    };
+    // The bounds of the changed product narrow down the change.
+    let Some((factors, rounded)) = changed(change) else { return Ok(None) };
+    let sums = elements.sums(elements.schedule(), &factors)?;
+    let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
+    for (at, effect) in finite.iter().zip(effects(k)) {
+        let Expected { value, bound } = sums.at(*at);
+        let error = (elements.values[*at] - value).to_f64();
+        let ends = [(error - bound) / effect, (error + bound) / effect];
+        (low, high) = (low.max(ends[0].min(ends[1])), high.min(ends[0].max(ends[1])));
+    }
+    let Some((factors, _)) = changed(rounded + low + (high - low) / 2.0) else { return Ok(None) };
+    let fit = elements.fit_of(elements.schedule(), &factors, Sums::at)?;
     let words = match cause {
         Cause::ElementOfA => format!("another number stands in A at k = {k} of row {}", elements.rows[row]),
         _ => format!("another number stands in B at k = {k} of column {}", elements.columns[column]),
     };
-    let chosen = (length as f64).log2() + MOST_EVIDENCE;
+    let chosen = (elements.factors.k() as f64).log2() + MOST_EVIDENCE;
     Ok(elements.named(cause, chosen, words, fit).map(|explanation| Explanation { k: Some(k..k + 1), ..explanation }))
-}
-
-/// The effect on D of a one in place of a zero in A or B.
-fn unit_effect(terms: &Terms, cause: Cause, [row, column]: [usize; 2], k: usize) -> f64 {
-    let length = terms.factors.k();
-    // Scales of a zero are not in the terms: a product with scales has no candidate here.
-    if terms.factors.scale_a.is_some() {
-        return 0.0;
-    }
-    match cause {
-        Cause::ElementOfA => terms.b[column * length + k],
-        _ => terms.a[row * length + k],
-    }
 }
 
 /// A factor of the scale of each block of A or B, solved from the elements of its row or column.

@@ -4,6 +4,7 @@ use super::{
     Cause, Explanation,
     along_k::Terms,
     elements::{Elements, Sums},
+    first,
 };
 use crate::{
     Error, Result,
@@ -27,7 +28,7 @@ pub(super) fn transposed(elements: &Elements) -> Result<Option<Explanation>> {
     let factors = request.factors;
     if request.d.rows == request.d.columns {
         let turned = factors.chosen(columns, rows, request.claim.schedules[0].scales.as_ref());
-        let fit = fit_of(elements, &turned, |sums, at| {
+        let fit = elements.fit_of(elements.schedule(), &turned, |sums, at| {
             let [row, column] = elements.place(at);
             sums.at(column * rows.len() + row)
         })?;
@@ -37,41 +38,25 @@ pub(super) fn transposed(elements: &Elements) -> Result<Option<Explanation>> {
     }
     let a = || Factors { a: reread(&factors.a), ..factors.clone() };
     let b = || Factors { b: reread(&factors.b), ..factors.clone() };
-    for (cause, other) in [(Cause::TransposedA, &a as &dyn Fn() -> Factors), (Cause::TransposedB, &b)] {
-        let fit = fit_of(elements, &elements.chosen(&other()), Sums::at)?;
-        if let Some(explanation) = elements.named(cause, 0.0, cause.words(), fit) {
-            return Ok(Some(explanation));
-        }
-    }
-    Ok(None)
-}
-
-/// The fit of a product of other operands.
-fn fit_of<'a>(
-    elements: &'a Elements,
-    factors: &'a Factors,
-    expected: impl Fn(&Sums<'a>, usize) -> super::elements::Expected + Sync,
-) -> Result<Option<super::elements::Fit>> {
-    match elements.sums(elements.schedule(), factors) {
-        Ok(sums) => elements.fit(|at| expected(&sums, at)),
-        Err(error @ Error::Interrupted { .. }) => Err(error),
-        Err(_) => Ok(None),
-    }
+    first([(Cause::TransposedA, &a as &dyn Fn() -> Factors), (Cause::TransposedB, &b)], |(cause, other)| {
+        let fit = elements.fit_of(elements.schedule(), &elements.chosen(&other()), Sums::at)?;
+        Ok(elements.named(cause, 0.0, cause.words(), fit))
+    })
 }
 
 /// Rows or columns of the product, or of A and B alone, that stand in other places.
 pub(super) fn moved(elements: &Elements) -> Result<Option<Explanation>> {
-    for cause in [Cause::Rows, Cause::Columns, Cause::RowsOfA, Cause::ColumnsOfB] {
+    first([Cause::Rows, Cause::Columns, Cause::RowsOfA, Cause::ColumnsOfB], |cause| {
         let is_of_operand = matches!(cause, Cause::RowsOfA | Cause::ColumnsOfB);
         if is_of_operand && elements.factors.c.is_none() && elements.factors.bias.is_none() {
-            continue;
+            return Ok(None);
         }
         let are_rows = matches!(cause, Cause::Rows | Cause::RowsOfA);
-        let Some(sources) = sources(elements, are_rows, is_of_operand)? else { continue };
+        let Some(sources) = sources(elements, are_rows, is_of_operand)? else { return Ok(None) };
         let Elements { request, rows, columns, .. } = elements;
         let (lines, count) = if are_rows { (rows, request.d.rows) } else { (columns, request.d.columns) };
         if sources == *lines {
-            continue;
+            return Ok(None);
         }
         let (rows, columns) = if are_rows { (&sources, columns) } else { (rows, &sources) };
         let mut factors = request.factors.chosen(rows, columns, request.claim.schedules[0].scales.as_ref());
@@ -79,14 +64,11 @@ pub(super) fn moved(elements: &Elements) -> Result<Option<Explanation>> {
             factors.c = elements.factors.c.clone();
             factors.bias = elements.factors.bias.clone();
         }
-        let fit = fit_of(elements, &factors, Sums::at)?;
+        let fit = elements.fit_of(elements.schedule(), &factors, Sums::at)?;
         let chosen = lines.len() as f64 * (count as f64).log2();
         let words = format!("{}: {}", cause.words(), moves(lines, &sources, count, cause));
-        if let Some(explanation) = elements.named(cause, chosen, words, fit) {
-            return Ok(Some(explanation));
-        }
-    }
-    Ok(None)
+        Ok(elements.named(cause, chosen, words, fit))
+    })
 }
 
 /// The moves of some rows or columns, in words.

@@ -42,14 +42,20 @@ impl Expected {
     /// The element times a factor, rounded to D's format once more.
     pub(super) fn scaled(&self, factor: f64, format: &Format) -> Expected {
         let value = self.value.clone() * factor;
-        let bound = self.bound * factor.abs();
-        Expected { bound: bound + unit(format, value.to_f64().abs() + bound), value }
+        Expected { value, bound: self.bound * factor.abs() }.rounded(format)
     }
 
     /// The element plus a number, rounded to D's format once more.
     pub(super) fn plus(&self, number: f64, format: &Format) -> Expected {
-        let value = self.value.clone() + number;
-        Expected { bound: self.bound + unit(format, value.to_f64().abs() + self.bound), value }
+        Expected { value: self.value.clone() + number, bound: self.bound }.rounded(format)
+    }
+
+    /// The element rounded to a format, which leaves integers as they are.
+    pub(super) fn rounded(self, format: &Format) -> Expected {
+        let Expected { value, bound } = self;
+        let is_exact = format.is_integer() && value.is_integer();
+        let rounding = if is_exact { 0.0 } else { unit(format, value.to_f64().abs() + bound) };
+        Expected { value, bound: bound + rounding }
     }
 
     /// The element brought into a range.
@@ -189,6 +195,15 @@ impl<'a> Elements<'a> {
         [at / self.columns.len(), at % self.columns.len()]
     }
 
+    /// The error of a place, and how far it may be from the error that a cause makes.
+    ///
+    /// A cause that makes D larger makes its bound as much larger.
+    pub(super) fn error(&self, at: usize) -> [f64; 2] {
+        let (d, Expected { value, bound }) = (self.values[at], &self.claimed[at]);
+        let growth = (d / value.to_f64()).abs().max(1.0);
+        [(d - value.clone()).to_f64(), if *bound > 0.0 { 2.0 * growth * bound } else { 0.0 }]
+    }
+
     /// The operands of the rows and columns that are tried.
     pub(super) fn chosen(&self, factors: &Factors) -> Factors {
         factors.chosen(&self.rows, &self.columns, self.request.claim.schedules[0].scales.as_ref())
@@ -226,8 +241,20 @@ impl<'a> Elements<'a> {
         if !change(&mut schedule, &mut factors) || schedule.check().is_err() {
             return Ok(None);
         }
-        match self.sums(&schedule, &factors) {
-            Ok(sums) => self.fit(|at| sums.at(at)),
+        self.fit_of(&schedule, &factors, Sums::at)
+    }
+
+    /// The fit of elements that are made of another product.
+    ///
+    /// `None` where the model does not have the product.
+    pub(super) fn fit_of<'s>(
+        &'s self,
+        schedule: &'s Schedule,
+        factors: &'s Factors,
+        expected: impl Fn(&Sums<'s>, usize) -> Expected + Sync,
+    ) -> Result<Option<Fit>> {
+        match self.sums(schedule, factors) {
+            Ok(sums) => self.fit(|at| expected(&sums, at)),
             Err(error @ Error::Interrupted { .. }) => Err(error),
             Err(_) => Ok(None),
         }

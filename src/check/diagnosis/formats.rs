@@ -4,7 +4,8 @@ use rug::Float;
 
 use super::{
     Cause, Explanation,
-    elements::{Elements, Expected, unit},
+    elements::{Elements, Expected, Fit},
+    first,
     given::each,
 };
 use crate::{
@@ -24,37 +25,31 @@ const CHOSEN_BITS: f64 = 6.0;
 
 /// Operands that are read as another format of as many bits, or rounded to a narrower one.
 pub(super) fn operands(elements: &Elements) -> Result<Option<Explanation>> {
-    for (sides, is_changed) in SIDES {
-        for other in FORMATS {
-            let fit = elements.changed(|schedule, factors| {
-                let i = &mut schedule.instruction;
-                let operands = [(&mut factors.a, &mut i.a), (&mut factors.b, &mut i.b)];
-                operands.into_iter().zip(is_changed).filter(|(_, is_changed)| *is_changed).all(
-                    |((matrix, taken_as), _)| {
-                        let is_other = other.bits == matrix.format.bits && other.name != matrix.format.name;
-                        (matrix.format, *taken_as) = (other, other);
-                        is_other
-                    },
-                )
-            })?;
-            let words = format!("the codes of {sides} are read as {other}");
-            if let Some(explanation) = elements.named(Cause::ReadAs, CHOSEN_BITS, words, fit) {
-                return Ok(Some(explanation));
-            }
-        }
+    let both = SIDES.iter().flat_map(|side| FORMATS.iter().map(move |other| (side, other)));
+    let read = first(both.clone(), |((sides, is_changed), other)| {
+        let fit = elements.changed(|schedule, factors| {
+            let i = &mut schedule.instruction;
+            let operands = [(&mut factors.a, &mut i.a), (&mut factors.b, &mut i.b)];
+            operands.into_iter().zip(is_changed).filter(|(_, is_changed)| **is_changed).all(|((matrix, read_as), _)| {
+                let is_other = other.bits == matrix.format.bits && other.name != matrix.format.name;
+                (matrix.format, *read_as) = (other, other);
+                is_other
+            })
+        })?;
+        let words = format!("the codes of {sides} are read as {other}");
+        Ok(elements.named(Cause::ReadAs, CHOSEN_BITS, words, fit))
+    })?;
+    if read.is_some() {
+        return Ok(read);
     }
-    for (sides, is_changed) in SIDES {
-        for (other, rounding) in FORMATS.iter().flat_map(|other| [(other, Rounding::Rne), (other, Rounding::Rz)]) {
-            interrupt::check()?;
-            let fit = elements.changed(|_, factors| rounded(factors, is_changed, other, rounding))?;
-            let words = format!("{sides} are rounded to {other} ({})", rounding.name());
-            let words = if sides.len() == 1 { words.replace(" are ", " is ") } else { words };
-            if let Some(explanation) = elements.named(Cause::OperandsRounded, CHOSEN_BITS, words, fit) {
-                return Ok(Some(explanation));
-            }
-        }
-    }
-    Ok(None)
+    let roundings = both.flat_map(|both| [Rounding::Rne, Rounding::Rz].map(|rounding| (both, rounding)));
+    first(roundings, |(((sides, is_changed), other), rounding)| {
+        interrupt::check()?;
+        let fit = elements.changed(|_, factors| rounded(factors, *is_changed, other, rounding))?;
+        let words = if sides.len() == 1 { "is" } else { "are" };
+        let words = format!("{sides} {words} rounded to {other} ({})", rounding.name());
+        Ok(elements.named(Cause::OperandsRounded, CHOSEN_BITS, words, fit))
+    })
 }
 
 /// Rounds operands to a narrower format; false where a format is not narrower, or cannot hold a value.
@@ -83,14 +78,11 @@ pub(super) fn output(elements: &Elements) -> Result<Option<Explanation>> {
         if !elements.values.iter().all(|x| is_held(*x)) {
             continue;
         }
-        let fit = elements.fit(|at| {
-            let Expected { value, bound } = &elements.claimed[at];
-            Expected { value: value.clone(), bound: bound + unit(other, value.to_f64().abs() + bound) }
-        })?;
+        let fit = elements.fit(|at| elements.claimed[at].clone().rounded(other))?;
         // Each error of a D in the wide format has bits that the narrow one lacks, but for one in so many.
         let missing = wide.float().zip(other.float()).map_or(0, |(wide, narrow)| wide.precision() - narrow.precision());
         let evidence = f64::from(missing) * elements.errors.len() as f64;
-        let fit = fit.map(|fit| super::elements::Fit { evidence, ..fit });
+        let fit = fit.map(|fit| Fit { evidence, ..fit });
         let words = format!("D was rounded to {other} before it was stored in {wide}");
         if let Some(explanation) = elements.named(Cause::OutputRounded, CHOSEN_BITS, words, fit) {
             return Ok(Some(explanation));

@@ -1,6 +1,6 @@
 //! Causes that are a change of something given: alpha, beta, scales, C, the bias.
 
-use super::{Cause, Explanation, along_k, elements::Elements};
+use super::{Cause, Explanation, along_k, elements::Elements, first};
 use crate::{
     Result,
     format::{Format, Overflow, Rounding},
@@ -28,8 +28,16 @@ const FACTORS: &[(Cause, Change)] = &[
     }),
 ];
 
-const PRODUCT: &[(Cause, f64)] =
-    &[(Cause::ProductSign, -1.0), (Cause::ProductDoubled, 2.0), (Cause::ProductHalved, 0.5)];
+const PRODUCT: &[(Cause, Change)] = &[
+    (Cause::ProductSign, |schedule, factors| multiplied(schedule, factors, -1.0)),
+    (Cause::ProductDoubled, |schedule, factors| multiplied(schedule, factors, 2.0)),
+    (Cause::ProductHalved, |schedule, factors| multiplied(schedule, factors, 0.5)),
+];
+
+fn multiplied(schedule: &mut Schedule, factors: &Factors, factor: f64) -> bool {
+    schedule.alpha *= factor;
+    factors.c.is_some() || factors.bias.is_some()
+}
 
 const ADDED: &[(Cause, Change)] = &[
     (Cause::CMissing, |_, factors| factors.c.take().is_some()),
@@ -65,40 +73,23 @@ pub(super) fn code(format: &Format, value: f64) -> Option<u64> {
 }
 
 /// The first of some changes that explains every element.
-fn first(elements: &Elements, changes: &[(Cause, Change)]) -> Result<Option<Explanation>> {
-    for (cause, change) in changes {
-        if let Some(explanation) = elements.named(*cause, 0.0, cause.words(), elements.changed(change)?) {
-            return Ok(Some(explanation));
-        }
-    }
-    Ok(None)
+fn first_change(elements: &Elements, changes: &[(Cause, Change)]) -> Result<Option<Explanation>> {
+    first(changes, |(cause, change)| Ok(elements.named(*cause, 0.0, cause.words(), elements.changed(change)?)))
 }
 
 /// Factors that are given, and forgotten or used twice.
 pub(super) fn factors(elements: &Elements) -> Result<Option<Explanation>> {
-    first(elements, FACTORS)
+    first_change(elements, FACTORS)
 }
 
 /// A factor of the product alone, where something is added to it.
 pub(super) fn product(elements: &Elements) -> Result<Option<Explanation>> {
-    if elements.factors.c.is_none() && elements.factors.bias.is_none() {
-        return Ok(None);
-    }
-    for (cause, factor) in PRODUCT {
-        let fit = elements.changed(|schedule, _| {
-            schedule.alpha *= factor;
-            true
-        })?;
-        if let Some(explanation) = elements.named(*cause, 0.0, cause.words(), fit) {
-            return Ok(Some(explanation));
-        }
-    }
-    Ok(None)
+    first_change(elements, PRODUCT)
 }
 
 /// C or a bias that is missing, or added in another way.
 pub(super) fn added(elements: &Elements) -> Result<Option<Explanation>> {
-    if let Some(explanation) = first(elements, ADDED)? {
+    if let Some(explanation) = first_change(elements, ADDED)? {
         return Ok(Some(explanation));
     }
     let Some(bias) =
@@ -115,27 +106,23 @@ pub(super) fn added(elements: &Elements) -> Result<Option<Explanation>> {
     Ok(elements.named(cause, 0.0, cause.words(), elements.fit(moved)?))
 }
 
-/// Scales that are rounded to powers of two, or have other values in each block.
+/// Scales that are rounded to powers of two.
 pub(super) fn scales(elements: &Elements) -> Result<Option<Explanation>> {
-    let roundings = [("down", f64::floor as fn(f64) -> f64), ("up", f64::ceil), ("to the nearest", f64::round)];
-    for (sides, [of_a, of_b]) in [("A", [true, false]), ("B", [false, true]), ("A and B", [true, true])] {
-        for (direction, round) in roundings {
-            let power = |x: f64| Some(if x == 0.0 { x } else { 2f64.powf(round(x.abs().log2())).copysign(x) });
-            let fit = elements.changed(|_, factors| {
-                let sides = [(of_a, &mut factors.scale_a), (of_b, &mut factors.scale_b)];
-                sides.into_iter().all(|(is_changed, scales)| !is_changed || each(scales.as_mut(), power))
-            })?;
-            let words = match direction {
-                "to the nearest" => format!("the scales of {sides} are rounded to the nearest powers of two"),
-                _ => format!("the scales of {sides} are rounded {direction} to powers of two"),
-            };
-            if let Some(explanation) = elements.named(Cause::ScalesOfPowers, 4.0, words, fit) {
-                return Ok(Some(explanation));
-            }
-        }
-    }
-    match along_k::block_factors(elements, Cause::BlockFactorsOfA)? {
-        None => along_k::block_factors(elements, Cause::BlockFactorsOfB),
-        explanation => Ok(explanation),
-    }
+    let roundings = [("down to", f64::floor as fn(f64) -> f64), ("up to", f64::ceil), ("to the nearest", f64::round)];
+    let sides = [("A", [true, false]), ("B", [false, true]), ("A and B", [true, true])];
+    let both = sides.iter().flat_map(|side| roundings.iter().map(move |rounding| (side, rounding)));
+    first(both, |((sides, [of_a, of_b]), (direction, round))| {
+        let power = |x: f64| Some(if x == 0.0 { x } else { 2f64.powf(round(x.abs().log2())).copysign(x) });
+        let fit = elements.changed(|_, factors| {
+            let sides = [(of_a, &mut factors.scale_a), (of_b, &mut factors.scale_b)];
+            sides.into_iter().all(|(is_changed, scales)| !is_changed || each(scales.as_mut(), power))
+        })?;
+        let words = format!("the scales of {sides} are rounded {direction} powers of two");
+        Ok(elements.named(Cause::ScalesOfPowers, 4.0, words, fit))
+    })
+}
+
+/// One factor of the scale of each block.
+pub(super) fn factors_of_blocks(elements: &Elements) -> Result<Option<Explanation>> {
+    first([Cause::BlockFactorsOfA, Cause::BlockFactorsOfB], |cause| along_k::block_factors(elements, cause))
 }

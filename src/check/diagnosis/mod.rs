@@ -53,13 +53,7 @@ named! {
         BiasTwice = "bias-twice": "the bias is added twice";
         BiasAlongRows = "bias-along-rows": "the bias is added along rows: its element i to row i of D";
         NumberAdded = "number-added": "one number is added to every element";
-        BiasNotGiven = "bias-not-given": "one number is added to each column, as by a bias that was not given";
-        RowNumbers = "row-numbers": "one number is added to each row";
-        RowFactors = "row-factors": "one factor multiplies each row";
-        ColumnFactors = "column-factors": "one factor multiplies each column";
         ScalesOfPowers = "scales-of-powers": "scales are rounded to powers of two";
-        BlockFactorsOfA = "block-factors-of-a": "one factor multiplies the scale of each block of A";
-        BlockFactorsOfB = "block-factors-of-b": "one factor multiplies the scale of each block of B";
         ReadAs = "read-as": "the codes of operands are read in another format";
         OperandsRounded = "operands-rounded": "operands are rounded to a narrower format";
         OutputRounded = "output-rounded": "D was rounded to a narrower format first";
@@ -68,6 +62,12 @@ named! {
         CountedTwice = "counted-twice": "the products of these k are there twice";
         ElementOfA = "element-of-a": "another number stands in A at this k of the row";
         ElementOfB = "element-of-b": "another number stands in B at this k of the column";
+        BiasNotGiven = "bias-not-given": "one number is added to each column, as by a bias that was not given";
+        RowNumbers = "row-numbers": "one number is added to each row";
+        RowFactors = "row-factors": "one factor multiplies each row";
+        ColumnFactors = "column-factors": "one factor multiplies each column";
+        BlockFactorsOfA = "block-factors-of-a": "one factor multiplies the scale of each block of A";
+        BlockFactorsOfB = "block-factors-of-b": "one factor multiplies the scale of each block of B";
     }
 }
 
@@ -109,8 +109,10 @@ struct Explanation {
 
 type Search = fn(&Elements) -> Result<Option<Explanation>>;
 
-/// The searches for a cause, the simplest first.
-const SEARCHES: &[Search] = &[
+/// The searches for a cause, the simplest first: of all elements alike, then with numbers for each line.
+const SEARCHES: [&[Search]; 2] = [OF_ALL_ELEMENTS, OF_LINES];
+const OF_LINES: &[Search] = &[scaled::numbers_of_lines, scaled::factors_of_lines, given::factors_of_blocks];
+const OF_ALL_ELEMENTS: &[Search] = &[
     scaled::zero,
     given::factors,
     scaled::factor,
@@ -119,8 +121,7 @@ const SEARCHES: &[Search] = &[
     arranged::moved,
     scaled::limited,
     given::added,
-    scaled::numbers,
-    scaled::lines,
+    scaled::number_of_all,
     given::scales,
     formats::operands,
     formats::output,
@@ -143,33 +144,38 @@ pub(super) fn diagnose(request: &CheckRequest, check: &ProductCheck) -> Result<O
     }
     let [rows, columns] = lines_with_errors(listed, check);
     let [all_rows, all_columns] = [request.d.rows, request.d.columns].map(|count| (0..count).collect());
-    let all = Elements::new(request, listed, [&all_rows, &all_columns], is_running)?;
-    if let Some(diagnosis) = search(&all, None)? {
-        return Ok(Some(diagnosis));
-    }
     let words = |name: &str, some: &BTreeSet<usize>, all: &BTreeSet<usize>| match some.len() {
         count if count == all.len() => None,
         1 => Some(format!("{name} {}", places(some))),
         _ => Some(format!("{name}s {}", places(some))),
     };
     // A fault of some rows may leave a column right by chance: whole rows and whole columns come first.
-    let is_part = [rows.len() < all_rows.len(), columns.len() < all_columns.len()];
-    let regions = [
-        ([&rows, &all_columns], is_part[0]),
-        ([&all_rows, &columns], is_part[1]),
-        ([&rows, &columns], is_part[0] && is_part[1]),
-    ];
-    for ([rows, columns], _) in regions.into_iter().filter(|(_, is_tried)| *is_tried) {
-        let part = Elements::new(request, listed, [rows, columns], is_running)?;
-        let region = [words("row", rows, &all_rows), words("column", columns, &all_columns)];
-        if let Some(diagnosis) = search(&part, Some(region.into_iter().flatten().collect::<Vec<_>>().join(", ")))? {
-            let is_all = part.values.len() == rows.len() * columns.len();
-            return Ok(Some(Diagnosis { is_all, ..diagnosis }));
+    let regions = [[&all_rows, &all_columns], [&rows, &all_columns], [&all_rows, &columns], [&rows, &columns]];
+    let named = regions.into_iter().map(|lines| {
+        let region = [words("row", lines[0], &all_rows), words("column", lines[1], &all_columns)];
+        (region.into_iter().flatten().collect::<Vec<String>>().join(", "), lines)
+    });
+    let mut parts: Vec<(String, usize, Elements)> = Vec::new();
+    for (region, lines) in named {
+        if parts.iter().all(|(other, ..)| *other != region) {
+            let elements = Elements::new(request, listed, lines, is_running)?;
+            parts.push((region, lines[0].len() * lines[1].len(), elements));
         }
     }
+    for (searches, (region, count, elements)) in
+        SEARCHES.iter().flat_map(|searches| parts.iter().map(move |part| (searches, part)))
+    {
+        if let Some(Explanation { cause, words, k, rest }) = first(*searches, |search| search(elements))? {
+            let region = (!region.is_empty()).then(|| region.clone());
+            let (cause, rest, tried) = (Some(cause), Some(rest), elements.values.len());
+            let (errors, is_all) = (elements.errors.len(), tried == *count);
+            return Ok(Some(Diagnosis { cause, words, k, region, elements: tried, errors, is_all, rest }));
+        }
+    }
+    let all = &parts[0].2;
     Ok(Some(Diagnosis {
         cause: None,
-        words: common::features(&all, check),
+        words: common::features(all, check),
         k: None,
         region: None,
         elements: all.values.len(),
@@ -187,23 +193,12 @@ fn lines_with_errors(listed: &[Outside], check: &ProductCheck) -> [BTreeSet<usiz
     }
 }
 
-/// The first of the searches that names a cause.
-fn search(elements: &Elements, region: Option<String>) -> Result<Option<Diagnosis>> {
-    for search in SEARCHES {
-        if let Some(Explanation { cause, words, k, rest }) = search(elements)? {
-            return Ok(Some(Diagnosis {
-                cause: Some(cause),
-                words,
-                k,
-                region,
-                elements: elements.values.len(),
-                errors: elements.errors.len(),
-                is_all: elements.is_all(),
-                rest: Some(rest),
-            }));
-        }
-    }
-    Ok(None)
+/// The first of some searches that names a cause.
+fn first<T>(
+    all: impl IntoIterator<Item = T>,
+    search: impl FnMut(T) -> Result<Option<Explanation>>,
+) -> Result<Option<Explanation>> {
+    all.into_iter().map(search).find_map(Result::transpose).transpose()
 }
 
 impl Diagnosis {

@@ -3,6 +3,7 @@
 use super::{
     Cause, Explanation,
     elements::{Elements, Expected, MOST_EVIDENCE, unit},
+    first,
 };
 use crate::Result;
 
@@ -39,7 +40,8 @@ pub(super) fn limited(elements: &Elements) -> Result<Option<Explanation>> {
     let (low, high) = (finite().fold(f64::INFINITY, f64::min), finite().fold(f64::NEG_INFINITY, f64::max));
     let endless = [f64::NEG_INFINITY, f64::INFINITY];
     let relu = [0.0, f64::INFINITY];
-    for [from, to] in [relu, [low, endless[1]], [endless[0], high], [low, high]] {
+    let ranges = [relu, [low, endless[1]], [endless[0], high], [low, high]];
+    let clamped = first(ranges, |[from, to]| {
         let fit = elements.fit(|at| elements.claimed[at].clamped([from, to]))?;
         let limits = [from, to].map(f64::is_finite);
         let (cause, words) = match limits {
@@ -48,11 +50,11 @@ pub(super) fn limited(elements: &Elements) -> Result<Option<Explanation>> {
             [false, _] => (Cause::Clamp, format!("elements above {} are replaced by it", number(to))),
             [true, true] => (Cause::Clamp, format!("elements are limited to {} to {}", number(from), number(to))),
         };
-        let chosen =
-            if cause == Cause::Relu { 0.0 } else { MOST_EVIDENCE * limits.iter().filter(|x| **x).count() as f64 };
-        if let Some(explanation) = elements.named(cause, chosen, words, fit) {
-            return Ok(Some(explanation));
-        }
+        let numbers = if cause == Cause::Relu { 0 } else { limits.iter().filter(|is_limit| **is_limit).count() };
+        Ok(elements.named(cause, MOST_EVIDENCE * numbers as f64, words, fit))
+    })?;
+    if clamped.is_some() {
+        return Ok(clamped);
     }
     let fit = elements.fit(|at| elements.claimed[at].absolute())?;
     Ok(elements.named(Cause::Magnitude, 0.0, Cause::Magnitude.words(), fit))
@@ -96,28 +98,25 @@ fn grouped(
     Ok(elements.named(cause, chosen, format!("{} ({})", cause.words(), range(&numbers)), fit))
 }
 
-/// One number that is added to all elements, or to those of a column or row.
-pub(super) fn numbers(elements: &Elements) -> Result<Option<Explanation>> {
-    let format = elements.d.format;
-    for cause in [Cause::NumberAdded, Cause::BiasNotGiven, Cause::RowNumbers] {
-        let expected = |claimed: &Expected, number: f64| claimed.plus(number, format);
-        if let Some(explanation) = grouped(elements, cause, number_added, expected, 0.0)? {
-            return Ok(Some(explanation));
-        }
-    }
-    Ok(None)
+/// One number that is added to every element.
+pub(super) fn number_of_all(elements: &Elements) -> Result<Option<Explanation>> {
+    numbers(elements, Cause::NumberAdded)
+}
+
+/// One number that is added to each column or row.
+pub(super) fn numbers_of_lines(elements: &Elements) -> Result<Option<Explanation>> {
+    first([Cause::BiasNotGiven, Cause::RowNumbers], |cause| numbers(elements, cause))
+}
+
+fn numbers(elements: &Elements, cause: Cause) -> Result<Option<Explanation>> {
+    grouped(elements, cause, number_added, |claimed, number| claimed.plus(number, elements.d.format), 0.0)
 }
 
 /// One factor of each row or column.
-pub(super) fn lines(elements: &Elements) -> Result<Option<Explanation>> {
-    let format = elements.d.format;
-    for cause in [Cause::RowFactors, Cause::ColumnFactors] {
-        let expected = |claimed: &Expected, factor: f64| claimed.scaled(factor, format);
-        if let Some(explanation) = grouped(elements, cause, factor_of, expected, 1.0)? {
-            return Ok(Some(explanation));
-        }
-    }
-    Ok(None)
+pub(super) fn factors_of_lines(elements: &Elements) -> Result<Option<Explanation>> {
+    first([Cause::RowFactors, Cause::ColumnFactors], |cause| {
+        grouped(elements, cause, factor_of, |claimed, factor| claimed.scaled(factor, elements.d.format), 1.0)
+    })
 }
 
 /// The factor of a line: 1 where 1 fits, else the simplest that the bounds allow.
@@ -130,17 +129,20 @@ fn factor_of(elements: &Elements, places: &[usize]) -> Option<f64> {
 /// `None` if no factor fits all elements, or if the largest that does is more than `widest` times the smallest.
 fn factor_within(elements: &Elements, places: &[usize], widest: f64) -> Option<f64> {
     let (mut low, mut high, mut sign) = (0.0f64, f64::INFINITY, 0.0);
+    let format = elements.d.format;
+    let largest = format.to_f64(format.largest(false));
     for at in places {
         let Expected { value, bound } = &elements.claimed[*at];
         let (d, exact) = (elements.values[*at], value.to_f64());
-        if !d.is_finite() || !exact.is_finite() || !bound.is_finite() {
+        if d.is_nan() || !exact.is_finite() || !bound.is_finite() {
             continue;
         }
-        let rounding = unit(elements.d.format, d.abs());
-        low = low.max((d.abs() - rounding) / (exact.abs() + bound));
+        let (magnitude, rounding) = (d.abs().min(largest), unit(format, d.abs().min(largest)));
+        low = low.max((magnitude - rounding) / (exact.abs() + bound));
         if exact.abs() > *bound {
-            high = high.min((d.abs() + rounding) / (exact.abs() - bound));
-            if d.abs() > rounding {
+            // An overflow has no upper end.
+            high = if magnitude < largest { high.min((magnitude + rounding) / (exact.abs() - bound)) } else { high };
+            if magnitude > rounding {
                 let direction = (d * exact).signum();
                 if sign == -direction {
                     return None;
@@ -165,7 +167,8 @@ fn number_added(elements: &Elements, places: &[usize]) -> Option<f64> {
         let d = elements.values[*at];
         if d.is_finite() && value.is_finite() && bound.is_finite() {
             let number = (d - value.clone()).to_f64();
-            let slack = bound + unit(elements.d.format, d.abs());
+            let is_exact = elements.d.format.is_integer() && value.is_integer();
+            let slack = bound + if is_exact { 0.0 } else { unit(elements.d.format, d.abs()) };
             (low, high) = (low.max(number - slack), high.min(number + slack));
         }
     }

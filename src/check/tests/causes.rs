@@ -3,10 +3,10 @@
 use super::*;
 
 /// A right product, and its claim.
-struct Right {
-    claim: Claim,
-    factors: Factors,
-    d: Matrix,
+pub(super) struct Right {
+    pub(super) claim: Claim,
+    pub(super) factors: Factors,
+    pub(super) d: Matrix,
 }
 
 /// A product of f16 by one instruction of Hopper.
@@ -16,14 +16,8 @@ fn plain(shape: (usize, usize, usize), seed: u64) -> Right {
     of_schedule("hopper", schedule, factors)
 }
 
-/// The same, claimed of any instruction of Hopper.
-fn of_generation(shape: (usize, usize, usize), seed: u64) -> Right {
-    let Right { claim, factors, d } = plain(shape, seed);
-    Right { claim: Claim::of_generation(claim.model, formats("f32"), None).unwrap(), factors, d }
-}
-
 /// A product by a schedule, claimed of it.
-fn of_schedule(model: &str, schedule: Schedule, factors: Factors) -> Right {
+pub(super) fn of_schedule(model: &str, schedule: Schedule, factors: Factors) -> Right {
     let model = Model::load(model).unwrap();
     let d = product(&model, &schedule, &factors);
     Right { claim: Claim::of_schedule(model, schedule), factors, d }
@@ -46,7 +40,7 @@ fn with_scales(seed: u64, has_additions: bool) -> Right {
 }
 
 /// The same matrix with other values, where they have codes.
-fn with_values(matrix: &Matrix, value: impl Fn(usize, usize) -> f64) -> Matrix {
+pub(super) fn with_values(matrix: &Matrix, value: impl Fn(usize, usize) -> f64) -> Matrix {
     let places = (0..matrix.rows).flat_map(|row| (0..matrix.columns).map(move |column| (row, column)));
     let code = |(row, column)| matrix.format.encode_f64(value(row, column), Rounding::Rne, Overflow::Saturate).unwrap();
     Matrix::of_values(matrix.rows, matrix.columns, matrix.format, &places.map(code).collect::<Vec<_>>())
@@ -54,7 +48,7 @@ fn with_values(matrix: &Matrix, value: impl Fn(usize, usize) -> f64) -> Matrix {
 
 impl Right {
     /// The check of a D in place of the right one.
-    fn checked(&self, d: &Matrix) -> ProductCheck {
+    pub(super) fn checked(&self, d: &Matrix) -> ProductCheck {
         checked(&self.claim, &self.factors, d)
     }
 
@@ -63,7 +57,7 @@ impl Right {
     }
 
     /// D with each element changed.
-    fn with(&self, value: impl Fn(f64) -> f64) -> Matrix {
+    pub(super) fn with(&self, value: impl Fn(f64) -> f64) -> Matrix {
         with_values(&self.d, |row, column| value(self.d.value(row, column)))
     }
 
@@ -87,7 +81,7 @@ fn without(factors: &Factors, k: std::ops::Range<usize>) -> Factors {
 
 #[test]
 fn a_fault_of_every_element_is_named() {
-    let right = of_generation((16, 16, 64), 31);
+    let right = plain((16, 16, 64), 31);
     let faults: [(Cause, Matrix); 12] = [
         (Cause::Zero, right.with(|_| 0.0)),
         (Cause::Sign, right.with(|x| -x)),
@@ -108,6 +102,21 @@ fn a_fault_of_every_element_is_named() {
     for (cause, d) in faults {
         let check = right.checked(&d);
         assert_eq!(check.diagnosis.as_ref().unwrap().cause, Some(cause), "{:?}", check.diagnosis);
+    }
+}
+
+#[test]
+fn a_fault_is_named_where_a_generation_or_a_library_is_claimed() {
+    let Right { claim, factors, d } = plain((12, 12, 48), 38);
+    let library = LibraryFamily::of("cublaslt", Some("f32.f16.f16.32f")).unwrap();
+    for claim in [
+        Claim::of_generation(claim.model.clone(), formats("f32"), None).unwrap(),
+        Claim::of_library(claim.model.clone(), &library, formats("f32")).unwrap(),
+    ] {
+        let right = Right { claim, factors: factors.clone(), d: d.clone() };
+        assert_eq!(right.cause(&right.with(|x| 2.0 * x)), Some(Cause::Factor));
+        assert_eq!(right.cause(&right.with(|x| x.max(0.0))), Some(Cause::Relu));
+        assert_eq!(right.cause(&right.d.transposed()), Some(Cause::TransposedD));
     }
 }
 

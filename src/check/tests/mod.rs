@@ -3,6 +3,7 @@
 mod causes;
 mod corners;
 mod ends;
+mod injected;
 mod library;
 
 use proptest::prelude::*;
