@@ -268,12 +268,8 @@ fn candidate(
     });
     // A change is unobservable only if it is for every instruction.
     let proof = reasons.collect::<Option<Vec<String>>>().and_then(|reasons| reasons.into_iter().next());
-    evaluators.iter().any(Option::is_some).then_some(Candidate {
-        changes: vec![change],
-        evaluators,
-        place: None,
-        proof,
-    })
+    let is_rule = evaluators.iter().any(Option::is_some);
+    is_rule.then_some(Candidate { changes: vec![change], evaluators, place: None, proof })
 }
 
 /// Compares the outputs of a source with every candidate that is not refuted.

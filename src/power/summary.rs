@@ -1,9 +1,6 @@
 //! Summary of the decisions on each key of a rule.
 
-use std::{
-    collections::{BTreeMap, HashSet},
-    fmt,
-};
+use std::collections::{BTreeMap, HashSet};
 
 use super::{Change, ChangePair, ChangeVerdict, Tested};
 use crate::arithmetic::Model;
@@ -32,8 +29,8 @@ pub struct JointValues {
     pub with: (String, String),
 }
 
-impl fmt::Display for JointValues {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+impl std::fmt::Display for JointValues {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         write!(f, "{} with {} = {}", self.values.join(", "), self.with.0, self.with.1)
     }
 }
@@ -81,15 +78,10 @@ pub fn answer(model: &Model, all: &[Tested]) -> Option<String> {
         let some = if all.len() == 1 { String::new() } else { format!("{refuted} of ") };
         return Some(format!("The data contradict {some}{rules}, version {}, as it stands.", model.version));
     }
-    let joint = all.iter().flat_map(summaries).filter(|summary| summary.decision == Decision::OpenInPair).count();
-    let joint = match joint {
-        0 => String::new(),
-        keys => format!(" Pairs of changes leave open what single ones decide: {keys} of the keys."),
-    };
     let single = || all.iter().flat_map(|tested| &tested.changes).filter(|(change, _)| !change.ranged);
     let count = |wanted: fn(&ChangeVerdict) -> bool| single().filter(|(_, verdict)| wanted(verdict)).count();
     Some(format!(
-        "The data refute {} of {} one-step changes of {rules}, version {}; {} survive, and {} cannot be observed.{joint}",
+        "The data refute {} of {} one-step changes of {rules}, version {}; {} survive, and {} cannot be observed.",
         count(|verdict| matches!(verdict, ChangeVerdict::Refuted(_))),
         single().count(),
         model.version,

@@ -46,7 +46,7 @@ crate::rows! {
         /// Decision on the key.
         decision: &'static str => shown("decision").essential(),
         /// Values that agree with every output together with another value of another key.
-        pairs: Vec<String> => shown("agree in a pair").essential().if_filled(),
+        pairs: Vec<String> => shown("agree in a pair").if_filled(),
     }
 
     /// A rule, with counts of its refuted one-step changes.

@@ -1,15 +1,11 @@
 //! What decided the keys of a rule, and what it is called.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 use tcnum::{
     arithmetic::Model,
-    identify::{
-        self, Limits, Plan, Refuting, Request, Session, Study, WORK, identify, identify_recording, tables::tested,
-    },
-    inputs::stream,
+    identify::{self, Limits, Plan, Refuting, Request, Session, Study, WORK, identify, tables::tested},
     power::{Decision, summaries},
-    trace::Trace,
 };
 
 use crate::{
@@ -94,14 +90,12 @@ fn a_key_that_only_changes_with_another_one_is_open_in_a_pair() {
 #[test]
 fn pairs_that_few_answers_leave_open_are_asked_of_the_device() {
     let (model, i) = (Model::load("hopper").unwrap(), listed("mma.m16n8k8.f16.f16.f16.f16"));
-    let inputs = stream::tiles(i, 3, 0, 2);
-    let d = model.evaluator(i).unwrap().execute(&inputs);
-    let (m, n, k) = (i.m, i.n, i.k);
-    let trace = Trace { m, n, k, inputs, d, metadata: BTreeMap::new(), instruction: i.clone() };
-    let mut found = identify_recording(&trace, true).unwrap();
+    let mut device = BlackBox::new(&model);
+    let plan = Plan { seed: 1, budget: 6, time: Duration::MAX, catalogue: true, begun: Vec::new(), work: WORK };
+    let mut found = identify(&mut device, i, plan).unwrap();
     let mut tested = tested(&found).unwrap().unwrap();
     let before = (tested.pairs.len(), found.asked.count());
-    identify::ask_pairs(&mut BlackBox::new(&model), &mut found, &mut tested, 0, u64::MAX).unwrap();
+    identify::ask_pairs(&mut device, &mut found, &mut tested, 0, u64::MAX).unwrap();
     assert!(tested.pairs.len() < before.0 && found.asked.count() > before.1, "{before:?}, {:?}", tested.pairs);
     assert_eq!(found.misses, 0);
 }
