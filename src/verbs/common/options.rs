@@ -32,7 +32,7 @@ pub struct OutputDestination {
     /// View of the result [default: as the ending of --out says, else table]
     #[arg(long, value_parser = named::<View>(), value_name = "VIEW")]
     pub output: Option<View>,
-    /// Write the result to this file: .json .csv .md .tex .txt; a folder for csv
+    /// Write the result here: .json .csv .md .tex .txt; a folder for csv
     #[arg(long, value_name = "FILE", value_parser = output_path)]
     pub out: Option<PathBuf>,
     /// Write the result here too: .json .csv .md .tex .txt (repeatable).
