@@ -59,7 +59,8 @@ impl Kinds {
         self.0.into_values().map(|kind| kind.difference).collect()
     }
 
-    /// Lists the first `most` causes in `causes`: kinds whose cases `reduce` takes to one signature, with their counts summed.
+    /// Lists the first `most` causes in `causes`, with their counts summed.
+    /// A cause is the kinds whose cases `reduce` takes to one signature.
     /// Finite results come first, then infinities, then NaNs; within these, the most frequent cause.
     ///
     /// At most twice `most` kinds are reduced, the simplest of each signature first. A further kind counts for the cause of its signature,

@@ -139,7 +139,8 @@ impl Replay {
         });
     }
 
-    /// Lists the causes of the differences in `causes`, reduced if a device is given and the judge is a model.
+    /// Lists the causes of the differences in `causes`.
+    /// They are reduced if a device is given and the judge is a model.
     ///
     /// # Errors
     /// The device fails; an interruption. Causes that were not reduced are listed as found.

@@ -90,7 +90,8 @@ pub(super) fn difference(trace: &Trace, at: usize, (device, model): (u64, u64)) 
     Difference::found(ResultPlace::Output(spot), Answer { case, device, model })
 }
 
-/// Lists the first `keep` causes of differences in `causes`, reduced with a model that gives every recorded output.
+/// Lists the first `keep` causes of differences in `causes`.
+/// They are reduced with a model that gives every recorded output.
 /// Returns its name; without such a model nothing is reduced.
 ///
 /// The model and `judge` differ on a reduced case; the recorded device's answer to it is unknown.
