@@ -22,9 +22,19 @@ fn refusal(line: &str) -> String {
     message
 }
 
-/// Interrupts `tcnum` once it has said `when` on standard error (with -v): its exit status and its report.
+/// Interrupts `tcnum` once it has said `when` on standard error (with -v) and has something to report: its exit status and its report.
 #[cfg(unix)]
 fn interrupted(line: &str, when: &str, signal: &str) -> (Option<i32>, Value) {
+    // A run that has done nothing yet reports nothing: the next one is given ten times as long.
+    let delays = (0..5).map(|at| std::time::Duration::from_millis(10 * 10u64.pow(at)));
+    let reported = delays.map(|delay| interrupted_after(line, when, delay, signal)).find(|(_, report)| !report.is_empty());
+    let (status, report) = reported.expect("a run of minutes has something to report");
+    (status, crate::program::validate_report(&report))
+}
+
+/// Interrupts `tcnum` some time after it has said `when`: its exit status and standard output.
+#[cfg(unix)]
+fn interrupted_after(line: &str, when: &str, delay: std::time::Duration, signal: &str) -> (Option<i32>, String) {
     use std::io::{BufRead, BufReader};
     let mut child = Command::new(env!("CARGO_BIN_EXE_tcnum"))
         .args(line.split_whitespace())
@@ -43,14 +53,14 @@ fn interrupted(line: &str, when: &str, signal: &str) -> (Option<i32>, Value) {
             break;
         }
     }
+    std::thread::sleep(delay);
     // Twice at once, as `timeout` does.
     let id = child.id().to_string();
     assert!(Command::new("kill").args([&format!("-{signal}"), &id, &id]).status().unwrap().success());
-    let rest = std::thread::spawn(move || said.map(Result::unwrap).collect::<Vec<_>>());
+    let rest = std::thread::spawn(move || said.for_each(drop));
     let output = child.wait_with_output().expect("tcnum ends");
-    let report = String::from_utf8(output.stdout).expect("UTF-8");
-    assert!(!report.is_empty(), "tcnum {line}: {:?}", rest.join());
-    (output.status.code(), crate::program::validate_report(&report))
+    rest.join().expect("standard error is read");
+    (output.status.code(), String::from_utf8(output.stdout).expect("UTF-8"))
 }
 
 #[cfg(unix)]
