@@ -224,7 +224,7 @@ impl Claim {
         Ok(Claim { words, model, schedules, is_exact: false })
     }
 
-    /// A note on the instructions for the claim's operands that a family leaves out: those that sum in a narrow format.
+    /// A note on the instructions that a family leaves out: those that sum in a narrow format.
     fn left_out(&self) -> Option<String> {
         let claimed = &self.schedules[0].instruction;
         let is_left_out = |i: &&Instruction| {

@@ -346,7 +346,9 @@ pub(super) fn is_exact_product(x: f64, y: f64, product: f64) -> bool {
     x == 0.0 || y == 0.0 || x.mul_add(y, -product) == 0.0 && product.abs() > 1e-290
 }
 
-/// `x * y` of magnitudes, not below the exact product but for what [`SLACK`] covers; 0 if a factor is 0.
+/// The product of two magnitudes, 0 if one is 0.
+///
+/// It is below the exact product by no more than [`SLACK`] covers.
 pub(super) fn product_up(x: f64, y: f64) -> f64 {
     let product = x * y;
     match x == 0.0 || y == 0.0 {

@@ -113,7 +113,9 @@ fn running(bounds: &ElementBounds, row: usize, column: usize) -> Limits {
     }
 }
 
-/// For the elements in some rows and columns, row by row: true if D has the bits that the claimed schedule makes, or both are NaN.
+/// True for each element in some rows and columns whose D has the bits of the claimed schedule.
+///
+/// The elements come row by row. Two NaNs are equal.
 fn same_bits(request: &CheckRequest, rows: &[usize], columns: &[usize]) -> Result<Vec<bool>> {
     let CheckRequest { claim, factors, d, .. } = request;
     let schedule = &claim.schedules[0];
@@ -125,7 +127,7 @@ fn same_bits(request: &CheckRequest, rows: &[usize], columns: &[usize]) -> Resul
     Ok(pairs.map(|(x, y)| x == y || is_nan(x) && is_nan(y)).collect())
 }
 
-/// For the first of some elements: true if D has the bits of the claimed schedule. None for a family.
+/// True for each of the first elements if D has the bits of the claimed schedule; empty for a family.
 ///
 /// Elements with these bits never end the comparison.
 pub(super) fn has_bits(request: &CheckRequest, elements: &[(ElementVerdict, Outside)]) -> Result<Vec<bool>> {

@@ -35,7 +35,7 @@ crate::rows! {
         largest_error: f64 => shown("max error").essential(),
         /// Largest bound.
         largest_bound: f64 => shown("max bound").essential(),
-        /// Largest |D - exact| over the element's bound, of the same elements; infinite where a bound is 0 and the error is not.
+        /// Largest |D - exact| over the element's bound; infinite where a bound is 0 and the error is not.
         tightest: f64 => shown("max error / bound").essential(),
         /// Elements that only an exact sum could decide.
         decided_exactly: usize => hidden(),

@@ -17,7 +17,9 @@ pub enum ElementVerdict {
     Outside,
     /// An overflow where the exact value is near enough to the end of the format.
     Overflowed,
-    /// Not decided by a bound: parts of the sum may overflow, saturate or wrap. The bits of a claimed schedule decide.
+    /// Not decided by its bound: parts of the sum may overflow, saturate or wrap.
+    ///
+    /// The bits of a claimed schedule decide.
     Undecided,
 }
 
@@ -117,8 +119,9 @@ impl Tally {
         self.absolute_tolerance = f64::INFINITY;
     }
 
-    /// Settles what bounds left open: for the first elements, true if D has the bits of the claimed schedule.
+    /// Settles the elements that bounds refuse or leave open.
     ///
+    /// `has_bits` is true for each of the first whose D has the bits of the claimed schedule.
     /// An element with these bits is right. Any other element that its bound refuses is outside; one that the bound does not decide is
     /// outside if its bits were compared.
     pub(super) fn settle(&mut self, has_bits: &[bool]) {
@@ -216,7 +219,9 @@ impl Tally {
     }
 }
 
-/// |D - exact| over the bound: infinite where the bound is 0 and the error is not, or where D or the exact value is not finite.
+/// The error over the bound.
+///
+/// Infinite where the bound is 0 and the error is not, or where D or the exact value is not finite.
 fn ratio(element: &Outside) -> f64 {
     match element.error / element.bound {
         _ if element.error == 0.0 => 0.0,

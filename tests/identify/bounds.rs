@@ -168,7 +168,7 @@ fn a_recording_with_two_outputs_for_one_tile_is_a_failure_that_names_both_tiles(
 #[test]
 fn a_model_file_that_cannot_be_written_keeps_nothing_else_back() {
     let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("ok.json");
+    let file = folder.path().join("ok.txt");
     let arguments = ["identify", "-q", "--cases", "1000", "--instr", SHORT, "--device", "model:hopper"];
     let run = tcnum(&[&arguments[..], &["--model-out", "/dev/full", "--out", file.to_str().unwrap()]].concat());
     assert_eq!((run.status, &run.stdout[..]), (2, ""), "{}", run.stderr);

@@ -99,15 +99,19 @@ fn torchao_quantises_to_mx_alike_or_by_its_own_rules() {
     }
     assert_eq!(compared, 20 * 264);
     let infinity = "infinity counts as 2^128";
+    let beyond = "the largest magnitude becomes an infinity of binary32";
     let divisor = "values are divided by another number than the scale 2^-127";
     let expected = [
         ("ceil", infinity, 10),
+        ("ceil", beyond, 5),
         ("ceil", divisor, 62),
         ("even", infinity, 10),
+        ("even", beyond, 5),
         ("even", divisor, 64),
         ("floor", infinity, 10),
         ("floor", divisor, 65),
         ("rceil", infinity, 10),
+        ("rceil", beyond, 5),
         ("rceil", "the logarithm is rounded to binary32", 2),
         ("rceil", divisor, 64),
     ];

@@ -1,4 +1,4 @@
-//! Drawn corners: operands, scales, alpha and beta at both ends of their formats, against exact rationals.
+//! Corners that are drawn: operands and factors at both ends of their formats, against exact rationals.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use rug::Rational;
 use super::{library::of_library, *};
 use crate::{arithmetic::shipped, bound::ProductBounds};
 
-/// What a run of drawn products met.
+/// Counts of the elements of drawn products.
 #[derive(Debug, Default, PartialEq)]
 struct Met {
     /// Elements with finite operands.
