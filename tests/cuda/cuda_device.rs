@@ -88,7 +88,11 @@ fn tiles(i: &Instruction, count: usize, seed: u64) -> (Tiles, Vec<i64>) {
     let value = |format: &Format, code| format.to_f64(code) as i64;
     let d = (0..count * i.m * i.n).map(|e| {
         let case = tiles.case(i, e / (i.m * i.n), e / i.n % i.m, e % i.n);
-        let products = (0..i.stored_k()).map(|at| value(i.a, case.a[at]) * value(i.b, case.b[case.logical(i, at)]));
+        let product = |at: usize| {
+            let (x, y) = (value(i.a, case.a[at]), value(i.b, case.b[case.logical(i, at)]));
+            if i.xor { i64::from(x != y) } else { x * y }
+        };
+        let products = (0..i.stored_k()).map(product);
         value(i.c, case.c) + products.sum::<i64>()
     });
     let d = d.collect();
