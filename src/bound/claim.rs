@@ -91,7 +91,6 @@ impl Claim {
             }
             Origin::Library(family) => Claim::of_library(model, &family, formats)?,
         };
-        notes.extend(claim.left_out());
         let (claim, rounded) = claim.taking(&factors)?;
         if let Some(own) = rounded {
             notes.push(
@@ -225,7 +224,7 @@ impl Claim {
     }
 
     /// A note on the instructions that a family leaves out: those that sum in a narrow format.
-    fn left_out(&self) -> Option<String> {
+    pub fn left_out(&self) -> Option<String> {
         let claimed = &self.schedules[0].instruction;
         let is_left_out = |i: &&Instruction| {
             !is_wide(i)

@@ -108,6 +108,9 @@ pub fn report(request: &CheckRequest, found: &ProductCheck, tolerances: &[Tolera
     report.verdict = if any_outside { Verdict::OutsideBound } else { Verdict::Undecided };
     let cause = found.diagnosis.as_ref().map(|diagnosis| format!(" {}", diagnosis.sentences()));
     report.answer = Some(answer(claim, found) + &cause.unwrap_or_default());
+    if !report.holds {
+        report.notes.extend(claim.left_out());
+    }
     report.notes.push(format!(
         "Errors are measured to the exact product of the given A and B. The bounds rest on the model {}.",
         claim.model.name

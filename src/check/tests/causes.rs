@@ -3,7 +3,7 @@
 use super::*;
 
 /// A change of a schedule and its operands.
-type Fault = dyn Fn(&mut Schedule, &mut Factors);
+type Fault<'a> = dyn Fn(&mut Schedule, &mut Factors) + 'a;
 
 /// A right product, and its claim.
 pub(super) struct Right {
