@@ -19,7 +19,7 @@ use crate::{
         SchemeUnit, table,
     },
     experiment::table::devices as table_of_devices,
-    gemm::{self, ArrayFile, library::checked_shape},
+    gemm::{self, ArrayFile},
     isa::{self, Instruction},
     report::{Report, Table, Verdict, three_digits},
 };
@@ -47,7 +47,7 @@ pub(super) struct Arguments {
     #[arg(long = "size", value_name = "N", num_args = 1.., value_parser = integer(1..=16384usize))]
     sizes: Vec<usize>,
     /// Other shapes; may be repeated
-    #[arg(long = "shape", value_name = "MxNxK", value_parser = shape)]
+    #[arg(long = "shape", value_name = "M,N,K", value_parser = shape)]
     shapes: Vec<ProductShape>,
     /// A of the product: FILE.npy or FILE.safetensors:NAME
     #[arg(long, value_name = "FILE", value_parser = array_file, requires = "b", conflicts_with_all = ["sizes", "shapes", "dist"], help_heading = "Inputs")]
@@ -168,11 +168,7 @@ fn schemes(arguments: &Arguments, given: Option<&ProductOperands>) -> Result<Vec
 
 /// Parses m, n and k.
 fn shape(text: &str) -> std::result::Result<ProductShape, String> {
-    let numbers: Option<Vec<usize>> = text.split([',', 'x']).map(|number| number.trim().parse().ok()).collect();
-    match numbers.as_deref() {
-        Some([m, n, k]) => checked_shape((*m, *n, *k)).map(|()| ProductShape { m: *m, n: *n, k: *k }),
-        _ => Err("expected MxNxK, such as 64x64x4096".into()),
-    }
+    super::gemm::shape(text).map(|(m, n, k)| ProductShape { m, n, k })
 }
 
 impl Verb for Arguments {

@@ -51,7 +51,7 @@ use crate::{
 };
 pub use common::options::{Common, OutputDestination};
 use common::{
-    drawings, earlier, files, gates, named,
+    drawings, files, gates, named,
     options::{self, MAX_TIMEOUT, integer},
     progress::{self, Bar, Progress},
     rounding, select,
@@ -215,9 +215,8 @@ pub fn report(words: Vec<OsString>) -> Result<(Report, Option<Error>)> {
     Ok((report, failure))
 }
 
-/// The arguments in `words`, in today's spelling, which stand in reports from now on.
+/// The arguments in `words`, which stand in reports from now on.
 fn parsed(command: &mut clap::Command, words: Vec<OsString>) -> clap::error::Result<(ArgMatches, Cli)> {
-    let words = earlier::respelt(words);
     let matches = command.try_get_matches_from_mut(&words)?;
     let cli = Cli::from_arg_matches(&matches)?;
     WORDS.set(words);

@@ -73,7 +73,7 @@ fn features(folder: &Path) -> Vec<PathBuf> {
         let instruction = isa::all().iter().find(|i| !i.d.is_integer() && model.rule(i).is_some()).expect(name);
         let path = folder.join(format!("{name}.json"));
         let device = format!("model:{name}");
-        let command = ["identify", "--features", "--device", &device, "--instr", &instruction.name, "-q"];
+        let command = ["features", "--device", &device, "--instr", &instruction.name, "-q"];
         let document = json_of(&command);
         for row in document["tables"]["features"].as_array().unwrap() {
             let says = |key: &str| row[key].is_string();
@@ -160,7 +160,7 @@ fn a_model_that_agrees_with_itself_proves_nothing() {
         .map(|name| folder.path().join(name).to_str().unwrap().to_string());
     let device =
         ["--device", "model:volta", "--instr", "mma.m8n8k4.f32.f16.f16.f32", "-q", "--output", "json", "--out"];
-    shown(&[&["identify", "--features"], &device[..], &[&features]].concat());
+    shown(&[&["features"], &device[..], &[&features]].concat());
     shown(&[&["verify", "--cases", "1000"], &device[..], &[&verified]].concat());
     shown(&["report", &features, &verified, "--out", &page]);
     let text = fs::read_to_string(page).unwrap();

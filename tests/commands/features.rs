@@ -1,4 +1,4 @@
-//! `tcnum features`: generations side by side, the published features, and the earlier spelling.
+//! `tcnum features`: generations side by side, and the published features.
 
 use std::{fs, path::Path};
 
@@ -157,15 +157,6 @@ fn all_models_are_compared_on_what_people_ask_about() {
         assert!(own >= 22, "{device}, {class}: {own}");
     }
     assert_eq!(rows(&document, "devices").len(), devices.len());
-}
-
-#[test]
-fn the_earlier_spelling_is_the_same_command() {
-    let arguments = ["--device", "model:ampere", "--instr", F16, "-q", "--output", "csv"];
-    let [now, earlier] =
-        [&["features"][..], &["identify", "--features"]].map(|verb| tcnum(&[verb, &arguments].concat()));
-    assert!(now.status == 0 && !now.stdout.is_empty());
-    assert_eq!((now.stdout, now.stderr), (earlier.stdout, earlier.stderr));
 }
 
 #[test]

@@ -58,7 +58,7 @@ pub(crate) fn well_formed(page: &str) {
 fn what_instructions_compute_stands_beside_what_they_cost() {
     let folder = tempfile::tempdir().unwrap();
     let (features, costs) = (folder.path().join("features.json"), kept("h200/costs.json"));
-    let measured = ["identify", "--features", "--device", "model:hopper", "--instr", "mma.m16n8k16.f32.f16.f16.f32"];
+    let measured = ["features", "--device", "model:hopper", "--instr", "mma.m16n8k16.f32.f16.f16.f32"];
     let run = tcnum(&[&measured[..], &["-q", "--output", "json", "--out", features.to_str().unwrap()]].concat());
     assert_eq!(run.status, 0, "{}", run.stderr);
     let words = ["Arithmetic and cost", "<td>NVIDIA H200: "];

@@ -22,8 +22,7 @@ fn sweeps(line: &str) -> Vec<Value> {
 
 #[test]
 fn conversions_of_a_format_are_swept_and_the_report_says_that_no_hardware_ran() {
-    // The earlier spelling.
-    let report = report("probe --op convert --fmt e4m3 --cases 1000");
+    let report = report("probe scalar --op convert --fmt e4m3 --cases 1000");
     assert!(report["invocation"].as_str().unwrap().starts_with("tcnum probe scalar --op convert"), "{report}");
     let rows = report["tables"]["sweeps"].as_array().unwrap();
     let names: Vec<&str> = rows.iter().map(|row| row["ptx"].as_str().unwrap()).collect();
@@ -90,16 +89,16 @@ fn equal_parts_of_a_sweep_have_equal_digests() {
 #[test]
 fn wrong_requests_say_what_to_do() {
     for (line, part) in [
-        ("probe --op convert --op dot", "invalid value 'dot'"),
+        ("probe scalar --op convert --op dot", "invalid value 'dot'"),
         ("probe scalar --op add --fmt e4m3", "no scalar instruction does add with e4m3"),
         ("probe scalar --op convert --fmt fp8e4m4", "'fp8-e4m3'"),
         ("probe --op dot --cases 5", "unexpected argument '--cases'"),
         ("probe scalar --op neg --fmt f16 --first 65536", "neg.f16 has inputs 0 to 65535; --first is 65536"),
-        ("probe --op add --fmt f16 --samples 5", "unexpected argument '--samples'"),
+        ("probe scalar --op add --fmt f16 --samples 5", "unexpected argument '--samples'"),
         ("probe scalar --op add --fmt f16 --digests same --out ./same", "another file to write"),
-        ("probe --instr cvt.rn.f16.f32 --fmt f16", "cannot be used with"),
-        ("probe --instr cvt.rn.f16.f32 --instr mma.m8n8k4.f64.f64.f64.f64", "mma.m8n8k4.f64.f64.f64.f64"),
-        ("probe --instr cvt.rn.f16.f31", "'cvt.rn.f16.f32'"),
+        ("probe scalar --instr cvt.rn.f16.f32 --fmt f16", "cannot be used with"),
+        ("probe scalar --instr cvt.rn.f16.f32 --instr mma.m8n8k4.f64.f64.f64.f64", "mma.m8n8k4.f64.f64.f64.f64"),
+        ("probe scalar --instr cvt.rn.f16.f31", "'cvt.rn.f16.f32'"),
         ("probe scalar --op convert --first 4294967296", "expected a whole number from 0 to 4294967295"),
         ("probe scalar --op convert --digests /no/such/folder/x", "there is no folder"),
         ("probe scalar --instr cvt.rs.f16x2.f32", "random bits"),

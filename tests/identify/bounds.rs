@@ -196,7 +196,8 @@ fn the_answer_says_what_is_found_and_how_sure_it_is() {
     assert!(said.ends_with(" asked outputs and all 1,024 held-out ones."), "{said}");
     let said = answer(&[&on_ampere[..], &["--quick"]].concat(), 0);
     assert!(said.contains(" as ampere, "), "{said}");
-    let said = answer(&[&on_ampere[..], &["--features"]].concat(), 0);
+    let features = tcnum(&[&["features", "-q", "--output", "json"], &on_ampere[..]].concat());
+    let said = validate_report(&features.stdout)["answer"].to_string();
     assert!(said.contains("alignment 24 bits, RZ; result RZ"), "{said}");
     let said = answer(&[&on_ampere[..], &["--instr", BF16, "--cases", "1000"]].concat(), 0);
     assert_eq!(said, "2 instructions of NVIDIA Ampere (model): 2 identified, all as ampere.");

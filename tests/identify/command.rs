@@ -81,7 +81,7 @@ fn features_of_a_unit_that_answers_a_tile_in_two_ways_are_a_failure_with_both_ou
     for program in [format!("{root}/tests/exec/stochastic.py"), format!("{root}/tests/exec/hopper.py --fault counter")]
     {
         let device = format!("exec:python3 {program}");
-        let run = tcnum(&["identify", "--features", "--instr", "mma.m16n8k16.f32.f16.f16.f32", "--device", &device]);
+        let run = tcnum(&["features", "--instr", "mma.m16n8k16.f32.f16.f16.f32", "--device", &device]);
         assert_eq!((run.status, run.stdout.as_str()), (3, ""), "{program}");
         let (_, operands) = run.stderr.split_once("is not a function of its operands: a[").expect(&run.stderr);
         let (_, answers) = operands.split_once(" gave 0x").expect(operands);

@@ -57,14 +57,14 @@ fn a_recording_is_refused_with_one_message() {
 #[test]
 fn reports_name_the_arithmetic_and_have_a_witness_for_a_cell() {
     let run = |arguments: &[&str]| {
-        let run = tcnum(&[&["identify"], arguments].concat());
+        let run = tcnum(arguments);
         assert_eq!(run.status, 0, "{}", run.stderr);
         validate_report(&run.stdout)
     };
     let instruction = ["--instr", "mma.m16n8k8.f32.bf16.bf16.f32", "--output", "json"];
-    let report = run(&[&["--quick", "--device", "model:ampere"][..], &instruction].concat());
+    let report = run(&[&["identify", "--quick", "--device", "model:ampere"][..], &instruction].concat());
     assert!(report["tables"]["fingerprints"][0]["arithmetic"].as_str().unwrap().starts_with("ampere"), "{report}");
-    let report = run(&[&["--features", "--device", "model:ampere"][..], &instruction].concat());
+    let report = run(&[&["features", "--device", "model:ampere"][..], &instruction].concat());
     let alignment =
         report["tables"]["features"].as_array().unwrap().iter().find(|row| row["feature"] == "alignment").unwrap();
     assert_eq!(alignment["found"], "24 bits, RZ");

@@ -1,7 +1,6 @@
 //! Shared parts of verbs: options, files, instructions, progress, figures, checks.
 
 pub(super) mod drawings;
-pub(super) mod earlier;
 pub(super) mod files;
 pub(super) mod gates;
 pub(super) mod named;
