@@ -17,8 +17,8 @@ use super::{
 use crate::{
     Error, Result,
     array::{ArrayFile, Content, LARGEST_EXTENT, StreamedArray},
-    convert::original_shape,
     format::{Format, find as format_of},
+    tensor::original_shape,
 };
 
 /// Most global scales: one for each expert.

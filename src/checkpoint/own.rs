@@ -10,8 +10,8 @@ use super::{
 };
 use crate::{
     array::Content,
-    convert::stored_scale,
     format::{Format, block, find},
+    tensor::stored_scale,
 };
 
 /// The entry of the metadata with the name of the format.

@@ -8,8 +8,8 @@ use super::{
 use crate::{
     Error, Result,
     array::Content,
-    convert::{ArrayNames, stored_scale},
     format::block::BlockFormat,
+    tensor::{ArrayNames, stored_scale},
 };
 
 impl Layout {

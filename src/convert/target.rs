@@ -2,27 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    ArrayNames, ConversionTarget, Deviations, Tensor,
-    converter::{BlockConverter, Missing, ScalarConverter},
-    deviations::TensorComparison,
-    pieces::{TensorPiece, common_multiple, pieces},
-    source::{ORIGINAL_SHAPE, SourceTensor, scale_shape},
-    values::{TensorKind, ValueReader},
-};
 use crate::{
     Error, Result,
     array::{ArrayWriter, Content, NewArray, pack},
     base::work,
     format::{
-        Format, Real, Rounding,
+        Real, Rounding,
         block::{BlockFormat, Blocks, Quantizer},
-        find,
         slices::largest_finite,
     },
     inputs,
     isa::Codes,
     number::Finite,
+    tensor::{
+        ArrayNames, BlockConverter, ConversionTarget, Deviations, Missing, ORIGINAL_SHAPE, ScalarConverter,
+        SourceTensor, Tensor, TensorComparison, TensorKind, TensorPiece, ValueReader, common_multiple, pieces,
+        refused_whole, scale_shape, stored_scale,
+    },
 };
 
 /// A tensor of the result; its first array has this number.
@@ -183,11 +179,6 @@ impl<'a> TargetTensor<'a> {
     }
 }
 
-/// Format under whose type scales are stored: the type of a file for e4m3 serves scales without a sign.
-pub(crate) fn stored_scale(scale: &'static Format) -> &'static Format {
-    if scale.name == "ue4m3" { find("e4m3").expect("there is e4m3") } else { scale }
-}
-
 #[derive(Debug, Clone, Copy)]
 struct RandomBits {
     seed: u64,
@@ -294,11 +285,6 @@ fn least_of_tensor(source: &SourceTensor, quantizer: &Quantizer, codes: &[u32]) 
     })?;
     let best = (0..codes.len()).min_by(|x, y| sums[*x].total_cmp(&sums[*y]));
     Ok(codes[best.unwrap_or(0)])
-}
-
-/// The error for a tensor with a NaN or an infinity whose values share one scale.
-pub(super) fn refused_whole() -> Error {
-    Error::request("it holds a NaN or an infinity, and one scale for all values has no place for them")
 }
 
 /// Largest finite magnitude of a tensor.

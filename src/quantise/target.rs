@@ -4,11 +4,11 @@ use std::fmt;
 
 use crate::{
     Error, Result,
-    convert::{FileContent, layout},
     format::{
         Format,
         block::{BlockFormat, SCALE_RULES, ScaleRule, find_rule},
     },
+    tensor::FileContent,
 };
 
 /// Bits of the widest plain format that values are quantised to.
@@ -238,7 +238,7 @@ pub fn targets(names: &[String], rules: &[String], per: &[String]) -> Result<Vec
     // Rules that do not fit a format, which another format may follow.
     let mut refused = Vec::new();
     for name in names {
-        match layout(name)? {
+        match FileContent::named(name)? {
             FileContent::Blocks(format) => {
                 for format in with_blocks(format, &per) {
                     let target = |rule: &'static ScaleRule| match rule.refusal(format) {

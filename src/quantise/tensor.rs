@@ -11,9 +11,9 @@ use crate::{
     Error, Result,
     array::StreamedArray,
     base::work,
-    convert::common_multiple,
     format::{Real, Rounding, block::Quantizer, slices::largest_finite},
     inputs,
+    tensor::common_multiple,
 };
 
 /// Panels that are worked on before what they gave is added up: memory is bounded by it.

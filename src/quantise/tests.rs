@@ -8,9 +8,9 @@ use rand_chacha::ChaCha8Rng;
 use super::*;
 use crate::{
     array::{Array, ArrayFile, Arrays, Content},
-    convert::{ConversionTarget, FileContent, Tensor, convert},
     format::{Overflow, Real, Rounding, block::Quantizer, find},
     isa::Codes,
+    tensor::{ConversionTarget, FileContent, Tensor, convert},
 };
 
 /// Values of many magnitudes, some zero, and some no numbers.

@@ -5,8 +5,8 @@ use std::ops::Range;
 use crate::{
     Error, Result,
     array::{ArrayFile, Content, StreamedArray},
-    convert::{FormatDecoder, is_convolution},
     format::{Encoding, Format},
+    tensor::{FormatDecoder, is_convolution},
 };
 
 /// Values of a panel, about: few enough to stay in a cache, and in memory that was used before.

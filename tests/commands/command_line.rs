@@ -27,7 +27,8 @@ fn refusal(line: &str) -> String {
 fn interrupted(line: &str, when: &str, signal: &str) -> (Option<i32>, Value) {
     // A run that has done nothing yet reports nothing: the next one is given ten times as long.
     let delays = (0..5).map(|at| std::time::Duration::from_millis(10 * 10u64.pow(at)));
-    let reported = delays.map(|delay| interrupted_after(line, when, delay, signal)).find(|(_, report)| !report.is_empty());
+    let reported =
+        delays.map(|delay| interrupted_after(line, when, delay, signal)).find(|(_, report)| !report.is_empty());
     let (status, report) = reported.expect("a run of minutes has something to report");
     (status, crate::program::validate_report(&report))
 }

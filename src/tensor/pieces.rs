@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::tensor::PART;
+use super::conversion::PART;
 use crate::format::block::BlockFormat;
 
 /// Values that are worked on before what they gave is taken: memory is bounded by it.
@@ -12,19 +12,19 @@ const PARTS: usize = 4;
 
 /// Values that follow one another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TensorPiece {
+pub(crate) struct TensorPiece {
     /// The place of the first in the tensor.
-    pub(super) start: usize,
+    pub(crate) start: usize,
     /// Number of values.
-    pub(super) count: usize,
+    pub(crate) count: usize,
     /// Values of a row of the piece: a row of the tensor, or the part of one.
-    pub(super) row: usize,
+    pub(crate) row: usize,
     /// Values of a part; the last may have fewer.
     part: usize,
 }
 
 impl TensorPiece {
-    pub(super) fn parts(&self) -> impl Iterator<Item = Range<usize>> {
+    pub(crate) fn parts(&self) -> impl Iterator<Item = Range<usize>> {
         let (count, part) = (self.count, self.part);
         (0..count).step_by(part).map(move |start| start..count.min(start + part))
     }
@@ -43,7 +43,7 @@ pub(crate) fn common_multiple(x: usize, y: usize) -> usize {
 ///
 /// They are whole blocks of each of some rows and columns: rows are cut only where no block has several. Blocks of several rows
 /// end with a matrix of `height` rows, and so do pieces; blocks of all rows do not.
-pub(super) fn pieces<const N: usize>(
+pub(crate) fn pieces<const N: usize>(
     count: usize,
     (row, height): (usize, usize),
     blocks: [(usize, usize); N],
