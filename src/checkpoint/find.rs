@@ -8,7 +8,6 @@ use super::{
     layout::{ArrayParts, Codes, Layout, Storage, with_stem},
     own::is_converted,
     packing::Packing,
-    sharing::{Matrices, Sharing},
     swizzle,
     table::one_line,
     tensor::{CheckpointTensor, Quantised, Reading, ScalePlace, TensorContent},
@@ -18,7 +17,7 @@ use crate::{
     Error, Result,
     array::{ArrayFile, Content, LARGEST_EXTENT, StreamedArray},
     format::{Format, find as format_of},
-    tensor::original_shape,
+    tensor::{Matrices, Sharing, original_shape},
 };
 
 /// Most global scales: one for each expert.

@@ -2,7 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{FileContent, Tensor, pieces::TensorPiece, values::TensorKind};
+use super::{
+    FileContent, Tensor,
+    pieces::{Pieces, TensorPiece},
+    values::TensorKind,
+};
 use crate::{
     Error, Result,
     array::{ArrayFile, Content, LARGEST_EXTENT, StreamedArray, check_codes},
@@ -242,9 +246,9 @@ impl SourceTensor<'_> {
         self.shape.last().copied().unwrap_or(1)
     }
 
-    /// Elements of a row, and rows of a matrix of the last two axes, with which blocks of several rows end.
-    pub(crate) fn matrix(&self) -> (usize, usize) {
-        (self.row(), height(&self.shape))
+    /// The pieces that cut none of some blocks, each of so many rows and columns.
+    pub(crate) fn pieces<const N: usize>(&self, blocks: [(usize, usize); N]) -> Pieces {
+        Pieces::new(self.len(), (self.row(), height(&self.shape)), blocks)
     }
 
     /// Number of blocks of a format in it.
@@ -296,6 +300,7 @@ impl SourceTensor<'_> {
     /// A piece of it, in `memory` that was another's ([`Tensor::into_memory`]).
     pub(crate) fn read(&self, piece: &TensorPiece, memory: &mut Vec<u8>) -> Result<Tensor> {
         let mut memory = std::mem::take(memory);
+        let start = piece.start(self.row());
         let mut codes = |array: &StreamedArray, format: &Format, first: usize, count: usize| -> Result<Codes> {
             let mut bytes = std::mem::take(&mut memory);
             bytes.resize(count * format.bytes(), 0);
@@ -306,22 +311,22 @@ impl SourceTensor<'_> {
         };
         let (format, packed, scales, tensor_scale) = match self.codes {
             SourceCodes::Scalar(format) => {
-                return Ok(Tensor::Scalar(format, codes(self.array, format, piece.start, piece.count)?));
+                return Ok(Tensor::Scalar(format, codes(self.array, format, start, piece.len())?));
             }
             SourceCodes::Blocks { format, packed, scales, tensor_scale } => (format, packed, scales, tensor_scale),
         };
-        let (row, column) = (piece.start / self.row(), piece.start % self.row());
+        let (row, column, width) = (piece.rows.start, piece.columns.start, piece.columns.len());
         let elements = if packed {
-            let mut bytes = vec![0; piece.count / piece.row * piece.row.div_ceil(2)];
+            let mut bytes = vec![0; piece.rows.len() * width.div_ceil(2)];
             self.file.read(self.array, row * self.row().div_ceil(2) + column / 2, &mut bytes)?;
-            unpack_pairs(&bytes, piece.row).expect("whole rows")
+            unpack_pairs(&bytes, width).expect("whole rows")
         } else {
-            codes(self.array, format.element.format, piece.start, piece.count)?.into_bytes()
+            codes(self.array, format.element.format, start, piece.len())?.into_bytes()
         };
         // Unsigned codes are often stored as the non-negative half of a signed format.
         let first = self.block_at(format, row, column);
-        let scales = codes(scales, format.scale, first, format.blocks(piece.count, piece.row))?;
+        let scales = codes(scales, format.scale, first, format.blocks(piece.len(), width))?;
         let scales = scales.iter().map(|code| code as u32).collect();
-        Ok(Tensor::Blocks(Blocks { format, row: piece.row, tensor_scale, scales, elements }))
+        Ok(Tensor::Blocks(Blocks { format, row: width, tensor_scale, scales, elements }))
     }
 }
