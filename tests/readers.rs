@@ -42,6 +42,7 @@ use tcnum::{
     isa::{self, Tiles},
     probe::digests,
     softfloat::Environment,
+    tensor,
     trace::Trace,
     verify::{checkpoint, reports},
 };
@@ -339,15 +340,15 @@ fn arrays() {
         }
         let folder = tempfile::tempdir().unwrap();
         let conversion = convert::FileConversion {
-            from: convert::FileContent::Scalar(None),
-            to: convert::ConversionTarget::Scalar {
+            from: tensor::FileContent::Scalar(None),
+            to: tensor::ConversionTarget::Scalar {
                 format: format::find("bf16")?,
                 rounding: format::Rounding::Rne,
                 overflow: format::Overflow::Standard,
             },
             names: Vec::new(),
-            choice: convert::TensorChoice::default(),
-            layout: convert::ArrayNames::default(),
+            choice: tensor::TensorChoice::default(),
+            layout: tensor::ArrayNames::default(),
             seed: 0,
         };
         let converted =
@@ -449,7 +450,7 @@ fn lines_of_operands() {
 fn values() {
     let bf16 = format::find("bf16").unwrap();
     hold("values", &corpus("operations"), 1, |_, bytes| {
-        as_text(bytes).split_whitespace().try_for_each(|word| convert::read(Some(bf16), word).map(drop))
+        as_text(bytes).split_whitespace().try_for_each(|word| tensor::read(Some(bf16), word).map(drop))
     });
 }
 

@@ -6,7 +6,6 @@ use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyModule};
 use tcnum::{
     Error,
-    convert::{self, ConversionTarget, FileContent, Tensor},
     format::{
         Format, Overflow, Rounding,
         block::{self, Blocks, Quantizer},
@@ -14,6 +13,7 @@ use tcnum::{
         slices::{Code, Decoder, Encoder},
     },
     isa::Codes,
+    tensor::{self, ConversionTarget, FileContent, Tensor},
 };
 
 use crate::{
@@ -152,7 +152,7 @@ fn encode_any<'py>(
     let (from, to) = (resolve(py, from)?, resolve(py, to)?);
     let (rounding, overflow) = (crate::formats::rounding(rounding)?, self::overflow(overflow)?);
     let source = Tensor::Scalar(from, codes(from, &bytes)?);
-    let result = call(py, || convert::encode(&source, to, rounding, overflow))?;
+    let result = call(py, || tensor::encode(&source, to, rounding, overflow))?;
     Ok(PyArray1::from_slice(py, result.as_bytes()))
 }
 
@@ -167,7 +167,7 @@ fn convert_exactly<'py>(
     let (from, to) = (resolve(py, from)?, resolve(py, to)?);
     let source = Tensor::Scalar(from, codes(from, &bytes)?);
     let target = ConversionTarget::Scalar { format: to, rounding: Rounding::Rne, overflow: Overflow::Saturate };
-    let (result, changes) = call(py, || convert::convert(&source, 1, &target))?;
+    let (result, changes) = call(py, || tensor::convert(&source, 1, &target))?;
     let Tensor::Scalar(_, result) = result else { unreachable!("the target is no block format") };
     Ok((PyArray1::from_slice(py, result.as_bytes()), changes.values - changes.exact))
 }
@@ -245,7 +245,7 @@ fn quantise<'py>(
         false => self::rounding(round)?,
     };
     let target = target(to.0, rule, rounding, tensor_scale).map_err(|error| exception(py, &error, None))?;
-    let (result, deviations) = call(py, || convert::convert_with_seed(&source, row, &target, seed))?;
+    let (result, deviations) = call(py, || tensor::convert_with_seed(&source, row, &target, seed))?;
     let sqnr = deviations.sqnr();
     Ok(match result {
         Tensor::Scalar(_, codes) => (PyArray1::from_slice(py, codes.as_bytes()), None, None, sqnr),

@@ -4,12 +4,12 @@ use std::sync::{Mutex, PoisonError};
 
 use pyo3::{Borrowed, exceptions::PyValueError, prelude::*, types::PyModule};
 use tcnum::{
-    convert::FileContent,
     format::{
         self, FORMATS, Format, Overflow, Real, Rounding,
         block::{self, BlockFormat, SCALE_RULES, formats},
     },
     quantise,
+    tensor::FileContent,
 };
 
 use crate::calls::exception;

@@ -3,10 +3,10 @@
 use super::{CodeMeaning, Operator};
 use crate::{
     Error, Result,
-    convert::{self, ValueRead},
     format::Format,
     report::{Table, counted, grouped},
     softfloat::{CLASSES, Flags, Outcome},
+    tensor::{self, ValueRead},
 };
 
 crate::rows! {
@@ -66,7 +66,7 @@ impl<'a> OperationSheet<'a> {
             return Err(Error::request(format!("{name} takes {count} operand{s}, not {}", words.len())));
         }
         let format = self.operator.format();
-        let sources = words.iter().map(|word| convert::read(Some(format), word)).collect::<Result<Vec<_>>>()?;
+        let sources = words.iter().map(|word| tensor::read(Some(format), word)).collect::<Result<Vec<_>>>()?;
         let mut operands = [0; 3];
         for (operand, source) in operands.iter_mut().zip(&sources) {
             *operand = source.code.expect("a value read in a format has a code there");

@@ -12,8 +12,8 @@ use super::{
 };
 use crate::{
     Error, Result,
-    convert::UnsoundValues,
     report::{Table, counted},
+    tensor::UnsoundValues,
 };
 
 /// Progress of reading: the tensor at hand, and the numbers of values that are read.

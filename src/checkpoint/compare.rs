@@ -3,14 +3,14 @@
 use super::{
     open::Checkpoint,
     packing::Packing,
-    sharing::Sharing,
     table::{ComparedTensorRow, format_name, order_words},
-    tensor::{CheckpointTensor, GlobalScale, Quantised, TensorContent, TensorPiece, TensorReader},
+    tensor::{CheckpointTensor, GlobalScale, Quantised, TensorContent, TensorReader},
 };
 use crate::{
     Result,
     base::{interrupt, work},
     report::three_digits,
+    tensor::{Matrices, Sharing, TensorPiece},
 };
 
 /// Pieces that are worked on before their results are taken: memory is bounded by it.
@@ -284,7 +284,7 @@ fn differences_of_long(
 
 /// Rows and columns of a block.
 fn blocks(own: &Quantised, tensor: &CheckpointTensor) -> (usize, usize) {
-    own.sharing.extents(super::sharing::Matrices::of(&tensor.read_shape))
+    own.sharing.extents(Matrices::of(&tensor.read_shape))
 }
 
 /// The orders of nibbles that are tried.

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::sharing::Sharing;
-use crate::{Error, Result, base::text};
+use crate::{Error, Result, base::text, tensor::Sharing};
 
 /// The files, and the key that has the description; the first file that has it counts.
 const PLACES: [(&str, &str); 2] = [("config.json", "quantization_config"), ("hf_quant_config.json", "quantization")];

@@ -6,11 +6,12 @@ use super::{
     find::TRUNCATED,
     open::Checkpoint,
     table::one_line,
-    tensor::{CheckpointTensor, ReaderParts, TensorContent, TensorPiece, TensorReader},
+    tensor::{CheckpointTensor, ReaderParts, TensorContent, TensorReader},
 };
 use crate::{
     Error, Result,
     array::{ArrayFile, ComputedArray, ComputedValues, Content, StreamedArray},
+    tensor::TensorPiece,
 };
 
 /// A checkpoint with its quantised tensors decoded.

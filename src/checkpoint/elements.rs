@@ -3,8 +3,8 @@
 use crate::{
     Error, Result,
     array::Content,
-    convert::FormatDecoder,
     format::{Encoding, Format},
+    tensor::FormatDecoder,
 };
 
 /// Reader of elements of one type as `f64`, exactly but for integers beyond 2^53.

@@ -8,7 +8,6 @@ use super::{
     layout::{ArrayParts, Codes, Layout, Storage, with_stem},
     own::is_converted,
     packing::Packing,
-    sharing::{Matrices, Sharing},
     swizzle,
     table::one_line,
     tensor::{CheckpointTensor, Quantised, Reading, ScalePlace, TensorContent},
@@ -17,8 +16,8 @@ use super::{
 use crate::{
     Error, Result,
     array::{ArrayFile, Content, LARGEST_EXTENT, StreamedArray},
-    convert::original_shape,
     format::{Format, find as format_of},
+    tensor::{Matrices, Sharing, original_shape},
 };
 
 /// Most global scales: one for each expert.

@@ -7,13 +7,13 @@ use toml::Spanned;
 
 use super::{
     packing::{Packing, PackingOrder},
-    sharing::Sharing,
     tensor::GlobalScale,
 };
 use crate::{
     Error, Result,
     base::{named::Named, nearest::nearest, text},
     format::{self, Format},
+    tensor::Sharing,
 };
 
 const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/layouts.rs"));

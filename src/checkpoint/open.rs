@@ -11,9 +11,9 @@ use super::{
     layout::Layout,
     own::OwnContent,
     table::one_line,
-    tensor::{CheckpointTensor, Reading, TensorContent, TensorPiece, TensorReader},
+    tensor::{CheckpointTensor, Reading, TensorContent, TensorReader},
 };
-use crate::{Error, Result, array::ArrayFile, format::Format};
+use crate::{Error, Result, array::ArrayFile, format::Format, tensor::TensorPiece};
 
 /// The tensors of a file, a folder or an index of files.
 #[derive(Debug)]

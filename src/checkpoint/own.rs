@@ -5,13 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     layout::{ArrayPart, ArrayParts, Codes, Layout, Storage},
     packing::Packing,
-    sharing::Sharing,
     tensor::GlobalScale,
 };
 use crate::{
     array::Content,
-    convert::stored_scale,
     format::{Format, block, find},
+    tensor::{Sharing, stored_scale},
 };
 
 /// The entry of the metadata with the name of the format.

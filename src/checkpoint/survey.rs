@@ -10,10 +10,13 @@
 use super::{
     open::Checkpoint,
     packing::Packing,
-    sharing::Sharing,
-    tensor::{CheckpointTensor, GlobalScale, Quantised, TensorPiece, TensorReader},
+    tensor::{CheckpointTensor, GlobalScale, Quantised, TensorReader},
 };
-use crate::{Result, base::work};
+use crate::{
+    Result,
+    base::work,
+    tensor::{Sharing, TensorPiece},
+};
 
 /// Pieces that are worked on before their results are taken: memory is bounded by it.
 const TOGETHER: usize = 64;

@@ -2,11 +2,10 @@
 
 use super::{
     packing::Packing,
-    sharing::Sharing,
     survey::{Evidence, Survey},
     tensor::{CheckpointTensor, GlobalScale, Quantised, TensorContent},
 };
-use crate::{array::ArrayFile, base::visible::is_hidden, report::three_digits};
+use crate::{array::ArrayFile, base::visible::is_hidden, report::three_digits, tensor::Sharing};
 
 crate::rows! {
     /// A tensor of a checkpoint.

@@ -1,15 +1,15 @@
 //! Tensors of a checkpoint, and reading them piece by piece.
 
-use std::{ops::Range, sync::Arc};
+use std::sync::Arc;
 
-use super::{
-    elements::ElementReader,
-    packing::Packing,
-    sharing::{Matrices, Sharing},
-    swizzle,
-    table::one_line,
+use super::{elements::ElementReader, packing::Packing, swizzle, table::one_line};
+use crate::{
+    Error, Result,
+    array::ArrayFile,
+    base::named::named,
+    format::Format,
+    tensor::{Matrices, Sharing, TensorPiece},
 };
-use crate::{Error, Result, array::ArrayFile, base::named::named, format::Format};
 
 /// Values of a piece, at most.
 const PIECE: usize = 1 << 16;
@@ -111,15 +111,6 @@ pub(super) enum ScalePlace {
     Inside { length: usize, bytes: usize, codes_at: usize, scale_at: usize },
 }
 
-/// Some rows of a tensor, or a part of one. Rows are counted over all matrices.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TensorPiece {
-    /// The rows.
-    pub rows: Range<usize>,
-    /// The columns; all of them if there are several rows.
-    pub columns: Range<usize>,
-}
-
 /// Scales of a piece: for each row, those of the blocks that its columns touch.
 pub(super) struct PieceScales {
     pub(super) values: Vec<f64>,
@@ -181,18 +172,6 @@ impl CheckpointTensor {
                 columns: column..columns.min(column + wide),
             })
         })
-    }
-}
-
-impl TensorPiece {
-    /// Number of values.
-    pub fn len(&self) -> usize {
-        self.rows.len() * self.columns.len()
-    }
-
-    /// True if there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }
 
@@ -264,7 +243,7 @@ impl<'a> TensorReader<'a> {
         let own = match (&*self.parts, self.tensor.quantised()) {
             (ReaderParts::Plain { array, elements }, _) => {
                 let array = &self.file.arrays[*array];
-                let first = piece.rows.start * self.of.columns + piece.columns.start;
+                let first = piece.start(self.of.columns);
                 let mut bytes = vec![0; piece.len() * elements.width()];
                 self.file.read(array, first, &mut bytes)?;
                 let mut values = Vec::with_capacity(piece.len());
@@ -307,7 +286,7 @@ impl<'a> TensorReader<'a> {
         };
         let array = &self.file.arrays[*array];
         let mut bytes = vec![0; piece.len() * 8];
-        self.file.read(array, piece.rows.start * self.of.columns + piece.columns.start, &mut bytes)?;
+        self.file.read(array, piece.start(self.of.columns), &mut bytes)?;
         let rest = |word: &[u8; 8]| {
             let raw = u64::from_le_bytes(*word);
             let (near, exact) = match signed {
@@ -392,7 +371,7 @@ impl<'a> TensorReader<'a> {
 
     /// The bytes of the blocks of a piece.
     fn blocks(&self, own: &Quantised, piece: &TensorPiece, length: usize, block: usize) -> Result<Vec<u8>> {
-        let start = (piece.rows.start * self.of.columns + piece.columns.start) / length * block;
+        let start = piece.start(self.of.columns) / length * block;
         let mut bytes = vec![0; piece.len() / length * block];
         self.file.read_bytes(&self.file.arrays[own.codes], start as u64, &mut bytes)?;
         Ok(bytes)

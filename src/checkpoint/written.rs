@@ -1,15 +1,15 @@
 //! Layouts by which a block format can be written.
 
 use super::{
-    Layout, Packing, Sharing,
+    Layout, Packing,
     layout::{ArrayParts, Storage},
     tensor::GlobalScale,
 };
 use crate::{
     Error, Result,
     array::Content,
-    convert::{ArrayNames, stored_scale},
     format::block::BlockFormat,
+    tensor::{ArrayNames, Sharing, stored_scale},
 };
 
 impl Layout {
@@ -38,12 +38,7 @@ impl Layout {
         if !holds {
             return refused(format!("it holds other elements than {element} of {format}"));
         }
-        let whole = BlockFormat::WHOLE;
-        let own = match (format.rows, format.length) {
-            (rows, length) if rows == whole && length == whole => Sharing::Tensor,
-            (1, length) if length == whole => Sharing::Row,
-            (rows, length) => Sharing::Block(rows, length),
-        };
+        let own = Sharing::of_blocks(format.rows, format.length);
         if parts.block.is_some_and(|block| block != own) {
             return refused(format!("it has scales for {}, and {format} for {own}", parts.block.unwrap_or(own)));
         }

@@ -1,9 +1,9 @@
 //! Conversion of single values to blocks: what a block format makes of each, with the scales.
 
-use super::value::ValueRead;
 use crate::{
     format::block::{Blocks, Quantizer},
     report::{Table, counted, grouped, three_digits},
+    tensor::ValueRead,
 };
 
 crate::rows! {

@@ -21,19 +21,18 @@ use std::{
     path::Path,
 };
 
-use super::{
-    ArrayCounts, ArrayNames, ChosenTensors, ConversionTarget, Deviations, TensorChoice, UnsoundValues,
-    choice::{flattened, is_convolution},
-    source::{NamedArrays, SourceTensor, whole},
-    target::TargetTensor,
-};
+use super::target::TargetTensor;
 use crate::{
     Error, Result,
     array::{ArrayFile, ArrayWriter, Container, NewArray, StreamedArray},
     base::interrupt,
     format::block::{self, BlockFormat},
-    format::{self, Format, Rounding},
+    format::{self, Rounding},
     report::{Table, counted, grouped},
+    tensor::{
+        ArrayCounts, ArrayNames, ChosenTensors, ConversionTarget, Deviations, FileContent, NamedArrays, SourceTensor,
+        TensorChoice, UnsoundValues, flattened, is_convolution, whole,
+    },
 };
 
 /// Bytes of an array that is kept that are copied at once.
@@ -67,15 +66,6 @@ crate::rows! {
         /// Root mean square of the errors over root mean square of the values.
         relative_rms: Option<f64> => shown("rms error / rms").essential(),
     }
-}
-
-/// Content of the arrays of a file.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum FileContent {
-    /// Codes of a format; `None`: of the formats that the file names.
-    Scalar(Option<&'static Format>),
-    /// Blocks.
-    Blocks(&'static BlockFormat),
 }
 
 /// Result of the conversion of a file.
@@ -428,23 +418,4 @@ fn copy(arrays: &NamedArrays, array: &StreamedArray, writer: &ArrayWriter, numbe
         writer.write(number, first, part)?;
     }
     Ok(())
-}
-
-/// The block or scalar format of this name.
-///
-/// # Errors
-/// A name that neither has; a format of the user's with the name of a block format.
-pub fn layout(name: &str) -> Result<FileContent> {
-    if let Some(block) = block::resolve(name)? {
-        return Ok(FileContent::Blocks(block));
-    }
-    let known: Vec<&str> = block::formats().iter().map(|format| format.name).collect();
-    match format::resolve(name) {
-        // Files say by this name what they hold.
-        Ok(format) if block::find(format.name).is_some() => {
-            Err(Error::request(format!("{name}: the name '{format}' belongs to a block format; rename yours")))
-        }
-        Ok(format) => Ok(FileContent::Scalar(Some(format))),
-        Err(error) => Err(Error::request(format!("{error}; block formats are {}", known.join(", ")))),
-    }
 }

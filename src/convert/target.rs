@@ -1,28 +1,24 @@
 //! A converted tensor in the file that is written: its arrays, and the pieces of them.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
-use super::{
-    ArrayNames, ConversionTarget, Deviations, Tensor,
-    converter::{BlockConverter, Missing, ScalarConverter},
-    deviations::TensorComparison,
-    pieces::{TensorPiece, common_multiple, pieces},
-    source::{ORIGINAL_SHAPE, SourceTensor, scale_shape},
-    values::{TensorKind, ValueReader},
-};
 use crate::{
     Error, Result,
     array::{ArrayWriter, Content, NewArray, pack},
     base::work,
     format::{
-        Format, Real, Rounding,
+        Real, Rounding,
         block::{BlockFormat, Blocks, Quantizer},
-        find,
         slices::largest_finite,
     },
     inputs,
     isa::Codes,
     number::Finite,
+    tensor::{
+        ArrayNames, BlockConverter, ConversionTarget, Deviations, Missing, ORIGINAL_SHAPE, Pieces, ScalarConverter,
+        SourceTensor, Tensor, TensorComparison, TensorKind, TensorPiece, ValueReader, common_multiple, refused_whole,
+        scale_shape, stored_scale,
+    },
 };
 
 /// A tensor of the result; its first array has this number.
@@ -103,16 +99,18 @@ impl<'a> TargetTensor<'a> {
                 let converter = ScalarConverter::new(source.kind(), source.len(), format, *rounding, *overflow)?;
                 let comparison = TensorComparison::new(source.kind(), TensorKind::Scalar(format));
                 let mut missing = Missing::default();
+                let pieces = source.pieces([source.block()]);
                 let one = |piece: &TensorPiece, memory: &mut Vec<u8>| {
+                    let parts = pieces.parts(piece);
                     let tensor = source.read(piece, memory)?;
-                    let mut bytes = vec![0; piece.count * format.bytes()];
-                    let random = random.map(|random| random.of(piece));
-                    let missing = converter.encode(&tensor, 0..piece.count, random.as_deref(), &mut bytes)?;
-                    writer.write(self.first, (piece.start * format.bytes()) as u64, &bytes)?;
+                    let mut bytes = vec![0; piece.len() * format.bytes()];
+                    let random = random.map(|random| random.of(piece, source.row()));
+                    let missing = converter.encode(&tensor, 0..piece.len(), random.as_deref(), &mut bytes)?;
+                    writer.write(self.first, (piece.start(source.row()) * format.bytes()) as u64, &bytes)?;
                     let result = Tensor::Scalar(format, Codes::from_bytes(format, bytes).expect("whole codes"));
-                    Ok((differences(&comparison, piece, tensor, &result, memory), missing))
+                    Ok((differences(&comparison, parts, tensor, &result, memory), missing))
                 };
-                let deviations = sum(source, (1, 1), one, |piece, own| missing.add(own, piece.start), done)?;
+                let deviations = sum(&pieces, one, |piece, own| missing.add(own, piece.start(source.row())), done)?;
                 missing.refused(source.len(), format)?;
                 Ok(deviations)
             }
@@ -141,19 +139,21 @@ impl<'a> TargetTensor<'a> {
         let scale = quantizer.tensor_scale(0, &|_| Real::Nan).0;
         let converter = BlockConverter::new(source.kind(), source.len(), quantizer, random.map(|random| random.bits));
         let comparison = TensorComparison::new(source.kind(), TensorKind::Blocks(format, scale));
-        let one = |piece: &TensorPiece, memory: &mut Vec<u8>| {
-            let tensor = source.read(piece, memory)?;
-            let random = random.map(|random| random.of(piece));
-            let blocks = converter.quantize(&tensor, piece.row, random.as_deref());
-            self.write(source, piece, &blocks, writer)?;
-            Ok((differences(&comparison, piece, tensor, &Tensor::Blocks(blocks), memory), ()))
-        };
         // Under a scale that is known, any piece will do.
         let block = if quantizer.block_scale.is_some() { (1, 1) } else { (format.rows, format.length) };
         // Eight codes fill whole bytes.
         let bytes = if self.names.code_bits(format) < 8 { 8 } else { 1 };
         let block = if block.1 < BlockFormat::WHOLE { (block.0, common_multiple(block.1, bytes)) } else { block };
-        let deviations = sum(source, block, one, |_, ()| {}, done)?;
+        let pieces = source.pieces([block, source.block()]);
+        let one = |piece: &TensorPiece, memory: &mut Vec<u8>| {
+            let parts = pieces.parts(piece);
+            let tensor = source.read(piece, memory)?;
+            let random = random.map(|random| random.of(piece, source.row()));
+            let blocks = converter.quantize(&tensor, piece.columns.len(), random.as_deref());
+            self.write(source, piece, &blocks, writer)?;
+            Ok((differences(&comparison, parts, tensor, &Tensor::Blocks(blocks), memory), ()))
+        };
+        let deviations = sum(&pieces, one, |_, ()| {}, done)?;
         if let (Some(code), Some(own)) = (scale, format.tensor_scale) {
             let reciprocal = 1.0 / f32::from_bits(code as u32);
             let code = if self.names.divides { reciprocal.to_bits().into() } else { code };
@@ -165,12 +165,12 @@ impl<'a> TargetTensor<'a> {
     /// Writes the blocks of a piece of `source`.
     fn write(&self, source: &SourceTensor, piece: &TensorPiece, blocks: &Blocks, writer: &ArrayWriter) -> Result<()> {
         let row = source.row();
-        let (above, column) = (piece.start / row, piece.start % row);
+        let (above, column) = (piece.rows.start, piece.columns.start);
         match self.names.code_bits(blocks.format) {
-            8 => writer.write(self.first, piece.start as u64, &blocks.elements)?,
+            8 => writer.write(self.first, piece.start(row) as u64, &blocks.elements)?,
             bits => {
                 let place = above * (row * bits).div_ceil(8) + column * bits / 8;
-                writer.write(self.first, place as u64, &pack(&blocks.elements, piece.row, bits))?;
+                writer.write(self.first, place as u64, &pack(&blocks.elements, piece.columns.len(), bits))?;
             }
         }
         let scale = blocks.format.scale;
@@ -183,11 +183,6 @@ impl<'a> TargetTensor<'a> {
     }
 }
 
-/// Format under whose type scales are stored: the type of a file for e4m3 serves scales without a sign.
-pub(crate) fn stored_scale(scale: &'static Format) -> &'static Format {
-    if scale.name == "ue4m3" { find("e4m3").expect("there is e4m3") } else { scale }
-}
-
 #[derive(Debug, Clone, Copy)]
 struct RandomBits {
     seed: u64,
@@ -195,40 +190,39 @@ struct RandomBits {
 }
 
 impl RandomBits {
-    /// The random bits of the elements of a piece.
-    fn of(self, piece: &TensorPiece) -> Vec<u64> {
-        inputs::rounding_bits(self.seed, self.bits, piece.start as u64..(piece.start + piece.count) as u64).collect()
+    /// The random bits of the elements of a piece of a tensor with so many columns.
+    fn of(self, piece: &TensorPiece, columns: usize) -> Vec<u64> {
+        let start = piece.start(columns);
+        inputs::rounding_bits(self.seed, self.bits, start as u64..(start + piece.len()) as u64).collect()
     }
 }
 
 /// The differences of each part of a piece; the memory of the piece goes back.
 fn differences(
     comparison: &TensorComparison,
-    piece: &TensorPiece,
+    parts: impl Iterator<Item = Range<usize>>,
     source: Tensor,
     result: &Tensor,
     memory: &mut Vec<u8>,
 ) -> Vec<Deviations> {
-    let parts = piece.parts().map(|part| comparison.of(&source, result, part)).collect();
+    let parts = parts.map(|part| comparison.of(&source, result, part)).collect();
     *memory = source.into_memory();
     parts
 }
 
-/// The summed differences of all pieces, in their order; `take` gets the other results.
+/// The summed differences of all in their order; `take` gets the other results.
 fn sum<R: Send>(
-    source: &SourceTensor,
-    block: (usize, usize),
+    pieces: &Pieces,
     work: impl Fn(&TensorPiece, &mut Vec<u8>) -> Result<(Vec<Deviations>, R)> + Sync,
     mut take: impl FnMut(&TensorPiece, R),
     done: &mut dyn FnMut(u64),
 ) -> Result<Deviations> {
     let mut all = Deviations::default();
-    let (pieces, together) = pieces(source.len(), source.matrix(), [block, source.block()]);
     let one = |piece, memory: &mut Vec<u8>| work(&piece, memory).map(|own| (piece, own));
-    work::each(pieces, together, one, |(piece, (own, rest))| {
+    work::each(pieces.iter(), pieces.together, one, |(piece, (own, rest))| {
         all = own.iter().fold(all, |all, part| all.plus(part));
         take(&piece, rest);
-        done(piece.count as u64);
+        done(piece.len() as u64);
     })?;
     Ok(all)
 }
@@ -274,10 +268,10 @@ fn least_of_tensor(source: &SourceTensor, quantizer: &Quantizer, codes: &[u32]) 
         let tensor = source.read(&piece, memory)?;
         let losses = if values.fit_f32() {
             let mut read = Vec::new();
-            values.read_f32(&tensor, 0..piece.count, &mut read);
+            values.read_f32(&tensor, 0..piece.len(), &mut read);
             quantizer.losses(&read, codes)
         } else {
-            let finite = (0..piece.count).filter_map(|index| match tensor.value(index) {
+            let finite = (0..piece.len()).filter_map(|index| match tensor.value(index) {
                 Real::Finite(value) => Some(value),
                 _ => None,
             });
@@ -288,17 +282,12 @@ fn least_of_tensor(source: &SourceTensor, quantizer: &Quantizer, codes: &[u32]) 
         Ok(losses)
     };
     let mut sums = vec![0.0; codes.len()];
-    let (pieces, together) = pieces(source.len(), source.matrix(), [source.block()]);
-    work::each(pieces, together, of_piece, |own: Vec<f64>| {
+    let pieces = source.pieces([source.block()]);
+    work::each(pieces.iter(), pieces.together, of_piece, |own: Vec<f64>| {
         sums.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
     })?;
     let best = (0..codes.len()).min_by(|x, y| sums[*x].total_cmp(&sums[*y]));
     Ok(codes[best.unwrap_or(0)])
-}
-
-/// The error for a tensor with a NaN or an infinity whose values share one scale.
-pub(super) fn refused_whole() -> Error {
-    Error::request("it holds a NaN or an infinity, and one scale for all values has no place for them")
 }
 
 /// Largest finite magnitude of a tensor.
@@ -316,19 +305,19 @@ impl Largest {
             let tensor = source.read(&piece, memory)?;
             let largest = if values.fit_f32() {
                 let mut read = Vec::new();
-                values.read_f32(&tensor, 0..piece.count, &mut read);
+                values.read_f32(&tensor, 0..piece.len(), &mut read);
                 Largest {
                     finite: Some(Real::from(f64::from(f32::from_bits(largest_finite(&read))))),
                     others: read.iter().any(|value| !value.is_finite()),
                 }
             } else if values.are_exact() {
                 let mut read = Vec::new();
-                values.read(&tensor, 0..piece.count, &mut read);
+                values.read(&tensor, 0..piece.len(), &mut read);
                 let others = read.iter().any(|value| !value.is_finite());
                 let finite = read.into_iter().filter(|value| value.is_finite()).map(f64::abs);
                 Largest { finite: finite.reduce(f64::max).map(Real::from), others }
             } else {
-                let all = || (0..piece.count).map(|index| tensor.value(index));
+                let all = || (0..piece.len()).map(|index| tensor.value(index));
                 Largest {
                     finite: all().filter(is_finite).reduce(larger),
                     others: !all().all(|value| is_finite(&value)),
@@ -338,8 +327,8 @@ impl Largest {
             Ok(largest)
         };
         let mut all = Largest::default();
-        let (pieces, together) = pieces(source.len(), source.matrix(), [source.block()]);
-        work::each(pieces, together, of_piece, |own| {
+        let pieces = source.pieces([source.block()]);
+        work::each(pieces.iter(), pieces.together, of_piece, |own| {
             all.others |= own.others;
             all.finite = match (all.finite, own.finite) {
                 (Some(x), Some(y)) => Some(larger(x, y)),

@@ -3,8 +3,8 @@
 use super::{OperandSplit, SplitPart};
 use crate::{
     base::vectors::vectorised,
-    convert::{FormatDecoder, FormatEncoder},
     format::{Format, Overflow, Rounding},
+    tensor::{FormatDecoder, FormatEncoder},
 };
 
 /// The exponent of the smallest number of f32 other than zero.

@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 
 use crate::{
     Error, Result,
-    convert::ValueConversion,
     format::{Format, Overflow, Rounding},
     isa::{Case, Instruction},
+    tensor::ValueConversion,
 };
 
 /// Operands as hexadecimal codes (`0x3c00`) or numbers (`1.5`, `-0x1p-24`).

@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{
     Error, Result,
-    convert::{ConversionTarget, Tensor, convert},
     format::{Format, Overflow},
+    tensor::{ConversionTarget, Tensor, convert},
 };
 
 /// The operands of a matrix product.

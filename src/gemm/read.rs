@@ -10,9 +10,9 @@ use crate::{
     Error, Result,
     array::{self, Array, Arrays, Container, Content},
     base::nearest::nearest,
-    convert::{ConversionTarget, Tensor, convert},
     format::{Format, Overflow, Rounding},
     isa::Codes,
+    tensor::{ConversionTarget, Tensor, convert},
 };
 
 /// Formats that NumPy's files have a type for.

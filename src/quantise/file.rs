@@ -12,8 +12,8 @@ use super::{
 use crate::{
     Result,
     array::{ArrayFile, StreamedArray},
-    convert::UnsoundValues,
     report::{Table, counted},
+    tensor::UnsoundValues,
 };
 
 /// Losses of the tensors so far.

@@ -17,5 +17,5 @@ mod view;
 pub use file::FileLosses;
 pub use product::Activations;
 pub use table::{QuantisationRow, TensorQuantisationRow, WorstRunRow};
-pub use target::{QuantisationTarget, Sharing, shared, sharing, targets};
+pub use target::{QuantisationTarget, ScaleScope, shared, targets};
 pub use tensor::Quantisation;

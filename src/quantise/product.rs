@@ -4,8 +4,8 @@ use crate::{
     Error, Result,
     array::{ArrayFile, StreamedArray},
     base::vectors::vectorised,
-    convert::{FileContent, layout},
     format::block::{BlockFormat, Quantizer},
+    tensor::FileContent,
 };
 
 use super::view::TensorRows;
@@ -54,7 +54,7 @@ impl Activations {
     /// # Errors
     /// A request error: a file that cannot be read, values that are no finite numbers, a format of more than 8 bits.
     pub fn read(file: &ArrayFile, to: Option<&str>) -> Result<Activations> {
-        let format = match to.map(layout).transpose()? {
+        let format = match to.map(FileContent::named).transpose()? {
             Some(FileContent::Blocks(format)) => Some(format),
             Some(FileContent::Scalar(Some(format))) => Some(BlockFormat::scaled(format, 1, BlockFormat::WHOLE)?),
             _ => None,

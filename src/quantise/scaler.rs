@@ -7,12 +7,12 @@ use super::{
 use crate::{
     Result,
     base::vectors::vectorised,
-    convert::{FormatDecoder, FormatEncoder},
     format::{
         Format, Overflow, Real, Rounding,
         block::{BlockFormat, Blocks, Dequantizer, Element, Quantizer, ScaleRule, VectorQuantizer},
         slices::{self, BlockedSlice, nearest_f32},
     },
+    tensor::{FormatDecoder, FormatEncoder},
 };
 
 /// Factor on the largest number times its scale, both rounded, beyond which a value is saturated.

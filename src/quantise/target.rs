@@ -4,11 +4,11 @@ use std::fmt;
 
 use crate::{
     Error, Result,
-    convert::{FileContent, layout},
     format::{
         Format,
         block::{BlockFormat, SCALE_RULES, ScaleRule, find_rule},
     },
+    tensor::{FileContent, Sharing},
 };
 
 /// Bits of the widest plain format that values are quantised to.
@@ -21,24 +21,15 @@ const ABSMAX: &str = "absmax";
 /// Values of a run by which losses are compared, where more share a scale.
 pub(super) const RUN: usize = 128;
 
-/// Values of a tensor that share a scale; rows lie along the axis of quantisation.
+/// Values of a tensor that take a scale together; rows lie along the axis of quantisation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sharing {
+pub enum ScaleScope {
     /// None: the format's own numbers are used.
     Unscaled,
-    /// All.
-    Tensor,
-    /// Those with the same first index.
+    /// Values with the same first index.
     Channel,
-    /// Values of a row.
-    Row,
-    /// Values of blocks of rows and columns.
-    Blocks {
-        /// Rows of a block.
-        rows: usize,
-        /// Values of a row of it.
-        columns: usize,
-    },
+    /// Values of a tensor, a row or a block.
+    Shared(Sharing),
 }
 
 /// Target of quantisation.
@@ -53,7 +44,7 @@ pub enum QuantisationTarget {
         /// The rule for scales.
         rule: &'static ScaleRule,
         /// Values that share a scale.
-        sharing: Sharing,
+        sharing: ScaleScope,
     },
     /// A block format, in blocks along the rows.
     Blocks {
@@ -65,25 +56,26 @@ pub enum QuantisationTarget {
 }
 
 impl QuantisationTarget {
-    /// A plain format; scales of its values by a rule, but for [`Sharing::Unscaled`].
+    /// A plain format; scales of its values by a rule, but for [`ScaleScope::Unscaled`].
     ///
     /// # Errors
     /// Scales for a format of more than 8 bits; a rule that does not fit.
-    fn plain(format: &'static Format, rule: &'static ScaleRule, sharing: Sharing) -> Result<QuantisationTarget> {
+    fn plain(format: &'static Format, rule: &'static ScaleRule, sharing: ScaleScope) -> Result<QuantisationTarget> {
         let (rows, columns) = match sharing {
-            Sharing::Unscaled => return Ok(QuantisationTarget::Plain(format)),
-            Sharing::Blocks { rows, columns } => (rows, columns),
-            Sharing::Row => (1, BlockFormat::WHOLE),
-            Sharing::Tensor | Sharing::Channel => (1, RUN),
+            ScaleScope::Unscaled => return Ok(QuantisationTarget::Plain(format)),
+            ScaleScope::Channel | ScaleScope::Shared(Sharing::Tensor) => (1, RUN),
+            ScaleScope::Shared(sharing) => sharing.blocks(),
         };
         let format = BlockFormat::scaled(format, rows, columns)?;
         if let Some(why) = rule.refusal(format) {
             return Err(Error::request(format!("--scale-rule {why}")));
         }
         match sharing {
-            Sharing::Tensor | Sharing::Channel if rule.needs_all_values() => Err(Error::request(format!(
-                "--scale-rule {rule}: it needs all values that share a scale at once; for --per {sharing} choose another rule"
-            ))),
+            ScaleScope::Channel | ScaleScope::Shared(Sharing::Tensor) if rule.needs_all_values() => {
+                Err(Error::request(format!(
+                    "--scale-rule {rule}: it needs all values that share a scale at once; for --per {sharing} choose another rule"
+                )))
+            }
             _ => Ok(QuantisationTarget::Scaled { format, rule, sharing }),
         }
     }
@@ -108,7 +100,7 @@ impl QuantisationTarget {
     /// Name of the sharing of scales.
     pub fn sharing_name(&self) -> String {
         match self {
-            QuantisationTarget::Plain(_) => Sharing::Unscaled.to_string(),
+            QuantisationTarget::Plain(_) => ScaleScope::Unscaled.to_string(),
             QuantisationTarget::Scaled { sharing, .. } => sharing.to_string(),
             QuantisationTarget::Blocks { format, .. } => format.extents(),
         }
@@ -141,48 +133,31 @@ impl QuantisationTarget {
     }
 }
 
-impl Sharing {
-    /// Rows and columns of blocks.
-    fn extents(&self) -> Option<(usize, usize)> {
-        match self {
-            Sharing::Blocks { rows, columns } => Some((*rows, *columns)),
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Display for Sharing {
+impl fmt::Display for ScaleScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Sharing::Unscaled => f.pad("none"),
-            Sharing::Tensor => f.pad("tensor"),
-            Sharing::Channel => f.pad("channel"),
-            Sharing::Row => f.pad("row"),
-            Sharing::Blocks { rows, columns } => f.pad(&format!("{rows}x{columns}")),
+            ScaleScope::Unscaled => f.pad("none"),
+            ScaleScope::Channel => f.pad("channel"),
+            ScaleScope::Shared(sharing) => fmt::Display::fmt(sharing, f),
         }
     }
 }
 
-/// Parses the name of a sharing of scales.
-///
-/// # Errors
-/// An unknown name.
-pub fn sharing(name: &str) -> Result<Sharing> {
-    let blocks = |name: &str| {
-        let (rows, columns) = name.split_once('x')?;
-        let extent = |text: &str| text.parse().ok().filter(|extent| (1..=1 << 20).contains(extent));
-        Some(Sharing::Blocks { rows: extent(rows)?, columns: extent(columns)? })
-    };
-    match name {
-        "none" => Ok(Sharing::Unscaled),
-        "tensor" => Ok(Sharing::Tensor),
-        "channel" => Ok(Sharing::Channel),
-        "row" => Ok(Sharing::Row),
-        other => blocks(other).ok_or_else(|| {
-            Error::request(format!(
-                "--per {other}: scales are for a tensor, channel, row, blocks of ROWSxCOLUMNS (1x128, 128x128), or none"
-            ))
-        }),
+impl ScaleScope {
+    /// Parses the name of a scope.
+    ///
+    /// # Errors
+    /// An unknown name.
+    fn named(name: &str) -> Result<ScaleScope> {
+        match name {
+            "none" => Ok(ScaleScope::Unscaled),
+            "channel" => Ok(ScaleScope::Channel),
+            other => Sharing::parse(other).map(ScaleScope::Shared).ok_or_else(|| {
+                Error::request(format!(
+                    "--per {other}: scales are for a tensor, channel, row, blocks of ROWSxCOLUMNS (1x128, 128x128), or none"
+                ))
+            }),
+        }
     }
 }
 
@@ -191,11 +166,8 @@ pub fn sharing(name: &str) -> Result<Sharing> {
 /// # Errors
 /// An unknown name; a channel; a row or a tensor for a block format; a format of more than 8 bits.
 pub fn shared(to: FileContent, per: &str) -> Result<FileContent> {
-    let whole = BlockFormat::WHOLE;
-    let (rows, length) = match sharing(per)? {
-        Sharing::Blocks { rows, columns } => (rows, columns),
-        Sharing::Row => (1, whole),
-        Sharing::Tensor => (whole, whole),
+    let (rows, length) = match ScaleScope::named(per)? {
+        ScaleScope::Shared(sharing) => sharing.blocks(),
         other => {
             return Err(Error::request(format!(
                 "--per {other}: scales are for blocks of ROWSxCOLUMNS, a row (of a weight: a channel) or a tensor"
@@ -203,7 +175,7 @@ pub fn shared(to: FileContent, per: &str) -> Result<FileContent> {
         }
     };
     let format = match to {
-        FileContent::Blocks(format) if length < whole => format.with_blocks(rows, length),
+        FileContent::Blocks(format) if length < BlockFormat::WHOLE => format.with_blocks(rows, length),
         FileContent::Blocks(format) => {
             return Err(Error::request(format!("--per {per}: {format} has blocks; choose ROWSxCOLUMNS")));
         }
@@ -224,7 +196,7 @@ const ALL: &str = "all";
 /// # Errors
 /// Unknown names; a rule or a sharing that no format takes.
 pub fn targets(names: &[String], rules: &[String], per: &[String]) -> Result<Vec<QuantisationTarget>> {
-    let per = per.iter().map(|name| sharing(name)).collect::<Result<Vec<_>>>()?;
+    let per = per.iter().map(|name| ScaleScope::named(name)).collect::<Result<Vec<_>>>()?;
     let all = rules.iter().any(|name| name == ALL);
     let mut asked: Vec<&'static ScaleRule> = Vec::new();
     for name in rules.iter().filter(|name| *name != ALL) {
@@ -238,7 +210,7 @@ pub fn targets(names: &[String], rules: &[String], per: &[String]) -> Result<Vec
     // Rules that do not fit a format, which another format may follow.
     let mut refused = Vec::new();
     for name in names {
-        match layout(name)? {
+        match FileContent::named(name)? {
             FileContent::Blocks(format) => {
                 for format in with_blocks(format, &per) {
                     let target = |rule: &'static ScaleRule| match rule.refusal(format) {
@@ -266,7 +238,7 @@ pub fn targets(names: &[String], rules: &[String], per: &[String]) -> Result<Vec
             names.join(", ")
         )));
     }
-    let none_shares = |own: &&Sharing| targets.iter().all(|target| target.sharing_name() != own.to_string());
+    let none_shares = |own: &&ScaleScope| targets.iter().all(|target| target.sharing_name() != own.to_string());
     if let Some(sharing) = per.iter().find(none_shares) {
         return Err(Error::request(format!(
             "--per {sharing}: {} has no such scales; block formats take ROWSxCOLUMNS, plain formats of at most \
@@ -282,8 +254,12 @@ pub fn targets(names: &[String], rules: &[String], per: &[String]) -> Result<Vec
 }
 
 /// A block format in each of the blocks that are asked for.
-fn with_blocks(format: &'static BlockFormat, per: &[Sharing]) -> Vec<&'static BlockFormat> {
-    let blocks: Vec<(usize, usize)> = per.iter().filter_map(Sharing::extents).collect();
+fn with_blocks(format: &'static BlockFormat, per: &[ScaleScope]) -> Vec<&'static BlockFormat> {
+    let in_blocks = |scope: &ScaleScope| match scope {
+        ScaleScope::Shared(Sharing::Block(rows, columns)) => Some((*rows, *columns)),
+        _ => None,
+    };
+    let blocks: Vec<(usize, usize)> = per.iter().filter_map(in_blocks).collect();
     match blocks.is_empty() {
         true => vec![format],
         false => blocks.iter().map(|(rows, columns)| format.with_blocks(*rows, *columns)).collect(),
@@ -318,7 +294,7 @@ fn plain(
     format: &'static Format,
     asked: &[&'static ScaleRule],
     all: bool,
-    per: &[Sharing],
+    per: &[ScaleScope],
     refused: &mut Vec<(&'static ScaleRule, Error)>,
 ) -> Result<Vec<QuantisationTarget>> {
     if format.bits > WIDEST {
@@ -330,10 +306,10 @@ fn plain(
     if format.bits > WIDEST_SCALED {
         return Ok(vec![QuantisationTarget::Plain(format)]);
     }
-    let per = if per.is_empty() { &[Sharing::Tensor][..] } else { per };
+    let per = if per.is_empty() { &[ScaleScope::Shared(Sharing::Tensor)][..] } else { per };
     let mut targets = Vec::new();
     for sharing in per.iter().copied() {
-        if sharing == Sharing::Unscaled {
+        if sharing == ScaleScope::Unscaled {
             targets.push(QuantisationTarget::Plain(format));
             continue;
         }

@@ -4,16 +4,16 @@ use super::{
     losses::Losses,
     product::{Activations, LayerActivations, ProductLosses},
     scaler::{GroupScales, PanelValues, RowGroups, Scaler, block_quantizer},
-    target::{QuantisationTarget, Sharing},
-    view::{Panel, RowShape, TensorRows},
+    target::{QuantisationTarget, ScaleScope},
+    view::{RowShape, TensorRows},
 };
 use crate::{
     Error, Result,
     array::StreamedArray,
     base::work,
-    convert::common_multiple,
     format::{Real, Rounding, block::Quantizer, slices::largest_finite},
     inputs,
+    tensor::{Sharing, TensorPiece, common_multiple},
 };
 
 /// Panels that are worked on before what they gave is added up: memory is bounded by it.
@@ -54,17 +54,17 @@ struct PanelScratch {
 struct TensorWork<'a> {
     how: &'a Quantisation<'a>,
     view: TensorRows<'a>,
-    panels: Vec<Panel>,
+    panels: Vec<TensorPiece>,
 }
 
 impl TensorWork<'_> {
     /// Applies `work` to each panel, and `take` to the results in order.
     fn of_each<R: Send>(
         &self,
-        work: impl Fn(PanelValues, &Panel) -> Result<R> + Sync,
+        work: impl Fn(PanelValues, &TensorPiece) -> Result<R> + Sync,
         take: impl FnMut(R),
     ) -> Result<()> {
-        let of_panel = |panel: &Panel, scratch: &mut PanelScratch| {
+        let of_panel = |panel: &TensorPiece, scratch: &mut PanelScratch| {
             let PanelScratch { bytes, values, random } = scratch;
             self.view.read(panel, bytes, values)?;
             let random = self.random(panel, random);
@@ -75,7 +75,7 @@ impl TensorWork<'_> {
     }
 
     /// The random bits of the elements of a panel, by seed and place; `None` without stochastic rounding.
-    fn random<'r>(&self, panel: &Panel, random: &'r mut Vec<u64>) -> Option<&'r [u64]> {
+    fn random<'r>(&self, panel: &TensorPiece, random: &'r mut Vec<u64>) -> Option<&'r [u64]> {
         let Rounding::Sr { bits, .. } = self.how.rounding else { return None };
         random.clear();
         for row in panel.rows.clone() {
@@ -93,7 +93,7 @@ impl TensorWork<'_> {
         if groups.iter().all(Option::is_none) {
             return Ok(groups);
         }
-        let largest = |panel: PanelValues, at: &Panel| {
+        let largest = |panel: PanelValues, at: &TensorPiece| {
             let of_rows = panel.values.chunks(panel.columns.max(1)).map(largest_finite).collect::<Vec<u32>>();
             Ok((at.rows.start, of_rows))
         };
@@ -199,9 +199,9 @@ impl Quantisation<'_> {
             QuantisationTarget::Plain(_) => Ok(None),
             QuantisationTarget::Blocks { format, .. } => Ok(format.tensor_scale.map(|_| rows)),
             QuantisationTarget::Scaled { sharing, .. } => match sharing {
-                Sharing::Unscaled | Sharing::Row | Sharing::Blocks { .. } => Ok(None),
-                Sharing::Tensor => Ok(Some(rows)),
-                Sharing::Channel => {
+                ScaleScope::Shared(Sharing::Tensor) => Ok(Some(rows)),
+                ScaleScope::Unscaled | ScaleScope::Shared(_) => Ok(None),
+                ScaleScope::Channel => {
                     let dimensions = array.shape.len() as i64;
                     let first = self.axis.filter(|axis| *axis == 0 || *axis == -dimensions);
                     if let (Some(axis), true) = (first, dimensions > 1) {
@@ -223,7 +223,7 @@ impl Quantisation<'_> {
         scalers: &[Scaler],
         activations: Option<&LayerActivations>,
     ) -> Result<Vec<TensorLosses>> {
-        let of_panel = |panel: PanelValues, at: &Panel| {
+        let of_panel = |panel: PanelValues, at: &TensorPiece| {
             let nan = panel.values.iter().filter(|value| value.is_nan()).count() as u64;
             let infinite = panel.values.iter().filter(|value| value.is_infinite()).count() as u64;
             let largest = f32::from_bits(largest_finite(panel.values));
@@ -267,7 +267,7 @@ fn group_scales(work: &TensorWork, quantizer: &Quantizer, groups: &RowGroups) ->
     let candidates: Vec<Vec<u32>> = groups.largest.iter().map(candidates).collect();
     let mut losses: Vec<Vec<f64>> = candidates.iter().map(|codes| vec![0.0; codes.len()]).collect();
     if candidates.iter().any(|codes| codes.len() > 1) {
-        let of_panel = |panel: PanelValues, at: &Panel| {
+        let of_panel = |panel: PanelValues, at: &TensorPiece| {
             let of_group = |group: usize| {
                 let rows = group * groups.rows..(group + 1) * groups.rows;
                 let rows = rows.start.max(at.rows.start)..rows.end.min(at.rows.end);

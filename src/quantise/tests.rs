@@ -8,9 +8,9 @@ use rand_chacha::ChaCha8Rng;
 use super::*;
 use crate::{
     array::{Array, ArrayFile, Arrays, Content},
-    convert::{ConversionTarget, FileContent, Tensor, convert},
     format::{Overflow, Real, Rounding, block::Quantizer, find},
     isa::Codes,
+    tensor::{ConversionTarget, FileContent, Sharing, Tensor, convert},
 };
 
 /// Values of many magnitudes, some zero, and some no numbers.
@@ -83,8 +83,13 @@ fn each(rows: &[Vec<f32>], target: &QuantisationTarget, first_extent: usize, hei
             };
             by_rows(rows.iter().flatten().map(one).collect())
         }
-        QuantisationTarget::Scaled { format, rule, sharing: sharing @ (Sharing::Tensor | Sharing::Channel) } => {
-            let group = if *sharing == Sharing::Tensor { rows.len() } else { rows.len() / first_extent };
+        QuantisationTarget::Scaled {
+            format,
+            rule,
+            sharing: sharing @ (ScaleScope::Channel | ScaleScope::Shared(Sharing::Tensor)),
+        } => {
+            let group =
+                if *sharing == ScaleScope::Shared(Sharing::Tensor) { rows.len() } else { rows.len() / first_extent };
             let finite = |value: &f32| value.abs().to_bits() & (u32::from(value.is_finite()) * u32::MAX);
             let amax = |rows: &[Vec<f32>]| f32::from_bits(rows.iter().flatten().map(finite).max().unwrap());
             let element = format.element.format;

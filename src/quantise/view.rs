@@ -1,25 +1,16 @@
 //! A tensor of a file as rows along one axis, read as `f32` in panels.
 
-use std::ops::Range;
-
 use crate::{
     Error, Result,
     array::{ArrayFile, Content, StreamedArray},
-    convert::{FormatDecoder, is_convolution},
     format::{Encoding, Format},
+    tensor::{FormatDecoder, TensorPiece, is_convolution},
 };
 
 /// Values of a panel, about: few enough to stay in a cache, and in memory that was used before.
 const PANEL: usize = 1 << 14;
 /// Values of a row that are read at once, at least, where a panel has parts of several.
 const PART: usize = 1 << 10;
-
-/// Some rows of a tensor, or parts of them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Panel {
-    pub(super) rows: Range<usize>,
-    pub(super) columns: Range<usize>,
-}
 
 /// A tensor as rows along an axis.
 pub(super) struct TensorRows<'a> {
@@ -94,7 +85,7 @@ impl<'a> TensorRows<'a> {
     /// Panels of the tensor, in whole blocks but at the ends of rows and matrices.
     ///
     /// Blocks of several rows end with their matrix.
-    pub(super) fn panels(&self, block: (usize, usize)) -> Vec<Panel> {
+    pub(super) fn panels(&self, block: (usize, usize)) -> Vec<TensorPiece> {
         let mut panels = Vec::new();
         if self.rows == 0 || self.columns == 0 {
             return panels;
@@ -110,7 +101,7 @@ impl<'a> TensorRows<'a> {
             for row in (matrix..end).step_by(rows) {
                 for column in (0..self.columns).step_by(columns) {
                     let rows = row..end.min(row + rows);
-                    panels.push(Panel { rows, columns: column..self.columns.min(column + columns) });
+                    panels.push(TensorPiece { rows, columns: column..self.columns.min(column + columns) });
                 }
             }
         }
@@ -118,7 +109,7 @@ impl<'a> TensorRows<'a> {
     }
 
     /// Reads a panel row by row; values of wider formats are rounded to nearest.
-    pub(super) fn read(&self, panel: &Panel, bytes: &mut Vec<u8>, values: &mut Vec<f32>) -> Result<()> {
+    pub(super) fn read(&self, panel: &TensorPiece, bytes: &mut Vec<u8>, values: &mut Vec<f32>) -> Result<()> {
         let (width, wide) = (self.array.width, panel.columns.len());
         values.clear();
         values.resize(panel.rows.len() * wide, 0.0);

@@ -21,14 +21,12 @@ use crate::{
         interrupt,
     },
     checkpoint::{Checkpoint, Layout},
-    convert::{
-        ArrayNames, ArrayRow, ConversionTarget, ConvertedFile, FileContent, FileConversion, TensorChoice,
-        ValueConversion, ValueRead, in_blocks, layout, read,
-    },
+    convert::{ArrayRow, ConvertedFile, FileConversion, in_blocks},
     format::block::{BlockFormat, Quantizer, find_rule},
     format::{Format, Overflow, Rounding, find},
     quantise::shared,
     report::{Report, Verdict},
+    tensor::{ArrayNames, ConversionTarget, FileContent, TensorChoice, ValueConversion, ValueRead, read},
 };
 
 const HELP: &str = "Examples:
@@ -96,8 +94,8 @@ impl Verb for Arguments {
 
 /// The report of `tcnum convert`.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
-    let from = arguments.from.as_deref().map(layout).transpose()?;
-    let to = arguments.to.as_deref().map(layout).transpose()?;
+    let from = arguments.from.as_deref().map(FileContent::named).transpose()?;
+    let to = arguments.to.as_deref().map(FileContent::named).transpose()?;
     if let Some(input) = &arguments.input {
         return files(arguments, input, [from, to], report);
     }

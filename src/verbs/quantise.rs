@@ -15,10 +15,10 @@ use crate::{
     Error, Result,
     array::{ArrayFile, StreamedArray},
     checkpoint::Checkpoint,
-    convert::{ArrayCounts, TensorChoice, flattened},
     format::{self, Rounding},
     quantise::{Activations, FileLosses, Quantisation, targets},
     report::Report,
+    tensor::{ArrayCounts, TensorChoice, flattened},
 };
 
 const HELP: &str = "Examples:

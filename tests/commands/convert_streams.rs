@@ -12,12 +12,12 @@ use crate::program::{tcnum, validate_report};
 use serde_json::{Value, json};
 use tcnum::{
     array::{Array, ArrayWriter, Arrays, Content, NewArray},
-    convert::{ConversionTarget, Tensor, convert},
     format::{
         Format, Overflow, Rounding,
         block::{self, Quantizer, pack_pairs},
         find,
     },
+    tensor::{ConversionTarget, Tensor, convert},
 };
 
 /// Elements of a piece: the arrays here have several.

@@ -11,15 +11,16 @@ use std::{collections::BTreeMap, fs, path::Path};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Checkpoint, CheckpointTensorRow, Layout, Packing, Sharing, Survey, compare, swizzle, tensor::GlobalScale};
+use super::{Checkpoint, CheckpointTensorRow, Layout, Packing, Survey, compare, swizzle, tensor::GlobalScale};
 use crate::{
     array::{Array, ArrayFile, Arrays, Content},
-    convert::{ArrayNames, ConversionTarget, FileContent, FileConversion, TensorChoice},
+    convert::FileConversion,
     format::{
         Overflow, Real, Rounding,
         block::{BlockFormat, Quantizer, find as block, formats as block_formats, pack_pairs},
         find,
     },
+    tensor::{ArrayNames, ConversionTarget, FileContent, Sharing, TensorChoice},
 };
 
 fn array(name: &str, shape: &[usize], kind: Content, bytes: Vec<u8>) -> Array<'static> {

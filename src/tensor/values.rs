@@ -13,11 +13,11 @@ use crate::{
 };
 
 /// Values that are read at once: few enough for the nearest cache, and for memory that was used before.
-pub(super) const AT_ONCE: usize = 1 << 11;
+pub(crate) const AT_ONCE: usize = 1 << 11;
 
 /// Properties of a tensor, besides its codes, that decide its values.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum TensorKind {
+pub(crate) enum TensorKind {
     /// Codes of a format.
     Scalar(&'static Format),
     /// Blocks, with the code of the tensor's scale where the format has one.
@@ -25,7 +25,7 @@ pub(super) enum TensorKind {
 }
 
 /// Reads the values of tensors of one kind.
-pub(super) struct ValueReader {
+pub(crate) struct ValueReader {
     kind: TensorKind,
     by: By,
 }
@@ -61,7 +61,7 @@ impl ScaleValues {
 }
 
 impl ValueReader {
-    pub(super) fn new(kind: TensorKind) -> ValueReader {
+    pub(crate) fn new(kind: TensorKind) -> ValueReader {
         let by = match kind {
             TensorKind::Scalar(format) => match format.name {
                 "f32" => By::Single,
@@ -92,7 +92,7 @@ impl ValueReader {
     }
 
     /// True if every value is a double; integers of 64 bits are not.
-    pub(super) fn are_exact(&self) -> bool {
+    pub(crate) fn are_exact(&self) -> bool {
         match self.kind {
             TensorKind::Scalar(format) => !(matches!(format.encoding, Encoding::Integer { .. }) && format.bits > 53),
             TensorKind::Blocks(..) => true,
@@ -100,17 +100,17 @@ impl ValueReader {
     }
 
     /// True if every value is in binary32, for [`ValueReader::read_f32`].
-    pub(super) fn fit_f32(&self) -> bool {
+    pub(crate) fn fit_f32(&self) -> bool {
         matches!(self.by, By::Single | By::Decoder(_))
     }
 
     /// True if every value is in binary32 times the scale of its block, for [`ValueReader::read_unscaled`].
-    pub(super) fn are_scaled_f32(&self) -> bool {
+    pub(crate) fn are_scaled_f32(&self) -> bool {
         self.fit_f32() || matches!(self.by, By::Blocks { .. })
     }
 
     /// The scale of a block; NaN where its code is NaN.
-    pub(super) fn scale_of(&self, blocks: &Blocks, block: usize) -> f64 {
+    pub(crate) fn scale_of(&self, blocks: &Blocks, block: usize) -> f64 {
         match &self.by {
             By::Blocks { scales, .. } => scales.of(blocks.scales[block]),
             _ => 1.0,
@@ -118,7 +118,7 @@ impl ValueReader {
     }
 
     /// Writes the values at `range`, in blocks without the scales.
-    pub(super) fn read_unscaled(&self, tensor: &Tensor, range: Range<usize>, values: &mut Vec<f32>) {
+    pub(crate) fn read_unscaled(&self, tensor: &Tensor, range: Range<usize>, values: &mut Vec<f32>) {
         match (&self.by, tensor) {
             (By::Blocks { elements, unit, .. }, Tensor::Blocks(blocks)) => {
                 values.resize(range.len(), 0.0);
@@ -132,7 +132,7 @@ impl ValueReader {
     }
 
     /// Writes the values at `range`, all of them of binary32, to `values`.
-    pub(super) fn read_f32(&self, tensor: &Tensor, range: Range<usize>, values: &mut Vec<f32>) {
+    pub(crate) fn read_f32(&self, tensor: &Tensor, range: Range<usize>, values: &mut Vec<f32>) {
         // Old values are overwritten.
         values.resize(range.len(), 0.0);
         match (&self.by, tensor) {
@@ -151,7 +151,7 @@ impl ValueReader {
     }
 
     /// Writes the values at `range` to `values`; those that are not doubles rounded to nearest.
-    pub(super) fn read(&self, tensor: &Tensor, range: Range<usize>, values: &mut Vec<f64>) {
+    pub(crate) fn read(&self, tensor: &Tensor, range: Range<usize>, values: &mut Vec<f64>) {
         values.clear();
         match (&self.by, tensor) {
             (By::Single | By::Decoder(_), _) => {

@@ -1,5 +1,7 @@
 //! Values that share a scale.
 
+use crate::format::block::BlockFormat;
+
 /// Values of a matrix that share a scale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sharing {
@@ -14,23 +16,23 @@ pub enum Sharing {
 impl std::fmt::Display for Sharing {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Sharing::Tensor => f.write_str("tensor"),
-            Sharing::Row => f.write_str("row"),
-            Sharing::Block(rows, columns) => write!(f, "{rows}x{columns}"),
+            Sharing::Tensor => f.pad("tensor"),
+            Sharing::Row => f.pad("row"),
+            Sharing::Block(rows, columns) => f.pad(&format!("{rows}x{columns}")),
         }
     }
 }
 
 /// The matrices that a tensor's last two dimensions make up; a vector is one row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Matrices {
-    pub(super) count: usize,
-    pub(super) rows: usize,
-    pub(super) columns: usize,
+pub(crate) struct Matrices {
+    pub(crate) count: usize,
+    pub(crate) rows: usize,
+    pub(crate) columns: usize,
 }
 
 impl Matrices {
-    pub(super) fn of(shape: &[usize]) -> Matrices {
+    pub(crate) fn of(shape: &[usize]) -> Matrices {
         match shape {
             [] => Matrices { count: 1, rows: 1, columns: 1 },
             [columns] => Matrices { count: 1, rows: 1, columns: *columns },
@@ -43,7 +45,7 @@ impl Matrices {
 
 impl Sharing {
     /// Reads `tensor`, `row` or `ROWSxCOLUMNS`.
-    pub(super) fn parse(text: &str) -> Option<Sharing> {
+    pub(crate) fn parse(text: &str) -> Option<Sharing> {
         match text {
             "tensor" => Some(Sharing::Tensor),
             "row" => Some(Sharing::Row),
@@ -55,8 +57,26 @@ impl Sharing {
         }
     }
 
+    /// Sharing of the scales of blocks with these extents, of which [`BlockFormat::WHOLE`] is all of a row or a tensor.
+    pub(crate) fn of_blocks(rows: usize, length: usize) -> Sharing {
+        match (rows, length) {
+            (BlockFormat::WHOLE, BlockFormat::WHOLE) => Sharing::Tensor,
+            (1, BlockFormat::WHOLE) => Sharing::Row,
+            (rows, length) => Sharing::Block(rows, length),
+        }
+    }
+
+    /// Rows and length of the blocks: the inverse of [`Sharing::of_blocks`].
+    pub(crate) fn blocks(self) -> (usize, usize) {
+        match self {
+            Sharing::Tensor => (BlockFormat::WHOLE, BlockFormat::WHOLE),
+            Sharing::Row => (1, BlockFormat::WHOLE),
+            Sharing::Block(rows, length) => (rows, length),
+        }
+    }
+
     /// Rows and columns of the scales of one matrix.
-    pub(super) fn grid(self, of: Matrices) -> (usize, usize) {
+    pub(crate) fn grid(self, of: Matrices) -> (usize, usize) {
         match self {
             Sharing::Tensor => (1, 1),
             Sharing::Row => (of.rows, 1),
@@ -65,7 +85,7 @@ impl Sharing {
     }
 
     /// Rows and columns that share a scale.
-    pub(super) fn extents(self, of: Matrices) -> (usize, usize) {
+    pub(crate) fn extents(self, of: Matrices) -> (usize, usize) {
         match self {
             Sharing::Tensor => (of.rows.max(1), of.columns.max(1)),
             Sharing::Row => (1, of.columns.max(1)),
@@ -74,7 +94,7 @@ impl Sharing {
     }
 
     /// The sharings that scales of this shape can have, the likeliest first.
-    pub(super) fn inferred(of: Matrices, values: &[usize], scales: &[usize]) -> Vec<Sharing> {
+    pub(crate) fn inferred(of: Matrices, values: &[usize], scales: &[usize]) -> Vec<Sharing> {
         let count: usize = scales.iter().product();
         if count == 1 || (of.count > 1 && count == of.count && of.rows > 1) {
             return vec![Sharing::Tensor];
@@ -120,6 +140,15 @@ mod tests {
 
     fn inferred(values: &[usize], scales: &[usize]) -> Vec<Sharing> {
         Sharing::inferred(Matrices::of(values), values, scales)
+    }
+
+    #[test]
+    fn blocks_and_their_sharing_name_each_other() {
+        for sharing in [Sharing::Tensor, Sharing::Row, Sharing::Block(1, 32), Sharing::Block(128, 128)] {
+            let (rows, length) = sharing.blocks();
+            assert_eq!(Sharing::of_blocks(rows, length), sharing);
+            assert_eq!(Sharing::parse(&sharing.to_string()), Some(sharing));
+        }
     }
 
     #[test]

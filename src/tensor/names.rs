@@ -52,7 +52,7 @@ impl Default for ArrayNames {
 
 impl ArrayNames {
     /// Bits of a code in its array.
-    pub(super) fn code_bits(&self, format: &BlockFormat) -> usize {
+    pub(crate) fn code_bits(&self, format: &BlockFormat) -> usize {
         match format.element.format.bits {
             4 => 4,
             bits if self.packed => bits as usize,
@@ -64,7 +64,7 @@ impl ArrayNames {
     ///
     /// # Errors
     /// Rows that are no whole blocks or bytes, or too many dimensions; what to do instead.
-    pub(super) fn takes(&self, tensor: &str, shape: &[usize], format: &BlockFormat) -> Result<()> {
+    pub(crate) fn takes(&self, tensor: &str, shape: &[usize], format: &BlockFormat) -> Result<()> {
         let Some(layout) = &self.layout else { return Ok(()) };
         let row = shape.last().copied().unwrap_or(1);
         let refused = |what: String| {
@@ -90,7 +90,7 @@ impl ArrayNames {
     ///
     /// # Errors
     /// A tensor with a name that the layout does not have.
-    pub(super) fn of(&self, tensor: &str) -> Result<[String; 3]> {
+    pub(crate) fn of(&self, tensor: &str) -> Result<[String; 3]> {
         let (before, after) = self.tensor.split_once('*').unwrap_or((&self.tensor, ""));
         let stem = tensor.strip_prefix(before).and_then(|rest| rest.strip_suffix(after)).ok_or_else(|| {
             Error::request(format!(

@@ -40,7 +40,7 @@ pub struct Deviations {
 }
 
 /// Compares tensors of one kind with what becomes of them, which is of one kind, too.
-pub(super) struct TensorComparison {
+pub(crate) struct TensorComparison {
     x: ValueReader,
     y: ValueReader,
     /// The largest magnitudes of positive and of negative results; in a block, times its scale.
@@ -48,11 +48,11 @@ pub(super) struct TensorComparison {
 }
 
 impl TensorComparison {
-    pub(super) fn new(from: TensorKind, to: TensorKind) -> TensorComparison {
+    pub(crate) fn new(from: TensorKind, to: TensorKind) -> TensorComparison {
         TensorComparison { x: ValueReader::new(from), y: ValueReader::new(to), largest: largest(to) }
     }
 
-    pub(super) fn of(&self, source: &Tensor, result: &Tensor, range: Range<usize>) -> Deviations {
+    pub(crate) fn of(&self, source: &Tensor, result: &Tensor, range: Range<usize>) -> Deviations {
         let TensorComparison { x, y, largest, .. } = self;
         let (mut lanes, mut runs) = (DeviationLanes::default(), Vec::new());
         if x.fit_f32() && y.are_scaled_f32() {
@@ -138,7 +138,7 @@ impl Deviations {
         }
     }
 
-    pub(super) fn plus(&self, other: &Deviations) -> Deviations {
+    pub(crate) fn plus(&self, other: &Deviations) -> Deviations {
         Deviations {
             values: self.values + other.values,
             exact: self.exact + other.exact,
@@ -366,13 +366,13 @@ mod tests {
     use super::*;
     use crate::{
         base::vectors::{FORCED, Vectors},
-        convert::{ConversionTarget, convert},
         format::{
             Overflow, Rounding,
             block::{self, Quantizer},
             find,
         },
         isa::Codes,
+        tensor::{ConversionTarget, convert},
     };
 
     fn deviations(from: &str, codes: &[u64], to: &str) -> Deviations {

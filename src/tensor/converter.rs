@@ -22,14 +22,14 @@ const NAN: u32 = 0x7fc0_0000;
 
 /// Values for which a format has no code.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Missing {
+pub(crate) struct Missing {
     count: usize,
     first: Option<usize>,
 }
 
 impl Missing {
     /// Adds the values of a later part, whose places are counted from `from`.
-    pub(super) fn add(&mut self, part: Missing, from: usize) {
+    pub(crate) fn add(&mut self, part: Missing, from: usize) {
         self.count += part.count;
         self.first = self.first.or(part.first.map(|first| from + first));
     }
@@ -39,7 +39,7 @@ impl Missing {
         self.first.get_or_insert(at);
     }
 
-    pub(super) fn refused(&self, count: usize, format: &Format) -> Result<()> {
+    pub(crate) fn refused(&self, count: usize, format: &Format) -> Result<()> {
         match self.first {
             Some(first) => Err(Error::request(format!(
                 "{} of {count} values have no code in {format} (NaN, which it lacks), the first at position {first}",
@@ -51,7 +51,7 @@ impl Missing {
 }
 
 /// Conversion to codes of a format.
-pub(super) struct ScalarConverter {
+pub(crate) struct ScalarConverter {
     format: &'static Format,
     rounding: Rounding,
     overflow: Overflow,
@@ -75,7 +75,7 @@ enum EncodeWay {
 
 impl ScalarConverter {
     /// For a tensor of `count` values.
-    pub(super) fn new(
+    pub(crate) fn new(
         from: TensorKind,
         count: usize,
         format: &'static Format,
@@ -103,12 +103,12 @@ impl ScalarConverter {
     }
 
     /// True if it converts a whole tensor with all threads at once faster than in parts.
-    pub(super) fn takes_all(&self) -> bool {
+    pub(crate) fn takes_all(&self) -> bool {
         matches!(self.way, EncodeWay::Dequantised(_))
     }
 
     /// Writes the codes of the values of `source` at `range`; `random` has a word for each value.
-    pub(super) fn encode(
+    pub(crate) fn encode(
         &self,
         source: &Tensor,
         range: Range<usize>,
@@ -182,7 +182,7 @@ impl ScalarConverter {
 }
 
 /// Conversion to blocks of a tensor whose own scale, where the format has one, is known.
-pub(super) struct BlockConverter<'a> {
+pub(crate) struct BlockConverter<'a> {
     quantizer: &'a Quantizer,
     vectorised: Option<VectorQuantizer<'a>>,
     values: ValueReader,
@@ -192,7 +192,7 @@ pub(super) struct BlockConverter<'a> {
 
 impl<'a> BlockConverter<'a> {
     /// For a tensor of `count` values.
-    pub(super) fn new(
+    pub(crate) fn new(
         from: TensorKind,
         count: usize,
         quantizer: &'a Quantizer,
@@ -205,7 +205,7 @@ impl<'a> BlockConverter<'a> {
     }
 
     /// Rows of `row` values as blocks, with random bits for each value where the rounding is stochastic.
-    pub(super) fn quantize(&self, source: &Tensor, row: usize, random: Option<&[u64]>) -> Blocks {
+    pub(crate) fn quantize(&self, source: &Tensor, row: usize, random: Option<&[u64]>) -> Blocks {
         let mut blocks = match &self.vectorised {
             Some(vectorised) => {
                 let mut words = Vec::new();

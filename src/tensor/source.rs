@@ -2,7 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{FileContent, Tensor, pieces::TensorPiece, values::TensorKind};
+use super::{
+    FileContent, Tensor,
+    pieces::{Pieces, TensorPiece},
+    values::TensorKind,
+};
 use crate::{
     Error, Result,
     array::{ArrayFile, Content, LARGEST_EXTENT, StreamedArray, check_codes},
@@ -12,17 +16,17 @@ use crate::{
 };
 
 /// The arrays of an open file, by name.
-pub(super) struct NamedArrays<'a> {
+pub(crate) struct NamedArrays<'a> {
     file: &'a ArrayFile,
-    pub(super) arrays: BTreeMap<&'a str, &'a StreamedArray>,
+    pub(crate) arrays: BTreeMap<&'a str, &'a StreamedArray>,
 }
 
-pub(super) struct SourceTensor<'a> {
+pub(crate) struct SourceTensor<'a> {
     file: &'a ArrayFile,
-    pub(super) name: &'a str,
-    pub(super) shape: Vec<usize>,
+    pub(crate) name: &'a str,
+    pub(crate) shape: Vec<usize>,
     /// Shape before the tensor became a matrix, if it did.
-    pub(super) original: Option<Vec<usize>>,
+    pub(crate) original: Option<Vec<usize>>,
     array: &'a StreamedArray,
     codes: SourceCodes<'a>,
 }
@@ -35,29 +39,29 @@ enum SourceCodes<'a> {
 }
 
 impl<'a> NamedArrays<'a> {
-    pub(super) fn of(file: &'a ArrayFile) -> NamedArrays<'a> {
+    pub(crate) fn of(file: &'a ArrayFile) -> NamedArrays<'a> {
         NamedArrays { file, arrays: file.arrays.iter().map(|array| (array.name.as_str(), array)).collect() }
     }
 
-    pub(super) fn file(&self) -> &'a ArrayFile {
+    pub(crate) fn file(&self) -> &'a ArrayFile {
         self.file
     }
 
-    pub(super) fn metadata(&self) -> &'a BTreeMap<String, String> {
+    pub(crate) fn metadata(&self) -> &'a BTreeMap<String, String> {
         &self.file.metadata
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<&'a StreamedArray> {
+    pub(crate) fn get(&self, name: &str) -> Option<&'a StreamedArray> {
         self.arrays.get(name).copied()
     }
 
     /// The bytes of an array from its byte `first` on.
-    pub(super) fn read(&self, array: &StreamedArray, first: u64, bytes: &mut [u8]) -> Result<()> {
+    pub(crate) fn read(&self, array: &StreamedArray, first: u64, bytes: &mut [u8]) -> Result<()> {
         self.file.read_bytes(array, first, bytes)
     }
 
     /// The tensor of this name, one of the file's.
-    pub(super) fn tensor(&self, from: FileContent, name: &str) -> Result<SourceTensor<'a>> {
+    pub(crate) fn tensor(&self, from: FileContent, name: &str) -> Result<SourceTensor<'a>> {
         let array = self.get(name).expect("names were looked up");
         let tensor = match from {
             FileContent::Scalar(format) => {
@@ -180,7 +184,7 @@ impl<'a> NamedArrays<'a> {
 }
 
 /// Key of the shape of a tensor that became a matrix, without the tensor's name at its end.
-pub(super) const ORIGINAL_SHAPE: &str = "tcnum.original_shape.";
+pub(crate) const ORIGINAL_SHAPE: &str = "tcnum.original_shape.";
 
 /// The shape of tensor `name` before it became this matrix; `None` if it did not.
 pub(crate) fn original_shape(metadata: &BTreeMap<String, String>, name: &str, matrix: &[usize]) -> Option<Vec<usize>> {
@@ -199,7 +203,7 @@ fn height(shape: &[usize]) -> usize {
 /// Shape of the scales of a tensor of this shape.
 ///
 /// It counts blocks in place of values, within each matrix of the last two axes.
-pub(super) fn scale_shape(shape: &[usize], format: &BlockFormat) -> Vec<usize> {
+pub(crate) fn scale_shape(shape: &[usize], format: &BlockFormat) -> Vec<usize> {
     let columns = |row: usize| row.div_ceil(format.length);
     match shape {
         _ if format.rows == BlockFormat::WHOLE && !shape.contains(&0) => vec![],
@@ -210,8 +214,13 @@ pub(super) fn scale_shape(shape: &[usize], format: &BlockFormat) -> Vec<usize> {
     }
 }
 
+/// Format under whose type scales are stored: the type of a file for e4m3 serves scales without a sign.
+pub(crate) fn stored_scale(scale: &'static Format) -> &'static Format {
+    if scale.name == "ue4m3" { format::find("e4m3").expect("there is e4m3") } else { scale }
+}
+
 /// Refuses an array whose data the file does not have.
-pub(super) fn whole(array: &StreamedArray) -> Result<()> {
+pub(crate) fn whole(array: &StreamedArray) -> Result<()> {
     match array.whole {
         true => Ok(()),
         false => Err(Error::request(format!("the file ends before the data of array '{}'", array.name))),
@@ -220,7 +229,7 @@ pub(super) fn whole(array: &StreamedArray) -> Result<()> {
 
 impl SourceTensor<'_> {
     /// The tensor as a matrix, with a row for each index of its first axis.
-    pub(super) fn flattened(mut self) -> Self {
+    pub(crate) fn flattened(mut self) -> Self {
         if let [first, rest @ ..] = &self.shape[..] {
             let matrix = vec![*first, rest.iter().product()];
             self.original = Some(std::mem::replace(&mut self.shape, matrix));
@@ -228,27 +237,27 @@ impl SourceTensor<'_> {
         self
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.shape.iter().product()
     }
 
     /// Elements of a row, along which blocks lie.
-    pub(super) fn row(&self) -> usize {
+    pub(crate) fn row(&self) -> usize {
         self.shape.last().copied().unwrap_or(1)
     }
 
-    /// Elements of a row, and rows of a matrix of the last two axes, with which blocks of several rows end.
-    pub(super) fn matrix(&self) -> (usize, usize) {
-        (self.row(), height(&self.shape))
+    /// The pieces that cut none of some blocks, each of so many rows and columns.
+    pub(crate) fn pieces<const N: usize>(&self, blocks: [(usize, usize); N]) -> Pieces {
+        Pieces::new(self.len(), (self.row(), height(&self.shape)), blocks)
     }
 
     /// Number of blocks of a format in it.
-    pub(super) fn blocks(&self, format: &BlockFormat) -> usize {
+    pub(crate) fn blocks(&self, format: &BlockFormat) -> usize {
         if self.len() == 0 { 0 } else { scale_shape(&self.shape, format).iter().product() }
     }
 
     /// The place among the scales of the block that has the element at this row and column.
-    pub(super) fn block_at(&self, format: &BlockFormat, row: usize, column: usize) -> usize {
+    pub(crate) fn block_at(&self, format: &BlockFormat, row: usize, column: usize) -> usize {
         let height = height(&self.shape);
         let above = match format.rows {
             1 => row,
@@ -259,7 +268,7 @@ impl SourceTensor<'_> {
     }
 
     /// Rows that belong together, and the multiple of elements at which a row may be cut.
-    pub(super) fn block(&self) -> (usize, usize) {
+    pub(crate) fn block(&self) -> (usize, usize) {
         match self.codes {
             SourceCodes::Scalar(_) => (1, 1),
             // Every piece of a whole row or tensor has its scale.
@@ -270,18 +279,18 @@ impl SourceTensor<'_> {
         }
     }
 
-    pub(super) fn is_in_blocks(&self) -> bool {
+    pub(crate) fn is_in_blocks(&self) -> bool {
         matches!(self.codes, SourceCodes::Blocks { .. })
     }
 
-    pub(super) fn kind(&self) -> TensorKind {
+    pub(crate) fn kind(&self) -> TensorKind {
         match self.codes {
             SourceCodes::Scalar(format) => TensorKind::Scalar(format),
             SourceCodes::Blocks { format, tensor_scale, .. } => TensorKind::Blocks(format, tensor_scale),
         }
     }
 
-    pub(super) fn format_name(&self) -> &'static str {
+    pub(crate) fn format_name(&self) -> &'static str {
         match self.codes {
             SourceCodes::Scalar(format) => format.name,
             SourceCodes::Blocks { format, .. } => format.name,
@@ -289,8 +298,9 @@ impl SourceTensor<'_> {
     }
 
     /// A piece of it, in `memory` that was another's ([`Tensor::into_memory`]).
-    pub(super) fn read(&self, piece: &TensorPiece, memory: &mut Vec<u8>) -> Result<Tensor> {
+    pub(crate) fn read(&self, piece: &TensorPiece, memory: &mut Vec<u8>) -> Result<Tensor> {
         let mut memory = std::mem::take(memory);
+        let start = piece.start(self.row());
         let mut codes = |array: &StreamedArray, format: &Format, first: usize, count: usize| -> Result<Codes> {
             let mut bytes = std::mem::take(&mut memory);
             bytes.resize(count * format.bytes(), 0);
@@ -301,22 +311,22 @@ impl SourceTensor<'_> {
         };
         let (format, packed, scales, tensor_scale) = match self.codes {
             SourceCodes::Scalar(format) => {
-                return Ok(Tensor::Scalar(format, codes(self.array, format, piece.start, piece.count)?));
+                return Ok(Tensor::Scalar(format, codes(self.array, format, start, piece.len())?));
             }
             SourceCodes::Blocks { format, packed, scales, tensor_scale } => (format, packed, scales, tensor_scale),
         };
-        let (row, column) = (piece.start / self.row(), piece.start % self.row());
+        let (row, column, width) = (piece.rows.start, piece.columns.start, piece.columns.len());
         let elements = if packed {
-            let mut bytes = vec![0; piece.count / piece.row * piece.row.div_ceil(2)];
+            let mut bytes = vec![0; piece.rows.len() * width.div_ceil(2)];
             self.file.read(self.array, row * self.row().div_ceil(2) + column / 2, &mut bytes)?;
-            unpack_pairs(&bytes, piece.row).expect("whole rows")
+            unpack_pairs(&bytes, width).expect("whole rows")
         } else {
-            codes(self.array, format.element.format, piece.start, piece.count)?.into_bytes()
+            codes(self.array, format.element.format, start, piece.len())?.into_bytes()
         };
         // Unsigned codes are often stored as the non-negative half of a signed format.
         let first = self.block_at(format, row, column);
-        let scales = codes(scales, format.scale, first, format.blocks(piece.count, piece.row))?;
+        let scales = codes(scales, format.scale, first, format.blocks(piece.len(), width))?;
         let scales = scales.iter().map(|code| code as u32).collect();
-        Ok(Tensor::Blocks(Blocks { format, row: piece.row, tensor_scale, scales, elements }))
+        Ok(Tensor::Blocks(Blocks { format, row: width, tensor_scale, scales, elements }))
     }
 }

@@ -4,11 +4,10 @@ use super::{
     Deviations,
     converter::{BlockConverter, Missing, ScalarConverter},
     deviations::TensorComparison,
-    target::refused_whole,
     values::{TensorKind, ValueReader},
 };
 use crate::{
-    Result,
+    Error, Result,
     base::parallel,
     format::block::{BlockFormat, Blocks, Quantizer},
     format::{Format, Overflow, Real, Rounding},
@@ -17,7 +16,7 @@ use crate::{
 };
 
 /// Elements that one task converts.
-pub(super) const PART: usize = 1 << 14;
+pub(crate) const PART: usize = 1 << 14;
 
 /// A tensor: codes of a scalar format, or blocks.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,7 +65,7 @@ impl Tensor {
         }
     }
 
-    pub(super) fn into_memory(self) -> Vec<u8> {
+    pub(crate) fn into_memory(self) -> Vec<u8> {
         match self {
             Tensor::Scalar(_, codes) => codes.into_bytes(),
             Tensor::Blocks(blocks) => blocks.elements,
@@ -74,7 +73,7 @@ impl Tensor {
     }
 
     /// Properties, besides its codes, that decide its values.
-    pub(super) fn kind(&self) -> TensorKind {
+    pub(crate) fn kind(&self) -> TensorKind {
         match self {
             Tensor::Scalar(format, _) => TensorKind::Scalar(format),
             Tensor::Blocks(blocks) => TensorKind::Blocks(blocks.format, blocks.tensor_scale),
@@ -107,7 +106,7 @@ pub fn convert(source: &Tensor, row: usize, target: &ConversionTarget) -> Result
 
 /// [`convert`] with random bits of its own for each element under stochastic rounding.
 ///
-/// The bits follow from the place of the element and from `seed`. The result is that of [`super::FileConversion`] with this seed.
+/// The bits follow from the place of the element and from `seed`. The result is that of [`crate::convert::FileConversion`] with this seed.
 ///
 /// # Errors
 /// As [`convert`].
@@ -154,6 +153,11 @@ fn whole(blocks: Blocks) -> Result<Blocks> {
         true => Err(refused_whole()),
         false => Ok(blocks),
     }
+}
+
+/// The error for a tensor with a NaN or an infinity whose values share one scale.
+pub(crate) fn refused_whole() -> Error {
+    Error::request("it holds a NaN or an infinity, and one scale for all values has no place for them")
 }
 
 /// The parts of `count` elements, one for each task.
@@ -219,7 +223,7 @@ impl ConversionTarget {
         }
     }
 
-    pub(super) fn rounding(&self) -> Rounding {
+    pub(crate) fn rounding(&self) -> Rounding {
         match self {
             ConversionTarget::Scalar { rounding, .. } => *rounding,
             ConversionTarget::Blocks(quantizer) => quantizer.rounding,

@@ -1,0 +1,38 @@
+//! Tensors: from files, shards, GGUF and arrays of Python over pieces to values, converted values and losses.
+//!
+//! A [`FileContent`] says what the arrays of a file hold. The tensors of a file are read in pieces that cut no block, in bounded memory.
+//! A [`Tensor`] is such a piece, or a tensor as a whole; [`convert`] gives it another format and its [`Deviations`].
+//! [`TensorChoice`] has the one rule of which arrays are weights.
+
+mod choice;
+mod coder;
+mod content;
+mod conversion;
+mod converter;
+mod deviations;
+mod names;
+mod pieces;
+mod sharing;
+mod source;
+mod unsound;
+mod value;
+mod values;
+
+pub(crate) use choice::is_convolution;
+pub use choice::{ArrayCounts, ChosenTensors, TensorChoice, flattened};
+pub(crate) use coder::{FormatDecoder, FormatEncoder};
+pub use content::FileContent;
+pub(crate) use conversion::refused_whole;
+pub use conversion::{ConversionTarget, Tensor, convert, convert_with_seed, encode};
+pub(crate) use converter::{BlockConverter, Missing, ScalarConverter};
+pub use deviations::Deviations;
+pub(crate) use deviations::TensorComparison;
+pub use names::ArrayNames;
+pub use pieces::TensorPiece;
+pub(crate) use pieces::{Pieces, common_multiple};
+pub(crate) use sharing::Matrices;
+pub use sharing::Sharing;
+pub(crate) use source::{NamedArrays, ORIGINAL_SHAPE, SourceTensor, original_shape, scale_shape, stored_scale, whole};
+pub use unsound::UnsoundValues;
+pub use value::{Converted, ValueConversion, ValueRead, read};
+pub(crate) use values::{TensorKind, ValueReader};
