@@ -106,7 +106,9 @@ pub(super) fn range(elements: &Elements) -> Result<Option<Explanation>> {
         let [error, slack] = elements.error(*at);
         Unexplained { error, slack, before }
     };
-    let errors: Vec<Unexplained> = elements.errors.iter().take(MOST_ERRORS).map(unexplained).collect();
+    // Spread over all rows: zeros in the few of one row would hide ends of a range.
+    let step = elements.errors.len().div_ceil(MOST_ERRORS).max(1);
+    let errors: Vec<Unexplained> = elements.errors.iter().step_by(step).map(unexplained).collect();
     if errors.iter().any(|error| !error.error.is_finite() || !error.slack.is_finite()) {
         return Ok(None);
     }

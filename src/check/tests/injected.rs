@@ -417,7 +417,10 @@ fn is_element(
     let strongest = places().filter(in_line).max_by(|x, y| effect(*x).abs().total_cmp(&effect(*y).abs())).unwrap();
     let number = (Float::with_val(400, values[strongest]) - &zeros[strongest].0).to_f64() / effect(strongest);
     let nearest = format.encode_f64(number, Rounding::Rne, Overflow::Saturate).unwrap();
-    (nearest.saturating_sub(16)..=nearest + 16).any(|code| {
+    // Codes of tf32 are those of f32 without their last 13 bits.
+    let step = if format.name == "tf32" { 1 << 13 } else { 1 };
+    (0..=32u64).any(|at| {
+        let code = (nearest + at * step).saturating_sub(16 * step);
         let elements = exact_elements(right, schedule, &with(code), is_running);
         places().all(|at| is_within(right.d.format, values[at], &elements[at]))
     })
@@ -472,7 +475,8 @@ fn injected(right: &Right, cause: Cause, draws: &mut Draws) -> Option<Matrix> {
         }
         Cause::Magnitude => with(&|x, _, _| x.abs()),
         Cause::NumberAdded => {
-            let number = draws.of(&[1.0, -3.25, 100.0, 7.5]);
+            let number: f64 = draws.of(&[1.0, -3.25, 100.0, 7.5]);
+            let number = if is_integer { number.floor() } else { number };
             with(&|x, _, _| x + number)
         }
         Cause::BiasAlongRows if m == n => {
