@@ -103,7 +103,7 @@ struct Explanation {
 
 type Search = fn(&Elements) -> Result<Option<Explanation>>;
 
-/// The searches for a cause, the simplest first: of all elements alike, then with numbers for each line.
+/// The searches for a cause, the simplest first; those with numbers for each line come last.
 const SEARCHES: [&[Search]; 2] = [OF_ALL_ELEMENTS, OF_LINES];
 const OF_LINES: &[Search] = &[scaled::numbers_of_lines, scaled::factors_of_lines, given::factors_of_blocks];
 const OF_ALL_ELEMENTS: &[Search] = &[

@@ -86,7 +86,9 @@ fn sides(words: &str) -> [bool; 2] {
     [words.contains("A and B") || words.contains(" A "), words.contains(" B ")]
 }
 
-/// The product that a cause makes of the claimed one; `None` if the cause is no change of schedule and operands.
+/// The product that a cause makes of the claimed one.
+///
+/// `None` if the cause is no change of schedule and operands.
 fn changed(right: &Right, cause: Cause, words: &str, k: &Option<Range<usize>>) -> Option<(Schedule, Factors)> {
     let (mut schedule, mut factors) = (right.claim.schedules[0].clone(), right.factors.clone());
     let words = format!(" {words} ");
@@ -230,7 +232,7 @@ fn is_below_end(format: &Format, d: f64) -> bool {
     d.abs() < format.to_f64(format.largest(false))
 }
 
-/// True if one number f of the range explains all elements: |d - f value| <= |f| bound + ulp, and the like for sums.
+/// True if one factor explains all elements, each within its bound and a rounding.
 fn has_factor(format: &Format, d: &[f64], elements: &[&Element]) -> bool {
     let is_possible = |sign: f64| {
         let (mut low, mut high) = (0.0f64, f64::INFINITY);
@@ -266,7 +268,9 @@ fn number_after(words: &str, before: &str) -> f64 {
     words.split(before).nth(1).unwrap().split([' ', ',']).next().unwrap().parse().unwrap()
 }
 
-/// True if what a cause makes is D, within bounds that this test computes; `None` if the test cannot compute it.
+/// True if what a cause makes is D, within bounds that this test computes.
+///
+/// `None` if the test cannot compute it.
 fn is_reproduced(right: &Right, d: &Matrix, check: &ProductCheck) -> Option<bool> {
     let diagnosis = check.diagnosis.as_ref().unwrap();
     let cause = diagnosis.cause?;
@@ -606,7 +610,7 @@ fn verdict(seed: u64) -> Result<Option<Cause>, String> {
 fn injected_faults_are_named_and_named_causes_reproduce_d() {
     let count = std::env::var("TCNUM_FAULTS").ok().and_then(|text| text.parse().ok()).unwrap_or(300);
     let first = std::env::var("TCNUM_FIRST").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
-    let verdicts: Vec<_> = (first..first + count).map(verdict).collect();
+    let verdicts: Vec<_> = crate::base::parallel::map(first..first + count, verdict);
     let wrong: Vec<&String> = verdicts.iter().filter_map(|verdict| verdict.as_ref().err()).collect();
     let named = verdicts.iter().filter(|verdict| matches!(verdict, Ok(Some(_)))).count();
     assert!(wrong.is_empty() && named > 100, "{named} named, {} wrong: {wrong:#?}", wrong.len());
