@@ -47,9 +47,9 @@ const KINDS: [(&str, &str); 8] = [
 fn drawn_product(draws: &mut Draws) -> Right {
     let (model, instruction) = draws.of(&KINDS);
     let mut schedule = schedule(instruction);
-    let (m, n, k) = match draws.below(4) {
+    let (m, n, k) = match draws.below(12) {
         0 => (1 + draws.below(40), 1 + draws.below(40), 1 + draws.below(96)),
-        _ => (8 + draws.below(12), 8 + draws.below(12), 16 + draws.below(48)),
+        _ => (8 + draws.below(8), 8 + draws.below(8), 16 + draws.below(32)),
     };
     let (m, n) = if draws.below(4) == 0 { (m, m) } else { (m, n) };
     let is_integer = schedule.output.format.is_integer();
