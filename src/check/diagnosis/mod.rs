@@ -12,13 +12,7 @@ use std::{collections::BTreeSet, ops::Range};
 
 use self::elements::Elements;
 use super::{CheckRequest, Outside, ProductCheck};
-use crate::{
-    Result,
-    base::{named::named, sentence::capitalised},
-    bound::is_bare,
-    gemm::places,
-    report::grouped,
-};
+use crate::{Result, base::named::named, bound::is_bare, gemm::places, report::grouped};
 
 named! {
     /// A cause of errors, the simplest first.
@@ -109,9 +103,7 @@ struct Explanation {
 
 type Search = fn(&Elements) -> Result<Option<Explanation>>;
 
-/// Searches for a cause, the simplest first.
-///
-/// Causes that treat all elements alike come before those with numbers for each line.
+/// The searches for a cause, the simplest first; those with numbers for each line come last.
 const SEARCHES: [&[Search]; 2] = [OF_ALL_ELEMENTS, OF_LINES];
 const OF_LINES: &[Search] = &[scaled::numbers_of_lines, scaled::factors_of_lines, given::factors_of_blocks];
 const OF_ALL_ELEMENTS: &[Search] = &[
@@ -210,7 +202,7 @@ impl Diagnosis {
         if self.cause.is_none() {
             return format!("No cause that was tried explains every error. {words}");
         }
-        let words = capitalised(words);
+        let words = words[..1].to_uppercase() + &words[1..];
         let cause = match &self.region {
             None => words,
             Some(region) => format!("{words}, in {region}"),

@@ -2,9 +2,6 @@
 
 use super::*;
 
-/// A change of a schedule and its operands.
-type Fault<'a> = dyn Fn(&mut Schedule, &mut Factors) + 'a;
-
 /// A right product, and its claim.
 pub(super) struct Right {
     pub(super) claim: Claim,
@@ -71,6 +68,9 @@ impl Right {
         product(&self.claim.model, &schedule, &factors)
     }
 }
+
+/// A change of the claimed product.
+type Change<'a> = &'a dyn Fn(&mut Schedule, &mut Factors);
 
 fn ones(matrix: &mut Option<Matrix>) {
     *matrix = matrix.as_ref().map(|matrix| with_values(matrix, |_, _| 1.0));
@@ -196,7 +196,7 @@ fn faults_of_scales_alpha_c_and_a_bias_are_named() {
                 2f64.powf(scale.abs().log2().floor()).copysign(scale)
             }));
         };
-        let faults: [(Cause, &Fault); 5] = [
+        let faults: [(Cause, Change); 5] = [
             (Cause::ScalesForgotten, &|_, factors| {
                 ones(&mut factors.scale_a);
                 ones(&mut factors.scale_b);
@@ -215,7 +215,7 @@ fn faults_of_scales_alpha_c_and_a_bias_are_named() {
             assert_eq!(scaled.cause(&scaled.product(change)), Some(cause));
         }
         let all = with_scales(seed, true);
-        let faults: [(Cause, &Fault); 10] = [
+        let faults: [(Cause, Change); 10] = [
             (Cause::AlphaForgotten, &|schedule, _| schedule.alpha = 1.0),
             (Cause::AlphaTwice, &|schedule, _| schedule.alpha *= schedule.alpha),
             (Cause::ProductSign, &|schedule, _| schedule.alpha = -schedule.alpha),

@@ -47,9 +47,9 @@ const KINDS: [(&str, &str); 8] = [
 fn drawn_product(draws: &mut Draws) -> Right {
     let (model, instruction) = draws.of(&KINDS);
     let mut schedule = schedule(instruction);
-    let (m, n, k) = match draws.below(4) {
+    let (m, n, k) = match draws.below(12) {
         0 => (1 + draws.below(40), 1 + draws.below(40), 1 + draws.below(96)),
-        _ => (8 + draws.below(12), 8 + draws.below(12), 16 + draws.below(48)),
+        _ => (8 + draws.below(8), 8 + draws.below(8), 16 + draws.below(32)),
     };
     let (m, n) = if draws.below(4) == 0 { (m, m) } else { (m, n) };
     let is_integer = schedule.output.format.is_integer();
@@ -232,9 +232,7 @@ fn is_below_end(format: &Format, d: f64) -> bool {
     d.abs() < format.to_f64(format.largest(false))
 }
 
-/// True if one number f of the range explains all elements.
-///
-/// |d - f value| <= |f| bound + ulp, and the like for sums.
+/// True if one factor explains all elements, each within its bound and a rounding.
 fn has_factor(format: &Format, d: &[f64], elements: &[&Element]) -> bool {
     let is_possible = |sign: f64| {
         let (mut low, mut high) = (0.0f64, f64::INFINITY);
@@ -270,9 +268,9 @@ fn number_after(words: &str, before: &str) -> f64 {
     words.split(before).nth(1).unwrap().split([' ', ',']).next().unwrap().parse().unwrap()
 }
 
-/// True if a cause makes D, within bounds that this test computes.
+/// True if what a cause makes is D, within bounds that this test computes.
 ///
-/// `None` if the test cannot compute them.
+/// `None` if the test cannot compute it.
 fn is_reproduced(right: &Right, d: &Matrix, check: &ProductCheck) -> Option<bool> {
     let diagnosis = check.diagnosis.as_ref().unwrap();
     let cause = diagnosis.cause?;
@@ -612,7 +610,7 @@ fn verdict(seed: u64) -> Result<Option<Cause>, String> {
 fn injected_faults_are_named_and_named_causes_reproduce_d() {
     let count = std::env::var("TCNUM_FAULTS").ok().and_then(|text| text.parse().ok()).unwrap_or(300);
     let first = std::env::var("TCNUM_FIRST").ok().and_then(|text| text.parse().ok()).unwrap_or(0);
-    let verdicts: Vec<_> = (first..first + count).map(verdict).collect();
+    let verdicts: Vec<_> = crate::base::parallel::map(first..first + count, verdict);
     let wrong: Vec<&String> = verdicts.iter().filter_map(|verdict| verdict.as_ref().err()).collect();
     let named = verdicts.iter().filter(|verdict| matches!(verdict, Ok(Some(_)))).count();
     assert!(wrong.is_empty() && named > 100, "{named} named, {} wrong: {wrong:#?}", wrong.len());
